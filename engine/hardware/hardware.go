@@ -1,0 +1,77 @@
+// Package hardware describes what the training runs on: the GPU, the node,
+// the links between them, and how long an operation or a collective takes.
+package hardware
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// GPU is one accelerator. Peaks are dense rates from the vendor; a zero peak
+// means that the format is not supported or not published.
+type GPU struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Vendor string `json:"vendor"`
+
+	MemoryUsable    units.Bytes          `json:"memory_usable_bytes"` // what the framework can see and allocate
+	MemoryBandwidth units.BytesPerSecond `json:"memory_bandwidth"`    // HBM, bytes per second
+
+	PeakBF16 units.FLOPsPerSecond `json:"peak_bf16"`
+	PeakFP16 units.FLOPsPerSecond `json:"peak_fp16"`
+	PeakFP8  units.FLOPsPerSecond `json:"peak_fp8"`
+	PeakTF32 units.FLOPsPerSecond `json:"peak_tf32"`
+	PeakFP32 units.FLOPsPerSecond `json:"peak_fp32"`
+
+	// MatmulBF16 is the best bf16 matrix product measured on this GPU, 0 where
+	// nobody published one.
+	MatmulBF16 units.FLOPsPerSecond `json:"matmul_bf16_measured"`
+
+	NodeGPUs      int                  `json:"typical_gpus_per_node"`
+	ScaleUpGPUs   int                  `json:"max_scale_up_domain"` // GPUs that one NVLink-class domain joins
+	LinkName      string               `json:"intra_node_link"`
+	LinkBandwidth units.BytesPerSecond `json:"intra_node_bandwidth"` // per GPU and direction
+}
+
+// Peak is the dense rate of matrix products in the given precision; 0 when the
+// GPU does not support it. fp32 training uses TF32 where the GPU has it.
+func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
+	switch p {
+	case recipe.FP16:
+		return g.PeakFP16
+	case recipe.FP32:
+		if g.PeakTF32 > 0 {
+			return g.PeakTF32
+		}
+		return g.PeakFP32
+	default:
+		return g.PeakBF16
+	}
+}
+
+// Link is one kind of connection, as one GPU sees it.
+type Link struct {
+	Name      string               `json:"name"`
+	Bandwidth units.BytesPerSecond `json:"bandwidth"` // per GPU and direction
+	Latency   units.Seconds        `json:"latency"`   // of one hop, one step of a ring
+}
+
+// Cluster is a machine: nodes of one GPU type, a scale-up link inside a
+// domain, a scale-out link between domains.
+type Cluster struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	GPU  GPU    `json:"gpu"`
+
+	NodeGPUs    int  `json:"gpus_per_node"`
+	ScaleUpGPUs int  `json:"scale_up_domain_gpus"` // GPUs joined by the Intra link, >= NodeGPUs on rack-scale systems
+	Intra       Link `json:"intra"`
+	Inter       Link `json:"inter"`    // zero bandwidth: there is nothing outside the scale-up domain
+	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
+}
+
+// Domain is the number of GPUs joined by the scale-up link.
+func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
+
+// Node is the number of GPUs in one node.
+func (c *Cluster) Node() int { return max(c.NodeGPUs, 1) }

@@ -1,0 +1,70 @@
+// Package layout describes how the training is cut over the GPUs: the degrees
+// of parallelism, the batch, which layers stand on which pipeline rank, which
+// links each group of ranks crosses, and which of all that is legal.
+package layout
+
+// Layout is how model, batch and sequence are cut. It is a plain comparable
+// value; the identities that bind its fields are checked by Check, not assumed:
+//
+//	GPUs = DP * TP * PP * CP
+//	GBS  = MBS * MicroBatches * DP
+//
+// EP and ETP fold over the same ranks: EP*ETP divides DP*CP*TP.
+type Layout struct {
+	GPUs int `json:"gpus"`
+
+	DP  int `json:"dp"`
+	TP  int `json:"tp"`
+	PP  int `json:"pp"`
+	VPP int `json:"vpp"` // virtual stages per rank
+	CP  int `json:"cp"`
+	EP  int `json:"ep"`
+	ETP int `json:"etp"`
+
+	SP   bool `json:"sp"`   // sequence parallelism together with TP
+	ZeRO int  `json:"zero"` // 0 to 3
+
+	MBS          int `json:"mbs"`          // micro-batch size, sequences
+	MicroBatches int `json:"microbatches"` // per pipeline and step (= gradient-accumulation steps)
+	GBS          int `json:"gbs"`          // global batch, sequences
+	Seq          int `json:"seq"`          // sequence length, tokens
+
+	Split string `json:"split,omitempty"` // layers per stage, "15,16,16,14"; empty: balanced
+}
+
+// Stages is the number of model stages, PP * VPP.
+func (l *Layout) Stages() int { return l.PP * l.VPP }
+
+// Tokens is the number of tokens of one optimizer step.
+func (l *Layout) Tokens() float64 { return float64(l.GBS) * float64(l.Seq) }
+
+// MicroBatchTokens is T, the tokens of one micro-batch on one rank:
+// sequence * micro-batch size / CP.
+func (l *Layout) MicroBatchTokens() float64 {
+	return float64(l.Seq) * float64(l.MBS) / float64(l.CP)
+}
+
+// ExpertDP is the number of ranks that hold the same routed experts,
+// GPUs / (EP * ETP * PP).
+func (l *Layout) ExpertDP() int { return max(l.GPUs/(l.EP*l.ETP*l.PP), 1) }
+
+// Severity of a Problem.
+type Severity string
+
+// Error problems make a layout illegal; warnings are what one launcher refuses
+// or what is legal but rarely wanted.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Problem says what is wrong with one field, and what would be right.
+type Problem struct {
+	Code     string   `json:"code"` // stable, kebab-case
+	Severity Severity `json:"severity"`
+	Field    string   `json:"field"` // the flag's name
+	Message  string   `json:"message"`
+	// Nearest gives legal values, field by field; setting them together makes
+	// this problem go away. Empty when no single change helps.
+	Nearest map[string]any `json:"nearest,omitempty"`
+}

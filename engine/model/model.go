@@ -1,0 +1,69 @@
+// Package model describes what is trained: the architecture of a transformer,
+// its parameters part by part, and the floating-point operations of a token.
+package model
+
+// Model is an architecture. It is a plain comparable value; the JSON keys are
+// the field names of the preset files and of --set model.KEY=VALUE.
+// Widths are in elements, Vocab and MaxSeq in tokens.
+type Model struct {
+	ID     string `json:"id" toml:"id"`
+	Name   string `json:"name" toml:"name"`
+	Family string `json:"family" toml:"family"`
+
+	Layers  int `json:"layers" toml:"layers"`
+	Hidden  int `json:"hidden" toml:"hidden"`
+	Heads   int `json:"heads" toml:"heads"`
+	KVHeads int `json:"kv_heads" toml:"kv_heads"`
+	HeadDim int `json:"head_dim" toml:"head_dim"`
+	FFN     int `json:"ffn_hidden" toml:"ffn_hidden"` // width of a dense MLP, of one matrix
+	Vocab   int `json:"vocab" toml:"vocab"`
+	MaxSeq  int `json:"max_seq" toml:"max_seq"`
+
+	Tied         bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
+	Activation   string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
+	Gated        bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
+	Norm         string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
+	NormsPer     int    `json:"norms_per_layer" toml:"norms_per_layer"`
+	Position     string `json:"pos_embedding" toml:"pos_embedding"` // learned adds a table of MaxSeq rows
+	AttnBias     string `json:"attn_bias" toml:"attn_bias"`         // none, qkv, all
+	MLPBias      bool   `json:"mlp_bias" toml:"mlp_bias"`
+	QKNorm       string `json:"qk_norm" toml:"qk_norm"` // none, per-head, full-width, latent, l2 (no params)
+	ParallelBlock bool  `json:"parallel_block" toml:"parallel_block"`
+
+	Attention   string `json:"attention" toml:"attention"` // mha, gqa, mqa, mla, with remarks
+	LocalWindow int    `json:"local_window" toml:"local_window"`
+	LocalRatio  string `json:"local_to_global_ratio" toml:"local_to_global_ratio"` // local:global layers, "5:1"
+	QLoraRank   int    `json:"q_lora_rank" toml:"q_lora_rank"`                     // MLA; 0: queries are projected directly
+	KVLoraRank  int    `json:"kv_lora_rank" toml:"kv_lora_rank"`                   // MLA; > 0 makes the attention MLA
+	QKNopeDim   int    `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
+	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
+	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
+
+	Experts       int  `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
+	SharedExperts int  `json:"n_shared_experts" toml:"n_shared_experts"`
+	SharedFFN     int  `json:"shared_ffn_hidden_total" toml:"shared_ffn_hidden_total"`
+	TopK          int  `json:"top_k" toml:"top_k"`
+	ExpertFFN     int  `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
+	FirstDense    int  `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
+	MoEFreq       int  `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
+	RouterBias    bool `json:"router_bias" toml:"router_bias"`
+	MTPLayers     int  `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
+
+	ExtraParams     int64  `json:"params_extra" toml:"params_extra"` // parameters that fit no other part
+	ExtraParamsWhat string `json:"params_extra_what" toml:"params_extra_what"`
+}
+
+// IsMoE says whether any layer has routed experts.
+func (m *Model) IsMoE() bool { return m.Experts > 0 }
+
+// IsMLA says whether attention is multi-head latent attention.
+func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
+
+// MoELayer says whether layer i (0-based) has routed experts.
+func (m *Model) MoELayer(i int) bool {
+	if m.Experts == 0 || i < m.FirstDense {
+		return false
+	}
+	freq := max(m.MoEFreq, 1)
+	return (i-m.FirstDense+1)%freq == 0
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+)
+
+// Report is everything the engine answers about one Setup. In an illegal setup
+// Legal is false, Problems says why, and the figures that cannot be had are
+// nil: absent, never zero.
+type Report struct {
+	Legal    bool      `json:"legal"`
+	Problems []Problem `json:"problems"`
+
+	Memory        *Memory         `json:"memory,omitempty"`
+	Pipeline      *Pipeline       `json:"pipeline,omitempty"`
+	Communication []Communication `json:"communication,omitempty"`
+	Time          *Time           `json:"time,omitempty"`
+	Throughput    *Throughput     `json:"throughput,omitempty"`
+	Model         *ModelFigures   `json:"model,omitempty"`
+
+	Assumptions []string `json:"assumptions"`
+	NotModelled []string `json:"not_modelled"`
+
+	// Timeline is the simulated pipeline of one step, for drawing; its times
+	// are the stage times of this setup.
+	Timeline *schedule.Timeline `json:"-"`
+}
+
+// Memory is the peak of each pipeline rank and whether the worst one fits.
+type Memory struct {
+	Capacity units.Bytes  `json:"capacity_bytes"` // what the GPU is sold with
+	Usable   units.Bytes  `json:"usable_bytes"`   // what the framework can allocate
+	Peak     units.Bytes  `json:"peak_bytes"`     // largest total
+	PeakRank int          `json:"peak_rank"`
+	Fits     bool         `json:"fits"`
+	Ranks    []RankMemory `json:"ranks"`
+}
+
+// RankMemory is the memory of one pipeline rank at its peak, per GPU, term by
+// term. Parameters are those on one GPU of the rank. InFlight is the peak
+// number of stage-activations alive (chunks / VPP, so it can be fractional).
+type RankMemory struct {
+	Rank                int         `json:"rank"`
+	Layers              int         `json:"layers"`
+	Parameters          float64     `json:"parameters"`
+	EmbeddingParameters float64     `json:"embedding_parameters"` // embedding and head, contained in Parameters
+	InFlight            float64     `json:"in_flight"`
+	Weights             units.Bytes `json:"weights_bytes"`
+	Gradients           units.Bytes `json:"gradients_bytes"`
+	Optimizer           units.Bytes `json:"optimizer_bytes"`
+	Activations         units.Bytes `json:"activations_bytes"`
+	Logits              units.Bytes `json:"logits_bytes"`    // head and loss at the peak
+	Buffers             units.Bytes `json:"buffers_bytes"`   // temporaries that the stack keeps or makes at the peak
+	Allocated           units.Bytes `json:"allocated_bytes"` // sum of the six terms above
+	Overhead            units.Bytes `json:"overhead_bytes"`  // allocator slack, driver context, communicators
+	Total               units.Bytes `json:"total_bytes"`     // Allocated + Overhead
+}
+
+// Pipeline is what the schedule costs. Fractions are plain numbers, not percent.
+type Pipeline struct {
+	Schedule         schedule.Kind `json:"schedule"`
+	Ranks            int           `json:"ranks"`
+	Stages           int           `json:"stages"`
+	MicroBatches     int           `json:"microbatches"`
+	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`            // simulated: idle over busy time of the busiest rank
+	BubbleOverTotal  float64       `json:"bubble_over_total"`            // simulated: idle share of all ranks' time
+	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"` // (p-1)/m and its kin, over ideal; absent where none is exact
+	Makespan         units.Seconds `json:"makespan_seconds"`
+}
+
+// Communication is the traffic of one dimension over one step, per GPU.
+type Communication struct {
+	Dimension string        `json:"dimension"` // tp, cp, ep, pp, dp
+	Operation string        `json:"operation"`
+	GroupSize int           `json:"group_size"`
+	Spans     string        `json:"spans"`        // node, domain, cluster: the widest link that the group crosses
+	Bytes     units.Bytes   `json:"bytes_per_gpu"` // sent
+	Seconds   units.Seconds `json:"seconds"`
+	Exposed   units.Seconds `json:"exposed_seconds"`
+}
+
+// Time is one optimizer step on the pipeline rank with the most work. The five
+// parts add up to Step; that rank's waiting is the bubble.
+type Time struct {
+	Step      units.Seconds `json:"step_seconds"`
+	Compute   units.Seconds `json:"compute_seconds"`
+	Recompute units.Seconds `json:"recompute_seconds"`
+	Bubble    units.Seconds `json:"bubble_seconds"`
+	Exposed   units.Seconds `json:"exposed_communication_seconds"`
+	Optimizer units.Seconds `json:"optimizer_seconds"`
+}
+
+// Throughput is the step time in other words. MFU counts model FLOPs only, HFU
+// counts recomputation too; both are fractions of the dense peak.
+type Throughput struct {
+	TokensPerSecond       float64 `json:"tokens_per_second"`
+	TokensPerSecondPerGPU float64 `json:"tokens_per_second_per_gpu"`
+	ModelTFLOPSPerGPU     float64 `json:"model_tflops_per_gpu"`
+	MFU                   float64 `json:"mfu"`
+	HFU                   float64 `json:"hfu"`
+}
+
+// ModelFigures are counts of the model alone. Parameters leaves the
+// multi-token-prediction modules out; they are in MTPParameters.
+type ModelFigures struct {
+	Parameters       float64 `json:"parameters"`
+	ActiveParameters float64 `json:"active_parameters"`
+	MTPParameters    float64 `json:"mtp_parameters"`
+	TrainingFLOPs    float64 `json:"training_flops_per_token"`
+	Convention       string  `json:"attention_convention"`
+}

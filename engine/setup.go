@@ -1,0 +1,48 @@
+// Package engine answers what a way of cutting the training costs. The flow is
+// Setup -> Evaluate -> Report. The package is pure: no terminal, clock, file or
+// global state; the same Setup gives the same Report on any goroutine.
+package engine
+
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Setup is everything the user chooses. It is a plain comparable value, so that
+// it can be a cache key and an entry of the undo history.
+type Setup struct {
+	Model   model.Model      `json:"model"`
+	Cluster hardware.Cluster `json:"cluster"`
+
+	layout.Layout
+
+	Schedule  schedule.Kind `json:"schedule"`
+	GroupSize int           `json:"group_size"` // micro-batches per group of an interleaved schedule; 0: PP
+
+	Recompute recipe.Recompute `json:"recompute"`
+	Precision recipe.Precision `json:"precision"`
+	GradDtype recipe.GradDtype `json:"grad_dtype"`
+	Attention recipe.Attention `json:"attention"`
+	Optimizer recipe.Optimizer `json:"optimizer"`
+
+	TrainMTP bool                 `json:"mtp"` // train the model's multi-token-prediction modules too
+	Stack    recipe.Stack         `json:"calibration"`
+	MFU      recipe.MFUConvention `json:"mfu"`
+}
+
+// Nodes is the number of nodes that hold the GPUs, the last one perhaps partly.
+func (s *Setup) Nodes() int { return (s.GPUs + s.Cluster.Node() - 1) / s.Cluster.Node() }
+
+// Spec is the pipeline schedule that the setup asks for.
+func (s *Setup) Spec() schedule.Spec {
+	return schedule.Spec{
+		Kind: s.Schedule, Ranks: s.PP, VirtualStages: s.VPP,
+		MicroBatches: s.MicroBatches, GroupSize: s.GroupSize,
+	}
+}
+
+// Problem is a reason why a setup is illegal, or a warning about a legal one.
+type Problem = layout.Problem
