@@ -19,16 +19,16 @@ type Model struct {
 	Vocab   int `json:"vocab" toml:"vocab"`
 	MaxSeq  int `json:"max_seq" toml:"max_seq"`
 
-	Tied         bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
-	Activation   string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
-	Gated        bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
-	Norm         string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
-	NormsPer     int    `json:"norms_per_layer" toml:"norms_per_layer"`
-	Position     string `json:"pos_embedding" toml:"pos_embedding"` // learned adds a table of MaxSeq rows
-	AttnBias     string `json:"attn_bias" toml:"attn_bias"`         // none, qkv, all
-	MLPBias      bool   `json:"mlp_bias" toml:"mlp_bias"`
-	QKNorm       string `json:"qk_norm" toml:"qk_norm"` // none, per-head, full-width, latent, l2 (no params)
-	ParallelBlock bool  `json:"parallel_block" toml:"parallel_block"`
+	Tied          bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
+	Activation    string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
+	Gated         bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
+	Norm          string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
+	NormsPer      int    `json:"norms_per_layer" toml:"norms_per_layer"`
+	Position      string `json:"pos_embedding" toml:"pos_embedding"` // learned adds a table of MaxSeq rows
+	AttnBias      string `json:"attn_bias" toml:"attn_bias"`         // none, qkv, all
+	MLPBias       bool   `json:"mlp_bias" toml:"mlp_bias"`
+	QKNorm        string `json:"qk_norm" toml:"qk_norm"` // none, per-head, full-width, latent, l2 (no params)
+	ParallelBlock bool   `json:"parallel_block" toml:"parallel_block"`
 
 	Attention   string `json:"attention" toml:"attention"` // mha, gqa, mqa, mla, with remarks
 	LocalWindow int    `json:"local_window" toml:"local_window"`
@@ -61,7 +61,7 @@ func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
 
 // MoELayer says whether layer i (0-based) has routed experts.
 func (m *Model) MoELayer(i int) bool {
-	if m.Experts == 0 || i < m.FirstDense {
+	if !m.IsMoE() || i < m.FirstDense {
 		return false
 	}
 	freq := max(m.MoEFreq, 1)

@@ -1,0 +1,242 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Limits of what is evaluated. They are far above every published model and
+// keep every count inside an int64 and every loop short.
+const (
+	MaxLayers     = 10_000
+	MaxWidth      = 1 << 24 // hidden, FFN and latent widths
+	MaxHeads      = 1 << 16
+	MaxHeadDim    = 1 << 16
+	MaxVocab      = 1 << 28
+	MaxSequence   = 1 << 30 // tokens
+	MaxExperts    = 1 << 16
+	MaxMTPLayers  = 64
+	MaxNorms      = 16                    // per layer
+	MaxParameters = 1_000_000_000_000_000 // 10^15
+	MaxLabel      = 200                   // bytes of a name or remark
+)
+
+// FieldError says what is wrong with one field of a Model. Field is its key in
+// files and in --set model.KEY=VALUE.
+type FieldError struct {
+	Field   string
+	Given   string
+	Allowed string
+}
+
+func (e FieldError) Error() string {
+	return fmt.Sprintf("%s is %s; allowed: %s", e.Field, e.Given, e.Allowed)
+}
+
+// Errors is everything that is wrong with a Model, in the order of its fields.
+type Errors []FieldError
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i := range e {
+		lines[i] = e[i].Error()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Err is nil when nothing is wrong.
+func (e Errors) Err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Check says what is wrong with the architecture by itself; what a layout
+// makes of it is not its business. A Model that passes gives finite,
+// non-negative counts.
+func (m *Model) Check() Errors {
+	c := checker{}
+	c.labels(m)
+	c.widths(m)
+	c.words(m)
+	if m.IsMLA() {
+		c.latent(m)
+	} else {
+		c.unused("kv_lora_rank", []field{
+			{"q_lora_rank", m.QLoraRank},
+			{"kv_lora_rank", m.KVLoraRank},
+			{"qk_nope_head_dim", m.QKNopeDim},
+			{"qk_rope_head_dim", m.QKRopeDim},
+			{"v_head_dim", m.VHeadDim},
+		})
+	}
+	if m.IsMoE() {
+		c.experts(m)
+	} else {
+		c.dense(m)
+	}
+	if len(c.errs) == 0 {
+		c.size(m)
+	}
+	return c.errs
+}
+
+type checker struct{ errs Errors }
+
+func (c *checker) add(field, given, allowed string) {
+	c.errs = append(c.errs, FieldError{Field: field, Given: given, Allowed: allowed})
+}
+
+func (c *checker) between(field string, value, low, high int) {
+	if value < low || value > high {
+		c.add(field, strconv.Itoa(value), fmt.Sprintf("a whole number from %d to %d", low, high))
+	}
+}
+
+func (c *checker) oneOf(field, value string, allowed []string) {
+	if !slices.Contains(allowed, value) {
+		c.add(field, strconv.Quote(clip(value)), strings.Join(allowed, ", "))
+	}
+}
+
+// field is the key and value of a number.
+type field struct {
+	name  string
+	value int
+}
+
+// unused refuses fields that mean nothing without another one: they are more
+// likely a slip than meant.
+func (c *checker) unused(without string, fields []field) {
+	for _, f := range fields {
+		switch {
+		case f.value == 0:
+		case f.name == without:
+			c.add(f.name, strconv.Itoa(f.value), "0 or more")
+		default:
+			c.add(f.name, strconv.Itoa(f.value), "0 without "+without)
+		}
+	}
+}
+
+func (c *checker) labels(m *Model) {
+	for _, l := range []struct{ field, text string }{
+		{"id", m.ID},
+		{"name", m.Name},
+		{"family", m.Family},
+		{"activation", m.Activation},
+		{"pos_embedding", m.Position},
+		{"attention", m.Attention},
+		{"local_to_global_ratio", m.LocalRatio},
+		{"params_extra_what", m.ExtraParamsWhat},
+	} {
+		if len(l.text) > MaxLabel || strings.ContainsFunc(l.text, unicode.IsControl) {
+			c.add(l.field, strconv.Quote(clip(l.text)), fmt.Sprintf("at most %d bytes of printable text", MaxLabel))
+		}
+	}
+}
+
+// clip keeps an error message short; the whole text may be a file.
+func clip(s string) string {
+	const keep = 40
+	if len(s) <= keep {
+		return s
+	}
+	return strings.ToValidUTF8(s[:keep], "") + "..."
+}
+
+func (c *checker) widths(m *Model) {
+	c.between("layers", m.Layers, 1, MaxLayers)
+	c.between("hidden", m.Hidden, 1, MaxWidth)
+	c.between("heads", m.Heads, 1, MaxHeads)
+	c.between("kv_heads", m.KVHeads, 1, MaxHeads)
+	if m.KVHeads > 0 && m.Heads > 0 && m.Heads%m.KVHeads != 0 {
+		c.add("kv_heads", strconv.Itoa(m.KVHeads), fmt.Sprintf("a divisor of heads = %d", m.Heads))
+	}
+	c.between("head_dim", m.HeadDim, 1, MaxHeadDim)
+	c.between("ffn_hidden", m.FFN, 0, MaxWidth)
+	c.between("vocab", m.Vocab, 1, MaxVocab)
+	c.between("max_seq", m.MaxSeq, 1, MaxSequence)
+	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
+	c.between("local_window", m.LocalWindow, 0, MaxSequence)
+	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
+	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {
+		c.add("params_extra", strconv.FormatInt(m.ExtraParams, 10), fmt.Sprintf("a whole number from 0 to %d", int64(MaxParameters)))
+	}
+}
+
+func (c *checker) words(m *Model) {
+	c.oneOf("norm", m.Norm, Norms())
+	c.oneOf("attn_bias", m.AttnBias, AttentionBiases())
+	c.oneOf("qk_norm", m.QKNorm, QKNorms())
+	if _, _, ok := m.ratio(); m.LocalRatio != "" && !ok {
+		c.add("local_to_global_ratio", strconv.Quote(clip(m.LocalRatio)), "local:global layers such as 5:1, or nothing")
+	}
+	if !m.IsMLA() && m.QKNorm == QKNormLatent {
+		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent only with kv_lora_rank (MLA)")
+	}
+}
+
+func (c *checker) latent(m *Model) {
+	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
+	c.between("kv_lora_rank", m.KVLoraRank, 1, MaxWidth)
+	c.between("qk_nope_head_dim", m.QKNopeDim, 1, MaxHeadDim)
+	c.between("qk_rope_head_dim", m.QKRopeDim, 0, MaxHeadDim)
+	c.between("v_head_dim", m.VHeadDim, 1, MaxHeadDim)
+	if m.AttnBias != BiasNone {
+		c.add("attn_bias", strconv.Quote(m.AttnBias), "none with kv_lora_rank (biases of MLA are not modelled)")
+	}
+	if m.QKNorm != QKNormLatent && m.QKNorm != QKNormNone {
+		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent or none with kv_lora_rank (MLA)")
+	}
+}
+
+func (c *checker) experts(m *Model) {
+	c.between("n_experts", m.Experts, 1, MaxExperts)
+	c.between("n_shared_experts", m.SharedExperts, 0, MaxExperts)
+	c.between("shared_ffn_hidden_total", m.SharedFFN, 0, MaxWidth)
+	c.between("top_k", m.TopK, 1, max(m.Experts, 1))
+	c.between("moe_ffn_hidden", m.ExpertFFN, 1, MaxWidth)
+	c.between("first_k_dense_layers", m.FirstDense, 0, max(m.Layers-1, 0))
+	c.between("moe_layer_freq", m.MoEFreq, 1, max(m.Layers-m.FirstDense, 1))
+	if m.FFN == 0 && m.Layers > m.MoELayers() {
+		c.add("ffn_hidden", "0", "the width of the dense layers, at least 1")
+	}
+}
+
+func (c *checker) dense(m *Model) {
+	if m.FFN < 1 {
+		c.add("ffn_hidden", strconv.Itoa(m.FFN), "at least 1 in a dense model")
+	}
+	c.unused("n_experts", []field{
+		{"n_experts", m.Experts},
+		{"n_shared_experts", m.SharedExperts},
+		{"shared_ffn_hidden_total", m.SharedFFN},
+		{"top_k", m.TopK},
+		{"moe_ffn_hidden", m.ExpertFFN},
+		{"first_k_dense_layers", m.FirstDense},
+	})
+	if m.MoEFreq < 0 || m.MoEFreq > 1 {
+		c.add("moe_layer_freq", strconv.Itoa(m.MoEFreq), "0 or 1 without n_experts")
+	}
+}
+
+// size bounds the total. It is computed in floating point, where it cannot
+// overflow, before anyone counts in int64.
+func (c *checker) size(m *Model) {
+	h := float64(m.Hidden)
+	attention := h*float64(m.Heads)*4*float64(m.HeadDim) + h*float64(m.QLoraRank+m.KVLoraRank+m.QKRopeDim) +
+		float64(m.Heads)*(float64(m.QLoraRank+m.KVLoraRank)+h)*float64(2*m.QKNopeDim+m.QKRopeDim+m.VHeadDim)
+	mlp := 4 * (h + 1) * (float64(m.FFN) + float64(m.SharedFFN) + float64(m.Experts)*float64(m.ExpertFFN))
+	layer := attention + mlp + h*float64(m.Experts+2*m.NormsPer)
+	total := float64(m.Layers)*layer + float64(m.MTPLayers)*(layer+2*h*h) +
+		h*(2*float64(m.Vocab)+float64(m.MaxSeq)) + float64(m.ExtraParams)
+	if total > 8*MaxParameters || m.Total()+m.MTP() > MaxParameters {
+		c.add("layers", fmt.Sprintf("%d, with these widths about %.2g parameters", m.Layers, total),
+			fmt.Sprintf("at most %.0g parameters", float64(MaxParameters)))
+	}
+}

@@ -1,0 +1,175 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"meshscope/engine/units"
+)
+
+// LayerFLOPs are the forward operations of one token in one layer. Only
+// matrix products count (2 per weight that the token meets); norms,
+// activations, softmax and biases are not model FLOPs in any convention.
+type LayerFLOPs struct {
+	Projections units.FLOPs // attention's q, k, v and output projections
+	Scores      units.FLOPs // core attention: q*k and scores*v
+	MLP         units.FLOPs // dense MLP
+	Experts     units.FLOPs // TopK routed experts
+	Shared      units.FLOPs // shared experts
+	Router      units.FLOPs
+}
+
+// Total is the sum of the parts.
+func (f LayerFLOPs) Total() units.FLOPs {
+	return f.Projections + f.Scores + f.MLP + f.Experts + f.Shared + f.Router
+}
+
+// TokenFLOPs are the forward operations of one token in the whole model. The
+// input embedding is a look-up and counts 0.
+type TokenFLOPs struct {
+	LayerFLOPs // over all layers
+
+	Head  units.FLOPs
+	Extra units.FLOPs // ExtraParams, taken as matrices
+}
+
+// Total is the sum of the parts.
+func (f TokenFLOPs) Total() units.FLOPs { return f.LayerFLOPs.Total() + f.Head + f.Extra }
+
+// LayerForward counts one token in one layer that attends to seq tokens.
+// Causal halves the scores: on average a token attends to half of the
+// sequence. In a hybrid of linear and softmax attention the scores are the
+// mean over the layers.
+//
+// A local window is not subtracted: every layer counts as global. That is the
+// convention of the printed figures that MFU is compared with: the TFLOP/s of
+// Megatron-Bridge for gpt-oss-120b (window 128 on every second layer) grow by
+// 3.56e9 per token from sequence 4,096 to 8,192, and 36 global layers give
+// 3.62e9, 18 of them 1.81e9. What windowed kernels really compute is the share
+// that WindowShare gives.
+func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
+	f := LayerFLOPs{
+		Projections: 2 * units.FLOPs(m.attentionMatrices()),
+		Scores:      m.scores(seq, causal) * units.FLOPs(m.softmaxShare()),
+	}
+	if !moe {
+		f.MLP = 2 * units.FLOPs(m.mlpMatrices(m.FFN))
+		return f
+	}
+	f.Experts = 2 * units.FLOPs(m.TopK) * units.FLOPs(m.mlpMatrices(m.ExpertFFN))
+	f.Shared = 2 * units.FLOPs(m.mlpMatrices(m.SharedFFN))
+	f.Router = 2 * units.FLOPs(m.Hidden) * units.FLOPs(m.Experts)
+	return f
+}
+
+// HeadForward counts one token in the output projection, tied or not.
+func (m *Model) HeadForward() units.FLOPs { return 2 * units.FLOPs(m.Embedding()) }
+
+// ForwardFLOPs counts one token in the whole model, by part, without
+// multi-token prediction.
+func (m *Model) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
+	moe := m.MoELayers()
+	var sum LayerFLOPs
+	sum.add(m.LayerForward(false, seq, causal), m.Layers-moe)
+	if moe > 0 {
+		sum.add(m.LayerForward(true, seq, causal), moe)
+	}
+	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
+}
+
+// MTPForward counts one token in the multi-token-prediction modules: a layer
+// and the head each. Their 2h x h projection is left out, as in the figures
+// that Megatron-Bridge prints for DeepSeek-V3; it would add 0.2 %.
+func (m *Model) MTPForward(seq int, causal bool) units.FLOPs {
+	module := m.LayerForward(m.IsMoE(), seq, causal).Total() + m.HeadForward()
+	return units.FLOPs(m.MTPLayers) * module
+}
+
+// TrainingFLOPs counts forward and backward of one token: three times the
+// forward pass, since the backward has two matrix products for each of the
+// forward. Recomputation is not model FLOPs and not counted.
+func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
+	f := m.ForwardFLOPs(seq, causal).Total()
+	if mtp {
+		f += m.MTPForward(seq, causal)
+	}
+	return 3 * f
+}
+
+// WindowShare is the part of the counted scores (see LayerForward) that
+// kernels with the model's local windows compute: 1 without a window. A causal
+// token attends to at most LocalWindow tokens, itself among them.
+func (m *Model) WindowShare(seq int, causal bool) float64 {
+	if m.LocalWindow <= 0 || m.LocalWindow >= seq || seq <= 0 {
+		return 1
+	}
+	s, w := float64(seq), float64(m.LocalWindow)
+	local := w / s
+	if causal {
+		// The first w tokens see half a window on average; the rest a whole
+		// one. Counted against s/2 per token.
+		local = (2*s - w) * w / (s * s)
+	}
+	share := m.localShare()
+	return share*local + 1 - share
+}
+
+func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
+	n := units.FLOPs(max(layers, 0))
+	f.Projections += n * g.Projections
+	f.Scores += n * g.Scores
+	f.MLP += n * g.MLP
+	f.Experts += n * g.Experts
+	f.Shared += n * g.Shared
+	f.Router += n * g.Router
+}
+
+// scores are the products q*k and scores*v of one token: 2*d each per head
+// and attended token; MLA's queries and values have widths of their own.
+func (m *Model) scores(seq int, causal bool) units.FLOPs {
+	width := 2 * float64(m.HeadDim)
+	if m.IsMLA() {
+		width = float64(m.QKNopeDim) + float64(m.QKRopeDim) + float64(m.VHeadDim)
+	}
+	f := 2 * float64(m.Heads) * width * float64(max(seq, 0))
+	if causal {
+		f /= 2
+	}
+	return units.FLOPs(f)
+}
+
+// localShare is the part of the layers that is local: all of them when a
+// window comes without a ratio (Mistral).
+func (m *Model) localShare() float64 {
+	local, global, ok := m.ratio()
+	if !ok {
+		return 1
+	}
+	return local / (local + global)
+}
+
+// softmaxShare is the part of the layers with softmax attention. A ratio
+// without a window is a hybrid of linear and softmax attention (MiniMax):
+// linear attention has no scores; its matrices are in ExtraParams.
+func (m *Model) softmaxShare() float64 {
+	linear, softmax, ok := m.ratio()
+	if !ok || m.LocalWindow > 0 {
+		return 1
+	}
+	return softmax / (linear + softmax)
+}
+
+// ratio reads LocalRatio, "5:1" with remarks after a space.
+func (m *Model) ratio() (first, second float64, ok bool) {
+	word, _, _ := strings.Cut(m.LocalRatio, " ")
+	left, right, found := strings.Cut(word, ":")
+	if !found {
+		return 0, 0, false
+	}
+	a, errA := strconv.Atoi(left)
+	b, errB := strconv.Atoi(right)
+	if errA != nil || errB != nil || a < 0 || b < 0 || a+b <= 0 || a > MaxLayers || b > MaxLayers {
+		return 0, 0, false
+	}
+	return float64(a), float64(b), true
+}

@@ -1,0 +1,87 @@
+package engine_test
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"meshscope/engine/model"
+)
+
+// modelRow is one line of the fact sheet of models, by column name.
+type modelRow map[string]string
+
+// modelRows reads facts/models.csv of the shared folder beside the project.
+func modelRows(t testing.TB) []modelRow {
+	t.Helper()
+	path := filepath.Join("..", "..", "shared", "facts", "models.csv")
+	file, err := os.Open(path)
+	if err != nil {
+		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
+			t.Fatalf("the shared fact sheet is required: %v", err)
+		}
+		t.Skipf("no shared fact sheet: %v", err)
+	}
+	defer func() { _ = file.Close() }()
+	lines, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]modelRow, 0, len(lines)-1)
+	for _, line := range lines[1:] {
+		row := modelRow{}
+		for i, cell := range line {
+			row[lines[0][i]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (r modelRow) count(t testing.TB, column string) int64 {
+	t.Helper()
+	if r[column] == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(r[column], 10, 64)
+	if err != nil {
+		t.Fatalf("%s: column %s: %v", r["id"], column, err)
+	}
+	return n
+}
+
+// model builds the engine's value from the row.
+func (r modelRow) model(t testing.TB) model.Model {
+	t.Helper()
+	num := func(column string) int { return int(r.count(t, column)) }
+	return model.Model{
+		ID: r["id"], Name: r["name"], Family: r["family"],
+		Layers: num("layers"), Hidden: num("hidden"), Heads: num("heads"), KVHeads: num("kv_heads"),
+		HeadDim: num("head_dim"), FFN: num("ffn_hidden"), Vocab: num("vocab"), MaxSeq: num("max_seq"),
+		Tied: r["tied_embeddings"] == "1", Activation: r["activation"], Gated: r["gated_ffn"] == "1",
+		Norm: r["norm"], NormsPer: num("norms_per_layer"), Position: r["pos_embedding"],
+		AttnBias: r["attn_bias"], MLPBias: r["mlp_bias"] == "1", QKNorm: r["qk_norm"],
+		ParallelBlock: r["parallel_block"] == "1", Attention: r["attention"],
+		LocalWindow: num("local_window"), LocalRatio: r["local_to_global_ratio"],
+		QLoraRank: num("q_lora_rank"), KVLoraRank: num("kv_lora_rank"), QKNopeDim: num("qk_nope_head_dim"),
+		QKRopeDim: num("qk_rope_head_dim"), VHeadDim: num("v_head_dim"),
+		Experts: num("n_experts"), SharedExperts: num("n_shared_experts"), SharedFFN: num("shared_ffn_hidden_total"),
+		TopK: num("top_k"), ExpertFFN: num("moe_ffn_hidden"), FirstDense: num("first_k_dense_layers"),
+		MoEFreq: num("moe_layer_freq"), RouterBias: r["router_bias"] == "1", MTPLayers: num("mtp_layers"),
+		ExtraParams: r.count(t, "params_extra"), ExtraParamsWhat: r["params_extra_what"],
+	}
+}
+
+// modelByID finds one model of the fact sheet.
+func modelByID(t testing.TB, id string) model.Model {
+	t.Helper()
+	for _, row := range modelRows(t) {
+		if row["id"] == id {
+			return row.model(t)
+		}
+	}
+	t.Fatalf("no model %q in the fact sheet", id)
+	return model.Model{}
+}
