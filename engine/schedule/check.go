@@ -1,0 +1,143 @@
+package schedule
+
+import "fmt"
+
+// Fields that an Issue can name: the flags of the command line.
+const (
+	fieldSchedule     = "schedule"
+	fieldPP           = "pp"
+	fieldVPP          = "vpp"
+	fieldMicroBatches = "microbatches"
+	fieldGroup        = "group-size"
+)
+
+// Issue is why a spec cannot be executed, or, as a warning, what one launcher
+// refuses or what is odd about a spec that can.
+type Issue struct {
+	Code    string
+	Field   string // schedule, pp, vpp, microbatches or group-size
+	Message string
+	// Nearest are values, by field, that together make this issue go away;
+	// nil when a number cannot.
+	Nearest map[string]int
+	Warning bool
+}
+
+// Check lists what is wrong with a spec: errors for what cannot be executed at
+// all, warnings for the rest. A spec without errors can be built.
+func (s Spec) Check() []Issue {
+	issues := s.checkCounts()
+	d, ok := find(s.Kind)
+	if !ok {
+		return append(issues, Issue{
+			Code: "unknown-schedule", Field: fieldSchedule,
+			Message: fmt.Sprintf("unknown schedule %q; there are %s", s.Kind, kindNames()),
+		})
+	}
+	if len(issues) > 0 {
+		return issues
+	}
+	if issues = s.checkSize(d.Info); len(issues) > 0 {
+		return issues
+	}
+	return d.check(s)
+}
+
+// checkCounts refuses counts below 1.
+func (s Spec) checkCounts() []Issue {
+	var issues []Issue
+	for _, count := range [...]struct {
+		field        string
+		what         string
+		given, least int
+	}{
+		{fieldPP, "pipeline ranks", s.Ranks, 1},
+		{fieldVPP, "stages per rank", s.VirtualStages, 1},
+		{fieldMicroBatches, "micro-batches", s.MicroBatches, 1},
+		{fieldGroup, "micro-batches per group", s.GroupSize, 0},
+	} {
+		if count.given < count.least {
+			issues = append(issues, Issue{
+				Code: count.field + "-not-positive", Field: count.field,
+				Message: fmt.Sprintf("%s must be %d or more, not %d", count.what, count.least, count.given),
+				Nearest: map[string]int{count.field: count.least},
+			})
+		}
+	}
+	return issues
+}
+
+// checkSize refuses what exceeds the bounds of an order, first the counts
+// themselves, then their product.
+func (s Spec) checkSize(i Info) []Issue {
+	issue := func(field, bound string, given float64, limit, nearest int) []Issue {
+		return []Issue{{
+			Code: "schedule-too-large", Field: field,
+			Message: fmt.Sprintf("schedule too large: %.4g is beyond %s = %d", given, bound, limit),
+			Nearest: map[string]int{field: nearest},
+		}}
+	}
+	perMicroBatch := s
+	perMicroBatch.MicroBatches = 1
+	perRank := perMicroBatch
+	perRank.Ranks = 1
+	switch {
+	case s.VirtualStages > MaxVirtualStages:
+		return issue(fieldVPP, "MaxVirtualStages", float64(s.VirtualStages), MaxVirtualStages, MaxVirtualStages)
+	case perMicroBatch.ops(i) > MaxOps:
+		return issue(fieldPP, "MaxOps", s.ops(i), MaxOps, MaxOps/int(perRank.ops(i)))
+	case s.MicroBatches > MaxMicroBatches, s.ops(i) > MaxOps:
+		most := min(MaxMicroBatches, MaxOps/int(perMicroBatch.ops(i)))
+		bound, given, limit := "MaxOps", s.ops(i), MaxOps
+		if s.MicroBatches > MaxMicroBatches {
+			bound, given, limit = "MaxMicroBatches", float64(s.MicroBatches), MaxMicroBatches
+		}
+		return issue(fieldMicroBatches, bound, given, limit, most)
+	}
+	return nil
+}
+
+// oneChunk refuses several stages per rank where the schedule has one.
+func oneChunk(s Spec) []Issue {
+	if s.VirtualStages == 1 {
+		return nil
+	}
+	return []Issue{{
+		Code: "schedule-one-chunk", Field: fieldVPP,
+		Message: fmt.Sprintf("%s runs one stage per rank, not %d; interleaved runs several", s.Kind, s.VirtualStages),
+		Nearest: map[string]int{fieldVPP: 1},
+	}}
+}
+
+// unusedGroup warns of a group size that the schedule does not have.
+func unusedGroup(s Spec) []Issue {
+	if s.GroupSize == 0 {
+		return nil
+	}
+	return []Issue{{
+		Code: "group-size-unused", Field: fieldGroup, Warning: true,
+		Message: fmt.Sprintf("%s has no micro-batch groups: the group size is not used", s.Kind),
+		Nearest: map[string]int{fieldGroup: 0},
+	}}
+}
+
+// hasError tells whether any issue is more than a warning.
+func hasError(issues []Issue) bool {
+	for _, is := range issues {
+		if !is.Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// errorsOf leaves the warnings out.
+func errorsOf(issues []Issue) []Issue {
+	var kept []Issue
+	for _, is := range issues {
+		if !is.Warning {
+			kept = append(kept, is)
+		}
+	}
+	return kept
+}

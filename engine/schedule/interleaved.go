@@ -1,0 +1,137 @@
+package schedule
+
+import "fmt"
+
+// interleaved is 1F1B over v chunks per rank: micro-batches go round the ranks
+// in groups, once per chunk, which divides the bubble by v.
+func interleaved() descriptor {
+	return descriptor{
+		Info: Info{
+			Kind: Interleaved, Name: "Interleaved 1F1B",
+			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.2; group size: Llama 3, arXiv 2407.21783, figure 6",
+			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_with_interleaving",
+			Placement: Loop, WeightCopies: 1,
+		},
+		generate: generateInterleaved,
+		check:    checkInterleaved,
+		idle:     idleInterleaved,
+	}
+}
+
+// group is the number of micro-batches per group: as given, else one per rank,
+// or all of them when there are fewer (what PyTorch does).
+func (s Spec) group() int {
+	if s.GroupSize > 0 {
+		return s.GroupSize
+	}
+	return min(s.Ranks, s.MicroBatches)
+}
+
+// generateInterleaved runs 2(p-1-r)+(v-1)g forwards ahead on rank r. The factor
+// 2 is Megatron's: forward and backward of a steady step are sent together.
+func generateInterleaved(o *Order) {
+	s, g := o.Spec, o.Spec.group()
+	for r := range s.Ranks {
+		o.warmLoop(2*(s.Ranks-1-r)+(s.VirtualStages-1)*g, g)
+	}
+}
+
+// idleInterleaved is (p-1)(tF+tB) per chunk when every group keeps all ranks
+// busy, and [(p-1)+(v-1)(p-m)](tF+tB) with one group of m < p micro-batches.
+func idleInterleaved(s Spec, t ChunkTimes) (float64, bool) {
+	p, m, v, g := s.Ranks, s.MicroBatches, s.VirtualStages, s.group()
+	slots := p - 1
+	if m < p {
+		slots += (v - 1) * (p - m)
+	} else if rest := m % g; g < p || rest > 0 && rest < p {
+		return 0, false
+	}
+	return float64(slots) * (t.F + t.B), true
+}
+
+func checkInterleaved(s Spec) []Issue {
+	issues := checkGroup(s)
+	p, m := s.Ranks, s.MicroBatches
+	if s.VirtualStages == 1 {
+		issues = append(issues, Issue{
+			Code: "interleaved-one-chunk", Field: fieldVPP, Warning: true,
+			Message: "with one chunk per rank nothing is interleaved: 1f1b has the same bubble and holds fewer activations",
+			Nearest: map[string]int{fieldVPP: 2},
+		})
+	}
+	if p == 1 {
+		nearest := map[string]int{fieldPP: 2}
+		if s.GroupSize == 1 {
+			nearest[fieldGroup] = 0
+		}
+		issues = append(issues, Issue{
+			Code: "interleaved-one-rank", Field: fieldPP, Warning: true,
+			Message: "Megatron refuses the interleaved schedule on one pipeline rank; PyTorch runs it",
+			Nearest: nearest,
+		})
+	}
+	if m < p {
+		nearest := map[string]int{fieldMicroBatches: p}
+		if s.GroupSize > 0 {
+			nearest[fieldGroup] = p
+		}
+		issues = append(issues, Issue{
+			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
+			Message: fmt.Sprintf("Megatron refuses the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
+				m, p),
+			Nearest: nearest,
+		})
+	}
+	return append(issues, checkRemainder(s)...)
+}
+
+// checkGroup is the range of a group size that was given: from p to m, or m
+// itself when m < p.
+func checkGroup(s Spec) []Issue {
+	lo := min(s.Ranks, s.MicroBatches)
+	if s.GroupSize == 0 || s.GroupSize >= lo && s.GroupSize <= s.MicroBatches {
+		return nil
+	}
+	nearest := lo
+	if s.GroupSize > s.MicroBatches {
+		nearest = s.MicroBatches
+	}
+	return []Issue{{
+		Code: "group-size-range", Field: fieldGroup,
+		Message: fmt.Sprintf("the micro-batch group size must be between %d (one per pipeline rank) and %d (all micro-batches), not %d",
+			lo, s.MicroBatches, s.GroupSize),
+		Nearest: map[string]int{fieldGroup: nearest},
+	}}
+}
+
+// checkRemainder is the rule 0 < m mod g < p: such a last group is too short to
+// keep all ranks busy, which costs idle time in every chunk.
+func checkRemainder(s Spec) []Issue {
+	p, m, g := s.Ranks, s.MicroBatches, s.group()
+	rest := m % g
+	if m < p || g < p || g > m || rest == 0 || rest >= p {
+		return nil
+	}
+	below, above := m-rest, m-rest+p
+	nearest := above
+	if m-below < above-m {
+		nearest = below
+	}
+	return []Issue{{
+		Code: "group-remainder", Field: fieldMicroBatches, Warning: true,
+		Message: fmt.Sprintf("Megatron refuses %d micro-batches in groups of %d: the last group of %d is shorter than the %d pipeline ranks and adds idle time; %d or %d micro-batches fit, or groups of %d",
+			m, g, rest, p, below, above, fittingGroup(p, m)),
+		Nearest: map[string]int{fieldMicroBatches: nearest},
+	}}
+}
+
+// fittingGroup is the smallest group size that leaves no short last group; m
+// itself always does.
+func fittingGroup(p, m int) int {
+	for g := p; g < m; g++ {
+		if rest := m % g; rest == 0 || rest >= p {
+			return g
+		}
+	}
+	return m
+}

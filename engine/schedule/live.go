@@ -1,0 +1,70 @@
+package schedule
+
+// PeakInFlight is the largest number of chunk activations that a rank holds at
+// once, each from its F until its B (or W).
+func (o *Order) PeakInFlight(rank int) int {
+	live, peak := 0, 0
+	for _, op := range o.Rank(rank) {
+		switch op.Kind() {
+		case Forward:
+			live++
+			peak = max(peak, live)
+		case Backward, WeightGradient:
+			live--
+		case InputGradient:
+		}
+	}
+	return peak
+}
+
+// PeakLive is the same with weights: each chunk counts perChunk[chunk]. Like
+// all peaks it depends on the order only, never on the durations.
+func (o *Order) PeakLive(rank int, perChunk []float64) float64 {
+	peak, _ := o.PeakBytes(rank, perChunk, nil, nil)
+	return peak
+}
+
+// PeakBytes is the same with what an operation needs while it runs: its
+// chunk's transientF during F, transientB during B, I and W (nil: nothing).
+// An activation lives from the start of its F to the end of its B (or W). All
+// slices are indexed by the rank's chunk; the unit is the caller's. It returns
+// the peak and the index in Rank(rank) of the operation that first reaches it
+// (of the first half of an overlapped pair), -1 when the rank runs nothing. It
+// does not allocate.
+func (o *Order) PeakBytes(rank int, act, transientF, transientB []float64) (peak float64, atOp int) {
+	live, atOp := 0.0, -1
+	ops := o.Rank(rank)
+	for k := 0; k < len(ops); {
+		n := 1
+		if ops[k].Paired() && k+1 < len(ops) {
+			n = 2
+		}
+		now := 0.0
+		for _, op := range ops[k : k+n] {
+			if op.Kind() == Forward {
+				live += at(act, op.Chunk())
+				now += at(transientF, op.Chunk())
+			} else {
+				now += at(transientB, op.Chunk())
+			}
+		}
+		if now += live; atOp < 0 || now > peak {
+			peak, atOp = now, k
+		}
+		for _, op := range ops[k : k+n] {
+			if kind := op.Kind(); kind == Backward || kind == WeightGradient {
+				live -= at(act, op.Chunk())
+			}
+		}
+		k += n
+	}
+	return peak, atOp
+}
+
+// at is an element, 0 beyond the end.
+func at(s []float64, i int) float64 {
+	if i < len(s) {
+		return s[i]
+	}
+	return 0
+}

@@ -1,0 +1,98 @@
+package schedule
+
+import "math"
+
+// finish fills the figures that need the whole timeline.
+func (t *Timeline) finish(o *Order) error {
+	t.Makespan = 0
+	for _, end := range t.End {
+		t.Makespan = max(t.Makespan, end)
+	}
+	if math.IsInf(t.Makespan, 0) || math.IsNaN(t.Makespan) {
+		return &CostError{Reason: "the step is longer than a number can say"}
+	}
+	for r := range t.Ranks {
+		st := &t.Ranks[r]
+		st.Idle = max(0, t.Makespan-st.Busy)
+		if from, to := o.Start[r], o.Start[r+1]; from < to {
+			st.First, st.Last = t.Begin[from], t.End[to-1]
+		}
+	}
+	return nil
+}
+
+// busy is the work of the busiest rank and that of all ranks together.
+func (t *Timeline) busy() (most, sum float64) {
+	for i := range t.Ranks {
+		most = max(most, t.Ranks[i].Busy)
+		sum += t.Ranks[i].Busy
+	}
+	return most, sum
+}
+
+// BubbleOverIdeal is (makespan - busy)/busy of the busiest rank: (p-1)/m for
+// 1F1B with equal stages (arXiv 2104.04473, section 2.2). It can exceed 1.
+func (t *Timeline) BubbleOverIdeal() float64 {
+	most, _ := t.busy()
+	if most == 0 {
+		return 0
+	}
+	return max(0, (t.Makespan-most)/most)
+}
+
+// BubbleOverTotal is 1 - sum of busy/(ranks x makespan), between 0 and 1:
+// (p-1)/(m+p-1) for 1F1B with equal stages (GPipe, arXiv 1811.06965, section 2.3).
+func (t *Timeline) BubbleOverTotal() float64 {
+	if t.Makespan == 0 {
+		return 0
+	}
+	_, sum := t.busy()
+	return max(0, 1-sum/(float64(len(t.Ranks))*t.Makespan))
+}
+
+// LongestSpan is the longest time from the first start to the last end of a
+// rank: what the zero-bubble papers measure (arXiv 2401.10241).
+func (t *Timeline) LongestSpan() float64 {
+	longest := 0.0
+	for i := range t.Ranks {
+		longest = max(longest, t.Ranks[i].Last-t.Ranks[i].First)
+	}
+	return longest
+}
+
+// ClosedFormIdle is the idle time of the worst rank for equal chunks and no
+// hand-over latency; false where no exact form is known or the spec is illegal.
+func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
+	d, ok := find(s.Kind)
+	if !ok || s.limit(d.Info) != nil || hasError(s.Check()) {
+		return 0, false
+	}
+	return d.idle(s, t)
+}
+
+// ClosedFormBubble is that idle time over the busy time of a rank, to stand
+// beside BubbleOverIdeal: (p-1)/m for 1F1B.
+func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
+	idle, ok := s.ClosedFormIdle(t)
+	perMicroBatch := t.F + t.B
+	if d, found := find(s.Kind); found && d.SplitsBackward {
+		perMicroBatch = t.F + t.I + t.W
+	}
+	busy := perMicroBatch * float64(s.VirtualStages) * float64(s.MicroBatches)
+	if !ok || busy <= 0 {
+		return 0, false
+	}
+	return idle / busy, true
+}
+
+// UniformCosts are the costs of a spec whose chunks are all equal.
+func UniformCosts(s Spec, t ChunkTimes, p2p float64) Costs {
+	same := func(d float64) []float64 {
+		all := make([]float64, max(0, s.Stages()))
+		for i := range all {
+			all[i] = d
+		}
+		return all
+	}
+	return Costs{F: same(t.F), B: same(t.B), I: same(t.I), W: same(t.W), P2P: p2p}
+}

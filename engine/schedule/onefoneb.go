@@ -1,0 +1,48 @@
+package schedule
+
+import "fmt"
+
+// oneFOneB is one forward, one backward (PipeDream-flush): rank r runs p-1-r
+// forwards ahead and then frees one activation for each that it makes.
+func oneFOneB() descriptor {
+	return descriptor{
+		Info: Info{
+			Kind: OneFOneB, Name: "1F1B",
+			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.1 (PipeDream-flush)",
+			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving",
+			Placement: Linear, WeightCopies: 1,
+		},
+		generate: generateOneFOneB,
+		check:    checkOneFOneB,
+		idle:     idleLinear,
+	}
+}
+
+func generateOneFOneB(o *Order) {
+	for r := range o.Spec.Ranks {
+		o.warmLoop(o.Spec.Ranks-1-r, o.Spec.MicroBatches)
+	}
+}
+
+// idleLinear is (p-1)(tF+tB) for any number of micro-batches: the fill and the
+// drain of a pipeline with one chunk per rank (GPipe section 2.3).
+func idleLinear(s Spec, t ChunkTimes) (float64, bool) {
+	return float64(s.Ranks-1) * (t.F + t.B), true
+}
+
+func checkOneFOneB(s Spec) []Issue {
+	issues := oneChunk(s)
+	if s.MicroBatches < s.Ranks {
+		refuses := "PyTorch refuses"
+		if s.MicroBatches < s.Ranks-1 {
+			refuses = "PyTorch and nanotron refuse"
+		}
+		issues = append(issues, Issue{
+			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
+			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); Megatron runs it",
+				refuses, s.MicroBatches, s.Ranks),
+			Nearest: map[string]int{fieldMicroBatches: s.Ranks},
+		})
+	}
+	return append(issues, unusedGroup(s)...)
+}

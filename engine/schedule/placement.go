@@ -1,0 +1,62 @@
+package schedule
+
+// Placement says which rank hosts which model stages.
+type Placement uint8
+
+// Placements. Linear is Loop with one chunk per rank.
+const (
+	Linear        Placement = iota // rank s
+	Loop                           // rank s mod p: rank r hosts r, r+p, r+2p, ...
+	VShape                         // there and back: with two chunks rank r hosts r and 2p-1-r
+	Bidirectional                  // p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch
+)
+
+// String is the placement's name.
+func (pl Placement) String() string {
+	switch pl {
+	case Linear:
+		return "linear"
+	case Loop:
+		return "loop"
+	case VShape:
+		return "vshape"
+	case Bidirectional:
+		return "bidirectional"
+	}
+	return "unknown"
+}
+
+// stage is the model stage of a rank's chunk; p ranks.
+func (pl Placement) stage(p, rank, chunk int) int {
+	switch {
+	case pl == VShape && chunk%2 == 1:
+		return chunk*p + p - 1 - rank
+	case pl == Bidirectional && chunk == 1:
+		return p - 1 - rank
+	case pl == Bidirectional:
+		return rank
+	}
+	return chunk*p + rank
+}
+
+// rank is who hosts a stage, for an operation of the given direction (chunk 0
+// or 1 of a bidirectional placement; not read by the others).
+func (pl Placement) rank(p, stage, direction int) int {
+	q := stage % p
+	switch {
+	case pl == VShape && stage/p%2 == 1, pl == Bidirectional && direction == 1:
+		return p - 1 - q
+	}
+	return q
+}
+
+// chunks is how many stages each rank hosts: v, or 2 when every stage has two copies.
+func (pl Placement) chunks(v int) int {
+	if pl == Bidirectional {
+		return 2 * v
+	}
+	return v
+}
+
+// Chunks is how many chunks each rank of the order hosts.
+func (o *Order) Chunks() int { return o.Placement.chunks(o.Spec.VirtualStages) }

@@ -1,0 +1,224 @@
+package engine_test
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"meshscope/engine/schedule"
+)
+
+// scheduleFolder is the folder of golden schedules, or skips (fails when
+// MESHSCOPE_REQUIRE_SHARED=1) where it is missing.
+func scheduleFolder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "shared", "golden", "schedules")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
+			t.Fatalf("%s is missing", dir)
+		}
+		t.Skipf("reference folder %s is missing", dir)
+	}
+	return dir
+}
+
+// goldenOrder is one golden order file.
+type goldenOrder struct {
+	file       string
+	kind       string // in the words of the file
+	suffix     string
+	p, m, v, g int
+	placement  schedule.Placement
+	ranks      []string // op lists
+}
+
+// scheduleKind is our name of the file's schedule, "" for one not built yet.
+func (g goldenOrder) scheduleKind() schedule.Kind {
+	if strings.Contains(g.suffix, "legacy") || strings.Contains(g.suffix, "moeoverlap") {
+		return ""
+	}
+	switch g.kind {
+	case "naive":
+		return schedule.Naive
+	case "gpipe":
+		return schedule.AFAB
+	case "1f1b":
+		return schedule.OneFOneB
+	case "interleaved", "interleaved-pt":
+		return schedule.Interleaved
+	}
+	return ""
+}
+
+// spec asks our generator for the file's order.
+func (g goldenOrder) spec() schedule.Spec {
+	s := schedule.Spec{Kind: g.scheduleKind(), Ranks: g.p, VirtualStages: g.v, MicroBatches: g.m, GroupSize: g.g}
+	if g.kind == "interleaved-pt" { // PyTorch: rounds = max(1, m div p), g = m div rounds
+		s.GroupSize = g.m / max(1, g.m/g.p)
+	}
+	return s
+}
+
+// order is the file's own list of operations.
+func (g goldenOrder) order(t *testing.T) *schedule.Order {
+	t.Helper()
+	o := &schedule.Order{
+		Spec:      schedule.Spec{Kind: schedule.Kind(g.kind), Ranks: g.p, VirtualStages: g.v, MicroBatches: g.m},
+		Placement: g.placement, Start: []int{0},
+	}
+	for _, line := range g.ranks {
+		for _, field := range strings.Fields(line) {
+			halves := strings.Split(field, "&")
+			for i, text := range halves {
+				op := g.op(t, text)
+				if i == 0 && len(halves) == 2 {
+					op = op.Pair()
+				}
+				o.Ops = append(o.Ops, op)
+			}
+		}
+		o.Start = append(o.Start, len(o.Ops))
+	}
+	return o
+}
+
+// op reads `<stage><kind><micro-batch>`.
+func (g goldenOrder) op(t *testing.T, text string) schedule.Op {
+	t.Helper()
+	at := strings.IndexAny(text, "FBIW")
+	if at < 1 {
+		t.Fatalf("%s: not an operation: %q", g.file, text)
+	}
+	stage, mb := scheduleInt(t, text[:at]), scheduleInt(t, text[at+1:])
+	kind := schedule.OpKind(strings.IndexByte("FBIW", text[at]))
+	chunk := stage / g.p
+	if g.placement == schedule.Bidirectional && mb >= g.m/2 {
+		chunk = 1
+	}
+	return schedule.NewOp(kind, chunk, mb)
+}
+
+func scheduleInt(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// readGoldenOrder reads one order file.
+func readGoldenOrder(t *testing.T, path string) goldenOrder {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := goldenOrder{file: filepath.Base(path)}
+	if parts := strings.SplitN(strings.TrimSuffix(g.file, ".txt"), "_", 5); len(parts) == 5 {
+		g.suffix = parts[4]
+	}
+	lines := bufio.NewScanner(strings.NewReader(string(data)))
+	for lines.Scan() {
+		key, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "# "), ": ")
+		switch {
+		case strings.HasPrefix(key, "rank "):
+			g.ranks = append(g.ranks, value)
+		case key == "schedule":
+			g.kind = value
+		case key == "p":
+			g.p = scheduleInt(t, value)
+		case key == "m":
+			g.m = scheduleInt(t, value)
+		case key == "v":
+			g.v = scheduleInt(t, value)
+		case key == "placement":
+			g.placement = schedulePlacement(t, value)
+		case key == "params":
+			if _, size, ok := strings.Cut(value, "microbatch_group_size_per_vp_stage="); ok {
+				g.g = scheduleInt(t, strings.FieldsFunc(size, func(r rune) bool { return r < '0' || r > '9' })[0])
+			}
+		}
+	}
+	return g
+}
+
+func schedulePlacement(t *testing.T, name string) schedule.Placement {
+	t.Helper()
+	for _, pl := range []schedule.Placement{schedule.Linear, schedule.Loop, schedule.VShape, schedule.Bidirectional} {
+		if pl.String() == name {
+			return pl
+		}
+	}
+	t.Fatalf("unknown placement %q", name)
+	return 0
+}
+
+// goldenOrders reads every order file.
+func goldenOrders(t *testing.T) []goldenOrder {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(scheduleFolder(t), "*_p*_m*_v*.txt"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no order files: %v", err)
+	}
+	orders := make([]goldenOrder, 0, len(paths))
+	for _, path := range paths {
+		orders = append(orders, readGoldenOrder(t, path))
+	}
+	return orders
+}
+
+// scheduleCosts are the costs of a named cost model: "F10I10W5c1" is F, I and W
+// on one chunk and the latency c; B is I and W together.
+func scheduleCosts(t *testing.T, model string, stages int) (schedule.ChunkTimes, schedule.Costs) {
+	t.Helper()
+	name, _, _ := strings.Cut(model, " ")
+	var f, i, w, c int
+	if _, err := fmt.Sscanf(name, "F%dI%dW%dc%d", &f, &i, &w, &c); err != nil && f*i*w == 0 {
+		t.Fatalf("cost model %q: %v", model, err)
+	}
+	times := schedule.ChunkTimes{F: float64(f), I: float64(i), W: float64(w), B: float64(i + w)}
+	return times, schedule.UniformCosts(schedule.Spec{Ranks: 1, VirtualStages: stages}, times, float64(c))
+}
+
+// goldenRow is one row of summary.csv, by column name.
+type goldenRow map[string]string
+
+func (r goldenRow) ints(t *testing.T, column string) []int {
+	t.Helper()
+	var ns []int
+	for _, text := range strings.Fields(r[column]) {
+		ns = append(ns, scheduleInt(t, text))
+	}
+	return ns
+}
+
+// goldenSummary reads summary.csv, keyed by order file.
+func goldenSummary(t *testing.T) map[string][]goldenRow {
+	t.Helper()
+	f, err := os.Open(filepath.Join(scheduleFolder(t), "summary.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]goldenRow{}
+	for _, record := range records[1:] {
+		row := goldenRow{}
+		for i, column := range records[0] {
+			row[column] = record[i]
+		}
+		rows[row["file"]] = append(rows[row["file"]], row)
+	}
+	return rows
+}
