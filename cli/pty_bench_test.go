@@ -1,0 +1,89 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"meshscope/cli/terminal"
+)
+
+// BenchmarkTerminalStart is the time from starting the program to its first
+// picture, which a person takes for "immediately". Budget: 50 ms.
+func BenchmarkTerminalStart(b *testing.B) {
+	program := build(b)
+	var times []float64
+	for b.Loop() {
+		start := time.Now()
+		screen, err := terminal.Start(b.Context(), terminal.Options{Columns: 160, Rows: 50}, program)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for !bytes.Contains(screen.Raw(), []byte("Llama")) && time.Since(start) < terminal.Patience {
+			time.Sleep(100 * time.Microsecond)
+		}
+		times = append(times, float64(time.Since(start).Microseconds())/1000)
+		b.StopTimer()
+		press(b, screen, "q")
+		if _, err := screen.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(median(times), "ms-to-first-frame")
+}
+
+// BenchmarkTerminalStep turns a slider at 160x50 and reports the bytes that go
+// to the terminal for one step and the memory of the process. Budgets: a median
+// of 2 KB, and 40 MB.
+func BenchmarkTerminalStep(b *testing.B) {
+	screen := open(b, build(b), 160, 50)
+	var sent []float64
+	keys := []string{terminal.Right, terminal.Left}
+	for step := 0; b.Loop(); step++ {
+		if step%8 == 0 {
+			press(b, screen, terminal.Down)
+		}
+		before := len(screen.Raw())
+		press(b, screen, keys[step%2])
+		sent = append(sent, float64(len(screen.Raw())-before))
+	}
+	b.ReportMetric(median(sent), "B/step")
+	b.ReportMetric(slices.Max(sent), "max-B/step")
+	resident, err := residentMB(screen.PID())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(resident, "MB-resident")
+	press(b, screen, "q")
+	if _, err := screen.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// residentMB is the resident memory of a process, in 10^6 bytes.
+func residentMB(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib * 1024 / 1e6, err
+		}
+	}
+	return 0, fmt.Errorf("process %d: no VmRSS", pid)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,236 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/cli/terminal"
+)
+
+// frameGap is longer than the time between two frames (60 a second) even on a
+// busy machine: what has not changed for so long is drawn.
+const frameGap = 150 * time.Millisecond
+
+// build makes the real program, as a user does.
+func build(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "meshscope")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// open starts the program in a terminal and waits for its first picture.
+func open(t testing.TB, program string, columns, rows int, env ...string) *terminal.Terminal {
+	t.Helper()
+	home := t.TempDir()
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: columns, Rows: rows,
+		Env: append([]string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home}, env...),
+	}, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see(t, screen, "Llama 3.1 70B")
+	screen.Settle(frameGap)
+	return screen
+}
+
+// see waits until a text is on the screen.
+func see(t testing.TB, screen *terminal.Terminal, text string) {
+	t.Helper()
+	err := screen.WaitFor("“"+text+"” on the screen", func(s string) bool { return strings.Contains(s, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// press sends keys and waits until the screen rests.
+func press(t testing.TB, screen *terminal.Terminal, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if err := screen.Type(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen.Settle(frameGap)
+}
+
+// restored waits for the end and checks that the shell gets its terminal back
+// as it was.
+func restored(t *testing.T, screen *terminal.Terminal, code int) terminal.End {
+	t.Helper()
+	end, err := screen.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end.Code != code {
+		t.Errorf("exit code %d, want %d; standard error: %s", end.Code, code, end.Stderr)
+	}
+	if !end.Cooked {
+		t.Error("echo and line editing are not restored")
+	}
+	if !screen.Mode(ansi.ModeTextCursorEnable) {
+		t.Error("the cursor is still hidden")
+	}
+	for what, mode := range map[string]ansi.Mode{
+		"the alternate screen": ansi.ModeAltScreenSaveCursor,
+		"mouse clicks":         ansi.ModeMouseNormal,
+		"mouse drags":          ansi.ModeMouseButtonEvent,
+		"mouse motion":         ansi.ModeMouseAnyEvent,
+		"mouse coordinates":    ansi.ModeMouseExtSgr,
+		"focus reports":        ansi.ModeFocusEvent,
+		"bracketed paste":      ansi.ModeBracketedPaste,
+	} {
+		if screen.Mode(mode) {
+			t.Errorf("%s: still on", what)
+		}
+	}
+	if left := strings.TrimSpace(screen.Text()); left != "" {
+		t.Errorf("left on the shell's screen: %q", left)
+	}
+	return end
+}
+
+// TestTerminal runs the real program in a pseudo-terminal.
+func TestTerminal(t *testing.T) {
+	program := build(t)
+
+	t.Run("a session", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 80, 24)
+		if !screen.Mode(ansi.ModeAltScreenSaveCursor) {
+			t.Error("not on the alternate screen")
+		}
+		for turn := range 5 {
+			before := screen.Text()
+			press(t, screen, terminal.Down)
+			press(t, screen, terminal.Right)
+			if screen.Text() == before {
+				t.Errorf("turn %d changed nothing:\n%s", turn+1, before)
+			}
+		}
+		for _, size := range [][2]int{{120, 36}, {200, 60}, {40, 10}, {80, 24}} {
+			columns, rows := size[0], size[1]
+			if err := screen.Resize(columns, rows); err != nil {
+				t.Fatal(err)
+			}
+			screen.Settle(frameGap)
+			lines := strings.Split(screen.Text(), "\n")
+			if len(lines) > rows {
+				t.Errorf("%dx%d: %d lines", columns, rows, len(lines))
+			}
+			if strings.TrimSpace(strings.Join(lines, "")) == "" {
+				t.Errorf("%dx%d: an empty screen", columns, rows)
+			}
+		}
+		see(t, screen, "Llama 3.1 70B")
+		press(t, screen, "q")
+		if end := restored(t, screen, 0); end.Stderr != "" {
+			t.Errorf("standard error: %s", end.Stderr)
+		}
+	})
+
+	t.Run("ctrl+c", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 120, 36)
+		press(t, screen, terminal.CtrlC)
+		restored(t, screen, 0)
+	})
+
+	t.Run("SIGTERM", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 120, 36)
+		if err := screen.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		restored(t, screen, 0)
+	})
+
+	for _, where := range []string{"update", "view", "cmd"} {
+		t.Run("a panic in "+where, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 120, 36, "MESHSCOPE_TEST_PANIC="+where)
+			if err := screen.Type(terminal.Right); err != nil {
+				t.Fatal(err)
+			}
+			end := restored(t, screen, 1)
+			report := crashFile(end.Stderr)
+			if report == "" {
+				t.Fatalf("standard error names no crash file: %s", end.Stderr)
+			}
+			text, err := os.ReadFile(report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Remove(report) })
+			if !strings.Contains(string(text), "goroutine") {
+				t.Errorf("the crash file has no stack: %s", text)
+			}
+			if lines := strings.Count(end.Stderr, "\n"); lines > 5 {
+				t.Errorf("the user gets %d lines on standard error: %s", lines, end.Stderr)
+			}
+		})
+	}
+}
+
+// crashFile finds the path of an existing file in a message.
+func crashFile(message string) string {
+	for word := range strings.FieldsSeq(message) {
+		word = strings.Trim(word, `"'.,:;()`)
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			return word
+		}
+	}
+	return ""
+}
+
+// TestNoTerminal: without a terminal, or with one that can draw nothing, the
+// program says what to use instead.
+func TestNoTerminal(t *testing.T) {
+	program := build(t)
+
+	t.Run("pipe", func(t *testing.T) {
+		cmd := exec.CommandContext(t.Context(), program)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run() // the exit code is checked below
+		if code := cmd.ProcessState.ExitCode(); code != 2 {
+			t.Errorf("exit code %d, want 2", code)
+		}
+		if stdout.Len() > 0 {
+			t.Errorf("standard output: %q", stdout.String())
+		}
+		if !strings.Contains(stderr.String(), "eval") {
+			t.Errorf("standard error does not name eval: %q", stderr.String())
+		}
+		if strings.Contains(stderr.String(), "\x1b") {
+			t.Errorf("escape codes in a pipe: %q", stderr.String())
+		}
+	})
+
+	t.Run("dumb terminal", func(t *testing.T) {
+		screen, err := terminal.Start(t.Context(), terminal.Options{
+			Columns: 80, Rows: 24, Env: []string{"TERM=dumb", "COLORTERM="},
+		}, program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := restored(t, screen, 2)
+		if !strings.Contains(end.Stderr, "eval") {
+			t.Errorf("standard error does not name eval: %q", end.Stderr)
+		}
+	})
+}
