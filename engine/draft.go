@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Draft is a setup with things left out: nil means "not said". Resolve fills
+// the gaps from the identities and the documented defaults.
+type Draft struct {
+	Model   *model.Model
+	Cluster *hardware.Cluster
+
+	Nodes, GPUs                  *int
+	DP, TP, PP, VPP, CP, EP, ETP *int
+	SP                           *bool
+	ZeRO                         *int
+
+	MBS, MicroBatches, GBS, Seq *int
+	Split                       *string
+
+	Schedule  *schedule.Kind
+	GroupSize *int
+
+	Recompute *recipe.Recompute
+	Precision *recipe.Precision
+	GradDtype *recipe.GradDtype
+	Attention *recipe.Attention
+	Optimizer *recipe.Optimizer
+	TrainMTP  *bool
+	Stack     *recipe.Stack
+	MFU       *recipe.MFUConvention
+}
+
+// Defaults of what is left out; the others are in Resolve.
+const (
+	DefaultNodes      = 8
+	DefaultSeq        = 8192 // tokens, or the model's own length when shorter
+	DefaultBatchDepth = 4    // micro-batches per pipeline rank
+)
+
+// ConflictError says that two things that were both said cannot both be true.
+type ConflictError struct {
+	Fields [2]string // the flags' names
+	Why    string    // the arithmetic, with the numbers
+}
+
+// Error names both flags and shows the arithmetic.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("--%s and --%s contradict each other: %s", e.Fields[0], e.Fields[1], e.Why)
+}
+
+// Set says one parameter of the draft, in the words of the command line.
+func (d *Draft) Set(id ParamID, text string) error {
+	p, ok := FindParam(id)
+	if !ok {
+		return &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
+	}
+	switch {
+	case p.draftWrite != nil:
+		return p.draftWrite(d, text)
+	case p.draftToggle != nil:
+		on, err := p.parseToggle(text)
+		if err == nil {
+			*p.draftToggle(d) = &on
+		}
+		return err
+	}
+	n, err := p.ParseInt(text)
+	if err == nil {
+		*p.draftNumber(d) = &n
+	}
+	return err
+}
+
+// Resolve derives what is left out. A value out of bounds is a *ValueError, two
+// values that contradict each other a *ConflictError. Degrees that do not divide
+// the GPUs, or a batch that does not divide, resolve to the next lower quotient:
+// such a setup is illegal and Check says why.
+func (d Draft) Resolve() (Setup, error) {
+	if err := d.checkBounds(); err != nil {
+		return Setup{}, err
+	}
+	if d.Model == nil || d.Cluster == nil {
+		field := "model"
+		if d.Model != nil {
+			field = "cluster"
+		}
+		return Setup{}, &ValueError{Field: field, Allowed: "a known " + field}
+	}
+	s := Setup{Model: *d.Model, Cluster: *d.Cluster}
+	s.TP, s.PP, s.CP = or(d.TP, 1), or(d.PP, 1), or(d.CP, 1)
+	s.VPP, s.EP, s.ETP = or(d.VPP, 1), or(d.EP, 1), or(d.ETP, 1)
+
+	divides, err := d.resolveGPUs(&s)
+	if err != nil {
+		return Setup{}, err
+	}
+	if err := d.resolveBatch(&s, divides); err != nil {
+		return Setup{}, err
+	}
+	d.resolveRecipe(&s)
+	return s, nil
+}
+
+// checkBounds holds every number that was said against its parameter's bounds.
+func (d *Draft) checkBounds() error {
+	params := Params()
+	for i := range params {
+		p := &params[i]
+		if p.draftNumber == nil {
+			continue
+		}
+		if n := *p.draftNumber(d); n != nil && (*n < p.Min || *n > p.Max) {
+			return p.outOfRange(strconv.Itoa(*n), min(max(*n, p.Min), p.Max))
+		}
+	}
+	return nil
+}
+
+// resolveGPUs settles GPUs and DP: gpus = dp x tp x pp x cp. It says whether
+// the identity holds.
+func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
+	node, replica := s.Cluster.Node(), product(s.TP, s.PP, s.CP)
+	said := "gpus"
+	switch {
+	case d.GPUs != nil:
+		s.GPUs = *d.GPUs
+		if d.Nodes != nil && s.Nodes() != *d.Nodes {
+			return false, &ConflictError{
+				Fields: [2]string{"gpus", "nodes"},
+				Why:    fmt.Sprintf("%d GPUs fill %d nodes of %d, not %d", s.GPUs, s.Nodes(), node, *d.Nodes),
+			}
+		}
+	case d.Nodes != nil:
+		said = "nodes"
+		s.GPUs = product(*d.Nodes, node)
+		// A last node that is only partly used is fine when dp says so.
+		if world := product(or(d.DP, 0), replica); d.DP != nil && world < s.GPUs && world > s.GPUs-node {
+			s.GPUs = world
+		}
+	case d.DP != nil:
+		said = "dp"
+		s.GPUs = product(*d.DP, replica)
+	default:
+		s.GPUs = product(defaultNodes(s.Cluster), node)
+	}
+	if s.GPUs > MaxGPUs {
+		return false, &ValueError{
+			Field: said, Given: fmt.Sprintf("%d GPUs in all", s.GPUs),
+			Allowed: fmt.Sprintf("up to %d GPUs", MaxGPUs),
+		}
+	}
+	if d.DP == nil {
+		s.DP = max(1, s.GPUs/replica)
+		return s.GPUs == product(s.DP, replica), nil
+	}
+	s.DP = *d.DP
+	if world := product(s.DP, replica); world != s.GPUs {
+		return false, &ConflictError{
+			Fields: [2]string{said, "dp"},
+			Why: fmt.Sprintf("dp x tp x pp x cp = %d x %d x %d x %d = %d, but there are %d GPUs",
+				s.DP, s.TP, s.PP, s.CP, world, s.GPUs),
+		}
+	}
+	return true, nil
+}
+
+// defaultNodes is 8, or the whole machine when it is smaller.
+func defaultNodes(c hardware.Cluster) int {
+	if c.MaxGPUs > 0 {
+		return min(DefaultNodes, max(1, c.MaxGPUs/c.Node()))
+	}
+	return DefaultNodes
+}
+
+// resolveBatch settles micro-batches and global batch: gbs = mbs x m x dp.
+func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
+	s.MBS = or(d.MBS, 1)
+	switch {
+	case d.GBS != nil && d.MicroBatches != nil:
+		s.GBS, s.MicroBatches = *d.GBS, *d.MicroBatches
+		// Where dp is itself a rounded quotient there is nothing to hold this
+		// against: the layout is illegal for that reason.
+		if batch := product(s.MBS, s.MicroBatches, s.DP); batch != s.GBS && gpusDivide {
+			return &ConflictError{
+				Fields: [2]string{"gbs", "microbatches"},
+				Why: fmt.Sprintf("mbs x microbatches x dp = %d x %d x %d = %d sequences, but gbs is %d",
+					s.MBS, s.MicroBatches, s.DP, batch, s.GBS),
+			}
+		}
+		return nil
+	case d.GBS != nil:
+		s.GBS = *d.GBS
+		s.MicroBatches = max(1, s.GBS/product(s.MBS, s.DP))
+		return nil
+	case d.MicroBatches != nil:
+		s.MicroBatches = *d.MicroBatches
+	default:
+		// One sequence per data-parallel rank, pipeline rank and 4 turns; in
+		// whole micro-batches where mbs does not divide that.
+		s.MicroBatches = (s.PP*DefaultBatchDepth + s.MBS - 1) / s.MBS
+	}
+	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
+	if s.GBS > MaxBatch {
+		return &ValueError{
+			Field: "microbatches", Given: strconv.Itoa(s.MicroBatches),
+			Allowed: fmt.Sprintf("a global batch (mbs x microbatches x dp) of up to %d sequences", MaxBatch),
+			Nearest: strconv.Itoa(max(1, MaxBatch/product(s.MBS, s.DP))),
+		}
+	}
+	return nil
+}
+
+// resolveRecipe fills in everything that is not a degree or a batch.
+func (d *Draft) resolveRecipe(s *Setup) {
+	s.Stack = or(d.Stack, recipe.DefaultStack)
+	textbook := s.Stack.Resolve() == recipe.Textbook
+
+	s.Seq = or(d.Seq, DefaultSeq)
+	if d.Seq == nil && s.Model.MaxSeq > 0 {
+		s.Seq = min(s.Seq, s.Model.MaxSeq)
+	}
+	s.SP = or(d.SP, s.TP > 1)
+	s.ZeRO = or(d.ZeRO, 1)
+	s.Attention = or(d.Attention, recipe.Flash)
+	if textbook {
+		// The textbook is plain data parallelism, and its activation formula
+		// counts the stored attention scores.
+		s.ZeRO = or(d.ZeRO, 0)
+		s.Attention = or(d.Attention, recipe.Standard)
+	}
+	s.Split = or(d.Split, "")
+	s.Schedule = or(d.Schedule, schedule.OneFOneB)
+	if d.Schedule == nil && s.VPP > 1 {
+		s.Schedule = schedule.Interleaved
+	}
+	s.GroupSize = or(d.GroupSize, 0)
+	s.Recompute = or(d.Recompute, recipe.Recompute{Mode: recipe.RecomputeNone})
+	s.Precision = or(d.Precision, defaultPrecision(s.Cluster.GPU))
+	s.GradDtype = or(d.GradDtype, recipe.GradFP32)
+	s.Optimizer = or(d.Optimizer, recipe.Adam)
+	s.TrainMTP = or(d.TrainMTP, false)
+	s.MFU = or(d.MFU, recipe.MFUCausal)
+}
+
+// defaultPrecision is bf16, or fp16 on a GPU that has no bf16 units (V100).
+func defaultPrecision(g hardware.GPU) recipe.Precision {
+	if g.PeakBF16 <= 0 && g.PeakFP16 > 0 {
+		return recipe.FP16
+	}
+	return recipe.BF16
+}
+
+func or[T any](said *T, otherwise T) T {
+	if said != nil {
+		return *said
+	}
+	return otherwise
+}

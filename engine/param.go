@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/schedule"
+)
+
+// Named bounds of what may be asked for. They are far beyond any machine that
+// exists and small enough that no product of them leaves a 64-bit integer
+// unnoticed.
+const (
+	MaxDegree   = 1 << 20 // any one degree of parallelism
+	MaxGPUs     = 1 << 24
+	MaxMBS      = 1 << 30 // sequences
+	MaxBatch    = 1 << 40 // sequences; also micro-batches
+	MaxSeq      = 1 << 30 // tokens
+	maxSplitLen = 1 << 16 // characters of a stage split
+)
+
+// ParamID is the name of a parameter: that of its flag, without the dashes.
+type ParamID string
+
+// ParamKind is what the values of a parameter look like.
+type ParamKind int
+
+// Kinds of parameters.
+const (
+	IntParam    ParamKind = iota // a whole number from Min to Max
+	ChoiceParam                  // one of Choices
+	BoolParam                    // on or off
+	TextParam                    // free text with its own rules (the stage split)
+)
+
+// Param describes one thing the user can turn: what it is called, what it
+// means, which values it takes and how it reads and writes a Setup.
+type Param struct {
+	ID      ParamID
+	Label   string // short, for a column of knobs
+	Unit    string // empty for plain numbers and words
+	Help    string // one sentence: what it cuts and what it costs
+	Kind    ParamKind
+	Min     int
+	Max     int
+	Choices []string
+
+	number func(*Setup) *int // IntParam; nil for nodes, which is derived
+	toggle func(*Setup) *bool
+	read   func(*Setup) string // ChoiceParam and TextParam
+	write  func(*Setup, string) error
+
+	draftNumber func(*Draft) **int
+	draftToggle func(*Draft) **bool
+	draftWrite  func(*Draft, string) error
+}
+
+// ValueError says that a value cannot be taken at all: not a number, out of
+// its named bounds, a word that is not one of the choices.
+type ValueError struct {
+	Field   string // the flag's name
+	Given   string
+	Allowed string
+	Nearest string // closest value that is allowed; empty when none is closer than others
+}
+
+// Error gives field, value, what is allowed and the nearest allowed value.
+func (e *ValueError) Error() string {
+	text := fmt.Sprintf("%s: given %q, allowed is %s", e.Field, e.Given, e.Allowed)
+	if e.Nearest != "" {
+		text += ", nearest " + e.Nearest
+	}
+	return text
+}
+
+// FindParam looks a parameter up by its flag's name.
+func FindParam(id ParamID) (Param, bool) {
+	params := Params()
+	for i := range params {
+		if params[i].ID == id {
+			return params[i], true
+		}
+	}
+	return Param{}, false
+}
+
+// Int is the value as a number: itself, 0 or 1 of a switch, the position of a
+// choice (-1 for a choice with a count, such as full:4).
+func (p Param) Int(s Setup) int { return p.intOf(&s) }
+
+func (p *Param) intOf(s *Setup) int {
+	switch {
+	case p.number != nil:
+		return *p.number(s)
+	case p.toggle != nil:
+		if *p.toggle(s) {
+			return 1
+		}
+		return 0
+	case p.read != nil:
+		return slices.Index(p.Choices, p.read(s))
+	default:
+		return s.Nodes()
+	}
+}
+
+// Text is the value as it is written on the command line.
+func (p Param) Text(s Setup) string { return p.textOf(&s) }
+
+func (p *Param) textOf(s *Setup) string {
+	switch {
+	case p.read != nil:
+		return p.read(s)
+	case p.toggle != nil:
+		if *p.toggle(s) {
+			return "on"
+		}
+		return "off"
+	default:
+		return strconv.Itoa(p.intOf(s))
+	}
+}
+
+// Set returns the setup with just this parameter changed. The identities may be
+// broken afterwards (Turn keeps them). A value that cannot be taken gives a
+// *ValueError.
+func (p Param) Set(s Setup, text string) (Setup, error) {
+	err := p.setTo(&s, text)
+	return s, err
+}
+
+func (p *Param) setTo(s *Setup, text string) error {
+	switch {
+	case p.write != nil:
+		return p.write(s, text)
+	case p.toggle != nil:
+		on, err := p.parseToggle(text)
+		if err == nil {
+			*p.toggle(s) = on
+		}
+		return err
+	}
+	n, err := p.ParseInt(text)
+	if err != nil {
+		return err
+	}
+	if p.number != nil {
+		*p.number(s) = n
+		return nil
+	}
+	gpus := product(n, s.Cluster.Node())
+	if gpus > MaxGPUs {
+		return p.outOfRange(text, MaxGPUs/s.Cluster.Node())
+	}
+	s.GPUs = gpus
+	return nil
+}
+
+// ParseInt reads a whole number within the parameter's bounds.
+func (p *Param) ParseInt(text string) (int, error) {
+	trimmed := strings.TrimSpace(text)
+	n, err := strconv.Atoi(trimmed)
+	if err != nil {
+		// A number beyond 64 bits is out of range, anything else is no number.
+		nearest := ""
+		if n != 0 {
+			nearest = strconv.Itoa(min(max(n, p.Min), p.Max))
+		}
+		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed(), Nearest: nearest}
+	}
+	if n < p.Min || n > p.Max {
+		return 0, p.outOfRange(text, min(max(n, p.Min), p.Max))
+	}
+	return n, nil
+}
+
+func (p *Param) outOfRange(given string, nearest int) *ValueError {
+	return &ValueError{Field: string(p.ID), Given: given, Allowed: p.Allowed(), Nearest: strconv.Itoa(nearest)}
+}
+
+// Allowed says in words which values the parameter takes.
+func (p *Param) Allowed() string {
+	switch p.Kind {
+	case IntParam:
+		return fmt.Sprintf("a whole number from %d to %d", p.Min, p.Max)
+	case BoolParam:
+		return "on or off"
+	case TextParam:
+		return "whole numbers of layers separated by commas, one per stage, or nothing for a balanced split"
+	case ChoiceParam:
+		words := strings.Join(p.Choices, ", ")
+		if p.ID == "recompute" {
+			words += ", full:N (N layers per rank)"
+		}
+		return "one of " + words
+	}
+	return ""
+}
+
+func (p *Param) parseToggle(text string) (bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "on", "true", "1", "yes":
+		return true, nil
+	case "off", "false", "0", "no":
+		return false, nil
+	}
+	return false, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed()}
+}
+
+// scheduleKinds lists the schedules that the engine can order and simulate.
+func scheduleKinds() []schedule.Kind {
+	infos := schedule.Kinds()
+	kinds := make([]schedule.Kind, len(infos))
+	for i, info := range infos {
+		kinds[i] = info.Kind
+	}
+	return kinds
+}
+
+// product multiplies positive numbers and stops at a value beyond every bound
+// instead of overflowing.
+func product(factors ...int) int {
+	const limit = 1 << 62
+	result := 1
+	for _, f := range factors {
+		if f > 0 && result > limit/f {
+			return limit
+		}
+		result *= f
+	}
+	return result
+}

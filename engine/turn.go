@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+	"meshscope/engine/schedule"
+)
+
+// Locks say what stays when a knob turns. GPUs on: DP follows TP, PP and CP at
+// a constant number of GPUs; off: DP stays and the GPUs follow. Batch on: the
+// number of micro-batches follows DP and the micro-batch size at a constant
+// global batch; off: the number stays and the global batch follows.
+type Locks struct{ GPUs, Batch bool }
+
+// Turn sets a parameter and lets its followers follow. The result may be
+// illegal: Check tells. A value that cannot be taken is a *ValueError and
+// leaves the setup as it was.
+func Turn(s Setup, id ParamID, text string, l Locks) (Setup, error) {
+	p, ok := FindParam(id)
+	if !ok {
+		return s, &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
+	}
+	return turn(s, &p, text, l)
+}
+
+func turn(old Setup, p *Param, text string, l Locks) (Setup, error) {
+	s := old
+	if err := p.setTo(&s, text); err != nil {
+		return old, err
+	}
+	// Turning to the current value changes nothing, also where the identities
+	// are broken. Of nodes the text is compared: the last may be partly used.
+	if s == old || p.textOf(&s) == p.textOf(&old) {
+		return old, nil
+	}
+	switch p.ID {
+	case "tp", "pp", "cp":
+		followDegree(&s, &old, l)
+	case "dp":
+		s.GPUs = product(s.DP, s.TP, s.PP, s.CP)
+		followDP(&s, l)
+	case "gpus", "nodes":
+		s.DP = max(1, s.GPUs/product(s.TP, s.PP, s.CP))
+		if s.DP != old.DP {
+			followDP(&s, l)
+		}
+	case "mbs":
+		followDP(&s, l)
+	case "microbatches":
+		s.GBS = product(s.MBS, s.MicroBatches, s.DP)
+	case "gbs":
+		s.MicroBatches = quotient(&s)
+	case "vpp":
+		followVPP(&s)
+	case "schedule":
+		followSchedule(&s)
+	}
+	if err := derivedBounds(&s, p, text); err != nil {
+		return old, err
+	}
+	return s, nil
+}
+
+// followDegree keeps the GPUs (DP follows) or DP (the GPUs follow). Sequence
+// parallelism goes with TP unless it was switched by hand.
+func followDegree(s, old *Setup, l Locks) {
+	if s.TP != old.TP && old.SP == (old.TP > 1) {
+		s.SP = s.TP > 1
+	}
+	replica := product(s.TP, s.PP, s.CP)
+	if !l.GPUs {
+		s.GPUs = product(s.DP, replica)
+		return
+	}
+	s.DP = max(1, s.GPUs/replica)
+	if s.DP != old.DP {
+		followDP(s, l)
+	}
+}
+
+// followDP is the batch rule after a change of DP or of the micro-batch size.
+func followDP(s *Setup, l Locks) {
+	if l.Batch {
+		s.MicroBatches = quotient(s)
+		return
+	}
+	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
+}
+
+// quotient is the number of micro-batches of the global batch, rounded down.
+func quotient(s *Setup) int { return max(1, s.GBS/product(s.MBS, s.DP)) }
+
+// followVPP keeps the schedule one that can have that many stages per rank.
+func followVPP(s *Setup) {
+	switch {
+	case s.VPP > 1:
+		s.Schedule = schedule.Interleaved
+	case s.Schedule == schedule.Interleaved:
+		s.Schedule = schedule.OneFOneB
+	}
+}
+
+// followSchedule gives an interleaved schedule two stages per rank to
+// interleave, and every other one a single stage.
+func followSchedule(s *Setup) {
+	switch {
+	case s.Schedule != schedule.Interleaved:
+		s.VPP = 1
+	case s.VPP == 1:
+		s.VPP = 2
+	}
+}
+
+// derivedBounds holds what followed against the named bounds.
+func derivedBounds(s *Setup, p *Param, text string) error {
+	if s.GPUs > MaxGPUs {
+		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs)}
+	}
+	if s.DP > MaxDegree {
+		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
+	}
+	if s.GBS > MaxBatch {
+		return &ValueError{
+			Field: string(p.ID), Given: text,
+			Allowed: "a global batch of up to " + strconv.Itoa(MaxBatch) + " sequences",
+		}
+	}
+	return nil
+}
+
+// WithModel trains another model on the same layout. What the new model does
+// not have falls back: a longer sequence than it knows, experts, extra
+// prediction modules, a stage split made for the old one.
+func WithModel(s Setup, m model.Model) Setup {
+	s.Model, s.Split = m, ""
+	if m.MaxSeq > 0 {
+		s.Seq = min(s.Seq, m.MaxSeq)
+	}
+	if !m.IsMoE() {
+		s.EP, s.ETP = 1, 1
+	}
+	if m.MTPLayers == 0 {
+		s.TrainMTP = false
+	}
+	return s
+}
+
+// WithCluster moves the same layout to another machine, GPU for GPU. A
+// precision that its GPU does not have falls back to one that it has.
+func WithCluster(s Setup, c hardware.Cluster) Setup {
+	s.Cluster = c
+	if c.GPU.Peak(s.Precision) <= 0 {
+		s.Precision = defaultPrecision(c.GPU)
+	}
+	return s
+}
