@@ -1,0 +1,94 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const readme = "../README.md"
+
+// TestReadme runs every console block of the README and compares what it shows
+// with what the program says now. UPDATE_README=1 rewrites the blocks.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Dir(build(t)) + string(os.PathListSeparator) + os.Getenv("PATH")
+	blocks := 0
+	updated := eachBlock(string(text), "console", func(block string) string {
+		blocks++
+		got := transcript(t, path, block)
+		if got != block && os.Getenv("UPDATE_README") == "" {
+			t.Errorf("the README shows\n%s\nthe program says\n%s", block, got)
+		}
+		return got
+	})
+	if blocks == 0 {
+		t.Fatal("the README has no console block")
+	}
+	if os.Getenv("UPDATE_README") != "" && updated != string(text) {
+		if err := os.WriteFile(readme, []byte(updated), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// eachBlock replaces the inside of every fenced block of one language.
+func eachBlock(text, language string, replace func(string) string) string {
+	var out, block strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		switch {
+		case !inside && strings.TrimSpace(line) == "```"+language:
+			inside = true
+			out.WriteString(line)
+		case inside && strings.TrimSpace(line) == "```":
+			inside = false
+			out.WriteString(replace(block.String()))
+			block.Reset()
+			out.WriteString(line)
+		case inside:
+			block.WriteString(line)
+		default:
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// transcript runs the lines of a block that start with "$ " and gives the block
+// as a shell would show it. A block is one shell session in an empty folder.
+func transcript(t *testing.T, path, block string) string {
+	t.Helper()
+	folder := t.TempDir()
+	var out bytes.Buffer
+	for line := range strings.Lines(block) {
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		out.WriteString(line)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Dir = folder
+		cmd.Env = append(os.Environ(), "PATH="+path, "COLUMNS=80", "HOME="+folder)
+		output, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatalf("%s: %v", command, err)
+		}
+		out.Write(output)
+		if len(output) > 0 && output[len(output)-1] != '\n' {
+			fmt.Fprintln(&out)
+		}
+	}
+	return out.String()
+}
