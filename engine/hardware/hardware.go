@@ -14,6 +14,7 @@ type GPU struct {
 	Name   string `json:"name"`
 	Vendor string `json:"vendor"`
 
+	MemoryNominal   units.Bytes          `json:"memory_bytes"`        // what it is sold with
 	MemoryUsable    units.Bytes          `json:"memory_usable_bytes"` // what the framework can see and allocate
 	MemoryBandwidth units.BytesPerSecond `json:"memory_bandwidth"`    // HBM, bytes per second
 
