@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
@@ -37,25 +38,8 @@ type Memory struct {
 	Ranks    []RankMemory `json:"ranks"`
 }
 
-// RankMemory is the memory of one pipeline rank at its peak, per GPU, term by
-// term. Parameters are those on one GPU of the rank. InFlight is the peak
-// number of stage-activations alive (chunks / VPP, so it can be fractional).
-type RankMemory struct {
-	Rank                int         `json:"rank"`
-	Layers              int         `json:"layers"`
-	Parameters          float64     `json:"parameters"`
-	EmbeddingParameters float64     `json:"embedding_parameters"` // embedding and head, contained in Parameters
-	InFlight            float64     `json:"in_flight"`
-	Weights             units.Bytes `json:"weights_bytes"`
-	Gradients           units.Bytes `json:"gradients_bytes"`
-	Optimizer           units.Bytes `json:"optimizer_bytes"`
-	Activations         units.Bytes `json:"activations_bytes"`
-	Logits              units.Bytes `json:"logits_bytes"`    // head and loss at the peak
-	Buffers             units.Bytes `json:"buffers_bytes"`   // temporaries that the stack keeps or makes at the peak
-	Allocated           units.Bytes `json:"allocated_bytes"` // sum of the six terms above
-	Overhead            units.Bytes `json:"overhead_bytes"`  // allocator slack, driver context, communicators
-	Total               units.Bytes `json:"total_bytes"`     // Allocated + Overhead
-}
+// RankMemory is the memory of one pipeline rank at its peak.
+type RankMemory = memory.Rank
 
 // Pipeline is what the schedule costs. Fractions are plain numbers, not percent.
 type Pipeline struct {
@@ -74,7 +58,7 @@ type Communication struct {
 	Dimension string        `json:"dimension"` // tp, cp, ep, pp, dp
 	Operation string        `json:"operation"`
 	GroupSize int           `json:"group_size"`
-	Spans     string        `json:"spans"`        // node, domain, cluster: the widest link that the group crosses
+	Spans     string        `json:"spans"`         // node, domain, cluster: the widest link that the group crosses
 	Bytes     units.Bytes   `json:"bytes_per_gpu"` // sent
 	Seconds   units.Seconds `json:"seconds"`
 	Exposed   units.Seconds `json:"exposed_seconds"`

@@ -35,6 +35,16 @@ type Layout struct {
 // Stages is the number of model stages, PP * VPP.
 func (l *Layout) Stages() int { return l.PP * l.VPP }
 
+// Ranks is DP * TP * PP * CP, which must be GPUs. Each degree within MaxDegree,
+// the product of three fits an int; a fourth could overflow, so what is over
+// MaxGPUs is one above it.
+func (l *Layout) Ranks() int {
+	if plane := l.DP * l.TP * l.CP; plane <= MaxGPUs {
+		return min(plane*l.PP, MaxGPUs+1)
+	}
+	return MaxGPUs + 1
+}
+
 // Tokens is the number of tokens of one optimizer step.
 func (l *Layout) Tokens() float64 { return float64(l.GBS) * float64(l.Seq) }
 

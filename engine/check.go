@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"fmt"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Check says what is wrong with a setup: errors for what cannot be executed at
+// all, warnings for the rest. Every error carries values that make the setup
+// legal, where any exist.
+func Check(s Setup) []Problem {
+	problems := violations(&s, nil)
+	for i := range problems {
+		if problems[i].Severity == layout.Error || problems[i].Nearest != nil {
+			problems[i].Nearest = nearest(&s, &problems[i])
+		}
+	}
+	return problems
+}
+
+// Legal says whether a setup has no errors. It is much cheaper than Check on an
+// illegal one, because nearest values are not looked for.
+func Legal(s Setup) bool { return legal(&s) }
+
+func legal(s *Setup) bool { return !hasErrors(violations(s, nil)) }
+
+func hasErrors(problems []Problem) bool {
+	for i := range problems {
+		if problems[i].Severity == layout.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// violations applies every rule, without nearest values.
+func violations(s *Setup, into []Problem) []Problem {
+	if err := s.Model.Check(); err != nil {
+		return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
+	}
+	before := len(into)
+	into = s.words(into)
+	into = s.Layout.Rules(&s.Model, &s.Cluster, into)
+	if hasErrors(into[before:]) && outOfRange(into[before:]) {
+		return into
+	}
+	for _, issue := range s.Spec().Check() {
+		into = append(into, fromSchedule(issue))
+	}
+	return into
+}
+
+func outOfRange(problems []Problem) bool {
+	for i := range problems {
+		if problems[i].Code == "out-of-range" {
+			return true
+		}
+	}
+	return false
+}
+
+func fromSchedule(i schedule.Issue) Problem {
+	p := Problem{Code: i.Code, Severity: layout.Error, Field: i.Field, Message: i.Message}
+	if i.Warning {
+		p.Severity = layout.Warning
+	}
+	if len(i.Nearest) > 0 {
+		p.Nearest = make(map[string]any, len(i.Nearest))
+		for field, value := range i.Nearest {
+			p.Nearest[field] = value
+		}
+	}
+	return p
+}
+
+// words checks the fields that are words rather than counts.
+func (s *Setup) words(into []Problem) []Problem {
+	bad := func(code, field, format string, args ...any) {
+		into = append(into, Problem{Code: code, Severity: layout.Error, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if s.Cluster.GPU.MemoryUsable <= 0 || s.Cluster.GPU.MemoryBandwidth <= 0 || s.Cluster.Intra.Bandwidth <= 0 {
+		bad("cluster", "cluster", "cluster %s lacks GPU memory, its bandwidth, or the link inside a node", s.Cluster.ID)
+	}
+	checkWord(bad, "precision", s.Precision, recipe.Precisions())
+	checkWord(bad, "grad-dtype", s.GradDtype, recipe.GradDtypes())
+	checkWord(bad, "attention", s.Attention, recipe.Attentions())
+	checkWord(bad, "optimizer", s.Optimizer, recipe.Optimizers())
+	checkWord(bad, "mfu", s.MFU, recipe.MFUConventions())
+	if _, ok := memory.For(s.Stack); !ok {
+		checkWord(bad, "calibration", s.Stack, recipe.Stacks())
+	}
+	if s.Cluster.GPU.Peak(s.Precision) <= 0 {
+		bad("precision-gpu", "precision", "%s has no published %s rate", s.Cluster.GPU.Name, s.Precision)
+	}
+	if n := s.Recompute.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
+		bad("recompute", "recompute", "recompute %s: layers must be 0 to %d", s.Recompute, recipe.MaxRecomputeLayers)
+	}
+	switch s.Recompute.Mode {
+	case recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull:
+	default:
+		bad("recompute", "recompute", "unknown recompute %q", s.Recompute.Mode)
+	}
+	if s.TrainMTP && s.Model.MTPLayers == 0 {
+		bad("mtp", "mtp", "the model has no multi-token-prediction module to train")
+	}
+	return into
+}
+
+func checkWord[T ~string](bad func(code, field, format string, args ...any), field string, given T, allowed []T) {
+	for _, a := range allowed {
+		if a == given {
+			return
+		}
+	}
+	bad("unknown-word", field, "unknown %s %q: allowed are %v", field, string(given), allowed)
+}

@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/step"
+	"meshscope/engine/units"
+)
+
+// Evaluate answers a setup. It is the one entry point: pure, safe to call from
+// any goroutine. A caller that evaluates many setups in a row keeps an
+// Evaluator instead, which reuses memory.
+func Evaluate(s Setup) Report {
+	var e Evaluator
+	return e.Evaluate(s)
+}
+
+// Evaluator evaluates setups one after the other. It keeps the last schedule's
+// order and scratch memory, never anything that changes an answer. It is not
+// for use by several goroutines at once; the Reports it returns are the
+// caller's own.
+type Evaluator struct {
+	order  *schedule.Order
+	sim    schedule.Simulator
+	mem    memory.Evaluator
+	stages []layout.Stage
+	cost   []step.Cost
+	data   []step.DataParallel
+	timing timing
+	free   schedule.Timeline // the pipeline without hand-over latency
+}
+
+// Evaluate answers a setup, in this order: is it legal, what is on each stage,
+// in which order do the ranks work, how long is each stage, when does the
+// pipeline end, how much memory is that, how long is the step.
+func (e *Evaluator) Evaluate(s Setup) Report {
+	r := Report{Problems: Check(s)}
+	r.Legal = !hasErrors(r.Problems)
+	if s.Model.Check() == nil && s.Seq > 0 {
+		r.Model = modelFigures(&s)
+	}
+	if r.Legal {
+		if err := e.figures(&s, &r); err != nil {
+			r = Report{Problems: append(r.Problems, Problem{
+				Code: "pipeline", Severity: layout.Error, Field: "schedule", Message: err.Error(),
+			}), Model: r.Model}
+		}
+	}
+	r.Assumptions, r.NotModelled = assumptions(&s), notModelled(&s)
+	return r
+}
+
+func (e *Evaluator) figures(s *Setup, r *Report) error {
+	if err := e.plan(s); err != nil {
+		return err
+	}
+	stack, _ := memory.For(s.Stack)
+	ranks := e.mem.Ranks(e.memoryInput(s), stack, make([]memory.Rank, 0, s.PP))
+	in := e.stepInput(s)
+	e.cost = step.Stages(in, e.cost[:0])
+	e.data = e.data[:0]
+	for _, p := range e.mem.Parameters() {
+		e.data = append(e.data, step.Data(in, p))
+	}
+	message, latency := step.HandOver(in)
+	e.timing.set(e, s)
+	line := &schedule.Timeline{}
+	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
+		return err
+	}
+	noWait := line
+	if s.PP > 1 {
+		noWait = &e.free
+		if err := e.sim.Run(e.order, e.timing.costs(0), noWait); err != nil {
+			return err
+		}
+	}
+	r.Timeline = line
+	r.Memory = worst(s, ranks)
+	r.Pipeline = e.pipeline(s, line)
+	r.Time, r.Communication = e.stepTime(s, in, line)
+	if s.PP > 1 {
+		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
+	}
+	r.Throughput = throughput(s, r.Model, r.Time)
+	return nil
+}
+
+// plan lays the layers on the stages and the operations on the ranks.
+func (e *Evaluator) plan(s *Setup) (err error) {
+	if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
+		return err
+	}
+	if spec := s.Spec(); e.order == nil || e.order.Spec != spec {
+		// A new order, not a rebuilt one: earlier Reports still point to theirs.
+		e.order, err = schedule.Build(spec)
+	}
+	return err
+}
+
+func (e *Evaluator) memoryInput(s *Setup) *memory.Input {
+	return &memory.Input{
+		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: e.order,
+		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
+		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+	}
+}
+
+func (e *Evaluator) stepInput(s *Setup) *step.Input {
+	return &step.Input{
+		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
+		Groups: s.Groups(&s.Cluster), Stages: e.stages,
+		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
+		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+	}
+}
+
+func worst(s *Setup, ranks []memory.Rank) *Memory {
+	m := &Memory{Capacity: s.Cluster.GPU.MemoryNominal, Usable: s.Cluster.GPU.MemoryUsable, Ranks: ranks}
+	for i, r := range ranks {
+		if r.Total > m.Peak {
+			m.Peak, m.PeakRank = r.Total, i
+		}
+	}
+	m.Fits = m.Peak <= m.Usable
+	return m
+}
+
+func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {
+	p := &Pipeline{
+		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
+		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
+		Makespan: line.Duration(),
+	}
+	if form, ok := s.Spec().ClosedFormBubble(e.timing.mean()); ok {
+		p.BubbleClosedForm = &form
+	}
+	return p
+}
+
+func modelFigures(s *Setup) *ModelFigures {
+	m := &s.Model
+	causal := s.MFU != recipe.MFUFull
+	convention := recipe.MFUCausal
+	if !causal {
+		convention = recipe.MFUFull
+	}
+	return &ModelFigures{
+		Parameters: float64(m.Total()), ActiveParameters: float64(m.Active()), MTPParameters: float64(m.MTP()),
+		TrainingFLOPs: float64(m.TrainingFLOPs(s.Seq, causal, s.TrainMTP)), Convention: string(convention),
+	}
+}
+
+func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
+	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
+	peak := float64(s.Cluster.GPU.Peak(s.Precision))
+	rate := perGPU * figures.TrainingFLOPs
+	again := float64(recomputedFLOPs(s))
+	return &Throughput{
+		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
+		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
+		MFU:               rate / peak, HFU: (rate + perGPU*again) / peak,
+	}
+}
+
+// recomputedFLOPs is what one token costs again in the backward. The
+// recomputation inside a fused attention kernel is not counted, as nobody does.
+func recomputedFLOPs(s *Setup) units.FLOPs {
+	m := &s.Model
+	causal := s.MFU != recipe.MFUFull
+	switch s.Recompute.Mode {
+	case recipe.RecomputeFull:
+		forward := m.ForwardFLOPs(s.Seq, causal)
+		layers := float64(m.Layers)
+		again := layers
+		if n := s.Recompute.Layers; n > 0 {
+			again = min(layers, float64(n*s.PP))
+		}
+		return (forward.Total() - forward.Head) * units.FLOPs(again/layers)
+	case recipe.RecomputeSelective:
+		if s.Attention == recipe.Standard {
+			return m.ForwardFLOPs(s.Seq, causal).Scores
+		}
+	case recipe.RecomputeNone:
+	}
+	return 0
+}

@@ -1,0 +1,72 @@
+package layout
+
+import "meshscope/engine/hardware"
+
+// Span is the widest connection that a group of ranks crosses.
+type Span string
+
+// Spans, from near to far.
+const (
+	WithinNode   Span = "node"    // all members in one node
+	WithinDomain Span = "domain"  // several nodes joined by the scale-up link (NVL72)
+	WithinMany   Span = "cluster" // members in several scale-up domains
+)
+
+// Group is a set of ranks that communicate: Size members, each Stride ranks
+// from the next, PerDomain of them in one scale-up domain.
+type Group struct {
+	Size, Stride int
+	PerDomain    int
+	Span         Span
+}
+
+// Crosses says whether the group leaves the scale-up domain.
+func (g Group) Crosses() bool { return g.Span == WithinMany }
+
+// Groups are the communication groups of a layout on a cluster. The rank order
+// is tp, cp, dp, pp with tp fastest for the dense part of the model and etp,
+// ep, expert-dp, pp for the experts: consecutive ranks fill a node.
+type Groups struct {
+	TP, CP, DP, PP Group
+	DenseDP        Group // dp x cp ranks: they hold the same dense weights
+	ETP, EP        Group
+	ExpertDP       Group
+}
+
+// Groups places the layout on the cluster.
+func (l *Layout) Groups(c *hardware.Cluster) Groups {
+	p := placer{node: c.Node(), domain: c.Domain(), gpus: l.GPUs}
+	return Groups{
+		TP:       p.group(l.TP, 1),
+		CP:       p.group(l.CP, l.TP),
+		DP:       p.group(l.DP, l.TP*l.CP),
+		DenseDP:  p.group(l.DP*l.CP, l.TP),
+		PP:       p.group(l.PP, l.TP*l.CP*l.DP),
+		ETP:      p.group(l.ETP, 1),
+		EP:       p.group(l.EP, l.ETP),
+		ExpertDP: p.group(l.ExpertDP(), l.ETP*l.EP),
+	}
+}
+
+type placer struct{ node, domain, gpus int }
+
+// group places size ranks at a stride. A group lies inside a node (or a
+// domain) when its block of size*stride consecutive ranks does, which for
+// every group holds only if blocks tile the node.
+func (p placer) group(size, stride int) Group {
+	g := Group{Size: size, Stride: stride, PerDomain: size, Span: WithinNode}
+	extent := size * stride
+	switch {
+	case size <= 1 || p.inside(extent, p.node):
+	case p.inside(extent, p.domain):
+		g.Span = WithinDomain
+	default:
+		g.Span = WithinMany
+		g.PerDomain = min(max(p.domain/stride, 1), size)
+	}
+	return g
+}
+
+func (p placer) inside(extent, block int) bool {
+	return extent <= block && (block%extent == 0 || p.gpus <= block)
+}

@@ -1,0 +1,213 @@
+package layout
+
+import (
+	"fmt"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+)
+
+// Bounds of what is evaluated at all. They are far above any machine or run
+// ever published and keep every product of degrees inside an int.
+const (
+	MaxDegree       = 1 << 20
+	MaxGPUs         = 1 << 24
+	MaxMicroBatches = 1<<20 - 1
+	MaxSeq          = 1 << 30
+	MaxGBS          = 1 << 40
+)
+
+// rules collects problems; the first group that fails ends the check, because
+// later rules divide by what earlier ones guarantee.
+type rules struct {
+	m    *model.Model
+	c    *hardware.Cluster
+	l    *Layout
+	list []Problem
+}
+
+func (r *rules) add(severity Severity, code, field, format string, args ...any) {
+	r.list = append(r.list, Problem{Code: code, Severity: severity, Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *rules) fail(code, field, format string, args ...any) {
+	r.add(Error, code, field, format, args...)
+}
+
+func (r *rules) warn(code, field, format string, args ...any) {
+	r.add(Warning, code, field, format, args...)
+}
+
+// Rules lists what is wrong with a layout of a model on a cluster, without
+// nearest values: errors for what cannot be executed at all, warnings for what
+// one launcher refuses on top or what is rarely wanted. It appends to into.
+// The model must have passed its own check.
+func (l *Layout) Rules(m *model.Model, c *hardware.Cluster, into []Problem) []Problem {
+	r := rules{m: m, c: c, l: l, list: into}
+	before := len(r.list)
+	r.bounds()
+	if len(r.list) > before {
+		return r.list
+	}
+	r.tensor()
+	r.pipeline()
+	r.sequence()
+	r.experts()
+	r.world()
+	r.batch()
+	r.unusual()
+	return r.list
+}
+
+func (r *rules) bounds() {
+	l := r.l
+	for _, b := range [...]struct {
+		field     string
+		value     int
+		low, high int
+	}{
+		{"gpus", l.GPUs, 1, MaxGPUs},
+		{"dp", l.DP, 1, MaxDegree},
+		{"tp", l.TP, 1, MaxDegree},
+		{"pp", l.PP, 1, MaxDegree},
+		{"vpp", l.VPP, 1, MaxDegree},
+		{"cp", l.CP, 1, MaxDegree},
+		{"ep", l.EP, 1, MaxDegree},
+		{"etp", l.ETP, 1, MaxDegree},
+		{"zero", l.ZeRO, 0, 3},
+		{"mbs", l.MBS, 1, MaxDegree},
+		{"microbatches", l.MicroBatches, 1, MaxMicroBatches},
+		{"gbs", l.GBS, 1, MaxGBS},
+		{"seq", l.Seq, 1, MaxSeq},
+	} {
+		if b.value < b.low || b.value > b.high {
+			r.fail("out-of-range", b.field, "%s is %d; allowed are %d to %d", b.field, b.value, b.low, b.high)
+		}
+	}
+}
+
+// tensor: TP cuts heads and MLP columns into equal parts.
+func (r *rules) tensor() {
+	m, t := r.m, r.l.TP
+	if t == 1 {
+		return
+	}
+	switch {
+	case t > m.Heads:
+		r.fail("tp-exceeds-heads", "tp", "tp %d is more than the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
+	case m.Heads%t != 0:
+		r.fail("tp-heads", "tp", "tp %d does not divide the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
+	case !m.IsMLA() && m.KVHeads%t != 0 && t%m.KVHeads != 0:
+		r.fail("tp-kv-heads", "tp", "tp %d neither divides the model's %d kv heads nor is a multiple of them", t, m.KVHeads)
+	}
+	if m.FFN%t != 0 {
+		r.fail("tp-ffn", "tp", "tp %d does not divide the MLP width %d", t, m.FFN)
+	}
+	if m.SharedFFN%t != 0 {
+		r.fail("tp-shared-ffn", "tp", "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
+	}
+	if t > r.c.Domain() {
+		r.warn("tp-leaves-domain", "tp", "tp %d is more than the %d GPUs that the fast link joins: its traffic, several times per layer, crosses the network", t, r.c.Domain())
+	}
+	if !m.IsMLA() && t > m.KVHeads && t%m.KVHeads == 0 && t <= m.Heads {
+		r.warn("tp-kv-replication", "tp", "tp %d is more than the model's %d kv heads: each is kept on %d ranks", t, m.KVHeads, t/m.KVHeads)
+	}
+	if r.l.SP && r.l.Seq/r.l.CP%t != 0 {
+		r.fail("sp-seq", "seq", "sequence parallelism cuts the %d tokens of a rank into tp = %d parts, which does not divide them", r.l.Seq/r.l.CP, t)
+	}
+	if m.IsMoE() && !r.l.SP {
+		r.warn("moe-tp-without-sp", "sp", "Megatron-Core refuses experts together with TP but without SP")
+	}
+}
+
+func (r *rules) pipeline() {
+	m, l := r.m, r.l
+	switch {
+	case l.PP > m.Layers:
+		r.fail("pp-exceeds-layers", "pp", "pp %d is more than the model's %d layers", l.PP, m.Layers)
+	case l.PP*l.VPP > m.Layers:
+		r.fail("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers", l.PP*l.VPP, m.Layers)
+	case l.Split != "":
+		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
+			r.fail("split", "split", "%s", err.Error())
+		}
+	case l.VPP > 1 && m.Layers%l.Stages() != 0:
+		r.warn("vpp-uneven", "vpp", "%d layers do not divide over %d stages; Megatron-LM wants an explicit layout for that", m.Layers, l.Stages())
+	}
+}
+
+func (r *rules) sequence() {
+	m, l := r.m, r.l
+	if l.Seq > m.MaxSeq {
+		if m.Position == model.PositionLearned {
+			r.fail("seq-position-table", "seq", "sequence %d is longer than the model's table of %d learned positions", l.Seq, m.MaxSeq)
+		} else {
+			r.warn("seq-exceeds-model", "seq", "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
+		}
+	}
+	switch {
+	case l.CP == 1:
+	case l.Seq%l.CP != 0:
+		r.fail("cp-seq", "cp", "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
+	case l.Seq%(2*l.CP) != 0:
+		r.warn("cp-zigzag", "cp", "a balanced causal split wants the sequence to divide by 2 x cp = %d; Megatron-Core refuses others", 2*l.CP)
+	}
+}
+
+func (r *rules) experts() {
+	m, l := r.m, r.l
+	if !m.IsMoE() {
+		if l.EP > 1 {
+			r.fail("ep-dense", "ep", "ep %d: the model has no routed experts to spread", l.EP)
+		}
+		if l.ETP > 1 {
+			r.fail("etp-dense", "etp", "etp %d: the model has no routed experts to cut", l.ETP)
+		}
+		return
+	}
+	if m.Experts%l.EP != 0 {
+		r.fail("ep-experts", "ep", "ep %d does not divide the model's %d experts", l.EP, m.Experts)
+	}
+	if m.ExpertFFN%l.ETP != 0 {
+		r.fail("etp-ffn", "etp", "etp %d does not divide the experts' width %d", l.ETP, m.ExpertFFN)
+	}
+	if plane := l.DP * l.CP * l.TP; plane%(l.EP*l.ETP) != 0 {
+		r.fail("ep-plane", "ep", "ep x etp = %d does not divide dp x cp x tp = %d: experts fold over the ranks of one pipeline stage", l.EP*l.ETP, plane)
+	}
+}
+
+func (r *rules) world() {
+	l, c := r.l, r.c
+	if product := l.Ranks(); product != l.GPUs {
+		r.fail("gpus-not-divisible", "gpus", "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs", l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
+	}
+	if c.Inter.Bandwidth <= 0 && l.GPUs > c.Domain() {
+		r.fail("no-scale-out", "gpus", "%d GPUs are more than the %d that %s joins, and it has no published network beyond", l.GPUs, c.Domain(), c.Name)
+	}
+	if c.MaxGPUs > 0 && l.GPUs > c.MaxGPUs {
+		r.warn("cluster-size", "gpus", "%d GPUs are more than the %d of %s", l.GPUs, c.MaxGPUs, c.Name)
+	}
+	if l.GPUs > c.Node() && l.GPUs%c.Node() != 0 {
+		r.warn("partial-node", "gpus", "%d GPUs leave a node of %d partly empty", l.GPUs, c.Node())
+	}
+}
+
+func (r *rules) batch() {
+	l := r.l
+	if product := l.MBS * l.MicroBatches * l.DP; product != l.GBS {
+		r.fail("batch-not-divisible", "gbs", "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
+	}
+}
+
+func (r *rules) unusual() {
+	l := r.l
+	if l.SP && l.TP == 1 {
+		r.warn("sp-without-tp", "sp", "sequence parallelism does nothing without tensor parallelism")
+	}
+	if l.ZeRO >= 2 && l.PP > 1 {
+		r.warn("zero-with-pp", "zero", "ZeRO-%d scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it together with pipeline parallelism", l.ZeRO)
+	}
+	if l.PP > 1 && l.MicroBatches < l.PP-1 {
+		r.warn("few-microbatches", "microbatches", "%d micro-batches leave most of a %d-rank pipeline waiting; nanotron wants at least pp-1", l.MicroBatches, l.PP)
+	}
+}

@@ -1,0 +1,117 @@
+package layout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/model"
+)
+
+// Stage is what one model stage (a position in the model, 0 to PP*VPP-1) holds.
+type Stage struct {
+	Dense, MoE int  // transformer layers by kind
+	Embedding  bool // the first stage
+	Head       bool // the last stage: final norm, head, loss, and MTP modules
+}
+
+// Layers is the number of transformer layers of the stage.
+func (s Stage) Layers() int { return s.Dense + s.MoE }
+
+// Partition says which layers stand on which stage, in the order of the model. It
+// appends to into[:0], so that a caller can reuse memory. An empty Split is the
+// balanced one: every stage gets layers/stages, and what is left over goes to
+// the stages in the middle first, because the first and the last also carry
+// the embedding and the head (Llama 3 405B takes one layer off each for the
+// same reason, arXiv 2407.21783 section 3.3).
+func (l *Layout) Partition(m *model.Model, into []Stage) ([]Stage, error) {
+	n := l.Stages()
+	if n < 1 {
+		return into[:0], fmt.Errorf("pp x vpp must be at least 1, is %d", n)
+	}
+	stages := into[:0]
+	var given []int
+	if l.Split != "" {
+		var err error
+		if given, err = ParseSplit(l.Split, n, m.Layers); err != nil {
+			return stages, err
+		}
+	}
+	next := 0
+	for i := range n {
+		count := balanced(m.Layers, n, i)
+		if given != nil {
+			count = given[i]
+		}
+		st := Stage{Embedding: i == 0, Head: i == n-1}
+		for range count {
+			if m.MoELayer(next) {
+				st.MoE++
+			} else {
+				st.Dense++
+			}
+			next++
+		}
+		stages = append(stages, st)
+	}
+	return stages, nil
+}
+
+// balanced is the number of layers of stage i when layers are spread over n
+// stages: the remainder (always below n) goes to stages 1..n-2, then to 0.
+func balanced(layers, n, i int) int {
+	base, rest := layers/n, layers%n
+	middle := max(n-2, 0)
+	switch {
+	case i == 0 && rest > middle, i > 0 && i < n-1 && i <= rest:
+		return base + 1
+	default:
+		return base
+	}
+}
+
+// ParseSplit reads "15,16,16,14": the layers of each of the given number of
+// stages, which must add up to the model's layers.
+func ParseSplit(text string, stages, layers int) ([]int, error) {
+	words := strings.Split(text, ",")
+	if len(words) != stages {
+		return nil, fmt.Errorf("split %q names %d stages, pp x vpp is %d", text, len(words), stages)
+	}
+	out := make([]int, 0, stages)
+	sum := 0
+	for _, w := range words {
+		n, err := strconv.Atoi(strings.TrimSpace(w))
+		if err != nil || n < 0 || n > layers {
+			return nil, fmt.Errorf("split %q: %q is not a number of layers from 0 to %d", text, strings.TrimSpace(w), layers)
+		}
+		out = append(out, n)
+		sum += n
+	}
+	if sum != layers {
+		return nil, fmt.Errorf("split %q adds up to %d layers, the model has %d", text, sum, layers)
+	}
+	return out, nil
+}
+
+// BalancedSplit writes the balanced split as the word of --split.
+func BalancedSplit(layers, stages int) string {
+	var b strings.Builder
+	for i := range stages {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(balanced(layers, stages, i)))
+	}
+	return b.String()
+}
+
+// RecomputedLayers is how many layers of a stage run again when full
+// recomputation is asked for perRank layers of each rank (0: all). The stages
+// of a rank share them evenly.
+func (l *Layout) RecomputedLayers(perRank, stage int, st Stage) int {
+	if perRank == 0 {
+		return st.Layers()
+	}
+	chunk := stage / l.PP
+	return min(perRank*(chunk+1)/l.VPP-perRank*chunk/l.VPP, st.Layers())
+}

@@ -1,0 +1,146 @@
+// Package memory says how many bytes each pipeline rank needs at its peak, term
+// by term. What is kept, and in how many bytes, depends on the software: a
+// stack is one implementation of the Stack interface in a file of its own.
+package memory
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+)
+
+// Input is what memory depends on. Stages are those of Layout.Partition, Order
+// is the schedule whose in-flight activations are counted.
+type Input struct {
+	Model     *model.Model
+	Layout    *layout.Layout
+	Stages    []layout.Stage
+	Order     *schedule.Order
+	Precision recipe.Precision
+	GradDtype recipe.GradDtype
+	Attention recipe.Attention
+	Optimizer recipe.Optimizer
+	Recompute recipe.Recompute
+	TrainMTP  bool
+}
+
+// Rank is the memory of one pipeline rank at its peak, per GPU, term by term.
+// Parameters are those on one GPU of the rank. InFlight is the peak number of
+// stage-activations alive (chunks / VPP, so it can be fractional).
+type Rank struct {
+	Rank                int         `json:"rank"`
+	Layers              int         `json:"layers"`
+	Parameters          float64     `json:"parameters"`
+	EmbeddingParameters float64     `json:"embedding_parameters"` // embedding and head, contained in Parameters
+	InFlight            float64     `json:"in_flight"`
+	Weights             units.Bytes `json:"weights_bytes"`
+	Gradients           units.Bytes `json:"gradients_bytes"`
+	Optimizer           units.Bytes `json:"optimizer_bytes"`
+	Activations         units.Bytes `json:"activations_bytes"`
+	Logits              units.Bytes `json:"logits_bytes"`    // of the head and the loss
+	Buffers             units.Bytes `json:"buffers_bytes"`   // what the stack keeps or makes besides
+	Allocated           units.Bytes `json:"allocated_bytes"` // the sum of the six terms above
+	Overhead            units.Bytes `json:"overhead_bytes"`  // allocator slack, driver context, communicators
+	Total               units.Bytes `json:"total_bytes"`     // Allocated + Overhead
+}
+
+// Live is what one stage adds to memory while micro-batches pass through it.
+type Live struct {
+	Activations units.Bytes // kept from a micro-batch's forward to its backward
+	Logits      units.Bytes // alive only while the stage's forward or backward runs
+	Forward     units.Bytes // other temporaries of the forward
+	Backward    units.Bytes // other temporaries of the backward
+}
+
+// Stack is the memory behaviour of one software stack.
+type Stack interface {
+	// Parameters of a stage on one GPU, by data-parallel domain.
+	Parameters(in *Input, stage int) Parameters
+	// Shard divides bytes per parameter over the data-parallel ranks.
+	Shard(in *Input) Sharding
+	// Stage is what passes through the stage.
+	Stage(in *Input, stage int) Live
+	// Buffers are persistent temporaries of all stages of a rank.
+	Buffers(in *Input, rank int) units.Bytes
+	// Overhead is what the device uses beyond allocated tensors.
+	Overhead(in *Input, allocated units.Bytes) units.Bytes
+}
+
+// For gives the implementation of a stack; the second value is false for a
+// stack that is not built.
+func For(s recipe.Stack) (Stack, bool) {
+	switch s.Resolve() {
+	case recipe.Textbook:
+		return textbook{}, true
+	case recipe.MegatronCore:
+		return megatronCore{}, true
+	default:
+		return nil, false
+	}
+}
+
+// Evaluator computes ranks with memory that it reuses.
+type Evaluator struct {
+	act, fwd, bwd []float64
+	live          []Live
+	params        []Parameters
+}
+
+// Parameters of the ranks that the last call of Ranks worked out, by rank.
+func (e *Evaluator) Parameters() []Parameters { return e.params }
+
+// Ranks appends the memory of every pipeline rank to into.
+func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
+	shard := stack.Shard(in)
+	e.params = e.params[:0]
+	for r := range in.Layout.PP {
+		into = append(into, e.rank(in, stack, shard, r))
+	}
+	return into
+}
+
+func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
+	out := Rank{Rank: r}
+	e.act, e.fwd, e.bwd, e.live = e.act[:0], e.fwd[:0], e.bwd[:0], e.live[:0]
+	var params Parameters
+	for c := range in.Order.Chunks() {
+		s := in.Order.StageOf(r, c)
+		out.Layers += in.Stages[s].Layers()
+		params.add(stack.Parameters(in, s))
+		live := stack.Stage(in, s)
+		e.live = append(e.live, live)
+		e.act = append(e.act, float64(live.Activations))
+		e.fwd = append(e.fwd, float64(live.Logits+live.Forward))
+		e.bwd = append(e.bwd, float64(live.Logits+live.Backward))
+	}
+	params.share(in, r)
+	e.params = append(e.params, params)
+	out.Parameters = params.Dense + params.Expert
+	out.EmbeddingParameters = params.Embedding
+	out.Weights = shard.Weights.of(params)
+	out.Gradients = shard.Gradients.of(params)
+	out.Optimizer = shard.Optimizer.of(params)
+
+	peak, at := in.Order.PeakBytes(r, e.act, e.fwd, e.bwd)
+	if at >= 0 {
+		op := in.Order.Rank(r)[at]
+		live, transient := e.live[op.Chunk()], 0.0
+		if op.Kind() == schedule.Forward {
+			transient = e.fwd[op.Chunk()]
+			out.Buffers = live.Forward
+		} else {
+			transient = e.bwd[op.Chunk()]
+			out.Buffers = live.Backward
+		}
+		out.Logits = live.Logits
+		out.Activations = units.Bytes(peak - transient)
+	}
+	out.InFlight = float64(in.Order.PeakInFlight(r)) / float64(in.Layout.VPP)
+	out.Buffers += stack.Buffers(in, r)
+	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
+	out.Overhead = stack.Overhead(in, out.Allocated)
+	out.Total = out.Allocated + out.Overhead
+	return out
+}

@@ -1,0 +1,73 @@
+package memory
+
+import "meshscope/engine/layout"
+
+// shape is a weight matrix on one GPU.
+type shape struct{ rows, cols int }
+
+// shapeSet collects the distinct weight shapes of a rank; a stage has at most
+// a dozen, so a small array does without a map.
+type shapeSet struct {
+	list [16]shape
+	n    int
+}
+
+func (s *shapeSet) add(rows, cols int) {
+	if rows <= 0 || cols <= 0 {
+		return
+	}
+	for _, have := range s.list[:s.n] {
+		if have == (shape{rows, cols}) {
+			return
+		}
+	}
+	if s.n < len(s.list) {
+		s.list[s.n] = shape{rows, cols}
+		s.n++
+	}
+}
+
+func (s *shapeSet) elements() float64 {
+	sum := 0.0
+	for _, sh := range s.list[:s.n] {
+		sum += float64(sh.rows) * float64(sh.cols)
+	}
+	return sum
+}
+
+// addStage adds the matrices of the stage's layers: qkv (or MLA's five
+// projections), output, and both matrices of the dense MLP and of the shared
+// experts. Routed experts run as grouped products and keep none.
+func (s *shapeSet) addStage(in *Input, st layout.Stage) {
+	m, t := in.Model, in.Layout.TP
+	if st.Layers() == 0 {
+		return
+	}
+	if m.IsMLA() {
+		qk := m.QKNopeDim + m.QKRopeDim
+		if m.QLoraRank > 0 {
+			s.add(m.Hidden, m.QLoraRank)
+			s.add(m.QLoraRank, m.Heads*qk/t)
+		} else {
+			s.add(m.Hidden, m.Heads*qk/t)
+		}
+		s.add(m.Hidden, m.KVLoraRank+m.QKRopeDim)
+		s.add(m.KVLoraRank, m.Heads*(m.QKNopeDim+m.VHeadDim)/t)
+		s.add(m.Heads*m.VHeadDim/t, m.Hidden)
+	} else {
+		s.add(m.Hidden, (m.Heads+2*m.KVHeads)*m.HeadDim/t)
+		s.add(m.Heads*m.HeadDim/t, m.Hidden)
+	}
+	up := 1
+	if m.Gated {
+		up = 2
+	}
+	if st.Dense > 0 {
+		s.add(m.Hidden, up*m.FFN/t)
+		s.add(m.FFN/t, m.Hidden)
+	}
+	if st.MoE > 0 && m.SharedFFN > 0 {
+		s.add(m.Hidden, up*m.SharedFFN/t)
+		s.add(m.SharedFFN/t, m.Hidden)
+	}
+}

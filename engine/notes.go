@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"meshscope/engine/recipe"
+)
+
+// assumptions are what the figures take for granted, in the order in which they
+// matter for this setup.
+func assumptions(s *Setup) []string {
+	var list []string
+	say := func(when bool, text string) {
+		if when {
+			list = append(list, text)
+		}
+	}
+	textbook := s.Stack.Resolve() == recipe.Textbook
+	say(textbook, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+	say(!textbook, "memory follows Megatron-Core with Transformer Engine: fused cross-entropy, no dropout, one dummy weight gradient per weight shape")
+	say(!textbook, "overhead is 4 % of allocated memory and 1 GiB for the driver context and communicators")
+	say(!textbook && s.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+	say(s.Model.IsMoE(), "tokens are routed evenly over the experts")
+	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
+	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
+	say(s.SP && s.TP > 1 || s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	say(s.EP > 1, "expert all-to-all is exposed")
+	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.DP*s.CP > 1, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
+	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
+	say(true, "step time is not fitted to any run; expect it to be off by tens of percent away from well-tuned layouts")
+	return list
+}
+
+// notModelled is what the figures leave out.
+func notModelled(s *Setup) []string {
+	list := []string{
+		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
+		"data loading, checkpoints, evaluation, restarts",
+	}
+	if s.Model.Tied && s.PP > 1 {
+		list = append(list, "the all-reduce of the tied embedding's gradient between the first and the last stage")
+	}
+	if s.Stack.Resolve() == recipe.Textbook && s.Model.IsMoE() {
+		list = append(list, "activations of experts: the textbook counts every layer as dense")
+	}
+	if s.Model.LocalWindow > 0 {
+		list = append(list, "savings of local attention windows in model FLOPs; they are in the time")
+	}
+	if s.EP > 1 {
+		list = append(list, "uneven routing and node-limited routing")
+	}
+	return list
+}

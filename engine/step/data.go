@@ -1,0 +1,87 @@
+package step
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// DataParallel is the traffic of gradients and weights of one pipeline rank.
+type DataParallel struct {
+	Traffic
+	// ScatterSeconds must follow the last backward, GatherSeconds must precede
+	// the first forward of the next step. With ZeRO-3 both happen in every
+	// micro-batch and are in PerForward and PerBackward instead.
+	ScatterSeconds, GatherSeconds units.Seconds
+	PerForward, PerBackward       units.Seconds
+}
+
+// Data works out the data-parallel traffic of a rank with the given parameters
+// (ZeRO paper, arXiv 1910.02054, section 7): an all-reduce of the gradients for
+// stage 0; a reduce-scatter of them and an all-gather of the weights for 1 and
+// 2; for 3 an all-gather in the forward and in the backward and a
+// reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
+func Data(in *Input, p memory.Parameters) DataParallel {
+	var out DataParallel
+	out.addDomain(in, p.Dense, in.Groups.DenseDP)
+	out.addDomain(in, p.Expert, in.Groups.ExpertDP)
+	return out
+}
+
+// addDomain adds one set of parameters and the group that holds the same ones.
+func (d *DataParallel) addDomain(in *Input, params float64, g layout.Group) {
+	if g.Size <= 1 || params == 0 {
+		return
+	}
+	weights := units.Bytes(params * in.Precision.Bytes())
+	grads := units.Bytes(params * reduceBytes(in))
+	m := float64(in.Layout.MicroBatches)
+	gather := in.Cluster.AllGather(weights, members(g))
+	scatter := in.Cluster.AllGather(grads, members(g))
+	switch in.Layout.ZeRO {
+	case 0:
+		all := in.Cluster.AllReduce(grads, members(g))
+		d.ScatterSeconds += all
+		d.Bytes += 2 * sent(grads, g)
+		d.Seconds += all
+	case 1:
+		d.ScatterSeconds += scatter
+		d.GatherSeconds += gather
+		d.Bytes += sent(grads, g) + sent(weights, g)
+		d.Seconds += scatter + gather
+	case 2:
+		d.PerBackward += scatter
+		d.GatherSeconds += gather
+		d.Bytes += sent(grads, g)*units.Bytes(m) + sent(weights, g)
+		d.Seconds += scatter*units.Seconds(m) + gather
+	default:
+		d.PerForward += gather
+		d.PerBackward += gather + scatter
+		d.Bytes += (2*sent(weights, g) + sent(grads, g)) * units.Bytes(m)
+		d.Seconds += (2*gather + scatter) * units.Seconds(m)
+	}
+}
+
+// reduceBytes is the width in which gradients are summed: that of the buffer
+// that accumulates them.
+func reduceBytes(in *Input) float64 {
+	if in.GradDtype == recipe.GradBF16 && in.Precision != recipe.FP32 {
+		return 2
+	}
+	return 4
+}
+
+// OptimizerTime is the update of one rank's shard: about 30 bytes of memory
+// traffic per parameter with Adam (gradient, two moments, master copy read and
+// written, weight written), and no arithmetic worth counting.
+func OptimizerTime(in *Input, p memory.Parameters) units.Seconds {
+	const traffic = 30
+	dense, expert := p.Dense, p.Expert
+	if in.Layout.ZeRO >= 1 {
+		dense /= float64(in.Layout.DP * in.Layout.CP)
+		expert /= float64(in.Layout.ExpertDP())
+	}
+	rates := in.Cluster.GPU.Rates(in.Precision)
+	return rates.Stream(units.Bytes(traffic * (dense + expert)))
+}

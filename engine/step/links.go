@@ -1,0 +1,115 @@
+package step
+
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/units"
+)
+
+func members(g layout.Group) hardware.Members {
+	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain}
+}
+
+// sent is the bytes that one rank sends in a ring pass over a volume.
+func sent(volume units.Bytes, g layout.Group) units.Bytes {
+	n := float64(g.Size)
+	return volume * units.Bytes((n-1)/n)
+}
+
+// tensorParallel adds the collectives around the attention and the MLP. With
+// SP an all-gather and a reduce-scatter each, and in the backward one more
+// all-gather for the weight gradient; without SP an all-reduce each
+// (Korthikanti et al., arXiv 2205.05198, section 4.2). A layer with routed
+// experts has them around attention and shared experts only.
+func (k *kernels) tensorParallel(c *Cost, moe bool) {
+	l, g := k.in.Layout, k.in.Groups.TP
+	if l.TP == 1 {
+		return
+	}
+	regions := 2.0
+	if moe && k.in.Model.SharedFFN == 0 {
+		regions = 1
+	}
+	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
+	gather := k.in.Cluster.AllGather(volume, members(g))
+	var fwd, bwd Traffic
+	if l.SP {
+		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: 2 * gather}
+		bwd = Traffic{Bytes: 3 * sent(volume, g), Seconds: 3 * gather}
+	} else {
+		reduce := k.in.Cluster.AllReduce(volume, members(g))
+		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
+		bwd = fwd
+	}
+	fwd.Exposed = fwd.Seconds
+	c.ForwardLinks.TP.add(fwd, regions)
+	bwd.Exposed = max(0, bwd.Seconds-c.WeightGrad/units.Seconds(regions))
+	c.BackwardLinks.TP.add(bwd, regions)
+}
+
+// edge adds the collective behind the embedding and before the head: hidden
+// states are scattered over TP once and gathered once, and the other way round
+// in the backward. The loss's own three all-reduces of a number per token are
+// left out.
+func (k *kernels) edge(c *Cost) {
+	if k.in.Layout.TP == 1 {
+		return
+	}
+	g := k.in.Groups.TP
+	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
+	t := Traffic{Bytes: sent(volume, g), Seconds: k.in.Cluster.AllGather(volume, members(g))}
+	t.Exposed = t.Seconds
+	c.ForwardLinks.TP.add(t, 1)
+	c.BackwardLinks.TP.add(t, 1)
+}
+
+// contextParallel adds ring attention: keys and values travel round c-1 times,
+// in the backward with their gradients; it hides under core attention.
+func (k *kernels) contextParallel(c *Cost) {
+	m, l := k.in.Model, k.in.Layout
+	if l.CP == 1 {
+		return
+	}
+	width := 2 * float64(m.KVHeads*m.HeadDim)
+	if m.IsMLA() {
+		width = float64(m.Heads * (m.QKNopeDim + m.QKRopeDim + m.VHeadDim))
+	}
+	hop := units.Bytes(k.elem * k.tokens * width / k.t)
+	hops := units.Seconds(l.CP - 1)
+	far := k.in.Groups.CP.Crosses()
+	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.in.Cluster.Send(hop, far)}
+	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.in.Cluster.Send(2*hop, far)}
+	fwd.Exposed = max(0, fwd.Seconds-k.scores)
+	bwd.Exposed = max(0, bwd.Seconds-k.scores*5/2)
+	c.ForwardLinks.CP.add(fwd, 1)
+	c.BackwardLinks.CP.add(bwd, 1)
+}
+
+// expertParallel adds dispatch and combine of the routed tokens, forward and
+// backward, and with expert-TP the gather and scatter of the same tokens.
+func (k *kernels) expertParallel(c *Cost) {
+	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
+	routed := units.Bytes(k.elem * k.shard * float64(m.TopK) * float64(m.Hidden))
+	var t Traffic
+	if l.EP > 1 {
+		once := k.in.Cluster.AllToAll(routed, members(g.EP))
+		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}, 2)
+	}
+	if l.ETP > 1 {
+		whole := routed * units.Bytes(l.ETP)
+		once := k.in.Cluster.AllGather(whole, members(g.ETP))
+		t.add(Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once}, 2)
+	}
+	c.ForwardLinks.EP.add(t, 1)
+	c.BackwardLinks.EP.add(t, 1)
+}
+
+// HandOver is one message between neighbouring stages: a micro-batch's hidden
+// states, over TP with SP.
+func HandOver(in *Input) (units.Bytes, units.Seconds) {
+	k := units.Bytes(in.Precision.Bytes() * in.Layout.MicroBatchTokens() * float64(in.Model.Hidden))
+	if in.Layout.SP {
+		k /= units.Bytes(in.Layout.TP)
+	}
+	return k, in.Cluster.Send(k, in.Groups.PP.Crosses())
+}

@@ -1,0 +1,140 @@
+// Package step says how long one optimizer step takes: the compute of each
+// stage by a roofline, the traffic of each dimension on the links its groups
+// cross, plain rules for what hides what, and the optimizer.
+//
+// The rules of this release, none of them fitted: TP traffic of the forward
+// pass is exposed, that of the backward hides under the weight-gradient
+// products; ring attention hides under attention; expert all-to-all is exposed;
+// the gradient reduce-scatter hides under the last micro-batch's backward and
+// the rank's own tail, the weight all-gather under the first forward; hand-over
+// between stages is latency in the pipeline simulation.
+package step
+
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// Input is what the time of a step depends on.
+type Input struct {
+	Model     *model.Model
+	Cluster   *hardware.Cluster
+	Layout    *layout.Layout
+	Groups    layout.Groups
+	Stages    []layout.Stage
+	Precision recipe.Precision
+	GradDtype recipe.GradDtype
+	Attention recipe.Attention
+	Recompute recipe.Recompute
+	TrainMTP  bool
+}
+
+// Traffic is what one dimension moves: bytes sent by one GPU, the time that
+// takes, and the part of that time that nothing hides.
+type Traffic struct {
+	Bytes   units.Bytes
+	Seconds units.Seconds
+	Exposed units.Seconds
+}
+
+func (t *Traffic) add(u Traffic, times float64) {
+	t.Bytes += u.Bytes * units.Bytes(times)
+	t.Seconds += u.Seconds * units.Seconds(times)
+	t.Exposed += u.Exposed * units.Seconds(times)
+}
+
+// Links is the traffic of the dimensions that talk inside a layer.
+type Links struct{ TP, CP, EP Traffic }
+
+// AddTimes adds the traffic of that many passes.
+func (l *Links) AddTimes(m Links, times float64) {
+	l.TP.add(m.TP, times)
+	l.CP.add(m.CP, times)
+	l.EP.add(m.EP, times)
+}
+
+// Exposed is the time that the dimensions inside a layer add to it.
+func (l *Links) Exposed() units.Seconds { return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed }
+
+// Cost is the time of one micro-batch through a layer or a stage: arithmetic
+// apart from exposed traffic.
+type Cost struct {
+	Forward, InputGrad, WeightGrad units.Seconds
+	Recompute                      units.Seconds // forward work that the backward repeats
+	ForwardLinks, BackwardLinks    Links
+}
+
+func (c *Cost) add(d Cost, times float64) {
+	n := units.Seconds(times)
+	c.Forward += d.Forward * n
+	c.InputGrad += d.InputGrad * n
+	c.WeightGrad += d.WeightGrad * n
+	c.Recompute += d.Recompute * n
+	c.ForwardLinks.AddTimes(d.ForwardLinks, times)
+	c.BackwardLinks.AddTimes(d.BackwardLinks, times)
+}
+
+// ForwardTime is how long the rank is busy with a forward.
+func (c *Cost) ForwardTime() units.Seconds { return c.Forward + c.ForwardLinks.Exposed() }
+
+// BackwardTime is how long the rank is busy with a whole backward.
+func (c *Cost) BackwardTime() units.Seconds {
+	return c.InputGrad + c.WeightGrad + c.Recompute + c.BackwardLinks.Exposed()
+}
+
+// Stages appends the cost of every stage to into. Layers of one kind cost the
+// same, so each kind is worked out once.
+func Stages(in *Input, into []Cost) []Cost {
+	k := newKernels(in)
+	dense := k.layer(false)
+	moe := dense
+	if in.Model.IsMoE() {
+		moe = k.layer(true)
+	}
+	head, embedding := k.head(), k.embedding()
+	for i, st := range in.Stages {
+		var c Cost
+		c.add(dense, float64(st.Dense))
+		c.add(moe, float64(st.MoE))
+		if st.Embedding {
+			c.add(embedding, 1)
+		}
+		if st.Head {
+			c.add(head, 1)
+			if in.TrainMTP {
+				n := float64(in.Model.MTPLayers)
+				c.add(moe, n)
+				c.add(k.mtpProjection(), n)
+				c.add(head, n)
+			}
+		}
+		k.recompute(&c, i, st, dense, moe)
+		into = append(into, c)
+	}
+	return into
+}
+
+// recompute adds the forward work of the recomputed layers to the backward.
+func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
+	switch k.in.Recompute.Mode {
+	case recipe.RecomputeFull:
+		n := k.in.Layout.RecomputedLayers(k.in.Recompute.Layers, stage, st)
+		nDense := min(n, st.Dense)
+		c.again(dense, nDense)
+		c.again(moe, n-nDense)
+	case recipe.RecomputeSelective:
+		if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
+			c.Recompute += k.scores * units.Seconds(st.Layers())
+		}
+	case recipe.RecomputeNone:
+	}
+}
+
+// again adds the forward of layers to the backward.
+func (c *Cost) again(layer Cost, times int) {
+	c.Recompute += layer.Forward * units.Seconds(times)
+	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
+}

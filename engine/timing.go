@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/schedule"
+	"meshscope/engine/step"
+	"meshscope/engine/units"
+)
+
+// timing is how long each stage keeps its rank busy with one micro-batch.
+type timing struct {
+	f, b, i, w []float64
+	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
+	zeroForward, zeroBackward []units.Seconds
+}
+
+func (t *timing) set(e *Evaluator, s *Setup) {
+	n := len(e.cost)
+	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
+	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
+	chunks := units.Seconds(e.order.Chunks())
+	for r := range s.PP {
+		d := &e.data[r]
+		for c := range e.order.Chunks() {
+			stage := e.order.StageOf(r, c)
+			k := &e.cost[stage]
+			t.zeroForward[stage] = max(0, d.PerForward/chunks-k.Forward)
+			t.zeroBackward[stage] = max(0, d.PerBackward/chunks-k.InputGrad-k.WeightGrad)
+		}
+	}
+	for stage := range n {
+		k := &e.cost[stage]
+		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
+		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
+		t.w[stage] = float64(k.WeightGrad)
+		t.i[stage] = t.b[stage] - t.w[stage]
+	}
+}
+
+func (t *timing) costs(latency units.Seconds) schedule.Costs {
+	return schedule.Costs{F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency)}
+}
+
+// mean is the average stage, for closed forms that assume equal stages.
+func (t *timing) mean() schedule.ChunkTimes {
+	return schedule.ChunkTimes{F: average(t.f), B: average(t.b), I: average(t.i), W: average(t.w)}
+}
+
+func average(list []float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return sum / float64(max(len(list), 1))
+}
+
+func resize[T any](list []T, n int) []T {
+	if cap(list) < n {
+		return make([]T, n)
+	}
+	return list[:n]
+}
+
+// stepTime splits the step of the rank with the most work into its parts, and
+// lists the traffic of that rank.
+func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) (*Time, []Communication) {
+	rank := busiest(line)
+	m := units.Seconds(s.MicroBatches)
+	t := &Time{}
+	var links step.Links
+	var zero units.Seconds
+	for c := range e.order.Chunks() {
+		stage := e.order.StageOf(rank, c)
+		k := &e.cost[stage]
+		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
+		t.Recompute += m * k.Recompute
+		links.AddTimes(k.ForwardLinks, float64(s.MicroBatches))
+		links.AddTimes(k.BackwardLinks, float64(s.MicroBatches))
+		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
+	}
+	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
+	var tail units.Seconds // data-parallel traffic that no rank's compute hides
+	for r := range s.PP {
+		tail = max(tail, e.exposedData(r, line))
+		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
+	}
+	t.Exposed = links.Exposed() + zero + tail
+	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
+	return t, e.communication(s, in.Groups, links, rank, zero+tail)
+}
+
+func busiest(line *schedule.Timeline) int {
+	best := 0
+	for r := range line.Ranks {
+		if line.Ranks[r].Busy > line.Ranks[best].Busy {
+			best = r
+		}
+	}
+	return best
+}
+
+// exposedData is the data-parallel traffic of a rank outside the pipeline that
+// nothing hides: the scatter (or all-reduce) has the last micro-batch's
+// backward and the wait for the other ranks, the gather the wait before the
+// first forward and that forward.
+func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
+	d := &e.data[r]
+	first, last := &e.cost[e.order.StageOf(r, 0)], &e.cost[e.order.StageOf(r, 0)]
+	tail := units.Seconds(line.Makespan - line.Ranks[r].Last)
+	scatter := max(0, d.ScatterSeconds-last.InputGrad-last.WeightGrad-tail)
+	gather := max(0, d.GatherSeconds-first.Forward-units.Seconds(line.Ranks[r].First))
+	return scatter + gather
+}
+
+func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, rank int, data units.Seconds) []Communication {
+	out := make([]Communication, 0, 5)
+	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
+		if group.Size > 1 {
+			out = append(out, Communication{
+				Dimension: dimension, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
+				Bytes: t.Bytes, Seconds: t.Seconds, Exposed: t.Exposed,
+			})
+		}
+	}
+	tp := "all-reduce"
+	if s.SP {
+		tp = "all-gather + reduce-scatter"
+	}
+	add("tp", tp, g.TP, links.TP)
+	add("cp", "send/receive (ring)", g.CP, links.CP)
+	expert, operation := g.EP, "all-to-all"
+	if s.EP == 1 {
+		expert, operation = g.ETP, "all-gather + reduce-scatter"
+	}
+	add("ep", operation, expert, links.EP)
+	traffic := e.data[rank].Traffic
+	traffic.Exposed = data
+	operation = "reduce-scatter + all-gather"
+	if s.ZeRO == 0 {
+		operation = "all-reduce"
+	}
+	group := g.DenseDP
+	if group.Size == 1 {
+		group = g.ExpertDP
+	}
+	add("dp", operation, group, traffic)
+	return out
+}
+
+// handOvers is the traffic between stages of one step on a rank in the middle.
+// Its exposed time is what hand-over latency adds to the pipeline; it is part
+// of the bubble, because the rank waits.
+func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line, free *schedule.Timeline) Communication {
+	sends := float64(2 * s.MicroBatches * s.VPP)
+	return Communication{
+		Dimension: "pp", Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
+		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
+		Exposed: units.Seconds(max(0, line.Makespan-free.Makespan)),
+	}
+}
