@@ -108,6 +108,31 @@ func (d Draft) Resolve() (Setup, error) {
 	return s, nil
 }
 
+// Complete gives the draft as a setup when it says everything. Nothing is
+// derived and the identities are not held against each other: Check does that.
+// A stage split may be left out, the number of nodes must be.
+func (d Draft) Complete() (Setup, bool) {
+	params := Params()
+	for i := range params {
+		p := &params[i]
+		if p.ID == "nodes" || p.ID == "split" {
+			continue
+		}
+		if !p.draftGiven(&d) {
+			return Setup{}, false
+		}
+	}
+	if d.Model == nil || d.Cluster == nil || d.Nodes != nil || d.checkBounds() != nil {
+		return Setup{}, false
+	}
+	s := Setup{Model: *d.Model, Cluster: *d.Cluster}
+	s.GPUs, s.DP, s.TP, s.PP, s.CP = *d.GPUs, *d.DP, *d.TP, *d.PP, *d.CP
+	s.VPP, s.EP, s.ETP = *d.VPP, *d.EP, *d.ETP
+	s.MBS, s.MicroBatches, s.GBS = *d.MBS, *d.MicroBatches, *d.GBS
+	d.resolveRecipe(&s)
+	return s, true
+}
+
 // checkBounds holds every number that was said against its parameter's bounds.
 func (d *Draft) checkBounds() error {
 	params := Params()

@@ -55,6 +55,7 @@ type Param struct {
 	draftNumber func(*Draft) **int
 	draftToggle func(*Draft) **bool
 	draftWrite  func(*Draft, string) error
+	draftGiven  func(*Draft) bool
 }
 
 // ValueError says that a value cannot be taken at all: not a number, out of

@@ -93,11 +93,13 @@ func recipeParams() []Param {
 
 func number(p Param, field func(*Setup) *int, draft func(*Draft) **int) Param {
 	p.Kind, p.number, p.draftNumber = IntParam, field, draft
+	p.draftGiven = func(d *Draft) bool { return *draft(d) != nil }
 	return p
 }
 
 func toggle(p Param, field func(*Setup) *bool, draft func(*Draft) **bool) Param {
 	p.Kind, p.toggle, p.draftToggle = BoolParam, field, draft
+	p.draftGiven = func(d *Draft) bool { return *draft(d) != nil }
 	p.Choices, p.Max = []string{"off", "on"}, 1
 	return p
 }
@@ -119,6 +121,7 @@ func choice[T ~string](p Param, words []T, field func(*Setup) *T, draft func(*Dr
 		return "", &ValueError{Field: string(check.ID), Given: text, Allowed: check.Allowed(), Nearest: closestWord(word, check.Choices)}
 	}
 	p.read = func(s *Setup) string { return string(*field(s)) }
+	p.draftGiven = func(d *Draft) bool { return *draft(d) != nil }
 	p.write = func(s *Setup, text string) error {
 		w, err := parse(text)
 		if err == nil {
@@ -151,6 +154,7 @@ func recomputeParam() Param {
 		return r, nil
 	}
 	p.read = func(s *Setup) string { return s.Recompute.String() }
+	p.draftGiven = func(d *Draft) bool { return d.Recompute != nil }
 	p.write = func(s *Setup, text string) error {
 		r, err := parse(text)
 		if err == nil {
@@ -192,6 +196,7 @@ func splitParam() Param {
 		return clean, nil
 	}
 	p.read = func(s *Setup) string { return s.Split }
+	p.draftGiven = func(d *Draft) bool { return d.Split != nil }
 	p.write = func(s *Setup, text string) error {
 		split, err := parse(text)
 		if err == nil {

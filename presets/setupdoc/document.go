@@ -1,0 +1,303 @@
+// Package setupdoc reads and writes setup documents: JSON or TOML with the
+// flags' names as keys, or the complete form that eval prints.
+package setupdoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+)
+
+// What is taken when nothing is said.
+const (
+	DefaultModel   = "llama3.1-70b"
+	DefaultCluster = "dgx-h100"
+)
+
+// Library knows the named models, GPUs and clusters.
+type Library interface {
+	Model(id string) (model.Model, error)
+	GPU(id string) (hardware.GPU, error)
+	Cluster(id string) (hardware.Cluster, error)
+	// NodeOf is the typical node of a GPU with its own links.
+	NodeOf(g hardware.GPU) hardware.Cluster
+}
+
+// Document is a setup as somebody wrote it: some things said, others left out.
+// The zero value says nothing.
+type Document struct {
+	file  string
+	draft engine.Draft
+	// what is trained and on what: a name or a table of fields
+	model, gpu, cluster *node
+	sets                []assignment
+	overridden          bool // something was said after the text was read
+}
+
+// assignment is one key=value of "set", written after everything else.
+type assignment struct {
+	part  string // model, cluster, gpu
+	path  string // the full key
+	keys  []string
+	at    position
+	value *node
+}
+
+// Parse reads a document. The name decides between JSON and TOML by its
+// ending; without a known one the first character does.
+func Parse(name string, data []byte) (*Document, error) {
+	d := &Document{file: name}
+	if len(data) > MaxBytes {
+		return nil, &Error{File: name, Err: fmt.Errorf("%d bytes are no setup; at most %d are read", len(data), MaxBytes)}
+	}
+	root, err := parseTree(name, data)
+	if err == nil {
+		err = d.read(root)
+	}
+	if err != nil {
+		return nil, d.inFile(err)
+	}
+	return d, nil
+}
+
+func parseTree(name string, data []byte) (*node, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json":
+		return parseJSON(data)
+	case ".toml":
+		return parseTOML(data)
+	}
+	// No TOML setup starts with a brace, and no JSON one with anything else.
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && bytes.IndexByte([]byte(`{["`), trimmed[0]) >= 0 && !tableHeader(trimmed) {
+		return parseJSON(data)
+	}
+	return parseTOML(data)
+}
+
+// tableHeader tells TOML's [model] and "key" = from a JSON list or text, so
+// that the message is about the format that was meant.
+func tableHeader(trimmed []byte) bool {
+	line, _, _ := bytes.Cut(trimmed, []byte("\n"))
+	return trimmed[0] == '[' && len(line) > 1 && line[1] >= 'a' && line[1] <= 'z' ||
+		trimmed[0] == '"' && bytes.Contains(line, []byte("="))
+}
+
+// inFile adds the file's name to an error that has a place.
+func (d *Document) inFile(err error) error {
+	var placed *Error
+	if errors.As(err, &placed) && placed.File == "" {
+		placed.File = d.file
+		return placed
+	}
+	return err
+}
+
+// read takes over the keys of a document.
+func (d *Document) read(root *node) error {
+	if root.kind != object {
+		return wrongValue("setup", root, "a table of keys such as model, gpus, tp")
+	}
+	// All of what eval --json prints can be fed back too.
+	if inner := root.find("setup"); inner != nil && inner.kind == object && root.find("schema_version") != nil {
+		root = inner
+	}
+	seen := map[string]bool{}
+	for i := range root.members {
+		m := &root.members[i]
+		key := strings.ReplaceAll(m.key, "-", "_")
+		if seen[key] {
+			return place(m.at, &KeyError{Key: m.key, Twice: true})
+		}
+		seen[key] = true
+		if err := d.say(key, m); err != nil {
+			return place(m.at, err)
+		}
+	}
+	return nil
+}
+
+// say takes over one key. Errors without a place get that of the key.
+func (d *Document) say(key string, m *member) error {
+	switch key {
+	case "model", "gpu", "cluster":
+		return d.sayPart(key, m.value)
+	case "set":
+		return d.saySet(m.value)
+	case "offload":
+		return sayOffload(m.value)
+	}
+	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
+	p, ok := engine.FindParam(id)
+	if !ok {
+		return unknownKey(m.key, flatKeys())
+	}
+	literal, err := literalFor(&p, key, m.value)
+	if err != nil {
+		return err
+	}
+	if err := d.draft.Set(id, literal); err != nil {
+		return place(m.value.at, err)
+	}
+	return nil
+}
+
+// flatKeys lists every key of the flat form.
+func flatKeys() []string {
+	keys := []string{"model", "gpu", "cluster", "set"}
+	for _, p := range engine.Params() {
+		keys = append(keys, strings.ReplaceAll(string(p.ID), "-", "_"))
+	}
+	return keys
+}
+
+// literalFor checks that a value has the parameter's type and gives it in the
+// words of the command line.
+func literalFor(p *engine.Param, key string, n *node) (string, error) {
+	want := text
+	switch p.Kind {
+	case engine.IntParam:
+		want = number
+	case engine.BoolParam:
+		want = boolean
+	case engine.ChoiceParam, engine.TextParam:
+	}
+	if n.kind != want {
+		allowed := p.Allowed()
+		if p.Kind == engine.BoolParam {
+			allowed = "true or false"
+		}
+		return "", wrongValue(key, n, allowed)
+	}
+	if want == number {
+		if v, ok := whole(n.text); ok {
+			return fmt.Sprint(v), nil
+		}
+	}
+	return n.text, nil
+}
+
+// sayOffload: there is one value until offloading is modelled.
+func sayOffload(n *node) error {
+	if n.kind == text && n.text == "none" || n.kind == boolean && n.text == "false" {
+		return nil
+	}
+	return wrongValue("offload", n, "none (offloading is not modelled)")
+}
+
+func (d *Document) sayPart(key string, n *node) error {
+	if n.kind != text && n.kind != object {
+		return wrongValue(key, n, "an id or a table of fields")
+	}
+	switch key {
+	case "model":
+		d.model = n
+	case "gpu":
+		d.gpu = n
+	default:
+		d.cluster = n
+	}
+	return nil
+}
+
+// saySet reads {"model.layers":40,"tp":4}.
+func (d *Document) saySet(n *node) error {
+	if n.kind != object {
+		return wrongValue("set", n, `a table such as {"model.layers":40}`)
+	}
+	for i := range n.members {
+		if err := d.assignLater(&n.members[i]); err != nil {
+			return place(n.members[i].at, err)
+		}
+	}
+	return nil
+}
+
+func (d *Document) assignLater(m *member) error {
+	part, _, nested := strings.Cut(m.key, ".")
+	if !nested {
+		if m.value.kind == object && (m.key == "model" || m.key == "cluster" || m.key == "gpu") {
+			// TOML's [set] model.layers = 40 is a table in a table.
+			return d.flatten(m.key, m.value)
+		}
+		if m.key == "set" {
+			return unknownKey(m.key, flatKeys())
+		}
+		return d.say(strings.ReplaceAll(m.key, "-", "_"), m)
+	}
+	if part != "model" && part != "cluster" && part != "gpu" {
+		return unknownKey(m.key, flatKeys())
+	}
+	keys := strings.Split(m.key, ".")[1:]
+	d.sets = append(d.sets, assignment{part, m.key, keys, m.at, m.value})
+	return nil
+}
+
+func (d *Document) flatten(prefix string, n *node) error {
+	for i := range n.members {
+		m := n.members[i]
+		m.key = prefix + "." + m.key
+		if m.value.kind == object && strings.Count(m.key, ".") < maxDepth {
+			if err := d.flatten(m.key, m.value); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.assignLater(&m); err != nil {
+			return place(m.at, err)
+		}
+	}
+	return nil
+}
+
+// Set says one thing in the words of the command line; it wins over the text.
+func (d *Document) Set(key, value string) error {
+	switch key {
+	case "model", "gpu", "cluster":
+		return d.sayPart(key, &node{kind: text, text: value})
+	case "offload":
+		if sayOffload(&node{kind: text, text: value}) != nil {
+			return &engine.ValueError{Field: key, Given: value, Allowed: "none (offloading is not modelled)", Nearest: "none"}
+		}
+		return nil
+	}
+	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
+	if _, ok := engine.FindParam(id); !ok {
+		return unknownKey(key, flatKeys())
+	}
+	d.overridden = true
+	return d.draft.Set(id, value)
+}
+
+// Assign reads key=value: a flag's name, or a field of model, gpu or cluster
+// such as model.layers=40.
+func (d *Document) Assign(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	if !ok || key == "" {
+		return &engine.ValueError{Field: "set", Given: text, Allowed: "key=value, such as model.layers=40"}
+	}
+	if !strings.Contains(key, ".") {
+		return d.Set(key, value)
+	}
+	return d.assignLater(&member{key: key, value: scalar(value)})
+}
+
+// scalar guesses the type of a value from a command line; assignText lets a
+// text field take any of them.
+func scalar(value string) *node {
+	n := &node{kind: text, text: value}
+	switch {
+	case value == "true" || value == "false":
+		n.kind = boolean
+	case value != "" && slices.Contains([]byte("+-.0123456789"), value[0]):
+		n.kind = number
+	}
+	return n
+}

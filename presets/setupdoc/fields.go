@@ -1,0 +1,130 @@
+package setupdoc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+)
+
+// maxNumber bounds rates and sizes of hardware: beyond it nothing is a figure.
+const maxNumber = 1e30
+
+// assign writes a document's value into a field of a struct, found by its JSON
+// name; path is its full name for messages.
+func assign(into reflect.Value, path string, n *node) error {
+	switch into.Kind() {
+	case reflect.Struct:
+		if n.kind != object {
+			return wrongValue(path, n, "a table of "+strings.Join(keysOf(into.Type()), ", "))
+		}
+		for i := range n.members {
+			if err := assignMember(into, path, &n.members[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.String:
+		if n.kind != text {
+			return wrongValue(path, n, "text")
+		}
+		into.SetString(n.text)
+		return nil
+	case reflect.Bool:
+		if n.kind != boolean {
+			return wrongValue(path, n, "true or false")
+		}
+		into.SetBool(n.text == "true")
+		return nil
+	case reflect.Float64:
+		return assignFloat(into, path, n)
+	default:
+		return assignInt(into, path, n)
+	}
+}
+
+func assignMember(into reflect.Value, path string, m *member) error {
+	field, ok := fieldByKey(into, m.key)
+	if !ok {
+		return place(m.at, unknownKey(path+"."+m.key, prefixed(path, keysOf(into.Type()))))
+	}
+	return assign(field, path+"."+m.key, m.value)
+}
+
+func assignInt(into reflect.Value, path string, n *node) error {
+	const allowed = "a whole number, 0 or more"
+	if n.kind != number {
+		return wrongValue(path, n, allowed)
+	}
+	v, ok := whole(n.text)
+	if !ok || v < 0 || v > math.MaxInt64/2 {
+		return wrongValue(path, n, allowed)
+	}
+	into.SetInt(v)
+	return nil
+}
+
+func assignFloat(into reflect.Value, path string, n *node) error {
+	allowed := fmt.Sprintf("a number from 0 to %g", maxNumber)
+	if n.kind != number {
+		return wrongValue(path, n, allowed)
+	}
+	v, err := strconv.ParseFloat(n.text, 64)
+	if i, isInt := whole(n.text); isInt && err != nil {
+		v, err = float64(i), nil // TOML's 0x10
+	}
+	if err != nil || math.IsNaN(v) || v < 0 || v > maxNumber {
+		return wrongValue(path, n, allowed)
+	}
+	into.SetFloat(v)
+	return nil
+}
+
+// wrongValue is a *engine.ValueError at the place of the value.
+func wrongValue(path string, n *node, allowed string) error {
+	return place(n.at, &engine.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
+}
+
+// place says where an error is, unless that is known already or nowhere.
+func place(at position, err error) error {
+	var placed *Error
+	if at.line == 0 || errors.As(err, &placed) {
+		return err
+	}
+	return &Error{Line: at.line, Column: at.column, Err: err}
+}
+
+// fieldByKey finds the field of a struct by its JSON name.
+func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
+	for i := range v.NumField() {
+		if jsonName(v.Type().Field(i)) == key {
+			return v.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func keysOf(t reflect.Type) []string {
+	keys := make([]string, t.NumField())
+	for i := range keys {
+		keys[i] = jsonName(t.Field(i))
+	}
+	return keys
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+func prefixed(path string, keys []string) []string {
+	full := make([]string, len(keys))
+	for i, k := range keys {
+		full[i] = path + "." + k
+	}
+	return full
+}

@@ -1,0 +1,95 @@
+package setupdoc
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Limits of a document. A setup has some eighty keys; these keep a hostile file
+// from costing memory or stack.
+const (
+	MaxBytes = 1 << 20
+	maxDepth = 8
+)
+
+// position is where something stands in the file, both from 1; zero for what
+// does not come from a file.
+type position struct{ line, column int }
+
+// kind of a node.
+type kind int
+
+const (
+	object kind = iota
+	text
+	number
+	boolean
+	other // null, arrays, dates: nothing that a setup takes
+)
+
+func (k kind) String() string {
+	return [...]string{"a table", "text", "a number", "true or false", "another type"}[k]
+}
+
+// node is one value of a document, the same for every file format.
+type node struct {
+	kind    kind
+	text    string // the literal of a scalar; of other kinds what to call it
+	at      position
+	members []member
+}
+
+// member is one key of an object, in the order of the file.
+type member struct {
+	key   string
+	at    position
+	value *node
+}
+
+func (n *node) find(key string) *node {
+	for i := range n.members {
+		if n.members[i].key == key {
+			return n.members[i].value
+		}
+	}
+	return nil
+}
+
+// shown is how the value is quoted in a message.
+func (n *node) shown() string {
+	if n.kind == object {
+		return "a table"
+	}
+	return clip(n.text)
+}
+
+// clip keeps a message short; the whole text may be a file.
+func clip(s string) string {
+	const keep = 60
+	if len(s) <= keep {
+		return s
+	}
+	cut := keep
+	for cut > 0 && s[cut]&0xc0 == 0x80 { // not inside a character
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+// whole reads a literal as a whole number: 64, 64.0 and 6.4e1 are the same.
+func whole(literal string) (int64, bool) {
+	if n, err := strconv.ParseInt(literal, 0, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// tooDeep is the error for a document that nests more than any setup does.
+func tooDeep(at position) error {
+	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep", maxDepth)}
+}
