@@ -71,20 +71,24 @@ func (o *Order) Rebuild(s Spec) error {
 	o.Spec, o.Placement = s, d.Placement
 	o.Ops, o.Start = o.Ops[:0], append(o.Start[:0], 0)
 	d.generate(o)
-	return nil
+	pl := o.plan
+	if pl == nil {
+		pl = new(plan)
+	}
+	o.plan = pl
+	return pl.build(o)
 }
 
 // limit is a *LimitError when the order would exceed a bound. It counts in
 // floating point, where no product overflows.
 func (s Spec) limit(i Info) error {
-	for _, bound := range [...]LimitError{
-		{"MaxMicroBatches", MaxMicroBatches, float64(s.MicroBatches)},
-		{"MaxVirtualStages", MaxVirtualStages, float64(s.VirtualStages)},
-		{"MaxOps", MaxOps, s.ops(i)},
-	} {
-		if bound.Given > float64(bound.Max) {
-			return &bound
-		}
+	switch ops := s.ops(i); {
+	case s.MicroBatches > MaxMicroBatches:
+		return &LimitError{"MaxMicroBatches", MaxMicroBatches, float64(s.MicroBatches)}
+	case s.VirtualStages > MaxVirtualStages:
+		return &LimitError{"MaxVirtualStages", MaxVirtualStages, float64(s.VirtualStages)}
+	case ops > MaxOps:
+		return &LimitError{"MaxOps", MaxOps, ops}
 	}
 	return nil
 }

@@ -34,31 +34,43 @@ func (o *Order) PeakLive(rank int, perChunk []float64) float64 {
 func (o *Order) PeakBytes(rank int, act, transientF, transientB []float64) (peak float64, atOp int) {
 	live, atOp := 0.0, -1
 	ops := o.Rank(rank)
-	for k := 0; k < len(ops); {
-		n := 1
-		if ops[k].Paired() && k+1 < len(ops) {
-			n = 2
+	for k := 0; k < len(ops); k++ {
+		op := ops[k]
+		c := op.Chunk()
+		now, frees, first := 0.0, 0.0, k
+		switch op.Kind() {
+		case Forward:
+			live += at(act, c)
+			now = live + at(transientF, c)
+		case Backward, WeightGradient:
+			frees = at(act, c)
+			now = live + at(transientB, c)
+		case InputGradient:
+			now = live + at(transientB, c)
 		}
-		now := 0.0
-		for _, op := range ops[k : k+n] {
-			if op.Kind() == Forward {
-				live += at(act, op.Chunk())
-				now += at(transientF, op.Chunk())
-			} else {
-				now += at(transientB, op.Chunk())
-			}
+		if op.Paired() && k+1 < len(ops) {
+			k++
+			live, now, frees = withSecond(ops[k], live, now, frees, act, transientF, transientB)
 		}
-		if now += live; atOp < 0 || now > peak {
-			peak, atOp = now, k
+		if atOp < 0 || now > peak {
+			peak, atOp = now, first
 		}
-		for _, op := range ops[k : k+n] {
-			if kind := op.Kind(); kind == Backward || kind == WeightGradient {
-				live -= at(act, op.Chunk())
-			}
-		}
-		k += n
+		live -= frees
 	}
 	return peak, atOp
+}
+
+// withSecond adds the second half of an overlapped pair to what the first holds
+// and frees.
+func withSecond(op Op, live, now, frees float64, act, transientF, transientB []float64) (float64, float64, float64) {
+	c := op.Chunk()
+	if op.Kind() == Forward {
+		return live + at(act, c), now + at(act, c) + at(transientF, c), frees
+	}
+	if op.Kind() != InputGradient {
+		frees += at(act, c)
+	}
+	return live, now + at(transientB, c), frees
 }
 
 // at is an element, 0 beyond the end.

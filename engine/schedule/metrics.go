@@ -1,26 +1,5 @@
 package schedule
 
-import "math"
-
-// finish fills the figures that need the whole timeline.
-func (t *Timeline) finish(o *Order) error {
-	t.Makespan = 0
-	for _, end := range t.End {
-		t.Makespan = max(t.Makespan, end)
-	}
-	if math.IsInf(t.Makespan, 0) || math.IsNaN(t.Makespan) {
-		return &CostError{Reason: "the step is longer than a number can say"}
-	}
-	for r := range t.Ranks {
-		st := &t.Ranks[r]
-		st.Idle = max(0, t.Makespan-st.Busy)
-		if from, to := o.Start[r], o.Start[r+1]; from < to {
-			st.First, st.Last = t.Begin[from], t.End[to-1]
-		}
-	}
-	return nil
-}
-
 // busy is the work of the busiest rank and that of all ranks together.
 func (t *Timeline) busy() (most, sum float64) {
 	for i := range t.Ranks {

@@ -56,6 +56,9 @@ func (op Op) Paired() bool { return op&pairFlag != 0 }
 // Pair is the operation marked as the first of an overlapped pair.
 func (op Op) Pair() Op { return op | pairFlag }
 
+// place is chunk*4+kind, the index of tables by both.
+func (op Op) place() int { return op.Chunk()<<2 | int(op.Kind()) }
+
 // String is kind and micro-batch, with the chunk where it is not the first:
 // "F12", "B3.1". Order.Text names the model stage instead.
 func (op Op) String() string {

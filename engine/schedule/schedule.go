@@ -33,11 +33,16 @@ type Spec struct {
 func (s Spec) Stages() int { return s.Ranks * s.VirtualStages }
 
 // Order is what every rank runs, in order: Ops[Start[r]:Start[r+1]] is rank r.
+// One from Build carries what the simulator needs to know and is not to be
+// changed; it can be read by many goroutines. One made by hand is checked by
+// every simulation.
 type Order struct {
 	Spec      Spec
 	Placement Placement
 	Ops       []Op
 	Start     []int
+
+	plan *plan // made by Build; nil for an order made by hand
 }
 
 // Rank is the list of one rank.

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -11,6 +10,11 @@ type CostError struct{ Reason string }
 
 // Error says what does not fit.
 func (e *CostError) Error() string { return "stage costs: " + e.Reason }
+
+// costError is a *CostError with a formatted reason.
+func costError(format string, args ...any) error {
+	return &CostError{Reason: fmt.Sprintf(format, args...)}
+}
 
 // OrderError is an order that is not one: an operation outside the spec, or
 // lists that do not add up.
@@ -42,17 +46,6 @@ func (e *DeadlockError) Error() string {
 	return "deadlock: " + strings.Join(parts, ", ")
 }
 
-// deadlock gathers the ranks that did not finish.
-func (s *Simulator) deadlock(o *Order) error {
-	e := new(DeadlockError)
-	for r := range s.ranks {
-		if rs := &s.ranks[r]; rs.at < rs.end {
-			e.Blocked = append(e.Blocked, BlockedOp{Rank: r, Op: o.Text(r, o.Ops[rs.at])})
-		}
-	}
-	return e
-}
-
 // validate makes sure that a simulation stays inside its tables. Orders from
 // Build always pass; others may be made by hand.
 func (o *Order) validate() error {
@@ -70,6 +63,23 @@ func (o *Order) validate() error {
 		if o.Start[r] > o.Start[r+1] {
 			return &OrderError{Reason: fmt.Sprintf("the list of rank %d ends before it starts", r)}
 		}
+	}
+	return o.validateOps()
+}
+
+// validateOps checks the operations. A plain scan finds out whether any of them
+// can be wrong; only then is the wrong one looked for.
+func (o *Order) validateOps() error {
+	chunks, m := o.Chunks(), o.Spec.MicroBatches
+	chunk, microBatch, all := 0, 0, Op(0)
+	for _, op := range o.Ops {
+		chunk, microBatch = max(chunk, op.Chunk()), max(microBatch, op.MicroBatch())
+		all |= op
+	}
+	if chunk < chunks && microBatch < m && !all.Paired() {
+		return nil
+	}
+	for r := range o.Spec.Ranks {
 		ops := o.Rank(r)
 		for i, op := range ops {
 			if op.Chunk() >= chunks || op.MicroBatch() >= m {
@@ -77,34 +87,6 @@ func (o *Order) validate() error {
 			}
 			if op.Paired() && (i+1 == len(ops) || ops[i+1].Paired()) {
 				return &OrderError{Reason: fmt.Sprintf("rank %d: %s is paired with nothing", r, op)}
-			}
-		}
-	}
-	return nil
-}
-
-// validate checks the lengths and signs of the costs that the order reads.
-func (c *Costs) validate(o *Order) error {
-	if !(c.P2P >= 0) || math.IsInf(c.P2P, 1) {
-		return &CostError{Reason: fmt.Sprintf("hand-over latency %v", c.P2P)}
-	}
-	if !(c.Overlap >= 0 && c.Overlap <= 1) {
-		return &CostError{Reason: fmt.Sprintf("overlap %v is not between 0 and 1", c.Overlap)}
-	}
-	var used [4]bool
-	for _, op := range o.Ops {
-		used[op.Kind()] = true
-	}
-	for kind, costs := range [...][]float64{Forward: c.F, Backward: c.B, InputGradient: c.I, WeightGradient: c.W} {
-		if !used[kind] {
-			continue
-		}
-		if len(costs) != o.Spec.Stages() {
-			return &CostError{Reason: fmt.Sprintf("%d durations of %s for %d stages", len(costs), OpKind(kind), o.Spec.Stages())}
-		}
-		for stage, d := range costs {
-			if !(d >= 0) || math.IsInf(d, 1) {
-				return &CostError{Reason: fmt.Sprintf("%s of stage %d lasts %v", OpKind(kind), stage, d)}
 			}
 		}
 	}

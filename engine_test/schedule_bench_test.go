@@ -1,0 +1,102 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"meshscope/engine/schedule"
+)
+
+// scheduleBenchSpecs are a usual step, an interleaved one, and the 262,144
+// operations that the budgets are written for.
+func scheduleBenchSpecs() []schedule.Spec {
+	return []schedule.Spec{
+		{Kind: schedule.OneFOneB, Ranks: 16, VirtualStages: 1, MicroBatches: 64},
+		{Kind: schedule.Interleaved, Ranks: 16, VirtualStages: 2, MicroBatches: 64},
+		{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512},
+	}
+}
+
+func scheduleBenchName(s schedule.Spec) string {
+	return fmt.Sprintf("p=%d/m=%d/v=%d", s.Ranks, s.MicroBatches, s.VirtualStages)
+}
+
+// BenchmarkScheduleBuild makes the order in reused memory.
+func BenchmarkScheduleBuild(b *testing.B) {
+	for _, s := range scheduleBenchSpecs() {
+		b.Run(scheduleBenchName(s), func(b *testing.B) {
+			o, err := schedule.Build(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := o.Rebuild(s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkScheduleSimulate is what a change of times costs.
+func BenchmarkScheduleSimulate(b *testing.B) {
+	for _, s := range scheduleBenchSpecs() {
+		b.Run(scheduleBenchName(s), func(b *testing.B) {
+			o, err := schedule.Build(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var sim schedule.Simulator
+			var tl schedule.Timeline
+			costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0.1)
+			if err := sim.Run(o, costs, &tl); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := sim.Run(o, costs, &tl); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkScheduleCold builds and simulates in new memory.
+func BenchmarkScheduleCold(b *testing.B) {
+	for _, s := range scheduleBenchSpecs() {
+		b.Run(scheduleBenchName(s), func(b *testing.B) {
+			costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0.1)
+			b.ReportAllocs()
+			for b.Loop() {
+				o, err := schedule.Build(s)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := schedule.Simulate(o, costs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSchedulePeakBytes walks all ranks once.
+func BenchmarkSchedulePeakBytes(b *testing.B) {
+	for _, s := range scheduleBenchSpecs() {
+		b.Run(scheduleBenchName(s), func(b *testing.B) {
+			o, err := schedule.Build(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			weights := make([]float64, s.VirtualStages)
+			b.ReportAllocs()
+			for b.Loop() {
+				for r := range s.Ranks {
+					o.PeakBytes(r, weights, weights, weights)
+				}
+			}
+		})
+	}
+}
