@@ -7,13 +7,6 @@ import (
 	"meshscope/engine/model"
 )
 
-func near(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if math.Abs(got/want-1) > tolerance {
-		t.Errorf("%s: %.5g, want %.5g within %.2g %%", what, got, want, 100*tolerance)
-	}
-}
-
 // nanotron's own count per token (formula C3), which the playbook's sweep
 // prints: non-causal, head counted, embedding not.
 func TestModelFLOPsOfThePlaybookSweep(t *testing.T) {

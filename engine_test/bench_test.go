@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/presets"
+)
+
+func benchSetup(b *testing.B, id string, gpus, tp, pp, vpp, m int) engine.Setup {
+	b.Helper()
+	mod, err := presets.Default().Model(id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cluster, err := presets.Default().Cluster("dgx-h100")
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := engine.Draft{Model: &mod, Cluster: &cluster, GPUs: &gpus, TP: &tp, PP: &pp, VPP: &vpp, MicroBatches: &m}
+	if vpp > 1 {
+		d.Schedule = ptr(schedule.Interleaved)
+	}
+	s, err := d.Resolve()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if !engine.Legal(s) {
+		b.Fatalf("illegal: %+v", engine.Check(s))
+	}
+	return s
+}
+
+// Budget: 30 microseconds for 16 stages and 64 micro-batches.
+func BenchmarkEvaluate(b *testing.B) {
+	for _, c := range []struct {
+		name                 string
+		gpus, tp, pp, vpp, m int
+	}{
+		{"p16m64", 1024, 8, 16, 1, 64},
+		{"p2m128", 64, 8, 2, 1, 128},
+		{"p16m64v4", 1024, 8, 16, 4, 64},
+		{"p1", 64, 8, 1, 1, 64},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := benchSetup(b, "llama3.1-405b", c.gpus, c.tp, c.pp, c.vpp, c.m)
+			var e engine.Evaluator
+			e.Evaluate(s)
+			b.ReportAllocs()
+			for b.Loop() {
+				r := e.Evaluate(s)
+				if !r.Legal {
+					b.Fatal("illegal")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkLegal(b *testing.B) {
+	s := benchSetup(b, "llama3.1-405b", 1024, 8, 16, 1, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !engine.Legal(s) {
+			b.Fatal("illegal")
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/presets"
+
+	"pgregory.net/rapid"
+)
+
+// world are the models and clusters that random setups are drawn from.
+type world struct {
+	models   []model.Model
+	clusters []hardware.Cluster
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	var w world
+	for _, id := range []string{"llama3.1-8b", "llama3.1-70b", "llama3.1-405b", "gpt3-175b", "mixtral-8x22b", "deepseek-v3", "qwen3-30b-a3b", "gemma2-2b", "llama3.2-1b", "gpt2-xl"} {
+		w.models = append(w.models, presetModel(t, id))
+	}
+	for _, id := range []string{"dgx-h100", "dgx-a100", "meta-roce-24k", "deepseek-h800", "a100-pcie-8x"} {
+		c, err := presets.Default().Cluster(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clusters = append(w.clusters, c)
+	}
+	return w
+}
+
+// setup draws any setup, mostly illegal: degrees that need not divide, batches
+// that need not match, words of every kind.
+func (w world) setup(t *rapid.T) engine.Setup {
+	degree := func(name string) int {
+		return rapid.SampledFrom([]int{1, 1, 1, 2, 2, 4, 8, 16, 3, 5, 7, 64, 0, -1, 1 << 30}).Draw(t, name)
+	}
+	s := engine.Setup{
+		Model:   rapid.SampledFrom(w.models).Draw(t, "model"),
+		Cluster: rapid.SampledFrom(w.clusters).Draw(t, "cluster"),
+		Layout: layout.Layout{
+			TP: degree("tp"), PP: degree("pp"), VPP: degree("vpp"), CP: degree("cp"),
+			EP: degree("ep"), ETP: degree("etp"), DP: degree("dp"),
+			SP:   rapid.Bool().Draw(t, "sp"),
+			ZeRO: rapid.IntRange(-1, 4).Draw(t, "zero"),
+			MBS:  degree("mbs"), MicroBatches: degree("m"),
+			Seq: rapid.SampledFrom([]int{512, 2048, 4096, 8192, 4095, 131072, 1, 0, 1 << 40}).Draw(t, "seq"),
+		},
+	}
+	s.GPUs, s.GBS = s.Ranks(), s.MBS*s.MicroBatches*s.DP
+	if rapid.Bool().Draw(t, "breaks") {
+		s.GPUs += rapid.IntRange(-3, 3).Draw(t, "gpus")
+		s.GBS += rapid.IntRange(-3, 3).Draw(t, "gbs")
+	}
+	s.Schedule = rapid.SampledFrom([]schedule.Kind{schedule.Naive, schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, "none-such"}).Draw(t, "schedule")
+	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
+	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}}).Draw(t, "recompute")
+	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")
+	s.GradDtype = rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "grads")
+	s.Attention = rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention")
+	s.Optimizer = rapid.SampledFrom(recipe.Optimizers()).Draw(t, "optimizer")
+	s.Stack = rapid.SampledFrom(append(recipe.Stacks(), "none-such")).Draw(t, "stack")
+	s.MFU = rapid.SampledFrom(recipe.MFUConventions()).Draw(t, "mfu")
+	s.TrainMTP = rapid.Bool().Draw(t, "mtp")
+	return s
+}
+
+// legalSetup draws a setup and, where it is illegal, takes the nearest one.
+func (w world) legalSetup(t *rapid.T) engine.Setup {
+	s := w.setup(t)
+	for _, p := range engine.Check(s) {
+		if p.Severity == layout.Error {
+			return take(t, s, p)
+		}
+	}
+	return s
+}
+
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+// take sets what a problem proposes.
+func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
+	if len(p.Nearest) == 0 {
+		t.Fatalf("no nearest legal value for %s: %s", p.Code, p.Message)
+	}
+	for field, value := range p.Nearest {
+		param, ok := engine.FindParam(engine.ParamID(field))
+		if !ok {
+			t.Fatalf("nearest names %q, which is no parameter", field)
+		}
+		text := fmt.Sprint(value)
+		switch value {
+		case true:
+			text = "on"
+		case false:
+			text = "off"
+		}
+		var err error
+		if s, err = param.Set(s, text); err != nil {
+			t.Fatalf("nearest %s = %v: %v", field, value, err)
+		}
+	}
+	return s
+}
+
+// Every illegal setup says why, and what it proposes is legal.
+func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.setup(t)
+		r := engine.Evaluate(s)
+		if r.Legal {
+			return
+		}
+		if r.Memory != nil || r.Time != nil || r.Throughput != nil || r.Pipeline != nil {
+			t.Fatalf("an illegal setup has figures")
+		}
+		errors := 0
+		for _, p := range r.Problems {
+			if p.Severity != layout.Error {
+				continue
+			}
+			errors++
+			if p.Code == "" || p.Field == "" || p.Message == "" {
+				t.Fatalf("incomplete problem %+v", p)
+			}
+			if fixed := take(t, s, p); !engine.Legal(fixed) {
+				t.Fatalf("%s proposes %v, which is still illegal: %+v", p.Code, p.Nearest, engine.Check(fixed))
+			}
+		}
+		if errors == 0 {
+			t.Fatalf("illegal without a reason")
+		}
+	})
+}
+
+// Every legal setup evaluates to finite figures that add up, the same each time.
+func TestLegalSetupsAddUp(t *testing.T) {
+	w := newWorld(t)
+	var reused engine.Evaluator
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		r := engine.Evaluate(s)
+		if !r.Legal {
+			t.Fatalf("not legal: %+v", r.Problems)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Fatalf("not JSON (NaN or Inf?): %v", err)
+		}
+		for _, m := range r.Memory.Ranks {
+			sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers
+			if !same(float64(sum), float64(m.Allocated)) || !same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
+				t.Fatalf("rank %d does not add up: %+v", m.Rank, m)
+			}
+			if m.Weights <= 0 || m.Activations < 0 || m.Total > r.Memory.Peak {
+				t.Fatalf("rank %d: %+v with peak %v", m.Rank, m, r.Memory.Peak)
+			}
+		}
+		tm := r.Time
+		parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
+		if !same(float64(parts), float64(tm.Step)) || tm.Compute <= 0 || tm.Bubble < 0 || tm.Exposed < 0 {
+			t.Fatalf("time does not add up: %+v", tm)
+		}
+		if r.Throughput.MFU <= 0 || r.Throughput.MFU > 1.0001 || r.Throughput.HFU < r.Throughput.MFU {
+			t.Fatalf("utilisation %+v", r.Throughput)
+		}
+		again := reused.Evaluate(s)
+		again.Timeline, r.Timeline = nil, nil
+		if !reflect.DeepEqual(again, r) {
+			t.Fatalf("a reused evaluator answers differently")
+		}
+	})
+}
+
+// With dp > 1 a higher ZeRO stage never needs more weights, gradients and
+// optimizer state.
+func TestZeROStagesAreMonotone(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		previous := math.Inf(1)
+		for stage := range 4 {
+			s.ZeRO = stage
+			r := engine.Evaluate(s)
+			if !r.Legal {
+				t.Fatalf("ZeRO-%d is illegal: %+v", stage, r.Problems)
+			}
+			worst := 0.0
+			for _, m := range r.Memory.Ranks {
+				worst = max(worst, float64(m.Weights+m.Gradients+m.Optimizer))
+			}
+			if worst > previous*(1+1e-12) {
+				t.Fatalf("ZeRO-%d needs %g bytes, ZeRO-%d %g", stage, worst, stage-1, previous)
+			}
+			previous = worst
+		}
+	})
+}
+
+func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b))+1e-12 }
