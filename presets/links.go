@@ -1,0 +1,131 @@
+package presets
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/units"
+)
+
+// linkFile is links.toml: the latency of a hop for links whose cluster states
+// none.
+type linkFile struct {
+	Unknown  linkClass    `toml:"unknown"`
+	ScaleOut scaleOutLink `toml:"scale_out"`
+	Classes  []linkClass  `toml:"class"`
+}
+
+type linkClass struct {
+	Match     []string `toml:"match"` // a link belongs here when its name begins with one of these
+	LatencyUs float64  `toml:"latency_us"`
+	Kind      string   `toml:"kind"`
+	Source    string   `toml:"source"`
+}
+
+type scaleOutLink struct {
+	Link   string  `toml:"link"`
+	GBps   float64 `toml:"GBps_per_dir_per_gpu"`
+	Kind   string  `toml:"kind"`
+	Source string  `toml:"source"`
+}
+
+func (c *linkClass) latency() units.Seconds {
+	return units.Microsecond * units.Seconds(c.LatencyUs)
+}
+
+type linkTable struct{ linkFile }
+
+// linkTable is the table of the library, or of the one below it.
+func (l *Library) linkTable() (*linkTable, error) {
+	for at := l; at != nil; at = at.base {
+		if t, err := at.links(); t != nil || err != nil {
+			return t, err
+		}
+	}
+	return &linkTable{}, nil
+}
+
+const linksFile = "links.toml"
+
+// readLinks gives nil when the library has no table of its own.
+func readLinks(l *Library) (*linkTable, error) {
+	text, err := readFile(l.fsys, linksFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // absence is not an error: the library below has a table
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &document{name: linksFile, text: text}
+	var t linkTable
+	if err := d.decode(&t.linkFile); err != nil {
+		return nil, err
+	}
+	for i := range t.Classes {
+		d.class(&t.Classes[i])
+		if len(t.Classes[i].Match) == 0 {
+			d.refuse("match", "empty", "the words that names of such links begin with")
+		}
+	}
+	d.class(&t.Unknown)
+	d.figure("GBps_per_dir_per_gpu", &t.ScaleOut.GBps, 0.01, maxLinkGBps)
+	return &t, d.err()
+}
+
+func (d *document) class(c *linkClass) {
+	d.figure("latency_us", &c.LatencyUs, 0.01, maxLatencyUs)
+	d.required("source", c.Source)
+	switch c.Kind {
+	case "author", "measured", "assumed":
+	default:
+		d.refuse("kind", printable(c.Kind), "author, measured, assumed")
+	}
+}
+
+// of is the class of a link by the longest word that its name begins with.
+func (t *linkTable) of(name string) *linkClass {
+	best, length := &t.Unknown, 0
+	lower := strings.ToLower(name)
+	for i := range t.Classes {
+		for _, word := range t.Classes[i].Match {
+			if len(word) > length && strings.HasPrefix(lower, strings.ToLower(word)) {
+				best, length = &t.Classes[i], len(word)
+			}
+		}
+	}
+	return best
+}
+
+// NodeOf is a cluster of typical nodes of one GPU: as many GPUs as such nodes
+// have, joined by the GPU's own link; between the nodes the scale-out link of
+// the GPU's typical cluster.
+func (l *Library) NodeOf(g hardware.GPU) hardware.Cluster {
+	c := hardware.Cluster{
+		ID: "node-of-" + g.ID, Name: g.Name + " nodes", GPU: g,
+		NodeGPUs: max(g.NodeGPUs, 1), ScaleUpGPUs: max(g.ScaleUpGPUs, 1),
+		Intra: hardware.Link{Name: g.LinkName, Bandwidth: g.LinkBandwidth},
+	}
+	links, err := l.linkTable()
+	if err != nil {
+		links = &linkTable{} // a library that was loaded has reported it
+	}
+	c.Intra.Latency = links.of(g.LinkName).latency()
+	c.Inter = hardware.Link{
+		Name:      links.ScaleOut.Link,
+		Bandwidth: units.GBps * units.BytesPerSecond(links.ScaleOut.GBps),
+		Latency:   links.of(links.ScaleOut.Link).latency(),
+	}
+	preset, err := l.GPUPreset(g.ID)
+	if err != nil || preset.TypicalCluster == "" {
+		return c
+	}
+	if typical, err := l.Cluster(preset.TypicalCluster); err == nil {
+		c.Inter = typical.Inter
+		if typical.GPU.ID == g.ID {
+			c.Intra.Latency = typical.Intra.Latency
+		}
+	}
+	return c
+}

@@ -1,0 +1,183 @@
+package presets_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"meshscope/presets"
+)
+
+func folder(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+// builtIn is the text of a built-in file with one thing replaced.
+func builtIn(t testing.TB, name, old, replacement string) string {
+	t.Helper()
+	file, err := presets.BuiltInFiles().Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	text := make([]byte, 1<<16)
+	n, err := file.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text[:n]), old) {
+		t.Fatalf("%s has no %q", name, old)
+	}
+	return strings.Replace(string(text[:n]), old, replacement, 1)
+}
+
+func TestLoadOwnPresets(t *testing.T) {
+	fsys := folder(map[string]string{
+		"models/mine.toml":         builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"mine"`),
+		"models/llama3.1-70b.toml": builtIn(t, "models/llama3.1-70b.toml", "layers = 80", "layers = 40"),
+		"clusters/cellar.toml":     builtIn(t, "clusters/dgx-h100.toml", `"dgx-h100"`, `"cellar"`),
+		"models/README.txt":        "not a preset",
+	})
+	l, errs := presets.Load(fsys, presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if m, err := l.Model("mine"); err != nil || m.Layers != 32 {
+		t.Errorf("own model: %d layers, %v", m.Layers, err)
+	}
+	if m, err := l.Model("llama3.1-70b"); err != nil || m.Layers != 40 {
+		t.Errorf("own model before the built-in one: %d layers, %v", m.Layers, err)
+	}
+	if c, err := l.Cluster("cellar"); err != nil || c.GPU.ID != "h100-sxm" {
+		t.Errorf("own cluster of a built-in GPU: %s, %v", c.GPU.ID, err)
+	}
+	if g, err := l.GPU("a100-sxm-80g"); err != nil || l.NodeOf(g).Inter.Bandwidth == 0 {
+		t.Errorf("built-in GPU: %v", err)
+	}
+	if n := len(l.Models()); n != 108 {
+		t.Errorf("%d models, want 107 and the new one", n)
+	}
+}
+
+func TestLoadRefusesByNameLineAndKey(t *testing.T) {
+	model := func(old, replacement string) map[string]string {
+		return map[string]string{"models/llama3.1-8b.toml": builtIn(t, "models/llama3.1-8b.toml", old, replacement)}
+	}
+	gpu := func(old, replacement string) map[string]string {
+		return map[string]string{"gpus/h100-sxm.toml": builtIn(t, "gpus/h100-sxm.toml", old, replacement)}
+	}
+	cluster := func(old, replacement string) map[string]string {
+		return map[string]string{"clusters/dgx-h100.toml": builtIn(t, "clusters/dgx-h100.toml", old, replacement)}
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		key   string // expected in one of the errors
+		line  bool   // the line is known
+	}{
+		{"unknown key", model("layers = 32", "layers = 32\nlayrs = 32"), "layrs", true},
+		{"key twice", model("layers = 32", "layers = 32\nlayers = 33"), "layers", true},
+		{"not TOML", model("layers = 32", "layers 32"), "", true},
+		{"text for a number", model("layers = 32", `layers = "32"`), "layers", true},
+		{"zero", model("layers = 32", "layers = 0"), "layers", true},
+		{"negative", model("hidden = 4096", "hidden = -4096"), "hidden", true},
+		{"huge", model("vocab = 128256", "vocab = 9000000000000000000"), "vocab", true},
+		{"too large for an integer", model("vocab = 128256", "vocab = 99999999999999999999"), "vocab", true},
+		{"missing", model("hidden = 4096\n", ""), "hidden", false},
+		{"kv heads", model("kv_heads = 8", "kv_heads = 7"), "kv_heads", true},
+		{"id is not the file", model(`id = "llama3.1-8b"`, `id = "llama3.1-9b"`), "id", true},
+		{"no source", model("source = ", "note = "), "source", false},
+		{"control characters", model("name = \"", `name = "\u001b[31m`), "name", true},
+		{"file name", map[string]string{"models/Upper.toml": builtIn(t, "models/llama3.1-8b.toml", "llama3.1-8b", "Upper")}, "id", false},
+		{"too long", map[string]string{"models/long.toml": strings.Repeat("# long\n", 20_000)}, "", false},
+		{"bits for bytes", gpu("memory_usable_GiB = 79.1", "memory_usable_GiB = 632.8"), "memory_usable_GiB", true},
+		{"GB/s for TB/s", gpu("hbm_bandwidth_TBps = 3.35", "hbm_bandwidth_TBps = 3350"), "hbm_bandwidth_TBps", true},
+		{"FLOP/s for TFLOP/s", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = 989e12"), "bf16_dense_TFLOPS", true},
+		{"zero rate", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = 0"), "bf16_dense_TFLOPS", true},
+		{"not a number", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = nan"), "bf16_dense_TFLOPS", true},
+		{"infinite", gpu("tdp_W = 700.0", "tdp_W = inf"), "tdp_W", true},
+		{"unit of the key", gpu("hbm_bandwidth_TBps", "hbm_bandwidth_GBps"), "hbm_bandwidth_GBps", true},
+		{"two nominal memories", gpu("memory_nominal_GiB = 80.0", "memory_nominal_GiB = 80.0\nmemory_nominal_GB = 80.0"), "memory_nominal_GiB", true},
+		{"unsourced of nothing", gpu("note = ", "unsourced = [\"fp4_dense_TFLOPS\"]\nnote = "), "unsourced", true},
+		{"unknown GPU", cluster(`gpu_id = "h100-sxm"`, `gpu_id = "h100"`), "gpu_id", true},
+		{"no nodes", cluster("gpus_per_node = 8", "gpus_per_node = 0"), "gpus_per_node", true},
+		{"negative link", cluster("inter_node_GBps_per_dir_per_gpu = 50.0", "inter_node_GBps_per_dir_per_gpu = -50.0"), "inter_node_GBps_per_dir_per_gpu", true},
+		{"latency without a source", cluster("latency_source", "note"), "latency_source", false},
+		{"links", map[string]string{"links.toml": "[unknown]\nlatency_us = -1.0\n"}, "latency_us", true},
+	} {
+		l, errs := presets.Load(folder(c.files), presets.Default())
+		if len(errs) == 0 {
+			t.Errorf("%s: accepted", c.name)
+			continue
+		}
+		found := false
+		for _, e := range flatten(errs) {
+			var at *presets.FileError
+			if !errors.As(e, &at) {
+				t.Errorf("%s: an error without a place: %v", c.name, e)
+				continue
+			}
+			if _, ours := c.files[at.File]; !ours {
+				t.Errorf("%s: an error in %q", c.name, at.File)
+			}
+			found = found || at.Key == c.key && (at.Line > 0) == c.line
+			if len(at.Error()) > 700 || strings.ContainsAny(at.Error(), "\x1b\n") {
+				t.Errorf("%s: not fit to print: %q", c.name, at.Error())
+			}
+		}
+		if !found {
+			t.Errorf("%s: key %q is not named: %v", c.name, c.key, errs)
+		}
+		if c.files["models/llama3.1-8b.toml"] != "" {
+			if _, err := l.Model("llama3.1-8b"); err == nil {
+				t.Errorf("%s: the refused file can still be had", c.name)
+			}
+		}
+	}
+}
+
+func flatten(errs []error) []error {
+	var all []error
+	for _, err := range errs {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			all = append(all, flatten(joined.Unwrap())...)
+			continue
+		}
+		all = append(all, err)
+	}
+	return all
+}
+
+// FuzzLoad feeds arbitrary files of every kind to the loader.
+func FuzzLoad(f *testing.F) {
+	for _, name := range []string{"models/deepseek-v3.toml", "gpus/h100-sxm.toml", "clusters/hf-p5-playbook.toml", "links.toml"} {
+		f.Add(builtIn(f, name, "", ""))
+	}
+	f.Add("layers = 1e400")
+	f.Add("a.b.c = [[[{x=1}]]]")
+	f.Add("[model]\nid = 1\n[[class]]\nmatch = []")
+	f.Fuzz(func(t *testing.T, text string) {
+		fsys := folder(map[string]string{
+			"models/x.toml": text, "gpus/x.toml": text, "clusters/x.toml": text, "links.toml": text,
+		})
+		l, errs := presets.Load(fsys, presets.Default())
+		for _, err := range errs {
+			if err.Error() == "" {
+				t.Error("an error that says nothing")
+			}
+		}
+		for _, m := range l.Models() {
+			if m.Total() <= 0 || m.Active() <= 0 {
+				t.Errorf("%s: %d parameters", m.ID, m.Total())
+			}
+		}
+		for _, g := range l.GPUs() {
+			_ = l.NodeOf(g.GPU)
+		}
+	})
+}

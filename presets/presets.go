@@ -1,0 +1,219 @@
+// Package presets holds the data that ships with the program: models, GPUs and
+// clusters, one TOML file each, with their sources. README.md says the format.
+// A Library reads a file when it is asked for it, so starting costs nothing,
+// and refuses a file that is not exactly right by name, line and key.
+package presets
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+	"meshscope/engine/units"
+)
+
+//go:embed links.toml models/*.toml gpus/*.toml clusters/*.toml
+var files embed.FS
+
+// ModelPreset is a model with where it comes from.
+type ModelPreset struct {
+	model.Model
+
+	PublishedParameters int64  `json:"params_total_published,omitempty"` // as printed, mostly rounded
+	PublishedActive     int64  `json:"params_active_published,omitempty"`
+	Note                string `json:"note,omitempty"`
+	Source              string `json:"source"`
+}
+
+// GPUPreset is a GPU with where its figures come from. Figures that the engine
+// does not read are as in the file, 0 where not published.
+type GPUPreset struct {
+	hardware.GPU
+
+	Architecture  string               `json:"architecture,omitempty"`
+	FormFactor    string               `json:"form_factor,omitempty"`
+	MemoryType    string               `json:"memory_type,omitempty"`
+	MemoryDerived string               `json:"memory_usable_derived,omitempty"` // how MemoryUsable was derived; empty: reported
+	PeakFP4       units.FLOPsPerSecond `json:"peak_fp4,omitempty"`
+	MatmulFP8     units.FLOPsPerSecond `json:"matmul_fp8_measured,omitempty"`
+	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"` // to one other GPU of the node, per direction
+	HostBandwidth units.BytesPerSecond `json:"host_bandwidth,omitempty"` // PCIe, per direction
+	L2MiB         float64              `json:"l2_MiB,omitempty"`
+	SMs           int                  `json:"sm_count,omitempty"`
+	BoostMHz      float64              `json:"boost_clock_MHz,omitempty"`
+	TDPWatt       float64              `json:"tdp_W,omitempty"`
+
+	// TypicalCluster is the id of the cluster whose scale-out link a node of
+	// this GPU gets in NodeOf.
+	TypicalCluster string   `json:"typical_cluster,omitempty"`
+	Unsourced      []string `json:"unsourced,omitempty"` // keys whose figures have no citable source
+	Note           string   `json:"note,omitempty"`
+	Source         string   `json:"source"`
+}
+
+// ClusterPreset is a machine with where its figures come from.
+type ClusterPreset struct {
+	hardware.Cluster
+
+	NICsPerNode      int                  `json:"nics_per_node,omitempty"`
+	NICGbps          float64              `json:"nic_Gbps,omitempty"`
+	NodeBandwidth    units.BytesPerSecond `json:"node_bandwidth,omitempty"` // out of one node, per direction
+	Topology         string               `json:"topology,omitempty"`
+	Oversubscription string               `json:"oversubscription,omitempty"`
+
+	// AllReduce are measured bus bandwidths, fewest nodes first.
+	AllReduce        []BusBandwidth `json:"allreduce_busbw,omitempty"`
+	AllReducePayload string         `json:"allreduce_busbw_payload,omitempty"`
+	AllReduceSource  string         `json:"allreduce_busbw_source,omitempty"`
+
+	LatencySource string   `json:"latency_source"`
+	Unsourced     []string `json:"unsourced,omitempty"`
+	Note          string   `json:"note,omitempty"`
+	Source        string   `json:"source"`
+}
+
+// BusBandwidth is the bus bandwidth of an all-reduce over whole nodes, in the
+// convention of nccl-tests.
+type BusBandwidth struct {
+	Nodes     int                  `json:"nodes"`
+	Bandwidth units.BytesPerSecond `json:"bandwidth"`
+}
+
+// Library finds presets by id. It is safe for concurrent use.
+type Library struct {
+	fsys fs.FS
+	base *Library // asked for what this one does not have; may be nil
+
+	models   store[ModelPreset]
+	gpus     store[GPUPreset]
+	clusters store[ClusterPreset]
+	links    func() (*linkTable, error)
+}
+
+// Default is the library of the files built into the program. Every call
+// returns the same one.
+func Default() *Library { return builtIn() }
+
+//nolint:gochecknoglobals // built once, then only read; callers share what is parsed
+var builtIn = sync.OnceValue(func() *Library { return newLibrary(files, nil) })
+
+// Load reads a folder of presets of the user's own: models/, gpus/ and
+// clusters/ with one TOML file each, any of them missing. What it has goes
+// before what base has, id by id. Every file is read at once; the errors name
+// the files that are refused and why, and the library has all others.
+func Load(fsys fs.FS, base *Library) (*Library, []error) {
+	l := newLibrary(fsys, base)
+	var errs []error
+	if _, err := l.links(); err != nil {
+		errs = append(errs, err)
+	}
+	errs = append(errs, l.models.problems(l)...)
+	errs = append(errs, l.gpus.problems(l)...)
+	return l, append(errs, l.clusters.problems(l)...)
+}
+
+func newLibrary(fsys fs.FS, base *Library) *Library {
+	l := &Library{
+		fsys: fsys, base: base,
+		models:   store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
+		gpus:     store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
+		clusters: store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+	}
+	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })
+	return l
+}
+
+// Model finds a model by its id, in any case.
+func (l *Library) Model(id string) (model.Model, error) {
+	p, err := l.ModelPreset(id)
+	return p.Model, err
+}
+
+// ModelPreset is Model with sources.
+func (l *Library) ModelPreset(id string) (ModelPreset, error) {
+	return find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
+}
+
+// GPU finds a GPU by its id, in any case.
+func (l *Library) GPU(id string) (hardware.GPU, error) {
+	p, err := l.GPUPreset(id)
+	return p.GPU, err
+}
+
+// GPUPreset is GPU with sources.
+func (l *Library) GPUPreset(id string) (GPUPreset, error) {
+	return find(l, id, func(l *Library) *store[GPUPreset] { return &l.gpus })
+}
+
+// Cluster finds a cluster by its id, in any case.
+func (l *Library) Cluster(id string) (hardware.Cluster, error) {
+	p, err := l.ClusterPreset(id)
+	return p.Cluster, err
+}
+
+// ClusterPreset is Cluster with sources.
+func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
+	return find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+}
+
+// Models lists every model, by family and then by size.
+func (l *Library) Models() []ModelPreset {
+	all := list(l, func(l *Library) *store[ModelPreset] { return &l.models }, func(p *ModelPreset) string { return p.ID })
+	slices.SortStableFunc(all, func(a, b ModelPreset) int {
+		if c := strings.Compare(strings.ToLower(a.Family), strings.ToLower(b.Family)); c != 0 {
+			return c
+		}
+		return int(min(max(a.Total()-b.Total(), -1), 1))
+	})
+	return all
+}
+
+// GPUs lists every GPU, by vendor and then by id.
+func (l *Library) GPUs() []GPUPreset {
+	all := list(l, func(l *Library) *store[GPUPreset] { return &l.gpus }, func(p *GPUPreset) string { return p.ID })
+	slices.SortStableFunc(all, func(a, b GPUPreset) int { return strings.Compare(a.Vendor, b.Vendor) })
+	return all
+}
+
+// Clusters lists every cluster by id.
+func (l *Library) Clusters() []ClusterPreset {
+	return list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+}
+
+// find asks the library and then those below it.
+func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) {
+	for at := l; at != nil; at = at.base {
+		preset, err := in(at).get(at, id)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return preset, err
+		}
+	}
+	var none T
+	var known []string
+	for at := l; at != nil; at = at.base {
+		known = append(known, in(at).ids(at)...)
+	}
+	return none, unknown(in(l).kind, id, known)
+}
+
+// list is everything of the library and of those below it, by id; the library
+// hides what has the same id below.
+func list[T any](l *Library, in func(*Library) *store[T], id func(*T) string) []T {
+	var all []T
+	seen := map[string]bool{}
+	for at := l; at != nil; at = at.base {
+		for _, preset := range in(at).list(at) {
+			if !seen[id(&preset)] {
+				seen[id(&preset)] = true
+				all = append(all, preset)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b T) int { return strings.Compare(id(&a), id(&b)) })
+	return all
+}

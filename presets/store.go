@@ -1,0 +1,149 @@
+package presets
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Limits of a preset folder, far above what anyone writes by hand.
+const (
+	maxFileBytes = 64 << 10
+	maxFiles     = 10_000
+	maxIDBytes   = 64
+	extension    = ".toml"
+)
+
+// store holds the presets of one kind, each parsed once when first asked for.
+type store[T any] struct {
+	kind, dir string
+	parse     func(*Library, *document) (T, error)
+
+	mu     sync.Mutex
+	parsed map[string]result[T]
+
+	listing sync.Once
+	all     []T
+	errs    []error
+}
+
+type result[T any] struct {
+	preset T
+	err    error
+}
+
+// get parses the file of the id. The error is fs.ErrNotExist when there is
+// none.
+func (s *store[T]) get(l *Library, id string) (T, error) {
+	key := strings.ToLower(id)
+	var none T
+	if !validID(key) {
+		return none, fs.ErrNotExist
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.parsed[key]; ok {
+		return r.preset, r.err
+	}
+	name := path.Join(s.dir, key+extension)
+	text, err := readFile(l.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, err // not kept: there is no end of ids that do not exist
+	}
+	var preset T
+	if err == nil {
+		preset, err = s.parse(l, &document{name: name, id: key, text: text})
+	}
+	if s.parsed == nil {
+		s.parsed = map[string]result[T]{}
+	}
+	s.parsed[key] = result[T]{preset, err}
+	return preset, err
+}
+
+// list is every preset that is sound, in the order of the file names.
+func (s *store[T]) list(l *Library) []T {
+	s.listing.Do(func() {
+		for _, id := range s.ids(l) {
+			preset, err := s.get(l, id)
+			if err != nil {
+				s.errs = append(s.errs, err)
+				continue
+			}
+			s.all = append(s.all, preset)
+		}
+	})
+	return s.all
+}
+
+// problems reads every file and says which are refused and why.
+func (s *store[T]) problems(l *Library) []error {
+	s.list(l)
+	errs := slices.Clone(s.errs)
+	for _, name := range s.names(l) {
+		if id, ok := strings.CutSuffix(name, extension); ok && !validID(id) {
+			errs = append(errs, &FileError{
+				File: path.Join(s.dir, name), Key: "id",
+				Message: "the file must be named as its id: lower-case letters, digits, dot, dash, underscore",
+			})
+		}
+	}
+	return errs
+}
+
+// ids are the names of the files, without reading them.
+func (s *store[T]) ids(l *Library) []string {
+	var ids []string
+	for _, name := range s.names(l) {
+		if id, ok := strings.CutSuffix(name, extension); ok && validID(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s *store[T]) names(l *Library) []string {
+	entries, err := fs.ReadDir(l.fsys, s.dir)
+	if err != nil {
+		return nil // a folder of one kind may be missing
+	}
+	var names []string
+	for _, e := range entries[:min(len(entries), maxFiles)] {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	file, err := fsys.Open(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fs.ErrNotExist
+		}
+		return nil, &FileError{File: name, Message: err.Error()}
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, &FileError{File: name, Message: err.Error()}
+	}
+	if len(text) > maxFileBytes {
+		return nil, &FileError{File: name, Message: fmt.Sprintf("longer than %d bytes", maxFileBytes)}
+	}
+	return text, nil
+}
+
+// validID also keeps a path out of an id.
+func validID(id string) bool {
+	if id == "" || len(id) > maxIDBytes || strings.Trim(id[:1], ".-_") == "" {
+		return false
+	}
+	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == ""
+}

@@ -1,0 +1,73 @@
+package presets
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// UnknownError says that there is no preset of that id, and which ids are
+// closest to it.
+type UnknownError struct {
+	Kind    string // model, GPU, cluster
+	ID      string
+	Nearest []string // best first
+}
+
+func (e *UnknownError) Error() string {
+	message := fmt.Sprintf("unknown %s %q", e.Kind, printable(e.ID))
+	if len(e.Nearest) == 0 {
+		return message
+	}
+	return message + "; closest: " + strings.Join(e.Nearest, ", ")
+}
+
+const (
+	nearestIDs = 4
+	longestID  = 2 * maxIDBytes // what is compared of a longer one
+)
+
+func unknown(kind, id string, known []string) *UnknownError {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	asked := strings.ToLower(id)
+	asked = asked[:min(len(asked), longestID)]
+	closeness := make(map[string]float64, len(known))
+	for _, k := range known {
+		closeness[k] = similarity(asked, k)
+	}
+	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(closeness[b], closeness[a]) })
+	return &UnknownError{Kind: kind, ID: id, Nearest: slices.Clone(known[:min(len(known), nearestIDs)])}
+}
+
+// similarity is the edit similarity without punctuation, raised where one id
+// contains the other or all the words that were typed.
+func similarity(asked, id string) float64 {
+	a, b := plain(asked), plain(id)
+	score := levenshtein.Match(a, b, nil)
+	if a == "" {
+		return score
+	}
+	if strings.Contains(b, a) || strings.Contains(a, b) {
+		score++
+	}
+	words := strings.FieldsFunc(asked, punctuation)
+	if len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(id, w) }) {
+		score++
+	}
+	return score
+}
+
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if punctuation(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func punctuation(r rune) bool { return strings.ContainsRune(" -_./:", r) }
