@@ -56,6 +56,9 @@ func (o *Order) validate() error {
 	if m > MaxMicroBatches || chunks > MaxVirtualStages || float64(p)*float64(chunks)*float64(m) > MaxOps {
 		return &OrderError{Reason: "larger than MaxOps, MaxMicroBatches or MaxVirtualStages"}
 	}
+	if o.Placement > Bidirectional || o.Placement == Bidirectional && o.Spec.VirtualStages != 1 {
+		return &OrderError{Reason: fmt.Sprintf("%d stages per rank placed %s", o.Spec.VirtualStages, o.Placement)}
+	}
 	if len(o.Start) != p+1 || o.Start[0] != 0 || o.Start[p] != len(o.Ops) {
 		return &OrderError{Reason: fmt.Sprintf("the bounds of %d lists do not cover %d operations of %d ranks", len(o.Start)-1, len(o.Ops), p)}
 	}

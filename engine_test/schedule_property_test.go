@@ -1,0 +1,369 @@
+package engine_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"meshscope/engine/schedule"
+)
+
+// drawSpec draws any spec of a known kind, legal or not.
+func drawSpec(t *rapid.T) schedule.Spec {
+	kinds := schedule.Kinds()
+	return schedule.Spec{
+		Kind:          kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")].Kind,
+		Ranks:         rapid.IntRange(1, 9).Draw(t, "p"),
+		VirtualStages: rapid.IntRange(1, 4).Draw(t, "v"),
+		MicroBatches:  rapid.IntRange(1, 30).Draw(t, "m"),
+		GroupSize:     rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 32)).Draw(t, "g"),
+	}
+}
+
+// drawLegal draws a spec that can be executed.
+func drawLegal(t *rapid.T) schedule.Spec {
+	s := drawSpec(t)
+	for round := 0; scheduleErrors(s) > 0; round++ {
+		if round > 8 {
+			t.Fatalf("%+v does not become legal", s)
+		}
+		for _, is := range s.Check() {
+			if !is.Warning {
+				s = withNearest(s, is)
+			}
+		}
+	}
+	return s
+}
+
+func drawTimes(t *rapid.T) schedule.ChunkTimes {
+	d := rapid.Float64Range(0.01, 100)
+	w, i := d.Draw(t, "w"), d.Draw(t, "i")
+	return schedule.ChunkTimes{F: d.Draw(t, "f"), B: w + i, I: i, W: w}
+}
+
+func scheduleErrors(s schedule.Spec) int {
+	n := 0
+	for _, is := range s.Check() {
+		if !is.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// withNearest sets what an issue offers.
+func withNearest(s schedule.Spec, is schedule.Issue) schedule.Spec {
+	for field, value := range is.Nearest {
+		switch field {
+		case "pp":
+			s.Ranks = value
+		case "vpp":
+			s.VirtualStages = value
+		case "microbatches":
+			s.MicroBatches = value
+		case "group-size":
+			s.GroupSize = value
+		}
+	}
+	return s
+}
+
+// TestScheduleNearestHelps: what an issue offers makes that issue go away, and
+// a warning's offer never makes the spec illegal.
+func TestScheduleNearestHelps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpec(t)
+		if rapid.Bool().Draw(t, "wild") {
+			wild := rapid.OneOf(rapid.IntRange(-3, 3), rapid.Int())
+			s.Ranks, s.VirtualStages = wild.Draw(t, "p"), wild.Draw(t, "v")
+			s.MicroBatches, s.GroupSize = wild.Draw(t, "m"), wild.Draw(t, "g")
+		}
+		for _, is := range s.Check() {
+			if len(is.Nearest) == 0 {
+				t.Fatalf("%+v: %s offers nothing", s, is.Code)
+			}
+			better := withNearest(s, is)
+			for _, left := range better.Check() {
+				if left.Code == is.Code && left.Field == is.Field {
+					t.Fatalf("%+v: %s is still there with %v: %s", s, is.Code, is.Nearest, left.Message)
+				}
+			}
+			if left := better.Check(); len(left) > 0 && left[0].Code == "schedule-too-large" {
+				continue // what would be needed is beyond what this program draws
+			}
+			if is.Warning && scheduleErrors(s) == 0 && scheduleErrors(better) > 0 {
+				t.Fatalf("%+v: %v of the warning %s makes it illegal: %+v", s, is.Nearest, is.Code, better.Check())
+			}
+		}
+	})
+}
+
+// TestScheduleEveryLegalSpecRuns: a spec without errors builds, runs every
+// operation once, and simulates; figures are sane.
+func TestScheduleEveryLegalSpecRuns(t *testing.T) {
+	o := new(schedule.Order)
+	var sim schedule.Simulator
+	var tl schedule.Timeline
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := drawLegal(t), drawTimes(t)
+		if err := o.Rebuild(s); err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		seen := map[string]bool{}
+		for r := range s.Ranks {
+			for _, op := range o.Rank(r) {
+				seen[o.Text(r, op)] = true
+			}
+		}
+		if want := 2 * s.Stages() * s.MicroBatches; len(o.Ops) != want || len(seen) != want {
+			t.Fatalf("%+v: %d operations, %d different, want %d", s, len(o.Ops), len(seen), want)
+		}
+		p2p := rapid.Float64Range(0, 5).Draw(t, "p2p")
+		if err := sim.Run(o, schedule.UniformCosts(s, times, p2p), &tl); err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		checkTimeline(t, &tl, p2p)
+	})
+}
+
+// checkTimeline checks what holds for every timeline.
+func checkTimeline(t *rapid.T, tl *schedule.Timeline, p2p float64) {
+	o := tl.Order
+	ends := map[string]float64{}
+	text := func(stage int, kind schedule.OpKind, mb int) string {
+		return strconv.Itoa(stage) + kind.String() + strconv.Itoa(mb)
+	}
+	for r := range o.Spec.Ranks {
+		for k := o.Start[r]; k < o.Start[r+1]; k++ {
+			ends[o.Text(r, o.Ops[k])] = tl.End[k]
+		}
+	}
+	for r, st := range tl.Ranks {
+		for k := o.Start[r]; k < o.Start[r+1]; k++ {
+			op := o.Ops[k]
+			stage, mb := o.Stage(r, op), op.MicroBatch()
+			if k > o.Start[r] && tl.Begin[k] < tl.End[k-1] {
+				t.Fatalf("rank %d: %s starts before the one before it ends", r, op)
+			}
+			needs, lag := "", 0.0
+			switch {
+			case op.Kind() == schedule.Forward && stage > 0:
+				needs = text(stage-1, schedule.Forward, mb)
+			case op.Kind() == schedule.Backward && stage < o.Spec.Stages()-1:
+				needs = text(stage+1, schedule.Backward, mb)
+			case op.Kind() == schedule.Backward:
+				needs = text(stage, schedule.Forward, mb)
+			}
+			if o.Spec.Ranks > 1 && stage < o.Spec.Stages()-1 && op.Kind() == schedule.Backward || op.Kind() == schedule.Forward && o.Spec.Ranks > 1 {
+				lag = p2p
+			}
+			if needs != "" && tl.Begin[k] < (ends[needs]+lag)*(1-1e-12) {
+				t.Fatalf("rank %d: %s at %v starts before %s at %v + %v", r, o.Text(r, op), tl.Begin[k], needs, ends[needs], lag)
+			}
+		}
+		if st.Idle < 0 || !scheduleNear(st.Busy+st.Idle, tl.Makespan) || st.PeakInFlight < 1 || st.PeakInFlight != o.PeakInFlight(r) {
+			t.Fatalf("rank %d: %+v of %v", r, st, tl.Makespan)
+		}
+		ones := make([]float64, o.Chunks())
+		for c := range ones {
+			ones[c] = 1
+		}
+		if got := o.PeakLive(r, ones); got != float64(st.PeakInFlight) {
+			t.Fatalf("rank %d: peak %v with weights of one, %d counted", r, got, st.PeakInFlight)
+		}
+	}
+	if b := tl.BubbleOverTotal(); b < 0 || b >= 1 || tl.BubbleOverIdeal() < 0 {
+		t.Fatalf("bubble %v of the total, %v of the ideal", b, tl.BubbleOverIdeal())
+	}
+}
+
+// TestScheduleClosedForms: where a closed form is given, the simulation agrees
+// for any durations of equal chunks and no latency.
+func TestScheduleClosedForms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := drawLegal(t), drawTimes(t)
+		idle, ok := s.ClosedFormIdle(times)
+		if !ok {
+			t.Skip("no closed form")
+		}
+		o, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl, err := schedule.Simulate(o, schedule.UniformCosts(s, times, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := 0.0
+		for _, st := range tl.Ranks {
+			worst = max(worst, st.Idle)
+		}
+		if !scheduleNear(worst, idle) {
+			t.Fatalf("%+v: idle %v, closed form %v", s, worst, idle)
+		}
+		if ratio, _ := s.ClosedFormBubble(times); !scheduleNear(ratio, tl.BubbleOverIdeal()) {
+			t.Fatalf("%+v: bubble %v, closed form %v", s, tl.BubbleOverIdeal(), ratio)
+		}
+	})
+}
+
+// TestScheduleShortGroups compares the rule for a last group shorter than the
+// ranks with the orders themselves: a list of ours run as one made by hand.
+func TestScheduleShortGroups(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := schedule.Spec{Kind: schedule.Interleaved}
+		s.Ranks = rapid.IntRange(2, 12).Draw(t, "p")
+		s.VirtualStages = rapid.IntRange(1, 5).Draw(t, "v")
+		s.GroupSize = rapid.IntRange(s.Ranks, 2*s.Ranks+2).Draw(t, "g")
+		rest := rapid.IntRange(1, s.Ranks-1).Draw(t, "rest")
+		s.MicroBatches = s.GroupSize*rapid.IntRange(1, 3).Draw(t, "groups") + rest
+		_, err := schedule.Simulate(interleavedByHand(s), schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0))
+		if stuck := err != nil; stuck != (scheduleErrors(s) > 0) {
+			t.Fatalf("%+v: %v, but the check says %+v", s, err, s.Check())
+		}
+	})
+}
+
+// interleavedByHand writes the lists of schedules.md section 3.4 from its text,
+// apart from the generator: forwards from a table of (micro-batch, chunk),
+// backwards from the same table with mirrored chunks.
+func interleavedByHand(s schedule.Spec) *schedule.Order {
+	p, m, v, g := s.Ranks, s.MicroBatches, s.VirtualStages, s.GroupSize
+	var fwd, bwd []schedule.Op
+	for lo := 0; lo < m; lo += g {
+		for c := range v {
+			for i := lo; i < min(lo+g, m); i++ {
+				fwd = append(fwd, schedule.NewOp(schedule.Forward, c, i))
+				bwd = append(bwd, schedule.NewOp(schedule.Backward, v-1-c, i))
+			}
+		}
+	}
+	o := &schedule.Order{Spec: s, Placement: schedule.Loop, Start: []int{0}}
+	for r := range p {
+		w := min(2*(p-1-r)+(v-1)*g, len(fwd))
+		o.Ops = append(o.Ops, fwd[:w]...)
+		for k := range len(fwd) - w {
+			o.Ops = append(o.Ops, fwd[w+k], bwd[k])
+		}
+		o.Ops = append(o.Ops, bwd[len(bwd)-w:]...)
+		o.Start = append(o.Start, len(o.Ops))
+	}
+	return o
+}
+
+// TestScheduleMoreMicroBatches: with equal stages and no latency more
+// micro-batches never raise the bubble fraction, as long as the launchers take
+// both numbers (a short last group adds idle time and is warned of).
+func TestScheduleMoreMicroBatches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := drawLegal(t), drawTimes(t)
+		if s.Kind == schedule.Naive {
+			t.Skip("one micro-batch only")
+		}
+		fewer, more := s, s
+		more.MicroBatches += rapid.IntRange(1, 12).Draw(t, "more")
+		var bubbles [2]float64
+		for i, spec := range []schedule.Spec{fewer, more} {
+			for _, is := range spec.Check() {
+				if is.Code == "group-remainder" || !is.Warning {
+					t.Skip("a short last group")
+				}
+			}
+			o, err := schedule.Build(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tl, err := schedule.Simulate(o, schedule.UniformCosts(spec, times, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bubbles[i] = tl.BubbleOverTotal()
+		}
+		if bubbles[1] > bubbles[0]+1e-9 {
+			t.Fatalf("%+v: %v with %d, %v with %d", s, bubbles[0], s.MicroBatches, bubbles[1], more.MicroBatches)
+		}
+	})
+}
+
+// TestScheduleUnequalStages: slower stages never make the step shorter, and the
+// step is never shorter than the busiest rank.
+func TestScheduleUnequalStages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawLegal(t)
+		o, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := rapid.Float64Range(0, 10)
+		costs := schedule.UniformCosts(s, schedule.ChunkTimes{}, d.Draw(t, "p2p"))
+		for i := range s.Stages() {
+			costs.F[i], costs.B[i] = d.Draw(t, "f"), d.Draw(t, "b")
+		}
+		before, err := schedule.Simulate(o, costs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range before.Ranks {
+			if st.Busy > before.Makespan*(1+1e-12) {
+				t.Fatalf("busy %v of %v", st.Busy, before.Makespan)
+			}
+		}
+		costs.B[rapid.IntRange(0, s.Stages()-1).Draw(t, "stage")] += d.Draw(t, "slower")
+		after, err := schedule.Simulate(o, costs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Makespan < before.Makespan {
+			t.Fatalf("%+v: a slower stage took %v to %v", s, before.Makespan, after.Makespan)
+		}
+	})
+}
+
+// TestSchedulePlaybookFigure compares the bars of the playbook's figure with the
+// simulation. Its bars use (p-1)/(vm) also for fewer micro-batches than ranks,
+// where that is too low for several chunks; the simulation is then
+// [(p-1)+(v-1)(p-m)]/(vm).
+func TestSchedulePlaybookFigure(t *testing.T) {
+	path := filepath.Join("..", "..", "shared", "playbook", "pp-bubble-figure.csv")
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("MESHSCOPE_REQUIRE_SHARED") != "1" {
+		t.Skipf("reference file %s is missing", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, corrected := 0, 0
+	for _, record := range records[1:] {
+		p, m, v := scheduleInt(t, record[0]), scheduleInt(t, record[1]), scheduleInt(t, record[2])
+		s := schedule.Spec{Kind: schedule.Interleaved, Ranks: p, VirtualStages: v, MicroBatches: m}
+		if v == 1 {
+			s.Kind = schedule.OneFOneB
+		}
+		got := mustSimulate(t, s, schedule.ChunkTimes{F: 1, B: 2}, 0).BubbleOverIdeal()
+		want := summaryFloat(t, record[3])
+		if m < p && v > 1 {
+			corrected++
+			want = float64((p-1)+(v-1)*(p-m)) / float64(v*m)
+		} else {
+			same++
+		}
+		if !scheduleNear(got, want) {
+			t.Errorf("p=%d m=%d v=%d: %v, want %v", p, m, v, got, want)
+		}
+	}
+	if same != 15 || corrected != 9 {
+		t.Errorf("%d bars as drawn and %d corrected, want 15 and 9", same, corrected)
+	}
+}
