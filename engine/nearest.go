@@ -74,10 +74,12 @@ func settled(s *Setup, field string, value int) *Setup {
 
 // follow makes the identities hold; false when they cannot with what is kept.
 func follow(t *Setup, field string, keepGPUs, keepBatch bool) bool {
-	plane := t.TP * t.PP * t.CP
-	if plane < 1 || t.DP < 1 || t.MBS < 1 {
-		return false
+	for _, n := range [...]int{t.TP, t.PP, t.CP, t.DP, t.MBS, t.MicroBatches} {
+		if n < 1 || n > layout.MaxDegree {
+			return false
+		}
 	}
+	plane := t.TP * t.PP * t.CP
 	switch {
 	case field == "dp" || !keepGPUs && field != "gpus":
 		t.GPUs = t.Ranks()
@@ -85,6 +87,9 @@ func follow(t *Setup, field string, keepGPUs, keepBatch bool) bool {
 		return false
 	default:
 		t.DP = t.GPUs / plane
+	}
+	if t.DP < 1 {
+		return false
 	}
 	share := t.MBS * t.DP
 	switch {

@@ -67,3 +67,15 @@ func BenchmarkLegal(b *testing.B) {
 		}
 	}
 }
+
+// An illegal setup has nearest values to be looked for.
+func BenchmarkCheckIllegal(b *testing.B) {
+	s := benchSetup(b, "llama3.1-405b", 1024, 8, 16, 1, 64)
+	s.TP, s.DP = 3, 21
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(engine.Check(s)) == 0 {
+			b.Fatal("legal")
+		}
+	}
+}

@@ -174,7 +174,9 @@ func TestLegalSetupsAddUp(t *testing.T) {
 		if !same(float64(parts), float64(tm.Step)) || tm.Compute <= 0 || tm.Bubble < 0 || tm.Exposed < 0 {
 			t.Fatalf("time does not add up: %+v", tm)
 		}
-		if r.Throughput.MFU <= 0 || r.Throughput.MFU > 1.0001 || r.Throughput.HFU < r.Throughput.MFU {
+		// Counting attention in full, or where a window skips it, can exceed the peak.
+		counted := s.MFU == recipe.MFUCausal && s.Model.LocalWindow == 0
+		if r.Throughput.MFU <= 0 || counted && r.Throughput.MFU > 1 || r.Throughput.HFU < r.Throughput.MFU {
 			t.Fatalf("utilisation %+v", r.Throughput)
 		}
 		again := reused.Evaluate(s)
