@@ -1,0 +1,147 @@
+// Package themes holds the palettes: data files that give each role a colour
+// for terminals with 16, 256 and 16 million colours, chosen by hand for each.
+// It is the only place of the program that knows colours.
+package themes
+
+import (
+	"image/color"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Paint writes text in one look. The zero Paint writes plain text.
+type Paint struct{ open string }
+
+// closing ends every paint: all attributes off.
+const closing = "\x1b[m"
+
+// Render is s in the paint.
+func (p Paint) Render(s string) string {
+	if p.open == "" || s == "" {
+		return s
+	}
+	return p.open + s + closing
+}
+
+// Open and Close are the sequences around painted text, for writers that
+// build lines themselves.
+func (p Paint) Open() string { return p.open }
+
+// Close is the sequence after painted text; empty for plain text.
+func (p Paint) Close() string {
+	if p.open == "" {
+		return ""
+	}
+	return closing
+}
+
+// area is a resolved fill.
+type area struct {
+	colour, ink color.Color
+	paint       Paint // ink on colour
+	line        Paint // colour as foreground
+}
+
+// Theme is a palette resolved for one terminal.
+type Theme struct {
+	Name    string
+	Dark    bool
+	Colours bool // false: attributes only, areas are told apart by shade and letter
+	Dimmed  bool // the grey twin, for a picture that is no longer in force
+
+	roles [numRoles]Paint
+	areas [numFills]area
+	edges [numFills][numFills]Paint
+}
+
+// Paint of a role.
+func (t *Theme) Paint(r Role) Paint { return t.roles[min(r, numRoles-1)] }
+
+// Area is the paint of the inside of a fill: its ink on its colour.
+func (t *Theme) Area(f Fill) Paint { return t.areas[min(f, numFills-1)].paint }
+
+// Line is the paint of a fill's colour as foreground, for legends and glyphs
+// that fill part of a cell.
+func (t *Theme) Line(f Fill) Paint { return t.areas[min(f, numFills-1)].line }
+
+// Edge is the paint of a cell that belongs to two fills: the left one as
+// foreground, the right one as background.
+func (t *Theme) Edge(left, right Fill) Paint {
+	return t.edges[min(left, numFills-1)][min(right, numFills-1)]
+}
+
+// Colour is the colour of a fill, for blending; nil without colours.
+func (t *Theme) Colour(f Fill) color.Color {
+	if !t.Colours {
+		return nil
+	}
+	return t.areas[min(f, numFills-1)].colour
+}
+
+// Resolve makes the palette ready for a terminal of the given profile.
+func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
+	t := &Theme{Name: p.Name, Dark: p.Dark, Colours: profile >= colorprofile.ANSI && !p.Mono}
+	if !t.Colours {
+		profile = colorprofile.ASCII
+	}
+	for i, name := range roleNames() {
+		t.roles[i] = paintOf(p.Roles[name].style(profile))
+	}
+	for i, name := range fillNames() {
+		tone := p.Fills[name]
+		t.areas[i] = area{colour: tone.colour(profile), ink: tone.ink(profile)}
+	}
+	t.paintAreas()
+	return t
+}
+
+// Dim is the grey twin of a theme: every role muted, areas told apart by shade.
+func (t *Theme) Dim() *Theme {
+	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: true}
+	muted, faint := t.roles[Muted], t.roles[Faint]
+	for i := range d.roles {
+		d.roles[i] = muted
+	}
+	d.roles[Faint] = faint
+	for i := range d.areas {
+		d.areas[i] = area{paint: muted, line: muted}
+		for j := range d.edges[i] {
+			d.edges[i][j] = muted
+		}
+	}
+	d.areas[Empty] = area{paint: faint, line: faint}
+	return d
+}
+
+func (t *Theme) paintAreas() {
+	for i := range t.areas {
+		a := &t.areas[i]
+		a.paint = paintOf(lipgloss.NewStyle().Foreground(a.ink).Background(a.colour))
+		a.line = paintOf(lipgloss.NewStyle().Foreground(a.colour))
+		if !t.Colours {
+			a.paint, a.line = Paint{}, Paint{}
+		}
+	}
+	if !t.Colours {
+		return
+	}
+	for i := range t.areas {
+		for j := range t.areas {
+			t.edges[i][j] = paintOf(lipgloss.NewStyle().
+				Foreground(t.areas[i].colour).Background(t.areas[j].colour))
+		}
+	}
+}
+
+// paintOf takes the opening sequence out of a style by rendering one letter.
+func paintOf(s lipgloss.Style) Paint {
+	const probe = "x"
+	out := s.Render(probe)
+	for i := range len(out) {
+		if out[i] == probe[0] {
+			return Paint{open: out[:i]}
+		}
+	}
+	return Paint{}
+}

@@ -1,0 +1,335 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/knobs"
+)
+
+// Verb is what an action does.
+type Verb uint8
+
+// Verbs. Every key, click and menu entry becomes one of these before anything
+// changes.
+const (
+	Nothing     Verb = iota
+	FocusKnob        // ID
+	MoveFocus        // N knobs down, negative up
+	TurnKnob         // N legal values up, negative down
+	SetKnob          // ID to Text
+	TakeFix          // the nearest legal values of the first problem
+	FlipLock         // of the focused knob, or of knob ID
+	Undo             //
+	Redo             //
+	UseModel         // Model
+	UseCluster       // Cluster
+	PageRanks        // N ranks down, negative up
+	NextTheme        //
+	ToggleMouse      //
+	Open             // Screen
+	Close            // what is open
+	Type             // starts typing into the focused knob, with Text
+	Say              // Text, as a note
+	Quit             //
+	Interrupt        // quit at once, as ctrl+c does
+	Suspend          //
+)
+
+// Action is one input in the program's own words.
+type Action struct {
+	Verb    Verb
+	ID      engine.ParamID
+	N       int
+	Text    string
+	Screen  Screen
+	Model   *model.Model
+	Cluster *hardware.Cluster
+}
+
+// Effect is what the program must do outside its state after an action.
+type Effect uint8
+
+// Effects.
+const (
+	QuitProgram Effect = iota
+	InterruptProgram
+	SuspendProgram
+	StartTyping
+)
+
+// Names of the theme that follows the terminal, and of the ladder of themes.
+const themeAuto = "auto"
+
+// apply is what an action does to the state. It is pure: same state, same
+// action, same answer, nothing else touched.
+func apply(s State, a Action) (State, []Effect) {
+	switch a.Verb {
+	case Nothing:
+		return s, nil
+	case Quit:
+		return s, []Effect{QuitProgram}
+	case Interrupt:
+		return s, []Effect{InterruptProgram}
+	case Suspend:
+		return s, []Effect{SuspendProgram}
+	case Type:
+		s.Note = Note{}
+		return s, []Effect{StartTyping}
+	default:
+		return change(s, a), nil
+	}
+}
+
+func change(s State, a Action) State {
+	switch a.Verb {
+	case FocusKnob:
+		s.Focus = a.ID
+	case MoveFocus:
+		s.Focus = neighbour(s.Focus, a.N)
+	case TurnKnob:
+		return turnBy(s, a.N)
+	case SetKnob:
+		return set(s, a.ID, a.Text)
+	case TakeFix:
+		return fix(s)
+	case FlipLock:
+		return flip(s, a.ID)
+	case Undo:
+		return s.undo()
+	case Redo:
+		return s.redo()
+	case UseModel:
+		return s.use(engine.WithModel(s.Setup, *a.Model), "model "+a.Model.Name)
+	case UseCluster:
+		return s.use(engine.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
+	case PageRanks:
+		s.Page = min(max(s.Page+a.N, 0), max(s.Setup.PP-1, 0))
+	case NextTheme:
+		names := append([]string{themeAuto}, themes.Names()...)
+		s.Theme = names[(slices.Index(names, s.Theme)+1)%len(names)]
+		s.Note = Note{Text: "theme: " + s.Theme}
+	case ToggleMouse:
+		s.Mouse = !s.Mouse
+		s.Note = Note{Text: "mouse off: the terminal selects text again"}
+		if s.Mouse {
+			s.Note.Text = "mouse on: shift and drag selects text"
+		}
+	case Open:
+		s.Overlay = a.Screen
+	case Close:
+		s.Overlay = NoOverlay
+	case Say:
+		s.Note = Note{Text: a.Text, Tone: Trouble}
+	}
+	return s
+}
+
+// neighbour is the knob n places below another one; the ends hold.
+func neighbour(id engine.ParamID, n int) engine.ParamID {
+	order := knobs.Order()
+	i := slices.Index(order, id) + n
+	return order[min(max(i, 0), len(order)-1)]
+}
+
+// turnBy steps the focused knob along its legal values.
+func turnBy(s State, n int) State {
+	steps := engine.Steps(s.Setup, s.Focus, s.Locks)
+	current := slices.IndexFunc(steps, func(st engine.Step) bool { return st.Current })
+	to := min(max(current+n, 0), len(steps)-1)
+	if current < 0 || to == current {
+		s.Note = Note{Text: atTheEnd(s, n, len(steps))}
+		return s
+	}
+	return s.use(steps[to].Setup, "")
+}
+
+func atTheEnd(s State, n, steps int) string {
+	p, _ := engine.FindParam(s.Focus)
+	switch {
+	case steps <= 1:
+		return p.Label + " has no other legal value here"
+	case p.Kind != engine.IntParam:
+		return p.Label + " has no further choice that is legal here"
+	case n > 0:
+		return fmt.Sprintf("%s %s is the largest legal value here", p.Label, knobs.Show(&p, p.Text(s.Setup)))
+	default:
+		return fmt.Sprintf("%s %s is the smallest legal value here", p.Label, knobs.Show(&p, p.Text(s.Setup)))
+	}
+}
+
+// set puts a typed or clicked value into a knob, legal or not.
+func set(s State, id engine.ParamID, text string) State {
+	s.Focus = id
+	turned, err := engine.Turn(s.Setup, id, text, s.Locks)
+	if err != nil {
+		s.Note = Note{Text: sentence(err), Tone: Trouble}
+		return s
+	}
+	return s.use(turned, "")
+}
+
+// sentence is a value error as people read it.
+func sentence(err error) string {
+	var bad *engine.ValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	text := fmt.Sprintf("%s: %q is not %s", bad.Field, bad.Given, bad.Allowed)
+	if bad.Nearest != "" {
+		text += "; nearest " + bad.Nearest
+	}
+	return text
+}
+
+// use takes another setup and says what became different. note replaces that
+// when it is not empty.
+func (s State) use(setup engine.Setup, note string) State {
+	if setup == s.Setup {
+		if note != "" {
+			s.Note = Note{Text: note + ": as it is"}
+		}
+		return s
+	}
+	changes := difference(s.Setup, setup, s.Focus)
+	switch {
+	case note == "":
+		note = changes
+	case changes != "":
+		note += ": " + changes
+	}
+	return s.move(setup, s.Locks, note)
+}
+
+// difference lists the knobs in which two setups differ, the given one first.
+func difference(from, to engine.Setup, first engine.ParamID) string {
+	params := engine.Params()
+	var parts []string
+	for i := range params {
+		p := &params[i]
+		was, is := p.Text(from), p.Text(to)
+		if was == is {
+			continue
+		}
+		part := fmt.Sprintf("%s %s → %s", p.Label, knobs.Show(p, was), knobs.Show(p, is))
+		if p.ID == first {
+			parts = slices.Insert(parts, 0, part)
+		} else {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fix sets the nearest legal values of the first problem that has any.
+func fix(s State) State {
+	for _, p := range errorsOf(engine.Check(s.Setup)) {
+		if len(p.Nearest) == 0 {
+			continue
+		}
+		setup, err := withNearest(s.Setup, p.Nearest)
+		if err != nil || setup == s.Setup {
+			continue
+		}
+		return s.use(setup, "nearest legal")
+	}
+	return s
+}
+
+func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
+	for _, field := range slices.Sorted(maps.Keys(nearest)) {
+		p, ok := engine.FindParam(engine.ParamID(field))
+		if !ok {
+			return s, fmt.Errorf("unknown field %q", field)
+		}
+		var err error
+		if s, err = p.Set(s, fmt.Sprint(nearest[field])); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// nearestWords are legal values as people read them: TP 8, PP 4.
+func nearestWords(nearest map[string]any) string {
+	parts := make([]string, 0, len(nearest))
+	for _, field := range slices.Sorted(maps.Keys(nearest)) {
+		label, text := field, fmt.Sprint(nearest[field])
+		if p, ok := engine.FindParam(engine.ParamID(field)); ok {
+			label, text = p.Label, knobs.Show(&p, text)
+		}
+		parts = append(parts, label+" "+text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// flip changes who follows whom.
+func flip(s State, id engine.ParamID) State {
+	if id == "" {
+		id = s.Focus
+	}
+	locks, note := s.Locks, ""
+	switch id {
+	case "gpus", "nodes", "dp", "tp", "pp", "cp":
+		locks.GPUs = !locks.GPUs
+		note = "DP is kept, the GPUs follow"
+		if locks.GPUs {
+			note = "the GPUs are kept, DP follows"
+		}
+	case "mbs", "microbatches", "gbs":
+		locks.Batch = !locks.Batch
+		note = "the micro-batches are kept, the global batch follows"
+		if locks.Batch {
+			note = "the global batch is kept, the micro-batches follow"
+		}
+	default:
+		s.Note = Note{Text: "no lock here: DP and the micro-batches have one"}
+		return s
+	}
+	return s.move(s.Setup, locks, note)
+}
+
+// number reads what people type: 16,384, 8k, 1M (k and M are 2^10 and 2^20, as
+// sequence lengths and GPU counts are meant). Other text is returned as it is.
+func number(text string) string {
+	clean := strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), "_", "")
+	unit := 1
+	switch {
+	case strings.HasSuffix(clean, "k"), strings.HasSuffix(clean, "K"):
+		unit = 1 << 10
+	case strings.HasSuffix(clean, "M"), strings.HasSuffix(clean, "m"):
+		unit = 1 << 20
+	}
+	if unit == 1 {
+		if _, err := strconv.Atoi(clean); err == nil {
+			return clean
+		}
+		return strings.TrimSpace(text)
+	}
+	n, err := strconv.ParseFloat(clean[:len(clean)-1], 64)
+	if err != nil || n*float64(unit) != float64(int(n*float64(unit))) {
+		return strings.TrimSpace(text)
+	}
+	return strconv.Itoa(int(n * float64(unit)))
+}
+
+// preview says what typed text would mean, while it is typed.
+func preview(p *engine.Param, text string) string {
+	if text == "" {
+		return p.Label + ": " + p.Allowed()
+	}
+	n := number(text)
+	if i, err := strconv.Atoi(n); err == nil && n != text {
+		return fmt.Sprintf("%s = %s", text, figure.Comma(i))
+	}
+	return p.Label + ": " + p.Allowed()
+}

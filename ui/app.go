@@ -1,0 +1,112 @@
+// Package ui is the Bubble Tea program. Every input becomes an Action, apply
+// makes a new State of it, the engine a Report, and the view a frame:
+//
+//	state, effects := apply(state, action)             // action.go
+//	report         := evaluate(state.Setup)            // update.go
+//	frame          := compose(layout(w, h), panels)    // view.go
+package ui
+
+import (
+	"context"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
+	"meshscope/ui/views/explore"
+)
+
+// Options are what the program is started with.
+type Options struct {
+	Setup   engine.Setup
+	Library *presets.Library // nil: the built-in one
+
+	Theme   string // auto (or empty), dark, light, mono
+	ASCII   bool   // no characters beyond ASCII
+	NoColor bool   // as NO_COLOR does
+	NoMouse bool
+
+	Env      []string // environment; nil: that of the process
+	CrashDir string   // where a crash file goes; empty: none is written
+
+	// Evaluate answers setups; nil: the engine. Tests put a stand-in here.
+	Evaluate func(engine.Setup) engine.Report
+}
+
+// Model is the one Bubble Tea model of the program.
+type Model struct {
+	options Options
+	keys    KeyMap
+	state   State
+	caps    caps
+	look    look
+
+	now    evaluated // of the setup in force
+	legal  evaluated // the last legal one, drawn dimmed while now is not
+	before explore.Vital
+	rows   []knobs.Row
+
+	sweep   sweep
+	typing  typing
+	picker  *overlay.Picker
+	help    []entry // what the lines of an open help run
+	catalog *catalog
+
+	evaluator engine.Evaluator
+	serial    int // counts evaluations, for caches
+	cache     *cache
+}
+
+// evaluated is a setup with its report.
+type evaluated struct {
+	setup  engine.Setup
+	report engine.Report
+	serial int
+}
+
+// sweep is the chart's data and the command that works it out.
+type sweep struct {
+	id         engine.ParamID
+	points     []explore.Point
+	current    int
+	generation int
+	pending    bool
+	stop       context.CancelFunc
+}
+
+// typing is a value that is being typed into a knob.
+type typing struct {
+	on    bool
+	id    engine.ParamID
+	input textinput.Model
+	wrong string // why the typed value was not taken
+}
+
+// New makes the model. It reads nothing and starts nothing.
+func New(o Options) *Model {
+	if o.Library == nil {
+		o.Library = presets.Default()
+	}
+	m := &Model{
+		options: o, keys: newKeyMap(), caps: newCaps(o.Env, o.ASCII),
+		state: newState(o.Setup, o.Theme, !o.NoMouse), cache: newCache(),
+	}
+	if o.NoColor || noColor(o.Env) {
+		m.caps.profile = colorprofile.ASCII
+	}
+	m.look = newLook(m.state.Theme, m.caps, 1)
+	m.evaluate()
+	m.before = explore.Vital{}
+	return m
+}
+
+// Init asks the terminal for its background and starts the chart.
+func (m *Model) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd())
+}
+
+var _ tea.Model = (*Model)(nil)

@@ -1,0 +1,71 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/ui/figure"
+	"meshscope/ui/overlay"
+)
+
+// readCatalog lists what the pickers offer.
+func readCatalog(l *presets.Library) catalog {
+	var c catalog
+	for _, p := range l.Models() {
+		c.models = append(c.models, p.Model)
+		kind := "dense"
+		if p.IsMoE() {
+			kind = fmt.Sprintf("MoE %d of %d", p.TopK, p.Experts)
+		}
+		c.modelItems = append(c.modelItems, overlay.Item{
+			Title: p.Name, Name: p.ID,
+			Fields: []string{figure.Short(float64(p.Total())), fmt.Sprintf("%d layers", p.Layers), kind},
+		})
+	}
+	for _, p := range l.Clusters() {
+		c.addCluster(p.Cluster, "")
+	}
+	for _, p := range l.GPUs() {
+		c.addCluster(l.NodeOf(p.GPU), p.ID)
+	}
+	return c
+}
+
+// addCluster adds a machine, or the typical node of a GPU named by id.
+func (c *catalog) addCluster(m hardware.Cluster, gpu string) {
+	item := overlay.Item{Title: m.Name, Name: m.ID}
+	if gpu != "" {
+		item = overlay.Item{Title: "nodes of " + m.GPU.Name, Name: gpu}
+	}
+	link := "no link out"
+	if m.Inter.Bandwidth > 0 {
+		link = rate(m.Inter.Bandwidth)
+	}
+	item.Fields = []string{
+		m.GPU.Name, fmt.Sprintf("%d a node", m.Node()), figure.GiB(m.GPU.MemoryUsable) + " GiB", link,
+	}
+	c.clusters = append(c.clusters, m)
+	c.clusterItems = append(c.clusterItems, item)
+}
+
+func rate(b units.BytesPerSecond) string {
+	return figure.Three(float64(b/units.GBps)) + " GB/s"
+}
+
+// modelAt and clusterAt are the places of what is in force, for the picker to
+// start at.
+func (c *catalog) modelAt(id string) int {
+	return slices.IndexFunc(c.modelItems, func(i overlay.Item) bool { return i.Name == id })
+}
+
+func (c *catalog) clusterAt(id string) int {
+	at := slices.IndexFunc(c.clusterItems, func(i overlay.Item) bool { return i.Name == id })
+	if at < 0 {
+		at = slices.IndexFunc(c.clusters, func(m hardware.Cluster) bool { return strings.EqualFold(m.ID, id) })
+	}
+	return at
+}

@@ -1,0 +1,66 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/ui/views/explore"
+)
+
+// sweepDelay lets a held key pass before the chart is worked out.
+const sweepDelay = 25 * time.Millisecond
+
+// sweepCmd works out the focused knob at each of its legal values. An earlier
+// one that still runs is stopped, and its answer is not taken.
+func (m *Model) sweepCmd() tea.Cmd {
+	if m.sweep.stop != nil {
+		m.sweep.stop()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.sweep.stop = stop
+	m.sweep.generation++
+	m.sweep.pending = true
+	generation, id := m.sweep.generation, m.state.Focus
+	setup, locks, evaluate := m.state.Setup, m.state.Locks, m.options.Evaluate
+	return m.guard(func() tea.Msg {
+		defer stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(sweepDelay):
+		}
+		if evaluate == nil {
+			evaluate = new(engine.Evaluator).Evaluate
+		}
+		msg := sweptMsg{generation: generation, id: id, current: -1}
+		for _, step := range engine.Steps(setup, id, locks) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if step.Current {
+				msg.current = len(msg.points)
+			}
+			msg.points = append(msg.points, pointOf(step.Text, evaluate(step.Setup)))
+		}
+		return msg
+	})
+}
+
+func pointOf(text string, r engine.Report) explore.Point {
+	p := explore.Point{Text: text}
+	if r.Legal && r.Memory != nil && r.Time != nil {
+		p.Known, p.Step, p.Peak, p.Fits = true, r.Time.Step, r.Memory.Peak, r.Memory.Fits
+	}
+	return p
+}
+
+// readCatalogCmd reads the presets for the pickers.
+func (m *Model) readCatalogCmd() tea.Cmd {
+	library := m.options.Library
+	return m.guard(func() tea.Msg { return catalogReadMsg{catalog: readCatalog(library)} })
+}
+
+func (m *Model) guard(cmd tea.Cmd) tea.Cmd { return guarded(m.options.CrashDir, cmd) }

@@ -1,0 +1,84 @@
+package ui
+
+import (
+	"charm.land/bubbles/v2/key"
+
+	"meshscope/themes"
+	"meshscope/ui/overlay"
+	"meshscope/ui/widget"
+)
+
+// openHelp makes the list of all keys; choosing a line runs it.
+func (m *Model) openHelp() {
+	m.help = m.keys.entries(&m.state, m.now.report.Problems)
+	items := make([]overlay.Item, 0, len(m.help))
+	for _, e := range m.help {
+		h := e.binding.Help()
+		title := h.Desc
+		if e.off != "" {
+			title += " (" + e.off + ")"
+		}
+		items = append(items, overlay.Item{Title: title, Fields: []string{h.Key}, Off: e.off != ""})
+	}
+	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
+}
+
+// short is a binding in the help line: the key and one word.
+type short struct {
+	binding key.Binding
+	shown   string
+	word    string
+}
+
+// helpLine is the last line: what can be done now, most needed first. The
+// order is that of being dropped from the right on narrow screens.
+func (m *Model) helpLine(w int) string {
+	l := widget.NewLine(w)
+	t := m.look.theme
+	for i, s := range m.shortHelp() {
+		need := widget.Width(s.shown) + 1 + widget.Width(s.word)
+		if i > 0 {
+			need += 2
+		}
+		if l.Left() < need {
+			break
+		}
+		if i > 0 {
+			l.Gap(2)
+		}
+		l.Put(t.Paint(themes.Key), s.shown).Gap(1).Put(t.Paint(themes.Muted), s.word)
+	}
+	return l.String()
+}
+
+func (m *Model) shortHelp() []short {
+	k := &m.keys
+	if m.typing.on {
+		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
+	}
+	line := []short{{k.Help, "?", "help"}, {k.Quit, "q", "quit"}}
+	if fixable(m.now.report.Problems) {
+		line = append([]short{{k.Fix, "enter", "takes the nearest legal value"}}, line...)
+	}
+	arrows := "↑↓"
+	if !m.look.glyphs.Unicode {
+		arrows = "up down"
+	}
+	line = append(line, short{k.Up, arrows, "knob"})
+	turn := "←→"
+	if !m.look.glyphs.Unicode {
+		turn = "left right"
+	}
+	line = append(line, short{k.Left, turn, "turn"}, short{k.Type, "0-9", "type"})
+	if m.state.past != nil {
+		line = append(line, short{k.Undo, "u", "undo"})
+	}
+	line = append(line, short{k.Model, "m", "model"}, short{k.Cluster, "g", "cluster"})
+	if locked(m.state.Focus) {
+		line = append(line, short{k.Lock, "f", "flip lock"})
+	}
+	if m.state.Setup.PP > 8 {
+		line = append(line, short{k.PageUp, "[ ]", "ranks"})
+	}
+	return append(line, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
+}

@@ -1,0 +1,193 @@
+package knobs
+
+import (
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Hit is a place of the column that the mouse can take: a row, or a value on
+// its ladder.
+type Hit struct {
+	X, Y, W int
+	ID      engine.ParamID
+	Value   string // empty: the row itself
+}
+
+// Column is the knobs as they are drawn.
+type Column struct {
+	Rows   []Row
+	Focus  engine.ParamID
+	Typing string // what is being typed into the focused knob; read when IsTyping
+	Caret  int    // cells before the caret in Typing
+
+	IsTyping bool
+	Theme    *themes.Theme
+	Glyphs   widget.Glyphs
+}
+
+// Drawn is a drawn column: its lines, what can be clicked, and where the caret
+// of a typed value is (-1: nowhere).
+type Drawn struct {
+	Lines          []string
+	Hits           []Hit
+	CaretX, CaretY int
+}
+
+// Columns of a row.
+const (
+	labelAt  = 2
+	valueEnd = 26 // the value is right-aligned to it
+	ladderAt = 28
+	minTrack = 10 // cells below which a ladder is not worth drawing
+)
+
+// entry is one line of the column: a heading, a blank line or a knob.
+type entry struct {
+	title string
+	row   int // index into Rows; -1 for headings and blank lines
+}
+
+// Render draws the column into w x h cells, scrolled so that the focus shows.
+func (c *Column) Render(w, h int) Drawn {
+	d := Drawn{CaretX: -1, CaretY: -1}
+	if w <= 0 || h <= 0 {
+		return d
+	}
+	entries := c.entries(h)
+	from := c.scroll(entries, h)
+	for i := from; i < len(entries) && len(d.Lines) < h; i++ {
+		e := entries[i]
+		switch {
+		case e.row >= 0:
+			c.renderRow(&d, &c.Rows[e.row], w)
+		case e.title != "":
+			d.Lines = append(d.Lines, c.heading(e.title, w))
+		default:
+			d.Lines = append(d.Lines, widget.Blank(w))
+		}
+	}
+	d.Lines = widget.Height(d.Lines, w, h)
+	return d
+}
+
+// entries lays the rows out with headings where there is room for the groups
+// that are turned often, without them on small screens.
+func (c *Column) entries(h int) []entry {
+	groups := Groups()
+	often, spacious := 0, 0
+	for i, g := range groups[:len(groups)-1] {
+		often += len(g.IDs) + 1
+		spacious += len(g.IDs) + 1
+		if i > 0 {
+			spacious++
+		}
+	}
+	headed, spaced := h >= often, h >= spacious
+	entries := make([]entry, 0, len(c.Rows)+2*len(groups))
+	for i, g := range groups {
+		if headed {
+			if spaced && i > 0 {
+				entries = append(entries, entry{row: -1})
+			}
+			entries = append(entries, entry{title: g.Title, row: -1})
+		}
+		for _, id := range g.IDs {
+			for r := range c.Rows {
+				if c.Rows[r].ID == id {
+					entries = append(entries, entry{row: r})
+				}
+			}
+		}
+	}
+	return entries
+}
+
+// scroll is the first entry that is drawn: 0 as long as the focus shows then.
+func (c *Column) scroll(entries []entry, h int) int {
+	at := 0
+	for i, e := range entries {
+		if e.row >= 0 && c.Rows[e.row].ID == c.Focus {
+			at = i
+		}
+	}
+	if at < h {
+		return 0
+	}
+	// A little of what follows stays in sight.
+	return min(at-h+1+min(2, h/4), len(entries)-h)
+}
+
+func (c *Column) heading(title string, w int) string {
+	l := widget.NewLine(w)
+	l.Put(c.Theme.Paint(themes.Heading), title)
+	l.Gap(1)
+	l.Put(c.Theme.Paint(themes.Faint), widget.Fill(c.Glyphs.Rule, l.Left()))
+	return l.String()
+}
+
+func (c *Column) renderRow(d *Drawn, r *Row, w int) {
+	t, y := c.Theme, len(d.Lines)
+	focused := r.ID == c.Focus
+	label, value, remark := t.Paint(themes.Text), t.Paint(themes.Strong), t.Paint(themes.Muted)
+	l := widget.NewLine(w)
+	if focused {
+		label, value, remark = t.Paint(themes.Focus), t.Paint(themes.Focus), t.Paint(themes.Focus)
+		l.OnBlank(t.Paint(themes.Focus))
+		l.Put(label, c.Glyphs.Pointer)
+	}
+	if r.Off != "" && !focused {
+		label, value = remark, remark
+	}
+	d.Hits = append(d.Hits, Hit{X: 0, Y: y, W: w, ID: r.ID})
+	l.To(labelAt).Put(label, r.Label)
+	end := min(valueEnd, w)
+	switch {
+	case focused && c.IsTyping:
+		c.renderTyping(d, l, end, y)
+	case r.Off != "":
+		l.RightAligned(value, c.Glyphs.None, end)
+	default:
+		l.RightAligned(value, widget.Cut(r.Value, end-l.Used()-1), end)
+	}
+	c.renderLadder(d, l, r, remark, y)
+	d.Lines = append(d.Lines, l.String())
+}
+
+func (c *Column) renderTyping(d *Drawn, l *widget.Line, end, y int) {
+	paint := c.Theme.Paint(themes.Entry)
+	room := max(end-l.Used()-2, 1)
+	text := c.Typing
+	if n := widget.Width(text); n > room {
+		text = text[len(text)-room:] // typed values are ASCII
+	}
+	l.To(end - 1 - widget.Width(text))
+	d.CaretX, d.CaretY = l.Used()+min(c.Caret, widget.Width(text)), y
+	l.Put(paint, text+" ")
+}
+
+// renderLadder draws what stands right of the value: why the knob is off, the
+// ladder, and which end of a lock the knob is.
+func (c *Column) renderLadder(d *Drawn, l *widget.Line, r *Row, remark themes.Paint, y int) {
+	if l.Left() < 3 {
+		return
+	}
+	if r.Off != "" {
+		l.To(min(ladderAt+1, l.Used()+2)).Put(remark, r.Off)
+		return
+	}
+	room := l.Left() - (ladderAt - l.Used())
+	if r.Lock != "" {
+		room -= widget.Width("follows") + 1
+	}
+	if room >= minTrack && len(r.Values) > 1 {
+		l.To(ladderAt)
+		s := widget.Slider{Values: r.Shown, Current: r.Current, Joined: r.Numeric, Focused: r.ID == c.Focus}
+		for _, span := range s.Render(l, c.Theme, c.Glyphs, room) {
+			d.Hits = append(d.Hits, Hit{X: span.From, Y: y, W: span.To - span.From, ID: r.ID, Value: r.Values[span.Index]})
+		}
+	}
+	if r.Lock != "" {
+		l.Right(remark, r.Lock, 0)
+	}
+}

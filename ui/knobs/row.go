@@ -1,0 +1,172 @@
+// Package knobs is the column of controls: which there are, in what order, what
+// each shows, and how the column is drawn.
+package knobs
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/ui/figure"
+)
+
+// Group is a headed part of the column.
+type Group struct {
+	Title string
+	IDs   []engine.ParamID
+}
+
+// Groups is the order of the column. The last group is what is turned rarely;
+// on small screens it is reached by scrolling.
+func Groups() []Group {
+	return []Group{
+		{"MACHINE", []engine.ParamID{"nodes", "gpus"}},
+		{"LAYOUT", []engine.ParamID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
+		{"BATCH", []engine.ParamID{"mbs", "microbatches", "gbs", "seq"}},
+		{"RECIPE", []engine.ParamID{"schedule", "recompute", "precision"}},
+		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "attention", "group-size", "split", "mtp", "calibration", "mfu"}},
+	}
+}
+
+// Order is the knobs from top to bottom.
+func Order() []engine.ParamID {
+	var ids []engine.ParamID
+	for _, g := range Groups() {
+		ids = append(ids, g.IDs...)
+	}
+	return ids
+}
+
+// Row is what one knob shows.
+type Row struct {
+	ID      engine.ParamID
+	Label   string
+	Value   string
+	Values  []string // the ladder, as it is written on the command line
+	Shown   []string // the ladder, as it is drawn
+	Current int
+	Numeric bool
+	Lock    string // "kept" or "follows", empty for knobs outside the locks
+	Off     string // why the knob has no effect here; empty when it has
+}
+
+// Rows are all knobs of a setup under the locks.
+func Rows(s engine.Setup, l engine.Locks) []Row {
+	params := engine.Params()
+	byID := make(map[engine.ParamID]*engine.Param, len(params))
+	for i := range params {
+		byID[params[i].ID] = &params[i]
+	}
+	order := Order()
+	rows := make([]Row, 0, len(order))
+	for _, id := range order {
+		if p, ok := byID[id]; ok {
+			rows = append(rows, newRow(s, p, l))
+		}
+	}
+	return rows
+}
+
+func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
+	r := Row{
+		ID: p.ID, Label: p.Label, Current: -1, Numeric: p.Kind == engine.IntParam,
+		Lock: lockWord(p.ID, l), Off: off(&s, p.ID),
+	}
+	r.Value = Show(p, p.Text(s))
+	if r.Off != "" {
+		return r
+	}
+	for i, step := range engine.Steps(s, p.ID, l) {
+		r.Values = append(r.Values, step.Text)
+		r.Shown = append(r.Shown, short(p, step.Text))
+		if step.Current {
+			r.Current = i
+		}
+	}
+	return r
+}
+
+// Show is a value as people read it: numbers with commas, an empty split as
+// the word for it.
+func Show(p *engine.Param, text string) string {
+	if p.ID == "split" && text == "" {
+		return "balanced"
+	}
+	if n, err := strconv.Atoi(text); err == nil && p.Kind == engine.IntParam {
+		return figure.Comma(n)
+	}
+	return text
+}
+
+// short is a value on a ladder, where room is dear: 32k for 32,768 tokens.
+func short(p *engine.Param, text string) string {
+	n, err := strconv.Atoi(text)
+	switch {
+	case p.ID == "split" && text == "":
+		return "balanced"
+	case err != nil || p.Kind != engine.IntParam:
+		return text
+	case p.ID == "seq" && n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.Itoa(n>>20) + "M"
+	case p.ID == "seq" && n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.Itoa(n>>10) + "k"
+	}
+	return text
+}
+
+// Brief is a value of the ladder as it is drawn.
+func (r *Row) Brief(value string) string {
+	for i, v := range r.Values {
+		if v == value {
+			return r.Shown[i]
+		}
+	}
+	return value
+}
+
+// lockWord says which of the two ends of a lock a knob is.
+func lockWord(id engine.ParamID, l engine.Locks) string {
+	word := func(kept bool) string {
+		if kept {
+			return "kept"
+		}
+		return "follows"
+	}
+	switch id {
+	case "gpus":
+		return word(l.GPUs)
+	case "dp":
+		return word(!l.GPUs)
+	case "gbs":
+		return word(l.Batch)
+	case "microbatches":
+		return word(!l.Batch)
+	}
+	return ""
+}
+
+// off says why a knob has nothing to turn in this setup.
+func off(s *engine.Setup, id engine.ParamID) string {
+	switch id {
+	case "ep", "etp":
+		if !s.Model.IsMoE() && s.EP <= 1 && s.ETP <= 1 {
+			return "dense model"
+		}
+	case "sp":
+		if s.TP <= 1 && !s.SP {
+			return "needs TP > 1"
+		}
+	case "vpp":
+		if s.PP <= 1 && s.VPP <= 1 {
+			return "needs PP > 1"
+		}
+	case "group-size":
+		if s.VPP <= 1 && s.GroupSize == 0 {
+			return "interleaved only"
+		}
+	case "mtp":
+		if s.Model.MTPLayers == 0 && !s.TrainMTP {
+			return "model has none"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package ui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// handleMouse turns clicks and the wheel into actions. What lies where is
+// worked out from the same drawing that is on the screen.
+func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
+	at := msg.Mouse()
+	switch msg.(type) {
+	case tea.MouseClickMsg:
+		if at.Button == tea.MouseLeft {
+			return m.click(at.X, at.Y)
+		}
+	case tea.MouseWheelMsg:
+		switch at.Button {
+		case tea.MouseWheelUp:
+			return m.wheel(at.X, at.Y, -1)
+		case tea.MouseWheelDown:
+			return m.wheel(at.X, at.Y, 1)
+		}
+	}
+	return nil
+}
+
+func (m *Model) click(x, y int) tea.Cmd {
+	if m.picker != nil {
+		d := m.picker.Render(m.look.theme, m.look.glyphs, m.caps.width, m.caps.height)
+		inside := y >= d.Y && y < d.Y+len(d.Lines)
+		switch {
+		case !inside:
+			return m.do(Action{Verb: Close})
+		case y >= d.ListY && y < d.ListY+d.Rows && m.picker.ClickRow(y-d.ListY):
+			return m.choose()
+		}
+		return nil
+	}
+	return m.do(m.knobAt(x, y))
+}
+
+// knobAt is the action of a click on the knobs column: a value of a ladder
+// sets it, the rest of the row takes the focus.
+func (m *Model) knobAt(x, y int) Action {
+	r := Layout(m.caps.width, m.caps.height, m.content())
+	if r.Tiny || !r.Knobs.Contains(x, y) {
+		return Action{}
+	}
+	action := Action{}
+	for _, hit := range m.column(r.Knobs).Hits {
+		if y != r.Knobs.Y+hit.Y || x < r.Knobs.X+hit.X || x >= r.Knobs.X+hit.X+hit.W {
+			continue
+		}
+		action = Action{Verb: FocusKnob, ID: hit.ID}
+		if hit.Value != "" {
+			return Action{Verb: SetKnob, ID: hit.ID, Text: hit.Value}
+		}
+	}
+	return action
+}
+
+// wheel turns the knob under the pointer, scrolls ranks or a list.
+func (m *Model) wheel(x, y, n int) tea.Cmd {
+	if m.picker != nil {
+		m.picker.Move(n)
+		return nil
+	}
+	r := Layout(m.caps.width, m.caps.height, m.content())
+	switch {
+	case r.Memory.Contains(x, y) || r.Pipeline.Contains(x, y):
+		return m.do(Action{Verb: PageRanks, N: n})
+	case r.Knobs.Contains(x, y):
+		if at := m.knobAt(x, y); at.ID != "" {
+			return tea.Batch(m.do(Action{Verb: FocusKnob, ID: at.ID}), m.do(Action{Verb: TurnKnob, N: -n}))
+		}
+	}
+	return nil
+}
+
+// wheelPause is the least time between two turns of the wheel: a touchpad
+// sends hundreds a second, each of which would cost a frame.
+const wheelPause = 16 * time.Millisecond
+
+// wheelFilter drops wheel messages that follow each other too quickly.
+func wheelFilter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
+	var last time.Time
+	return func(_ tea.Model, msg tea.Msg) tea.Msg {
+		if _, ok := msg.(tea.MouseWheelMsg); !ok {
+			return msg
+		}
+		at := now()
+		if at.Sub(last) < wheelPause {
+			return nil
+		}
+		last = at
+		return msg
+	}
+}

@@ -1,0 +1,34 @@
+package ui
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+	"meshscope/ui/overlay"
+	"meshscope/ui/views/explore"
+)
+
+// sweptMsg brings the figures of a knob at each of its legal values.
+type sweptMsg struct {
+	generation int
+	id         engine.ParamID
+	points     []explore.Point
+	current    int
+}
+
+// catalogReadMsg brings what the pickers choose from.
+type catalogReadMsg struct{ catalog catalog }
+
+// crashedMsg says that a command panicked; file is where the details are.
+type crashedMsg struct {
+	what string
+	file string
+}
+
+// catalog is what the pickers choose from; read once, in a command.
+type catalog struct {
+	models       []model.Model
+	modelItems   []overlay.Item
+	clusters     []hardware.Cluster
+	clusterItems []overlay.Item
+}

@@ -1,0 +1,71 @@
+package overlay
+
+import (
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// box is a frame with lines in it.
+type box struct {
+	theme  *themes.Theme
+	glyphs widget.Glyphs
+	width  int
+	lines  []string
+}
+
+// corner returns the signs of the frame: corners from the top left clockwise,
+// horizontal, vertical, and the two tees.
+func (b *box) signs() [8]string {
+	if !b.glyphs.Unicode {
+		return [8]string{"+", "+", "+", "+", "-", "|", "+", "+"}
+	}
+	return [8]string{"╭", "╮", "╯", "╰", "─", "│", "├", "┤"}
+}
+
+func (b *box) top(title, remark string) {
+	s := b.signs()
+	frame := b.theme.Paint(themes.Faint)
+	l := widget.NewLine(b.width)
+	l.Put(frame, s[0]+s[4]).Gap(1).Put(b.theme.Paint(themes.Heading), title).Gap(1)
+	end := b.width - 1
+	if remark != "" && l.Left() > widget.Width(remark)+6 {
+		end -= widget.Width(remark) + 3
+	}
+	l.Put(frame, widget.Fill(s[4], end-l.Used()))
+	if end < b.width-1 {
+		l.Gap(1).Put(b.theme.Paint(themes.Muted), remark).Gap(1).Put(frame, s[4])
+	}
+	l.Put(frame, s[1])
+	b.lines = append(b.lines, l.String())
+}
+
+func (b *box) rule() { b.edge(6, 7) }
+
+func (b *box) bottom() { b.edge(3, 2) }
+
+func (b *box) edge(left, right int) {
+	s := b.signs()
+	l := widget.NewLine(b.width)
+	l.Put(b.theme.Paint(themes.Faint), s[left]+widget.Fill(s[4], b.width-2)+s[right])
+	b.lines = append(b.lines, l.String())
+}
+
+// line starts a line of the inside.
+func (b *box) line() *widget.Line { return widget.NewLine(b.width - 2) }
+
+// add frames a line of the inside.
+func (b *box) add(l *widget.Line) {
+	side := b.theme.Paint(themes.Faint).Render(b.signs()[5])
+	b.lines = append(b.lines, side+l.String()+side)
+}
+
+// Over puts a box of lines over a frame, at column x and row y.
+func Over(frame, lines []string, x, y, width int) []string {
+	out := append([]string(nil), frame...)
+	for i, line := range lines {
+		if at := y + i; at >= 0 && at < len(out) {
+			out[at] = splice(out[at], line, x, width)
+		}
+	}
+	return out
+}

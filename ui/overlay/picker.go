@@ -1,0 +1,308 @@
+// Package overlay draws what lies over the panels: lists that filter as one
+// types. The help is one of them.
+package overlay
+
+import (
+	"strconv"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Item is one line of a list.
+type Item struct {
+	Title  string   // read first; filtered
+	Name   string   // an identifier or a key; filtered too
+	Fields []string // right-aligned columns
+	Group  string   // headed part of an unfiltered list
+	Off    bool     // greyed: cannot be chosen now
+}
+
+// Outcome is what a key did to a picker.
+type Outcome uint8
+
+// Outcomes.
+const (
+	Open   Outcome = iota // still choosing
+	Chosen                // Choice says which
+	Closed                // nothing was chosen
+)
+
+// Picker is a list with a filter.
+type Picker struct {
+	Title  string
+	Hint   string // last line
+	Empty  string // what is said when nothing matches
+	items  []Item
+	widths []int
+	input  textinput.Model
+	shown  []match
+	cursor int
+	page   int // rows of the last drawing's list, for page keys
+}
+
+// match is an item that passed the filter, with the letters that did.
+type match struct {
+	index   int
+	letters []int // of Title + " " + Name, in bytes
+}
+
+// New makes a picker with the given item chosen at first.
+func New(title, hint string, items []Item, current int) *Picker {
+	input := textinput.New()
+	input.SetVirtualCursor(false)
+	input.Prompt = ""
+	input.CharLimit = 80
+	input.Focus()
+	p := &Picker{Title: title, Hint: hint, items: items, input: input, page: 10, Empty: "nothing matches; backspace widens"}
+	for _, item := range items {
+		for i, f := range item.Fields {
+			if i >= len(p.widths) {
+				p.widths = append(p.widths, 0)
+			}
+			p.widths[i] = max(p.widths[i], widget.Width(f))
+		}
+	}
+	p.filter()
+	p.cursor = min(max(current, 0), max(len(p.shown)-1, 0))
+	return p
+}
+
+// Choice is the index of the chosen item; false when nothing can be chosen.
+func (p *Picker) Choice() (int, bool) {
+	if p.cursor < 0 || p.cursor >= len(p.shown) {
+		return 0, false
+	}
+	i := p.shown[p.cursor].index
+	return i, !p.items[i].Off
+}
+
+// HandleKey moves, filters, chooses or closes. Letters filter; the arrows, the
+// page keys and ctrl+n and ctrl+p move.
+func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
+	switch msg.String() {
+	case "esc":
+		if p.input.Value() != "" {
+			p.input.Reset()
+			p.filter()
+			return Open
+		}
+		return Closed
+	case "enter":
+		if _, ok := p.Choice(); ok {
+			return Chosen
+		}
+	case "up", "ctrl+p", "shift+tab":
+		p.Move(-1)
+	case "down", "ctrl+n", "tab":
+		p.Move(1)
+	case "pgup":
+		p.Move(-max(p.page-1, 1))
+	case "pgdown":
+		p.Move(max(p.page-1, 1))
+	case "home":
+		p.Move(-len(p.shown))
+	case "end":
+		p.Move(len(p.shown))
+	default:
+		p.forward(msg)
+	}
+	return Open
+}
+
+// Paste puts pasted text into the filter.
+func (p *Picker) Paste(msg tea.PasteMsg) { p.forward(msg) }
+
+func (p *Picker) forward(msg tea.Msg) {
+	before := p.input.Value()
+	p.input, _ = p.input.Update(msg) // commands would only blink a cursor
+	if p.input.Value() != before {
+		p.filter()
+		p.cursor = 0
+	}
+}
+
+// Move moves the choice by n lines.
+func (p *Picker) Move(n int) {
+	p.cursor = min(max(p.cursor+n, 0), max(len(p.shown)-1, 0))
+}
+
+// ClickRow chooses the item drawn at a row of the list; false when there is none.
+func (p *Picker) ClickRow(row int) bool {
+	i := p.first(p.page) + row
+	if row < 0 || i >= len(p.shown) {
+		return false
+	}
+	p.cursor = i
+	return true
+}
+
+// filter keeps the items that match every word that was typed. One word is
+// matched fuzzily, best first; unfiltered lists keep their order.
+func (p *Picker) filter() {
+	query := strings.TrimSpace(p.input.Value())
+	p.shown = p.shown[:0]
+	if query == "" {
+		for i := range p.items {
+			p.shown = append(p.shown, match{index: i})
+		}
+		return
+	}
+	words := strings.Fields(query)
+	for _, m := range fuzzy.FindFrom(words[0], texts(p.items)) {
+		if letters, ok := p.matchesAll(m.Index, words[1:], m.MatchedIndexes); ok {
+			p.shown = append(p.shown, match{index: m.Index, letters: letters})
+		}
+	}
+}
+
+func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
+	text := texts(p.items).String(index)
+	for _, w := range words {
+		found := fuzzy.Find(w, []string{text})
+		if len(found) == 0 {
+			return nil, false
+		}
+		letters = append(letters, found[0].MatchedIndexes...)
+	}
+	return letters, true
+}
+
+// texts is what is filtered: title and name of every item.
+type texts []Item
+
+func (t texts) String(i int) string { return t[i].Title + " " + t[i].Name }
+func (t texts) Len() int            { return len(t) }
+
+// Count says how many of the items are shown.
+func (p *Picker) Count() string {
+	if len(p.shown) == len(p.items) {
+		return strconv.Itoa(len(p.items))
+	}
+	return strconv.Itoa(len(p.shown)) + " of " + strconv.Itoa(len(p.items))
+}
+
+// first is the first line that is shown of a list of n rows.
+func (p *Picker) first(n int) int {
+	if p.cursor < n {
+		return 0
+	}
+	return min(p.cursor-n/2, len(p.shown)-n)
+}
+
+// Drawn is a drawn picker: a box of lines, where it lies, and its caret and
+// the first row of its list in screen cells.
+type Drawn struct {
+	Lines          []string
+	X, Y           int
+	CaretX, CaretY int
+	ListY, Rows    int
+}
+
+// Render draws the picker in the middle of a screen of w x h cells.
+func (p *Picker) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
+	width := min(w, max(w*2/3, 76))
+	if w-width < 4 {
+		width = w
+	}
+	rows := min(max(len(p.items), 3), max(h-6, 1))
+	if h > 16 {
+		rows = min(rows, h-8)
+	}
+	p.page = rows
+	b := box{theme: t, glyphs: g, width: width}
+	b.top(p.Title, p.Count())
+	d := Drawn{X: (w - width) / 2}
+	l := b.line()
+	l.Put(t.Paint(themes.Muted), "filter ")
+	d.CaretX, d.CaretY = d.X+1+l.Used()+min(p.input.Position(), l.Left()-1), 1
+	l.Put(t.Paint(themes.Entry), p.input.Value()+" ")
+	b.add(l)
+	b.rule()
+	d.ListY = len(b.lines)
+	first := p.first(rows)
+	for i := first; i < first+rows; i++ {
+		b.add(p.row(&b, t, g, i))
+	}
+	b.rule()
+	l = b.line()
+	l.Put(t.Paint(themes.Muted), p.Hint)
+	b.add(l)
+	b.bottom()
+	d.Lines = b.lines
+	d.Y = max((h-len(b.lines))/2, 0)
+	d.CaretY += d.Y
+	d.ListY += d.Y
+	d.Rows = rows
+	return d
+}
+
+// row draws the i-th of the shown items, or a blank line.
+func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Line {
+	l := b.line()
+	if i >= len(p.shown) {
+		if i == 0 {
+			l.Gap(2).Put(t.Paint(themes.Muted), p.Empty)
+		}
+		return l
+	}
+	m := p.shown[i]
+	item := &p.items[m.index]
+	title, name, hit := t.Paint(themes.Text), t.Paint(themes.Muted), t.Paint(themes.Match)
+	if item.Off {
+		title = t.Paint(themes.Muted)
+	}
+	if i == p.cursor {
+		chosen := t.Paint(themes.Chosen)
+		title, name = chosen, chosen
+		l.OnBlank(chosen).Put(chosen, g.Pointer)
+	}
+	fields := 0
+	for _, w := range p.widths {
+		fields += w + 2
+	}
+	l.To(2)
+	room := l.Left() - fields - 1
+	nameAt := 2 + min(max(room*3/5, 12), room)
+	p.putMatched(l, item.Title, 0, m.letters, title, hit, nameAt-1)
+	if room > 30 {
+		l.To(nameAt)
+		p.putMatched(l, item.Name, len(item.Title)+1, m.letters, name, hit, 2+room)
+	}
+	end := l.Used() + l.Left() - fields - 1
+	for c, f := range item.Fields {
+		end += p.widths[c] + 2
+		l.RightAligned(name, f, end)
+	}
+	return l
+}
+
+// putMatched writes a text with its matched letters set off, up to column end.
+func (p *Picker) putMatched(l *widget.Line, text string, offset int, letters []int, plain, hit themes.Paint, end int) {
+	text = widget.Cut(text, end-l.Used())
+	matched := make(map[int]bool, len(letters))
+	for _, i := range letters {
+		matched[i-offset] = true
+	}
+	run, on := 0, false
+	for i := range text {
+		if matched[i] != on {
+			p.flush(l, text[run:i], on, plain, hit)
+			run, on = i, matched[i]
+		}
+	}
+	p.flush(l, text[run:], on, plain, hit)
+}
+
+func (p *Picker) flush(l *widget.Line, s string, on bool, plain, hit themes.Paint) {
+	if on {
+		l.Put(hit, s)
+		return
+	}
+	l.Put(plain, s)
+}

@@ -1,0 +1,112 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// ErrInterrupted is what Run returns after ctrl+c or SIGINT.
+var ErrInterrupted = tea.ErrInterrupted
+
+// CrashError is what Run returns after a panic. The terminal is restored by
+// then; File has the details.
+type CrashError struct {
+	Reason string
+	File   string // empty: none could be written
+	Err    error
+}
+
+// Error says what happened and where the details are.
+func (e *CrashError) Error() string {
+	text := "internal error"
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if e.File != "" {
+		text += "; details in " + e.File
+	}
+	return text
+}
+
+// Unwrap is the error of the terminal program.
+func (e *CrashError) Unwrap() error { return e.Err }
+
+// Run shows the program until the user leaves it. The terminal is restored in
+// every case.
+func Run(o Options, extra ...tea.ProgramOption) error {
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	guard := &rescue{dir: o.CrashDir, model: New(o)}
+	options := []tea.ProgramOption{tea.WithFilter(wheelFilter(time.Now)), tea.WithEnvironment(o.Env)}
+	if o.NoColor || noColor(o.Env) {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	_, err := tea.NewProgram(guard, append(options, extra...)...).Run()
+	guard.model.halt()
+	switch {
+	case guard.crash != nil:
+		guard.crash.Err = err
+		return guard.crash
+	case errors.Is(err, tea.ErrProgramPanic):
+		return &CrashError{Err: err}
+	case err != nil && !errors.Is(err, tea.ErrInterrupted):
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return err
+}
+
+// rescue wraps the model: a panic in it is written to a file, and the program
+// ends in order, with the terminal restored, instead of printing a stack.
+type rescue struct {
+	dir   string
+	model *Model
+	crash *CrashError
+}
+
+// Init starts the model.
+func (r *rescue) Init() (cmd tea.Cmd) {
+	defer r.recover(&cmd)
+	return r.model.Init()
+}
+
+// Update hands a message to the model.
+func (r *rescue) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	defer r.recover(&cmd)
+	if r.crash != nil {
+		return r, tea.Quit
+	}
+	_, cmd = r.model.Update(msg)
+	return r, cmd
+}
+
+// View draws the model. After a panic here the next message ends the program.
+func (r *rescue) View() (v tea.View) {
+	if r.crash != nil {
+		return tea.View{}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.note(p)
+			panic(p) // the terminal program restores the terminal and ends
+		}
+	}()
+	return r.model.View()
+}
+
+func (r *rescue) recover(cmd *tea.Cmd) {
+	if p := recover(); p != nil {
+		r.note(p)
+		*cmd = tea.Quit
+	}
+}
+
+func (r *rescue) note(p any) {
+	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, debug.Stack())}
+}

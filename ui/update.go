@@ -1,0 +1,323 @@
+package ui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine"
+	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
+	"meshscope/ui/views/explore"
+)
+
+// Update takes a message: the terminal's news first, then what commands bring,
+// then input, which becomes an Action.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.caps.resize(msg.Width, msg.Height)
+		return m, nil
+	case tea.ColorProfileMsg:
+		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
+			m.caps.profile = max(msg.Profile, colorprofile.ASCII)
+			m.restyle()
+		}
+		return m, nil
+	case tea.BackgroundColorMsg:
+		if m.caps.dark != msg.IsDark() {
+			m.caps.dark = msg.IsDark()
+			m.restyle()
+		}
+		return m, nil
+	case sweptMsg:
+		m.takeSweep(msg)
+		return m, nil
+	case catalogReadMsg:
+		m.catalog = &msg.catalog
+		m.openPicker()
+		return m, nil
+	case crashedMsg:
+		text := "something went wrong inside: " + msg.what
+		if msg.file != "" {
+			text += "; details in " + msg.file
+		}
+		return m, m.do(Action{Verb: Say, Text: text})
+	case tea.KeyPressMsg:
+		return m, m.handleKey(msg)
+	case tea.PasteMsg:
+		return m, m.handlePaste(msg)
+	case tea.MouseMsg:
+		return m, m.handleMouse(msg)
+	}
+	return m, nil
+}
+
+// do applies an action and carries out what follows from it.
+func (m *Model) do(a Action) tea.Cmd {
+	was := m.state
+	var effects []Effect
+	m.state, effects = apply(m.state, a)
+	var cmds []tea.Cmd
+	if m.state.Setup != was.Setup || m.state.Locks != was.Locks {
+		m.evaluate()
+	}
+	if m.state.Setup != was.Setup || m.state.Locks != was.Locks || m.state.Focus != was.Focus {
+		m.retargetSweep()
+		cmds = append(cmds, m.sweepCmd())
+	}
+	if m.state.Theme != was.Theme {
+		m.restyle()
+	}
+	if m.state.Overlay != was.Overlay {
+		cmds = append(cmds, m.changeOverlay())
+	}
+	for _, e := range effects {
+		cmds = append(cmds, m.carryOut(e, a))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) carryOut(e Effect, a Action) tea.Cmd {
+	switch e {
+	case QuitProgram:
+		m.halt()
+		return tea.Quit
+	case InterruptProgram:
+		m.halt()
+		return tea.Interrupt
+	case SuspendProgram:
+		return tea.Suspend
+	case StartTyping:
+		m.startTyping(a.Text)
+	}
+	return nil
+}
+
+// halt stops what still works in the background.
+func (m *Model) halt() {
+	if m.sweep.stop != nil {
+		m.sweep.stop()
+	}
+}
+
+// evaluate answers the setup in force and notes what the move changed.
+func (m *Model) evaluate() {
+	m.serial++
+	if m.serial > 1 && m.state.Setup == m.now.setup {
+		m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
+		return
+	}
+	m.before = explore.VitalOf(&m.legal.report)
+	m.now = evaluated{setup: m.state.Setup, report: m.answer(m.state.Setup), serial: m.serial}
+	if m.now.report.Legal {
+		m.legal = m.now
+	}
+	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
+	m.state.Page = min(m.state.Page, max(m.state.Setup.PP-1, 0))
+}
+
+// answer evaluates with the model's own evaluator, which remembers the last
+// schedule's order.
+func (m *Model) answer(s engine.Setup) engine.Report {
+	if m.options.Evaluate != nil {
+		return m.options.Evaluate(s)
+	}
+	return m.evaluator.Evaluate(s)
+}
+
+func (m *Model) restyle() {
+	m.look = newLook(m.state.Theme, m.caps, m.look.serial+1)
+}
+
+// retargetSweep keeps what the chart shows as far as it still holds: the
+// values of the knob and the mark are known at once, figures follow.
+func (m *Model) retargetSweep() {
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.state.Focus {
+			known := map[string]explore.Point{}
+			if m.sweep.id == r.ID {
+				for _, p := range m.sweep.points {
+					known[p.Text] = p
+				}
+			}
+			points := make([]explore.Point, 0, len(r.Values))
+			for _, v := range r.Values {
+				p := known[v]
+				p.Text = v
+				points = append(points, p)
+			}
+			m.sweep.id, m.sweep.points, m.sweep.current = r.ID, points, r.Current
+		}
+	}
+}
+
+func (m *Model) takeSweep(msg sweptMsg) {
+	if msg.generation != m.sweep.generation {
+		return // of a setup that is no longer in force
+	}
+	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
+	m.sweep.pending = false
+}
+
+// handleKey: what leaves the program first, then what is open, then the keys
+// of the screen.
+func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch {
+	case key.Matches(msg, m.keys.Force):
+		return m.do(Action{Verb: Interrupt})
+	case key.Matches(msg, m.keys.Suspend):
+		return m.do(Action{Verb: Suspend})
+	case m.state.Overlay != NoOverlay:
+		return m.overlayKey(msg)
+	case m.typing.on:
+		return m.typingKey(msg)
+	}
+	return m.do(m.keyAction(msg))
+}
+
+func (m *Model) keyAction(msg tea.KeyPressMsg) Action {
+	if key.Matches(msg, m.keys.Type) {
+		return Action{Verb: Type, Text: msg.String()}
+	}
+	for _, e := range m.keys.entries(&m.state, m.now.report.Problems) {
+		if key.Matches(msg, e.binding) {
+			return e.action
+		}
+	}
+	return Action{}
+}
+
+func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
+	if m.picker == nil { // its contents are still being read
+		if s := msg.String(); s == "esc" || s == "q" {
+			return m.do(Action{Verb: Close})
+		}
+		return nil
+	}
+	switch m.picker.HandleKey(msg) {
+	case overlay.Closed:
+		return m.do(Action{Verb: Close})
+	case overlay.Chosen:
+		return m.choose()
+	case overlay.Open:
+	}
+	return nil
+}
+
+// choose runs what the open list's chosen line stands for.
+func (m *Model) choose() tea.Cmd {
+	i, ok := m.picker.Choice()
+	if !ok {
+		return nil
+	}
+	var a Action
+	switch m.state.Overlay {
+	case HelpOverlay:
+		a = m.help[i].action
+	case ModelOverlay:
+		a = Action{Verb: UseModel, Model: &m.catalog.models[i]}
+	case ClusterOverlay:
+		a = Action{Verb: UseCluster, Cluster: &m.catalog.clusters[i]}
+	case NoOverlay:
+		return nil
+	}
+	return tea.Batch(m.do(Action{Verb: Close}), m.do(a))
+}
+
+// changeOverlay makes or drops the list that is over the panels.
+func (m *Model) changeOverlay() tea.Cmd {
+	m.picker, m.help = nil, nil
+	switch m.state.Overlay {
+	case HelpOverlay:
+		m.openHelp()
+	case ModelOverlay, ClusterOverlay:
+		if m.catalog == nil {
+			return m.readCatalogCmd()
+		}
+		m.openPicker()
+	case NoOverlay:
+	}
+	return nil
+}
+
+func (m *Model) openPicker() {
+	const hint = "type to filter · enter takes it · esc closes"
+	switch m.state.Overlay {
+	case ModelOverlay:
+		m.picker = overlay.New("MODEL", hint, m.catalog.modelItems, m.catalog.modelAt(m.state.Setup.Model.ID))
+	case ClusterOverlay:
+		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
+	case NoOverlay, HelpOverlay:
+	}
+}
+
+func (m *Model) startTyping(text string) {
+	input := textinput.New()
+	input.SetVirtualCursor(false)
+	input.Prompt = ""
+	input.CharLimit = 40
+	input.Focus()
+	input.SetValue(text)
+	input.CursorEnd()
+	m.typing = typing{on: true, id: m.state.Focus, input: input}
+}
+
+func (m *Model) typingKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc":
+		m.typing = typing{}
+		return nil
+	case "enter":
+		return m.takeTyped()
+	case "up", "down":
+		m.typing = typing{}
+		return m.do(m.keyAction(msg))
+	}
+	m.typing.input, _ = m.typing.input.Update(msg) // commands would only blink a cursor
+	m.typing.wrong = ""
+	return nil
+}
+
+// takeTyped puts the typed value into the knob. A value that cannot be taken
+// stays where it was typed, with the reason.
+func (m *Model) takeTyped() tea.Cmd {
+	text := strings.TrimSpace(m.typing.input.Value())
+	p, ok := engine.FindParam(m.typing.id)
+	if !ok || text == "" && p.Kind != engine.TextParam {
+		m.typing = typing{}
+		return nil
+	}
+	if p.Kind == engine.IntParam {
+		text = number(text)
+	}
+	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
+		text = "full:" + text // layers per rank
+	}
+	if _, err := engine.Turn(m.state.Setup, m.typing.id, text, m.state.Locks); err != nil {
+		m.typing.wrong = sentence(err)
+		return nil
+	}
+	id := m.typing.id
+	m.typing = typing{}
+	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
+}
+
+func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
+	msg.Content = strings.TrimSpace(msg.Content)
+	switch {
+	case m.state.Overlay != NoOverlay:
+		if m.picker != nil {
+			m.picker.Paste(msg)
+		}
+	default:
+		if !m.typing.on {
+			m.startTyping("")
+		}
+		m.typing.input, _ = m.typing.input.Update(msg)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
+	"meshscope/ui/views/explore"
+	"meshscope/ui/widget"
+)
+
+// View is the frame: a function of the model alone.
+func (m *Model) View() tea.View {
+	v := tea.View{AltScreen: true}
+	if m.state.Mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.caps.width == 0 {
+		return v // the size is not known yet
+	}
+	lines, cursor := m.frame()
+	if !m.caps.unicode {
+		plainASCII(lines)
+	}
+	v.Content = strings.Join(lines, "\n")
+	v.Cursor = cursor
+	return v
+}
+
+// frame draws every line of the screen and says where the caret is.
+func (m *Model) frame() ([]string, *tea.Cursor) {
+	w, h := m.caps.width, m.caps.height
+	r := Layout(w, h, m.content())
+	if r.Tiny {
+		return m.tiny(w, h), nil
+	}
+	f := newFrame(w, h)
+	t := m.look.theme
+	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
+	f.put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
+		return []string{explore.Title(current, r.Title.W)}
+	}))
+	column := m.column(r.Knobs)
+	f.put(r.Knobs, column.Lines)
+	m.picture(f, r)
+	f.put(r.Foot, m.foot(r.Foot.W, r.Foot.H))
+	f.put(r.Help, []string{m.helpLine(r.Help.W)})
+	lines := f.lines()
+
+	var cursor *tea.Cursor
+	if column.CaretX >= 0 {
+		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)
+	}
+	if m.picker != nil {
+		d := m.picker.Render(t, m.look.glyphs, w, h)
+		if len(d.Lines) > 0 {
+			lines = overlay.Over(lines, d.Lines, d.X, d.Y, widget.Width(ansi.Strip(d.Lines[0])))
+		}
+		cursor = tea.NewCursor(d.CaretX, d.CaretY)
+	}
+	return lines, cursor
+}
+
+// picture draws the panels of the last legal setup, dimmed while the one in
+// force is illegal.
+func (m *Model) picture(f *frame, r Rects) {
+	in := explore.Input{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	if !m.now.report.Legal {
+		in.Theme = m.look.dim
+	}
+	if !m.legal.report.Legal { // there has never been a legal one
+		return
+	}
+	serial, page := m.legal.serial, m.state.Page
+	panel := func(name string, at Rect, a, b int, text string, draw func(w, h int) []string) {
+		if at.Shown() {
+			f.put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
+		}
+	}
+	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string { return explore.Gauges(in, m.before, w) })
+	panel("memory", r.Memory, page, 0, "", func(w, h int) []string { return explore.Memory(in, page, w, h) })
+	panel("pipeline", r.Pipeline, page, 0, "", func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
+	panel("step", r.Step, 0, 0, "", func(w, h int) []string { return explore.Step(in, w, h) })
+	panel("traffic", r.Traffic, 0, 0, "", func(w, h int) []string { return explore.Traffic(in, w, h) })
+	// The chart is of the setup in force, not of the last legal one.
+	chart := in
+	chart.Theme = m.look.theme
+	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
+		return explore.Chart(chart, m.chart(), w, h)
+	})
+}
+
+func (m *Model) serialOfBefore() int { return m.now.serial }
+
+func (m *Model) sweepState() int {
+	if m.sweep.pending {
+		return 1
+	}
+	return 0
+}
+
+// chart is the sweep in the words of the chart panel.
+func (m *Model) chart() explore.Sweep {
+	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.sweep.id {
+			s.Label = r.Label
+			shown := make([]explore.Point, len(s.Points))
+			copy(shown, s.Points)
+			for j := range shown {
+				shown[j].Text = r.Brief(shown[j].Text)
+			}
+			s.Points = shown
+		}
+	}
+	return s
+}
+
+func (m *Model) cached(name string, at Rect, serial, a, b int, text string, draw func() []string) []string {
+	key := panelKey{
+		serial: serial, look: m.look.serial, dimmed: !m.now.report.Legal,
+		w: at.W, h: at.H, a: a, b: b, text: text,
+	}
+	return m.cache.lines(name, key, draw)
+}
+
+// column draws the knobs.
+func (m *Model) column(at Rect) knobs.Drawn {
+	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1}
+	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	if m.typing.on {
+		c.IsTyping, c.Typing, c.Caret = true, m.typing.input.Value(), m.typing.input.Position()
+		key.text += "=" + c.Typing
+		key.a = c.Caret
+	}
+	return m.cache.knobs(key, func() knobs.Drawn { return c.Render(at.W, at.H) })
+}
+
+// content is what the layout must know.
+func (m *Model) content() Content {
+	c := Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
+	if c.Ranks == 0 {
+		c.Ranks = m.state.Setup.PP
+	}
+	return c
+}
+
+// foot is what happened or is wrong, then the sentence about the focus.
+func (m *Model) foot(w, h int) []string {
+	t := m.look.theme
+	lines := m.lead(w, max(h-1, 1))
+	p, _ := engine.FindParam(m.state.Focus)
+	for _, s := range strings.Split(ansi.Wordwrap(p.Help, w-2, ""), "\n") {
+		if len(lines) == h {
+			break
+		}
+		l := widget.NewLine(w)
+		lines = append(lines, l.Put(t.Paint(themes.Muted), s).String())
+	}
+	return widget.Height(lines, w, h)
+}
+
+// lead are the first lines of the foot: what is typed, problems, or the note.
+func (m *Model) lead(w, h int) []string {
+	t, g := m.look.theme, m.look.glyphs
+	line := func(role themes.Role, sign, text string) string {
+		l := widget.NewLine(w)
+		if sign != "" {
+			l.Put(t.Paint(role), sign).Gap(1)
+		}
+		return l.Put(t.Paint(role), widget.Cut(text, l.Left())).String()
+	}
+	if m.typing.on {
+		if m.typing.wrong != "" {
+			return []string{line(themes.Bad, g.Cross, m.typing.wrong)}
+		}
+		p, _ := engine.FindParam(m.typing.id)
+		return []string{line(themes.Text, "", preview(&p, m.typing.input.Value()))}
+	}
+	problems := errorsOf(m.now.report.Problems)
+	role, sign := themes.Bad, g.Cross
+	if len(problems) == 0 {
+		problems, role, sign = m.now.report.Problems, themes.Warn, "!"
+	}
+	var lines []string
+	if m.state.Note.Text != "" && (len(problems) == 0 || h > len(problems)) {
+		tone := themes.Text
+		if m.state.Note.Tone == Trouble {
+			tone = themes.Bad
+		}
+		lines = append(lines, line(tone, "", m.state.Note.Text))
+	}
+	for i, p := range problems {
+		text := p.Message
+		if role == themes.Bad {
+			text += nearestText(p)
+		}
+		if len(lines) == h-1 && i < len(problems)-1 {
+			text = fmt.Sprintf("%s (and %d more)", text, len(problems)-1-i)
+		}
+		if len(lines) == h {
+			break
+		}
+		lines = append(lines, line(role, sign, text))
+	}
+	return lines
+}
+
+// nearestText says what enter would set.
+func nearestText(p engine.Problem) string {
+	if len(p.Nearest) == 0 {
+		return ""
+	}
+	return "; enter sets " + nearestWords(p.Nearest)
+}
+
+// tiny answers the question in the lines of a very small screen.
+func (m *Model) tiny(w, h int) []string {
+	s := &m.state.Setup
+	r := &m.now.report
+	texts := make([]string, 0, 3)
+	switch {
+	case !r.Legal && len(errorsOf(r.Problems)) > 0:
+		texts = append(texts, m.look.glyphs.Cross+" "+errorsOf(r.Problems)[0].Message)
+	case r.Memory != nil && r.Throughput != nil:
+		verdict := "fits"
+		if !r.Memory.Fits {
+			verdict = "DOES NOT FIT"
+		}
+		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, %s MFU", verdict, figure.GiB(r.Memory.Peak), figure.GiB(r.Memory.Usable), figure.Percent(r.Throughput.MFU)))
+	}
+	p, _ := engine.FindParam(m.state.Focus)
+	texts = append(texts,
+		fmt.Sprintf("%s %s %s", m.look.glyphs.Pointer, p.Label, knobs.Show(&p, p.Text(*s))),
+		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times, s.Cluster.GPU.Name),
+		fmt.Sprintf("the whole screen needs %d x %d", minWidth, minHeight),
+	)
+	lines := make([]string, 0, h)
+	for _, text := range texts {
+		if len(lines) < h {
+			lines = append(lines, widget.Cut(text, w))
+		}
+	}
+	return lines
+}
+
+// plainASCII replaces what slipped through beyond ASCII, in names and notes.
+func plainASCII(lines []string) {
+	replace := strings.NewReplacer("…", "~", "→", "->", "×", "x", "·", "-", "–", "-", "—", "-", "─", "-")
+	for i, line := range lines {
+		line = replace.Replace(line)
+		lines[i] = strings.Map(func(r rune) rune {
+			if r > 0x7e {
+				return '?'
+			}
+			return r
+		}, line)
+	}
+}

@@ -1,0 +1,207 @@
+package explore
+
+import (
+	"math"
+	"strconv"
+
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Point is what the setup would cost at one value of a knob.
+type Point struct {
+	Text  string // the value, as it is shown
+	Known bool   // false: the value has no figures (an illegal current one)
+	Step  units.Seconds
+	Peak  units.Bytes
+	Fits  bool
+}
+
+// Sweep is the focused knob at each of its legal values.
+type Sweep struct {
+	Label   string
+	Points  []Point
+	Current int
+	Usable  units.Bytes
+	Pending bool // figures are still being worked out
+}
+
+// Chart shows step time and peak memory at each legal value of the focused
+// knob, as curves where there is room, always as numbers.
+func Chart(in Input, s Sweep, w, h int) []string {
+	if h < 2 {
+		return widget.Height(nil, w, h)
+	}
+	if len(s.Points) == 0 {
+		why := "no other legal value here"
+		if s.Pending {
+			why = ""
+		}
+		return in.empty(w, h, "IF YOU TURN "+s.Label, why)
+	}
+	c := newColumns(&s, w)
+	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", "", themes.Muted)}
+	plot := (h - 4) / 2
+	if plot < 2 {
+		plot = 0
+	}
+	times, peaks := c.values(&s)
+	unit, name := timeUnit(times)
+	if plot > 0 {
+		curve := widget.Curve{Values: times, At: c.at, Current: c.current, Role: themes.Time}
+		lines = append(lines, in.plot(&curve, c, w, plot)...)
+	}
+	lines = append(lines, in.stepRow(&s, c, w, unit, name))
+	if plot > 0 {
+		curve := widget.Curve{Values: peaks, At: c.at, Current: c.current, Role: themes.Memory, Limit: s.Usable.GiB()}
+		lines = append(lines, in.plot(&curve, c, w, plot)...)
+	}
+	lines = append(lines, in.peakRow(&s, c, w))
+	if plot > 0 || h >= 4 {
+		lines = append(lines, in.valueRow(&s, c, w))
+	} else {
+		lines[0] = in.valueHeading(&s, c, w)
+	}
+	return widget.Height(lines, w, h)
+}
+
+// columns are the values that are shown and where each stands.
+type columns struct {
+	first, last int
+	width       int
+	at          []int // middle of each column, relative to the plot
+	current     int   // index among the shown; -1: none
+}
+
+const chartLabel = 11 // cells left of the columns
+
+func newColumns(s *Sweep, w int) columns {
+	need := 7
+	for _, p := range s.Points {
+		need = max(need, widget.Width(p.Text)+2, len(figure.GiB(p.Peak))+2)
+	}
+	room := max(w-chartLabel, need)
+	n := min(len(s.Points), room/need)
+	c := columns{width: min(room/n, 14), current: -1}
+	current := min(max(s.Current, 0), len(s.Points)-1)
+	c.first = min(max(current-n/2, 0), len(s.Points)-n)
+	c.last = c.first + n
+	for i := c.first; i < c.last; i++ {
+		if i == s.Current {
+			c.current = i - c.first
+		}
+		c.at = append(c.at, (i-c.first)*c.width+c.width-4)
+	}
+	return c
+}
+
+// values are the curves over the shown columns; NaN where there is no figure.
+func (c *columns) values(s *Sweep) (times, peaks []float64) {
+	for _, p := range s.Points[c.first:c.last] {
+		t, m := math.NaN(), math.NaN()
+		if p.Known {
+			t, m = float64(p.Step), p.Peak.GiB()
+		}
+		times, peaks = append(times, t), append(peaks, m)
+	}
+	return times, peaks
+}
+
+func (in *Input) plot(curve *widget.Curve, c columns, w, h int) []string {
+	width := min(len(c.at)*c.width, w-chartLabel)
+	drawn := curve.Render(in.Theme, in.Glyphs, width, h)
+	lines := make([]string, h)
+	for i := range lines {
+		l := widget.NewLine(w).To(chartLabel)
+		if i < len(drawn) {
+			l.Raw(drawn[i], width)
+		}
+		lines[i] = l.String()
+	}
+	return lines
+}
+
+// timeUnit chooses the unit of a row of times.
+func timeUnit(times []float64) (size float64, name string) {
+	most := 0.0
+	for _, t := range times {
+		if t > most {
+			most = t
+		}
+	}
+	switch {
+	case most < 1:
+		return 1e-3, "ms"
+	case most < 1e5:
+		return 1, "s"
+	default:
+		return 3600, "h"
+	}
+}
+
+func (in *Input) stepRow(s *Sweep, c columns, w int, unit float64, name string) string {
+	return in.row(s, c, w, "step, "+name, themes.Time, func(p *Point) (string, themes.Role) {
+		return figure.Three(float64(p.Step) / unit), themes.Text
+	})
+}
+
+func (in *Input) peakRow(s *Sweep, c columns, w int) string {
+	return in.row(s, c, w, "peak, GiB", themes.Memory, func(p *Point) (string, themes.Role) {
+		if !p.Fits {
+			return figure.GiB(p.Peak) + "!", themes.Bad
+		}
+		return figure.GiB(p.Peak), themes.Text
+	})
+}
+
+func (in *Input) row(s *Sweep, c columns, w int, label string, role themes.Role, cell func(*Point) (string, themes.Role)) string {
+	l := widget.NewLine(w)
+	l.Put(in.paint(role), label)
+	for i := c.first; i < c.last; i++ {
+		text, look := figure.Unknown, themes.Muted
+		if p := &s.Points[i]; p.Known {
+			text, look = cell(p)
+		}
+		end := chartLabel + (i-c.first+1)*c.width - 2
+		if text[len(text)-1] == '!' {
+			end++
+		}
+		if i == s.Current && look == themes.Text {
+			look = themes.Current
+		}
+		l.RightAligned(in.paint(look), text, end)
+	}
+	return l.String()
+}
+
+func (in *Input) valueRow(s *Sweep, c columns, w int) string {
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Muted), widget.Cut(s.Label, chartLabel-1))
+	in.values(l, s, c)
+	return l.String()
+}
+
+// valueHeading is heading and values in one line, for small screens.
+func (in *Input) valueHeading(s *Sweep, c columns, w int) string {
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Heading), widget.Cut("IF "+s.Label, chartLabel-1))
+	in.values(l, s, c)
+	return l.String()
+}
+
+func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
+	for i := c.first; i < c.last; i++ {
+		text, role := s.Points[i].Text, themes.Muted
+		end := chartLabel + (i-c.first+1)*c.width - 2
+		if i == s.Current {
+			text, role = "["+text+"]", themes.Current
+			end++
+		}
+		l.RightAligned(in.paint(role), text, end)
+	}
+	if hidden := len(s.Points) - (c.last - c.first); hidden > 0 {
+		l.Right(in.paint(themes.Muted), "+"+strconv.Itoa(hidden), 0)
+	}
+}

@@ -1,0 +1,114 @@
+// Package explore draws the panels of the Explore screen. Each panel is a
+// function of one Report, a size and a theme; all figures come from the Report.
+package explore
+
+import (
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Input is what every panel draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+// heading is the first line of a panel: its name, what the name needs to be
+// understood, a thin rule, and a remark at the right end.
+func (in *Input) heading(w int, name, detail, remark string, role themes.Role) string {
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Heading), name)
+	if detail != "" {
+		l.Gap(1).Put(in.paint(themes.Muted), detail)
+	}
+	end := w
+	if remark != "" && l.Left() > widget.Width(remark)+2 {
+		end = w - widget.Width(remark) - 1
+	}
+	if end-l.Used() > 2 {
+		l.Gap(1).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, end-l.Used()-1))
+	}
+	if end < w {
+		l.To(end+1).Put(in.paint(role), remark)
+	}
+	return l.String()
+}
+
+// empty is a panel that has nothing to show yet.
+func (in *Input) empty(w, h int, name, why string) []string {
+	l := widget.NewLine(w)
+	l.Gap(2).Put(in.paint(themes.Muted), why)
+	return widget.Height([]string{in.heading(w, name, "", "", themes.Muted), l.String()}, w, h)
+}
+
+// legendItem is one entry of a legend under a stacked bar.
+type legendItem struct {
+	fill        themes.Fill
+	name, brief string
+	value       string
+}
+
+// legend writes entries in as many lines as are given, with full names where
+// they fit, brief ones or only letters where not.
+func (in *Input) legend(items []legendItem, w, lines int) []string {
+	for _, name := range []func(legendItem) string{
+		func(i legendItem) string { return i.name },
+		func(i legendItem) string { return i.brief },
+		func(legendItem) string { return "" },
+	} {
+		if out, ok := in.tryLegend(items, w, lines, name); ok {
+			return out
+		}
+	}
+	out, _ := in.tryLegend(items, w, lines, func(legendItem) string { return "" })
+	return out
+}
+
+func (in *Input) tryLegend(items []legendItem, w, lines int, name func(legendItem) string) ([]string, bool) {
+	var out []string
+	l := widget.NewLine(w)
+	for i, item := range items {
+		text := name(item)
+		if text != "" && item.value != "" {
+			text += " "
+		}
+		need := 2 + widget.Width(text) + widget.Width(item.value)
+		gap := 2
+		if i == 0 || l.Used() == 0 {
+			gap = 0
+		}
+		if l.Left() < need+gap {
+			out = append(out, l.String())
+			l = widget.NewLine(w)
+			gap = 0
+		}
+		l.Gap(gap)
+		in.swatch(l, item.fill)
+		l.Gap(1).Put(in.paint(themes.Muted), text).Put(in.paint(themes.Text), item.value)
+	}
+	out = append(out, l.String())
+	if len(out) > lines {
+		return out[:max(lines, 0)], false
+	}
+	return out, true
+}
+
+// swatch is the sign by which a fill is recognised: its letter on its colour,
+// or its shade.
+func (in *Input) swatch(l *widget.Line, f themes.Fill) {
+	mark := f.Mark()
+	switch {
+	case in.Theme.Colours:
+		l.Put(in.Theme.Area(f), string(mark.Letter))
+	case in.Glyphs.Unicode && !in.Theme.Dimmed:
+		l.Put(in.paint(themes.Strong), string(mark.Letter))
+		l.Put(in.paint(themes.Text), string(mark.Shade))
+	default:
+		l.Put(in.paint(themes.Strong), string(mark.Letter))
+	}
+}

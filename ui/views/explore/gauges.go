@@ -1,0 +1,170 @@
+package explore
+
+import (
+	"math"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Vital are the three figures of the gauges, kept to show what a move changed.
+type Vital struct {
+	Known   bool
+	Peak    float64 // GiB
+	MFU     float64 // percent
+	Exposed float64 // percent of the step
+}
+
+// VitalOf takes the three figures out of a report.
+func VitalOf(r *engine.Report) Vital {
+	if r == nil || r.Memory == nil || r.Throughput == nil || r.Time == nil || r.Time.Step <= 0 {
+		return Vital{}
+	}
+	return Vital{
+		Known: true, Peak: r.Memory.Peak.GiB(), MFU: 100 * r.Throughput.MFU,
+		Exposed: 100 * float64(r.Time.Exposed/r.Time.Step),
+	}
+}
+
+// gauge is one of the three, ready to draw.
+type gauge struct {
+	name, brief string
+	value       string
+	brief2      string // value where room is short
+	role        themes.Role
+	change      float64
+	better      int // sign of a change for the better; 0: neither
+	bar         widget.Gauge
+}
+
+// Gauges draws the three gauges in two lines: figures above, bars below.
+func Gauges(in Input, before Vital, w int) []string {
+	now := VitalOf(in.Report)
+	if !now.Known {
+		return widget.Height(nil, w, 2)
+	}
+	gauges := in.gauges(now, before)
+	figures, bars := widget.NewLine(w), widget.NewLine(w)
+	gap := 2
+	if w >= 100 {
+		gap = 4
+	}
+	each := (w - 2*gap) / 3
+	for i, g := range gauges {
+		x := i * (each + gap)
+		figures.To(x)
+		bars.To(x)
+		in.gaugeText(figures, &g, x+each)
+		bars.Raw(g.bar.Render(in.Theme, in.Glyphs, each), each)
+	}
+	return []string{figures.String(), bars.String()}
+}
+
+func (in *Input) gauges(now, before Vital) [3]gauge {
+	m := in.Report.Memory
+	usable := m.Usable.GiB()
+	fit := gauge{
+		name: "fits", brief: "fits", better: 0, change: now.Peak - before.Peak,
+		value: figure.GiB(m.Peak) + " of " + figure.GiB(m.Usable) + " GiB", brief2: figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB",
+		bar: widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
+	}
+	if !m.Fits {
+		fit.name, fit.brief, fit.role = "DOES NOT FIT", "OVER", themes.Bad
+	} else {
+		fit.role = themes.Good
+	}
+	busy := gauge{
+		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
+		value: figure.PercentValue(now.MFU/100) + " % MFU", brief2: figure.PercentValue(now.MFU/100) + " % MFU",
+		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
+	}
+	exposed := gauge{
+		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1, change: now.Exposed - before.Exposed,
+		value: figure.PercentValue(now.Exposed/100) + " % of the step", brief2: figure.PercentValue(now.Exposed/100) + " %",
+		bar: widget.Gauge{Value: now.Exposed, Full: 100, Fill: themes.Exposed},
+	}
+	if !before.Known {
+		fit.change, busy.change, exposed.change = 0, 0, 0
+	}
+	return [3]gauge{fit, busy, exposed}
+}
+
+// gaugeText writes name, value and change into the cells up to end.
+func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
+	room := end - l.Used()
+	name, value := g.name, g.value
+	change, role := in.change(g)
+	need := func() int { return widget.Width(name) + widget.Width(value) + widget.Width(change) + 3 }
+	if need() > room {
+		name = g.brief
+	}
+	if need() > room {
+		value = g.brief2
+	}
+	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)
+	if change != "" && end-l.Used() > widget.Width(change) {
+		l.RightAligned(in.paint(role), change, end)
+	}
+}
+
+// change is what the last move did to a gauge; nothing when it stayed.
+func (in *Input) change(g *gauge) (text string, role themes.Role) {
+	if math.Abs(g.change) < 0.05 {
+		return "", themes.Muted
+	}
+	arrow, sign := in.Glyphs.Up, 1
+	if g.change < 0 {
+		arrow, sign = in.Glyphs.Down, -1
+	}
+	role = themes.Muted
+	if g.better != 0 {
+		role = themes.Bad
+		if sign == g.better {
+			role = themes.Good
+		}
+	}
+	return arrow + " " + figure.Signed(g.change, 1), role
+}
+
+// Title is the first line: program, model, machine, batch.
+func Title(in Input, w int) string {
+	s := in.Setup
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Title), "meshscope").Gap(2)
+	nodes := figure.Comma(s.Nodes()) + " nodes"
+	if s.Nodes() == 1 {
+		nodes = "1 node"
+	}
+	machine := figure.Comma(s.GPUs) + " " + in.Glyphs.Times + " " + s.Cluster.GPU.Name
+	batch := figure.Short(s.Tokens()) + " tokens a step"
+	parts := [][]string{
+		{s.Model.Name, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " sequences = " + batch},
+		{s.Model.Name, machine + " in " + nodes, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " seqs = " + figure.Short(s.Tokens()) + " tokens"},
+		{s.Model.Name, machine, "seq " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " seqs = " + figure.Short(s.Tokens())},
+		{s.Model.Name, machine},
+		{s.Model.Name},
+	}
+	const apart = 3
+	for i, choice := range parts {
+		need := -apart
+		for _, p := range choice {
+			need += widget.Width(p) + apart
+		}
+		if need > l.Left() && i < len(parts)-1 {
+			continue
+		}
+		for j, p := range choice {
+			role := themes.Text
+			if j == 0 {
+				role = themes.Strong
+			} else {
+				l.Gap(1).Put(in.paint(themes.Faint), in.Glyphs.Dot).Gap(1)
+			}
+			l.Put(in.paint(role), p)
+		}
+		break
+	}
+	return l.String()
+}

@@ -1,0 +1,158 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// term is one part of a rank's memory.
+type term struct {
+	fill        themes.Fill
+	name, brief string
+	value       units.Bytes
+}
+
+func terms(r *engine.RankMemory) [7]term {
+	return [7]term{
+		{themes.Weights, "weights", "wts", r.Weights},
+		{themes.Gradients, "gradients", "grad", r.Gradients},
+		{themes.Optimizer, "optimizer", "opt", r.Optimizer},
+		{themes.Activations, "activations", "act", r.Activations},
+		{themes.Logits, "logits", "log", r.Logits},
+		{themes.Buffers, "buffers", "buf", r.Buffers},
+		{themes.Overhead, "overhead", "ovh", r.Overhead},
+	}
+}
+
+// Memory draws the ranks as stacked bars against the capacity line, and the
+// terms of the fullest one. page is the first of the ranks that scroll.
+func Memory(in Input, page, w, h int) []string {
+	m := in.Report.Memory
+	if m == nil || len(m.Ranks) == 0 || h < 3 {
+		return in.empty(w, h, "MEMORY", "")
+	}
+	fullest := &m.Ranks[min(max(m.PeakRank, 0), len(m.Ranks)-1)]
+	lines := make([]string, 0, h)
+	lines = append(lines, in.memoryHeading(m, fullest, w))
+	rows := min(len(m.Ranks), h-2)
+	table := h-1-rows >= 8
+	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, page, rows) {
+		lines = append(lines, in.rankBar(m, i, w))
+	}
+	if table {
+		lines = append(lines, widget.Blank(w))
+		return widget.Height(append(lines, in.termTable(fullest, w)...), w, h)
+	}
+	var items []legendItem
+	for _, t := range terms(fullest) {
+		if t.value > 0 {
+			items = append(items, legendItem{t.fill, t.name, t.brief, figure.GiB(t.value)})
+		}
+	}
+	lines = append(lines, in.legend(items, w, h-len(lines))...)
+	return widget.Height(lines, w, h)
+}
+
+func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w int) string {
+	detail := "per GPU, GiB of " + figure.GiB(m.Usable) + " usable"
+	if w < 60 {
+		detail = "of " + figure.GiB(m.Usable) + " GiB"
+	}
+	if len(m.Ranks) == 1 {
+		return in.heading(w, "MEMORY", detail, "one pipeline rank", themes.Muted)
+	}
+	return in.heading(w, "MEMORY", detail, "fullest: rank "+strconv.Itoa(fullest.Rank), themes.Muted)
+}
+
+// rankBar is one rank: name, bar, total.
+func (in *Input) rankBar(m *engine.Memory, i, w int) string {
+	r := &m.Ranks[i]
+	label := len("rank ") + len(strconv.Itoa(len(m.Ranks)-1))
+	l := widget.NewLine(w)
+	name := themes.Text
+	if i == m.PeakRank && len(m.Ranks) > 1 {
+		name = themes.Strong
+	}
+	l.Put(in.paint(themes.Muted), "rank ").Put(in.paint(name), strconv.Itoa(r.Rank)).To(label + 1)
+	const total = 9 // " 1,234.5 !"
+	bar := widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
+	for _, t := range terms(r) {
+		bar.Segments = append(bar.Segments, widget.Segment{Fill: t.fill, Value: t.value.GiB(), Label: t.name})
+	}
+	width := w - l.Used() - total
+	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
+	role, over := themes.Strong, "  "
+	if r.Total > m.Usable {
+		role, over = themes.Bad, " !"
+	}
+	l.RightAligned(in.paint(role), figure.GiB(r.Total)+over, w)
+	return l.String()
+}
+
+// termTable lists the terms of the fullest rank, one a line, with their share.
+func (in *Input) termTable(r *engine.RankMemory, w int) []string {
+	lines := make([]string, 0, 8)
+	const nameAt, valueEnd, shareEnd = 2, 24, 33
+	for _, t := range terms(r) {
+		l := widget.NewLine(w)
+		in.swatch(l, t.fill)
+		l.To(nameAt+1).Put(in.paint(themes.Muted), t.name)
+		l.RightAligned(in.paint(themes.Text), figure.GiB(t.value), valueEnd)
+		if r.Total > 0 {
+			l.RightAligned(in.paint(themes.Muted), figure.Percent(float64(t.value/r.Total)), shareEnd)
+			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.fill, Value: float64(t.value)}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
+			l.Gap(2)
+			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
+		}
+		lines = append(lines, l.String())
+	}
+	l := widget.NewLine(w)
+	l.To(nameAt+1).Put(in.paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
+	l.RightAligned(in.paint(themes.Strong), figure.GiB(r.Total), valueEnd)
+	detail := fmt.Sprintf("%d layers, %s parameters, %s stage activations in flight", r.Layers, figure.Short(r.Parameters), figure.Three(r.InFlight))
+	l.Gap(4).Put(in.paint(themes.Muted), detail)
+	return append(lines, l.String())
+}
+
+// RanksShown chooses the ranks that n rows show: all when they fit; else the
+// first, the last and the fullest always, and between them a window that
+// starts at page.
+func RanksShown(ranks, fullest, page, n int) []int {
+	if ranks <= n {
+		all := make([]int, ranks)
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	shown := make([]bool, ranks)
+	left := n
+	take := func(i int) {
+		if i >= 0 && i < ranks && left > 0 && !shown[i] {
+			shown[i] = true
+			left--
+		}
+	}
+	take(fullest)
+	take(0)
+	take(ranks - 1)
+	for i := min(max(page, 1), ranks-1); left > 0 && i < ranks; i++ {
+		take(i)
+	}
+	for i := ranks - 1; left > 0 && i >= 0; i-- {
+		take(i)
+	}
+	picked := make([]int, 0, n)
+	for i, s := range shown {
+		if s {
+			picked = append(picked, i)
+		}
+	}
+	return picked
+}

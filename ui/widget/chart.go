@@ -1,0 +1,140 @@
+package widget
+
+import (
+	"math"
+
+	"github.com/NimbleMarkets/ntcharts/v2/canvas"
+	"github.com/NimbleMarkets/ntcharts/v2/linechart"
+
+	"meshscope/themes"
+)
+
+// Curve is a line chart over columns: value i stands at column At[i]. NaN is a
+// value that cannot be had; the line is broken there.
+type Curve struct {
+	Values  []float64
+	At      []int
+	Current int // marked; -1: none
+	Limit   float64
+	Role    themes.Role
+}
+
+// Render draws the curve into w x h cells, without axes.
+func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
+	low, high, any := c.span()
+	if w <= 0 || h <= 0 {
+		return nil
+	}
+	if !any {
+		return Height(nil, w, h)
+	}
+	// ntcharts scales x over all dots of a row; a column is two dots wide.
+	chart := linechart.New(w, h, 0, float64(2*w-1), low, high, linechart.WithXYSteps(0, 0))
+	point := func(i int) canvas.Float64Point {
+		return canvas.Float64Point{X: float64(2 * c.At[i]), Y: min(max(c.Values[i], low), high)}
+	}
+	if g.Unicode {
+		for i := 1; i < len(c.Values); i++ {
+			if usable(c.Values[i-1]) && usable(c.Values[i]) {
+				chart.DrawBrailleLine(point(i-1), point(i))
+			}
+		}
+	}
+	grid := make([][]mark, h)
+	for y := range grid {
+		grid[y] = make([]mark, w)
+		for x := range grid[y] {
+			if r := chart.Canvas.Cell(canvas.Point{X: x, Y: y}).Rune; r != 0 {
+				grid[y][x] = mark{sign: string(r), paint: t.Paint(c.Role)}
+			}
+		}
+	}
+	c.drawLimit(grid, t, g, low, high)
+	c.drawPoints(grid, t, g, low, high)
+	return rows(grid)
+}
+
+type mark struct {
+	sign  string
+	paint themes.Paint
+}
+
+func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
+	if c.Limit <= 0 || c.Limit > high || c.Limit < low {
+		return
+	}
+	y := rowOf(c.Limit, low, high, len(grid))
+	for x := range grid[y] {
+		if grid[y][x].sign == "" {
+			grid[y][x] = mark{sign: g.Dash, paint: t.Paint(themes.Limit)}
+		}
+	}
+}
+
+func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
+	for i, v := range c.Values {
+		if !usable(v) || c.At[i] < 0 || c.At[i] >= len(grid[0]) {
+			continue
+		}
+		m := mark{sign: g.Point, paint: t.Paint(c.Role)}
+		if i == c.Current {
+			m = mark{sign: g.Here, paint: t.Paint(themes.Current)}
+		}
+		grid[rowOf(v, low, high, len(grid))][c.At[i]] = m
+	}
+}
+
+// span is the range of the vertical axis: all values, the limit when it is
+// near them, and a little air.
+func (c *Curve) span() (low, high float64, any bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range c.Values {
+		if usable(v) {
+			low, high, any = min(low, v), max(high, v), true
+		}
+	}
+	if !any {
+		return 0, 1, false
+	}
+	if c.Limit > 0 && c.Limit < 4*high {
+		low, high = min(low, c.Limit), max(high, c.Limit)
+	}
+	if high-low < 1e-3*math.Abs(high) {
+		low, high = low-0.5*math.Abs(low), high+0.5*math.Abs(high)
+	}
+	if high <= low {
+		high = low + 1
+	}
+	return low, high, true
+}
+
+func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// rowOf is the row of a value, 0 at the top.
+func rowOf(v, low, high float64, h int) int {
+	y := int(math.Round((v - low) / (high - low) * float64(h-1)))
+	return h - 1 - min(max(y, 0), h-1)
+}
+
+// rows writes a grid of marks, one run per look.
+func rows(grid [][]mark) []string {
+	lines := make([]string, len(grid))
+	for y, row := range grid {
+		l := NewLine(len(row))
+		for x := 0; x < len(row); {
+			if row[x].sign == "" {
+				x++
+				continue
+			}
+			run, j := "", x
+			for j < len(row) && row[j].sign != "" && row[j].paint == row[x].paint {
+				run += row[j].sign
+				j++
+			}
+			l.To(x).Put(row[x].paint, run)
+			x = j
+		}
+		lines[y] = l.String()
+	}
+	return lines
+}

@@ -1,0 +1,152 @@
+package widget
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/themes"
+)
+
+// Line builds one line of a panel, cell by cell from the left. What does not
+// fit is cut; String fills up with blanks, so a line always has its width.
+type Line struct {
+	b     strings.Builder
+	width int
+	used  int
+	blank themes.Paint // of the gaps
+}
+
+// NewLine starts a line of the given width.
+func NewLine(width int) *Line {
+	l := &Line{width: max(width, 0)}
+	l.b.Grow(l.width + 64)
+	return l
+}
+
+// OnBlank sets the look of gaps, for rows with a background of their own.
+func (l *Line) OnBlank(p themes.Paint) *Line {
+	l.blank = p
+	return l
+}
+
+// Used is the number of cells written so far; Left what remains.
+func (l *Line) Used() int { return l.used }
+
+// Left is the number of cells that remain.
+func (l *Line) Left() int { return l.width - l.used }
+
+// Put writes text in a paint.
+func (l *Line) Put(p themes.Paint, s string) *Line {
+	w := Width(s)
+	if room := l.width - l.used; w > room {
+		s = Cut(s, room)
+		w = Width(s)
+	}
+	if w == 0 {
+		return l
+	}
+	l.b.WriteString(p.Open())
+	l.b.WriteString(s)
+	l.b.WriteString(p.Close())
+	l.used += w
+	return l
+}
+
+// Raw writes text that carries its own looks and is w cells wide. Text that
+// would not fit is cut.
+func (l *Line) Raw(s string, w int) *Line {
+	if room := l.width - l.used; w > room {
+		s, w = ansi.Truncate(s, room, ""), room
+	}
+	l.b.WriteString(s)
+	l.used += w
+	return l
+}
+
+// Gap writes n blanks.
+func (l *Line) Gap(n int) *Line {
+	if n = min(n, l.width-l.used); n > 0 {
+		l.b.WriteString(l.blank.Open())
+		l.b.WriteString(blanks(n))
+		l.b.WriteString(l.blank.Close())
+		l.used += n
+	}
+	return l
+}
+
+// To writes blanks up to column x; nothing when it is already passed.
+func (l *Line) To(x int) *Line { return l.Gap(x - l.used) }
+
+// Right writes text against the right end, less margin cells. Text that has no
+// room beside what is there is left out.
+func (l *Line) Right(p themes.Paint, s string, margin int) *Line {
+	w := Width(s)
+	at := l.width - margin - w
+	if at < l.used {
+		return l
+	}
+	return l.To(at).Put(p, s)
+}
+
+// RightAligned writes text so that it ends at column x.
+func (l *Line) RightAligned(p themes.Paint, s string, x int) *Line {
+	return l.To(x-Width(s)).Put(p, s)
+}
+
+// String is the line, filled up to its width.
+func (l *Line) String() string {
+	l.Gap(l.width - l.used)
+	return l.b.String()
+}
+
+// Width is the number of cells of a text without escape sequences.
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] >= 0x80 || s[i] < 0x20 {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// Cut shortens a text to w cells, ending in an ellipsis where one fits.
+func Cut(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if Width(s) <= w {
+		return s
+	}
+	if w < 4 {
+		return ansi.Truncate(s, w, "")
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// Blank is a line of w blanks.
+func Blank(w int) string { return blanks(max(w, 0)) }
+
+const manyBlanks = "                                                                                                                                "
+
+func blanks(n int) string {
+	if n <= len(manyBlanks) {
+		return manyBlanks[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// Fill repeats a one-cell sign.
+func Fill(sign string, n int) string { return strings.Repeat(sign, max(n, 0)) }
+
+// Height makes exactly h lines of a panel: too many are cut, too few are
+// filled with blank ones.
+func Height(lines []string, w, h int) []string {
+	if len(lines) > h {
+		return lines[:max(h, 0)]
+	}
+	for len(lines) < h {
+		lines = append(lines, Blank(w))
+	}
+	return lines
+}
