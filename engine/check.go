@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
@@ -12,11 +13,13 @@ import (
 // Check says what is wrong with a setup: errors for what cannot be executed at
 // all, warnings for the rest. Every error carries values that make the setup
 // legal, where any exist.
-func Check(s Setup) []Problem {
-	problems := violations(&s, nil)
+func Check(s Setup) []Problem { return check(&s) }
+
+func check(s *Setup) []Problem {
+	problems := violations(s, []Problem{}) // never nil: JSON wants a list
 	for i := range problems {
 		if problems[i].Severity == layout.Error || problems[i].Nearest != nil {
-			problems[i].Nearest = nearest(&s, &problems[i])
+			problems[i].Nearest = nearest(s, &problems[i])
 		}
 	}
 	return problems
@@ -45,8 +48,8 @@ func violations(s *Setup, into []Problem) []Problem {
 	before := len(into)
 	into = s.words(into)
 	into = s.Layout.Rules(&s.Model, &s.Cluster, into)
-	if hasErrors(into[before:]) && outOfRange(into[before:]) {
-		return into
+	if hasCode(into[before:], "out-of-range") {
+		return into // the schedule's rules take counts for granted
 	}
 	for _, issue := range s.Spec().Check() {
 		into = append(into, fromSchedule(issue))
@@ -54,9 +57,9 @@ func violations(s *Setup, into []Problem) []Problem {
 	return into
 }
 
-func outOfRange(problems []Problem) bool {
+func hasCode(problems []Problem, code string) bool {
 	for i := range problems {
-		if problems[i].Code == "out-of-range" {
+		if problems[i].Code == code {
 			return true
 		}
 	}
@@ -85,14 +88,18 @@ func (s *Setup) words(into []Problem) []Problem {
 	if s.Cluster.GPU.MemoryUsable <= 0 || s.Cluster.GPU.MemoryBandwidth <= 0 || s.Cluster.Intra.Bandwidth <= 0 {
 		bad("cluster", "cluster", "cluster %s lacks GPU memory, its bandwidth, or the link inside a node", s.Cluster.ID)
 	}
-	checkWord(bad, "precision", s.Precision, recipe.Precisions())
-	checkWord(bad, "grad-dtype", s.GradDtype, recipe.GradDtypes())
-	checkWord(bad, "attention", s.Attention, recipe.Attentions())
-	checkWord(bad, "optimizer", s.Optimizer, recipe.Optimizers())
-	checkWord(bad, "mfu", s.MFU, recipe.MFUConventions())
-	if _, ok := memory.For(s.Stack); !ok {
-		checkWord(bad, "calibration", s.Stack, recipe.Stacks())
+	word := func(known bool, field, given string) {
+		if !known {
+			bad("unknown-word", field, "unknown %s %q", field, given)
+		}
 	}
+	_, built := memory.For(s.Stack)
+	word(built, "calibration", string(s.Stack))
+	word(slices.Contains(recipe.Precisions(), s.Precision), "precision", string(s.Precision))
+	word(slices.Contains(recipe.GradDtypes(), s.GradDtype), "grad-dtype", string(s.GradDtype))
+	word(slices.Contains(recipe.Attentions(), s.Attention), "attention", string(s.Attention))
+	word(slices.Contains(recipe.Optimizers(), s.Optimizer), "optimizer", string(s.Optimizer))
+	word(slices.Contains(recipe.MFUConventions(), s.MFU), "mfu", string(s.MFU))
 	if s.Cluster.GPU.Peak(s.Precision) <= 0 {
 		bad("precision-gpu", "precision", "%s has no published %s rate", s.Cluster.GPU.Name, s.Precision)
 	}
@@ -108,13 +115,4 @@ func (s *Setup) words(into []Problem) []Problem {
 		bad("mtp", "mtp", "the model has no multi-token-prediction module to train")
 	}
 	return into
-}
-
-func checkWord[T ~string](bad func(code, field, format string, args ...any), field string, given T, allowed []T) {
-	for _, a := range allowed {
-		if a == given {
-			return
-		}
-	}
-	bad("unknown-word", field, "unknown %s %q: allowed are %v", field, string(given), allowed)
 }

@@ -22,6 +22,10 @@ func Evaluate(s Setup) Report {
 // for use by several goroutines at once; the Reports it returns are the
 // caller's own.
 type Evaluator struct {
+	setup    Setup // what is being evaluated; the inputs below point into it
+	memInput memory.Input
+	timInput step.Input
+
 	order  *schedule.Order
 	sim    schedule.Simulator
 	mem    memory.Evaluator
@@ -36,19 +40,20 @@ type Evaluator struct {
 // in which order do the ranks work, how long is each stage, when does the
 // pipeline end, how much memory is that, how long is the step.
 func (e *Evaluator) Evaluate(s Setup) Report {
-	r := Report{Problems: Check(s)}
+	e.setup = s
+	r := Report{Problems: check(&e.setup)}
 	r.Legal = !hasErrors(r.Problems)
-	if s.Model.Check() == nil && s.Seq > 0 {
-		r.Model = modelFigures(&s)
+	if s.Seq > 0 && !hasCode(r.Problems, "model") {
+		r.Model = modelFigures(&e.setup)
 	}
 	if r.Legal {
-		if err := e.figures(&s, &r); err != nil {
+		if err := e.figures(&e.setup, &r); err != nil {
 			r = Report{Problems: append(r.Problems, Problem{
 				Code: "pipeline", Severity: layout.Error, Field: "schedule", Message: err.Error(),
 			}), Model: r.Model}
 		}
 	}
-	r.Assumptions, r.NotModelled = assumptions(&s), notModelled(&s)
+	r.Assumptions, r.NotModelled = assumptions(&e.setup), notModelled(&e.setup)
 	return r
 }
 
@@ -57,8 +62,9 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
-	ranks := e.mem.Ranks(e.memoryInput(s), stack, make([]memory.Rank, 0, s.PP))
-	in := e.stepInput(s)
+	e.inputs(s)
+	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
+	in := &e.timInput
 	e.cost = step.Stages(in, e.cost[:0])
 	e.data = e.data[:0]
 	for _, p := range e.mem.Parameters() {
@@ -100,16 +106,14 @@ func (e *Evaluator) plan(s *Setup) (err error) {
 	return err
 }
 
-func (e *Evaluator) memoryInput(s *Setup) *memory.Input {
-	return &memory.Input{
+// inputs tells the parts of the engine what they depend on.
+func (e *Evaluator) inputs(s *Setup) {
+	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: e.order,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
 	}
-}
-
-func (e *Evaluator) stepInput(s *Setup) *step.Input {
-	return &step.Input{
+	e.timInput = step.Input{
 		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
 		Groups: s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,

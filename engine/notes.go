@@ -7,7 +7,7 @@ import (
 // assumptions are what the figures take for granted, in the order in which they
 // matter for this setup.
 func assumptions(s *Setup) []string {
-	var list []string
+	list := make([]string, 0, 12)
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
@@ -21,7 +21,7 @@ func assumptions(s *Setup) []string {
 	say(s.Model.IsMoE(), "tokens are routed evenly over the experts")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
-	say(s.SP && s.TP > 1 || s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	say(s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	say(s.EP > 1, "expert all-to-all is exposed")
 	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
 	say(s.DP*s.CP > 1, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
@@ -33,10 +33,10 @@ func assumptions(s *Setup) []string {
 
 // notModelled is what the figures leave out.
 func notModelled(s *Setup) []string {
-	list := []string{
+	list := append(make([]string, 0, 6),
 		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
 		"data loading, checkpoints, evaluation, restarts",
-	}
+	)
 	if s.Model.Tied && s.PP > 1 {
 		list = append(list, "the all-reduce of the tied embedding's gradient between the first and the last stage")
 	}

@@ -8,7 +8,7 @@ import (
 	"meshscope/presets"
 )
 
-func benchSetup(b *testing.B, id string, gpus, tp, pp, vpp, m int) engine.Setup {
+func benchSetup(b testing.TB, id string, gpus, tp, pp, vpp, m int) engine.Setup {
 	b.Helper()
 	mod, err := presets.Default().Model(id)
 	if err != nil {
@@ -55,6 +55,17 @@ func BenchmarkEvaluate(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestEvaluateAllocatesOnlyTheReport counts: timeline (itself, two lists of
+// times, one of ranks), memory and its ranks, pipeline and its closed form,
+// communication, time, throughput, model, assumptions, not modelled.
+func TestEvaluateAllocatesOnlyTheReport(t *testing.T) {
+	s := benchSetup(t, "llama3.1-405b", 1024, 8, 16, 1, 64)
+	var e engine.Evaluator
+	if n := testing.AllocsPerRun(100, func() { e.Evaluate(s) }); n > 14 {
+		t.Errorf("%v allocations, the Report is 14", n)
 	}
 }
 

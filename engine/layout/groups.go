@@ -57,9 +57,11 @@ func (p placer) group(size, stride int) Group {
 	g := Group{Size: size, Stride: stride, PerDomain: size, Span: WithinNode}
 	extent := size * stride
 	switch {
-	case size <= 1 || p.inside(extent, p.node):
-	case p.inside(extent, p.domain):
-		g.Span = WithinDomain
+	case size <= 1:
+	case p.inside(extent, p.domain): // a domain can be smaller than a node (bridged pairs)
+		if !p.inside(extent, p.node) {
+			g.Span = WithinDomain
+		}
 	default:
 		g.Span = WithinMany
 		g.PerDomain = min(max(p.domain/stride, 1), size)

@@ -164,25 +164,20 @@ func (megatronCore) transient(in *Input, st layout.Stage, live *Live) {
 
 // Buffers are Transformer Engine's dummy weight gradients, one in 16-bit per
 // distinct weight shape on the rank, and what ZeRO 2 and 3 gather and scatter.
-func (k megatronCore) Buffers(in *Input, rank int) units.Bytes {
+func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	l := in.Layout
 	var shapes shapeSet
-	largest, next := 0.0, 0.0
 	for c := range in.Order.Chunks() {
-		s := in.Order.StageOf(rank, c)
-		st := in.Stages[s]
-		shapes.addStage(in, st)
-		p := k.Parameters(in, s).Largest
-		largest, next = max(largest, p), max(next, p)
+		shapes.addStage(in, in.Stages[in.Order.StageOf(rank, c)])
 	}
 	total := units.Bytes(2 * shapes.elements() * in.Precision.Bytes() / 2)
 	switch {
 	case l.ZeRO == 3 && l.DP*l.CP > 1:
 		// gathered weights, their gradient, the fp32 reduce-scatter buffer of one
 		// block; gathered weights of the prefetched one (torchtitan's FSDP2).
-		total += units.Bytes((2+2+4)*largest + 2*next)
+		total += units.Bytes((2+2+4)*p.Largest + 2*p.Largest)
 	case l.ZeRO == 2 && l.DP*l.CP > 1:
-		total += units.Bytes((2 + 4) * largest)
+		total += units.Bytes((2 + 4) * p.Largest)
 	}
 	return total
 }

@@ -62,8 +62,9 @@ type Stack interface {
 	Shard(in *Input) Sharding
 	// Stage is what passes through the stage.
 	Stage(in *Input, stage int) Live
-	// Buffers are persistent temporaries of all stages of a rank.
-	Buffers(in *Input, rank int) units.Bytes
+	// Buffers are persistent temporaries of all stages of a rank with these
+	// parameters.
+	Buffers(in *Input, rank int, p Parameters) units.Bytes
 	// Overhead is what the device uses beyond allocated tensors.
 	Overhead(in *Input, allocated units.Bytes) units.Bytes
 }
@@ -86,6 +87,7 @@ type Evaluator struct {
 	act, fwd, bwd []float64
 	live          []Live
 	params        []Parameters
+	splits        bool // the schedule runs input and weight gradients apart
 }
 
 // Parameters of the ranks that the last call of Ranks worked out, by rank.
@@ -95,6 +97,8 @@ func (e *Evaluator) Parameters() []Parameters { return e.params }
 func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	shard := stack.Shard(in)
 	e.params = e.params[:0]
+	info, _ := in.Order.Spec.Kind.Info()
+	e.splits = info.SplitsBackward
 	for r := range in.Layout.PP {
 		into = append(into, e.rank(in, stack, shard, r))
 	}
@@ -123,24 +127,35 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	out.Gradients = shard.Gradients.of(params)
 	out.Optimizer = shard.Optimizer.of(params)
 
-	peak, at := in.Order.PeakBytes(r, e.act, e.fwd, e.bwd)
-	if at >= 0 {
-		op := in.Order.Rank(r)[at]
-		live, transient := e.live[op.Chunk()], 0.0
-		if op.Kind() == schedule.Forward {
-			transient = e.fwd[op.Chunk()]
-			out.Buffers = live.Forward
-		} else {
-			transient = e.bwd[op.Chunk()]
-			out.Buffers = live.Backward
-		}
-		out.Logits = live.Logits
-		out.Activations = units.Bytes(peak - transient)
-	}
-	out.InFlight = float64(in.Order.PeakInFlight(r)) / float64(in.Layout.VPP)
-	out.Buffers += stack.Buffers(in, r)
+	e.peak(in, r, &out)
+	out.Buffers += stack.Buffers(in, r, params)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
 	out.Overhead = stack.Overhead(in, out.Allocated)
 	out.Total = out.Allocated + out.Overhead
 	return out
+}
+
+// peak finds the operation at which the rank needs most. With one chunk per
+// rank and whole backwards no walk is needed: whatever runs at the largest
+// number of live micro-batches runs both as a forward and as a backward.
+func (e *Evaluator) peak(in *Input, r int, out *Rank) {
+	inFlight := in.Order.PeakInFlight(r)
+	out.InFlight = float64(inFlight) / float64(in.Layout.VPP)
+	chunk, forward := 0, e.fwd[0] > e.bwd[0]
+	held := e.act[0] * float64(inFlight)
+	if len(e.act) > 1 || e.splits {
+		total, at := in.Order.PeakBytes(r, e.act, e.fwd, e.bwd)
+		op := in.Order.Rank(r)[at]
+		chunk, forward = op.Chunk(), op.Kind() == schedule.Forward
+		held = total - e.bwd[chunk]
+		if forward {
+			held = total - e.fwd[chunk]
+		}
+	}
+	out.Activations, out.Logits = units.Bytes(held), e.live[chunk].Logits
+	if forward {
+		out.Buffers = e.live[chunk].Forward
+	} else {
+		out.Buffers = e.live[chunk].Backward
+	}
 }

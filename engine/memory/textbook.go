@@ -47,6 +47,6 @@ func (textbook) Stage(in *Input, stage int) Live {
 	return Live{Activations: units.Bytes(sbh * (kept*perLayer + 2*float64(full)))}
 }
 
-func (textbook) Buffers(*Input, int) units.Bytes { return 0 }
+func (textbook) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
 
 func (textbook) Overhead(*Input, units.Bytes) units.Bytes { return 0 }

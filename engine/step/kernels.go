@@ -18,9 +18,9 @@ type kernels struct {
 	scores units.Seconds // forward of core attention in one layer
 }
 
-func newKernels(in *Input) *kernels {
+func newKernels(in *Input) kernels {
 	l := in.Layout
-	k := &kernels{
+	k := kernels{
 		in: in, rates: in.Cluster.GPU.Rates(in.Precision),
 		tokens: l.MicroBatchTokens(), t: float64(l.TP), elem: in.Precision.Bytes(),
 	}
