@@ -106,6 +106,7 @@ func restored(t *testing.T, screen *terminal.Terminal, code int) terminal.End {
 
 // TestTerminal runs the real program in a pseudo-terminal.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	program := build(t)
 
 	t.Run("a session", func(t *testing.T) {
@@ -200,6 +201,7 @@ func crashFile(message string) string {
 // TestNoTerminal: without a terminal, or with one that can draw nothing, the
 // program says what to use instead.
 func TestNoTerminal(t *testing.T) {
+	t.Parallel()
 	program := build(t)
 
 	t.Run("pipe", func(t *testing.T) {

@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 	"strconv"
-
-	"meshscope/engine/layout"
 )
 
 // Step is one legal value of a knob and the setup that turning to it gives.
@@ -63,19 +61,10 @@ func appendStep(steps []Step, s Setup, p *Param, text string, current bool, l Lo
 		return append(steps, Step{Text: text, Setup: s, Current: true})
 	}
 	turned, err := turn(s, p, text, l)
-	if err != nil || !isLegal(turned) {
+	if err != nil || !legal(&turned) {
 		return steps
 	}
 	return append(steps, Step{Text: text, Setup: turned})
-}
-
-func isLegal(s Setup) bool {
-	for _, p := range Check(s) {
-		if p.Severity == layout.Error {
-			return false
-		}
-	}
-	return true
 }
 
 // thin drops steps from an over-long ladder, evenly, never the current one or

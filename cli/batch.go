@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// job is one line of a batch; its answer goes to done.
+type job struct {
+	line    []byte
+	tooLong bool
+	done    chan<- []byte
+}
+
+// evalBatch answers every line of a file with one line, in order. Lines are
+// evaluated side by side; a fixed number is under way at a time.
+func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
+	in := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return fileError(name, err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	workers := runtime.GOMAXPROCS(0)
+	jobs := make(chan job)
+	order := make(chan (<-chan []byte), 4*workers)
+	for range workers {
+		go func() {
+			var e engine.Evaluator
+			for j := range jobs {
+				j.done <- a.answer(&e, j, flags)
+			}
+		}()
+	}
+	readErr := make(chan error, 1)
+	go func() {
+		readErr <- readLines(in, func(line []byte, tooLong bool) {
+			done := make(chan []byte, 1)
+			order <- done
+			jobs <- job{line, tooLong, done}
+		})
+		close(jobs)
+		close(order)
+	}()
+	if err := writeInOrder(a.stdout, order); err != nil {
+		return err
+	}
+	if err := <-readErr; err != nil {
+		return fileError(name, err)
+	}
+	return nil
+}
+
+// writeInOrder writes the answers in the order of their lines. It flushes when
+// no other answer is due, so that a caller can talk line by line.
+func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
+	out := bufio.NewWriter(to)
+	var failed error
+	for done := range order {
+		answer := <-done
+		if failed != nil {
+			continue // let the reader come to its end
+		}
+		if _, failed = out.Write(append(answer, '\n')); failed == nil && len(order) == 0 {
+			failed = out.Flush()
+		}
+	}
+	if failed == nil {
+		failed = out.Flush()
+	}
+	return failed
+}
+
+// readLines hands over every line without its end. Of a line longer than a
+// setup can be only that fact is handed over.
+func readLines(in io.Reader, each func(line []byte, tooLong bool)) error {
+	r := bufio.NewReaderSize(in, 1<<16)
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) <= setupdoc.MaxBytes {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if len(line) > 0 {
+			each(bytes.TrimRight(line, "\r\n"), len(line) > setupdoc.MaxBytes)
+		}
+		line = nil
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// answer is the line that answers a line: a report or an error, never nothing.
+func (a *app) answer(e *engine.Evaluator, j job, flags *setupFlags) (text []byte) {
+	defer func() {
+		if r := recover(); r != nil {
+			*e = engine.Evaluator{} // its scratch memory may be half-written
+			text = errorLine(fmt.Errorf("internal error: %v", r))
+		}
+	}()
+	if j.tooLong {
+		return errorLine(&usageError{fmt.Sprintf("the line is longer than %d bytes", setupdoc.MaxBytes)})
+	}
+	doc, err := setupdoc.Parse("", j.line)
+	if err != nil {
+		return errorLine(err)
+	}
+	s, err := flags.over(doc, a)
+	if err != nil {
+		return errorLine(err)
+	}
+	text, err = json.Marshal(newReport(s, e.Evaluate(s)))
+	if err != nil {
+		return errorLine(err)
+	}
+	return text
+}
+
+// lineError is an error as a document.
+type lineError struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Field   string   `json:"field,omitempty"`
+	Given   string   `json:"given,omitempty"`
+	Allowed string   `json:"allowed,omitempty"`
+	Nearest []string `json:"nearest,omitempty"`
+	Column  int      `json:"column,omitempty"` // of the line, from 1
+}
+
+func errorLine(err error) []byte {
+	document := struct {
+		SchemaVersion int       `json:"schema_version"`
+		Error         lineError `json:"error"`
+	}{schemaVersion, newLineError(err)}
+	text, failed := json.Marshal(document)
+	if failed != nil {
+		return []byte(`{"schema_version":1,"error":{"code":"internal","message":"the error cannot be written"}}`)
+	}
+	return text
+}
+
+func newLineError(err error) lineError {
+	out := lineError{Code: "error", Message: err.Error()}
+	if exitCode(err) == exitUsage {
+		out.Code = "usage"
+	}
+	var (
+		value    *engine.ValueError
+		conflict *engine.ConflictError
+		key      *setupdoc.KeyError
+		unknown  *presets.UnknownError
+		document *setupdoc.Error
+	)
+	if errors.As(err, &document) {
+		out.Code, out.Column = "syntax", document.Column
+	}
+	switch {
+	case errors.As(err, &value):
+		out.Code, out.Field, out.Given, out.Allowed = "value", value.Field, value.Given, value.Allowed
+		if value.Nearest != "" {
+			out.Nearest = []string{value.Nearest}
+		}
+	case errors.As(err, &conflict):
+		out.Code, out.Field = "contradiction", strings.Join(conflict.Fields[:], ",")
+	case errors.As(err, &key):
+		out.Code, out.Field, out.Nearest = "unknown-key", key.Key, key.Nearest
+		if key.Twice {
+			out.Code = "key-twice"
+		}
+	case errors.As(err, &unknown):
+		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), unknown.ID, unknown.Nearest
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/units"
+)
+
+// maxRows is how many pipeline ranks the text report lists; the rest is folded.
+const maxRows = 32
+
+// writeReport prints a report for people: aligned, no colours, units in the
+// headings.
+func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
+	out := bufio.NewWriter(to)
+	t := &textReport{out: out, setup: s, report: r}
+	t.head()
+	t.problems()
+	if r.Legal {
+		t.memory()
+		t.pipeline()
+		t.communication()
+		t.time()
+		t.list("ASSUMED", r.Assumptions)
+		t.list("NOT MODELLED", r.NotModelled)
+	}
+	return out.Flush()
+}
+
+type textReport struct {
+	out    *bufio.Writer
+	setup  *engine.Setup
+	report *engine.Report
+}
+
+func (t *textReport) printf(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
+
+// head says what was asked.
+func (t *textReport) head() {
+	s := t.setup
+	t.printf("%s on %s x %s, %s (%s)\n", name(s.Model.Name, s.Model.ID), commas(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID),
+		plural(s.Nodes(), "node"), name(s.Cluster.ID, s.Cluster.Name))
+	if m := t.report.Model; m != nil {
+		t.printf("  model   %s parameters", count(m.Parameters))
+		if m.ActiveParameters != m.Parameters {
+			t.printf(", %s active", count(m.ActiveParameters))
+		}
+		t.printf(", %.4g GFLOP per token to train (%s attention)\n", m.TrainingFLOPs/1e9, m.Convention)
+	}
+	t.printf("  layout  dp %d  tp %d  pp %d  vpp %d  cp %d  ep %d  etp %d  sp %s  zero %d\n",
+		s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, onOff(s.SP), s.ZeRO)
+	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
+		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
+	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s, schedule %s, stack %s\n",
+		s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute, s.Schedule, s.Stack)
+}
+
+// problems lists what is wrong, errors first, each with what would be right.
+func (t *textReport) problems() {
+	for _, severity := range []layout.Severity{layout.Error, layout.Warning} {
+		first := true
+		for _, p := range t.report.Problems {
+			if p.Severity != severity {
+				continue
+			}
+			if first {
+				t.printf("\n%s\n", map[layout.Severity]string{layout.Error: "ILLEGAL", layout.Warning: "WARNINGS"}[severity])
+				first = false
+			}
+			t.printf("  %s: %s\n", p.Field, p.Message)
+			if len(p.Nearest) > 0 {
+				t.printf("    nearest: %s\n", nearest(p.Field, p.Nearest))
+			}
+		}
+	}
+}
+
+// nearest writes {"tp":4,"dp":8} as "tp 4, with dp 8", the field that is wrong
+// first.
+func nearest(field string, values map[string]any) string {
+	others := make([]string, 0, len(values))
+	for f, v := range values {
+		if f != field {
+			others = append(others, fmt.Sprintf("%s %v", f, v))
+		}
+	}
+	slices.Sort(others)
+	own, ok := values[field]
+	switch {
+	case !ok:
+		return strings.Join(others, ", ")
+	case len(others) == 0:
+		return fmt.Sprintf("%s %v", field, own)
+	}
+	return fmt.Sprintf("%s %v, with %s", field, own, strings.Join(others, ", "))
+}
+
+func (t *textReport) memory() {
+	m := t.report.Memory
+	if m == nil {
+		return
+	}
+	verdict := "fits"
+	if !m.Fits {
+		verdict = "DOES NOT FIT"
+	}
+	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "  rank\tlayers\tin flight\tweights\tgradients\toptimizer\tactivations\tlogits\tbuffers\tallocated\toverhead\ttotal\t")
+	folded := 0
+	for i, rank := range m.Ranks {
+		if len(m.Ranks) > maxRows && i >= maxRows/2 && i < len(m.Ranks)-maxRows/2 && i != m.PeakRank {
+			folded++
+			continue
+		}
+		cells := []string{strconv.Itoa(rank.Rank), strconv.Itoa(rank.Layers), trim(rank.InFlight)}
+		for _, b := range []units.Bytes{
+			rank.Weights, rank.Gradients, rank.Optimizer, rank.Activations, rank.Logits, rank.Buffers, rank.Allocated, rank.Overhead, rank.Total,
+		} {
+			cells = append(cells, fmt.Sprintf("%.2f", b.GiB()))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t")+"\t")
+	}
+	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	if folded > 0 {
+		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
+	}
+}
+
+func (t *textReport) pipeline() {
+	p := t.report.Pipeline
+	if p == nil {
+		return
+	}
+	t.printf("\nPIPELINE  %s, %s, %s, %s\n", p.Schedule, plural(p.Ranks, "rank"), plural(p.Stages, "stage"), plural(p.MicroBatches, "micro-batch"))
+	t.printf("  bubble %s of the work of the busiest rank", percent(p.BubbleOverIdeal))
+	if p.BubbleClosedForm != nil {
+		t.printf(" (closed form for equal stages %s)", percent(*p.BubbleClosedForm))
+	}
+	t.printf(", %s of all time; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+}
+
+func (t *textReport) communication() {
+	if len(t.report.Communication) == 0 {
+		return
+	}
+	t.printf("\nCOMMUNICATION  per GPU and step\n")
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  \toperation\tgroup\tspans\tGB\ttime\texposed")
+	for _, c := range t.report.Communication {
+		fmt.Fprintf(table, "  %s\t%s\t%d\t%s\t%.3f\t%s\t%s\n", c.Dimension, c.Operation, c.GroupSize, c.Spans, c.Bytes.GB(), seconds(c.Seconds), seconds(c.Exposed))
+	}
+	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+}
+
+func (t *textReport) time() {
+	if s := t.report.Time; s != nil {
+		t.printf("\nSTEP  %s\n", seconds(s.Step))
+		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		for _, part := range []struct {
+			name string
+			time units.Seconds
+		}{
+			{"compute", s.Compute},
+			{"recompute", s.Recompute},
+			{"bubble", s.Bubble},
+			{"exposed communication", s.Exposed},
+			{"optimizer", s.Optimizer},
+		} {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", part.name, seconds(part.time), percent(float64(part.time)/float64(s.Step)))
+		}
+		_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	}
+	if p := t.report.Throughput; p != nil {
+		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
+			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
+	}
+}
+
+func (t *textReport) list(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	t.printf("\n%s\n", title)
+	for _, l := range lines {
+		t.printf("  %s\n", l)
+	}
+}

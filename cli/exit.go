@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// Exit codes of every command.
+const (
+	exitFine    = 0
+	exitError   = 1 // something went wrong while running
+	exitUsage   = 2 // asked in a way that makes no sense
+	exitIllegal = 3 // the layout cannot be executed
+	exitNoFit   = 4 // it can, but not in the memory
+)
+
+// outcome is an exit code that the answer on standard output already explains.
+type outcome int
+
+func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
+
+// usageError is a call that makes no sense.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+// exitCode is the exit code of an error: every mistake in what was asked is a
+// usage error, the rest went wrong while running.
+func exitCode(err error) int {
+	var (
+		said     outcome
+		usage    *usageError
+		value    *engine.ValueError
+		conflict *engine.ConflictError
+		document *setupdoc.Error
+		key      *setupdoc.KeyError
+		unknown  *presets.UnknownError
+	)
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.As(err, &said):
+		return int(said)
+	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
+		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown):
+		return exitUsage
+	}
+	return exitError
+}
+
+// describe is the message of an error. A value that a flag gave is named by its
+// flag; one from a file has its place in front already.
+func describe(err error) string {
+	var document *setupdoc.Error
+	var value *engine.ValueError
+	if !errors.As(err, &document) && errors.As(err, &value) {
+		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || value.Field == "set" || value.Field == "offload" {
+			return "--" + err.Error()
+		}
+	}
+	return err.Error()
+}
+
+// flagProblem says what the flag parser found, with what is allowed instead.
+func flagProblem(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		missing *pflag.ValueRequiredError
+		invalid *pflag.InvalidValueError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			return &usageError{fmt.Sprintf("unknown flag -%s; flags have long names, such as --tp", clip(short))}
+		}
+		message := fmt.Sprintf("unknown flag --%s", clip(name))
+		if near := closest(name, flagNames(cmd)); len(near) > 0 {
+			message += "; closest: --" + strings.Join(near, ", --")
+		}
+		return &usageError{message}
+	case errors.As(err, &missing):
+		f := missing.GetFlag()
+		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, f.Usage)}
+	case errors.As(err, &invalid):
+		return &usageError{fmt.Sprintf("--%s: given %q, allowed is %s", invalid.GetFlag().Name, clip(invalid.GetValue()), allowedType(invalid.GetFlag()))}
+	}
+	return &usageError{err.Error()}
+}
+
+// allowedType is what a flag of a built-in type takes.
+func allowedType(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "float64":
+		return "a number"
+	case "cost":
+		return "a number, 0 or more"
+	}
+	return "a " + f.Value.Type()
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// closest are the words that are spelled most like one that was typed.
+func closest(typed string, words []string) []string {
+	const keep = 3
+	best := [][]string{nil, nil, nil}
+	if len(typed) > 64 {
+		return nil
+	}
+	for _, w := range words {
+		if d := levenshtein.Distance(typed, w, nil); d <= len(best) && d < max(len(w), 2) {
+			best[max(d, 1)-1] = append(best[max(d, 1)-1], w)
+		}
+	}
+	near := append(append(best[0], best[1]...), best[2]...)
+	return near[:min(keep, len(near))]
+}
+
+// clip keeps a message short and on one line.
+func clip(s string) string {
+	const keep = 80
+	s = strings.ToValidUTF8(s, "?")
+	if r := []rune(s); len(r) > keep {
+		return string(r[:keep]) + "..."
+	}
+	return s
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"meshscope/engine"
+	"meshscope/presets/setupdoc"
+)
+
+// setupFlags are the flags that say a setup. Their words are kept as typed and
+// applied to a setup document, so that a flag, a key of a file and --set all go
+// the same way.
+type setupFlags struct {
+	file string
+	said []said
+}
+
+// said is one flag in the order of the command line; an assignment is --set.
+type said struct {
+	key, value string
+	assignment bool
+}
+
+// word is a flag that remembers what was typed.
+type word struct {
+	flags *setupFlags
+	key   string
+	kind  string
+	last  string
+}
+
+func (w *word) String() string { return w.last }
+func (w *word) Type() string   { return w.kind }
+
+func (w *word) Set(value string) error {
+	w.last = value
+	w.flags.said = append(w.flags.said, said{w.key, value, w.key == "set"})
+	return nil
+}
+
+// register adds the setup flags to a command.
+func (f *setupFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	add := func(key, kind, usage string) *pflag.Flag {
+		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
+	}
+	add("model", "id", "model, an id of 'presets models'; default "+setupdoc.DefaultModel)
+	add("gpu", "id", "GPU, an id of 'presets gpus': its typical node")
+	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
+	for _, p := range engine.Params() {
+		kind := map[engine.ParamKind]string{
+			engine.IntParam: "number", engine.ChoiceParam: "word", engine.BoolParam: "on|off", engine.TextParam: "list",
+		}[p.Kind]
+		flag := add(string(p.ID), kind, flagHelp(&p))
+		if p.Kind == engine.BoolParam {
+			flag.NoOptDefVal = "on"
+		}
+	}
+	add("offload", "word", "what is kept in host memory: none (the only one modelled)")
+	add("set", "key=value", "any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
+	flags.StringVar(&f.file, "setup", "", "setup document to start from, TOML or JSON; - is standard input")
+	complete(cmd)
+}
+
+// flagHelp is the one sentence of a parameter, with its choices.
+func flagHelp(p *engine.Param) string {
+	if p.Kind == engine.ChoiceParam {
+		return p.Help + " " + p.Allowed()
+	}
+	return p.Help
+}
+
+// complete offers ids and choices to the shell.
+func complete(cmd *cobra.Command) {
+	for _, p := range engine.Params() {
+		if p.Kind == engine.ChoiceParam || p.Kind == engine.BoolParam {
+			_ = cmd.RegisterFlagCompletionFunc(string(p.ID), cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	_ = cmd.RegisterFlagCompletionFunc("setup", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
+	})
+}
+
+// completeIDs offers preset ids to the shell.
+func (a *app) completeIDs(cmd *cobra.Command) {
+	for flag, kind := range map[string]string{"model": "models", "gpu": "gpus", "cluster": "clusters"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.ids(kind), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// empty says that nothing was said about the setup.
+func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
+
+// setup settles what the flags say on top of the file they name.
+func (f *setupFlags) setup(a *app) (engine.Setup, error) {
+	doc := &setupdoc.Document{}
+	if f.file != "" {
+		data, err := a.readFile(f.file)
+		if err != nil {
+			return engine.Setup{}, err
+		}
+		name := f.file
+		if name == "-" {
+			name = "standard input"
+		}
+		if doc, err = setupdoc.Parse(name, data); err != nil {
+			return engine.Setup{}, err
+		}
+	}
+	return f.over(doc, a)
+}
+
+// over applies the flags to a document and settles it.
+func (f *setupFlags) over(doc *setupdoc.Document, a *app) (engine.Setup, error) {
+	for _, s := range f.said {
+		apply := doc.Set
+		if s.assignment {
+			apply = func(_, value string) error { return doc.Assign(value) }
+		}
+		if err := apply(s.key, s.value); err != nil {
+			return engine.Setup{}, err
+		}
+	}
+	return doc.Setup(a.lib)
+}
+
+// readFile reads a setup file, or standard input for "-". It reads no more than
+// a setup can be.
+func (a *app) readFile(name string) (data []byte, err error) {
+	in := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fileError(name, err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	data, err = io.ReadAll(io.LimitReader(in, setupdoc.MaxBytes+1))
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	return data, nil
+}
+
+func fileError(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s", clip(name))
+	}
+	return fmt.Errorf("read %s: %w", clip(name), err)
+}

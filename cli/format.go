@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/units"
+)
+
+// name is the first name that is not empty.
+func name(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return clip(n)
+		}
+	}
+	return "unnamed"
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// plural is "1 node", "8 nodes", "2 micro-batches".
+func plural(n int, what string) string {
+	ending := "s"
+	if strings.HasSuffix(what, "ch") {
+		ending = "es"
+	}
+	if n == 1 {
+		ending = ""
+	}
+	return commas(n) + " " + what + ending
+}
+
+// commas is 16,384.
+func commas(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// count is 70.55 B, 4.19 M, 909.
+func count(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e4, " k"}} {
+		if math.Abs(n) >= unit.size {
+			size := unit.size
+			if unit.name == " k" {
+				size = 1e3
+			}
+			return strconv.FormatFloat(n/size, 'f', 2, 64) + unit.name
+		}
+	}
+	return strconv.FormatFloat(n, 'f', 0, 64)
+}
+
+// percent is 41.3 %.
+func percent(fraction float64) string { return fmt.Sprintf("%.2f %%", 100*fraction) }
+
+// seconds is 14.91 s, 3.20 ms, 12.0 us.
+func seconds(t units.Seconds) string {
+	switch abs := math.Abs(float64(t)); {
+	case abs == 0:
+		return "0"
+	case abs < 1e-3:
+		return fmt.Sprintf("%.1f us", float64(t)*1e6)
+	case abs < 1:
+		return fmt.Sprintf("%.2f ms", float64(t)*1e3)
+	}
+	return fmt.Sprintf("%.3f s", float64(t))
+}
+
+// trim is a number without needless digits: 2, 1.5, 0.333.
+func trim(n float64) string { return strconv.FormatFloat(math.Round(n*1000)/1000, 'g', -1, 64) }

@@ -1,0 +1,117 @@
+// Package cli is the command line: the only place that reads flags, files and
+// the environment.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"meshscope/presets"
+)
+
+// app is one run of the program: where it reads and writes, what it knows, and
+// how it will end.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	lib    *presets.Library
+	code   int
+}
+
+// Main runs the program and ends the process with its exit code.
+func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// Run is the program on given streams; the result is the exit code.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lib: presets.Default()}
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(stderr, "meshscope: internal error: %v\n", r)
+			if os.Getenv("MESHSCOPE_DEBUG") != "" {
+				_, _ = stderr.Write(debug.Stack())
+			}
+			code = exitError
+		}
+	}()
+	root := a.root()
+	root.SetArgs(joinSwitches(args))
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	// Commands keep their own errors (see wrap): what still comes back is about
+	// the way a built-in command was called.
+	handler := func(w io.Writer, _ fang.Styles, err error) { fmt.Fprintf(w, "meshscope: %v\n", err) }
+	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler)); err != nil {
+		return exitUsage
+	}
+	return a.code
+}
+
+// wrap turns a command's function into one that prints its own error and sets
+// the exit code. Cobra never sees the error, so that nothing asks the terminal
+// for its colours just to print one.
+func (a *app) wrap(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.fail(cmd, run(cmd, args))
+		return nil
+	}
+}
+
+// fail prints an error and sets the exit code that goes with it.
+func (a *app) fail(cmd *cobra.Command, err error) {
+	if err == nil {
+		return
+	}
+	a.code = exitCode(err)
+	var said outcome
+	if errors.As(err, &said) {
+		return // what there is to say is on standard output
+	}
+	fmt.Fprintf(a.stderr, "meshscope: %s\n", describe(err))
+	if a.code == exitUsage {
+		fmt.Fprintf(a.stderr, "Run '%s --help' for its flags.\n", cmd.CommandPath())
+	}
+}
+
+// flagError prints what is wrong with a flag. Nothing runs after it.
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	a.fail(cmd, flagProblem(cmd, err))
+	return nil
+}
+
+// noArgs refuses words after a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Sprintf("%s takes no argument, given %q", cmd.CommandPath(), clip(args[0]))}
+}
+
+// joinSwitches lets "--sp off" mean "--sp=off": a switch may stand alone, so
+// the flag parser would take the next word for an argument.
+func joinSwitches(args []string) []string {
+	joined := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if i+1 < len(args) && (args[i] == "--sp" || args[i] == "--mtp") &&
+			slices.Contains([]string{"on", "off", "true", "false", "yes", "no", "0", "1"}, args[i+1]) {
+			joined = append(joined, args[i]+"="+args[i+1])
+			i++
+			continue
+		}
+		joined = append(joined, args[i])
+	}
+	return joined
+}

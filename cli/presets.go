@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/presets"
+)
+
+// presetKinds are the lists that there are.
+func presetKinds() []string { return []string{"models", "gpus", "clusters"} }
+
+func (a *app) presetsCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:       "presets models|gpus|clusters",
+		Short:     "List the models, GPUs and clusters that can be named",
+		Example:   "meshscope presets models\nmeshscope presets gpus --json",
+		ValidArgs: presetKinds(),
+		Args:      cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every figure and its source")
+	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+		allowed := strings.Join(presetKinds(), ", ")
+		if len(args) != 1 {
+			return &usageError{fmt.Sprintf("presets takes one word, given %d; allowed is one of %s", len(args), allowed)}
+		}
+		switch args[0] {
+		case "models":
+			return a.models(asJSON)
+		case "gpus":
+			return a.gpus(asJSON)
+		case "clusters":
+			return a.clusters(asJSON)
+		}
+		return &usageError{fmt.Sprintf("presets: given %q, allowed is one of %s", clip(args[0]), allowed)}
+	})
+	return cmd
+}
+
+// ids are the ids of one kind, for completion in a shell.
+func (a *app) ids(kind string) []string {
+	var ids []string
+	switch kind {
+	case "models":
+		for _, p := range a.lib.Models() {
+			ids = append(ids, p.ID)
+		}
+	case "gpus":
+		for _, p := range a.lib.GPUs() {
+			ids = append(ids, p.ID)
+		}
+	case "clusters":
+		for _, p := range a.lib.Clusters() {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// header is the beginning of every JSON document.
+type header struct {
+	SchemaVersion int    `json:"schema_version"`
+	Version       string `json:"version"`
+}
+
+// modelEntry is a model with its counts.
+type modelEntry struct {
+	presets.ModelPreset
+	Parameters       int64 `json:"parameters"`
+	ActiveParameters int64 `json:"active_parameters"`
+	MTPParameters    int64 `json:"mtp_parameters"`
+}
+
+func (a *app) models(asJSON bool) error {
+	var entries []modelEntry
+	for _, p := range a.lib.Models() {
+		entries = append(entries, modelEntry{p, p.Total(), p.Active(), p.MTP()})
+	}
+	if asJSON {
+		return a.writeJSON(struct {
+			header
+			Models []modelEntry `json:"models"`
+		}{header{schemaVersion, version}, entries})
+	}
+	rows := make([][]any, len(entries))
+	for i, e := range entries {
+		rows[i] = []any{e.ID, e.Name, count(float64(e.Parameters)), count(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
+	}
+	return a.table("id\tname\tparameters\tactive\tlayers\thidden\theads\texperts\tsequence", rows)
+}
+
+func (a *app) gpus(asJSON bool) error {
+	list := a.lib.GPUs()
+	if asJSON {
+		return a.writeJSON(struct {
+			header
+			GPUs []presets.GPUPreset `json:"gpus"`
+		}{header{schemaVersion, version}, list})
+	}
+	rows := make([][]any, len(list))
+	for i, g := range list {
+		rows[i] = []any{
+			g.ID, g.Name, fmt.Sprintf("%.2f", g.MemoryUsable.GiB()), fmt.Sprintf("%.2f", float64(g.MemoryBandwidth)/1e12),
+			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
+		}
+	}
+	return a.table("id\tname\tusable GiB\tmemory TB/s\tbf16 TFLOP/s\tfp8 TFLOP/s\tlink GB/s\tper node", rows)
+}
+
+func (a *app) clusters(asJSON bool) error {
+	list := a.lib.Clusters()
+	if asJSON {
+		return a.writeJSON(struct {
+			header
+			Clusters []presets.ClusterPreset `json:"clusters"`
+		}{header{schemaVersion, version}, list})
+	}
+	rows := make([][]any, len(list))
+	for i, c := range list {
+		rows[i] = []any{
+			c.ID, c.Name, c.GPU.ID, c.Node(), c.Domain(),
+			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
+		}
+	}
+	return a.table("id\tname\tGPU\tper node\tdomain\tinside GB/s\toutside GB/s", rows)
+}
+
+// rate is a peak in TFLOP/s, a dash where there is none.
+func rate(flops float64) string {
+	if flops <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", flops/1e12)
+}
+
+func (a *app) table(heading string, rows [][]any) error {
+	out := bufio.NewWriter(a.stdout)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, heading)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(table, "\t")
+			}
+			fmt.Fprint(table, cell)
+		}
+		fmt.Fprintln(table)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
+}

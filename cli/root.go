@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+)
+
+// root is the command without a name: the explorer on a terminal.
+func (a *app) root() *cobra.Command {
+	var flags setupFlags
+	var look screenFlags
+	cmd := &cobra.Command{
+		Use:   "meshscope",
+		Short: "Explore 5D parallelism in the terminal",
+		Long: "Explore how training a transformer is cut over GPUs: memory, pipeline, traffic and time of every layout, live.\n\n" +
+			"Without a command it opens the explorer; the flags of 'eval' choose where it starts.",
+		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --tp 8 --pp 16 --gbs 2048\n" +
+			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
+		Args: cobra.ArbitraryArgs,
+	}
+	flags.register(cmd)
+	look.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return a.explore(cmd, &flags, &look)
+	})
+	cmd.SetFlagErrorFunc(a.flagError)
+	cmd.AddCommand(a.evalCommand(), a.timelineCommand(), a.presetsCommand(), a.versionCommand())
+	return cmd
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	message := fmt.Sprintf("unknown command %q", clip(word))
+	if near := closest(word, names); len(near) > 0 {
+		message += "; closest: " + near[0]
+	}
+	return &usageError{message}
+}
+
+// explore opens the explorer, or says why it cannot.
+func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) error {
+	if err := look.check(); err != nil {
+		return err
+	}
+	if why := a.notInteractive(); why != "" {
+		fmt.Fprintf(a.stderr, "meshscope: %s\n\n", why)
+		fmt.Fprint(a.stderr, shortHelp)
+		return outcome(exitUsage)
+	}
+	if flags.empty() {
+		// Where a newcomer starts: a layout that trains well.
+		flags.said = []said{{key: "tp", value: "8"}, {key: "pp", value: "2"}, {key: "gbs", value: "512"}}
+	}
+	s, err := flags.setup(a)
+	if err != nil {
+		return err
+	}
+	return a.runScreen(cmd.Context(), s, look)
+}
+
+const shortHelp = `The explorer needs a terminal. In a script or a pipe use:
+  meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2     one layout, as text or --json
+  meshscope eval --batch FILE                                     one JSON setup per line
+  meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2        a pipeline schedule
+  meshscope presets models                                        what can be named
+  meshscope --help
+`
+
+// notInteractive says why there is no explorer here; empty when there is.
+func (a *app) notInteractive() string {
+	in, inFile := a.stdin.(*os.File)
+	out, outFile := a.stdout.(*os.File)
+	switch {
+	case !inFile || !outFile || !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()):
+		return "input or output is not a terminal"
+	case os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "":
+		return fmt.Sprintf("the terminal cannot draw a screen (TERM=%q)", os.Getenv("TERM"))
+	}
+	return ""
+}

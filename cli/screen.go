@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/ui"
+)
+
+// screenFlags say how the explorer is drawn.
+type screenFlags struct {
+	theme                   string
+	ascii, noColor, noMouse bool
+}
+
+// themes are what --theme takes; auto asks the terminal for its background.
+func themes() []string { return []string{"auto", "dark", "light", "mono"} }
+
+func (f *screenFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: auto, dark, light, mono")
+	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as the environment variable NO_COLOR asks for")
+	flags.BoolVar(&f.ascii, "ascii", false, "no characters beyond ASCII, for fonts without blocks and lines")
+	flags.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
+	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themes(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *screenFlags) check() error {
+	if slices.Contains(themes(), f.theme) {
+		return nil
+	}
+	return &engine.ValueError{Field: "--theme", Given: clip(f.theme), Allowed: "one of auto, dark, light, mono"}
+}
+
+// runScreen shows the explorer until the user leaves it. A dropped connection
+// ends it like a quit; the terminal program itself takes care of the other
+// signals.
+func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	err := ui.Run(ui.Options{
+		Setup: s, Library: a.lib,
+		Theme: f.theme, ASCII: f.ascii, NoColor: f.noColor, NoMouse: f.noMouse,
+		CrashDir: crashDir(),
+	}, tea.WithContext(ctx))
+	if errors.Is(err, ui.ErrInterrupted) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// crashDir is where a crash file goes: the user's state folder, or that for
+// temporary files when there is no home.
+func crashDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "meshscope")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "state", "meshscope")
+	}
+	return os.TempDir()
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/schedule"
+	"meshscope/presets/setupdoc"
+)
+
+// unitCosts are the durations of one operation on one chunk, without a model.
+type unitCosts struct {
+	tf, ti, tw, tb, p2p cost
+}
+
+// cost is a flag that takes a finite number, 0 or more.
+type cost struct {
+	value float64
+	said  bool
+}
+
+func (c *cost) String() string { return strconv.FormatFloat(c.value, 'g', -1, 64) }
+func (c *cost) Type() string   { return "cost" }
+
+// maxCost keeps sums of any number of operations finite.
+const maxCost = 1e12
+
+func (c *cost) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= maxCost) {
+		return fmt.Errorf("allowed is a number from 0 to %g", maxCost)
+	}
+	c.value, c.said = v, true
+	return nil
+}
+
+func (u *unitCosts) register(cmd *cobra.Command) {
+	cmd.Flags().Var(&u.tf, "tf", "forward of one micro-batch on one chunk; with any of these five no model is used")
+	cmd.Flags().Var(&u.ti, "ti", "input gradient; default half of --tb")
+	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
+	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
+	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
+}
+
+func (u *unitCosts) said() bool {
+	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said
+}
+
+// times fills in what was not said: a backward is two forwards, half of it the
+// input gradient.
+func (u *unitCosts) times() schedule.ChunkTimes {
+	t := schedule.ChunkTimes{F: 1, B: u.tb.value, I: u.ti.value, W: u.tw.value}
+	if u.tf.said {
+		t.F = u.tf.value
+	}
+	switch {
+	case u.tb.said && u.ti.said && !u.tw.said:
+		t.W = max(0, t.B-t.I)
+	case u.tb.said && u.tw.said && !u.ti.said:
+		t.I = max(0, t.B-t.W)
+	case u.tb.said && !u.ti.said:
+		t.I, t.W = t.B/2, t.B/2
+	case u.tb.said:
+	case u.ti.said && u.tw.said:
+		t.B = t.I + t.W
+	case u.ti.said:
+		t.W, t.B = t.I, 2*t.I
+	case u.tw.said:
+		t.I, t.B = t.W, 2*t.W
+	default:
+		t.I, t.W, t.B = t.F, t.F, 2*t.F
+	}
+	return t
+}
+
+func (a *app) timelineCommand() *cobra.Command {
+	var flags setupFlags
+	var costs unitCosts
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "timeline",
+		Short: "Draw a pipeline schedule, with real times or unit costs",
+		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those\n" +
+			"durations and no model is used; without, they have the times of the setup that the flags say.",
+		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
+			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --microbatches 8 --tf 1 --tb 2 --json\n" +
+			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32",
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	costs.register(cmd)
+	flags.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		d := drawing{unit: "seconds"}
+		var err error
+		if costs.said() {
+			d.unit = "1"
+			d.timeline, err = a.unitTimeline(&flags, &costs)
+		} else {
+			d.timeline, err = a.realTimeline(&flags)
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return d.writeJSON(a.stdout)
+		}
+		return d.writeText(a.stdout)
+	})
+	return cmd
+}
+
+// realTimeline is the pipeline of a setup with its own times.
+func (a *app) realTimeline(flags *setupFlags) (*schedule.Timeline, error) {
+	s, err := flags.setup(a)
+	if err != nil {
+		return nil, err
+	}
+	r := engine.Evaluate(s)
+	if !r.Legal || r.Timeline == nil {
+		a.complain(r.Problems)
+		return nil, outcome(exitIllegal)
+	}
+	return r.Timeline, nil
+}
+
+// complain prints what makes a setup illegal.
+func (a *app) complain(problems []engine.Problem) {
+	for _, p := range problems {
+		if p.Severity != layout.Error {
+			continue
+		}
+		fmt.Fprintf(a.stderr, "meshscope: illegal: %s: %s\n", p.Field, p.Message)
+		if len(p.Nearest) > 0 {
+			fmt.Fprintf(a.stderr, "  nearest: %s\n", nearest(p.Field, p.Nearest))
+		}
+	}
+}
+
+// unitTimeline simulates a schedule with unit costs: the flags say its shape,
+// the rest of the setup does not matter.
+func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timeline, error) {
+	s, err := flags.shape(a)
+	if err != nil {
+		return nil, err
+	}
+	order, err := schedule.Build(s)
+	var cannot *schedule.SpecError
+	var tooLarge *schedule.LimitError
+	switch {
+	case errors.As(err, &cannot):
+		var problems []engine.Problem
+		for _, is := range cannot.Issues {
+			p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
+			for field, v := range is.Nearest {
+				p.Nearest[field] = v
+			}
+			problems = append(problems, p)
+		}
+		a.complain(problems)
+		return nil, outcome(exitIllegal)
+	case errors.As(err, &tooLarge):
+		return nil, &usageError{err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	return schedule.Simulate(order, schedule.UniformCosts(s, costs.times(), costs.p2p.value))
+}
+
+// shape is the schedule that the flags say: pp, vpp, microbatches, schedule and
+// group size. One GPU per rank and enough sequences make the rest legal.
+func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
+	doc := &setupdoc.Document{}
+	if f.file != "" {
+		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p) contradict each other"}
+	}
+	only := setupFlags{}
+	for _, s := range f.said {
+		switch s.key {
+		case "pp", "vpp", "microbatches", "schedule", "group-size":
+			only.said = append(only.said, s)
+		default:
+			return schedule.Spec{}, &usageError{fmt.Sprintf(
+				"--%s and unit costs (--tf --ti --tw --tb --p2p) contradict each other: with them only --pp, --vpp, --microbatches, --schedule and --group-size count", s.key)}
+		}
+	}
+	only.said = append(only.said, said{key: "dp", value: "1"})
+	s, err := only.over(doc, a)
+	return s.Spec(), err
+}
+
+// finite says whether a timeline can be written.
+func finite(t *schedule.Timeline) bool { return !math.IsNaN(t.Makespan) && !math.IsInf(t.Makespan, 0) }
