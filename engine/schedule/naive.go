@@ -10,7 +10,10 @@ func naive() descriptor {
 			Kind: Naive, Name: "Naive",
 			Paper:     "Huang et al., GPipe (arXiv 1811.06965), section 2: the baseline",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving with one micro-batch",
-			Placement: Linear, WeightCopies: 1,
+			Placement: Linear, Chunks: 1, WeightCopies: 1,
+			Constraint: "m = 1",
+			Idle:       "(p-1)(tF+tB)",
+			Memory:     "1",
 		},
 		generate: generateOneFOneB,
 		check:    checkNaive,
@@ -27,5 +30,5 @@ func checkNaive(s Spec) []Issue {
 			Nearest: map[string]int{fieldMicroBatches: 1},
 		})
 	}
-	return append(issues, unusedGroup(s)...)
+	return append(issues, unusedOptions(s)...)
 }

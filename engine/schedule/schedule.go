@@ -18,6 +18,21 @@ const (
 	AFAB        Kind = "afab"
 	OneFOneB    Kind = "1f1b"
 	Interleaved Kind = "interleaved"
+	LoopedBFS   Kind = "looped-bfs"
+	ZBH1        Kind = "zb-h1"
+	ZBH2        Kind = "zb-h2"
+	ZB1P        Kind = "zb-1p"
+	ZB2P        Kind = "zb-2p"
+	ZBAuto      Kind = "zb-auto"
+	// Interleaved zero bubble is PyTorch's: ZB-H1 over several chunks per rank.
+	InterleavedZB Kind = "interleaved-zb"
+	ZBV           Kind = "zb-v"
+	ZBVAuto       Kind = "zb-v-auto"
+	VHalf         Kind = "v-half"
+	VMin          Kind = "v-min"
+	OneFOneBV     Kind = "1f1b-v"
+	DualPipe      Kind = "dualpipe"
+	DualPipeV     Kind = "dualpipe-v"
 )
 
 // Spec says which order is wanted. It is comparable: orders are cached by it.
@@ -27,6 +42,8 @@ type Spec struct {
 	VirtualStages int // v, stages per rank
 	MicroBatches  int // m
 	GroupSize     int // micro-batches per group of an interleaved schedule; 0 means Ranks, or MicroBatches when there are fewer
+	MaxInFlight   int // activations that zb-auto lets a rank hold, freed half at I and half at W; 0 means 1.5 x Ranks
+	ExtraWarmup   int // forwards that interleaved runs ahead beyond the usual ones; Megatron-LM takes 1 to overlap the expert all-to-all
 }
 
 // Stages is the number of model stages, p*v.
@@ -54,12 +71,20 @@ func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]
 type Costs struct {
 	F, B, I, W []float64 // one per model stage
 	P2P        float64   // latency of a hand-over to another rank; does not occupy either
-	Overlap    float64   // share of the shorter half of an overlapped pair that the longer one hides, 0..1
+
+	// What an overlapped pair hides, two rules that add up to no more than the
+	// shorter half. Overlap is a share of the shorter half, 0..1. HiddenF and
+	// HiddenB, one per model stage or nil, are the part of F and of B (or I)
+	// that is traffic: it hides under the rest of the other half, as the expert
+	// all-to-all does in DualPipe.
+	Overlap          float64
+	HiddenF, HiddenB []float64
 }
 
 // RankStats are the figures of one rank of a timeline.
 type RankStats struct {
 	Busy, Idle     float64 // Idle = makespan - Busy
+	Saved          float64 // what overlapped pairs hide: the sum of the durations is Busy + Saved
 	First, Last    float64 // start of its first and end of its last operation
 	PeakInFlight   int     // chunk activations alive, freed at B (or W)
 	PeakUntilInput int     // the same, freed at B (or I): what the input gradient needs

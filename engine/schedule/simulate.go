@@ -97,9 +97,26 @@ func (s *Simulator) walkPair(o *Order, pair []step, c *Costs, t *Timeline) {
 	}
 	a, b := s.costs[pair[0].cost], s.costs[pair[1].cost]
 	saved := c.Overlap * min(a, b)
+	if c.HiddenF != nil || c.HiddenB != nil {
+		saved = min(saved+c.hides(pair[0].cost, a, pair[1].cost, b, int32(o.Spec.Stages())), a, b)
+	}
 	s.saved[o.rankOf(int(k))] += saved
 	end := begin + a + b - saved
 	t.Begin[k], t.End[k], t.Begin[k+1], t.End[k+1] = begin, end, begin, end
+}
+
+// hides is the traffic in each half of a pair that the rest of the other half
+// covers; the halves are given by their places in the table of durations.
+func (c *Costs) hides(first int32, a float64, second int32, b float64, stages int32) float64 {
+	traffic := func(place int32, lasts float64) float64 {
+		list := c.HiddenF
+		if OpKind(place/stages) != Forward {
+			list = c.HiddenB
+		}
+		return min(at(list, int(place%stages)), lasts)
+	}
+	ta, tb := traffic(first, a), traffic(second, b)
+	return min(ta, b-tb) + min(tb, a-ta)
 }
 
 // rankOf is the rank of an operation by its index.
@@ -124,6 +141,16 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		return costError("an overlap of %v is not between 0 and 1", c.Overlap)
 	}
 	stages := o.Spec.Stages()
+	for _, list := range [...][]float64{c.HiddenF, c.HiddenB} {
+		if list != nil && len(list) != stages {
+			return costError("%d durations of hidden traffic for %d stages", len(list), stages)
+		}
+		for stage, d := range list {
+			if !(d >= 0) || math.IsInf(d, 1) {
+				return costError("hidden traffic of stage %d lasts %v", stage, d)
+			}
+		}
+	}
 	s.costs = cleared(s.costs, 4*stages)
 	for kind, costs := range [...][]float64{Forward: c.F, Backward: c.B, InputGradient: c.I, WeightGradient: c.W} {
 		if !pl.uses(OpKind(kind)) {
@@ -166,7 +193,8 @@ func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 				st.Busy += float64(n) * s.costs[kind*stages+stage]
 			}
 		}
-		st.Busy -= s.saved[r]
+		st.Saved = s.saved[r]
+		st.Busy -= st.Saved
 		if from, to := o.Start[r], o.Start[r+1]; from < to {
 			st.First, st.Last = t.Begin[from], t.End[to-1]
 		}
