@@ -174,7 +174,7 @@ func plainest(s *Setup) *Setup {
 	}
 	t.MicroBatches = min(max(s.GBS/gpus, 1), layout.MaxMicroBatches, 4096)
 	t.GBS = gpus * t.MicroBatches
-	t.Schedule, t.GroupSize, t.TrainMTP = schedule.OneFOneB, 0, false
+	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
 	for _, field := range []string{"precision", "grad-dtype", "attention", "optimizer", "mfu", "calibration", "recompute"} {
 		if legal(&t) {
 			break
@@ -263,6 +263,8 @@ func countOf(s *Setup, field string) *int {
 		return &s.Seq
 	case "group-size":
 		return &s.GroupSize
+	case "max-in-flight":
+		return &s.MaxInFlight
 	}
 	return nil
 }
@@ -315,6 +317,8 @@ func nearby(s *Setup, field string) []int {
 		list = append(multiplesNear(unit, min(current, s.Model.MaxSeq), 8), multiplesNear(unit, current, 8)...)
 	case "group-size":
 		list = append(multiplesNear(1, current, 64), 0, s.PP, s.MicroBatches)
+	case "max-in-flight":
+		list = []int{0, s.PP, 2 * s.PP}
 	case "microbatches":
 		list = append(multiplesNear(max(s.PP, 1), current, 16), multiplesNear(1, current, 64)...)
 	default: // dp, mbs
@@ -352,7 +356,7 @@ func clampField(field string, v int) int {
 		high = layout.MaxSeq
 	case "zero":
 		low, high = 0, 3
-	case "group-size":
+	case "group-size", "max-in-flight":
 		low = 0
 	}
 	return min(max(v, low), high)
@@ -392,7 +396,7 @@ func multiplesNear(unit, around, count int) []int {
 // difference lists the fields in which b differs from a, by flag name.
 func difference(a, b *Setup) map[string]any {
 	d := map[string]any{}
-	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "mbs", "microbatches", "gbs", "seq", "group-size"} {
+	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "mbs", "microbatches", "gbs", "seq", "group-size", "max-in-flight"} {
 		if x, y := fieldValue(a, field), fieldValue(b, field); x != y {
 			d[field] = y
 		}

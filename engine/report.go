@@ -36,6 +36,9 @@ type Memory struct {
 	PeakRank int          `json:"peak_rank"`
 	Fits     bool         `json:"fits"`
 	Ranks    []RankMemory `json:"ranks"`
+
+	// Stages is what each model stage adds while micro-batches pass, for drawing.
+	Stages []memory.Live `json:"-"`
 }
 
 // RankMemory is the memory of one pipeline rank at its peak.
@@ -47,10 +50,25 @@ type Pipeline struct {
 	Ranks            int           `json:"ranks"`
 	Stages           int           `json:"stages"`
 	MicroBatches     int           `json:"microbatches"`
-	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`            // simulated: idle over busy time of the busiest rank
-	BubbleOverTotal  float64       `json:"bubble_over_total"`            // simulated: idle share of all ranks' time
-	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"` // (p-1)/m and its kin, over ideal; absent where none is exact
+	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`                // simulated: idle over busy time of the busiest rank
+	BubbleOverTotal  float64       `json:"bubble_over_total"`                // simulated: idle share of all ranks' time
+	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"`     // (p-1)/m and its kin, over ideal; absent where none is exact
+	BubbleSpan       *float64      `json:"bubble_span_over_ideal,omitempty"` // simulated, of schedules that split the backward: the wait inside the longest rank's own first start and last end, over busy time
 	Makespan         units.Seconds `json:"makespan_seconds"`
+}
+
+// MemoryOver appends how a rank's activations grow and shrink over the step, for
+// drawing: see schedule.Timeline.Memory. Of an illegal setup there is nothing.
+func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample {
+	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) {
+		return into
+	}
+	o := r.Timeline.Order
+	chunks := make([]schedule.ChunkBytes, o.Chunks())
+	for c := range chunks {
+		chunks[c] = r.Memory.Stages[o.StageOf(rank, c)].Chunk()
+	}
+	return r.Timeline.Memory(into, rank, chunks)
 }
 
 // Communication is the traffic of one dimension over one step, per GPU.

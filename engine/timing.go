@@ -10,19 +10,22 @@ import (
 // timing is how long each stage keeps its rank busy with one micro-batch.
 type timing struct {
 	f, b, i, w []float64
+	// expert traffic contained in f and b (or i), which an overlapped pair hides
+	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
 }
 
-func (t *timing) set(e *Evaluator, s *Setup) {
+func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order) {
 	n := len(e.cost)
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
+	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
-	chunks := units.Seconds(e.order.Chunks())
+	chunks := units.Seconds(hosts.Chunks())
 	for r := range s.PP {
 		d := &e.data[r]
-		for c := range e.order.Chunks() {
-			stage := e.order.StageOf(r, c)
+		for c := range hosts.Chunks() {
+			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
 			t.zeroForward[stage] = max(0, d.PerForward/chunks-k.Forward)
 			t.zeroBackward[stage] = max(0, d.PerBackward/chunks-k.InputGrad-k.WeightGrad)
@@ -32,13 +35,18 @@ func (t *timing) set(e *Evaluator, s *Setup) {
 		k := &e.cost[stage]
 		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
-		t.w[stage] = float64(k.WeightGrad)
-		t.i[stage] = t.b[stage] - t.w[stage]
+		t.w[stage] = float64(k.WeightGradTime())
+		t.i[stage] = float64(k.InputGradTime() + t.zeroBackward[stage])
+		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
+		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
 	}
 }
 
 func (t *timing) costs(latency units.Seconds) schedule.Costs {
-	return schedule.Costs{F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency)}
+	return schedule.Costs{
+		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency),
+		HiddenF: t.expertForward, HiddenB: t.expertBackward,
+	}
 }
 
 // mean is the average stage, for closed forms that assume equal stages.
@@ -65,19 +73,22 @@ func resize[T any](list []T, n int) []T {
 // lists the traffic of that rank.
 func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) (*Time, []Communication) {
 	rank := busiest(line)
-	m := units.Seconds(s.MicroBatches)
 	t := &Time{}
 	var links step.Links
 	var zero units.Seconds
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(rank, c)
 		k := &e.cost[stage]
+		n := e.order.Count(rank, c, schedule.Forward)
+		m := units.Seconds(n)
 		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
 		t.Recompute += m * k.Recompute
-		links.AddTimes(k.ForwardLinks, float64(s.MicroBatches))
-		links.AddTimes(k.BackwardLinks, float64(s.MicroBatches))
+		links.AddTimes(k.ForwardLinks, float64(n))
+		links.AddTimes(k.BackwardLinks, float64(n))
+		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
+	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
 	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
 	var tail units.Seconds // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {

@@ -63,7 +63,12 @@ func (w world) setup(t *rapid.T) engine.Setup {
 		s.GPUs += rapid.IntRange(-3, 3).Draw(t, "gpus")
 		s.GBS += rapid.IntRange(-3, 3).Draw(t, "gbs")
 	}
-	s.Schedule = rapid.SampledFrom([]schedule.Kind{schedule.Naive, schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, "none-such"}).Draw(t, "schedule")
+	kinds := []schedule.Kind{schedule.OneFOneB, schedule.Interleaved, "none-such"}
+	for _, info := range schedule.Kinds() {
+		kinds = append(kinds, info.Kind)
+	}
+	s.Schedule = rapid.SampledFrom(kinds).Draw(t, "schedule")
+	s.MaxInFlight = rapid.SampledFrom([]int{0, 0, 1, 9, -1}).Draw(t, "in flight")
 	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
 	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}}).Draw(t, "recompute")
 	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")

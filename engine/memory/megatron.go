@@ -117,7 +117,10 @@ func (k megatronCore) Stage(in *Input, stage int) Live {
 	if st.Head && in.TrainMTP {
 		kept += float64(m.MTPLayers) * (moe + 2*input)
 	}
-	live := Live{Activations: units.Bytes(tokens * kept)}
+	live := Live{
+		Activations:  units.Bytes(tokens * kept),
+		WeightInputs: units.Bytes(tokens * k.weightInputs(in, st)),
+	}
 	if full > 0 {
 		one := dense
 		if fullMoE > 0 {

@@ -28,7 +28,9 @@ func (textbook) Shard(in *Input) Sharding { return zero(in) }
 //	full                2, never over t
 //
 // in bytes for 16-bit activations; the sequence is divided by CP, the scores'
-// keys are not.
+// keys are not. For weight gradients that wait a layer keeps 32: 14 of inputs
+// and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241, table 1),
+// all of it over t as the products are, also where the layer is recomputed.
 func (textbook) Stage(in *Input, stage int) Live {
 	l, m := in.Layout, in.Model
 	t := float64(l.TP)
@@ -44,7 +46,10 @@ func (textbook) Stage(in *Input, stage int) Live {
 	full := recomputed(in, stage)
 	kept := float64(in.Stages[stage].Layers() - full)
 	sbh := l.MicroBatchTokens() * h * in.Precision.Bytes() / 2
-	return Live{Activations: units.Bytes(sbh * (kept*perLayer + 2*float64(full)))}
+	return Live{
+		Activations:  units.Bytes(sbh * (kept*perLayer + 2*float64(full))),
+		WeightInputs: units.Bytes(sbh * 32 / t * float64(in.Stages[stage].Layers())),
+	}
 }
 
 func (textbook) Buffers(*Input, int, Parameters) units.Bytes { return 0 }

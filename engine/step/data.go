@@ -29,6 +29,22 @@ func Data(in *Input, p memory.Parameters) DataParallel {
 	return out
 }
 
+// Mirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
+// copy of the same stages, and both sum their gradients once per step, after
+// the data-parallel ranks have (each its shard from ZeRO-1 on).
+func (d *DataParallel) Mirror(in *Input, p memory.Parameters) {
+	dense, expert := p.Dense, p.Expert
+	if in.Layout.ZeRO >= 1 {
+		dense /= float64(in.Layout.DP * in.Layout.CP)
+		expert /= float64(in.Layout.ExpertDP())
+	}
+	bytes := units.Bytes((dense + expert) * reduceBytes(in))
+	seconds := in.Cluster.Send(bytes, in.Groups.PP.Crosses())
+	d.Bytes += bytes
+	d.Seconds += seconds
+	d.ScatterSeconds += seconds
+}
+
 // addDomain adds one set of parameters and the group that holds the same ones.
 func (d *DataParallel) addDomain(in *Input, params float64, g layout.Group) {
 	if g.Size <= 1 || params == 0 {

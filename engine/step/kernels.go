@@ -165,6 +165,7 @@ func (k *kernels) head() Cost {
 	m := k.in.Model
 	k.stream(&c, 2*k.elem*k.shard*float64(m.Hidden))
 	k.matmul(&c, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
+	c.HeadWeightGrad = c.WeightGrad
 	k.stream(&c, 2*k.elem*k.tokens*float64(m.Vocab)/k.t)
 	k.edge(&c)
 	return c

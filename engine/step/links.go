@@ -45,6 +45,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 	c.ForwardLinks.TP.add(fwd, regions)
 	bwd.Exposed = max(0, bwd.Seconds-c.WeightGrad/units.Seconds(regions))
 	c.BackwardLinks.TP.add(bwd, regions)
+	c.Unhidden += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
 }
 
 // edge adds the collective behind the embedding and before the head: hidden
