@@ -16,6 +16,9 @@ import (
 func nearest(s *Setup, p *Problem) map[string]any {
 	best, neighbours := singleFix(s, p.Field)
 	if best == nil {
+		best = offered(s, p)
+	}
+	if best == nil {
 		best = repair(s)
 	} else if len(neighbours) > 1 {
 		p.Message += fmt.Sprintf("; nearest legal: %d or %d", neighbours[0], neighbours[1])
