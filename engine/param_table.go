@@ -46,9 +46,9 @@ func degreeParams() []Param {
 
 func batchParams() []Param {
 	return []Param{
-		number(Param{ID: "mbs", Label: "micro-batch", Unit: "sequences", Help: "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.", Min: 1, Max: MaxMBS},
+		number(Param{ID: "mbs", Label: "micro-batch", Unit: "sequences", Help: "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.", Min: 1, Max: MaxDegree},
 			func(s *Setup) *int { return &s.MBS }, func(d *Draft) **int { return &d.MBS }),
-		number(Param{ID: "microbatches", Label: "micro-batches", Help: "Micro-batches per pipeline and step: more of them make the bubble a smaller share, paid with a larger global batch.", Min: 1, Max: MaxBatch},
+		number(Param{ID: "microbatches", Label: "micro-batches", Help: "Micro-batches per pipeline and step: more of them make the bubble a smaller share, paid with a larger global batch.", Min: 1, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.MicroBatches }, func(d *Draft) **int { return &d.MicroBatches }),
 		number(Param{ID: "gbs", Label: "global batch", Unit: "sequences", Help: "Sequences per optimizer step over all GPUs: amortises the gradient exchange and the bubble; what training can use of it is limited.", Min: 1, Max: MaxBatch},
 			func(s *Setup) *int { return &s.GBS }, func(d *Draft) **int { return &d.GBS }),
@@ -70,7 +70,7 @@ func recipeParams() []Param {
 	return []Param{
 		choice(Param{ID: "schedule", Label: "schedule", Help: "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations wait."},
 			scheduleKinds(), func(s *Setup) *schedule.Kind { return &s.Schedule }, func(d *Draft) **schedule.Kind { return &d.Schedule }),
-		number(Param{ID: "group-size", Label: "group size", Help: "Micro-batches that pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.", Min: 0, Max: MaxBatch},
+		number(Param{ID: "group-size", Label: "group size", Help: "Micro-batches that pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.", Min: 0, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.GroupSize }, func(d *Draft) **int { return &d.GroupSize }),
 		splitParam(),
 		recomputeParam(),
