@@ -193,7 +193,10 @@ func TestDraftRefusesValues(t *testing.T) {
 		"huge degree":           {func(d *engine.Draft) { d.PP = &huge }, "pp"},
 		"huge nodes":            {func(d *engine.Draft) { n := engine.MaxGPUs; d.Nodes = &n }, "nodes"},
 		"degrees that multiply": {func(d *engine.Draft) { n := engine.MaxDegree; d.DP, d.TP, d.PP, d.CP = &n, &n, &n, &n }, "dp"},
-		"batch that multiplies": {func(d *engine.Draft) { n, m := engine.MaxDegree, engine.MaxMicroBatches; d.MBS, d.MicroBatches = &n, &m }, "microbatches"},
+		"batch that multiplies": {func(d *engine.Draft) {
+			n, m := engine.MaxDegree, engine.MaxMicroBatches
+			d.MBS, d.MicroBatches = &n, &m
+		}, "microbatches"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
