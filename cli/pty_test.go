@@ -43,7 +43,7 @@ func open(t testing.TB, program string, columns, rows int, env ...string) *termi
 	if err != nil {
 		t.Fatal(err)
 	}
-	see(t, screen, "Llama 3.1 70B")
+	see(t, screen, "Llama")
 	screen.Settle(frameGap)
 	return screen
 }
@@ -137,7 +137,7 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("%dx%d: an empty screen", columns, rows)
 			}
 		}
-		see(t, screen, "Llama 3.1 70B")
+		see(t, screen, "Llama")
 		press(t, screen, "q")
 		if end := restored(t, screen, 0); end.Stderr != "" {
 			t.Errorf("standard error: %s", end.Stderr)
@@ -160,7 +160,7 @@ func TestTerminal(t *testing.T) {
 		restored(t, screen, 0)
 	})
 
-	for _, where := range []string{"update", "view", "cmd"} {
+	for _, where := range []string{"update", "view", "command"} {
 		t.Run("a panic in "+where, func(t *testing.T) {
 			t.Parallel()
 			screen := open(t, program, 120, 36, "MESHSCOPE_TEST_PANIC="+where)
