@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
@@ -20,8 +18,7 @@ const maxRows = 32
 // writeReport prints a report for people: aligned, no colours, units in the
 // headings.
 func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
-	out := bufio.NewWriter(to)
-	t := &textReport{out: out, setup: s, report: r}
+	t := &textReport{page: newPage(to), setup: s, report: r}
 	t.head()
 	t.problems()
 	if r.Legal {
@@ -32,16 +29,14 @@ func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
 		t.list("ASSUMED", r.Assumptions)
 		t.list("NOT MODELLED", r.NotModelled)
 	}
-	return out.Flush()
+	return t.Flush()
 }
 
 type textReport struct {
-	out    *bufio.Writer
+	page
 	setup  *engine.Setup
 	report *engine.Report
 }
-
-func (t *textReport) printf(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
 
 // head says what was asked.
 func (t *textReport) head() {
@@ -113,8 +108,9 @@ func (t *textReport) memory() {
 		verdict = "DOES NOT FIT"
 	}
 	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "  rank\tlayers\tin flight\tweights\tgradients\toptimizer\tactivations\tlogits\tbuffers\tallocated\toverhead\ttotal\t")
+	rows := [][]string{{
+		"  rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total",
+	}}
 	folded := 0
 	for i, rank := range m.Ranks {
 		if len(m.Ranks) > maxRows && i >= maxRows/2 && i < len(m.Ranks)-maxRows/2 && i != m.PeakRank {
@@ -127,9 +123,9 @@ func (t *textReport) memory() {
 		} {
 			cells = append(cells, fmt.Sprintf("%.2f", b.GiB()))
 		}
-		fmt.Fprintln(table, strings.Join(cells, "\t")+"\t")
+		rows = append(rows, cells)
 	}
-	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	t.table(right, rows)
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
 	}
@@ -153,18 +149,19 @@ func (t *textReport) communication() {
 		return
 	}
 	t.printf("\nCOMMUNICATION  per GPU and step\n")
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  \toperation\tgroup\tspans\tGB\ttime\texposed")
+	rows := [][]string{{"  ", "operation", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range t.report.Communication {
-		fmt.Fprintf(table, "  %s\t%s\t%d\t%s\t%.3f\t%s\t%s\n", c.Dimension, c.Operation, c.GroupSize, c.Spans, c.Bytes.GB(), seconds(c.Seconds), seconds(c.Exposed))
+		rows = append(rows, []string{
+			"  " + c.Dimension, c.Operation, strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
+		})
 	}
-	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	t.table(left, rows)
 }
 
 func (t *textReport) time() {
 	if s := t.report.Time; s != nil {
 		t.printf("\nSTEP  %s\n", seconds(s.Step))
-		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		var rows [][]string
 		for _, part := range []struct {
 			name string
 			time units.Seconds
@@ -175,9 +172,9 @@ func (t *textReport) time() {
 			{"exposed communication", s.Exposed},
 			{"optimizer", s.Optimizer},
 		} {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", part.name, seconds(part.time), percent(float64(part.time)/float64(s.Step)))
+			rows = append(rows, []string{"  " + part.name, seconds(part.time), percent(float64(part.time) / float64(s.Step))})
 		}
-		_ = table.Flush() // into a buffer; its error comes out of the last Flush
+		t.table(left, rows)
 	}
 	if p := t.report.Throughput; p != nil {
 		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",

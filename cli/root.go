@@ -55,8 +55,7 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		return err
 	}
 	if why := a.notInteractive(); why != "" {
-		fmt.Fprintf(a.stderr, "meshscope: %s\n\n", why)
-		fmt.Fprint(a.stderr, shortHelp)
+		a.sayf("meshscope: %s\n\n%s", why, shortHelp)
 		return outcome(exitUsage)
 	}
 	if flags.empty() {
