@@ -50,6 +50,7 @@ type Action struct {
 	Verb    Verb
 	ID      engine.ParamID
 	N       int
+	Pages   int
 	Text    string
 	Screen  Screen
 	Model   *model.Model
@@ -113,7 +114,7 @@ func change(s State, a Action) State {
 	case UseCluster:
 		return s.use(engine.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
 	case PageRanks:
-		s.Page = min(max(s.Page+a.N, 0), max(s.Setup.PP-1, 0))
+		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case NextTheme:
 		names := append([]string{themeAuto}, themes.Names()...)
 		s.Theme = names[(slices.Index(names, s.Theme)+1)%len(names)]
@@ -257,6 +258,16 @@ func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 		}
 	}
 	return s, nil
+}
+
+// fixWords is what TakeFix would set; empty when there is nothing to take.
+func fixWords(problems []engine.Problem) string {
+	for _, p := range errorsOf(problems) {
+		if len(p.Nearest) > 0 {
+			return nearestWords(p.Nearest)
+		}
+	}
+	return ""
 }
 
 // nearestWords are legal values as people read them: TP 8, PP 4.

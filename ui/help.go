@@ -57,8 +57,8 @@ func (m *Model) shortHelp() []short {
 		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
 	}
 	line := []short{{k.Help, "?", "help"}, {k.Quit, "q", "quit"}}
-	if fixable(m.now.report.Problems) {
-		line = append([]short{{k.Fix, "enter", "takes the nearest legal value"}}, line...)
+	if words := fixWords(m.now.report.Problems); words != "" {
+		line = append([]short{{k.Fix, "enter", "sets " + words}}, line...)
 	}
 	arrows := "↑↓"
 	if !m.look.glyphs.Unicode {

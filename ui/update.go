@@ -40,12 +40,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.catalog = &msg.catalog
 		m.openPicker()
 		return m, nil
-	case crashedMsg:
-		text := "something went wrong inside: " + msg.what
-		if msg.file != "" {
-			text += "; details in " + msg.file
-		}
-		return m, m.do(Action{Verb: Say, Text: text})
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
@@ -58,6 +52,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // do applies an action and carries out what follows from it.
 func (m *Model) do(a Action) tea.Cmd {
+	if a.Verb == PageRanks {
+		a.Pages = m.pages()
+	}
 	was := m.state
 	var effects []Effect
 	m.state, effects = apply(m.state, a)
@@ -117,7 +114,7 @@ func (m *Model) evaluate() {
 		m.legal = m.now
 	}
 	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
-	m.state.Page = min(m.state.Page, max(m.state.Setup.PP-1, 0))
+	m.state.Page = min(m.state.Page, m.pages()-1)
 }
 
 // answer evaluates with the model's own evaluator, which remembers the last
