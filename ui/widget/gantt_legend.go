@@ -57,9 +57,13 @@ func (p *ganttPainter) legend(rows []int, blended bool) []legendEntry {
 		if len(letters) > 2 {
 			name = "mixed"
 		}
-		if p.theme.Colours {
+		switch {
+		case p.theme.Blends():
 			entries = append(entries, legendEntry{p.theme.Blend(mix...), p.framed(letters), name})
-		} else {
+		case p.theme.Colours:
+			sample := mixedCell(p, blendKey(&[4]float32{0.4, 0.6}))
+			entries = append(entries, legendEntry{sample.paint, Fill(sample.sign, 3), name})
+		default:
 			entries = append(entries, legendEntry{themes.Paint{}, "#", name}, legendEntry{themes.Paint{}, "f b +", "partly waiting"})
 		}
 	}

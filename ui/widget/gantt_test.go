@@ -221,8 +221,9 @@ func TestGanttLegend(t *testing.T) {
 		w     int
 		want  string
 	}{
-		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward   B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward   B  backward   FB  both   · waiting"},
+		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward    FB  both   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, " F  forward    B  backward   ▒▒▒ both   · waiting"},
 		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "F forward   B backward   # both   f b + partly waiting   · waiting"},
 		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "F forward   B backward"},
 	} {
