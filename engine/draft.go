@@ -112,7 +112,7 @@ func (d Draft) Resolve() (Setup, error) {
 // derived and the identities are not held against each other: Check does that.
 // A stage split may be left out, the number of nodes must be.
 func (d Draft) Complete() (Setup, bool) {
-	params := Params()
+	params := registry()
 	for i := range params {
 		p := &params[i]
 		if p.ID == "nodes" || p.ID == "split" {
@@ -135,7 +135,7 @@ func (d Draft) Complete() (Setup, bool) {
 
 // checkBounds holds every number that was said against its parameter's bounds.
 func (d *Draft) checkBounds() error {
-	params := Params()
+	params := registry()
 	for i := range params {
 		p := &params[i]
 		if p.draftNumber == nil {

@@ -77,7 +77,7 @@ func (e *ValueError) Error() string {
 
 // FindParam looks a parameter up by its flag's name.
 func FindParam(id ParamID) (Param, bool) {
-	params := Params()
+	params := registry()
 	for i := range params {
 		if params[i].ID == id {
 			return params[i], true

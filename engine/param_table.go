@@ -1,22 +1,27 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
 
 // Params is the registry: every parameter in the order in which a reader meets
-// them. Knobs, flags, setup documents and the reference are made from it.
-func Params() []Param {
-	params := make([]Param, 0, 28)
-	params = append(params, degreeParams()...)
-	params = append(params, batchParams()...)
-	params = append(params, machineParams()...)
-	return append(params, recipeParams()...)
-}
+// them. Knobs, flags, setup documents and the reference are made from it. The
+// slice is the caller's own, the Choices in it are shared and only to be read.
+func Params() []Param { return slices.Clone(registry()) }
+
+// registry is the table that all share, because it is asked for at every key
+// press and for every line of a batch.
+//
+//nolint:gochecknoglobals // built once, then only read
+var registry = sync.OnceValue(func() []Param {
+	return slices.Concat(degreeParams(), batchParams(), machineParams(), recipeParams())
+})
 
 func degreeParams() []Param {
 	degree := func(id ParamID, label, help string, field func(*Setup) *int, draft func(*Draft) **int) Param {
