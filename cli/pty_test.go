@@ -205,6 +205,7 @@ func TestNoTerminal(t *testing.T) {
 	program := build(t)
 
 	t.Run("pipe", func(t *testing.T) {
+		t.Parallel()
 		cmd := exec.CommandContext(t.Context(), program)
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -224,6 +225,7 @@ func TestNoTerminal(t *testing.T) {
 	})
 
 	t.Run("dumb terminal", func(t *testing.T) {
+		t.Parallel()
 		screen, err := terminal.Start(t.Context(), terminal.Options{
 			Columns: 80, Rows: 24, Env: []string{"TERM=dumb", "COLORTERM="},
 		}, program)
