@@ -54,8 +54,8 @@ func (t *textReport) head() {
 		s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, onOff(s.SP), s.ZeRO)
 	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
-	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s, schedule %s, stack %s\n",
-		s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute, s.Schedule, s.Stack)
+	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
+	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)
 }
 
 // problems lists what is wrong, errors first, each with what would be right.
@@ -108,8 +108,9 @@ func (t *textReport) memory() {
 		verdict = "DOES NOT FIT"
 	}
 	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
+	// Short headings, so that a terminal of 80 columns shows the whole row.
 	rows := [][]string{{
-		"  rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total",
+		"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total",
 	}}
 	folded := 0
 	for i, rank := range m.Ranks {
@@ -125,7 +126,7 @@ func (t *textReport) memory() {
 		}
 		rows = append(rows, cells)
 	}
-	t.table(right, rows)
+	t.tight(rows)
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
 	}
@@ -139,9 +140,9 @@ func (t *textReport) pipeline() {
 	t.printf("\nPIPELINE  %s, %s, %s, %s\n", p.Schedule, plural(p.Ranks, "rank"), plural(p.Stages, "stage"), plural(p.MicroBatches, "micro-batch"))
 	t.printf("  bubble %s of the work of the busiest rank", percent(p.BubbleOverIdeal))
 	if p.BubbleClosedForm != nil {
-		t.printf(" (closed form for equal stages %s)", percent(*p.BubbleClosedForm))
+		t.printf(" (equal stages: %s)", percent(*p.BubbleClosedForm))
 	}
-	t.printf(", %s of all time; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+	t.printf("\n  and %s of the time of all ranks; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
 }
 
 func (t *textReport) communication() {
@@ -155,7 +156,7 @@ func (t *textReport) communication() {
 			"  " + c.Dimension, c.Operation, strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
 		})
 	}
-	t.table(left, rows)
+	t.table(rows)
 }
 
 func (t *textReport) time() {
@@ -174,10 +175,10 @@ func (t *textReport) time() {
 		} {
 			rows = append(rows, []string{"  " + part.name, seconds(part.time), percent(float64(part.time) / float64(s.Step))})
 		}
-		t.table(left, rows)
+		t.table(rows)
 	}
 	if p := t.report.Throughput; p != nil {
-		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
+		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
 			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
 	}
 }
