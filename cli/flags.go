@@ -162,5 +162,9 @@ func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no file %s", clip(name))
 	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the name is said once
+	}
 	return fmt.Errorf("read %s: %w", clip(name), err)
 }

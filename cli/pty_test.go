@@ -151,14 +151,16 @@ func TestTerminal(t *testing.T) {
 		restored(t, screen, 0)
 	})
 
-	t.Run("SIGTERM", func(t *testing.T) {
-		t.Parallel()
-		screen := open(t, program, 120, 36)
-		if err := screen.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		restored(t, screen, 0)
-	})
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 120, 36)
+			if err := screen.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			restored(t, screen, 0)
+		})
+	}
 
 	for _, where := range []string{"update", "view", "command"} {
 		t.Run("a panic in "+where, func(t *testing.T) {
