@@ -63,6 +63,7 @@ func TestTerminalPublishedRuns(t *testing.T) {
 				press(t, screen, value[1])
 				press(t, screen, terminal.Enter)
 			}
+			screen.Settle(frameGap)
 			shown := screen.Text()
 			t.Logf("\n%s", shown)
 			for _, figure := range figures(t, program, s.flags) {
