@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
@@ -129,6 +131,29 @@ func (t *textReport) memory() {
 	t.tight(rows)
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
+	}
+	t.shortfall()
+}
+
+// shortfall says why the setup does not fit and which single changes would do.
+func (t *textReport) shortfall() {
+	why := engine.WhyNotFit(t.setup, t.report)
+	if why == "" {
+		return
+	}
+	t.printf("\n")
+	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
+		t.printf("  %s\n", strings.TrimSpace(line))
+	}
+	const most = 3
+	remedies := engine.Remedies(t.setup)
+	if len(remedies) == 0 {
+		t.printf("  no single change makes it fit\n")
+		return
+	}
+	t.printf("  single changes that make it fit, the fastest first:\n")
+	for _, r := range remedies[:min(most, len(remedies))] {
+		t.printf("    %-16s %6.1f GiB  %s a step\n", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
 	}
 }
 
