@@ -20,6 +20,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.resize(msg.Width, msg.Height)
+		if m.picker != nil {
+			m.picker.Resize(m.caps.height)
+		}
 		return m, nil
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
@@ -249,7 +252,9 @@ func (m *Model) openPicker() {
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
 	case NoOverlay, HelpOverlay:
+		return
 	}
+	m.picker.Resize(m.caps.height)
 }
 
 func (m *Model) startTyping(text string) {

@@ -56,7 +56,7 @@ type drawing struct {
 func (s *Slider) drawing(t *themes.Theme, g Glyphs, w int) drawing {
 	d := drawing{
 		between: " ", left: "[", right: "]", more: g.MoreLeft,
-		value: t.Paint(themes.Muted), rule: t.Paint(themes.Faint), current: t.Paint(themes.Current),
+		value: t.Paint(themes.Muted), rule: t.Paint(themes.Muted), current: t.Paint(themes.Current),
 	}
 	if s.Joined {
 		d.between, d.left, d.right = g.Track, g.HandleL, g.HandleR
