@@ -131,6 +131,7 @@ func change(s State, a Action) State {
 		s.Overlay = NoOverlay
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
+	case Nothing, Type, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }

@@ -46,7 +46,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
-		return m, m.handlePaste(msg)
+		m.handlePaste(msg)
+		return m, nil
 	case tea.MouseMsg:
 		return m, m.handleMouse(msg)
 	}
@@ -308,7 +309,8 @@ func (m *Model) takeTyped() tea.Cmd {
 	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
 }
 
-func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
+// handlePaste puts pasted text where typed text would go.
+func (m *Model) handlePaste(msg tea.PasteMsg) {
 	msg.Content = strings.TrimSpace(msg.Content)
 	switch {
 	case m.state.Overlay != NoOverlay:
@@ -321,5 +323,4 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 		}
 		m.typing.input, _ = m.typing.input.Update(msg)
 	}
-	return nil
 }

@@ -267,7 +267,7 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 	}
 	if i == p.cursor {
 		chosen := t.Paint(themes.Chosen)
-		title, name = chosen, chosen
+		title, name, hit = chosen, chosen, chosen
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
 	l.To(2)
