@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
@@ -20,8 +20,7 @@ const maxRows = 32
 // writeReport prints a report for people: aligned, no colours, units in the
 // headings.
 func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
-	out := bufio.NewWriter(to)
-	t := &textReport{out: out, setup: s, report: r}
+	t := &textReport{page: newPage(to), setup: s, report: r}
 	t.head()
 	t.problems()
 	if r.Legal {
@@ -32,16 +31,14 @@ func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
 		t.list("ASSUMED", r.Assumptions)
 		t.list("NOT MODELLED", r.NotModelled)
 	}
-	return out.Flush()
+	return t.Flush()
 }
 
 type textReport struct {
-	out    *bufio.Writer
+	page
 	setup  *engine.Setup
 	report *engine.Report
 }
-
-func (t *textReport) printf(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
 
 // head says what was asked.
 func (t *textReport) head() {
@@ -59,8 +56,8 @@ func (t *textReport) head() {
 		s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, onOff(s.SP), s.ZeRO)
 	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
-	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s, schedule %s, stack %s\n",
-		s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute, s.Schedule, s.Stack)
+	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
+	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)
 }
 
 // problems lists what is wrong, errors first, each with what would be right.
@@ -113,8 +110,10 @@ func (t *textReport) memory() {
 		verdict = "DOES NOT FIT"
 	}
 	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "  rank\tlayers\tin flight\tweights\tgradients\toptimizer\tactivations\tlogits\tbuffers\tallocated\toverhead\ttotal\t")
+	// Short headings, so that a terminal of 80 columns shows the whole row.
+	rows := [][]string{{
+		"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total",
+	}}
 	folded := 0
 	for i, rank := range m.Ranks {
 		if len(m.Ranks) > maxRows && i >= maxRows/2 && i < len(m.Ranks)-maxRows/2 && i != m.PeakRank {
@@ -127,11 +126,34 @@ func (t *textReport) memory() {
 		} {
 			cells = append(cells, fmt.Sprintf("%.2f", b.GiB()))
 		}
-		fmt.Fprintln(table, strings.Join(cells, "\t")+"\t")
+		rows = append(rows, cells)
 	}
-	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	t.tight(rows)
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
+	}
+	t.shortfall()
+}
+
+// shortfall says why the setup does not fit and which single changes would do.
+func (t *textReport) shortfall() {
+	why := engine.WhyNotFit(t.setup, t.report)
+	if why == "" {
+		return
+	}
+	t.printf("\n")
+	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
+		t.printf("  %s\n", strings.TrimSpace(line))
+	}
+	const most = 3
+	remedies := engine.Remedies(t.setup)
+	if len(remedies) == 0 {
+		t.printf("  no single change makes it fit\n")
+		return
+	}
+	t.printf("  single changes that make it fit, the fastest first:\n")
+	for _, r := range remedies[:min(most, len(remedies))] {
+		t.printf("    %-16s %6.1f GiB  %s a step\n", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
 	}
 }
 
@@ -143,9 +165,9 @@ func (t *textReport) pipeline() {
 	t.printf("\nPIPELINE  %s, %s, %s, %s\n", p.Schedule, plural(p.Ranks, "rank"), plural(p.Stages, "stage"), plural(p.MicroBatches, "micro-batch"))
 	t.printf("  bubble %s of the work of the busiest rank", percent(p.BubbleOverIdeal))
 	if p.BubbleClosedForm != nil {
-		t.printf(" (closed form for equal stages %s)", percent(*p.BubbleClosedForm))
+		t.printf(" (equal stages: %s)", percent(*p.BubbleClosedForm))
 	}
-	t.printf(", %s of all time; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+	t.printf("\n  and %s of the time of all ranks; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
 }
 
 func (t *textReport) communication() {
@@ -153,18 +175,19 @@ func (t *textReport) communication() {
 		return
 	}
 	t.printf("\nCOMMUNICATION  per GPU and step\n")
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  \toperation\tgroup\tspans\tGB\ttime\texposed")
+	rows := [][]string{{"  ", "operation", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range t.report.Communication {
-		fmt.Fprintf(table, "  %s\t%s\t%d\t%s\t%.3f\t%s\t%s\n", c.Dimension, c.Operation, c.GroupSize, c.Spans, c.Bytes.GB(), seconds(c.Seconds), seconds(c.Exposed))
+		rows = append(rows, []string{
+			"  " + c.Dimension, c.Operation, strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
+		})
 	}
-	_ = table.Flush() // into a buffer; its error comes out of the last Flush
+	t.table(rows)
 }
 
 func (t *textReport) time() {
 	if s := t.report.Time; s != nil {
 		t.printf("\nSTEP  %s\n", seconds(s.Step))
-		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		var rows [][]string
 		for _, part := range []struct {
 			name string
 			time units.Seconds
@@ -175,12 +198,12 @@ func (t *textReport) time() {
 			{"exposed communication", s.Exposed},
 			{"optimizer", s.Optimizer},
 		} {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", part.name, seconds(part.time), percent(float64(part.time)/float64(s.Step)))
+			rows = append(rows, []string{"  " + part.name, seconds(part.time), percent(float64(part.time) / float64(s.Step))})
 		}
-		_ = table.Flush() // into a buffer; its error comes out of the last Flush
+		t.table(rows)
 	}
 	if p := t.report.Throughput; p != nil {
-		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
+		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
 			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
 	}
 }

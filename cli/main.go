@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"syscall"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lib: presets.Default()}
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(stderr, "meshscope: internal error: %v\n", r)
+			a.sayf("meshscope: internal error: %v\n", r)
 			if os.Getenv("MESHSCOPE_DEBUG") != "" {
 				_, _ = stderr.Write(debug.Stack())
 			}
@@ -50,7 +51,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetErr(stderr)
 	// Commands keep their own errors (see wrap): what still comes back is about
 	// the way a built-in command was called.
-	handler := func(w io.Writer, _ fang.Styles, err error) { fmt.Fprintf(w, "meshscope: %v\n", err) }
+	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %v\n", err) }
 	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler)); err != nil {
 		return exitUsage
 	}
@@ -74,12 +75,12 @@ func (a *app) fail(cmd *cobra.Command, err error) {
 	}
 	a.code = exitCode(err)
 	var said outcome
-	if errors.As(err, &said) {
-		return // what there is to say is on standard output
+	if errors.As(err, &said) || errors.Is(err, syscall.EPIPE) {
+		return // it is on standard output already, or nobody reads on
 	}
-	fmt.Fprintf(a.stderr, "meshscope: %s\n", describe(err))
+	a.sayf("meshscope: %s\n", describe(err))
 	if a.code == exitUsage {
-		fmt.Fprintf(a.stderr, "Run '%s --help' for its flags.\n", cmd.CommandPath())
+		a.sayf("Run '%s --help' for its flags.\n", cmd.CommandPath())
 	}
 }
 

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +89,7 @@ func (a *app) models(asJSON bool) error {
 	for i, e := range entries {
 		rows[i] = []any{e.ID, e.Name, count(float64(e.Parameters)), count(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
 	}
-	return a.table("id\tname\tparameters\tactive\tlayers\thidden\theads\texperts\tsequence", rows)
+	return a.table([]any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "sequence"}, rows)
 }
 
 func (a *app) gpus(asJSON bool) error {
@@ -109,7 +107,7 @@ func (a *app) gpus(asJSON bool) error {
 			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
 		}
 	}
-	return a.table("id\tname\tusable GiB\tmemory TB/s\tbf16 TFLOP/s\tfp8 TFLOP/s\tlink GB/s\tper node", rows)
+	return a.table([]any{"id", "name", "usable GiB", "memory TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "per node"}, rows)
 }
 
 func (a *app) clusters(asJSON bool) error {
@@ -127,7 +125,7 @@ func (a *app) clusters(asJSON bool) error {
 			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
 		}
 	}
-	return a.table("id\tname\tGPU\tper node\tdomain\tinside GB/s\toutside GB/s", rows)
+	return a.table([]any{"id", "name", "GPU", "per node", "domain", "inside GB/s", "outside GB/s"}, rows)
 }
 
 // rate is a peak in TFLOP/s, a dash where there is none.
@@ -138,21 +136,16 @@ func rate(flops float64) string {
 	return fmt.Sprintf("%.0f", flops/1e12)
 }
 
-func (a *app) table(heading string, rows [][]any) error {
-	out := bufio.NewWriter(a.stdout)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, heading)
-	for _, row := range rows {
+func (a *app) table(heading []any, rows [][]any) error {
+	out := newPage(a.stdout)
+	cells := make([][]string, 0, len(rows)+1)
+	for _, row := range append([][]any{heading}, rows...) {
+		line := make([]string, len(row))
 		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(table, "\t")
-			}
-			fmt.Fprint(table, cell)
+			line[i] = fmt.Sprint(cell)
 		}
-		fmt.Fprintln(table)
+		cells = append(cells, line)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	out.table(cells)
 	return out.Flush()
 }

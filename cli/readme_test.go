@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"meshscope/presets"
 )
 
 const readme = "../README.md"
@@ -39,6 +41,20 @@ func TestReadme(t *testing.T) {
 		if err := os.WriteFile(readme, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestReadmeCounts keeps the number of presets that the README claims.
+func TestReadmeCounts(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := presets.Default()
+	want := fmt.Sprintf("%d models, %d GPUs and %d clusters",
+		len(library.Models()), len(library.GPUs()), len(library.Clusters()))
+	if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+		t.Errorf("the README does not say %q", want)
 	}
 }
 

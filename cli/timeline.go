@@ -140,9 +140,9 @@ func (a *app) complain(problems []engine.Problem) {
 		if p.Severity != layout.Error {
 			continue
 		}
-		fmt.Fprintf(a.stderr, "meshscope: illegal: %s: %s\n", p.Field, p.Message)
+		a.sayf("meshscope: illegal: %s: %s\n", p.Field, p.Message)
 		if len(p.Nearest) > 0 {
-			fmt.Fprintf(a.stderr, "  nearest: %s\n", nearest(p.Field, p.Nearest))
+			a.sayf("  nearest: %s\n", nearest(p.Field, p.Nearest))
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -26,15 +24,15 @@ func (d *drawing) writeJSON(to io.Writer) error {
 		return errors.New("the timeline has no finite times")
 	}
 	spec := t.Order.Spec
-	out := bufio.NewWriterSize(to, 1<<16)
-	fmt.Fprintf(out, `{"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s,"ranks":[`,
+	out := newPage(to)
+	out.printf(`{"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s,"ranks":[`,
 		schemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
 	for rank := range spec.Ranks {
 		stats := t.Ranks[rank]
 		if rank > 0 {
 			_ = out.WriteByte(',') // errors of a buffer come out of Flush
 		}
-		fmt.Fprintf(out, "\n"+`{"rank":%d,"idle":%s,"peak_in_flight":%d,"ops":[`, rank, jsonNumber(stats.Idle), stats.PeakInFlight)
+		out.printf("\n"+`{"rank":%d,"idle":%s,"peak_in_flight":%d,"ops":[`, rank, jsonNumber(stats.Idle), stats.PeakInFlight)
 		if err := d.writeOps(out, rank); err != nil {
 			return err
 		}
@@ -44,7 +42,7 @@ func (d *drawing) writeJSON(to io.Writer) error {
 	return out.Flush()
 }
 
-func (d *drawing) writeOps(out *bufio.Writer, rank int) error {
+func (d *drawing) writeOps(out page, rank int) error {
 	o := d.timeline.Order
 	first := o.Start[rank]
 	line := make([]byte, 0, 128)
@@ -90,23 +88,23 @@ const (
 func (d *drawing) writeText(to io.Writer) error {
 	t := d.timeline
 	spec := t.Order.Spec
-	out := bufio.NewWriter(to)
-	fmt.Fprintf(out, "%s  pp %d  vpp %d  microbatches %d\n", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	fmt.Fprintf(out, "ends after %s; bubble %s of the work of the busiest rank, %s of all time\n\n",
+	out := newPage(to)
+	out.printf("%s  pp %d  vpp %d  microbatches %d\n", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
+	out.printf("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n\n",
 		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
 	columns := d.columns()
 	width := len(strconv.Itoa(spec.Ranks - 1))
 	for rank := range spec.Ranks {
 		if spec.Ranks > drawRanks && rank >= drawRanks/2 && rank < spec.Ranks-drawRanks/2 {
 			if rank == drawRanks/2 {
-				fmt.Fprintf(out, "%*s  (%d ranks between are not drawn)\n", width, "", spec.Ranks-drawRanks)
+				out.printf("%*s  (%d ranks between are not drawn)\n", width, "", spec.Ranks-drawRanks)
 			}
 			continue
 		}
 		s := t.Ranks[rank]
-		fmt.Fprintf(out, "%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
+		out.printf("%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
 	}
-	fmt.Fprintf(out, "\n%s; one column is %s\n", legend(spec), d.time(t.Makespan/float64(columns)))
+	out.printf("\n%s; one column is %s\n", legend(spec), d.time(t.Makespan/float64(columns)))
 	return out.Flush()
 }
 

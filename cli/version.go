@@ -9,9 +9,7 @@ import (
 )
 
 // version is the release. Release builds set it with
-// -ldflags "-X meshscope/cli.version=1.2.3".
-//
-//nolint:gochecknoglobals // the linker can set only a variable; nothing else writes it
+// -ldflags "-X meshscope/cli.version=1.2.3"; nothing else writes it.
 var version = "0.1.0-dev"
 
 // schemaVersion is the version of every JSON document: it changes when a key

@@ -47,7 +47,7 @@ func violations(s *Setup, into []Problem) []Problem {
 	}
 	before := len(into)
 	into = s.words(into)
-	into = s.Layout.Rules(&s.Model, &s.Cluster, into)
+	into = s.Rules(&s.Model, &s.Cluster, into)
 	if hasCode(into[before:], "out-of-range") {
 		return into // the schedule's rules take counts for granted
 	}

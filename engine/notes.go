@@ -34,6 +34,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
 	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
 	say(s.DP*s.CP > 1, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
 	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
 	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
 	say(true, "step time is not fitted to any run; expect it to be off by tens of percent away from well-tuned layouts")

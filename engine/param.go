@@ -6,19 +6,18 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/layout"
 	"meshscope/engine/schedule"
 )
 
-// Named bounds of what may be asked for. They are far beyond any machine that
-// exists and small enough that no product of them leaves a 64-bit integer
-// unnoticed.
+// Named bounds of what may be asked for: those of what is evaluated at all.
 const (
-	MaxDegree   = 1 << 20 // any one degree of parallelism
-	MaxGPUs     = 1 << 24
-	MaxMBS      = 1 << 30 // sequences
-	MaxBatch    = 1 << 40 // sequences; also micro-batches
-	MaxSeq      = 1 << 30 // tokens
-	maxSplitLen = 1 << 16 // characters of a stage split
+	MaxDegree       = layout.MaxDegree // any one degree of parallelism, and the micro-batch size
+	MaxGPUs         = layout.MaxGPUs
+	MaxMicroBatches = layout.MaxMicroBatches
+	MaxBatch        = layout.MaxGBS // sequences
+	MaxSeq          = layout.MaxSeq // tokens
+	maxSplitLen     = 1 << 16       // characters of a stage split
 )
 
 // ParamID is the name of a parameter: that of its flag, without the dashes.
@@ -78,7 +77,7 @@ func (e *ValueError) Error() string {
 
 // FindParam looks a parameter up by its flag's name.
 func FindParam(id ParamID) (Param, bool) {
-	params := Params()
+	params := registry()
 	for i := range params {
 		if params[i].ID == id {
 			return params[i], true

@@ -50,6 +50,7 @@ type Action struct {
 	Verb    Verb
 	ID      engine.ParamID
 	N       int
+	Pages   int
 	Text    string
 	Screen  Screen
 	Model   *model.Model
@@ -113,7 +114,7 @@ func change(s State, a Action) State {
 	case UseCluster:
 		return s.use(engine.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
 	case PageRanks:
-		s.Page = min(max(s.Page+a.N, 0), max(s.Setup.PP-1, 0))
+		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case NextTheme:
 		names := append([]string{themeAuto}, themes.Names()...)
 		s.Theme = names[(slices.Index(names, s.Theme)+1)%len(names)]
@@ -130,6 +131,7 @@ func change(s State, a Action) State {
 		s.Overlay = NoOverlay
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
+	case Nothing, Type, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }
@@ -259,15 +261,30 @@ func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 	return s, nil
 }
 
-// nearestWords are legal values as people read them: TP 8, PP 4.
-func nearestWords(nearest map[string]any) string {
-	parts := make([]string, 0, len(nearest))
-	for _, field := range slices.Sorted(maps.Keys(nearest)) {
-		label, text := field, fmt.Sprint(nearest[field])
+// fixWords is what TakeFix would set; empty when there is nothing to take.
+func fixWords(problems []engine.Problem) string {
+	for _, p := range errorsOf(problems) {
+		if len(p.Nearest) > 0 {
+			return nearestWords(&p)
+		}
+	}
+	return ""
+}
+
+// nearestWords are legal values as people read them, the problem's own field
+// first: TP 8, DP 4.
+func nearestWords(problem *engine.Problem) string {
+	var parts []string
+	for _, field := range slices.Sorted(maps.Keys(problem.Nearest)) {
+		label, text := field, fmt.Sprint(problem.Nearest[field])
 		if p, ok := engine.FindParam(engine.ParamID(field)); ok {
 			label, text = p.Label, knobs.Show(&p, text)
 		}
-		parts = append(parts, label+" "+text)
+		at := len(parts)
+		if field == problem.Field {
+			at = 0
+		}
+		parts = slices.Insert(parts, at, label+" "+text)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -21,6 +21,7 @@ func (m *Model) openHelp() {
 		items = append(items, overlay.Item{Title: title, Fields: []string{h.Key}, Off: e.off != ""})
 	}
 	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
+	m.picker.Resize(m.caps.height)
 }
 
 // short is a binding in the help line: the key and one word.
@@ -57,8 +58,8 @@ func (m *Model) shortHelp() []short {
 		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
 	}
 	line := []short{{k.Help, "?", "help"}, {k.Quit, "q", "quit"}}
-	if fixable(m.now.report.Problems) {
-		line = append([]short{{k.Fix, "enter", "takes the nearest legal value"}}, line...)
+	if words := fixWords(m.now.report.Problems); words != "" {
+		line = append([]short{{k.Fix, "enter", "sets " + words}}, line...)
 	}
 	arrows := "↑↓"
 	if !m.look.glyphs.Unicode {

@@ -80,7 +80,7 @@ func (k *KeyMap) entries(s *State, problems []engine.Problem) []entry {
 		pages = "one pipeline rank only"
 	}
 	fix := Action{Verb: Type}
-	if fixable(problems) {
+	if fixWords(problems) != "" {
 		fix = Action{Verb: TakeFix}
 	}
 	return []entry{
@@ -99,8 +99,8 @@ func (k *KeyMap) entries(s *State, problems []engine.Problem) []entry {
 		{k.Redo, Action{Verb: Redo}, redo},
 		{k.Model, Action{Verb: Open, Screen: ModelOverlay}, ""},
 		{k.Cluster, Action{Verb: Open, Screen: ClusterOverlay}, ""},
-		{k.PageUp, Action{Verb: PageRanks, N: -pageStep}, pages},
-		{k.PageDown, Action{Verb: PageRanks, N: pageStep}, pages},
+		{k.PageUp, Action{Verb: PageRanks, N: -1}, pages},
+		{k.PageDown, Action{Verb: PageRanks, N: 1}, pages},
 		{k.Theme, Action{Verb: NextTheme}, ""},
 		{k.Mouse, Action{Verb: ToggleMouse}, ""},
 		{k.Help, Action{Verb: Open, Screen: HelpOverlay}, ""},
@@ -110,24 +110,11 @@ func (k *KeyMap) entries(s *State, problems []engine.Problem) []entry {
 	}
 }
 
-// pageStep is how many pipeline ranks the page keys scroll.
-const pageStep = 4
-
 // locked says whether a knob takes part in one of the locks.
 func locked(id engine.ParamID) bool {
 	switch id {
 	case "gpus", "nodes", "dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs":
 		return true
-	}
-	return false
-}
-
-// fixable says whether a problem names nearest legal values.
-func fixable(problems []engine.Problem) bool {
-	for _, p := range errorsOf(problems) {
-		if len(p.Nearest) > 0 {
-			return true
-		}
 	}
 	return false
 }

@@ -23,6 +23,7 @@ type Rects struct {
 	Step     Rect
 	Traffic  Rect
 	Chart    Rect
+	Assumed  Rect // what the figures rest on
 	Foot     Rect // what happened, problems, and the sentence about the focus
 	Help     Rect
 }
@@ -42,6 +43,7 @@ const (
 	mediumWidth  = 100
 	wideWidth    = 120
 	threeColumns = 150
+	assumedFrom  = 120 // width of the body right of the knobs
 
 	airyHeight = 28 // blank lines between the parts
 	tallHeight = 44
@@ -70,11 +72,8 @@ func Layout(w, h int, c Content) Rects {
 	y += 2 + gap
 
 	foot := 2
-	if h >= airyHeight {
-		foot = 3
-	}
 	if h >= tallHeight {
-		foot = 4
+		foot = 3
 	}
 	r.Help = Rect{x, h - 1, inner, 1}
 	r.Foot = Rect{x, h - 1 - foot, inner, foot}
@@ -85,7 +84,7 @@ func Layout(w, h int, c Content) Rects {
 
 // columns shares the body between the knobs and one or two columns of panels.
 func columns(r *Rects, body Rect, w int, c Content) {
-	knobs, gutter := 27, 2
+	knobs, gutter := 26, 2
 	switch {
 	case w >= 200:
 		knobs, gutter = 58, 4
@@ -94,9 +93,9 @@ func columns(r *Rects, body Rect, w int, c Content) {
 	case w >= wideWidth:
 		knobs, gutter = 49, 3
 	case w >= mediumWidth:
-		knobs, gutter = 42, 2
+		knobs, gutter = 41, 2
 	case w >= 80:
-		knobs = 31
+		knobs = 32
 	}
 	r.Knobs = Rect{body.X, body.Y, knobs, body.H}
 	x := body.X + knobs + gutter
@@ -108,38 +107,66 @@ func columns(r *Rects, body Rect, w int, c Content) {
 		})
 		return
 	}
-	left := (width - gutter) / 2
-	stackPanels(x, body.Y, left, body.H, []panel{memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c)})
-	stackPanels(x+left+gutter, body.Y, width-gutter-left, body.H, []panel{
-		stepPanel(&r.Step), trafficPanel(&r.Traffic, c), chartPanel(&r.Chart),
-	})
+	bands(r, Rect{x, body.Y, width, body.H}, gutter, c)
 }
 
-// panel says how many rows a panel can use: least, wanted, at most. A rank
-// above another one is dropped first when there is no room for all.
+// bands shares a wide body: memory beside step and traffic on top, then the
+// timeline and the chart over the whole width, where they show most.
+func bands(r *Rects, body Rect, gutter int, c Content) {
+	var top Rect
+	steady := c // a few ranks more or less do not move what is below
+	steady.Ranks = max(c.Ranks, 4)
+	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
+	left := (body.W - gutter) / 2
+	r.Memory = Rect{top.X, top.Y, left, top.H}
+	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H, []panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c)})
+	if body.W < assumedFrom {
+		return
+	}
+	chart := r.Chart
+	r.Chart.W = (chart.W - gutter) * 3 / 5
+	r.Assumed = Rect{chart.X + r.Chart.W + gutter, chart.Y, chart.W - gutter - r.Chart.W, body.Y + body.H - chart.Y}
+}
+
+// panel says how many rows a panel can use: least, wanted, at most, and how
+// many more for details, all or none, and then at most with these. One that
+// may be dropped is left out where not all fit.
 type panel struct {
 	rect              *Rect
 	least, want, most int
-	dropped           int // order of being left out; 0: never
+	extra, full       int
+	dropped           bool
 }
+
+func topBand(r *Rect, w int, c Content) panel {
+	n, beside := max(c.Ranks, 1), 6+1+1+max(c.Traffic, 1)
+	p := panel{rect: r, least: 8, want: max(3+min(n, 8), beside), most: max(3+min(n, 24), beside)}
+	if table := n + 2 + termRows; n <= 12 && table > p.most && w >= assumedFrom {
+		p.extra, p.full = table-p.most, table
+	}
+	return p
+}
+
+// termRows is what the table of terms in the memory panel takes.
+const termRows = 9
 
 func memoryPanel(r *Rect, c Content) panel {
 	n := max(c.Ranks, 1)
-	return panel{rect: r, least: 2 + min(n, 3), want: 2 + min(n, 8), most: 2 + min(n, 40) + 9}
+	return panel{rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 40), extra: termRows - 1, full: 2 + min(n, 40) + termRows}
 }
 
 func pipelinePanel(r *Rect, c Content) panel {
 	n := max(c.Ranks, 1)
-	return panel{rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 64)}
+	return panel{rect: r, least: 3, want: 3 + min(n, 8), most: 3 + min(n, 64)}
 }
 
-func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 6, most: 6} }
+func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 5, most: 6} }
 
-func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 9, most: 17} }
+func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 17} }
 
 func trafficPanel(r *Rect, c Content) panel {
 	n := 1 + max(c.Traffic, 1)
-	return panel{rect: r, least: n, want: n, most: n, dropped: 1}
+	return panel{rect: r, least: n, want: n, most: n, dropped: true}
 }
 
 // stackPanels puts panels below each other: first what each needs at least,
@@ -155,6 +182,14 @@ func stackPanels(x, y, w, h int, panels []panel) {
 	gap := 0
 	if blank := len(panels) - 1; blank > 0 && left >= blank {
 		gap, left = 1, left-blank
+	}
+	left = grow(sizes, left, panels, func(p panel) int { return p.most })
+	for i := range panels {
+		if p := &panels[i]; p.extra > 0 && left >= p.extra {
+			sizes[i] += p.extra
+			left -= p.extra
+			p.most = p.full
+		}
 	}
 	grow(sizes, left, panels, func(p panel) int { return p.most })
 	for i, p := range panels {
@@ -175,7 +210,7 @@ func keepFitting(h int, panels []panel) []panel {
 	}
 	kept := make([]panel, 0, len(panels))
 	for _, p := range panels {
-		if p.dropped == 0 {
+		if !p.dropped {
 			kept = append(kept, p)
 		}
 	}

@@ -43,12 +43,13 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	guard := &rescue{dir: o.CrashDir, model: New(o)}
+	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
 	options := []tea.ProgramOption{tea.WithFilter(wheelFilter(time.Now)), tea.WithEnvironment(o.Env)}
 	if o.NoColor || noColor(o.Env) {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	_, err := tea.NewProgram(guard, append(options, extra...)...).Run()
+	guard.program = tea.NewProgram(guard, append(options, extra...)...)
+	_, err := guard.program.Run()
 	guard.model.halt()
 	switch {
 	case guard.crash != nil:
@@ -65,9 +66,12 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 // rescue wraps the model: a panic in it is written to a file, and the program
 // ends in order, with the terminal restored, instead of printing a stack.
 type rescue struct {
-	dir   string
-	model *Model
-	crash *CrashError
+	dir     string
+	model   *Model
+	program *tea.Program
+	crash   *CrashError
+
+	rehearsal rehearsal
 }
 
 // Init starts the model.
@@ -77,16 +81,24 @@ func (r *rescue) Init() (cmd tea.Cmd) {
 }
 
 // Update hands a message to the model.
-func (r *rescue) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	next = r // also after a panic: the program would draw a nil model
 	defer r.recover(&cmd)
 	if r.crash != nil {
 		return r, tea.Quit
+	}
+	if crashed, ok := msg.(crashedMsg); ok {
+		r.crash = &CrashError{Reason: crashed.what, File: crashed.file}
+		return r, tea.Quit
+	}
+	if cmd := r.rehearsal.update(msg); cmd != nil {
+		return r, guarded(r.dir, cmd)
 	}
 	_, cmd = r.model.Update(msg)
 	return r, cmd
 }
 
-// View draws the model. After a panic here the next message ends the program.
+// View draws the model.
 func (r *rescue) View() (v tea.View) {
 	if r.crash != nil {
 		return tea.View{}
@@ -94,9 +106,11 @@ func (r *rescue) View() (v tea.View) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.note(p)
-			panic(p) // the terminal program restores the terminal and ends
+			v = tea.View{}
+			go r.program.Quit() // a view cannot send a message while it is drawn
 		}
 	}()
+	r.rehearsal.view()
 	return r.model.View()
 }
 

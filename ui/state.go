@@ -38,7 +38,7 @@ type State struct {
 	Locks engine.Locks
 	Focus engine.ParamID
 	Note  Note
-	Page  int // first of the pipeline ranks that scroll
+	Page  int // of the pipeline ranks that scroll
 
 	Theme   string // auto, dark, light or mono
 	Mouse   bool

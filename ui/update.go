@@ -20,6 +20,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.resize(msg.Width, msg.Height)
+		if m.picker != nil {
+			m.picker.Resize(m.caps.height)
+		}
 		return m, nil
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
@@ -40,16 +43,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.catalog = &msg.catalog
 		m.openPicker()
 		return m, nil
-	case crashedMsg:
-		text := "something went wrong inside: " + msg.what
-		if msg.file != "" {
-			text += "; details in " + msg.file
-		}
-		return m, m.do(Action{Verb: Say, Text: text})
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
-		return m, m.handlePaste(msg)
+		m.handlePaste(msg)
+		return m, nil
 	case tea.MouseMsg:
 		return m, m.handleMouse(msg)
 	}
@@ -58,6 +56,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // do applies an action and carries out what follows from it.
 func (m *Model) do(a Action) tea.Cmd {
+	if a.Verb == PageRanks {
+		a.Pages = m.pages()
+	}
 	was := m.state
 	var effects []Effect
 	m.state, effects = apply(m.state, a)
@@ -117,7 +118,7 @@ func (m *Model) evaluate() {
 		m.legal = m.now
 	}
 	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
-	m.state.Page = min(m.state.Page, max(m.state.Setup.PP-1, 0))
+	m.state.Page = min(m.state.Page, m.pages()-1)
 }
 
 // answer evaluates with the model's own evaluator, which remembers the last
@@ -252,7 +253,9 @@ func (m *Model) openPicker() {
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
 	case NoOverlay, HelpOverlay:
+		return
 	}
+	m.picker.Resize(m.caps.height)
 }
 
 func (m *Model) startTyping(text string) {
@@ -306,7 +309,8 @@ func (m *Model) takeTyped() tea.Cmd {
 	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
 }
 
-func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
+// handlePaste puts pasted text where typed text would go.
+func (m *Model) handlePaste(msg tea.PasteMsg) {
 	msg.Content = strings.TrimSpace(msg.Content)
 	switch {
 	case m.state.Overlay != NoOverlay:
@@ -319,5 +323,4 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 		}
 		m.typing.input, _ = m.typing.input.Update(msg)
 	}
-	return nil
 }

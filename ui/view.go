@@ -95,6 +95,7 @@ func (m *Model) picture(f *frame, r Rects) {
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)
 	})
+	panel("assumed", r.Assumed, 0, 0, "", func(w, h int) []string { return explore.Assumed(in, w, h) })
 }
 
 func (m *Model) serialOfBefore() int { return m.now.serial }
@@ -143,6 +144,13 @@ func (m *Model) column(at Rect) knobs.Drawn {
 	return m.cache.knobs(key, func() knobs.Drawn { return c.Render(at.W, at.H) })
 }
 
+// pages is how many pages of ranks the panels have.
+func (m *Model) pages() int {
+	c := m.content()
+	r := Layout(m.caps.width, m.caps.height, c)
+	return explore.Pages(c.Ranks, r.Memory.H-2, r.Pipeline.H-2)
+}
+
 // content is what the layout must know.
 func (m *Model) content() Content {
 	c := Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
@@ -155,70 +163,78 @@ func (m *Model) content() Content {
 // foot is what happened or is wrong, then the sentence about the focus.
 func (m *Model) foot(w, h int) []string {
 	t := m.look.theme
-	lines := m.lead(w, max(h-1, 1))
-	p, _ := engine.FindParam(m.state.Focus)
-	for _, s := range strings.Split(ansi.Wordwrap(p.Help, w-2, ""), "\n") {
-		if len(lines) == h {
-			break
-		}
-		l := widget.NewLine(w)
-		lines = append(lines, l.Put(t.Paint(themes.Muted), s).String())
+	lines := m.lead(w, h)
+	for _, part := range wrap(m.sentence(), w, h-len(lines)) {
+		lines = append(lines, widget.NewLine(w).Put(t.Paint(themes.Muted), part).String())
 	}
 	return widget.Height(lines, w, h)
 }
 
-// lead are the first lines of the foot: what is typed, problems, or the note.
-func (m *Model) lead(w, h int) []string {
-	t, g := m.look.theme, m.look.glyphs
-	line := func(role themes.Role, sign, text string) string {
-		l := widget.NewLine(w)
-		if sign != "" {
-			l.Put(t.Paint(role), sign).Gap(1)
+// sentence says what the focused knob does, or why it does nothing here.
+func (m *Model) sentence() string {
+	p, _ := engine.FindParam(m.state.Focus)
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.state.Focus && r.Off != "" {
+			return r.Label + " has no effect here (" + r.Off + "). " + p.Help
 		}
-		return l.Put(t.Paint(role), widget.Cut(text, l.Left())).String()
 	}
-	if m.typing.on {
-		if m.typing.wrong != "" {
-			return []string{line(themes.Bad, g.Cross, m.typing.wrong)}
-		}
-		p, _ := engine.FindParam(m.typing.id)
-		return []string{line(themes.Text, "", preview(&p, m.typing.input.Value()))}
-	}
-	problems := errorsOf(m.now.report.Problems)
-	role, sign := themes.Bad, g.Cross
-	if len(problems) == 0 {
-		problems, role, sign = m.now.report.Problems, themes.Warn, "!"
-	}
-	var lines []string
-	if m.state.Note.Text != "" && (len(problems) == 0 || h > len(problems)) {
-		tone := themes.Text
-		if m.state.Note.Tone == Trouble {
-			tone = themes.Bad
-		}
-		lines = append(lines, line(tone, "", m.state.Note.Text))
-	}
-	for i, p := range problems {
-		text := p.Message
-		if role == themes.Bad {
-			text += nearestText(p)
-		}
-		if len(lines) == h-1 && i < len(problems)-1 {
-			text = fmt.Sprintf("%s (and %d more)", text, len(problems)-1-i)
-		}
-		if len(lines) == h {
-			break
-		}
-		lines = append(lines, line(role, sign, text))
-	}
-	return lines
+	return p.Help
 }
 
-// nearestText says what enter would set.
-func nearestText(p engine.Problem) string {
-	if len(p.Nearest) == 0 {
-		return ""
+// lead are the first lines of the foot: what is typed, problems, or the note.
+// Errors take all lines they need; warnings leave one for the sentence.
+func (m *Model) lead(w, h int) []string {
+	t, g := m.look.theme, m.look.glyphs
+	errs := errorsOf(m.now.report.Problems)
+	var out []string
+	say := func(role themes.Role, sign, text string, most int) {
+		for _, part := range wrap(text, w-widget.Width(sign), most) {
+			out = append(out, widget.NewLine(w).Put(t.Paint(role), sign+part).String())
+			sign = widget.Blank(widget.Width(sign))
+		}
 	}
-	return "; enter sets " + nearestWords(p.Nearest)
+	switch {
+	case m.typing.on && m.typing.wrong != "":
+		say(themes.Bad, g.Cross+" ", m.typing.wrong, h)
+	case m.typing.on:
+		p, _ := engine.FindParam(m.typing.id)
+		say(themes.Text, "", preview(&p, m.typing.input.Value()), h-1)
+	case len(errs) > 0:
+		text := errs[0].Message
+		if len(errs) > 1 {
+			text += fmt.Sprintf(" (and %d more)", len(errs)-1)
+		}
+		say(themes.Bad, g.Cross+" ", text, h)
+	case m.state.Note.Text != "":
+		role := themes.Text
+		if m.state.Note.Tone == Trouble {
+			role = themes.Bad
+		}
+		say(role, "", m.state.Note.Text, 1)
+	}
+	if len(errs) == 0 && !m.typing.on {
+		for _, p := range m.now.report.Problems {
+			if len(out) < h-1 {
+				say(themes.Warn, "! ", p.Message, 1)
+			}
+		}
+	}
+	return out
+}
+
+// wrap breaks a text into lines of w cells, at most n; the last one is cut.
+func wrap(text string, w, n int) []string {
+	var out []string
+	for n > 0 && text != "" {
+		if n == 1 {
+			return append(out, widget.Cut(text, w))
+		}
+		first, rest, _ := strings.Cut(ansi.Wordwrap(text, w, ""), "\n")
+		out = append(out, first)
+		text = strings.ReplaceAll(rest, "\n", " ")
+		n--
+	}
+	return out
 }
 
 // tiny answers the question in the lines of a very small screen.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // jsonReader turns JSON text into a tree, keeping positions and refusing what
@@ -30,9 +31,13 @@ func parseJSON(data []byte) (*node, error) {
 }
 
 // next is the offset at which the next token starts.
-func (r *jsonReader) next() int {
+func (r *jsonReader) next() int { return r.skip(" \t\r\n,:") }
+
+// skip is the offset of the first character after the last token that is none
+// of these.
+func (r *jsonReader) skip(these string) int {
 	i := int(r.dec.InputOffset())
-	for i < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[i]) >= 0 {
+	for i < len(r.data) && strings.IndexByte(these, r.data[i]) >= 0 {
 		i++
 	}
 	return i
@@ -53,16 +58,14 @@ func (r *jsonReader) fail(offset int, err error) error {
 func (r *jsonReader) token() (json.Token, int, error) {
 	start := r.next()
 	tok, err := r.dec.Token()
-	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return tok, start, nil
-	case errors.As(err, &syntax):
-		return nil, start, r.fail(max(start, int(syntax.Offset)-1), fmt.Errorf("not JSON: %w", syntax))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, start, r.fail(len(r.data), errors.New("not JSON: the text ends too early"))
 	default:
-		return nil, start, r.fail(start, fmt.Errorf("not JSON: %w", err))
+		// The decoder stands before what it does not take, which may be a comma.
+		return nil, start, r.fail(r.skip(" \t\r\n:"), fmt.Errorf("not JSON: %w", err))
 	}
 }
 

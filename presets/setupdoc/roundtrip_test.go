@@ -21,7 +21,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := rapid.IntRange(1, engine.MaxDegree)
+	size := rapid.IntRange(1, engine.MaxMicroBatches)
 	for _, field := range []*int{&s.DP, &s.TP, &s.PP, &s.VPP, &s.CP, &s.EP, &s.ETP, &s.GPUs, &s.MBS, &s.MicroBatches, &s.GBS, &s.Seq} {
 		*field = size.Draw(t, "size")
 	}

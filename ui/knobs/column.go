@@ -37,9 +37,11 @@ type Drawn struct {
 // Columns of a row.
 const (
 	labelAt  = 2
-	valueEnd = 26 // the value is right-aligned to it
-	ladderAt = 28
+	valueEnd = 24 // the value is right-aligned to it
+	ladderAt = 26
 	minTrack = 10 // cells below which a ladder is not worth drawing
+
+	lockWidth = len("follows")
 )
 
 // entry is one line of the column: a heading, a blank line or a knob.
@@ -66,6 +68,9 @@ func (c *Column) Render(w, h int) Drawn {
 		default:
 			d.Lines = append(d.Lines, widget.Blank(w))
 		}
+	}
+	if last := from + h - 1; len(d.Lines) == h && last < len(entries) && entries[last].title != "" {
+		d.Lines[h-1] = widget.Blank(w) // a heading over nothing
 	}
 	d.Lines = widget.Height(d.Lines, w, h)
 	return d
@@ -173,12 +178,17 @@ func (c *Column) renderLadder(d *Drawn, l *widget.Line, r *Row, remark themes.Pa
 		return
 	}
 	if r.Off != "" {
-		l.To(min(ladderAt+1, l.Used()+2)).Put(remark, r.Off)
+		switch {
+		case widget.Width(r.Off) < l.Left()-1:
+			l.Gap(3).Put(remark, r.Off)
+		case widget.Width(r.OffWord) < l.Left():
+			l.Gap(1).Put(remark, r.OffWord)
+		}
 		return
 	}
 	room := l.Left() - (ladderAt - l.Used())
 	if r.Lock != "" {
-		room -= widget.Width("follows") + 1
+		room -= lockWidth + 1
 	}
 	if room >= minTrack && len(r.Values) > 1 {
 		l.To(ladderAt)
@@ -187,7 +197,7 @@ func (c *Column) renderLadder(d *Drawn, l *widget.Line, r *Row, remark themes.Pa
 			d.Hits = append(d.Hits, Hit{X: span.From, Y: y, W: span.To - span.From, ID: r.ID, Value: r.Values[span.Index]})
 		}
 	}
-	if r.Lock != "" {
-		l.Right(remark, r.Lock, 0)
+	if r.Lock != "" && l.Left() > lockWidth {
+		l.Gap(l.Left()-lockWidth).Put(remark, r.Lock)
 	}
 }

@@ -47,6 +47,7 @@ type Row struct {
 	Numeric bool
 	Lock    string // "kept" or "follows", empty for knobs outside the locks
 	Off     string // why the knob has no effect here; empty when it has
+	OffWord string // the same in one word
 }
 
 // Rows are all knobs of a setup under the locks.
@@ -69,8 +70,9 @@ func Rows(s engine.Setup, l engine.Locks) []Row {
 func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
 	r := Row{
 		ID: p.ID, Label: p.Label, Current: -1, Numeric: p.Kind == engine.IntParam,
-		Lock: lockWord(p.ID, l), Off: off(&s, p.ID),
+		Lock: lockWord(p.ID, l),
 	}
+	r.Off, r.OffWord = off(&s, p.ID)
 	r.Value = Show(p, p.Text(s))
 	if r.Off != "" {
 		return r
@@ -145,28 +147,28 @@ func lockWord(id engine.ParamID, l engine.Locks) string {
 }
 
 // off says why a knob has nothing to turn in this setup.
-func off(s *engine.Setup, id engine.ParamID) string {
+func off(s *engine.Setup, id engine.ParamID) (why, word string) {
 	switch id {
 	case "ep", "etp":
 		if !s.Model.IsMoE() && s.EP <= 1 && s.ETP <= 1 {
-			return "dense model"
+			return "dense model", "dense"
 		}
 	case "sp":
 		if s.TP <= 1 && !s.SP {
-			return "needs TP > 1"
+			return "needs TP > 1", "TP = 1"
 		}
 	case "vpp":
 		if s.PP <= 1 && s.VPP <= 1 {
-			return "needs PP > 1"
+			return "needs PP > 1", "PP = 1"
 		}
 	case "group-size":
 		if s.VPP <= 1 && s.GroupSize == 0 {
-			return "interleaved only"
+			return "interleaved only", ""
 		}
 	case "mtp":
 		if s.Model.MTPLayers == 0 && !s.TrainMTP {
-			return "model has none"
+			return "model has none", "none"
 		}
 	}
-	return ""
+	return "", ""
 }

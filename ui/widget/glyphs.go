@@ -7,6 +7,8 @@ type Glyphs struct {
 	Unicode  bool
 	Rule     string // horizontal line of headings
 	Track    string // line that joins the values of a slider
+	HandleL  string // ends of a slider's handle, left and right
+	HandleR  string
 	Limit    string // capacity line across a bar
 	Dash     string // capacity line across a chart
 	Pointer  string // in front of the focused row
@@ -27,13 +29,13 @@ type Glyphs struct {
 func NewGlyphs(unicode bool) Glyphs {
 	if !unicode {
 		return Glyphs{
-			Rule: "-", Track: "-", Limit: "|", Dash: "-", Pointer: ">", More: ">", MoreLeft: "<",
+			Rule: "-", Track: "-", HandleL: "[", HandleR: "]", Limit: "|", Dash: "-", Pointer: ">", More: ">", MoreLeft: "<",
 			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cross: "x", Arrow: "->", None: "-",
 		}
 	}
 	return Glyphs{
 		Unicode: true,
-		Rule:    "─", Track: "─", Limit: "│", Dash: "╌", Pointer: "▸", More: "›", MoreLeft: "‹",
+		Rule:    "─", Track: "─", HandleL: "┤", HandleR: "├", Limit: "│", Dash: "╌", Pointer: "▸", More: "›", MoreLeft: "‹",
 		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cross: "✗", Arrow: "→", None: "–",
 	}
 }

@@ -36,11 +36,11 @@ func (s *Stack) Render(t *themes.Theme, g Glyphs, w int) string {
 		return ""
 	}
 	cells := s.cells(w, g.Unicode && t.Colours)
-	signs := s.signs(cells, t, g)
 	limit := -1
 	if s.Limit > 0 && s.Scale > 0 {
 		limit = min(int(s.Limit/s.Scale*float64(w)), w-1)
 	}
+	signs := s.signs(cells, t, g, limit)
 	var b strings.Builder
 	b.Grow(4 * w)
 	open := ""
@@ -113,7 +113,7 @@ func (s *Stack) cells(w int, fine bool) []cell {
 }
 
 // signs are the letters, labels and shades of cells that one fill covers.
-func (s *Stack) signs(cells []cell, t *themes.Theme, g Glyphs) []string {
+func (s *Stack) signs(cells []cell, t *themes.Theme, g Glyphs, limit int) []string {
 	signs := make([]string, len(cells))
 	for i := 0; i < len(cells); {
 		j := i
@@ -124,13 +124,13 @@ func (s *Stack) signs(cells []cell, t *themes.Theme, g Glyphs) []string {
 			i++
 			continue
 		}
-		s.signRun(signs[i:j], cells[i].left, t, g)
+		s.signRun(signs[i:j], cells[i].left, t, g, limit-i)
 		i = j
 	}
 	return signs
 }
 
-func (s *Stack) signRun(signs []string, f themes.Fill, t *themes.Theme, g Glyphs) {
+func (s *Stack) signRun(signs []string, f themes.Fill, t *themes.Theme, g Glyphs, limit int) {
 	mark := f.Mark()
 	body := " "
 	switch {
@@ -151,11 +151,16 @@ func (s *Stack) signRun(signs []string, f themes.Fill, t *themes.Theme, g Glyphs
 		return
 	}
 	label := s.labelOf(f)
-	if n := Width(label); t.Colours && label != "" && n+2 <= len(signs) && n == len([]rune(label)) {
+	n := Width(label)
+	free := limit < 1 || limit > n // the limit line does not cross the label
+	if t.Colours && label != "" && n+2 <= len(signs) && n == len([]rune(label)) && free {
 		for i, r := range []rune(label) {
 			signs[1+i] = string(r)
 		}
 		return
+	}
+	if limit == 0 {
+		signs = signs[1:]
 	}
 	signs[0] = string(mark.Letter)
 }

@@ -30,8 +30,8 @@ func (in *Input) heading(w int, name, detail, remark string, role themes.Role) s
 	if remark != "" && l.Left() > widget.Width(remark)+2 {
 		end = w - widget.Width(remark) - 1
 	}
-	if end-l.Used() > 2 {
-		l.Gap(1).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, end-l.Used()-1))
+	if rule := end - l.Used() - 1; rule > 1 {
+		l.Gap(1).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule))
 	}
 	if end < w {
 		l.To(end+1).Put(in.paint(role), remark)
@@ -54,32 +54,36 @@ type legendItem struct {
 }
 
 // legend writes entries in as many lines as are given, with full names where
-// they fit, brief ones or only letters where not.
-func (in *Input) legend(items []legendItem, w, lines int) []string {
+// they fit, brief ones or only letters where not, and a remark at the end.
+func (in *Input) legend(items []legendItem, remark string, w, lines int) []string {
 	for _, name := range []func(legendItem) string{
 		func(i legendItem) string { return i.name },
 		func(i legendItem) string { return i.brief },
 		func(legendItem) string { return "" },
 	} {
-		if out, ok := in.tryLegend(items, w, lines, name); ok {
+		if out, ok := in.tryLegend(items, remark, w, lines, name); ok {
 			return out
 		}
 	}
-	out, _ := in.tryLegend(items, w, lines, func(legendItem) string { return "" })
+	out, _ := in.tryLegend(items, remark, w, lines, func(legendItem) string { return "" })
 	return out
 }
 
-func (in *Input) tryLegend(items []legendItem, w, lines int, name func(legendItem) string) ([]string, bool) {
+func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name func(legendItem) string) ([]string, bool) {
 	var out []string
 	l := widget.NewLine(w)
-	for i, item := range items {
+	swatch := 2
+	if !in.Theme.Colours && in.Glyphs.Unicode && !in.Theme.Dimmed {
+		swatch = 3 // letter and shade
+	}
+	for _, item := range items {
 		text := name(item)
 		if text != "" && item.value != "" {
 			text += " "
 		}
-		need := 2 + widget.Width(text) + widget.Width(item.value)
+		need := swatch + widget.Width(text) + widget.Width(item.value)
 		gap := 2
-		if i == 0 || l.Used() == 0 {
+		if l.Used() == 0 {
 			gap = 0
 		}
 		if l.Left() < need+gap {
@@ -90,6 +94,9 @@ func (in *Input) tryLegend(items []legendItem, w, lines int, name func(legendIte
 		l.Gap(gap)
 		in.swatch(l, item.fill)
 		l.Gap(1).Put(in.paint(themes.Muted), text).Put(in.paint(themes.Text), item.value)
+	}
+	if l.Left() > widget.Width(remark)+1 {
+		l.Right(in.paint(themes.Muted), remark, 0)
 	}
 	out = append(out, l.String())
 	if len(out) > lines {

@@ -51,9 +51,9 @@ func Gauges(in Input, before Vital, w int) []string {
 	if w >= 100 {
 		gap = 4
 	}
-	each := (w - 2*gap) / 3
 	for i, g := range gauges {
-		x := i * (each + gap)
+		x := i * (w + gap) / 3
+		each := (i+1)*(w+gap)/3 - gap - x
 		figures.To(x)
 		bars.To(x)
 		in.gaugeText(figures, &g, x+each)
@@ -142,7 +142,7 @@ func Title(in Input, w int) string {
 	parts := [][]string{
 		{s.Model.Name, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " sequences = " + batch},
 		{s.Model.Name, machine + " in " + nodes, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " seqs = " + figure.Short(s.Tokens()) + " tokens"},
-		{s.Model.Name, machine, "seq " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " seqs = " + figure.Short(s.Tokens())},
+		{s.Model.Name, machine, figure.Comma(s.GBS) + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq) + " tokens"},
 		{s.Model.Name, machine},
 		{s.Model.Name},
 	}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"meshscope/engine"
@@ -21,7 +22,7 @@ type term struct {
 func terms(r *engine.RankMemory) [7]term {
 	return [7]term{
 		{themes.Weights, "weights", "wts", r.Weights},
-		{themes.Gradients, "gradients", "grad", r.Gradients},
+		{themes.Gradients, "grads", "grad", r.Gradients},
 		{themes.Optimizer, "optimizer", "opt", r.Optimizer},
 		{themes.Activations, "activations", "act", r.Activations},
 		{themes.Logits, "logits", "log", r.Logits},
@@ -31,7 +32,7 @@ func terms(r *engine.RankMemory) [7]term {
 }
 
 // Memory draws the ranks as stacked bars against the capacity line, and the
-// terms of the fullest one. page is the first of the ranks that scroll.
+// terms of the fullest one. page scrolls the ranks that do not stay.
 func Memory(in Input, page, w, h int) []string {
 	m := in.Report.Memory
 	if m == nil || len(m.Ranks) == 0 || h < 3 {
@@ -41,8 +42,8 @@ func Memory(in Input, page, w, h int) []string {
 	lines := make([]string, 0, h)
 	lines = append(lines, in.memoryHeading(m, fullest, w))
 	rows := min(len(m.Ranks), h-2)
-	table := h-1-rows >= 8
-	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, page, rows) {
+	table := h-1-rows >= 9 && w >= tableWidth
+	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, 1+page*max(rows-pinned, 1), rows) {
 		lines = append(lines, in.rankBar(m, i, w))
 	}
 	if table {
@@ -55,7 +56,11 @@ func Memory(in Input, page, w, h int) []string {
 			items = append(items, legendItem{t.fill, t.name, t.brief, figure.GiB(t.value)})
 		}
 	}
-	lines = append(lines, in.legend(items, w, h-len(lines))...)
+	remark := ""
+	if len(m.Ranks) > 1 {
+		remark = fmt.Sprintf("rank %d", fullest.Rank)
+	}
+	lines = append(lines, in.legend(items, remark, w, h-len(lines))...)
 	return widget.Height(lines, w, h)
 }
 
@@ -70,10 +75,13 @@ func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w i
 	return in.heading(w, "MEMORY", detail, "fullest: rank "+strconv.Itoa(fullest.Rank), themes.Muted)
 }
 
+// rankLabel is the width of the names of n ranks.
+func rankLabel(n int) int { return len("rank ") + len(strconv.Itoa(n-1)) }
+
 // rankBar is one rank: name, bar, total.
 func (in *Input) rankBar(m *engine.Memory, i, w int) string {
 	r := &m.Ranks[i]
-	label := len("rank ") + len(strconv.Itoa(len(m.Ranks)-1))
+	label := rankLabel(len(m.Ranks))
 	l := widget.NewLine(w)
 	name := themes.Text
 	if i == m.PeakRank && len(m.Ranks) > 1 {
@@ -105,7 +113,7 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 		l.To(nameAt+1).Put(in.paint(themes.Muted), t.name)
 		l.RightAligned(in.paint(themes.Text), figure.GiB(t.value), valueEnd)
 		if r.Total > 0 {
-			l.RightAligned(in.paint(themes.Muted), figure.Percent(float64(t.value/r.Total)), shareEnd)
+			l.RightAligned(in.paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)
 			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.fill, Value: float64(t.value)}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
 			l.Gap(2)
 			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
@@ -115,15 +123,21 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 	l := widget.NewLine(w)
 	l.To(nameAt+1).Put(in.paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
 	l.RightAligned(in.paint(themes.Strong), figure.GiB(r.Total), valueEnd)
-	detail := fmt.Sprintf("%d layers, %s parameters, %s stage activations in flight", r.Layers, figure.Short(r.Parameters), figure.Three(r.InFlight))
+	detail := fmt.Sprintf("%d layers, %s params, %s in flight", r.Layers, figure.Short(r.Parameters), strconv.FormatFloat(math.Round(100*r.InFlight)/100, 'f', -1, 64))
 	l.Gap(4).Put(in.paint(themes.Muted), detail)
 	return append(lines, l.String())
 }
 
+// tableWidth is the width from which the terms are listed one by one.
+const tableWidth = 60
+
+// pinned is how many ranks stay when the others scroll: first, last, fullest.
+const pinned = 3
+
 // RanksShown chooses the ranks that n rows show: all when they fit; else the
 // first, the last and the fullest always, and between them a window that
-// starts at page.
-func RanksShown(ranks, fullest, page, n int) []int {
+// starts at the rank from.
+func RanksShown(ranks, fullest, from, n int) []int {
 	if ranks <= n {
 		all := make([]int, ranks)
 		for i := range all {
@@ -142,7 +156,7 @@ func RanksShown(ranks, fullest, page, n int) []int {
 	take(fullest)
 	take(0)
 	take(ranks - 1)
-	for i := min(max(page, 1), ranks-1); left > 0 && i < ranks; i++ {
+	for i := min(max(from, 1), ranks-1); left > 0 && i < ranks; i++ {
 		take(i)
 	}
 	for i := ranks - 1; left > 0 && i >= 0; i-- {
@@ -155,4 +169,17 @@ func RanksShown(ranks, fullest, page, n int) []int {
 		}
 	}
 	return picked
+}
+
+// Pages is how many pages of ranks there are where the memory panel has m rows
+// for them and the pipeline panel p.
+func Pages(ranks, m, p int) int {
+	pages := 1
+	if per := max(m-pinned, 1); ranks > m {
+		pages = (ranks - 2 + per - 1) / per
+	}
+	if per := max(p-2, 1); ranks > p {
+		pages = max(pages, (ranks-2+per-1)/per)
+	}
+	return max(pages, 1)
 }

@@ -18,9 +18,23 @@ func Pipeline(in Input, page, w, h int) []string {
 	if p.Ranks > 0 && p.Stages > p.Ranks {
 		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, p.Stages/p.Ranks, figure.Comma(p.MicroBatches))
 	}
-	lines := []string{in.heading(w, "PIPELINE", detail, figure.Seconds(p.Makespan), themes.Muted)}
-	lines = append(lines, in.bubble(w))
+	lines := []string{in.heading(w, "PIPELINE", detail, "", themes.Muted), in.bubble(w)}
+	chart := widget.Gantt{Timeline: in.Report.Timeline, Fold: true, Page: page}
+	rows := min(h-len(lines), p.Ranks)
+	lines = append(lines, chart.Render(in.Theme, in.Glyphs, w, rows)...)
+	if len(lines) < h {
+		lines = append(lines, in.opLegend(w))
+	}
 	return widget.Height(lines, w, h)
+}
+
+// opLegend names the operations of the timeline.
+func (in *Input) opLegend(w int) string {
+	items := []legendItem{
+		{fill: themes.Forward, name: "forward", brief: "forward"},
+		{fill: themes.Backward, name: "backward", brief: "backward"},
+	}
+	return in.legend(items, "right: idle share", w, 1)[0]
 }
 
 // bubble is the closed form beside the simulated figure.
@@ -43,6 +57,9 @@ func (in *Input) bubble(w int) string {
 		l.Put(in.paint(themes.Text), "bubble ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work, simulated")
 	case l.Left() >= widget.Width("simulated  of the work")+widget.Width(simulated):
 		l.Put(in.paint(themes.Muted), "simulated ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work")
+		if whole := ", " + figure.Seconds(p.Makespan) + " in all"; l.Left() >= widget.Width(whole) {
+			l.Put(in.paint(themes.Muted), whole)
+		}
 	case l.Left() > widget.Width(simulated)+6:
 		l.Gap(1).Put(in.paint(themes.Muted), "sim. ").Put(in.paint(themes.Strong), simulated)
 	}

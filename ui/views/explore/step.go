@@ -23,17 +23,17 @@ func Step(in Input, w, h int) []string {
 		name, brief string
 		value       units.Seconds
 	}{
-		{themes.Compute, "compute", "comp", t.Compute},
-		{themes.Recompute, "recompute", "reco", t.Recompute},
-		{themes.Bubble, "bubble", "bub", t.Bubble},
+		{themes.Compute, "compute", "compute", t.Compute},
+		{themes.Recompute, "recompute", "recomp", t.Recompute},
+		{themes.Bubble, "bubble", "bubble", t.Bubble},
 		{themes.Exposed, "exposed comm", "comm", t.Exposed},
-		{themes.Update, "optimizer", "opt", t.Optimizer},
+		{themes.Update, "optimizer", "optim", t.Optimizer},
 	}
 	bar := widget.Stack{Scale: float64(t.Step)}
 	var items []legendItem
 	for _, p := range parts {
 		bar.Segments = append(bar.Segments, widget.Segment{Fill: p.fill, Value: float64(p.value), Label: p.name})
-		if p.value > 0 && t.Step > 0 {
+		if t.Step > 0 && p.value/t.Step >= 5e-5 { // 0.01 %
 			items = append(items, legendItem{p.fill, p.name, p.brief, figure.Percent(float64(p.value / t.Step))})
 		}
 	}
@@ -44,41 +44,43 @@ func Step(in Input, w, h int) []string {
 	if w < 66 {
 		lines[0] = in.heading(w, "STEP", "", figure.Seconds(t.Step), themes.Strong)
 	}
-	lines = append(lines, in.legend(items, w, 1)...)
+	legend := 1
 	if h >= 6 {
+		legend = 2
+	}
+	lines = append(lines, in.legend(items, "", w, legend)...)
+	rates := in.throughput(th, w, h-len(lines))
+	if h > len(lines)+len(rates) {
 		lines = append(lines, widget.Blank(w))
 	}
-	lines = append(lines, in.throughput(th, w)...)
+	lines = append(lines, rates...)
 	return widget.Height(lines, w, h)
 }
 
 // throughput is the line of rates; it takes two lines where one is too short.
-func (in *Input) throughput(th *engine.Throughput, w int) []string {
-	convention := string(in.Setup.MFU)
-	type pair struct{ value, unit string }
-	first := []pair{
-		{figure.Three(th.TokensPerSecondPerGPU), "tokens/s/GPU"},
+func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
+	pairs := [][2]string{
+		{figure.Percent(th.MFU), "MFU (" + string(in.Setup.MFU) + ")"},
+		{figure.Percent(th.HFU), "HFU"},
 		{figure.Three(th.ModelTFLOPSPerGPU), "TFLOP/s/GPU"},
+		{figure.Three(th.TokensPerSecondPerGPU), "tokens/s/GPU"},
 		{figure.Short(th.TokensPerSecond), "tokens/s in all"},
 	}
-	second := []pair{
-		{figure.Percent(th.MFU), "MFU (" + convention + ")"},
-		{figure.Percent(th.HFU), "HFU"},
-	}
-	write := func(pairs []pair) string {
-		l := widget.NewLine(w)
-		for i, p := range pairs {
-			if i > 0 {
-				l.Gap(3)
-			}
-			if l.Left() < widget.Width(p.value)+widget.Width(p.unit)+1 {
-				break
-			}
-			l.Put(in.paint(themes.Strong), p.value).Gap(1).Put(in.paint(themes.Muted), p.unit)
+	var out []string
+	l := widget.NewLine(w)
+	for _, p := range pairs {
+		gap := 3
+		if l.Used() == 0 {
+			gap = 0
 		}
-		return l.String()
+		if l.Left() < gap+widget.Width(p[0])+1+widget.Width(p[1]) {
+			out, gap = append(out, l.String()), 0
+			l = widget.NewLine(w)
+		}
+		l.Gap(gap).Put(in.paint(themes.Strong), p[0]).Gap(1).Put(in.paint(themes.Muted), p[1])
 	}
-	return []string{write(first), write(second)}
+	out = append(out, l.String())
+	return out[:min(max(lines, 0), len(out))]
 }
 
 // Traffic lists what each dimension sends in a step, over which link, and how
@@ -87,24 +89,30 @@ func Traffic(in Input, w, h int) []string {
 	if len(in.Report.Communication) == 0 {
 		return in.empty(w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
 	}
-	wide := w >= 64
-	detail := "sent per GPU and step"
-	lines := []string{in.heading(w, "TRAFFIC", detail, "exposed", themes.Muted)}
+	lines := []string{in.heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed", themes.Muted)}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
 		l.Put(in.paint(themes.Strong), upper(c.Dimension)).To(4)
-		l.Put(in.paint(themes.Text), fmt.Sprintf("%d GPUs", c.GroupSize)).To(15)
-		l.Put(in.paint(themes.Muted), "in the "+c.Spans).To(29)
-		l.RightAligned(in.paint(themes.Text), figure.Traffic(c.Bytes), 38)
-		if wide {
-			l.Gap(2).Put(in.paint(themes.Muted), widget.Cut(c.Operation, w-40-21))
+		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(14)
+		room := w - 3*columnWidth - l.Used() - 1
+		where := "in the " + c.Spans
+		if widget.Width(where) > room {
+			where = c.Spans
 		}
-		l.RightAligned(in.paint(themes.Muted), figure.Seconds(c.Seconds), w-10)
+		if room -= widget.Width(where) + 2; room >= widget.Width(c.Operation) {
+			where += "  " + c.Operation
+		}
+		l.Put(in.paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
+		l.RightAligned(in.paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
+		l.RightAligned(in.paint(themes.Text), figure.Seconds(c.Seconds), w-columnWidth)
 		l.RightAligned(in.paint(themes.Strong), figure.Seconds(c.Exposed), w)
 		lines = append(lines, l.String())
 	}
 	return widget.Height(lines, w, h)
 }
+
+// columnWidth is that of the right-aligned columns of the traffic panel.
+const columnWidth = 9
 
 func upper(s string) string {
 	b := []byte(s)

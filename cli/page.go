@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// page collects text for a stream. The first error of writing is kept and comes
+// out of Flush, as of every bufio.Writer.
+type page struct{ *bufio.Writer }
+
+func newPage(to io.Writer) page { return page{bufio.NewWriterSize(to, 1<<16)} }
+
+func (p page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
+
+// table prints rows with their cells under each other, from the left.
+func (p page) table(rows [][]string) { p.align(rows, 2, "", 0) }
+
+// tight is table for numbers: from the right, one space apart.
+func (p page) tight(rows [][]string) { p.align(rows, 1, "\t", tabwriter.AlignRight) }
+
+func (p page) align(rows [][]string, gap int, ending string, flags uint) {
+	t := tabwriter.NewWriter(p, 0, 0, gap, ' ', flags)
+	for _, row := range rows {
+		_, _ = io.WriteString(t, strings.Join(row, "\t")+ending+"\n")
+	}
+	_ = t.Flush() // its error is the page's
+}
+
+// sayf prints a message for people on standard error. Where that is closed there
+// is nobody to tell.
+func (a *app) sayf(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format, args...) }

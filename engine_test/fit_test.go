@@ -1,0 +1,51 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+)
+
+// DeepSeek-V3 on its 2,048 H800 (arXiv 2412.19437: pp 16, ep 64, 15,360
+// sequences of 4,096): plain 1F1B without recomputation cannot hold the
+// activations of the micro-batches in flight, and the tool says so.
+func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
+	m := presetModel(t, "deepseek-v3")
+	cluster, err := presets.Default().Cluster("deepseek-h800")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := engine.Draft{Model: &m, Cluster: &cluster, GPUs: ptr(2048), PP: ptr(16), EP: ptr(64), GBS: ptr(15_360), Seq: ptr(4096)}
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := engine.Evaluate(s)
+	why := engine.WhyNotFit(&s, &r)
+	for _, part := range []string{"activations alone", "15 micro-batches in flight", "1f1b", "nothing recomputed"} {
+		if !strings.Contains(why, part) {
+			t.Errorf("%q does not say %q", why, part)
+		}
+	}
+	t.Log(why)
+	remedies := engine.Remedies(&s)
+	full := false
+	for _, remedy := range remedies {
+		t.Logf("%s: %.1f GiB, %.1f s", remedy.Text, remedy.Report.Memory.Peak.GiB(), remedy.Report.Time.Step)
+		full = full || remedy.Text == "recompute full"
+		if !remedy.Report.Memory.Fits {
+			t.Errorf("%s does not fit", remedy.Text)
+		}
+	}
+	if !full {
+		t.Error("full recomputation is not among the remedies")
+	}
+	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
+	r = engine.Evaluate(s)
+	if why := engine.WhyNotFit(&s, &r); why != "" {
+		t.Errorf("fits, yet %q", why)
+	}
+}

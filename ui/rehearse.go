@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// rehearsal lets the program panic on purpose at the first key press, so that
+// the tests of the real program see what a user would see after a crash. The
+// environment variable MESHSCOPE_TEST_PANIC names the place: update, view or
+// command.
+type rehearsal struct {
+	place string
+	due   bool // the next view panics
+}
+
+func newRehearsal(env []string) rehearsal {
+	for _, place := range []string{"update", "view", "command"} {
+		if slices.Contains(env, "MESHSCOPE_TEST_PANIC="+place) {
+			return rehearsal{place: place}
+		}
+	}
+	return rehearsal{}
+}
+
+// update panics, or gives a command that does.
+func (r *rehearsal) update(msg tea.Msg) tea.Cmd {
+	if _, pressed := msg.(tea.KeyPressMsg); !pressed {
+		return nil
+	}
+	switch r.place {
+	case "update":
+		panic("rehearsed panic in update")
+	case "view":
+		r.due = true
+	case "command":
+		return func() tea.Msg { panic("rehearsed panic in a command") }
+	}
+	return nil
+}
+
+// view panics when it is due.
+func (r *rehearsal) view() {
+	if r.due {
+		panic("rehearsed panic in view")
+	}
+}

@@ -1,0 +1,215 @@
+package widget
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+// Gantt draws a pipeline timeline, one line per rank: time runs to the right,
+// operations are areas of their kind's colour, dots are idle time. Wide
+// operations carry letter and micro-batch; below one column per operation the
+// kinds are blended by their shares, because a column painted with its most
+// frequent kind would make the steady state of 1F1B look like one long
+// backward.
+//
+// It reads its timeline and keeps nothing: the same values give the same lines.
+type Gantt struct {
+	Timeline *schedule.Timeline
+	// Fold cuts repetitions of the steady state out of the picture when the
+	// whole does not fit at a readable size, and writes their number instead.
+	Fold bool
+	// Page is which of the ranks between the first and the last are shown when
+	// they do not all fit; see Pages.
+	Page int
+	// Plain leaves the rank numbers and the idle shares out.
+	Plain bool
+}
+
+// Widths of the margins, and the least plot that they leave room for.
+const (
+	ganttIdle    = 8 // " 27.3 %" and a blank
+	ganttMinPlot = 12
+)
+
+// Pages is how many pages of ranks there are at a height of h lines. With more
+// than one, the first and the last rank stay on every page.
+func (v *Gantt) Pages(h int) int {
+	p := v.ranks()
+	if h <= 0 || p <= h {
+		return 1
+	}
+	if h < 3 {
+		return 1
+	}
+	return (p - 2 + h - 3) / (h - 2)
+}
+
+// Rows lists the ranks that Render draws at a height of h lines.
+func (v *Gantt) Rows(h int) []int {
+	p := v.ranks()
+	if h <= 0 {
+		return nil
+	}
+	var rows []int
+	if p <= h {
+		for r := range p {
+			rows = append(rows, r)
+		}
+		return rows
+	}
+	if h < 3 {
+		return append(rows, []int{0, p - 1}[:h]...)
+	}
+	page := min(max(v.Page, 0), v.Pages(h)-1)
+	// The last page is full too: it starts earlier.
+	from := min(1+page*(h-2), p-1-(h-2))
+	rows = append(rows, 0)
+	for r := from; r < from+h-2; r++ {
+		rows = append(rows, r)
+	}
+	return append(rows, p-1)
+}
+
+// ranks is 0 for a timeline that cannot be drawn.
+func (v *Gantt) ranks() int {
+	t := v.Timeline
+	if t == nil || t.Order == nil || len(t.Begin) != len(t.Order.Ops) || len(t.End) != len(t.Order.Ops) {
+		return 0
+	}
+	return min(len(t.Ranks), len(t.Order.Start)-1)
+}
+
+// Render draws the timeline w cells wide and at most h lines high: one line per
+// rank of Rows. Every line is w cells wide.
+func (v *Gantt) Render(t *themes.Theme, g Glyphs, w, h int) []string {
+	rows := v.Rows(h)
+	if w <= 0 || len(rows) == 0 {
+		return nil
+	}
+	if !(v.Timeline.Makespan > 0) || math.IsInf(v.Timeline.Makespan, 0) {
+		return Height(nil, w, len(rows))
+	}
+	label, idle := v.margins(w)
+	plot := w - label - idle
+	p := v.newPainter(t, g, plot, rows)
+	lines := make([]string, 0, len(rows))
+	var b strings.Builder
+	for _, r := range rows {
+		b.Reset()
+		b.Grow(6 * w)
+		if label > 0 {
+			b.WriteString(t.Paint(themes.Muted).Render(padLeft(strconv.Itoa(r), label-2) + " "))
+			b.WriteString(t.Paint(themes.Faint).Render(g.Limit))
+		}
+		p.row(r)
+		writeCells(&b, p.cells)
+		if idle > 0 {
+			b.WriteString(t.Paint(themes.Muted).Render(padLeft(v.idleText(r), idle-1) + " "))
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+// margins are the widths of the rank numbers and of the idle shares, 0 where
+// there is no room for them.
+func (v *Gantt) margins(w int) (label, idle int) {
+	if v.Plain {
+		return 0, 0
+	}
+	label, idle = len(strconv.Itoa(v.ranks()-1))+2, ganttIdle
+	if w-label-idle < ganttMinPlot {
+		idle = 0
+	}
+	if w-label < ganttMinPlot {
+		label = 0
+	}
+	return label, idle
+}
+
+// idleText is the rank's idle share of the step; what is too short for a dot is
+// still seen here.
+func (v *Gantt) idleText(rank int) string {
+	share := 100 * v.Timeline.Ranks[rank].Idle / v.Timeline.Makespan
+	digits := 1
+	if share > 0 && share < 0.1 {
+		digits = 2
+	}
+	return strconv.FormatFloat(share, 'f', digits, 64) + " %"
+}
+
+// Folded is how many periods of the steady state a picture w cells wide leaves out.
+func (v *Gantt) Folded(w, h int) int {
+	rows := v.Rows(h)
+	if w <= 0 || len(rows) == 0 || !(v.Timeline.Makespan > 0) {
+		return 0
+	}
+	label, idle := v.margins(w)
+	n := 0
+	for _, s := range v.spans(w-label-idle, v.scale(rows)) {
+		n += s.folded
+	}
+	return n
+}
+
+// ganttScale is what decides how a timeline is drawn.
+type ganttScale struct {
+	shortest float64 // mean duration of the shortest kind of operation
+	regular  bool    // the other kinds last whole multiples of it
+	readable float64 // columns that it has at least when nothing need be folded
+}
+
+// scale looks at the first, the middle and the last of the given ranks.
+func (v *Gantt) scale(rows []int) ganttScale {
+	t := v.Timeline
+	s := ganttScale{
+		shortest: t.Makespan, regular: true,
+		readable: float64(max(3, 1+len(strconv.Itoa(t.Order.Spec.MicroBatches-1)))),
+	}
+	var means []float64
+	for _, r := range []int{rows[0], rows[len(rows)/2], rows[len(rows)-1]} {
+		var sum [4]float64
+		var n [4]int
+		for k := t.Order.Start[r]; k < t.Order.Start[r+1]; k++ {
+			kind := t.Order.Ops[k].Kind()
+			sum[kind] += t.End[k] - t.Begin[k]
+			n[kind]++
+		}
+		for kind, total := range sum {
+			if total > 0 {
+				means = append(means, total/float64(n[kind]))
+				s.shortest = min(s.shortest, total/float64(n[kind]))
+			}
+		}
+	}
+	for _, mean := range means {
+		ratio := mean / s.shortest
+		s.regular = s.regular && math.Abs(ratio-math.Round(ratio)) < 0.01
+	}
+	return s
+}
+
+// ganttCell is one cell of a line.
+type ganttCell struct {
+	paint themes.Paint
+	sign  string
+}
+
+// writeCells writes cells as runs of equal paint.
+func writeCells(b *strings.Builder, cells []ganttCell) {
+	for i := 0; i < len(cells); {
+		paint := cells[i].paint
+		b.WriteString(paint.Open())
+		for i < len(cells) && cells[i].paint == paint {
+			b.WriteString(cells[i].sign)
+			i++
+		}
+		b.WriteString(paint.Close())
+	}
+}
+
+func padLeft(s string, w int) string { return blanks(max(0, w-len(s))) + s }

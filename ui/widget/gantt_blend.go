@@ -1,0 +1,222 @@
+package widget
+
+import (
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+// ganttBlend draws operations narrower than a column: each column has the mix
+// of the kinds in it, and of idle time.
+type ganttBlend struct {
+	shares [][4]float32 // by column and kind
+	keys   []uint32     // what the columns look like
+	looks  map[uint32]ganttCell
+}
+
+const (
+	// blendLevels is how finely shares are told apart.
+	blendLevels = 8
+	// blendReach is how many columns to each side are averaged where there is
+	// no idle time: columns and operations do not line up, and without it the
+	// steady state flickers between neighbouring tints.
+	blendReach = 2
+)
+
+func newGanttBlend(w int) ganttBlend {
+	return ganttBlend{shares: make([][4]float32, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}}
+}
+
+// span draws operations from the given one on.
+func (b *ganttBlend) span(p *ganttPainter, s ganttSpan, k, end int) {
+	shares := b.shares[:s.cols]
+	clear(shares)
+	scale := float64(s.cols) / (s.to - s.from)
+	ops, begins, ends := p.line.Order.Ops[:end], p.line.Begin[:end], p.line.End[:end]
+	for ; k < len(ops) && begins[k] < s.to; k++ {
+		weight := float32(1)
+		if ops[k].Paired() || k > 0 && ops[k-1].Paired() {
+			weight = 0.5 // two operations at the same time
+		}
+		kind := ops[k].Kind()
+		x := max(0, (begins[k]-s.from)*scale)
+		y := min(float64(s.cols), (ends[k]-s.from)*scale)
+		i, last := int(x), int(y)
+		if i == last && i < len(shares) {
+			shares[i][kind] += weight * float32(y-x)
+			continue
+		}
+		for ; i <= last && i < len(shares); i++ {
+			shares[i][kind] += weight * float32(min(y, float64(i+1))-max(x, float64(i)))
+		}
+	}
+	b.paint(p, s)
+}
+
+// paint turns the shares into cells and names the stretches that are long enough.
+func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
+	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
+	b.settle(keys)
+	for i, key := range keys {
+		switch {
+		case key == 0:
+		case i > 0 && key == keys[i-1]:
+			cells[i] = cells[i-1]
+		default:
+			cells[i] = b.look(p, key)
+		}
+	}
+	if !p.theme.Blends() {
+		return
+	}
+	for i := 0; i < len(cells); {
+		j, name := i, blendName(keys[i])
+		for j < len(cells) && blendName(keys[j]) == name {
+			j++
+		}
+		if name != "" && j-i >= len(name)+2 {
+			for n := range len(name) {
+				cells[i+n].sign = name[n : n+1]
+			}
+		}
+		i = j
+	}
+}
+
+// settle rounds the shares of each column, averaged over its neighbours as long
+// as none of them is idle.
+func (b *ganttBlend) settle(keys []uint32) {
+	shares := b.shares[:len(keys)]
+	busy := func(i int) bool {
+		s := &shares[i]
+		return s[0]+s[1]+s[2]+s[3] > 1-1.0/(2*blendLevels)
+	}
+	for i := range keys {
+		mean := shares[i]
+		if busy(i) {
+			from, to := i, i+1
+			for from > 0 && i-from < blendReach && busy(from-1) {
+				from--
+			}
+			for to < len(shares) && to-i <= blendReach && busy(to) {
+				to++
+			}
+			mean = [4]float32{}
+			for _, s := range shares[from:to] {
+				for kind := range mean {
+					mean[kind] += s[kind] / float32(to-from)
+				}
+			}
+		}
+		keys[i] = blendKey(&mean)
+	}
+}
+
+// blendKey packs the rounded shares, four bits each; 0 is idle.
+func blendKey(shares *[4]float32) uint32 {
+	key := uint32(0)
+	for kind, s := range shares {
+		level := min(blendLevels, uint32(max(0, s)*blendLevels+0.5))
+		key |= level << (4 * kind)
+	}
+	return key
+}
+
+// blendLevel is one share of a key.
+func blendLevel(key uint32, kind schedule.OpKind) int { return int(key>>(4*kind)) & 15 }
+
+// blendName is the letters of the kinds that matter in a column: those with a
+// quarter of its work or more.
+func blendName(key uint32) string {
+	work := 0
+	for kind := range schedule.WeightGradient + 1 {
+		work += blendLevel(key, kind)
+	}
+	kinds := 0
+	for kind := range schedule.WeightGradient + 1 {
+		if level := blendLevel(key, kind); level > 0 && 4*level >= work {
+			kinds |= 1 << kind
+		}
+	}
+	return [16]string{
+		"", "F", "B", "FB", "I", "FI", "BI", "FBI",
+		"W", "FW", "BW", "FBW", "IW", "FIW", "BIW", "FBIW",
+	}[kinds]
+}
+
+// look is the cell of a mix, made once for each.
+func (b *ganttBlend) look(p *ganttPainter, key uint32) ganttCell {
+	if cell, ok := b.looks[key]; ok {
+		return cell
+	}
+	cell := mixedCell(p, key)
+	b.looks[key] = cell
+	return cell
+}
+
+// mixedCell is the blend where colours can be mixed, two colours and a shade
+// between them where there are 16, and a letter without any.
+func mixedCell(p *ganttPainter, key uint32) ganttCell {
+	fills := [4]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}
+	shares := make([]themes.Share, 0, len(fills)+1)
+	work := 0
+	for kind := range schedule.WeightGradient + 1 {
+		level := blendLevel(key, kind)
+		work += level
+		shares = append(shares, themes.Share{Fill: fills[kind], Share: float64(level)})
+	}
+	switch {
+	case p.theme.Blends():
+		shares = append(shares, themes.Share{Fill: themes.Idle, Share: float64(max(0, blendLevels-work))})
+		return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
+	case p.theme.Colours && p.glyphs.Unicode:
+		return shadedCell(p, shares, work)
+	}
+	cell := ganttCell{paint: p.theme.Area(themes.Forward), sign: blendName(key)}
+	idle := 4*work < 3*blendLevels
+	switch {
+	case len(cell.sign) > 1 && idle:
+		cell.sign = "+"
+	case len(cell.sign) > 1:
+		cell.sign = "#"
+	case idle:
+		cell.sign = string(cell.sign[0] | 0x20)
+	}
+	for _, s := range shares {
+		if s.Share > 0 && 2*s.Share >= float64(work) {
+			cell.paint = p.theme.Area(s.Fill)
+		}
+	}
+	return cell
+}
+
+// shadedCell shows the two largest shares of a mix as a shade of one colour on
+// the other, or on the ground when a good part is idle.
+func shadedCell(p *ganttPainter, shares []themes.Share, work int) ganttCell {
+	var first, second themes.Share
+	for _, s := range shares {
+		switch {
+		case s.Share > first.Share:
+			first, second = s, first
+		case s.Share > second.Share:
+			second = s
+		}
+	}
+	if 4*work < 3*blendLevels {
+		sign := "▒"
+		if 3*work < blendLevels {
+			sign = "░"
+		} else if 2*work > blendLevels {
+			sign = "▓"
+		}
+		return ganttCell{paint: p.theme.Line(first.Fill), sign: sign}
+	}
+	if 8*second.Share < first.Share {
+		return ganttCell{paint: p.theme.Area(first.Fill), sign: " "}
+	}
+	sign := "▒"
+	if 2*second.Share < first.Share {
+		sign = "░"
+	}
+	// The larger share is the ground, the smaller one the dots on it.
+	return ganttCell{paint: p.theme.Edge(second.Fill, first.Fill), sign: sign}
+}

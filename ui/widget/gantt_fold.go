@@ -1,0 +1,204 @@
+package widget
+
+import (
+	"math"
+	"strconv"
+
+	"meshscope/engine/schedule"
+)
+
+// ganttSpan is a part of the picture: a stretch of time over some columns, or,
+// where folded is set, the mark for that many periods left out.
+type ganttSpan struct {
+	from, to  float64
+	col, cols int
+	folded    int
+}
+
+const (
+	// ganttLeastFold is the smallest number of periods that are worth a fold mark.
+	ganttLeastFold = 2
+	// ganttSnap is the share of the width that a picture must keep when it is
+	// narrowed to give every operation a whole number of columns.
+	ganttSnap = 0.8
+)
+
+// periodic is a stretch of the step in which every rank repeats itself.
+type periodic struct{ from, to, period float64 }
+
+// count is how many whole periods it has.
+func (p periodic) count() int { return int((p.to - p.from) / p.period * (1 + 1e-9)) }
+
+// spans divides w columns among the parts of the step.
+func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
+	t := v.Timeline
+	whole := []ganttSpan{{to: t.Makespan}}
+	if !v.Fold || sc.shortest*float64(w) >= sc.readable*t.Makespan {
+		return placeSpans(whole, w, sc)
+	}
+	found := v.periodic()
+	foldable := 0.0
+	for _, p := range found {
+		foldable += float64(max(0, p.count()-2)) * p.period
+	}
+	room := float64(w - len(found)*len("<x1000>"))
+	if foldable <= 0 || room < ganttMinPlot {
+		return placeSpans(whole, w, sc)
+	}
+	share := min(1, (t.Makespan-room*sc.shortest/sc.readable)/foldable)
+
+	var spans []ganttSpan
+	at := 0.0
+	for _, p := range found {
+		n := int(math.Ceil(share * float64(p.count()-2)))
+		if n < ganttLeastFold || n > p.count()-2 {
+			continue
+		}
+		from := p.from + float64((p.count()-n+1)/2)*p.period
+		spans = append(spans, ganttSpan{from: at, to: from}, ganttSpan{
+			from: from, to: from + float64(n)*p.period, folded: n, cols: Width(foldText(n, true)),
+		})
+		at = from + float64(n)*p.period
+	}
+	return placeSpans(append(spans, ganttSpan{from: at, to: t.Makespan}), w, sc)
+}
+
+// placeSpans gives the stretches of time their columns, all to one scale. Where
+// durations are multiples of each other the scale is a whole number of columns,
+// if that leaves little of the width empty.
+func placeSpans(spans []ganttSpan, w int, sc ganttScale) []ganttSpan {
+	room, total := float64(w), 0.0
+	for _, s := range spans {
+		if s.folded > 0 {
+			room -= float64(s.cols)
+		} else {
+			total += s.to - s.from
+		}
+	}
+	perOp := room / total * sc.shortest
+	if whole := math.Floor(perOp * (1 + 1e-9)); sc.regular && whole >= 1 && whole >= ganttSnap*perOp {
+		room = math.Round(total / sc.shortest * whole)
+	}
+	marks, passed := 0, 0.0
+	for i := range spans {
+		s := &spans[i]
+		s.col = marks + int(math.Round(passed/total*room))
+		if s.folded > 0 {
+			marks += s.cols
+			continue
+		}
+		passed += s.to - s.from
+		s.cols = marks + int(math.Round(passed/total*room)) - s.col
+	}
+	return spans
+}
+
+// foldText is the mark of n periods left out.
+func foldText(n int, unicode bool) string {
+	if !unicode {
+		return "<x" + strconv.Itoa(n) + ">"
+	}
+	return "⋯×" + strconv.Itoa(n) + "⋯"
+}
+
+// periodic finds the stretches that all ranks repeat with one period: the
+// steady state, or the two halves of a schedule that runs all forwards first.
+// It tries repetitions of one micro-batch, of a group, and of several, since
+// hand-over latencies make the pattern longer.
+func (v *Gantt) periodic() []periodic {
+	s := v.Timeline.Order.Spec
+	group := s.GroupSize
+	if group <= 0 {
+		group = min(s.Ranks, s.MicroBatches)
+	}
+	tried := map[int]bool{}
+	for _, shift := range []int{1, group, 2, 3, 4, 2 * group, s.Ranks, 3 * group} {
+		if shift <= 0 || shift > s.MicroBatches/4 || tried[shift] {
+			continue
+		}
+		tried[shift] = true
+		for _, half := range []bool{false, true} {
+			if found := v.repeats(shift, half); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// repeats finds the stretches in which every rank does the same again with each
+// micro-batch replaced by the one shift later. With half set it looks for runs
+// of one direction only.
+func (v *Gantt) repeats(shift int, half bool) []periodic {
+	t := v.Timeline
+	o := t.Order
+	var common []periodic
+	middle := v.ranks() / 2
+	for i := range v.ranks() {
+		// The middle rank first: where it has nothing, no other needs a look.
+		r := i
+		if i == 0 {
+			r = middle
+		} else if i <= middle {
+			r = i - 1
+		}
+		from, to := o.Start[r], o.Start[r+1]
+		n := (to - from) * shift / max(1, o.Spec.MicroBatches)
+		if half {
+			n /= 2
+		}
+		if n < 1 {
+			return nil
+		}
+		runs := rankRepeats(o.Ops[from:to], t.Begin[from:to], t.End[from:to], n, schedule.Op(shift))
+		if i == 0 {
+			common = runs
+		} else {
+			common = intersect(common, runs)
+		}
+		if len(common) == 0 {
+			return nil
+		}
+	}
+	return common
+}
+
+// rankRepeats finds the stretches in which operation j+n of a rank is operation
+// j with a later micro-batch, always one period later.
+func rankRepeats(ops []schedule.Op, begin, end []float64, n int, shift schedule.Op) []periodic {
+	var runs []periodic
+	for j := 0; j+n < len(ops); {
+		if ops[j+n]-ops[j] != shift {
+			j++
+			continue
+		}
+		first, period := j, begin[j+n]-begin[j]
+		slack := 1e-6 * period
+		for j+n < len(ops) && ops[j+n]-ops[j] == shift && math.Abs(begin[j+n]-begin[j]-period) <= slack {
+			j++
+		}
+		if j-first >= 3*n && period > 0 {
+			runs = append(runs, periodic{from: begin[first], to: end[j-1+n], period: period})
+		}
+		j = max(j, first+1)
+	}
+	return runs
+}
+
+// intersect keeps what two lists have in common at the same period, when it is
+// long enough to leave something out.
+func intersect(a, b []periodic) []periodic {
+	var common []periodic
+	for _, x := range a {
+		for _, y := range b {
+			if math.Abs(x.period-y.period) > 1e-6*x.period {
+				continue
+			}
+			both := periodic{from: max(x.from, y.from), to: min(x.to, y.to), period: x.period}
+			if both.to > both.from && both.count() >= 2+ganttLeastFold {
+				common = append(common, both)
+			}
+		}
+	}
+	return common
+}

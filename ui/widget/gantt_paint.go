@@ -1,0 +1,208 @@
+package widget
+
+import (
+	"math"
+	"sort"
+	"strconv"
+
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+// ganttPainter fills the cells of one rank at a time.
+type ganttPainter struct {
+	theme  *themes.Theme
+	glyphs Glyphs
+	line   *schedule.Timeline
+	spans  []ganttSpan
+	perOp  float64 // columns of the shortest kind of operation
+	cells  []ganttCell
+
+	idleSign     string
+	idle, inside themes.Paint // waiting at the ends of the step, and between two operations
+	mark         themes.Paint
+	blend        ganttBlend
+}
+
+// newPainter prepares w columns for the given ranks.
+func (v *Gantt) newPainter(t *themes.Theme, g Glyphs, w int, rows []int) *ganttPainter {
+	sc := v.scale(rows)
+	p := &ganttPainter{
+		theme: t, glyphs: g, line: v.Timeline, spans: v.spans(w, sc), cells: make([]ganttCell, w),
+		idleSign: ".", idle: t.Paint(themes.Faint), inside: t.Paint(themes.Warn), mark: t.Paint(themes.Muted),
+	}
+	if g.Unicode {
+		p.idleSign = "·"
+	}
+	for _, s := range p.spans {
+		if s.folded == 0 && s.to > s.from {
+			p.perOp = max(p.perOp, float64(s.cols)/(s.to-s.from)*sc.shortest)
+		}
+	}
+	if p.perOp < 1 {
+		p.blend = newGanttBlend(w)
+	}
+	return p
+}
+
+// row fills the cells with one rank.
+func (p *ganttPainter) row(rank int) {
+	for i := range p.cells {
+		p.cells[i] = ganttCell{}
+	}
+	o := p.line.Order
+	from, to := o.Start[rank], o.Start[rank+1]
+	for _, s := range p.spans {
+		if s.folded > 0 {
+			p.fold(s)
+			continue
+		}
+		if s.cols <= 0 || s.to <= s.from {
+			continue
+		}
+		first := from + sort.Search(to-from, func(i int) bool { return p.line.End[from+i] > s.from })
+		if p.perOp < 1 {
+			p.blend.span(p, s, first, to)
+		} else {
+			p.span(s, first, to)
+		}
+	}
+	p.wait()
+}
+
+// fold writes the mark of what is left out.
+func (p *ganttPainter) fold(s ganttSpan) {
+	i := s.col
+	for _, r := range foldText(s.folded, p.glyphs.Unicode) {
+		if i < len(p.cells) && i < s.col+s.cols {
+			p.cells[i] = ganttCell{paint: p.mark, sign: string(r)}
+			i++
+		}
+	}
+}
+
+// wait fills the cells that nothing has filled: those between the rank's first
+// and last operation in a warmer look than those before and after.
+func (p *ganttPainter) wait() {
+	end := p.spans[len(p.spans)-1]
+	used := min(len(p.cells), end.col+end.cols)
+	for i := used; i < len(p.cells); i++ {
+		p.cells[i].sign = " " // a picture to a whole scale may be narrower
+	}
+	cells := p.cells[:used]
+	first, last := used, -1
+	for i := range cells {
+		if cells[i].sign != "" {
+			first, last = min(first, i), i
+		}
+	}
+	for i := range cells {
+		if cells[i].sign != "" {
+			continue
+		}
+		paint := p.idle
+		if i > first && i < last {
+			paint = p.inside
+		}
+		cells[i] = ganttCell{paint: paint, sign: p.idleSign}
+	}
+}
+
+// span draws operations of at least one column, from the given one on.
+func (p *ganttPainter) span(s ganttSpan, k, end int) {
+	scale := float64(s.cols) / (s.to - s.from)
+	column := func(at float64) int {
+		return s.col + int(math.Round(min(max(at-s.from, 0), s.to-s.from)*scale))
+	}
+	ops := p.line.Order.Ops
+	for ; k < end && p.line.Begin[k] < s.to; k++ {
+		a, b := column(p.line.Begin[k]), column(p.line.End[k])
+		closed := p.line.End[k] <= s.to*(1+1e-12)
+		if ops[k].Paired() && k+1 < end {
+			// One box of two tones: the halves share start and end.
+			middle := (a + b + 1) / 2
+			p.op(ops[k], a, middle, false)
+			p.op(ops[k+1], middle, b, closed)
+			if middle-a > 3 {
+				p.cells[middle-1].sign = "&"
+			}
+			k++
+			continue
+		}
+		p.op(ops[k], a, b, closed)
+	}
+}
+
+// op draws one operation into the columns a to b-1. A closed one ends there.
+func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
+	n := b - a
+	if n <= 0 {
+		return
+	}
+	paint := p.theme.Area(p.fill(op))
+	filler := " "
+	if !p.theme.Colours {
+		filler = "-"
+	}
+	for i := a; i < b; i++ {
+		p.cells[i] = ganttCell{paint: paint, sign: filler}
+	}
+	text := p.label(op, n)
+	for i := range len(text) {
+		p.cells[a+i].sign = text[i : i+1]
+	}
+	edge := 4
+	if !p.theme.Colours {
+		edge = 3
+	}
+	if closed && n >= edge && len(text) < n {
+		p.cells[b-1].sign = p.glyphs.Limit
+	}
+}
+
+// label is what an operation of n columns says: letter and micro-batch, or what
+// fits of that. Without colours the letter comes first, and of a long number
+// the last digits; a second chunk has a small letter.
+func (p *ganttPainter) label(op schedule.Op, n int) string {
+	letter, number := op.Kind().String(), strconv.Itoa(op.MicroBatch())
+	if op.Chunk()%2 == 1 {
+		letter = string(letter[0] | 0x20)
+	}
+	if !p.theme.Colours {
+		return letter + number[max(0, len(number)-(n-1)):]
+	}
+	switch {
+	case n >= 4 && len(letter)+len(number) <= n:
+		return letter + number
+	case n == 1:
+		return ""
+	case len(number) <= n:
+		return number
+	}
+	return letter
+}
+
+// fill is the colour of an operation. The second shade tells chunks apart or,
+// with one chunk and no room for an edge, neighbouring micro-batches.
+func (p *ganttPainter) fill(op schedule.Op) themes.Fill {
+	alt := op.Chunk()%2 == 1
+	if p.line.Order.Chunks() == 1 && p.perOp < 4 {
+		alt = op.MicroBatch()%2 == 1
+	}
+	switch op.Kind() {
+	case schedule.Forward:
+		if alt {
+			return themes.ForwardAlt
+		}
+		return themes.Forward
+	case schedule.InputGradient:
+		return themes.InputGrad
+	case schedule.WeightGradient:
+		return themes.WeightGrad
+	case schedule.Backward:
+		if alt {
+			return themes.BackwardAlt
+		}
+	}
+	return themes.Backward
+}

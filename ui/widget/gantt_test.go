@@ -1,0 +1,369 @@
+package widget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+type failer interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+// ganttTimeline simulates a spec whose forwards last 1 and backwards 2.
+func ganttTimeline(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
+	t.Helper()
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, p2p))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return tl
+}
+
+func ganttTheme(t failer, name string, profile colorprofile.Profile) *themes.Theme {
+	t.Helper()
+	p, err := themes.Load(name)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return p.Resolve(profile)
+}
+
+func oneFOneB(p, m int) schedule.Spec {
+	return schedule.Spec{Kind: schedule.OneFOneB, Ranks: p, VirtualStages: 1, MicroBatches: m}
+}
+
+// TestGanttText pins the drawing without colours at each number of columns per
+// operation.
+func TestGanttText(t *testing.T) {
+	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+	for _, c := range []struct {
+		name  string
+		spec  schedule.Spec
+		fold  bool
+		ascii bool
+		w, h  int
+		want  string
+	}{
+		{"four columns", oneFOneB(2, 3), false, false, 61, 8, `
+0 │F0-│F1-│········B0-----│F2-│B1-----│····B2-----│   25.0 % |
+1 │····F0-│B0-----│F1-│B1-----│F2-│B2-----│········   25.0 % |`},
+		{"two columns", oneFOneB(4, 8), false, false, 80, 8, `
+0 │F0F1F2F3············B0-│F4B1-│F5B2-│F6B3-│F7B4-│··B5-│··B6-│··B7-│    27.3 % |
+1 │··F0F1F2········B0-│F3B1-│F4B2-│F5B3-│F6B4-│F7B5-│··B6-│··B7-│····    27.3 % |
+2 │····F0F1····B0-│F2B1-│F3B2-│F4B3-│F5B4-│F6B5-│F7B6-│··B7-│········    27.3 % |
+3 │······F0B0-│F1B1-│F2B2-│F3B3-│F4B4-│F5B5-│F6B6-│F7B7-│············    27.3 % |`},
+		{"one column, ASCII", oneFOneB(4, 8), false, true, 46, 8, `
+0 |FFFF......B0FB1FB2FB3FB4.B5.B6.B7   27.3 % |
+1 |.FFF....B0FB1FB2FB3FB4FB5.B6.B7..   27.3 % |
+2 |..FF..B0FB1FB2FB3FB4FB5FB6.B7....   27.3 % |
+3 |...FB0FB1FB2FB3FB4FB5FB6FB7......   27.3 % |`},
+		{"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false, 60, 4, `
+ 0 │FFFf·····##############################BbBbbBbbB 19.0 % |
+ 1 │FFFf····b##############################bBbbBbbBb 19.0 % |
+ 2 │fFFf····+##############################BBbBbbBbb 19.0 % |
+15 │···#######################################······ 19.0 % |`},
+		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
+0 │F0F1F2F3············B0-│F4⋯×122⋯B123F7B124··B125··B126··B127           2.3 % |
+1 │··F0F1F2········B0-│F3B1-│⋯×122⋯F6B124F7B125··B126··B127····           2.3 % |
+2 │····F0F1····B0-│F2B1-│F3B2⋯×122⋯B4F6B125F7B126··B127········           2.3 % |
+3 │······F0B0-│F1B1-│F2B2-│F3⋯×122⋯B125F6B126F7B127············           2.3 % |`},
+		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
+0 |F0|F1|F2|<x35>F38F39.........B0---|B1---|<x35>B37--|B38--|B39--|       2.4 % |
+1 |...F0|F1|<x35>F37F38F39B0---|B1---|B2---|<x35>B38--|B39--|......       2.4 % |`},
+		{"second chunk in small letters", schedule.Spec{Kind: schedule.Interleaved, Ranks: 2, VirtualStages: 2, MicroBatches: 2}, false, false, 42, 8, `
+0 │F0F1f0f1····b0-│··b1-│B0-│B1-│  20.0 % |
+1 │··F0F1f0b0-│f1b1-│B0-│B1-│····  20.0 % |`},
+		{"no room for margins", oneFOneB(2, 2), false, false, 9, 8, `
+FF··B0·B1|
+·FB0FB1··|`},
+	} {
+		v := Gantt{Timeline: ganttTimeline(t, c.spec, 0), Fold: c.fold}
+		got := "\n"
+		for _, line := range v.Render(mono, NewGlyphs(!c.ascii), c.w, c.h) {
+			got += ansi.Strip(line) + "|\n"
+		}
+		if got = strings.TrimSuffix(got, "\n"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestGanttUnfoldedTimes: a folded picture of steps of any length shows the same
+// beginning and end, and says how much it left out.
+func TestGanttUnfoldedTimes(t *testing.T) {
+	mono, g := ganttTheme(t, "mono", colorprofile.ASCII), NewGlyphs(true)
+	for _, m := range []int{40, 400} {
+		v := Gantt{Timeline: ganttTimeline(t, oneFOneB(2, m), 0), Fold: true}
+		line := ansi.Strip(v.Render(mono, g, 80, 2)[1])
+		n := v.Folded(80, 2)
+		if !strings.Contains(line, fmt.Sprintf("⋯×%d⋯", n)) || n < m-20 || n >= m {
+			t.Errorf("m=%d: %d folded in %q", m, n, line)
+		}
+		if !strings.HasPrefix(line, "1 │··") || !strings.Contains(line, fmt.Sprintf("B%d", m-1)) {
+			t.Errorf("m=%d: beginning or end is missing: %q", m, line)
+		}
+	}
+}
+
+// TestGanttPages: every rank is on some page, the first and last on all.
+func TestGanttPages(t *testing.T) {
+	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(20, 4), 0)}
+	for h := 0; h <= 22; h++ {
+		seen := map[int]bool{}
+		for v.Page = 0; v.Page < v.Pages(h); v.Page++ {
+			rows := v.Rows(h)
+			if len(rows) != min(h, 20) || !slices.IsSorted(rows) {
+				t.Errorf("%d lines, page %d: %v", h, v.Page, rows)
+			}
+			if h >= 2 && (rows[0] != 0 || rows[len(rows)-1] != 19) {
+				t.Errorf("%d lines, page %d: first and last are not pinned: %v", h, v.Page, rows)
+			}
+			for _, r := range rows {
+				seen[r] = true
+			}
+		}
+		if h >= 3 && len(seen) != 20 {
+			t.Errorf("%d lines: only %d ranks on %d pages", h, len(seen), v.Pages(h))
+		}
+	}
+	v.Page = 99
+	if rows := v.Rows(6); rows[4] != 18 {
+		t.Errorf("a page beyond the last is the last: %v", rows)
+	}
+}
+
+// TestGanttColour: kinds, steady state and idle time differ in colour, and a
+// span of one colour is one run.
+func TestGanttColour(t *testing.T) {
+	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 256), 0), Plain: true}
+	for _, c := range []struct {
+		profile colorprofile.Profile
+		blends  bool
+	}{{colorprofile.TrueColor, true}, {colorprofile.ANSI256, true}, {colorprofile.ANSI, false}} {
+		for _, name := range []string{"dark", "light"} {
+			theme := ganttTheme(t, name, c.profile)
+			if theme.Blends() != c.blends {
+				t.Errorf("%s %v: blends %v", name, c.profile, theme.Blends())
+			}
+			p := v.newPainter(theme, NewGlyphs(true), 100, v.Rows(16))
+			p.row(0)
+			looks := map[string]string{} // by what is shown there
+			for column, what := range map[int]string{0: "forward", 3: "idle", 50: "steady"} {
+				cell := p.cells[column]
+				key := cell.paint.Open() + cell.sign
+				if other, taken := looks[key]; taken {
+					t.Errorf("%s %v: %s looks like %s: %q", name, c.profile, what, other, key)
+				}
+				looks[key] = what
+			}
+			for _, line := range v.Render(theme, NewGlyphs(true), 100, 16) {
+				if runs := strings.Count(line, "\x1b[m"); runs > 40 {
+					t.Errorf("%s %v: %d runs in a line of 100 cells", name, c.profile, runs)
+				}
+			}
+		}
+	}
+	// The names of the kinds stand in the blended stretches.
+	line := ansi.Strip(v.Render(ganttTheme(t, "dark", colorprofile.TrueColor), NewGlyphs(true), 100, 16)[0])
+	if !strings.Contains(line, "FB") {
+		t.Errorf("the steady state is not named: %q", line)
+	}
+}
+
+// TestGanttLooks pins the looks of single cells: kinds, the second shade, the
+// edge of an operation, and the two looks of waiting.
+func TestGanttLooks(t *testing.T) {
+	theme := ganttTheme(t, "dark", colorprofile.TrueColor)
+	p := (&Gantt{Timeline: ganttTimeline(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, NewGlyphs(true), 24, []int{0, 1})
+	forward, backward := theme.Area(themes.Forward), theme.Area(themes.Backward)
+	for _, c := range []struct {
+		rank, column int
+		want         ganttCell
+	}{
+		{0, 0, ganttCell{forward, "0"}},
+		{0, 1, ganttCell{forward, " "}},
+		{0, 2, ganttCell{theme.Area(themes.ForwardAlt), "1"}}, // the next micro-batch, no room for an edge
+		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}},      // between two operations
+		{0, 8, ganttCell{backward, "B"}},
+		{0, 9, ganttCell{backward, "0"}},
+		{0, 11, ganttCell{backward, "│"}},
+		{1, 0, ganttCell{theme.Paint(themes.Faint), "·"}}, // before the first
+		{1, 23, ganttCell{theme.Paint(themes.Faint), "·"}},
+	} {
+		p.row(c.rank)
+		if got := p.cells[c.column]; got != c.want {
+			t.Errorf("rank %d, column %d: %q, want %q", c.rank, c.column, got, c.want)
+		}
+	}
+}
+
+// TestGanttLegend names what is on the picture, in the signs of the picture.
+func TestGanttLegend(t *testing.T) {
+	whole := Gantt{Timeline: ganttTimeline(t, oneFOneB(4, 8), 0)}
+	small := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 64), 0)}
+	for _, c := range []struct {
+		v     *Gantt
+		theme *themes.Theme
+		w     int
+		want  string
+	}{
+		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward    FB  both   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, " F  forward    B  backward   ▒▒▒ both   · waiting"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "F forward   B backward   # both   f b + partly waiting   · waiting"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "F forward   B backward"},
+	} {
+		line := c.v.Legend(c.theme, NewGlyphs(true), c.w, 16)
+		if got := strings.TrimRight(ansi.Strip(line), " "); got != c.want || ansi.StringWidth(line) != c.w {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestGanttPair draws an overlapped pair as one box of two halves.
+func TestGanttPair(t *testing.T) {
+	f, b := schedule.NewOp(schedule.Forward, 0, 1).Pair(), schedule.NewOp(schedule.Backward, 0, 0)
+	o := &schedule.Order{
+		Spec:  schedule.Spec{Kind: "by hand", Ranks: 1, VirtualStages: 1, MicroBatches: 2},
+		Ops:   []schedule.Op{schedule.NewOp(schedule.Forward, 0, 0), f, b, schedule.NewOp(schedule.Backward, 0, 1)},
+		Start: []int{0, 4},
+	}
+	tl, err := schedule.Simulate(o, schedule.Costs{F: []float64{1}, B: []float64{2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Gantt{Timeline: tl, Plain: true}
+	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+	for w, want := range map[int]string{
+		24: "F0-│F1---&B0---│B1-----│",
+		12: "F0F1-B0│B1-│",
+	} {
+		if got := ansi.Strip(v.Render(mono, NewGlyphs(true), w, 1)[0]); got != want {
+			t.Errorf("%d columns: %q, want %q", w, got, want)
+		}
+	}
+	if lines := v.Render(mono, NewGlyphs(true), 2, 1); ansi.Strip(lines[0]) == "" {
+		t.Error("two columns are drawn too")
+	}
+}
+
+// TestGanttAnySize draws legal timelines at any size: never a panic, lines of
+// exactly the width, one per rank shown; and the parts of the step cover the
+// whole of it.
+func TestGanttAnySize(t *testing.T) {
+	looks := []*themes.Theme{
+		ganttTheme(t, "mono", colorprofile.ASCII), ganttTheme(t, "dark", colorprofile.TrueColor),
+		ganttTheme(t, "light", colorprofile.ANSI256), ganttTheme(t, "dark", colorprofile.ANSI),
+		ganttTheme(t, "dark", colorprofile.TrueColor).Dim(),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := schedule.Spec{
+			Kind:          rapid.SampledFrom([]schedule.Kind{schedule.AFAB, schedule.OneFOneB, schedule.Interleaved}).Draw(t, "kind"),
+			Ranks:         rapid.IntRange(1, 12).Draw(t, "p"),
+			VirtualStages: 1,
+		}
+		if s.Kind == schedule.Interleaved {
+			s.VirtualStages = rapid.IntRange(1, 3).Draw(t, "v")
+		}
+		s.MicroBatches = s.Ranks * rapid.IntRange(1, 40).Draw(t, "m/p")
+		o, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Just(2.0), rapid.Float64Range(0, 3))
+		costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: d.Draw(t, "f"), B: d.Draw(t, "b")}, d.Draw(t, "p2p"))
+		if rapid.Bool().Draw(t, "head") {
+			costs.B[s.Stages()-1] *= 1.3
+		}
+		tl, err := schedule.Simulate(o, costs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Gantt{
+			Timeline: tl, Fold: rapid.Bool().Draw(t, "fold"), Plain: rapid.Bool().Draw(t, "plain"),
+			Page: rapid.IntRange(-2, 20).Draw(t, "page"),
+		}
+		w, h := rapid.IntRange(-1, 260).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
+		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"), NewGlyphs(rapid.Bool().Draw(t, "unicode"))
+		lines := v.Render(theme, g, w, h)
+		want := max(0, min(h, s.Ranks))
+		if w <= 0 {
+			want = 0
+		}
+		if len(lines) != want {
+			t.Fatalf("%d lines, want %d", len(lines), want)
+		}
+		for _, line := range lines {
+			if got := ansi.StringWidth(line); got != w {
+				t.Fatalf("%d cells, want %d: %q", got, w, line)
+			}
+			if !g.Unicode && len(ansi.Strip(line)) != w {
+				t.Fatalf("not ASCII: %q", line)
+			}
+		}
+		if want > 0 && tl.Makespan > 0 {
+			checkSpans(t, v.spans(w, v.scale(v.Rows(h))), tl.Makespan, w)
+		}
+	})
+}
+
+func checkSpans(t *rapid.T, spans []ganttSpan, makespan float64, w int) {
+	at, col := 0.0, 0
+	for _, s := range spans {
+		if s.from != at || s.col != col || s.to < s.from || s.cols < 0 {
+			t.Fatalf("a hole at %v, column %d: %+v", at, col, spans)
+		}
+		at, col = s.to, s.col+s.cols
+	}
+	if at != makespan || col > w {
+		t.Fatalf("ends at %v of %v, column %d of %d: %+v", at, makespan, col, w, spans)
+	}
+}
+
+// TestGanttNothing draws what is no timeline.
+func TestGanttNothing(t *testing.T) {
+	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+	for _, tl := range []*schedule.Timeline{nil, {}, {Order: &schedule.Order{}}, {Order: &schedule.Order{Ops: make([]schedule.Op, 3)}}} {
+		v := Gantt{Timeline: tl, Fold: true}
+		if lines := v.Render(mono, NewGlyphs(true), 80, 24); len(lines) != 0 || v.Pages(5) != 1 || v.Folded(80, 24) != 0 {
+			t.Errorf("%+v: %v", tl, lines)
+		}
+	}
+}
+
+// BenchmarkGantt draws the timeline of the budgets: 64 ranks, 512 micro-batches,
+// 4 chunks, 262,144 operations.
+func BenchmarkGantt(b *testing.B) {
+	tl := ganttTimeline(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512}, 0)
+	theme, g := ganttTheme(b, "dark", colorprofile.TrueColor), NewGlyphs(true)
+	for _, fold := range []bool{false, true} {
+		b.Run(fmt.Sprintf("64x200/fold=%v", fold), func(b *testing.B) {
+			v := Gantt{Timeline: tl, Fold: fold}
+			b.ReportAllocs()
+			for b.Loop() {
+				v.Render(theme, g, 200, 64)
+			}
+		})
+	}
+	b.Run("8x60/p=8/m=64", func(b *testing.B) {
+		v := Gantt{Timeline: ganttTimeline(b, oneFOneB(8, 64), 0), Fold: true}
+		b.ReportAllocs()
+		for b.Loop() {
+			v.Render(theme, g, 60, 8)
+		}
+	})
+}
