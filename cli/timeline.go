@@ -17,6 +17,7 @@ import (
 // unitCosts are the durations of one operation on one chunk, without a model.
 type unitCosts struct {
 	tf, ti, tw, tb, p2p cost
+	overlap             cost // at most 1
 }
 
 // cost is a flag that takes a finite number, 0 or more.
@@ -46,10 +47,11 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
 	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
+	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
 
 func (u *unitCosts) said() bool {
-	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said
+	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said || u.overlap.said
 }
 
 // times fills in what was not said: a backward is two forwards, half of it the
@@ -82,7 +84,7 @@ func (u *unitCosts) times() schedule.ChunkTimes {
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
-	asJSON := false
+	var form outputForm
 	cmd := &cobra.Command{
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule, with real times or unit costs",
@@ -90,10 +92,11 @@ func (a *app) timelineCommand() *cobra.Command {
 			"durations and no model is used; without, they have the times of the setup that the flags say.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
 			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --microbatches 8 --tf 1 --tb 2 --json\n" +
-			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32",
+			"meshscope timeline --schedule dualpipe --pp 8 --microbatches 20 --tf 1 --svg > dualpipe.svg\n" +
+			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32 --chrome-trace > step.json",
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	form.register(cmd)
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -101,27 +104,24 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		d := drawing{unit: "seconds"}
-		var err error
-		if costs.said() {
-			d.unit = "1"
-			d.timeline, err = a.unitTimeline(&flags, &costs)
-		} else {
-			d.timeline, err = a.realTimeline(&flags)
+		if err := form.check(); err != nil {
+			return err
 		}
+		draw := a.realTimeline
+		if costs.said() {
+			draw = func(f *setupFlags) (*drawing, error) { return a.unitTimeline(f, &costs) }
+		}
+		d, err := draw(&flags)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return d.writeJSON(a.stdout)
-		}
-		return d.writeText(a.stdout)
+		return form.write(d, a.stdout)
 	})
 	return cmd
 }
 
 // realTimeline is the pipeline of a setup with its own times.
-func (a *app) realTimeline(flags *setupFlags) (*schedule.Timeline, error) {
+func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 	s, err := flags.setup(a)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,11 @@ func (a *app) realTimeline(flags *setupFlags) (*schedule.Timeline, error) {
 		a.complain(r.Problems)
 		return nil, outcome(exitIllegal)
 	}
-	return r.Timeline, nil
+	return &drawing{
+		timeline: r.Timeline, unit: "seconds",
+		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
+		memoryUnit: "bytes",
+	}, nil
 }
 
 // complain prints what makes a setup illegal.
@@ -149,12 +153,39 @@ func (a *app) complain(problems []engine.Problem) {
 
 // unitTimeline simulates a schedule with unit costs: the flags say its shape,
 // the rest of the setup does not matter.
-func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timeline, error) {
+func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error) {
+	if costs.overlap.value > 1 {
+		return nil, &usageError{fmt.Sprintf("--overlap: given %s, allowed is a number from 0 to 1", costs.overlap.String())}
+	}
 	s, err := flags.shape(a)
 	if err != nil {
 		return nil, err
 	}
-	order, err := schedule.Build(s)
+	times := costs.times()
+	unit := schedule.UniformCosts(s, times, costs.p2p.value)
+	unit.Overlap = costs.overlap.value
+	order, err := schedule.BuildFor(s, unit, nil)
+	if err != nil {
+		return nil, a.cannotBuild(err)
+	}
+	d := &drawing{unit: "1", memoryUnit: "chunk activations"}
+	if d.timeline, err = schedule.Simulate(order, unit); err != nil {
+		return nil, err
+	}
+	times.Saved = unit.Overlap * min(times.F, times.B)
+	if idle, ok := s.ClosedFormIdle(times); ok && costs.p2p.value == 0 {
+		d.idle = &idle
+	}
+	chunks := make([]schedule.ChunkBytes, order.Chunks())
+	for c := range chunks {
+		chunks[c] = schedule.ChunkBytes{Activation: 1, WeightInputs: 1}
+	}
+	d.memory = func(rank int) []schedule.Sample { return d.timeline.Memory(nil, rank, chunks) }
+	return d, nil
+}
+
+// cannotBuild tells an order that cannot be executed from one that is too large.
+func (a *app) cannotBuild(err error) error {
 	var cannot *schedule.SpecError
 	var tooLarge *schedule.LimitError
 	switch {
@@ -168,13 +199,11 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timel
 			problems = append(problems, p)
 		}
 		a.complain(problems)
-		return nil, outcome(exitIllegal)
+		return outcome(exitIllegal)
 	case errors.As(err, &tooLarge):
-		return nil, &usageError{err.Error()}
-	case err != nil:
-		return nil, err
+		return &usageError{err.Error()}
 	}
-	return schedule.Simulate(order, schedule.UniformCosts(s, costs.times(), costs.p2p.value))
+	return err
 }
 
 // shape is the schedule that the flags say: pp, vpp, microbatches, schedule and
@@ -182,16 +211,16 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timel
 func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	doc := &setupdoc.Document{}
 	if f.file != "" {
-		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p) contradict each other"}
+		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other"}
 	}
 	only := setupFlags{}
 	for _, s := range f.said {
 		switch s.key {
-		case "pp", "vpp", "microbatches", "schedule", "group-size":
+		case "pp", "vpp", "microbatches", "schedule", "group-size", "max-in-flight":
 			only.said = append(only.said, s)
 		default:
 			return schedule.Spec{}, &usageError{fmt.Sprintf(
-				"--%s and unit costs (--tf --ti --tw --tb --p2p) contradict each other: with them only --pp, --vpp, --microbatches, --schedule and --group-size count", s.key)}
+				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: with them only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight count", s.key)}
 		}
 	}
 	only.said = append(only.said, said{key: "dp", value: "1"})

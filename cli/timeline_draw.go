@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,68 +14,13 @@ import (
 // drawing is a timeline on its way out.
 type drawing struct {
 	timeline *schedule.Timeline
-	unit     string // "seconds" or "1"
-}
+	unit     string   // "seconds" or "1"
+	idle     *float64 // closed form of the worst rank's idle time, with unit costs
 
-// writeJSON streams the document: a long schedule has millions of operations.
-func (d *drawing) writeJSON(to io.Writer) error {
-	t := d.timeline
-	if !finite(t) {
-		return errors.New("the timeline has no finite times")
-	}
-	spec := t.Order.Spec
-	out := newPage(to)
-	out.printf(`{"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s,"ranks":[`,
-		schemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
-	for rank := range spec.Ranks {
-		stats := t.Ranks[rank]
-		if rank > 0 {
-			_ = out.WriteByte(',') // errors of a buffer come out of Flush
-		}
-		out.printf("\n"+`{"rank":%d,"idle":%s,"peak_in_flight":%d,"ops":[`, rank, jsonNumber(stats.Idle), stats.PeakInFlight)
-		if err := d.writeOps(out, rank); err != nil {
-			return err
-		}
-		_, _ = out.WriteString("]}")
-	}
-	_, _ = out.WriteString("\n]}\n")
-	return out.Flush()
+	// memory is what a rank holds over time, with its unit; nil where nobody asks.
+	memory     func(rank int) []schedule.Sample
+	memoryUnit string
 }
-
-func (d *drawing) writeOps(out page, rank int) error {
-	o := d.timeline.Order
-	first := o.Start[rank]
-	line := make([]byte, 0, 128)
-	for i, op := range o.Rank(rank) {
-		line = line[:0]
-		if i > 0 {
-			line = append(line, ',')
-		}
-		line = append(line, `{"op":"`...)
-		line = append(line, op.Kind().String()...)
-		line = append(line, `","microbatch":`...)
-		line = strconv.AppendInt(line, int64(op.MicroBatch()), 10)
-		line = append(line, `,"chunk":`...)
-		line = strconv.AppendInt(line, int64(op.Chunk()), 10)
-		line = append(line, `,"stage":`...)
-		line = strconv.AppendInt(line, int64(o.Stage(rank, op)), 10)
-		line = append(line, `,"start":`...)
-		line = append(line, jsonNumber(d.timeline.Begin[first+i])...)
-		line = append(line, `,"end":`...)
-		line = append(line, jsonNumber(d.timeline.End[first+i])...)
-		if op.Paired() || i > 0 && o.Ops[first+i-1].Paired() {
-			line = append(line, `,"pair":true`...)
-		}
-		line = append(line, '}')
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// jsonNumber is a finite number as JSON writes it.
-func jsonNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Sizes of the text drawing.
 const (
@@ -90,8 +35,15 @@ func (d *drawing) writeText(to io.Writer) error {
 	spec := t.Order.Spec
 	out := newPage(to)
 	out.printf("%s  pp %d  vpp %d  microbatches %d\n", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	out.printf("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n\n",
+	out.printf("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n",
 		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
+	if info, _ := spec.Kind.Info(); info.SplitsBackward {
+		out.printf("between a rank's own start and end at most %s idle, %s of its work\n", d.time(t.LongestSpan()-busiest(t)), percent(t.SpanOverIdeal()))
+	}
+	if d.idle != nil {
+		out.printf("closed form of the worst rank's idle time: %s\n", d.time(*d.idle))
+	}
+	out.printf("\n")
 	columns := d.columns()
 	width := len(strconv.Itoa(spec.Ranks - 1))
 	for rank := range spec.Ranks {
@@ -104,7 +56,7 @@ func (d *drawing) writeText(to io.Writer) error {
 		s := t.Ranks[rank]
 		out.printf("%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
 	}
-	out.printf("\n%s; one column is %s\n", legend(spec), d.time(t.Makespan/float64(columns)))
+	out.printf("\n%s; one column is %s\n", legend(t.Order), d.time(t.Makespan/float64(columns)))
 	return out.Flush()
 }
 
@@ -128,13 +80,14 @@ func (d *drawing) row(rank, columns int) string {
 		scale = float64(columns) / t.Makespan
 	}
 	first := t.Order.Start[rank]
-	for i, op := range t.Order.Rank(rank) {
+	ops := t.Order.Rank(rank)
+	for i := range ops {
+		if i > 0 && ops[i-1].Paired() {
+			continue // drawn with the first half
+		}
 		from := int(math.Round(t.Begin[first+i] * scale))
 		to := min(int(math.Round(t.End[first+i]*scale)), columns)
-		label := op.Kind().String() + strconv.Itoa(op.MicroBatch())
-		if len(label) >= to-from { // a gap between neighbours, or only the letter
-			label = op.Kind().String()
-		}
+		label := opLabel(ops[i:], to-from)
 		for c := from; c < to; c++ {
 			switch {
 			case c-from < len(label):
@@ -149,6 +102,33 @@ func (d *drawing) row(rank, columns int) string {
 	return string(row)
 }
 
+// opLabel is the fullest name of the first operation (with its other half when
+// it is a pair) that fits: F3.1 is of the rank's second chunk.
+func opLabel(ops []schedule.Op, room int) string {
+	op := ops[0]
+	short := op.Kind().String()
+	names := []string{op.String(), short + strconv.Itoa(op.MicroBatch())}
+	if op.Paired() && len(ops) > 1 {
+		short = "&"
+		names = []string{op.String() + "&" + ops[1].String(), op.Kind().String() + "&" + ops[1].Kind().String()}
+	}
+	for _, name := range names {
+		if len(name) <= room {
+			return name
+		}
+	}
+	return short
+}
+
+// busiest is the work of the rank with the most of it.
+func busiest(t *schedule.Timeline) float64 {
+	most := 0.0
+	for i := range t.Ranks {
+		most = max(most, t.Ranks[i].Busy)
+	}
+	return most
+}
+
 func (d *drawing) time(v float64) string {
 	if d.unit == "1" {
 		return trim(v)
@@ -156,10 +136,17 @@ func (d *drawing) time(v float64) string {
 	return seconds(units.Seconds(v))
 }
 
-func legend(spec schedule.Spec) string {
-	info, _ := spec.Kind.Info()
+func legend(o *schedule.Order) string {
+	text := "F forward, B backward"
+	info, _ := o.Spec.Kind.Info()
 	if info.SplitsBackward {
-		return "F forward, B backward, I input gradient, W weight gradient, . idle"
+		text += ", I input gradient, W weight gradient"
 	}
-	return "F forward, B backward, . idle"
+	if slices.ContainsFunc(o.Ops, schedule.Op.Paired) {
+		text += ", & both overlapped"
+	}
+	if o.Chunks() > 1 {
+		text += "; F3.1 is of the second chunk"
+	}
+	return text + "; . idle"
 }
