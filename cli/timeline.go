@@ -18,6 +18,7 @@ import (
 type unitCosts struct {
 	tf, ti, tw, tb, p2p cost
 	overlap             cost // at most 1
+	blocks              bool
 }
 
 // cost is a flag that takes a finite number, 0 or more.
@@ -47,6 +48,7 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
 	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
+	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
 	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
 
@@ -107,6 +109,9 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := form.check(); err != nil {
 			return err
 		}
+		if costs.blocks && !costs.said() {
+			return &usageError{"--p2p-blocks goes with unit costs (--tf --ti --tw --tb --p2p --overlap)"}
+		}
 		draw := a.realTimeline
 		if costs.said() {
 			draw = func(f *setupFlags) (*drawing, error) { return a.unitTimeline(f, &costs) }
@@ -163,7 +168,7 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 	}
 	times := costs.times()
 	unit := schedule.UniformCosts(s, times, costs.p2p.value)
-	unit.Overlap = costs.overlap.value
+	unit.Overlap, unit.P2PBlocks = costs.overlap.value, costs.blocks
 	order, err := schedule.BuildFor(s, unit, nil)
 	if err != nil {
 		return nil, a.cannotBuild(err)

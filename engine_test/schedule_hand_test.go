@@ -123,6 +123,32 @@ func TestScheduleByHand(t *testing.T) {
 	}
 }
 
+// TestScheduleBlockingHandOver: a sender that waits for its hand-over is idle, and
+// nobody receives earlier for it. F 1, B 2, half a unit to hand over.
+func TestScheduleBlockingHandOver(t *testing.T) {
+	s := schedule.Spec{Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 2}
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0.5)
+	c.P2PBlocks = true
+	tl, err := schedule.Simulate(o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range []string{"0F0@0-1.5 0F1@1.5-3 0B0@5-7 0B1@8.5-10.5", "1F0@1.5-2.5 1B0@2.5-5 1F1@5-6 1B1@6-8.5"} {
+		if got := timelineText(tl, r); got != want {
+			t.Errorf("rank %d\n got %s\nwant %s", r, got, want)
+		}
+	}
+	for r, st := range tl.Ranks {
+		if st.Busy != 6 || st.Idle != tl.Makespan-6 {
+			t.Errorf("rank %d: %+v of %v", r, st, tl.Makespan)
+		}
+	}
+}
+
 // TestSchedulePlaybook repeats section 8 of the playbook's formulas (rows P1 to
 // P4): four ranks, eight micro-batches, a backward twice as long as a forward.
 func TestSchedulePlaybook(t *testing.T) {

@@ -70,7 +70,8 @@ func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]
 // backward including recomputation; I and W are read by schedules that split it.
 type Costs struct {
 	F, B, I, W []float64 // one per model stage
-	P2P        float64   // latency of a hand-over to another rank; does not occupy either
+	P2P        float64   // latency of a hand-over to another rank; occupies neither, unless
+	P2PBlocks  bool      // the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
 
 	// What an overlapped pair hides, two rules that add up to no more than the
 	// shorter half. Overlap is a share of the shorter half, 0..1. HiddenF and
@@ -83,7 +84,7 @@ type Costs struct {
 
 // RankStats are the figures of one rank of a timeline.
 type RankStats struct {
-	Busy, Idle     float64 // Idle = makespan - Busy
+	Busy, Idle     float64 // Idle = makespan - Busy; sending that blocks is not work
 	Saved          float64 // what overlapped pairs hide: the sum of the durations is Busy + Saved
 	First, Last    float64 // start of its first and end of its last operation
 	PeakInFlight   int     // chunk activations alive, freed at B (or W)

@@ -6,6 +6,7 @@ import "math"
 // to run; one Simulator must not be used by two goroutines at a time.
 type Simulator struct {
 	costs []float64 // duration by kind and stage, at kind*stages+stage
+	sends []float64 // the part of it that is sending
 	saved []float64 // by rank: what the overlap of pairs saves
 	plan  plan      // of orders that were made by hand
 }
@@ -53,7 +54,7 @@ func (s *Simulator) planOf(o *Order) (*plan, error) {
 // walk gives every operation its times. Its inputs come earlier in the plan, and
 // so does the operation before it on its rank.
 func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
-	latency := [2]float64{0, c.P2P}
+	latency := [2]float64{0, c.arrival()}
 	begins, ends := t.Begin[:len(o.Ops)], t.End[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
@@ -91,7 +92,7 @@ func (s *Simulator) walkPair(o *Order, pair []step, c *Costs, t *Timeline) {
 		}
 		arrives := t.End[st.input]
 		if st.op&stepRemote != 0 {
-			arrives += c.P2P
+			arrives += c.arrival()
 		}
 		begin = max(begin, arrives)
 	}
@@ -132,6 +133,34 @@ func (o *Order) rankOf(op int) int {
 	return lo
 }
 
+// arrival is how long after an operation its result is there for another rank.
+func (c *Costs) arrival() float64 {
+	if c.P2PBlocks {
+		return 0
+	}
+	return c.P2P
+}
+
+// block makes operations last until their result is sent.
+func (s *Simulator) block(o *Order, c *Costs) {
+	stages, p := o.Spec.Stages(), o.Spec.Ranks
+	s.sends = cleared(s.sends, 4*stages)
+	if !c.P2PBlocks {
+		return
+	}
+	for stage := 1; stage < stages; stage++ {
+		if o.Placement.rank(p, stage, 0) == o.Placement.rank(p, stage-1, 0) {
+			continue
+		}
+		s.sends[int(Forward)*stages+stage-1] = c.P2P
+		s.sends[int(Backward)*stages+stage] = c.P2P
+		s.sends[int(InputGradient)*stages+stage] = c.P2P
+	}
+	for k, d := range s.sends {
+		s.costs[k] += d
+	}
+}
+
 // load checks the costs and lays them out by kind and stage.
 func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 	if !(c.P2P >= 0) || math.IsInf(c.P2P, 1) {
@@ -166,6 +195,7 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		}
 		copy(s.costs[kind*stages:], costs)
 	}
+	s.block(o, c)
 	return nil
 }
 
@@ -190,7 +220,7 @@ func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 		for ch := range chunks {
 			stage := o.StageOf(r, ch)
 			for kind, n := range pl.counts[(r*chunks+ch)*4:][:4] {
-				st.Busy += float64(n) * s.costs[kind*stages+stage]
+				st.Busy += float64(n) * (s.costs[kind*stages+stage] - s.sends[kind*stages+stage])
 			}
 		}
 		st.Saved = s.saved[r]

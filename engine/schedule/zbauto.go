@@ -17,7 +17,7 @@ func zb2P() descriptor {
 }
 
 func zbAuto() descriptor {
-	d := zbSearched(ZBAuto, "ZB auto", "the limit that --max-in-flight says")
+	d := zbSearched(ZBAuto, "ZB auto", "the limit that is asked for (1.5p if none is)")
 	d.Constraint = "the limit is at least 1 activation"
 	d.check = func(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) }
 	return d
