@@ -45,8 +45,8 @@ const (
 	threeColumns = 150
 	assumedFrom  = 120 // width of the body right of the knobs
 
-	airyHeight = 28 // blank lines between the parts
-	tallHeight = 44
+	airyHeight     = 28 // blank lines between the parts
+	threeFootLines = 34
 )
 
 // Layout cuts a screen of w x h cells into regions.
@@ -72,7 +72,7 @@ func Layout(w, h int, c Content) Rects {
 	y += 2 + gap
 
 	foot := 2
-	if h >= tallHeight {
+	if h >= threeFootLines {
 		foot = 3
 	}
 	r.Help = Rect{x, h - 1, inner, 1}
