@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"math"
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
@@ -150,7 +151,10 @@ func BubbleText(p *engine.Pipeline) string {
 		v = max(p.Stages/p.Ranks, 1)
 	}
 	idle := figure.Comma(p.Ranks - 1)
+	plain := float64(p.Ranks-1) / float64(max(v*p.MicroBatches, 1))
 	switch {
+	case p.Schedule != schedule.Naive && math.Abs(plain-*p.BubbleClosedForm) > 1e-9:
+		return "bubble of equal stages = " + value // the schedule has a form of its own
 	case p.Schedule == schedule.Naive:
 		return "bubble p-1 = " + idle + " = " + value
 	case v > 1:
