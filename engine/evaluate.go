@@ -92,7 +92,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
 	for _, p := range e.mem.Count(&e.memInput, stack) {
 		d := step.Data(in, p)
 		if hosts.Placement == schedule.Bidirectional {
-			d.Mirror(in, p)
+			d.AddMirror(in, p)
 		}
 		e.data = append(e.data, d)
 	}
@@ -123,7 +123,13 @@ func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
 	if s.PP > 1 {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
 	}
-	r.Throughput = throughput(s, r.Model, r.Time)
+	r.Throughput = e.throughput(s, r.Model, r.Time)
+	if r.Throughput.MFU > 1 {
+		r.Problems = append(r.Problems, Problem{
+			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
+			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
+		})
+	}
 	return nil
 }
 
@@ -173,6 +179,10 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
 	}
+	if s.Stack.Resolve() == recipe.Textbook {
+		// The formulas store scores; that is no reason to compute them slowly.
+		e.timInput.Attention = recipe.Flash
+	}
 }
 
 func worst(s *Setup, ranks []memory.Rank) *Memory {
@@ -217,11 +227,11 @@ func modelFigures(s *Setup) *ModelFigures {
 	}
 }
 
-func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
+func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
-	again := float64(recomputedFLOPs(s))
+	again := float64(e.recomputedFLOPs(s))
 	return &Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
@@ -229,20 +239,22 @@ func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	}
 }
 
-// recomputedFLOPs is what one token costs again in the backward. The
-// recomputation inside a fused attention kernel is not counted, as nobody does.
-func recomputedFLOPs(s *Setup) units.FLOPs {
+// recomputedFLOPs is what one token costs again in the backward, over all
+// stages. The recomputation inside a fused attention kernel is not counted, as
+// nobody does.
+func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 	m := &s.Model
 	causal := s.MFU != recipe.MFUFull
 	switch s.Recompute.Mode {
 	case recipe.RecomputeFull:
-		forward := m.ForwardFLOPs(s.Seq, causal)
-		layers := float64(m.Layers)
-		again := layers
-		if n := s.Recompute.Layers; n > 0 {
-			again = min(layers, float64(n*s.PP))
+		var sum units.FLOPs
+		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
+		for i, st := range e.stages {
+			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
+			fromDense := min(n, st.Dense)
+			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
 		}
-		return (forward.Total() - forward.Head) * units.FLOPs(again/layers)
+		return sum
 	case recipe.RecomputeSelective:
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores

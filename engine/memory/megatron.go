@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -27,8 +28,19 @@ func (megatronCore) Parameters(in *Input, stage int) Parameters {
 	return stageParameters(in, stage, divisors{
 		sharded: float64(l.TP), replicated: 1,
 		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP),
-		vocab: paddedVocab(in.Model.Vocab, l.TP),
+		vocab:    paddedVocab(in.Model.Vocab, l.TP),
+		kvCopies: kvCopies(in.Model, l.TP),
 	})
+}
+
+// kvCopies is what each rank keeps of the kv projections of a layer beyond its
+// share, when TP exceeds the kv heads.
+func kvCopies(m *model.Model, tp int) float64 {
+	if m.IsMLA() {
+		return 0
+	}
+	share := float64(m.KVHeads) / float64(tp)
+	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
 }
 
 func (megatronCore) Shard(in *Input) Sharding { return zero(in) }
@@ -55,7 +67,8 @@ func (megatronCore) attention(in *Input) split {
 		out.seq += 4*float64(m.QLoraRank) + 4*float64(m.KVLoraRank)
 		out.even += 4*a*float64(m.QKNopeDim+m.QKRopeDim) + 4*a*float64(m.VHeadDim)
 	} else {
-		width, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)
+		width := a * float64(m.HeadDim)
+		kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP) // over TP again below
 		out.even += 4*width + 4*kv
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			out.even += 2*width + 2*kv
@@ -65,7 +78,9 @@ func (megatronCore) attention(in *Input) split {
 		out.seq += 2 * h // the output on both sides of the all-to-all exchange
 	}
 	if in.Attention == recipe.Standard && in.Recompute.Mode != recipe.RecomputeSelective {
-		out.even += 5 * a * float64(l.Seq) // softmax, dropout mask and output (Korthikanti et al. section 4.1)
+		// the softmax's output; 5as with the dropout that this stack does not use
+		// (Korthikanti et al. section 4.1)
+		out.even += 2 * a * float64(l.Seq)
 	}
 	return out
 }
@@ -160,7 +175,7 @@ func (megatronCore) transient(in *Input, st layout.Stage, live *Live) {
 		inner = width * float64(m.FFN)
 	}
 	if st.MoE > 0 {
-		inner = width * float64(m.TopK) * float64(m.ExpertFFN)
+		inner = max(inner, width*float64(m.TopK)*float64(m.ExpertFFN))
 	}
 	live.Backward += units.Bytes(tokens * (inner + 4*h) / t * e)
 }

@@ -39,6 +39,7 @@ type divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
 	vocab                     float64 // rows of the embedding, padded as the stack pads them
+	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
 }
 
 // stageParameters counts the parameters of one stage on one GPU.
@@ -46,7 +47,7 @@ func stageParameters(in *Input, s int, d divisors) Parameters {
 	m, st := in.Model, in.Stages[s]
 	var p Parameters
 	addLayers := func(count int, l model.LayerParams) {
-		dense := float64(l.AttnSharded+l.MLPSharded+l.SharedExperts)/d.sharded +
+		dense := d.kvCopies + float64(l.AttnSharded+l.MLPSharded+l.SharedExperts)/d.sharded +
 			float64(l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)/d.replicated
 		expert := float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
 		p.Dense += float64(count) * dense

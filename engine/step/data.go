@@ -9,7 +9,8 @@ import (
 
 // DataParallel is the traffic of gradients and weights of one pipeline rank.
 type DataParallel struct {
-	Traffic
+	Dense, Expert Traffic
+	Mirror        Traffic // between the two copies of a bidirectional pipeline
 	// ScatterSeconds must follow the last backward, GatherSeconds must precede
 	// the first forward of the next step. With ZeRO-3 both happen in every
 	// micro-batch and are in PerForward and PerBackward instead.
@@ -24,15 +25,25 @@ type DataParallel struct {
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
 func Data(in *Input, p memory.Parameters) DataParallel {
 	var out DataParallel
-	out.addDomain(in, p.Dense, in.Groups.DenseDP)
-	out.addDomain(in, p.Expert, in.Groups.ExpertDP)
+	out.addDomain(in, &out.Dense, p.Dense, in.Groups.DenseDP)
+	out.addDomain(in, &out.Expert, p.Expert, in.Groups.ExpertDP)
 	return out
 }
 
-// Mirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
+// Expose says how much of the traffic nothing hides; the parts share it by the
+// time they take.
+func (d *DataParallel) Expose(t units.Seconds) {
+	if whole := d.Dense.Seconds + d.Expert.Seconds + d.Mirror.Seconds; whole > 0 {
+		d.Dense.Exposed = t * d.Dense.Seconds / whole
+		d.Mirror.Exposed = t * d.Mirror.Seconds / whole
+		d.Expert.Exposed = t - d.Dense.Exposed - d.Mirror.Exposed
+	}
+}
+
+// AddMirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
 // copy of the same stages, and both sum their gradients once per step, after
 // the data-parallel ranks have (each its shard from ZeRO-1 on).
-func (d *DataParallel) Mirror(in *Input, p memory.Parameters) {
+func (d *DataParallel) AddMirror(in *Input, p memory.Parameters) {
 	dense, expert := p.Dense, p.Expert
 	if in.Layout.ZeRO >= 1 {
 		dense /= float64(in.Layout.DP * in.Layout.CP)
@@ -40,13 +51,12 @@ func (d *DataParallel) Mirror(in *Input, p memory.Parameters) {
 	}
 	bytes := units.Bytes((dense + expert) * reduceBytes(in))
 	seconds := in.Cluster.Send(bytes, in.Groups.PP.Crosses())
-	d.Bytes += bytes
-	d.Seconds += seconds
+	d.Mirror = Traffic{Bytes: bytes, Seconds: seconds}
 	d.ScatterSeconds += seconds
 }
 
 // addDomain adds one set of parameters and the group that holds the same ones.
-func (d *DataParallel) addDomain(in *Input, params float64, g layout.Group) {
+func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, g layout.Group) {
 	if g.Size <= 1 || params == 0 {
 		return
 	}
@@ -59,23 +69,23 @@ func (d *DataParallel) addDomain(in *Input, params float64, g layout.Group) {
 	case 0:
 		all := in.Cluster.AllReduce(grads, members(g))
 		d.ScatterSeconds += all
-		d.Bytes += 2 * sent(grads, g)
-		d.Seconds += all
+		t.Bytes += 2 * sent(grads, g)
+		t.Seconds += all
 	case 1:
 		d.ScatterSeconds += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, g) + sent(weights, g)
-		d.Seconds += scatter + gather
+		t.Bytes += sent(grads, g) + sent(weights, g)
+		t.Seconds += scatter + gather
 	case 2:
 		d.PerBackward += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, g)*units.Bytes(m) + sent(weights, g)
-		d.Seconds += scatter*units.Seconds(m) + gather
+		t.Bytes += sent(grads, g)*units.Bytes(m) + sent(weights, g)
+		t.Seconds += scatter*units.Seconds(m) + gather
 	default:
 		d.PerForward += gather
 		d.PerBackward += gather + scatter
-		d.Bytes += (2*sent(weights, g) + sent(grads, g)) * units.Bytes(m)
-		d.Seconds += (2*gather + scatter) * units.Seconds(m)
+		t.Bytes += (2*sent(weights, g) + sent(grads, g)) * units.Bytes(m)
+		t.Seconds += (2*gather + scatter) * units.Seconds(m)
 	}
 }
 
