@@ -90,3 +90,28 @@ func BenchmarkCheckIllegal(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEvaluateSchedules: 16 ranks and 64 micro-batches under every
+// schedule; automatic ones are found anew each time, as when a knob changes the
+// durations.
+func BenchmarkEvaluateSchedules(b *testing.B) {
+	base := benchSetup(b, "llama3.1-405b", 1024, 8, 16, 1, 64)
+	for _, info := range schedule.Kinds() {
+		b.Run(string(info.Kind), func(b *testing.B) {
+			s, err := engine.Turn(base, "schedule", string(info.Kind), engine.Locks{GPUs: true, Batch: true})
+			if err != nil || !engine.Legal(s) {
+				b.Fatal(err, engine.Check(s))
+			}
+			other := s
+			other.Seq *= 2
+			var e engine.Evaluator
+			b.ReportAllocs()
+			for b.Loop() {
+				if r := e.Evaluate(s); !r.Legal {
+					b.Fatal("illegal")
+				}
+				s, other = other, s
+			}
+		})
+	}
+}

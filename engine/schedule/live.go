@@ -3,6 +3,9 @@ package schedule
 // PeakInFlight is the largest number of chunk activations that a rank holds at
 // once, each from its F until its B (or W).
 func (o *Order) PeakInFlight(rank int) int {
+	if o.plan != nil {
+		return o.plan.ranks[rank].inFlight
+	}
 	live, peak := 0, 0
 	for _, op := range o.Rank(rank) {
 		switch op.Kind() {
