@@ -56,7 +56,7 @@ func (d *drawing) writeText(to io.Writer) error {
 		s := t.Ranks[rank]
 		out.printf("%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
 	}
-	out.printf("\n%s; one column is %s\n", legend(t.Order), d.time(t.Makespan/float64(columns)))
+	out.printf("\n%s; one column is %s\n", legend(t), d.time(t.Makespan/float64(columns)))
 	return out.Flush()
 }
 
@@ -87,19 +87,27 @@ func (d *drawing) row(rank, columns int) string {
 		}
 		from := int(math.Round(t.Begin[first+i] * scale))
 		to := min(int(math.Round(t.End[first+i]*scale)), columns)
-		label := opLabel(ops[i:], to-from)
-		for c := from; c < to; c++ {
-			switch {
-			case c-from < len(label):
-				row[c] = label[c-from]
-			case to-from > 1 && c == to-1:
-				row[c] = '|'
-			default:
-				row[c] = '-'
-			}
+		if again := min(int(math.Round(t.RecomputeEnd(rank, first+i)*scale)), columns); again > from {
+			from = paintOp(row, "R", from, again)
 		}
+		paintOp(row, opLabel(ops[i:], to-from), from, to)
 	}
 	return string(row)
+}
+
+// paintOp writes an operation into its cells and returns the one behind them.
+func paintOp(row []byte, label string, from, to int) int {
+	for c := from; c < to; c++ {
+		switch {
+		case c-from < len(label):
+			row[c] = label[c-from]
+		case to-from > 1 && c == to-1:
+			row[c] = '|'
+		default:
+			row[c] = '-'
+		}
+	}
+	return max(from, to)
 }
 
 // opLabel is the fullest name of the first operation (with its other half when
@@ -136,11 +144,15 @@ func (d *drawing) time(v float64) string {
 	return seconds(units.Seconds(v))
 }
 
-func legend(o *schedule.Order) string {
+func legend(t *schedule.Timeline) string {
+	o := t.Order
 	text := "F forward, B backward"
 	info, _ := o.Spec.Kind.Info()
 	if info.SplitsBackward {
 		text += ", I input gradient, W weight gradient"
+	}
+	if len(t.Recompute) > 0 {
+		text += ", R forward again"
 	}
 	if slices.ContainsFunc(o.Ops, schedule.Op.Paired) {
 		text += ", & both overlapped"

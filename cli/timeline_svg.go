@@ -122,6 +122,10 @@ func (p *picture) rank(rank int) {
 	for i := 0; i < len(ops); i++ {
 		from, to := t.Begin[o.Start[rank]+i]*p.scale, t.End[o.Start[rank]+i]*p.scale
 		if !ops[i].Paired() || i+1 == len(ops) {
+			if again := t.RecomputeEnd(rank, o.Start[rank]+i) * p.scale; again > from {
+				p.again(ops[i], from, again, y)
+				from = again
+			}
 			p.bar(o, rank, ops[i], from, to, y, svgBar)
 			continue
 		}
@@ -160,6 +164,13 @@ func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, 
 		svgLeft+from+width/2, y+height/2+float64(size)*0.33, size, ink, label)
 }
 
+// again draws the part of a backward that runs the forward again.
+func (p *picture) again(op schedule.Op, from, to, y float64) {
+	fill, _ := p.paint(palettes.Recompute)
+	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>R, the forward of micro-batch %d again: %s to %s</title></rect>`+"\n",
+		svgLeft+from, y, to-from, svgBar-1, fill, op.MicroBatch(), p.time(from/p.scaleOr1()), p.time(to/p.scaleOr1()))
+}
+
 // scaleOr1 is the scale, or 1 where all durations are zero.
 func (p *picture) scaleOr1() float64 {
 	if p.scale > 0 {
@@ -188,6 +199,12 @@ func (p *picture) legend() {
 		p.out.printf(`<rect x="%.2f" y="34" width="12" height="12" fill="%s"/>`+"\n", x, fill)
 		p.text(x+17, 44, svgSmall, "start", item.name)
 		x += 17 + svgLetter*float64(len(item.name)) + 24
+	}
+	if len(p.timeline.Recompute) > 0 {
+		fill, _ := p.paint(palettes.Recompute)
+		p.out.printf(`<rect x="%.2f" y="34" width="12" height="12" fill="%s"/>`+"\n", x, fill)
+		p.text(x+17, 44, svgSmall, "start", "R forward again")
+		x += 17 + svgLetter*float64(len("R forward again")) + 24
 	}
 	if o.Chunks() > 1 {
 		p.text(x, 44, svgSmall, "start", "lighter: odd chunks")

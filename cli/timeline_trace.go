@@ -56,8 +56,16 @@ func (d *drawing) traceOps(out page, rank int, scale float64) {
 			kind = "F&B"
 			args += "," + traceArgs(o, rank, ops[i], "second_")
 		}
-		out.printf(",\n"+`{"name":%q,"cat":%q,"ph":"X","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
-			name, kind, rank, jsonNumber(t.Begin[k]*scale), jsonNumber((t.End[k]-t.Begin[k])*scale), args)
+		event := func(name, kind string, begin, end float64) {
+			out.printf(",\n"+`{"name":%q,"cat":%q,"ph":"X","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
+				name, kind, rank, jsonNumber(begin*scale), jsonNumber((end-begin)*scale), args)
+		}
+		begin := t.Begin[k]
+		if again := t.RecomputeEnd(rank, k); again > begin {
+			event("R"+name[1:], "R", begin, again)
+			begin = again
+		}
+		event(name, kind, begin, t.End[k])
 	}
 }
 

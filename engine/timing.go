@@ -10,6 +10,7 @@ import (
 // timing is how long each stage keeps its rank busy with one micro-batch.
 type timing struct {
 	f, b, i, w []float64
+	again      []float64 // forward that runs again, contained in b and i; empty where nothing does
 	// expert traffic contained in f and b (or i), which an overlapped pair hides
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
@@ -18,6 +19,7 @@ type timing struct {
 
 func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order) {
 	n := len(e.cost)
+	t.again = t.again[:0]
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
@@ -37,16 +39,30 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order) {
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
 		t.w[stage] = float64(k.WeightGradTime())
 		t.i[stage] = float64(k.InputGradTime() + t.zeroBackward[stage])
+		if k.Recompute > 0 {
+			t.again = resize(t.again, n)
+		}
 		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
 		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
+	}
+	for stage := range t.again {
+		t.again[stage] = float64(e.cost[stage].Recompute)
 	}
 }
 
 func (t *timing) costs(latency units.Seconds) schedule.Costs {
 	return schedule.Costs{
 		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency),
-		HiddenF: t.expertForward, HiddenB: t.expertBackward,
+		HiddenF: t.expertForward, HiddenB: t.expertBackward, R: t.recompute(),
 	}
+}
+
+// recompute is nil where nothing runs again.
+func (t *timing) recompute() []float64 {
+	if len(t.again) == 0 {
+		return nil
+	}
+	return t.again
 }
 
 // mean is the average stage, for closed forms that assume equal stages.

@@ -224,3 +224,32 @@ func TestScheduleMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestRecomputeIsPartOfTheBackward: with full recomputation every backward begins
+// with the forward again, at its own rate; without, with nothing.
+func TestRecomputeIsPartOfTheBackward(t *testing.T) {
+	full := recipe.Recompute{Mode: recipe.RecomputeFull}
+	for _, k := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.DualPipeV} {
+		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})).Timeline
+		if len(plain.Recompute) != 0 || plain.RecomputeEnd(0, 5) != plain.Begin[5] {
+			t.Errorf("%s recomputes without being told to", k)
+		}
+		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *engine.Draft) { d.Recompute = &full })).Timeline
+		o := tl.Order
+		again := 0
+		for r := range o.Spec.Ranks {
+			for i := o.Start[r]; i < o.Start[r+1]; i++ {
+				end := tl.RecomputeEnd(r, i)
+				if end < tl.Begin[i] || end > tl.End[i] {
+					t.Fatalf("%s rank %d: recomputation ends at %v outside %v to %v", k, r, end, tl.Begin[i], tl.End[i])
+				}
+				if end > tl.Begin[i] {
+					again++
+				}
+			}
+		}
+		if most := o.Spec.Stages() * o.Spec.MicroBatches; again == 0 || again > most {
+			t.Errorf("%s: %d of %d backwards recompute", k, again, most)
+		}
+	}
+}

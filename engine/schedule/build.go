@@ -17,7 +17,7 @@ const (
 	// MaxAutoRanks is the bound of ranks of those that move operations together,
 	// whose work grows faster than the number of operations.
 	MaxAutoOps   = 1 << 18
-	MaxAutoRanks = 256
+	MaxAutoRanks = 128
 )
 
 // SpecError is an order that cannot be built, with all reasons.

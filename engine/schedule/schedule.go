@@ -73,6 +73,11 @@ type Costs struct {
 	P2P        float64   // latency of a hand-over to another rank; occupies neither, unless
 	P2PBlocks  bool      // the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
 
+	// R is the part of B and of I that runs the forward again, one per model stage
+	// or nil. The frameworks do so once the gradient is there, so it is no
+	// operation of its own in the order; drawings show it apart.
+	R []float64
+
 	// What an overlapped pair hides, two rules that add up to no more than the
 	// shorter half. Overlap is a share of the shorter half, 0..1. HiddenF and
 	// HiddenB, one per model stage or nil, are the part of F and of B (or I)
@@ -98,6 +103,21 @@ type Timeline struct {
 	Begin, End []float64
 	Makespan   float64
 	Ranks      []RankStats
+	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
+}
+
+// RecomputeEnd is when a backward (or input gradient), given by its index in
+// Order.Ops on a rank, has run its forward again and starts on gradients: its
+// begin where nothing runs again, and in overlapped pairs, where it has no time
+// of its own.
+func (t *Timeline) RecomputeEnd(rank, op int) float64 {
+	o := t.Order
+	kind := o.Ops[op].Kind()
+	paired := o.Ops[op].Paired() || op > o.Start[rank] && o.Ops[op-1].Paired()
+	if len(t.Recompute) == 0 || paired || kind != Backward && kind != InputGradient {
+		return t.Begin[op]
+	}
+	return min(t.Begin[op]+t.Recompute[o.Stage(rank, o.Ops[op])], t.End[op])
 }
 
 // Duration is the makespan as a time, for timelines in seconds.

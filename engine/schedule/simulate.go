@@ -33,7 +33,7 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 	if err := s.load(o, pl, &c); err != nil {
 		return err
 	}
-	t.Order = o
+	t.Order, t.Recompute = o, append(t.Recompute[:0], c.R...)
 	t.Begin, t.End = resize(t.Begin, len(o.Ops)), resize(t.End, len(o.Ops))
 	s.saved = cleared(s.saved, o.Spec.Ranks)
 	s.walk(o, pl, &c, t)
@@ -170,13 +170,13 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		return costError("an overlap of %v is not between 0 and 1", c.Overlap)
 	}
 	stages := o.Spec.Stages()
-	for _, list := range [...][]float64{c.HiddenF, c.HiddenB} {
+	for _, list := range [...][]float64{c.HiddenF, c.HiddenB, c.R} {
 		if list != nil && len(list) != stages {
-			return costError("%d durations of hidden traffic for %d stages", len(list), stages)
+			return costError("%d durations of a part of the operations for %d stages", len(list), stages)
 		}
 		for stage, d := range list {
 			if !(d >= 0) || math.IsInf(d, 1) {
-				return costError("hidden traffic of stage %d lasts %v", stage, d)
+				return costError("a part of stage %d lasts %v", stage, d)
 			}
 		}
 	}
