@@ -253,3 +253,28 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 		}
 	}
 }
+
+// TestSchedulesSideBySide: one row per schedule, the setup's own unchanged, and a
+// reason where a schedule cannot run it.
+func TestSchedulesSideBySide(t *testing.T) {
+	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *engine.Draft) { d.MicroBatches = ptr(6) })
+	rows := engine.Schedules(s, nil)
+	if len(rows) != len(schedule.Kinds()) {
+		t.Fatalf("%d rows for %d schedules", len(rows), len(schedule.Kinds()))
+	}
+	for _, row := range rows {
+		if row.Setup.Schedule != row.Info.Kind || row.Info.Chunks > 0 && row.Setup.VPP != row.Info.Chunks {
+			t.Errorf("%s: evaluated as %s with %d stages per rank", row.Info.Kind, row.Setup.Schedule, row.Setup.VPP)
+		}
+		few := row.Info.Kind == schedule.DualPipe || row.Info.Kind == schedule.DualPipeV
+		if row.Report.Legal == few || row.Report.Legal != (row.Messages > 0) {
+			t.Errorf("%s with 6 micro-batches on 4 ranks: legal %v, %d messages, %+v", row.Info.Kind, row.Report.Legal, row.Messages, row.Report.Problems)
+		}
+		if row.Info.Kind == s.Schedule && row.Setup != s {
+			t.Error("the setup's own schedule changed it")
+		}
+	}
+	if rows := engine.Schedules(s, func() bool { return true }); len(rows) != 0 {
+		t.Errorf("%d rows in spite of stop", len(rows))
+	}
+}
