@@ -19,6 +19,7 @@ type unitCosts struct {
 	tf, ti, tw, tb, p2p cost
 	overlap             cost // at most 1
 	blocks              bool
+	extra               int // forwards
 }
 
 // cost is a flag that takes a finite number, 0 or more.
@@ -49,11 +50,28 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
 	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
+	cmd.Flags().IntVar(&u.extra, "extra-warmup", 0, "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
 	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
 
 func (u *unitCosts) said() bool {
 	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said || u.overlap.said
+}
+
+// check refuses what goes with unit costs only, and values out of bounds.
+func (u *unitCosts) check() error {
+	const unitsOnly = " goes with unit costs (--tf --ti --tw --tb --p2p --overlap)"
+	switch {
+	case u.blocks && !u.said():
+		return &usageError{"--p2p-blocks" + unitsOnly}
+	case u.extra != 0 && !u.said():
+		return &usageError{"--extra-warmup" + unitsOnly}
+	case u.extra < 0 || u.extra > 1:
+		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1", u.extra)}
+	case u.overlap.value > 1:
+		return &usageError{fmt.Sprintf("--overlap: given %s, allowed is a number from 0 to 1", u.overlap.String())}
+	}
+	return nil
 }
 
 // times fills in what was not said: a backward is two forwards, half of it the
@@ -109,8 +127,8 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := form.check(); err != nil {
 			return err
 		}
-		if costs.blocks && !costs.said() {
-			return &usageError{"--p2p-blocks goes with unit costs (--tf --ti --tw --tb --p2p --overlap)"}
+		if err := costs.check(); err != nil {
+			return err
 		}
 		draw := a.realTimeline
 		if costs.said() {
@@ -159,13 +177,11 @@ func (a *app) complain(problems []engine.Problem) {
 // unitTimeline simulates a schedule with unit costs: the flags say its shape,
 // the rest of the setup does not matter.
 func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error) {
-	if costs.overlap.value > 1 {
-		return nil, &usageError{fmt.Sprintf("--overlap: given %s, allowed is a number from 0 to 1", costs.overlap.String())}
-	}
 	s, err := flags.shape(a)
 	if err != nil {
 		return nil, err
 	}
+	s.ExtraWarmup = costs.extra
 	times := costs.times()
 	unit := schedule.UniformCosts(s, times, costs.p2p.value)
 	unit.Overlap, unit.P2PBlocks = costs.overlap.value, costs.blocks

@@ -19,7 +19,7 @@ func drawSpec(t *rapid.T) schedule.Spec {
 		MicroBatches:  rapid.IntRange(1, 30).Draw(t, "m"),
 		GroupSize:     rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 32)).Draw(t, "g"),
 		MaxInFlight:   rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 20)).Draw(t, "limit"),
-		ExtraWarmup:   rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "extra"),
+		ExtraWarmup:   rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "extra"),
 	}
 }
 

@@ -71,6 +71,19 @@ func (s Spec) checkCounts() []Issue {
 	return issues
 }
 
+// checkWarmup refuses more than Megatron's one extra forward: beyond it a short
+// last group can block the ranks.
+func checkWarmup(s Spec) []Issue {
+	if s.ExtraWarmup <= 1 {
+		return nil
+	}
+	return []Issue{{
+		Code: "extra-warmup-range", Field: fieldWarmup,
+		Message: fmt.Sprintf("interleaved runs 0 or 1 extra forwards ahead, not %d", s.ExtraWarmup),
+		Nearest: map[string]int{fieldWarmup: 1},
+	}}
+}
+
 // checkSize refuses what exceeds the bounds of an order, first the counts
 // themselves, then their product.
 func (s Spec) checkSize(d *descriptor) []Issue {

@@ -53,7 +53,7 @@ func idleInterleaved(s Spec, t ChunkTimes) (float64, bool) {
 }
 
 func checkInterleaved(s Spec) []Issue {
-	issues := append(checkGroup(s), unusedLimit(s)...)
+	issues := append(append(checkGroup(s), checkWarmup(s)...), unusedLimit(s)...)
 	p, m := s.Ranks, s.MicroBatches
 	if s.VirtualStages == 1 {
 		nearest := map[string]int{fieldVPP: 2}
