@@ -46,5 +46,12 @@ func (s *Setup) Spec() schedule.Spec {
 	}
 }
 
+// Slow says that an evaluation takes longer than a frame allows, about 5 ms: to
+// be run beside the handling of keys, with Evaluator.EvaluateUntil.
+func (s *Setup) Slow() bool {
+	const limit = 200_000
+	return s.Spec().Work() > limit
+}
+
 // Problem is a reason why a setup is illegal, or a warning about a legal one.
 type Problem = layout.Problem

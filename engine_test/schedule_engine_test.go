@@ -278,3 +278,23 @@ func TestSchedulesSideBySide(t *testing.T) {
 		t.Errorf("%d rows in spite of stop", len(rows))
 	}
 }
+
+// TestSlowSetups: usual pipelines are not slow, those at the bounds are.
+func TestSlowSetups(t *testing.T) {
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBVAuto, func(d *engine.Draft) { d.MicroBatches = ptr(64) })
+	if s.Slow() {
+		t.Error("4 ranks and 64 micro-batches are slow")
+	}
+	s.PP, s.MicroBatches = 64, 512
+	if !s.Slow() {
+		t.Error("a search over 200,000 operations is not slow")
+	}
+	s.Schedule, s.VPP = schedule.OneFOneB, 1
+	if s.Slow() {
+		t.Error("1f1b over 65,536 operations is slow")
+	}
+	s.Schedule = "none"
+	if s.Slow() {
+		t.Error("an unknown schedule is slow")
+	}
+}

@@ -134,7 +134,7 @@ func (k megatronCore) Stage(in *Input, stage int) Live {
 	}
 	live := Live{
 		Activations:  units.Bytes(tokens * kept),
-		WeightInputs: units.Bytes(tokens * k.weightInputs(in, st)),
+		WeightInputs: units.Bytes(tokens * weightInputs(in, st)),
 	}
 	if full > 0 {
 		one := dense

@@ -9,13 +9,14 @@ import "meshscope/engine/layout"
 // megatron/core/weight_grad_store.py). Tensors as wide as the hidden state stay
 // split along the sequence with SP and are gathered when the product runs. The
 // head is not put off: its logits' gradient would be kept for every micro-batch.
-func (k megatronCore) weightInputs(in *Input, st layout.Stage) float64 {
+// Any stack that keeps these tensors can use it.
+func weightInputs(in *Input, st layout.Stage) float64 {
 	m, l := in.Model, in.Layout
 	h := float64(m.Hidden)
 	mlp := func(width int) split { // input, gradients of gate and up; product, gradient of the output
 		return split{seq: 4 * h, even: mlpWidth(m.Gated) * float64(width)}
 	}
-	attention := k.attentionWeightInputs(in).bytes(l)
+	attention := attentionWeightInputs(in).bytes(l)
 	total := attention * float64(st.Layers())
 	if st.Dense > 0 {
 		total += float64(st.Dense) * mlp(m.FFN).bytes(l)
@@ -43,12 +44,13 @@ func (k megatronCore) weightInputs(in *Input, st layout.Stage) float64 {
 }
 
 // attentionWeightInputs are those of the projections around core attention.
-func (megatronCore) attentionWeightInputs(in *Input) split {
-	m := in.Model
+func attentionWeightInputs(in *Input) split {
+	m, tp := in.Model, in.Layout.TP
 	h, a := float64(m.Hidden), float64(m.Heads)
 	out := split{seq: 2*h + 2*h} // input of the first projections, gradient of the last one's output
 	if !m.IsMLA() {
-		width, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)
+		width := a * float64(m.HeadDim)
+		kv := m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp) // over TP again below
 		out.even = 2*(width+2*kv) + 2*width // gradients of q, k, v; input of the output projection
 		return out
 	}

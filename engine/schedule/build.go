@@ -163,6 +163,24 @@ func (s Spec) ops(i Info) float64 {
 		float64(max(s.MicroBatches, 0)) * float64(i.opsPerChunk())
 }
 
+// Work is what making and simulating the order costs, in operations of a schedule
+// that is written down (some 25 ns each); searching or moving operations together
+// costs several times as much.
+func (s Spec) Work() float64 {
+	d, ok := find(s.Kind)
+	if !ok {
+		return 0
+	}
+	work := s.ops(d.Info)
+	switch {
+	case s.Kind == ZBVAuto:
+		work *= 9
+	case d.maxOps > 0:
+		work *= 5
+	}
+	return work
+}
+
 // add appends an operation to the list that is being written, endRank ends it.
 func (o *Order) add(kind OpKind, chunk, microBatch int) {
 	o.Ops = append(o.Ops, NewOp(kind, chunk, microBatch))
