@@ -51,7 +51,7 @@ func attentionWeightInputs(in *Input) split {
 	if !m.IsMLA() {
 		width := a * float64(m.HeadDim)
 		kv := m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp) // over TP again below
-		out.even = 2*(width+2*kv) + 2*width // gradients of q, k, v; input of the output projection
+		out.even = 2*(width+2*kv) + 2*width                           // gradients of q, k, v; input of the output projection
 		return out
 	}
 	qk, v := float64(m.QKNopeDim+m.QKRopeDim), float64(m.VHeadDim)
