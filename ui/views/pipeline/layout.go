@@ -1,0 +1,159 @@
+package pipeline
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/ui/widget"
+)
+
+// block is one timeline of the screen.
+type block struct {
+	line   *schedule.Timeline
+	setup  *engine.Setup
+	report *engine.Report
+	ranks  []int // those that are drawn
+	top    int   // line of the first one
+}
+
+// layout is what lies where at one size.
+type layout struct {
+	blocks []block
+	axis   widget.Axis
+	frame  widget.Frame
+	key    layoutKey
+
+	label, plot, margin int // widths
+	per                 int // lines per rank
+	problems            int // lines
+	axisLine, legend    int // lines, -1: none
+	overview, strips    int
+	table               int
+}
+
+// layoutKey is what the axis depends on; working it out again costs more than
+// all the rest.
+type layoutKey struct {
+	first, second *schedule.Timeline
+	fold          bool
+	plot          int
+}
+
+// Widths of the margin at the right: idle share and activations in flight.
+const (
+	idleWidth = 8
+	liveWidth = 5
+	leastPlot = 12
+)
+
+// layout works out the screen at a size; nil where there is nothing to draw or
+// no room.
+func (v *View) layout(in *Input, w, h int) *layout {
+	first := in.line()
+	if first == nil || w < leastPlot || h < 3 {
+		return nil
+	}
+	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, per: 1}
+	l.blocks = append(l.blocks, block{line: first, setup: in.Setup, report: in.Report})
+	if b := v.second; b != nil && b.Report.Timeline != nil && h >= 8 && b.Setup.PP == in.Setup.PP {
+		l.blocks = append(l.blocks, block{line: b.Report.Timeline, setup: &b.Setup, report: &b.Report})
+	}
+	l.label = len(strconv.Itoa(len(first.Ranks)-1)) + 2
+	l.margin = idleWidth + liveWidth
+	if w-l.label-l.margin < leastPlot {
+		l.margin = 0
+	}
+	if w-l.label < leastPlot {
+		l.label = 0
+	}
+	l.plot = w - l.label - l.margin
+	v.rows(l, in, h)
+	v.lay(l)
+	return l
+}
+
+// rows divides the height.
+func (v *View) rows(l *layout, in *Input, h int) {
+	p := len(l.blocks[0].line.Ranks)
+	free := h - 1 - len(l.blocks) // axis, headings
+	if len(errors(in.Problems)) > 0 && h >= 6 {
+		l.problems = 1 + min(1, h/20)
+		free -= l.problems
+	}
+	legend, table := h >= 8, len(l.blocks) > 1 && h >= 16
+	if legend {
+		free--
+	}
+	if table {
+		free -= 4
+	}
+	if v.zoomed() > 1 && h >= 12 {
+		l.strips = min((p+7)/8, max(1, h/12))
+		free -= l.strips + 1
+	}
+	each := max(1, free/len(l.blocks))
+	if v.sparks && each >= 2*min(p, 3) {
+		l.per = 2
+	}
+	at := l.problems
+	for i := range l.blocks {
+		b := &l.blocks[i]
+		b.top = at + 1
+		b.ranks = v.shown(b.line, max(1, each/l.per))
+		at = b.top + l.per*len(b.ranks)
+	}
+	l.axisLine = at
+	at++
+	if legend {
+		l.legend = at
+		at++
+	}
+	if l.strips > 0 {
+		l.overview = at
+		at += l.strips + 1
+	}
+	if table {
+		l.table = at
+	}
+}
+
+// shown are the ranks that fit in n lines: the page with the cursor's, and the
+// first and the last one.
+func (v *View) shown(line *schedule.Timeline, n int) []int {
+	g := widget.Gantt{Timeline: line}
+	if n > 2 {
+		g.Page = max(0, v.rank-1) / (n - 2)
+	}
+	return g.Rows(n)
+}
+
+// lay makes the axis, or takes the last one, and the frame.
+func (v *View) lay(l *layout) {
+	lines := make([]*schedule.Timeline, 0, 2)
+	for i := range l.blocks {
+		lines = append(lines, l.blocks[i].line)
+	}
+	l.key = layoutKey{first: lines[0], fold: !v.unfolded, plot: l.plot}
+	if len(lines) > 1 {
+		l.key.second = lines[1]
+	}
+	if v.drawn != nil && v.drawn.key == l.key {
+		l.axis = v.drawn.axis
+	} else {
+		l.axis = widget.NewAxis(lines, !v.unfolded, l.plot)
+	}
+	from, to := v.window()
+	l.frame = l.axis.Frame(from, to, l.plot)
+}
+
+// errors are the problems that make a setup illegal.
+func errors(problems []engine.Problem) []engine.Problem {
+	var out []engine.Problem
+	for _, p := range problems {
+		if p.Severity == "error" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
