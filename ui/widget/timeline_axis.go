@@ -39,7 +39,7 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 			a.scale.regular = regular
 		}
 		if fold {
-			found := g.periodic()
+			found := g.anyPeriod()
 			if first {
 				cuts = found
 			} else {
@@ -58,6 +58,27 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 func drawable(line *schedule.Timeline) bool {
 	g := Gantt{Timeline: line}
 	return g.ranks() > 0 && line.Makespan > 0 && !math.IsInf(line.Makespan, 0)
+}
+
+// foldWork bounds the search for long periods, in operations looked at.
+const foldWork = 1 << 20
+
+// anyPeriod is periodic that also looks for long patterns: ranks of unequal
+// length that wait for each other's hand-overs repeat after about as many
+// micro-batches as there are ranks in the slowest part.
+func (v *Gantt) anyPeriod() []periodic {
+	if found := v.periodic(); len(found) > 0 {
+		return found
+	}
+	s := v.Timeline.Order.Spec
+	perTry := max(1, len(v.Timeline.Order.Ops)/v.ranks())
+	most := min(s.MicroBatches/4, 2*s.Ranks, foldWork/perTry)
+	for shift := 5; shift <= most; shift++ {
+		if found := v.repeats(shift, false); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
 }
 
 // commonPeriods is intersect for periods of which one is a multiple of the other.
@@ -256,7 +277,7 @@ func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 			free = max(free, s.col+s.cols)
 			continue
 		}
-		for i := math.Ceil(s.from/step - 1e-9); i*step < s.to; i++ {
+		for i := max(0, math.Ceil(s.from/step-1e-9)); i*step < s.to; i++ {
 			col := f.Column(math.Max(i*step, s.from))
 			text := unit(step, i*step)
 			if col < free || col+1+Width(text) > min(f.Cols, s.col+s.cols) {

@@ -46,6 +46,9 @@ func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g Glyphs, grey 
 	painter := func(t *themes.Theme) *ganttPainter {
 		p := gantt.newPainter(t, g, f.Cols, gantt.Rows(3))
 		p.spans, p.perOp = f.spans, f.perUnit()*shortest
+		if p.perOp < 1 && p.perOp > 0.98 {
+			p.perOp = 1 // a window of one column per operation need not fall on whole columns
+		}
 		if p.perOp < 1 {
 			p.blend = newGanttBlend(f.Cols)
 		}

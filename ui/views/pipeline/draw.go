@@ -32,7 +32,7 @@ func (v *View) Render(in Input, w, h int) []string {
 		lines = append(lines, v.heading(&in, l, i, w))
 		lines = append(lines, v.ranks(&in, l, i, &cursor)...)
 	}
-	lines = append(lines, v.axis(&in, l, &cursor, w))
+	lines = append(lines, v.axis(&in, l, w))
 	if l.legend >= 0 {
 		lines = append(lines, v.legend(&in, l, w))
 	}
@@ -41,6 +41,9 @@ func (v *View) Render(in Input, w, h int) []string {
 	}
 	if l.table >= 0 {
 		lines = append(lines, v.differences(&in, l, w)...)
+	}
+	if l.details >= 0 && l.details == len(lines) {
+		lines = append(lines, v.details(&in, l, &cursor, w, h-len(lines))...)
 	}
 	return widget.Height(lines, w, h)
 }
@@ -211,7 +214,7 @@ func (v *View) spark(in *Input, l *layout, b *block, rank int) string {
 }
 
 // axis is the line of times, with the cursor's and the playback's places.
-func (v *View) axis(in *Input, l *layout, cursor *spot, w int) string {
+func (v *View) axis(in *Input, l *layout, w int) string {
 	line := widget.NewLine(w).Gap(l.label)
 	text := []rune(l.frame.Text(l.frame.Ticks(timeText), in.Glyphs))
 	up := []rune(in.Glyphs.Up)[0]

@@ -122,7 +122,10 @@ func (v *View) see(l *layout, key string) bool {
 		v.unfolded = !v.unfolded
 		v.zoom, v.left = 1, 0
 	case "s":
-		v.sparks = !v.sparks
+		v.sparks = on
+		if l.per > 1 {
+			v.sparks = off
+		}
 	case "m":
 		v.microBatch = !v.microBatch
 	case "c":

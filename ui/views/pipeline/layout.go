@@ -30,6 +30,7 @@ type layout struct {
 	axisLine, legend    int // lines, -1: none
 	overview, strips    int
 	table               int
+	details             int // line, -1: none
 }
 
 // layoutKey is what the axis depends on; working it out again costs more than
@@ -46,6 +47,9 @@ const (
 	liveWidth = 5
 	leastPlot = 12
 )
+
+// detailLines is what the words under the picture take where there is room.
+const detailLines = 9
 
 // layout works out the screen at a size; nil where there is nothing to draw or
 // no room.
@@ -93,7 +97,7 @@ func (v *View) rows(l *layout, in *Input, h int) {
 		free -= l.strips + 1
 	}
 	each := max(1, free/len(l.blocks))
-	if v.sparks && each >= 2*min(p, 3) {
+	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && each >= 2*p+detailLines {
 		l.per = 2
 	}
 	at := l.problems
@@ -115,6 +119,11 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	}
 	if table {
 		l.table = at
+		at += 4
+	}
+	l.details = -1
+	if h-at >= 3 {
+		l.details = at
 	}
 }
 

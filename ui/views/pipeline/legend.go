@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"fmt"
+
 	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -66,6 +68,8 @@ func (v *View) mode(l *layout) string {
 		return "one micro-batch"
 	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
 		return "nothing to fold in both"
+	case l.axis.Folded > 0:
+		return fmt.Sprintf("folded: %d times the same, %s", l.axis.Folded, seconds(l.axis.Whole-l.axis.Length))
 	}
 	return ""
 }

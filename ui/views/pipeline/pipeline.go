@@ -20,9 +20,9 @@ type View struct {
 	left  float64 // where the window starts on the axis
 
 	unfolded   bool
-	sparks     bool // memory under each rank
-	microBatch bool // only the cursor's micro-batch is lit
-	critical   bool // only the critical path is lit
+	sparks     toggle // memory under each rank
+	microBatch bool   // only the cursor's micro-batch is lit
+	critical   bool   // only the critical path is lit
 
 	playing bool
 	head    float64 // where on the axis the playback is; 0: nowhere
@@ -33,6 +33,15 @@ type View struct {
 
 	drawn *layout // what the last key, click or frame was worked out for
 }
+
+// toggle is something that shows by itself where there is room.
+type toggle uint8
+
+const (
+	automatic toggle = iota
+	on
+	off
+)
 
 // Input is what the screen draws.
 type Input struct {

@@ -195,6 +195,9 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		text, sign = themes.Focus, in.Glyphs.Pointer
 	}
 	line := widget.NewLine(w).Put(in.paint(themes.Accent), sign).Gap(1).Put(in.paint(text), string(row.Info.Kind))
+	if row.Setup.VPP > 1 {
+		line.Put(in.paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
+	}
 	if in.Setup != nil && row.Info.Kind == in.Setup.Schedule {
 		line.Put(in.paint(themes.Current), " "+in.Glyphs.Here)
 	}
@@ -204,7 +207,7 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		if list := errors(r.Problems); len(list) > 0 {
 			reason = list[0].Message
 		}
-		return line.To(19).Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), reason).String()
+		return line.To(22).Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), reason).String()
 	}
 	f := figuresOf(&row.Setup, r)
 	peak := text
@@ -260,10 +263,10 @@ func (t *table) status() string {
 	}
 	row := &t.rows[t.row]
 	if list := errors(row.Report.Problems); len(list) > 0 {
-		return string(row.Info.Kind) + ": " + list[0].Message
+		return row.Info.Name + ": " + list[0].Message
 	}
 	if m := row.Report.Memory; m != nil && !m.Fits {
-		return string(row.Info.Kind) + ": " + m.Reason
+		return row.Info.Name + ": " + m.Reason
 	}
 	return row.Info.Name
 }
