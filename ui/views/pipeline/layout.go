@@ -104,7 +104,7 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	for i := range l.blocks {
 		b := &l.blocks[i]
 		b.top = at + 1
-		b.ranks = v.shown(b.line, max(1, each/l.per))
+		b.ranks = v.shown(p, max(1, each/l.per))
 		at = b.top + l.per*len(b.ranks)
 	}
 	l.axisLine = at
@@ -127,14 +127,30 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	}
 }
 
-// shown are the ranks that fit in n lines: the page with the cursor's, and the
-// first and the last one.
-func (v *View) shown(line *schedule.Timeline, n int) []int {
-	g := widget.Gantt{Timeline: line}
-	if n > 2 {
-		g.Page = max(0, v.rank-1) / (n - 2)
+// shown are the ranks that fit in n of p lines: the page with the cursor's, and
+// the first and the last one on every page.
+func (v *View) shown(p, n int) []int {
+	n = min(n, p)
+	ranks := make([]int, 0, n)
+	at := min(max(0, v.rank), p-1)
+	switch {
+	case n == 1:
+		return append(ranks, at)
+	case n == 2 && at > 0 && at < p-1:
+		return append(ranks, 0, at)
+	case n == 2:
+		return append(ranks, 0, p-1)
 	}
-	return g.Rows(n)
+	from := 1
+	if n < p {
+		page := max(0, at-1) / (n - 2)
+		from = min(1+page*(n-2), p-1-(n-2)) // the last page is full too
+	}
+	ranks = append(ranks, 0)
+	for r := from; r < from+n-2; r++ {
+		ranks = append(ranks, r)
+	}
+	return append(ranks, p-1)
 }
 
 // lay makes the axis, or takes the last one, and the frame.
