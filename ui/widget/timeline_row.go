@@ -77,6 +77,7 @@ type Marks struct {
 // Draw writes one rank.
 func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 	r.base.row(rank)
+	r.again(rank)
 	r.ends(rank)
 	if r.grey && r.blank {
 		r.hush(0)
@@ -95,6 +96,57 @@ func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 		r.gap(m.From, m.To)
 	}
 	writeCells(b, r.base.cells)
+}
+
+// again draws the part of backwards that runs the forward again.
+func (r *Rows) again(rank int) {
+	p, line := r.base, r.base.line
+	if len(line.Recompute) == 0 || p.perOp < 2 {
+		return
+	}
+	from, to := r.frame.Shows()
+	k, _ := line.Running(rank, from)
+	for ; k < line.Order.Start[rank+1] && line.Begin[k] < to; k++ {
+		until := line.RecomputeEnd(rank, k)
+		a, b := r.columns(k)
+		if until <= line.Begin[k] || b <= a || until <= from {
+			continue
+		}
+		middle := min(b, r.exact(min(until, to)))
+		p.op(line.Order.Ops[k], middle, b, line.End[k] <= to)
+		paint, filler := p.theme.Area(themes.Recompute), " "
+		if !p.theme.Colours {
+			filler = "-"
+		}
+		for i := a; i < middle; i++ {
+			p.cells[i] = ganttCell{paint: paint, sign: filler}
+		}
+		if a < middle {
+			p.cells[a].sign = "R"
+		}
+	}
+}
+
+// Legend names the looks of the ranks: kinds of operations, their mixes where
+// operations are narrower than a column, waiting. Each entry is a sign in its
+// paint and a text.
+func (r *Rows) Legend() []LegendEntry {
+	var entries []LegendEntry
+	for _, e := range r.lit.legend([]int{0}, r.lit.perOp < 1) {
+		entries = append(entries, LegendEntry{Paint: e.paint, Sign: e.sign, Text: e.text})
+	}
+	for _, d := range r.lit.line.Recompute {
+		if d > 0 && r.lit.perOp >= 2 {
+			return append(entries, LegendEntry{Paint: r.theme.Area(themes.Recompute), Sign: r.lit.framed("R"), Text: "forward again"})
+		}
+	}
+	return entries
+}
+
+// LegendEntry is one sign and what it means.
+type LegendEntry struct {
+	Paint      themes.Paint
+	Sign, Text string
 }
 
 // gap marks idle time.

@@ -15,7 +15,7 @@ import (
 // on, then what the schedule is.
 func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
 	lines := []string{widget.Blank(w)}
-	name, text := v.explain(cursor)
+	name, text := v.explain(cursor, false)
 	first := true
 	for _, part := range wrap(name+"  "+text, w) {
 		line := widget.NewLine(w)

@@ -85,6 +85,9 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 	if s.VPP > 1 {
 		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, s.VPP, figure.Comma(p.MicroBatches))
 	}
+	if i == 1 && !v.table.current(in.Setup) {
+		detail += ", of an earlier setup"
+	}
 	first := b.ranks[0]
 	if n := len(b.line.Ranks); len(b.ranks) < n && len(b.ranks) > 2 {
 		detail += fmt.Sprintf(", ranks %d, %d-%d, %d", first, b.ranks[1], b.ranks[len(b.ranks)-2], n-1)

@@ -27,12 +27,13 @@ func (v *View) Status(in Input, w int) string {
 		}
 	}
 	s := v.spot(l)
-	name, text := v.explain(&s)
+	name, text := v.explain(&s, w < 120)
 	return line.Put(in.paint(themes.Strong), name).Gap(2).Put(in.paint(themes.Text), text).String()
 }
 
 // explain is what the cursor is on and everything about it.
-func (v *View) explain(s *spot) (name, text string) {
+// The brief form leaves out what the name says too.
+func (v *View) explain(s *spot, brief bool) (name, text string) {
 	name = fmt.Sprintf("rank %d", s.rank)
 	if s.idle {
 		return name + " idle " + seconds(s.to-s.from), why(s)
@@ -44,8 +45,14 @@ func (v *View) explain(s *spot) (name, text string) {
 	if last > first {
 		name = fmt.Sprintf("rank %d  %s & %s", s.rank, opName(o.Ops[first]), opName(o.Ops[last]))
 	}
-	text = fmt.Sprintf("micro-batch %d, stage %d", op.MicroBatch(), o.Stage(s.rank, op))
-	if o.Chunks() > 1 {
+	text = fmt.Sprintf("stage %d", o.Stage(s.rank, op))
+	if !brief {
+		text = fmt.Sprintf("micro-batch %d, ", op.MicroBatch()) + text
+	}
+	switch {
+	case last > first:
+		text = fmt.Sprintf("stages %d and %d, overlapped", o.Stage(s.rank, o.Ops[first]), o.Stage(s.rank, o.Ops[last]))
+	case o.Chunks() > 1:
 		text += fmt.Sprintf(" (chunk %d)", op.Chunk())
 	}
 	text += "  " + span(s.from, s.to) + "  " + waited(s)

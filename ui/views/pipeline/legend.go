@@ -3,52 +3,47 @@ package pipeline
 import (
 	"fmt"
 
-	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/widget"
 )
 
 // legend names colours and marks, what matters most first.
 func (v *View) legend(in *Input, l *layout, w int) string {
-	type entry struct {
-		paint      themes.Paint
-		sign, text string
-	}
-	var runs [4]bool
+	var entries, waiting []widget.LegendEntry
+	known := map[string]bool{}
 	for i := range l.blocks {
-		for _, op := range l.blocks[i].line.Order.Rank(0) {
-			runs[op.Kind()] = true
+		rows := widget.NewRows(l.blocks[i].line, &l.frame, in.Theme, in.Glyphs, false)
+		if rows == nil {
+			continue
 		}
-	}
-	fills := [4]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}
-	names := [4]string{"forward", "backward", "input gradient", "weight gradient"}
-	var entries []entry
-	for kind, name := range names {
-		if runs[kind] {
-			letter := schedule.OpKind(kind).String()
-			if in.Theme.Colours {
-				letter = " " + letter + " "
+		for _, e := range rows.Legend() {
+			if !known[e.Text] {
+				known[e.Text] = true
+				if e.Text == "waiting" {
+					waiting = append(waiting, e)
+					continue
+				}
+				entries = append(entries, e)
 			}
-			entries = append(entries, entry{in.Theme.Area(fills[kind]), letter, name})
 		}
 	}
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {
 		producer, consumer, here = "<", ">", in.Glyphs.Here
 	}
-	entries = append(entries,
-		entry{in.paint(themes.Accent).Reversed(), here, "cursor"},
-		entry{in.paint(themes.Bad).Reversed(), producer, "its input"},
-		entry{in.paint(themes.Good).Reversed(), consumer, "its reader"},
+	entries = append(append(entries, waiting...),
+		widget.LegendEntry{Paint: in.paint(themes.Accent).Reversed(), Sign: here, Text: "cursor"},
+		widget.LegendEntry{Paint: in.paint(themes.Bad).Reversed(), Sign: producer, Text: "its input"},
+		widget.LegendEntry{Paint: in.paint(themes.Good).Reversed(), Sign: consumer, Text: "its reader"},
 	)
 	line := widget.NewLine(w).Gap(l.label)
 	mode := v.mode(l)
 	room := w - widget.Width(mode) - 2
 	for _, e := range entries {
-		if line.Used()+widget.Width(e.sign)+len(e.text)+4 > room {
+		if line.Used()+widget.Width(e.Sign)+len(e.Text)+4 > room {
 			break
 		}
-		line.Put(e.paint, e.sign).Put(in.paint(themes.Muted), " "+e.text).Gap(3)
+		line.Put(e.Paint, e.Sign).Put(in.paint(themes.Muted), " "+e.Text).Gap(2)
 	}
 	return line.Right(in.paint(themes.Accent), mode, 0).String()
 }
