@@ -85,7 +85,7 @@ func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 	for kind := Lit; kind <= Here; kind++ {
 		for _, op := range m.Ops {
 			if op.Mark == kind {
-				r.mark(op)
+				r.mark(rank, op)
 			}
 		}
 	}
@@ -100,31 +100,65 @@ func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 
 // again draws the part of backwards that runs the forward again.
 func (r *Rows) again(rank int) {
-	p, line := r.base, r.base.line
-	if len(line.Recompute) == 0 || p.perOp < 2 {
+	line := r.base.line
+	if len(line.Recompute) == 0 || r.base.perOp < 2 {
 		return
 	}
 	from, to := r.frame.Shows()
 	k, _ := line.Running(rank, from)
 	for ; k < line.Order.Start[rank+1] && line.Begin[k] < to; k++ {
-		until := line.RecomputeEnd(rank, k)
-		a, b := r.columns(k)
-		if until <= line.Begin[k] || b <= a || until <= from {
-			continue
-		}
-		middle := min(b, r.exact(min(until, to)))
-		p.op(line.Order.Ops[k], middle, b, line.End[k] <= to)
-		paint, filler := p.theme.Area(themes.Recompute), " "
-		if !p.theme.Colours {
-			filler = "-"
-		}
-		for i := a; i < middle; i++ {
-			p.cells[i] = ganttCell{paint: paint, sign: filler}
-		}
-		if a < middle {
-			p.cells[a].sign = "R"
+		if a, b := r.columns(k); b > a {
+			r.recompute(r.base, rank, k, a, b)
 		}
 	}
+}
+
+// recompute draws that part of one backward in the columns a to b-1, if it has any.
+func (r *Rows) recompute(p *ganttPainter, rank, k, a, b int) {
+	from, to := r.frame.Shows()
+	until := p.line.RecomputeEnd(rank, k)
+	if until <= p.line.Begin[k] || until <= from || p.perOp < 2 {
+		return
+	}
+	middle := min(b, r.exact(min(until, to)))
+	p.op(p.line.Order.Ops[k], middle, b, p.line.End[k] <= to)
+	paint, filler := p.theme.Area(themes.Recompute), " "
+	if !p.theme.Colours {
+		filler = "-"
+	}
+	for i := a; i < middle; i++ {
+		p.cells[i] = ganttCell{paint: paint, sign: filler}
+	}
+	if a < middle {
+		p.cells[a].sign = "R"
+	}
+}
+
+// Below writes the rank that Draw drew last once more, without its letters: a
+// further line of a high bar.
+func (r *Rows) Below(b *strings.Builder) {
+	cells := r.base.cells
+	plain := r.base.theme.Area(themes.Forward) // without a ground of its own where there are no colours
+	for i := range cells {
+		switch {
+		case !lettered(cells[i].sign):
+		case r.theme.Colours && (!r.grey || cells[i].paint != plain):
+			cells[i].sign = " "
+		default:
+			cells[i].sign = "-"
+		}
+	}
+	for _, s := range r.frame.spans {
+		for i := s.col; s.folded > 0 && i < min(s.col+s.cols, len(cells)); i++ {
+			cells[i] = ganttCell{sign: " "}
+		}
+	}
+	writeCells(b, cells)
+}
+
+// lettered tells whether a sign is a letter, a digit or one for a mix.
+func lettered(s string) bool {
+	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "#" || s == "+" || s == "&")
 }
 
 // Legend names the looks of the ranks: kinds of operations, their mixes where
@@ -154,7 +188,7 @@ func (r *Rows) gap(from, to float64) {
 	cells := r.base.cells
 	a := max(0, r.exact(from))
 	z := min(len(cells), max(a+1, r.exact(to)))
-	paint := r.theme.Paint(themes.Accent).Reversed()
+	paint := r.theme.Paint(themes.Strong).Reversed()
 	for i := a; i < z; i++ {
 		cells[i].paint = paint
 		if !r.theme.Colours && (i == a || i == z-1) {
@@ -193,7 +227,7 @@ func (r *Rows) ends(rank int) {
 func (r *Rows) hush(from int) {
 	cells := r.base.cells
 	for i := max(0, from); i < len(cells); i++ {
-		if s := cells[i].sign; len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "#" || s == "+") {
+		if lettered(cells[i].sign) {
 			cells[i].sign = "-"
 		}
 	}
@@ -217,7 +251,7 @@ func (r *Rows) future(until float64) {
 
 // mark draws an operation once more, in its own colours or as what it is to the
 // cursor.
-func (r *Rows) mark(m Marked) {
+func (r *Rows) mark(rank int, m Marked) {
 	p := r.lit
 	a, b := r.columns(m.Op)
 	if b <= a {
@@ -226,11 +260,12 @@ func (r *Rows) mark(m Marked) {
 	op := p.line.Order.Ops[m.Op]
 	if m.Mark == Lit || p.perOp >= 1 && !r.theme.Dimmed {
 		p.op(op, a, b, true)
+		r.recompute(p, rank, m.Op, a, b)
 		if m.Mark == Lit && p.perOp < 1 {
 			r.letter(op, a, b)
 		}
 	}
-	role := map[Mark]themes.Role{Producer: themes.Bad, Consumer: themes.Good, Here: themes.Accent}[m.Mark]
+	role := map[Mark]themes.Role{Producer: themes.Bad, Consumer: themes.Good, Here: themes.Strong}[m.Mark]
 	if m.Mark == Lit {
 		return
 	}

@@ -1,13 +1,52 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 
 	"meshscope/engine"
+	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
+
+// compare takes a schedule of the table as the second timeline, if it is there
+// and legal.
+func (v *View) compare(kind schedule.Kind) {
+	v.second = nil
+	for i := range v.table.rows {
+		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal && r.Report.Timeline != nil {
+			v.second = r
+		}
+	}
+	v.below = v.below && v.second != nil
+}
+
+// compareWith is compare for a legal row that may have lost its timeline, which
+// is then worked out again.
+func (v *View) compareWith(r engine.ScheduleRow) Request {
+	if r.Report.Timeline != nil {
+		v.compare(r.Info.Kind)
+		return Request{}
+	}
+	v.second, v.fetching = nil, r.Info.Kind
+	of := v.table.of
+	return Request{Work: func(ctx context.Context) func() {
+		var e engine.Evaluator
+		report, done := e.EvaluateUntil(r.Setup, func() bool { return ctx.Err() != nil })
+		return func() {
+			if v.fetching != r.Info.Kind || v.table.of != of {
+				return
+			}
+			v.fetching = ""
+			if done && report.Legal {
+				r.Report = report
+				v.second = &r
+			}
+		}
+	}}
+}
 
 // figures are the columns that two schedules are compared by.
 type figures struct {

@@ -160,7 +160,17 @@ func (v *View) ranks(in *Input, l *layout, i int, cursor *spot) []string {
 		rows.Draw(&out, r, m)
 		out.WriteString(v.margin(in, l, b, r))
 		lines = append(lines, out.String())
-		if l.per > 1 {
+		for range l.tall - 1 {
+			out.Reset()
+			if l.label > 0 {
+				out.WriteString(widget.Blank(l.label - 1))
+				out.WriteString(in.paint(themes.Faint).Render(in.Glyphs.Limit))
+			}
+			rows.Below(&out)
+			out.WriteString(widget.Blank(l.margin))
+			lines = append(lines, out.String())
+		}
+		if l.per > l.tall {
 			lines = append(lines, v.spark(in, l, b, r))
 		}
 	}

@@ -29,8 +29,8 @@ func (v *View) openTable(in *Input, second bool) (bool, Request) {
 	if in.line() == nil {
 		return false, Request{}
 	}
-	if second && v.second != nil {
-		v.second, v.below = nil, false
+	if second && (v.second != nil || v.fetching != "") {
+		v.second, v.fetching, v.below = nil, "", false
 		return true, Request{}
 	}
 	v.table.open, v.table.second = true, second
@@ -41,7 +41,7 @@ func (v *View) openTable(in *Input, second bool) (bool, Request) {
 	if v.table.pendingFor(in.Setup) {
 		return true, Request{}
 	}
-	return true, v.work(in.Setup)
+	return true, v.work(*in.Setup)
 }
 
 // move are the keys of the cursor.
@@ -64,8 +64,11 @@ func (v *View) move(l *layout, h int, key string) bool {
 		v.vertical(l, -page)
 	case "shift+down", "J", "]", "pgdown":
 		v.vertical(l, page)
-	case "home":
+	case "home", "w":
 		v.moveTo(l, 0)
+	case "d":
+		s := v.spot(l)
+		v.moveTo(l, drain(s.line, s.rank)+1e-9*l.axis.Whole)
 	case "end", "G":
 		s := v.spot(l)
 		v.moveTo(l, s.line.Ranks[s.rank].Last-1e-9*l.axis.Whole)
@@ -123,7 +126,7 @@ func (v *View) see(l *layout, key string) bool {
 		v.zoom, v.left = 1, 0
 	case "s":
 		v.sparks = on
-		if l.per > 1 {
+		if l.per > l.tall {
 			v.sparks = off
 		}
 	case "m":

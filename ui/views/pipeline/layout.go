@@ -25,7 +25,7 @@ type layout struct {
 	key    layoutKey
 
 	label, plot, margin int // widths
-	per                 int // lines per rank
+	tall, per           int // lines of a rank's bar; with the memory under it
 	problems            int // lines
 	axisLine, legend    int // lines, -1: none
 	overview, strips    int
@@ -51,6 +51,9 @@ const (
 // detailLines is what the words under the picture take where there is room.
 const detailLines = 9
 
+// tallest is how high the bar of a rank becomes where there is room.
+const tallest = 3
+
 // layout works out the screen at a size; nil where there is nothing to draw or
 // no room.
 func (v *View) layout(in *Input, w, h int) *layout {
@@ -58,7 +61,7 @@ func (v *View) layout(in *Input, w, h int) *layout {
 	if first == nil || w < leastPlot || h < 3 {
 		return nil
 	}
-	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, per: 1}
+	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, tall: 1, per: 1}
 	l.blocks = append(l.blocks, block{line: first, setup: in.Setup, report: in.Report})
 	if b := v.second; b != nil && b.Report.Timeline != nil && h >= 8 && b.Setup.PP == in.Setup.PP {
 		l.blocks = append(l.blocks, block{line: b.Report.Timeline, setup: &b.Setup, report: &b.Report})
@@ -100,6 +103,10 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && each >= 2*p+detailLines {
 		l.per = 2
 	}
+	if in.Theme.Colours || in.Theme.Dimmed { // without colours more lines show no more
+		l.tall = min(max(1, (each-detailLines)/p-l.per+1), tallest)
+	}
+	l.per += l.tall - 1
 	at := l.problems
 	for i := range l.blocks {
 		b := &l.blocks[i]

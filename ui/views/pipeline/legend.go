@@ -32,7 +32,7 @@ func (v *View) legend(in *Input, l *layout, w int) string {
 		producer, consumer, here = "<", ">", in.Glyphs.Here
 	}
 	entries = append(append(entries, waiting...),
-		widget.LegendEntry{Paint: in.paint(themes.Accent).Reversed(), Sign: here, Text: "cursor"},
+		widget.LegendEntry{Paint: in.paint(themes.Strong).Reversed(), Sign: here, Text: "cursor"},
 		widget.LegendEntry{Paint: in.paint(themes.Bad).Reversed(), Sign: producer, Text: "its input"},
 		widget.LegendEntry{Paint: in.paint(themes.Good).Reversed(), Sign: consumer, Text: "its reader"},
 	)
@@ -51,6 +51,8 @@ func (v *View) legend(in *Input, l *layout, w int) string {
 // mode says what changes the picture at the moment.
 func (v *View) mode(l *layout) string {
 	switch {
+	case v.fetching != "":
+		return "working out " + string(v.fetching)
 	case v.playing:
 		return "playing " + speedText(v.speed)
 	case v.head > 0:

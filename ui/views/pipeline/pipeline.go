@@ -31,6 +31,8 @@ type View struct {
 	second *engine.ScheduleRow // the schedule to compare with; nil: none
 	table  table
 
+	fetching schedule.Kind // the second one, while it is worked out
+
 	drawn *layout // what the last key, click or frame was worked out for
 }
 
@@ -78,28 +80,7 @@ func (v *View) Sync(in Input) Request {
 	if in.Setup == nil || v.second == nil && !v.table.open || v.table.current(in.Setup) || v.table.pendingFor(in.Setup) {
 		return Request{}
 	}
-	return v.work(in.Setup)
-}
-
-// work is the request for the table of all schedules.
-func (v *View) work(s *engine.Setup) Request {
-	return Request{Work: v.table.work(*s, func() {
-		if v.second == nil {
-			return
-		}
-		v.compare(v.second.Info.Kind)
-	})}
-}
-
-// compare takes a schedule of the table as the second timeline.
-func (v *View) compare(kind schedule.Kind) {
-	v.second = nil
-	for i := range v.table.rows {
-		if row := &v.table.rows[i]; row.Info.Kind == kind && row.Report.Legal && row.Report.Timeline != nil {
-			v.second = row
-		}
-	}
-	v.below = v.below && v.second != nil
+	return v.work(*in.Setup)
 }
 
 // Playing tells whether Tick is wanted.

@@ -83,7 +83,7 @@ func (v *View) with(t testing.TB, in Input, specs ...schedule.Spec) {
 	rows = append(rows, engine.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
 		Code: "odd", Severity: "error", Field: "pp", Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
 	}}}})
-	v.table.take(rows, *in.Setup)
+	v.table.take(rows, *in.Setup, "")
 }
 
 func press(v *View, in Input, w, h int, keys string) {
@@ -214,7 +214,7 @@ func TestEverySizeAndKey(t *testing.T) {
 			p := len(in.line().Ranks)
 			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
-			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
+			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup, "")
 			v.compare(schedule.AFAB)
 		}
 		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")
@@ -352,6 +352,45 @@ func TestTakeASchedule(t *testing.T) {
 	v.table.open = true
 	if v.Sync(in).Work == nil || v.Sync(in).Work != nil {
 		t.Fatal("Sync asks once after a change")
+	}
+}
+
+// TestCompareLongPipelines: timelines of long pipelines are not kept; the one
+// that is compared with is worked out again.
+func TestCompareLongPipelines(t *testing.T) {
+	setup := presets.DefaultSetup()
+	r := engine.Evaluate(setup)
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	in.Setup, in.Report = &setup, &r
+	v := &View{}
+	run := func(key string) {
+		if _, do := v.HandleKey(in, 120, 30, key); do.Work != nil {
+			do.Work(context.Background())()
+		}
+	}
+	run("b")
+	for i := range v.table.rows {
+		v.table.rows[i].Report.Timeline = nil
+	}
+	v.table.pick(schedule.AFAB)
+	run("enter")
+	if v.second == nil || v.second.Info.Kind != schedule.AFAB || v.second.Report.Timeline == nil || v.fetching != "" {
+		t.Fatalf("compares with %+v", v.second)
+	}
+	// After a change of the setup Sync asks for both again.
+	half, err := engine.Turn(setup, "microbatches", "64", engine.Locks{GPUs: true, Batch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup = half
+	r = engine.Evaluate(setup)
+	v.Sync(in).Work(context.Background())()
+	if v.second == nil || v.second.Setup.MicroBatches != setup.MicroBatches {
+		t.Fatal("compares with an earlier setup")
+	}
+	run("b")
+	if v.second != nil {
+		t.Fatal("b does not end the comparison")
 	}
 }
 

@@ -19,21 +19,36 @@ type table struct {
 	second bool // a line is chosen to compare with, not to take
 	row    int  // the cursor's
 
-	rows    []engine.ScheduleRow
+	rows    []row
 	of      engine.Setup // what the rows were worked out for
 	wanted  engine.Setup // what is being worked out
 	pending bool
 }
+
+// row is a schedule and its figures. The report of a long pipeline comes without
+// its timeline: those of all schedules would fill tens of megabytes.
+type row struct {
+	engine.ScheduleRow
+	figures figures
+}
+
+// keepOps is how many operations the timelines that the table keeps have.
+const keepOps = 1 << 16
 
 // current tells whether the rows are those of the setup.
 func (t *table) current(s *engine.Setup) bool { return len(t.rows) > 0 && t.of == *s }
 
 func (t *table) pendingFor(s *engine.Setup) bool { return t.pending && t.wanted == *s }
 
-// work evaluates all schedules; then is called when the rows are there.
-func (t *table) work(s engine.Setup, then func()) func(context.Context) func() {
+// work evaluates all schedules and gives the rows to v.
+func (v *View) work(s engine.Setup) Request {
+	t := &v.table
 	t.pending, t.wanted = true, s
-	return func(ctx context.Context) func() {
+	keep := schedule.Kind("")
+	if v.second != nil {
+		keep = v.second.Info.Kind
+	}
+	return Request{Work: func(ctx context.Context) func() {
 		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil })
 		stopped := ctx.Err() != nil
 		return func() {
@@ -44,15 +59,17 @@ func (t *table) work(s engine.Setup, then func()) func(context.Context) func() {
 			if stopped {
 				return
 			}
-			t.take(rows, s)
-			then()
+			t.take(rows, s, keep)
+			if v.second != nil {
+				v.compare(v.second.Info.Kind)
+			}
 		}
-	}
+	}}
 }
 
 // take sorts the rows: legal ones by the time of the step, then the others. The
-// cursor stays on its schedule.
-func (t *table) take(rows []engine.ScheduleRow, s engine.Setup) {
+// cursor stays on its schedule. The timeline of keep is kept in any case.
+func (t *table) take(rows []engine.ScheduleRow, s engine.Setup, keep schedule.Kind) {
 	at := s.Schedule
 	if t.row >= 0 && t.row < len(t.rows) {
 		at = t.rows[t.row].Info.Kind
@@ -71,12 +88,28 @@ func (t *table) take(rows []engine.ScheduleRow, s engine.Setup) {
 		}
 		return 1
 	})
-	t.rows, t.of = rows, s
+	ops := 0
+	for i := range rows {
+		if rows[i].Report.Timeline != nil {
+			ops += len(rows[i].Report.Timeline.Order.Ops)
+		}
+	}
+	t.rows, t.of = make([]row, 0, len(rows)), s
+	for _, r := range rows {
+		line := row{ScheduleRow: r}
+		if r.Report.Legal && r.Report.Timeline != nil {
+			line.figures = figuresOf(&r.Setup, &r.Report)
+			if ops > keepOps && r.Info.Kind != keep {
+				line.Report.Timeline = nil
+			}
+		}
+		t.rows = append(t.rows, line)
+	}
 	t.pick(at)
 }
 
 func (t *table) pick(kind schedule.Kind) {
-	t.row = max(0, slices.IndexFunc(t.rows, func(r engine.ScheduleRow) bool { return r.Info.Kind == kind }))
+	t.row = max(0, slices.IndexFunc(t.rows, func(r row) bool { return r.Info.Kind == kind }))
 }
 
 // handleTable is a key while the table is open.
@@ -123,8 +156,7 @@ func (v *View) choose(in *Input) Request {
 	}
 	t.open = false
 	if t.second {
-		v.compare(row.Info.Kind)
-		return Request{}
+		return v.compareWith(row.ScheduleRow)
 	}
 	setup := row.Setup
 	return Request{Setup: &setup, Text: "schedule " + string(row.Info.Kind)}
@@ -202,14 +234,14 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		line.Put(in.paint(themes.Current), " "+in.Glyphs.Here)
 	}
 	r := &row.Report
-	if !r.Legal || r.Timeline == nil {
+	if !r.Legal || r.Memory == nil || r.Time == nil {
 		reason := "not known"
 		if list := errors(r.Problems); len(list) > 0 {
 			reason = list[0].Message
 		}
 		return line.To(22).Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), reason).String()
 	}
-	f := figuresOf(&row.Setup, r)
+	f := row.figures
 	peak := text
 	if !r.Memory.Fits {
 		peak = themes.Bad
