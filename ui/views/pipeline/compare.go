@@ -105,7 +105,7 @@ func (v *View) differences(in *Input, l *layout, w int) []string {
 		span = of(*pa.BubbleSpan, *pb.BubbleSpan)
 	}
 	return []string{
-		row(themes.Muted, "", "pipeline", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "weights x"),
+		row(themes.Muted, "", "pipeline", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "copies"),
 		row(themes.Text, cells("A", &a)...),
 		row(themes.Text, cells("B", &b)...),
 		row(

@@ -211,7 +211,7 @@ func tableFootHeight(h int) int {
 
 func (in *Input) tableHead(w int) string {
 	line := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "schedule")
-	for i, text := range []string{"step", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "weights"} {
+	for i, text := range []string{"step", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "copies"} {
 		if tableEnds()[i] <= w {
 			line.RightAligned(in.paint(themes.Muted), text, tableEnds()[i])
 		}
@@ -227,6 +227,9 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		text, sign = themes.Focus, in.Glyphs.Pointer
 	}
 	line := widget.NewLine(w).Put(in.paint(themes.Accent), sign).Gap(1).Put(in.paint(text), string(row.Info.Kind))
+	if i == v.table.row {
+		line.OnBlank(in.paint(text))
+	}
 	if row.Setup.VPP > 1 {
 		line.Put(in.paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
 	}
