@@ -57,7 +57,7 @@ type Input struct {
 }
 
 // Request is what the screen asks of the program.
-type Request = widget.Request
+type Request = widget.Request[engine.Setup]
 
 func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
 
