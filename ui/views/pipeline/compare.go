@@ -11,13 +11,13 @@ import (
 	"meshscope/ui/widget"
 )
 
-// compare takes a schedule of the table as the second timeline, if it is there
-// and legal.
+// compare takes a schedule of the table as the second timeline. One that cannot
+// run this setup is remembered until it can.
 func (v *View) compare(kind schedule.Kind) {
-	v.second = nil
+	v.second, v.lost = nil, kind
 	for i := range v.table.rows {
 		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal && r.Report.Timeline != nil {
-			v.second = r
+			v.second, v.lost = r, ""
 		}
 	}
 	v.below = v.below && v.second != nil
@@ -30,7 +30,7 @@ func (v *View) compareWith(r engine.ScheduleRow) Request {
 		v.compare(r.Info.Kind)
 		return Request{}
 	}
-	v.second, v.fetching = nil, r.Info.Kind
+	v.second, v.lost, v.fetching = nil, "", r.Info.Kind
 	of := v.table.of
 	return Request{Work: func(ctx context.Context) func() {
 		var e engine.Evaluator

@@ -29,8 +29,8 @@ func (v *View) openTable(in *Input, second bool) (bool, Request) {
 	if in.line() == nil {
 		return false, Request{}
 	}
-	if second && (v.second != nil || v.fetching != "") {
-		v.second, v.fetching, v.below = nil, "", false
+	if second && (v.second != nil || v.fetching != "" || v.lost != "") {
+		v.single()
 		return true, Request{}
 	}
 	v.table.open, v.table.second = true, second
@@ -134,7 +134,7 @@ func (v *View) see(l *layout, key string) bool {
 	case "c":
 		v.critical = !v.critical
 	case "esc":
-		if !v.critical && !v.microBatch && v.head == 0 && v.second == nil {
+		if !v.critical && !v.microBatch && v.head == 0 && v.second == nil && v.lost == "" {
 			return false
 		}
 		v.escape()
@@ -152,9 +152,12 @@ func (v *View) escape() {
 	case v.critical || v.microBatch:
 		v.critical, v.microBatch = false, false
 	default:
-		v.second, v.below = nil, false
+		v.single()
 	}
 }
+
+// single ends the comparison.
+func (v *View) single() { v.second, v.fetching, v.lost, v.below = nil, "", "", false }
 
 // Bounds of the playback's speed, as powers of two.
 const (
@@ -273,7 +276,7 @@ func (v *View) Hints(_ Input) []widget.Hint {
 		return []widget.Hint{{Key: "enter", Text: what}, {Key: "up/down", Text: "choose"}, {Key: "esc", Text: "back"}}
 	}
 	compare := widget.Hint{Key: "b", Text: "compare"}
-	if v.second != nil {
+	if v.second != nil || v.lost != "" {
 		compare.Text = "one timeline"
 	}
 	hints := []widget.Hint{

@@ -53,6 +53,8 @@ func (v *View) mode(l *layout) string {
 	switch {
 	case v.fetching != "":
 		return "working out " + string(v.fetching)
+	case v.lost != "":
+		return string(v.lost) + " cannot run this setup"
 	case v.playing:
 		return "playing " + speedText(v.speed)
 	case v.head > 0:

@@ -32,6 +32,7 @@ type View struct {
 	table  table
 
 	fetching schedule.Kind // the second one, while it is worked out
+	lost     schedule.Kind // the second one, while it cannot run the setup
 
 	drawn *layout // what the last key, click or frame was worked out for
 }
@@ -77,7 +78,7 @@ func (in *Input) line() *schedule.Timeline {
 // Sync tells the screen that the setup or the report changed; what it compares
 // with and the table are then worked out again.
 func (v *View) Sync(in Input) Request {
-	if in.Setup == nil || v.second == nil && !v.table.open || v.table.current(in.Setup) || v.table.pendingFor(in.Setup) {
+	if in.Setup == nil || v.second == nil && v.lost == "" && !v.table.open || v.table.current(in.Setup) || v.table.pendingFor(in.Setup) {
 		return Request{}
 	}
 	return v.work(*in.Setup)

@@ -388,8 +388,14 @@ func TestCompareLongPipelines(t *testing.T) {
 	if v.second == nil || v.second.Setup.MicroBatches != setup.MicroBatches {
 		t.Fatal("compares with an earlier setup")
 	}
+	// A schedule that cannot run the setup is remembered.
+	v.table.rows[0].Report.Legal = false
+	v.compare(v.table.rows[0].Info.Kind)
+	if v.second != nil || v.lost != v.table.rows[0].Info.Kind {
+		t.Fatal("not remembered")
+	}
 	run("b")
-	if v.second != nil {
+	if v.second != nil || v.lost != "" {
 		t.Fatal("b does not end the comparison")
 	}
 }

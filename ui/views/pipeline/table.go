@@ -47,6 +47,8 @@ func (v *View) work(s engine.Setup) Request {
 	keep := schedule.Kind("")
 	if v.second != nil {
 		keep = v.second.Info.Kind
+	} else if v.lost != "" {
+		keep = v.lost
 	}
 	return Request{Work: func(ctx context.Context) func() {
 		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil })
@@ -60,8 +62,8 @@ func (v *View) work(s engine.Setup) Request {
 				return
 			}
 			t.take(rows, s, keep)
-			if v.second != nil {
-				v.compare(v.second.Info.Kind)
+			if keep != "" {
+				v.compare(keep)
 			}
 		}
 	}}
@@ -185,7 +187,7 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 	head.Put(in.paint(themes.Accent), remark)
 	lines := []string{head.String(), in.tableHead(w)}
 	from, n := t.page(h)
-	foot := tableFootHeight(h)
+	foot := t.foot(h)
 	for i := from; i < min(len(t.rows), from+n); i++ {
 		lines = append(lines, v.tableRow(in, i, w))
 	}
@@ -198,15 +200,16 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 
 // page is the first of the rows that are shown, and how many fit.
 func (t *table) page(h int) (from, n int) {
-	n = max(1, h-2-tableFootHeight(h))
+	n = max(1, h-2-t.foot(h))
 	return min(max(0, t.row-n/2), max(0, len(t.rows)-n)), n
 }
 
-func tableFootHeight(h int) int {
+// foot is the height of the words under the rows.
+func (t *table) foot(h int) int {
 	if h < 10 {
 		return 0
 	}
-	return 4
+	return min(max(4, h-2-len(t.rows)), 10)
 }
 
 func (in *Input) tableHead(w int) string {
@@ -275,7 +278,13 @@ func (v *View) tableFoot(in *Input, w, n int) []string {
 	info := &row.Info
 	lines := []string{widget.NewLine(w).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
 	say := func(role themes.Role, text string) {
-		lines = append(lines, widget.NewLine(w).Put(in.paint(role), text).String())
+		if n <= 4 {
+			lines = append(lines, widget.NewLine(w).Put(in.paint(role), text).String())
+			return
+		}
+		for _, part := range wrap(text, w) {
+			lines = append(lines, widget.NewLine(w).Put(in.paint(role), part).String())
+		}
 	}
 	if list := errors(row.Report.Problems); len(list) > 0 {
 		text := in.Glyphs.Cross + " " + list[0].Message
