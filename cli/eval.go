@@ -58,7 +58,10 @@ func (a *app) evalCommand() *cobra.Command {
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, traffic, step time, throughput.\n\n" +
-			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default.\n" +
+			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default:\n" +
+			"8 nodes, every degree 1, mbs 1, 4 micro-batches per pipeline rank, sequences of 8192 tokens or the model's own\n" +
+			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention.\n" +
+			"The textbook stack has zero 0 and standard attention instead.\n\n" +
 			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit.",
 		Example: "meshscope eval --model llama3.1-70b --gpu h100-sxm --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
@@ -54,8 +56,8 @@ func (t *textReport) head() {
 		s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, onOff(s.SP), s.ZeRO)
 	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
-	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s, schedule %s, stack %s\n",
-		s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute, s.Schedule, s.Stack)
+	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
+	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)
 }
 
 // problems lists what is wrong, errors first, each with what would be right.
@@ -108,8 +110,9 @@ func (t *textReport) memory() {
 		verdict = "DOES NOT FIT"
 	}
 	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
+	// Short headings, so that a terminal of 80 columns shows the whole row.
 	rows := [][]string{{
-		"  rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total",
+		"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total",
 	}}
 	folded := 0
 	for i, rank := range m.Ranks {
@@ -125,9 +128,32 @@ func (t *textReport) memory() {
 		}
 		rows = append(rows, cells)
 	}
-	t.table(right, rows)
+	t.tight(rows)
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
+	}
+	t.shortfall()
+}
+
+// shortfall says why the setup does not fit and which single changes would do.
+func (t *textReport) shortfall() {
+	why := engine.WhyNotFit(t.setup, t.report)
+	if why == "" {
+		return
+	}
+	t.printf("\n")
+	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
+		t.printf("  %s\n", strings.TrimSpace(line))
+	}
+	const most = 3
+	remedies := engine.Remedies(t.setup)
+	if len(remedies) == 0 {
+		t.printf("  no single change makes it fit\n")
+		return
+	}
+	t.printf("  single changes that make it fit, the fastest first:\n")
+	for _, r := range remedies[:min(most, len(remedies))] {
+		t.printf("    %-16s %6.1f GiB  %s a step\n", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
 	}
 }
 
@@ -139,9 +165,9 @@ func (t *textReport) pipeline() {
 	t.printf("\nPIPELINE  %s, %s, %s, %s\n", p.Schedule, plural(p.Ranks, "rank"), plural(p.Stages, "stage"), plural(p.MicroBatches, "micro-batch"))
 	t.printf("  bubble %s of the work of the busiest rank", percent(p.BubbleOverIdeal))
 	if p.BubbleClosedForm != nil {
-		t.printf(" (closed form for equal stages %s)", percent(*p.BubbleClosedForm))
+		t.printf(" (equal stages: %s)", percent(*p.BubbleClosedForm))
 	}
-	t.printf(", %s of all time; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+	t.printf("\n  and %s of the time of all ranks; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
 }
 
 func (t *textReport) communication() {
@@ -155,7 +181,7 @@ func (t *textReport) communication() {
 			"  " + c.Dimension, c.Operation, strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
 		})
 	}
-	t.table(left, rows)
+	t.table(rows)
 }
 
 func (t *textReport) time() {
@@ -174,10 +200,10 @@ func (t *textReport) time() {
 		} {
 			rows = append(rows, []string{"  " + part.name, seconds(part.time), percent(float64(part.time) / float64(s.Step))})
 		}
-		t.table(left, rows)
+		t.table(rows)
 	}
 	if p := t.report.Throughput; p != nil {
-		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
+		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
 			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
 	}
 }

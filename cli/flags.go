@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,7 +54,7 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
 	add("model", "id", "model, an id of 'presets models'; default "+setupdoc.DefaultModel)
-	add("gpu", "id", "GPU, an id of 'presets gpus': its typical node")
+	add("gpu", "id", "kind of GPU, an id of 'presets gpus', in its typical node")
 	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range engine.Params() {
 		kind := map[engine.ParamKind]string{
@@ -69,12 +70,15 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 	complete(cmd)
 }
 
-// flagHelp is the one sentence of a parameter, with its choices.
+// flagHelp is what a parameter is, with its choices; what it costs is told by
+// the explorer, where there is room.
 func flagHelp(p *engine.Param) string {
+	what, _, _ := strings.Cut(p.Help, ":")
+	what = strings.TrimSuffix(what, ".")
 	if p.Kind == engine.ChoiceParam {
-		return p.Help + " " + p.Allowed()
+		what += " (" + strings.TrimPrefix(p.Allowed(), "one of ") + ")"
 	}
-	return p.Help
+	return what
 }
 
 // complete offers ids and choices to the shell.
@@ -156,6 +160,10 @@ func (a *app) readFile(name string) (data []byte, err error) {
 func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no file %s", clip(name))
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the name is said once
 	}
 	return fmt.Errorf("read %s: %w", clip(name), err)
 }

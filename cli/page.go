@@ -16,21 +16,16 @@ func newPage(to io.Writer) page { return page{bufio.NewWriterSize(to, 1<<16)} }
 
 func (p page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
-// Alignments of a table.
-const (
-	left  = 0
-	right = tabwriter.AlignRight
-)
+// table prints rows with their cells under each other, from the left.
+func (p page) table(rows [][]string) { p.align(rows, 2, "", 0) }
 
-// table prints rows with their cells under each other.
-func (p page) table(align uint, rows [][]string) {
-	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', align)
+// tight is table for numbers: from the right, one space apart.
+func (p page) tight(rows [][]string) { p.align(rows, 1, "\t", tabwriter.AlignRight) }
+
+func (p page) align(rows [][]string, gap int, ending string, flags uint) {
+	t := tabwriter.NewWriter(p, 0, 0, gap, ' ', flags)
 	for _, row := range rows {
-		line := strings.Join(row, "\t")
-		if align == right {
-			line += "\t" // the last cell is aligned too
-		}
-		_, _ = io.WriteString(t, line+"\n")
+		_, _ = io.WriteString(t, strings.Join(row, "\t")+ending+"\n")
 	}
 	_ = t.Flush() // its error is the page's
 }

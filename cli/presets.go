@@ -146,6 +146,6 @@ func (a *app) table(heading []any, rows [][]any) error {
 		}
 		cells = append(cells, line)
 	}
-	out.table(left, cells)
+	out.table(cells)
 	return out.Flush()
 }

@@ -51,9 +51,10 @@ func BenchmarkTerminalStep(b *testing.B) {
 		if step%8 == 0 {
 			press(b, screen, terminal.Down)
 		}
-		before := len(screen.Raw())
+		before := screen.Written()
 		press(b, screen, keys[step%2])
-		sent = append(sent, float64(len(screen.Raw())-before))
+		screen.Settle(frameGap)
+		sent = append(sent, float64(screen.Written()-before))
 	}
 	b.ReportMetric(median(sent), "B/step")
 	b.ReportMetric(slices.Max(sent), "max-B/step")

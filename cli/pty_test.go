@@ -57,15 +57,18 @@ func see(t testing.TB, screen *terminal.Terminal, text string) {
 	}
 }
 
-// press sends keys and waits until the screen rests.
-func press(t testing.TB, screen *terminal.Terminal, keys ...string) {
+// press sends a key, waits for what it changes (some change nothing) and then
+// until the screen rests.
+func press(t testing.TB, screen *terminal.Terminal, key string) {
 	t.Helper()
-	for _, key := range keys {
-		if err := screen.Type(key); err != nil {
-			t.Fatal(err)
-		}
+	before := screen.Written()
+	if err := screen.Type(key); err != nil {
+		t.Fatal(err)
 	}
-	screen.Settle(frameGap)
+	for start := time.Now(); screen.Written() == before && time.Since(start) < frameGap; {
+		time.Sleep(time.Millisecond)
+	}
+	screen.Settle(frameGap / 3)
 }
 
 // restored waits for the end and checks that the shell gets its terminal back
@@ -151,14 +154,16 @@ func TestTerminal(t *testing.T) {
 		restored(t, screen, 0)
 	})
 
-	t.Run("SIGTERM", func(t *testing.T) {
-		t.Parallel()
-		screen := open(t, program, 120, 36)
-		if err := screen.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		restored(t, screen, 0)
-	})
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 120, 36)
+			if err := screen.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			restored(t, screen, 0)
+		})
+	}
 
 	for _, where := range []string{"update", "view", "command"} {
 		t.Run("a panic in "+where, func(t *testing.T) {

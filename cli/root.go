@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -32,7 +33,45 @@ func (a *app) root() *cobra.Command {
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
 	cmd.AddCommand(a.evalCommand(), a.timelineCommand(), a.presetsCommand(), a.versionCommand())
+	cmd.SetHelpCommand(a.helpCommand(cmd))
+	a.strictCompletion(cmd)
 	return cmd
+}
+
+// helpCommand is 'meshscope help eval'. Cobra's own answers an unknown word with
+// success.
+func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about a command",
+		Args:  cobra.ArbitraryArgs,
+		RunE: a.wrap(func(_ *cobra.Command, args []string) error {
+			of, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(root, strings.Join(args, " "))
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		}),
+	}
+}
+
+// strictCompletion refuses shells that there is no completion for.
+func (a *app) strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, shell := range c.Commands() {
+			shells = append(shells, shell.Name())
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+			return &usageError{fmt.Sprintf("completion: given %q, allowed is one of %s", clip(strings.Join(args, " ")), strings.Join(shells, ", "))}
+		})
+	}
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {

@@ -186,6 +186,12 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	}
 	if d.DP == nil {
 		s.DP = max(1, s.GPUs/replica)
+		if s.DP > MaxDegree {
+			return false, &ValueError{
+				Field: said, Given: fmt.Sprintf("%d GPUs in all", s.GPUs),
+				Allowed: fmt.Sprintf("up to %d copies (dp) of tp x pp x cp = %d GPUs", MaxDegree, replica),
+			}
+		}
 		return s.GPUs == product(s.DP, replica), nil
 	}
 	s.DP = *d.DP
@@ -216,23 +222,31 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 		// Where dp is itself a rounded quotient there is nothing to hold this
 		// against: the layout is illegal for that reason.
 		if batch := product(s.MBS, s.MicroBatches, s.DP); batch != s.GBS && gpusDivide {
-			return &ConflictError{
-				Fields: [2]string{"gbs", "microbatches"},
-				Why: fmt.Sprintf("mbs x microbatches x dp = %d x %d x %d = %d sequences, but gbs is %d",
-					s.MBS, s.MicroBatches, s.DP, batch, s.GBS),
+			why := fmt.Sprintf("mbs x microbatches x dp = %d x %d x %d = %d sequences, but gbs is %d",
+				s.MBS, s.MicroBatches, s.DP, batch, s.GBS)
+			if d.MBS == nil {
+				why += " (mbs is 1 when it is left out)"
 			}
+			return &ConflictError{Fields: [2]string{"gbs", "microbatches"}, Why: why}
 		}
 		return nil
 	case d.GBS != nil:
 		s.GBS = *d.GBS
 		s.MicroBatches = max(1, s.GBS/product(s.MBS, s.DP))
+		if s.MicroBatches > MaxMicroBatches {
+			return &ValueError{
+				Field: "gbs", Given: strconv.Itoa(s.GBS),
+				Allowed: fmt.Sprintf("up to %d micro-batches (gbs / mbs / dp)", MaxMicroBatches),
+				Nearest: strconv.Itoa(min(MaxBatch, product(MaxMicroBatches, s.MBS, s.DP))),
+			}
+		}
 		return nil
 	case d.MicroBatches != nil:
 		s.MicroBatches = *d.MicroBatches
 	default:
 		// One sequence per data-parallel rank, pipeline rank and 4 turns; in
 		// whole micro-batches where mbs does not divide that.
-		s.MicroBatches = (s.PP*DefaultBatchDepth + s.MBS - 1) / s.MBS
+		s.MicroBatches = min((s.PP*DefaultBatchDepth+s.MBS-1)/s.MBS, MaxMicroBatches)
 	}
 	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
 	if s.GBS > MaxBatch {

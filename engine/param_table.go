@@ -30,21 +30,21 @@ func degreeParams() []Param {
 	return []Param{
 		degree("dp", "DP", "Copies of the model that each take their own share of the batch: more throughput, paid with one gradient exchange per step.",
 			func(s *Setup) *int { return &s.DP }, func(d *Draft) **int { return &d.DP }),
-		degree("tp", "TP", "GPUs that share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
+		degree("tp", "TP", "How many GPUs share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
 			func(s *Setup) *int { return &s.TP }, func(d *Draft) **int { return &d.TP }),
 		degree("pp", "PP", "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, paid with idle time, the bubble.",
 			func(s *Setup) *int { return &s.PP }, func(d *Draft) **int { return &d.PP }),
 		degree("vpp", "VPP", "Stages per pipeline rank: divides the bubble by this number, paid with as many times the hand-overs and somewhat more activations.",
 			func(s *Setup) *int { return &s.VPP }, func(d *Draft) **int { return &d.VPP }),
-		degree("cp", "CP", "GPUs that share one long sequence: cuts activations, paid with keys and values passed around in every attention.",
+		degree("cp", "CP", "How many GPUs share one long sequence: cuts activations, paid with keys and values passed around in every attention.",
 			func(s *Setup) *int { return &s.CP }, func(d *Draft) **int { return &d.CP }),
-		degree("ep", "EP", "GPUs over which the routed experts are spread: cuts expert weights, paid with two exchanges of tokens per MoE layer each way.",
+		degree("ep", "EP", "Over how many GPUs the routed experts are spread: cuts expert weights, paid with two exchanges of tokens per MoE layer each way.",
 			func(s *Setup) *int { return &s.EP }, func(d *Draft) **int { return &d.EP }),
 		degree("etp", "ETP", "Tensor parallelism inside each expert: cuts its matrices, paid with small matrix products and more traffic.",
 			func(s *Setup) *int { return &s.ETP }, func(d *Draft) **int { return &d.ETP }),
 		toggle(Param{ID: "sp", Label: "SP", Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP at the same traffic."},
 			func(s *Setup) *bool { return &s.SP }, func(d *Draft) **bool { return &d.SP }),
-		number(Param{ID: "zero", Label: "ZeRO", Help: "What data-parallel copies share instead of repeating: 1 optimizer, 2 and gradients, 3 and weights; 3 gathers the weights again and again.", Min: 0, Max: 3},
+		number(Param{ID: "zero", Label: "ZeRO", Help: "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 3 gathers the weights again and again.", Min: 0, Max: 3},
 			func(s *Setup) *int { return &s.ZeRO }, func(d *Draft) **int { return &d.ZeRO }),
 		degree("hsdp", "replicas", "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
 			func(s *Setup) *int { return &s.HSDP }, func(d *Draft) **int { return &d.HSDP }),
@@ -55,7 +55,7 @@ func batchParams() []Param {
 	return []Param{
 		number(Param{ID: "mbs", Label: "micro-batch", Unit: "sequences", Help: "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.", Min: 1, Max: MaxDegree},
 			func(s *Setup) *int { return &s.MBS }, func(d *Draft) **int { return &d.MBS }),
-		number(Param{ID: "microbatches", Label: "micro-batches", Help: "Micro-batches per pipeline and step: more of them make the bubble a smaller share, paid with a larger global batch.", Min: 1, Max: MaxMicroBatches},
+		number(Param{ID: "microbatches", Label: "micro-batches", Help: "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, paid with a larger global batch.", Min: 1, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.MicroBatches }, func(d *Draft) **int { return &d.MicroBatches }),
 		number(Param{ID: "gbs", Label: "global batch", Unit: "sequences", Help: "Sequences per optimizer step over all GPUs: amortises the gradient exchange and the bubble; what training can use of it is limited.", Min: 1, Max: MaxBatch},
 			func(s *Setup) *int { return &s.GBS }, func(d *Draft) **int { return &d.GBS }),
@@ -66,9 +66,9 @@ func batchParams() []Param {
 
 func machineParams() []Param {
 	return []Param{
-		number(Param{ID: "nodes", Label: "nodes", Help: "Machines that take part: more of them split the batch further, paid with traffic over the slower links between them.", Min: 1, Max: MaxGPUs},
+		number(Param{ID: "nodes", Label: "nodes", Help: "How many machines take part: more of them split the batch further, paid with traffic over the slower links between them.", Min: 1, Max: MaxGPUs},
 			nil, func(d *Draft) **int { return &d.Nodes }),
-		number(Param{ID: "gpus", Label: "GPUs", Help: "GPUs that take part, always DP x TP x PP x CP.", Min: 1, Max: MaxGPUs},
+		number(Param{ID: "gpus", Label: "GPUs", Help: "How many GPUs take part: always DP x TP x PP x CP.", Min: 1, Max: MaxGPUs},
 			func(s *Setup) *int { return &s.GPUs }, func(d *Draft) **int { return &d.GPUs }),
 	}
 }
@@ -77,7 +77,7 @@ func recipeParams() []Param {
 	return []Param{
 		choice(Param{ID: "schedule", Label: "schedule", Help: "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations wait."},
 			scheduleKinds(), func(s *Setup) *schedule.Kind { return &s.Schedule }, func(d *Draft) **schedule.Kind { return &d.Schedule }),
-		number(Param{ID: "group-size", Label: "group size", Help: "Micro-batches that pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.", Min: 0, Max: MaxMicroBatches},
+		number(Param{ID: "group-size", Label: "group size", Help: "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.", Min: 0, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.GroupSize }, func(d *Draft) **int { return &d.GroupSize }),
 		splitParam(),
 		recomputeParam(),

@@ -141,6 +141,9 @@ func derivedBounds(s *Setup, p *Param, text string) error {
 	if s.DP > MaxDegree {
 		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
 	}
+	if s.MicroBatches > MaxMicroBatches {
+		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches)}
+	}
 	if s.GBS > MaxBatch {
 		return &ValueError{
 			Field: string(p.ID), Given: text,

@@ -193,6 +193,8 @@ func TestDraftRefusesValues(t *testing.T) {
 		"huge degree":           {func(d *engine.Draft) { d.PP = &huge }, "pp"},
 		"huge nodes":            {func(d *engine.Draft) { n := engine.MaxGPUs; d.Nodes = &n }, "nodes"},
 		"degrees that multiply": {func(d *engine.Draft) { n := engine.MaxDegree; d.DP, d.TP, d.PP, d.CP = &n, &n, &n, &n }, "dp"},
+		"copies that follow":    {func(d *engine.Draft) { n := engine.MaxGPUs; d.GPUs = &n }, "gpus"},
+		"micro-batches":         {func(d *engine.Draft) { n := engine.MaxBatch; d.GBS = &n }, "gbs"},
 		"batch that multiplies": {func(d *engine.Draft) {
 			n, m := engine.MaxDegree, engine.MaxMicroBatches
 			d.MBS, d.MicroBatches = &n, &m

@@ -53,6 +53,7 @@ func arrows() []arrow {
 		{"engine/hardware", below},
 		{"engine/recipe", leaves},
 		{"engine/units", nil},
+		{"engine_test/shared", nil},
 	}
 }
 

@@ -1,41 +1,22 @@
 package engine_test
 
 import (
-	"encoding/csv"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"meshscope/engine/model"
+	"meshscope/engine_test/shared"
 )
 
 // modelRow is one line of the fact sheet of models, by column name.
 type modelRow map[string]string
 
-// modelRows reads facts/models.csv of the shared folder beside the project.
+// modelRows reads the fact sheet of models.
 func modelRows(t testing.TB) []modelRow {
 	t.Helper()
-	path := filepath.Join("..", "..", "shared", "facts", "models.csv")
-	file, err := os.Open(path)
-	if err != nil {
-		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
-			t.Fatalf("the shared fact sheet is required: %v", err)
-		}
-		t.Skipf("no shared fact sheet: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	lines, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := make([]modelRow, 0, len(lines)-1)
-	for _, line := range lines[1:] {
-		row := modelRow{}
-		for i, cell := range line {
-			row[lines[0][i]] = cell
-		}
-		rows = append(rows, row)
+	var rows []modelRow
+	for _, row := range shared.CSV(t, "facts", "models.csv") {
+		rows = append(rows, modelRow(row))
 	}
 	return rows
 }

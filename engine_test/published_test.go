@@ -1,10 +1,7 @@
 package engine_test
 
 import (
-	"encoding/csv"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,31 +11,15 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/engine_test/shared"
 	"meshscope/presets"
 )
 
 // publishedRows reads the rows of one group of the published runs.
-func publishedRows(t *testing.T, group string) []map[string]string {
+func publishedRows(t *testing.T, group string) []shared.Row {
 	t.Helper()
-	path := filepath.Join("..", "..", "shared", "validation", "published-runs.csv")
-	file, err := os.Open(path)
-	if err != nil {
-		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
-			t.Fatalf("published runs are required: %v", err)
-		}
-		t.Skipf("published runs are not here: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	records, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []map[string]string
-	for _, record := range records[1:] {
-		row := map[string]string{}
-		for i, key := range records[0] {
-			row[key] = record[i]
-		}
+	var rows []shared.Row
+	for _, row := range shared.CSV(t, "validation", "published-runs.csv") {
 		if row["group"] == group {
 			rows = append(rows, row)
 		}

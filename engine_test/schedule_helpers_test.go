@@ -2,10 +2,7 @@ package engine_test
 
 import (
 	"bufio"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,20 +10,13 @@ import (
 	"testing"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/shared"
 )
 
-// scheduleFolder is the folder of golden schedules, or skips (fails when
-// MESHSCOPE_REQUIRE_SHARED=1) where it is missing.
+// scheduleFolder is the folder of golden schedules.
 func scheduleFolder(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join("..", "..", "shared", "golden", "schedules")
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
-			t.Fatalf("%s is missing", dir)
-		}
-		t.Skipf("reference folder %s is missing", dir)
-	}
-	return dir
+	return shared.Path(t, "golden", "schedules")
 }
 
 // goldenOrder is one golden order file.
@@ -203,22 +193,9 @@ func (r goldenRow) ints(t *testing.T, column string) []int {
 // goldenSummary reads summary.csv, keyed by order file.
 func goldenSummary(t *testing.T) map[string][]goldenRow {
 	t.Helper()
-	f, err := os.Open(filepath.Join(scheduleFolder(t), "summary.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	records, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	rows := map[string][]goldenRow{}
-	for _, record := range records[1:] {
-		row := goldenRow{}
-		for i, column := range records[0] {
-			row[column] = record[i]
-		}
-		rows[row["file"]] = append(rows[row["file"]], row)
+	for _, row := range shared.CSV(t, "golden", "schedules", "summary.csv") {
+		rows[row["file"]] = append(rows[row["file"]], goldenRow(row))
 	}
 	return rows
 }

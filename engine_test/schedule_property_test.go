@@ -1,17 +1,13 @@
 package engine_test
 
 import (
-	"encoding/csv"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/shared"
 )
 
 // drawSpec draws any spec of a known kind, legal or not.
@@ -331,39 +327,26 @@ func TestScheduleUnequalStages(t *testing.T) {
 // where that is too low for several chunks; the simulation is then
 // [(p-1)+(v-1)(p-m)]/(vm).
 func TestSchedulePlaybookFigure(t *testing.T) {
-	path := filepath.Join("..", "..", "shared", "playbook", "pp-bubble-figure.csv")
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && os.Getenv("MESHSCOPE_REQUIRE_SHARED") != "1" {
-		t.Skipf("reference file %s is missing", path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	records, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	same, corrected := 0, 0
-	for _, record := range records[1:] {
-		p, m, v := scheduleInt(t, record[0]), scheduleInt(t, record[1]), scheduleInt(t, record[2])
+	drawn, corrected := 0, 0
+	for _, row := range shared.CSV(t, "playbook", "pp-bubble-figure.csv") {
+		p, m, v := scheduleInt(t, row["p"]), scheduleInt(t, row["m"]), scheduleInt(t, row["v"])
 		s := schedule.Spec{Kind: schedule.Interleaved, Ranks: p, VirtualStages: v, MicroBatches: m}
 		if v == 1 {
 			s.Kind = schedule.OneFOneB
 		}
 		got := mustSimulate(t, s, schedule.ChunkTimes{F: 1, B: 2}, 0).BubbleOverIdeal()
-		want := summaryFloat(t, record[3])
+		want := summaryFloat(t, row["bubble_ratio"])
 		if m < p && v > 1 {
 			corrected++
 			want = float64((p-1)+(v-1)*(p-m)) / float64(v*m)
 		} else {
-			same++
+			drawn++
 		}
 		if !scheduleNear(got, want) {
 			t.Errorf("p=%d m=%d v=%d: %v, want %v", p, m, v, got, want)
 		}
 	}
-	if same != 15 || corrected != 9 {
-		t.Errorf("%d bars as drawn and %d corrected, want 15 and 9", same, corrected)
+	if drawn != 15 || corrected != 9 {
+		t.Errorf("%d bars as drawn and %d corrected, want 15 and 9", drawn, corrected)
 	}
 }

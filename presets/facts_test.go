@@ -1,42 +1,21 @@
 package presets_test
 
 import (
-	"encoding/csv"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"meshscope/engine_test/shared"
 	"meshscope/presets"
 )
 
-// facts reads a fact sheet of the shared folder beside the project.
-func facts(t *testing.T, sheet string) []map[string]string {
+// facts reads a fact sheet of the reference material.
+func facts(t *testing.T, sheet string) []shared.Row {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "..", "shared", "facts", sheet))
-	if err != nil {
-		if os.Getenv("MESHSCOPE_REQUIRE_SHARED") == "1" {
-			t.Fatalf("the shared fact sheet is required: %v", err)
-		}
-		t.Skipf("no shared fact sheet: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	lines, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []map[string]string
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, cell := range line {
-			row[lines[0][i]] = cell
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return shared.CSV(t, "facts", sheet)
 }
 
 // same compares a figure with a cell; an empty cell is 0.

@@ -131,6 +131,7 @@ func change(s State, a Action) State {
 		s.Overlay = NoOverlay
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
+	case Nothing, Type, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }
@@ -264,21 +265,26 @@ func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 func fixWords(problems []engine.Problem) string {
 	for _, p := range errorsOf(problems) {
 		if len(p.Nearest) > 0 {
-			return nearestWords(p.Nearest)
+			return nearestWords(&p)
 		}
 	}
 	return ""
 }
 
-// nearestWords are legal values as people read them: TP 8, PP 4.
-func nearestWords(nearest map[string]any) string {
-	parts := make([]string, 0, len(nearest))
-	for _, field := range slices.Sorted(maps.Keys(nearest)) {
-		label, text := field, fmt.Sprint(nearest[field])
+// nearestWords are legal values as people read them, the problem's own field
+// first: TP 8, DP 4.
+func nearestWords(problem *engine.Problem) string {
+	var parts []string
+	for _, field := range slices.Sorted(maps.Keys(problem.Nearest)) {
+		label, text := field, fmt.Sprint(problem.Nearest[field])
 		if p, ok := engine.FindParam(engine.ParamID(field)); ok {
 			label, text = p.Label, knobs.Show(&p, text)
 		}
-		parts = append(parts, label+" "+text)
+		at := len(parts)
+		if field == problem.Field {
+			at = 0
+		}
+		parts = slices.Insert(parts, at, label+" "+text)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -22,7 +22,7 @@ import (
 
 // Options are what the program is started with.
 type Options struct {
-	Setup   engine.Setup
+	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
 
 	Theme   string // auto (or empty), dark, light, mono
@@ -90,6 +90,9 @@ type typing struct {
 func New(o Options) *Model {
 	if o.Library == nil {
 		o.Library = presets.Default()
+	}
+	if o.Setup == (engine.Setup{}) {
+		o.Setup = presets.DefaultSetup()
 	}
 	m := &Model{
 		options: o, keys: newKeyMap(), caps: newCaps(o.Env, o.ASCII),

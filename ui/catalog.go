@@ -10,6 +10,7 @@ import (
 	"meshscope/presets"
 	"meshscope/ui/figure"
 	"meshscope/ui/overlay"
+	"meshscope/ui/widget"
 )
 
 // readCatalog lists what the pickers offer.
@@ -23,7 +24,7 @@ func readCatalog(l *presets.Library) catalog {
 		}
 		c.modelItems = append(c.modelItems, overlay.Item{
 			Title: p.Name, Name: p.ID,
-			Fields: []string{figure.Short(float64(p.Total())), fmt.Sprintf("%d layers", p.Layers), kind},
+			Fields: []string{figure.Short(float64(p.Total())), kind, fmt.Sprintf("%d layers", p.Layers)},
 		})
 	}
 	for _, p := range l.Clusters() {
@@ -39,14 +40,14 @@ func readCatalog(l *presets.Library) catalog {
 func (c *catalog) addCluster(m hardware.Cluster, gpu string) {
 	item := overlay.Item{Title: m.Name, Name: m.ID}
 	if gpu != "" {
-		item = overlay.Item{Title: "nodes of " + m.GPU.Name, Name: gpu}
+		item = overlay.Item{Title: m.GPU.Name + " nodes", Name: gpu}
 	}
 	link := "no link out"
 	if m.Inter.Bandwidth > 0 {
 		link = rate(m.Inter.Bandwidth)
 	}
 	item.Fields = []string{
-		m.GPU.Name, fmt.Sprintf("%d a node", m.Node()), figure.GiB(m.GPU.MemoryUsable) + " GiB", link,
+		widget.Cut(m.GPU.Name, 20), figure.GiB(m.GPU.MemoryUsable) + " GiB", link, fmt.Sprintf("%d a node", m.Node()),
 	}
 	c.clusters = append(c.clusters, m)
 	c.clusterItems = append(c.clusterItems, item)

@@ -21,6 +21,7 @@ func (m *Model) openHelp() {
 		items = append(items, overlay.Item{Title: title, Fields: []string{h.Key}, Off: e.off != ""})
 	}
 	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
+	m.picker.Resize(m.caps.height)
 }
 
 // short is a binding in the help line: the key and one word.

@@ -114,7 +114,9 @@ func columns(r *Rects, body Rect, w int, c Content) {
 // timeline and the chart over the whole width, where they show most.
 func bands(r *Rects, body Rect, gutter int, c Content) {
 	var top Rect
-	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, c), pipelinePanel(&r.Pipeline, c), chartPanel(&r.Chart)})
+	steady := c // a few ranks more or less do not move what is below
+	steady.Ranks = max(c.Ranks, 4)
+	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
 	left := (body.W - gutter) / 2
 	r.Memory = Rect{top.X, top.Y, left, top.H}
 	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H, []panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c)})
@@ -136,10 +138,10 @@ type panel struct {
 	dropped           bool
 }
 
-func topBand(r *Rect, c Content) panel {
+func topBand(r *Rect, w int, c Content) panel {
 	n, beside := max(c.Ranks, 1), 6+1+1+max(c.Traffic, 1)
 	p := panel{rect: r, least: 8, want: max(3+min(n, 8), beside), most: max(3+min(n, 24), beside)}
-	if table := n + 2 + termRows; n <= 12 && table > p.most {
+	if table := n + 2 + termRows; n <= 12 && table > p.most && w >= assumedFrom {
 		p.extra, p.full = table-p.most, table
 	}
 	return p
@@ -150,17 +152,17 @@ const termRows = 9
 
 func memoryPanel(r *Rect, c Content) panel {
 	n := max(c.Ranks, 1)
-	return panel{rect: r, least: 2 + min(n, 3), want: 3 + min(n, 8), most: 3 + min(n, 40), extra: termRows - 1, full: 2 + min(n, 40) + termRows}
+	return panel{rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 40), extra: termRows - 1, full: 2 + min(n, 40) + termRows}
 }
 
 func pipelinePanel(r *Rect, c Content) panel {
 	n := max(c.Ranks, 1)
-	return panel{rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 64)}
+	return panel{rect: r, least: 3, want: 3 + min(n, 8), most: 3 + min(n, 64)}
 }
 
-func stepPanel(r *Rect) panel { return panel{rect: r, least: 5, want: 5, most: 6} }
+func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 5, most: 6} }
 
-func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 4, most: 4, extra: 4, full: 17} }
+func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 17} }
 
 func trafficPanel(r *Rect, c Content) panel {
 	n := 1 + max(c.Traffic, 1)
@@ -168,7 +170,7 @@ func trafficPanel(r *Rect, c Content) panel {
 }
 
 // stackPanels puts panels below each other: first what each needs at least,
-// then blank lines between them, then what each wants, then the rest.
+// then what it wants, then blank lines between them, then the rest.
 func stackPanels(x, y, w, h int, panels []panel) {
 	panels = keepFitting(h, panels)
 	sizes, left := make([]int, len(panels)), h
@@ -176,11 +178,11 @@ func stackPanels(x, y, w, h int, panels []panel) {
 		sizes[i] = min(p.least, left)
 		left -= sizes[i]
 	}
+	left = grow(sizes, left, panels, func(p panel) int { return p.want })
 	gap := 0
 	if blank := len(panels) - 1; blank > 0 && left >= blank {
 		gap, left = 1, left-blank
 	}
-	left = grow(sizes, left, panels, func(p panel) int { return p.want })
 	left = grow(sizes, left, panels, func(p panel) int { return p.most })
 	for i := range panels {
 		if p := &panels[i]; p.extra > 0 && left >= p.extra {

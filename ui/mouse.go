@@ -16,10 +16,10 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 			return m.click(at.X, at.Y)
 		}
 	case tea.MouseWheelMsg:
-		switch at.Button {
-		case tea.MouseWheelUp:
+		if at.Button == tea.MouseWheelUp {
 			return m.wheel(at.X, at.Y, -1)
-		case tea.MouseWheelDown:
+		}
+		if at.Button == tea.MouseWheelDown {
 			return m.wheel(at.X, at.Y, 1)
 		}
 	}

@@ -20,6 +20,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.resize(msg.Width, msg.Height)
+		if m.picker != nil {
+			m.picker.Resize(m.caps.height)
+		}
 		return m, nil
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
@@ -43,7 +46,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
-		return m, m.handlePaste(msg)
+		m.handlePaste(msg)
+		return m, nil
 	case tea.MouseMsg:
 		return m, m.handleMouse(msg)
 	}
@@ -249,7 +253,9 @@ func (m *Model) openPicker() {
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
 	case NoOverlay, HelpOverlay:
+		return
 	}
+	m.picker.Resize(m.caps.height)
 }
 
 func (m *Model) startTyping(text string) {
@@ -303,7 +309,8 @@ func (m *Model) takeTyped() tea.Cmd {
 	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
 }
 
-func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
+// handlePaste puts pasted text where typed text would go.
+func (m *Model) handlePaste(msg tea.PasteMsg) {
 	msg.Content = strings.TrimSpace(msg.Content)
 	switch {
 	case m.state.Overlay != NoOverlay:
@@ -316,5 +323,4 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 		}
 		m.typing.input, _ = m.typing.input.Update(msg)
 	}
-	return nil
 }

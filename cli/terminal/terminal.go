@@ -188,6 +188,13 @@ func (t *Terminal) Raw() []byte {
 	return bytes.Clone(t.raw.Bytes())
 }
 
+// Written is the number of bytes in Raw.
+func (t *Terminal) Written() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw.Len()
+}
+
 // WaitFor waits until the screen's text satisfies a condition.
 func (t *Terminal) WaitFor(what string, condition func(screen string) bool) error {
 	for deadline := time.Now().Add(Patience); ; {

@@ -34,9 +34,9 @@ const (
 	title   = "meshscope: Llama 3.1 70B on 64 H100, memory, pipeline and step time of the current layout"
 )
 
-// quiet is how long the screen must stay the same to count as finished; the
-// program draws at 60 frames a second.
-const quiet = 300 * time.Millisecond
+// quiet is how long the screen must stay the same to count as finished, also on
+// a busy machine; the program draws at 60 frames a second.
+const quiet = time.Second
 
 func main() {
 	check := flag.Bool("check", false, "compare with the file instead of writing it")

@@ -43,7 +43,7 @@ type Picker struct {
 	input  textinput.Model
 	shown  []match
 	cursor int
-	page   int // rows of the last drawing's list, for page keys
+	height int // of the screen
 }
 
 // match is an item that passed the filter, with the letters that did.
@@ -59,7 +59,7 @@ func New(title, hint string, items []Item, current int) *Picker {
 	input.Prompt = ""
 	input.CharLimit = 80
 	input.Focus()
-	p := &Picker{Title: title, Hint: hint, items: items, input: input, page: 10, Empty: "nothing matches; backspace widens"}
+	p := &Picker{Title: title, Hint: hint, items: items, input: input, height: 24, Empty: "nothing matches; backspace widens"}
 	for _, item := range items {
 		for i, f := range item.Fields {
 			if i >= len(p.widths) {
@@ -71,6 +71,18 @@ func New(title, hint string, items []Item, current int) *Picker {
 	p.filter()
 	p.cursor = min(max(current, 0), max(len(p.shown)-1, 0))
 	return p
+}
+
+// Resize tells the picker how high the screen is.
+func (p *Picker) Resize(h int) { p.height = h }
+
+// rows is how many lines of the list are drawn.
+func (p *Picker) rows() int {
+	rows := min(max(len(p.items), 3), max(p.height-6, 1))
+	if p.height > 16 {
+		rows = min(rows, p.height-8)
+	}
+	return rows
 }
 
 // Choice is the index of the chosen item; false when nothing can be chosen.
@@ -102,9 +114,9 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 	case "down", "ctrl+n", "tab":
 		p.Move(1)
 	case "pgup":
-		p.Move(-max(p.page-1, 1))
+		p.Move(-max(p.rows()-1, 1))
 	case "pgdown":
-		p.Move(max(p.page-1, 1))
+		p.Move(max(p.rows()-1, 1))
 	case "home":
 		p.Move(-len(p.shown))
 	case "end":
@@ -134,7 +146,7 @@ func (p *Picker) Move(n int) {
 
 // ClickRow chooses the item drawn at a row of the list; false when there is none.
 func (p *Picker) ClickRow(row int) bool {
-	i := p.first(p.page) + row
+	i := p.first(p.rows()) + row
 	if row < 0 || i >= len(p.shown) {
 		return false
 	}
@@ -210,11 +222,7 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
 	if w-width < 4 {
 		width = w
 	}
-	rows := min(max(len(p.items), 3), max(h-6, 1))
-	if h > 16 {
-		rows = min(rows, h-8)
-	}
-	p.page = rows
+	rows := p.rows()
 	b := box{theme: t, glyphs: g, width: width}
 	b.top(p.Title, p.Count())
 	d := Drawn{X: (w - width) / 2}
@@ -259,27 +267,41 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 	}
 	if i == p.cursor {
 		chosen := t.Paint(themes.Chosen)
-		title, name = chosen, chosen
+		title, name, hit = chosen, chosen, chosen
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
-	fields := 0
-	for _, w := range p.widths {
-		fields += w + 2
-	}
 	l.To(2)
+	fields, columns := p.columns(l.Left())
 	room := l.Left() - fields - 1
 	nameAt := 2 + min(max(room*3/5, 12), room)
+	if item.Name == "" {
+		nameAt = 3 + room
+	}
 	p.putMatched(l, item.Title, 0, m.letters, title, hit, nameAt-1)
-	if room > 30 {
+	if room > 30 && item.Name != "" {
 		l.To(nameAt)
 		p.putMatched(l, item.Name, len(item.Title)+1, m.letters, name, hit, 2+room)
 	}
 	end := l.Used() + l.Left() - fields - 1
-	for c, f := range item.Fields {
+	for c, f := range item.Fields[:min(columns, len(item.Fields))] {
 		end += p.widths[c] + 2
 		l.RightAligned(name, f, end)
 	}
 	return l
+}
+
+// columns is how many of the right-aligned fields leave enough room for the
+// title, and their width; the last ones are given up first.
+func (p *Picker) columns(room int) (width, n int) {
+	const title = 44
+	for _, w := range p.widths {
+		if room-width-w-2 < title {
+			break
+		}
+		width += w + 2
+		n++
+	}
+	return width, n
 }
 
 // putMatched writes a text with its matched letters set off, up to column end.

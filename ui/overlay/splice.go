@@ -1,10 +1,16 @@
 package overlay
 
-import "github.com/charmbracelet/x/ansi"
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // splice replaces width cells of a line from column x by others. Both carry
 // their looks in sequences, so they are cut by cells, not by bytes.
 func splice(line, insert string, x, width int) string {
 	const off = "\x1b[m"
-	return ansi.Truncate(line, x, "") + off + insert + off + ansi.TruncateLeft(line, x+width, "")
+	left := ansi.Truncate(line, x, "")
+	pad := strings.Repeat(" ", max(x-ansi.StringWidth(left), 0))
+	return left + off + pad + insert + off + ansi.TruncateLeft(line, x+width, "")
 }

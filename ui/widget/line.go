@@ -56,8 +56,12 @@ func (l *Line) Put(p themes.Paint, s string) *Line {
 // Raw writes text that carries its own looks and is w cells wide. Text that
 // would not fit is cut.
 func (l *Line) Raw(s string, w int) *Line {
+	if w <= 0 {
+		return l
+	}
 	if room := l.width - l.used; w > room {
-		s, w = ansi.Truncate(s, room, ""), room
+		s = ansi.Truncate(s, room, "")
+		w = ansi.StringWidth(s)
 	}
 	l.b.WriteString(s)
 	l.used += w

@@ -19,7 +19,7 @@ type Span struct{ From, To, Index int }
 // value, so nothing else moves when it does.
 func (s *Slider) Render(l *Line, t *themes.Theme, g Glyphs, w int) []Span {
 	w = min(w, l.Left())
-	if w < 3 || len(s.Values) == 0 {
+	if len(s.Values) == 0 || Width(s.Values[min(max(s.Current, 0), len(s.Values)-1)])+2 > w {
 		return nil
 	}
 	d := s.drawing(t, g, w)
@@ -56,7 +56,7 @@ type drawing struct {
 func (s *Slider) drawing(t *themes.Theme, g Glyphs, w int) drawing {
 	d := drawing{
 		between: " ", left: "[", right: "]", more: g.MoreLeft,
-		value: t.Paint(themes.Muted), rule: t.Paint(themes.Faint), current: t.Paint(themes.Current),
+		value: t.Paint(themes.Muted), rule: t.Paint(themes.Muted), current: t.Paint(themes.Current),
 	}
 	if s.Joined {
 		d.between, d.left, d.right = g.Track, g.HandleL, g.HandleR

@@ -75,7 +75,10 @@ type columns struct {
 	current     int   // index among the shown; -1: none
 }
 
-const chartLabel = 11 // cells left of the columns
+const (
+	chartLabel = 11 // cells left of the columns
+	moreWidth  = 3  // cells right of them for the number of values left out
+)
 
 func newColumns(s *Sweep, w int) columns {
 	need := 7
@@ -83,10 +86,13 @@ func newColumns(s *Sweep, w int) columns {
 		need = max(need, widget.Width(p.Text)+2, len(figure.GiB(p.Peak))+2)
 	}
 	room := max(w-chartLabel, need)
+	if len(s.Points) > room/need {
+		room = max(room-moreWidth, need)
+	}
 	n := min(len(s.Points), room/need)
 	c := columns{width: min(room/n, 14), current: -1}
 	current := min(max(s.Current, 0), len(s.Points)-1)
-	c.first = min(max(current-n/2, 0), len(s.Points)-n)
+	c.first = page(current, n, len(s.Points))
 	c.last = c.first + n
 	for i := c.first; i < c.last; i++ {
 		if i == s.Current {
@@ -95,6 +101,16 @@ func newColumns(s *Sweep, w int) columns {
 		c.at = append(c.at, (i-c.first)*c.width+c.width-4)
 	}
 	return c
+}
+
+// page is the first of n shown values out of all. Pages overlap by two, so that
+// a neighbour of the current value is in sight on either side, and stand still
+// while it moves within one.
+func page(current, n, all int) int {
+	if n < 4 {
+		return min(max(current-n/2, 0), all-n)
+	}
+	return min(max((current-1)/(n-2), 0)*(n-2), all-n)
 }
 
 // values are the curves over the shown columns; NaN where there is no figure.
@@ -193,7 +209,7 @@ func (in *Input) valueHeading(s *Sweep, c columns, w int) string {
 
 func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
 	for i := c.first; i < c.last; i++ {
-		text, role := s.Points[i].Text, themes.Muted
+		text, role := s.Points[i].Text, themes.Text
 		end := chartLabel + (i-c.first+1)*c.width - 2
 		if i == s.Current {
 			text, role = "["+text+"]", themes.Current
@@ -202,6 +218,6 @@ func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
 		l.RightAligned(in.paint(role), text, end)
 	}
 	if hidden := len(s.Points) - (c.last - c.first); hidden > 0 {
-		l.Right(in.paint(themes.Muted), "+"+strconv.Itoa(hidden), 0)
+		l.Right(in.paint(themes.Muted), " +"+strconv.Itoa(hidden), 0)
 	}
 }

@@ -42,7 +42,7 @@ func Memory(in Input, page, w, h int) []string {
 	lines := make([]string, 0, h)
 	lines = append(lines, in.memoryHeading(m, fullest, w))
 	rows := min(len(m.Ranks), h-2)
-	table := h-1-rows >= 9
+	table := h-1-rows >= 9 && w >= tableWidth
 	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, 1+page*max(rows-pinned, 1), rows) {
 		lines = append(lines, in.rankBar(m, i, w))
 	}
@@ -113,7 +113,7 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 		l.To(nameAt+1).Put(in.paint(themes.Muted), t.name)
 		l.RightAligned(in.paint(themes.Text), figure.GiB(t.value), valueEnd)
 		if r.Total > 0 {
-			l.RightAligned(in.paint(themes.Muted), figure.Percent(float64(t.value/r.Total)), shareEnd)
+			l.RightAligned(in.paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)
 			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.fill, Value: float64(t.value)}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
 			l.Gap(2)
 			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
@@ -127,6 +127,9 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 	l.Gap(4).Put(in.paint(themes.Muted), detail)
 	return append(lines, l.String())
 }
+
+// tableWidth is the width from which the terms are listed one by one.
+const tableWidth = 60
 
 // pinned is how many ranks stay when the others scroll: first, last, fullest.
 const pinned = 3

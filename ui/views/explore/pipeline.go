@@ -18,7 +18,7 @@ func Pipeline(in Input, page, w, h int) []string {
 	if p.Ranks > 0 && p.Stages > p.Ranks {
 		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, p.Stages/p.Ranks, figure.Comma(p.MicroBatches))
 	}
-	lines := []string{in.heading(w, "PIPELINE", detail, figure.Seconds(p.Makespan), themes.Muted), in.bubble(w)}
+	lines := []string{in.heading(w, "PIPELINE", detail, "", themes.Muted), in.bubble(w)}
 	chart := widget.Gantt{Timeline: in.Report.Timeline, Fold: true, Page: page}
 	rows := min(h-len(lines), p.Ranks)
 	lines = append(lines, chart.Render(in.Theme, in.Glyphs, w, rows)...)
@@ -57,6 +57,9 @@ func (in *Input) bubble(w int) string {
 		l.Put(in.paint(themes.Text), "bubble ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work, simulated")
 	case l.Left() >= widget.Width("simulated  of the work")+widget.Width(simulated):
 		l.Put(in.paint(themes.Muted), "simulated ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work")
+		if whole := ", " + figure.Seconds(p.Makespan) + " in all"; l.Left() >= widget.Width(whole) {
+			l.Put(in.paint(themes.Muted), whole)
+		}
 	case l.Left() > widget.Width(simulated)+6:
 		l.Gap(1).Put(in.paint(themes.Muted), "sim. ").Put(in.paint(themes.Strong), simulated)
 	}

@@ -44,7 +44,11 @@ func Step(in Input, w, h int) []string {
 	if w < 66 {
 		lines[0] = in.heading(w, "STEP", "", figure.Seconds(t.Step), themes.Strong)
 	}
-	lines = append(lines, in.legend(items, "", w, 1)...)
+	legend := 1
+	if h >= 6 {
+		legend = 2
+	}
+	lines = append(lines, in.legend(items, "", w, legend)...)
 	rates := in.throughput(th, w, h-len(lines))
 	if h > len(lines)+len(rates) {
 		lines = append(lines, widget.Blank(w))
@@ -85,11 +89,11 @@ func Traffic(in Input, w, h int) []string {
 	if len(in.Report.Communication) == 0 {
 		return in.empty(w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
 	}
-	lines := []string{in.heading(w, "TRAFFIC", "sent per GPU and step", "takes   exposed", themes.Muted)}
+	lines := []string{in.heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed", themes.Muted)}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
 		l.Put(in.paint(themes.Strong), upper(c.Dimension)).To(4)
-		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(16)
+		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(14)
 		room := w - 3*columnWidth - l.Used() - 1
 		where := "in the " + c.Spans
 		if widget.Width(where) > room {
@@ -100,7 +104,7 @@ func Traffic(in Input, w, h int) []string {
 		}
 		l.Put(in.paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
 		l.RightAligned(in.paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
-		l.RightAligned(in.paint(themes.Muted), figure.Seconds(c.Seconds), w-columnWidth)
+		l.RightAligned(in.paint(themes.Text), figure.Seconds(c.Seconds), w-columnWidth)
 		l.RightAligned(in.paint(themes.Strong), figure.Seconds(c.Exposed), w)
 		lines = append(lines, l.String())
 	}
@@ -108,7 +112,7 @@ func Traffic(in Input, w, h int) []string {
 }
 
 // columnWidth is that of the right-aligned columns of the traffic panel.
-const columnWidth = 10
+const columnWidth = 9
 
 func upper(s string) string {
 	b := []byte(s)

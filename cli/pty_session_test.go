@@ -1,0 +1,127 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"meshscope/cli/terminal"
+)
+
+// session is what a person does in the explorer: a model and a cluster from
+// the pickers, then values typed into knobs.
+type session struct {
+	model, cluster string // typed into the filters
+	values         [][2]string
+	flags          []string // the same setup as flags of eval
+}
+
+// TestTerminalPublishedRuns turns the explorer, in the smallest terminal, to
+// layouts of published runs, and compares what it shows with eval.
+func TestTerminalPublishedRuns(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, s := range map[string]session{
+		// arXiv 2407.21783 table 4: 16,384 H100, TP 8, PP 16, DP 128, 16 M tokens.
+		"Llama 3.1 405B": {
+			model: "llama 405", cluster: "meta roce",
+			values: [][2]string{{"global batch", "2048"}, {"GPUs", "16384"}, {"PP", "16"}},
+			flags: []string{
+				"--model=llama3.1-405b", "--cluster=meta-roce-24k", "--gpus=16384",
+				"--tp=8", "--pp=16", "--dp=128", "--gbs=2048", "--seq=8192",
+			},
+		},
+		// arXiv 2412.19437: 2,048 H800, PP 16, EP 64, ZeRO 1, 15,360 sequences of
+		// 4,096 tokens. The real run needed its own schedule and recomputation.
+		"DeepSeek-V3": {
+			model: "deepseek-v3", cluster: "deepseek h800",
+			values: [][2]string{
+				{"TP", "1"}, {"sequence", "4096"}, {"GPUs", "2048"}, {"global batch", "15360"}, {"PP", "16"}, {"EP", "64"},
+			},
+			flags: []string{
+				"--model=deepseek-v3", "--cluster=deepseek-h800", "--gpus=2048", "--tp=1", "--pp=16",
+				"--ep=64", "--dp=128", "--gbs=15360", "--seq=4096", "--sp=off",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 80, 24)
+			press(t, screen, "m")
+			press(t, screen, s.model)
+			press(t, screen, terminal.Enter)
+			press(t, screen, "g")
+			press(t, screen, s.cluster)
+			press(t, screen, terminal.Enter)
+			for _, value := range s.values {
+				focus(t, screen, value[0])
+				press(t, screen, value[1])
+				press(t, screen, terminal.Enter)
+			}
+			screen.Settle(frameGap)
+			shown := screen.Text()
+			t.Logf("\n%s", shown)
+			for _, figure := range figures(t, program, s.flags) {
+				if !strings.Contains(shown, figure) {
+					t.Errorf("eval says %q, the screen shows\n%s", figure, shown)
+				}
+			}
+			press(t, screen, "q")
+			restored(t, screen, 0)
+		})
+	}
+}
+
+// focus goes down until the knob with a label is marked, at most once round.
+func focus(t *testing.T, screen *terminal.Terminal, label string) {
+	t.Helper()
+	for range 40 {
+		for line := range strings.Lines(screen.Text()) {
+			if strings.HasPrefix(line, "▸ "+label+" ") {
+				return
+			}
+		}
+		before := screen.Text()
+		press(t, screen, terminal.Down)
+		if screen.Text() == before {
+			press(t, screen, "\x1b[H") // home: the search starts again at the top
+		}
+	}
+	t.Fatalf("no knob %q:\n%s", label, screen.Text())
+}
+
+// figures are what eval answers, as the explorer writes it.
+func figures(t *testing.T, program string, flags []string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, append([]string{"eval", "--json"}, flags...)...).Output()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 4) { // 4: does not fit
+		t.Fatalf("eval: %v", err)
+	}
+	var report struct {
+		Memory struct {
+			Peak float64 `json:"peak_bytes"`
+			Fits bool    `json:"fits"`
+		} `json:"memory"`
+		Throughput struct {
+			MFU float64 `json:"mfu"`
+		} `json:"throughput"`
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	verdict := "OVER"
+	if report.Memory.Fits {
+		verdict = "fits"
+	}
+	return []string{
+		verdict,
+		fmt.Sprintf("%.1f", report.Memory.Peak/(1<<30)),
+		fmt.Sprintf("%.1f %% MFU", 100*report.Throughput.MFU),
+	}
+}

@@ -1,0 +1,274 @@
+package themes
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+func load(t testing.TB, name string) *Palette {
+	t.Helper()
+	p, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// luminance is the relative luminance of WCAG 2.1.
+func luminance(c color.Color) float64 {
+	r, g, b, _ := c.RGBA()
+	linear := func(v uint32) float64 {
+		x := float64(v) / 0xffff
+		if x <= 0.04045 {
+			return x / 12.92
+		}
+		return math.Pow((x+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+}
+
+// contrast is the contrast ratio of WCAG 2.1, 1 to 21.
+func contrast(a, b color.Color) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// xterm is the colour of an index of the 256-colour table: the fixed part, so
+// without the first 16, which users change.
+func xterm(t testing.TB, index string) color.Color {
+	t.Helper()
+	n := 0
+	if _, err := fmt.Sscan(index, &n); err != nil {
+		t.Fatal(err)
+	}
+	if n >= 232 {
+		v := uint8(8 + 10*(n-232))
+		return color.RGBA{v, v, v, 255}
+	}
+	level := func(i int) uint8 {
+		if i == 0 {
+			return 0
+		}
+		return uint8(55 + 40*i)
+	}
+	if n < 16 {
+		return nil
+	}
+	n -= 16
+	return color.RGBA{level(n / 36), level(n / 6 % 6), level(n % 6), 255}
+}
+
+// TestContrast: what is read has a contrast of at least 4.5 to 1 (WCAG AA), on
+// the ground of the palette and on plain black or white.
+func TestContrast(t *testing.T) {
+	decoration := map[string]bool{"faint": true}
+	for name, grounds := range map[string][]string{
+		"dark":  {"#000000", "#1e1e24"},
+		"light": {"#ffffff", "#f7f7f4"},
+	} {
+		p := load(t, name)
+		for role, tone := range p.Roles {
+			if decoration[role] || tone.RGB == "" {
+				continue
+			}
+			for _, ground := range grounds {
+				if tone.OnRGB != "" {
+					ground = tone.OnRGB
+				}
+				if got := contrast(lipgloss.Color(tone.RGB), lipgloss.Color(ground)); got < 4.5 {
+					t.Errorf("%s %s on %s: contrast %.2f", name, role, ground, got)
+				}
+				if c := xterm(t, tone.C256); c != nil && tone.OnRGB == "" {
+					if got := contrast(c, lipgloss.Color(ground)); got < 4.5 {
+						t.Errorf("%s %s, 256 colours, on %s: contrast %.2f", name, role, ground, got)
+					}
+				}
+			}
+		}
+		for fill, tone := range p.Fills {
+			if got := contrast(lipgloss.Color(tone.InkRGB), lipgloss.Color(tone.RGB)); got < 4.5 {
+				t.Errorf("%s: ink on %s: contrast %.2f", name, fill, got)
+			}
+		}
+	}
+}
+
+// neighbours are fills that lie beside each other in one bar.
+func neighbours() [][]Fill {
+	return [][]Fill{
+		{Weights, Gradients, Optimizer, Activations, Logits, Buffers, Overhead, Empty},
+		{Compute, Recompute, Bubble, Exposed, Update},
+		{Forward, Backward, Idle},
+		{InputGrad, WeightGrad, Forward, Backward},
+	}
+}
+
+// deficient is how a colour looks to a person who lacks one kind of cone, after
+// Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
+func deficient(c color.Color, m [9]float64) [3]float64 {
+	r, g, b, _ := c.RGBA()
+	in := [3]float64{float64(r) / 0xffff, float64(g) / 0xffff, float64(b) / 0xffff}
+	for i, v := range in {
+		in[i] = math.Pow(v, 2.2)
+	}
+	var out [3]float64
+	for i := range out {
+		for j := range in {
+			out[i] += m[3*i+j] * in[j]
+		}
+		out[i] = math.Pow(min(max(out[i], 0), 1), 1/2.2)
+	}
+	return out
+}
+
+// TestColourVision: areas that touch stay apart for every common colour
+// vision deficiency.
+func TestColourVision(t *testing.T) {
+	kinds := map[string][9]float64{
+		"normal":       {1, 0, 0, 0, 1, 0, 0, 0, 1},
+		"protanopia":   {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
+		"deuteranopia": {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
+		"tritanopia":   {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900},
+	}
+	for _, name := range []string{"dark", "light"} {
+		p := load(t, name)
+		for kind, m := range kinds {
+			for _, bar := range neighbours() {
+				for i := 1; i < len(bar); i++ {
+					a := deficient(lipgloss.Color(p.Fills[bar[i-1].String()].RGB), m)
+					b := deficient(lipgloss.Color(p.Fills[bar[i].String()].RGB), m)
+					d := math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
+					if d < 0.12 {
+						t.Errorf("%s, %s: %s and %s differ by %.2f only", name, kind, bar[i-1], bar[i], d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFewColours: with 16 and 256 colours areas that touch are not the same.
+func TestFewColours(t *testing.T) {
+	for _, name := range []string{"dark", "light"} {
+		p := load(t, name)
+		for _, bar := range neighbours() {
+			for i := 1; i < len(bar); i++ {
+				a, b := p.Fills[bar[i-1].String()], p.Fills[bar[i].String()]
+				if a.C16 == b.C16 || a.C256 == b.C256 {
+					t.Errorf("%s: %s and %s are one colour (16: %s %s, 256: %s %s)", name, bar[i-1], bar[i], a.C16, b.C16, a.C256, b.C256)
+				}
+			}
+		}
+	}
+}
+
+// TestMarks: without colours areas that touch differ in letter and in shade.
+func TestMarks(t *testing.T) {
+	for _, bar := range neighbours() {
+		for i, a := range bar {
+			for _, b := range bar[i+1:] {
+				if a.Mark().Letter == b.Mark().Letter {
+					t.Errorf("%s and %s share the letter %c", a, b, a.Mark().Letter)
+				}
+			}
+			if i > 0 && bar[i-1].Mark().Shade == a.Mark().Shade && a != Empty {
+				t.Errorf("%s and %s share the shade %c", bar[i-1], a, a.Mark().Shade)
+			}
+		}
+	}
+}
+
+// TestResolve: the palettes give colours of the depth that the terminal has,
+// and mono none at all.
+func TestResolve(t *testing.T) {
+	for _, name := range Names() {
+		for profile, code := range map[colorprofile.Profile]string{
+			colorprofile.TrueColor: "38;2;", colorprofile.ANSI256: "38;5;", colorprofile.ANSI: "", colorprofile.ASCII: "",
+		} {
+			theme := load(t, name).Resolve(profile)
+			wantColours := name != "mono" && profile >= colorprofile.ANSI
+			if theme.Colours != wantColours {
+				t.Errorf("%s, %v: colours %v", name, profile, theme.Colours)
+			}
+			open := theme.Paint(Muted).Open()
+			if wantColours && name == "dark" && !strings.Contains(open, code) {
+				t.Errorf("%s, %v: muted is %q", name, profile, open)
+			}
+			if !wantColours {
+				for r := range numRoles {
+					if o := theme.Paint(r).Open(); strings.Contains(o, "38;") || strings.Contains(o, "48;") || strings.Contains(o, "[3") {
+						t.Errorf("%s, %v: %s has a colour: %q", name, profile, r, o)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDim(t *testing.T) {
+	theme := load(t, "dark").Resolve(colorprofile.ANSI256).Dim()
+	if !theme.Dimmed || theme.Colours || theme.Paint(Bad) != theme.Paint(Muted) || theme.Colour(Weights) != nil {
+		t.Errorf("a dimmed theme has looks of its own: %+v", theme.Paint(Bad))
+	}
+}
+
+func TestPaint(t *testing.T) {
+	var none Paint
+	if none.Render("a") != "a" || none.Close() != "" {
+		t.Error("the zero paint is not plain")
+	}
+	bold := load(t, "dark").Resolve(colorprofile.ANSI).Paint(Strong)
+	if got := bold.Render("a"); got != "\x1b[1ma\x1b[m" {
+		t.Errorf("bold a is %q", got)
+	}
+	if bold.Render("") != "" {
+		t.Error("nothing in bold is not nothing")
+	}
+}
+
+// TestBadPalettes: what is wrong is named.
+func TestBadPalettes(t *testing.T) {
+	good, err := files.ReadFile("palettes/dark.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ old, new, want string }{
+		"not toml":     {"[roles]", "[roles", ""},
+		"unknown key":  {"dark = true", "dork = true", ""},
+		"unknown role": {"text = {}", "text = {}\ntxet = {}", "txet"},
+		"missing role": {"text = {}\n", "", "text"},
+		"a name":       {`"#a3a9b5"`, `"grey"`, "grey"},
+		"short":        {`"#a3a9b5"`, `"#zzz"`, "#zzz"},
+		"no such 256":  {`c256 = "248"`, `c256 = "256"`, "256"},
+		"no such 16":   {`c16 = "7"`, `c16 = "red"`, "red"},
+	} {
+		_, err := Parse([]byte(strings.Replace(string(good), test.old, test.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := Load("neon"); err == nil || !strings.Contains(err.Error(), "dark, light, mono") {
+		t.Errorf("an unknown theme: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range Names() {
+		data, err := files.ReadFile("palettes/" + name + ".toml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if p, err := Parse(data); err == nil {
+			p.Resolve(colorprofile.ANSI256)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package ui
+
+import (
+	"slices"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/presets"
+)
+
+func TestApply(t *testing.T) {
+	start := newState(presets.DefaultSetup(), "", true)
+	turned, _ := apply(start, Action{Verb: TurnKnob, N: -1}) // tp 8 -> 4
+	illegal, _ := apply(start, Action{Verb: SetKnob, ID: "tp", Text: "3"})
+
+	for _, test := range []struct {
+		name    string
+		from    State
+		action  Action
+		check   func(State) bool
+		note    string
+		effects []Effect
+	}{
+		{name: "nothing", from: start, action: Action{}, check: func(s State) bool { return s == start }},
+		{
+			name: "turn down: DP follows, the GPUs stay", from: start, action: Action{Verb: TurnKnob, N: -1},
+			check: func(s State) bool {
+				return s.Setup.TP == 4 && s.Setup.DP == 8 && s.Setup.GPUs == 64 && s.Setup.GBS == 512
+			},
+			note: "TP 8 → 4, DP 4 → 8, micro-batches 128 → 64",
+		},
+		{
+			name: "turn with the other lock: the GPUs follow",
+			from: func() State { s, _ := apply(start, Action{Verb: FlipLock}); return s }(), action: Action{Verb: TurnKnob, N: -1},
+			check: func(s State) bool { return s.Setup.TP < 8 && s.Setup.DP == 4 && s.Setup.GPUs == s.Setup.TP*8 },
+		},
+		{
+			name: "the end of the ladder holds", from: start, action: Action{Verb: TurnKnob, N: -100},
+			check: func(s State) bool { return s.Setup.TP == 1 },
+		},
+		{
+			name: "beyond the end nothing moves", from: withFocus(start, "zero", "3"), action: Action{Verb: TurnKnob, N: 1},
+			check: func(s State) bool { return s.Setup.ZeRO == 3 }, note: "ZeRO 3 is the largest legal value here",
+		},
+		{
+			name: "a value that cannot be taken", from: start, action: Action{Verb: SetKnob, ID: "zero", Text: "7"},
+			check: func(s State) bool { return s.Setup == start.Setup && s.Note.Tone == Trouble },
+		},
+		{
+			name: "an illegal value is taken", from: start, action: Action{Verb: SetKnob, ID: "tp", Text: "3"},
+			check: func(s State) bool { return s.Setup.TP == 3 },
+		},
+		{
+			name: "the nearest legal value", from: illegal, action: Action{Verb: TakeFix},
+			check: func(s State) bool { return s.Setup != illegal.Setup },
+		},
+		{
+			name: "nothing to fix", from: start, action: Action{Verb: TakeFix},
+			check: func(s State) bool { return s.Setup == start.Setup },
+		},
+		{
+			name: "undo", from: turned, action: Action{Verb: Undo},
+			check: func(s State) bool { return s.Setup == start.Setup }, note: "undone: TP 8 → 4, DP 4 → 8, micro-batches 128 → 64",
+		},
+		{name: "nothing to undo", from: start, action: Action{Verb: Undo}, note: "nothing left to undo"},
+		{name: "nothing to redo", from: turned, action: Action{Verb: Redo}, note: "nothing left to redo"},
+		{name: "focus down", from: start, action: Action{Verb: MoveFocus, N: 1}, check: func(s State) bool { return s.Focus == "pp" }},
+		{name: "focus holds at the top", from: start, action: Action{Verb: MoveFocus, N: -99}, check: func(s State) bool { return s.Focus == "nodes" }},
+		{name: "no lock on the schedule", from: withFocus(start, "schedule", ""), action: Action{Verb: FlipLock}, check: func(s State) bool { return s.Locks == start.Locks }},
+		{name: "pages end", from: start, action: Action{Verb: PageRanks, N: 9, Pages: 3}, check: func(s State) bool { return s.Page == 2 }},
+		{name: "theme", from: start, action: Action{Verb: NextTheme}, check: func(s State) bool { return s.Theme == "dark" }},
+		{name: "mouse", from: start, action: Action{Verb: ToggleMouse}, check: func(s State) bool { return !s.Mouse }},
+		{name: "open", from: start, action: Action{Verb: Open, Screen: HelpOverlay}, check: func(s State) bool { return s.Overlay == HelpOverlay }},
+		{name: "quit", from: start, action: Action{Verb: Quit}, effects: []Effect{QuitProgram}},
+		{name: "ctrl+c", from: start, action: Action{Verb: Interrupt}, effects: []Effect{InterruptProgram}},
+		{name: "suspend", from: start, action: Action{Verb: Suspend}, effects: []Effect{SuspendProgram}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := test.from
+			got, effects := apply(test.from, test.action)
+			if test.from != before {
+				t.Error("the state that was given has changed")
+			}
+			if test.check != nil && !test.check(got) {
+				t.Errorf("state after: %+v, note %q", got.Setup.Layout, got.Note.Text)
+			}
+			if test.note != "" && got.Note.Text != test.note {
+				t.Errorf("note %q, want %q", got.Note.Text, test.note)
+			}
+			if !slices.Equal(effects, test.effects) {
+				t.Errorf("effects %v, want %v", effects, test.effects)
+			}
+		})
+	}
+}
+
+func withFocus(s State, id engine.ParamID, value string) State {
+	s.Focus = id
+	if value != "" {
+		s, _ = apply(s, Action{Verb: SetKnob, ID: id, Text: value})
+	}
+	return s
+}
+
+// TestUndoEverything: whatever was done, as many undos lead back to the start
+// and as many redos to the end.
+func TestUndoEverything(t *testing.T) {
+	start := newState(presets.DefaultSetup(), "", true)
+	deepseek := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{})
+	actions := []Action{
+		{Verb: TurnKnob, N: -1},
+		{Verb: SetKnob, ID: "mbs", Text: "2"},
+		{Verb: FlipLock, ID: "gbs"},
+		{Verb: SetKnob, ID: "tp", Text: "3"},
+		{Verb: TakeFix},
+		{Verb: UseModel, Model: &deepseek.Model},
+		{Verb: UseCluster, Cluster: &deepseek.Cluster},
+		{Verb: SetKnob, ID: "recompute", Text: "full"},
+	}
+	s, states := start, []State{start}
+	for _, a := range actions {
+		next, _ := apply(s, a)
+		if next.Setup == s.Setup && next.Locks == s.Locks {
+			t.Fatalf("%+v changed nothing: %s", a, next.Note.Text)
+		}
+		s, states = next, append(states, next)
+	}
+	for i := len(states) - 2; i >= 0; i-- {
+		s, _ = apply(s, Action{Verb: Undo})
+		if s.Setup != states[i].Setup || s.Locks != states[i].Locks {
+			t.Fatalf("undo does not lead back to state %d", i)
+		}
+	}
+	for i := 1; i < len(states); i++ {
+		s, _ = apply(s, Action{Verb: Redo})
+		if s.Setup != states[i].Setup || s.Locks != states[i].Locks {
+			t.Fatalf("redo does not lead to state %d", i)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for in, want := range map[string]string{
+		"8": "8", " 16,384 ": "16384", "16k": "16384", "1M": "1048576", "0.5k": "512", "1.5k": "1536",
+		"0.3k": "0.3k", "k": "k", "full": "full", "-1": "-1", "": "", "1e99k": "1e99k",
+	} {
+		if got := number(in); got != want {
+			t.Errorf("number(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package ui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"meshscope/engine"
+)
+
+// TestFrames compares whole screens, without colours.
+func TestFrames(t *testing.T) {
+	n := func(v int) *int { return &v }
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
+		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	})
+	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", engine.Draft{
+		GPUs: n(16384), TP: n(8), PP: n(16), GBS: n(2048), Seq: n(8192),
+	})
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {160, 50}, {200, 60}} {
+		for _, test := range []struct {
+			name  string
+			setup *engine.Setup
+			keys  []string
+		}{
+			{name: "start"},
+			{name: "turned", keys: []string{"down", "right", "right"}},
+			{name: "illegal", keys: []string{"3", "enter"}},
+			{name: "typing", keys: []string{"home", "1", "6", "k"}},
+			{name: "moe", setup: &moe},
+			{name: "405b", setup: &llama405, keys: []string{"down", "]"}},
+			{name: "help", keys: []string{"?"}},
+		} {
+			if test.name != "start" && test.name != "illegal" && size[0] != 80 && size[0] != 120 && size[0] != 200 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%dx%d", test.name, size[0], size[1]), func(t *testing.T) {
+				m := sample(t, size[0], size[1], func(o *Options) {
+					if test.setup != nil {
+						o.Setup = *test.setup
+					}
+				})
+				keys(m, test.keys...)
+				golden.RequireEqual(t, screen(m))
+			})
+		}
+	}
+}
+
+// TestFrameWithoutColour: every distinction survives without colours and with
+// nothing but ASCII.
+func TestFrameWithoutColour(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"NO_COLOR": func(o *Options) { o.Env = append(o.Env, "NO_COLOR=yes") },
+		"ascii":    func(o *Options) { o.ASCII = true; o.NoColor = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := sample(t, 120, 36, change)
+			content := m.View().Content
+			for _, sequence := range []string{"\x1b[3", "\x1b[4", "\x1b[9", "38;", "48;"} {
+				for rest := content; ; {
+					i := strings.Index(rest, sequence)
+					if i < 0 {
+						break
+					}
+					rest = rest[i:]
+					// 3, 4 and 9 alone are italic, underline and strike; colours have two digits.
+					if len(sequence) > 3 || rest[3] >= '0' && rest[3] <= '9' {
+						t.Fatalf("a colour: %q", rest[:min(len(rest), 12)])
+					}
+					rest = rest[1:]
+				}
+			}
+			if name == "ascii" {
+				for _, r := range ansi.Strip(content) {
+					if r > 0x7e {
+						t.Fatalf("%q is beyond ASCII", r)
+					}
+				}
+			}
+			golden.RequireEqual(t, screen(m))
+		})
+	}
+}
+
+// TestEmptySize: before the first size nothing is drawn, but on the alternate
+// screen; a terminal that says 0x0 is taken for 80x24.
+func TestEmptySize(t *testing.T) {
+	m := New(Options{Evaluate: plain})
+	if v := m.View(); !v.AltScreen || v.Content != "" {
+		t.Errorf("before the size: alternate screen %v, content %q", v.AltScreen, v.Content)
+	}
+	send(m, tea.WindowSizeMsg{})
+	if got := strings.Count(m.View().Content, "\n") + 1; got != assumedHeight {
+		t.Errorf("0x0 gives %d lines", got)
+	}
+}
+
+// checkFrame: no line is wider than the screen, and there are not more lines.
+func checkFrame(t *testing.T, m *Model) {
+	t.Helper()
+	w, h := m.caps.width, m.caps.height
+	lines := strings.Split(m.View().Content, "\n")
+	if len(lines) > h {
+		t.Fatalf("%d lines on a screen of %dx%d", len(lines), w, h)
+	}
+	for y, line := range lines {
+		if got := ansi.StringWidth(line); got > w {
+			t.Fatalf("line %d of %dx%d is %d wide: %q", y, w, h, got, ansi.Strip(line))
+		}
+	}
+}
+
+// TestEverySmallSize draws every size from 1x1 to 40x12 and around the
+// breakpoints.
+func TestEverySmallSize(t *testing.T) {
+	m := sample(t, 80, 24)
+	for w := 0; w <= 40; w++ {
+		for h := 0; h <= 12; h++ {
+			send(m, tea.WindowSizeMsg{Width: w, Height: h})
+			checkFrame(t, m)
+		}
+	}
+	for w := 55; w <= 245; w += 5 {
+		for h := 18; h <= 72; h += 3 {
+			send(m, tea.WindowSizeMsg{Width: w, Height: h})
+			checkFrame(t, m)
+		}
+	}
+}
+
+// TestRandomKeys presses 500 keys and resizes between them; no panic, no line
+// beyond the screen. The seed is fixed, so a failure repeats.
+func TestRandomKeys(t *testing.T) {
+	names := []string{
+		"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "home", "end", "G", "shift+left", "shift+right",
+		"0", "1", "2", "3", "7", "9", "enter", "esc", "backspace", "u", "U", "ctrl+r", "f", "m", "g", "?", "t", "M",
+		"[", "]", "pgup", "pgdown", "tab", "space", "-", "+", "a", "z", ",", "é",
+	}
+	for seed := range uint64(4) {
+		random := rand.New(rand.NewPCG(seed, 42))
+		m := sample(t, 100, 30)
+		m.catalog = new(catalog)
+		*m.catalog = readCatalog(m.options.Library)
+		for range 500 {
+			switch random.IntN(12) {
+			case 0:
+				send(m, tea.WindowSizeMsg{Width: random.IntN(250), Height: random.IntN(75)})
+			case 1:
+				send(m, tea.MouseClickMsg{X: random.IntN(200), Y: random.IntN(60), Button: tea.MouseLeft})
+			case 2:
+				send(m, tea.MouseWheelMsg{X: random.IntN(200), Y: random.IntN(60), Button: tea.MouseWheelDown})
+			case 3:
+				send(m, tea.PasteMsg{Content: "1e12\nfoo"}, tea.ColorProfileMsg{Profile: colorprofile.Profile(random.IntN(6))})
+			default:
+				send(m, press(names[random.IntN(len(names))]))
+			}
+			if random.IntN(3) == 0 {
+				settle(m)
+			}
+			checkFrame(t, m)
+		}
+	}
+}
+
+// TestMouse clicks on a value of a ladder and on a row.
+func TestMouse(t *testing.T) {
+	m := sample(t, 120, 36)
+	r := Layout(120, 36, m.content())
+	column := m.column(r.Knobs)
+	var value, row bool
+	for _, hit := range column.Hits {
+		switch {
+		case hit.ID == "tp" && hit.Value == "4":
+			send(m, tea.MouseClickMsg{X: r.Knobs.X + hit.X, Y: r.Knobs.Y + hit.Y, Button: tea.MouseLeft})
+			value = m.state.Setup.TP == 4
+		case hit.ID == "zero" && hit.Value == "":
+			send(m, tea.MouseClickMsg{X: r.Knobs.X + hit.X + 3, Y: r.Knobs.Y + hit.Y, Button: tea.MouseLeft})
+			row = m.state.Focus == "zero"
+		}
+	}
+	if !value || !row {
+		t.Errorf("a click on a value works: %v; on a row: %v", value, row)
+	}
+}
+
+// TestTyping: enter takes a value, esc does not, a wrong one stays with its
+// reason.
+func TestTyping(t *testing.T) {
+	m := sample(t, 120, 36)
+	keys(m, "4", "enter")
+	if m.state.Setup.TP != 4 {
+		t.Errorf("tp %d after typing 4", m.state.Setup.TP)
+	}
+	keys(m, "2", "esc")
+	if m.state.Setup.TP != 4 || m.typing.on {
+		t.Errorf("tp %d after esc, typing %v", m.state.Setup.TP, m.typing.on)
+	}
+	keys(m, "9", "9", "9", "9", "9", "9", "9", "9", "9", "enter")
+	if !m.typing.on || m.typing.wrong == "" {
+		t.Error("a value beyond the bounds was taken without a word")
+	}
+	keys(m, "esc", "end", "home", "2", "k", "enter")
+	if m.state.Setup.Nodes() != 2048 {
+		t.Errorf("%d nodes after typing 2k", m.state.Setup.Nodes())
+	}
+}
+
+// TestPicker filters the models and takes one.
+func TestPicker(t *testing.T) {
+	m := sample(t, 120, 36)
+	keys(m, "m")
+	msg := m.readCatalogCmd()()
+	send(m, msg)
+	keys(m, "q", "w", "e", "n", "3", "enter")
+	if m.state.Overlay != NoOverlay || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
+		t.Errorf("overlay %d, model %s", m.state.Overlay, m.state.Setup.Model.ID)
+	}
+	keys(m, "u")
+	if m.state.Setup.Model.ID != "llama3.1-70b" {
+		t.Errorf("after undo: %s", m.state.Setup.Model.ID)
+	}
+}
+
+// TestHelpRuns chooses an entry of the help, which runs it.
+func TestHelpRuns(t *testing.T) {
+	m := sample(t, 120, 36)
+	keys(m, "?", "t", "h", "e", "m", "e", "enter")
+	if m.state.Theme != "dark" || m.state.Overlay != NoOverlay {
+		t.Errorf("theme %s, overlay %d", m.state.Theme, m.state.Overlay)
+	}
+}
+
+// TestSweepOfThePast: figures that were worked out for a setup that is no
+// longer in force are not shown.
+func TestSweepOfThePast(t *testing.T) {
+	m := sample(t, 120, 36)
+	old := sweptMsg{generation: m.sweep.generation, id: m.state.Focus}
+	m.Update(press("left"))
+	send(m, old)
+	if len(m.sweep.points) == 0 {
+		t.Error("an old sweep was taken")
+	}
+}
+
+// TestCommandPanic: a panic in a command becomes a message with a crash file.
+func TestCommandPanic(t *testing.T) {
+	cmd := guarded(t.TempDir(), func() tea.Msg { panic("on purpose") })
+	msg, ok := cmd().(crashedMsg)
+	if !ok || msg.file == "" || msg.what != "on purpose" {
+		t.Errorf("%+v", msg)
+	}
+	r := &rescue{dir: t.TempDir(), model: sample(t, 80, 24)}
+	if _, quit := r.Update(msg); quit == nil || r.crash == nil {
+		t.Error("the program goes on after a crash")
+	}
+}

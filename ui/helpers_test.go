@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/presets"
+)
+
+// plain is an evaluation with round figures in place of the engine's: frames
+// are about what is drawn where, and must not change when a prediction gets
+// better. Legality and the pipeline are the engine's own.
+func plain(s engine.Setup) engine.Report {
+	r := engine.Report{
+		Problems:    engine.Check(s),
+		Assumptions: []string{"the figures are round ones, for tests"},
+		NotModelled: []string{"everything else"},
+	}
+	if r.Legal = len(errorsOf(r.Problems)) == 0; !r.Legal {
+		return r
+	}
+	parameters := float64(s.Model.Total()) / float64(s.TP*s.PP)
+	m := &engine.Memory{Capacity: 80 * units.GB, Usable: s.Cluster.GPU.MemoryUsable}
+	for i := range s.PP {
+		rank := engine.RankMemory{
+			Rank: i, Layers: s.Model.Layers / s.PP, Parameters: parameters, InFlight: float64(s.PP - i),
+			Weights: units.Bytes(2 * parameters), Gradients: units.Bytes(4 * parameters),
+			Optimizer:   units.Bytes(12 * parameters / float64(s.DP)),
+			Activations: units.GiB * units.Bytes(float64(s.PP-i)*10/float64(s.PP)),
+			Buffers:     units.GiB / 2, Overhead: 2 * units.GiB,
+		}
+		if i == s.PP-1 {
+			rank.Logits = units.GiB
+		}
+		rank.Allocated = rank.Weights + rank.Gradients + rank.Optimizer + rank.Activations + rank.Logits + rank.Buffers
+		rank.Total = rank.Allocated + rank.Overhead
+		if rank.Total > m.Peak {
+			m.Peak, m.PeakRank = rank.Total, i
+		}
+		m.Ranks = append(m.Ranks, rank)
+	}
+	m.Fits = m.Peak <= m.Usable
+	r.Memory = m
+	r.Pipeline, r.Timeline = plainPipeline(s)
+	work := units.Seconds(20)
+	bubble := work * units.Seconds(r.Pipeline.BubbleOverIdeal)
+	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5}
+	mfu := 0.5 * float64(work/r.Time.Step)
+	r.Throughput = &engine.Throughput{
+		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu,
+	}
+	r.Communication = []engine.Communication{
+		{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: s.TP, Spans: "node", Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 2},
+		{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: s.DP, Spans: "cluster", Bytes: 20 * units.GB, Seconds: 1.5, Exposed: 1},
+	}
+	return r
+}
+
+func plainPipeline(s engine.Setup) (*engine.Pipeline, *schedule.Timeline) {
+	spec := s.Spec()
+	p := &engine.Pipeline{Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches}
+	order, err := schedule.Build(spec)
+	if err != nil {
+		return p, nil
+	}
+	times := schedule.ChunkTimes{F: 1, B: 2}
+	line, err := schedule.Simulate(order, schedule.UniformCosts(spec, times, 0))
+	if err != nil {
+		return p, nil
+	}
+	p.BubbleOverIdeal, p.BubbleOverTotal, p.Makespan = line.BubbleOverIdeal(), line.BubbleOverTotal(), line.Duration()
+	if form, ok := spec.ClosedFormBubble(times); ok {
+		p.BubbleClosedForm = &form
+	}
+	return p, line
+}
+
+// sample is a model of a terminal with the built-in start setup.
+func sample(t testing.TB, w, h int, change ...func(*Options)) *Model {
+	t.Helper()
+	o := Options{
+		Setup: presets.DefaultSetup(), Evaluate: plain,
+		Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	m := New(o)
+	send(m, tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: w, Height: h})
+	settle(m)
+	return m
+}
+
+// send hands messages to the model; commands are not run.
+func send(m *Model, msgs ...tea.Msg) {
+	for _, msg := range msgs {
+		m.Update(msg)
+	}
+}
+
+// settle works out the chart, as the command in the background would.
+func settle(m *Model) {
+	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, current: -1}
+	for _, step := range engine.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {
+		if step.Current {
+			msg.current = len(msg.points)
+		}
+		msg.points = append(msg.points, pointOf(step.Text, m.options.Evaluate(step.Setup)))
+	}
+	m.Update(msg)
+}
+
+// keys presses keys by their names ("right", "T", "ctrl+r") and settles.
+func keys(m *Model, names ...string) {
+	for _, name := range names {
+		m.Update(press(name))
+	}
+	settle(m)
+}
+
+func press(name string) tea.KeyPressMsg {
+	codes := map[string]rune{
+		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "backspace": tea.KeyBackspace,
+		"home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "space": tea.KeySpace,
+	}
+	var mod tea.KeyMod
+	rest := name
+	for prefix, m := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "shift+": tea.ModShift} {
+		if after, ok := strings.CutPrefix(rest, prefix); ok {
+			rest, mod = after, mod|m
+		}
+	}
+	if code, ok := codes[rest]; ok {
+		return tea.KeyPressMsg{Code: code, Mod: mod}
+	}
+	r := []rune(rest)[0]
+	if mod != 0 {
+		return tea.KeyPressMsg{Code: r, Mod: mod}
+	}
+	return tea.KeyPressMsg{Code: r, Text: rest}
+}
+
+// screen is the frame without colours, right blanks cut.
+func screen(m *Model) string {
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// model is a setup with another model and cluster of the library.
+func setupOf(t testing.TB, modelID, clusterID string, draft engine.Draft) engine.Setup {
+	t.Helper()
+	m, err := presets.Default().Model(modelID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := presets.Default().Cluster(clusterID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft.Model, draft.Cluster = &m, &c
+	s, err := draft.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

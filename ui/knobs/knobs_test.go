@@ -1,0 +1,133 @@
+package knobs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+var both = engine.Locks{GPUs: true, Batch: true}
+
+func column(t testing.TB, s engine.Setup, focus engine.ParamID) *Column {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Column{Rows: Rows(s, both), Focus: focus, Theme: p.Resolve(colorprofile.ANSI256), Glyphs: widget.NewGlyphs(true)}
+}
+
+// TestEveryParameter: the column has every parameter of the registry, once.
+func TestEveryParameter(t *testing.T) {
+	order := Order()
+	for _, p := range engine.Params() {
+		if !slices.Contains(order, p.ID) {
+			t.Errorf("%s has no knob", p.ID)
+		}
+	}
+	rows := Rows(presets.DefaultSetup(), both)
+	if len(rows) != len(engine.Params()) || len(rows) != len(order) {
+		t.Errorf("%d rows, %d parameters, %d in order", len(rows), len(engine.Params()), len(order))
+	}
+	for _, r := range rows {
+		if r.Off == "" && r.Current < 0 {
+			t.Errorf("%s: the value in force is not on its ladder", r.ID)
+		}
+	}
+}
+
+// TestLocks: of each pair one is kept and the other follows.
+func TestLocks(t *testing.T) {
+	for _, l := range []engine.Locks{{}, both, {GPUs: true}, {Batch: true}} {
+		words := map[engine.ParamID]string{}
+		for _, r := range Rows(presets.DefaultSetup(), l) {
+			words[r.ID] = r.Lock
+		}
+		for _, pair := range [][2]engine.ParamID{{"gpus", "dp"}, {"gbs", "microbatches"}} {
+			if words[pair[0]] == words[pair[1]] || words[pair[0]] == "" || words[pair[1]] == "" {
+				t.Errorf("%+v: %s %q, %s %q", l, pair[0], words[pair[0]], pair[1], words[pair[1]])
+			}
+		}
+	}
+}
+
+// TestOff: a knob without effect says why.
+func TestOff(t *testing.T) {
+	s := presets.DefaultSetup()
+	off := func(s engine.Setup) map[engine.ParamID]string {
+		m := map[engine.ParamID]string{}
+		for _, r := range Rows(s, both) {
+			m[r.ID] = r.Off
+		}
+		return m
+	}
+	if got := off(s); got["ep"] != "dense model" || got["etp"] != "dense model" || got["sp"] != "" || got["vpp"] != "" {
+		t.Errorf("dense: %v", got)
+	}
+	s.TP, s.PP, s.SP = 1, 1, false
+	if got := off(s); got["sp"] == "" || got["vpp"] == "" {
+		t.Errorf("tp 1, pp 1: %v", got)
+	}
+	m, err := presets.Default().Model("deepseek-v3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := off(engine.WithModel(s, m)); got["ep"] != "" || got["mtp"] != "" {
+		t.Errorf("MoE: %v", got)
+	}
+}
+
+func TestColumn(t *testing.T) {
+	c := column(t, presets.DefaultSetup(), "tp")
+	for name, size := range map[string][2]int{"wide": {58, 40}, "medium": {41, 20}, "narrow": {26, 14}} {
+		t.Run(name, func(t *testing.T) {
+			d := c.Render(size[0], size[1])
+			golden.RequireEqual(t, strings.Join(d.Lines, "\n")+"\n")
+		})
+	}
+	c.IsTyping, c.Typing, c.Caret = true, "16384", 5
+	d := c.Render(41, 20)
+	if line := ansi.Strip(d.Lines[d.CaretY]); !strings.Contains(line, "16384") || d.CaretX <= 0 {
+		t.Errorf("typing: caret at %d,%d of %q", d.CaretX, d.CaretY, line)
+	}
+}
+
+// TestScroll: the focus is in sight at every height, and every line fits.
+func TestScroll(t *testing.T) {
+	for _, id := range Order() {
+		c := column(t, presets.DefaultSetup(), id)
+		for h := 1; h < 48; h++ {
+			for _, w := range []int{1, 10, 26, 33, 49} {
+				d := c.Render(w, h)
+				if len(d.Lines) != h {
+					t.Fatalf("%s: %d lines instead of %d", id, len(d.Lines), h)
+				}
+				for _, line := range d.Lines {
+					if got := ansi.StringWidth(line); got != w {
+						t.Fatalf("%s: %d cells instead of %d", id, got, w)
+					}
+				}
+				seen := slices.ContainsFunc(d.Hits, func(hit Hit) bool { return hit.ID == id && hit.Y < h })
+				if !seen {
+					t.Fatalf("%s is not in sight at %dx%d", id, w, h)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkRows(b *testing.B) {
+	s := presets.DefaultSetup()
+	for b.Loop() {
+		Rows(s, both)
+	}
+}

@@ -1,0 +1,152 @@
+package overlay
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func items() []Item {
+	return []Item{
+		{Title: "Llama 3.1 8B", Name: "llama3.1-8b", Fields: []string{"8.03 B", "dense"}},
+		{Title: "Llama 3.1 70B", Name: "llama3.1-70b", Fields: []string{"70.6 B", "dense"}},
+		{Title: "Llama 3.1 405B", Name: "llama3.1-405b", Fields: []string{"406 B", "dense"}},
+		{Title: "DeepSeek-V3", Name: "deepseek-v3", Fields: []string{"671 B", "MoE 8 of 256"}},
+		{Title: "Mixtral 8x7B", Name: "mixtral-8x7b", Fields: []string{"46.7 B", "MoE 2 of 8"}, Off: true},
+	}
+}
+
+func theme(t testing.TB, profile colorprofile.Profile) *themes.Theme {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Resolve(profile)
+}
+
+func typed(p *Picker, text string) {
+	for _, r := range text {
+		p.HandleKey(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for query, want := range map[string]string{
+		"":           "Llama 3.1 8B",
+		"405":        "Llama 3.1 405B",
+		"ds":         "DeepSeek-V3",
+		"llama 70":   "Llama 3.1 70B",
+		"70b llama":  "Llama 3.1 70B",
+		"V3":         "DeepSeek-V3",
+		"zzz":        "",
+		"llama zzz":  "",
+		"   ":        "Llama 3.1 8B",
+		"8x7b":       "",
+		"no such é漢": "",
+	} {
+		p := New("MODEL", "", items(), 0)
+		typed(p, query)
+		got := ""
+		if i, ok := p.Choice(); ok {
+			got = items()[i].Title
+		}
+		if got != want {
+			t.Errorf("%q chooses %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	p := New("MODEL", "", items(), 1)
+	if i, _ := p.Choice(); i != 1 {
+		t.Errorf("starts at %d", i)
+	}
+	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyDown})
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != Chosen {
+		t.Error("enter does not choose")
+	}
+	if i, _ := p.Choice(); i != 2 {
+		t.Errorf("down leads to %d", i)
+	}
+	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnd})
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != Open {
+		t.Error("what is off can be chosen")
+	}
+	typed(p, "x")
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != Open {
+		t.Error("the first esc does not just clear the filter")
+	}
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != Closed {
+		t.Error("the second esc does not close")
+	}
+	p.Paste(tea.PasteMsg{Content: "405"})
+	if i, _ := p.Choice(); i != 2 {
+		t.Errorf("pasting 405 leads to %d", i)
+	}
+	if !p.ClickRow(0) || p.ClickRow(99) || p.ClickRow(-1) {
+		t.Error("clicks do not choose what they are on")
+	}
+}
+
+func TestRender(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile colorprofile.Profile
+		glyphs  bool
+		query   string
+		w, h    int
+	}{
+		"plain":    {colorprofile.ASCII, true, "", 100, 30},
+		"filtered": {colorprofile.ANSI256, true, "lam70", 100, 30},
+		"nothing":  {colorprofile.ASCII, true, "zzz", 80, 24},
+		"small":    {colorprofile.ASCII, false, "", 40, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New("MODEL", "type to filter", items(), 0)
+			p.Resize(test.h)
+			typed(p, test.query)
+			d := p.Render(theme(t, test.profile), widget.NewGlyphs(test.glyphs), test.w, test.h)
+			if len(d.Lines) > test.h {
+				t.Errorf("%d lines on a screen of %d", len(d.Lines), test.h)
+			}
+			golden.RequireEqual(t, strings.Join(d.Lines, "\n")+"\n")
+		})
+	}
+}
+
+// TestRenderHolds: at every size all lines of the box are equally wide.
+func TestRenderHolds(t *testing.T) {
+	look := theme(t, colorprofile.ANSI256)
+	p := New("MODEL", "type to filter · enter takes it", items(), 0)
+	for w := 4; w < 130; w += 3 {
+		for h := 1; h < 40; h += 3 {
+			p.Resize(h)
+			d := p.Render(look, widget.NewGlyphs(true), w, h)
+			for _, line := range d.Lines {
+				if got := ansi.StringWidth(line); got != ansi.StringWidth(d.Lines[0]) || got > w {
+					t.Fatalf("%dx%d: a line of %d cells", w, h, got)
+				}
+			}
+		}
+	}
+}
+
+func TestOver(t *testing.T) {
+	frame := []string{"\x1b[1mabcdefgh\x1b[m", "", "abc"}
+	got := Over(frame, []string{"XX", "YY", "ZZ", "out"}, 4, 0, 2)
+	for i, want := range []string{"abcdXXgh", "    YY", "abc ZZ"} {
+		if ansi.Strip(got[i]) != want {
+			t.Errorf("line %d is %q, want %q", i, ansi.Strip(got[i]), want)
+		}
+	}
+	if frame[1] != "" {
+		t.Error("the frame that was given has changed")
+	}
+}

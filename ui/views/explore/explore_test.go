@@ -1,0 +1,184 @@
+package explore
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func input(t testing.TB, profile colorprofile.Profile, s engine.Setup, r engine.Report) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
+}
+
+// bare is a report with figures that are easy to follow.
+func bare() engine.Report {
+	form := 3.0 / 32
+	rank := func(i int, act units.Bytes) engine.RankMemory {
+		return engine.RankMemory{
+			Rank: i, Layers: 20, Parameters: 2.2e9, InFlight: 4 - float64(i),
+			Weights: 4 * units.GiB, Gradients: 8 * units.GiB, Optimizer: 12 * units.GiB, Activations: act,
+			Buffers: units.GiB, Overhead: 2 * units.GiB, Total: 27*units.GiB + act,
+		}
+	}
+	return engine.Report{
+		Legal: true,
+		Memory: &engine.Memory{
+			Capacity: 80 * units.GB, Usable: 79 * units.GiB, Peak: 87 * units.GiB, PeakRank: 0,
+			Ranks: []engine.RankMemory{rank(0, 60*units.GiB), rank(1, 45*units.GiB), rank(2, 30*units.GiB), rank(3, 15*units.GiB)},
+		},
+		Pipeline:   &engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 32, BubbleOverIdeal: 0.1, BubbleOverTotal: 0.09, BubbleClosedForm: &form, Makespan: 10},
+		Time:       &engine.Time{Step: 12, Compute: 8, Recompute: 1, Bubble: 1, Exposed: 1.5, Optimizer: 0.5},
+		Throughput: &engine.Throughput{TokensPerSecond: 123456, TokensPerSecondPerGPU: 1929, ModelTFLOPSPerGPU: 408, MFU: 0.413, HFU: 0.46},
+		Communication: []engine.Communication{
+			{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node", Bytes: 6 * units.GB, Seconds: 3, Exposed: 1.5},
+		},
+		Assumptions: []string{"one thing that is long enough to be wrapped at least once in a narrow panel", "another"},
+		NotModelled: []string{"a third"},
+	}
+}
+
+func sweepOf(n, current int) Sweep {
+	s := Sweep{Label: "TP", Current: current, Usable: 79 * units.GiB}
+	for i := range n {
+		p := Point{Text: strconv.Itoa(1 << i), Known: i != 3, Step: units.Seconds(10 + i*i), Peak: units.GiB * units.Bytes(200/(i+1))}
+		p.Fits = p.Peak < 79*units.GiB
+		s.Points = append(s.Points, p)
+	}
+	return s
+}
+
+// TestPanels draws each panel once in colour.
+func TestPanels(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, presets.DefaultSetup(), bare())
+	before := Vital{Known: true, Peak: 80, MFU: 43, Exposed: 14}
+	for name, lines := range map[string][]string{
+		"title":    {Title(in, 120)},
+		"gauges":   Gauges(in, before, 120),
+		"memory":   Memory(in, 0, 66, 8),
+		"table":    Memory(in, 0, 80, 16),
+		"step":     Step(in, 66, 6),
+		"traffic":  Traffic(in, 90, 3),
+		"assumed":  Assumed(in, 50, 10),
+		"chart":    Chart(in, sweepOf(6, 2), 66, 12),
+		"numbers":  Chart(in, sweepOf(9, 7), 46, 3),
+		"dimmed":   Memory(Input{Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(), Glyphs: in.Glyphs}, 0, 66, 8),
+		"pipeline": Pipeline(in, 0, 66, 3),
+	} {
+		t.Run(name, func(t *testing.T) { golden.RequireEqual(t, strings.Join(lines, "\n")+"\n") })
+	}
+}
+
+// TestEverySize: every panel keeps to its size, also where parts of the report
+// are missing or not numbers.
+func TestEverySize(t *testing.T) {
+	wild := bare()
+	nan := units.Seconds(math.NaN())
+	wild.Time = &engine.Time{Step: nan, Compute: nan, Bubble: nan, Exposed: nan}
+	wild.Throughput.MFU = math.Inf(1)
+	wild.Memory.Ranks[2].Total = units.Bytes(math.NaN())
+	for name, report := range map[string]engine.Report{"plain": bare(), "nothing": {}, "wild": wild} {
+		in := input(t, colorprofile.ANSI256, presets.DefaultSetup(), report)
+		for w := 10; w < 130; w += 7 {
+			for h := 1; h < 24; h += 2 {
+				for panel, lines := range map[string][]string{
+					"memory": Memory(in, 1, w, h), "pipeline": Pipeline(in, 0, w, h), "step": Step(in, w, h),
+					"traffic": Traffic(in, w, h), "assumed": Assumed(in, w, h),
+					"chart": Chart(in, sweepOf(12, 5), w, h), "no chart": Chart(in, Sweep{Label: "x"}, w, h),
+				} {
+					if len(lines) > h {
+						t.Fatalf("%s, %s %dx%d: %d lines", name, panel, w, h, len(lines))
+					}
+					for _, line := range lines {
+						if got := ansi.StringWidth(line); got > w {
+							t.Fatalf("%s, %s %dx%d: a line of %d cells: %q", name, panel, w, h, got, ansi.Strip(line))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRanksShown: as many ranks as there are rows, ascending, each once; first,
+// last and fullest among them; every rank is on some page.
+func TestRanksShown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(1, 200).Draw(t, "ranks")
+		fullest := rapid.IntRange(0, ranks-1).Draw(t, "fullest")
+		n := rapid.IntRange(3, 40).Draw(t, "rows")
+		seen := map[int]bool{}
+		for page := range Pages(ranks, n, n) {
+			shown := RanksShown(ranks, fullest, 1+page*max(n-pinned, 1), n)
+			if len(shown) != min(n, ranks) || !slices.IsSorted(shown) || len(slices.Compact(slices.Clone(shown))) != len(shown) {
+				t.Fatalf("page %d shows %v", page, shown)
+			}
+			for _, must := range []int{0, ranks - 1, fullest} {
+				if !slices.Contains(shown, must) {
+					t.Fatalf("page %d misses rank %d: %v", page, must, shown)
+				}
+			}
+			for _, r := range shown {
+				seen[r] = true
+			}
+		}
+		if n > pinned && len(seen) != ranks {
+			t.Fatalf("%d of %d ranks are on no page", ranks-len(seen), ranks)
+		}
+	})
+}
+
+func TestBubbleText(t *testing.T) {
+	value := func(v float64) *float64 { return &v }
+	for _, test := range []struct {
+		p    engine.Pipeline
+		want string
+	}{
+		{engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 2, Stages: 2, MicroBatches: 128, BubbleClosedForm: value(1.0 / 128)}, "bubble (p-1)/m = 1/128 = 0.8 %"},
+		{engine.Pipeline{Schedule: schedule.Interleaved, Ranks: 8, Stages: 16, MicroBatches: 32, BubbleClosedForm: value(7.0 / 64)}, "bubble (p-1)/(v m) = 7/64 = 10.9 %"},
+		{engine.Pipeline{Schedule: schedule.Naive, Ranks: 4, Stages: 4, MicroBatches: 8, BubbleClosedForm: value(3)}, "bubble p-1 = 3 = 300.0 %"},
+		{engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 8}, ""},
+	} {
+		if got := BubbleText(&test.p); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestPage: the current value and its neighbours are in sight.
+func TestPage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := rapid.IntRange(1, 60).Draw(t, "all")
+		n := rapid.IntRange(1, all).Draw(t, "n")
+		current := rapid.IntRange(0, all-1).Draw(t, "current")
+		first := page(current, n, all)
+		if first < 0 || first+n > all {
+			t.Fatalf("first %d of %d shown out of %d", first, n, all)
+		}
+		low, high := current, current
+		if n >= 3 {
+			low, high = max(current-1, 0), min(current+1, all-1)
+		}
+		if low < first || high >= first+n {
+			t.Fatalf("%d to %d are not among %d to %d", low, high, first, first+n-1)
+		}
+	})
+}
