@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 )
 
 // countOf finds a count by the name of its flag; nil for words.

@@ -154,13 +154,9 @@ func choice[T ~string](p Param, words []T, field func(*Setup) *T, draft func(*Dr
 
 func recomputeParam() Param {
 	p := Param{
-		ID: "recompute", Label: "recompute", Kind: ChoiceParam, Max: 3,
-		Help: "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
-		Choices: []string{
-			string(recipe.RecomputeNone), string(recipe.RecomputeSelective),
-			recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm | recipe.ModuleAct}.String(),
-			string(recipe.RecomputeFull),
-		},
+		ID: "recompute", Label: "recompute", Kind: ChoiceParam, Max: 2,
+		Help:    "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
+		Choices: []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 	}
 	check := p
 	parse := func(text string) (recipe.Recompute, error) {
