@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"meshscope/engine/layout"
@@ -29,8 +30,8 @@ func nearest(s *Setup, p *Problem) map[string]any {
 // make the warning go away or would be illegal.
 func better(s *Setup, p *Problem) map[string]any {
 	t, field := *s, ""
-	for name, value := range p.Nearest {
-		if n, ok := value.(int); ok {
+	for _, name := range slices.Sorted(maps.Keys(p.Nearest)) { // the last one is what the others follow
+		if n, ok := p.Nearest[name].(int); ok {
 			setField(&t, name, n)
 			field = name
 		}

@@ -67,13 +67,23 @@ func (n nanotron) Shard(in *Input) Sharding {
 	switch n.zeroStage(in) {
 	case 0:
 	case 1:
-		const flattened = 2
-		s.Optimizer = over(in, state+flattened)
-		s.Master = over(in, in.Optimizer.MasterBytes(in.Precision)+flattened)
+		s.Optimizer = flattened(in, state)
+		s.Master = flattened(in, in.Optimizer.MasterBytes(in.Precision))
 	default:
 		return zero(in)
 	}
 	return s
+}
+
+// flattened are optimizer bytes per parameter where they are sharded, with a
+// 16-bit copy of each shard.
+func flattened(in *Input, bytes float64) PerParam {
+	const extra = 2
+	p := over(in, bytes+extra)
+	if in.Layout.ExpertShards() == 1 {
+		p.Expert = bytes
+	}
+	return p
 }
 
 // Layer is the fitted layer; see the constants.
