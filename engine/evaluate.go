@@ -117,7 +117,7 @@ func (e *Evaluator) inputs(s *Setup) {
 		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
 		Groups: s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 }
 
