@@ -90,7 +90,13 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	if s.PP > 1 {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
 	}
-	r.Throughput = throughput(s, r.Model, r.Time)
+	r.Throughput = e.throughput(s, r.Model, r.Time)
+	if r.Throughput.MFU > 1 {
+		r.Problems = append(r.Problems, Problem{
+			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
+			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
+		})
+	}
 	return nil
 }
 
@@ -118,6 +124,10 @@ func (e *Evaluator) inputs(s *Setup) {
 		Groups: s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+	}
+	if s.Stack.Resolve() == recipe.Textbook {
+		// The formulas store scores; that is no reason to compute them slowly.
+		e.timInput.Attention = recipe.Flash
 	}
 }
 
@@ -159,11 +169,11 @@ func modelFigures(s *Setup) *ModelFigures {
 	}
 }
 
-func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
+func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
-	again := float64(recomputedFLOPs(s))
+	again := float64(e.recomputedFLOPs(s))
 	return &Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
@@ -171,21 +181,26 @@ func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	}
 }
 
-// recomputedFLOPs is what one token costs again in the backward. The
-// recomputation inside a fused attention kernel is not counted, as nobody does.
-func recomputedFLOPs(s *Setup) units.FLOPs {
+// recomputedFLOPs is what one token costs again in the backward, over all
+// stages. The recomputation inside a fused attention kernel is not counted, as
+// nobody does.
+func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 	m := &s.Model
 	causal := s.MFU != recipe.MFUFull
 	switch s.Recompute.Mode {
 	case recipe.RecomputeFull:
-		forward := m.ForwardFLOPs(s.Seq, causal)
-		layers := float64(m.Layers)
-		again := layers
-		if n := s.Recompute.Layers; n > 0 {
-			again = min(layers, float64(n*s.PP))
+		var sum units.FLOPs
+		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
+		for i, st := range e.stages {
+			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
+			fromDense := min(n, st.Dense)
+			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
 		}
-		return (forward.Total() - forward.Head) * units.FLOPs(again/layers)
+		return sum
 	case recipe.RecomputeSelective:
+		if e.timInput.KeepsProducts {
+			return e.halfOfProducts(s)
+		}
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores
 		}
@@ -201,4 +216,22 @@ func recomputedFLOPs(s *Setup) units.FLOPs {
 	case recipe.RecomputeNone:
 	}
 	return 0
+}
+
+// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// token: the projections of keys and output and the up projection of every
+// dense layer.
+func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
+	m := &s.Model
+	if m.IsMLA() {
+		return 0
+	}
+	width := float64((m.Heads + m.KVHeads) * m.HeadDim)
+	if m.Gated {
+		width += float64(m.FFN)
+	}
+	for _, st := range e.stages {
+		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
+	}
+	return sum
 }

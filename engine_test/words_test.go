@@ -136,17 +136,6 @@ func TestImbalance(t *testing.T) {
 	near(t, "all-to-all", float64(traffic(t, uneven, "ep").Bytes), 1.5*float64(traffic(t, even, "ep").Bytes), 1e-9)
 }
 
-func traffic(t *testing.T, r engine.Report, dimension string) engine.Communication {
-	t.Helper()
-	for _, c := range r.Communication {
-		if c.Dimension == dimension {
-			return c
-		}
-	}
-	t.Fatalf("no traffic of %s", dimension)
-	return engine.Communication{}
-}
-
 // HSDP: two replicas of ZeRO-3 hold twice the states; the gather stays in half
 // the group.
 func TestHSDP(t *testing.T) {

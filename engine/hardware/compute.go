@@ -14,11 +14,12 @@ type Rates struct {
 	Launch    units.Seconds        // floor of one kernel
 }
 
-// Fractions of the dense peak. gemmUnmeasured is the A100 large-product figure
-// of Calculon's and SimuMax's tables (0.70-0.75); attentionOfGemm is fused
-// attention against GEMM of the same GPU (FlashAttention-2 and 3 report 0.55 to
-// 0.75 forward); memoryFraction is RAPID-LLM's 0.80; launch as RAPID-LLM's
-// 6 microseconds less what asynchronous launching hides.
+// gemmUnmeasured is the share of the dense peak that large products reach on
+// A100 in Calculon's and SimuMax's tables (0.70-0.75). attentionOfGemm is the
+// rate of fused attention over that of large products on the same GPU: on H100
+// FlashAttention-3 reports 0.5 to 0.6 of the peak with head size 128 (arXiv
+// 2407.08608), large products 0.8. memoryFraction is RAPID-LLM's 0.80.
+// launchFloor is assumed, not measured: the shortest time of one kernel.
 const (
 	gemmUnmeasured  = 0.72
 	attentionOfGemm = 0.62
@@ -50,21 +51,12 @@ func (g *GPU) Rates(p recipe.Precision) Rates {
 	}
 }
 
-// sizeFactor is the share of the large-product rate that a product of f
-// operations reaches: the medians by size of SimuMax's B200 and A100 tables
-// (flat above 16 GFLOP, half below).
-func sizeFactor(f units.FLOPs) units.FLOPsPerSecond {
-	switch {
-	case f >= 64e9:
-		return 1
-	case f >= 16e9:
-		return 0.92
-	case f >= 4e9:
-		return 0.6
-	default:
-		return 0.35
-	}
-}
+// gemmRamp is the work that a matrix product loses to filling and draining the
+// GPU: the time of f operations is that of f + gemmRamp at full rate, so it
+// never falls when f grows. SimuMax's B200 table has medians of 0.44 of the
+// large-product rate at 4 to 16 GFLOP and no loss above 16; 3 GFLOP gives 0.77
+// and 0.91 at 10 and 32. Nothing below 4 GFLOP was measured.
+const gemmRamp units.FLOPs = 3e9
 
 // MatMul is the time of one matrix product of f operations that touches b
 // bytes: the slower of arithmetic and memory, and never less than a launch.
@@ -72,7 +64,7 @@ func (r Rates) MatMul(f units.FLOPs, b units.Bytes) units.Seconds {
 	if f <= 0 {
 		return 0
 	}
-	return max(f.Over(r.Gemm*sizeFactor(f)), b.Over(r.Memory), r.Launch)
+	return max((f + gemmRamp).Over(r.Gemm), b.Over(r.Memory), r.Launch)
 }
 
 // Fused is the time of fused attention of f operations (already halved where

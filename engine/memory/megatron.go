@@ -60,7 +60,7 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 func flashAttention(in *Input) (kept, again split) {
 	m, l := in.Model, in.Layout
 	h, a := float64(m.Hidden), float64(m.Heads)
-	kept = split{seq: 2 * h, even: 2*a + scores(in)}
+	kept = split{seq: 2 * h, even: 2*a + scores(in, 2)}
 	if in.Recompute.Has(recipe.ModuleNorm) {
 		kept.seq, again.seq = 0, 2*h
 	}
@@ -74,7 +74,8 @@ func flashAttention(in *Input) (kept, again split) {
 			kept.even += up
 		}
 	} else {
-		width, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)
+		width := a * float64(m.HeadDim)
+		kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP) // over TP again below
 		kept.even += 4*width + 4*kv
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			kept.even += 2*width + 2*kv
@@ -176,7 +177,7 @@ func transient(in *Input, st layout.Stage, live *Live, head float64) {
 		inner = width * float64(m.FFN)
 	}
 	if st.MoE > 0 {
-		inner = width * float64(m.TopK) * float64(m.ExpertFFN) * in.Load
+		inner = max(inner, width*float64(m.TopK)*float64(m.ExpertFFN)*in.Load)
 	}
 	live.Backward += units.Bytes(tokens * (inner + 4*h) / t * e)
 }

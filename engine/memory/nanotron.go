@@ -31,8 +31,7 @@ const (
 	nanotronGather = 4
 
 	nanotronPlain  = 1.0 // per parameter, ZeRO-0: buckets of the gradient all-reduce
-	nanotronShard  = 2.5 // per parameter, ZeRO-1, beside weights and gradients during the backward
-	nanotronUpdate = 1.5 // per parameter, ZeRO-1: what the update adds, until the next backward
+	nanotronUpdate = 2.0 // per parameter, ZeRO-1: what the update adds, until the next backward
 )
 
 func (nanotron) Offers() [4]bool { return [4]bool{true, true, false, false} }
@@ -50,7 +49,7 @@ func (nanotron) zeroStage(in *Input) int {
 }
 
 // Shard is 2+4+12 on one rank; more ranks reduce 16-bit gradients beside the
-// fp32 buffer that accumulates them. ZeRO-1 has 8.5 + 14/dp during the backward
+// fp32 buffer that accumulates them. ZeRO-1 has 8 + 14/dp during the backward
 // and 10 + 14/dp after the update.
 func (n nanotron) Shard(in *Input) Sharding {
 	l := in.Layout
@@ -62,14 +61,13 @@ func (n nanotron) Shard(in *Input) Sharding {
 		Optimizer: whole(state),
 		Master:    whole(in.Optimizer.MasterBytes(in.Precision)),
 	}
-	const reduced = 2
+	if l.DenseShards() > 1 {
+		const reduced = 2
+		s.Gradients = whole(s.Gradients.Dense + reduced)
+	}
 	switch n.zeroStage(in) {
 	case 0:
-		if l.DenseShards() > 1 {
-			s.Gradients = whole(s.Gradients.Dense + reduced)
-		}
 	case 1:
-		s.Gradients = whole(s.Gradients.Dense + nanotronShard)
 		s.Optimizer = flattened(in, state)
 		s.Master = flattened(in, in.Optimizer.MasterBytes(in.Precision))
 	default:

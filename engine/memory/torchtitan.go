@@ -50,7 +50,8 @@ func (torchTitan) Layer(in *Input, moe bool) Kept {
 		return all
 	}
 	h, a := float64(m.Hidden), float64(m.Heads)
-	width, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)
+	width := a * float64(m.HeadDim)
+	kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP)
 	kept := Kept{
 		Attention: split{even: 4*width + 2*kv + 2*a}.bytes(l),
 		MLP:       split{seq: 2 * h, even: 2 * float64(m.FFN)}.bytes(l),

@@ -29,7 +29,8 @@ func newKernels(in *Input) kernels {
 		k.shard = k.tokens / k.t
 	}
 	window := in.Model.WindowShare(l.Seq, true)
-	k.scores = k.rates.Fused(in.Model.LayerForward(false, l.Seq, true).Scores * units.FLOPs(window*k.tokens/k.t))
+	work := in.Model.LayerForward(false, l.Seq, true).Scores * units.FLOPs(window*l.CausalImbalance()*k.tokens/k.t)
+	k.scores = k.rates.Fused(work)
 	if in.Attention == recipe.Standard {
 		// the scores pass through memory: written, read by softmax, dropout and the second product
 		k.scores += k.rates.Stream(units.Bytes(4 * k.elem * float64(in.Model.Heads) * float64(l.Seq) * k.tokens / k.t))
@@ -70,6 +71,9 @@ func (k *kernels) layer(moe bool) Cost {
 	c.InputGrad += k.scores * 5 / 2 // five products instead of two (FlashAttention-2, arXiv 2307.08691)
 	// norms and residual additions: 4h and 6h bytes each in 16-bit
 	k.stream(&c, k.elem*k.shard*h*(2*float64(m.NormsPer)+6))
+	if extra := float64(m.Extra()) / float64(m.Layers) / k.t; extra > 0 {
+		k.matmul(&c, k.tokens, extra/h, h) // what fits no other part, as one matrix
+	}
 	if moe {
 		k.experts(&c)
 	} else {
@@ -88,7 +92,7 @@ func (k *kernels) projections(c *Cost) {
 	m := k.in.Model
 	h, a := float64(m.Hidden), float64(m.Heads)/k.t
 	if !m.IsMLA() {
-		q, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)/k.t
+		q, kv := a*float64(m.HeadDim), m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
 		k.matmul(c, k.tokens, h, q+2*kv)
 		k.matmul(c, k.tokens, q, h)
 		k.stream(c, k.elem*2*k.tokens*(q+kv)) // rotary positions

@@ -32,18 +32,22 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 	}
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
 	gather := k.in.Cluster.AllGather(volume, members(g))
+	weight := c.WeightGrad / units.Seconds(regions)
 	var fwd, bwd Traffic
 	if l.SP {
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: 2 * gather}
 		bwd = Traffic{Bytes: 3 * sent(volume, g), Seconds: 3 * gather}
+		// The gradient of the output must be gathered before both products; the
+		// scatter and the second gather have the weight gradient to hide under.
+		bwd.Exposed = gather + max(0, 2*gather-weight)
 	} else {
 		reduce := k.in.Cluster.AllReduce(volume, members(g))
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
 		bwd = fwd
+		bwd.Exposed = max(0, reduce-weight)
 	}
 	fwd.Exposed = fwd.Seconds
 	c.ForwardLinks.TP.add(fwd, regions)
-	bwd.Exposed = max(0, bwd.Seconds-c.WeightGrad/units.Seconds(regions))
 	c.BackwardLinks.TP.add(bwd, regions)
 }
 
@@ -70,11 +74,11 @@ func (k *kernels) contextParallel(c *Cost) {
 	if l.CP == 1 {
 		return
 	}
-	width := 2 * float64(m.KVHeads*m.HeadDim)
+	width := 2 * m.KVHeadsPerRank(l.TP) * float64(m.HeadDim)
 	if m.IsMLA() {
-		width = float64(m.Heads * (m.QKNopeDim + m.QKRopeDim + m.VHeadDim))
+		width = float64(m.Heads*(m.QKNopeDim+m.QKRopeDim+m.VHeadDim)) / k.t
 	}
-	hop := units.Bytes(k.elem * k.tokens * width / k.t)
+	hop := units.Bytes(k.elem * k.tokens * width)
 	hops := units.Seconds(l.CP - 1)
 	far := k.in.Groups.CP.Crosses()
 	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.in.Cluster.Send(hop, far)}
@@ -90,18 +94,19 @@ func (k *kernels) contextParallel(c *Cost) {
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
-	var t Traffic
 	if l.EP > 1 {
 		once := k.in.Cluster.AllToAll(routed, members(g.EP))
-		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}, 2)
+		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}
+		c.ForwardLinks.EP.add(t, 2)
+		c.BackwardLinks.EP.add(t, 2)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
 		once := k.in.Cluster.AllGather(whole, members(g.ETP))
-		t.add(Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once}, 2)
+		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once}
+		c.ForwardLinks.ETP.add(t, 2)
+		c.BackwardLinks.ETP.add(t, 2)
 	}
-	c.ForwardLinks.EP.add(t, 1)
-	c.BackwardLinks.EP.add(t, 1)
 }
 
 // HandOver is one message between neighbouring stages: a micro-batch's hidden

@@ -40,7 +40,7 @@ func (c *Cost) again(layer Cost, times int) {
 // a product.
 func (k *kernels) halfOfProducts() units.Seconds {
 	m := k.in.Model
-	h, q, kv := float64(m.Hidden), float64(m.Heads*m.HeadDim)/k.t, float64(m.KVHeads*m.HeadDim)/k.t
+	h, q, kv := float64(m.Hidden), float64(m.Heads*m.HeadDim)/k.t, m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
 	var c Cost
 	k.matmul(&c, k.tokens, h, kv)
 	k.matmul(&c, k.tokens, q, h)

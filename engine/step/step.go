@@ -53,17 +53,20 @@ func (t *Traffic) add(u Traffic, times float64) {
 }
 
 // Links is the traffic of the dimensions that talk inside a layer.
-type Links struct{ TP, CP, EP Traffic }
+type Links struct{ TP, CP, EP, ETP Traffic }
 
 // AddTimes adds the traffic of that many passes.
 func (l *Links) AddTimes(m Links, times float64) {
 	l.TP.add(m.TP, times)
 	l.CP.add(m.CP, times)
 	l.EP.add(m.EP, times)
+	l.ETP.add(m.ETP, times)
 }
 
 // Exposed is the time that the dimensions inside a layer add to it.
-func (l *Links) Exposed() units.Seconds { return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed }
+func (l *Links) Exposed() units.Seconds {
+	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed
+}
 
 // Cost is the time of one micro-batch through a layer or a stage: arithmetic
 // apart from exposed traffic.
