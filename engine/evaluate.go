@@ -78,32 +78,14 @@ func wasStopped(err error) bool {
 	return errors.As(err, &stopped)
 }
 
-func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
-	if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
+func (e *Evaluator) figures(s *Setup, r *Report) error {
+	if err := e.arrange(s); err != nil {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
-	spec := s.Spec()
-	hosts := e.hosts(spec)
-	e.inputs(s, hosts)
-	in := &e.timInput
-	e.cost = step.Stages(in, e.cost[:0])
-	e.data = e.data[:0]
-	for _, p := range e.mem.Count(&e.memInput, stack) {
-		d := step.Data(in, p)
-		if hosts.Placement == schedule.Bidirectional {
-			d.AddMirror(in, p)
-		}
-		e.data = append(e.data, d)
-	}
-	message, latency := step.HandOver(in)
-	e.timing.set(e, s, hosts)
-	if err := e.plan(spec, e.timing.costs(latency)); err != nil {
-		return err
-	}
-	e.memInput.Order = e.order
 	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
-
+	in := &e.timInput
+	message, latency := step.HandOver(in)
 	line := &schedule.Timeline{}
 	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
 		return err
@@ -131,6 +113,33 @@ func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
 		})
 	}
 	return nil
+}
+
+// arrange lays the layers on the stages, works out how long each stage takes,
+// and orders the operations of the ranks.
+func (e *Evaluator) arrange(s *Setup) (err error) {
+	if e.stages, err = s.partition(e.stages); err != nil {
+		return err
+	}
+	stack, _ := memory.For(s.Stack)
+	spec := s.Spec()
+	hosts := e.hosts(spec)
+	e.inputs(s, hosts)
+	in := &e.timInput
+	e.cost = step.Stages(in, e.cost[:0])
+	e.data = e.data[:0]
+	for _, p := range e.mem.Count(&e.memInput, stack) {
+		d := step.Data(in, p)
+		if hosts.Placement == schedule.Bidirectional {
+			d.AddMirror(in, p)
+		}
+		e.data = append(e.data, d)
+	}
+	_, latency := step.HandOver(in)
+	e.timing.set(e, s, hosts)
+	err = e.plan(spec, e.timing.costs(latency))
+	e.memInput.Order = e.order
+	return err
 }
 
 // hosts says which rank has which stages, before there may be an order.
@@ -170,14 +179,14 @@ func sameDurations(a, b *schedule.Costs) bool {
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
-		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
+		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 	}
 	e.timInput = step.Input{
 		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
 		Groups: s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	if s.Stack.Resolve() == recipe.Textbook {
 		// The formulas store scores; that is no reason to compute them slowly.
@@ -256,10 +265,40 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 		}
 		return sum
 	case recipe.RecomputeSelective:
+		if e.timInput.KeepsProducts {
+			return e.halfOfProducts(s)
+		}
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores
 		}
+	case recipe.RecomputeModules:
+		var again units.FLOPs
+		if s.Recompute.Has(recipe.ModuleMLAUp) {
+			again += m.LatentUpFLOPs()
+		}
+		if s.Recompute.Has(recipe.ModuleShared) {
+			again += m.ForwardFLOPs(s.Seq, causal).Shared
+		}
+		return again
 	case recipe.RecomputeNone:
 	}
 	return 0
+}
+
+// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// token: the projections of keys and output and the up projection of every
+// dense layer.
+func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
+	m := &s.Model
+	if m.IsMLA() {
+		return 0
+	}
+	width := float64((m.Heads + m.KVHeads) * m.HeadDim)
+	if m.Gated {
+		width += float64(m.FFN)
+	}
+	for _, st := range e.stages {
+		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
+	}
+	return sum
 }

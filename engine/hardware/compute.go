@@ -27,17 +27,25 @@ const (
 	launchFloor     = 4 * units.Microsecond
 )
 
-// Rates derives the reachable rates. Where somebody measured the best bf16
-// matrix product of this GPU, that is the ceiling instead of the datasheet's.
+// Rates derives the reachable rates. Where somebody measured the best matrix
+// product of this GPU, that is the ceiling instead of the datasheet's.
 func (g *GPU) Rates(p recipe.Precision) Rates {
 	eta := gemmUnmeasured
 	if g.MatmulBF16 > 0 && g.PeakBF16 > 0 {
 		eta = float64(g.MatmulBF16 / g.PeakBF16)
 	}
 	gemm := g.Peak(p) * units.FLOPsPerSecond(eta)
+	attention := gemm
+	if p.IsFP8() {
+		// Attention stays in 16 bits.
+		attention = max(g.PeakBF16, g.PeakFP16) * units.FLOPsPerSecond(eta)
+		if g.MatmulFP8 > 0 {
+			gemm = g.MatmulFP8
+		}
+	}
 	return Rates{
 		Gemm:      gemm,
-		Attention: gemm * attentionOfGemm,
+		Attention: attention * attentionOfGemm,
 		Memory:    g.MemoryBandwidth * memoryFraction,
 		Launch:    launchFloor,
 	}

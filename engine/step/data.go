@@ -24,9 +24,10 @@ type DataParallel struct {
 // 2; for 3 an all-gather in the forward and in the backward and a
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
 func Data(in *Input, p memory.Parameters) DataParallel {
+	g := &in.Groups
 	var out DataParallel
-	out.addDomain(in, &out.Dense, p.Dense, in.Groups.DenseDP)
-	out.addDomain(in, &out.Expert, p.Expert, in.Groups.ExpertDP)
+	out.addDomain(in, &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
+	out.addDomain(in, &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
 	return out
 }
 
@@ -49,64 +50,74 @@ func (d *DataParallel) AddMirror(in *Input, p memory.Parameters) {
 		dense /= float64(in.Layout.DP * in.Layout.CP)
 		expert /= float64(in.Layout.ExpertDP())
 	}
-	bytes := units.Bytes((dense + expert) * reduceBytes(in))
+	bytes := units.Bytes((dense + expert) * in.GradDtype.ReduceBytes(in.Precision))
 	seconds := in.Cluster.Send(bytes, in.Groups.PP.Crosses())
 	d.Mirror = Traffic{Bytes: bytes, Seconds: seconds}
 	d.ScatterSeconds += seconds
 }
 
-// addDomain adds one set of parameters and the group that holds the same ones.
-func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, g layout.Group) {
-	if g.Size <= 1 || params == 0 {
+// addDomain adds one set of parameters, the group that holds the same ones, and
+// how that is cut into shards and replicas.
+func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, whole, shard, replica layout.Group) {
+	if whole.Size <= 1 || params == 0 {
 		return
 	}
-	weights := units.Bytes(params * in.Precision.Bytes())
-	grads := units.Bytes(params * reduceBytes(in))
+	weights := units.Bytes(params * in.Precision.GatherBytes())
+	grads := units.Bytes(params * in.GradDtype.ReduceBytes(in.Precision))
+	if in.Layout.ZeRO == 0 {
+		d.allReduce(in, t, grads, whole)
+		return
+	}
+	// The sums of each replica's shards are summed over the replicas.
+	d.allReduce(in, t, grads/units.Bytes(shard.Size), replica)
 	m := float64(in.Layout.MicroBatches)
-	gather := in.Cluster.AllGather(weights, members(g))
-	scatter := in.Cluster.AllGather(grads, members(g))
+	gather := in.Cluster.AllGather(weights, members(shard))
+	scatter := in.Cluster.AllGather(grads, members(shard))
 	switch in.Layout.ZeRO {
-	case 0:
-		all := in.Cluster.AllReduce(grads, members(g))
-		d.ScatterSeconds += all
-		t.Bytes += 2 * sent(grads, g)
-		t.Seconds += all
 	case 1:
 		d.ScatterSeconds += scatter
 		d.GatherSeconds += gather
-		t.Bytes += sent(grads, g) + sent(weights, g)
+		t.Bytes += sent(grads, shard) + sent(weights, shard)
 		t.Seconds += scatter + gather
 	case 2:
 		d.PerBackward += scatter
 		d.GatherSeconds += gather
-		t.Bytes += sent(grads, g)*units.Bytes(m) + sent(weights, g)
+		t.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
 		t.Seconds += scatter*units.Seconds(m) + gather
 	default:
 		d.PerForward += gather
 		d.PerBackward += gather + scatter
-		t.Bytes += (2*sent(weights, g) + sent(grads, g)) * units.Bytes(m)
+		t.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
 		t.Seconds += (2*gather + scatter) * units.Seconds(m)
 	}
 }
 
-// reduceBytes is the width in which gradients are summed: that of the buffer
-// that accumulates them.
-func reduceBytes(in *Input) float64 {
-	if in.GradDtype == recipe.GradBF16 && in.Precision != recipe.FP32 {
-		return 2
+// allReduce sums gradients over a group once per step.
+func (d *DataParallel) allReduce(in *Input, t *Traffic, grads units.Bytes, g layout.Group) {
+	if g.Size <= 1 {
+		return
 	}
-	return 4
+	all := in.Cluster.AllReduce(grads, members(g))
+	d.ScatterSeconds += all
+	t.Bytes += 2 * sent(grads, g)
+	t.Seconds += all
 }
 
 // OptimizerTime is the update of one rank's shard: about 30 bytes of memory
 // traffic per parameter with Adam (gradient, two moments, master copy read and
-// written, weight written), and no arithmetic worth counting.
+// written, weight written), and no arithmetic worth counting. Offloaded, its
+// gradients cross PCIe to the host and the updated weights come back; what the
+// host takes for the update itself is not counted.
 func OptimizerTime(in *Input, p memory.Parameters) units.Seconds {
 	const traffic = 30
 	dense, expert := p.Dense, p.Expert
 	if in.Layout.ZeRO >= 1 {
-		dense /= float64(in.Layout.DP * in.Layout.CP)
-		expert /= float64(in.Layout.ExpertDP())
+		dense /= float64(in.Layout.DenseShards())
+		expert /= float64(in.Layout.ExpertShards())
+	}
+	if in.Offload == recipe.OffloadOptimizer {
+		perParam := in.GradDtype.ReduceBytes(in.Precision) + in.Precision.GatherBytes()
+		return units.Bytes(perParam * (dense + expert)).Over(in.Cluster.GPU.HostBandwidth)
 	}
 	rates := in.Cluster.GPU.Rates(in.Precision)
 	return rates.Stream(units.Bytes(traffic * (dense + expert)))

@@ -94,7 +94,7 @@ func (k *kernels) contextParallel(c *Cost) {
 // backward, and with expert-TP the gather and scatter of the same tokens.
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
-	routed := units.Bytes(k.elem * k.shard * float64(m.TopK) * float64(m.Hidden))
+	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
 	if l.EP > 1 {
 		once := k.in.Cluster.AllToAll(routed, members(g.EP))
 		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}
