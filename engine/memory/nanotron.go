@@ -61,7 +61,7 @@ func (n nanotron) Shard(in *Input) Sharding {
 		Optimizer: whole(state),
 		Master:    whole(in.Optimizer.MasterBytes(in.Precision)),
 	}
-	if l.DenseShards() > 1 {
+	if l.DP*l.CP > 1 {
 		const reduced = 2
 		s.Gradients = whole(s.Gradients.Dense + reduced)
 	}
