@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -67,11 +68,14 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	in := &e.timInput
 	e.cost = step.Stages(in, e.cost[:0])
 	e.data = e.data[:0]
-	for _, p := range e.mem.Parameters() {
-		e.data = append(e.data, step.Data(in, p))
+	for i, p := range e.mem.Parameters() {
+		e.data = append(e.data, step.Data(in, p, ranks[i].Layers))
 	}
 	message, latency := step.HandOver(in)
-	e.timing.set(e, s)
+	e.timing.set(e, s, latency)
+	if in.Machine.Software.Blocking {
+		latency = 0 // it is in the stages' own times
+	}
 	line := &schedule.Timeline{}
 	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
 		return err
@@ -114,8 +118,9 @@ func (e *Evaluator) inputs(s *Setup) {
 		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
 	}
 	e.timInput = step.Input{
-		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
-		Groups: s.Groups(&s.Cluster), Stages: e.stages,
+		Model: &s.Model, Layout: &s.Layout,
+		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
+		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
 	}

@@ -12,26 +12,40 @@ type timing struct {
 	f, b, i, w []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
+	blocked                   []units.Seconds // waiting for messages, contained in f and b
 }
 
-func (t *timing) set(e *Evaluator, s *Setup) {
+func (t *timing) set(e *Evaluator, s *Setup, hop units.Seconds) {
 	n := len(e.cost)
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
+	t.blocked = resize(t.blocked, n)
 	chunks := units.Seconds(e.order.Chunks())
+	soft := &e.timInput.Machine.Software
+	share := units.Seconds(soft.Shard)
 	for r := range s.PP {
 		d := &e.data[r]
 		for c := range e.order.Chunks() {
 			stage := e.order.StageOf(r, c)
 			k := &e.cost[stage]
-			t.zeroForward[stage] = max(0, d.PerForward/chunks-k.Forward)
-			t.zeroBackward[stage] = max(0, d.PerBackward/chunks-k.InputGrad-k.WeightGrad)
+			f, b := d.PerForward/chunks, d.PerBackward/chunks
+			t.zeroForward[stage] = max(f*share, f-k.Forward)
+			t.zeroBackward[stage] = max(b*share, b-k.InputGrad-k.WeightGrad)
 		}
 	}
 	for stage := range n {
 		k := &e.cost[stage]
 		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
+		t.blocked[stage] = 0
+		if soft.Blocking && stage < n-1 {
+			t.f[stage] += float64(hop)
+			t.blocked[stage] += hop
+		}
+		if soft.Blocking && stage > 0 {
+			t.b[stage] += float64(hop)
+			t.blocked[stage] += hop
+		}
 		t.w[stage] = float64(k.WeightGrad)
 		t.i[stage] = t.b[stage] - t.w[stage]
 	}
@@ -68,7 +82,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	m := units.Seconds(s.MicroBatches)
 	t := &Time{}
 	var links step.Links
-	var zero units.Seconds
+	var zero, blocked units.Seconds
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(rank, c)
 		k := &e.cost[stage]
@@ -76,6 +90,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		t.Recompute += m * k.Recompute
 		links.AddTimes(k.ForwardLinks, float64(s.MicroBatches))
 		links.AddTimes(k.BackwardLinks, float64(s.MicroBatches))
+		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
 	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
@@ -84,7 +99,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		tail = max(tail, e.exposedData(r, line))
 		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
 	}
-	t.Exposed = links.Exposed() + zero + tail
+	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
 	return t, e.communication(s, in.Groups, links, rank, zero+tail)
 }
@@ -107,8 +122,9 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 	d := &e.data[r]
 	first, last := &e.cost[e.order.StageOf(r, 0)], &e.cost[e.order.StageOf(r, 0)]
 	tail := units.Seconds(line.Makespan - line.Ranks[r].Last)
-	scatter := max(0, d.ScatterSeconds-last.InputGrad-last.WeightGrad-tail)
-	gather := max(0, d.GatherSeconds-first.Forward-units.Seconds(line.Ranks[r].First))
+	soft := &e.timInput.Machine.Software
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-last.InputGrad-last.WeightGrad-tail)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-first.Forward-units.Seconds(line.Ranks[r].First))
 	return scatter + gather
 }
 

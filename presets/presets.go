@@ -17,7 +17,7 @@ import (
 	"meshscope/engine/units"
 )
 
-//go:embed links.toml models/*.toml gpus/*.toml clusters/*.toml
+//go:embed links.toml models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
 var files embed.FS
 
 // ModelPreset is a model with where it comes from.
@@ -89,10 +89,12 @@ type Library struct {
 	fsys fs.FS
 	base *Library // asked for what this one does not have; may be nil
 
-	models   store[ModelPreset]
-	gpus     store[GPUPreset]
-	clusters store[ClusterPreset]
-	links    func() (*linkTable, error)
+	models       store[ModelPreset]
+	gpus         store[GPUPreset]
+	clusters     store[ClusterPreset]
+	calibrations store[CalibrationPreset]
+	tables       tables
+	links        func() (*linkTable, error)
 }
 
 // Default is the library of the files built into the program. Every call
@@ -114,15 +116,17 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	}
 	errs = append(errs, l.models.problems(l)...)
 	errs = append(errs, l.gpus.problems(l)...)
+	errs = append(errs, l.calibrations.problems(l)...)
 	return l, append(errs, l.clusters.problems(l)...)
 }
 
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
 		fsys: fsys, base: base,
-		models:   store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
-		gpus:     store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
-		clusters: store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+		models:       store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
+		gpus:         store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
+		clusters:     store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
 	}
 	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })
 	return l
@@ -153,7 +157,10 @@ func (l *Library) GPUPreset(id string) (GPUPreset, error) {
 // Cluster finds a cluster by its id, in any case.
 func (l *Library) Cluster(id string) (hardware.Cluster, error) {
 	p, err := l.ClusterPreset(id)
-	return p.Cluster, err
+	if err != nil {
+		return p.Cluster, err
+	}
+	return l.calibrated(p.Cluster), nil
 }
 
 // ClusterPreset is Cluster with sources.

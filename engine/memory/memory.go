@@ -75,7 +75,7 @@ func For(s recipe.Stack) (Stack, bool) {
 	switch s.Resolve() {
 	case recipe.Textbook:
 		return textbook{}, true
-	case recipe.MegatronCore:
+	case recipe.MegatronCore, recipe.Megatron2021, recipe.Megatron2022, recipe.Nanotron, recipe.TorchTitan:
 		return megatronCore{}, true
 	default:
 		return nil, false

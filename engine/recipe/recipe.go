@@ -18,10 +18,14 @@ const (
 	BF16 Precision = "bf16"
 	FP16 Precision = "fp16"
 	FP32 Precision = "fp32"
+	FP8  Precision = "fp8" // matrix products of linear layers in 8 bits, everything else in bf16
 )
 
 // Precisions lists every precision, the default first.
-func Precisions() []Precision { return []Precision{BF16, FP16, FP32} }
+func Precisions() []Precision { return []Precision{BF16, FP16, FP32, FP8} }
+
+// Eight says whether linear layers multiply in 8 bits, in whichever recipe.
+func (p Precision) Eight() bool { return strings.HasPrefix(string(p), string(FP8)) }
 
 // Bytes is the size of one weight or activation element.
 func (p Precision) Bytes() float64 {
@@ -104,13 +108,19 @@ type Stack string
 const (
 	Textbook     Stack = "textbook"      // the playbook's formulas and nothing else
 	MegatronCore Stack = "megatron-core" // Megatron-Core with Transformer Engine
+	Megatron2021 Stack = "megatron-2021" // as of arXiv 2104.04473
+	Megatron2022 Stack = "megatron-2022" // as of arXiv 2205.05198
+	Nanotron     Stack = "nanotron"
+	TorchTitan   Stack = "torchtitan" // PyTorch FSDP
 )
 
 // DefaultStack is the word for "what most people run": megatron-core.
 const DefaultStack Stack = "default"
 
 // Stacks lists every stack that can be asked for, the default first.
-func Stacks() []Stack { return []Stack{DefaultStack, MegatronCore, Textbook} }
+func Stacks() []Stack {
+	return []Stack{DefaultStack, MegatronCore, Megatron2021, Megatron2022, Nanotron, TorchTitan, Textbook}
+}
 
 // Resolve turns the word "default" into the stack it stands for.
 func (s Stack) Resolve() Stack {

@@ -31,19 +31,20 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		regions = 1
 	}
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	gather := k.in.Cluster.AllGather(volume, members(g))
+	gather := k.m.AllGather(volume, members(g))
 	var fwd, bwd Traffic
 	if l.SP {
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: 2 * gather}
 		bwd = Traffic{Bytes: 3 * sent(volume, g), Seconds: 3 * gather}
 	} else {
-		reduce := k.in.Cluster.AllReduce(volume, members(g))
+		reduce := k.m.AllReduce(volume, members(g))
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
 		bwd = fwd
 	}
-	fwd.Exposed = fwd.Seconds
+	soft := &k.m.Software
+	fwd.Exposed = fwd.Seconds * units.Seconds(soft.TPForward)
 	c.ForwardLinks.TP.add(fwd, regions)
-	bwd.Exposed = max(0, bwd.Seconds-c.WeightGrad/units.Seconds(regions))
+	bwd.Exposed = max(bwd.Seconds*units.Seconds(soft.TPBackward), bwd.Seconds-c.WeightGrad/units.Seconds(regions))
 	c.BackwardLinks.TP.add(bwd, regions)
 }
 
@@ -57,7 +58,7 @@ func (k *kernels) edge(c *Cost) {
 	}
 	g := k.in.Groups.TP
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	t := Traffic{Bytes: sent(volume, g), Seconds: k.in.Cluster.AllGather(volume, members(g))}
+	t := Traffic{Bytes: sent(volume, g), Seconds: k.m.AllGather(volume, members(g))}
 	t.Exposed = t.Seconds
 	c.ForwardLinks.TP.add(t, 1)
 	c.BackwardLinks.TP.add(t, 1)
@@ -77,10 +78,11 @@ func (k *kernels) contextParallel(c *Cost) {
 	hop := units.Bytes(k.elem * k.tokens * width / k.t)
 	hops := units.Seconds(l.CP - 1)
 	far := k.in.Groups.CP.Crosses()
-	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.in.Cluster.Send(hop, far)}
-	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.in.Cluster.Send(2*hop, far)}
-	fwd.Exposed = max(0, fwd.Seconds-k.scores)
-	bwd.Exposed = max(0, bwd.Seconds-k.scores*5/2)
+	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.m.Send(hop, far)}
+	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.m.Send(2*hop, far)}
+	share := units.Seconds(k.m.Software.CP)
+	fwd.Exposed = max(fwd.Seconds*share, fwd.Seconds-k.scores)
+	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.scoresBack)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
 }
@@ -89,27 +91,35 @@ func (k *kernels) contextParallel(c *Cost) {
 // backward, and with expert-TP the gather and scatter of the same tokens.
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
-	routed := units.Bytes(k.elem * k.shard * float64(m.TopK) * float64(m.Hidden))
+	soft := &k.m.Software
+	routed := units.Bytes(max(soft.Imbalance, 1) * k.elem * k.shard * float64(m.TopK) * float64(m.Hidden))
 	var t Traffic
 	if l.EP > 1 {
-		once := k.in.Cluster.AllToAll(routed, members(g.EP))
-		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}, 2)
+		once := k.m.AllToAll(routed, members(g.EP))
+		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * units.Seconds(soft.EP)}, 2)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
-		once := k.in.Cluster.AllGather(whole, members(g.ETP))
-		t.add(Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once}, 2)
+		once := k.m.AllGather(whole, members(g.ETP))
+		t.add(Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * units.Seconds(soft.EP)}, 2)
 	}
 	c.ForwardLinks.EP.add(t, 1)
 	c.BackwardLinks.EP.add(t, 1)
 }
 
 // HandOver is one message between neighbouring stages: a micro-batch's hidden
-// states, over TP with SP.
+// states, over TP with SP or where the stack sends shards and gathers them.
 func HandOver(in *Input) (units.Bytes, units.Seconds) {
-	k := units.Bytes(in.Precision.Bytes() * in.Layout.MicroBatchTokens() * float64(in.Model.Hidden))
-	if in.Layout.SP {
-		k /= units.Bytes(in.Layout.TP)
+	m, l := &in.Machine, in.Layout
+	whole := units.Bytes(in.Precision.Bytes() * l.MicroBatchTokens() * float64(in.Model.Hidden))
+	k := whole
+	var gather units.Seconds
+	switch {
+	case l.SP:
+		k /= units.Bytes(l.TP)
+	case m.Software.Scatter && l.TP > 1:
+		k /= units.Bytes(l.TP)
+		gather = m.AllGather(whole, members(in.Groups.TP))
 	}
-	return k, in.Cluster.Send(k, in.Groups.PP.Crosses())
+	return k, (m.Send(k, in.Groups.PP.Crosses()) + gather) * units.Seconds(m.Software.Factor)
 }

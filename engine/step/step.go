@@ -21,7 +21,7 @@ import (
 // Input is what the time of a step depends on.
 type Input struct {
 	Model     *model.Model
-	Cluster   *hardware.Cluster
+	Machine   hardware.Machine
 	Layout    *layout.Layout
 	Groups    layout.Groups
 	Stages    []layout.Stage
@@ -65,6 +65,8 @@ type Cost struct {
 	Forward, InputGrad, WeightGrad units.Seconds
 	Recompute                      units.Seconds // forward work that the backward repeats
 	ForwardLinks, BackwardLinks    Links
+
+	selective units.Seconds // what the stack's selective recomputation repeats
 }
 
 func (c *Cost) add(d Cost, times float64) {
@@ -73,8 +75,25 @@ func (c *Cost) add(d Cost, times float64) {
 	c.InputGrad += d.InputGrad * n
 	c.WeightGrad += d.WeightGrad * n
 	c.Recompute += d.Recompute * n
+	c.selective += d.selective * n
 	c.ForwardLinks.AddTimes(d.ForwardLinks, times)
 	c.BackwardLinks.AddTimes(d.BackwardLinks, times)
+}
+
+// scale multiplies every time.
+func (c *Cost) scale(by float64) {
+	n := units.Seconds(by)
+	c.Forward *= n
+	c.InputGrad *= n
+	c.WeightGrad *= n
+	c.Recompute *= n
+	for _, t := range [...]*Traffic{
+		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP,
+		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP,
+	} {
+		t.Seconds *= n
+		t.Exposed *= n
+	}
 }
 
 // ForwardTime is how long the rank is busy with a forward.
@@ -112,6 +131,7 @@ func Stages(in *Input, into []Cost) []Cost {
 			}
 		}
 		k.recompute(&c, i, st, dense, moe)
+		c.scale(k.m.Software.Factor)
 		into = append(into, c)
 	}
 	return into
@@ -129,6 +149,7 @@ func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost
 		if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
 			c.Recompute += k.scores * units.Seconds(st.Layers())
 		}
+		c.Recompute += c.selective
 	case recipe.RecomputeNone:
 	}
 }
