@@ -100,7 +100,9 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 
 // plan lays the layers on the stages and the operations on the ranks.
 func (e *Evaluator) plan(s *Setup) (err error) {
-	if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
+	if cal := s.Cluster.Calibration; s.Split == "" && cal != nil && cal.For(s.Stack.Resolve()).ByCost {
+		e.stages = s.PartitionByCost(&s.Model, e.stages)
+	} else if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
 		return err
 	}
 	if spec := s.Spec(); e.order == nil || e.order.Spec != spec {

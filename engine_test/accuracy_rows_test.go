@@ -133,6 +133,9 @@ func publishedRun(row map[string]string) (run, error) {
 			return out, fmt.Errorf("unknown change %s", key)
 		}
 	}
+	if seq := integer(row, "seq_len"); seq != nil && strings.HasPrefix(row["model_id"], "mpt-") {
+		model.MaxSeq = max(model.MaxSeq, *seq) // the position table, or ALiBi, goes with the run
+	}
 	cluster, err := lib.GPU(row["gpu_id"])
 	if err != nil {
 		return out, err

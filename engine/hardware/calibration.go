@@ -52,6 +52,12 @@ type Network struct {
 	Fixed     units.Seconds // of every collective call
 	HalfSize  units.Bytes   // message size that reaches half of the bandwidth
 
+	// A node of two halves joined by a bridge (two CPU sockets): what groups
+	// inside one half reach, and what all groups that cross share. 0: no bridge.
+	HalfRing     float64
+	HalfAllToAll float64
+	Bridge       float64
+
 	InterRing     float64 // rings across domains
 	InterAllToAll float64
 	InterFixed    units.Seconds
@@ -77,8 +83,14 @@ type Software struct {
 
 	Passes    float64       // memory passes of element-wise operations, against fused ones
 	Optimizer float64       // bytes of memory traffic per updated parameter
-	HostLayer units.Seconds // time the host needs to issue one layer's forward
+	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
 	HostStep  units.Seconds // once per step
+	// What the host needs to issue one layer's forward and backward with TP:
+	// a part per layer and a part per rank of the group. Far is for jobs of
+	// several scale-up domains, where these differ.
+	HostTP, HostTPRank       units.Seconds
+	HostTPFar, HostTPRankFar units.Seconds
+	ByCost                   bool // stages are balanced by cost, the head counts as layers
 
 	TPForward  float64 // share of forward TP traffic that is exposed
 	TPBackward float64 // share of backward TP traffic that is exposed

@@ -7,8 +7,8 @@ import (
 )
 
 // Members says where the ranks of a communication group are: Size in all,
-// PerDomain of them in each scale-up domain.
-type Members struct{ Size, PerDomain int }
+// PerDomain of them in each scale-up domain, Stride ranks apart.
+type Members struct{ Size, PerDomain, Stride int }
 
 // domains is the number of scale-up domains that the group touches.
 func (g Members) domains() float64 {
@@ -36,7 +36,7 @@ func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64,
 	in := float64(min(g.PerDomain, g.Size))
 	t := net.Fixed
 	if in > 1 {
-		rate := c.Intra.Bandwidth * units.BytesPerSecond(eta)
+		rate := c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, eta, net.HalfRing))
 		if net.HalfSize > 0 {
 			t += units.Seconds(float64(net.HalfSize) / float64(rate))
 		}
@@ -50,6 +50,20 @@ func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64,
 		t += net.InterFixed + ring(float64(volume)/in, n, passes, c.Inter.Latency, rate)
 	}
 	return t
+}
+
+// inside is the share of the scale-up link that a group reaches: more within
+// one half of a bridged node, less when several groups cross the bridge at once.
+func (m *Machine) inside(g Members, whole, half float64) float64 {
+	net := &m.Network
+	if net.Bridge <= 0 {
+		return whole
+	}
+	stride := max(g.Stride, 1)
+	if min(g.PerDomain, g.Size)*stride <= m.Cluster.Domain()/2 {
+		return half
+	}
+	return min(whole, net.Bridge/float64(stride))
 }
 
 // at is the bandwidth over n nodes, between and beyond the measured points by
@@ -85,7 +99,7 @@ func (m *Machine) AllToAll(volume units.Bytes, g Members) units.Seconds {
 	}
 	c, net := m.Cluster, &m.Network
 	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
-	near := units.Bytes(float64(volume) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(net.AllToAll))
+	near := units.Bytes(float64(volume) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
 	if n <= in {
 		return net.Fixed + near
 	}

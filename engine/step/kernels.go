@@ -105,11 +105,22 @@ func (k *kernels) layer(moe bool) Cost {
 	return c
 }
 
+// hostForward is the part of a layer's issue time that falls on the forward.
+const hostForward = 0.4
+
 // host keeps a layer from being faster than the host can issue it.
 func (k *kernels) host(c *Cost) {
-	floor := k.m.Software.HostLayer
-	c.Forward += max(0, floor-c.ForwardTime())
-	c.InputGrad += max(0, floor-c.BackwardTime())
+	l, soft := k.in.Layout, &k.m.Software
+	floor := soft.HostLayer
+	if l.TP > 1 {
+		layer, rank := soft.HostTP, soft.HostTPRank
+		if l.GPUs > k.m.Cluster.Domain() && soft.HostTPFar > 0 {
+			layer, rank = soft.HostTPFar, soft.HostTPRankFar
+		}
+		floor = max(floor, layer+rank*units.Seconds(l.TP))
+	}
+	c.Forward += max(0, floor*hostForward-c.ForwardTime())
+	c.InputGrad += max(0, floor*(1-hostForward)-c.BackwardTime())
 }
 
 // projections are the products around core attention.

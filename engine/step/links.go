@@ -7,7 +7,7 @@ import (
 )
 
 func members(g layout.Group) hardware.Members {
-	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain}
+	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
 }
 
 // sent is the bytes that one rank sends in a ring pass over a volume.
