@@ -99,6 +99,8 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		micros("host_tp_rank_us", &s.HostTPRank),
 		micros("host_tp_layer_many_nodes_us", &s.HostTPFar),
 		micros("host_tp_rank_many_nodes_us", &s.HostTPRankFar),
+		micros("host_tp_rank_crossing_us", &s.HostTPRankCross),
+		micros("host_tp_rank_crossing_many_nodes_us", &s.HostTPRankCrossFar),
 		flag("stages_by_cost", &s.ByCost),
 		share("tp_forward_exposed", &s.TPForward),
 		share("tp_backward_exposed", &s.TPBackward),

@@ -87,10 +87,11 @@ type Software struct {
 	HostStep  units.Seconds // once per step
 	// What the host needs to issue one layer's forward and backward with TP:
 	// a part per layer and a part per rank of the group. Far is for jobs of
-	// several scale-up domains, where these differ.
-	HostTP, HostTPRank       units.Seconds
-	HostTPFar, HostTPRankFar units.Seconds
-	ByCost                   bool // stages are balanced by cost, the head counts as layers
+	// several scale-up domains, where these differ; Cross for groups that leave
+	// theirs.
+	HostTP, HostTPRank, HostTPRankCross          units.Seconds
+	HostTPFar, HostTPRankFar, HostTPRankCrossFar units.Seconds
+	ByCost                                       bool // stages are balanced by cost, the head counts as layers
 
 	TPForward  float64 // share of forward TP traffic that is exposed
 	TPBackward float64 // share of backward TP traffic that is exposed

@@ -117,6 +117,12 @@ func (k *kernels) host(c *Cost) {
 		if l.GPUs > k.m.Cluster.Domain() && soft.HostTPFar > 0 {
 			layer, rank = soft.HostTPFar, soft.HostTPRankFar
 		}
+		if k.in.Groups.TP.Crosses() {
+			rank = soft.HostTPRankCross
+			if soft.HostTPFar > 0 {
+				rank = soft.HostTPRankCrossFar
+			}
+		}
 		floor = max(floor, layer+rank*units.Seconds(l.TP))
 	}
 	c.Forward += max(0, floor*hostForward-c.ForwardTime())
@@ -202,7 +208,11 @@ func (k *kernels) head() Cost {
 	m := k.in.Model
 	k.stream(&c, 2*k.elem*k.shard*float64(m.Hidden))
 	k.matmul(&c, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
-	k.stream(&c, 2*k.elem*k.tokens*float64(m.Vocab)/k.t)
+	// The loss is one fused pass in every stack: logits read and written forward,
+	// their gradient written and read backward.
+	loss := k.m.Stream(units.Bytes(2 * k.elem * k.tokens * float64(m.Vocab) / k.t))
+	c.Forward += loss
+	c.InputGrad += loss
 	k.edge(&c)
 	return c
 }
