@@ -63,7 +63,7 @@ func describe(err error) string {
 	var document *setupdoc.Error
 	var value *engine.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || value.Field == "set" || value.Field == "offload" {
+		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || value.Field == "set" {
 			return "--" + err.Error()
 		}
 	}

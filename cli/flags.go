@@ -65,7 +65,6 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 			flag.NoOptDefVal = "on"
 		}
 	}
-	add("offload", "word", "what is kept in host memory: none (the only one modelled)")
 	add("set", "key=value", "any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
 	flags.StringVar(&f.file, "setup", "", "setup document to start from, TOML or JSON; - is standard input")
 	complete(cmd)

@@ -100,9 +100,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 
 // plan lays the layers on the stages and the operations on the ranks.
 func (e *Evaluator) plan(s *Setup) (err error) {
-	if cal := s.Cluster.Calibration; s.Split == "" && cal != nil && cal.For(s.Stack.Resolve()).ByCost {
-		e.stages = s.PartitionByCost(&s.Model, e.stages)
-	} else if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
+	if e.stages, err = s.partition(e.stages); err != nil {
 		return err
 	}
 	if spec := s.Spec(); e.order == nil || e.order.Spec != spec {
@@ -116,15 +114,15 @@ func (e *Evaluator) plan(s *Setup) (err error) {
 func (e *Evaluator) inputs(s *Setup) {
 	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: e.order,
-		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
+		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 	}
 	e.timInput = step.Input{
 		Model: &s.Model, Layout: &s.Layout,
 		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Recompute: s.Recompute, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 }
 
@@ -194,6 +192,15 @@ func recomputedFLOPs(s *Setup) units.FLOPs {
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores
 		}
+	case recipe.RecomputeModules:
+		var again units.FLOPs
+		if s.Recompute.Has(recipe.ModuleMLAUp) {
+			again += m.LatentUpFLOPs()
+		}
+		if s.Recompute.Has(recipe.ModuleShared) {
+			again += m.ForwardFLOPs(s.Seq, causal).Shared
+		}
+		return again
 	case recipe.RecomputeNone:
 	}
 	return 0

@@ -28,7 +28,7 @@ func largest(s *Setup, rank *memory.Rank) (term string, bytes units.Bytes, cause
 	switch s.Recompute.Mode {
 	case recipe.RecomputeNone:
 		cause += ", nothing recomputed"
-	case recipe.RecomputeSelective, recipe.RecomputeFull:
+	case recipe.RecomputeSelective, recipe.RecomputeFull, recipe.RecomputeModules:
 		cause += ", recompute " + s.Recompute.String()
 	}
 	share := fmt.Sprintf("for %.3g G parameters on a GPU under ZeRO-%d", rank.Parameters/1e9, s.ZeRO)

@@ -192,7 +192,7 @@ func (p *Param) Allowed() string {
 	case ChoiceParam:
 		words := strings.Join(p.Choices, ", ")
 		if p.ID == "recompute" {
-			words += ", full:N (N layers per rank)"
+			words += ", full:N (N layers per rank), modules:LIST (of norm, mla-up, act, moe-act, shared)"
 		}
 		return "one of " + words
 	}

@@ -29,7 +29,7 @@ type run struct {
 }
 
 // sharedRows reads a CSV of the shared folder, or skips the test.
-func sharedRows(t testing.TB, name string) []map[string]string {
+func validationRows(t testing.TB, name string) []map[string]string {
 	t.Helper()
 	file, err := os.Open(filepath.Join("..", "..", "shared", "validation", name))
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("MESHSCOPE_REQUIRE_SHARED") != "1" {
@@ -62,7 +62,7 @@ func integer(row map[string]string, key string) *int {
 	return ptr(int(v))
 }
 
-func figure(row map[string]string, key string) float64 {
+func cell(row map[string]string, key string) float64 {
 	v, err := strconv.ParseFloat(row[key], 64)
 	if err != nil {
 		return 0
@@ -225,15 +225,15 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 
 // measuredStep is the step time that a row states or implies.
 func measuredStep(row map[string]string, s *engine.Setup) float64 {
-	if v := figure(row, "step_time_s"); v > 0 {
+	if v := cell(row, "step_time_s"); v > 0 {
 		return v
 	}
 	for _, key := range []string{"tokens_per_s_per_gpu", "derived_tokens_per_s_per_gpu"} {
-		if v := figure(row, key); v > 0 {
+		if v := cell(row, key); v > 0 {
 			return s.Tokens() / v / float64(s.GPUs)
 		}
 	}
-	return figure(row, "derived_step_time_s")
+	return cell(row, "derived_step_time_s")
 }
 
 // publishedRuns are the rows that can be evaluated; skipped counts the others
@@ -241,7 +241,7 @@ func measuredStep(row map[string]string, s *engine.Setup) float64 {
 func publishedRuns(t testing.TB) (runs []run, skipped map[string]int) {
 	t.Helper()
 	skipped = map[string]int{}
-	for _, row := range sharedRows(t, "published-runs.csv") {
+	for _, row := range validationRows(t, "published-runs.csv") {
 		if row["mode"] == "memory model" || row["mode"] == "layer microbenchmark" || row["mode"] == "lora" || row["mode"] == "sft" || row["status"] != "ok" {
 			continue
 		}
@@ -281,7 +281,7 @@ func sweepRun(t testing.TB, row map[string]string) run {
 		t.Fatalf("%v: %v", row["job_id"], err)
 	}
 	out := run{id: row["job_id"], group: row["model"] + "/" + row["nodes"] + "/" + row["era"], row: row, setup: s, family: row["model"], stated: true, complete: true}
-	if v := figure(row, "tok_s_gpu"); v > 0 {
+	if v := cell(row, "tok_s_gpu"); v > 0 {
 		out.step = s.Tokens() / v / float64(s.GPUs)
 	}
 	return out
@@ -292,7 +292,7 @@ func simumaxA100(t testing.TB) []run {
 	t.Helper()
 	var runs []run
 	lib := presets.Default()
-	for _, row := range sharedRows(t, "simumax_a100_pcie.csv") {
+	for _, row := range validationRows(t, "simumax_a100_pcie.csv") {
 		if row["measured_metric"] != "achieved_tflops_per_gpu" {
 			continue
 		}
@@ -317,7 +317,7 @@ func simumaxA100(t testing.TB) []run {
 		}
 		flops := float64(model.TrainingFLOPs(s.Seq, false, false))
 		out := run{id: row["id"], group: "simumax-a100-pcie", row: row, setup: s, family: id, stated: true, complete: true}
-		out.step = s.Tokens() * flops / (figure(row, "measured_value") * 1e12 * float64(s.GPUs))
+		out.step = s.Tokens() * flops / (cell(row, "measured_value") * 1e12 * float64(s.GPUs))
 		runs = append(runs, out)
 	}
 	return runs

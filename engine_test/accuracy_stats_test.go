@@ -25,10 +25,10 @@ func scoreOf(errs []float64) score {
 		list[i] = math.Abs(e)
 		sum += list[i]
 	}
-	return score{len(list), sum / float64(len(list)), median(list), slices.Max(list)}
+	return score{len(list), sum / float64(len(list)), middle(list), slices.Max(list)}
 }
 
-func median(list []float64) float64 {
+func middle(list []float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
 	}

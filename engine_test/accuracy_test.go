@@ -136,7 +136,7 @@ func zeroBubble(t testing.TB) []run {
 	}
 	words := map[string]schedule.Kind{"1F1B": schedule.OneFOneB, "1F1B-I": schedule.Interleaved, "ZB-1p": "zb-1p", "ZB-2p": "zb-2p"}
 	var runs []run
-	for _, row := range sharedRows(t, "zero_bubble.csv") {
+	for _, row := range validationRows(t, "zero_bubble.csv") {
 		if row["measured_metric"] != "throughput" {
 			continue
 		}
@@ -162,7 +162,7 @@ func zeroBubble(t testing.TB) []run {
 			continue
 		}
 		out := run{id: row["id"], group: "zero-bubble", row: row, setup: s, family: strings.Split(row["id"], "-")[1]}
-		out.step = float64(s.GBS) / figure(row, "measured_value") / float64(s.GPUs)
+		out.step = float64(s.GBS) / cell(row, "measured_value") / float64(s.GPUs)
 		runs = append(runs, out)
 	}
 	return runs
@@ -276,7 +276,7 @@ func intervals(t *testing.T) {
 // sweep are the usable rows of the playbook's sweep, and its OOM rows.
 func sweep(t testing.TB) (ok, oom []run) {
 	t.Helper()
-	for _, row := range sharedRows(t, "playbook-sweep.csv") {
+	for _, row := range validationRows(t, "playbook-sweep.csv") {
 		usable := row["pp"] == "1" || row["after_pp_fix"] == "true"
 		switch {
 		case row["status"] == "ok" && row["oom_logged"] == "false" && usable:
@@ -299,10 +299,10 @@ func TestAccuracySweep(t *testing.T) {
 		byEra[r.row["model"]+" "+r.row["era"]] = append(byEra[r.row["model"]+" "+r.row["era"]], signed[i])
 	}
 	s := scoreOf(signed)
-	t.Logf("7 playbook sweep, tokens/s: n %d  median error %.1f %%  mean %.1f %%  bias %+.1f %% (best constant MFU 52; strongest simulator 165)", s.n, 100*s.median, 100*s.mean, 100*median(signed))
+	t.Logf("7 playbook sweep, tokens/s: n %d  median error %.1f %%  mean %.1f %%  bias %+.1f %% (best constant MFU 52; strongest simulator 165)", s.n, 100*s.median, 100*s.mean, 100*middle(signed))
 	for _, name := range slices.Sorted(mapsKeys(byEra)) {
 		e := scoreOf(byEra[name])
-		t.Logf("    %-10s n %3d median %5.1f %% bias %+.1f %%", name, e.n, 100*e.median, 100*median(byEra[name]))
+		t.Logf("    %-10s n %3d median %5.1f %% bias %+.1f %%", name, e.n, 100*e.median, 100*middle(byEra[name]))
 	}
 	var rhos []float64
 	for _, name := range slices.Sorted(mapsKeys(byCell)) {
@@ -315,7 +315,7 @@ func TestAccuracySweep(t *testing.T) {
 		}
 		rho := spearman(a, b)
 		rhos = append(rhos, rho)
-		t.Logf("    cell %-14s n %3d rank correlation %.3f median error %.1f %% bias %+.1f %%", name, len(a), rho, 100*scoreOf(errs).median, 100*median(errs))
+		t.Logf("    cell %-14s n %3d rank correlation %.3f median error %.1f %% bias %+.1f %%", name, len(a), rho, 100*scoreOf(errs).median, 100*middle(errs))
 	}
 	t.Logf("7 mean rank correlation over %d cells of at least 5 rows: %.3f (strongest simulator 0.67, eras mixed)", len(rhos), average(rhos))
 }

@@ -54,6 +54,7 @@ func (w world) setup(t *rapid.T) engine.Setup {
 			EP: degree("ep"), ETP: degree("etp"), DP: degree("dp"),
 			SP:   rapid.Bool().Draw(t, "sp"),
 			ZeRO: rapid.IntRange(-1, 4).Draw(t, "zero"),
+			HSDP: rapid.SampledFrom([]int{0, 1, 1, 2, 3, -1}).Draw(t, "hsdp"),
 			MBS:  degree("mbs"), MicroBatches: degree("m"),
 			Seq: rapid.SampledFrom([]int{512, 2048, 4096, 8192, 4095, 131072, 1, 0, 1 << 40}).Draw(t, "seq"),
 		},
@@ -65,11 +66,14 @@ func (w world) setup(t *rapid.T) engine.Setup {
 	}
 	s.Schedule = rapid.SampledFrom([]schedule.Kind{schedule.Naive, schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, "none-such"}).Draw(t, "schedule")
 	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
-	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}}).Draw(t, "recompute")
+	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}, {Mode: "modules"}, {Mode: "modules", Modules: recipe.ModuleNorm}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute")
 	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")
 	s.GradDtype = rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "grads")
 	s.Attention = rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention")
 	s.Optimizer = rapid.SampledFrom(recipe.Optimizers()).Draw(t, "optimizer")
+	s.Loss = rapid.SampledFrom(append(recipe.Losses(), "", "odd")).Draw(t, "loss")
+	s.Offload = rapid.SampledFrom(append(recipe.Offloads(), "", "odd")).Draw(t, "offload")
+	s.Imbalance = rapid.SampledFrom([]int{0, 100, 100, 150, 1000, 99, 1 << 30}).Draw(t, "imbalance")
 	s.Stack = rapid.SampledFrom(append(recipe.Stacks(), "none-such")).Draw(t, "stack")
 	s.MFU = rapid.SampledFrom(recipe.MFUConventions()).Draw(t, "mfu")
 	s.TrainMTP = rapid.Bool().Draw(t, "mtp")

@@ -101,7 +101,6 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		micros("host_tp_rank_many_nodes_us", &s.HostTPRankFar),
 		micros("host_tp_rank_crossing_us", &s.HostTPRankCross),
 		micros("host_tp_rank_crossing_many_nodes_us", &s.HostTPRankCrossFar),
-		flag("stages_by_cost", &s.ByCost),
 		share("tp_forward_exposed", &s.TPForward),
 		share("tp_backward_exposed", &s.TPBackward),
 		share("cp_exposed", &s.CP),
@@ -115,6 +114,5 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		share("selective_share", &s.Selective),
 		number("bucket_bytes", 0, 1e12, &s.Bucket),
 		number("reduce_bytes", 0, 8, &s.Reduce),
-		number("expert_imbalance", 1, 10, &s.Imbalance),
 	}
 }

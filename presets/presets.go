@@ -40,9 +40,7 @@ type GPUPreset struct {
 	MemoryType    string               `json:"memory_type,omitempty"`
 	MemoryDerived string               `json:"memory_usable_derived,omitempty"` // how MemoryUsable was derived; empty: reported
 	PeakFP4       units.FLOPsPerSecond `json:"peak_fp4,omitempty"`
-	MatmulFP8     units.FLOPsPerSecond `json:"matmul_fp8_measured,omitempty"`
 	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"` // to one other GPU of the node, per direction
-	HostBandwidth units.BytesPerSecond `json:"host_bandwidth,omitempty"` // PCIe, per direction
 	L2MiB         float64              `json:"l2_MiB,omitempty"`
 	SMs           int                  `json:"sm_count,omitempty"`
 	BoostMHz      float64              `json:"boost_clock_MHz,omitempty"`

@@ -91,7 +91,6 @@ type Software struct {
 	// theirs.
 	HostTP, HostTPRank, HostTPRankCross          units.Seconds
 	HostTPFar, HostTPRankFar, HostTPRankCrossFar units.Seconds
-	ByCost                                       bool // stages are balanced by cost, the head counts as layers
 
 	TPForward  float64 // share of forward TP traffic that is exposed
 	TPBackward float64 // share of backward TP traffic that is exposed
@@ -106,7 +105,6 @@ type Software struct {
 	Selective  float64     // share of a layer's forward that selective recomputation repeats, scores apart
 	Bucket     units.Bytes // gradients per collective call; 0: all at once
 	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
-	Imbalance  float64     // time of the fullest expert rank over the mean
 }
 
 // Band is the error of one validated group of published runs.

@@ -31,8 +31,11 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	}
 	g := &c.GPU
 	m.attention = g.Peak(p)
+	if p.IsFP8() {
+		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits
+	}
 	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
-	if p.Eight() && g.PeakFP8 > 0 {
+	if p.IsFP8() && g.PeakFP8 > 0 {
 		m.gemm, m.eight = g.PeakFP8*units.FLOPsPerSecond(m.Ops.GemmF8), true
 	}
 	m.stream = g.MemoryBandwidth * units.BytesPerSecond(m.Ops.Stream)

@@ -75,6 +75,7 @@ func (r *rules) bounds() {
 		{"ep", l.EP, 1, MaxDegree},
 		{"etp", l.ETP, 1, MaxDegree},
 		{"zero", l.ZeRO, 0, 3},
+		{"hsdp", l.HSDP, 0, MaxDegree},
 		{"mbs", l.MBS, 1, MaxDegree},
 		{"microbatches", l.MicroBatches, 1, MaxMicroBatches},
 		{"gbs", l.GBS, 1, MaxGBS},
@@ -194,6 +195,9 @@ func (r *rules) world() {
 
 func (r *rules) batch() {
 	l := r.l
+	if l.DP%l.Replicas() != 0 {
+		r.failf("hsdp-dp", "hsdp", "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
+	}
 	if product := l.MBS * l.MicroBatches * l.DP; product != l.GBS {
 		r.failf("batch-not-divisible", "gbs", "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
 	}

@@ -57,42 +57,6 @@ func (l *Layout) Partition(m *model.Model, into []Stage) ([]Stage, error) {
 	return stages, nil
 }
 
-// PartitionByCost fills the stages one after the other, each until it has its
-// share of the weights that are multiplied with, the head among them; so the
-// last ones have fewer layers, and the very last may have none. This is what
-// nanotron does (its trainer's init of pipeline blocks).
-func (l *Layout) PartitionByCost(m *model.Model, into []Stage) []Stage {
-	n := l.Stages()
-	stages := into[:0]
-	for range n {
-		stages = append(stages, Stage{})
-	}
-	head := float64(m.HeadForward()) / 2
-	total := head
-	cost := func(i int) float64 {
-		f := m.LayerForward(m.MoELayer(i), 0, true)
-		return float64(f.Total()) / 2
-	}
-	for i := range m.Layers {
-		total += cost(i)
-	}
-	at, sum := 0, 0.0
-	stages[0].Embedding = true
-	for i := range m.Layers {
-		if m.MoELayer(i) {
-			stages[at].MoE++
-		} else {
-			stages[at].Dense++
-		}
-		sum += cost(i)
-		if sum > total*float64(at+1)/float64(n) && at < n-1 {
-			at++
-		}
-	}
-	stages[at].Head = true
-	return stages
-}
-
 // balanced is the number of layers of stage i when layers are spread over n
 // stages: the remainder (always below n) goes to stages 1..n-2, then to 0.
 func balanced(layers, n, i int) int {

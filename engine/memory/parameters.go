@@ -99,10 +99,17 @@ type Sharding struct{ Weights, Gradients, Optimizer PerParam }
 
 // zero shards static bytes as the ZeRO paper does (arXiv 1910.02054 section
 // 5): stage 1 the optimizer state, 2 also the gradients, 3 also the weights.
-// Dense parameters are sharded over DP*CP ranks, experts over expert-DP ranks.
+// Dense parameters are sharded over DP*CP ranks, experts over expert-DP ranks,
+// of which HSDP leaves the replicas out.
 func zero(in *Input) Sharding {
 	l := in.Layout
-	return ZeRO(l.ZeRO, in.Precision, in.GradDtype, in.Optimizer, float64(l.DP*l.CP), float64(l.ExpertDP()))
+	return ZeRO(l.ZeRO, in.Precision, in.GradDtype, in.Optimizer, float64(l.DenseShards()), float64(l.ExpertShards()))
+}
+
+// over is bytes per parameter divided over the ranks that shard them.
+func over(in *Input, bytes float64) PerParam {
+	l := in.Layout
+	return PerParam{bytes / float64(l.DenseShards()), bytes / float64(l.ExpertShards())}
 }
 
 // ZeRO is the bytes per parameter of a ZeRO stage over denseDP ranks (and
@@ -115,7 +122,7 @@ func ZeRO(stage int, p recipe.Precision, g recipe.GradDtype, o recipe.Optimizer,
 		return PerParam{bytes / denseDP, bytes / expertDP}
 	}
 	return Sharding{
-		Weights:   term(p.Bytes(), 3),
+		Weights:   term(p.WeightBytes(), 3),
 		Gradients: term(g.Bytes(p), 2),
 		Optimizer: term(o.StateBytes(p), 1),
 	}

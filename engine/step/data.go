@@ -1,6 +1,7 @@
 package step
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -15,6 +16,8 @@ type DataParallel struct {
 	// micro-batch and are in PerForward and PerBackward instead.
 	ScatterSeconds, GatherSeconds units.Seconds
 	PerForward, PerBackward       units.Seconds
+
+	layers float64 // of the rank
 }
 
 // Data works out the data-parallel traffic of a rank with the given parameters
@@ -23,74 +26,98 @@ type DataParallel struct {
 // 2; for 3 an all-gather in the forward and in the backward and a
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
 func Data(in *Input, p memory.Parameters, layers int) DataParallel {
-	var out DataParallel
-	out.addDomain(in, p.Dense, float64(layers), in.Groups.DenseDP)
-	out.addDomain(in, p.Expert, float64(layers), in.Groups.ExpertDP)
+	g := &in.Groups
+	out := DataParallel{layers: float64(max(layers, 1))}
+	out.addDomain(in, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
+	out.addDomain(in, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
 	return out
 }
 
-// addDomain adds one set of parameters and the group that holds the same ones.
-func (d *DataParallel) addDomain(in *Input, params, layers float64, g layout.Group) {
-	if g.Size <= 1 || params == 0 {
+// addDomain adds one set of parameters, the group that holds the same ones, and
+// how that is cut into shards and replicas.
+func (d *DataParallel) addDomain(in *Input, params float64, whole, shard, replica layout.Group) {
+	if whole.Size <= 1 || params == 0 {
 		return
 	}
-	weights := units.Bytes(params * in.Precision.Bytes())
+	weights := units.Bytes(params * in.Precision.GatherBytes())
 	grads := units.Bytes(params * reduceBytes(in))
-	m := float64(in.Layout.MicroBatches)
-	mc, factor := &in.Machine, units.Seconds(in.Machine.Software.Factor)
-	calls := 1.0
-	if in.Layout.ZeRO == 3 {
-		calls = max(layers, 1)
-	} else if b := mc.Software.Bucket; b > 0 {
-		calls = max(float64(grads/b), 1)
+	if in.Layout.ZeRO == 0 {
+		d.allReduce(in, grads, whole)
+		return
 	}
-	gather := factor * units.Seconds(calls) * mc.AllGather(weights/units.Bytes(calls), members(g))
-	scatter := factor * units.Seconds(calls) * mc.AllGather(grads/units.Bytes(calls), members(g))
+	// The sums of each replica's shards are summed over the replicas.
+	d.allReduce(in, grads/units.Bytes(shard.Size), replica)
+	m := float64(in.Layout.MicroBatches)
+	gather := d.collective(in, weights, shard, in.Machine.AllGather)
+	scatter := d.collective(in, grads, shard, in.Machine.AllGather)
 	switch in.Layout.ZeRO {
-	case 0:
-		all := factor * units.Seconds(calls) * mc.AllReduce(grads/units.Bytes(calls), members(g))
-		d.ScatterSeconds += all
-		d.Bytes += 2 * sent(grads, g)
-		d.Seconds += all
 	case 1:
 		d.ScatterSeconds += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, g) + sent(weights, g)
+		d.Bytes += sent(grads, shard) + sent(weights, shard)
 		d.Seconds += scatter + gather
 	case 2:
 		d.PerBackward += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, g)*units.Bytes(m) + sent(weights, g)
+		d.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
 		d.Seconds += scatter*units.Seconds(m) + gather
 	default:
 		d.PerForward += gather
 		d.PerBackward += gather + scatter
-		d.Bytes += (2*sent(weights, g) + sent(grads, g)) * units.Bytes(m)
+		d.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
 		d.Seconds += (2*gather + scatter) * units.Seconds(m)
 	}
 }
 
-// reduceBytes is the width in which gradients are summed: that of the buffer
-// that accumulates them.
+// collective is the time of moving a volume in the calls that the stack makes of
+// it: one per layer with ZeRO-3, else one per bucket.
+func (d *DataParallel) collective(in *Input, volume units.Bytes, g layout.Group, time func(units.Bytes, hardware.Members) units.Seconds) units.Seconds {
+	soft := &in.Machine.Software
+	calls := 1.0
+	if in.Layout.ZeRO == 3 {
+		calls = d.layers
+	} else if soft.Bucket > 0 {
+		calls = max(float64(volume/soft.Bucket), 1)
+	}
+	n := units.Seconds(calls * soft.Factor)
+	return n * time(volume/units.Bytes(calls), members(g))
+}
+
+// reduceBytes is the width in which gradients are summed: the stack's own, else
+// that of the buffer that accumulates them.
 func reduceBytes(in *Input) float64 {
 	if own := in.Machine.Software.Reduce; own > 0 {
 		return own
 	}
-	if in.GradDtype == recipe.GradBF16 && in.Precision != recipe.FP32 {
-		return 2
+	return in.GradDtype.ReduceBytes(in.Precision)
+}
+
+// allReduce sums gradients over a group once per step.
+func (d *DataParallel) allReduce(in *Input, grads units.Bytes, g layout.Group) {
+	if g.Size <= 1 {
+		return
 	}
-	return 4
+	all := d.collective(in, grads, g, in.Machine.AllReduce)
+	d.ScatterSeconds += all
+	d.Bytes += 2 * sent(grads, g)
+	d.Seconds += all
 }
 
 // OptimizerTime is the update of one rank's shard, memory traffic and no
 // arithmetic worth counting (gradient, two moments, master copy read and
 // written, weight written: 30 bytes per parameter with fused Adam, more where
-// kernels are not fused), and what the host does once per step.
+// kernels are not fused), and what the host does once per step. Offloaded, its
+// gradients cross PCIe to the host and the updated weights come back; what the
+// host takes for the update itself is not counted.
 func OptimizerTime(in *Input, p memory.Parameters) units.Seconds {
 	dense, expert := p.Dense, p.Expert
 	if in.Layout.ZeRO >= 1 {
-		dense /= float64(in.Layout.DP * in.Layout.CP)
-		expert /= float64(in.Layout.ExpertDP())
+		dense /= float64(in.Layout.DenseShards())
+		expert /= float64(in.Layout.ExpertShards())
+	}
+	if in.Offload == recipe.OffloadOptimizer {
+		perParam := in.GradDtype.ReduceBytes(in.Precision) + in.Precision.GatherBytes()
+		return units.Bytes(perParam * (dense + expert)).Over(in.Machine.Cluster.GPU.HostBandwidth)
 	}
 	soft := &in.Machine.Software
 	t := in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))

@@ -143,30 +143,55 @@ func (k *kernels) projections(c *Cost) {
 	qk, v := float64(m.QKNopeDim+m.QKRopeDim), float64(m.VHeadDim)
 	if m.QLoraRank > 0 {
 		k.matmul(c, k.shard, h, float64(m.QLoraRank))
-		k.matmul(c, k.tokens, float64(m.QLoraRank), a*qk)
-	} else {
-		k.matmul(c, k.tokens, h, a*qk)
 	}
 	k.matmul(c, k.shard, h, float64(m.KVLoraRank+m.QKRopeDim))
-	k.matmul(c, k.tokens, float64(m.KVLoraRank), a*(float64(m.QKNopeDim)+v))
+	k.latentUp(c)
 	k.matmul(c, k.tokens, a*v, h)
 	k.stream(c, k.elem*2*k.tokens*a*2*qk)
+}
+
+// latentUp are MLA's projections from the latents to queries, keys and values.
+func (k *kernels) latentUp(c *Cost) {
+	m := k.in.Model
+	a, rank := float64(m.Heads)/k.t, m.QLoraRank
+	if rank == 0 {
+		rank = m.Hidden // queries come from the hidden state directly
+	}
+	k.matmul(c, k.tokens, float64(rank), a*float64(m.QKNopeDim+m.QKRopeDim))
+	k.matmul(c, k.tokens, float64(m.KVLoraRank), a*float64(m.QKNopeDim+m.VHeadDim))
+}
+
+// gates is how many matrices an MLP has before its activation.
+func (k *kernels) gates() float64 {
+	if k.in.Model.Gated {
+		return 2
+	}
+	return 1
+}
+
+// activation is that of an MLP over so many elements: gate and up read, the
+// product written.
+func (k *kernels) activation(c *Cost, elements float64) {
+	k.stream(c, k.elem*(k.gates()+1)*elements)
+}
+
+// routed is the number of rows that one rank's experts work on, times their
+// width over ETP: tokens sent times experts per token, and the load of the
+// busiest rank.
+func (k *kernels) routed() float64 {
+	return k.shard * float64(k.in.Model.TopK) * k.in.Load
 }
 
 // mlp is a dense MLP (or the shared experts) of the given width.
 func (k *kernels) mlp(c *Cost, width float64) {
 	h := float64(k.in.Model.Hidden)
-	up := 1.0
-	if k.in.Model.Gated {
-		up = 2
-	}
-	k.matmul(c, k.tokens, h, up*width/k.t)
+	k.matmul(c, k.tokens, h, k.gates()*width/k.t)
 	k.matmul(c, k.tokens, width/k.t, h)
-	k.stream(c, k.elem*k.tokens*(up+1)*width/k.t)
+	k.activation(c, k.tokens*width/k.t)
 }
 
 // experts are router, permutation, grouped products and shared experts.
-// Routing is balanced: a rank computes as many tokens as it sends.
+// A rank computes as many tokens as it sends, times the load of the busiest.
 func (k *kernels) experts(c *Cost) {
 	m, l := k.in.Model, k.in.Layout
 	h := float64(m.Hidden)
@@ -174,25 +199,20 @@ func (k *kernels) experts(c *Cost) {
 		k.mlp(c, float64(m.SharedFFN))
 	}
 	k.matmul(c, k.shard, h, float64(m.Experts))
-	routed := k.shard * float64(m.TopK)
+	routed := k.routed()
 	k.stream(c, 4*k.elem*routed*h) // permute and unpermute, read and write
 	local := float64(m.Experts) / float64(l.EP)
 	rows := routed * float64(l.ETP) / local
 	width := float64(m.ExpertFFN) / float64(l.ETP)
-	up := 1.0
-	if m.Gated {
-		up = 2
-	}
-	full := units.Seconds(max(k.m.Software.Imbalance, 1))
-	for _, p := range [2][2]float64{{h, up * width}, {width, h}} {
+	for _, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
 		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
 		touched := units.Bytes(k.elem * (in + weight + out))
-		c.Forward += full * k.m.GroupedMatMul(local, rows, p[0], p[1], touched)
-		c.InputGrad += full * k.m.GroupedMatMul(local, rows, p[1], p[0], touched)
-		c.WeightGrad += full * k.m.GroupedMatMul(local, rows, p[0], p[1],
+		c.Forward += k.m.GroupedMatMul(local, rows, p[0], p[1], touched)
+		c.InputGrad += k.m.GroupedMatMul(local, rows, p[1], p[0], touched)
+		c.WeightGrad += k.m.GroupedMatMul(local, rows, p[0], p[1],
 			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight))
 	}
-	k.stream(c, k.elem*routed*float64(l.ETP)*(up+1)*width)
+	k.activation(c, routed*float64(l.ETP)*width)
 }
 
 func (k *kernels) embedding() Cost {

@@ -92,7 +92,7 @@ func (k *kernels) contextParallel(c *Cost) {
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
 	soft := &k.m.Software
-	routed := units.Bytes(max(soft.Imbalance, 1) * k.elem * k.shard * float64(m.TopK) * float64(m.Hidden))
+	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
 	var t Traffic
 	if l.EP > 1 {
 		once := k.m.AllToAll(routed, members(g.EP))

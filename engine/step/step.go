@@ -29,6 +29,8 @@ type Input struct {
 	GradDtype recipe.GradDtype
 	Attention recipe.Attention
 	Recompute recipe.Recompute
+	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
+	Offload   recipe.Offload
 	TrainMTP  bool
 }
 
@@ -135,27 +137,4 @@ func Stages(in *Input, into []Cost) []Cost {
 		into = append(into, c)
 	}
 	return into
-}
-
-// recompute adds the forward work of the recomputed layers to the backward.
-func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
-	switch k.in.Recompute.Mode {
-	case recipe.RecomputeFull:
-		n := k.in.Layout.RecomputedLayers(k.in.Recompute.Layers, stage, st)
-		nDense := min(n, st.Dense)
-		c.again(dense, nDense)
-		c.again(moe, n-nDense)
-	case recipe.RecomputeSelective:
-		if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
-			c.Recompute += k.scores * units.Seconds(st.Layers())
-		}
-		c.Recompute += c.selective
-	case recipe.RecomputeNone:
-	}
-}
-
-// again adds the forward of layers to the backward.
-func (c *Cost) again(layer Cost, times int) {
-	c.Recompute += layer.Forward * units.Seconds(times)
-	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
 }

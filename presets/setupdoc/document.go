@@ -130,8 +130,6 @@ func (d *Document) say(key string, m *member) error {
 		return d.sayPart(key, m.value)
 	case "set":
 		return d.saySet(m.value)
-	case "offload":
-		return sayOffload(m.value)
 	}
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
 	p, ok := engine.FindParam(id)
@@ -181,14 +179,6 @@ func literalFor(p *engine.Param, key string, n *node) (string, error) {
 		}
 	}
 	return n.text, nil
-}
-
-// sayOffload: there is one value until offloading is modelled.
-func sayOffload(n *node) error {
-	if n.kind == text && n.text == "none" || n.kind == boolean && n.text == "false" {
-		return nil
-	}
-	return wrongValue("offload", n, "none (offloading is not modelled)")
 }
 
 func (d *Document) sayPart(key string, n *node) error {
@@ -261,11 +251,6 @@ func (d *Document) Set(key, value string) error {
 	switch key {
 	case "model", "gpu", "cluster":
 		return d.sayPart(key, &node{kind: text, text: value})
-	case "offload":
-		if sayOffload(&node{kind: text, text: value}) != nil {
-			return &engine.ValueError{Field: key, Given: value, Allowed: "none (offloading is not modelled)", Nearest: "none"}
-		}
-		return nil
 	}
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
 	if _, ok := engine.FindParam(id); !ok {

@@ -23,7 +23,7 @@ func Groups() []Group {
 		{"LAYOUT", []engine.ParamID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
 		{"BATCH", []engine.ParamID{"mbs", "microbatches", "gbs", "seq"}},
 		{"RECIPE", []engine.ParamID{"schedule", "recompute", "precision"}},
-		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "attention", "group-size", "split", "mtp", "calibration", "mfu"}},
+		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu"}},
 	}
 }
 
@@ -160,6 +160,14 @@ func off(s *engine.Setup, id engine.ParamID) (why, word string) {
 	case "vpp":
 		if s.PP <= 1 && s.VPP <= 1 {
 			return "needs PP > 1", "PP = 1"
+		}
+	case "imbalance":
+		if !s.Model.IsMoE() {
+			return "dense model", "dense"
+		}
+	case "hsdp":
+		if (s.ZeRO == 0 || s.DP <= 1) && s.Replicas() == 1 {
+			return "needs ZeRO and DP > 1", "off"
 		}
 	case "group-size":
 		if s.VPP <= 1 && s.GroupSize == 0 {
