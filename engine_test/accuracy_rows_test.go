@@ -159,6 +159,15 @@ func publishedRun(row map[string]string) (run, error) {
 	if !out.complete {
 		return out, errors.New("the layout is not stated")
 	}
+	if pp := integer(row, "pp"); d.MBS == nil && row["calibration"] == "torchtitan" && *pp > 1 {
+		d.MicroBatches = pp // its default: as many micro-batches as ranks
+		if dp := integer(row, "dp"); dp != nil {
+			d.MBS = ptr(max(1, *d.GBS / *dp / *pp))
+		}
+	}
+	if v := integer(row, "vpp"); v != nil && *v**d.PP == model.Layers+2 {
+		d.Split = ptr(thinEnds(model.Layers, model.Layers+2)) // embedding and head count as layers
+	}
 	out.recipe(&d, row)
 	if out.setup, err = d.Resolve(); err != nil {
 		return out, err

@@ -240,7 +240,7 @@ func softwareOf(files []CalibrationPreset, f *CalibrationPreset, cluster, gpu st
 			}
 		}
 	}
-	s := hardware.Software{Stack: recipe.Stack(strings.TrimPrefix(f.ID, "stack-")), From: from, Factor: 1}
+	s := hardware.Software{Stack: recipe.Stack(strings.TrimPrefix(f.ID, "stack-")), From: from, Factor: 1, Attention: 1, FP8: 1}
 	for _, r := range softwareFigures(&s) {
 		if v, ok := figures[r.key]; ok {
 			r.set(v)

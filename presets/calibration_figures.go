@@ -77,6 +77,7 @@ func networkFigures(n *hardware.Network) []figureRange {
 		share("inter_ring_efficiency", &n.InterRing),
 		share("inter_all_to_all_efficiency", &n.InterAllToAll),
 		micros("inter_call_us", &n.InterFixed),
+		micros("inter_hop_us", &n.InterHop),
 	}
 	for i := range hardware.CurvePoints {
 		nodes := 1 << i
@@ -92,6 +93,8 @@ func softwareFigures(s *hardware.Software) []figureRange {
 	return []figureRange{
 		number("factor", 0.5, 3, &s.Factor),
 		number("memory_passes", 0.1, 20, &s.Passes),
+		number("attention_slowdown", 0.5, 10, &s.Attention),
+		number("fp8_slowdown", 0.5, 10, &s.FP8),
 		number("optimizer_bytes", 1, 1000, &s.Optimizer),
 		micros("host_layer_us", &s.HostLayer),
 		micros("host_step_us", &s.HostStep),
@@ -105,9 +108,12 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		share("tp_backward_exposed", &s.TPBackward),
 		share("cp_exposed", &s.CP),
 		share("ep_exposed", &s.EP),
+		flag("ep_crosses_once", &s.Once),
 		share("dp_exposed", &s.DP),
 		share("gather_exposed", &s.Gather),
 		share("shard_exposed", &s.Shard),
+		number("shard_slowdown", 1, 100, &s.ShardSlow),
+		flag("shard_kept_with_pp", &s.Keeps),
 		micros("hop_us", &s.Hop),
 		flag("blocking_hops", &s.Blocking),
 		flag("scatter_hops", &s.Scatter),

@@ -61,6 +61,7 @@ type Network struct {
 	InterRing     float64 // rings across domains
 	InterAllToAll float64
 	InterFixed    units.Seconds
+	InterHop      units.Seconds // of one step of a ring across domains; 0: the link's latency
 
 	// Curve is the measured bus bandwidth over 1, 2, 4, ... 64 nodes in bytes
 	// per second; 0 where nobody measured. Ring is that of all-gather and
@@ -82,6 +83,8 @@ type Software struct {
 	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
 
 	Passes    float64       // memory passes of element-wise operations, against fused ones
+	Attention float64       // time of its fused attention over that of the best kernel
+	FP8       float64       // time of its fp8 products over that of the best kernels, casts included
 	Optimizer float64       // bytes of memory traffic per updated parameter
 	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
 	HostStep  units.Seconds // once per step
@@ -96,9 +99,12 @@ type Software struct {
 	TPBackward float64 // share of backward TP traffic that is exposed
 	CP         float64 // the same of CP traffic beyond what attention hides
 	EP         float64 // share of expert traffic that is exposed
+	Once       bool    // a token crosses to another domain once, however many of its experts are there
 	DP         float64 // share of gradient traffic that compute can never hide
 	Gather     float64 // share of ZeRO-1's weight gather that compute can never hide
 	Shard      float64 // share of ZeRO-3's traffic that compute can never hide
+	ShardSlow  float64 // time of ZeRO-3's collectives over that of large ones: many small tensors
+	Keeps      bool    // ZeRO-3 keeps gathered weights and unreduced gradients over a step with PP
 	Hop        units.Seconds
 	Blocking   bool        // a stage waits while its message travels
 	Scatter    bool        // messages between stages travel as TP shards also without SP

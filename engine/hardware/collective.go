@@ -47,7 +47,15 @@ func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64,
 		if w := curve.at(n); w > 0 {
 			rate = min(rate, w/units.BytesPerSecond(c.Domain()))
 		}
-		t += net.InterFixed + ring(float64(volume)/in, n, passes, c.Inter.Latency, rate)
+		hop := c.Inter.Latency
+		if net.InterHop > 0 {
+			hop = net.InterHop
+		}
+		steps := units.Seconds(n - 1)
+		if passes > 1 { // all-reduces of many nodes go up and down a tree
+			steps = units.Seconds(2 * math.Ceil(math.Log2(n)))
+		}
+		t += net.InterFixed + steps*hop + ring(float64(volume)/in, n, passes, 0, rate)
 	}
 	return t
 }
@@ -93,7 +101,11 @@ func (m *Machine) AllGather(volume units.Bytes, g Members) units.Seconds {
 // AllToAll is the time in which every rank sends volume bytes, an equal part to
 // each member (itself included). Traffic inside the domain and to other domains
 // flows at the same time.
-func (m *Machine) AllToAll(volume units.Bytes, g Members) units.Seconds {
+//
+// Of the copies that every token sends, those to one other domain may travel
+// once and spread there (DeepEP, arXiv 2412.19437 section 3.2.2); copies is
+// how many there are, 1 where nothing can be saved.
+func (m *Machine) AllToAll(volume units.Bytes, g Members, copies int) units.Seconds {
 	if g.Size <= 1 {
 		return 0
 	}
@@ -103,8 +115,18 @@ func (m *Machine) AllToAll(volume units.Bytes, g Members) units.Seconds {
 	if n <= in {
 		return net.Fixed + near
 	}
-	far := units.Bytes(float64(volume) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
+	far := units.Bytes(float64(volume) * m.crossing(g, copies) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
 	return net.Fixed + net.InterFixed + max(near, far)
+}
+
+// crossing is the share of the copies that must cross: of d domains hit at
+// random by k copies, d*(1-(1-1/d)^k) are hit at all.
+func (m *Machine) crossing(g Members, copies int) float64 {
+	if !m.Software.Once || copies <= 1 {
+		return 1
+	}
+	d, k := g.domains(), float64(copies)
+	return d * (1 - math.Pow(1-1/d, k)) / k
 }
 
 // Send is the time of one point-to-point message; far says whether it leaves

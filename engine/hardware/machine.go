@@ -17,7 +17,6 @@ type Machine struct {
 
 	gemm, attention units.FLOPsPerSecond // peaks
 	stream          units.BytesPerSecond
-	eight           bool
 }
 
 // NewMachine settles the constants of a cluster; without a calibration they are
@@ -36,7 +35,7 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	}
 	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
 	if p.IsFP8() && g.PeakFP8 > 0 {
-		m.gemm, m.eight = g.PeakFP8*units.FLOPsPerSecond(m.Ops.GemmF8), true
+		m.gemm = g.PeakFP8 * units.FLOPsPerSecond(m.Ops.GemmF8/m.Software.FP8)
 	}
 	m.stream = g.MemoryBandwidth * units.BytesPerSecond(m.Ops.Stream)
 	return m
@@ -80,9 +79,6 @@ func (m *Machine) GroupedMatMul(groups, rows, inner, cols float64, bytes units.B
 		return 0
 	}
 	rate := m.gemm * units.FLOPsPerSecond(m.Ops.Grouped/m.Ops.Gemm)
-	if m.eight {
-		rate = m.gemm * units.FLOPsPerSecond(m.Ops.Grouped/m.Ops.Gemm)
-	}
 	t := units.FLOPs(2 * groups * rows * inner * cols).Over(rate)
 	t *= units.Seconds(1 + m.Ops.GroupedRows/rows)
 	read := bytes.Over(m.Cluster.GPU.MemoryBandwidth * units.BytesPerSecond(m.Ops.GroupedRead))
@@ -99,7 +95,7 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 	if headDim > 128 {
 		share = m.Ops.AttentionWide
 	}
-	rate := m.attention * units.FLOPsPerSecond(share)
+	rate := m.attention * units.FLOPsPerSecond(share/m.Software.Attention)
 	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward)) + m.Ops.AttentionStart
 	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
 	return forward, backward

@@ -15,6 +15,6 @@ func plain() (Ops, Network, Software) {
 			From: "no calibration: plain ring", AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
 			Fixed: 20 * units.Microsecond, InterRing: 0.9, InterAllToAll: 0.8, InterFixed: 20 * units.Microsecond,
 		}, Software{
-			Factor: 1, Passes: 1, Optimizer: 30, TPForward: 1, TPBackward: 0.5, CP: 1, EP: 1,
+			Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, TPBackward: 0.5, CP: 1, EP: 1,
 		}
 }

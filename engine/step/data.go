@@ -50,7 +50,11 @@ func (d *DataParallel) addDomain(in *Input, params float64, whole, shard, replic
 	m := float64(in.Layout.MicroBatches)
 	gather := d.collective(in, weights, shard, in.Machine.AllGather)
 	scatter := d.collective(in, grads, shard, in.Machine.AllGather)
-	switch in.Layout.ZeRO {
+	stage := in.Layout.ZeRO
+	if stage == 3 && in.Layout.PP > 1 && in.Machine.Software.Keeps {
+		stage = 1 // once per step
+	}
+	switch stage {
 	case 1:
 		d.ScatterSeconds += scatter
 		d.GatherSeconds += gather
@@ -73,13 +77,13 @@ func (d *DataParallel) addDomain(in *Input, params float64, whole, shard, replic
 // it: one per layer with ZeRO-3, else one per bucket.
 func (d *DataParallel) collective(in *Input, volume units.Bytes, g layout.Group, time func(units.Bytes, hardware.Members) units.Seconds) units.Seconds {
 	soft := &in.Machine.Software
-	calls := 1.0
+	calls, slow := 1.0, 1.0
 	if in.Layout.ZeRO == 3 {
-		calls = d.layers
+		calls, slow = d.layers, max(soft.ShardSlow, 1)
 	} else if soft.Bucket > 0 {
 		calls = max(float64(volume/soft.Bucket), 1)
 	}
-	n := units.Seconds(calls * soft.Factor)
+	n := units.Seconds(calls * slow * soft.Factor)
 	return n * time(volume/units.Bytes(calls), members(g))
 }
 

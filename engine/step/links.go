@@ -95,7 +95,7 @@ func (k *kernels) expertParallel(c *Cost) {
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
 	var t Traffic
 	if l.EP > 1 {
-		once := k.m.AllToAll(routed, members(g.EP))
+		once := k.m.AllToAll(routed, members(g.EP), m.TopK)
 		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * units.Seconds(soft.EP)}, 2)
 	}
 	if l.ETP > 1 {
