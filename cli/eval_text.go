@@ -137,7 +137,7 @@ func (t *textReport) memory() {
 
 // shortfall says why the setup does not fit and which single changes would do.
 func (t *textReport) shortfall() {
-	why := engine.WhyNotFit(t.setup, t.report)
+	why := t.report.Memory.Reason
 	if why == "" {
 		return
 	}
@@ -145,15 +145,18 @@ func (t *textReport) shortfall() {
 	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
 		t.printf("  %s\n", strings.TrimSpace(line))
 	}
-	const most = 3
 	remedies := engine.Remedies(t.setup)
 	if len(remedies) == 0 {
-		t.printf("  no single change makes it fit\n")
+		t.printf("  no turn of a single knob makes it fit\n")
 		return
 	}
-	t.printf("  single changes that make it fit, the fastest first:\n")
-	for _, r := range remedies[:min(most, len(remedies))] {
-		t.printf("    %-16s %6.1f GiB  %s a step\n", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
+	t.printf("  turns of a single knob that make it fit, the fastest step first:\n")
+	for _, r := range remedies {
+		line := fmt.Sprintf("    %-18s %6.1f GiB  %9s a step", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
+		if r.Also != "" {
+			line += "  with " + r.Also
+		}
+		t.printf("%s\n", line)
 	}
 }
 

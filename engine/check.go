@@ -18,8 +18,12 @@ func Check(s Setup) []Problem { return check(&s) }
 func check(s *Setup) []Problem {
 	problems := violations(s, []Problem{}) // never nil: JSON wants a list
 	for i := range problems {
-		if problems[i].Severity == layout.Error || problems[i].Nearest != nil {
-			problems[i].Nearest = nearest(s, &problems[i])
+		p := &problems[i]
+		switch {
+		case p.Severity == layout.Error:
+			p.Nearest = nearest(s, p)
+		case p.Nearest != nil:
+			p.Nearest = better(s, p)
 		}
 	}
 	return problems

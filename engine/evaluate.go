@@ -133,7 +133,9 @@ func worst(s *Setup, ranks []memory.Rank) *Memory {
 			m.Peak, m.PeakRank = r.Total, i
 		}
 	}
-	m.Fits = m.Peak <= m.Usable
+	if m.Fits = m.Peak <= m.Usable; !m.Fits {
+		m.Reason = shortfall(s, m)
+	}
 	return m
 }
 

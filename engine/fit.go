@@ -1,21 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
 
-// WhyNotFit says in one sentence why a legal setup does not fit: the fullest
-// rank, by how much, its largest term and where that comes from. Empty when the
-// setup fits or is illegal.
-func WhyNotFit(s *Setup, r *Report) string {
-	if r.Memory == nil || r.Memory.Fits {
-		return ""
-	}
-	m := r.Memory
+// shortfall says in one sentence why a setup does not fit: the fullest rank, by
+// how much, its largest term and where that comes from.
+func shortfall(s *Setup, m *Memory) string {
 	rank := &m.Ranks[m.PeakRank]
 	term, bytes, cause := largest(s, rank)
 	return fmt.Sprintf("rank %d needs %.1f GiB, %.1f more than the %.1f of %s: %s alone are %.1f GiB, %s",
@@ -52,42 +50,87 @@ func largest(s *Setup, rank *memory.Rank) (term string, bytes units.Bytes, cause
 
 // Remedy is one change of a setup that makes it fit.
 type Remedy struct {
-	Text   string // "recompute full"
+	Text   string // "recompute full", "tp 2", in the words of the command line
+	Also   string // what follows from it: "dp 64, microbatches 240"; often empty
 	Setup  Setup
 	Report Report
 }
 
-// Remedies tries single changes that save memory and returns those after which
-// the setup fits, the fastest first.
+// Remedies turns each knob that can save memory by as little as makes the setup
+// fit, and returns those turns, the fastest step first.
 func Remedies(s *Setup) []Remedy {
 	var e Evaluator
 	var list []Remedy
-	try := func(text string, t Setup) {
-		if t == *s {
-			return
-		}
-		r := e.Evaluate(t)
-		if !r.Legal || !r.Memory.Fits {
-			return
-		}
-		at := len(list)
-		for at > 0 && list[at-1].Report.Time.Step > r.Time.Step {
-			at--
-		}
-		list = append(list, Remedy{})
-		copy(list[at+1:], list[at:])
-		list[at] = Remedy{Text: text, Setup: t, Report: r}
-	}
-	for _, mode := range []recipe.RecomputeMode{recipe.RecomputeSelective, recipe.RecomputeFull} {
-		t := *s
-		t.Recompute = recipe.Recompute{Mode: mode}
-		try("recompute "+string(mode), t)
-	}
-	locks := Locks{GPUs: true, Batch: true}
-	for _, id := range []ParamID{"tp", "pp", "cp", "ep", "mbs", "zero"} {
-		for _, step := range Steps(*s, id, locks) {
-			try(string(id)+" "+step.Text, step.Setup)
+	for _, changes := range memoryTurns(s) {
+		for _, c := range changes {
+			r := e.Evaluate(c.Setup)
+			if !r.Legal || !r.Memory.Fits {
+				continue
+			}
+			c.Report = r
+			list = append(list, c)
+			break
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Remedy) int { return cmp.Compare(a.Report.Time.Step, b.Report.Time.Step) })
 	return list
+}
+
+// memoryTurns lists, knob by knob, the changes that may save memory, from the
+// smallest to the largest.
+func memoryTurns(s *Setup) [][]Remedy {
+	locks := Locks{GPUs: true, Batch: true}
+	var knobs [][]Remedy
+	for _, id := range []ParamID{"tp", "pp", "cp", "ep", "zero"} {
+		var up []Remedy
+		past := false
+		for _, step := range Steps(*s, id, locks) {
+			if past {
+				up = append(up, remedy(s, id, step.Text, step.Setup))
+			}
+			past = past || step.Current
+		}
+		knobs = append(knobs, up)
+	}
+	var smaller []Remedy
+	for _, step := range slices.Backward(Steps(*s, "mbs", locks)) {
+		if step.Setup.MBS < s.MBS {
+			smaller = append(smaller, remedy(s, "mbs", step.Text, step.Setup))
+		}
+	}
+	words := func(id ParamID, texts ...string) []Remedy {
+		var list []Remedy
+		for _, text := range texts {
+			if t, err := Turn(*s, id, text, locks); err == nil && t != *s && legal(&t) {
+				list = append(list, remedy(s, id, text, t))
+			}
+		}
+		return list
+	}
+	again := []string{string(recipe.RecomputeSelective)}
+	if s.Recompute.Mode != recipe.RecomputeFull {
+		for n := 1; n*s.PP < s.Model.Layers; n *= 2 {
+			again = append(again, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
+		}
+	}
+	return append(knobs, smaller,
+		words("recompute", append(again, string(recipe.RecomputeFull))...),
+		words("grad-dtype", string(recipe.GradBF16)))
+}
+
+func remedy(s *Setup, id ParamID, text string, t Setup) Remedy {
+	var also []string
+	for field, value := range difference(s, &t) {
+		switch value {
+		case true:
+			value = "on"
+		case false:
+			value = "off"
+		}
+		if field != string(id) {
+			also = append(also, fmt.Sprintf("%s %v", field, value))
+		}
+	}
+	slices.Sort(also)
+	return Remedy{Text: string(id) + " " + text, Also: strings.Join(also, ", "), Setup: t}
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -24,25 +26,79 @@ func nearest(s *Setup, p *Problem) map[string]any {
 	return difference(s, best)
 }
 
-// singleFix tries values of one field from near to far. The neighbours are the
-// closest legal numbers below and above, ascending.
+// better settles what a warning's own rule proposes; nil when that would not
+// make the warning go away or would be illegal.
+func better(s *Setup, p *Problem) map[string]any {
+	t, field := *s, ""
+	for _, name := range slices.Sorted(maps.Keys(p.Nearest)) { // the last one is what the others follow
+		if n, ok := p.Nearest[name].(int); ok {
+			setField(&t, name, n)
+			field = name
+		}
+	}
+	if !follow(&t, field, true, true) && !follow(&t, field, true, false) {
+		return nil
+	}
+	problems := violations(&t, nil)
+	if hasErrors(problems) || hasCode(problems, p.Code) {
+		return nil
+	}
+	return difference(s, &t)
+}
+
+// grade is how good a proposal is.
+type grade int
+
+const (
+	illegalFix grade = iota
+	legalFix         // legal, with warnings that the setup did not have
+	calmFix          // legal, and no new warnings
+)
+
+// grader judges proposals for a setup by the warnings it has already.
+func grader(s *Setup) func(*Setup) grade {
+	known := violations(s, nil)
+	return func(t *Setup) grade {
+		g := calmFix
+		for _, p := range violations(t, nil) {
+			if p.Severity == layout.Error {
+				return illegalFix
+			}
+			if !slices.ContainsFunc(known, func(k Problem) bool { return k.Code == p.Code && k.Severity == p.Severity }) {
+				g = legalFix
+			}
+		}
+		return g
+	}
+}
+
+// singleFix tries values of one field from near to far and prefers those that
+// bring no new warning. The neighbours are the closest such numbers below and
+// above, ascending.
 func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
+	judge := grader(s)
 	for _, fix := range wordFixes(s, field) {
-		if legal(&fix) {
+		if judge(&fix) != illegalFix {
 			return &fix, nil
 		}
 	}
 	current := fieldValue(s, field)
 	below, above := 0, 0
+	var second *Setup // the nearest that is legal at all
 	for _, v := range nearby(s, field) {
 		if v < current && below > 0 || v > current && above > 0 {
 			continue
 		}
-		fixed := settled(s, field, v)
-		if fixed == nil {
+		fixed, g := settled(s, field, v, judge)
+		switch {
+		case g == illegalFix:
 			continue
-		}
-		if best == nil {
+		case g == legalFix:
+			if second == nil {
+				second = fixed
+			}
+			continue
+		case best == nil:
 			best = fixed
 		}
 		if v < current {
@@ -54,20 +110,26 @@ func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
 			return best, []int{below, above}
 		}
 	}
+	if best == nil {
+		best = second
+	}
 	return best, nil
 }
 
 // settled sets a field and lets GPUs and batch follow, keeping as much as can be
-// kept: GPUs and global batch, then GPUs, then neither. Nil if none is legal.
-func settled(s *Setup, field string, value int) *Setup {
+// kept: GPUs and global batch, then GPUs, then neither.
+func settled(s *Setup, field string, value int, judge func(*Setup) grade) (*Setup, grade) {
 	for _, keep := range [...]struct{ gpus, batch bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 		t := *s
 		setField(&t, field, value)
-		if follow(&t, field, keep.gpus, keep.batch) && legal(&t) {
-			return &t
+		if !follow(&t, field, keep.gpus, keep.batch) {
+			continue
+		}
+		if g := judge(&t); g != illegalFix {
+			return &t, g
 		}
 	}
-	return nil
+	return nil, illegalFix
 }
 
 // follow makes the identities hold; false when they cannot with what is kept.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,10 +159,13 @@ func (p *Param) setTo(s *Setup, text string) error {
 	return nil
 }
 
-// ParseInt reads a whole number within the parameter's bounds.
+// ParseInt reads a whole number within the parameter's bounds. A suffix k or M
+// counts in powers of two, as sequences and batches do: 8k is 8192.
 func (p *Param) ParseInt(text string) (int, error) {
-	trimmed := strings.TrimSpace(text)
-	n, err := strconv.Atoi(trimmed)
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if m, ok := binarySuffix(text); ok {
+		n, err = m, nil
+	}
 	if err != nil {
 		// A number beyond 64 bits is out of range, anything else is no number.
 		nearest := ""
@@ -174,6 +178,30 @@ func (p *Param) ParseInt(text string) (int, error) {
 		return 0, p.outOfRange(text, min(max(n, p.Min), p.Max))
 	}
 	return n, nil
+}
+
+// binarySuffix reads 8k, 1.5k, 2M; false for anything else and where the result
+// is not whole.
+func binarySuffix(text string) (int, bool) {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) < 2 {
+		return 0, false
+	}
+	unit := 0.0
+	switch trimmed[len(trimmed)-1] {
+	case 'k', 'K':
+		unit = 1 << 10
+	case 'm', 'M':
+		unit = 1 << 20
+	default:
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(trimmed[:len(trimmed)-1], 64)
+	value := x * unit
+	if err != nil || value != math.Trunc(value) || math.Abs(value) > 1<<53 {
+		return 0, false
+	}
+	return int(value), true
 }
 
 func (p *Param) outOfRange(given string, nearest int) *ValueError {

@@ -35,6 +35,7 @@ type Memory struct {
 	Peak     units.Bytes  `json:"peak_bytes"`     // largest total
 	PeakRank int          `json:"peak_rank"`
 	Fits     bool         `json:"fits"`
+	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
 }
 

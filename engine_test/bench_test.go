@@ -62,7 +62,7 @@ func BenchmarkEvaluate(b *testing.B) {
 // times, one of ranks), memory and its ranks, pipeline and its closed form,
 // communication, time, throughput, model, assumptions, not modelled.
 func TestEvaluateAllocatesOnlyTheReport(t *testing.T) {
-	s := benchSetup(t, "llama3.1-405b", 1024, 8, 16, 1, 64)
+	s := benchSetup(t, "llama3.1-70b", 1024, 8, 16, 1, 64)
 	var e engine.Evaluator
 	if n := testing.AllocsPerRun(100, func() { e.Evaluate(s) }); n > 14 {
 		t.Errorf("%v allocations, the Report is 14", n)

@@ -87,8 +87,9 @@ func TestMegatron2022AgainstZeroBubble(t *testing.T) {
 // gpt3_7b_tp4_pp1_memory_speed and gpt3_7b_tp1_pp4_memory_speed): Transformer
 // Engine with flash attention, LayerNorm, GELU, biases, dropout, no sequence
 // parallelism, the distributed optimizer, a loss that is not fused. That is the
-// stack of 2022 with another attention kernel and ZeRO-1. Max allocated on H100
-// and, from the formulas alone, the static bytes of the last rank, in GiB.
+// stack of 2022 with another attention kernel and ZeRO-1. The figures are logged
+// on H100, in GiB: max allocated, and allocated after a step, which is somewhat
+// more than weights, gradients and optimizer.
 func TestMegatronCI(t *testing.T) {
 	m := presetModel(t, "megatron-7.5b")
 	m.Layers, m.Hidden, m.Heads, m.KVHeads, m.HeadDim, m.FFN = 32, 4096, 32, 8, 128, 16384
@@ -100,22 +101,24 @@ func TestMegatronCI(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		tp, pp, vpp, mbs int
-		measured, static float64
+		measured, after  float64
 	}{
-		{"tp4pp1", 4, 1, 1, 2, 53.22, 18.77},
-		{"tp1pp4v8", 1, 4, 8, 1, 56.55, 21.76},
+		{"tp4pp1", 4, 1, 1, 2, 53.22, 19.24},
+		{"tp1pp4v8", 1, 4, 8, 1, 56.55, 23.11},
 	} {
 		r := evaluate(t, engine.Draft{
 			Model: &m, Cluster: &cluster, GPUs: ptr(8), TP: &c.tp, PP: &c.pp, VPP: &c.vpp, MBS: &c.mbs, GBS: ptr(8), Seq: ptr(8192),
 			Stack: ptr(recipe.Megatron2022), Attention: ptr(recipe.Flash), SP: ptr(false), ZeRO: ptr(1),
 		})
-		peak := 0.0
+		peak, static := 0.0, 0.0
 		for _, rank := range r.Memory.Ranks {
 			peak = max(peak, rank.Allocated.GiB())
+			static = max(static, (rank.Weights + rank.Gradients + rank.Optimizer).GiB())
 		}
-		last := r.Memory.Ranks[c.pp-1]
 		t.Logf("%s: measured %.2f, predicted %.2f GiB (%+.1f %%)", c.name, c.measured, peak, 100*(peak/c.measured-1))
 		near(t, c.name+" peak", peak, c.measured, 0.02)
-		near(t, c.name+" static", (last.Weights + last.Gradients + last.Optimizer).GiB(), c.static, 0.003)
+		if static > c.after || static < 0.95*c.after {
+			t.Errorf("%s: %.2f GiB static, %.2f allocated after a step", c.name, static, c.after)
+		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 var files embed.FS
 
 // Tone is one colour in the three depths that terminals have, with its text
-// attributes. Colours are "#rrggbb" or a number of the xterm table; empty is
-// the terminal's own.
+// attributes. Colours are "#rrggbb" or a number of the xterm table. Empty is
+// the terminal's own; an empty true colour is that of the 256.
 type Tone struct {
 	RGB  string `toml:"rgb"`
 	C256 string `toml:"c256"`
@@ -132,7 +132,12 @@ func validIndex(s string, n int) bool {
 	return err == nil && i >= 0 && i < n
 }
 
+// pick chooses by profile. A palette without a true colour means that of the
+// 256: its codes are half as long, and every change of colour is sent.
 func pick(profile colorprofile.Profile, c16, c256, rgb string) color.Color {
+	if rgb == "" {
+		rgb = c256
+	}
 	return lipgloss.Complete(profile)(paint(c16), paint(c256), paint(rgb))
 }
 

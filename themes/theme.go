@@ -5,6 +5,7 @@ package themes
 
 import (
 	"image/color"
+	"strings"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -126,12 +127,23 @@ func (t *Theme) paintAreas() {
 	if !t.Colours {
 		return
 	}
+	// An edge is the codes of two colours; rendering each pair would cost more
+	// than everything else at the start of the program.
+	var fore, back [numFills]string
+	for i := range t.areas {
+		fore[i] = codes(t.areas[i].line)
+		back[i] = codes(paintOf(lipgloss.NewStyle().Background(t.areas[i].colour)))
+	}
 	for i := range t.areas {
 		for j := range t.areas {
-			t.edges[i][j] = paintOf(lipgloss.NewStyle().
-				Foreground(t.areas[i].colour).Background(t.areas[j].colour))
+			t.edges[i][j] = Paint{open: "\x1b[" + fore[i] + ";" + back[j] + "m"}
 		}
 	}
+}
+
+// codes are the parameters of a paint's sequence, without its ends.
+func codes(p Paint) string {
+	return strings.TrimSuffix(strings.TrimPrefix(p.open, "\x1b["), "m")
 }
 
 // paintOf takes the opening sequence out of a style by rendering one letter.

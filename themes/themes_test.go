@@ -1,9 +1,9 @@
 package themes
 
 import (
-	"fmt"
 	"image/color"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,17 +39,16 @@ func contrast(a, b color.Color) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// xterm is the colour of an index of the 256-colour table: the fixed part, so
-// without the first 16, which users change.
+// xterm is the colour of an index of the 256-colour table, in its usual values;
+// nil for "the terminal's own".
 func xterm(t testing.TB, index string) color.Color {
 	t.Helper()
-	n := 0
-	if _, err := fmt.Sscan(index, &n); err != nil {
-		t.Fatal(err)
+	if index == "" {
+		return nil
 	}
-	if n >= 232 {
-		v := uint8(8 + 10*(n-232))
-		return color.RGBA{v, v, v, 255}
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		t.Fatal(err)
 	}
 	level := func(i int) uint8 {
 		if i == 0 {
@@ -57,8 +56,16 @@ func xterm(t testing.TB, index string) color.Color {
 		}
 		return uint8(55 + 40*i)
 	}
-	if n < 16 {
-		return nil
+	switch {
+	case n == 0:
+		return color.Black
+	case n == 15:
+		return color.White
+	case n < 16:
+		t.Fatalf("colour %d is what the user makes of it", n)
+	case n >= 232:
+		v := uint8(8 + 10*(n-232))
+		return color.RGBA{v, v, v, 255}
 	}
 	n -= 16
 	return color.RGBA{level(n / 36), level(n / 6 % 6), level(n % 6), 255}
@@ -74,25 +81,22 @@ func TestContrast(t *testing.T) {
 	} {
 		p := load(t, name)
 		for role, tone := range p.Roles {
-			if decoration[role] || tone.RGB == "" {
+			c := xterm(t, tone.C256)
+			if decoration[role] || c == nil {
 				continue
 			}
 			for _, ground := range grounds {
-				if tone.OnRGB != "" {
-					ground = tone.OnRGB
+				under := lipgloss.Color(ground)
+				if tone.On256 != "" {
+					under = xterm(t, tone.On256)
 				}
-				if got := contrast(lipgloss.Color(tone.RGB), lipgloss.Color(ground)); got < 4.5 {
-					t.Errorf("%s %s on %s: contrast %.2f", name, role, ground, got)
-				}
-				if c := xterm(t, tone.C256); c != nil && tone.OnRGB == "" {
-					if got := contrast(c, lipgloss.Color(ground)); got < 4.5 {
-						t.Errorf("%s %s, 256 colours, on %s: contrast %.2f", name, role, ground, got)
-					}
+				if got := contrast(c, under); got < 4.5 {
+					t.Errorf("%s %s on %v: contrast %.2f", name, role, under, got)
 				}
 			}
 		}
 		for fill, tone := range p.Fills {
-			if got := contrast(lipgloss.Color(tone.InkRGB), lipgloss.Color(tone.RGB)); got < 4.5 {
+			if got := contrast(xterm(t, tone.Ink256), xterm(t, tone.C256)); got < 4.5 {
 				t.Errorf("%s: ink on %s: contrast %.2f", name, fill, got)
 			}
 		}
@@ -141,8 +145,8 @@ func TestColourVision(t *testing.T) {
 		for kind, m := range kinds {
 			for _, bar := range neighbours() {
 				for i := 1; i < len(bar); i++ {
-					a := deficient(lipgloss.Color(p.Fills[bar[i-1].String()].RGB), m)
-					b := deficient(lipgloss.Color(p.Fills[bar[i].String()].RGB), m)
+					a := deficient(xterm(t, p.Fills[bar[i-1].String()].C256), m)
+					b := deficient(xterm(t, p.Fills[bar[i].String()].C256), m)
 					d := math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
 					if d < 0.12 {
 						t.Errorf("%s, %s: %s and %s differ by %.2f only", name, kind, bar[i-1], bar[i], d)
@@ -189,7 +193,7 @@ func TestMarks(t *testing.T) {
 func TestResolve(t *testing.T) {
 	for _, name := range Names() {
 		for profile, code := range map[colorprofile.Profile]string{
-			colorprofile.TrueColor: "38;2;", colorprofile.ANSI256: "38;5;", colorprofile.ANSI: "", colorprofile.ASCII: "",
+			colorprofile.TrueColor: "38;5;", colorprofile.ANSI256: "38;5;", colorprofile.ANSI: "", colorprofile.ASCII: "",
 		} {
 			theme := load(t, name).Resolve(profile)
 			wantColours := name != "mono" && profile >= colorprofile.ANSI
@@ -243,8 +247,8 @@ func TestBadPalettes(t *testing.T) {
 		"unknown key":  {"dark = true", "dork = true", ""},
 		"unknown role": {"text = {}", "text = {}\ntxet = {}", "txet"},
 		"missing role": {"text = {}\n", "", "text"},
-		"a name":       {`"#a3a9b5"`, `"grey"`, "grey"},
-		"short":        {`"#a3a9b5"`, `"#zzz"`, "#zzz"},
+		"a name":       {`text = {}`, `text = { rgb = "grey" }`, "grey"},
+		"short":        {`text = {}`, `text = { rgb = "#zzz" }`, "#zzz"},
 		"no such 256":  {`c256 = "248"`, `c256 = "256"`, "256"},
 		"no such 16":   {`c16 = "7"`, `c16 = "red"`, "red"},
 	} {

@@ -22,27 +22,28 @@ type Verb uint8
 // Verbs. Every key, click and menu entry becomes one of these before anything
 // changes.
 const (
-	Nothing     Verb = iota
-	FocusKnob        // ID
-	MoveFocus        // N knobs down, negative up
-	TurnKnob         // N legal values up, negative down
-	SetKnob          // ID to Text
-	TakeFix          // the nearest legal values of the first problem
-	FlipLock         // of the focused knob, or of knob ID
-	Undo             //
-	Redo             //
-	UseModel         // Model
-	UseCluster       // Cluster
-	PageRanks        // N ranks down, negative up
-	NextTheme        //
-	ToggleMouse      //
-	Open             // Screen
-	Close            // what is open
-	Type             // starts typing into the focused knob, with Text
-	Say              // Text, as a note
-	Quit             //
-	Interrupt        // quit at once, as ctrl+c does
-	Suspend          //
+	Nothing   Verb = iota
+	FocusKnob      // ID
+	MoveFocus      // N knobs down, negative up
+	TurnKnob       // N legal values up, negative down
+	SetKnob        // ID to Text
+	TakeFix        // the nearest legal values of the first problem
+	FlipLock       // of the focused knob, or of knob ID
+	Undo
+	Redo
+	UseSetup   // Setup, for what Text says
+	UseModel   // Model
+	UseCluster // Cluster
+	PageRanks  // N ranks down, negative up
+	NextTheme
+	ToggleMouse
+	Open  // Screen
+	Close // what is open
+	Type  // starts typing into the focused knob, with Text
+	Say   // Text, as a note
+	Quit
+	Interrupt // quit at once, as ctrl+c does
+	Suspend
 )
 
 // Action is one input in the program's own words.
@@ -53,6 +54,7 @@ type Action struct {
 	Pages   int
 	Text    string
 	Screen  Screen
+	Setup   *engine.Setup
 	Model   *model.Model
 	Cluster *hardware.Cluster
 }
@@ -109,6 +111,8 @@ func change(s State, a Action) State {
 		return s.undo()
 	case Redo:
 		return s.redo()
+	case UseSetup:
+		return s.use(*a.Setup, a.Text)
 	case UseModel:
 		return s.use(engine.WithModel(s.Setup, *a.Model), "model "+a.Model.Name)
 	case UseCluster:

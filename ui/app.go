@@ -50,6 +50,8 @@ type Model struct {
 	before explore.Vital
 	rows   []knobs.Row
 
+	remedies []engine.Remedy // turns that make a setup fit that does not
+
 	sweep   sweep
 	typing  typing
 	picker  *overlay.Picker

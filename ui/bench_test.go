@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/knobs"
 )
 
 // BenchmarkKeyPress is one slider step with the real engine, from the key to
@@ -88,25 +88,36 @@ func BenchmarkBytes(b *testing.B) {
 		done <- err
 	}()
 	out.rest()
-	var sent []int
-	names := []string{"right", "left", "left", "right", "down"}
-	step := 0
-	for b.Loop() {
-		before := out.rest()
-		p.Send(press(names[step%len(names)]))
-		sent = append(sent, out.rest()-before)
-		step++
+	// Four turns of each knob, from the first to the last and round again.
+	turns := []string{"right", "left", "left", "right"}
+	var all, changes []int
+	for step := 0; b.Loop(); step++ {
+		if step%len(turns) == 0 {
+			next := "down"
+			if step%(len(turns)*len(knobs.Order())) == 0 {
+				next = "home"
+			}
+			p.Send(press(next))
+		}
+		before, setup := out.rest(), m.state.Setup
+		p.Send(press(turns[step%len(turns)]))
+		n := out.rest() - before
+		all = append(all, n)
+		if m.state.Setup != setup {
+			changes = append(changes, n)
+		}
 	}
 	p.Quit()
 	if err := <-done; err != nil {
 		b.Fatal(err)
 	}
-	slices.Sort(sent)
-	b.ReportMetric(float64(sent[len(sent)/2]), "B/step")
-	b.ReportMetric(float64(sent[len(sent)-1]), "max-B/step")
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2]), "B/step")
+	b.ReportMetric(float64(all[len(all)-1]), "max-B/step")
+	if slices.Sort(changes); len(changes) > 0 {
+		b.ReportMetric(float64(changes[len(changes)/2]), "B/change")
+	}
 }
-
-var _ io.Writer = (*counter)(nil)
 
 // TestEqualFrames: the same model draws the same bytes, from its caches and
 // without them.

@@ -25,6 +25,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 	m.sweep.pending = true
 	generation, id := m.sweep.generation, m.state.Focus
 	setup, locks, evaluate := m.state.Setup, m.state.Locks, m.options.Evaluate
+	remedy := evaluate == nil && m.now.report.Memory != nil && !m.now.report.Memory.Fits
 	return m.guard(func() tea.Msg {
 		defer stop()
 		select {
@@ -44,6 +45,9 @@ func (m *Model) sweepCmd() tea.Cmd {
 				msg.current = len(msg.points)
 			}
 			msg.points = append(msg.points, pointOf(step.Text, evaluate(step.Setup)))
+		}
+		if remedy && ctx.Err() == nil {
+			msg.remedies = engine.Remedies(&setup)
 		}
 		return msg
 	})

@@ -261,3 +261,31 @@ func TestCommandPanic(t *testing.T) {
 		t.Error("the program goes on after a crash")
 	}
 }
+
+// TestRemedy: a setup that does not fit says why, and enter takes the fastest
+// single turn that makes it fit.
+func TestRemedy(t *testing.T) {
+	n := func(v int) *int { return &v }
+	m := New(Options{
+		Setup: setupOf(t, "llama3.1-70b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), GBS: n(512)}),
+		Env:   []string{"LANG=en_US.UTF-8"},
+	})
+	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})
+	if m.now.report.Memory.Fits {
+		t.Skip("the engine says that it fits")
+	}
+	send(m, m.sweepCmd()())
+	for _, want := range []string{m.now.report.Memory.Reason[:40], "it fits with", "enter sets " + m.remedies[0].Text} {
+		if !strings.Contains(screen(m), want) {
+			t.Errorf("%q is not on the screen:\n%s", want, screen(m))
+		}
+	}
+	m.Update(press("enter"))
+	if !m.now.report.Legal || !m.now.report.Memory.Fits {
+		t.Error("it does not fit after enter")
+	}
+	m.Update(press("u"))
+	if m.now.report.Memory.Fits {
+		t.Error("undo does not lead back")
+	}
+}

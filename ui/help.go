@@ -10,7 +10,7 @@ import (
 
 // openHelp makes the list of all keys; choosing a line runs it.
 func (m *Model) openHelp() {
-	m.help = m.keys.entries(&m.state, m.now.report.Problems)
+	m.help = m.keys.entries(&m.state, m.fixAction())
 	items := make([]overlay.Item, 0, len(m.help))
 	for _, e := range m.help {
 		h := e.binding.Help()
@@ -58,7 +58,7 @@ func (m *Model) shortHelp() []short {
 		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
 	}
 	line := []short{{k.Help, "?", "help"}, {k.Quit, "q", "quit"}}
-	if words := fixWords(m.now.report.Problems); words != "" {
+	if words := m.fixText(); words != "" {
 		line = append([]short{{k.Fix, "enter", "sets " + words}}, line...)
 	}
 	arrows := "↑↓"

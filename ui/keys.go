@@ -35,7 +35,7 @@ func newKeyMap() KeyMap {
 		First:    bind("home", "first knob", "home"),
 		Last:     bind("end G", "last knob", "end", "G"),
 		Type:     bind("0…9", "type a value (16k means 16,384); enter takes it, esc does not", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-		Fix:      bind("enter", "take the nearest legal value; without a problem, type a value", "enter"),
+		Fix:      bind("enter", "take the nearest legal value, or the fastest turn that fits; else type a value", "enter"),
 		Lock:     bind("f", "flip who follows: GPUs or DP, global batch or micro-batches", "f"),
 		Undo:     bind("u", "undo the last change", "u"),
 		Redo:     bind("U ctrl+r", "do it again", "U", "ctrl+r"),
@@ -64,8 +64,8 @@ type entry struct {
 const bigStep = 4
 
 // entries are all bindings in the order of the help list, with the actions
-// they stand for in this state.
-func (k *KeyMap) entries(s *State, problems []engine.Problem) []entry {
+// they stand for in this state; fix is what enter does.
+func (k *KeyMap) entries(s *State, fix Action) []entry {
 	undo, redo, lock, pages := "", "", "", ""
 	if s.past == nil {
 		undo = "nothing to undo"
@@ -78,10 +78,6 @@ func (k *KeyMap) entries(s *State, problems []engine.Problem) []entry {
 	}
 	if s.Setup.PP < 2 {
 		pages = "one pipeline rank only"
-	}
-	fix := Action{Verb: Type}
-	if fixWords(problems) != "" {
-		fix = Action{Verb: TakeFix}
 	}
 	return []entry{
 		{k.Up, Action{Verb: MoveFocus, N: -1}, ""},
@@ -124,7 +120,7 @@ func locked(id engine.ParamID) bool {
 func Keys() [][2]string {
 	k := newKeyMap()
 	table := make([][2]string, 0, 24)
-	for _, e := range k.entries(&State{}, nil) {
+	for _, e := range k.entries(&State{}, Action{}) {
 		h := e.binding.Help()
 		table = append(table, [2]string{h.Key, h.Desc})
 	}

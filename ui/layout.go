@@ -45,8 +45,8 @@ const (
 	threeColumns = 150
 	assumedFrom  = 120 // width of the body right of the knobs
 
-	airyHeight = 28 // blank lines between the parts
-	tallHeight = 44
+	airyHeight     = 28 // blank lines between the parts
+	threeFootLines = 34
 )
 
 // Layout cuts a screen of w x h cells into regions.
@@ -72,7 +72,7 @@ func Layout(w, h int, c Content) Rects {
 	y += 2 + gap
 
 	foot := 2
-	if h >= tallHeight {
+	if h >= threeFootLines {
 		foot = 3
 	}
 	r.Help = Rect{x, h - 1, inner, 1}
@@ -139,7 +139,7 @@ type panel struct {
 }
 
 func topBand(r *Rect, w int, c Content) panel {
-	n, beside := max(c.Ranks, 1), 6+1+1+max(c.Traffic, 1)
+	n, beside := max(c.Ranks, 1), 7+1+1+max(c.Traffic, 1)
 	p := panel{rect: r, least: 8, want: max(3+min(n, 8), beside), most: max(3+min(n, 24), beside)}
 	if table := n + 2 + termRows; n <= 12 && table > p.most && w >= assumedFrom {
 		p.extra, p.full = table-p.most, table
@@ -160,7 +160,7 @@ func pipelinePanel(r *Rect, c Content) panel {
 	return panel{rect: r, least: 3, want: 3 + min(n, 8), most: 3 + min(n, 64)}
 }
 
-func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 5, most: 6} }
+func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 6, most: 7} }
 
 func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 17} }
 

@@ -8,12 +8,14 @@ import (
 	"meshscope/ui/views/explore"
 )
 
-// sweptMsg brings the figures of a knob at each of its legal values.
+// sweptMsg brings the figures of a knob at each of its legal values, and what
+// would make the setup fit.
 type sweptMsg struct {
 	generation int
 	id         engine.ParamID
 	points     []explore.Point
 	current    int
+	remedies   []engine.Remedy // of a setup that does not fit
 }
 
 // catalogReadMsg brings what the pickers choose from.

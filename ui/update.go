@@ -113,6 +113,7 @@ func (m *Model) evaluate() {
 		return
 	}
 	m.before = explore.VitalOf(&m.legal.report)
+	m.remedies = nil
 	m.now = evaluated{setup: m.state.Setup, report: m.answer(m.state.Setup), serial: m.serial}
 	if m.now.report.Legal {
 		m.legal = m.now
@@ -162,6 +163,7 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	}
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
 	m.sweep.pending = false
+	m.remedies = msg.remedies
 }
 
 // handleKey: what leaves the program first, then what is open, then the keys
@@ -184,12 +186,32 @@ func (m *Model) keyAction(msg tea.KeyPressMsg) Action {
 	if key.Matches(msg, m.keys.Type) {
 		return Action{Verb: Type, Text: msg.String()}
 	}
-	for _, e := range m.keys.entries(&m.state, m.now.report.Problems) {
+	for _, e := range m.keys.entries(&m.state, m.fixAction()) {
 		if key.Matches(msg, e.binding) {
 			return e.action
 		}
 	}
 	return Action{}
+}
+
+// fixAction is what enter does: take the nearest legal values, else the fastest
+// turn that makes the setup fit, else type.
+func (m *Model) fixAction() Action {
+	switch {
+	case fixWords(m.now.report.Problems) != "":
+		return Action{Verb: TakeFix}
+	case len(m.remedies) > 0:
+		return Action{Verb: UseSetup, Setup: &m.remedies[0].Setup, Text: "it fits"}
+	}
+	return Action{Verb: Type}
+}
+
+// fixText is what enter would set; empty when it would type.
+func (m *Model) fixText() string {
+	if words := fixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
+		return words
+	}
+	return m.remedies[0].Text
 }
 
 func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {

@@ -93,9 +93,9 @@ func paddedVocab(vocab, tp int) float64 {
 
 // tensorParallel says how TP and expert parallelism cut parameters: norms,
 // router and what a row-parallel layer adds stand whole on every rank.
-func tensorParallel(in *Input, vocab float64) divisors {
+func tensorParallel(in *Input, vocab float64) Divisors {
 	l := in.Layout
-	return divisors{
+	return Divisors{
 		sharded: float64(l.TP), replicated: 1,
 		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP), vocab: vocab,
 	}

@@ -21,8 +21,8 @@ func (megatronCore) LazyGradients() bool { return false }
 
 func (megatronCore) Update(*Input, Parameters) units.Bytes { return 0 }
 
-func (megatronCore) Parameters(in *Input, stage int) Parameters {
-	return stageParameters(in, stage, tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP)))
+func (megatronCore) Cut(in *Input) Divisors {
+	return tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
 }
 
 func (megatronCore) Shard(in *Input) Sharding { return zero(in) }

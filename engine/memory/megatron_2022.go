@@ -15,9 +15,7 @@ func (megatron2022) Offers() [4]bool { return [4]bool{true, false, false, false}
 
 func (megatron2022) LazyGradients() bool { return false }
 
-func (megatron2022) Parameters(in *Input, stage int) Parameters {
-	return megatronCore{}.Parameters(in, stage)
-}
+func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }
 
 func (megatron2022) Shard(in *Input) Sharding { return zero(in) }
 

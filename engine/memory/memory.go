@@ -75,8 +75,8 @@ type Stack interface {
 	// Offers says which ZeRO stages the stack has; the others are evaluated as
 	// the textbook shards them.
 	Offers() [4]bool
-	// Parameters of a stage on one GPU, by data-parallel domain.
-	Parameters(in *Input, stage int) Parameters
+	// Cut says how parameters are cut over the ranks that share one copy.
+	Cut(in *Input) Divisors
 	// Shard divides bytes per parameter over the data-parallel ranks.
 	Shard(in *Input) Sharding
 	// Layer is what one layer keeps from its forward to its backward.
@@ -144,10 +144,11 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	out := Rank{Rank: r}
 	e.act, e.fwd, e.bwd, e.live = e.act[:0], e.fwd[:0], e.bwd[:0], e.live[:0]
 	var params Parameters
+	cut := stack.Cut(in)
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
 		out.Layers += in.Stages[s].Layers()
-		params.add(stack.Parameters(in, s))
+		params.add(stageParameters(in, s, cut))
 		live := stack.Stage(in, s)
 		e.live = append(e.live, live)
 		e.act = append(e.act, float64(live.Activations))

@@ -38,9 +38,7 @@ func (nanotron) Offers() [4]bool { return [4]bool{true, true, false, false} }
 
 func (nanotron) LazyGradients() bool { return false }
 
-func (nanotron) Parameters(in *Input, stage int) Parameters {
-	return stageParameters(in, stage, tensorParallel(in, float64(in.Model.Vocab)))
-}
+func (nanotron) Cut(in *Input) Divisors { return tensorParallel(in, float64(in.Model.Vocab)) }
 
 // zeroStage is the stage that runs: ZeRO-1 over one rank shards nothing.
 func (nanotron) zeroStage(in *Input) int {
@@ -60,6 +58,7 @@ func (n nanotron) Shard(in *Input) Sharding {
 		Weights:   whole(in.Precision.WeightBytes()),
 		Gradients: whole(in.GradDtype.Bytes(in.Precision)),
 		Optimizer: whole(state),
+		Master:    whole(in.Optimizer.MasterBytes(in.Precision)),
 	}
 	if l.DenseShards() > 1 {
 		const reduced = 2
@@ -68,12 +67,23 @@ func (n nanotron) Shard(in *Input) Sharding {
 	switch n.zeroStage(in) {
 	case 0:
 	case 1:
-		const flattened = 2
-		s.Optimizer = over(in, state+flattened)
+		s.Optimizer = flattened(in, state)
+		s.Master = flattened(in, in.Optimizer.MasterBytes(in.Precision))
 	default:
 		return zero(in)
 	}
 	return s
+}
+
+// flattened are optimizer bytes per parameter where they are sharded, with a
+// 16-bit copy of each shard.
+func flattened(in *Input, bytes float64) PerParam {
+	const extra = 2
+	p := over(in, bytes+extra)
+	if in.Layout.ExpertShards() == 1 {
+		p.Expert = bytes
+	}
+	return p
 }
 
 // Layer is the fitted layer; see the constants.

@@ -31,21 +31,30 @@ func (p *Parameters) share(in *Input, rank int) {
 	}
 }
 
-// divisors say by what the parts of a layer are divided on one GPU.
-type divisors struct {
+// Divisors say by what the parts of a layer are divided on one GPU.
+type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
 	vocab                     float64 // rows of the embedding, padded as the stack pads them
 }
 
+// part is what one GPU has of parameters that TP cuts and of others.
+func (d *Divisors) part(sharded, replicated int64) float64 {
+	return float64(sharded)/d.sharded + float64(replicated)/d.replicated
+}
+
+// expert is what one GPU has of a layer's routed experts.
+func (d *Divisors) expert(l *model.LayerParams) float64 {
+	return float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
+}
+
 // stageParameters counts the parameters of one stage on one GPU.
-func stageParameters(in *Input, s int, d divisors) Parameters {
+func stageParameters(in *Input, s int, d Divisors) Parameters {
 	m, st := in.Model, in.Stages[s]
 	var p Parameters
 	addLayers := func(count int, l model.LayerParams) {
-		dense := float64(l.AttnSharded+l.MLPSharded+l.SharedExperts)/d.sharded +
-			float64(l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)/d.replicated
-		expert := float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
+		dense := d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+		expert := d.expert(&l)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		if count > 0 {
@@ -78,7 +87,7 @@ func stageParameters(in *Input, s int, d divisors) Parameters {
 // addMTP adds the multi-token-prediction modules: layers of the kind of the
 // last layer, and what else they own (projection and norms). They share the
 // embedding and the head.
-func addMTP(in *Input, p *Parameters, d divisors) {
+func addMTP(in *Input, p *Parameters, d Divisors) {
 	m := in.Model
 	l := m.Layer(m.IsMoE())
 	experts := float64(l.ExpertsSharded + l.ExpertsReplicated)
@@ -95,7 +104,12 @@ func (b PerParam) of(p Parameters) units.Bytes {
 }
 
 // Sharding is the bytes per parameter of the static terms.
-type Sharding struct{ Weights, Gradients, Optimizer PerParam }
+type Sharding struct {
+	Weights, Gradients, Optimizer PerParam
+	// Master is the part of Optimizer that exists before the first update: the
+	// master copy of the weights. Moments come with the update.
+	Master PerParam
+}
 
 // zero shards static bytes as the ZeRO paper does (arXiv 1910.02054 section
 // 5): stage 1 the optimizer state, 2 also the gradients, 3 also the weights.
@@ -125,6 +139,7 @@ func ZeRO(stage int, p recipe.Precision, g recipe.GradDtype, o recipe.Optimizer,
 		Weights:   term(p.WeightBytes(), 3),
 		Gradients: term(g.Bytes(p), 2),
 		Optimizer: term(o.StateBytes(p), 1),
+		Master:    term(o.MasterBytes(p), 1),
 	}
 }
 

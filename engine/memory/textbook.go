@@ -11,12 +11,12 @@ import (
 // divides every parameter, EP those of the routed experts.
 type textbook struct{}
 
-func (textbook) Parameters(in *Input, stage int) Parameters {
+func (textbook) Cut(in *Input) Divisors {
 	t := float64(in.Layout.TP)
 	e := float64(in.Layout.EP * in.Layout.ETP)
-	return stageParameters(in, stage, divisors{
+	return Divisors{
 		sharded: t, replicated: t, experts: e, expertReplicated: e, vocab: float64(in.Model.Vocab),
-	})
+	}
 }
 
 func (textbook) Shard(in *Input) Sharding { return zero(in) }

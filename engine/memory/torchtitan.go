@@ -17,9 +17,7 @@ func (torchTitan) LazyGradients() bool { return true }
 
 func (torchTitan) Update(*Input, Parameters) units.Bytes { return 0 }
 
-func (torchTitan) Parameters(in *Input, stage int) Parameters {
-	return stageParameters(in, stage, tensorParallel(in, float64(in.Model.Vocab)))
-}
+func (torchTitan) Cut(in *Input) Divisors { return tensorParallel(in, float64(in.Model.Vocab)) }
 
 // Shard: the stored weights are the fp32 master copy, so 4+4+8 with Adam. An
 // fp8 recipe that stores narrower weights is sharded as in the ZeRO paper.

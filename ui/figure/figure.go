@@ -86,7 +86,7 @@ func PercentValue(f float64) string {
 	if math.Abs(v) >= 999.5 {
 		return Comma(int(math.Round(v)))
 	}
-	if v != 0 && math.Abs(v) < 0.1 {
+	if a := math.Abs(v); a >= 0.005 && a < 0.1 {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64)

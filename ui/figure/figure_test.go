@@ -32,6 +32,7 @@ func TestFigures(t *testing.T) {
 		{Percent(0.413), "41.3 %"},
 		{Percent(0.0004), "0.04 %"},
 		{Percent(0), "0.0 %"},
+		{Percent(1e-6), "0.0 %"},
 		{Percent(math.NaN()), Unknown + " %"},
 		{Seconds(0), "0 s"},
 		{Seconds(72.1), "72.1 s"},

@@ -138,10 +138,10 @@ func (s *Stack) signRun(signs []string, f themes.Fill, t *themes.Theme, g Glyphs
 		body = "."
 	case f == themes.Empty && !t.Colours:
 		body = "·"
-	case f == themes.Empty:
+	case f == themes.Empty || t.Colours:
 	case !g.Unicode:
 		body = string(mark.Letter)
-	case !t.Colours:
+	default:
 		body = string(mark.Shade)
 	}
 	for i := range signs {

@@ -72,10 +72,7 @@ func (in *Input) legend(items []legendItem, remark string, w, lines int) []strin
 func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name func(legendItem) string) ([]string, bool) {
 	var out []string
 	l := widget.NewLine(w)
-	swatch := 2
-	if !in.Theme.Colours && in.Glyphs.Unicode && !in.Theme.Dimmed {
-		swatch = 3 // letter and shade
-	}
+	swatch := in.swatchWidth() + 1
 	for _, item := range items {
 		text := name(item)
 		if text != "" && item.value != "" {
@@ -118,4 +115,12 @@ func (in *Input) swatch(l *widget.Line, f themes.Fill) {
 	default:
 		l.Put(in.paint(themes.Strong), string(mark.Letter))
 	}
+}
+
+// swatchWidth is 1, or 2 where letter and shade stand beside each other.
+func (in *Input) swatchWidth() int {
+	if !in.Theme.Colours && in.Glyphs.Unicode && !in.Theme.Dimmed {
+		return 2
+	}
+	return 1
 }

@@ -14,20 +14,20 @@ import (
 
 // term is one part of a rank's memory.
 type term struct {
-	fill        themes.Fill
-	name, brief string
-	value       units.Bytes
+	fill  themes.Fill
+	names [3]string // in full, brief, briefest
+	value units.Bytes
 }
 
 func terms(r *engine.RankMemory) [7]term {
 	return [7]term{
-		{themes.Weights, "weights", "wts", r.Weights},
-		{themes.Gradients, "grads", "grad", r.Gradients},
-		{themes.Optimizer, "optimizer", "opt", r.Optimizer},
-		{themes.Activations, "activations", "act", r.Activations},
-		{themes.Logits, "logits", "log", r.Logits},
-		{themes.Buffers, "buffers", "buf", r.Buffers},
-		{themes.Overhead, "overhead", "ovh", r.Overhead},
+		{themes.Weights, [3]string{"weights", "weights", "wts"}, r.Weights},
+		{themes.Gradients, [3]string{"grads", "grads", "grad"}, r.Gradients},
+		{themes.Optimizer, [3]string{"optimizer", "optim", "opt"}, r.Optimizer},
+		{themes.Activations, [3]string{"activations", "activ", "act"}, r.Activations},
+		{themes.Logits, [3]string{"logits", "logits", "log"}, r.Logits},
+		{themes.Buffers, [3]string{"buffers", "buffers", "buf"}, r.Buffers},
+		{themes.Overhead, [3]string{"overhead", "other", "ovh"}, r.Overhead},
 	}
 }
 
@@ -50,18 +50,30 @@ func Memory(in Input, page, w, h int) []string {
 		lines = append(lines, widget.Blank(w))
 		return widget.Height(append(lines, in.termTable(fullest, w)...), w, h)
 	}
+	lines = append(lines, in.memoryLegend(fullest, len(m.Ranks), w, h-len(lines))...)
+	return widget.Height(lines, w, h)
+}
+
+// memoryLegend names the terms with their figures on the fullest rank.
+func (in *Input) memoryLegend(fullest *engine.RankMemory, ranks, w, lines int) []string {
+	var columns []column
 	var items []legendItem
 	for _, t := range terms(fullest) {
+		columns = append(columns, column{fill: t.fill, marked: true, names: t.names, value: figure.GiB(t.value)})
 		if t.value > 0 {
-			items = append(items, legendItem{t.fill, t.name, t.brief, figure.GiB(t.value)})
+			items = append(items, legendItem{t.fill, t.names[0], t.names[2], figure.GiB(t.value)})
+		}
+	}
+	if lines >= 2 {
+		if out, ok := in.table(columns, w); ok {
+			return out
 		}
 	}
 	remark := ""
-	if len(m.Ranks) > 1 {
+	if ranks > 1 {
 		remark = fmt.Sprintf("rank %d", fullest.Rank)
 	}
-	lines = append(lines, in.legend(items, remark, w, h-len(lines))...)
-	return widget.Height(lines, w, h)
+	return in.legend(items, remark, w, lines)
 }
 
 func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w int) string {
@@ -91,7 +103,7 @@ func (in *Input) rankBar(m *engine.Memory, i, w int) string {
 	const total = 9 // " 1,234.5 !"
 	bar := widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
 	for _, t := range terms(r) {
-		bar.Segments = append(bar.Segments, widget.Segment{Fill: t.fill, Value: t.value.GiB(), Label: t.name})
+		bar.Segments = append(bar.Segments, widget.Segment{Fill: t.fill, Value: t.value.GiB(), Label: t.names[0]})
 	}
 	width := w - l.Used() - total
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
@@ -110,7 +122,7 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 	for _, t := range terms(r) {
 		l := widget.NewLine(w)
 		in.swatch(l, t.fill)
-		l.To(nameAt+1).Put(in.paint(themes.Muted), t.name)
+		l.To(nameAt+1).Put(in.paint(themes.Muted), t.names[0])
 		l.RightAligned(in.paint(themes.Text), figure.GiB(t.value), valueEnd)
 		if r.Total > 0 {
 			l.RightAligned(in.paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)

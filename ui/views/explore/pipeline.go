@@ -2,6 +2,9 @@ package explore
 
 import (
 	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/themes"
 	"meshscope/ui/figure"
@@ -23,18 +26,22 @@ func Pipeline(in Input, page, w, h int) []string {
 	rows := min(h-len(lines), p.Ranks)
 	lines = append(lines, chart.Render(in.Theme, in.Glyphs, w, rows)...)
 	if len(lines) < h {
-		lines = append(lines, in.opLegend(w))
+		lines = append(lines, in.opLegend(&chart, w, rows))
 	}
 	return widget.Height(lines, w, h)
 }
 
-// opLegend names the operations of the timeline.
-func (in *Input) opLegend(w int) string {
-	items := []legendItem{
-		{fill: themes.Forward, name: "forward", brief: "forward"},
-		{fill: themes.Backward, name: "backward", brief: "backward"},
+// opLegend names the signs of the timeline and, where there is room, what the
+// figures at its right end are.
+func (in *Input) opLegend(chart *widget.Gantt, w, rows int) string {
+	const remark = "idle share"
+	legend := chart.Legend(in.Theme, in.Glyphs, w, rows)
+	used := ansi.StringWidth(strings.TrimRight(ansi.Strip(legend), " "))
+	if used+2+len(remark) > w {
+		return legend
 	}
-	return in.legend(items, "right: idle share", w, 1)[0]
+	l := widget.NewLine(w).Raw(ansi.Truncate(legend, used, ""), used)
+	return l.Right(in.paint(themes.Muted), remark, 0).String()
 }
 
 // bubble is the closed form beside the simulated figure.

@@ -19,65 +19,79 @@ func Step(in Input, w, h int) []string {
 		return in.empty(w, h, "STEP", "")
 	}
 	parts := []struct {
-		fill        themes.Fill
-		name, brief string
-		value       units.Seconds
+		fill  themes.Fill
+		names [3]string
+		value units.Seconds
 	}{
-		{themes.Compute, "compute", "compute", t.Compute},
-		{themes.Recompute, "recompute", "recomp", t.Recompute},
-		{themes.Bubble, "bubble", "bubble", t.Bubble},
-		{themes.Exposed, "exposed comm", "comm", t.Exposed},
-		{themes.Update, "optimizer", "optim", t.Optimizer},
+		{themes.Compute, [3]string{"compute", "compute", "comp"}, t.Compute},
+		{themes.Recompute, [3]string{"recompute", "recomp", "reco"}, t.Recompute},
+		{themes.Bubble, [3]string{"bubble", "bubble", "bub"}, t.Bubble},
+		{themes.Exposed, [3]string{"exposed comm", "comm", "comm"}, t.Exposed},
+		{themes.Update, [3]string{"optimizer", "optim", "opt"}, t.Optimizer},
 	}
 	bar := widget.Stack{Scale: float64(t.Step)}
 	var items []legendItem
+	var columns []column
 	for _, p := range parts {
-		bar.Segments = append(bar.Segments, widget.Segment{Fill: p.fill, Value: float64(p.value), Label: p.name})
-		if t.Step > 0 && p.value/t.Step >= 5e-5 { // 0.01 %
-			items = append(items, legendItem{p.fill, p.name, p.brief, figure.Percent(float64(p.value / t.Step))})
+		share := figure.Percent(float64(p.value / t.Step))
+		bar.Segments = append(bar.Segments, widget.Segment{Fill: p.fill, Value: float64(p.value), Label: p.names[0]})
+		columns = append(columns, column{fill: p.fill, marked: true, names: p.names, value: share})
+		if p.value/t.Step >= 5e-5 { // 0.01 %
+			items = append(items, legendItem{p.fill, p.names[0], p.names[1], share})
 		}
 	}
-	lines := []string{
-		in.heading(w, "STEP", "time of one step, by what the busiest rank does", figure.Seconds(t.Step), themes.Strong),
-		bar.Render(in.Theme, in.Glyphs, w),
+	lines := []string{in.stepHeading(t, w), bar.Render(in.Theme, in.Glyphs, w)}
+	if legend, ok := in.table(columns, w); ok && h >= 6 {
+		lines = append(lines, legend...)
+	} else {
+		lines = append(lines, in.legend(items, "", w, 1)...)
 	}
-	if w < 66 {
-		lines[0] = in.heading(w, "STEP", "", figure.Seconds(t.Step), themes.Strong)
-	}
-	legend := 1
-	if h >= 6 {
-		legend = 2
-	}
-	lines = append(lines, in.legend(items, "", w, legend)...)
 	rates := in.throughput(th, w, h-len(lines))
 	if h > len(lines)+len(rates) {
 		lines = append(lines, widget.Blank(w))
 	}
-	lines = append(lines, rates...)
-	return widget.Height(lines, w, h)
+	return widget.Height(append(lines, rates...), w, h)
 }
 
-// throughput is the line of rates; it takes two lines where one is too short.
+func (in *Input) stepHeading(t *engine.Time, w int) string {
+	detail := ""
+	if w >= 66 {
+		detail = "time of one step, by what the busiest rank does"
+	}
+	return in.heading(w, "STEP", detail, figure.Seconds(t.Step), themes.Strong)
+}
+
+// throughput is the step in rates: names over figures where there are two
+// lines that are wide enough, else each figure with its name.
 func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
-	pairs := [][2]string{
-		{figure.Percent(th.MFU), "MFU (" + string(in.Setup.MFU) + ")"},
+	rates := [][2]string{
+		{figure.Percent(th.MFU), "MFU " + string(in.Setup.MFU)},
 		{figure.Percent(th.HFU), "HFU"},
 		{figure.Three(th.ModelTFLOPSPerGPU), "TFLOP/s/GPU"},
 		{figure.Three(th.TokensPerSecondPerGPU), "tokens/s/GPU"},
-		{figure.Short(th.TokensPerSecond), "tokens/s in all"},
+		{figure.Short(th.TokensPerSecond), "tokens/s"},
+	}
+	if lines >= 2 {
+		var columns []column
+		for _, r := range rates {
+			columns = append(columns, column{names: [3]string{r[1], r[1], r[1]}, value: r[0]})
+		}
+		if out, ok := in.table(columns, w); ok {
+			return out
+		}
 	}
 	var out []string
 	l := widget.NewLine(w)
-	for _, p := range pairs {
+	for _, r := range rates {
 		gap := 3
 		if l.Used() == 0 {
 			gap = 0
 		}
-		if l.Left() < gap+widget.Width(p[0])+1+widget.Width(p[1]) {
+		if l.Left() < gap+widget.Width(r[0])+1+widget.Width(r[1]) {
 			out, gap = append(out, l.String()), 0
 			l = widget.NewLine(w)
 		}
-		l.Gap(gap).Put(in.paint(themes.Strong), p[0]).Gap(1).Put(in.paint(themes.Muted), p[1])
+		l.Gap(gap).Put(in.paint(themes.Strong), r[0]).Gap(1).Put(in.paint(themes.Muted), r[1])
 	}
 	out = append(out, l.String())
 	return out[:min(max(lines, 0), len(out))]

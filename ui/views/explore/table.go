@@ -1,0 +1,56 @@
+package explore
+
+import (
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// column is a name over a figure. Names stand still while figures change, so a
+// change costs few bytes and the eye finds every figure where it was.
+type column struct {
+	fill   themes.Fill // its swatch stands before the name
+	marked bool        // has a fill
+	names  [3]string   // in full, brief, briefest
+	value  string
+}
+
+// table writes the names in one line and the figures below them; ok is false
+// when not even the briefest names fit.
+func (in *Input) table(columns []column, w int) (lines []string, ok bool) {
+	for variant := range 3 {
+		for gap := 2; gap >= 1; gap-- {
+			if names, values, fits := in.tryTable(columns, w, variant, gap); fits {
+				return []string{names, values}, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func (in *Input) tryTable(columns []column, w, variant, gap int) (names, values string, ok bool) {
+	top, bottom := widget.NewLine(w), widget.NewLine(w)
+	x := 0
+	for _, c := range columns {
+		width := max(widget.Width(c.names[variant])+c.indent(in), c.indent(in)+widget.Width(c.value))
+		if x+width > w {
+			return "", "", false
+		}
+		top.To(x)
+		if c.marked {
+			in.swatch(top, c.fill)
+			top.Gap(1)
+		}
+		top.Put(in.paint(themes.Muted), c.names[variant])
+		bottom.To(x+c.indent(in)).Put(in.paint(themes.Strong), c.value)
+		x += width + gap
+	}
+	return top.String(), bottom.String(), true
+}
+
+// indent is the width of the swatch and the blank behind it.
+func (c *column) indent(in *Input) int {
+	if !c.marked {
+		return 0
+	}
+	return in.swatchWidth() + 1
+}
