@@ -49,6 +49,9 @@ func violations(s *Setup, into []Problem) []Problem {
 	if err := s.Model.Check(); err != nil {
 		return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
 	}
+	if err := s.Cluster.Check(); err != nil {
+		return append(into, Problem{Code: "cluster", Severity: layout.Error, Field: "cluster", Message: err.Error()})
+	}
 	before := len(into)
 	into = s.words(into)
 	into = s.Rules(&s.Model, &s.Cluster, into)
@@ -114,9 +117,6 @@ func (s *Setup) words(into []Problem) []Problem {
 	bad := func(code, field, format string, args ...any) {
 		into = append(into, Problem{Code: code, Severity: layout.Error, Field: field, Message: fmt.Sprintf(format, args...)})
 	}
-	if s.Cluster.GPU.MemoryUsable <= 0 || s.Cluster.GPU.MemoryBandwidth <= 0 || s.Cluster.Intra.Bandwidth <= 0 {
-		bad("cluster", "cluster", "cluster %s lacks GPU memory, its bandwidth, or the link inside a node", s.Cluster.ID)
-	}
 	word := func(known bool, field, given string) {
 		if !known {
 			bad("unknown-word", field, "unknown %s %q", field, given)
@@ -139,6 +139,12 @@ func (s *Setup) words(into []Problem) []Problem {
 	}
 	if n := s.Recompute.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
 		bad("recompute", "recompute", "recompute %s: layers must be 0 to %d", s.Recompute, recipe.MaxRecomputeLayers)
+	}
+	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {
+		into = append(into, Problem{
+			Code: "recompute-all", Severity: layout.Warning, Field: "recompute",
+			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
+		})
 	}
 	switch s.Recompute.Mode {
 	case recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull:

@@ -73,11 +73,12 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	}
 	message, latency := step.HandOver(in)
 	e.timing.set(e, s, latency)
+	wait := latency
 	if in.Machine.Software.Blocking {
-		latency = 0 // it is in the stages' own times
+		wait = 0 // it is in the stages' own times
 	}
 	line := &schedule.Timeline{}
-	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
+	if err := e.sim.Run(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
 	noWait := line
@@ -94,7 +95,13 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	if s.PP > 1 {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
 	}
-	r.Throughput = throughput(s, r.Model, r.Time)
+	r.Throughput = e.throughput(s, r.Model, r.Time)
+	if r.Throughput.MFU > 1 {
+		r.Problems = append(r.Problems, Problem{
+			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
+			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
+		})
+	}
 	return nil
 }
 
@@ -123,6 +130,10 @@ func (e *Evaluator) inputs(s *Setup) {
 		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+	}
+	if s.Stack.Resolve() == recipe.Textbook {
+		// The formulas store scores; that is no reason to compute them slowly.
+		e.timInput.Attention = recipe.Flash
 	}
 }
 
@@ -164,11 +175,11 @@ func modelFigures(s *Setup) *ModelFigures {
 	}
 }
 
-func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
+func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
-	again := float64(recomputedFLOPs(s))
+	again := float64(e.recomputedFLOPs(s))
 	return &Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
@@ -176,20 +187,22 @@ func throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
 	}
 }
 
-// recomputedFLOPs is what one token costs again in the backward. The
-// recomputation inside a fused attention kernel is not counted, as nobody does.
-func recomputedFLOPs(s *Setup) units.FLOPs {
+// recomputedFLOPs is what one token costs again in the backward, over all
+// stages. The recomputation inside a fused attention kernel is not counted, as
+// nobody does.
+func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 	m := &s.Model
 	causal := s.MFU != recipe.MFUFull
 	switch s.Recompute.Mode {
 	case recipe.RecomputeFull:
-		forward := m.ForwardFLOPs(s.Seq, causal)
-		layers := float64(m.Layers)
-		again := layers
-		if n := s.Recompute.Layers; n > 0 {
-			again = min(layers, float64(n*s.PP))
+		var sum units.FLOPs
+		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
+		for i, st := range e.stages {
+			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
+			fromDense := min(n, st.Dense)
+			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
 		}
-		return (forward.Total() - forward.Head) * units.FLOPs(again/layers)
+		return sum
 	case recipe.RecomputeSelective:
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores

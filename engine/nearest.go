@@ -14,6 +14,9 @@ import (
 // of the problem's own field (with the fields that follow it), then a repair of
 // everything. It also names the legal neighbours on both sides in the message.
 func nearest(s *Setup, p *Problem) map[string]any {
+	if own := better(s, p); own != nil {
+		return own
+	}
 	best, neighbours := singleFix(s, p.Field)
 	if best == nil {
 		best = repair(s)
@@ -26,9 +29,12 @@ func nearest(s *Setup, p *Problem) map[string]any {
 	return difference(s, best)
 }
 
-// better settles what a warning's own rule proposes; nil when that would not
-// make the warning go away or would be illegal.
+// better settles what the problem's own rule proposes; nil when there is no such
+// proposal, or when it would not make the problem go away, or be illegal.
 func better(s *Setup, p *Problem) map[string]any {
+	if len(p.Nearest) == 0 {
+		return nil
+	}
 	t, field := *s, ""
 	for _, name := range slices.Sorted(maps.Keys(p.Nearest)) { // the last one is what the others follow
 		if n, ok := p.Nearest[name].(int); ok {
@@ -82,6 +88,17 @@ func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
 			return &fix, nil
 		}
 	}
+	// Rather another value than another number of GPUs; the batch is let go
+	// before the value is.
+	for _, keepGPUs := range []bool{true, false} {
+		if best, neighbours = nearestValue(s, field, keepGPUs, judge); best != nil {
+			return best, neighbours
+		}
+	}
+	return nil, nil
+}
+
+func nearestValue(s *Setup, field string, keepGPUs bool, judge func(*Setup) grade) (best *Setup, neighbours []int) {
 	current := fieldValue(s, field)
 	below, above := 0, 0
 	var second *Setup // the nearest that is legal at all
@@ -89,7 +106,7 @@ func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
 		if v < current && below > 0 || v > current && above > 0 {
 			continue
 		}
-		fixed, g := settled(s, field, v, judge)
+		fixed, g := settled(s, field, v, keepGPUs, judge)
 		switch {
 		case g == illegalFix:
 			continue
@@ -116,13 +133,13 @@ func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
 	return best, nil
 }
 
-// settled sets a field and lets GPUs and batch follow, keeping as much as can be
-// kept: GPUs and global batch, then GPUs, then neither.
-func settled(s *Setup, field string, value int, judge func(*Setup) grade) (*Setup, grade) {
-	for _, keep := range [...]struct{ gpus, batch bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+// settled sets a field and lets GPUs and batch follow: at the same global batch
+// if that is legal, else at another.
+func settled(s *Setup, field string, value int, keepGPUs bool, judge func(*Setup) grade) (*Setup, grade) {
+	for _, keepBatch := range []bool{true, false} {
 		t := *s
 		setField(&t, field, value)
-		if !follow(&t, field, keep.gpus, keep.batch) {
+		if !follow(&t, field, keepGPUs, keepBatch) {
 			continue
 		}
 		if g := judge(&t); g != illegalFix {
@@ -286,7 +303,7 @@ func wordFixes(s *Setup, field string) []Setup {
 	case "mtp":
 		add(func(t *Setup) { t.TrainMTP = false })
 	case "split":
-		add(func(t *Setup) { t.Split = "" })
+		add(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) })
 	case "schedule":
 		for _, k := range schedule.Kinds() {
 			add(func(t *Setup) { t.Schedule = k.Kind })

@@ -91,8 +91,8 @@ func nearby(s *Setup, field string) []int {
 	case "gbs":
 		list = multiplesNear(max(s.MBS*s.DP, 1), current, 64)
 	case "seq":
-		unit := max(2*s.CP*s.TP, 1)
-		list = append(multiplesNear(unit, min(current, s.Model.MaxSeq), 8), multiplesNear(unit, current, 8)...)
+		unit := max(s.CP*s.TP, 1)
+		list = append(multiplesNear(unit, min(current, s.Model.MaxSeq), 8), multiplesNear(unit, current, 16)...)
 	case "group-size":
 		list = append(multiplesNear(1, current, 64), 0, s.PP, s.MicroBatches)
 	case "microbatches":

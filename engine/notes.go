@@ -14,6 +14,7 @@ func assumptions(s *Setup) []string {
 		}
 	}
 	textbook := s.Stack.Resolve() == recipe.Textbook
+	say(true, "step time is not fitted to any run: expect it to be off by tens of percent away from well-tuned layouts")
 	say(textbook, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
 	say(!textbook, "memory follows Megatron-Core with Transformer Engine: fused cross-entropy, no dropout, one dummy weight gradient per weight shape")
 	say(!textbook, "overhead is 4 % of allocated memory and 1 GiB for the driver context and communicators")
@@ -24,11 +25,12 @@ func assumptions(s *Setup) []string {
 	say(s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	say(s.EP > 1, "expert all-to-all is exposed")
 	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.DP*s.CP > 1, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
 	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
 	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
-	say(true, "step time is not fitted to any run; expect it to be off by tens of percent away from well-tuned layouts")
 	return list
 }
 
@@ -36,6 +38,7 @@ func assumptions(s *Setup) []string {
 func notModelled(s *Setup) []string {
 	list := append(make([]string, 0, 6),
 		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
+		"congestion: collectives reach a fixed share of the nominal bandwidth, not what was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",
 	)
 	if s.Model.Tied && s.PP > 1 {
@@ -46,6 +49,9 @@ func notModelled(s *Setup) []string {
 	}
 	if s.Model.LocalWindow > 0 {
 		list = append(list, "savings of local attention windows in model FLOPs; they are in the time")
+	}
+	if s.TrainMTP && s.Recompute.Mode == recipe.RecomputeFull {
+		list = append(list, "recomputation of the multi-token-prediction modules: they keep all activations")
 	}
 	if s.EP > 1 {
 		list = append(list, "uneven routing and node-limited routing")

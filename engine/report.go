@@ -15,7 +15,7 @@ type Report struct {
 
 	Memory        *Memory         `json:"memory,omitempty"`
 	Pipeline      *Pipeline       `json:"pipeline,omitempty"`
-	Communication []Communication `json:"communication,omitempty"`
+	Communication []Communication `json:"communication,omitzero"` // empty, not nil, where nothing is sent
 	Time          *Time           `json:"time,omitempty"`
 	Throughput    *Throughput     `json:"throughput,omitempty"`
 	Model         *ModelFigures   `json:"model,omitempty"`
@@ -56,7 +56,7 @@ type Pipeline struct {
 
 // Communication is the traffic of one dimension over one step, per GPU.
 type Communication struct {
-	Dimension string        `json:"dimension"` // tp, cp, ep, pp, dp
+	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, pp
 	Operation string        `json:"operation"`
 	GroupSize int           `json:"group_size"`
 	Spans     string        `json:"spans"`         // node, domain, cluster: the widest link that the group crosses

@@ -94,14 +94,21 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
 	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
-	var tail units.Seconds // data-parallel traffic that no rank's compute hides
+	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
-		tail = max(tail, e.exposedData(r, line))
+		if exposed := e.exposedData(r, line); exposed > tail {
+			slowest, tail = r, exposed
+		}
 		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
 	}
 	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
-	return t, e.communication(s, in.Groups, links, rank, zero+tail)
+	if zero > 0 {
+		slowest = rank // what is exposed in every micro-batch is this rank's
+	}
+	data := e.data[slowest]
+	data.Expose(zero + tail)
+	return t, e.communication(s, in.Groups, links, data)
 }
 
 func busiest(line *schedule.Timeline) int {
@@ -120,46 +127,44 @@ func busiest(line *schedule.Timeline) int {
 // first forward and that forward.
 func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 	d := &e.data[r]
-	first, last := &e.cost[e.order.StageOf(r, 0)], &e.cost[e.order.StageOf(r, 0)]
+	var forward, backward units.Seconds
+	for c := range e.order.Chunks() {
+		k := &e.cost[e.order.StageOf(r, c)]
+		forward += k.Forward
+		backward += k.InputGrad + k.WeightGrad
+	}
 	tail := units.Seconds(line.Makespan - line.Ranks[r].Last)
 	soft := &e.timInput.Machine.Software
-	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-last.InputGrad-last.WeightGrad-tail)
-	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-first.Forward-units.Seconds(line.Ranks[r].First))
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-tail)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-units.Seconds(line.Ranks[r].First))
 	return scatter + gather
 }
 
-func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, rank int, data units.Seconds) []Communication {
-	out := make([]Communication, 0, 5)
+func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, data step.DataParallel) []Communication {
+	out := make([]Communication, 0, 7)
 	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
-		if group.Size > 1 {
+		if group.Size > 1 && t.Bytes > 0 {
 			out = append(out, Communication{
 				Dimension: dimension, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
 				Bytes: t.Bytes, Seconds: t.Seconds, Exposed: t.Exposed,
 			})
 		}
 	}
+	sharded := "all-gather + reduce-scatter"
 	tp := "all-reduce"
 	if s.SP {
-		tp = "all-gather + reduce-scatter"
+		tp = sharded
 	}
 	add("tp", tp, g.TP, links.TP)
 	add("cp", "send/receive (ring)", g.CP, links.CP)
-	expert, operation := g.EP, "all-to-all"
-	if s.EP == 1 {
-		expert, operation = g.ETP, "all-gather + reduce-scatter"
-	}
-	add("ep", operation, expert, links.EP)
-	traffic := e.data[rank].Traffic
-	traffic.Exposed = data
-	operation = "reduce-scatter + all-gather"
+	add("ep", "all-to-all", g.EP, links.EP)
+	add("etp", sharded, g.ETP, links.ETP)
+	gradients := "reduce-scatter + all-gather"
 	if s.ZeRO == 0 {
-		operation = "all-reduce"
+		gradients = "all-reduce"
 	}
-	group := g.DenseDP
-	if group.Size == 1 {
-		group = g.ExpertDP
-	}
-	add("dp", operation, group, traffic)
+	add("dp", gradients, g.DenseDP, data.Dense)
+	add("expert-dp", gradients, g.ExpertDP, data.Expert)
 	return out
 }
 

@@ -91,6 +91,15 @@ func (w world) legalSetup(t *rapid.T) engine.Setup {
 	return s
 }
 
+func hasProblem(problems []engine.Problem, code string) bool {
+	for _, p := range problems {
+		if p.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
 type failer interface {
 	Fatalf(format string, args ...any)
 }
@@ -135,6 +144,9 @@ func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 		errors := 0
 		for _, p := range r.Problems {
 			if p.Severity != layout.Error {
+				if p.Nearest != nil && hasProblem(engine.Check(take(t, s, p)), p.Code) {
+					t.Fatalf("warning %s proposes %v and stays", p.Code, p.Nearest)
+				}
 				continue
 			}
 			errors++
@@ -164,6 +176,11 @@ func TestLegalSetupsAddUp(t *testing.T) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Fatalf("not JSON (NaN or Inf?): %v", err)
 		}
+		for _, c := range r.Communication {
+			if c.Bytes <= 0 || c.Seconds <= 0 || c.Exposed < 0 || c.Dimension != "pp" && c.Exposed > c.Seconds*(1+1e-9) {
+				t.Fatalf("traffic %+v", c)
+			}
+		}
 		for _, m := range r.Memory.Ranks {
 			sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers
 			if !same(float64(sum), float64(m.Allocated)) || !same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
@@ -175,6 +192,15 @@ func TestLegalSetupsAddUp(t *testing.T) {
 		}
 		tm := r.Time
 		parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
+		whole := float64(r.Pipeline.Makespan + tm.Optimizer)
+		for _, c := range r.Communication {
+			if c.Dimension == "dp" || c.Dimension == "expert-dp" {
+				whole += float64(c.Exposed)
+			}
+		}
+		if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
+			t.Fatalf("pipeline, optimizer and gradients are %g s, the step %+v", whole, tm)
+		}
 		if !same(float64(parts), float64(tm.Step)) || tm.Compute <= 0 || tm.Bubble < 0 || tm.Exposed < 0 {
 			t.Fatalf("time does not add up: %+v", tm)
 		}

@@ -38,7 +38,6 @@ func TestScheduleCheck(t *testing.T) {
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 8},
-			code: "naive-microbatches", field: "microbatches", nearest: map[string]int{"microbatches": 1},
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 3},

@@ -85,6 +85,7 @@ func TestSchedulePlaybook(t *testing.T) {
 		inFlightByRank func(rank int) int
 	}{
 		{"P1", schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 1}, 12, 3, 1, func(int) int { return 1 }},
+		{"P1, one after the other", schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 96, 3, 1, func(int) int { return 1 }},
 		{"P2", schedule.Spec{Kind: schedule.AFAB, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 33, 0.375, 8, func(int) int { return 8 }},
 		{"P3", schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 33, 0.375, 4, func(r int) int { return min(8, 4-r) }},
 		{"P4", schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8}, 28.5, 0.1875, 11, func(r int) int { return 4 + 2*(3-r) + 1 }},

@@ -29,7 +29,7 @@ func ring(volume, n, passes float64, hop units.Seconds, rate units.BytesPerSecon
 // per GPU, a ring across domains: every GPU has its own share of the node's
 // network, so groups that start from one node share it evenly.
 func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64, curve *Curve) units.Seconds {
-	if g.Size <= 1 || volume <= 0 {
+	if g.Size <= 1 {
 		return 0
 	}
 	c, net := m.Cluster, &m.Network

@@ -13,8 +13,8 @@ func plain() (Ops, Network, Software) {
 			Grouped: 0.6, GroupedRows: 100, GroupedRead: 0.7, Start: 4 * units.Microsecond,
 		}, Network{
 			From: "no calibration: plain ring", AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
-			Fixed: 20 * units.Microsecond, InterRing: 0.9, InterAllToAll: 0.8, InterFixed: 20 * units.Microsecond,
+			InterRing: 0.9, InterAllToAll: 0.8,
 		}, Software{
-			Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, TPBackward: 0.5, CP: 1, EP: 1,
+			Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, CP: 1, EP: 1,
 		}
 }

@@ -22,3 +22,16 @@ func CausalWork(seq, ranks int, zigzag bool) []int {
 	}
 	return work
 }
+
+// CausalImbalance is the attention work of the busiest CP rank over the mean: 1
+// for the zig-zag split, which needs a sequence that divides by 2*CP, and about
+// 2 - 1/CP for the contiguous split of others.
+func (l *Layout) CausalImbalance() float64 {
+	if l.CP == 1 || l.Seq%(2*l.CP) == 0 {
+		return 1
+	}
+	size := float64(l.Seq / l.CP)
+	last := size*size*float64(l.CP-1) + size*(size+1)/2
+	total := float64(l.Seq) * (float64(l.Seq) + 1) / 2
+	return last * float64(l.CP) / total
+}

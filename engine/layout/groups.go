@@ -76,9 +76,29 @@ func (p placer) group(size, stride int) Group {
 		}
 	default:
 		g.Span = WithinMany
-		g.PerDomain = min(max(p.domain/stride, 1), size)
+		g.PerDomain = p.perDomain(size, stride)
 	}
 	return g
+}
+
+// perDomain is how many members of a group that leaves its domain share one:
+// the smallest number that a domain holds of any such group, because the group
+// with the worst split is the one that the others wait for. Blocks of
+// size*stride ranks start at multiples of their extent; what they leave in a
+// domain is a multiple of the greatest common divisor.
+func (p placer) perDomain(size, stride int) int {
+	extent := size * stride
+	if stride >= p.domain || extent%p.domain == 0 {
+		return min(max(p.domain/stride, 1), size)
+	}
+	return min(max(gcd(p.domain, extent)/stride, 1), size)
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func (p placer) inside(extent, block int) bool {

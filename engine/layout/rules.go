@@ -211,7 +211,4 @@ func (r *rules) unusual() {
 	if l.ZeRO >= 2 && l.PP > 1 {
 		r.warnf("zero-with-pp", "zero", "ZeRO-%d scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it together with pipeline parallelism", l.ZeRO)
 	}
-	if l.PP > 1 && l.MicroBatches < l.PP-1 {
-		r.warnf("few-microbatches", "microbatches", "%d micro-batches leave most of a %d-rank pipeline waiting; nanotron wants at least pp-1", l.MicroBatches, l.PP)
-	}
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -22,7 +23,19 @@ func (megatronCore) LazyGradients() bool { return false }
 func (megatronCore) Update(*Input, Parameters) units.Bytes { return 0 }
 
 func (megatronCore) Cut(in *Input) Divisors {
-	return tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
+	cut := tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
+	cut.kvCopies = kvCopies(in.Model, in.Layout.TP)
+	return cut
+}
+
+// kvCopies is what each rank keeps of the kv projections of a layer beyond its
+// share, when TP exceeds the kv heads.
+func kvCopies(m *model.Model, tp int) float64 {
+	if m.IsMLA() {
+		return 0
+	}
+	share := float64(m.KVHeads) / float64(tp)
+	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
 }
 
 func (megatronCore) Shard(in *Input) Sharding { return zero(in) }
@@ -74,7 +87,8 @@ func flashAttention(in *Input) (kept, again split) {
 			kept.even += up
 		}
 	} else {
-		width, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)
+		width := a * float64(m.HeadDim)
+		kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP) // over TP again below
 		kept.even += 4*width + 4*kv
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			kept.even += 2*width + 2*kv
@@ -176,7 +190,7 @@ func transient(in *Input, st layout.Stage, live *Live, head float64) {
 		inner = width * float64(m.FFN)
 	}
 	if st.MoE > 0 {
-		inner = width * float64(m.TopK) * float64(m.ExpertFFN) * in.Load
+		inner = max(inner, width*float64(m.TopK)*float64(m.ExpertFFN)*in.Load)
 	}
 	live.Backward += units.Bytes(tokens * (inner + 4*h) / t * e)
 }

@@ -36,6 +36,7 @@ type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
 	vocab                     float64 // rows of the embedding, padded as the stack pads them
+	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
 }
 
 // part is what one GPU has of parameters that TP cuts and of others.
@@ -53,7 +54,7 @@ func stageParameters(in *Input, s int, d Divisors) Parameters {
 	m, st := in.Model, in.Stages[s]
 	var p Parameters
 	addLayers := func(count int, l model.LayerParams) {
-		dense := d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+		dense := d.kvCopies + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
 		expert := d.expert(&l)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert

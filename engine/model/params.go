@@ -176,6 +176,12 @@ func (m *Model) attentionMatrices() int64 {
 	return query + h*(kvl+rope) + kvl*a*(nope+v) + a*v*h
 }
 
+// KVHeadsPerRank is how many key-value heads each rank of a TP group holds: at
+// least one, so that TP beyond KVHeads keeps copies.
+func (m *Model) KVHeadsPerRank(tp int) float64 {
+	return max(float64(m.KVHeads)/float64(tp), 1)
+}
+
 func (m *Model) queryWidth() int64 { return int64(m.Heads) * int64(m.HeadDim) }
 
 func (m *Model) kvWidth() int64 { return int64(m.KVHeads) * int64(m.HeadDim) }

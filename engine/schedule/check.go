@@ -71,9 +71,10 @@ func (s Spec) checkCounts() []Issue {
 // themselves, then their product.
 func (s Spec) checkSize(i Info) []Issue {
 	issue := func(field, bound string, given float64, limit, nearest int) []Issue {
+		what := map[string]string{"MaxOps": "operations", "MaxMicroBatches": "micro-batches", "MaxVirtualStages": "stages per rank"}
 		return []Issue{{
 			Code: "schedule-too-large", Field: field,
-			Message: fmt.Sprintf("schedule too large: %.4g is beyond %s = %d", given, bound, limit),
+			Message: fmt.Sprintf("the schedule has %.4g %s, more than the %d that are simulated (%s)", given, what[bound], limit, bound),
 			Nearest: map[string]int{field: nearest},
 		}}
 	}

@@ -1,9 +1,7 @@
 package schedule
 
-import "fmt"
-
 // naive is model parallelism without a pipeline: one micro-batch goes through
-// all stages and back while the other ranks wait.
+// all stages and back while the other ranks wait, then the next.
 func naive() descriptor {
 	return descriptor{
 		Info: Info{
@@ -12,20 +10,23 @@ func naive() descriptor {
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving with one micro-batch",
 			Placement: Linear, WeightCopies: 1,
 		},
-		generate: generateOneFOneB,
+		generate: generateNaive,
 		check:    checkNaive,
-		idle:     idleLinear,
+		idle:     idleNaive,
 	}
 }
 
-func checkNaive(s Spec) []Issue {
-	issues := oneChunk(s)
-	if s.MicroBatches > 1 {
-		issues = append(issues, Issue{
-			Code: "naive-microbatches", Field: fieldMicroBatches,
-			Message: fmt.Sprintf("naive has no pipeline: one micro-batch at a time, not %d; afab or 1f1b run them", s.MicroBatches),
-			Nearest: map[string]int{fieldMicroBatches: 1},
-		})
+// generateNaive emits F, B of one micro-batch after the other.
+func generateNaive(o *Order) {
+	for range o.Spec.Ranks {
+		o.warmLoop(0, o.Spec.MicroBatches)
 	}
-	return append(issues, unusedGroup(s)...)
 }
+
+// idleNaive: each of the m micro-batches leaves every rank idle while the other
+// p-1 work.
+func idleNaive(s Spec, t ChunkTimes) (float64, bool) {
+	return float64(s.MicroBatches) * float64(s.Ranks-1) * (t.F + t.B), true
+}
+
+func checkNaive(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) }

@@ -10,7 +10,7 @@ import (
 
 // DataParallel is the traffic of gradients and weights of one pipeline rank.
 type DataParallel struct {
-	Traffic
+	Dense, Expert Traffic
 	// ScatterSeconds must follow the last backward, GatherSeconds must precede
 	// the first forward of the next step. With ZeRO-3 both happen in every
 	// micro-batch and are in PerForward and PerBackward instead.
@@ -28,25 +28,34 @@ type DataParallel struct {
 func Data(in *Input, p memory.Parameters, layers int) DataParallel {
 	g := &in.Groups
 	out := DataParallel{layers: float64(max(layers, 1))}
-	out.addDomain(in, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
-	out.addDomain(in, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
+	out.addDomain(in, &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
+	out.addDomain(in, &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
 	return out
+}
+
+// Expose says how much of the traffic nothing hides; the two domains share it
+// by the time they take.
+func (d *DataParallel) Expose(t units.Seconds) {
+	if whole := d.Dense.Seconds + d.Expert.Seconds; whole > 0 {
+		d.Dense.Exposed = t * d.Dense.Seconds / whole
+		d.Expert.Exposed = t - d.Dense.Exposed
+	}
 }
 
 // addDomain adds one set of parameters, the group that holds the same ones, and
 // how that is cut into shards and replicas.
-func (d *DataParallel) addDomain(in *Input, params float64, whole, shard, replica layout.Group) {
+func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, whole, shard, replica layout.Group) {
 	if whole.Size <= 1 || params == 0 {
 		return
 	}
 	weights := units.Bytes(params * in.Precision.GatherBytes())
 	grads := units.Bytes(params * reduceBytes(in))
 	if in.Layout.ZeRO == 0 {
-		d.allReduce(in, grads, whole)
+		d.allReduce(in, t, grads, whole)
 		return
 	}
 	// The sums of each replica's shards are summed over the replicas.
-	d.allReduce(in, grads/units.Bytes(shard.Size), replica)
+	d.allReduce(in, t, grads/units.Bytes(shard.Size), replica)
 	m := float64(in.Layout.MicroBatches)
 	gather := d.collective(in, weights, shard, in.Machine.AllGather)
 	scatter := d.collective(in, grads, shard, in.Machine.AllGather)
@@ -58,18 +67,18 @@ func (d *DataParallel) addDomain(in *Input, params float64, whole, shard, replic
 	case 1:
 		d.ScatterSeconds += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, shard) + sent(weights, shard)
-		d.Seconds += scatter + gather
+		t.Bytes += sent(grads, shard) + sent(weights, shard)
+		t.Seconds += scatter + gather
 	case 2:
 		d.PerBackward += scatter
 		d.GatherSeconds += gather
-		d.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
-		d.Seconds += scatter*units.Seconds(m) + gather
+		t.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
+		t.Seconds += scatter*units.Seconds(m) + gather
 	default:
 		d.PerForward += gather
 		d.PerBackward += gather + scatter
-		d.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
-		d.Seconds += (2*gather + scatter) * units.Seconds(m)
+		t.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
+		t.Seconds += (2*gather + scatter) * units.Seconds(m)
 	}
 }
 
@@ -97,14 +106,14 @@ func reduceBytes(in *Input) float64 {
 }
 
 // allReduce sums gradients over a group once per step.
-func (d *DataParallel) allReduce(in *Input, grads units.Bytes, g layout.Group) {
+func (d *DataParallel) allReduce(in *Input, t *Traffic, grads units.Bytes, g layout.Group) {
 	if g.Size <= 1 {
 		return
 	}
 	all := d.collective(in, grads, g, in.Machine.AllReduce)
 	d.ScatterSeconds += all
-	d.Bytes += 2 * sent(grads, g)
-	d.Seconds += all
+	t.Bytes += 2 * sent(grads, g)
+	t.Seconds += all
 }
 
 // OptimizerTime is the update of one rank's shard, memory traffic and no

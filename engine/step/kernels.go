@@ -40,7 +40,7 @@ func (k *kernels) coreAttention() {
 		width = m.QKNopeDim + m.QKRopeDim
 	}
 	if k.in.Attention != recipe.Standard {
-		f := m.LayerForward(false, l.Seq, true).Scores * units.FLOPs(m.WindowShare(l.Seq, true)*k.tokens/k.t)
+		f := m.LayerForward(false, l.Seq, true).Scores * units.FLOPs(m.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens/k.t)
 		k.scores, k.scoresBack = k.m.Attention(f, width)
 		return
 	}
@@ -89,6 +89,9 @@ func (k *kernels) layer(moe bool) Cost {
 	c.InputGrad += k.scoresBack
 	// norms and residual additions: 4h and 6h bytes each in 16-bit
 	k.stream(&c, k.elem*k.shard*h*(2*float64(m.NormsPer)+6))
+	if extra := float64(m.Extra()) / float64(m.Layers) / k.t; extra > 0 {
+		k.matmul(&c, k.tokens, extra/h, h) // what fits no other part, as one matrix
+	}
 	before := c.Forward
 	if moe {
 		k.experts(&c)
@@ -134,7 +137,7 @@ func (k *kernels) projections(c *Cost) {
 	m := k.in.Model
 	h, a := float64(m.Hidden), float64(m.Heads)/k.t
 	if !m.IsMLA() {
-		q, kv := a*float64(m.HeadDim), float64(m.KVHeads*m.HeadDim)/k.t
+		q, kv := a*float64(m.HeadDim), m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
 		k.matmul(c, k.tokens, h, q+2*kv)
 		k.matmul(c, k.tokens, q, h)
 		k.stream(c, k.elem*2*k.tokens*(q+kv)) // rotary positions

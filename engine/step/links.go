@@ -32,19 +32,26 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 	}
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
 	gather := k.m.AllGather(volume, members(g))
+	weight := c.WeightGrad / units.Seconds(regions)
 	var fwd, bwd Traffic
 	if l.SP {
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: 2 * gather}
 		bwd = Traffic{Bytes: 3 * sent(volume, g), Seconds: 3 * gather}
+		// The gradient of the output must be gathered before both products; the
+		// scatter and the second gather have the weight gradient to hide under.
+		bwd.Exposed = gather + max(0, 2*gather-weight)
 	} else {
 		reduce := k.m.AllReduce(volume, members(g))
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
 		bwd = fwd
+		bwd.Exposed = max(0, reduce-weight)
 	}
 	soft := &k.m.Software
 	fwd.Exposed = fwd.Seconds * units.Seconds(soft.TPForward)
 	c.ForwardLinks.TP.add(fwd, regions)
-	bwd.Exposed = max(bwd.Seconds*units.Seconds(soft.TPBackward), bwd.Seconds-c.WeightGrad/units.Seconds(regions))
+	if share := units.Seconds(soft.TPBackward); share > 0 {
+		bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-weight)
+	}
 	c.BackwardLinks.TP.add(bwd, regions)
 }
 
@@ -71,11 +78,11 @@ func (k *kernels) contextParallel(c *Cost) {
 	if l.CP == 1 {
 		return
 	}
-	width := 2 * float64(m.KVHeads*m.HeadDim)
+	width := 2 * m.KVHeadsPerRank(l.TP) * float64(m.HeadDim)
 	if m.IsMLA() {
-		width = float64(m.Heads * (m.QKNopeDim + m.QKRopeDim + m.VHeadDim))
+		width = float64(m.Heads*(m.QKNopeDim+m.QKRopeDim+m.VHeadDim)) / k.t
 	}
-	hop := units.Bytes(k.elem * k.tokens * width / k.t)
+	hop := units.Bytes(k.elem * k.tokens * width)
 	hops := units.Seconds(l.CP - 1)
 	far := k.in.Groups.CP.Crosses()
 	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.m.Send(hop, far)}
@@ -91,20 +98,21 @@ func (k *kernels) contextParallel(c *Cost) {
 // backward, and with expert-TP the gather and scatter of the same tokens.
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
-	soft := &k.m.Software
+	share := units.Seconds(k.m.Software.EP)
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
-	var t Traffic
 	if l.EP > 1 {
 		once := k.m.AllToAll(routed, members(g.EP), m.TopK)
-		t.add(Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * units.Seconds(soft.EP)}, 2)
+		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
+		c.ForwardLinks.EP.add(t, 2)
+		c.BackwardLinks.EP.add(t, 2)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
 		once := k.m.AllGather(whole, members(g.ETP))
-		t.add(Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * units.Seconds(soft.EP)}, 2)
+		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * share}
+		c.ForwardLinks.ETP.add(t, 2)
+		c.BackwardLinks.ETP.add(t, 2)
 	}
-	c.ForwardLinks.EP.add(t, 1)
-	c.BackwardLinks.EP.add(t, 1)
 }
 
 // HandOver is one message between neighbouring stages: a micro-batch's hidden

@@ -49,17 +49,20 @@ func (t *Traffic) add(u Traffic, times float64) {
 }
 
 // Links is the traffic of the dimensions that talk inside a layer.
-type Links struct{ TP, CP, EP Traffic }
+type Links struct{ TP, CP, EP, ETP Traffic }
 
 // AddTimes adds the traffic of that many passes.
 func (l *Links) AddTimes(m Links, times float64) {
 	l.TP.add(m.TP, times)
 	l.CP.add(m.CP, times)
 	l.EP.add(m.EP, times)
+	l.ETP.add(m.ETP, times)
 }
 
 // Exposed is the time that the dimensions inside a layer add to it.
-func (l *Links) Exposed() units.Seconds { return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed }
+func (l *Links) Exposed() units.Seconds {
+	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed
+}
 
 // Cost is the time of one micro-batch through a layer or a stage: arithmetic
 // apart from exposed traffic.
@@ -90,8 +93,8 @@ func (c *Cost) scale(by float64) {
 	c.WeightGrad *= n
 	c.Recompute *= n
 	for _, t := range [...]*Traffic{
-		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP,
-		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP,
+		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
+		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
 	} {
 		t.Seconds *= n
 		t.Exposed *= n
