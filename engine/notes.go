@@ -1,20 +1,31 @@
 package engine
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 )
 
 // assumptions are what the figures take for granted, in the order in which they
 // matter for this setup.
 func assumptions(s *Setup) []string {
-	list := make([]string, 0, 12)
+	list := make([]string, 0, 16)
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
 		}
 	}
 	textbook := s.Stack.Resolve() == recipe.Textbook
-	say(true, "step time is not fitted to any run: expect it to be off by tens of percent away from well-tuned layouts")
+	cal := s.Cluster.Calibration
+	if textbook {
+		cal = nil
+	}
+	var soft hardware.Software
+	if cal != nil {
+		soft = *cal.For(s.Stack.Resolve())
+		list = append(list, soft.Note)
+		list = append(list, cal.Notes...)
+	}
+	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
 	say(textbook, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
 	say(!textbook, "memory follows Megatron-Core with Transformer Engine: fused cross-entropy, no dropout, one dummy weight gradient per weight shape")
 	say(!textbook, "overhead is 4 % of allocated memory and 1 GiB for the driver context and communicators")
@@ -22,15 +33,14 @@ func assumptions(s *Setup) []string {
 	say(s.Model.IsMoE(), "tokens are routed evenly over the experts")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
-	say(s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
-	say(s.EP > 1, "expert all-to-all is exposed")
-	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	say(s.EP > 1 && cal == nil, "expert all-to-all is exposed")
+	say(s.PP > 1 && !soft.Blocking, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.PP > 1 && soft.Blocking, "a stage waits while its message travels")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
-	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
-	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
 	return list
 }
 
@@ -38,7 +48,7 @@ func assumptions(s *Setup) []string {
 func notModelled(s *Setup) []string {
 	list := append(make([]string, 0, 6),
 		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
-		"congestion: collectives reach a fixed share of the nominal bandwidth, not what was measured on this cluster",
+		"congestion, where no bandwidth over many nodes was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",
 	)
 	if s.Model.Tied && s.PP > 1 {

@@ -37,6 +37,17 @@ type Memory struct {
 	Fits     bool         `json:"fits"`
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
+	Evidence              // of allocated memory
+}
+
+// NotValidated is said where no published group is close enough.
+const NotValidated = "not validated here"
+
+// Evidence is how far the model was from measured runs like this one.
+type Evidence struct {
+	ErrorBand    *float64 `json:"error_band,omitempty"`    // relative; nine of ten runs of the group are closer
+	TypicalError *float64 `json:"typical_error,omitempty"` // relative; half of them are
+	ValidatedBy  string   `json:"validated_by"`            // the group of published runs, or NotValidated
 }
 
 // RankMemory is the memory of one pipeline rank at its peak.
@@ -84,6 +95,7 @@ type Throughput struct {
 	ModelTFLOPSPerGPU     float64 `json:"model_tflops_per_gpu"`
 	MFU                   float64 `json:"mfu"`
 	HFU                   float64 `json:"hfu"`
+	Evidence                      // of the step time, and so of all of these
 }
 
 // ModelFigures are counts of the model alone. Parameters leaves the

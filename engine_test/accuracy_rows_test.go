@@ -146,8 +146,7 @@ func publishedRun(row map[string]string) (run, error) {
 			return out, err
 		}
 		if machine.GPU.ID != row["gpu_id"] {
-			machine.GPU = cluster
-			machine = lib.Calibrate(machine)
+			machine = lib.NodeOf(cluster) // the other half of a table of two GPUs
 		}
 	}
 	d := engine.Draft{

@@ -136,6 +136,47 @@ type tables struct {
 	mu    sync.Mutex
 	made  map[[2]string]*hardware.Calibration
 	files []CalibrationPreset
+	bands []hardware.Band
+}
+
+const bandsFile = "bands.toml"
+
+// bandTable reads the errors of the validated groups; a library without such a
+// table has those of the one below it.
+func (l *Library) bandTable() []hardware.Band {
+	for at := l; at != nil; at = at.base {
+		text, err := readFile(at.fsys, bandsFile)
+		if err != nil {
+			continue
+		}
+		var f struct {
+			Bands []bandFile `toml:"band"`
+		}
+		d := &document{name: bandsFile, text: text}
+		if d.decode(&f) != nil {
+			continue
+		}
+		list := make([]hardware.Band, 0, len(f.Bands))
+		for _, b := range f.Bands {
+			list = append(list, hardware.Band(b))
+		}
+		return list
+	}
+	return nil
+}
+
+// bandFile is a hardware.Band as a file has it.
+type bandFile struct {
+	Group    string       `toml:"group"`
+	Memory   bool         `toml:"memory"`
+	Stack    recipe.Stack `toml:"stack"`
+	GPU      string       `toml:"gpu"`
+	MoE      bool         `toml:"moe"`
+	MaxGPUs  int          `toml:"max_gpus"`
+	Rows     int          `toml:"rows"`
+	Median   float64      `toml:"median"`
+	P90      float64      `toml:"p90"`
+	InSample bool         `toml:"fitted"`
 }
 
 func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
@@ -147,8 +188,16 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	}
 	if t.files == nil {
 		t.files = l.Calibrations()
+		t.bands = l.bandTable()
 	}
 	cal := compose(t.files, c.ID, c.GPU.ID)
+	if cal != nil {
+		for _, b := range t.bands {
+			if b.GPU == c.GPU.ID && (b.Group == "simumax-b200") == (c.ID == "b200-8x-simumax") {
+				cal.Bands = append(cal.Bands, b)
+			}
+		}
+	}
 	if t.made == nil {
 		t.made = map[[2]string]*hardware.Calibration{}
 	}
@@ -171,6 +220,7 @@ func compose(files []CalibrationPreset, cluster, gpu string) *hardware.Calibrati
 	if !slices.Contains(ops.AppliesTo[:min(1, len(ops.AppliesTo))], gpu) && !slices.Contains(ops.AppliesTo, cluster) {
 		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", its nearest relative with measurements")
 	}
+	cal.Notes = append(cal.Notes, "kernels fitted to "+ops.FittedTo, "links fitted to "+network.FittedTo)
 	for i := range files {
 		if files[i].Kind == kindStack {
 			cal.Software = append(cal.Software, softwareOf(files, &files[i], cluster, gpu))
@@ -247,6 +297,7 @@ func softwareOf(files []CalibrationPreset, f *CalibrationPreset, cluster, gpu st
 		}
 	}
 	_, s.Fitted = figures["factor"]
+	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from
 	return s
 }
 

@@ -15,7 +15,7 @@ type Calibration struct {
 	Network  Network
 	Software []Software // by stack; the first is used for a stack that is not listed
 	Bands    []Band
-	Notes    []string // what was inherited from where, for the assumptions
+	Notes    []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
 }
 
 // Ops are the constants of one GPU's kernels. Shares are fractions of the
@@ -79,6 +79,7 @@ type Curve [CurvePoints]units.BytesPerSecond
 type Software struct {
 	Stack  recipe.Stack
 	From   string
+	Note   string  // a sentence for the assumptions
 	Fitted bool    // Factor was fitted to runs
 	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
 
@@ -113,18 +114,42 @@ type Software struct {
 	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
 }
 
-// Band is the error of one validated group of published runs.
+// Band is the error of one validated group of published runs, of one GPU, stack
+// and kind of model. Errors are absolute and relative, of the step time or of
+// allocated memory.
 type Band struct {
 	Group    string
+	Memory   bool
 	Stack    recipe.Stack
 	GPU      string
-	Cluster  string // empty: any
 	MoE      bool
 	MaxGPUs  int
 	Rows     int
-	Median   float64 // median absolute relative error of the step time
-	P90      float64
-	InSample bool // constants were fitted to these rows
+	Median   float64
+	P90      float64 // nine runs of ten are closer
+	InSample bool    // constants were fitted to these runs
+}
+
+// maxReach is how many times more GPUs than the largest validated run a band
+// still speaks for.
+const maxReach = 2
+
+// Nearest is the validated group closest to a setup on this machine: of its
+// stack and kind of model, with enough runs and GPUs, the one with the most
+// runs. It is nil when there is none.
+func (c *Calibration) Nearest(memory bool, stack recipe.Stack, moe bool, gpus int) *Band {
+	const minRows = 3
+	var best *Band
+	for i := range c.Bands {
+		b := &c.Bands[i]
+		if b.Memory != memory || b.Stack != stack || b.MoE != moe || b.Rows < minRows || gpus > maxReach*b.MaxGPUs {
+			continue
+		}
+		if best == nil || b.Rows > best.Rows {
+			best = b
+		}
+	}
+	return best
 }
 
 // For finds the behaviour of a stack.
