@@ -130,7 +130,7 @@ func (e *Evaluator) inputs(s *Setup) {
 		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	if s.Stack.Resolve() == recipe.Textbook {
 		// The formulas store scores; that is no reason to compute them slowly.
@@ -216,6 +216,9 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 		}
 		return sum
 	case recipe.RecomputeSelective:
+		if e.timInput.KeepsProducts {
+			return e.halfOfProducts(s)
+		}
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores
 		}
@@ -231,4 +234,22 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 	case recipe.RecomputeNone:
 	}
 	return 0
+}
+
+// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// token: the projections of keys and output and the up projection of every
+// dense layer.
+func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
+	m := &s.Model
+	if m.IsMLA() {
+		return 0
+	}
+	width := float64((m.Heads + m.KVHeads) * m.HeadDim)
+	if m.Gated {
+		width += float64(m.FFN)
+	}
+	for _, st := range e.stages {
+		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
+	}
+	return sum
 }

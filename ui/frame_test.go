@@ -36,6 +36,9 @@ func TestFrames(t *testing.T) {
 			{name: "moe", setup: &moe},
 			{name: "405b", setup: &llama405, keys: []string{"down", "]"}},
 			{name: "help", keys: []string{"?"}},
+			{name: "clusters", keys: []string{"g"}},
+			{name: "models", keys: []string{"m"}},
+			{name: "clusters over moe", setup: &moe, keys: []string{"g", "h", "1", "0", "0"}},
 		} {
 			if test.name != "start" && test.name != "illegal" && size[0] != 80 && size[0] != 120 && size[0] != 200 {
 				continue
@@ -46,9 +49,36 @@ func TestFrames(t *testing.T) {
 						o.Setup = *test.setup
 					}
 				})
+				m.catalog = new(catalog)
+				*m.catalog = readCatalog(m.options.Library)
 				keys(m, test.keys...)
 				golden.RequireEqual(t, screen(m))
 			})
+		}
+	}
+}
+
+// TestPopUpIsWhole: at every size the sides of an open list stand below each
+// other, whatever is drawn beneath, and names are readable.
+func TestPopUpIsWhole(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {100, 30}, {120, 36}, {200, 60}} {
+		for _, open := range []string{"g", "m", "?"} {
+			m := sample(t, size[0], size[1])
+			m.catalog = new(catalog)
+			*m.catalog = readCatalog(m.options.Library)
+			keys(m, open)
+			d := m.picker.Render(m.look.theme, m.look.glyphs, size[0], size[1])
+			lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+			last := d.X + ansi.StringWidth(d.Lines[0]) - 1
+			for y := d.Y; y < d.Y+len(d.Lines); y++ {
+				cells := []rune(lines[y])
+				if len(cells) <= last || !strings.ContainsRune("│├╭╰", cells[d.X]) || !strings.ContainsRune("│┤╮╯", cells[last]) {
+					t.Fatalf("%s at %v: line %d is torn: %q", open, size, y, lines[y])
+				}
+			}
+			if open == "g" && size[0] >= 80 && !strings.Contains(screen(m), "DGX H100, 8x400G NDR InfiniBand  ") {
+				t.Errorf("%v: the name of the cluster in force cannot be read:\n%s", size, screen(m))
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (m *Model) openHelp() {
 		if e.off != "" {
 			title += " (" + e.off + ")"
 		}
-		items = append(items, overlay.Item{Title: title, Fields: []string{h.Key}, Off: e.off != ""})
+		items = append(items, overlay.Item{Title: title, Name: h.Key, Off: e.off != ""})
 	}
 	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
 	m.picker.Resize(m.caps.height)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -98,15 +99,27 @@ func tensorParallel(in *Input, vocab float64) Divisors {
 	return Divisors{
 		sharded: float64(l.TP), replicated: 1,
 		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP), vocab: vocab,
+		kvCopies: kvCopies(in.Model, l.TP),
 	}
 }
 
-// scores is what standard attention stores per token: softmax, dropout mask
-// and dropout's output over the sequence (Korthikanti et al., arXiv 2205.05198,
-// section 4.1), unless selective recomputation drops it.
-func scores(in *Input) float64 {
+// kvCopies is what each rank keeps of the kv projections of a layer beyond its
+// share, when TP exceeds the kv heads.
+func kvCopies(m *model.Model, tp int) float64 {
+	if m.IsMLA() {
+		return 0
+	}
+	share := float64(m.KVHeads) / float64(tp)
+	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
+}
+
+// scores is what standard attention stores per token, unless selective
+// recomputation drops it: the softmax in 2 bytes per head and key, and with
+// dropout its mask and output, 5 in all (Korthikanti et al., arXiv 2205.05198,
+// section 4.1).
+func scores(in *Input, bytes float64) float64 {
 	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective {
 		return 0
 	}
-	return 5 * float64(in.Model.Heads) * float64(in.Layout.Seq)
+	return bytes * float64(in.Model.Heads) * float64(in.Layout.Seq)
 }

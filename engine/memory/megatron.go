@@ -2,7 +2,6 @@ package memory
 
 import (
 	"meshscope/engine/layout"
-	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -23,19 +22,7 @@ func (megatronCore) LazyGradients() bool { return false }
 func (megatronCore) Update(*Input, Parameters) units.Bytes { return 0 }
 
 func (megatronCore) Cut(in *Input) Divisors {
-	cut := tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
-	cut.kvCopies = kvCopies(in.Model, in.Layout.TP)
-	return cut
-}
-
-// kvCopies is what each rank keeps of the kv projections of a layer beyond its
-// share, when TP exceeds the kv heads.
-func kvCopies(m *model.Model, tp int) float64 {
-	if m.IsMLA() {
-		return 0
-	}
-	share := float64(m.KVHeads) / float64(tp)
-	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
+	return tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
 }
 
 func (megatronCore) Shard(in *Input) Sharding { return zero(in) }
@@ -73,7 +60,7 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 func flashAttention(in *Input) (kept, again split) {
 	m, l := in.Model, in.Layout
 	h, a := float64(m.Hidden), float64(m.Heads)
-	kept = split{seq: 2 * h, even: 2*a + scores(in)}
+	kept = split{seq: 2 * h, even: 2*a + scores(in, 2)}
 	if in.Recompute.Has(recipe.ModuleNorm) {
 		kept.seq, again.seq = 0, 2*h
 	}

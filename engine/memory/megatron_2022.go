@@ -25,7 +25,8 @@ func (megatron2022) Shard(in *Input) Sharding { return zero(in) }
 func (megatron2022) Layer(in *Input, moe bool) Kept {
 	kept := megatronCore{}.Layer(in, moe)
 	mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
-	kept.Attention += mask
+	const dropout = 3 // scores' mask and output
+	kept.Attention += mask + split{even: scores(in, dropout)}.bytes(in.Layout)
 	if kept.Attention -= logSumExp(in); moe {
 		kept.Experts += mask
 	} else {

@@ -20,18 +20,18 @@ type nanotron struct{}
 // Fitted constants, in bytes. Reserved memory is what was measured, so blocks
 // that the allocator cannot reuse are in them.
 const (
-	nanotronLayer = 8.5 // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
-	nanotronMLP   = 7.7 // per token and MLP width, for gate and up, the activation and their product
-	nanotronHead  = 10  // per token and vocabulary entry, of a loss in fp32
-	nanotronTP    = 10  // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
+	nanotronLayer = 8    // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
+	nanotronMLP   = 7.75 // per token and MLP width, for gate and up, the activation and their product
+	nanotronHead  = 10   // per token and vocabulary entry, of a loss in fp32
+	nanotronTP    = 10   // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
 	// Without a pipeline the sweep's runs are mostly of older code that kept
 	// more gathered tensors; this is per token and hidden width, once.
-	nanotronTPOld = 50
+	nanotronTPOld = 55
 	// Kept between steps: an all-gather buffer for attention and MLP.
 	nanotronGather = 4
 
 	nanotronPlain  = 1.0 // per parameter, ZeRO-0: buckets of the gradient all-reduce
-	nanotronUpdate = 5.0 // per parameter, ZeRO-1, while the optimizer updates; 2 of it stay until the next backward
+	nanotronUpdate = 2.0 // per parameter, ZeRO-1: what the update adds, until the next backward
 )
 
 func (nanotron) Offers() [4]bool { return [4]bool{true, true, false, false} }
@@ -49,7 +49,8 @@ func (nanotron) zeroStage(in *Input) int {
 }
 
 // Shard is 2+4+12 on one rank; more ranks reduce 16-bit gradients beside the
-// fp32 buffer that accumulates them. ZeRO-1 has 8 + 14/dp during the backward.
+// fp32 buffer that accumulates them. ZeRO-1 has 8 + 14/dp during the backward
+// and 10 + 14/dp after the update.
 func (n nanotron) Shard(in *Input) Sharding {
 	l := in.Layout
 	whole := func(bytes float64) PerParam { return PerParam{bytes, bytes} }
@@ -138,7 +139,7 @@ func (n nanotron) Buffers(in *Input, _ int, p Parameters) units.Bytes {
 	return total
 }
 
-// Update is what ZeRO-1 gathers and scatters in the optimizer's step.
+// Update is what ZeRO-1 makes in the optimizer's step.
 func (n nanotron) Update(in *Input, p Parameters) units.Bytes {
 	if n.zeroStage(in) != 1 {
 		return 0

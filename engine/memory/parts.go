@@ -22,7 +22,7 @@ func Parts(in *Input, stack Stack, moe bool) []Part {
 	part := func(name string, parameters float64, each units.Bytes, perToken float64) Part {
 		return Part{name, parameters, units.Bytes(parameters) * each, units.Bytes(tokens * perToken)}
 	}
-	parts := []Part{part("attention", cut.part(l.AttnSharded, l.AttnReplicated), perDense, kept.Attention)}
+	parts := []Part{part("attention", cut.kvCopies+cut.part(l.AttnSharded, l.AttnReplicated), perDense, kept.Attention)}
 	if mlp := cut.part(l.MLPSharded+l.SharedExperts, l.MLPReplicated); mlp > 0 {
 		name := "MLP"
 		if moe {

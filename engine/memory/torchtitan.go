@@ -39,13 +39,36 @@ func (torchTitan) Shard(in *Input) Sharding {
 }
 
 // Layer keeps the tensors that Megatron-Core keeps: the same attention kernel,
-// norms and MLP compiled into fused kernels.
-func (torchTitan) Layer(in *Input, moe bool) Kept { return megatronCore{}.Layer(in, moe) }
+// norms and MLP compiled into fused kernels. Selective recomputation means
+// another thing here (torchtitan/distributed/activation_checkpoint.py at
+// b5bcd76): of every layer the input, the output of attention and every second
+// matrix product are kept, which are q, v, the gate and the MLP's output.
+func (torchTitan) Layer(in *Input, moe bool) Kept {
+	all := megatronCore{}.Layer(in, moe)
+	m, l := in.Model, in.Layout
+	if in.Recompute.Mode != recipe.RecomputeSelective || m.IsMLA() || moe {
+		return all
+	}
+	h, a := float64(m.Hidden), float64(m.Heads)
+	width := a * float64(m.HeadDim)
+	kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP)
+	kept := Kept{
+		Attention: split{even: 4*width + 2*kv + 2*a}.bytes(l),
+		MLP:       split{seq: 2 * h, even: 2 * float64(m.FFN)}.bytes(l),
+		Norms:     split{seq: 2 * h}.bytes(l),
+	}
+	kept.again = max(0, all.Sum()-kept.Sum())
+	return kept
+}
 
-// Stage adds up the layers and the temporaries.
+// Stage adds up the layers and the temporaries. The loss that is not fused has
+// the logits, their log-softmax and its gradient in fp32, 12 bytes per logit.
 func (k torchTitan) Stage(in *Input, stage int) Live {
 	live := keep(in, stage, k, split{seq: 2 * float64(in.Model.Hidden)}.bytes(in.Layout))
 	transient(in, in.Stages[stage], &live, 0)
+	if in.Loss == recipe.UnfusedLoss {
+		live.Logits *= 12 / units.Bytes(logits(in.Loss))
+	}
 	return live
 }
 

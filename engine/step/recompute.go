@@ -15,7 +15,9 @@ func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost
 		c.again(dense, nDense)
 		c.again(moe, n-nDense)
 	case recipe.RecomputeSelective:
-		if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
+		if k.in.KeepsProducts && !k.in.Model.IsMLA() {
+			c.Recompute += k.halfOfProducts() * units.Seconds(st.Dense)
+		} else if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
 			c.Recompute += k.scores * units.Seconds(st.Layers())
 		}
 		c.Recompute += c.selective
@@ -32,6 +34,23 @@ func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost
 func (c *Cost) again(layer Cost, times int) {
 	c.Recompute += layer.Forward * units.Seconds(times)
 	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
+}
+
+// halfOfProducts is what runs again of a dense layer when every second matrix
+// product is kept: k, the output projection, the up projection, and what is not
+// a product.
+func (k *kernels) halfOfProducts() units.Seconds {
+	m := k.in.Model
+	h, q, kv := float64(m.Hidden), float64(m.Heads*m.HeadDim)/k.t, m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
+	var c Cost
+	k.matmul(&c, k.tokens, h, kv)
+	k.matmul(&c, k.tokens, q, h)
+	if m.Gated {
+		k.matmul(&c, k.tokens, h, float64(m.FFN)/k.t)
+	}
+	k.stream(&c, k.elem*k.shard*h*2*2)
+	k.activation(&c, k.tokens*float64(m.FFN)/k.t)
+	return c.Forward
 }
 
 // modules is the forward time of the recomputed parts of one layer.

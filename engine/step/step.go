@@ -29,9 +29,13 @@ type Input struct {
 	GradDtype recipe.GradDtype
 	Attention recipe.Attention
 	Recompute recipe.Recompute
-	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
-	Offload   recipe.Offload
-	TrainMTP  bool
+	// KeepsProducts is what selective recomputation means: every second matrix
+	// product is kept and the rest of the layer runs again (torchtitan).
+	KeepsProducts bool
+
+	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
+	Offload  recipe.Offload
+	TrainMTP bool
 }
 
 // Traffic is what one dimension moves: bytes sent by one GPU, the time that

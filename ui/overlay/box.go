@@ -39,14 +39,24 @@ func (b *box) top(title, remark string) {
 	b.lines = append(b.lines, l.String())
 }
 
-func (b *box) rule() { b.edge(6, 7) }
+func (b *box) rule(remark string) { b.edge(6, 7, remark) }
 
-func (b *box) bottom() { b.edge(3, 2) }
+func (b *box) bottom() { b.edge(3, 2, "") }
 
-func (b *box) edge(left, right int) {
+// edge is a horizontal line of the frame with a remark near its right end.
+func (b *box) edge(left, right int, remark string) {
 	s := b.signs()
+	frame := b.theme.Paint(themes.Faint)
 	l := widget.NewLine(b.width)
-	l.Put(b.theme.Paint(themes.Faint), s[left]+widget.Fill(s[4], b.width-2)+s[right])
+	n := b.width - 2
+	if remark != "" && n > widget.Width(remark)+6 {
+		n -= widget.Width(remark) + 3
+		l.Put(frame, s[left]+widget.Fill(s[4], n)).Gap(1).Put(b.theme.Paint(themes.Muted), remark).Gap(1)
+		n = 1
+	} else {
+		l.Put(frame, s[left])
+	}
+	l.Put(frame, widget.Fill(s[4], n)+s[right])
 	b.lines = append(b.lines, l.String())
 }
 

@@ -3,6 +3,8 @@
 package overlay
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +41,9 @@ type Picker struct {
 	Hint   string // last line
 	Empty  string // what is said when nothing matches
 	items  []Item
-	widths []int
+	widths []int // of the fields
+	title  int   // width of the longest title, and of the longest name
+	name   int
 	input  textinput.Model
 	shown  []match
 	cursor int
@@ -61,6 +65,7 @@ func New(title, hint string, items []Item, current int) *Picker {
 	input.Focus()
 	p := &Picker{Title: title, Hint: hint, items: items, input: input, height: 24, Empty: "nothing matches; backspace widens"}
 	for _, item := range items {
+		p.title, p.name = max(p.title, widget.Width(item.Title)), max(p.name, widget.Width(item.Name))
 		for i, f := range item.Fields {
 			if i >= len(p.widths) {
 				p.widths = append(p.widths, 0)
@@ -171,6 +176,26 @@ func (p *Picker) filter() {
 			p.shown = append(p.shown, match{index: m.Index, letters: letters})
 		}
 	}
+	slices.SortStableFunc(p.shown, func(a, b match) int {
+		return cmp.Compare(closeness(&p.items[a.index], query), closeness(&p.items[b.index], query))
+	})
+}
+
+// closeness ranks matches: a name that is what was typed, then names and
+// titles with a word that begins so, then those that contain it, then the rest
+// in the order of the fuzzy search.
+func closeness(item *Item, query string) int {
+	query = strings.ToLower(query)
+	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
+	switch {
+	case name == query || title == query:
+		return 0
+	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
+		return 1
+	case strings.Contains(name, query) || strings.Contains(title, query):
+		return 2
+	}
+	return 3
 }
 
 func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
@@ -216,28 +241,32 @@ type Drawn struct {
 	ListY, Rows    int
 }
 
+// wide is the width of the box on a screen of w cells: that of what it lists,
+// or of the screen.
+func (p *Picker) wide(w int) int {
+	const least, frame, margins = 60, 2, 3
+	c := p.columns(1 << 16)
+	return min(w, max(least, frame+margins+c.need()))
+}
+
 // Render draws the picker in the middle of a screen of w x h cells.
 func (p *Picker) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
-	width := min(w, max(w*2/3, 76))
-	if w-width < 4 {
-		width = w
-	}
 	rows := p.rows()
-	b := box{theme: t, glyphs: g, width: width}
+	b := box{theme: t, glyphs: g, width: p.wide(w)}
 	b.top(p.Title, p.Count())
-	d := Drawn{X: (w - width) / 2}
+	d := Drawn{X: (w - b.width) / 2}
 	l := b.line()
 	l.Put(t.Paint(themes.Muted), "filter ")
 	d.CaretX, d.CaretY = d.X+1+l.Used()+min(p.input.Position(), l.Left()-1), 1
 	l.Put(t.Paint(themes.Entry), p.input.Value()+" ")
 	b.add(l)
-	b.rule()
-	d.ListY = len(b.lines)
 	first := p.first(rows)
+	b.rule(hidden(g.Up, first))
+	d.ListY = len(b.lines)
 	for i := first; i < first+rows; i++ {
 		b.add(p.row(&b, t, g, i))
 	}
-	b.rule()
+	b.rule(hidden(g.Down, len(p.shown)-first-rows))
 	l = b.line()
 	l.Put(t.Paint(themes.Muted), p.Hint)
 	b.add(l)
@@ -248,6 +277,14 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
 	d.ListY += d.Y
 	d.Rows = rows
 	return d
+}
+
+// hidden says how many lines lie beyond an end of the list.
+func hidden(arrow string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return arrow + " " + strconv.Itoa(n) + " more"
 }
 
 // row draws the i-th of the shown items, or a blank line.
@@ -271,37 +308,62 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
 	l.To(2)
-	fields, columns := p.columns(l.Left())
-	room := l.Left() - fields - 1
-	nameAt := 2 + min(max(room*3/5, 12), room)
-	if item.Name == "" {
-		nameAt = 3 + room
+	c := p.columns(l.Left() - 1)
+	p.putMatched(l, item.Title, 0, m.letters, title, hit, 2+c.title)
+	at := 2 + c.title + apart
+	if c.name > 0 {
+		l.To(at)
+		p.putMatched(l, item.Name, len(item.Title)+1, m.letters, name, hit, at+c.name)
+		at += c.name + apart
 	}
-	p.putMatched(l, item.Title, 0, m.letters, title, hit, nameAt-1)
-	if room > 30 && item.Name != "" {
-		l.To(nameAt)
-		p.putMatched(l, item.Name, len(item.Title)+1, m.letters, name, hit, 2+room)
-	}
-	end := l.Used() + l.Left() - fields - 1
-	for c, f := range item.Fields[:min(columns, len(item.Fields))] {
-		end += p.widths[c] + 2
-		l.RightAligned(name, f, end)
+	for f, text := range item.Fields[:min(len(c.fields), len(item.Fields))] {
+		at += c.fields[f]
+		l.RightAligned(name, widget.Cut(text, c.fields[f]), at)
+		at += apart
 	}
 	return l
 }
 
-// columns is how many of the right-aligned fields leave enough room for the
-// title, and their width; the last ones are given up first.
-func (p *Picker) columns(room int) (width, n int) {
-	const title = 44
+// apart is the blanks between two columns.
+const apart = 2
+
+// columns are the widths of title, name and fields in a row; 0 and none where
+// there is no room.
+type columns struct {
+	title, name int
+	fields      []int
+}
+
+// need is the width of all with the blanks between them.
+func (c *columns) need() int {
+	n := c.title
+	if c.name > 0 {
+		n += apart + c.name
+	}
+	for _, f := range c.fields {
+		n += apart + f
+	}
+	return n
+}
+
+// columns shares room among the columns: first a readable part of the title,
+// then the name, the rest of the title, and the fields from the first on, of
+// which the last that has room may be cut.
+func (p *Picker) columns(room int) columns {
+	const readable, least = 34, 12
+	c := columns{title: min(p.title, readable, room)}
+	if p.name > 0 && c.title+apart+p.name <= room {
+		c.name = p.name
+	}
 	for _, w := range p.widths {
-		if room-width-w-2 < title {
+		left := room - c.need() - apart
+		if left < w && left < least {
 			break
 		}
-		width += w + 2
-		n++
+		c.fields = append(c.fields, min(w, left))
 	}
-	return width, n
+	c.title += min(p.title-c.title, max(room-c.need(), 0))
+	return c
 }
 
 // putMatched writes a text with its matched letters set off, up to column end.

@@ -139,12 +139,19 @@ func Title(in Input, w int) string {
 	}
 	machine := figure.Comma(s.GPUs) + " " + in.Glyphs.Times + " " + s.Cluster.GPU.Name
 	batch := figure.Short(s.Tokens()) + " tokens a step"
+	sequences, model := figure.Comma(s.GBS), s.Model.Name
+	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
 	parts := [][]string{
-		{s.Model.Name, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " sequences = " + batch},
-		{s.Model.Name, machine + " in " + nodes, "sequence " + figure.Comma(s.Seq), figure.Comma(s.GBS) + " seqs = " + figure.Short(s.Tokens()) + " tokens"},
-		{s.Model.Name, machine, figure.Comma(s.GBS) + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq) + " tokens"},
-		{s.Model.Name, machine},
-		{s.Model.Name},
+		{model, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + batch},
+		{model, machine, nodes + " of " + s.Cluster.Name, product + " = " + figure.Short(s.Tokens()) + " tokens"},
+		{model, machine, nodes + " of " + s.Cluster.Name, product + " tokens"},
+		{model, machine, nodes + " of " + s.Cluster.ID, product + " = " + figure.Short(s.Tokens()) + " tokens"},
+		{model, machine, nodes + " of " + s.Cluster.ID, product + " tokens"},
+		{model, machine, s.Cluster.ID, product + " tokens"},
+		{model, machine, s.Cluster.ID, product},
+		{model, machine, s.Cluster.ID},
+		{model, machine},
+		{model},
 	}
 	const apart = 3
 	for i, choice := range parts {
