@@ -122,7 +122,7 @@ func (a *app) answer(e *engine.Evaluator, j job, flags *setupFlags) (text []byte
 	if j.tooLong {
 		return errorLine(&usageError{fmt.Sprintf("the line is longer than %d bytes", setupdoc.MaxBytes)})
 	}
-	doc, err := setupdoc.Parse("", j.line)
+	doc, err := setupdoc.ParseLine(j.line)
 	if err != nil {
 		return errorLine(err)
 	}
