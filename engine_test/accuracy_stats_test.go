@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/recipe"
 )
 
 // score is how far predictions are from measurements.
@@ -12,8 +13,6 @@ type score struct {
 	n                 int
 	mean, median, max float64
 }
-
-func (s score) percent() [3]float64 { return [3]float64{100 * s.mean, 100 * s.median, 100 * s.max} }
 
 func scoreOf(errs []float64) score {
 	if len(errs) == 0 {
@@ -49,48 +48,18 @@ func predict(e *engine.Evaluator, s engine.Setup) float64 {
 	return float64(r.Time.Step)
 }
 
-// hardwareRate is the FLOPs of a run's step per GPU, recomputation included:
-// what a single fitted constant divides by.
+// hardwareWork is what a single fitted constant divides by: the operations of
+// a run's step on one GPU, recomputation included, scores over the whole
+// square where the kernel computes them so.
 func hardwareWork(e *engine.Evaluator, s engine.Setup) float64 {
+	if s.Attention == recipe.Standard {
+		s.MFU = recipe.MFUFull
+	}
 	r := e.Evaluate(s)
 	if r.Throughput == nil {
 		return math.NaN()
 	}
 	return r.Throughput.HFU * float64(s.Cluster.GPU.Peak(s.Precision)) * float64(r.Time.Step)
-}
-
-// constantErrors are the errors of one constant rate: fitted to all rows, and
-// leaving each row out. The constant is the one with the least mean absolute
-// error, found among the rows' own rates.
-func constantErrors(work, step []float64) (fitted, left []float64) {
-	rates := make([]float64, len(work))
-	for i := range work {
-		rates[i] = work[i] / step[i]
-	}
-	best := func(skip int) float64 {
-		rate, least := 0.0, math.Inf(1)
-		for j := range rates {
-			if j == skip {
-				continue
-			}
-			sum := 0.0
-			for i := range rates {
-				if i != skip {
-					sum += math.Abs(rates[i]/rates[j] - 1)
-				}
-			}
-			if sum < least {
-				rate, least = rates[j], sum
-			}
-		}
-		return rate
-	}
-	all := best(-1)
-	for i := range rates {
-		fitted = append(fitted, rates[i]/all-1)
-		left = append(left, rates[i]/best(i)-1)
-	}
-	return fitted, left
 }
 
 // spearman is the rank correlation, ties at their mean rank.

@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
+	"meshscope/presets/published"
 )
 
 // The figures of accuracy, one test each. All of them by one command:
@@ -38,7 +39,7 @@ func judge(runs []run) judged {
 func (j *judged) report(t *testing.T, name, peer string) score {
 	t.Helper()
 	s := scoreOf(j.errs)
-	fitted, left := constantErrors(j.work, j.step)
+	fitted, left := published.Constant(j.work, j.step)
 	c, l := scoreOf(fitted), scoreOf(left)
 	t.Logf("%-34s n %3d  mean %5.1f %%  median %5.1f %%  max %5.1f %%  bias %+5.1f %% | constant: mean %4.1f median %4.1f, leave-one-out mean %4.1f median %4.1f | peer: %s",
 		name, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs), 100*c.mean, 100*c.median, 100*l.mean, 100*l.median, peer)
@@ -342,8 +343,7 @@ func TestAccuracyRegret(t *testing.T) {
 			if !report.Legal || !report.Memory.Fits {
 				continue
 			}
-			p := float64(report.Time.Step) * float64(r.setup.GBS) // same batch in a cell
-			p = float64(report.Time.Step) / r.setup.Tokens()
+			p := float64(report.Time.Step) / r.setup.Tokens()
 			if p < at || p == at && rate < chosen { // ties at their worst
 				at, chosen, pick = p, rate, fmt.Sprintf("dp%d tp%d pp%d mbs%d z%d", r.setup.DP, r.setup.TP, r.setup.PP, r.setup.MBS, r.setup.ZeRO)
 			}

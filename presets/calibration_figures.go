@@ -117,7 +117,6 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		micros("hop_us", &s.Hop),
 		flag("blocking_hops", &s.Blocking),
 		flag("scatter_hops", &s.Scatter),
-		share("selective_share", &s.Selective),
 		number("bucket_bytes", 0, 1e12, &s.Bucket),
 		number("reduce_bytes", 0, 8, &s.Reduce),
 	}

@@ -155,15 +155,16 @@ func (l *Library) GPUPreset(id string) (GPUPreset, error) {
 // Cluster finds a cluster by its id, in any case.
 func (l *Library) Cluster(id string) (hardware.Cluster, error) {
 	p, err := l.ClusterPreset(id)
-	if err != nil {
-		return p.Cluster, err
-	}
-	return l.calibrated(p.Cluster), nil
+	return p.Cluster, err
 }
 
 // ClusterPreset is Cluster with sources.
 func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
-	return find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	p, err := find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	if err == nil {
+		p.Cluster = l.calibrated(p.Cluster)
+	}
+	return p, err
 }
 
 // Models lists every model, by family and then by size.
@@ -187,7 +188,11 @@ func (l *Library) GPUs() []GPUPreset {
 
 // Clusters lists every cluster by id.
 func (l *Library) Clusters() []ClusterPreset {
-	return list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+	all := list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+	for i := range all {
+		all[i].Cluster = l.calibrated(all[i].Cluster)
+	}
+	return all
 }
 
 // find asks the library and then those below it.

@@ -109,7 +109,6 @@ type Software struct {
 	Hop        units.Seconds
 	Blocking   bool        // a stage waits while its message travels
 	Scatter    bool        // messages between stages travel as TP shards also without SP
-	Selective  float64     // share of a layer's forward that selective recomputation repeats, scores apart
 	Bucket     units.Bytes // gradients per collective call; 0: all at once
 	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
 }

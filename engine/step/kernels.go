@@ -84,7 +84,6 @@ func (k *kernels) layer(moe bool) Cost {
 	var c Cost
 	h := float64(m.Hidden)
 	k.projections(&c)
-	c.selective = c.Forward * units.Seconds(k.m.Software.Selective)
 	c.Forward += k.scores
 	c.InputGrad += k.scoresBack
 	// norms and residual additions: 4h and 6h bytes each in 16-bit
@@ -92,13 +91,11 @@ func (k *kernels) layer(moe bool) Cost {
 	if extra := float64(m.Extra()) / float64(m.Layers) / k.t; extra > 0 {
 		k.matmul(&c, k.tokens, extra/h, h) // what fits no other part, as one matrix
 	}
-	before := c.Forward
 	if moe {
 		k.experts(&c)
 	} else {
 		k.mlp(&c, float64(m.FFN))
 	}
-	c.selective += (c.Forward - before) * units.Seconds(k.m.Software.Selective)
 	k.tensorParallel(&c, moe)
 	k.contextParallel(&c)
 	if moe {

@@ -20,7 +20,6 @@ func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost
 		} else if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
 			c.Recompute += k.scores * units.Seconds(st.Layers())
 		}
-		c.Recompute += c.selective
 	case recipe.RecomputeModules:
 		c.Recompute += k.modules(false) * units.Seconds(st.Dense)
 		if st.MoE > 0 {

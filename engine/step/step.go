@@ -74,8 +74,6 @@ type Cost struct {
 	Forward, InputGrad, WeightGrad units.Seconds
 	Recompute                      units.Seconds // forward work that the backward repeats
 	ForwardLinks, BackwardLinks    Links
-
-	selective units.Seconds // what the stack's selective recomputation repeats
 }
 
 func (c *Cost) add(d Cost, times float64) {
@@ -84,7 +82,6 @@ func (c *Cost) add(d Cost, times float64) {
 	c.InputGrad += d.InputGrad * n
 	c.WeightGrad += d.WeightGrad * n
 	c.Recompute += d.Recompute * n
-	c.selective += d.selective * n
 	c.ForwardLinks.AddTimes(d.ForwardLinks, times)
 	c.BackwardLinks.AddTimes(d.BackwardLinks, times)
 }
