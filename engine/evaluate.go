@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -86,8 +87,9 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
 	in := &e.timInput
 	message, latency := step.HandOver(in)
+	wait := e.wait(latency)
 	line := &schedule.Timeline{}
-	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
+	if err := e.sim.Run(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
 	noWait := line
@@ -106,6 +108,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
 	}
 	r.Throughput = e.throughput(s, r.Model, r.Time)
+	r.Memory.Evidence, r.Throughput.Evidence = evidence(s, true), evidence(s, false)
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
@@ -128,18 +131,36 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	in := &e.timInput
 	e.cost = step.Stages(in, e.cost[:0])
 	e.data = e.data[:0]
-	for _, p := range e.mem.Count(&e.memInput, stack) {
-		d := step.Data(in, p)
+	for r, p := range e.mem.Count(&e.memInput, stack) {
+		d := step.Data(in, p, e.layers(hosts, r))
 		if hosts.Placement == schedule.Bidirectional {
 			d.AddMirror(in, p)
 		}
 		e.data = append(e.data, d)
 	}
 	_, latency := step.HandOver(in)
-	e.timing.set(e, s, hosts)
-	err = e.plan(spec, e.timing.costs(latency))
+	e.timing.set(e, s, hosts, latency)
+	err = e.plan(spec, e.timing.costs(e.wait(latency)))
 	e.memInput.Order = e.order
 	return err
+}
+
+// layers is how many layers stand on a rank.
+func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
+	n := 0
+	for c := range hosts.Chunks() {
+		n += e.stages[hosts.StageOf(rank, c)].Layers()
+	}
+	return n
+}
+
+// wait is the hand-over latency that the simulation adds: none where the stages'
+// own times hold it.
+func (e *Evaluator) wait(latency units.Seconds) units.Seconds {
+	if e.timInput.Machine.Software.Blocking {
+		return 0
+	}
+	return latency
 }
 
 // hosts says which rank has which stages, before there may be an order.
@@ -183,8 +204,9 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 	}
 	e.timInput = step.Input{
-		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
-		Groups: s.Groups(&s.Cluster), Stages: e.stages,
+		Model: &s.Model, Layout: &s.Layout,
+		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
+		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
@@ -205,6 +227,17 @@ func worst(s *Setup, ranks []memory.Rank) *Memory {
 		m.Reason = shortfall(s, m)
 	}
 	return m
+}
+
+// evidence finds the published runs that are most like the setup.
+func evidence(s *Setup, memory bool) Evidence {
+	stack := s.Stack.Resolve()
+	if cal := s.Cluster.Calibration; cal != nil && stack != recipe.Textbook {
+		if b := cal.Nearest(memory, stack, s.Model.IsMoE(), s.GPUs); b != nil {
+			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group}
+		}
+	}
+	return Evidence{ValidatedBy: NotValidated}
 }
 
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {

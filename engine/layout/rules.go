@@ -126,7 +126,7 @@ func (r *rules) pipeline() {
 	switch {
 	case l.PP > m.Layers:
 		r.failf("pp-exceeds-layers", "pp", "pp %d is more than the model's %d layers", l.PP, m.Layers)
-	case l.PP*l.VPP > m.Layers:
+	case l.PP*l.VPP > m.Layers && l.Split == "": // a split may leave the embedding and the head alone
 		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers", l.PP*l.VPP, m.Layers)
 	case l.Split != "":
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {

@@ -25,7 +25,7 @@ import (
 // Input is what the time of a step depends on.
 type Input struct {
 	Model     *model.Model
-	Cluster   *hardware.Cluster
+	Machine   hardware.Machine
 	Layout    *layout.Layout
 	Groups    layout.Groups
 	Stages    []layout.Stage
@@ -95,6 +95,22 @@ func (c *Cost) add(d Cost, times float64) {
 	c.Unhidden += d.Unhidden * n
 }
 
+// scale multiplies every time.
+func (c *Cost) scale(by float64) {
+	n := units.Seconds(by)
+	c.Forward *= n
+	c.InputGrad *= n
+	c.WeightGrad *= n
+	c.Recompute *= n
+	for _, t := range [...]*Traffic{
+		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
+		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
+	} {
+		t.Seconds *= n
+		t.Exposed *= n
+	}
+}
+
 // ForwardTime is how long the rank is busy with a forward.
 func (c *Cost) ForwardTime() units.Seconds { return c.Forward + c.ForwardLinks.Exposed() }
 
@@ -138,6 +154,7 @@ func Stages(in *Input, into []Cost) []Cost {
 			}
 		}
 		k.recompute(&c, i, st, dense, moe)
+		c.scale(k.m.Software.Factor)
 		into = append(into, c)
 	}
 	return into
