@@ -222,8 +222,8 @@ func TestGanttLooks(t *testing.T) {
 	}{
 		{0, 0, ganttCell{forward, "0"}},
 		{0, 1, ganttCell{forward, " "}},
-		{0, 2, ganttCell{forward, "1"}}, // the next micro-batch: the number tells them apart
-		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}},      // between two operations
+		{0, 2, ganttCell{forward, "1"}},                  // the next micro-batch: the number tells them apart
+		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}}, // between two operations
 		{0, 8, ganttCell{backward, "B"}},
 		{0, 9, ganttCell{backward, "0"}},
 		{0, 11, ganttCell{backward, "│"}},

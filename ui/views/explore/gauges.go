@@ -80,7 +80,8 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 		mfu = in.Glyphs.About + mfu
 	}
 	busy := gauge{
-		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU, value: mfu, brief2: mfu,
+		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
+		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
 	}
 	if !m.Fits {
