@@ -30,7 +30,7 @@ const (
 	// Kept between steps: an all-gather buffer for attention and MLP.
 	nanotronGather = 4
 
-	nanotronPlain  = 1.0 // per parameter, ZeRO-0: buckets of the gradient all-reduce
+	nanotronPlain  = 1.0 // per parameter, ZeRO-0: what the backward makes of gradients beside the stored ones
 	nanotronUpdate = 2.0 // per parameter, ZeRO-1: what the update adds, until the next backward
 )
 
