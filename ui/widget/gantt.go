@@ -164,7 +164,7 @@ func (v *Gantt) scale(rows []int) ganttScale {
 	t := v.Timeline
 	s := ganttScale{
 		shortest: t.Makespan, regular: true,
-		readable: float64(max(3, 1+len(strconv.Itoa(t.Order.Spec.MicroBatches-1)))),
+		readable: float64(2 + len(strconv.Itoa(t.Order.Spec.MicroBatches-1))),
 	}
 	var means []float64
 	for _, r := range []int{rows[0], rows[len(rows)/2], rows[len(rows)-1]} {
