@@ -27,10 +27,10 @@ const (
 	ganttSnap = 0.8
 	// ganttLegible is how many columns the shortest operation must have in a
 	// picture of all that does not repeat itself. With fewer, stretches are cut
-	// out; ganttCutScale is how many it has in these, and ganttCut the width of
-	// the mark between them.
+	// out; ganttCutScale is how many the usual short one has in these, and
+	// ganttCut the width of the mark between them.
 	ganttLegible  = 1.75
-	ganttCutScale = 3.0
+	ganttCutScale = 4.0
 	ganttCut      = 3
 )
 
@@ -53,11 +53,11 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 	if len(found) == 0 {
 		found = v.steady()
 	}
-	best := whole
+	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
 	if folded, ok := v.folded(found, w, sc); ok {
-		best = folded
+		best, least = folded, ganttLegible
 	}
-	if perOp(best, sc) < ganttLegible {
+	if perOp(best, sc) < least {
 		if parts, ok := v.stretches(w, sc); ok {
 			return parts
 		}
@@ -108,7 +108,10 @@ func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, boo
 // readable size and cuts out what lies between.
 func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
 	total := v.Timeline.Makespan
-	each := float64((w-2*ganttCut)/3) / ganttCutScale * sc.shortest
+	// Ranks with little work do not decide the scale as long as their operations
+	// have a column each.
+	scale := min(ganttCutScale/sc.shortest, max(ganttCutScale/sc.common, 1/sc.shortest))
+	each := float64((w-2*ganttCut)/3) / scale
 	if w < 3*ganttMinPlot/2+2*ganttCut || 3*each >= total {
 		return nil, false
 	}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/themes"
@@ -132,6 +133,9 @@ func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	}
 	if need() > room {
 		value = g.brief2
+	}
+	if need() > room+2 { // a change may be left out, what the figure is may not
+		value = strings.TrimSuffix(value, " of step")
 	}
 	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)
 	if change != "" && end-l.Used() > widget.Width(change) {
