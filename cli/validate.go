@@ -88,7 +88,7 @@ func (a *app) printValidation(v validation, byRow bool) error {
 		if _, err := fmt.Fprintln(a.stdout, heading); err != nil {
 			return err
 		}
-		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "p90", "max", "one constant", "left out", "best peer"}, rows); err != nil {
+		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "left out", "best peer"}, rows); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
@@ -117,5 +117,9 @@ func resultRow(r published.Result) []any {
 	if r.Peer != "" {
 		peer = share(r.PeerMean) + " " + r.Peer
 	}
-	return []any{r.Name, r.Metric, r.Rows, share(r.Mean), share(r.Median), share(r.P90), share(r.Max), constant, left, peer}
+	metric := "time"
+	if r.Metric == published.AllocatedGiB {
+		metric = "memory"
+	}
+	return []any{r.Name, metric, r.Rows, share(r.Mean), share(r.Median), share(r.Max), constant, left, peer}
 }

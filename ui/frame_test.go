@@ -262,7 +262,7 @@ func TestPicker(t *testing.T) {
 func TestHelpRuns(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "?", "t", "h", "e", "m", "e", "enter")
-	if m.state.Theme != "dark" || m.state.Overlay != NoOverlay {
+	if m.state.Theme != "light" || m.state.Overlay != NoOverlay {
 		t.Errorf("theme %s, overlay %d", m.state.Theme, m.state.Overlay)
 	}
 }

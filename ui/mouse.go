@@ -83,12 +83,13 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 // sends hundreds a second, each of which would cost a frame.
 const wheelPause = 16 * time.Millisecond
 
-// wheelFilter drops wheel messages that follow each other too quickly.
-func wheelFilter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
+// filter drops wheel messages that follow each other too quickly and bounds
+// the size, of which the terminal program keeps cells.
+func filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 	var last time.Time
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if _, ok := msg.(tea.MouseWheelMsg); !ok {
-			return msg
+			return bounded(msg)
 		}
 		at := now()
 		if at.Sub(last) < wheelPause {
@@ -97,4 +98,12 @@ func wheelFilter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 		last = at
 		return msg
 	}
+}
+
+// bounded is a message with the size of what is drawn at most.
+func bounded(msg tea.Msg) tea.Msg {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		return tea.WindowSizeMsg{Width: min(size.Width, maxWidth), Height: min(size.Height, maxHeight)}
+	}
+	return msg
 }
