@@ -93,7 +93,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
-	t.Bubble = units.Seconds(period(s, line) - line.Ranks[rank].Busy)
+	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
 		if exposed := e.exposedData(r, line); exposed > tail {
