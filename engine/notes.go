@@ -54,7 +54,7 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
 		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
 		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and half a GiB")
+		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and 4 GiB")
 	case recipe.TorchTitan:
 		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
 		say(true, overhead)
