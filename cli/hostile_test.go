@@ -105,7 +105,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 			t.Errorf("%q: exit code 0", args)
 		}
 		for _, out := range []string{stdout.String(), stderr.String()} {
-			if strings.ContainsAny(out, "\x1b\a\u202e\x9b") {
+			if strings.ContainsAny(out, "\x1b\a\u202e\u009b") {
 				t.Errorf("%q: %q", args, out)
 			}
 		}

@@ -1,12 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/charmbracelet/x/term"
@@ -24,7 +23,7 @@ type watched struct {
 func (w *watched) Write(p []byte) (int, error) {
 	text := p
 	if w.trim {
-		text = trailingBlanks().ReplaceAll(p, []byte("\n"))
+		text = trimBlanks(p)
 	}
 	if _, err := w.Writer.Write(text); err != nil {
 		if w.err == nil {
@@ -46,7 +45,14 @@ func (w watchedFile) Read(p []byte) (int, error) { return w.file.Read(p) }
 func (w watchedFile) Close() error               { return nil }
 func (w watchedFile) Fd() uintptr                { return w.file.Fd() }
 
-var trailingBlanks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(" +\n") })
+// trimBlanks drops the blanks before every newline.
+func trimBlanks(text []byte) []byte {
+	lines := bytes.Split(text, []byte("\n"))
+	for i := range lines[:len(lines)-1] {
+		lines[i] = bytes.TrimRight(lines[i], " ")
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
 
 // watch wraps a stream that people read, or not.
 func watch(to io.Writer, people bool) (io.Writer, *watched) {

@@ -15,6 +15,10 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 		if at.Button == tea.MouseLeft {
 			return m.click(at.X, at.Y)
 		}
+	case tea.MouseMotionMsg:
+		if at.Button == tea.MouseLeft && m.picker == nil {
+			return m.drag(at.X, at.Y)
+		}
 	case tea.MouseWheelMsg:
 		if at.Button == tea.MouseWheelUp {
 			return m.wheel(at.X, at.Y, -1)
@@ -39,6 +43,14 @@ func (m *Model) click(x, y int) tea.Cmd {
 		return nil
 	}
 	return m.do(m.knobAt(x, y))
+}
+
+// drag takes the values of the focused ladder that the pointer is drawn over.
+func (m *Model) drag(x, y int) tea.Cmd {
+	if a := m.knobAt(x, y); a.Verb == SetKnob && a.ID == m.state.Focus {
+		return m.do(a)
+	}
+	return nil
 }
 
 // knobAt is the action of a click on the knobs column: a value of a ladder

@@ -77,13 +77,13 @@ func TestGanttText(t *testing.T) {
  2 │fFFf····+##############################BBbBbbBbb 19.0 % |
 15 │···#######################################······ 19.0 % |`},
 		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
-0 │F0F1F2F3············B0-│F4⋯×122⋯B123F7B124··B125··B126··B127           2.3 % |
-1 │··F0F1F2········B0-│F3B1-│⋯×122⋯F6B124F7B125··B126··B127····           2.3 % |
-2 │····F0F1····B0-│F2B1-│F3B2⋯×122⋯B4F6B125F7B126··B127········           2.3 % |
-3 │······F0B0-│F1B1-│F2B2-│F3⋯×122⋯B125F6B126F7B127············           2.3 % |`},
+0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│  2.3 % |
+1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F27B125│···B126│··B127-│·····  2.3 % |
+2 │·····F0│F1······B0--│F2│B1--│F3B2-⋯×123⋯B25F7B126-│··B127│···········  2.3 % |
+3 │········F0B0---│F1B1---│F2B2--│F3│⋯×123⋯B126│F27B127│················  2.3 % |`},
 		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
-0 |F0|F1|F2|<x35>F38F39.........B0---|B1---|<x35>B37--|B38--|B39--|       2.4 % |
-1 |...F0|F1|<x35>F37F38F39B0---|B1---|B2---|<x35>B38--|B39--|......       2.4 % |`},
+0 |F0-|F1-|<x37>F39|............B0-----|<x37>B38----|B39----|             2.4 % |
+1 |....F0-|<x37>F38|F39|B0-----|B1-----|<x37>B39----|........             2.4 % |`},
 		{"second chunk in small letters", schedule.Spec{Kind: schedule.Interleaved, Ranks: 2, VirtualStages: 2, MicroBatches: 2}, false, false, 42, 8, `
 0 │F0F1f0f1····b0-│··b1-│B0-│B1-│  20.0 % |
 1 │··F0F1f0b0-│f1b1-│B0-│B1-│····  20.0 % |`},
@@ -222,8 +222,8 @@ func TestGanttLooks(t *testing.T) {
 	}{
 		{0, 0, ganttCell{forward, "0"}},
 		{0, 1, ganttCell{forward, " "}},
-		{0, 2, ganttCell{forward, "1"}}, // the next micro-batch: the number tells them apart
-		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}},      // between two operations
+		{0, 2, ganttCell{forward, "1"}},                  // the next micro-batch: the number tells them apart
+		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}}, // between two operations
 		{0, 8, ganttCell{backward, "B"}},
 		{0, 9, ganttCell{backward, "0"}},
 		{0, 11, ganttCell{backward, "│"}},

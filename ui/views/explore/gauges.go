@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/themes"
@@ -80,7 +81,8 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 		mfu = in.Glyphs.About + mfu
 	}
 	busy := gauge{
-		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU, value: mfu, brief2: mfu,
+		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
+		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
 	}
 	if !m.Fits {
@@ -131,6 +133,9 @@ func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	}
 	if need() > room {
 		value = g.brief2
+	}
+	if need() > room+2 { // a change may be left out, what the figure is may not
+		value = strings.TrimSuffix(value, " of step")
 	}
 	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)
 	if change != "" && end-l.Used() > widget.Width(change) {

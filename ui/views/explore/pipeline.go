@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -55,20 +56,23 @@ func (in *Input) bubble(w int) string {
 	if p.Ranks <= 1 {
 		return l.Put(in.paint(themes.Muted), "one pipeline rank: no bubble").String()
 	}
+	const column = " idle" // names the figures at the right end of the timeline
 	simulated := figure.Percent(p.BubbleOverIdeal)
-	for _, words := range in.bubbleWords() {
-		if widget.Width(words[0])+widget.Width(words[1])+widget.Width(simulated)+widget.Width(words[2]) > w {
-			continue
-		}
-		l.Put(in.paint(themes.Text), words[0]).Put(in.paint(themes.Muted), words[1])
-		l.Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), words[2])
-		break
+	need := func(words [3]string) int {
+		return widget.Width(words[0]+words[1]) + widget.Width(simulated) + widget.Width(words[2])
 	}
-	if l.Used() == 0 {
-		l.Put(in.paint(themes.Strong), simulated)
+	choices := in.bubbleWords()
+	at := slices.IndexFunc(choices, func(words [3]string) bool { return need(words)+len(column) <= w })
+	if at < 0 {
+		at = slices.IndexFunc(choices, func(words [3]string) bool { return need(words) <= w })
 	}
-	// The name of the column of figures at the right end of the timeline.
-	return l.Right(in.paint(themes.Muted), " idle", 0).String()
+	if at < 0 {
+		at = len(choices) - 1
+	}
+	words := choices[at]
+	l.Put(in.paint(themes.Text), words[0]).Put(in.paint(themes.Muted), words[1])
+	l.Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), words[2])
+	return l.Right(in.paint(themes.Muted), column, 0).String()
 }
 
 // bubbleWords are what stands before and behind the simulated figure, from the
@@ -108,5 +112,5 @@ func BubbleText(p *engine.Pipeline) (spelled, brief, value string) {
 	default:
 		numbers, formula = numbers+"/"+figure.Comma(p.MicroBatches), "(p-1)/m"
 	}
-	return "bubble " + formula + " = " + numbers + " = " + value, "bubble " + numbers + " = " + value, "bubble form " + value
+	return "bubble " + formula + " = " + numbers + " = " + value, "bubble " + numbers + " = " + value, "bubble closed " + value
 }
