@@ -64,7 +64,7 @@ func describe(err error) string {
 	var document *setupdoc.Error
 	var value *engine.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || slices.Contains([]string{"set", "offload", "model", "gpu", "cluster"}, value.Field) {
+		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
 			return "--" + err.Error()
 		}
 	}

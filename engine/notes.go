@@ -35,8 +35,9 @@ func assumptions(s *Setup) []string {
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	say(s.EP > 1 && cal == nil, "expert all-to-all is exposed")
-	say(s.PP > 1 && !(soft.Blocking && s.VPP > 1), "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.PP > 1 && soft.Blocking && s.VPP > 1, "a stage waits while its message travels")
+	waits := soft.Blocking && s.VPP > 1
+	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.PP > 1 && waits, "a stage waits while its message travels")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
