@@ -61,6 +61,31 @@ func violations(s *Setup, into []Problem) []Problem {
 	for _, issue := range s.Spec().Check() {
 		into = append(into, fromSchedule(issue))
 	}
+	return s.stackWarnings(into)
+}
+
+// stackWarnings say where the setup asks for more than its stack has.
+func (s *Setup) stackWarnings(into []Problem) []Problem {
+	warnf := func(code, field, format string, args ...any) {
+		into = append(into, Problem{Code: code, Severity: layout.Warning, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	stack, ok := memory.For(s.Stack)
+	if !ok || s.ZeRO < 0 || s.ZeRO > 3 {
+		return into
+	}
+	name := s.Stack.Resolve()
+	if !stack.Offers()[s.ZeRO] {
+		warnf("zero-not-offered", "zero", "%s does not offer ZeRO-%d: memory is shared out as the textbook does it", name, s.ZeRO)
+	}
+	if s.SP && s.TP > 1 && name == recipe.Megatron2021 {
+		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, recipe.Megatron2022)
+	}
+	if s.Offload == recipe.OffloadOptimizer && s.Cluster.GPU.HostBandwidth <= 0 {
+		warnf("offload-bandwidth", "offload", "nobody published the link of %s to its host: the time of offloading is left out", s.Cluster.GPU.Name)
+	}
+	if s.Replicas() > 1 && s.ZeRO == 0 {
+		warnf("hsdp-without-zero", "hsdp", "replicas are whole copies already with ZeRO-0: hsdp does nothing")
+	}
 	return into
 }
 
@@ -104,6 +129,11 @@ func (s *Setup) words(into []Problem) []Problem {
 	word(slices.Contains(recipe.Attentions(), s.Attention), "attention", string(s.Attention))
 	word(slices.Contains(recipe.Optimizers(), s.Optimizer), "optimizer", string(s.Optimizer))
 	word(slices.Contains(recipe.MFUConventions(), s.MFU), "mfu", string(s.MFU))
+	word(s.Loss == "" || slices.Contains(recipe.Losses(), s.Loss), "loss", string(s.Loss))
+	word(s.Offload == "" || slices.Contains(recipe.Offloads(), s.Offload), "offload", string(s.Offload))
+	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
+		bad("out-of-range", "imbalance", "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
+	}
 	if s.Cluster.GPU.Peak(s.Precision) <= 0 {
 		bad("precision-gpu", "precision", "%s has no published %s rate", s.Cluster.GPU.Name, s.Precision)
 	}
@@ -118,6 +148,10 @@ func (s *Setup) words(into []Problem) []Problem {
 	}
 	switch s.Recompute.Mode {
 	case recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull:
+	case recipe.RecomputeModules:
+		if m := s.Recompute.Modules; m == 0 || m > recipe.AllModules {
+			bad("recompute", "recompute", "recompute by modules names no part of a layer, or one that does not exist")
+		}
 	default:
 		bad("recompute", "recompute", "unknown recompute %q", s.Recompute.Mode)
 	}

@@ -19,7 +19,7 @@ type Draft struct {
 	Nodes, GPUs                  *int
 	DP, TP, PP, VPP, CP, EP, ETP *int
 	SP                           *bool
-	ZeRO                         *int
+	ZeRO, HSDP                   *int
 
 	MBS, MicroBatches, GBS, Seq *int
 	Split                       *string
@@ -33,6 +33,9 @@ type Draft struct {
 	GradDtype *recipe.GradDtype
 	Attention *recipe.Attention
 	Optimizer *recipe.Optimizer
+	Loss      *recipe.Loss
+	Offload   *recipe.Offload
+	Imbalance *int
 	TrainMTP  *bool
 	Stack     *recipe.Stack
 	MFU       *recipe.MFUConvention
@@ -273,21 +276,15 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 // resolveRecipe fills in everything that is not a degree or a batch.
 func (d *Draft) resolveRecipe(s *Setup) {
 	s.Stack = or(d.Stack, recipe.DefaultStack)
-	textbook := s.Stack.Resolve() == recipe.Textbook
+	stack := s.Stack.Defaults()
 
 	s.Seq = or(d.Seq, DefaultSeq)
 	if d.Seq == nil && s.Model.MaxSeq > 0 {
 		s.Seq = min(s.Seq, s.Model.MaxSeq)
 	}
-	s.SP = or(d.SP, s.TP > 1)
-	s.ZeRO = or(d.ZeRO, 1)
-	s.Attention = or(d.Attention, recipe.Flash)
-	if textbook {
-		// The textbook is plain data parallelism, and its activation formula
-		// counts the stored attention scores.
-		s.ZeRO = or(d.ZeRO, 0)
-		s.Attention = or(d.Attention, recipe.Standard)
-	}
+	s.SP = or(d.SP, s.TP > 1 && stack.SP)
+	s.ZeRO, s.HSDP = or(d.ZeRO, stack.ZeRO), or(d.HSDP, 1)
+	s.Attention, s.Loss = or(d.Attention, stack.Attention), or(d.Loss, stack.Loss)
 	s.Split = or(d.Split, "")
 	s.Schedule = or(d.Schedule, schedule.OneFOneB)
 	if d.Schedule == nil && s.VPP > 1 {
@@ -299,6 +296,8 @@ func (d *Draft) resolveRecipe(s *Setup) {
 	s.Precision = or(d.Precision, defaultPrecision(s.Cluster.GPU))
 	s.GradDtype = or(d.GradDtype, recipe.GradFP32)
 	s.Optimizer = or(d.Optimizer, recipe.Adam)
+	s.Offload = or(d.Offload, recipe.OffloadNone)
+	s.Imbalance = or(d.Imbalance, recipe.EvenLoad)
 	s.TrainMTP = or(d.TrainMTP, false)
 	s.MFU = or(d.MFU, recipe.MFUCausal)
 }

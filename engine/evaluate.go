@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -78,34 +79,17 @@ func wasStopped(err error) bool {
 	return errors.As(err, &stopped)
 }
 
-func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
-	if e.stages, err = s.Partition(&s.Model, e.stages); err != nil {
+func (e *Evaluator) figures(s *Setup, r *Report) error {
+	if err := e.arrange(s); err != nil {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
-	spec := s.Spec()
-	hosts := e.hosts(spec)
-	e.inputs(s, hosts)
-	in := &e.timInput
-	e.cost = step.Stages(in, e.cost[:0])
-	e.data = e.data[:0]
-	for _, p := range e.mem.Count(&e.memInput, stack) {
-		d := step.Data(in, p)
-		if hosts.Placement == schedule.Bidirectional {
-			d.AddMirror(in, p)
-		}
-		e.data = append(e.data, d)
-	}
-	message, latency := step.HandOver(in)
-	e.timing.set(e, s, hosts)
-	if err := e.plan(spec, e.timing.costs(latency)); err != nil {
-		return err
-	}
-	e.memInput.Order = e.order
 	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
-
+	in := &e.timInput
+	message, latency := step.HandOver(in)
+	wait := e.wait(latency)
 	line := &schedule.Timeline{}
-	if err := e.sim.Run(e.order, e.timing.costs(latency), line); err != nil {
+	if err := e.sim.Run(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
 	noWait := line
@@ -124,6 +108,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
 	}
 	r.Throughput = e.throughput(s, r.Model, r.Time)
+	r.Memory.Evidence, r.Throughput.Evidence = evidence(s, true), evidence(s, false)
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
@@ -131,6 +116,51 @@ func (e *Evaluator) figures(s *Setup, r *Report) (err error) {
 		})
 	}
 	return nil
+}
+
+// arrange lays the layers on the stages, works out how long each stage takes,
+// and orders the operations of the ranks.
+func (e *Evaluator) arrange(s *Setup) (err error) {
+	if e.stages, err = s.partition(e.stages); err != nil {
+		return err
+	}
+	stack, _ := memory.For(s.Stack)
+	spec := s.Spec()
+	hosts := e.hosts(spec)
+	e.inputs(s, hosts)
+	in := &e.timInput
+	e.cost = step.Stages(in, e.cost[:0])
+	e.data = e.data[:0]
+	for r, p := range e.mem.Count(&e.memInput, stack) {
+		d := step.Data(in, p, e.layers(hosts, r))
+		if hosts.Placement == schedule.Bidirectional {
+			d.AddMirror(in, p)
+		}
+		e.data = append(e.data, d)
+	}
+	_, latency := step.HandOver(in)
+	e.timing.set(e, s, hosts, latency)
+	err = e.plan(spec, e.timing.costs(e.wait(latency)))
+	e.memInput.Order = e.order
+	return err
+}
+
+// layers is how many layers stand on a rank.
+func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
+	n := 0
+	for c := range hosts.Chunks() {
+		n += e.stages[hosts.StageOf(rank, c)].Layers()
+	}
+	return n
+}
+
+// wait is the hand-over latency that the simulation adds: none where the stages'
+// own times hold it.
+func (e *Evaluator) wait(latency units.Seconds) units.Seconds {
+	if e.timInput.Machine.Software.Blocking {
+		return 0
+	}
+	return latency
 }
 
 // hosts says which rank has which stages, before there may be an order.
@@ -170,14 +200,20 @@ func sameDurations(a, b *schedule.Costs) bool {
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
-		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Optimizer: s.Optimizer, Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
+		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 	}
 	e.timInput = step.Input{
-		Model: &s.Model, Cluster: &s.Cluster, Layout: &s.Layout,
-		Groups: s.Groups(&s.Cluster), Stages: e.stages,
+		Model: &s.Model, Layout: &s.Layout,
+		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
+		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, TrainMTP: s.TrainMTP,
+		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+	}
+	if s.VPP < 2 {
+		// Only interleaved schedules hand over so often that waiting shows; the
+		// plain ones send and receive at once.
+		e.timInput.Machine.Software.Blocking = false
 	}
 	if s.Stack.Resolve() == recipe.Textbook {
 		// The formulas store scores; that is no reason to compute them slowly.
@@ -196,6 +232,17 @@ func worst(s *Setup, ranks []memory.Rank) *Memory {
 		m.Reason = shortfall(s, m)
 	}
 	return m
+}
+
+// evidence finds the published runs that are most like the setup.
+func evidence(s *Setup, memory bool) Evidence {
+	stack := s.Stack.Resolve()
+	if cal := s.Cluster.Calibration; cal != nil && stack != recipe.Textbook {
+		if b := cal.Nearest(memory, stack, s.Model.IsMoE(), s.GPUs); b != nil {
+			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group}
+		}
+	}
+	return Evidence{ValidatedBy: NotValidated}
 }
 
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {
@@ -256,10 +303,40 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 		}
 		return sum
 	case recipe.RecomputeSelective:
+		if e.timInput.KeepsProducts {
+			return e.halfOfProducts(s)
+		}
 		if s.Attention == recipe.Standard {
 			return m.ForwardFLOPs(s.Seq, causal).Scores
 		}
+	case recipe.RecomputeModules:
+		var again units.FLOPs
+		if s.Recompute.Has(recipe.ModuleMLAUp) {
+			again += m.LatentUpFLOPs()
+		}
+		if s.Recompute.Has(recipe.ModuleShared) {
+			again += m.ForwardFLOPs(s.Seq, causal).Shared
+		}
+		return again
 	case recipe.RecomputeNone:
 	}
 	return 0
+}
+
+// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// token: the projections of keys and output and the up projection of every
+// dense layer.
+func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
+	m := &s.Model
+	if m.IsMLA() {
+		return 0
+	}
+	width := float64((m.Heads + m.KVHeads) * m.HeadDim)
+	if m.Gated {
+		width += float64(m.FFN)
+	}
+	for _, st := range e.stages {
+		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
+	}
+	return sum
 }

@@ -27,7 +27,7 @@ func largest(s *Setup, rank *memory.Rank) (term string, bytes units.Bytes, cause
 	switch s.Recompute.Mode {
 	case recipe.RecomputeNone:
 		cause += ", nothing recomputed"
-	case recipe.RecomputeSelective, recipe.RecomputeFull:
+	case recipe.RecomputeSelective, recipe.RecomputeFull, recipe.RecomputeModules:
 		cause += ", recompute " + s.Recompute.String()
 	}
 	if rank.WeightInputs > rank.Activations/2 {

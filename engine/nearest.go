@@ -36,7 +36,7 @@ func better(s *Setup, p *Problem) map[string]any {
 		return nil
 	}
 	t, field := *s, ""
-	for _, name := range slices.Sorted(maps.Keys(p.Nearest)) {
+	for _, name := range slices.Sorted(maps.Keys(p.Nearest)) { // the last one is what the others follow
 		if n, ok := p.Nearest[name].(int); ok {
 			setField(&t, name, n)
 			field = name
@@ -244,7 +244,7 @@ func plainest(s *Setup) *Setup {
 	}
 	t.Layout = layout.Layout{
 		GPUs: gpus, DP: gpus, TP: 1, PP: 1, VPP: 1, CP: 1, EP: 1, ETP: 1,
-		ZeRO: min(max(s.ZeRO, 0), 3), MBS: 1, MicroBatches: 1, Seq: min(max(s.Seq, 1), layout.MaxSeq),
+		ZeRO: min(max(s.ZeRO, 0), 3), HSDP: 1, MBS: 1, MicroBatches: 1, Seq: min(max(s.Seq, 1), layout.MaxSeq),
 	}
 	if t.Model.MaxSeq > 0 {
 		t.Seq = min(t.Seq, t.Model.MaxSeq)
@@ -252,7 +252,8 @@ func plainest(s *Setup) *Setup {
 	t.MicroBatches = min(max(s.GBS/gpus, 1), layout.MaxMicroBatches, 4096)
 	t.GBS = gpus * t.MicroBatches
 	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
-	for _, field := range []string{"precision", "grad-dtype", "attention", "optimizer", "mfu", "calibration", "recompute"} {
+	t.Imbalance = min(max(s.Imbalance, recipe.EvenLoad), recipe.MaxLoad)
+	for _, field := range []string{"precision", "grad-dtype", "attention", "loss", "offload", "optimizer", "mfu", "calibration", "recompute"} {
 		if legal(&t) {
 			break
 		}
@@ -286,6 +287,10 @@ func wordFixes(s *Setup, field string) []Setup {
 		add(func(t *Setup) { t.GradDtype = recipe.GradFP32 })
 	case "attention":
 		add(func(t *Setup) { t.Attention = recipe.Flash })
+	case "offload":
+		add(func(t *Setup) { t.Offload = recipe.OffloadNone })
+	case "loss":
+		add(func(t *Setup) { t.Loss = recipe.FusedLoss })
 	case "optimizer":
 		add(func(t *Setup) { t.Optimizer = recipe.Adam })
 	case "mfu":

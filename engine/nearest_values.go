@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 )
 
 // countOf finds a count by the name of its flag; nil for words.
@@ -28,6 +29,10 @@ func countOf(s *Setup, field string) *int {
 		return &s.ETP
 	case "zero":
 		return &s.ZeRO
+	case "hsdp":
+		return &s.HSDP
+	case "imbalance":
+		return &s.Imbalance
 	case "mbs":
 		return &s.MBS
 	case "microbatches":
@@ -133,6 +138,8 @@ func clampField(field string, v int) int {
 		low, high = 0, 3
 	case "group-size", "max-in-flight":
 		low = 0
+	case "imbalance":
+		low, high = recipe.EvenLoad, recipe.MaxLoad
 	}
 	return min(max(v, low), high)
 }
@@ -171,7 +178,7 @@ func multiplesNear(unit, around, count int) []int {
 // difference lists the fields in which b differs from a, by flag name.
 func difference(a, b *Setup) map[string]any {
 	d := map[string]any{}
-	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "mbs", "microbatches", "gbs", "seq", "group-size", "max-in-flight"} {
+	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "hsdp", "mbs", "microbatches", "gbs", "seq", "group-size", "max-in-flight", "imbalance"} {
 		if x, y := fieldValue(a, field), fieldValue(b, field); x != y {
 			d[field] = y
 		}
@@ -189,6 +196,8 @@ func difference(a, b *Setup) map[string]any {
 	word("grad-dtype", string(a.GradDtype), string(b.GradDtype))
 	word("attention", string(a.Attention), string(b.Attention))
 	word("optimizer", string(a.Optimizer), string(b.Optimizer))
+	word("loss", string(a.Loss), string(b.Loss))
+	word("offload", string(a.Offload), string(b.Offload))
 	word("mtp", a.TrainMTP, b.TrainMTP)
 	word("calibration", string(a.Stack), string(b.Stack))
 	word("mfu", string(a.MFU), string(b.MFU))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -8,38 +9,49 @@ import (
 // assumptions are what the figures take for granted, in the order in which they
 // matter for this setup.
 func assumptions(s *Setup, r *Report, t *timing) []string {
-	list := make([]string, 0, 16)
+	list := make([]string, 0, 28)
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
 		}
 	}
-	textbook := s.Stack.Resolve() == recipe.Textbook
-	say(true, "step time is not fitted to any run: expect it to be off by tens of percent away from well-tuned layouts")
-	say(textbook, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
-	say(!textbook, "memory follows Megatron-Core with Transformer Engine: fused cross-entropy, no dropout, one dummy weight gradient per weight shape")
-	say(!textbook, "overhead is 4 % of allocated memory and 1 GiB for the driver context and communicators")
-	say(!textbook && s.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
-	say(s.Model.IsMoE(), "tokens are routed evenly over the experts")
+	cal := s.Cluster.Calibration
+	if s.Stack.Resolve() == recipe.Textbook {
+		cal = nil
+	}
+	var soft hardware.Software
+	if cal != nil {
+		soft = *cal.For(s.Stack.Resolve())
+		list = append(list, soft.Note)
+		list = append(list, cal.Notes...)
+	}
+	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
+	s.stackAssumptions(say)
+	say(s.Precision.IsFP8(), "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
+	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
+	say(s.Model.IsMoE() && s.load() == 1, "tokens are routed evenly over the experts")
+	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
+	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
-	say(s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	info, _ := s.Schedule.Info()
 	pairs := s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
-	say(s.EP > 1 && !pairs, "expert all-to-all is exposed")
+	say(s.EP > 1 && !pairs && cal == nil, "expert all-to-all is exposed")
 	say(s.EP > 1 && pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
 	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
 	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic, "the order was found for these stage times by the authors' heuristic, with an activation that waits for W counted half")
 	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
-	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(info.SplitsBackward, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	waits := soft.Blocking && s.VPP > 1
+	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.PP > 1 && waits, "a stage waits while its message travels")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
-	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
-	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
 	return list
 }
 
@@ -60,11 +72,35 @@ func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
 	}
 }
 
+// stackAssumptions are what the memory of the stack takes for granted.
+func (s *Setup) stackAssumptions(say func(bool, string)) {
+	const overhead = "overhead is 4 % of allocated memory and 1 GiB for the driver context and communicators"
+	switch s.Stack.Resolve() {
+	case recipe.Textbook:
+		say(true, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+	case recipe.Nanotron:
+		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
+		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
+		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
+		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and 4 GiB")
+	case recipe.TorchTitan:
+		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
+		say(true, overhead)
+	case recipe.Megatron2022, recipe.Megatron2021:
+		say(true, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
+		say(true, overhead)
+	default:
+		say(true, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
+		say(true, overhead)
+		say(s.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+	}
+}
+
 // notModelled is what the figures leave out.
 func notModelled(s *Setup) []string {
-	list := append(make([]string, 0, 6),
+	list := append(make([]string, 0, 8),
 		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
-		"congestion: collectives reach a fixed share of the nominal bandwidth, not what was measured on this cluster",
+		"congestion, where no bandwidth over many nodes was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",
 	)
 	if s.Model.Tied && s.PP > 1 {
@@ -80,7 +116,10 @@ func notModelled(s *Setup) []string {
 		list = append(list, "recomputation of the multi-token-prediction modules: they keep all activations")
 	}
 	if s.EP > 1 {
-		list = append(list, "uneven routing and node-limited routing")
+		list = append(list, "node-limited routing")
+	}
+	if s.Precision.IsFP8() {
+		list = append(list, "fp8 copies and transposes of the weights, and quantisation kernels")
 	}
 	return list
 }

@@ -46,6 +46,8 @@ func degreeParams() []Param {
 			func(s *Setup) *bool { return &s.SP }, func(d *Draft) **bool { return &d.SP }),
 		number(Param{ID: "zero", Label: "ZeRO", Help: "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 3 gathers the weights again and again.", Min: 0, Max: 3},
 			func(s *Setup) *int { return &s.ZeRO }, func(d *Draft) **int { return &d.ZeRO }),
+		degree("hsdp", "replicas", "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
+			func(s *Setup) *int { return &s.HSDP }, func(d *Draft) **int { return &d.HSDP }),
 	}
 }
 
@@ -87,6 +89,12 @@ func recipeParams() []Param {
 			recipe.GradDtypes(), func(s *Setup) *recipe.GradDtype { return &s.GradDtype }, func(d *Draft) **recipe.GradDtype { return &d.GradDtype }),
 		choice(Param{ID: "optimizer", Label: "optimizer", Help: "Update rule: Adam keeps 12 bytes per parameter beside 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8."},
 			recipe.Optimizers(), func(s *Setup) *recipe.Optimizer { return &s.Optimizer }, func(d *Draft) **recipe.Optimizer { return &d.Optimizer }),
+		choice(Param{ID: "offload", Label: "offload", Help: "What is kept in host memory: optimizer takes its state off the GPU, paid with gradients and weights crossing PCIe once per step."},
+			recipe.Offloads(), func(s *Setup) *recipe.Offload { return &s.Offload }, func(d *Draft) **recipe.Offload { return &d.Offload }),
+		choice(Param{ID: "loss", Label: "loss", Help: "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits, unfused also in fp32, three times as much on the last stage."},
+			recipe.Losses(), func(s *Setup) *recipe.Loss { return &s.Loss }, func(d *Draft) **recipe.Loss { return &d.Loss }),
+		number(Param{ID: "imbalance", Label: "imbalance", Unit: "%", Help: "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is half as many again in memory and time.", Min: recipe.EvenLoad, Max: recipe.MaxLoad},
+			func(s *Setup) *int { return &s.Imbalance }, func(d *Draft) **int { return &d.Imbalance }),
 		choice(Param{ID: "attention", Label: "attention", Help: "Attention kernel: flash never stores the scores, standard stores them, which grows with the square of the sequence."},
 			recipe.Attentions(), func(s *Setup) *recipe.Attention { return &s.Attention }, func(d *Draft) **recipe.Attention { return &d.Attention }),
 		toggle(Param{ID: "mtp", Label: "MTP", Help: "Trains the model's multi-token-prediction modules too: about one layer and one more loss each on the last stage."},
@@ -149,7 +157,7 @@ func choice[T ~string](p Param, words []T, field func(*Setup) *T, draft func(*Dr
 func recomputeParam() Param {
 	p := Param{
 		ID: "recompute", Label: "recompute", Kind: ChoiceParam, Max: 2,
-		Help:    "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside for little work, full keeps only layer inputs for about a third more work.",
+		Help:    "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
 		Choices: []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 	}
 	check := p

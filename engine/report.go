@@ -40,6 +40,18 @@ type Memory struct {
 
 	// Stages is what each model stage adds while micro-batches pass, for drawing.
 	Stages []memory.Live `json:"-"`
+
+	Evidence // of allocated memory
+}
+
+// NotValidated is said where no published group is close enough.
+const NotValidated = "not validated here"
+
+// Evidence is how far the model was from measured runs like this one.
+type Evidence struct {
+	ErrorBand    *float64 `json:"error_band,omitempty"`    // relative; nine of ten runs of the group are closer
+	TypicalError *float64 `json:"typical_error,omitempty"` // relative; half of them are
+	ValidatedBy  string   `json:"validated_by"`            // the group of published runs, or NotValidated
 }
 
 // RankMemory is the memory of one pipeline rank at its peak.
@@ -102,6 +114,7 @@ type Throughput struct {
 	ModelTFLOPSPerGPU     float64 `json:"model_tflops_per_gpu"`
 	MFU                   float64 `json:"mfu"`
 	HFU                   float64 `json:"hfu"`
+	Evidence                      // of the step time, and so of all of these
 }
 
 // ModelFigures are counts of the model alone. Parameters leaves the

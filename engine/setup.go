@@ -29,6 +29,12 @@ type Setup struct {
 	GradDtype recipe.GradDtype `json:"grad_dtype"`
 	Attention recipe.Attention `json:"attention"`
 	Optimizer recipe.Optimizer `json:"optimizer"`
+	Loss      recipe.Loss      `json:"loss"`    // empty: what the stack does by default
+	Offload   recipe.Offload   `json:"offload"` // empty: none
+
+	// Imbalance is the number of routed tokens on the busiest rank in percent of
+	// the even share; 0 means 100.
+	Imbalance int `json:"imbalance"`
 
 	TrainMTP bool                 `json:"mtp"` // train the model's multi-token-prediction modules too
 	Stack    recipe.Stack         `json:"calibration"`
@@ -51,6 +57,25 @@ func (s *Setup) Spec() schedule.Spec {
 func (s *Setup) Slow() bool {
 	const limit = 200_000
 	return s.Spec().Work() > limit
+}
+
+// load is the imbalance as a factor, at least 1.
+func (s *Setup) load() float64 { return float64(max(s.Imbalance, recipe.EvenLoad)) / recipe.EvenLoad }
+
+// loss is the loss that runs.
+func (s *Setup) loss() recipe.Loss {
+	if s.Loss == "" {
+		return s.Stack.Defaults().Loss
+	}
+	return s.Loss
+}
+
+// partition lays the layers on the stages as the stack does it.
+func (s *Setup) partition(into []layout.Stage) ([]layout.Stage, error) {
+	if s.Stack.Resolve() == recipe.Nanotron {
+		return s.PartitionByCost(&s.Model, into)
+	}
+	return s.Partition(&s.Model, into)
 }
 
 // Problem is a reason why a setup is illegal, or a warning about a legal one.

@@ -15,22 +15,27 @@ type timing struct {
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
+	blocked                   []units.Seconds // waiting for messages, contained in f and b
 }
 
-func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order) {
+func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Seconds) {
 	n := len(e.cost)
 	t.again = t.again[:0]
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
+	t.blocked = resize(t.blocked, n)
 	chunks := units.Seconds(hosts.Chunks())
+	soft := &e.timInput.Machine.Software
+	share := units.Seconds(soft.Shard)
 	for r := range s.PP {
 		d := &e.data[r]
 		for c := range hosts.Chunks() {
 			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
-			t.zeroForward[stage] = max(0, d.PerForward/chunks-k.Forward)
-			t.zeroBackward[stage] = max(0, d.PerBackward/chunks-k.InputGrad-k.WeightGrad)
+			f, b := d.PerForward/chunks, d.PerBackward/chunks
+			t.zeroForward[stage] = max(f*share, f-k.Forward)
+			t.zeroBackward[stage] = max(b*share, b-k.InputGrad-k.WeightGrad)
 		}
 	}
 	for stage := range n {
@@ -44,6 +49,16 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order) {
 		}
 		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
 		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
+		t.blocked[stage] = 0
+		if soft.Blocking && stage < n-1 {
+			t.f[stage] += float64(hop)
+			t.blocked[stage] += hop
+		}
+		if soft.Blocking && stage > 0 {
+			t.b[stage] += float64(hop)
+			t.i[stage] += float64(hop)
+			t.blocked[stage] += hop
+		}
 	}
 	for stage := range t.again {
 		t.again[stage] = float64(e.cost[stage].Recompute)
@@ -91,7 +106,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	rank := busiest(line)
 	t := &Time{}
 	var links step.Links
-	var zero units.Seconds
+	var zero, blocked units.Seconds
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(rank, c)
 		k := &e.cost[stage]
@@ -102,10 +117,11 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		links.AddTimes(k.ForwardLinks, float64(n))
 		links.AddTimes(k.BackwardLinks, float64(n))
 		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
+		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
-	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
+	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
 		if exposed := e.exposedData(r, line); exposed > tail {
@@ -113,7 +129,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		}
 		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
 	}
-	t.Exposed = links.Exposed() + zero + tail
+	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
 	if zero > 0 {
 		slowest = rank // what is exposed in every micro-batch is this rank's
@@ -121,6 +137,21 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	data := e.data[slowest]
 	data.Expose(zero + tail)
 	return t, e.communication(s, in.Groups, links, data)
+}
+
+// period is what the pipeline adds to a step. Schedules that run weight
+// gradients apart check the optimizer's step afterwards (arXiv 2401.10241,
+// section 4), so no rank waits for the others at its end: the step lasts as
+// long as the longest rank is at work, not from the first start to the last end.
+func period(s *Setup, line *schedule.Timeline) float64 {
+	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
+		return line.Makespan
+	}
+	longest := 0.0
+	for r := range line.Ranks {
+		longest = max(longest, line.Ranks[r].Last-line.Ranks[r].First)
+	}
+	return longest
 }
 
 func busiest(line *schedule.Timeline) int {
@@ -146,8 +177,9 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 		backward += k.InputGrad + k.WeightGrad
 	}
 	tail := units.Seconds(line.Makespan - line.Ranks[r].Last)
-	scatter := max(0, d.ScatterSeconds-backward-tail)
-	gather := max(0, d.GatherSeconds-forward-units.Seconds(line.Ranks[r].First))
+	soft := &e.timInput.Machine.Software
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-tail)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-units.Seconds(line.Ranks[r].First))
 	return scatter + gather
 }
 

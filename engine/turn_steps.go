@@ -112,6 +112,10 @@ func candidates(s *Setup, p *Param, l Locks) []int {
 		values = append(ladder(8), divisors(s.TP, 1024)...)
 	case "zero":
 		values = []int{0, 1, 2, 3}
+	case "hsdp":
+		values = divisors(s.DP, 1024)
+	case "imbalance":
+		values = []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400}
 	case "mbs":
 		values = ladder(64)
 		if l.Batch {
@@ -138,7 +142,7 @@ func candidates(s *Setup, p *Param, l Locks) []int {
 }
 
 func batchParam(id ParamID) bool {
-	return id == "mbs" || id == "microbatches" || id == "gbs" || id == "seq" || id == "group-size"
+	return id == "mbs" || id == "microbatches" || id == "gbs" || id == "seq" || id == "group-size" || id == "imbalance"
 }
 
 // degreeCandidates: with the GPUs kept only what divides them can be legal;

@@ -94,12 +94,12 @@ func TestDraftDefaults(t *testing.T) {
 	want := engine.Setup{
 		Model: draftModel(), Cluster: draftCluster(),
 		Layout: layout.Layout{
-			GPUs: 64, DP: 4, TP: 8, PP: 2, VPP: 1, CP: 1, EP: 1, ETP: 1, SP: true, ZeRO: 1,
+			GPUs: 64, DP: 4, TP: 8, PP: 2, VPP: 1, CP: 1, EP: 1, ETP: 1, SP: true, ZeRO: 1, HSDP: 1,
 			MBS: 1, MicroBatches: 128, GBS: 512, Seq: 8192,
 		},
 		Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
 		Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
-		Optimizer: recipe.Adam, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
+		Optimizer: recipe.Adam, Loss: recipe.FusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
 	}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -26,7 +26,7 @@ func TestParamsAreDescribed(t *testing.T) {
 		}
 	}
 	for _, id := range strings.Fields("dp tp pp vpp cp ep etp sp zero mbs microbatches gbs seq nodes gpus schedule group-size " +
-		"recompute precision grad-dtype attention optimizer mtp calibration mfu split") {
+		"recompute precision grad-dtype attention loss optimizer offload mtp calibration mfu split hsdp imbalance") {
 		if !seen[engine.ParamID(id)] {
 			t.Errorf("%s is missing", id)
 		}
@@ -66,6 +66,14 @@ func TestParamSet(t *testing.T) {
 		{"split", "39, 41", "39,41"},
 		{"split", "balanced", ""},
 		{"grad-dtype", "bf16+fp32", "bf16+fp32"},
+		{"precision", "fp8:deepseek", "fp8:deepseek"},
+		{"recompute", "modules:act, norm", "modules:norm,act"},
+		{"recompute", "modules:shared,moe-act,mla-up", "modules:mla-up,moe-act,shared"},
+		{"offload", "optimizer", "optimizer"},
+		{"loss", "unfused", "unfused"},
+		{"imbalance", "150", "150"},
+		{"hsdp", "2", "2"},
+		{"calibration", "nanotron", "nanotron"},
 	}
 	for _, tc := range tests {
 		p, _ := engine.FindParam(tc.id)
@@ -99,10 +107,15 @@ func TestParamRefuses(t *testing.T) {
 		{"nodes", "16777216", "2097152"},
 		{"seq", "2147483648", "1073741824"},
 		{"schedule", "1f1c", "1f1b"},
-		{"precision", "fp8", "fp16"},
+		{"precision", "fp8:other", "fp8:te"},
 		{"sp", "maybe", ""},
 		{"recompute", "full:0", "full"},
-		{"recompute", "modules:norm", ""},
+		{"recompute", "modules:head", ""},
+		{"recompute", "modules:", ""},
+		{"offload", "all", ""},
+		{"loss", "half", ""},
+		{"imbalance", "99", "100"},
+		{"hsdp", "0", "1"},
 		{"split", "40,,40", ""},
 		{"split", "40,-1", ""},
 		{"split", strings.Repeat("1,", 40000) + "1", ""},

@@ -130,13 +130,13 @@ func TestPairsHideExpertTraffic(t *testing.T) {
 		t.Fatalf("%s: no expert traffic", k)
 		return 0, 0
 	}
-	all, open := exposed(schedule.OneFOneB)
-	if all != open {
-		t.Errorf("1f1b exposes %v of %v", open, all)
+	all, plain := exposed(schedule.OneFOneB)
+	if plain < 0.7*all || plain > all { // the stack's calibration hides a little everywhere
+		t.Errorf("1f1b exposes %v of %v", plain, all)
 	}
 	for _, k := range []schedule.Kind{schedule.DualPipe, schedule.DualPipeV} {
-		if all, open := exposed(k); open <= 0 || open > all/2 {
-			t.Errorf("%s exposes %v of %v", k, open, all)
+		if all, open := exposed(k); open <= 0 || open > plain/2 {
+			t.Errorf("%s exposes %v of %v, 1f1b %v", k, open, all, plain)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	s := engine.Setup{Model: draftModel(), Cluster: draftCluster()}
 	s.Layout = layout.Layout{
 		DP: pick("dp", 1, 2, 3, 4, 6, 8, 16), TP: pick("tp", 1, 2, 4, 8), PP: pick("pp", 1, 2, 3, 4, 8),
-		VPP: 1, CP: pick("cp", 1, 2, 4), EP: 1, ETP: 1, ZeRO: pick("zero", 0, 1, 2, 3),
+		VPP: 1, CP: pick("cp", 1, 2, 4), EP: 1, ETP: 1, ZeRO: pick("zero", 0, 1, 2, 3), HSDP: 1,
 		MBS: pick("mbs", 1, 2, 3, 4), MicroBatches: pick("m", 1, 2, 6, 8, 12, 32, 120), Seq: pick("seq", 512, 4096, 8192),
 	}
 	s.GPUs = s.DP * s.TP * s.PP * s.CP
@@ -136,6 +136,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.SP = s.TP > 1
 	s.Schedule, s.Precision, s.GradDtype = schedule.OneFOneB, recipe.BF16, recipe.GradFP32
 	s.Attention, s.Optimizer = recipe.Flash, recipe.Adam
+	s.Loss, s.Offload, s.Imbalance = recipe.FusedLoss, recipe.OffloadNone, recipe.EvenLoad
 	s.Recompute.Mode = recipe.RecomputeNone
 	s.Stack, s.MFU = recipe.DefaultStack, recipe.MFUCausal
 	return s

@@ -27,20 +27,24 @@ type GPU struct {
 	// MatmulBF16 is the best bf16 matrix product measured on this GPU, 0 where
 	// nobody published one.
 	MatmulBF16 units.FLOPsPerSecond `json:"matmul_bf16_measured"`
+	MatmulFP8  units.FLOPsPerSecond `json:"matmul_fp8_measured"` // the same in fp8
 
 	NodeGPUs      int                  `json:"typical_gpus_per_node"`
 	ScaleUpGPUs   int                  `json:"max_scale_up_domain"` // GPUs that one NVLink-class domain joins
 	LinkName      string               `json:"intra_node_link"`
 	LinkBandwidth units.BytesPerSecond `json:"intra_node_bandwidth"` // per GPU and direction
+	HostBandwidth units.BytesPerSecond `json:"host_bandwidth"`       // PCIe, per direction; 0: not published
 }
 
 // Peak is the dense rate of matrix products in the given precision; 0 when the
 // GPU does not support it. fp32 training uses TF32 where the GPU has it.
 func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
-	switch p {
-	case recipe.FP16:
+	switch {
+	case p.IsFP8():
+		return g.PeakFP8
+	case p == recipe.FP16:
 		return g.PeakFP16
-	case recipe.FP32:
+	case p == recipe.FP32:
 		if g.PeakTF32 > 0 {
 			return g.PeakTF32
 		}
@@ -69,6 +73,10 @@ type Cluster struct {
 	Intra       Link `json:"intra"`
 	Inter       Link `json:"inter"`    // zero bandwidth: there is nothing outside the scale-up domain
 	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
+
+	// Calibration is what is known about the speed of this machine, found by the
+	// ids above; nil: nothing, and times are those of a plain roofline.
+	Calibration *Calibration `json:"-"`
 }
 
 // Domain is the number of GPUs joined by the scale-up link.

@@ -31,11 +31,18 @@ type Groups struct {
 	DenseDP        Group // dp x cp ranks: they hold the same dense weights
 	ETP, EP        Group
 	ExpertDP       Group
+
+	// With replicas (HSDP) the two data-parallel groups are a product: shards
+	// next to each other, replicas of the same shard far apart. Without, the
+	// replica groups have one member.
+	DenseShard, DenseReplica   Group
+	ExpertShard, ExpertReplica Group
 }
 
 // Groups places the layout on the cluster.
 func (l *Layout) Groups(c *hardware.Cluster) Groups {
 	p := placer{node: c.Node(), domain: c.Domain(), gpus: l.GPUs}
+	shards, experts, replicas := l.DenseShards(), l.ExpertShards(), l.Replicas()
 	return Groups{
 		TP:       p.group(l.TP, 1),
 		CP:       p.group(l.CP, l.TP),
@@ -45,6 +52,11 @@ func (l *Layout) Groups(c *hardware.Cluster) Groups {
 		ETP:      p.group(l.ETP, 1),
 		EP:       p.group(l.EP, l.ETP),
 		ExpertDP: p.group(l.ExpertDP(), l.ETP*l.EP),
+
+		DenseShard:    p.group(shards, l.TP),
+		DenseReplica:  p.group(replicas, l.TP*shards),
+		ExpertShard:   p.group(experts, l.ETP*l.EP),
+		ExpertReplica: p.group(max(l.ExpertDP()/experts, 1), l.ETP*l.EP*experts),
 	}
 }
 

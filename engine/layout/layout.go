@@ -23,6 +23,7 @@ type Layout struct {
 
 	SP   bool `json:"sp"`   // sequence parallelism together with TP
 	ZeRO int  `json:"zero"` // 0 to 3
+	HSDP int  `json:"hsdp"` // replicas over which ZeRO does not shard; 0 means 1
 
 	MBS          int `json:"mbs"`          // micro-batch size, sequences
 	MicroBatches int `json:"microbatches"` // per pipeline and step (= gradient-accumulation steps)
@@ -53,6 +54,17 @@ func (l *Layout) Tokens() float64 { return float64(l.GBS) * float64(l.Seq) }
 func (l *Layout) MicroBatchTokens() float64 {
 	return float64(l.Seq) * float64(l.MBS) / float64(l.CP)
 }
+
+// Replicas is the number of copies over which ZeRO does not shard (hybrid
+// sharding, HSDP).
+func (l *Layout) Replicas() int { return max(l.HSDP, 1) }
+
+// DenseShards is the number of ranks that share the states of dense parameters:
+// the DP*CP ranks that hold the same ones, of one replica.
+func (l *Layout) DenseShards() int { return max(l.DP*l.CP/l.Replicas(), 1) }
+
+// ExpertShards is the same for routed experts.
+func (l *Layout) ExpertShards() int { return max(l.ExpertDP()/l.Replicas(), 1) }
 
 // ExpertDP is the number of ranks that hold the same routed experts,
 // GPUs / (EP * ETP * PP).

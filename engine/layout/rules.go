@@ -75,6 +75,7 @@ func (r *rules) bounds() {
 		{"ep", l.EP, 1, MaxDegree},
 		{"etp", l.ETP, 1, MaxDegree},
 		{"zero", l.ZeRO, 0, 3},
+		{"hsdp", l.HSDP, 0, MaxDegree},
 		{"mbs", l.MBS, 1, MaxDegree},
 		{"microbatches", l.MicroBatches, 1, MaxMicroBatches},
 		{"gbs", l.GBS, 1, MaxGBS},
@@ -120,13 +121,18 @@ func (r *rules) tensor() {
 	}
 }
 
+// edges are the stages that may be without a layer: the first with the
+// embedding, the last with the head. Published layouts count those as layers
+// (Qwen3-235B's 94 layers on 96 stages, Llama 3.1 405B's 126 on 128).
+const edges = 2
+
 func (r *rules) pipeline() {
 	m, l := r.m, r.l
 	switch {
 	case l.PP > m.Layers:
 		r.failf("pp-exceeds-layers", "pp", "pp %d is more than the model's %d layers", l.PP, m.Layers)
-	case l.PP*l.VPP > m.Layers:
-		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers", l.PP*l.VPP, m.Layers)
+	case l.PP*l.VPP > m.Layers+edges && l.Split == "":
+		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP, m.Layers)
 	case l.Split != "":
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", "split", "%s", err.Error())
@@ -194,6 +200,9 @@ func (r *rules) world() {
 
 func (r *rules) batch() {
 	l := r.l
+	if l.DP%l.Replicas() != 0 {
+		r.failf("hsdp-dp", "hsdp", "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
+	}
 	if product := l.MBS * l.MicroBatches * l.DP; product != l.GBS {
 		r.failf("batch-not-divisible", "gbs", "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
 	}

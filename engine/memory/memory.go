@@ -21,8 +21,11 @@ type Input struct {
 	Precision recipe.Precision
 	GradDtype recipe.GradDtype
 	Attention recipe.Attention
+	Loss      recipe.Loss
 	Optimizer recipe.Optimizer
+	Offload   recipe.Offload
 	Recompute recipe.Recompute
+	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP  bool
 }
 
@@ -45,7 +48,20 @@ type Rank struct {
 	Allocated           units.Bytes `json:"allocated_bytes"`     // the sum of the six terms above
 	Overhead            units.Bytes `json:"overhead_bytes"`      // allocator slack, driver context, communicators
 	Total               units.Bytes `json:"total_bytes"`         // Allocated + Overhead
+
+	OverheadParts Overhead    `json:"overhead"`                  // what Overhead is made of
+	Offloaded     units.Bytes `json:"offloaded_bytes,omitempty"` // kept in host memory, in no other term
 }
+
+// Overhead is what a GPU uses beyond allocated tensors, by name.
+type Overhead struct {
+	Slack         units.Bytes `json:"allocator_slack_bytes"`
+	Context       units.Bytes `json:"driver_context_bytes"`
+	Communicators units.Bytes `json:"communicators_bytes"`
+}
+
+// Sum is all of it.
+func (o Overhead) Sum() units.Bytes { return o.Slack + o.Context + o.Communicators }
 
 // Live is what one stage adds to memory while micro-batches pass through it.
 type Live struct {
@@ -61,17 +77,28 @@ type Live struct {
 
 // Stack is the memory behaviour of one software stack.
 type Stack interface {
-	// Parameters of a stage on one GPU, by data-parallel domain.
-	Parameters(in *Input, stage int) Parameters
+	// Offers says which ZeRO stages the stack has; the others are evaluated as
+	// the textbook shards them.
+	Offers() [4]bool
+	// Cut says how parameters are cut over the ranks that share one copy.
+	Cut(in *Input) Divisors
 	// Shard divides bytes per parameter over the data-parallel ranks.
 	Shard(in *Input) Sharding
+	// Layer is what one layer keeps from its forward to its backward.
+	Layer(in *Input, moe bool) Kept
 	// Stage is what passes through the stage.
 	Stage(in *Input, stage int) Live
 	// Buffers are persistent temporaries of all stages of a rank with these
 	// parameters.
 	Buffers(in *Input, rank int, p Parameters) units.Bytes
+	// Update are temporaries of the optimizer's update, when no activation is
+	// alive.
+	Update(in *Input, p Parameters) units.Bytes
+	// LazyGradients says whether gradients are allocated as the first backward
+	// makes them, and freed by the update.
+	LazyGradients() bool
 	// Overhead is what the device uses beyond allocated tensors.
-	Overhead(in *Input, allocated units.Bytes) units.Bytes
+	Overhead(in *Input, allocated units.Bytes) Overhead
 }
 
 // For gives the implementation of a stack; the second value is false for a
@@ -82,6 +109,14 @@ func For(s recipe.Stack) (Stack, bool) {
 		return textbook{}, true
 	case recipe.MegatronCore:
 		return megatronCore{}, true
+	case recipe.Megatron2022:
+		return megatron2022{}, true
+	case recipe.Megatron2021:
+		return megatron2021{}, true
+	case recipe.Nanotron:
+		return nanotron{}, true
+	case recipe.TorchTitan:
+		return torchTitan{}, true
 	default:
 		return nil, false
 	}
@@ -99,10 +134,11 @@ type Evaluator struct {
 // to say which rank has which stages.
 func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 	e.params = e.params[:0]
+	cut := stack.Cut(in)
 	for r := range in.Layout.PP {
 		var p Parameters
 		for c := range in.Order.Chunks() {
-			p.add(stack.Parameters(in, in.Order.StageOf(r, c)))
+			p.add(stageParameters(in, in.Order.StageOf(r, c), cut))
 		}
 		p.share(in, r)
 		e.params = append(e.params, p)
@@ -144,10 +180,17 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 		out.Layers += in.Stages[s].Layers()
 		e.chunks = append(e.chunks, e.live[s].Chunk())
 	}
+	if in.Offload == recipe.OffloadOptimizer {
+		out.Offloaded, out.Optimizer = out.Optimizer, 0
+	}
 	e.peak(in, r, &out)
+	if update := stack.Update(in, params); update > out.Activations+out.Logits+out.Buffers {
+		out.Activations, out.Logits, out.Buffers = 0, 0, update
+	}
 	out.Buffers += stack.Buffers(in, r, params)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
-	out.Overhead = stack.Overhead(in, out.Allocated)
+	out.OverheadParts = stack.Overhead(in, out.Allocated)
+	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
 	return out
 }

@@ -34,22 +34,31 @@ func (p *Parameters) share(in *Input, rank int) {
 	}
 }
 
-// divisors say by what the parts of a layer are divided on one GPU.
-type divisors struct {
+// Divisors say by what the parts of a layer are divided on one GPU.
+type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
 	vocab                     float64 // rows of the embedding, padded as the stack pads them
 	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
 }
 
+// part is what one GPU has of parameters that TP cuts and of others.
+func (d *Divisors) part(sharded, replicated int64) float64 {
+	return float64(sharded)/d.sharded + float64(replicated)/d.replicated
+}
+
+// expert is what one GPU has of a layer's routed experts.
+func (d *Divisors) expert(l *model.LayerParams) float64 {
+	return float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
+}
+
 // stageParameters counts the parameters of one stage on one GPU.
-func stageParameters(in *Input, s int, d divisors) Parameters {
+func stageParameters(in *Input, s int, d Divisors) Parameters {
 	m, st := in.Model, in.Stages[s]
 	var p Parameters
 	addLayers := func(count int, l model.LayerParams) {
-		dense := d.kvCopies + float64(l.AttnSharded+l.MLPSharded+l.SharedExperts)/d.sharded +
-			float64(l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)/d.replicated
-		expert := float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
+		dense := d.kvCopies + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+		expert := d.expert(&l)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		if count > 0 {
@@ -75,14 +84,16 @@ func stageParameters(in *Input, s int, d divisors) Parameters {
 		}
 	}
 	p.Dense += p.Embedding
-	p.Largest = max(p.Largest, table)
+	if st.Embedding || st.Head {
+		p.Largest = max(p.Largest, table)
+	}
 	return p
 }
 
 // addMTP adds the multi-token-prediction modules: layers of the kind of the
 // last layer, and what else they own (projection and norms). They share the
 // embedding and the head.
-func addMTP(in *Input, p *Parameters, d divisors) {
+func addMTP(in *Input, p *Parameters, d Divisors) {
 	m := in.Model
 	l := m.Layer(m.IsMoE())
 	experts := float64(l.ExpertsSharded + l.ExpertsReplicated)
@@ -99,14 +110,26 @@ func (b PerParam) of(p Parameters) units.Bytes {
 }
 
 // Sharding is the bytes per parameter of the static terms.
-type Sharding struct{ Weights, Gradients, Optimizer PerParam }
+type Sharding struct {
+	Weights, Gradients, Optimizer PerParam
+	// Master is the part of Optimizer that exists before the first update: the
+	// master copy of the weights. Moments come with the update.
+	Master PerParam
+}
 
 // zero shards static bytes as the ZeRO paper does (arXiv 1910.02054 section
 // 5): stage 1 the optimizer state, 2 also the gradients, 3 also the weights.
-// Dense parameters are sharded over DP*CP ranks, experts over expert-DP ranks.
+// Dense parameters are sharded over DP*CP ranks, experts over expert-DP ranks,
+// of which HSDP leaves the replicas out.
 func zero(in *Input) Sharding {
 	l := in.Layout
-	return ZeRO(l.ZeRO, in.Precision, in.GradDtype, in.Optimizer, float64(l.DP*l.CP), float64(l.ExpertDP()))
+	return ZeRO(l.ZeRO, in.Precision, in.GradDtype, in.Optimizer, float64(l.DenseShards()), float64(l.ExpertShards()))
+}
+
+// over is bytes per parameter divided over the ranks that shard them.
+func over(in *Input, bytes float64) PerParam {
+	l := in.Layout
+	return PerParam{bytes / float64(l.DenseShards()), bytes / float64(l.ExpertShards())}
 }
 
 // ZeRO is the bytes per parameter of a ZeRO stage over denseDP ranks (and
@@ -119,9 +142,10 @@ func ZeRO(stage int, p recipe.Precision, g recipe.GradDtype, o recipe.Optimizer,
 		return PerParam{bytes / denseDP, bytes / expertDP}
 	}
 	return Sharding{
-		Weights:   term(p.Bytes(), 3),
+		Weights:   term(p.WeightBytes(), 3),
 		Gradients: term(g.Bytes(p), 2),
 		Optimizer: term(o.StateBytes(p), 1),
+		Master:    term(o.MasterBytes(p), 1),
 	}
 }
 

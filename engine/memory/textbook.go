@@ -11,47 +11,66 @@ import (
 // divides every parameter, EP those of the routed experts.
 type textbook struct{}
 
-func (textbook) Parameters(in *Input, stage int) Parameters {
+func (textbook) Cut(in *Input) Divisors {
 	t := float64(in.Layout.TP)
 	e := float64(in.Layout.EP * in.Layout.ETP)
-	return stageParameters(in, stage, divisors{
+	return Divisors{
 		sharded: t, replicated: t, experts: e, expertReplicated: e, vocab: float64(in.Model.Vocab),
-	})
+	}
 }
 
 func (textbook) Shard(in *Input) Sharding { return zero(in) }
 
-// Stage gives s*b*h per layer times, with t the TP degree and a the heads,
+// Layer gives per layer and token, in units of h and bytes for 16-bit
+// activations, with t the TP degree and a the heads,
 //
 //	none                10 + 24/t + 5as/(ht), with SP all of it over t
 //	selective (flash)   without the 5as/h term
-//	full                2, never over t
 //
-// in bytes for 16-bit activations; the sequence is divided by CP, the scores'
-// keys are not. For weight gradients that wait a layer keeps 32: 14 of inputs
-// and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241, table 1),
-// all of it over t as the products are, also where the layer is recomputed.
-func (textbook) Stage(in *Input, stage int) Live {
+// Of the 34, 11 are attention's (3 of them whole without SP), 19 the MLP's (3)
+// and 4 the norms'. The sequence is divided by CP, the scores' keys are not.
+func (textbook) Layer(in *Input, _ bool) Kept {
 	l, m := in.Layout, in.Model
-	t := float64(l.TP)
 	h := float64(m.Hidden)
 	scores := 0.0
 	if in.Recompute.Mode != recipe.RecomputeSelective && in.Attention == recipe.Standard {
-		scores = 5 * float64(m.Heads) * float64(l.Seq) / h
+		scores = 5 * float64(m.Heads) * float64(l.Seq)
 	}
-	perLayer := 10 + (24+scores)/t
-	if l.SP {
-		perLayer = (34 + scores) / t
+	attention, mlp := split{seq: 3 * h, even: 8*h + scores}, split{seq: 3 * h, even: 16 * h}
+	var again split
+	if in.Recompute.Has(recipe.ModuleNorm) {
+		attention.seq -= 2 * h
+		mlp.seq -= 2 * h
+		again.seq += 4 * h
 	}
-	full := recomputed(in, stage)
-	kept := float64(in.Stages[stage].Layers() - full)
-	sbh := l.MicroBatchTokens() * h * in.Precision.Bytes() / 2
-	return Live{
-		Activations:  units.Bytes(sbh * (kept*perLayer + 2*float64(full))),
-		WeightInputs: units.Bytes(sbh * 32 / t * float64(in.Stages[stage].Layers())),
+	if in.Recompute.Has(recipe.ModuleAct) {
+		mlp.even -= 8 * h
+		again.even += 8 * h
+	}
+	return Kept{
+		Attention: attention.bytes(l), MLP: mlp.bytes(l), Norms: split{seq: 4 * h}.bytes(l),
+		again: again.bytes(l),
 	}
 }
 
+// Stage adds up the layers; with full recomputation a layer keeps its input of
+// 2h, never divided by TP. For weight gradients that wait a layer keeps 32: 14 of
+// inputs and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241,
+// table 1), all of it over t as the products are, also where it is recomputed.
+func (k textbook) Stage(in *Input, stage int) Live {
+	live := keep(in, stage, k, 2*float64(in.Model.Hidden))
+	perLayer := 32 * float64(in.Model.Hidden) / float64(in.Layout.TP)
+	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(in.Stages[stage].Layers()))
+	live.Backward = 0 // the formulas have no temporaries
+	return live
+}
+
+func (textbook) Offers() [4]bool { return [4]bool{true, true, true, true} }
+
 func (textbook) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
 
-func (textbook) Overhead(*Input, units.Bytes) units.Bytes { return 0 }
+func (textbook) Update(*Input, Parameters) units.Bytes { return 0 }
+
+func (textbook) LazyGradients() bool { return true }
+
+func (textbook) Overhead(*Input, units.Bytes) Overhead { return Overhead{} }

@@ -96,6 +96,21 @@ func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 	return 3 * f
 }
 
+// LatentUpFLOPs is the part of a token's forward pass that MLA's projections
+// from the latents to queries, keys and values take, over all layers; 0 for
+// other attention.
+func (m *Model) LatentUpFLOPs() units.FLOPs {
+	if !m.IsMLA() {
+		return 0
+	}
+	rank := m.QLoraRank
+	if rank == 0 {
+		rank = m.Hidden
+	}
+	perHead := float64(rank)*float64(m.QKNopeDim+m.QKRopeDim) + float64(m.KVLoraRank)*float64(m.QKNopeDim+m.VHeadDim)
+	return units.FLOPs(2 * float64(m.Layers) * float64(m.Heads) * perHead)
+}
+
 // WindowShare is the part of the counted scores (see LayerForward) that
 // kernels with the model's local windows compute: 1 without a window. A causal
 // token attends to at most LocalWindow tokens, itself among them.

@@ -4,33 +4,6 @@
 // command line and of the JSON documents.
 package recipe
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
-// Precision is the number format of weights, activations and matrix products.
-type Precision string
-
-// The precisions that the engine evaluates.
-const (
-	BF16 Precision = "bf16"
-	FP16 Precision = "fp16"
-	FP32 Precision = "fp32"
-)
-
-// Precisions lists every precision, the default first.
-func Precisions() []Precision { return []Precision{BF16, FP16, FP32} }
-
-// Bytes is the size of one weight or activation element.
-func (p Precision) Bytes() float64 {
-	if p == FP32 {
-		return 4
-	}
-	return 2
-}
-
 // GradDtype is how gradients are kept between the backward pass and the
 // optimizer when weights are 16-bit.
 type GradDtype string
@@ -46,8 +19,11 @@ const (
 func GradDtypes() []GradDtype { return []GradDtype{GradFP32, GradBF16, GradBF16FP32} }
 
 // Bytes is the gradient storage per parameter. With fp32 weights gradients are
-// fp32 whatever was asked for.
+// fp32 whatever was asked for, and an fp8 recipe says itself what it keeps.
 func (g GradDtype) Bytes(p Precision) float64 {
+	if f, ok := p.fp8(); ok {
+		return f.gradients
+	}
 	switch {
 	case p == FP32 || g == GradFP32:
 		return 4
@@ -56,6 +32,18 @@ func (g GradDtype) Bytes(p Precision) float64 {
 	default:
 		return 2
 	}
+}
+
+// ReduceBytes is the width in which gradients are summed over data-parallel
+// ranks: that of the buffer that accumulates them.
+func (g GradDtype) ReduceBytes(p Precision) float64 {
+	if f, ok := p.fp8(); ok {
+		return f.gradients - f.own
+	}
+	if g == GradBF16 && p != FP32 {
+		return 2
+	}
+	return 4
 }
 
 // Optimizer is the update rule, which decides the optimizer state.
@@ -73,16 +61,31 @@ func Optimizers() []Optimizer { return []Optimizer{Adam, AdamNoMaster, SGDMoment
 
 // StateBytes is the optimizer state per parameter: moments and, for 16-bit
 // weights, the fp32 master copy. Source: ZeRO paper (arXiv 1910.02054) section
-// 3.1, K = 12 for mixed-precision Adam.
-func (o Optimizer) StateBytes(p Precision) float64 {
-	master := 4.0
-	if p == FP32 || o == AdamNoMaster {
-		master = 0
+// 3.1, K = 12 for mixed-precision Adam; fp8 recipes have their own widths.
+func (o Optimizer) StateBytes(p Precision) float64 { return o.MasterBytes(p) + o.MomentBytes(p) }
+
+// MasterBytes is the master copy of the weights per parameter: it exists from
+// the start of training.
+func (o Optimizer) MasterBytes(p Precision) float64 {
+	if o == AdamNoMaster || p == FP32 {
+		return 0
+	}
+	if f, ok := p.fp8(); ok {
+		return f.master
+	}
+	return 4
+}
+
+// MomentBytes are the moments per parameter: they appear with the first update.
+func (o Optimizer) MomentBytes(p Precision) float64 {
+	first, second := 4.0, 4.0
+	if f, ok := p.fp8(); ok {
+		first, second = f.first, f.second
 	}
 	if o == SGDMomentum {
-		return master + 4
+		return first
 	}
-	return master + 8
+	return first + second
 }
 
 // Attention is the kernel of core attention.
@@ -97,29 +100,6 @@ const (
 // Attentions lists every kernel, the default first.
 func Attentions() []Attention { return []Attention{Flash, Standard} }
 
-// Stack names the software whose memory and time behaviour is modelled.
-type Stack string
-
-// Stacks.
-const (
-	Textbook     Stack = "textbook"      // the playbook's formulas and nothing else
-	MegatronCore Stack = "megatron-core" // Megatron-Core with Transformer Engine
-)
-
-// DefaultStack is the word for "what most people run": megatron-core.
-const DefaultStack Stack = "default"
-
-// Stacks lists every stack that can be asked for, the default first.
-func Stacks() []Stack { return []Stack{DefaultStack, MegatronCore, Textbook} }
-
-// Resolve turns the word "default" into the stack it stands for.
-func (s Stack) Resolve() Stack {
-	if s == DefaultStack || s == "" {
-		return MegatronCore
-	}
-	return s
-}
-
 // MFUConvention says how core attention is counted in model FLOPs.
 type MFUConvention string
 
@@ -132,55 +112,35 @@ const (
 // MFUConventions lists every convention, the default first.
 func MFUConventions() []MFUConvention { return []MFUConvention{MFUCausal, MFUFull} }
 
-// RecomputeMode is how much of the forward pass runs again in the backward.
-type RecomputeMode string
+// Loss is how the cross-entropy over the vocabulary is worked out.
+type Loss string
 
-// Modes of recomputation.
+// Losses: a fused kernel keeps the logits in 16 bits only, an unfused one also
+// an fp32 copy.
 const (
-	RecomputeNone      RecomputeMode = "none"
-	RecomputeSelective RecomputeMode = "selective" // core attention only (Korthikanti et al.)
-	RecomputeFull      RecomputeMode = "full"      // whole layers, their input kept
+	FusedLoss   Loss = "fused"
+	UnfusedLoss Loss = "unfused"
 )
 
-// Recompute is a mode and, for full, the number of layers of each pipeline
-// rank it applies to; 0 means all of them.
-type Recompute struct {
-	Mode   RecomputeMode
-	Layers int
-}
+// Losses lists every loss, the default of most stacks first.
+func Losses() []Loss { return []Loss{FusedLoss, UnfusedLoss} }
 
-// MaxRecomputeLayers bounds full:N; no published model is near it.
-const MaxRecomputeLayers = 100_000
+// Offload is what is kept in host memory instead of on the GPU.
+type Offload string
 
-// String gives the word of the command line: none, selective, full, full:4.
-func (r Recompute) String() string {
-	if r.Mode == RecomputeFull && r.Layers > 0 {
-		return fmt.Sprintf("full:%d", r.Layers)
-	}
-	if r.Mode == "" {
-		return string(RecomputeNone)
-	}
-	return string(r.Mode)
-}
+// Offloads: with the optimizer's state its update runs on the host, and
+// gradients and weights cross PCIe once per step.
+const (
+	OffloadNone      Offload = "none"
+	OffloadOptimizer Offload = "optimizer"
+)
 
-// MarshalText writes the word of the command line.
-func (r Recompute) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+// Offloads lists every offload, the default first.
+func Offloads() []Offload { return []Offload{OffloadNone, OffloadOptimizer} }
 
-// UnmarshalText reads the word of the command line.
-func (r *Recompute) UnmarshalText(text []byte) error {
-	word := string(text)
-	mode, count, counted := strings.Cut(word, ":")
-	switch {
-	case !counted && (mode == string(RecomputeNone) || mode == string(RecomputeSelective) || mode == string(RecomputeFull)):
-		*r = Recompute{Mode: RecomputeMode(mode)}
-		return nil
-	case counted && mode == string(RecomputeFull):
-		n, err := strconv.Atoi(count)
-		if err != nil || n < 1 || n > MaxRecomputeLayers {
-			return fmt.Errorf("recompute %q: the number of layers must be a whole number from 1 to %d", word, MaxRecomputeLayers)
-		}
-		*r = Recompute{Mode: RecomputeFull, Layers: n}
-		return nil
-	}
-	return fmt.Errorf("unknown recompute %q: allowed are none, selective, full, full:N", word)
-}
+// Bounds of the load of the busiest rank of routed experts, in percent of the
+// even share.
+const (
+	EvenLoad = 100
+	MaxLoad  = 10_000
+)

@@ -25,7 +25,7 @@ import (
 // Input is what the time of a step depends on.
 type Input struct {
 	Model     *model.Model
-	Cluster   *hardware.Cluster
+	Machine   hardware.Machine
 	Layout    *layout.Layout
 	Groups    layout.Groups
 	Stages    []layout.Stage
@@ -33,7 +33,13 @@ type Input struct {
 	GradDtype recipe.GradDtype
 	Attention recipe.Attention
 	Recompute recipe.Recompute
-	TrainMTP  bool
+	// KeepsProducts is what selective recomputation means: every second matrix
+	// product is kept and the rest of the layer runs again (torchtitan).
+	KeepsProducts bool
+
+	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
+	Offload  recipe.Offload
+	TrainMTP bool
 }
 
 // Traffic is what one dimension moves: bytes sent by one GPU, the time that
@@ -89,6 +95,22 @@ func (c *Cost) add(d Cost, times float64) {
 	c.Unhidden += d.Unhidden * n
 }
 
+// scale multiplies every time.
+func (c *Cost) scale(by float64) {
+	n := units.Seconds(by)
+	c.Forward *= n
+	c.InputGrad *= n
+	c.WeightGrad *= n
+	c.Recompute *= n
+	for _, t := range [...]*Traffic{
+		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
+		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
+	} {
+		t.Seconds *= n
+		t.Exposed *= n
+	}
+}
+
 // ForwardTime is how long the rank is busy with a forward.
 func (c *Cost) ForwardTime() units.Seconds { return c.Forward + c.ForwardLinks.Exposed() }
 
@@ -132,29 +154,8 @@ func Stages(in *Input, into []Cost) []Cost {
 			}
 		}
 		k.recompute(&c, i, st, dense, moe)
+		c.scale(k.m.Software.Factor)
 		into = append(into, c)
 	}
 	return into
-}
-
-// recompute adds the forward work of the recomputed layers to the backward.
-func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
-	switch k.in.Recompute.Mode {
-	case recipe.RecomputeFull:
-		n := k.in.Layout.RecomputedLayers(k.in.Recompute.Layers, stage, st)
-		nDense := min(n, st.Dense)
-		c.again(dense, nDense)
-		c.again(moe, n-nDense)
-	case recipe.RecomputeSelective:
-		if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
-			c.Recompute += k.scores * units.Seconds(st.Layers())
-		}
-	case recipe.RecomputeNone:
-	}
-}
-
-// again adds the forward of layers to the backward.
-func (c *Cost) again(layer Cost, times int) {
-	c.Recompute += layer.Forward * units.Seconds(times)
-	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
 }

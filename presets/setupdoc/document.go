@@ -66,7 +66,7 @@ func ParseLine(data []byte) (*Document, error) {
 func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (*Document, error) {
 	d := &Document{file: name}
 	if len(data) > MaxBytes {
-		return nil, &Error{File: name, Err: fmt.Errorf("%d bytes are no setup; at most %d are read", len(data), MaxBytes)}
+		return nil, &Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", MaxBytes)}
 	}
 	root, err := tree(name, bytes.TrimPrefix(data, []byte(byteOrderMark)))
 	if err == nil {
@@ -145,8 +145,6 @@ func (d *Document) say(m *member) error {
 		return d.sayPart(key, m.value)
 	case "set":
 		return d.saySet(m.value)
-	case "offload":
-		return sayOffload(m.value)
 	}
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
 	p, ok := engine.FindParam(id)
@@ -196,14 +194,6 @@ func literalFor(p *engine.Param, key string, n *node) (string, error) {
 		}
 	}
 	return n.text, nil
-}
-
-// sayOffload: there is one value until offloading is modelled.
-func sayOffload(n *node) error {
-	if n.kind == text && n.text == "none" || n.kind == boolean && n.text == "false" {
-		return nil
-	}
-	return wrongValue("offload", n, "none (offloading is not modelled)")
 }
 
 func (d *Document) sayPart(key string, n *node) error {
@@ -283,11 +273,6 @@ func (d *Document) Set(key, value string) error {
 		}
 		d.forget(key)
 		return d.sayPart(key, &node{kind: text, text: value})
-	case "offload":
-		if sayOffload(&node{kind: text, text: value}) != nil {
-			return &engine.ValueError{Field: key, Given: value, Allowed: "none (offloading is not modelled)", Nearest: "none"}
-		}
-		return nil
 	}
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
 	if _, ok := engine.FindParam(id); !ok {

@@ -1,0 +1,88 @@
+package layout
+
+import "meshscope/engine/model"
+
+// PartitionByCost says which layers stand on which stage where a launcher
+// balances work instead of counting layers, as nanotron does (build_model in
+// src/nanotron/models/base.py at 01de8d9): blocks are dealt out in order, and a
+// stage is full once the work so far reaches its share. A layer costs its
+// matrices with four attention projections of full width, the head its own, the
+// embedding nothing. The head always stands on the last stage, and where stages
+// before it would stay empty, layers move down to them. A split that was said
+// is kept. It appends to into[:0].
+func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) {
+	n := l.Stages()
+	if l.Split != "" || n < 2 {
+		return l.Partition(m, into)
+	}
+	total := float64(m.Vocab) * float64(m.Hidden)
+	for i := range m.Layers {
+		total += layerWork(m, i)
+	}
+	stages := append(into[:0], Stage{}) // layers are counted in Dense first
+	done := 0.0
+	for i := range m.Layers {
+		stages[len(stages)-1].Dense++
+		done += layerWork(m, i)
+		// A share reached but for rounding counts as reached.
+		const rounding = 1e-9
+		share := total * float64(len(stages)) / float64(n)
+		if len(stages) < n && done >= share*(1-rounding) {
+			stages = append(stages, Stage{})
+		}
+	}
+	for len(stages) < n {
+		stages = spread(stages, n)
+	}
+	fillGaps(stages[:n-1])
+	next := 0
+	for i := range stages {
+		count := stages[i].Dense
+		stages[i] = Stage{Embedding: i == 0, Head: i == n-1}
+		for range count {
+			if m.MoELayer(next) {
+				stages[i].MoE++
+			} else {
+				stages[i].Dense++
+			}
+			next++
+		}
+	}
+	return stages, nil
+}
+
+// fillGaps gives a stage without layers one of the nearest earlier stage that has
+// two. Only the last stage, with the head, may have none.
+func fillGaps(stages []Stage) {
+	for i := range stages {
+		for j := i - 1; j >= 0 && stages[i].Dense == 0; j-- {
+			if stages[j].Dense > 1 {
+				stages[j].Dense--
+				stages[i].Dense++
+			}
+		}
+	}
+}
+
+// spread opens one more of n stages: the last one for the head alone, others
+// with a layer of the last stage that has two.
+func spread(stages []Stage, n int) []Stage {
+	if len(stages) == n-1 {
+		return append(stages, Stage{})
+	}
+	for i := len(stages) - 1; i >= 0; i-- {
+		if stages[i].Dense > 1 {
+			stages[i].Dense--
+			return append(stages, Stage{Dense: 1})
+		}
+	}
+	return append(stages, Stage{}) // fewer layers than stages, which is illegal
+}
+
+func layerWork(m *model.Model, i int) float64 {
+	width := float64(m.FFN)
+	if m.MoELayer(i) {
+		width = float64(m.SharedFFN + m.TopK*m.ExpertFFN)
+	}
+	return float64(m.Hidden) * (4*float64(m.Heads)*float64(m.HeadDim) + 3*width)
+}

@@ -1,0 +1,66 @@
+package memory
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// megatron2022 is the Megatron-LM of Korthikanti et al. (arXiv 2205.05198):
+// sequence parallelism and selective recomputation, attention scores stored
+// where nothing says otherwise, dropout with its masks, fp32 main gradients, a
+// loss over fp32 logits, no sharded optimizer.
+type megatron2022 struct{}
+
+func (megatron2022) Offers() [4]bool { return [4]bool{true, false, false, false} }
+
+func (megatron2022) LazyGradients() bool { return false }
+
+func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }
+
+func (megatron2022) Shard(in *Input) Sharding { return zero(in) }
+
+// Layer adds to what every Megatron keeps the dropout masks of one byte per
+// element behind attention and MLP. For GELU and as many kv heads as heads this
+// is s*b*h*(34 + 5as/h), 10 of the 34 outside the TP regions (section 4 there).
+func (megatron2022) Layer(in *Input, moe bool) Kept {
+	kept := megatronCore{}.Layer(in, moe)
+	mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
+	const dropout = 3 // scores' mask and output
+	kept.Attention += mask + split{even: scores(in, dropout)}.bytes(in.Layout)
+	if kept.Attention -= logSumExp(in); moe {
+		kept.Experts += mask
+	} else {
+		kept.MLP += mask
+	}
+	return kept
+}
+
+// logSumExp is what only flash attention keeps beside its output.
+func logSumExp(in *Input) float64 {
+	if in.Attention == recipe.Flash {
+		return 0
+	}
+	return split{even: 2 * float64(in.Model.Heads)}.bytes(in.Layout)
+}
+
+// Stage adds up the layers, the temporaries, and on the first stage the mask of
+// the embedding's dropout, which lives as long as the micro-batch.
+func (k megatron2022) Stage(in *Input, stage int) Live {
+	h := float64(in.Model.Hidden)
+	live := keep(in, stage, k, split{seq: 2 * h}.bytes(in.Layout))
+	if in.Stages[stage].Embedding {
+		mask := split{seq: h}.bytes(in.Layout)
+		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * mask)
+	}
+	transient(in, in.Stages[stage], &live, headWork(in))
+	return live
+}
+
+func (megatron2022) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
+
+func (megatron2022) Update(*Input, Parameters) units.Bytes { return 0 }
+
+// Overhead as for Megatron-Core: nobody published reserved memory of this one.
+func (megatron2022) Overhead(in *Input, allocated units.Bytes) Overhead {
+	return megatronCore{}.Overhead(in, allocated)
+}

@@ -1,0 +1,76 @@
+package recipe
+
+// Precision is the number format of weights and matrix products. Activations
+// between products are 16-bit in every one but fp32.
+type Precision string
+
+// The precisions that the engine evaluates. The fp8 recipes differ in what they
+// keep beside the fp8 products; see fp8Bytes.
+const (
+	BF16        Precision = "bf16"
+	FP16        Precision = "fp16"
+	FP32        Precision = "fp32"
+	FP8         Precision = "fp8" // the same as fp8:te
+	FP8TE       Precision = "fp8:te"
+	FP8DeepSeek Precision = "fp8:deepseek"
+	FP8LM       Precision = "fp8:fp8-lm"
+	FP8Nanotron Precision = "fp8:nanotron"
+)
+
+// Precisions lists every precision, the default first.
+func Precisions() []Precision {
+	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron}
+}
+
+// IsFP8 says whether matrix products run in fp8.
+func (p Precision) IsFP8() bool {
+	_, ok := p.fp8()
+	return ok
+}
+
+// Bytes is the size of one activation, and of one element that a collective
+// inside a layer moves: fp8 recipes keep and send them in 16 bits.
+func (p Precision) Bytes() float64 {
+	if p == FP32 {
+		return 4
+	}
+	return 2
+}
+
+// WeightBytes is the size of one stored weight.
+func (p Precision) WeightBytes() float64 {
+	if f, ok := p.fp8(); ok {
+		return f.weights
+	}
+	return p.Bytes()
+}
+
+// GatherBytes is the size of one weight on its way between data-parallel ranks:
+// fp32 weights of a mixed-precision recipe travel in 16 bits.
+func (p Precision) GatherBytes() float64 { return min(p.WeightBytes(), p.Bytes()) }
+
+// fp8Bytes is what an fp8 recipe keeps per parameter, in bytes. Gradients
+// include the buffer in which they are accumulated.
+type fp8Bytes struct {
+	master, weights float64
+	gradients, own  float64 // own: before they are accumulated
+	first, second   float64
+}
+
+// fp8 is the table of the Ultra-Scale Playbook, "FP8 pretraining": master copy,
+// weights, gradients (own and accumulated), both moments. The sums are 16, 15,
+// 9 and 10 bytes.
+func (p Precision) fp8() (fp8Bytes, bool) {
+	switch p {
+	case FP8, FP8TE: // fp32 weights and gradients; the weights are the master
+		return fp8Bytes{0, 4, 4, 0, 4, 4}, true
+	case FP8DeepSeek:
+		return fp8Bytes{4, 1, 2 + 4, 2, 2, 2}, true
+	case FP8LM: // O3
+		return fp8Bytes{2, 1, 1 + 2, 1, 1, 2}, true
+	case FP8Nanotron:
+		return fp8Bytes{2, 1, 1 + 4, 1, 1, 1}, true
+	default:
+		return fp8Bytes{}, false
+	}
+}

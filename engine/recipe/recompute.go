@@ -1,0 +1,117 @@
+package recipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// RecomputeMode is how much of the forward pass runs again in the backward.
+type RecomputeMode string
+
+// Modes of recomputation.
+const (
+	RecomputeNone      RecomputeMode = "none"
+	RecomputeSelective RecomputeMode = "selective" // core attention only (Korthikanti et al.)
+	RecomputeFull      RecomputeMode = "full"      // whole layers, their input kept
+	RecomputeModules   RecomputeMode = "modules"   // the outputs of the named parts of every layer
+)
+
+// Modules is a set of parts of a layer, one bit each.
+type Modules uint8
+
+// Parts of a layer whose output can be worked out again.
+const (
+	ModuleNorm   Modules = 1 << iota // outputs of both norms
+	ModuleMLAUp                      // MLA: queries, keys and values from their latents
+	ModuleAct                        // the MLP's activation
+	ModuleMoEAct                     // the routed experts' activation
+	ModuleShared                     // the shared experts as a whole
+)
+
+// moduleWords are the words of the command line, in the order of the bits.
+func moduleWords() [5]string { return [5]string{"norm", "mla-up", "act", "moe-act", "shared"} }
+
+// AllModules is every part.
+const AllModules = ModuleNorm | ModuleMLAUp | ModuleAct | ModuleMoEAct | ModuleShared
+
+// Recompute is a mode and what it applies to: for full the number of layers of
+// each pipeline rank (0 means all of them), for modules the parts.
+type Recompute struct {
+	Mode    RecomputeMode
+	Layers  int
+	Modules Modules
+}
+
+// Has says whether a part of every layer runs again.
+func (r Recompute) Has(m Modules) bool { return r.Mode == RecomputeModules && r.Modules&m != 0 }
+
+// MaxRecomputeLayers bounds full:N; no published model is near it.
+const MaxRecomputeLayers = 100_000
+
+// String gives the word of the command line: none, selective, full, full:4,
+// modules:norm,act.
+func (r Recompute) String() string {
+	switch {
+	case r.Mode == RecomputeFull && r.Layers > 0:
+		return fmt.Sprintf("full:%d", r.Layers)
+	case r.Mode == RecomputeModules:
+		var names []string
+		for i, word := range moduleWords() {
+			if r.Modules&(1<<i) != 0 {
+				names = append(names, word)
+			}
+		}
+		return "modules:" + strings.Join(names, ",")
+	case r.Mode == "":
+		return string(RecomputeNone)
+	}
+	return string(r.Mode)
+}
+
+// MarshalText writes the word of the command line.
+func (r Recompute) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads the word of the command line.
+func (r *Recompute) UnmarshalText(text []byte) error {
+	word := string(text)
+	mode, rest, more := strings.Cut(word, ":")
+	switch {
+	case !more && (mode == string(RecomputeNone) || mode == string(RecomputeSelective) || mode == string(RecomputeFull)):
+		*r = Recompute{Mode: RecomputeMode(mode)}
+		return nil
+	case more && mode == string(RecomputeFull):
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 1 || n > MaxRecomputeLayers {
+			return fmt.Errorf("recompute %q: the number of layers must be a whole number from 1 to %d", word, MaxRecomputeLayers)
+		}
+		*r = Recompute{Mode: RecomputeFull, Layers: n}
+		return nil
+	case more && mode == string(RecomputeModules):
+		set, err := parseModules(rest)
+		if err != nil {
+			return fmt.Errorf("recompute %q: %w", word, err)
+		}
+		*r = Recompute{Mode: RecomputeModules, Modules: set}
+		return nil
+	}
+	return fmt.Errorf("unknown recompute %q: allowed are none, selective, full, full:N, modules:LIST", word)
+}
+
+func parseModules(list string) (Modules, error) {
+	var set Modules
+	words := moduleWords()
+	for name := range strings.SplitSeq(list, ",") {
+		bit := Modules(0)
+		for i, word := range words {
+			if strings.TrimSpace(name) == word {
+				bit = 1 << i
+			}
+		}
+		if bit == 0 {
+			return 0, fmt.Errorf("%q is no part of a layer; allowed are %s", name, strings.Join(words[:], ", "))
+		}
+		set |= bit
+	}
+	return set, nil
+}

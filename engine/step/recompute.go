@@ -1,0 +1,80 @@
+package step
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// recompute adds the forward work of what is recomputed to the backward.
+func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
+	switch k.in.Recompute.Mode {
+	case recipe.RecomputeFull:
+		n := k.in.Layout.RecomputedLayers(k.in.Recompute.Layers, stage, st)
+		nDense := min(n, st.Dense)
+		c.again(dense, nDense)
+		c.again(moe, n-nDense)
+	case recipe.RecomputeSelective:
+		if k.in.KeepsProducts && !k.in.Model.IsMLA() {
+			c.Recompute += k.halfOfProducts() * units.Seconds(st.Dense)
+		} else if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
+			c.Recompute += k.scores * units.Seconds(st.Layers())
+		}
+	case recipe.RecomputeModules:
+		c.Recompute += k.modules(false) * units.Seconds(st.Dense)
+		if st.MoE > 0 {
+			c.Recompute += k.modules(true) * units.Seconds(st.MoE)
+		}
+	case recipe.RecomputeNone:
+	}
+}
+
+// again adds the forward of layers to the backward.
+func (c *Cost) again(layer Cost, times int) {
+	c.Recompute += layer.Forward * units.Seconds(times)
+	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
+}
+
+// halfOfProducts is what runs again of a dense layer when every second matrix
+// product is kept: k, the output projection, the up projection, and what is not
+// a product.
+func (k *kernels) halfOfProducts() units.Seconds {
+	m := k.in.Model
+	h, q, kv := float64(m.Hidden), float64(m.Heads*m.HeadDim)/k.t, m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
+	var c Cost
+	k.matmul(&c, k.tokens, h, kv)
+	k.matmul(&c, k.tokens, q, h)
+	if m.Gated {
+		k.matmul(&c, k.tokens, h, float64(m.FFN)/k.t)
+	}
+	k.stream(&c, k.elem*k.shard*h*2*2)
+	k.activation(&c, k.tokens*float64(m.FFN)/k.t)
+	return c.Forward
+}
+
+// modules is the forward time of the recomputed parts of one layer.
+func (k *kernels) modules(moe bool) units.Seconds {
+	m, r := k.in.Model, k.in.Recompute
+	var c Cost
+	if r.Has(recipe.ModuleNorm) {
+		k.stream(&c, k.elem*k.shard*float64(m.Hidden)*2*2) // both norms, read and written
+	}
+	if r.Has(recipe.ModuleMLAUp) && m.IsMLA() {
+		k.latentUp(&c)
+	}
+	switch {
+	case !moe:
+		if r.Has(recipe.ModuleAct) {
+			k.activation(&c, k.tokens*float64(m.FFN)/k.t)
+		}
+		return c.Forward
+	case r.Has(recipe.ModuleShared) && m.SharedFFN > 0:
+		k.mlp(&c, float64(m.SharedFFN))
+	case r.Has(recipe.ModuleAct) && m.SharedFFN > 0:
+		k.activation(&c, k.tokens*float64(m.SharedFFN)/k.t)
+	}
+	if r.Has(recipe.ModuleMoEAct) {
+		k.activation(&c, k.routed()*float64(m.ExpertFFN))
+	}
+	return c.Forward
+}

@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+
+	"pgregory.net/rapid"
+)
+
+// Over a step no rank ever has more than its peak, in a later step exactly that
+// unless gradients are made late; time never runs backwards, nothing is negative
+// and what was kept is freed.
+func TestMemoryOverStepMeetsThePeak(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		if s.MicroBatches*s.PP*s.VPP > 20_000 {
+			s.MicroBatches, s.GBS = 4*s.PP, 4*s.PP*s.MBS*s.DP
+			if !engine.Legal(s) {
+				t.Skip("no shorter pipeline")
+			}
+		}
+		r := engine.Evaluate(s)
+		over, ok := engine.MemoryOverStep(s)
+		if !ok || len(over.Ranks) != s.PP {
+			t.Fatalf("%d ranks of %d", len(over.Ranks), s.PP)
+		}
+		stack, _ := memory.For(s.Stack)
+		for i, rank := range over.Ranks {
+			peak := float64(r.Memory.Ranks[i].Allocated)
+			first, later := highest(t, rank.First), highest(t, rank.Later)
+			if later > peak*(1+1e-9) || first > later*(1+1e-9) {
+				t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)
+			}
+			if !stack.LazyGradients() && !same(later, peak) {
+				t.Fatalf("rank %d: at most %g over the step, peak %g", i, later, peak)
+			}
+			for _, list := range [2][]memory.Sample{rank.First, rank.Later} {
+				end, begin := list[len(list)-1], list[0]
+				if float64(end.Activations) > 1e-6*peak || !same(float64(end.Buffers), float64(begin.Buffers)) || float64(end.Logits) > 1e-6*peak {
+					t.Fatalf("rank %d ends with %+v, began with %+v", i, end, begin)
+				}
+			}
+		}
+		if over.Fits[1] && !over.Fits[0] {
+			t.Fatalf("fits later but not at first")
+		}
+	})
+}
+
+func highest(t *rapid.T, list []memory.Sample) (most float64) {
+	at := units.Seconds(0)
+	for i, s := range list {
+		if s.At < at {
+			t.Fatalf("sample %d at %v after %v", i, s.At, at)
+		}
+		at = s.At
+		slack := -1e-6 * s.Allocated()
+		if s.Weights < 0 || s.Gradients < 0 || s.Optimizer < 0 || s.Activations < slack || s.Logits < slack || s.Buffers < slack {
+			t.Fatalf("sample %d: %+v", i, s)
+		}
+		most = max(most, float64(s.Allocated()))
+	}
+	return most
+}
+
+// M4: the playbook's picture of predict_memory, of a run on one data-parallel
+// rank: weights alone 12,746 MiB, with fp32 weights and gradients five times
+// that, after the first update nine times, and the same forward and backward on
+// top of both: 75,142 MiB in the first step, 126,126 in the second.
+func TestPlaybookStartOfTraining(t *testing.T) {
+	const mib = float64(units.MiB)
+	model, pass := 12_746.0, 11_412.0
+	d := textbookDraft(t, "llama3.1-8b", 4096)
+	d.Stack, d.ZeRO, d.Attention = ptr(recipe.Nanotron), ptr(0), ptr(recipe.Flash)
+	d.GradDtype, d.Optimizer = ptr(recipe.GradFP32), ptr(recipe.Adam)
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, _ := engine.MemoryOverStep(s)
+	m := over.Milestones
+	near(t, "fp32 weights and gradients", float64(m.States/m.Model), 63_730/model, 1e-12)
+	near(t, "after the update", float64(m.AfterUpdate/m.Model), 114_714/model, 1e-12)
+	near(t, "first pass", float64(m.FirstPeak-m.States), float64(m.Pass), 1e-12)
+	near(t, "second pass", float64(m.LaterPeak-m.AfterUpdate), float64(m.Pass), 1e-12)
+	// The picture's own numbers keep the same rules.
+	scale := model * mib / float64(m.Model)
+	near(t, "first step", float64(m.States)*scale+pass*mib, 75_142*mib, 1e-12)
+	near(t, "second step", float64(m.AfterUpdate)*scale+pass*mib, 126_126*mib, 1e-12)
+}
+
+// The lesson of the memory profile: a run that fits its first step and not its
+// second.
+func TestFitsTheFirstStepOnly(t *testing.T) {
+	d := textbookDraft(t, "llama3.2-3b", 4096)
+	d.Precision, d.Optimizer = ptr(recipe.FP32), ptr(recipe.Adam)
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, _ := engine.MemoryOverStep(s)
+	first, later := over.Ranks[0].Peaks[0], over.Ranks[0].Peaks[1]
+	if later <= first {
+		t.Fatalf("peaks %.1f and %.1f GiB", first.GiB(), later.GiB())
+	}
+	s.Cluster.GPU.MemoryUsable = (first + later) / 2
+	if over, _ = engine.MemoryOverStep(s); over.Fits != [2]bool{true, false} {
+		t.Errorf("fits %v with %.1f GiB: peaks %.1f and %.1f", over.Fits, s.Cluster.GPU.MemoryUsable.GiB(), first.GiB(), later.GiB())
+	}
+}
+
+// The largest sequence and micro-batch fit, the next ones do not.
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		limits, ok := engine.Limits(s)
+		if !ok {
+			t.Fatalf("no limits of a legal setup")
+		}
+		fits := func(change func(*engine.Setup)) bool {
+			u := s
+			change(&u)
+			u.GBS = u.MBS * u.MicroBatches * u.DP
+			r := engine.Evaluate(u)
+			return r.Legal && r.Memory.Fits
+		}
+		seq := func(n int) bool { return fits(func(u *engine.Setup) { u.Seq = n }) }
+		mbs := func(n int) bool { return fits(func(u *engine.Setup) { u.MBS = n }) }
+		if limits.Seq > 0 && !seq(limits.Seq) || !limits.SeqOpen && seq(limits.Seq+limits.SeqUnit) {
+			t.Fatalf("sequence %+v", limits)
+		}
+		if limits.MBS > 0 && !mbs(limits.MBS) || !limits.MBSOpen && mbs(limits.MBS+1) {
+			t.Fatalf("micro-batch %+v", limits)
+		}
+	})
+}
+
+// The parts of the layers are what a stage has: parameters, states, activations.
+func TestPartsAddUp(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		s.PP, s.VPP, s.Split, s.Schedule = 1, 1, "", "1f1b"
+		s.GroupSize, s.TrainMTP = 0, false
+		s.GPUs = s.Ranks()
+		s.Recompute.Mode = recipe.RecomputeNone
+		if !engine.Legal(s) {
+			t.Skip("not legal without the pipeline")
+		}
+		kinds, ok := engine.Parts(s)
+		if !ok {
+			t.Fatalf("no parts")
+		}
+		var parameters, activations float64
+		for _, kind := range kinds {
+			for _, part := range kind.Parts {
+				parameters += float64(kind.Layers) * part.Parameters
+				activations += float64(kind.Layers) * float64(part.Activations)
+			}
+		}
+		r := engine.Evaluate(s).Memory.Ranks[0]
+		rest := r.Parameters - r.EmbeddingParameters - parameters // the final norm, and what fits no other part
+		if rest < 0 || rest > 0.02*r.Parameters+float64(s.Model.Extra()) {
+			t.Fatalf("parts have %g parameters of %g", parameters, r.Parameters-r.EmbeddingParameters)
+		}
+		if r.Activations > 0 && float64(r.Activations) < activations*(1-1e-9) {
+			t.Fatalf("parts keep %g bytes, the rank %g", activations, float64(r.Activations))
+		}
+	})
+}
+
+// Overhead has names.
+func TestOverheadParts(t *testing.T) {
+	for _, stack := range recipe.Stacks() {
+		d := textbookDraft(t, "llama3.1-8b", 4096)
+		d.Stack = ptr(stack)
+		r := evaluate(t, d).Memory.Ranks[0]
+		near(t, string(stack), float64(r.OverheadParts.Sum()), float64(r.Overhead), 1e-12)
+		if (r.Overhead == 0) != (stack == recipe.Textbook) {
+			t.Errorf("%s: overhead %v", stack, r.Overhead)
+		}
+	}
+}
+
+// Only what a stack offers comes without a warning, and it warns by name.
+func TestStacksSayWhatTheyOffer(t *testing.T) {
+	offers := map[recipe.Stack][4]bool{
+		recipe.DefaultStack: {true, true, true, true}, recipe.MegatronCore: {true, true, true, true}, recipe.Textbook: {true, true, true, true},
+		recipe.Megatron2021: {true, false, false, false}, recipe.Megatron2022: {true, false, false, false},
+		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true},
+	}
+	for _, stack := range recipe.Stacks() {
+		for stage, offered := range offers[stack] {
+			d := textbookDraft(t, "llama3.1-8b", 4096)
+			d.Stack, d.ZeRO, d.DP = ptr(stack), ptr(stage), ptr(8)
+			s, err := d.Resolve()
+			if err != nil {
+				t.Fatal(err)
+			}
+			warned := false
+			for _, p := range engine.Check(s) {
+				warned = warned || p.Code == "zero-not-offered" && p.Severity == layout.Warning
+			}
+			if warned == offered {
+				t.Errorf("%s, ZeRO-%d: warned %v", stack, stage, warned)
+			}
+		}
+	}
+}
