@@ -7,36 +7,61 @@ import (
 	"meshscope/themes"
 )
 
-// Overview draws a whole timeline small: n lines of w cells, each the mix of
-// its share of the ranks, which are given by the two bounds that Share tells.
-// What lies outside the window, in places of the axis, is grey.
-func Overview(line *schedule.Timeline, a *Axis, t *themes.Theme, g Glyphs, w, n int, from, to float64) []string {
-	if !drawable(line) || w <= 0 || n <= 0 {
-		return Height(nil, max(w, 0), max(n, 0))
+// Overview is a whole timeline small: some lines, each the mix of its share of
+// the ranks (see Share). Making it looks at every operation; drawing it does not.
+type Overview struct {
+	line *schedule.Timeline
+	keys [][]uint32 // by line and column
+}
+
+// NewOverview works out n lines of w cells.
+func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
+	o := &Overview{line: line}
+	if !drawable(line) || w <= 0 {
+		return o
 	}
+	blend := newGanttBlend(w)
+	for i := range n {
+		lo, hi := Share(len(line.Ranks), n, i)
+		clear(blend.shares)
+		for rank := lo; rank < hi; rank++ {
+			addShares(blend.shares, line, rank, a.Whole, float32(hi-lo))
+		}
+		keys := make([]uint32, w)
+		blend.settle(keys)
+		o.keys = append(o.keys, keys)
+	}
+	return o
+}
+
+// Is tells whether it is that of a timeline at a size.
+func (o *Overview) Is(line *schedule.Timeline, w, n int) bool {
+	return o != nil && o.line == line && len(o.keys) == n && n > 0 && len(o.keys[0]) == w
+}
+
+// Render draws it. What lies outside the window, in places of the axis, is grey.
+func (o *Overview) Render(a *Axis, t *themes.Theme, g Glyphs, from, to float64) []string {
+	if len(o.keys) == 0 {
+		return nil
+	}
+	w := len(o.keys[0])
 	whole := Frame{Cols: w, spans: []ganttSpan{{to: a.Whole, cols: w}}}
-	gantt := Gantt{Timeline: line}
+	gantt := Gantt{Timeline: o.line}
 	bright := gantt.newPainter(t, g, w, gantt.Rows(1))
 	grey := gantt.newPainter(t.Dim(), g, w, gantt.Rows(1))
+	bright.blend, grey.blend = newGanttBlend(w), newGanttBlend(w)
 	first, last := whole.Column(a.Moment(from)), whole.Column(a.Moment(to))
-	lines := make([]string, 0, n)
-	keys := make([]uint32, w)
-	for i := range n {
-		lo, hi := Share(gantt.ranks(), n, i)
-		bright.blend = newGanttBlend(w)
-		for rank := lo; rank < hi; rank++ {
-			addShares(bright.blend.shares, line, rank, a.Whole, float32(hi-lo))
-		}
-		bright.blend.settle(keys)
+	lines := make([]string, 0, len(o.keys))
+	cells := make([]ganttCell, w)
+	for _, keys := range o.keys {
 		var b strings.Builder
-		cells := make([]ganttCell, w)
 		for c, key := range keys {
 			p := bright
 			if c < first || c > last {
 				p = grey
 			}
 			if cells[c] = (ganttCell{paint: p.idle, sign: bright.idleSign}); key != 0 {
-				cells[c] = mixedCell(p, key)
+				cells[c] = p.blend.look(p, key)
 			}
 		}
 		writeCells(&b, cells)

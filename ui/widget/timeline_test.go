@@ -84,7 +84,7 @@ func TestOverview(t *testing.T) {
 		a := NewAxis([]*schedule.Timeline{line}, true, 60)
 		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
 		w := rapid.IntRange(1, 100).Draw(t, "w")
-		lines := append(Overview(line, &a, theme, NewGlyphs(true), w, n, 0.2, 0.4), WindowMark(&a, theme, NewGlyphs(false), w, 0.2, 0.4))
+		lines := append(NewOverview(line, &a, w, n).Render(&a, theme, NewGlyphs(true), 0.2, 0.4), WindowMark(&a, theme, NewGlyphs(false), w, 0.2, 0.4))
 		if len(lines) != n+1 {
 			t.Fatalf("%d lines of %d", len(lines), n+1)
 		}

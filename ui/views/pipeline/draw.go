@@ -25,7 +25,7 @@ func (v *View) Render(in Input, w, h int) []string {
 	if l == nil {
 		return widget.Height([]string{in.nothing(w)}, w, h)
 	}
-	v.drawn = l // kept for its axis alone, which the next frame most often needs again
+	v.drawn = l // kept for its axis and overview, which the next frame most often needs again
 	lines := in.banner(w, l.problems)
 	cursor := v.spot(l)
 	for i := range l.blocks {
@@ -270,7 +270,10 @@ func timeText(step, at float64) string {
 // overview is the whole step small, with the window marked.
 func (v *View) overview(in *Input, l *layout, cursor *spot) []string {
 	from, to := v.window()
-	lines := widget.Overview(cursor.line, &l.axis, in.Theme, in.Glyphs, l.plot, l.strips, from, to)
+	if !l.small.Is(cursor.line, l.plot, l.strips) {
+		l.small = widget.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
+	}
+	lines := l.small.Render(&l.axis, in.Theme, in.Glyphs, from, to)
 	lines = append(lines, widget.WindowMark(&l.axis, in.Theme, in.Glyphs, l.plot, from, to))
 	p := len(cursor.line.Ranks)
 	for i, text := range lines {

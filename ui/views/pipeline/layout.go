@@ -23,6 +23,7 @@ type layout struct {
 	axis   widget.Axis
 	frame  widget.Frame
 	key    layoutKey
+	small  *widget.Overview // of the last frame, if any
 
 	label, plot, margin int // widths
 	tall, per           int // lines of a rank's bar; with the memory under it
@@ -171,7 +172,7 @@ func (v *View) lay(l *layout) {
 		l.key.second = lines[1]
 	}
 	if v.drawn != nil && v.drawn.key == l.key {
-		l.axis = v.drawn.axis
+		l.axis, l.small = v.drawn.axis, v.drawn.small
 	} else {
 		l.axis = widget.NewAxis(lines, !v.unfolded, l.plot)
 	}
