@@ -198,8 +198,11 @@ func TestLegalSetupsAddUp(t *testing.T) {
 		tm := r.Time
 		parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
 		whole := float64(r.Pipeline.Makespan + tm.Optimizer)
+		if info, _ := s.Schedule.Info(); info.SplitsBackward { // steps follow without a barrier
+			whole = r.Timeline.LongestSpan() + float64(tm.Optimizer)
+		}
 		for _, c := range r.Communication {
-			if c.Dimension == "dp" || c.Dimension == "expert-dp" {
+			if c.Dimension == "dp" || c.Dimension == "expert-dp" || c.Dimension == "mirror" {
 				whole += float64(c.Exposed)
 			}
 		}
