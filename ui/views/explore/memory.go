@@ -150,37 +150,7 @@ const pinned = 3
 // first, the last and the fullest always, and between them a window that
 // starts at the rank from.
 func RanksShown(ranks, fullest, from, n int) []int {
-	if ranks <= n {
-		all := make([]int, ranks)
-		for i := range all {
-			all[i] = i
-		}
-		return all
-	}
-	shown := make([]bool, ranks)
-	left := n
-	take := func(i int) {
-		if i >= 0 && i < ranks && left > 0 && !shown[i] {
-			shown[i] = true
-			left--
-		}
-	}
-	take(fullest)
-	take(0)
-	take(ranks - 1)
-	for i := min(max(from, 1), ranks-1); left > 0 && i < ranks; i++ {
-		take(i)
-	}
-	for i := ranks - 1; left > 0 && i >= 0; i-- {
-		take(i)
-	}
-	picked := make([]int, 0, n)
-	for i, s := range shown {
-		if s {
-			picked = append(picked, i)
-		}
-	}
-	return picked
+	return widget.RanksShown(ranks, from, n, fullest, 0, ranks-1)
 }
 
 // Pages is how many pages of ranks there are where the memory panel has m rows
