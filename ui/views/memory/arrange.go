@@ -25,7 +25,7 @@ func arrange(w, h, ranks int) arrangement {
 		whole := rect{0, 1, w, h - 1}
 		return arrangement{single: true, ranks: whole, step: whole, layer: whole}
 	}
-	top := min(ranksAround+ranks, h*2/5)
+	top := min(ranksAround+ranks, h*9/20)
 	if h >= 50 {
 		top = min(ranksAround+ranks, h/2)
 	}

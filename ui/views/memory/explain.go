@@ -97,6 +97,16 @@ func (v *View) stateFormula(in Input, rank, term int, times string) string {
 		figure.Short(r.Parameters), times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO, over, gib(value))
 }
 
+// briefFormula is the formula of a sharded state in fewer words.
+func (v *View) briefFormula(in Input, rank, term int) string {
+	by, whole := v.sharded(in, rank, term)
+	r := &in.memory().Ranks[rank]
+	if by == 1 || r.Parameters <= 0 {
+		return v.formula(in, rank, term)
+	}
+	return fmt.Sprintf("%s %s %s bytes = %s, %s of it here (ZeRO-%d)", figure.Short(r.Parameters), in.Glyphs.Times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO)
+}
+
 // overheadWords names the parts of the overhead.
 func overheadWords(r *engine.RankMemory) string {
 	o := r.OverheadParts

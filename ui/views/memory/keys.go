@@ -243,10 +243,12 @@ func (v *View) Status(in Input, w int) string {
 	switch v.pane {
 	case ranksPane:
 		term := v.cursorTerm(m)
-		text = termName(term)[0] + ": " + v.formula(in, rank, term) + ". It " + depends(term)
+		why := ". It " + depends(term)
 		if term >= overheadTerm {
-			text = termName(term)[0] + ": " + v.formula(in, rank, term) + ". " + depends(term)
+			why = ". " + depends(term)
 		}
+		name, long := termName(term)[0]+": ", v.formula(in, rank, term)
+		text = fitting(w, name+long+why, name+v.briefFormula(in, rank, term)+why, name+long, name+v.briefFormula(in, rank, term))
 	case stepPane:
 		if p, ok := v.picture(in, 80); ok {
 			text, _, _ = v.verdictWords(rank)

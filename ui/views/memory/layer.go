@@ -46,7 +46,7 @@ func whole(k *engine.LayerParts) memory.Part {
 	sum := memory.Part{Name: "layer"}
 	switch {
 	case k.MoE:
-		sum.Name = "layer with experts"
+		sum.Name = "MoE layer"
 	default:
 		sum.Name = "dense layer"
 	}
@@ -85,7 +85,7 @@ func (v *View) layer(in Input, w, h int, headed bool) []string {
 	head.RightAligned(in.paint(themes.Muted), "states", c.states)
 	head.RightAligned(in.paint(themes.Muted), "kept", c.kept)
 	if c.bar > 0 {
-		head.Gap(2).Put(in.paint(themes.Muted), "of one micro-batch")
+		head.Gap(2).Put(in.paint(themes.Muted), widget.Cut("of one micro-batch", max(c.bar, 0)))
 	}
 	lines = append(lines, head.String())
 	rows := v.answers.layerRowsOf()
@@ -96,6 +96,9 @@ func (v *View) layer(in Input, w, h int, headed bool) []string {
 		}
 	}
 	below := append([]string{widget.Blank(w)}, v.limits(in, w)...)
+	if more := append([]string{widget.Blank(w)}, v.overhead(in, w)...); h-len(lines)-len(below)-len(more) >= len(rows) {
+		below = append(below, more...)
+	}
 	if h-len(lines)-len(below) < min(len(rows), 4) {
 		below = nil
 	}
@@ -115,8 +118,10 @@ func layerColumns(w int) columnsOfLayer {
 	if w < 50 {
 		c = columnsOfLayer{params: w - 20, states: w - 10, kept: w}
 	}
-	if w >= 66 {
+	if w >= 70 {
 		c = columnsOfLayer{params: 34, states: 46, kept: 58}
+	}
+	if w >= 60 {
 		c.bar = w - c.kept - 2
 	}
 	return c

@@ -84,7 +84,7 @@ func (v *View) clickRanks(in Input, r rect, x, y int, single bool) {
 	if !single {
 		row--
 	}
-	if g.bar == 0 && !(g.brief && r.h < 10) { // the bars above the table
+	if g.barsAbove(r.h) { // the bars above the table
 		if row >= 0 && row < len(g.shown) {
 			v.rank, v.rankMoved = g.shown[row], true
 			return

@@ -19,10 +19,15 @@ type grid struct {
 	rows    int // ranks shown
 	shown   []int
 	brief   bool // no blank lines
+	tight   bool // no room for names, only for letters
 }
 
-// Smallest width of bars beside the table.
-const barBeside = 24
+// Smallest width of bars beside the table, and of a column with room for a
+// figure, the handles of the cursor and the mark of the largest.
+const (
+	barBeside  = 24
+	widestCell = 8
+)
 
 func (v *View) grid(in Input, w, h int, headed bool) grid {
 	m := in.memory()
@@ -42,14 +47,14 @@ func (v *View) grid(in Input, w, h int, headed bool) grid {
 		g.pitch = max((w-g.label)/(totalTerm+1), 1)
 	}
 	room := g.pitch - widget.SwatchWidth(in.Theme, in.Glyphs) - 2
-	for g.variant = 0; g.variant < 2; g.variant++ {
-		fits := true
-		for i := range totalTerm {
-			fits = fits && widget.Width(termName(i)[g.variant]) <= room
-		}
-		if fits {
-			break
-		}
+	g.tight = true
+	for g.variant = 0; g.variant < 2 && g.tight; g.variant++ {
+		g.tight = !namesFit(g.variant, room)
+	}
+	if g.tight {
+		g.variant, g.tight = 2, !namesFit(2, room)
+	} else {
+		g.variant--
 	}
 	around := ranksAround - 3 // names, ZeRO, sum, without ZeRO, blank, heading
 	if !headed {
@@ -61,7 +66,7 @@ func (v *View) grid(in Input, w, h int, headed bool) grid {
 	} else {
 		g.rows = (h - around - detail - 1) / 2
 	}
-	if g.brief = g.rows < min(n, 4); g.brief {
+	if g.brief = g.rows < min(n, 3); g.brief {
 		g.rows = h - 3
 		if g.bar == 0 && h >= 10 {
 			g.rows = (h - 3) / 2
@@ -75,6 +80,19 @@ func (v *View) grid(in Input, w, h int, headed bool) grid {
 	}
 	g.shown = widget.RanksShown(n, from, g.rows, cursor, fullest(m), 0, n-1)
 	return g
+}
+
+// barsAbove says whether bars stand above the table of a pane h lines high.
+func (g *grid) barsAbove(h int) bool { return g.bar == 0 && (!g.brief || h >= 10) }
+
+// namesFit says whether every term's name has room in its column.
+func namesFit(variant, room int) bool {
+	for i := range totalTerm {
+		if widget.Width(termName(i)[variant]) > room {
+			return false
+		}
+	}
+	return true
 }
 
 // sums are the terms over all ranks of the pipeline.
@@ -95,7 +113,7 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 	if headed {
 		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, &g)))
 	}
-	if g.bar == 0 && !(g.brief && h < 10) {
+	if g.barsAbove(h) {
 		for _, i := range g.shown {
 			lines = append(lines, v.barRow(in, i, w, &g))
 		}
@@ -122,6 +140,9 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 	lines = append(lines, v.details(in, w)...)
 	if !headed {
 		limits := v.limitLines(in, w)
+		if h-len(lines) < len(limits) {
+			limits = v.limitBrief(in, w)
+		}
 		if h-len(lines) > len(limits) {
 			lines = append(lines, widget.Blank(w))
 		}
@@ -190,12 +211,18 @@ func (v *View) names(in Input, w int, g *grid) string {
 	l.Gap(2).Put(in.paint(themes.Muted), "GiB")
 	for t := range totalTerm + 1 {
 		name := termName(t)[g.variant]
+		if g.tight {
+			name = ""
+		}
 		width := widget.Width(name)
 		role := themes.Muted
 		if t == v.cursorTerm(m) && v.pane == ranksPane {
 			role = themes.Strong
 		}
 		end := g.label + (t+1)*g.pitch - 2
+		if g.pitch < widestCell {
+			end++
+		}
 		if t == totalTerm {
 			l.RightAligned(in.paint(role), name, end)
 			continue
@@ -222,7 +249,11 @@ func (v *View) shardLine(in Input, w int, g *grid) string {
 				text = part(by)
 			}
 		}
-		l.RightAligned(in.paint(themes.Muted), text, g.label+(t+1)*g.pitch-2)
+		end := g.label + (t+1)*g.pitch - 2
+		if g.pitch < widestCell {
+			end++
+		}
+		l.RightAligned(in.paint(themes.Muted), text, end)
 	}
 	return l.String()
 }
@@ -254,6 +285,13 @@ func (v *View) tableRow(in Input, i, w int, g *grid) string {
 // mark of the largest.
 func (v *View) cell(in Input, l *widget.Line, g *grid, term int, text string, role themes.Role, here, largest bool) {
 	end := g.label + (term+1)*g.pitch
+	if g.pitch < widestCell {
+		if here {
+			role = themes.Current
+		}
+		l.RightAligned(in.paint(role), text, end-1)
+		return
+	}
 	left, right, paint := " ", " ", in.paint(role)
 	if here {
 		left, right, paint = "[", "]", in.paint(themes.Current)
@@ -296,7 +334,7 @@ func (v *View) details(in Input, w int) []string {
 		l.Put(in.paint(themes.Muted), ": "+what(term))
 	}
 	formula, why := widget.NewLine(w), widget.NewLine(w)
-	formula.Gap(2).Put(in.paint(themes.Text), widget.Cut(v.formula(in, rank, term), w-2))
+	formula.Gap(2).Put(in.paint(themes.Text), fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
 	why.Gap(2).Put(in.paint(themes.Muted), widget.Cut(depends(term), w-2))
 	return []string{l.String(), formula.String(), why.String()}
 }
@@ -304,10 +342,9 @@ func (v *View) details(in Input, w int) []string {
 // shards draws a state cut into its shards, with the one that is here filled.
 func shards(in Input, l *widget.Line, term int, by float64) {
 	n := int(by + 0.5)
-	cells := min(n, 16)
-	bar := widget.Stack{
-		Segments: []widget.Segment{{Fill: termFill(term), Value: 1}}, Scale: float64(cells), Plain: cells > 4,
-	}
-	width := max(cells, 4)
+	const each, most = 2, 12 // cells of a shard, shards drawn
+	shown := min(n, most)
+	bar := widget.Stack{Segments: []widget.Segment{{Fill: termFill(term), Value: 1}}, Scale: float64(shown)}
+	width := each * shown
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
 }

@@ -6,6 +6,7 @@ package memory
 import (
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
@@ -161,11 +162,11 @@ func (v *View) tabs(in Input, w int) string {
 		l.Gap(1)
 	}
 	m := in.memory()
-	role := themes.Good
+	role, short := themes.Good, "fits"
 	if !m.Fits {
-		role = themes.Bad
+		role, short = themes.Bad, "over"
 	}
-	l.Right(in.paint(role), peakWords(m), 0)
+	l.Right(in.paint(role), fitting(l.Left(), peakWords(m), figure.GiB(m.Peak)+" of "+gib(m.Usable), short), 0)
 	return l.String()
 }
 
