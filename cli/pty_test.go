@@ -154,14 +154,19 @@ func TestTerminal(t *testing.T) {
 		restored(t, screen, 0)
 	})
 
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+	// 128 and the number of the signal, as shells say it; SIGINT is ctrl+c.
+	for signal, code := range map[syscall.Signal]int{
+		syscall.SIGTERM: 143, syscall.SIGHUP: 129, syscall.SIGQUIT: 131, syscall.SIGINT: 0,
+	} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			screen := open(t, program, 120, 36)
 			if err := screen.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			restored(t, screen, 0)
+			if end := restored(t, screen, code); end.Stderr != "" {
+				t.Errorf("standard error: %s", end.Stderr)
+			}
 		})
 	}
 

@@ -53,20 +53,30 @@ func (u *unitCosts) said() bool {
 }
 
 // times fills in what was not said: a backward is two forwards, half of it the
-// input gradient.
-func (u *unitCosts) times() schedule.ChunkTimes {
+// input gradient. The two halves must be the whole.
+func (u *unitCosts) times() (schedule.ChunkTimes, error) {
 	t := schedule.ChunkTimes{F: 1, B: u.tb.value, I: u.ti.value, W: u.tw.value}
 	if u.tf.said {
 		t.F = u.tf.value
 	}
+	half, halfCost := "ti", u.ti
+	if !u.ti.said {
+		half, halfCost = "tw", u.tw
+	}
 	switch {
-	case u.tb.said && u.ti.said && !u.tw.said:
-		t.W = max(0, t.B-t.I)
-	case u.tb.said && u.tw.said && !u.ti.said:
-		t.I = max(0, t.B-t.W)
-	case u.tb.said && !u.ti.said:
-		t.I, t.W = t.B/2, t.B/2
+	case u.tb.said && u.ti.said && u.tw.said:
+		const rounding = 1e-9
+		if sum := t.I + t.W; math.Abs(sum-t.B) > rounding*max(sum, t.B) {
+			return t, contradiction("tb", "ti", fmt.Sprintf("ti + tw = %g + %g = %g, but tb is %g", t.I, t.W, sum, t.B))
+		}
+	case u.tb.said && halfCost.said && halfCost.value > t.B:
+		return t, contradiction("tb", half, fmt.Sprintf("%s is a part of tb, but %g is more than %g", half, halfCost.value, t.B))
+	case u.tb.said && u.ti.said:
+		t.W = t.B - t.I
+	case u.tb.said && u.tw.said:
+		t.I = t.B - t.W
 	case u.tb.said:
+		t.I, t.W = t.B/2, t.B/2
 	case u.ti.said && u.tw.said:
 		t.B = t.I + t.W
 	case u.ti.said:
@@ -76,24 +86,51 @@ func (u *unitCosts) times() schedule.ChunkTimes {
 	default:
 		t.I, t.W, t.B = t.F, t.F, 2*t.F
 	}
-	return t
+	return t, nil
+}
+
+func contradiction(one, other, why string) error {
+	return &engine.ConflictError{Fields: [2]string{one, other}, Why: why}
+}
+
+// columns is the flag for the width of the drawing.
+type columns int
+
+func (c *columns) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*c))
+}
+func (c *columns) Type() string { return "columns" }
+
+func (c *columns) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < minWidth || n > maxWidth {
+		return errors.New("not a width")
+	}
+	*c = columns(n)
+	return nil
 }
 
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
+	var width columns
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule, with real times or unit costs",
-		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those\n" +
+		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those " +
 			"durations and no model is used; without, they have the times of the setup that the flags say.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
-			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --microbatches 8 --tf 1 --tb 2 --json\n" +
+			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --json\n" +
 			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32",
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	cmd.Flags().Var(&width, "width", fmt.Sprintf(
+		"columns of the drawing; left out: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -115,7 +152,10 @@ func (a *app) timelineCommand() *cobra.Command {
 		if asJSON {
 			return d.writeJSON(a.stdout)
 		}
-		return d.writeText(a.stdout)
+		if width == 0 {
+			width = columns(a.width(drawWidth))
+		}
+		return d.writeText(a.stdout, int(width))
 	})
 	return cmd
 }
@@ -154,27 +194,36 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timel
 	if err != nil {
 		return nil, err
 	}
-	order, err := schedule.Build(s)
-	var cannot *schedule.SpecError
-	var tooLarge *schedule.LimitError
-	switch {
-	case errors.As(err, &cannot):
-		var problems []engine.Problem
-		for _, is := range cannot.Issues {
-			p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
-			for field, v := range is.Nearest {
-				p.Nearest[field] = v
-			}
-			problems = append(problems, p)
-		}
-		a.complain(problems)
-		return nil, outcome(exitIllegal)
-	case errors.As(err, &tooLarge):
-		return nil, &usageError{err.Error()}
-	case err != nil:
+	times, err := costs.times()
+	if err != nil {
 		return nil, err
 	}
-	return schedule.Simulate(order, schedule.UniformCosts(s, costs.times(), costs.p2p.value))
+	if problems := cannot(s); len(problems) > 0 {
+		a.complain(problems)
+		return nil, outcome(exitIllegal)
+	}
+	order, err := schedule.Build(s)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.Simulate(order, schedule.UniformCosts(s, times, costs.p2p.value))
+}
+
+// cannot lists why a schedule cannot be executed, or is larger than what is
+// simulated.
+func cannot(s schedule.Spec) []engine.Problem {
+	var problems []engine.Problem
+	for _, is := range s.Check() {
+		if is.Warning {
+			continue
+		}
+		p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
+		for field, v := range is.Nearest {
+			p.Nearest[field] = v
+		}
+		problems = append(problems, p)
+	}
+	return problems
 }
 
 // shape is the schedule that the flags say: pp, vpp, microbatches, schedule and

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -11,126 +11,95 @@ import (
 	"meshscope/engine/units"
 )
 
-// drawing is a timeline on its way out.
-type drawing struct {
-	timeline *schedule.Timeline
-	unit     string // "seconds" or "1"
-}
-
-// writeJSON streams the document: a long schedule has millions of operations.
-func (d *drawing) writeJSON(to io.Writer) error {
-	t := d.timeline
-	if !finite(t) {
-		return errors.New("the timeline has no finite times")
-	}
-	spec := t.Order.Spec
-	out := newPage(to)
-	out.printf(`{"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s,"ranks":[`,
-		schemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
-	for rank := range spec.Ranks {
-		stats := t.Ranks[rank]
-		if rank > 0 {
-			_ = out.WriteByte(',') // errors of a buffer come out of Flush
-		}
-		out.printf("\n"+`{"rank":%d,"idle":%s,"peak_in_flight":%d,"ops":[`, rank, jsonNumber(stats.Idle), stats.PeakInFlight)
-		if err := d.writeOps(out, rank); err != nil {
-			return err
-		}
-		_, _ = out.WriteString("]}")
-	}
-	_, _ = out.WriteString("\n]}\n")
-	return out.Flush()
-}
-
-func (d *drawing) writeOps(out page, rank int) error {
-	o := d.timeline.Order
-	first := o.Start[rank]
-	line := make([]byte, 0, 128)
-	for i, op := range o.Rank(rank) {
-		line = line[:0]
-		if i > 0 {
-			line = append(line, ',')
-		}
-		line = append(line, `{"op":"`...)
-		line = append(line, op.Kind().String()...)
-		line = append(line, `","microbatch":`...)
-		line = strconv.AppendInt(line, int64(op.MicroBatch()), 10)
-		line = append(line, `,"chunk":`...)
-		line = strconv.AppendInt(line, int64(op.Chunk()), 10)
-		line = append(line, `,"stage":`...)
-		line = strconv.AppendInt(line, int64(o.Stage(rank, op)), 10)
-		line = append(line, `,"start":`...)
-		line = append(line, jsonNumber(d.timeline.Begin[first+i])...)
-		line = append(line, `,"end":`...)
-		line = append(line, jsonNumber(d.timeline.End[first+i])...)
-		if op.Paired() || i > 0 && o.Ops[first+i-1].Paired() {
-			line = append(line, `,"pair":true`...)
-		}
-		line = append(line, '}')
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// jsonNumber is a finite number as JSON writes it.
-func jsonNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // Sizes of the text drawing.
 const (
-	drawWidth = 120 // columns for the longest row
+	drawWidth = 120 // columns of a line where there is no terminal
 	drawRanks = 64  // rows; more ranks are folded
 )
 
-// writeText draws one row per rank: each operation is its letter and
-// micro-batch where there is room, else its letter; idle time is dots.
-func (d *drawing) writeText(to io.Writer) error {
+// writeText draws one row per rank in lines of a width: each operation is its
+// letter and micro-batch where there is room, else its letter; idle time is
+// dots. Where columns hold several operations they say of which kind.
+func (d *drawing) writeText(to io.Writer, width int) error {
 	t := d.timeline
 	spec := t.Order.Spec
 	out := newPage(to)
-	out.printf("%s  pp %d  vpp %d  microbatches %d\n", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	out.printf("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n\n",
+	say := func(format string, args ...any) {
+		out.printf("%s\n", wrap(fmt.Sprintf(format, args...), width))
+	}
+	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
+	say("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n",
 		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
-	columns := d.columns()
-	width := len(strconv.Itoa(spec.Ranks - 1))
+	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
+	for rank, s := range t.Ranks {
+		idle[rank], live[rank] = d.time(s.Idle), strconv.Itoa(s.PeakInFlight)
+	}
+	first, idleWidth, liveWidth := len(strconv.Itoa(spec.Ranks-1)), widest("idle", idle), widest("live", live)
+	p := d.picture(width - first - idleWidth - liveWidth - 6)
+	out.printf("%*s  %*s  %*s  %*s\n", first, "", p.columns, "", idleWidth, "idle", liveWidth, "live")
 	for rank := range spec.Ranks {
 		if spec.Ranks > drawRanks && rank >= drawRanks/2 && rank < spec.Ranks-drawRanks/2 {
 			if rank == drawRanks/2 {
-				out.printf("%*s  (%d ranks between are not drawn)\n", width, "", spec.Ranks-drawRanks)
+				out.printf("%*s  (%d ranks between are not drawn)\n", first, "", spec.Ranks-drawRanks)
 			}
 			continue
 		}
-		s := t.Ranks[rank]
-		out.printf("%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
+		out.printf("%*d  %s  %*s  %*s\n", first, rank, p.row(rank), idleWidth, idle[rank], liveWidth, live[rank])
 	}
-	out.printf("\n%s; one column is %s\n", legend(spec), d.time(t.Makespan/float64(columns)))
+	say("\n%s", p.legend(d.time(t.Makespan/float64(p.columns))))
 	return out.Flush()
 }
 
-// columns is how many cells the makespan gets: with unit costs a whole number
-// of cells per unit while that fits, so that operations of equal length are
-// drawn equal.
-func (d *drawing) columns() int {
-	span := d.timeline.Makespan
-	if d.unit != "1" || span <= 0 || span > drawWidth {
-		return drawWidth
+func widest(heading string, cells []string) int {
+	width := len(heading)
+	for _, c := range cells {
+		width = max(width, len(c))
 	}
-	perUnit := math.Floor(drawWidth / span)
-	return max(1, int(math.Round(span*min(perUnit, 4))))
+	return width
 }
 
-func (d *drawing) row(rank, columns int) string {
-	t := d.timeline
-	row := []byte(strings.Repeat(".", columns))
-	scale := 0.0
-	if t.Makespan > 0 {
-		scale = float64(columns) / t.Makespan
+// picture is a timeline at a scale.
+type picture struct {
+	*schedule.Timeline
+	columns int
+	scale   float64 // columns per unit of time
+	// crowded: at least one operation is narrower than a column, so that a
+	// column may hold several.
+	crowded bool
+}
+
+// picture gives the makespan its columns: with unit costs a whole number of them
+// per unit while that fits, so that operations of equal length are drawn equal.
+func (d *drawing) picture(room int) *picture {
+	p := &picture{Timeline: d.timeline, columns: max(room, 8)}
+	span := d.timeline.Makespan
+	if span <= 0 {
+		return p
 	}
-	first := t.Order.Start[rank]
-	for i, op := range t.Order.Rank(rank) {
-		from := int(math.Round(t.Begin[first+i] * scale))
-		to := min(int(math.Round(t.End[first+i]*scale)), columns)
+	if d.unit == "1" && span <= float64(p.columns) {
+		perUnit := math.Floor(float64(p.columns) / span)
+		p.columns = max(1, int(math.Round(span*min(perUnit, 4))))
+	}
+	p.scale = float64(p.columns) / span
+	for i, begin := range p.Begin {
+		const almost = 0.999
+		if cells := (p.End[i] - begin) * p.scale; cells > 0 && cells < almost {
+			p.crowded = true
+			break
+		}
+	}
+	return p
+}
+
+func (p *picture) row(rank int) string {
+	if p.crowded {
+		return p.crowd(rank)
+	}
+	row := []byte(strings.Repeat(".", p.columns))
+	first := p.Order.Start[rank]
+	for i, op := range p.Order.Rank(rank) {
+		from := int(math.Round(p.Begin[first+i] * p.scale))
+		to := min(int(math.Round(p.End[first+i]*p.scale)), p.columns)
 		label := op.Kind().String() + strconv.Itoa(op.MicroBatch())
 		if len(label) >= to-from { // a gap between neighbours, or only the letter
 			label = op.Kind().String()
@@ -149,17 +118,78 @@ func (d *drawing) row(rank, columns int) string {
 	return string(row)
 }
 
+// mixed is a column with operations of several kinds.
+const mixed = '*'
+
+// crowd draws a row whose columns hold several operations: the letter of their
+// kind, a star for several kinds, a dot where the rank is idle most of the time.
+func (p *picture) crowd(rank int) string {
+	const most, trace = 0.5, 0.02 // of a column
+	busy := make([]float64, p.columns)
+	row := make([]byte, p.columns)
+	first := p.Order.Start[rank]
+	for i, op := range p.Order.Rank(rank) {
+		letter := op.Kind().String()[0]
+		begin, end := p.Begin[first+i]*p.scale, min(p.End[first+i]*p.scale, float64(p.columns))
+		for c := int(begin); c < p.columns && float64(c) < end; c++ {
+			share := min(end, float64(c+1)) - max(begin, float64(c))
+			if share < min(trace, (end-begin)/2) {
+				continue // the edge of a neighbour
+			}
+			busy[c] += share
+			switch row[c] {
+			case 0, letter:
+				row[c] = letter
+			default:
+				row[c] = mixed
+			}
+		}
+	}
+	for c := range row {
+		if busy[c] < most {
+			row[c] = '.'
+		}
+	}
+	return string(row)
+}
+
+// perColumn is how many operations a busy column holds on the rank with most.
+func (p *picture) perColumn() float64 {
+	var most float64
+	for rank, s := range p.Ranks {
+		if s.Busy > 0 {
+			most = max(most, float64(len(p.Order.Rank(rank)))/(s.Busy*p.scale))
+		}
+	}
+	return most
+}
+
+func (p *picture) legend(column string) string {
+	names := []string{"F forward", "B backward"}
+	if info, _ := p.Order.Spec.Kind.Info(); info.SplitsBackward {
+		names = append(names, "I input gradient", "W weight gradient")
+	}
+	live := "live: most micro-batches in flight at once"
+	if p.Order.Spec.VirtualStages > 1 {
+		live = "live: most chunks of micro-batches in flight at once"
+	}
+	if !p.crowded {
+		return strings.Join(append(names, ". idle"), ", ") + "; one column is " + column + "; " + live
+	}
+	for i := range names {
+		names[i] += " only"
+	}
+	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
+	if n := p.perColumn(); n >= 10 {
+		many = commas(int(math.Round(n)))
+	}
+	return fmt.Sprintf("one column is %s, about %s operations of a rank, and its letter says which: %s, %c several kinds, . mostly idle; %s",
+		column, many, strings.Join(names, ", "), mixed, live)
+}
+
 func (d *drawing) time(v float64) string {
 	if d.unit == "1" {
 		return trim(v)
 	}
 	return seconds(units.Seconds(v))
-}
-
-func legend(spec schedule.Spec) string {
-	info, _ := spec.Kind.Info()
-	if info.SplitsBackward {
-		return "F forward, B backward, I input gradient, W weight gradient, . idle"
-	}
-	return "F forward, B backward, . idle"
 }

@@ -243,3 +243,55 @@ func TestZeROStagesAreMonotone(t *testing.T) {
 }
 
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b))+1e-12 }
+
+// What a word promises holds for every setup and stack: recomputed modules keep
+// no more, an offloaded optimizer leaves the GPU, a busier expert rank needs no
+// less, an unfused loss no less, replicas no less of weights, gradients and optimizer.
+func TestWordsKeepTheirPromises(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
+		if !engine.Legal(s) {
+			t.Skip("not legal without the words")
+		}
+		before := engine.Evaluate(s)
+		after := func(change func(*engine.Setup)) engine.Report {
+			u := s
+			change(&u)
+			r := engine.Evaluate(u)
+			if !r.Legal {
+				t.Fatalf("not legal: %+v", r.Problems)
+			}
+			return r
+		}
+		no := func(what string, wrong func(a, b engine.RankMemory) bool, r engine.Report) {
+			for i := range before.Memory.Ranks {
+				if a, b := before.Memory.Ranks[i], r.Memory.Ranks[i]; wrong(a, b) {
+					t.Fatalf("%s: rank %d had %+v, has %+v", what, i, a, b)
+				}
+			}
+		}
+		const more = 1 + 1e-9
+		less := func(a, b engine.RankMemory) bool { return b.Allocated < a.Allocated*(1-1e-9) }
+		modules := after(func(u *engine.Setup) {
+			u.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}
+		})
+		no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+		if modules.Time.Recompute < before.Time.Recompute || modules.Throughput.HFU < modules.Throughput.MFU {
+			t.Fatalf("modules: %+v and %+v", modules.Time, modules.Throughput)
+		}
+		no("offload", func(a, b engine.RankMemory) bool {
+			return b.Optimizer != 0 || !same(float64(b.Offloaded), float64(a.Optimizer)) || b.Allocated > a.Allocated*more
+		}, after(func(u *engine.Setup) { u.Offload = recipe.OffloadOptimizer }))
+		no("loss", less, after(func(u *engine.Setup) { u.Loss = recipe.UnfusedLoss }))
+		uneven := after(func(u *engine.Setup) { u.Imbalance = 200 })
+		no("imbalance", less, uneven)
+		if uneven.Time.Step < before.Time.Step*(1-1e-9) {
+			t.Fatalf("imbalance: step %v after %v", uneven.Time.Step, before.Time.Step)
+		}
+		no("replicas", func(a, b engine.RankMemory) bool {
+			return b.Weights+b.Gradients+b.Optimizer < (a.Weights+a.Gradients+a.Optimizer)*(1-1e-9)
+		}, after(func(u *engine.Setup) { u.HSDP = u.DP }))
+	})
+}

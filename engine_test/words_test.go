@@ -174,3 +174,35 @@ func TestFP8Time(t *testing.T) {
 		t.Errorf("fp8 computes %.2f times as fast", ratio)
 	}
 }
+
+// A split that is said is what every figure follows: layers and weights of each
+// rank, the slowest stage, also where the stack would deal out layers its own
+// way.
+func TestSplit(t *testing.T) {
+	for _, stack := range recipe.Stacks() {
+		d := textbookDraft(t, "llama3.1-405b", 8192)
+		d = engine.Draft{
+			Model: d.Model, Cluster: d.Cluster, GPUs: ptr(1024), TP: ptr(8), PP: ptr(8), MicroBatches: ptr(32),
+			Stack: &stack, Split: ptr("15,16,16,16,16,16,16,15"),
+		}
+		r := evaluate(t, d)
+		for i, want := range []int{15, 16, 16, 16, 16, 16, 16, 15} {
+			if got := r.Memory.Ranks[i].Layers; got != want {
+				t.Errorf("%s: rank %d has %d layers, asked for %d", stack, i, got, want)
+			}
+		}
+		d.Split = ptr("1,18,18,18,18,18,18,17")
+		uneven := evaluate(t, d)
+		if uneven.Time.Step <= r.Time.Step || uneven.Memory.Ranks[0].Parameters >= r.Memory.Ranks[0].Parameters {
+			t.Errorf("%s: step %v after %v", stack, uneven.Time.Step, r.Time.Step)
+		}
+		d.Split = ptr("15,16,16,16,16,16,16,14")
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !codes(engine.Check(s))["split"] {
+			t.Errorf("%s: a split of 125 layers is taken for 126", stack)
+		}
+	}
+}

@@ -218,6 +218,14 @@ func TestMouse(t *testing.T) {
 	if !value || !row {
 		t.Errorf("a click on a value works: %v; on a row: %v", value, row)
 	}
+	for _, hit := range column.Hits {
+		if hit.ID == "zero" && hit.Value == "3" {
+			send(m, tea.MouseMotionMsg{X: r.Knobs.X + hit.X, Y: r.Knobs.Y + hit.Y, Button: tea.MouseLeft})
+		}
+	}
+	if m.state.Setup.ZeRO != 3 {
+		t.Errorf("ZeRO %d after dragging over 3", m.state.Setup.ZeRO)
+	}
 }
 
 // TestTyping: enter takes a value, esc does not, a wrong one stays with its
@@ -262,7 +270,7 @@ func TestPicker(t *testing.T) {
 func TestHelpRuns(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "?", "t", "h", "e", "m", "e", "enter")
-	if m.state.Theme != "dark" || m.state.Overlay != NoOverlay {
+	if m.state.Theme != "light" || m.state.Overlay != NoOverlay {
 		t.Errorf("theme %s, overlay %d", m.state.Theme, m.state.Overlay)
 	}
 }

@@ -2,7 +2,10 @@ package hardware
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Bounds of hardware figures. They are orders of magnitude around anything
@@ -13,6 +16,8 @@ const (
 	minPeak, maxPeak           = 1e9, 1e20 // operations per second
 	maxLatency                 = 10.0      // seconds
 	maxDomain                  = 1 << 20   // GPUs
+	maxLabel                   = 200       // bytes of a name
+	memoryRounding             = 1.001     // 34.36 GB are sold as 32 GiB
 )
 
 // FieldError is a figure of a GPU or cluster that cannot be.
@@ -39,36 +44,108 @@ func (e Errors) Error() string {
 // can. A zero peak means an unsupported format, a zero scale-out bandwidth that
 // there is no network, a zero MaxGPUs and MatmulBF16 that nothing was stated.
 func (c *Cluster) Check() error {
-	var errs Errors
-	within := func(field string, value, low, high float64, orZero bool) {
-		if value >= low && value <= high || orZero && value == 0 {
-			return
-		}
-		allowed := fmt.Sprintf("%g to %g", low, high)
-		if orZero {
-			allowed += ", or 0 for none"
-		}
-		errs = append(errs, FieldError{Field: field, Given: fmt.Sprintf("%g", value), Allowed: allowed})
-	}
-	g := &c.GPU
-	within("cluster.gpu.memory_usable_bytes", float64(g.MemoryUsable), minMemory, maxMemory, false)
-	within("cluster.gpu.memory_bytes", float64(g.MemoryNominal), minMemory, maxMemory, true)
-	within("cluster.gpu.memory_bandwidth", float64(g.MemoryBandwidth), minBandwidth, maxBandwidth, false)
-	within("cluster.gpu.peak_bf16", float64(g.PeakBF16), minPeak, maxPeak, true)
-	within("cluster.gpu.peak_fp16", float64(g.PeakFP16), minPeak, maxPeak, true)
-	within("cluster.gpu.peak_fp8", float64(g.PeakFP8), minPeak, maxPeak, true)
-	within("cluster.gpu.peak_tf32", float64(g.PeakTF32), minPeak, maxPeak, true)
-	within("cluster.gpu.peak_fp32", float64(g.PeakFP32), minPeak, maxPeak, true)
-	within("cluster.gpu.matmul_bf16_measured", float64(g.MatmulBF16), minPeak, max(minPeak, float64(g.PeakBF16)), true)
-	within("cluster.intra.bandwidth", float64(c.Intra.Bandwidth), minBandwidth, maxBandwidth, false)
-	within("cluster.inter.bandwidth", float64(c.Inter.Bandwidth), minBandwidth, maxBandwidth, true)
-	within("cluster.intra.latency", float64(c.Intra.Latency), 0, maxLatency, false)
-	within("cluster.inter.latency", float64(c.Inter.Latency), 0, maxLatency, false)
-	within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, maxDomain, false)
-	within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, maxDomain, false)
-	within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24, false)
-	if len(errs) == 0 {
+	var k checker
+	k.labels(c)
+	k.gpu(&c.GPU)
+	k.within("cluster.intra.bandwidth", float64(c.Intra.Bandwidth), minBandwidth, maxBandwidth)
+	k.withinOrZero("cluster.inter.bandwidth", float64(c.Inter.Bandwidth), minBandwidth, maxBandwidth)
+	k.within("cluster.intra.latency", float64(c.Intra.Latency), 0, maxLatency)
+	k.within("cluster.inter.latency", float64(c.Inter.Latency), 0, maxLatency)
+	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, maxDomain)
+	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, maxDomain)
+	k.within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24)
+	if len(k.errs) == 0 {
 		return nil
 	}
-	return errs
+	return k.errs
+}
+
+type checker struct{ errs Errors }
+
+// within holds a figure against its bounds; it refuses NaN too.
+func (k *checker) within(field string, value, low, high float64) {
+	if value >= low && value <= high {
+		return
+	}
+	k.add(field, figure(value), fmt.Sprintf("%s to %s", figure(low), figure(high)))
+}
+
+func (k *checker) withinOrZero(field string, value, low, high float64) {
+	if value >= low && value <= high || value == 0 {
+		return
+	}
+	k.add(field, figure(value), fmt.Sprintf("%s to %s, or 0 for none", figure(low), figure(high)))
+}
+
+func (k *checker) add(field, given, allowed string) {
+	k.errs = append(k.errs, FieldError{Field: field, Given: given, Allowed: allowed})
+}
+
+// figure writes a bound as people do: 8, 1048576, 1e+16.
+func figure(v float64) string {
+	if v == float64(int64(v)) && v >= 0 && v < 1e9 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+func (k *checker) gpu(g *GPU) {
+	k.within("cluster.gpu.memory_usable_bytes", float64(g.MemoryUsable), minMemory, maxMemory)
+	k.withinOrZero("cluster.gpu.memory_bytes", float64(g.MemoryNominal), minMemory, maxMemory)
+	if n := g.MemoryNominal; n >= minMemory && g.MemoryUsable > n*memoryRounding && g.MemoryUsable <= maxMemory {
+		k.add("cluster.gpu.memory_usable_bytes", figure(float64(g.MemoryUsable)), "up to memory_bytes, "+figure(float64(n)))
+	}
+	k.within("cluster.gpu.memory_bandwidth", float64(g.MemoryBandwidth), minBandwidth, maxBandwidth)
+	k.withinOrZero("cluster.gpu.peak_bf16", float64(g.PeakBF16), minPeak, maxPeak)
+	k.withinOrZero("cluster.gpu.peak_fp16", float64(g.PeakFP16), minPeak, maxPeak)
+	k.withinOrZero("cluster.gpu.peak_fp8", float64(g.PeakFP8), minPeak, maxPeak)
+	k.withinOrZero("cluster.gpu.peak_tf32", float64(g.PeakTF32), minPeak, maxPeak)
+	k.withinOrZero("cluster.gpu.peak_fp32", float64(g.PeakFP32), minPeak, maxPeak)
+	measured := maxPeak // of a GPU whose bf16 units were turned off it is not used
+	if g.PeakBF16 > 0 {
+		measured = max(minPeak, float64(g.PeakBF16))
+	}
+	k.withinOrZero("cluster.gpu.matmul_bf16_measured", float64(g.MatmulBF16), minPeak, measured)
+	k.withinOrZero("cluster.gpu.intra_node_bandwidth", float64(g.LinkBandwidth), minBandwidth, maxBandwidth)
+	k.within("cluster.gpu.typical_gpus_per_node", float64(g.NodeGPUs), 0, maxDomain)
+	k.within("cluster.gpu.max_scale_up_domain", float64(g.ScaleUpGPUs), 0, maxDomain)
+	if g.PeakBF16 == 0 && g.PeakFP16 == 0 && g.PeakTF32 == 0 && g.PeakFP32 == 0 {
+		k.add("cluster.gpu.peak_bf16", "0", "above 0 when no other peak is")
+	}
+}
+
+// labels are shown in a terminal: what could steer one is refused.
+func (k *checker) labels(c *Cluster) {
+	for _, l := range [...]struct{ field, text string }{
+		{"cluster.id", c.ID},
+		{"cluster.name", c.Name},
+		{"cluster.intra.name", c.Intra.Name},
+		{"cluster.inter.name", c.Inter.Name},
+		{"cluster.gpu.id", c.GPU.ID},
+		{"cluster.gpu.name", c.GPU.Name},
+		{"cluster.gpu.vendor", c.GPU.Vendor},
+		{"cluster.gpu.intra_node_link", c.GPU.LinkName},
+	} {
+		if printable(l.text) {
+			continue
+		}
+		given := l.text
+		if len(given) > 40 {
+			given = given[:40] + "..."
+		}
+		k.add(l.field, strconv.Quote(given), fmt.Sprintf("at most %d bytes of printable text", maxLabel))
+	}
+}
+
+// printable is cheap for the text of presets: it is checked at every evaluation.
+func printable(text string) bool {
+	if len(text) > maxLabel || !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		if r < ' ' || r > '~' && !unicode.IsGraphic(r) || r == 0x7f {
+			return false
+		}
+	}
+	return true
 }

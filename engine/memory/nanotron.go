@@ -30,7 +30,7 @@ const (
 	// Kept between steps: an all-gather buffer for attention and MLP.
 	nanotronGather = 4
 
-	nanotronPlain  = 1.0 // per parameter, ZeRO-0: buckets of the gradient all-reduce
+	nanotronPlain  = 1.0 // per parameter, ZeRO-0: what the backward makes of gradients beside the stored ones
 	nanotronUpdate = 2.0 // per parameter, ZeRO-1: what the update adds, until the next backward
 )
 
@@ -61,7 +61,7 @@ func (n nanotron) Shard(in *Input) Sharding {
 		Optimizer: whole(state),
 		Master:    whole(in.Optimizer.MasterBytes(in.Precision)),
 	}
-	if l.DenseShards() > 1 {
+	if l.DP*l.CP > 1 {
 		const reduced = 2
 		s.Gradients = whole(s.Gradients.Dense + reduced)
 	}

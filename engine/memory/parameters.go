@@ -81,7 +81,9 @@ func stageParameters(in *Input, s int, d Divisors) Parameters {
 		}
 	}
 	p.Dense += p.Embedding
-	p.Largest = max(p.Largest, table)
+	if st.Embedding || st.Head {
+		p.Largest = max(p.Largest, table)
+	}
 	return p
 }
 

@@ -74,8 +74,8 @@ func (k torchTitan) Stage(in *Input, stage int) Live {
 
 // Buffers are the 16-bit copies and what gradients are scattered from.
 func (torchTitan) Buffers(in *Input, _ int, p Parameters) units.Bytes {
-	if in.Precision == recipe.FP32 && in.Layout.DenseShards() == 1 {
-		return 0
+	if in.Precision == recipe.FP32 && (in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1) {
+		return 0 // the stored weights are the ones that are used
 	}
 	all := in.Precision.GatherBytes() * (p.Dense + p.Expert)
 	switch in.Layout.ZeRO {

@@ -171,6 +171,12 @@ func (c *checker) widths(m *Model) {
 
 func (c *checker) words(m *Model) {
 	c.oneOf("norm", m.Norm, Norms())
+	if m.Activation != "" { // an own model may leave out what no count needs
+		c.oneOf("activation", m.Activation, Activations())
+	}
+	if m.Position != "" {
+		c.oneOf("pos_embedding", m.Position, Positions())
+	}
 	c.oneOf("attn_bias", m.AttnBias, AttentionBiases())
 	c.oneOf("qk_norm", m.QKNorm, QKNorms())
 	if _, _, ok := m.ratio(); m.LocalRatio != "" && !ok {

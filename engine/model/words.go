@@ -1,7 +1,7 @@
 package model
 
-// Words with a meaning for the counts. Other fields of type string (family,
-// activation, attention, position) are labels.
+// Words with a meaning for the counts. Activation and position are words too, so
+// that a slip is noticed; family and attention are labels.
 const (
 	PositionLearned = "learned" // a table of MaxSeq rows
 
@@ -31,4 +31,14 @@ func AttentionBiases() []string { return []string{BiasNone, BiasQKV, BiasAll} }
 // QKNorms lists the norms of queries and keys.
 func QKNorms() []string {
 	return []string{QKNormNone, QKNormPerHead, QKNormFullWidth, QKNormLatent, QKNormL2}
+}
+
+// Activations lists the functions between the matrices of an MLP.
+func Activations() []string {
+	return []string{"swiglu", "clamped swiglu", "geglu", "gelu", "relu", "squared-relu", "silu"}
+}
+
+// Positions lists how a model knows the order of its tokens.
+func Positions() []string {
+	return []string{PositionLearned, "rope", "rope (assumed)", "rope, NoPE every 4th layer", "alibi", "relative", "sinusoidal", "none"}
 }

@@ -39,6 +39,7 @@ type Document struct {
 	model, gpu, cluster *node
 	sets                []assignment
 	overridden          bool // something was said after the text was read
+	origins             map[string]origin
 }
 
 // assignment is one key=value of "set", written after everything else.
@@ -52,12 +53,22 @@ type assignment struct {
 
 // Parse reads a document. The name decides between JSON and TOML by its
 // ending; without a known one the first character does.
-func Parse(name string, data []byte) (*Document, error) {
+func Parse(name string, data []byte) (*Document, error) { return parse(name, data, parseTree) }
+
+// ParseLine reads a line of a batch, which is JSON whatever it begins with.
+func ParseLine(data []byte) (*Document, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, &Error{Line: 1, Column: 1, Err: errors.New("an empty line is no JSON setup")}
+	}
+	return parse("", data, func(_ string, data []byte) (*node, error) { return parseJSON(data) })
+}
+
+func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (*Document, error) {
 	d := &Document{file: name}
 	if len(data) > MaxBytes {
 		return nil, &Error{File: name, Err: fmt.Errorf("%d bytes are no setup; at most %d are read", len(data), MaxBytes)}
 	}
-	root, err := parseTree(name, data)
+	root, err := tree(name, bytes.TrimPrefix(data, []byte(byteOrderMark)))
 	if err == nil {
 		err = d.read(root)
 	}
@@ -66,6 +77,9 @@ func Parse(name string, data []byte) (*Document, error) {
 	}
 	return d, nil
 }
+
+// byteOrderMark is what some editors write before a text.
+const byteOrderMark = "\ufeff"
 
 func parseTree(name string, data []byte) (*node, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -104,19 +118,13 @@ func (d *Document) read(root *node) error {
 	if root.kind != object {
 		return wrongValue("setup", root, "a table of keys such as model, gpus, tp")
 	}
-	// All of what eval --json prints can be fed back too.
-	if inner := root.find("setup"); inner != nil && inner.kind == object && root.find("schema_version") != nil {
-		root = inner
+	root, err := setupOf(root)
+	if err != nil {
+		return err
 	}
-	seen := map[string]bool{}
 	for i := range root.members {
 		m := &root.members[i]
-		key := strings.ReplaceAll(m.key, "-", "_")
-		if seen[key] {
-			return place(m.at, &KeyError{Key: m.key, Twice: true})
-		}
-		seen[key] = true
-		if err := d.say(key, m); err != nil {
+		if err := d.say(m); err != nil {
 			return place(m.at, err)
 		}
 	}
@@ -124,9 +132,16 @@ func (d *Document) read(root *node) error {
 }
 
 // say takes over one key. Errors without a place get that of the key.
-func (d *Document) say(key string, m *member) error {
+func (d *Document) say(m *member) error {
+	key := strings.ReplaceAll(m.key, "-", "_")
+	if err := d.note(key, m); err != nil {
+		return err
+	}
 	switch key {
 	case "model", "gpu", "cluster":
+		if err := d.noteAll(key, m.value); err != nil {
+			return err
+		}
 		return d.sayPart(key, m.value)
 	case "set":
 		return d.saySet(m.value)
@@ -134,7 +149,7 @@ func (d *Document) say(key string, m *member) error {
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
 	p, ok := engine.FindParam(id)
 	if !ok {
-		return unknownKey(m.key, flatKeys())
+		return unknownKey(m.key, append(flatKeys(), "set"))
 	}
 	literal, err := literalFor(&p, key, m.value)
 	if err != nil {
@@ -146,9 +161,9 @@ func (d *Document) say(key string, m *member) error {
 	return nil
 }
 
-// flatKeys lists every key of the flat form.
+// flatKeys lists every key of the flat form; a document has "set" too.
 func flatKeys() []string {
-	keys := []string{"model", "gpu", "cluster", "set"}
+	keys := []string{"model", "gpu", "cluster"}
 	for _, p := range engine.Params() {
 		keys = append(keys, strings.ReplaceAll(string(p.ID), "-", "_"))
 	}
@@ -219,10 +234,13 @@ func (d *Document) assignLater(m *member) error {
 		if m.key == "set" {
 			return unknownKey(m.key, flatKeys())
 		}
-		return d.say(strings.ReplaceAll(m.key, "-", "_"), m)
+		return d.say(m)
 	}
 	if part != "model" && part != "cluster" && part != "gpu" {
 		return unknownKey(m.key, flatKeys())
+	}
+	if err := d.note(m.key, m); err != nil {
+		return err
 	}
 	keys := strings.Split(m.key, ".")[1:]
 	d.sets = append(d.sets, assignment{part, m.key, keys, m.at, m.value})
@@ -250,6 +268,10 @@ func (d *Document) flatten(prefix string, n *node) error {
 func (d *Document) Set(key, value string) error {
 	switch key {
 	case "model", "gpu", "cluster":
+		if value == "" {
+			return &engine.ValueError{Field: key, Given: value, Allowed: "an id of 'presets " + key + "s'"}
+		}
+		d.forget(key)
 		return d.sayPart(key, &node{kind: text, text: value})
 	}
 	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
@@ -257,6 +279,7 @@ func (d *Document) Set(key, value string) error {
 		return unknownKey(key, flatKeys())
 	}
 	d.overridden = true
+	delete(d.origins, canonical(key))
 	return d.draft.Set(id, value)
 }
 

@@ -3,7 +3,10 @@ package setupdoc
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
 )
@@ -19,11 +22,11 @@ type Error struct {
 func (e *Error) Error() string {
 	switch {
 	case e.Line > 0 && e.File != "":
-		return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
+		return fmt.Sprintf("%s:%d:%d: %v", ShowName(e.File), e.Line, e.Column, e.Err)
 	case e.Line > 0:
 		return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
 	case e.File != "":
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
+		return fmt.Sprintf("%s: %v", ShowName(e.File), e.Err)
 	}
 	return e.Err.Error()
 }
@@ -31,10 +34,25 @@ func (e *Error) Error() string {
 // Unwrap gives what is wrong without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KeyError is a key that does not exist or comes twice.
+// ShowName is the name of a file for a message: quoted when it holds what could
+// steer a terminal.
+func ShowName(name string) string {
+	if printable(name) {
+		return clip(name)
+	}
+	return strconv.Quote(clip(name))
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
+}
+
+// KeyError is a key that does not exist, comes twice or is out of place.
 type KeyError struct {
 	Key     string
 	Twice   bool
+	Beside  string   // the key that it must not stand beside
+	Instead string   // the key that has the effect which this one would not have
 	Nearest []string // known keys that are spelled alike
 }
 
@@ -42,6 +60,10 @@ func (e *KeyError) Error() string {
 	switch {
 	case e.Twice:
 		return fmt.Sprintf("key %q comes twice", clip(e.Key))
+	case e.Beside != "":
+		return fmt.Sprintf("key %q beside %q: a report that is fed back has its keys inside %q", clip(e.Key), e.Beside, e.Beside)
+	case e.Instead != "":
+		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", clip(e.Key), e.Instead)
 	case len(e.Nearest) > 0:
 		return fmt.Sprintf("unknown key %q; closest: %s", clip(e.Key), strings.Join(e.Nearest, ", "))
 	}

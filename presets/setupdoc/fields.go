@@ -11,8 +11,9 @@ import (
 	"meshscope/engine"
 )
 
-// maxNumber bounds rates and sizes of hardware: beyond it nothing is a figure.
-const maxNumber = 1e30
+// maxNumber bounds what is read as a figure at all; the checks of the model and
+// the machine know what each may be.
+const maxNumber = 1e300
 
 // assign writes a document's value into a field of a struct, found by its JSON
 // name; path is its full name for messages.
@@ -31,6 +32,9 @@ func assign(into reflect.Value, path string, n *node) error {
 	case reflect.String:
 		if n.kind != text {
 			return wrongValue(path, n, "text")
+		}
+		if len(n.text) > maxLabel || !printable(n.text) {
+			return wrongValue(path, n, fmt.Sprintf("at most %d bytes of printable text", maxLabel))
 		}
 		into.SetString(n.text)
 		return nil
@@ -69,15 +73,12 @@ func assignInt(into reflect.Value, path string, n *node) error {
 }
 
 func assignFloat(into reflect.Value, path string, n *node) error {
-	allowed := fmt.Sprintf("a number from 0 to %g", maxNumber)
+	const allowed = "a number, 0 or more"
 	if n.kind != number {
 		return wrongValue(path, n, allowed)
 	}
 	v, err := strconv.ParseFloat(n.text, 64)
-	if i, isInt := whole(n.text); isInt && err != nil {
-		v, err = float64(i), nil // TOML's 0x10
-	}
-	if err != nil || math.IsNaN(v) || v < 0 || v > maxNumber {
+	if err != nil || !decimal(n.text) || math.IsNaN(v) || v < 0 || v > maxNumber {
 		return wrongValue(path, n, allowed)
 	}
 	into.SetFloat(v)

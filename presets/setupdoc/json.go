@@ -12,12 +12,14 @@ import (
 // jsonReader turns JSON text into a tree, keeping positions and refusing what
 // the plain decoder lets through: a key that comes twice, text after the end.
 type jsonReader struct {
-	data []byte
-	dec  *json.Decoder
+	data  []byte
+	dec   *json.Decoder
+	lines lines
+	keys  int
 }
 
 func parseJSON(data []byte) (*node, error) {
-	r := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	r := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data)}
 	r.dec.UseNumber()
 	root, err := r.value(0)
 	if err != nil {
@@ -44,9 +46,7 @@ func (r *jsonReader) skip(these string) int {
 }
 
 func (r *jsonReader) position(offset int) position {
-	before := r.data[:min(max(offset, 0), len(r.data))]
-	line := 1 + bytes.Count(before, []byte("\n"))
-	return position{line, len(before) - (bytes.LastIndexByte(before, '\n') + 1) + 1}
+	return r.lines.at(min(max(offset, 0), len(r.data)))
 }
 
 func (r *jsonReader) fail(offset int, err error) error {
@@ -107,6 +107,9 @@ func (r *jsonReader) object(n *node, depth int) error {
 		key, ok := tok.(string)
 		if !ok {
 			return r.fail(start, errors.New("not JSON: a key must be text in quotes"))
+		}
+		if r.keys++; r.keys > MaxKeys {
+			return tooMany(r.position(start))
 		}
 		if seen[key] {
 			return r.fail(start, &KeyError{Key: key, Twice: true})

@@ -1,7 +1,6 @@
 package setupdoc
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -17,7 +16,7 @@ import (
 func (d *Document) Setup(lib Library) (engine.Setup, error) {
 	s, err := d.settle(lib)
 	if err != nil {
-		return engine.Setup{}, d.inFile(err)
+		return engine.Setup{}, d.inFile(d.blame(err))
 	}
 	return s, nil
 }
@@ -36,10 +35,10 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 			return engine.Setup{}, err
 		}
 	}
-	if err := checkModel(&m); err != nil {
+	if err := d.checkModel(&m); err != nil {
 		return engine.Setup{}, err
 	}
-	if err := checkCluster(&c); err != nil {
+	if err := d.checkCluster(&c); err != nil {
 		return engine.Setup{}, err
 	}
 	draft := d.draft
@@ -69,6 +68,9 @@ func (d *Document) settleModel(lib Library) (model.Model, error) {
 func (d *Document) settleCluster(lib Library) (hardware.Cluster, error) {
 	if d.cluster == nil {
 		return d.clusterOfGPU(lib)
+	}
+	if err := d.onlyForNodes(d.gpu); err != nil {
+		return hardware.Cluster{}, err
 	}
 	if d.cluster.kind == text {
 		c, err := lib.Cluster(d.cluster.text)
@@ -106,14 +108,20 @@ func base[T any](table *node, otherwise string, find func(string) (T, error)) (T
 func (d *Document) clusterOfGPU(lib Library) (hardware.Cluster, error) {
 	switch {
 	case d.gpu == nil:
+		if err := d.onlyForNodes(nil); err != nil {
+			return hardware.Cluster{}, err
+		}
 		return lib.Cluster(DefaultCluster)
 	case d.gpu.kind == text:
 		g, err := lib.GPU(d.gpu.text)
 		if err != nil {
 			return hardware.Cluster{}, placeIn(d.gpu, err)
 		}
-		return lib.NodeOf(g), nil
+		return d.nodeOf(g, lib)
 	case d.gpu.find("id") == nil:
+		if err := d.onlyForNodes(d.gpu); err != nil {
+			return hardware.Cluster{}, err
+		}
 		c, err := lib.Cluster(DefaultCluster)
 		if err == nil {
 			err = assign(reflect.ValueOf(&c.GPU).Elem(), "gpu", d.gpu)
@@ -127,7 +135,7 @@ func (d *Document) clusterOfGPU(lib Library) (hardware.Cluster, error) {
 	if err != nil {
 		return hardware.Cluster{}, err
 	}
-	return lib.NodeOf(g), nil
+	return d.nodeOf(g, lib)
 }
 
 // gpuInto settles a GPU that is said beside a cluster: a table changes the
@@ -177,59 +185,6 @@ func (a *assignment) apply(m *model.Model, c *hardware.Cluster) error {
 		value.kind = text // on a command line 5:1 and 7b are text as well
 	}
 	return assign(target, a.path, &value)
-}
-
-// checkModel turns what the model says about its own fields into a value error.
-func checkModel(m *model.Model) error {
-	err := m.Check().Err()
-	var wrong model.Errors
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	first := wrong[0]
-	return &engine.ValueError{Field: "model." + first.Field, Given: strings.Trim(first.Given, `"`), Allowed: first.Allowed}
-}
-
-// Bounds of a machine; the largest built has a few hundred thousand GPUs.
-const (
-	maxNodeGPUs   = 1 << 16
-	maxDomainGPUs = 1 << 20
-	maxMachine    = engine.MaxGPUs
-)
-
-func checkCluster(c *hardware.Cluster) error {
-	counts := []struct {
-		field            string
-		value, low, high int
-	}{
-		{"cluster.gpus_per_node", c.NodeGPUs, 1, maxNodeGPUs},
-		{"cluster.scale_up_domain_gpus", c.ScaleUpGPUs, 1, maxDomainGPUs},
-		{"cluster.max_gpus", c.MaxGPUs, 0, maxMachine},
-		{"gpu.typical_gpus_per_node", c.GPU.NodeGPUs, 0, maxNodeGPUs},
-		{"gpu.max_scale_up_domain", c.GPU.ScaleUpGPUs, 0, maxDomainGPUs},
-	}
-	for _, n := range counts {
-		if n.value < n.low || n.value > n.high {
-			return &engine.ValueError{
-				Field: n.field, Given: fmt.Sprint(n.value), Allowed: fmt.Sprintf("a whole number from %d to %d", n.low, n.high),
-				Nearest: fmt.Sprint(min(max(n.value, n.low), n.high)),
-			}
-		}
-	}
-	rates := []struct {
-		field string
-		value float64
-	}{
-		{"gpu.memory_usable_bytes", float64(c.GPU.MemoryUsable)},
-		{"gpu.memory_bandwidth", float64(c.GPU.MemoryBandwidth)},
-		{"gpu.peak_fp16", max(float64(c.GPU.PeakFP16), float64(c.GPU.PeakBF16), float64(c.GPU.PeakFP32))},
-	}
-	for _, r := range rates {
-		if r.value <= 0 {
-			return &engine.ValueError{Field: r.field, Given: fmt.Sprint(r.value), Allowed: "a number above 0"}
-		}
-	}
-	return nil
 }
 
 // placeIn says where the value stands that an error is about.

@@ -2,7 +2,6 @@ package setupdoc_test
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
+	"meshscope/engine/units"
 	"meshscope/presets/setupdoc"
 )
 
@@ -40,11 +40,9 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.Model.Layers = rapid.IntRange(1, 200).Draw(t, "layers")
 	s.Model.ExtraParams = rapid.Int64Range(0, 1<<40).Draw(t, "extra")
 	s.Model.Name = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.Zs, unicode.P), 0, 20, 100).Draw(t, "name")
-	rate := rapid.Float64Range(0, 1e20)
-	s.Cluster.Inter.Bandwidth += 1
-	for _, field := range []*float64{(*float64)(&s.Cluster.Inter.Bandwidth), (*float64)(&s.Cluster.Intra.Latency), (*float64)(&s.Cluster.GPU.PeakTF32)} {
-		*field = math.Abs(rate.Draw(t, "rate"))
-	}
+	s.Cluster.Inter.Bandwidth = units.BytesPerSecond(rapid.Float64Range(1e6, 1e16).Draw(t, "bandwidth"))
+	s.Cluster.Intra.Latency = units.Seconds(rapid.Float64Range(0, 10).Draw(t, "latency"))
+	s.Cluster.GPU.PeakTF32 = units.FLOPsPerSecond(rapid.Float64Range(1e9, 1e20).Draw(t, "rate"))
 	return s
 }
 

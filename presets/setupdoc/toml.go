@@ -3,6 +3,7 @@ package setupdoc
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -15,9 +16,20 @@ import (
 type tomlReader struct {
 	parser unstable.Parser
 	root   *node
+	lines  lines
+	keys   int
 }
 
 func parseTOML(data []byte) (*node, error) {
+	// Before the decoder, whose search for keys that come twice takes the square
+	// of their number.
+	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}, lines: newLines(data)}
+	r.parser.Reset(data)
+	for r.parser.NextExpression() {
+		if err := r.count(r.parser.Expression()); err != nil {
+			return nil, err
+		}
+	}
 	var checked map[string]any
 	if err := toml.Unmarshal(data, &checked); err != nil {
 		var decode *toml.DecodeError
@@ -27,7 +39,6 @@ func parseTOML(data []byte) (*node, error) {
 		}
 		return nil, &Error{Err: fmt.Errorf("not TOML: %w", err)}
 	}
-	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}}
 	r.parser.Reset(data)
 	table := r.root
 	for r.parser.NextExpression() {
@@ -55,9 +66,34 @@ func parseTOML(data []byte) (*node, error) {
 	return r.root, nil
 }
 
-func (r *tomlReader) at(n *unstable.Node) position {
-	start := r.parser.Shape(n.Raw).Start
-	return position{start.Line, start.Column}
+func (r *tomlReader) at(n *unstable.Node) position { return r.lines.at(int(n.Raw.Offset)) }
+
+// count adds up the keys of an expression, those inside its value too.
+func (r *tomlReader) count(n *unstable.Node) error {
+	switch n.Kind {
+	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
+		key := n.Key()
+		for key.Next() {
+			if r.keys++; r.keys > MaxKeys {
+				return tooMany(r.at(key.Node()))
+			}
+		}
+	case unstable.InlineTable, unstable.Array:
+	default:
+		return nil
+	}
+	if n.Kind == unstable.KeyValue {
+		return r.count(n.Value())
+	}
+	children := n.Children()
+	for children.Next() {
+		if child := children.Node(); child.Kind != unstable.Key {
+			if err := r.count(child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // descend walks a dotted key, making tables on the way.
@@ -113,7 +149,7 @@ func (r *tomlReader) value(v *unstable.Node, at position, depth int) (*node, err
 	case unstable.Bool:
 		n.kind = boolean
 	case unstable.Integer, unstable.Float:
-		n.kind, n.text = number, strings.ReplaceAll(n.text, "_", "")
+		n.kind, n.text = number, decimalTOML(n.text)
 	case unstable.InlineTable:
 		children := v.Children()
 		for children.Next() {
@@ -127,4 +163,13 @@ func (r *tomlReader) value(v *unstable.Node, at position, depth int) (*node, err
 		n.kind, n.text = other, "a date or time"
 	}
 	return n, nil
+}
+
+// decimalTOML writes TOML's 0x40 and 1_000 as the plain decimals they are.
+func decimalTOML(literal string) string {
+	plain := strings.ReplaceAll(literal, "_", "")
+	if n, err := strconv.ParseInt(plain, 0, 64); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return plain
 }

@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
-// Limits of a document. A setup has some eighty keys; these keep a hostile file
-// from costing memory or stack.
+// Limits of a document. A setup has fewer than 150 keys; these keep a hostile
+// file from costing time, memory or stack.
 const (
 	MaxBytes = 1 << 20
+	MaxKeys  = 1000
 	maxDepth = 8
+	maxLabel = 200 // bytes of a text; the longest split has its own bound
 )
 
 // position is where something stands in the file, both from 1; zero for what
@@ -77,16 +80,28 @@ func clip(s string) string {
 	return s[:cut] + "..."
 }
 
-// whole reads a literal as a whole number: 64, 64.0 and 6.4e1 are the same.
+// decimal tells a decimal number from what Go reads as one too: 0x1p4, 1_000.
+func decimal(literal string) bool { return strings.Trim(literal, "0123456789+-.eE") == "" }
+
+// whole reads a decimal literal as a whole number: 64, 64.0, 064 and 6.4e1 are
+// the same.
 func whole(literal string) (int64, bool) {
-	if n, err := strconv.ParseInt(literal, 0, 64); err == nil {
+	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return n, true
 	}
 	f, err := strconv.ParseFloat(literal, 64)
+	if !decimal(literal) {
+		return 0, false
+	}
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+// tooMany is the error for a document with more keys than any setup has.
+func tooMany(at position) error {
+	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", MaxKeys)}
 }
 
 // tooDeep is the error for a document that nests more than any setup does.
