@@ -62,3 +62,28 @@ func TestUnshardedIsNoLess(t *testing.T) {
 		}
 	})
 }
+
+// What stops a sequence or a micro-batch is on a rank that is over the limit
+// with the next value, and grew.
+func TestStops(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		limits, ok := engine.Limits(s)
+		if !ok {
+			t.Fatal("no limits of a legal setup")
+		}
+		seq, mbs := engine.Stops(s, limits)
+		if (seq == nil) != limits.SeqOpen || (mbs == nil) != limits.MBSOpen {
+			t.Fatalf("%+v stops %+v and %+v", limits, seq, mbs)
+		}
+		for _, stop := range []*engine.Stop{seq, mbs} {
+			if stop == nil {
+				continue
+			}
+			if stop.Total <= s.Cluster.GPU.MemoryUsable || stop.More <= 0 || stop.Term == "" || stop.Rank < 0 || stop.Rank >= s.PP {
+				t.Fatalf("%+v with %.1f GiB usable", stop, s.Cluster.GPU.MemoryUsable.GiB())
+			}
+		}
+	})
+}

@@ -18,17 +18,8 @@ type answers struct {
 	shards engine.Shards
 	kinds  []engine.LayerParts
 	limits engine.MemoryLimits
-	seq    stop
-	mbs    stop
-}
-
-// stop is what ends a search for the largest value that fits.
-type stop struct {
-	known bool
-	term  int         // grows most on the rank that no longer fits
-	more  units.Bytes // what it adds with the next value
-	rank  int
-	total units.Bytes // that rank's, then
+	seq    *engine.Stop // nil: memory is not what ends it
+	mbs    *engine.Stop
 }
 
 // fresh says whether the answers are those of the setup on screen.
@@ -75,49 +66,8 @@ func work(ctx context.Context, s engine.Setup) (answers, bool) {
 		}
 	}
 	out.peaks = peaksOf(&out.over)
-	l := &out.limits
-	if !l.SeqOpen {
-		out.seq = stopAt(s, func(t *engine.Setup, more int) { t.Seq = max(l.Seq, 0) + more*l.SeqUnit }, l.Seq > 0)
-	}
-	if !l.MBSOpen {
-		out.mbs = stopAt(s, func(t *engine.Setup, more int) { t.MBS = max(l.MBS, 0) + more }, l.MBS > 0)
-	}
+	out.seq, out.mbs = engine.Stops(s, out.limits)
 	return out, ctx.Err() == nil
-}
-
-// stopAt compares the largest value that fits with the next one: which term
-// grows most on the rank that is the fullest then. Where nothing fits it is the
-// largest term.
-func stopAt(s engine.Setup, set func(t *engine.Setup, more int), some bool) stop {
-	at := func(more int) *engine.Memory {
-		t := s
-		set(&t, more)
-		t.GBS = t.MBS * t.MicroBatches * t.DP
-		return engine.Evaluate(t).Memory
-	}
-	next := at(1)
-	if next == nil {
-		return stop{}
-	}
-	rank := fullest(next)
-	after := values(&next.Ranks[rank])
-	out := stop{known: true, term: largestTerm(&next.Ranks[rank]), rank: rank, total: next.Ranks[rank].Total}
-	out.more = after[out.term]
-	before := (*engine.Memory)(nil)
-	if some {
-		before = at(0)
-	}
-	if before == nil || rank >= len(before.Ranks) {
-		return out
-	}
-	was := values(&before.Ranks[rank])
-	out.more = 0
-	for i := range totalTerm {
-		if d := after[i] - was[i]; d > out.more {
-			out.term, out.more = i, d
-		}
-	}
-	return out
 }
 
 // peak is what the series of a rank do not say themselves, for the first step

@@ -99,8 +99,8 @@ func answered(in Input) *View {
 		{Name: "norms", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB},
 	}}}
 	a.limits = engine.MemoryLimits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
-	a.seq = stop{known: true, term: activationsTerm, more: units.GiB / 2, total: 79.4 * units.GiB}
-	a.mbs = stop{known: true, term: activationsTerm, more: 40 * units.GiB, total: 108 * units.GiB}
+	a.seq = &engine.Stop{Term: "activations", More: units.GiB / 2, Total: 79.4 * units.GiB}
+	a.mbs = &engine.Stop{Term: "activations", More: 40 * units.GiB, Total: 108 * units.GiB}
 	v.answers, v.asked = a, *in.Setup
 	return v
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -32,17 +33,17 @@ func (v *View) limitBrief(in Input, w int) []string {
 		return nil
 	}
 	l := &v.answers.limits
-	line := func(name string, n int, s stop, open bool) string {
+	line := func(name string, n int, s *engine.Stop) string {
 		text := fmt.Sprintf("%s up to %s", name, figure.Comma(n))
 		if n <= 0 {
 			text = "no " + name + " fits"
 		}
-		if s.known && !open {
-			text += fmt.Sprintf(", then %s on rank %d: +%s, %s", termName(s.term)[0], s.rank, figure.GiB(s.more), gib(s.total))
+		if s != nil {
+			text += fmt.Sprintf(", then %s on rank %d: +%s, %s", s.Term, s.Rank, figure.GiB(s.More), gib(s.Total))
 		}
 		return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), widget.Cut(text, w-2)).String()
 	}
-	return []string{line("sequence", l.Seq, v.answers.seq, l.SeqOpen), line("micro-batch", l.MBS, v.answers.mbs, l.MBSOpen)}
+	return []string{line("sequence", l.Seq, v.answers.seq), line("micro-batch", l.MBS, v.answers.mbs)}
 }
 
 // wrapped is a sentence on as many lines as it needs.
@@ -81,25 +82,22 @@ func (v *View) limitWords(in Input) []string {
 	}
 	ranks := len(m.Ranks)
 	return []string{
-		seq + stopWords(v.answers.seq, l.SeqOpen, l.Seq > 0, ranks, figure.Comma(l.SeqUnit)+" more tokens"),
-		mbs + stopWords(v.answers.mbs, l.MBSOpen, l.MBS > 0, ranks, "one more"),
+		seq + stopWords(v.answers.seq, l.Seq > 0, ranks, figure.Comma(l.SeqUnit)+" more tokens"),
+		mbs + stopWords(v.answers.mbs, l.MBS > 0, ranks, "one more"),
 	}
 }
 
 // stopWords says what comes in the way of the next value.
-func stopWords(s stop, open, some bool, ranks int, next string) string {
-	switch {
-	case open:
+func stopWords(s *engine.Stop, some bool, ranks int, next string) string {
+	if s == nil {
 		return "; memory is not what ends it"
-	case !s.known:
-		return ""
 	}
 	where := ""
 	if ranks > 1 {
-		where = fmt.Sprintf(" on rank %d", s.rank)
+		where = fmt.Sprintf(" on rank %d", s.Rank)
 	}
 	if !some {
-		return fmt.Sprintf(": %s%s take %s of %s", termName(s.term)[0], where, figure.GiB(s.more), gib(s.total))
+		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), gib(s.Total))
 	}
-	return fmt.Sprintf("; stopped by %s%s: +%s GiB for %s, %s in all", termName(s.term)[0], where, figure.GiB(s.more), next, figure.GiB(s.total))
+	return fmt.Sprintf("; stopped by %s%s: +%s GiB for %s, %s in all", s.Term, where, figure.GiB(s.More), next, figure.GiB(s.Total))
 }
