@@ -48,7 +48,7 @@ func (t *text) each(do func(r *engine.RankMemory)) {
 		do(&m.Ranks[i])
 	}
 	if hidden > 0 {
-		t.say("%s between them are left out.", plural(hidden, "rank"))
+		t.sayf("%s between them are left out.", plural(hidden, "rank"))
 	}
 }
 
@@ -64,7 +64,7 @@ func (t *text) ranks() {
 		if r.Total > m.Usable {
 			over = ", too much by " + gib(r.Total-m.Usable)
 		}
-		t.say("Rank %d: %s%s. In GiB: %s.", r.Rank, gib(r.Total), over, sentence(r))
+		t.sayf("Rank %d: %s%s. In GiB: %s.", r.Rank, gib(r.Total), over, sentence(r))
 	})
 }
 
@@ -95,7 +95,7 @@ func (t *text) terms() {
 			name += ", the fullest"
 		}
 		t.heading(name)
-		t.say("%s, %s parameters, %s micro-batches in flight.", plural(r.Layers, "layer"), figure.Short(r.Parameters), number(r.InFlight))
+		t.sayf("%s, %s parameters, %s micro-batches in flight.", plural(r.Layers, "layer"), figure.Short(r.Parameters), number(r.InFlight))
 		largest := term{}
 		for _, x := range termsOf(r) {
 			if x.value > largest.value {
@@ -111,23 +111,23 @@ func (t *text) terms() {
 			if r.Total > 0 {
 				share = ", " + percent(float64(x.value/r.Total))
 			}
-			t.say("%s: %s%s%s.", upper(x.name), gib(x.value), share, mark)
+			t.sayf("%s: %s%s%s.", upper(x.name), gib(x.value), share, mark)
 		}
 		o := r.OverheadParts
 		if o.Sum() > 0 {
-			t.say("The overhead is allocator slack %s, driver context %s, communicators %s.", gib(o.Slack), gib(o.Context), gib(o.Communicators))
+			t.sayf("The overhead is allocator slack %s, driver context %s, communicators %s.", gib(o.Slack), gib(o.Context), gib(o.Communicators))
 		}
 		if r.Offloaded > 0 {
-			t.say("In host memory: %s.", gib(r.Offloaded))
+			t.sayf("In host memory: %s.", gib(r.Offloaded))
 		}
-		t.say("Total: %s.", gib(r.Total))
+		t.sayf("Total: %s.", gib(r.Total))
 	})
 	if len(m.Ranks) > 1 {
 		var sum units.Bytes
 		for i := range m.Ranks {
 			sum += m.Ranks[i].Total
 		}
-		t.say("All ranks of one pipeline together: %s.", gib(sum))
+		t.sayf("All ranks of one pipeline together: %s.", gib(sum))
 	}
 }
 
@@ -154,15 +154,15 @@ func (t *text) shards() {
 			continue
 		}
 		divided = true
-		t.say("%s of rank %d: %s here, one part in %s of %s.", upper(x.name), here.Rank, gib(x.value), number(float64(all[i].value/x.value)), gib(all[i].value))
+		t.sayf("%s of rank %d: %s here, one part in %s of %s.", upper(x.name), here.Rank, gib(x.value), number(float64(all[i].value/x.value)), gib(all[i].value))
 	}
 	if !divided {
-		t.say("ZeRO stage %d over %s divides nothing.", t.setup.ZeRO, plural(shards.Dense, "rank"))
+		t.sayf("ZeRO stage %d over %s divides nothing.", t.setup.ZeRO, plural(shards.Dense, "rank"))
 		return
 	}
-	t.say("ZeRO stage %d divides over %s.", t.setup.ZeRO, plural(shards.Dense, "rank"))
+	t.sayf("ZeRO stage %d divides over %s.", t.setup.ZeRO, plural(shards.Dense, "rank"))
 	if t.setup.Model.IsMoE() {
-		t.say("Routed experts are divided over %s.", plural(shards.Expert, "rank"))
+		t.sayf("Routed experts are divided over %s.", plural(shards.Expert, "rank"))
 	}
 }
 
@@ -175,20 +175,20 @@ func (t *text) overStep() {
 	t.heading("Memory over a step")
 	switch {
 	case over.Fits[0] && !over.Fits[1]:
-		t.say("The first step fits, the second does not: the first update completes the optimizer's state.")
+		t.sayf("The first step fits, the second does not: the first update completes the optimizer's state.")
 	case !over.Fits[1]:
-		t.say("Neither the first step nor the later ones fit.")
+		t.sayf("Neither the first step nor the later ones fit.")
 	default:
-		t.say("The first step and the later ones fit.")
+		t.sayf("The first step and the later ones fit.")
 	}
 	for i := range over.Ranks {
 		if r := &over.Ranks[i]; listed(i, len(over.Ranks), over.PeakRank) {
-			t.say("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(r.Later))
+			t.sayf("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(r.Later))
 		}
 	}
 	o := &over.Milestones
-	t.say("Rank %d has allocated %s once the model is loaded, %s with its states before the first forward.", over.PeakRank, gib(o.Model), gib(o.States))
-	t.say("It has allocated %s at the peak of the first pass, %s after the update, %s at the peak of later passes.", gib(o.FirstPeak), gib(o.AfterUpdate), gib(o.LaterPeak))
+	t.sayf("Rank %d has allocated %s once the model is loaded, %s with its states before the first forward.", over.PeakRank, gib(o.Model), gib(o.States))
+	t.sayf("It has allocated %s at the peak of the first pass, %s after the update, %s at the peak of later passes.", gib(o.FirstPeak), gib(o.AfterUpdate), gib(o.LaterPeak))
 }
 
 // when says at which moment the peak is reached first.
@@ -218,7 +218,7 @@ func (t *text) layers() {
 		}
 		t.heading(name + figure.Comma(k.Layers))
 		for _, p := range k.Parts {
-			t.say("%s: %s parameters, %s of states, %s kept of one micro-batch.", upper(p.Name), figure.Short(p.Parameters), size(p.States), size(p.Activations))
+			t.sayf("%s: %s parameters, %s of states, %s kept of one micro-batch.", upper(p.Name), figure.Short(p.Parameters), size(p.States), size(p.Activations))
 		}
 	}
 }
@@ -244,20 +244,20 @@ func (t *text) limits() {
 	t.heading("Where it stops fitting")
 	switch {
 	case l.Seq <= 0:
-		t.say("No sequence fits, not even %s tokens.", figure.Comma(l.SeqUnit))
+		t.sayf("No sequence fits, not even %s tokens.", figure.Comma(l.SeqUnit))
 	case l.SeqOpen:
-		t.say("Every sequence up to %s tokens fits; memory is not what ends it.", figure.Comma(l.Seq))
+		t.sayf("Every sequence up to %s tokens fits; memory is not what ends it.", figure.Comma(l.Seq))
 	default:
-		t.say("The longest sequence that fits is %s tokens, with %s.", figure.Comma(l.Seq), gib(l.SeqPeak))
+		t.sayf("The longest sequence that fits is %s tokens, with %s.", figure.Comma(l.Seq), gib(l.SeqPeak))
 	}
 	t.stop(seq, figure.Comma(l.SeqUnit)+" tokens more", l.Seq > 0)
 	switch {
 	case l.MBS <= 0:
-		t.say("No micro-batch fits with sequences of %s tokens.", figure.Comma(t.setup.Seq))
+		t.sayf("No micro-batch fits with sequences of %s tokens.", figure.Comma(t.setup.Seq))
 	case l.MBSOpen:
-		t.say("Every micro-batch up to %s fits; memory is not what ends it.", plural(l.MBS, "sequence"))
+		t.sayf("Every micro-batch up to %s fits; memory is not what ends it.", plural(l.MBS, "sequence"))
 	default:
-		t.say("The largest micro-batch that fits is %s, with %s.", plural(l.MBS, "sequence"), gib(l.MBSPeak))
+		t.sayf("The largest micro-batch that fits is %s, with %s.", plural(l.MBS, "sequence"), gib(l.MBSPeak))
 	}
 	t.stop(mbs, "one sequence more", l.MBS > 0)
 }
@@ -267,8 +267,8 @@ func (t *text) stop(s *engine.Stop, next string, some bool) {
 	switch {
 	case s == nil:
 	case some:
-		t.say("With %s, rank %d needs %s; of its terms the %s grow most, by %s.", next, s.Rank, gib(s.Total), s.Term, gib(s.More))
+		t.sayf("With %s, rank %d needs %s; of its terms the %s grow most, by %s.", next, s.Rank, gib(s.Total), s.Term, gib(s.More))
 	default:
-		t.say("Already with that rank %d needs %s, its %s alone %s.", s.Rank, gib(s.Total), s.Term, gib(s.More))
+		t.sayf("Already with that rank %d needs %s, its %s alone %s.", s.Rank, gib(s.Total), s.Term, gib(s.More))
 	}
 }

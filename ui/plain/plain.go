@@ -68,8 +68,8 @@ func (t *text) heading(name string) {
 	t.WriteString(name + "\n")
 }
 
-// say writes a sentence on a line of its own.
-func (t *text) say(format string, args ...any) {
+// sayf writes a sentence on a line of its own.
+func (t *text) sayf(format string, args ...any) {
 	t.WriteString(ascii(fmt.Sprintf(format, args...)) + "\n")
 }
 
@@ -99,7 +99,7 @@ func (t *text) list(name string, sentences []string) {
 	}
 	t.heading(name)
 	for _, s := range sentences {
-		t.say("%s.", strings.TrimSuffix(s, "."))
+		t.sayf("%s.", strings.TrimSuffix(s, "."))
 	}
 }
 
@@ -122,14 +122,14 @@ func percent(f float64) string { return figure.PercentValue(f) + " percent" }
 func (t *text) what() {
 	s := t.setup
 	t.heading("Setup")
-	t.say("Model %s, %s parameters.", s.Model.Name, figure.Short(float64(s.Model.Total())))
-	t.say("%s %s in %s of %s.", figure.Comma(s.GPUs), s.Cluster.GPU.Name, plural(s.Nodes(), "node"), s.Cluster.Name)
-	t.say("Data parallel %d, tensor parallel %d, pipeline parallel %d, context parallel %d, expert parallel %d.", s.DP, s.TP, s.PP, s.CP, s.EP)
+	t.sayf("Model %s, %s parameters.", s.Model.Name, figure.Short(float64(s.Model.Total())))
+	t.sayf("%s %s in %s of %s.", figure.Comma(s.GPUs), s.Cluster.GPU.Name, plural(s.Nodes(), "node"), s.Cluster.Name)
+	t.sayf("Data parallel %d, tensor parallel %d, pipeline parallel %d, context parallel %d, expert parallel %d.", s.DP, s.TP, s.PP, s.CP, s.EP)
 	if s.VPP > 1 {
-		t.say("%d virtual stages on each pipeline rank.", s.VPP)
+		t.sayf("%d virtual stages on each pipeline rank.", s.VPP)
 	}
-	t.say("ZeRO stage %d, schedule %s, recompute %s, precision %s, software stack %s.", s.ZeRO, s.Schedule, s.Recompute, s.Precision, s.Stack)
-	t.say("Batch of %s: micro-batches of %s, %s of them on each of %s; %s tokens each, %s tokens a step.",
+	t.sayf("ZeRO stage %d, schedule %s, recompute %s, precision %s, software stack %s.", s.ZeRO, s.Schedule, s.Recompute, s.Precision, s.Stack)
+	t.sayf("Batch of %s: micro-batches of %s, %s of them on each of %s; %s tokens each, %s tokens a step.",
 		plural(s.GBS, "sequence"), figure.Comma(s.MBS), figure.Comma(s.MicroBatches), plural(s.DP, "data-parallel rank"), figure.Comma(s.Seq), figure.Short(s.Tokens()))
 }
 
@@ -160,9 +160,9 @@ func (t *text) fit() {
 	if !m.Fits {
 		verdict = "It does not fit"
 	}
-	t.say("%s: the fullest pipeline rank is %d with %s of %s usable.", verdict, m.PeakRank, gib(m.Peak), gib(m.Usable))
+	t.sayf("%s: the fullest pipeline rank is %d with %s of %s usable.", verdict, m.PeakRank, gib(m.Peak), gib(m.Usable))
 	if m.Reason != "" {
-		t.say("Why: %s.", strings.TrimSuffix(m.Reason, "."))
+		t.sayf("Why: %s.", strings.TrimSuffix(m.Reason, "."))
 	}
 }
 
@@ -171,11 +171,11 @@ func (t *text) verdict() {
 	t.fit()
 	r := t.report
 	if r.Throughput != nil {
-		t.say("MFU is %s: %s model TFLOP per second on each GPU, %s tokens per second in all.",
+		t.sayf("MFU is %s: %s model TFLOP per second on each GPU, %s tokens per second in all.",
 			percent(r.Throughput.MFU), figure.Three(r.Throughput.ModelTFLOPSPerGPU), figure.Short(r.Throughput.TokensPerSecond))
 	}
 	if r.Time != nil && r.Time.Step > 0 {
-		t.say("Exposed communication is %s of the step.", percent(float64(r.Time.Exposed/r.Time.Step)))
+		t.sayf("Exposed communication is %s of the step.", percent(float64(r.Time.Exposed/r.Time.Step)))
 	}
 }
 
@@ -187,13 +187,13 @@ func (t *text) pipeline() {
 	}
 	t.heading("Pipeline")
 	if p.Ranks <= 1 {
-		t.say("One pipeline rank: no bubble.")
+		t.sayf("One pipeline rank: no bubble.")
 		return
 	}
-	t.say("Schedule %s on %s and %s.", p.Schedule, plural(p.Ranks, "rank"), plural(p.MicroBatches, "micro-batch"))
-	t.say("The bubble is %s of the work, %s of the whole time; the pipeline takes %s.", percent(p.BubbleOverIdeal), percent(p.BubbleOverTotal), figure.Seconds(p.Makespan))
+	t.sayf("Schedule %s on %s and %s.", p.Schedule, plural(p.Ranks, "rank"), plural(p.MicroBatches, "micro-batch"))
+	t.sayf("The bubble is %s of the work, %s of the whole time; the pipeline takes %s.", percent(p.BubbleOverIdeal), percent(p.BubbleOverTotal), figure.Seconds(p.Makespan))
 	if p.BubbleClosedForm != nil {
-		t.say("The formula for equal stages gives %s of the work.", percent(*p.BubbleClosedForm))
+		t.sayf("The formula for equal stages gives %s of the work.", percent(*p.BubbleClosedForm))
 	}
 }
 
@@ -204,7 +204,7 @@ func (t *text) step() {
 		return
 	}
 	t.heading("Step time")
-	t.say("One step takes %s.", figure.Seconds(d.Step))
+	t.sayf("One step takes %s.", figure.Seconds(d.Step))
 	for _, p := range []struct {
 		name  string
 		value units.Seconds
@@ -219,7 +219,7 @@ func (t *text) step() {
 		if d.Step > 0 {
 			share = ", " + percent(float64(p.value/d.Step))
 		}
-		t.say("%s: %s%s.", p.name, figure.Seconds(p.value), share)
+		t.sayf("%s: %s%s.", p.name, figure.Seconds(p.value), share)
 	}
 }
 
@@ -230,7 +230,7 @@ func (t *text) traffic() {
 	}
 	t.heading("Communication, per GPU and step")
 	for _, c := range t.report.Communication {
-		t.say("%s, %s in groups of %d across the %s: %s in %s, of which %s exposed.",
+		t.sayf("%s, %s in groups of %d across the %s: %s in %s, of which %s exposed.",
 			c.Dimension, c.Operation, c.GroupSize, c.Spans, figure.Traffic(c.Bytes), figure.Seconds(c.Seconds), figure.Seconds(c.Exposed))
 	}
 }
