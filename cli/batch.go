@@ -195,8 +195,13 @@ func newLineError(err error) lineError {
 		out.Code, out.Field = "contradiction", strings.Join(conflict.Fields[:], ",")
 	case errors.As(err, &key):
 		out.Code, out.Field, out.Nearest = "unknown-key", key.Key, key.Nearest
-		if key.Twice {
+		switch {
+		case key.Twice:
 			out.Code = "key-twice"
+		case key.Beside != "":
+			out.Code = "misplaced-key"
+		case key.Instead != "":
+			out.Code, out.Nearest = "key-without-effect", []string{key.Instead}
 		}
 	case errors.As(err, &unknown):
 		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), unknown.ID, unknown.Nearest

@@ -208,6 +208,37 @@ func crashFile(message string) string {
 	return ""
 }
 
+// TestTerminalWidth: what commands print in a terminal fits its width, unless
+// COLUMNS says another.
+func TestTerminalWidth(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for _, columns := range []int{60, 80, 132} {
+		for _, env := range []string{"COLUMNS=", "COLUMNS=50"} {
+			for _, command := range []string{"timeline --pp 8 --microbatches 300 --tf 1", "timeline --gpus 64 --tp 8 --pp 2 --gbs 64", "presets clusters"} {
+				screen, err := terminal.Start(t.Context(), terminal.Options{Columns: columns, Rows: 60, Env: []string{env}}, program, strings.Fields(command)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if end, err := screen.Wait(); err != nil || end.Code != 0 {
+					t.Fatalf("%s: %v, %v", command, end, err)
+				}
+				most := columns
+				if env != "COLUMNS=" {
+					most = 50
+				}
+				longest := 0
+				for line := range strings.Lines(string(screen.Raw())) {
+					longest = max(longest, ansi.StringWidth(strings.TrimRight(line, "\r\n")))
+				}
+				if longest > most || longest < most/2 {
+					t.Errorf("%s in %d columns, %s: the longest line has %d", command, columns, env, longest)
+				}
+			}
+		}
+	}
+}
+
 // TestNoTerminal: without a terminal, or with one that can draw nothing, the
 // program says what to use instead.
 func TestNoTerminal(t *testing.T) {

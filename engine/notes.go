@@ -1,19 +1,31 @@
 package engine
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
 )
 
 // assumptions are what the figures take for granted, in the order in which they
 // matter for this setup.
-func assumptions(s *Setup) []string {
-	list := make([]string, 0, 20)
+func assumptions(s *Setup, r *Report, t *timing) []string {
+	list := make([]string, 0, 28)
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
 		}
 	}
-	say(true, "step time is not fitted to any run: expect it to be off by tens of percent away from well-tuned layouts")
+	cal := s.Cluster.Calibration
+	if s.Stack.Resolve() == recipe.Textbook {
+		cal = nil
+	}
+	var soft hardware.Software
+	if cal != nil {
+		soft = *cal.For(s.Stack.Resolve())
+		list = append(list, soft.Note)
+		list = append(list, cal.Notes...)
+	}
+	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
 	s.stackAssumptions(say)
 	say(s.Precision.IsFP8(), "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
 	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
@@ -22,16 +34,42 @@ func assumptions(s *Setup) []string {
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
-	say(s.TP > 1, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
-	say(s.EP > 1, "expert all-to-all is exposed")
-	say(s.PP > 1, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
+	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	info, _ := s.Schedule.Info()
+	pairs := s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
+	say(s.EP > 1 && !pairs && cal == nil, "expert all-to-all is exposed")
+	say(s.EP > 1 && pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
+	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
+	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
+	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
+	say(info.Automatic, "the order was found for these stage times by the authors' heuristic, with an activation that waits for W counted half")
+	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
+	say(info.SplitsBackward, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	waits := soft.Blocking && s.VPP > 1
+	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.PP > 1 && waits, "a stage waits while its message travels")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
-	say(s.Cluster.GPU.MatmulBF16 > 0, "matrix products reach the best rate measured on this GPU when they are large")
-	say(s.Cluster.GPU.MatmulBF16 <= 0, "nobody published a measured matrix product of this GPU: 72 % of the peak is assumed for large ones")
 	return list
+}
+
+// unbalanced tells whether a V-shaped schedule meets durations that its fixed
+// pattern was not made for (controllable memory, arXiv 2405.15362): its idle time
+// then grows with the number of micro-batches.
+func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
+	const slack = 1.05
+	switch k {
+	case schedule.VHalf:
+		return (t.W+2*t.I)*slack < 2*t.F || (t.W+2*t.F)*slack < 2*t.I
+	case schedule.VMin:
+		return t.F > t.I*slack || t.I > t.F*slack || t.F > t.W*slack
+	case schedule.OneFOneBV:
+		return t.B > 2*t.F*slack || t.B*slack < 2*t.F
+	default:
+		return false
+	}
 }
 
 // stackAssumptions are what the memory of the stack takes for granted.
@@ -44,7 +82,7 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
 		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
 		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and half a GiB")
+		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and 4 GiB")
 	case recipe.TorchTitan:
 		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
 		say(true, overhead)
@@ -62,7 +100,7 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 func notModelled(s *Setup) []string {
 	list := append(make([]string, 0, 8),
 		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
-		"congestion: collectives reach a fixed share of the nominal bandwidth, not what was measured on this cluster",
+		"congestion, where no bandwidth over many nodes was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",
 	)
 	if s.Model.Tied && s.PP > 1 {

@@ -189,6 +189,8 @@ func TestOptimizerTime(t *testing.T) {
 		d := stepDraft(t, "llama3.1-8b", "dgx-h100", 8)
 		d.MicroBatches, d.ZeRO = ptr(1), &zero
 		r := evaluate(t, d)
-		near(t, "optimizer", float64(r.Time.Optimizer), 30*r.Memory.Ranks[0].Parameters/share/(3.35e12*0.8), 1e-9)
+		ops := d.Cluster.Calibration.Ops
+		want := 30*r.Memory.Ranks[0].Parameters/share/(3.35e12*ops.Stream) + float64(ops.Start)
+		near(t, "optimizer", float64(r.Time.Optimizer), want, 1e-9)
 	}
 }

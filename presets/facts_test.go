@@ -166,7 +166,10 @@ func TestClustersEqualTheFactSheet(t *testing.T) {
 			t.Errorf("%s: %q of %s with %q and %q", c.ID, c.Name, c.GPU.ID, c.Intra.Name, c.Inter.Name)
 		}
 	}
-	if kept != len(l.Clusters()) {
+	// The machine of the B200 measurements has a calibration of its own and so a
+	// preset of its own; the sheet has it among the collectives.
+	const own = 1
+	if kept != len(l.Clusters())-own {
 		t.Errorf("%d presets, %d of them in the fact sheet", len(l.Clusters()), kept)
 	}
 }

@@ -101,7 +101,9 @@ func (t *linkTable) of(name string) *linkClass {
 // NodeOf is a cluster of typical nodes of one GPU: as many GPUs as such nodes
 // have, joined by the GPU's own link; between the nodes the scale-out link of
 // the GPU's typical cluster.
-func (l *Library) NodeOf(g hardware.GPU) hardware.Cluster {
+func (l *Library) NodeOf(g hardware.GPU) hardware.Cluster { return l.calibrated(l.nodeOf(g)) }
+
+func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 	c := hardware.Cluster{
 		ID: "node-of-" + g.ID, Name: g.Name + " nodes", GPU: g,
 		NodeGPUs: max(g.NodeGPUs, 1), ScaleUpGPUs: max(g.ScaleUpGPUs, 1),

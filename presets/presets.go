@@ -17,7 +17,7 @@ import (
 	"meshscope/engine/units"
 )
 
-//go:embed links.toml models/*.toml gpus/*.toml clusters/*.toml
+//go:embed links.toml bands.toml models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
 var files embed.FS
 
 // ModelPreset is a model with where it comes from.
@@ -87,10 +87,12 @@ type Library struct {
 	fsys fs.FS
 	base *Library // asked for what this one does not have; may be nil
 
-	models   store[ModelPreset]
-	gpus     store[GPUPreset]
-	clusters store[ClusterPreset]
-	links    func() (*linkTable, error)
+	models       store[ModelPreset]
+	gpus         store[GPUPreset]
+	clusters     store[ClusterPreset]
+	calibrations store[CalibrationPreset]
+	tables       tables
+	links        func() (*linkTable, error)
 }
 
 // Default is the library of the files built into the program. Every call
@@ -112,15 +114,17 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	}
 	errs = append(errs, l.models.problems(l)...)
 	errs = append(errs, l.gpus.problems(l)...)
+	errs = append(errs, l.calibrations.problems(l)...)
 	return l, append(errs, l.clusters.problems(l)...)
 }
 
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
 		fsys: fsys, base: base,
-		models:   store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
-		gpus:     store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
-		clusters: store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+		models:       store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
+		gpus:         store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
+		clusters:     store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
 	}
 	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })
 	return l
@@ -156,7 +160,11 @@ func (l *Library) Cluster(id string) (hardware.Cluster, error) {
 
 // ClusterPreset is Cluster with sources.
 func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
-	return find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	p, err := find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	if err == nil {
+		p.Cluster = l.calibrated(p.Cluster)
+	}
+	return p, err
 }
 
 // Models lists every model, by family and then by size.
@@ -180,7 +188,11 @@ func (l *Library) GPUs() []GPUPreset {
 
 // Clusters lists every cluster by id.
 func (l *Library) Clusters() []ClusterPreset {
-	return list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+	all := list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+	for i := range all {
+		all[i].Cluster = l.calibrated(all[i].Cluster)
+	}
+	return all
 }
 
 // find asks the library and then those below it.

@@ -187,7 +187,7 @@ func sentence(err error) string {
 func (s State) use(setup engine.Setup, note string) State {
 	if setup == s.Setup {
 		if note != "" {
-			s.Note = Note{Text: note + ": as it is"}
+			s.Note = Note{Text: note + ": as it is", Tone: Answer}
 		}
 		return s
 	}
@@ -298,7 +298,7 @@ func flip(s State, id engine.ParamID) State {
 			note = "the global batch is kept, the micro-batches follow"
 		}
 	default:
-		s.Note = Note{Text: "no lock here: DP and the micro-batches have one"}
+		s.Note = Note{Text: "no lock here: DP and the micro-batches have one", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)

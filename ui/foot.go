@@ -54,7 +54,7 @@ func (m *Model) sentence() string {
 	return p.Help
 }
 
-// urgent is what is typed, the errors, why the setup does not fit, or the
+// urgent is what is typed, the answer to a key that did nothing, the errors, why the setup does not fit, or the
 // warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
 	g, report := m.look.glyphs, &m.now.report
@@ -65,6 +65,8 @@ func (m *Model) urgent(f *footer) {
 	case m.typing.on:
 		p, _ := engine.FindParam(m.typing.id)
 		f.say(themes.Text, "", preview(&p, m.typing.input.Value()), f.h-1)
+	case m.state.Note.Tone != Plain:
+		m.note(f)
 	case len(errs) > 0:
 		text, more := errs[0].Message, ""
 		if n := len(errs) - 1; n == 1 {
@@ -89,7 +91,7 @@ func (m *Model) urgent(f *footer) {
 			f.say(themes.Text, "  ", "it fits with "+m.remedyWords(), 1)
 		}
 	case len(m.fresh) > 0:
-		f.say(themes.Warn, "! ", warning(m.fresh), max(min(2, f.h-1), f.h-2))
+		f.say(themes.Warn, "! ", warning(m.fresh), 2)
 	}
 }
 
@@ -109,22 +111,19 @@ func (m *Model) remarks(f *footer) {
 		return
 	}
 	help := m.sentence()
-	if text := m.state.Note.Text; text != "" && !m.typing.on {
-		role := themes.Text
-		if m.state.Note.Tone == Trouble {
-			role = themes.Bad
-		}
-		if !f.fits(text, f.left()) {
-			text = gist(text)
-		}
+	if m.state.Note.Text != "" && m.state.Note.Tone == Plain && !m.typing.on {
 		from := len(f.lines)
-		f.say(role, "", text, f.left())
+		text := m.note(f)
 		if f.left() == 0 || !f.fits(cost(help), f.left()) {
-			m.flow(f, text, role, from, help)
+			m.flow(f, text, from, help)
 			return
 		}
 	} else if old := m.standing(); len(old) > 0 && f.left() > 1 && len(f.lines) == 0 {
-		f.say(themes.Warn, "! ", warning(old), 1)
+		text := warning(old)
+		if !f.fits(text, 1) {
+			text = gist(text)
+		}
+		f.say(themes.Warn, "! ", text, 1)
 	}
 	if !f.fits(help, f.left()) {
 		help = cost(help)
@@ -132,9 +131,22 @@ func (m *Model) remarks(f *footer) {
 	f.say(themes.Muted, "", help, f.left())
 }
 
+// note says what the last key did, or why it did nothing.
+func (m *Model) note(f *footer) string {
+	role, text := themes.Text, m.state.Note.Text
+	if m.state.Note.Tone == Trouble {
+		role = themes.Bad
+	}
+	if !f.fits(text, f.left()) {
+		text = gist(text)
+	}
+	f.say(role, "", text, f.left())
+	return text
+}
+
 // flow lets the sentence about the focus begin behind the note, whose lines
 // start at from, when neither half of it has room below.
-func (m *Model) flow(f *footer, note string, role themes.Role, from int, help string) {
+func (m *Model) flow(f *footer, note string, from int, help string) {
 	parts := wrap(note, f.w, f.h-from)
 	last := parts[len(parts)-1]
 	const apart = 3
@@ -154,7 +166,7 @@ func (m *Model) flow(f *footer, note string, role themes.Role, from int, help st
 	if below == 0 && rest != "" {
 		return // half a sentence says nothing
 	}
-	l := widget.NewLine(f.w).Put(f.theme.Paint(role), last).Gap(apart).Put(f.theme.Paint(themes.Muted), first)
+	l := widget.NewLine(f.w).Put(f.theme.Paint(themes.Text), last).Gap(apart).Put(f.theme.Paint(themes.Muted), first)
 	f.lines = append(f.lines[:from+len(parts)-1], l.String())
 	f.say(themes.Muted, "", rest, below)
 }

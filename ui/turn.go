@@ -13,14 +13,14 @@ import (
 func turnBy(s State, n int) State {
 	p, _ := engine.FindParam(s.Focus)
 	if why := knobs.Off(&s.Setup, s.Focus); why != "" {
-		s.Note = Note{Text: p.Label + " has no effect here: " + why}
+		s.Note = Note{Text: p.Label + " has no effect here: " + why, Tone: Answer}
 		return s
 	}
 	steps := engine.Steps(s.Setup, s.Focus, s.Locks)
 	current := slices.IndexFunc(steps, func(st engine.Step) bool { return st.Current })
 	to := min(max(current+n, 0), len(steps)-1)
 	if current < 0 || to == current {
-		s.Note = Note{Text: atTheEnd(&s, &p, n, len(steps))}
+		s.Note = Note{Text: atTheEnd(&s, &p, n, len(steps)), Tone: Answer}
 		return s
 	}
 	return s.use(steps[to].Setup, "")

@@ -58,10 +58,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // do applies an action and carries out what follows from it.
 func (m *Model) do(a Action) tea.Cmd {
-	switch a.Verb {
-	case PageRanks:
+	if a.Verb == PageRanks {
 		a.Pages = m.pages()
-	case NextTheme:
+	}
+	if a.Verb == NextTheme {
 		a.Text = themeFor(m.caps)
 	}
 	was := m.state

@@ -73,6 +73,10 @@ type Cluster struct {
 	Intra       Link `json:"intra"`
 	Inter       Link `json:"inter"`    // zero bandwidth: there is nothing outside the scale-up domain
 	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
+
+	// Calibration is what is known about the speed of this machine, found by the
+	// ids above; nil: nothing, and times are those of a plain roofline.
+	Calibration *Calibration `json:"-"`
 }
 
 // Domain is the number of GPUs joined by the scale-up link.

@@ -9,54 +9,71 @@ import (
 // kernels works out the operations of one micro-batch on one GPU.
 type kernels struct {
 	in     *Input
-	rates  hardware.Rates
+	m      *hardware.Machine
 	tokens float64 // T: tokens of a micro-batch on this rank
 	shard  float64 // tokens outside the TP regions: T/t with SP, else T
 	t      float64
 	elem   float64 // bytes of an element
 
-	scores units.Seconds // forward of core attention in one layer
+	scores, scoresBack units.Seconds // core attention in one layer
 }
 
 func newKernels(in *Input) kernels {
 	l := in.Layout
 	k := kernels{
-		in: in, rates: in.Cluster.GPU.Rates(in.Precision),
+		in: in, m: &in.Machine,
 		tokens: l.MicroBatchTokens(), t: float64(l.TP), elem: in.Precision.Bytes(),
 	}
 	k.shard = k.tokens
 	if l.SP {
 		k.shard = k.tokens / k.t
 	}
-	window := in.Model.WindowShare(l.Seq, true)
-	work := in.Model.LayerForward(false, l.Seq, true).Scores * units.FLOPs(window*l.CausalImbalance()*k.tokens/k.t)
-	k.scores = k.rates.Fused(work)
-	if in.Attention == recipe.Standard {
-		// the scores pass through memory: written, read by softmax, dropout and the second product
-		k.scores += k.rates.Stream(units.Bytes(4 * k.elem * float64(in.Model.Heads) * float64(l.Seq) * k.tokens / k.t))
-	}
+	k.coreAttention()
 	return k
 }
 
-// matmul adds one product of rows x inner x cols: the forward, the gradient of
-// its input and that of its weight cost the same.
-func (k *kernels) matmul(c *Cost, rows, inner, cols float64) {
-	t := k.product(rows, inner, cols)
-	c.Forward += t
-	c.InputGrad += t
-	c.WeightGrad += t
+// coreAttention is scores, softmax and the product with the values.
+func (k *kernels) coreAttention() {
+	m, l := k.in.Model, k.in.Layout
+	width := m.HeadDim
+	if m.IsMLA() {
+		width = m.QKNopeDim + m.QKRopeDim
+	}
+	if k.in.Attention != recipe.Standard {
+		f := m.LayerForward(false, l.Seq, true).Scores * units.FLOPs(m.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens/k.t)
+		k.scores, k.scoresBack = k.m.Attention(f, width)
+		return
+	}
+	// Unfused: two batched products over the whole square, the mask does not
+	// help, and the scores pass through memory: written, read and written by
+	// the scaled masked softmax, by dropout (with its mask), read again.
+	heads := float64(m.Heads) / k.t
+	square := heads * k.tokens * float64(l.Seq)
+	touched := units.Bytes(k.elem * (square + 2*heads*k.tokens*float64(width)))
+	batched := max(heads*k.tokens/float64(l.Seq), 1) // products, one per head and sequence
+	rows := heads * k.tokens / batched
+	first := k.m.GroupedMatMul(batched, rows, float64(width), float64(l.Seq), touched)
+	second := k.m.GroupedMatMul(batched, rows, float64(l.Seq), float64(width), touched)
+	passes := (2*k.elem + 2*k.elem + 1)
+	k.scores = first + second + k.m.Stream(units.Bytes(passes*square))
+	k.scoresBack = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square))
 }
 
-func (k *kernels) product(rows, inner, cols float64) units.Seconds {
-	flops := units.FLOPs(2 * rows * inner * cols)
-	bytes := units.Bytes(k.elem * (rows*inner + inner*cols + rows*cols))
-	return k.rates.MatMul(flops, bytes)
+// matmul adds one product of rows x inner x cols: the forward, the gradient of
+// its input and that of its weight.
+func (k *kernels) matmul(c *Cost, rows, inner, cols float64) {
+	in, weight, out := rows*inner, inner*cols, rows*cols
+	touched := units.Bytes(k.elem * (in + weight + out))
+	c.Forward += k.m.MatMul(rows, inner, cols, touched)
+	c.InputGrad += k.m.MatMul(rows, cols, inner, touched)
+	// the weight gradient is read and written in the width of its buffer
+	c.WeightGrad += k.m.MatMul(inner, rows, cols, units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight))
 }
 
 // stream adds an element-wise operation that moves that many bytes forward and
-// twice as many backward.
+// twice as many backward, times the passes that the stack makes of it.
 func (k *kernels) stream(c *Cost, bytes float64) {
-	t := k.rates.Stream(units.Bytes(bytes))
+	t := k.m.Stream(units.Bytes(bytes * k.m.Software.Passes))
 	c.Forward += t
 	c.InputGrad += 2 * t
 }
@@ -68,7 +85,7 @@ func (k *kernels) layer(moe bool) Cost {
 	h := float64(m.Hidden)
 	k.projections(&c)
 	c.Forward += k.scores
-	c.InputGrad += k.scores * 5 / 2 // five products instead of two (FlashAttention-2, arXiv 2307.08691)
+	c.InputGrad += k.scoresBack
 	// norms and residual additions: 4h and 6h bytes each in 16-bit
 	k.stream(&c, k.elem*k.shard*h*(2*float64(m.NormsPer)+6))
 	if extra := float64(m.Extra()) / float64(m.Layers) / k.t; extra > 0 {
@@ -84,7 +101,32 @@ func (k *kernels) layer(moe bool) Cost {
 	if moe {
 		k.expertParallel(&c)
 	}
+	k.host(&c)
 	return c
+}
+
+// hostForward is the part of a layer's issue time that falls on the forward.
+const hostForward = 0.4
+
+// host keeps a layer from being faster than the host can issue it.
+func (k *kernels) host(c *Cost) {
+	l, soft := k.in.Layout, &k.m.Software
+	floor := soft.HostLayer
+	if l.TP > 1 {
+		layer, rank := soft.HostTP, soft.HostTPRank
+		if l.GPUs > k.m.Cluster.Domain() && soft.HostTPFar > 0 {
+			layer, rank = soft.HostTPFar, soft.HostTPRankFar
+		}
+		if k.in.Groups.TP.Crosses() {
+			rank = soft.HostTPRankCross
+			if soft.HostTPFar > 0 {
+				rank = soft.HostTPRankCrossFar
+			}
+		}
+		floor = max(floor, layer+rank*units.Seconds(l.TP))
+	}
+	c.Forward += max(0, floor*hostForward-c.ForwardTime())
+	c.InputGrad += max(0, floor*(1-hostForward)-c.BackwardTime())
 }
 
 // projections are the products around core attention.
@@ -148,10 +190,6 @@ func (k *kernels) mlp(c *Cost, width float64) {
 	k.activation(c, k.tokens*width/k.t)
 }
 
-// grouped is how much of the rate of one large product a grouped product
-// reaches: the B200 medians 0.30 against 0.49 of SimuMax's tables.
-const grouped = 0.61
-
 // experts are router, permutation, grouped products and shared experts.
 // A rank computes as many tokens as it sends, times the load of the busiest.
 func (k *kernels) experts(c *Cost) {
@@ -167,12 +205,12 @@ func (k *kernels) experts(c *Cost) {
 	rows := routed * float64(l.ETP) / local
 	width := float64(m.ExpertFFN) / float64(l.ETP)
 	for _, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
-		t := k.product(rows*local, p[0], p[1])
-		read := units.Bytes(k.elem * local * p[0] * p[1]).Over(k.rates.Memory)
-		t = max(t/grouped, read)
-		c.Forward += t
-		c.InputGrad += t
-		c.WeightGrad += t
+		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
+		touched := units.Bytes(k.elem * (in + weight + out))
+		c.Forward += k.m.GroupedMatMul(local, rows, p[0], p[1], touched)
+		c.InputGrad += k.m.GroupedMatMul(local, rows, p[1], p[0], touched)
+		c.WeightGrad += k.m.GroupedMatMul(local, rows, p[0], p[1],
+			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight))
 	}
 	k.activation(c, routed*float64(l.ETP)*width)
 }
@@ -190,7 +228,12 @@ func (k *kernels) head() Cost {
 	m := k.in.Model
 	k.stream(&c, 2*k.elem*k.shard*float64(m.Hidden))
 	k.matmul(&c, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
-	k.stream(&c, 2*k.elem*k.tokens*float64(m.Vocab)/k.t)
+	c.HeadWeightGrad = c.WeightGrad
+	// The loss is one fused pass in every stack: logits read and written forward,
+	// their gradient written and read backward.
+	loss := k.m.Stream(units.Bytes(2 * k.elem * k.tokens * float64(m.Vocab) / k.t))
+	c.Forward += loss
+	c.InputGrad += loss
 	k.edge(&c)
 	return c
 }

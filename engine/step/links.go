@@ -7,7 +7,7 @@ import (
 )
 
 func members(g layout.Group) hardware.Members {
-	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain}
+	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
 }
 
 // sent is the bytes that one rank sends in a ring pass over a volume.
@@ -31,7 +31,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		regions = 1
 	}
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	gather := k.in.Cluster.AllGather(volume, members(g))
+	gather := k.m.AllGather(volume, members(g))
 	weight := c.WeightGrad / units.Seconds(regions)
 	var fwd, bwd Traffic
 	if l.SP {
@@ -41,14 +41,19 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		// scatter and the second gather have the weight gradient to hide under.
 		bwd.Exposed = gather + max(0, 2*gather-weight)
 	} else {
-		reduce := k.in.Cluster.AllReduce(volume, members(g))
+		reduce := k.m.AllReduce(volume, members(g))
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
 		bwd = fwd
 		bwd.Exposed = max(0, reduce-weight)
 	}
-	fwd.Exposed = fwd.Seconds
+	soft := &k.m.Software
+	fwd.Exposed = fwd.Seconds * units.Seconds(soft.TPForward)
 	c.ForwardLinks.TP.add(fwd, regions)
+	if share := units.Seconds(soft.TPBackward); share > 0 {
+		bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-weight)
+	}
 	c.BackwardLinks.TP.add(bwd, regions)
+	c.Unhidden += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
 }
 
 // edge adds the collective behind the embedding and before the head: hidden
@@ -61,7 +66,7 @@ func (k *kernels) edge(c *Cost) {
 	}
 	g := k.in.Groups.TP
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	t := Traffic{Bytes: sent(volume, g), Seconds: k.in.Cluster.AllGather(volume, members(g))}
+	t := Traffic{Bytes: sent(volume, g), Seconds: k.m.AllGather(volume, members(g))}
 	t.Exposed = t.Seconds
 	c.ForwardLinks.TP.add(t, 1)
 	c.BackwardLinks.TP.add(t, 1)
@@ -81,10 +86,11 @@ func (k *kernels) contextParallel(c *Cost) {
 	hop := units.Bytes(k.elem * k.tokens * width)
 	hops := units.Seconds(l.CP - 1)
 	far := k.in.Groups.CP.Crosses()
-	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.in.Cluster.Send(hop, far)}
-	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.in.Cluster.Send(2*hop, far)}
-	fwd.Exposed = max(0, fwd.Seconds-k.scores)
-	bwd.Exposed = max(0, bwd.Seconds-k.scores*5/2)
+	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.m.Send(hop, far)}
+	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.m.Send(2*hop, far)}
+	share := units.Seconds(k.m.Software.CP)
+	fwd.Exposed = max(fwd.Seconds*share, fwd.Seconds-k.scores)
+	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.scoresBack)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
 }
@@ -93,28 +99,36 @@ func (k *kernels) contextParallel(c *Cost) {
 // backward, and with expert-TP the gather and scatter of the same tokens.
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
+	share := units.Seconds(k.m.Software.EP)
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
 	if l.EP > 1 {
-		once := k.in.Cluster.AllToAll(routed, members(g.EP))
-		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once}
+		once := k.m.AllToAll(routed, members(g.EP), m.TopK)
+		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
 		c.ForwardLinks.EP.add(t, 2)
 		c.BackwardLinks.EP.add(t, 2)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
-		once := k.in.Cluster.AllGather(whole, members(g.ETP))
-		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once}
+		once := k.m.AllGather(whole, members(g.ETP))
+		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * share}
 		c.ForwardLinks.ETP.add(t, 2)
 		c.BackwardLinks.ETP.add(t, 2)
 	}
 }
 
 // HandOver is one message between neighbouring stages: a micro-batch's hidden
-// states, over TP with SP.
+// states, over TP with SP or where the stack sends shards and gathers them.
 func HandOver(in *Input) (units.Bytes, units.Seconds) {
-	k := units.Bytes(in.Precision.Bytes() * in.Layout.MicroBatchTokens() * float64(in.Model.Hidden))
-	if in.Layout.SP {
-		k /= units.Bytes(in.Layout.TP)
+	m, l := &in.Machine, in.Layout
+	whole := units.Bytes(in.Precision.Bytes() * l.MicroBatchTokens() * float64(in.Model.Hidden))
+	k := whole
+	var gather units.Seconds
+	switch {
+	case l.SP:
+		k /= units.Bytes(l.TP)
+	case m.Software.Scatter && l.TP > 1:
+		k /= units.Bytes(l.TP)
+		gather = m.AllGather(whole, members(in.Groups.TP))
 	}
-	return k, in.Cluster.Send(k, in.Groups.PP.Crosses())
+	return k, (m.Send(k, in.Groups.PP.Crosses()) + gather) * units.Seconds(m.Software.Factor)
 }

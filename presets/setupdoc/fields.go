@@ -102,7 +102,7 @@ func place(at position, err error) error {
 // fieldByKey finds the field of a struct by its JSON name.
 func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
-		if jsonName(v.Type().Field(i)) == key {
+		if name := jsonName(v.Type().Field(i)); name == key && name != "-" {
 			return v.Field(i), true
 		}
 	}
@@ -110,9 +110,11 @@ func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
 }
 
 func keysOf(t reflect.Type) []string {
-	keys := make([]string, t.NumField())
-	for i := range keys {
-		keys[i] = jsonName(t.Field(i))
+	keys := make([]string, 0, t.NumField())
+	for i := range t.NumField() {
+		if name := jsonName(t.Field(i)); name != "-" {
+			keys = append(keys, name)
+		}
 	}
 	return keys
 }

@@ -41,12 +41,20 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 	if err := d.checkCluster(&c); err != nil {
 		return engine.Setup{}, err
 	}
+	if l, ok := lib.(calibrator); ok {
+		c = l.Calibrate(c) // by the ids that the machine has in the end
+	}
 	draft := d.draft
 	draft.Model, draft.Cluster = &m, &c
 	if complete, ok := draft.Complete(); ok && !d.overridden {
 		return complete, nil
 	}
 	return draft.Resolve()
+}
+
+// calibrator is a library that knows how fast machines are.
+type calibrator interface {
+	Calibrate(c hardware.Cluster) hardware.Cluster
 }
 
 func (d *Document) settleModel(lib Library) (model.Model, error) {

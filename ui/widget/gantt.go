@@ -155,6 +155,7 @@ func (v *Gantt) picture(w, h int) []ganttSpan {
 // ganttScale is what decides how a timeline is drawn.
 type ganttScale struct {
 	shortest float64 // mean duration of the shortest kind of operation
+	common   float64 // the same on the rank where it is longest
 	regular  bool    // the other kinds last whole multiples of it
 	readable float64 // columns that it has at least when nothing need be folded
 }
@@ -164,12 +165,13 @@ func (v *Gantt) scale(rows []int) ganttScale {
 	t := v.Timeline
 	s := ganttScale{
 		shortest: t.Makespan, regular: true,
-		readable: float64(max(3, 1+len(strconv.Itoa(t.Order.Spec.MicroBatches-1)))),
+		readable: float64(2 + len(strconv.Itoa(t.Order.Spec.MicroBatches-1))),
 	}
 	var means []float64
 	for _, r := range []int{rows[0], rows[len(rows)/2], rows[len(rows)-1]} {
 		var sum [4]float64
 		var n [4]int
+		own := t.Makespan
 		for k := t.Order.Start[r]; k < t.Order.Start[r+1]; k++ {
 			kind := t.Order.Ops[k].Kind()
 			sum[kind] += t.End[k] - t.Begin[k]
@@ -178,9 +180,10 @@ func (v *Gantt) scale(rows []int) ganttScale {
 		for kind, total := range sum {
 			if total > 0 {
 				means = append(means, total/float64(n[kind]))
-				s.shortest = min(s.shortest, total/float64(n[kind]))
+				own = min(own, total/float64(n[kind]))
 			}
 		}
+		s.shortest, s.common = min(s.shortest, own), max(s.common, own)
 	}
 	for _, mean := range means {
 		ratio := mean / s.shortest

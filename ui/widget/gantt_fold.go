@@ -25,10 +25,13 @@ const (
 	// ganttSnap is the share of the width that a picture must keep when it is
 	// narrowed to give every operation a whole number of columns.
 	ganttSnap = 0.8
-	// ganttCut is the width of the mark between two stretches, ganttCutScale
-	// how many columns the shortest operation has in them.
+	// ganttLegible is how many columns the shortest operation must have in a
+	// picture of all that does not repeat itself. With fewer, stretches are cut
+	// out; ganttCutScale is how many the usual short one has in these, and
+	// ganttCut the width of the mark between them.
+	ganttLegible  = 1.75
+	ganttCutScale = 4.0
 	ganttCut      = 3
-	ganttCutScale = 2.0
 )
 
 // periodic is a stretch of the step in which every rank repeats itself.
@@ -50,20 +53,16 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 	if len(found) == 0 {
 		found = v.steady()
 	}
-	folded, ok := v.folded(found, w, sc)
-	if ok && perOp(folded, sc) >= 1 {
-		return folded
+	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
+	if folded, ok := v.folded(found, w, sc); ok {
+		best, least = folded, ganttLegible
 	}
-	if perOp(whole, sc) >= 1 {
-		return whole
+	if perOp(best, sc) < least {
+		if parts, ok := v.stretches(w, sc); ok {
+			return parts
+		}
 	}
-	if parts, ok := v.stretches(w, sc); ok {
-		return parts
-	}
-	if ok {
-		return folded
-	}
-	return whole
+	return best
 }
 
 // perOp is how many columns the shortest kind of operation has.
@@ -81,7 +80,7 @@ func perOp(spans []ganttSpan, sc ganttScale) float64 {
 func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, bool) {
 	t, foldable := v.Timeline, 0.0
 	for _, p := range found {
-		foldable += float64(max(0, p.count()-2)) * p.period
+		foldable += float64(max(0, p.count()-1)) * p.period
 	}
 	room := float64(w - len(found)*len("<x1000>"))
 	if foldable <= 0 || room < ganttMinPlot {
@@ -92,8 +91,8 @@ func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, boo
 	var spans []ganttSpan
 	at := 0.0
 	for _, p := range found {
-		n := int(math.Ceil(share * float64(p.count()-2)))
-		if n < ganttLeastFold || n > p.count()-2 {
+		n := int(math.Ceil(share * float64(p.count()-1)))
+		if n < ganttLeastFold || n > p.count()-1 {
 			continue
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
@@ -109,7 +108,10 @@ func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, boo
 // readable size and cuts out what lies between.
 func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
 	total := v.Timeline.Makespan
-	each := float64((w-2*ganttCut)/3) / ganttCutScale * sc.shortest
+	// Ranks with little work do not decide the scale as long as their operations
+	// have a column each.
+	scale := min(ganttCutScale/sc.shortest, max(ganttCutScale/sc.common, 1/sc.shortest))
+	each := float64((w-2*ganttCut)/3) / scale
 	if w < 3*ganttMinPlot/2+2*ganttCut || 3*each >= total {
 		return nil, false
 	}

@@ -77,7 +77,10 @@ func (in *Input) stepHeading(t *engine.Time, w int) string {
 	}
 	remark := figure.Seconds(t.Step)
 	if in.rough() {
-		remark = "not fitted, " + in.Glyphs.About + remark
+		remark = in.Glyphs.About + remark
+		if long := "not fitted, " + remark; widget.Width("STEP "+detail+long)+3 <= w {
+			remark = long
+		}
 	}
 	return in.heading(w, "STEP", detail, remark, themes.Strong)
 }

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/presets/published"
+)
+
+// validation is the document of validate --json.
+type validation struct {
+	header
+	Groups []published.Result `json:"groups"`
+	Rows   []published.Row    `json:"rows"`
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	asJSON, byRow := false, false
+	cmd := &cobra.Command{
+		Use:   "validate [group...]",
+		Short: "Compare the model with published measurements",
+		Long: "Compare the model with published measurements, group by group, those that constants were fitted to apart.\n\n" +
+			"Beside each group stands what one constant rate reaches that is fitted to the same rows, and the best\n" +
+			"figure of another tool where there is one.",
+		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
+		Args:    cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every row")
+	cmd.Flags().BoolVar(&byRow, "rows", false, "list every run")
+	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+		v, err := a.validate(args)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return a.writeJSON(v)
+		}
+		return a.printValidation(v, byRow)
+	})
+	return cmd
+}
+
+// validate compares the groups that were named, or all.
+func (a *app) validate(names []string) (validation, error) {
+	groups, err := published.Groups(a.lib)
+	if err != nil {
+		return validation{}, err
+	}
+	var known []string
+	for i := range groups {
+		known = append(known, groups[i].ID)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return validation{}, &usageError{fmt.Sprintf("validate: given %q, allowed is one of %s", clip(name), strings.Join(known, ", "))}
+		}
+	}
+	v := validation{header: header{schemaVersion, version}, Groups: []published.Result{}, Rows: []published.Row{}}
+	var e engine.Evaluator
+	for i := range groups {
+		if len(names) == 0 || slices.Contains(names, groups[i].ID) {
+			results, rows := published.Compare(&e, &groups[i])
+			v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)
+		}
+	}
+	return v, nil
+}
+
+func (a *app) printValidation(v validation, byRow bool) error {
+	for _, fitted := range []bool{true, false} {
+		var rows [][]any
+		for _, r := range v.Groups {
+			if r.Fitted == fitted {
+				rows = append(rows, resultRow(r))
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		heading := "NOT FITTED: no constant has seen these runs"
+		if fitted {
+			heading = "FITTED: some constants were chosen with these runs (see presets/calibrations)"
+		}
+		if _, err := fmt.Fprintln(a.stdout, heading); err != nil {
+			return err
+		}
+		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "best peer"}, rows); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.stdout); err != nil {
+			return err
+		}
+	}
+	if !byRow {
+		return nil
+	}
+	rows := make([][]any, len(v.Rows))
+	for i, r := range v.Rows {
+		rows[i] = []any{r.Group, r.ID, r.Metric, fmt.Sprintf("%.4g", r.Measured), fmt.Sprintf("%.4g", r.Predicted), fmt.Sprintf("%+.1f %%", 100*r.Error)}
+	}
+	return a.table([]any{"group", "run", "metric", "measured", "predicted", "error"}, rows)
+}
+
+func resultRow(r published.Result) []any {
+	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	constant, peer := "-", "-"
+	if r.Constant > 0 {
+		constant = share(r.Constant)
+	}
+	if r.Peer != "" {
+		peer = share(r.PeerMean) + " " + r.Peer
+	}
+	metric := "time"
+	if r.Metric == published.AllocatedGiB {
+		metric = "memory"
+	}
+	return []any{r.Name, metric, r.Rows, share(r.Mean), share(r.Median), share(r.Max), constant, peer}
+}

@@ -1,0 +1,163 @@
+package hardware
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// Calibration is what was measured or fitted about one machine: its GPU's
+// kernels, its links, the software stacks that ran on it. It is data (see
+// presets/calibrations); the engine holds no fitted constant. A Calibration is
+// never changed once a Cluster points to it, so a Setup stays a plain value.
+type Calibration struct {
+	ID       string // of the cluster or the GPU that it belongs to
+	Ops      Ops
+	Network  Network
+	Software []Software // by stack; the first is used for a stack that is not listed
+	Bands    []Band
+	Notes    []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
+}
+
+// Ops are the constants of one GPU's kernels. Shares are fractions of the
+// datasheet's dense peak or bandwidth.
+type Ops struct {
+	From   string  // what the constants were fitted to
+	SMs    float64 // streaming multiprocessors, for wave quantisation
+	Gemm   float64 // share of the peak that a large product reaches
+	GemmF8 float64 // the same of the fp8 peak
+	HalfK  float64 // inner length at which a product needs twice the time of a long one
+	Wave   float64 // how much of wave quantisation is felt: 0 none, 1 all
+	Stream float64 // share of memory bandwidth
+
+	AttentionForward  float64 // fused attention, head size up to 128
+	AttentionBackward float64
+	AttentionWide     float64 // the factor for head sizes above 128
+	AttentionStart    units.Seconds
+
+	Grouped     float64 // share of the peak of a grouped product with long groups
+	GroupedRows float64 // rows per group at which it needs twice the time
+	GroupedRead float64 // share of memory bandwidth of a grouped product
+
+	Start units.Seconds // of every kernel
+}
+
+// Network are the constants of a machine's links. Shares are fractions of the
+// link's bandwidth as the cluster file gives it.
+type Network struct {
+	From      string
+	AllReduce float64 // inside the scale-up domain, large messages
+	Gather    float64 // all-gather and reduce-scatter, inside
+	AllToAll  float64 // inside
+	Send      float64
+	Fixed     units.Seconds // of every collective call
+	HalfSize  units.Bytes   // message size that reaches half of the bandwidth
+
+	// A node of two halves joined by a bridge (two CPU sockets): what groups
+	// inside one half reach, and what all groups that cross share. 0: no bridge.
+	HalfRing     float64
+	HalfAllToAll float64
+	Bridge       float64
+
+	InterRing     float64 // rings across domains
+	InterAllToAll float64
+	InterFixed    units.Seconds
+	Rails         float64       // rate of groups with one rank in each domain over a whole node's share of the measured curve; 0: 1
+	InterHop      units.Seconds // of one step of a ring across domains; 0: the link's latency
+
+	// Curve is the measured bus bandwidth over 1, 2, 4, ... 64 nodes in bytes
+	// per second; 0 where nobody measured. Ring is that of all-gather and
+	// reduce-scatter.
+	Curve, Ring Curve
+}
+
+// CurvePoints is the number of node counts of a Curve: 1, 2, 4, ... 64.
+const CurvePoints = 7
+
+// Curve is a bandwidth by number of nodes, in powers of two.
+type Curve [CurvePoints]units.BytesPerSecond
+
+// Software is the time behaviour of one software stack on one machine.
+type Software struct {
+	Stack  recipe.Stack
+	From   string
+	Note   string  // a sentence for the assumptions
+	Fitted bool    // Factor was fitted to runs
+	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
+
+	Passes    float64       // memory passes of element-wise operations, against fused ones
+	Attention float64       // time of its fused attention over that of the best kernel
+	FP8       float64       // time of its fp8 products over that of the best kernels, casts included
+	Optimizer float64       // bytes of memory traffic per updated parameter
+	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
+	HostStep  units.Seconds // once per step
+	// What the host needs to issue one layer's forward and backward with TP:
+	// a part per layer and a part per rank of the group. Far is for jobs of
+	// several scale-up domains, where these differ; Cross for groups that leave
+	// theirs.
+	HostTP, HostTPRank, HostTPRankCross          units.Seconds
+	HostTPFar, HostTPRankFar, HostTPRankCrossFar units.Seconds
+
+	TPForward  float64 // share of forward TP traffic that is exposed
+	TPBackward float64 // share of backward TP traffic that is exposed
+	CP         float64 // the same of CP traffic beyond what attention hides
+	EP         float64 // share of expert traffic that is exposed
+	Once       bool    // a token crosses to another domain once, however many of its experts are there
+	DP         float64 // share of gradient traffic that compute can never hide
+	Gather     float64 // share of ZeRO-1's weight gather that compute can never hide
+	Shard      float64 // share of ZeRO-3's traffic that compute can never hide
+	ShardSlow  float64 // time of ZeRO-3's collectives over that of large ones: many small tensors
+	Keeps      bool    // ZeRO-3 keeps gathered weights and unreduced gradients over a step with PP
+	Hop        units.Seconds
+	Blocking   bool        // a stage waits while its message travels
+	Scatter    bool        // messages between stages travel as TP shards also without SP
+	Bucket     units.Bytes // gradients per collective call; 0: all at once
+	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
+}
+
+// Band is the error of one validated group of published runs, of one GPU, stack
+// and kind of model. Errors are absolute and relative, of the step time or of
+// allocated memory.
+type Band struct {
+	Group    string
+	Memory   bool
+	Stack    recipe.Stack
+	GPU      string
+	MoE      bool
+	MaxGPUs  int
+	Rows     int
+	Median   float64
+	P90      float64 // nine runs of ten are closer
+	InSample bool    // constants were fitted to these runs
+}
+
+// maxReach is how many times more GPUs than the largest validated run a band
+// still speaks for.
+const maxReach = 2
+
+// Nearest is the validated group closest to a setup on this machine: of its
+// stack and kind of model, with enough runs and GPUs, the one with the most
+// runs. It is nil when there is none.
+func (c *Calibration) Nearest(memory bool, stack recipe.Stack, moe bool, gpus int) *Band {
+	const minRows = 3
+	var best *Band
+	for i := range c.Bands {
+		b := &c.Bands[i]
+		if b.Memory != memory || b.Stack != stack || b.MoE != moe || b.Rows < minRows || gpus > maxReach*b.MaxGPUs {
+			continue
+		}
+		if best == nil || b.Rows > best.Rows {
+			best = b
+		}
+	}
+	return best
+}
+
+// For finds the behaviour of a stack.
+func (c *Calibration) For(stack recipe.Stack) *Software {
+	for i := range c.Software {
+		if c.Software[i].Stack == stack {
+			return &c.Software[i]
+		}
+	}
+	return &c.Software[0]
+}

@@ -1,0 +1,110 @@
+package hardware
+
+import (
+	"math"
+
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// Machine is a cluster with its constants settled for one precision and one
+// software stack: it says how long an operation or a collective takes.
+type Machine struct {
+	Cluster  *Cluster
+	Ops      Ops
+	Network  Network
+	Software Software
+
+	gemm, attention units.FLOPsPerSecond // peaks
+	stream          units.BytesPerSecond
+}
+
+// NewMachine settles the constants of a cluster; without a calibration they are
+// those of a plain roofline.
+func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
+	m := Machine{Cluster: c}
+	if cal := c.Calibration; cal != nil && stack.Resolve() != recipe.Textbook {
+		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack.Resolve())
+	} else {
+		m.Ops, m.Network, m.Software = plain()
+	}
+	g := &c.GPU
+	m.attention = g.Peak(p)
+	if p.IsFP8() {
+		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits
+	}
+	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
+	if p.IsFP8() && g.PeakFP8 > 0 {
+		m.gemm = g.PeakFP8 * units.FLOPsPerSecond(m.Ops.GemmF8/m.Software.FP8)
+	}
+	m.stream = g.MemoryBandwidth * units.BytesPerSecond(m.Ops.Stream)
+	return m
+}
+
+// MatMul is the time of one product of rows x inner by inner x cols whose
+// operands and result fill so many bytes: the slower of arithmetic and memory,
+// and the start of a kernel. Arithmetic suffers from a short inner length (the
+// pipeline of a tile fills and drains) and from a last wave of tiles that does
+// not fill the GPU (tiles of 128 x 256, NVIDIA's matrix multiplication guide).
+func (m *Machine) MatMul(rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+	if rows <= 0 || inner <= 0 || cols <= 0 {
+		return 0
+	}
+	t := units.FLOPs(2 * rows * inner * cols).Over(m.gemm)
+	t *= units.Seconds((1 + m.Ops.HalfK/inner) * m.waves(rows, cols))
+	return max(t, bytes.Over(m.stream)) + m.Ops.Start
+}
+
+// waves is the time of a product's tiles against that of tiles that fill every
+// wave; the better of both orientations of a tile.
+func (m *Machine) waves(rows, cols float64) float64 {
+	if m.Ops.Wave <= 0 || m.Ops.SMs <= 0 {
+		return 1
+	}
+	tall := tileWaste(rows, cols, 256, 128, m.Ops.SMs)
+	wide := tileWaste(rows, cols, 128, 256, m.Ops.SMs)
+	return 1 + m.Ops.Wave*(min(tall, wide)-1)
+}
+
+func tileWaste(rows, cols, high, wide, sms float64) float64 {
+	waves := math.Ceil(math.Ceil(rows/high) * math.Ceil(cols/wide) / sms)
+	return waves * sms * high * wide / (rows * cols)
+}
+
+// GroupedMatMul is the time of groups products of rows (each) x inner by inner
+// x cols in one kernel. Short groups fill tiles badly, and every group reads a
+// matrix of its own.
+func (m *Machine) GroupedMatMul(groups, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+	if groups <= 0 || rows <= 0 {
+		return 0
+	}
+	rate := m.gemm * units.FLOPsPerSecond(m.Ops.Grouped/m.Ops.Gemm)
+	t := units.FLOPs(2 * groups * rows * inner * cols).Over(rate)
+	t *= units.Seconds(1 + m.Ops.GroupedRows/rows)
+	read := bytes.Over(m.Cluster.GPU.MemoryBandwidth * units.BytesPerSecond(m.Ops.GroupedRead))
+	return max(t, read) + m.Ops.Start
+}
+
+// Attention is the time of fused attention: forward of f operations (already
+// halved where the mask halves them) and its backward of 2.5 times as many.
+func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units.Seconds) {
+	if f <= 0 {
+		return 0, 0
+	}
+	share := 1.0
+	if headDim > 128 {
+		share = m.Ops.AttentionWide
+	}
+	rate := m.attention * units.FLOPsPerSecond(share/m.Software.Attention)
+	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward)) + m.Ops.AttentionStart
+	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
+	return forward, backward
+}
+
+// Stream is the time of an operation bound by memory that moves b bytes.
+func (m *Machine) Stream(b units.Bytes) units.Seconds {
+	if b <= 0 {
+		return 0
+	}
+	return b.Over(m.stream) + m.Ops.Start
+}

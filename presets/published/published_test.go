@@ -1,0 +1,77 @@
+package published_test
+
+import (
+	"os"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/presets/published"
+)
+
+func groups(t *testing.T) []published.Group {
+	t.Helper()
+	list, err := published.Groups(presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestEveryGroupIsSound(t *testing.T) {
+	rows, fitted := 0, 0
+	var e engine.Evaluator
+	gpus := map[string]bool{}
+	for _, g := range groups(t) {
+		results, compared := published.Compare(&e, &g)
+		if len(results) == 0 || g.FittedTo == "" {
+			t.Errorf("%s: nothing to compare, or not said what was fitted", g.ID)
+		}
+		rows += len(compared)
+		if g.Fitted {
+			fitted++
+		}
+		for i := range g.Runs {
+			gpus[g.Runs[i].Setup.Cluster.GPU.ID] = true
+		}
+		for _, r := range compared {
+			if r.Predicted <= 0 || r.Source == "" {
+				t.Errorf("%s %s: %+v", g.ID, r.ID, r)
+			}
+		}
+	}
+	if rows < 150 {
+		t.Errorf("%d rows, 150 are wanted", rows)
+	}
+	for _, id := range []string{"a100-sxm-80g", "h100-sxm", "b200-sxm"} {
+		if !gpus[id] {
+			t.Errorf("no run on %s", id)
+		}
+	}
+}
+
+// TestBandsAreWhatTheRunsSay holds presets/bands.toml against the runs. With
+// MESHSCOPE_UPDATE=1 it writes the file anew.
+func TestBandsAreWhatTheRunsSay(t *testing.T) {
+	want := published.BandFile(published.Bands(groups(t)))
+	if os.Getenv("MESHSCOPE_UPDATE") == "1" {
+		if err := os.WriteFile("../bands.toml", []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile("../bands.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("bands.toml is not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published writes it")
+	}
+}
+
+func TestConstant(t *testing.T) {
+	fitted, left := published.Constant([]float64{1, 2, 4}, []float64{1, 2, 2})
+	if len(fitted) != 3 || published.Mean(fitted) != 1.0/3 || left[2] != 1 {
+		t.Errorf("fitted %v, left out %v", fitted, left)
+	}
+}
