@@ -20,16 +20,16 @@ type Stop struct {
 func Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
 	var e Evaluator
 	if !l.SeqOpen {
-		seq = e.stop(s, l.Seq > 0, func(t *Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
+		seq = e.stopAt(s, l.Seq > 0, func(t *Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
 	}
 	if !l.MBSOpen {
-		mbs = e.stop(s, l.MBS > 0, func(t *Setup, more int) { t.MBS = l.MBS + more })
+		mbs = e.stopAt(s, l.MBS > 0, func(t *Setup, more int) { t.MBS = l.MBS + more })
 	}
 	return seq, mbs
 }
 
-// stop compares the largest value that fits, if any does, with the next one.
-func (e *Evaluator) stop(s Setup, some bool, set func(t *Setup, more int)) *Stop {
+// stopAt compares the largest value that fits, if any does, with the next one.
+func (e *Evaluator) stopAt(s Setup, some bool, set func(t *Setup, more int)) *Stop {
 	at := func(more int) *Memory {
 		t := s
 		set(&t, more)

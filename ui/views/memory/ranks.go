@@ -78,7 +78,7 @@ func (v *View) grid(in Input, w, h int, headed bool) grid {
 	if per := g.rows - 3; per > 0 {
 		from = 1 + (cursor-1)/per*per
 	}
-	g.shown = shownRanks(n, from, g.rows, cursor, fullest(m), 0, n-1)
+	g.shown = widget.RanksShown(n, from, g.rows, cursor, fullest(m), 0, n-1)
 	return g
 }
 
