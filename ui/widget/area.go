@@ -94,6 +94,13 @@ func (p *areaPainter) cell(x, y int) (themes.Paint, string) {
 		edges = p.edges[x]
 	}
 	lower, upper, eighths := p.cover(edges, y)
+	if y == p.limit && p.over(x) && eighths < 8 {
+		// Where the line is crossed it is seen in any case.
+		if lower = upper; upper == themes.Empty {
+			lower = p.top(edges)
+		}
+		eighths = 8
+	}
 	whole := eighths == 8
 	switch {
 	case x == p.a.Cursor && whole && lower == themes.Empty:
@@ -113,6 +120,28 @@ func (p *areaPainter) cell(x, y int) (themes.Paint, string) {
 	default:
 		return p.t.Edge(lower, upper), rising(eighths)
 	}
+}
+
+// over says whether a column is above the limit.
+func (p *areaPainter) over(x int) bool {
+	sum := 0.0
+	if x < len(p.a.Columns) {
+		for _, v := range p.a.Columns[x] {
+			sum += max(v, 0)
+		}
+	}
+	return sum > p.a.Limit
+}
+
+// top is the uppermost fill of a column.
+func (p *areaPainter) top(edges []int) themes.Fill {
+	last, fill := 0, themes.Empty
+	for i, e := range edges {
+		if e > last {
+			last, fill = e, p.a.Fills[i]
+		}
+	}
+	return fill
 }
 
 // cover finds the two fills that have most of the cell: the lower one and how

@@ -82,3 +82,16 @@ func TestAreaAnything(t *testing.T) {
 		}
 	})
 }
+
+// TestAreaCrossed: a column just above the limit shows the line on itself.
+func TestAreaCrossed(t *testing.T) {
+	a := Area{
+		Fills: []themes.Fill{themes.Weights, themes.Overhead}, Columns: [][]float64{{70, 9}, {70, 12}, {10, 0}},
+		Scale: 100, Limit: 80, Cursor: -1,
+	}
+	th, g := areaTheme(t, colorprofile.ANSI256), NewGlyphs(true)
+	lines := a.Render(th, g, 3, 10)
+	if want := th.Area(themes.Overhead).Render(g.Dash); !strings.Contains(lines[1], want) {
+		t.Errorf("line %q has no %q", lines[1], want)
+	}
+}

@@ -104,6 +104,9 @@ func (v *View) layer(in Input, w, h int, headed bool) []string {
 	}
 	room := max(h-len(lines)-len(below), 0)
 	first := min(max(v.part-room+1, 0), max(len(rows)-room, 0))
+	if hidden := len(rows) - room; hidden > 0 && headed {
+		lines[0] = v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", strconv.Itoa(hidden)+" more lines")
+	}
 	for i := first; i < len(rows) && i < first+room; i++ {
 		lines = append(lines, v.layerLine(in, rows[i], i == min(v.part, len(rows)-1), w, &c, most))
 	}

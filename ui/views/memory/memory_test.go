@@ -101,6 +101,9 @@ func TestEverySize(t *testing.T) {
 		if in.memory() != nil && rapid.Bool().Draw(t, "answered") {
 			v = answered(in)
 		}
+		if other := inputs[rapid.SampledFrom([]string{"1", "4", "64"}).Draw(t, "other")]; rapid.Bool().Draw(t, "stale") {
+			v = answered(other) // about a setup before this one
+		}
 		wide, high := rapid.IntRange(0, 40), rapid.IntRange(0, 12)
 		if rapid.Bool().Draw(t, "large") {
 			wide, high = rapid.IntRange(41, 240), rapid.IntRange(13, 70)

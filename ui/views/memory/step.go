@@ -328,5 +328,7 @@ func (v *View) milestones(in Input, w int) []string {
 		}
 		texts = append(texts, text)
 	}
+	texts = append(texts, fmt.Sprintf("rank %d: %s loaded, first %s, updated %s, later %s",
+		o.PeakRank, figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
 	return []string{widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fitting(w-2, texts...)).String()}
 }
