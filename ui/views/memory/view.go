@@ -19,7 +19,7 @@ type Input struct {
 }
 
 // Request is what the screen asks of the program.
-type Request = widget.Request
+type Request = widget.Request[engine.Setup]
 
 // pane is a part of the screen that takes the arrow keys.
 type pane uint8
