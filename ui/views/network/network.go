@@ -4,6 +4,8 @@
 package network
 
 import (
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/themes"
@@ -44,10 +46,10 @@ func (in *Input) heading(w int, name, detail, remark string) string {
 
 // cut shortens a text to w cells with the ellipsis of the terminal.
 func (in *Input) cut(s string, w int) string {
-	if widget.Width(s) <= w || in.Glyphs.Unicode {
+	if w <= 0 || widget.Width(s) <= w {
 		return widget.Cut(s, w)
 	}
-	return s[:max(w-1, 0)] + widget.Fill(in.Glyphs.Ellipsis, min(w, 1))
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
 }
 
 // known says whether there is anything to draw.
