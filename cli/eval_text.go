@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
@@ -142,7 +140,7 @@ func (t *textReport) shortfall() {
 		return
 	}
 	t.printf("\n")
-	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
+	for line := range strings.Lines(wrap(why, 76)) {
 		t.printf("  %s\n", strings.TrimSpace(line))
 	}
 	remedies := engine.Remedies(t.setup)

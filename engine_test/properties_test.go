@@ -282,7 +282,11 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		modules := after(func(u *engine.Setup) {
 			u.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}
 		})
-		no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+		// With a split backward the peak can move to an operation that has more
+		// activations and fewer temporaries.
+		if info, _ := s.Schedule.Info(); !info.SplitsBackward {
+			no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+		}
 		if modules.Time.Recompute < before.Time.Recompute || modules.Throughput.HFU < modules.Throughput.MFU {
 			t.Fatalf("modules: %+v and %+v", modules.Time, modules.Throughput)
 		}

@@ -20,9 +20,11 @@ type Glyphs struct {
 	Point    string // a value in a chart
 	Here     string // the value in force in a chart
 	Ellipsis string
+	Cut      string // a stretch of time left out
 	Cross    string // in front of a problem
 	Arrow    string // from a value to another
 	None     string // a figure that cannot be had
+	About    string // in front of a figure that is a rough one
 }
 
 // NewGlyphs gives the signs for terminals with and without Unicode.
@@ -30,13 +32,13 @@ func NewGlyphs(unicode bool) Glyphs {
 	if !unicode {
 		return Glyphs{
 			Rule: "-", Track: "-", HandleL: "[", HandleR: "]", Limit: "|", Dash: "-", Pointer: ">", More: ">", MoreLeft: "<",
-			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cross: "x", Arrow: "->", None: "-",
+			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cut: "~", Cross: "x", Arrow: "->", None: "-", About: "~",
 		}
 	}
 	return Glyphs{
 		Unicode: true,
 		Rule:    "─", Track: "─", HandleL: "┤", HandleR: "├", Limit: "│", Dash: "╌", Pointer: "▸", More: "›", MoreLeft: "‹",
-		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cross: "✗", Arrow: "→", None: "–",
+		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cut: "⋯", Cross: "✗", Arrow: "→", None: "–", About: "≈",
 	}
 }
 
