@@ -47,6 +47,8 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 		v.factor = min(v.factor+1, steps-1-asIs)
 	case "=":
 		v.factor = 0
+	case "enter":
+		v.words = !v.words
 	case "b":
 		if in.Setup.Cluster.Inter.Bandwidth <= 0 {
 			return true, Request{Text: "this cluster has no link between scale-up domains"}
@@ -123,6 +125,7 @@ func (v *View) Hints(in Input) []widget.Hint {
 		{Key: "up/down", Text: "dimension"},
 		{Key: "left/right", Text: "GPU"},
 		{Key: "< >", Text: "bandwidth"},
+		{Key: "enter", Text: "the ratio in words"},
 		{Key: "shift+arrows", Text: "next of the group"},
 		{Key: "pgup/pgdn", Text: "nodes"},
 	}
@@ -132,11 +135,27 @@ func (v *View) Hints(in Input) []widget.Hint {
 	return append(hints, widget.Hint{Key: "=", Text: "bandwidth as it is"})
 }
 
+// ratioWords spells the ratio of the focused dimension, when it is asked for.
+func (v *View) ratioWords(in *Input) string {
+	if !v.words {
+		return ""
+	}
+	for _, o := range engine.Overlaps(in.Setup, in.Report) {
+		if o.Dimension == v.dim(in) {
+			return fmt.Sprintf("%s %s = %s. Corrected: %s. Leaves out %s", o.ID, o.Formula, ratioText(o.Ratio), o.Erratum, o.LeavesOut)
+		}
+	}
+	return v.dim(in) + ": no ratio for this dimension"
+}
+
 // Status explains the GPU under the cursor and its group's links, or what the
 // chosen bandwidth changes.
 func (v *View) Status(in Input, w int) string {
 	if !in.known() {
 		return ""
+	}
+	if text := v.ratioWords(&in); text != "" {
+		return in.cut(text, w)
 	}
 	if text := v.change(&in); text != "" {
 		return in.cut(text, w)
@@ -146,7 +165,7 @@ func (v *View) Status(in Input, w int) string {
 	text := fmt.Sprintf("GPU %s = node %s, GPU %d: %s", figure.Comma(rank), figure.Comma(rank/s.Cluster.Node()), rank%s.Cluster.Node(),
 		place(&s.Layout, c))
 	if r := v.ring(&in); r.Size > 1 {
-		text += ". " + v.links(&in, r)
+		text += ". Its " + v.dim(&in) + " group: " + in.links(v.dim(&in), r)
 	}
 	return in.cut(text, w)
 }
@@ -175,8 +194,11 @@ func place(l *layout.Layout, c layout.Coordinates) string {
 	return strings.Join(parts, ", ")
 }
 
-// links says over which links the focused group talks, and how fast.
-func (v *View) links(in *Input, r layout.Ring) string {
+// links says over which link a group talks, and how fast.
+func (in *Input) links(dimension string, r layout.Ring) string {
+	if r.Size < 2 {
+		return "alone"
+	}
 	nodes, domains := spread(in, r)
 	link := in.Setup.Cluster.Intra
 	where := "in one node"
@@ -186,13 +208,18 @@ func (v *View) links(in *Input, r layout.Ring) string {
 	case nodes > 1:
 		where = fmt.Sprintf("on %d nodes of one scale-up domain", nodes)
 	}
-	text := fmt.Sprintf("Its %s group: %s GPUs %s, %s %s GB/s", v.dim(in), figure.Comma(r.Size), where, link.Name, figure.Three(float64(link.Bandwidth)/1e9))
-	if g, ok := groupOf(in, v.dim(in)); ok {
-		if w := engine.Reached(in.Setup, g); w > 0 {
-			text += ", reaches " + figure.Three(float64(w)/1e9)
-		}
+	text := fmt.Sprintf("%s GPUs %s, ", figure.Comma(r.Size), where)
+	full := figure.Three(float64(link.Bandwidth)/1e9) + " GB/s " + link.Name
+	g, ok := groupOf(in, dimension)
+	reached := engine.Reached(in.Setup, g)
+	switch {
+	case !ok || reached <= 0:
+		return text + full
+	case domains > 1 && g.PerDomain > 1:
+		return text + figure.Three(float64(reached)/1e9) + " GB/s with the links inside, of " + full
+	default:
+		return text + figure.Three(float64(reached)/1e9) + " of " + full
 	}
-	return text
 }
 
 // groupOf is a dimension's group as collectives see it; rings of messages

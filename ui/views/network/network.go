@@ -28,6 +28,7 @@ type View struct {
 	dimension string // focused; empty or absent: the first
 	rank      int    // under the cursor
 
+	words  bool // the status line spells the ratio of the focused dimension
 	other  bool // the what-if turns the other link than the one that counts
 	factor int  // place on the ladder, relative to the bandwidth as it is
 

@@ -48,7 +48,32 @@ func (v *View) nodes(in *Input, w, h int) []string {
 			lines = append(lines, l.String())
 		}
 	}
-	return widget.Height(lines, w, h)
+	return widget.Height(append(lines, v.groupLines(in, w, h-len(lines))...), w, h)
+}
+
+// groupLines say over which links each group of the GPU under the cursor talks,
+// as far as there is room below the map.
+func (v *View) groupLines(in *Input, w, h int) []string {
+	list := in.Report.Communication
+	if h < 1 || len(list) == 0 {
+		return nil
+	}
+	var lines []string
+	if h > len(list)+1 {
+		lines = append(lines, widget.Blank(w), in.heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
+	}
+	for i := range list {
+		name := list[i].Dimension
+		r := in.Setup.Ring(name, v.cursor(in))
+		l := widget.NewLine(w).Gap(2)
+		paint := themes.Strong
+		if name == v.dim(in) {
+			paint = themes.Accent
+		}
+		l.Put(in.paint(paint), strings.ToUpper(name)).To(12)
+		lines = append(lines, l.Put(in.paint(themes.Muted), in.cut(in.links(name, r), l.Left())).String())
+	}
+	return lines
 }
 
 // plan chooses the fullest cells with which everything fits, else those with
