@@ -13,7 +13,7 @@ import (
 // HandleKey moves in the tables, changes what is shown, or takes a run.
 func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
 	if v.data == nil {
-		return false, v.Refresh(in)
+		return false, Request{}
 	}
 	a := v.arrange(w, h)
 	switch key {
