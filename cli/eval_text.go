@@ -169,6 +169,9 @@ func (t *textReport) pipeline() {
 		t.printf(" (equal stages: %s)", percent(*p.BubbleClosedForm))
 	}
 	t.printf("\n  and %s of the time of all ranks; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+	if p.BubbleSpan != nil {
+		t.printf("  inside a rank's own first start and last end %s: what is left if ranks need not wait for each other's step\n", percent(*p.BubbleSpan))
+	}
 }
 
 func (t *textReport) communication() {

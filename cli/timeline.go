@@ -17,6 +17,9 @@ import (
 // unitCosts are the durations of one operation on one chunk, without a model.
 type unitCosts struct {
 	tf, ti, tw, tb, p2p cost
+	overlap             cost // at most 1
+	blocks              bool
+	extra               int // forwards
 }
 
 // cost is a flag that takes a finite number, 0 or more.
@@ -46,10 +49,29 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
 	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
+	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
+	cmd.Flags().IntVar(&u.extra, "extra-warmup", 0, "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
+	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
 
 func (u *unitCosts) said() bool {
-	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said
+	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said || u.overlap.said
+}
+
+// check refuses what goes with unit costs only, and values out of bounds.
+func (u *unitCosts) check() error {
+	const unitsOnly = " goes with unit costs (--tf --ti --tw --tb --p2p --overlap)"
+	switch {
+	case u.blocks && !u.said():
+		return &usageError{"--p2p-blocks" + unitsOnly}
+	case u.extra != 0 && !u.said():
+		return &usageError{"--extra-warmup" + unitsOnly}
+	case u.extra < 0 || u.extra > 1:
+		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1", u.extra)}
+	case u.overlap.value > 1:
+		return &usageError{fmt.Sprintf("--overlap: given %s, allowed is a number from 0 to 1", u.overlap.String())}
+	}
+	return nil
 }
 
 // times fills in what was not said: a backward is two forwards, half of it the
@@ -116,8 +138,8 @@ func (c *columns) Set(text string) error {
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
+	var form outputForm
 	var width columns
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule, with real times or unit costs",
@@ -125,10 +147,11 @@ func (a *app) timelineCommand() *cobra.Command {
 			"durations and no model is used; without, they have the times of the setup that the flags say.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
 			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --json\n" +
-			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32",
+			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --svg > dual.svg\n" +
+			"meshscope timeline --tp 8 --pp 4 --gbs 32 --chrome-trace > step.json",
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	form.register(cmd)
 	cmd.Flags().Var(&width, "width", fmt.Sprintf(
 		"columns of the drawing; left out: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
 	costs.register(cmd)
@@ -138,30 +161,30 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		d := drawing{unit: "seconds"}
-		var err error
-		if costs.said() {
-			d.unit = "1"
-			d.timeline, err = a.unitTimeline(&flags, &costs)
-		} else {
-			d.timeline, err = a.realTimeline(&flags)
-		}
-		if err != nil {
+		if err := form.check(); err != nil {
 			return err
 		}
-		if asJSON {
-			return d.writeJSON(a.stdout)
+		if err := costs.check(); err != nil {
+			return err
+		}
+		draw := a.realTimeline
+		if costs.said() {
+			draw = func(f *setupFlags) (*drawing, error) { return a.unitTimeline(f, &costs) }
+		}
+		d, err := draw(&flags)
+		if err != nil {
+			return err
 		}
 		if width == 0 {
 			width = columns(a.width(drawWidth))
 		}
-		return d.writeText(a.stdout, int(width))
+		return form.write(d, a.stdout, int(width))
 	})
 	return cmd
 }
 
 // realTimeline is the pipeline of a setup with its own times.
-func (a *app) realTimeline(flags *setupFlags) (*schedule.Timeline, error) {
+func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 	s, err := flags.setup(a)
 	if err != nil {
 		return nil, err
@@ -171,7 +194,11 @@ func (a *app) realTimeline(flags *setupFlags) (*schedule.Timeline, error) {
 		a.complain(r.Problems)
 		return nil, outcome(exitIllegal)
 	}
-	return r.Timeline, nil
+	return &drawing{
+		timeline: r.Timeline, unit: "seconds",
+		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
+		memoryUnit: "bytes",
+	}, nil
 }
 
 // complain prints what makes a setup illegal.
@@ -189,11 +216,12 @@ func (a *app) complain(problems []engine.Problem) {
 
 // unitTimeline simulates a schedule with unit costs: the flags say its shape,
 // the rest of the setup does not matter.
-func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timeline, error) {
+func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error) {
 	s, err := flags.shape(a)
 	if err != nil {
 		return nil, err
 	}
+	s.ExtraWarmup = costs.extra
 	times, err := costs.times()
 	if err != nil {
 		return nil, err
@@ -202,11 +230,26 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*schedule.Timel
 		a.complain(problems)
 		return nil, outcome(exitIllegal)
 	}
-	order, err := schedule.Build(s)
+	unit := schedule.UniformCosts(s, times, costs.p2p.value)
+	unit.Overlap, unit.P2PBlocks = costs.overlap.value, costs.blocks
+	order, err := schedule.BuildFor(s, unit, nil)
 	if err != nil {
 		return nil, err
 	}
-	return schedule.Simulate(order, schedule.UniformCosts(s, times, costs.p2p.value))
+	d := &drawing{unit: "1", memoryUnit: "chunk activations"}
+	if d.timeline, err = schedule.Simulate(order, unit); err != nil {
+		return nil, err
+	}
+	times.Saved = unit.Overlap * min(times.F, times.B)
+	if idle, ok := s.ClosedFormIdle(times); ok && costs.p2p.value == 0 {
+		d.idle = &idle
+	}
+	chunks := make([]schedule.ChunkBytes, order.Chunks())
+	for c := range chunks {
+		chunks[c] = schedule.ChunkBytes{Activation: 1, WeightInputs: 1}
+	}
+	d.memory = func(rank int) []schedule.Sample { return d.timeline.Memory(nil, rank, chunks) }
+	return d, nil
 }
 
 // cannot lists why a schedule cannot be executed, or is larger than what is
@@ -231,16 +274,16 @@ func cannot(s schedule.Spec) []engine.Problem {
 func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	doc := &setupdoc.Document{}
 	if f.file != "" {
-		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p) contradict each other"}
+		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other"}
 	}
 	only := setupFlags{}
 	for _, s := range f.said {
 		switch s.key {
-		case "pp", "vpp", "microbatches", "schedule", "group-size":
+		case "pp", "vpp", "microbatches", "schedule", "group-size", "max-in-flight":
 			only.said = append(only.said, s)
 		default:
 			return schedule.Spec{}, &usageError{fmt.Sprintf(
-				"--%s and unit costs (--tf --ti --tw --tb --p2p) contradict each other: with them only --pp, --vpp, --microbatches, --schedule and --group-size count", s.key)}
+				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: with them only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight count", s.key)}
 		}
 	}
 	only.said = append(only.said, said{key: "dp", value: "1"})

@@ -4,12 +4,24 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
+
+// drawing is a timeline on its way out.
+type drawing struct {
+	timeline *schedule.Timeline
+	unit     string   // "seconds" or "1"
+	idle     *float64 // closed form of the worst rank's idle time, with unit costs
+
+	// memory is what a rank holds over time, with its unit; nil where nobody asks.
+	memory     func(rank int) []schedule.Sample
+	memoryUnit string
+}
 
 // Sizes of the text drawing.
 const (
@@ -28,8 +40,9 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		out.printf("%s\n", wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	say("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n",
+	say("ends after %s; bubble %s of the work of the busiest rank, %s of all time",
 		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
+	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {
 		idle[rank], live[rank] = d.time(s.Idle), strconv.Itoa(s.PeakInFlight)
@@ -50,6 +63,27 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	return out.Flush()
 }
 
+// sayMore adds what only some schedules have.
+func (d *drawing) sayMore(say func(format string, args ...any)) {
+	t := d.timeline
+	if info, _ := t.Order.Spec.Kind.Info(); info.SplitsBackward {
+		say("between a rank's own start and end at most %s idle, %s of its work", d.time(t.LongestSpan()-busiest(t)), percent(t.SpanOverIdeal()))
+	}
+	if d.idle != nil {
+		say("closed form of the worst rank's idle time: %s", d.time(*d.idle))
+	}
+	say("")
+}
+
+// busiest is the work of the rank with the most of it.
+func busiest(t *schedule.Timeline) float64 {
+	most := 0.0
+	for i := range t.Ranks {
+		most = max(most, t.Ranks[i].Busy)
+	}
+	return most
+}
+
 func widest(heading string, cells []string) int {
 	width := len(heading)
 	for _, c := range cells {
@@ -58,8 +92,8 @@ func widest(heading string, cells []string) int {
 	return width
 }
 
-// picture is a timeline at a scale.
-type picture struct {
+// textPicture is a timeline at a scale.
+type textPicture struct {
 	*schedule.Timeline
 	columns int
 	scale   float64 // columns per unit of time
@@ -70,8 +104,8 @@ type picture struct {
 
 // picture gives the makespan its columns: with unit costs a whole number of them
 // per unit while that fits, so that operations of equal length are drawn equal.
-func (d *drawing) picture(room int) *picture {
-	p := &picture{Timeline: d.timeline, columns: max(room, 8)}
+func (d *drawing) picture(room int) *textPicture {
+	p := &textPicture{Timeline: d.timeline, columns: max(room, 8)}
 	span := d.timeline.Makespan
 	if span <= 0 {
 		return p
@@ -91,31 +125,58 @@ func (d *drawing) picture(room int) *picture {
 	return p
 }
 
-func (p *picture) row(rank int) string {
+func (p *textPicture) row(rank int) string {
 	if p.crowded {
 		return p.crowd(rank)
 	}
 	row := []byte(strings.Repeat(".", p.columns))
 	first := p.Order.Start[rank]
-	for i, op := range p.Order.Rank(rank) {
+	ops := p.Order.Rank(rank)
+	for i := range ops {
+		if i > 0 && ops[i-1].Paired() {
+			continue // drawn with the first half
+		}
 		from := int(math.Round(p.Begin[first+i] * p.scale))
 		to := min(int(math.Round(p.End[first+i]*p.scale)), p.columns)
-		label := op.Kind().String() + strconv.Itoa(op.MicroBatch())
-		if len(label) >= to-from { // a gap between neighbours, or only the letter
-			label = op.Kind().String()
+		if again := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)), p.columns); again > from {
+			from = paintOp(row, "R", from, again)
 		}
-		for c := from; c < to; c++ {
-			switch {
-			case c-from < len(label):
-				row[c] = label[c-from]
-			case to-from > 1 && c == to-1:
-				row[c] = '|'
-			default:
-				row[c] = '-'
-			}
-		}
+		paintOp(row, opLabel(ops[i:], to-from), from, to)
 	}
 	return string(row)
+}
+
+// paintOp writes an operation into its cells and returns the one behind them.
+func paintOp(row []byte, label string, from, to int) int {
+	for c := from; c < to; c++ {
+		switch {
+		case c-from < len(label):
+			row[c] = label[c-from]
+		case to-from > 1 && c == to-1:
+			row[c] = '|'
+		default:
+			row[c] = '-'
+		}
+	}
+	return max(from, to)
+}
+
+// opLabel is the fullest name of the first operation (with its other half when
+// it is a pair) that fits: F3.1 is of the rank's second chunk.
+func opLabel(ops []schedule.Op, room int) string {
+	op := ops[0]
+	short := op.Kind().String()
+	names := []string{op.String(), short + strconv.Itoa(op.MicroBatch())}
+	if op.Paired() && len(ops) > 1 {
+		short = "&"
+		names = []string{op.String() + "&" + ops[1].String(), op.Kind().String() + "&" + ops[1].Kind().String()}
+	}
+	for _, name := range names {
+		if len(name) < room { // a gap between neighbours
+			return name
+		}
+	}
+	return short
 }
 
 // mixed is a column with operations of several kinds.
@@ -123,7 +184,7 @@ const mixed = '*'
 
 // crowd draws a row whose columns hold several operations: the letter of their
 // kind, a star for several kinds, a dot where the rank is idle most of the time.
-func (p *picture) crowd(rank int) string {
+func (p *textPicture) crowd(rank int) string {
 	const most, trace = 0.5, 0.02 // of a column
 	busy := make([]float64, p.columns)
 	row := make([]byte, p.columns)
@@ -154,7 +215,7 @@ func (p *picture) crowd(rank int) string {
 }
 
 // perColumn is how many operations a busy column holds on the rank with most.
-func (p *picture) perColumn() float64 {
+func (p *textPicture) perColumn() float64 {
 	var most float64
 	for rank, s := range p.Ranks {
 		if s.Busy > 0 {
@@ -164,13 +225,20 @@ func (p *picture) perColumn() float64 {
 	return most
 }
 
-func (p *picture) legend(column string) string {
+func (p *textPicture) legend(column string) string {
 	names := []string{"F forward", "B backward"}
 	if info, _ := p.Order.Spec.Kind.Info(); info.SplitsBackward {
-		names = append(names, "I input gradient", "W weight gradient")
+		names = []string{"F forward", "I input gradient", "W weight gradient"}
+	}
+	if len(p.Recompute) > 0 {
+		names = append(names, "R forward again")
+	}
+	if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
+		names = append(names, "& both overlapped")
 	}
 	live := "live: most micro-batches in flight at once"
-	if p.Order.Spec.VirtualStages > 1 {
+	if p.Order.Chunks() > 1 {
+		names = append(names, "F3.1 of the second chunk")
 		live = "live: most chunks of micro-batches in flight at once"
 	}
 	if !p.crowded {

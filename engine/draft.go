@@ -24,8 +24,9 @@ type Draft struct {
 	MBS, MicroBatches, GBS, Seq *int
 	Split                       *string
 
-	Schedule  *schedule.Kind
-	GroupSize *int
+	Schedule    *schedule.Kind
+	GroupSize   *int
+	MaxInFlight *int
 
 	Recompute *recipe.Recompute
 	Precision *recipe.Precision
@@ -98,7 +99,7 @@ func (d Draft) Resolve() (Setup, error) {
 	}
 	s := Setup{Model: *d.Model, Cluster: *d.Cluster}
 	s.TP, s.PP, s.CP = or(d.TP, 1), or(d.PP, 1), or(d.CP, 1)
-	s.VPP, s.EP, s.ETP = or(d.VPP, 1), or(d.EP, 1), or(d.ETP, 1)
+	s.VPP, s.EP, s.ETP = or(d.VPP, d.defaultVPP(&s)), or(d.EP, 1), or(d.ETP, 1)
 
 	divides, err := d.resolveGPUs(&s)
 	if err != nil {
@@ -205,6 +206,19 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	return true, nil
 }
 
+// defaultVPP is 1, or 2 where the schedule that was said needs or wants several
+// stages per rank; of those that only want them, if the layers are enough.
+func (d *Draft) defaultVPP(s *Setup) int {
+	if d.Schedule == nil {
+		return 1
+	}
+	info, ok := d.Schedule.Info()
+	if ok && (info.Chunks == 2 || info.Chunks == 0 && s.PP > 1 && product(2, s.PP) <= s.Model.Layers) {
+		return 2
+	}
+	return 1
+}
+
 // defaultNodes is 8, or the whole machine when it is smaller.
 func defaultNodes(c hardware.Cluster) int {
 	if c.MaxGPUs > 0 {
@@ -277,6 +291,7 @@ func (d *Draft) resolveRecipe(s *Setup) {
 		s.Schedule = schedule.Interleaved
 	}
 	s.GroupSize = or(d.GroupSize, 0)
+	s.MaxInFlight = or(d.MaxInFlight, 0)
 	s.Recompute = or(d.Recompute, recipe.Recompute{Mode: recipe.RecomputeNone})
 	s.Precision = or(d.Precision, defaultPrecision(s.Cluster.GPU))
 	s.GradDtype = or(d.GradDtype, recipe.GradFP32)

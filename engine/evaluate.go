@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"slices"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
@@ -26,22 +29,32 @@ type Evaluator struct {
 	setup    Setup // what is being evaluated; the inputs below point into it
 	memInput memory.Input
 	timInput step.Input
+	stop     func() bool
 
-	order  *schedule.Order
-	sim    schedule.Simulator
-	mem    memory.Evaluator
-	stages []layout.Stage
-	cost   []step.Cost
-	data   []step.DataParallel
-	timing timing
-	free   schedule.Timeline // the pipeline without hand-over latency
+	order   *schedule.Order
+	planned schedule.Costs // what an automatic order was made for
+	sim     schedule.Simulator
+	mem     memory.Evaluator
+	stages  []layout.Stage
+	cost    []step.Cost
+	data    []step.DataParallel
+	timing  timing
+	free    schedule.Timeline // the pipeline without hand-over latency
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
-// in which order do the ranks work, how long is each stage, when does the
+// how long is each stage, in which order do the ranks work, when does the
 // pipeline end, how much memory is that, how long is the step.
 func (e *Evaluator) Evaluate(s Setup) Report {
-	e.setup = s
+	r, _ := e.EvaluateUntil(s, nil)
+	return r
+}
+
+// EvaluateUntil is Evaluate that can be stopped: an automatic schedule of many
+// operations takes tens of milliseconds to find (schedule.MaxAutoOps bounds it).
+// Once stop says true there is no answer and the second value is false.
+func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
+	e.setup, e.stop = s, stop
 	r := Report{Problems: check(&e.setup)}
 	r.Legal = !hasErrors(r.Problems)
 	if s.Seq > 0 && !hasCode(r.Problems, "model") {
@@ -49,34 +62,32 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 	}
 	if r.Legal {
 		if err := e.figures(&e.setup, &r); err != nil {
+			if wasStopped(err) {
+				return Report{}, false
+			}
 			r = Report{Problems: append(r.Problems, Problem{
 				Code: "pipeline", Severity: layout.Error, Field: "schedule", Message: err.Error(),
 			}), Model: r.Model}
 		}
 	}
-	r.Assumptions, r.NotModelled = assumptions(&e.setup), notModelled(&e.setup)
-	return r
+	r.Assumptions, r.NotModelled = assumptions(&e.setup, &r, &e.timing), notModelled(&e.setup)
+	return r, true
+}
+
+func wasStopped(err error) bool {
+	var stopped *schedule.StoppedError
+	return errors.As(err, &stopped)
 }
 
 func (e *Evaluator) figures(s *Setup, r *Report) error {
-	if err := e.plan(s); err != nil {
+	if err := e.arrange(s); err != nil {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
-	e.inputs(s)
 	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
 	in := &e.timInput
-	e.cost = step.Stages(in, e.cost[:0])
-	e.data = e.data[:0]
-	for i, p := range e.mem.Parameters() {
-		e.data = append(e.data, step.Data(in, p, ranks[i].Layers))
-	}
 	message, latency := step.HandOver(in)
-	e.timing.set(e, s, latency)
-	wait := latency
-	if in.Machine.Software.Blocking {
-		wait = 0 // it is in the stages' own times
-	}
+	wait := e.wait(latency)
 	line := &schedule.Timeline{}
 	if err := e.sim.Run(e.order, e.timing.costs(wait), line); err != nil {
 		return err
@@ -90,6 +101,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	}
 	r.Timeline = line
 	r.Memory = worst(s, ranks)
+	r.Memory.Stages = slices.Clone(e.mem.Live())
 	r.Pipeline = e.pipeline(s, line)
 	r.Time, r.Communication = e.stepTime(s, in, line)
 	if s.PP > 1 {
@@ -106,22 +118,88 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	return nil
 }
 
-// plan lays the layers on the stages and the operations on the ranks.
-func (e *Evaluator) plan(s *Setup) (err error) {
+// arrange lays the layers on the stages, works out how long each stage takes,
+// and orders the operations of the ranks.
+func (e *Evaluator) arrange(s *Setup) (err error) {
 	if e.stages, err = s.partition(e.stages); err != nil {
 		return err
 	}
-	if spec := s.Spec(); e.order == nil || e.order.Spec != spec {
-		// A new order, not a rebuilt one: earlier Reports still point to theirs.
-		e.order, err = schedule.Build(spec)
+	stack, _ := memory.For(s.Stack)
+	spec := s.Spec()
+	hosts := e.hosts(spec)
+	e.inputs(s, hosts)
+	in := &e.timInput
+	e.cost = step.Stages(in, e.cost[:0])
+	e.data = e.data[:0]
+	for r, p := range e.mem.Count(&e.memInput, stack) {
+		d := step.Data(in, p, e.layers(hosts, r))
+		if hosts.Placement == schedule.Bidirectional {
+			d.AddMirror(in, p)
+		}
+		e.data = append(e.data, d)
 	}
+	_, latency := step.HandOver(in)
+	e.timing.set(e, s, hosts, latency)
+	err = e.plan(spec, e.timing.costs(e.wait(latency)))
+	e.memInput.Order = e.order
 	return err
 }
 
+// layers is how many layers stand on a rank.
+func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
+	n := 0
+	for c := range hosts.Chunks() {
+		n += e.stages[hosts.StageOf(rank, c)].Layers()
+	}
+	return n
+}
+
+// wait is the hand-over latency that the simulation adds: none where the stages'
+// own times hold it.
+func (e *Evaluator) wait(latency units.Seconds) units.Seconds {
+	if e.timInput.Machine.Software.Blocking {
+		return 0
+	}
+	return latency
+}
+
+// hosts says which rank has which stages, before there may be an order.
+func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
+	if e.order != nil && e.order.Spec == spec {
+		return e.order
+	}
+	return spec.Hosts()
+}
+
+// plan lays the operations on the ranks. An automatic schedule depends on the
+// durations too. It makes a new order, not a rebuilt one: earlier Reports still
+// point to theirs.
+func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
+	if e.order != nil && e.order.Spec == spec {
+		if info, _ := spec.Kind.Info(); !info.Automatic || sameDurations(&e.planned, &costs) {
+			return nil
+		}
+	}
+	order, err := schedule.BuildFor(spec, costs, e.stop)
+	if err != nil {
+		return err
+	}
+	e.order = order
+	e.planned = schedule.Costs{
+		F: append(e.planned.F[:0], costs.F...), I: append(e.planned.I[:0], costs.I...),
+		W: append(e.planned.W[:0], costs.W...), P2P: costs.P2P,
+	}
+	return nil
+}
+
+func sameDurations(a, b *schedule.Costs) bool {
+	return a.P2P == b.P2P && slices.Equal(a.F, b.F) && slices.Equal(a.I, b.I) && slices.Equal(a.W, b.W)
+}
+
 // inputs tells the parts of the engine what they depend on.
-func (e *Evaluator) inputs(s *Setup) {
+func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	e.memInput = memory.Input{
-		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: e.order,
+		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 	}
@@ -175,6 +253,10 @@ func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {
 	}
 	if form, ok := s.Spec().ClosedFormBubble(e.timing.mean()); ok {
 		p.BubbleClosedForm = &form
+	}
+	if info, _ := s.Schedule.Info(); info.SplitsBackward {
+		span := line.SpanOverIdeal()
+		p.BubbleSpan = &span
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
 
@@ -28,6 +29,9 @@ func largest(s *Setup, rank *memory.Rank) (term string, bytes units.Bytes, cause
 		cause += ", nothing recomputed"
 	case recipe.RecomputeSelective, recipe.RecomputeFull, recipe.RecomputeModules:
 		cause += ", recompute " + s.Recompute.String()
+	}
+	if rank.WeightInputs > rank.Activations/2 {
+		cause += fmt.Sprintf(", %.1f GiB of it kept for weight gradients that the schedule puts off", rank.WeightInputs.GiB())
 	}
 	share := fmt.Sprintf("for %.3g G parameters on a GPU under ZeRO-%d", rank.Parameters/1e9, s.ZeRO)
 	for _, t := range [...]struct {
@@ -112,6 +116,9 @@ func memoryTurns(s *Setup) [][]Remedy {
 		for n := 1; n*s.PP < s.Model.Layers; n *= 2 {
 			again = append(again, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
 		}
+	}
+	if s.PP > 1 { // with whole backwards, then in about a half and a third of that
+		knobs = append(knobs, words("schedule", string(schedule.OneFOneB), string(schedule.VHalf), string(schedule.VMin)))
 	}
 	return append(knobs, smaller,
 		words("recompute", append(again, string(recipe.RecomputeFull))...),

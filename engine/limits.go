@@ -92,14 +92,10 @@ func (e *Evaluator) largest(s Setup, top int, set func(*Setup, int)) (n int, pea
 // its batch; nil when its pipeline cannot be ordered.
 func (e *Evaluator) memory(s Setup) *Memory {
 	e.setup = s
-	if e.plan(&e.setup) != nil {
-		return nil
-	}
 	stack, ok := memory.For(e.setup.Stack)
-	if !ok {
+	if !ok || e.arrange(&e.setup) != nil {
 		return nil
 	}
-	e.inputs(&e.setup)
 	return worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
 }
 

@@ -251,7 +251,7 @@ func plainest(s *Setup) *Setup {
 	}
 	t.MicroBatches = min(max(s.GBS/gpus, 1), layout.MaxMicroBatches, 4096)
 	t.GBS = gpus * t.MicroBatches
-	t.Schedule, t.GroupSize, t.TrainMTP = schedule.OneFOneB, 0, false
+	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
 	t.Imbalance = min(max(s.Imbalance, recipe.EvenLoad), recipe.MaxLoad)
 	for _, field := range []string{"precision", "grad-dtype", "attention", "loss", "offload", "optimizer", "mfu", "calibration", "recompute"} {
 		if legal(&t) {

@@ -43,6 +43,8 @@ func countOf(s *Setup, field string) *int {
 		return &s.Seq
 	case "group-size":
 		return &s.GroupSize
+	case "max-in-flight":
+		return &s.MaxInFlight
 	}
 	return nil
 }
@@ -93,6 +95,8 @@ func nearby(s *Setup, field string) []int {
 	case "seq":
 		unit := max(s.CP*s.TP, 1)
 		list = append(multiplesNear(unit, min(current, s.Model.MaxSeq), 8), multiplesNear(unit, current, 16)...)
+	case "max-in-flight":
+		list = []int{0, s.PP, 2 * s.PP}
 	case "group-size":
 		list = append(multiplesNear(1, current, 64), 0, s.PP, s.MicroBatches)
 	case "microbatches":
@@ -132,7 +136,7 @@ func clampField(field string, v int) int {
 		high = layout.MaxSeq
 	case "zero":
 		low, high = 0, 3
-	case "group-size":
+	case "group-size", "max-in-flight":
 		low = 0
 	case "imbalance":
 		low, high = recipe.EvenLoad, recipe.MaxLoad
@@ -174,7 +178,7 @@ func multiplesNear(unit, around, count int) []int {
 // difference lists the fields in which b differs from a, by flag name.
 func difference(a, b *Setup) map[string]any {
 	d := map[string]any{}
-	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "hsdp", "mbs", "microbatches", "gbs", "seq", "group-size", "imbalance"} {
+	for _, field := range []string{"gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "hsdp", "mbs", "microbatches", "gbs", "seq", "group-size", "max-in-flight", "imbalance"} {
 		if x, y := fieldValue(a, field), fieldValue(b, field); x != y {
 			d[field] = y
 		}

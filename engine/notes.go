@@ -3,12 +3,13 @@ package engine
 import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
 )
 
 // assumptions are what the figures take for granted, in the order in which they
 // matter for this setup.
-func assumptions(s *Setup) []string {
-	list := make([]string, 0, 24)
+func assumptions(s *Setup, r *Report, t *timing) []string {
+	list := make([]string, 0, 28)
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
@@ -34,7 +35,16 @@ func assumptions(s *Setup) []string {
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
-	say(s.EP > 1 && cal == nil, "expert all-to-all is exposed")
+	info, _ := s.Schedule.Info()
+	pairs := s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
+	say(s.EP > 1 && !pairs && cal == nil, "expert all-to-all is exposed")
+	say(s.EP > 1 && pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
+	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
+	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
+	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
+	say(info.Automatic, "the order was found for these stage times by the authors' heuristic, with an activation that waits for W counted half")
+	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
+	say(info.SplitsBackward, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
 	waits := soft.Blocking && s.VPP > 1
 	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
 	say(s.PP > 1 && waits, "a stage waits while its message travels")
@@ -43,6 +53,23 @@ func assumptions(s *Setup) []string {
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
 	return list
+}
+
+// unbalanced tells whether a V-shaped schedule meets durations that its fixed
+// pattern was not made for (controllable memory, arXiv 2405.15362): its idle time
+// then grows with the number of micro-batches.
+func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
+	const slack = 1.05
+	switch k {
+	case schedule.VHalf:
+		return (t.W+2*t.I)*slack < 2*t.F || (t.W+2*t.F)*slack < 2*t.I
+	case schedule.VMin:
+		return t.F > t.I*slack || t.I > t.F*slack || t.F > t.W*slack
+	case schedule.OneFOneBV:
+		return t.B > 2*t.F*slack || t.B*slack < 2*t.F
+	default:
+		return false
+	}
 }
 
 // stackAssumptions are what the memory of the stack takes for granted.

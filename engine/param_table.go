@@ -79,6 +79,8 @@ func recipeParams() []Param {
 			scheduleKinds(), func(s *Setup) *schedule.Kind { return &s.Schedule }, func(d *Draft) **schedule.Kind { return &d.Schedule }),
 		number(Param{ID: "group-size", Label: "group size", Help: "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.", Min: 0, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.GroupSize }, func(d *Draft) **int { return &d.GroupSize }),
+		number(Param{ID: "max-in-flight", Label: "in flight", Unit: "activations", Help: "Activations that the zb-auto schedule lets a rank hold, one that only waits for its weight gradient counted half (0 means 1.5 x PP): more of them make the bubble smaller.", Min: 0, Max: MaxDegree},
+			func(s *Setup) *int { return &s.MaxInFlight }, func(d *Draft) **int { return &d.MaxInFlight }),
 		splitParam(),
 		recomputeParam(),
 		choice(Param{ID: "precision", Label: "precision", Help: "Number format of weights, activations and products: 16 bits halve memory and run on the fast units."},

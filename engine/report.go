@@ -37,7 +37,11 @@ type Memory struct {
 	Fits     bool         `json:"fits"`
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
-	Evidence              // of allocated memory
+
+	// Stages is what each model stage adds while micro-batches pass, for drawing.
+	Stages []memory.Live `json:"-"`
+
+	Evidence // of allocated memory
 }
 
 // NotValidated is said where no published group is close enough.
@@ -59,15 +63,30 @@ type Pipeline struct {
 	Ranks            int           `json:"ranks"`
 	Stages           int           `json:"stages"`
 	MicroBatches     int           `json:"microbatches"`
-	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`            // simulated: idle over busy time of the busiest rank
-	BubbleOverTotal  float64       `json:"bubble_over_total"`            // simulated: idle share of all ranks' time
-	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"` // (p-1)/m and its kin, over ideal; absent where none is exact
+	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`                // simulated: idle over busy time of the busiest rank
+	BubbleOverTotal  float64       `json:"bubble_over_total"`                // simulated: idle share of all ranks' time
+	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"`     // (p-1)/m and its kin, over ideal; absent where none is exact
+	BubbleSpan       *float64      `json:"bubble_span_over_ideal,omitempty"` // simulated, of schedules that split the backward: the wait inside the longest rank's own first start and last end, over busy time
 	Makespan         units.Seconds `json:"makespan_seconds"`
+}
+
+// MemoryOver appends how a rank's activations grow and shrink over the step, for
+// drawing: see schedule.Timeline.Memory. Of an illegal setup there is nothing.
+func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample {
+	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) {
+		return into
+	}
+	o := r.Timeline.Order
+	chunks := make([]schedule.ChunkBytes, o.Chunks())
+	for c := range chunks {
+		chunks[c] = r.Memory.Stages[o.StageOf(rank, c)].Chunk()
+	}
+	return r.Timeline.Memory(into, rank, chunks)
 }
 
 // Communication is the traffic of one dimension over one step, per GPU.
 type Communication struct {
-	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, pp
+	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp
 	Operation string        `json:"operation"`
 	GroupSize int           `json:"group_size"`
 	Spans     string        `json:"spans"`         // node, domain, cluster: the widest link that the group crosses

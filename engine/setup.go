@@ -22,6 +22,8 @@ type Setup struct {
 	Schedule  schedule.Kind `json:"schedule"`
 	GroupSize int           `json:"group_size"` // micro-batches per group of an interleaved schedule; 0: PP
 
+	MaxInFlight int `json:"max_in_flight"` // activations that zb-auto lets a rank hold; 0: 1.5 x PP
+
 	Recompute recipe.Recompute `json:"recompute"`
 	Precision recipe.Precision `json:"precision"`
 	GradDtype recipe.GradDtype `json:"grad_dtype"`
@@ -46,8 +48,15 @@ func (s *Setup) Nodes() int { return (s.GPUs + s.Cluster.Node() - 1) / s.Cluster
 func (s *Setup) Spec() schedule.Spec {
 	return schedule.Spec{
 		Kind: s.Schedule, Ranks: s.PP, VirtualStages: s.VPP,
-		MicroBatches: s.MicroBatches, GroupSize: s.GroupSize,
+		MicroBatches: s.MicroBatches, GroupSize: s.GroupSize, MaxInFlight: s.MaxInFlight,
 	}
+}
+
+// Slow says that an evaluation takes longer than a frame allows, about 5 ms: to
+// be run beside the handling of keys, with Evaluator.EvaluateUntil.
+func (s *Setup) Slow() bool {
+	const limit = 200_000
+	return s.Spec().Work() > limit
 }
 
 // load is the imbalance as a factor, at least 1.

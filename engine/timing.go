@@ -10,23 +10,28 @@ import (
 // timing is how long each stage keeps its rank busy with one micro-batch.
 type timing struct {
 	f, b, i, w []float64
+	again      []float64 // forward that runs again, contained in b and i; empty where nothing does
+	// expert traffic contained in f and b (or i), which an overlapped pair hides
+	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 }
 
-func (t *timing) set(e *Evaluator, s *Setup, hop units.Seconds) {
+func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Seconds) {
 	n := len(e.cost)
+	t.again = t.again[:0]
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
+	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
 	t.blocked = resize(t.blocked, n)
-	chunks := units.Seconds(e.order.Chunks())
+	chunks := units.Seconds(hosts.Chunks())
 	soft := &e.timInput.Machine.Software
 	share := units.Seconds(soft.Shard)
 	for r := range s.PP {
 		d := &e.data[r]
-		for c := range e.order.Chunks() {
-			stage := e.order.StageOf(r, c)
+		for c := range hosts.Chunks() {
+			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
 			f, b := d.PerForward/chunks, d.PerBackward/chunks
 			t.zeroForward[stage] = max(f*share, f-k.Forward)
@@ -37,6 +42,13 @@ func (t *timing) set(e *Evaluator, s *Setup, hop units.Seconds) {
 		k := &e.cost[stage]
 		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
+		t.w[stage] = float64(k.WeightGradTime())
+		t.i[stage] = float64(k.InputGradTime() + t.zeroBackward[stage])
+		if k.Recompute > 0 {
+			t.again = resize(t.again, n)
+		}
+		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
+		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
 		t.blocked[stage] = 0
 		if soft.Blocking && stage < n-1 {
 			t.f[stage] += float64(hop)
@@ -44,15 +56,28 @@ func (t *timing) set(e *Evaluator, s *Setup, hop units.Seconds) {
 		}
 		if soft.Blocking && stage > 0 {
 			t.b[stage] += float64(hop)
+			t.i[stage] += float64(hop)
 			t.blocked[stage] += hop
 		}
-		t.w[stage] = float64(k.WeightGrad)
-		t.i[stage] = t.b[stage] - t.w[stage]
+	}
+	for stage := range t.again {
+		t.again[stage] = float64(e.cost[stage].Recompute)
 	}
 }
 
 func (t *timing) costs(latency units.Seconds) schedule.Costs {
-	return schedule.Costs{F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency)}
+	return schedule.Costs{
+		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency),
+		HiddenF: t.expertForward, HiddenB: t.expertBackward, R: t.recompute(),
+	}
+}
+
+// recompute is nil where nothing runs again.
+func (t *timing) recompute() []float64 {
+	if len(t.again) == 0 {
+		return nil
+	}
+	return t.again
 }
 
 // mean is the average stage, for closed forms that assume equal stages.
@@ -79,20 +104,23 @@ func resize[T any](list []T, n int) []T {
 // lists the traffic of that rank.
 func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) (*Time, []Communication) {
 	rank := busiest(line)
-	m := units.Seconds(s.MicroBatches)
 	t := &Time{}
 	var links step.Links
 	var zero, blocked units.Seconds
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(rank, c)
 		k := &e.cost[stage]
+		n := e.order.Count(rank, c, schedule.Forward)
+		m := units.Seconds(n)
 		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
 		t.Recompute += m * k.Recompute
-		links.AddTimes(k.ForwardLinks, float64(s.MicroBatches))
-		links.AddTimes(k.BackwardLinks, float64(s.MicroBatches))
+		links.AddTimes(k.ForwardLinks, float64(n))
+		links.AddTimes(k.BackwardLinks, float64(n))
+		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
 		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
+	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
 	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
@@ -156,7 +184,7 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 }
 
 func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, data step.DataParallel) []Communication {
-	out := make([]Communication, 0, 7)
+	out := make([]Communication, 0, 8)
 	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
 		if group.Size > 1 && t.Bytes > 0 {
 			out = append(out, Communication{
@@ -180,6 +208,7 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, d
 	}
 	add("dp", gradients, g.DenseDP, data.Dense)
 	add("expert-dp", gradients, g.ExpertDP, data.Expert)
+	add("mirror", "send/receive", layout.Group{Size: 2, Span: g.PP.Span}, data.Mirror)
 	return out
 }
 

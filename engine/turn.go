@@ -93,22 +93,31 @@ func followDP(s *Setup, l Locks) {
 // quotient is the number of micro-batches of the global batch, rounded down.
 func quotient(s *Setup) int { return max(1, s.GBS/product(s.MBS, s.DP)) }
 
-// followVPP keeps the schedule one that can have that many stages per rank.
+// followVPP keeps the schedule one that can have that many stages per rank: a
+// relative of the one before, with whole or split backwards as it had.
 func followVPP(s *Setup) {
-	switch {
-	case s.VPP > 1:
+	info, ok := s.Schedule.Info()
+	if !ok || info.Chunks == s.VPP || info.Chunks == 0 && s.VPP > 1 {
+		return
+	}
+	switch several := s.VPP > 1; {
+	case several && info.SplitsBackward:
+		s.Schedule = schedule.InterleavedZB
+	case several:
 		s.Schedule = schedule.Interleaved
-	case s.Schedule == schedule.Interleaved:
+	case info.SplitsBackward:
+		s.Schedule = schedule.ZBH1
+	default:
 		s.Schedule = schedule.OneFOneB
 	}
 }
 
-// followSchedule gives an interleaved schedule two stages per rank to
-// interleave, and every other one a single stage.
+// followSchedule gives a schedule as many stages per rank as it needs, and one
+// that interleaves any number at least two to interleave.
 func followSchedule(s *Setup) {
-	switch {
-	case s.Schedule != schedule.Interleaved:
-		s.VPP = 1
+	switch info, _ := s.Schedule.Info(); {
+	case info.Chunks > 0:
+		s.VPP = info.Chunks
 	case s.VPP == 1:
 		s.VPP = 2
 	}

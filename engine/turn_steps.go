@@ -135,6 +135,8 @@ func candidates(s *Setup, p *Param, l Locks) []int {
 		top = min(top, 1<<17)
 	case "group-size":
 		values = append(append([]int{0}, divisors(s.MicroBatches, 4096)...), multiples(s.PP, ladder(16))...)
+	case "max-in-flight":
+		values = append([]int{0, 2*s.PP - 1}, append(ladder(2*s.PP), multiples(s.PP, []int{1, 2, 3, 4})...)...)
 	}
 	return tidy(values, p.Min, top)
 }

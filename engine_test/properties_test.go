@@ -64,7 +64,12 @@ func (w world) setup(t *rapid.T) engine.Setup {
 		s.GPUs += rapid.IntRange(-3, 3).Draw(t, "gpus")
 		s.GBS += rapid.IntRange(-3, 3).Draw(t, "gbs")
 	}
-	s.Schedule = rapid.SampledFrom([]schedule.Kind{schedule.Naive, schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, "none-such"}).Draw(t, "schedule")
+	kinds := []schedule.Kind{schedule.OneFOneB, schedule.Interleaved, "none-such"}
+	for _, info := range schedule.Kinds() {
+		kinds = append(kinds, info.Kind)
+	}
+	s.Schedule = rapid.SampledFrom(kinds).Draw(t, "schedule")
+	s.MaxInFlight = rapid.SampledFrom([]int{0, 0, 1, 9, -1}).Draw(t, "in flight")
 	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
 	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}, {Mode: "modules"}, {Mode: "modules", Modules: recipe.ModuleNorm}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute")
 	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")
@@ -277,7 +282,11 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		modules := after(func(u *engine.Setup) {
 			u.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}
 		})
-		no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+		// With a split backward the peak can move to an operation that has more
+		// activations and fewer temporaries.
+		if info, _ := s.Schedule.Info(); !info.SplitsBackward {
+			no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+		}
 		if modules.Time.Recompute < before.Time.Recompute || modules.Throughput.HFU < modules.Throughput.MFU {
 			t.Fatalf("modules: %+v and %+v", modules.Time, modules.Throughput)
 		}

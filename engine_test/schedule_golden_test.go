@@ -21,7 +21,7 @@ func TestScheduleGoldenOrders(t *testing.T) {
 		if kind == "" {
 			continue
 		}
-		o, err := schedule.Build(g.spec())
+		o, err := g.build()
 		if err != nil {
 			t.Errorf("%s: %v", g.file, err)
 			continue

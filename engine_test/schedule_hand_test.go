@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"meshscope/engine/schedule"
@@ -64,12 +65,86 @@ func TestScheduleByHand(t *testing.T) {
 			0.5,
 			[]string{"0F0@0-1 1F0@1-2 1B0@2-4 0B0@4-6"},
 		},
+		{
+			"breadth first, back in reverse",
+			schedule.Spec{Kind: schedule.LoopedBFS, Ranks: 2, VirtualStages: 2, MicroBatches: 2},
+			0,
+			[]string{
+				"0F0@0-1 0F1@1-2 2F0@2-3 2F1@3-4 2B1@7-9 2B0@9-11 0B1@11-13 0B0@13-15",
+				"1F0@1-2 1F1@2-3 3F0@3-4 3F1@4-5 3B1@5-7 3B0@7-9 1B1@9-11 1B0@11-13",
+			},
+		},
+		{
+			"weight gradients wait for the drain",
+			schedule.Spec{Kind: schedule.ZBH1, Ranks: 2, VirtualStages: 1, MicroBatches: 2},
+			0,
+			[]string{
+				"0F0@0-1 0F1@1-2 0I0@3-4 0W0@4-5 0I1@5-6 0W1@6-7",
+				"1F0@1-2 1I0@2-3 1F1@3-4 1I1@4-5 1W0@5-6 1W1@6-7",
+			},
+		},
+		{
+			"twice as many forwards ahead: no wait once started",
+			schedule.Spec{Kind: schedule.ZBH2, Ranks: 2, VirtualStages: 1, MicroBatches: 3},
+			0,
+			[]string{
+				"0F0@0-1 0F1@1-2 0F2@2-3 0I0@3-4 0W0@4-5 0I1@5-6 0W1@6-7 0I2@7-8 0W2@8-9",
+				"1F0@1-2 1I0@2-3 1F1@3-4 1I1@4-5 1F2@5-6 1I2@6-7 1W0@7-8 1W1@8-9 1W2@9-10",
+			},
+		},
+		{
+			"there and back on one rank",
+			schedule.Spec{Kind: schedule.ZBV, Ranks: 1, VirtualStages: 2, MicroBatches: 1},
+			0.5,
+			[]string{"0F0@0-1 1F0@1-2 1I0@2-3 1W0@3-4 0I0@4-5 0W0@5-6"},
+		},
+		{
+			"both ends at once: two ranks never wait",
+			schedule.Spec{Kind: schedule.DualPipe, Ranks: 2, VirtualStages: 1, MicroBatches: 4},
+			0,
+			[]string{
+				"0F0@0-1 1F2@1-2 0F1@2-3 1B2@3-5 1F3&0B0@5-8 1B3@8-10 0I1@10-11 0W1@11-12",
+				"0F2@0-1 1F0@1-2 0F3@2-3 1B0@3-5 1F1&0B2@5-8 1B1@8-10 0I3@10-11 0W3@11-12",
+			},
+		},
+		{
+			"half of that",
+			schedule.Spec{Kind: schedule.DualPipeV, Ranks: 1, VirtualStages: 2, MicroBatches: 2},
+			0,
+			[]string{"0F0@0-1 1F0@1-2 0F1@2-3 1B0@3-5 1F1&0B0@5-8 1B1@8-10 0I1@10-11 0W1@11-12"},
+		},
 	} {
-		tl := mustSimulate(t, c.spec, schedule.ChunkTimes{F: 1, B: 2}, c.p2p)
+		tl := mustSimulate(t, c.spec, schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}, c.p2p)
 		for r, want := range c.ranks {
 			if got := timelineText(tl, r); got != want {
 				t.Errorf("%s, rank %d\n got %s\nwant %s", c.name, r, got, want)
 			}
+		}
+	}
+}
+
+// TestScheduleBlockingHandOver: a sender that waits for its hand-over is idle, and
+// nobody receives earlier for it. F 1, B 2, half a unit to hand over.
+func TestScheduleBlockingHandOver(t *testing.T) {
+	s := schedule.Spec{Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 2}
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0.5)
+	c.P2PBlocks = true
+	tl, err := schedule.Simulate(o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range []string{"0F0@0-1.5 0F1@1.5-3 0B0@5-7 0B1@8.5-10.5", "1F0@1.5-2.5 1B0@2.5-5 1F1@5-6 1B1@6-8.5"} {
+		if got := timelineText(tl, r); got != want {
+			t.Errorf("rank %d\n got %s\nwant %s", r, got, want)
+		}
+	}
+	for r, st := range tl.Ranks {
+		if st.Busy != 6 || st.Idle != tl.Makespan-6 {
+			t.Errorf("rank %d: %+v of %v", r, st, tl.Makespan)
 		}
 	}
 }
@@ -122,25 +197,27 @@ func TestSchedulePeakBytes(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		f, b    []float64
+		bytes   schedule.ChunkBytes
 		peak    float64
 		atIndex int
 	}{
-		{"activations only", nil, nil, 20, 1},
-		{"forward needs 3", []float64{3}, nil, 23, 1},
-		{"backward needs 5", nil, []float64{5}, 25, 2},
-		{"both", []float64{6}, []float64{5}, 26, 1},
+		{"activations only", schedule.ChunkBytes{Activation: 10}, 20, 1},
+		{"forward needs 3", schedule.ChunkBytes{Activation: 10, Forward: 3}, 23, 1},
+		{"backward needs 5", schedule.ChunkBytes{Activation: 10, Backward: 5}, 25, 2},
+		{"both", schedule.ChunkBytes{Activation: 10, Forward: 6, Backward: 5}, 26, 1},
 	} {
-		peak, at := o.PeakBytes(0, []float64{10}, c.f, c.b)
-		if peak != c.peak || at != c.atIndex {
-			t.Errorf("%s: %v at %d, want %v at %d", c.name, peak, at, c.peak, c.atIndex)
+		if got := o.PeakBytes(0, []schedule.ChunkBytes{c.bytes}); got.Bytes != c.peak || got.At != c.atIndex {
+			t.Errorf("%s: %+v, want %v at %d", c.name, got, c.peak, c.atIndex)
 		}
 	}
-	if got := o.PeakLive(1, []float64{10}); got != 10 {
+	if got := o.PeakBytes(1, []schedule.ChunkBytes{{Activation: 10}}); got.Bytes != 10 {
 		t.Errorf("rank 1 holds %v, want 10", got)
 	}
+}
 
-	// A split backward keeps the activation until W; a pair holds both halves at once.
+// TestScheduleSplitMemory: a split backward frees an activation in two parts; a
+// pair holds both halves at once. One rank runs F0 I0 (F1 with W0) I1 W1.
+func TestScheduleSplitMemory(t *testing.T) {
 	split := &schedule.Order{
 		Spec: schedule.Spec{Kind: "by hand", Ranks: 1, VirtualStages: 1, MicroBatches: 2},
 		Ops: []schedule.Op{
@@ -150,16 +227,55 @@ func TestSchedulePeakBytes(t *testing.T) {
 		},
 		Start: []int{0, 6},
 	}
-	if peak, at := split.PeakBytes(0, []float64{10}, []float64{2}, []float64{3}); peak != 25 || at != 2 {
-		t.Errorf("split: %v at %d, want 25 at 2", peak, at)
+	bytes := []schedule.ChunkBytes{{Activation: 10, WeightInputs: 7, Forward: 2, Backward: 3}}
+	if got, want := split.PeakBytes(0, bytes), (schedule.Peak{Bytes: 19, WeightInputs: 7, At: 2}); got != want {
+		t.Errorf("peak %+v, want %+v", got, want)
 	}
 	tl, err := schedule.Simulate(split, schedule.Costs{F: []float64{4}, I: []float64{3}, W: []float64{2}, Overlap: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// F 4, I 3, pair 4+2-half of 2 = 5, I 3, W 2.
-	if st := tl.Ranks[0]; tl.Makespan != 17 || st.Busy != 17 || st.Idle != 0 || st.PeakInFlight != 2 || st.PeakUntilInput != 1 || st.PeakPendingW != 1 {
-		t.Errorf("split: makespan %v, %+v", tl.Makespan, st)
+	if st := tl.Ranks[0]; tl.Makespan != 17 || st.Busy != 17 || st.Saved != 1 || st.Idle != 0 || st.PeakInFlight != 2 || st.PeakUntilInput != 1 || st.PeakPendingW != 1 {
+		t.Errorf("makespan %v, %+v", tl.Makespan, st)
+	}
+	want := []schedule.Sample{
+		{Time: 0, Activations: 10},
+		{Time: 7, Activations: 10, WeightInputs: 7}, // I0 ends, F1 starts
+		{Time: 12, Activations: 10},                 // W0 ends
+		{Time: 15, WeightInputs: 7},                 // I1 ends
+		{Time: 17},
+	}
+	if got := tl.Memory(nil, 0, bytes); !slices.Equal(got, want) {
+		t.Errorf("over time %v, want %v", got, want)
+	}
+}
+
+// TestScheduleHiddenTraffic: in a pair the traffic of each half hides under the
+// rest of the other. F lasts 4, 3 of it traffic; B lasts 6, 1 of it traffic: F's
+// traffic fits into the 5 that B computes, B's into the 1 that F computes.
+func TestScheduleHiddenTraffic(t *testing.T) {
+	o, err := schedule.Build(schedule.Spec{Kind: schedule.DualPipeV, Ranks: 1, VirtualStages: 2, MicroBatches: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := schedule.UniformCosts(o.Spec, schedule.ChunkTimes{F: 4, B: 6, I: 3, W: 3}, 0)
+	c.HiddenF, c.HiddenB = []float64{3, 3}, []float64{1, 1}
+	tl, err := schedule.Simulate(o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := tl.Ranks[0]; st.Saved != 4 || st.Busy != 36 {
+		t.Errorf("one pair saves %v of a busy time of %v, want 4 and 36", st.Saved, st.Busy)
+	}
+	c.HiddenB[0] = 99 // more than the whole backward: all of it is traffic
+	if tl, err = schedule.Simulate(o, c); err != nil || tl.Ranks[0].Saved != 1 {
+		t.Errorf("%v saved (%v), want 1", tl.Ranks[0].Saved, err)
+	}
+	c.HiddenB = []float64{1}
+	var bad *schedule.CostError
+	if _, err := schedule.Simulate(o, c); !errors.As(err, &bad) {
+		t.Errorf("one duration for two stages: %v", err)
 	}
 }
 

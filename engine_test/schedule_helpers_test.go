@@ -29,20 +29,29 @@ type goldenOrder struct {
 	ranks      []string // op lists
 }
 
-// scheduleKind is our name of the file's schedule, "" for one not built yet.
+// scheduleKind is our name of the file's schedule, "" for one that has no
+// generator: variants of zb-h1 that only old codes run, and old Megatron's
+// special case.
 func (g goldenOrder) scheduleKind() schedule.Kind {
-	if strings.Contains(g.suffix, "legacy") || strings.Contains(g.suffix, "moeoverlap") {
+	if strings.Contains(g.suffix, "legacy") {
 		return ""
 	}
 	switch g.kind {
-	case "naive":
-		return schedule.Naive
 	case "gpipe":
 		return schedule.AFAB
-	case "1f1b":
-		return schedule.OneFOneB
-	case "interleaved", "interleaved-pt":
+	case "interleaved-pt":
 		return schedule.Interleaved
+	case "interleaved-zb-pt":
+		return schedule.InterleavedZB
+	case "zbv":
+		return schedule.ZBV
+	case "zbv-auto":
+		return schedule.ZBVAuto
+	case "dualpipev":
+		return schedule.DualPipeV
+	}
+	if info, ok := schedule.Kind(g.kind).Info(); ok {
+		return info.Kind
 	}
 	return ""
 }
@@ -53,7 +62,30 @@ func (g goldenOrder) spec() schedule.Spec {
 	if g.kind == "interleaved-pt" { // PyTorch: rounds = max(1, m div p), g = m div rounds
 		s.GroupSize = g.m / max(1, g.m/g.p)
 	}
+	if strings.Contains(g.suffix, "moeoverlap") {
+		s.ExtraWarmup = 1
+	}
+	switch g.suffix { // limits of the automatic scheduler, in activations
+	case "mem1.5p":
+		s.MaxInFlight = 3 * g.p / 2
+	case "real1p":
+		s.MaxInFlight = g.p
+	case "real2p":
+		s.MaxInFlight = 2 * g.p
+	}
 	return s
+}
+
+// build makes our order: for the file's own durations where it names any.
+func (g goldenOrder) build() (*schedule.Order, error) {
+	s := g.spec()
+	switch {
+	case strings.HasPrefix(g.suffix, "real") && g.kind == "zb-auto": // the 1.5 B model of arXiv 2401.10241
+		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 18522, I: 18086, W: 9337}, 601), nil)
+	case strings.HasPrefix(g.suffix, "real"):
+		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 9261, I: 9043, W: 4668}, 601), nil)
+	}
+	return schedule.Build(s)
 }
 
 // order is the file's own list of operations.

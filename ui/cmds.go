@@ -25,7 +25,8 @@ func (m *Model) sweepCmd() tea.Cmd {
 	m.sweep.pending = true
 	generation, id := m.sweep.generation, m.state.Focus
 	setup, locks, evaluate := m.state.Setup, m.state.Locks, m.options.Evaluate
-	now := m.now
+	// Read before the command starts: the next key press replaces the report.
+	here, now := m.state.Setup, pointOf("", m.now.report)
 	remedy := evaluate == nil && !tooLarge(&setup) && m.now.report.Memory != nil && !m.now.report.Memory.Fits
 	return m.guard(func() tea.Msg {
 		defer stop()
@@ -46,8 +47,9 @@ func (m *Model) sweepCmd() tea.Cmd {
 				msg.current = len(msg.points)
 			}
 			switch {
-			case step.Setup == now.setup:
-				msg.points = append(msg.points, pointOf(step.Text, now.report))
+			case step.Setup == here:
+				now.Text = step.Text
+				msg.points = append(msg.points, now)
 			case tooLarge(&step.Setup):
 				msg.points = append(msg.points, explore.Point{Text: step.Text, Large: true})
 			default:

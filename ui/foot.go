@@ -91,7 +91,7 @@ func (m *Model) urgent(f *footer) {
 			f.say(themes.Text, "  ", "it fits with "+m.remedyWords(), 1)
 		}
 	case len(m.fresh) > 0:
-		f.say(themes.Warn, "! ", warning(m.fresh), max(min(2, f.h-1), f.h-2))
+		f.say(themes.Warn, "! ", warning(m.fresh), 2)
 	}
 }
 
@@ -119,7 +119,11 @@ func (m *Model) remarks(f *footer) {
 			return
 		}
 	} else if old := m.standing(); len(old) > 0 && f.left() > 1 && len(f.lines) == 0 {
-		f.say(themes.Warn, "! ", warning(old), 1)
+		text := warning(old)
+		if !f.fits(text, 1) {
+			text = gist(text)
+		}
+		f.say(themes.Warn, "! ", text, 1)
 	}
 	if !f.fits(help, f.left()) {
 		help = cost(help)

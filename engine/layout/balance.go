@@ -34,6 +34,7 @@ func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) 
 	for len(stages) < n {
 		stages = spread(stages, n)
 	}
+	fillGaps(stages[:n-1])
 	next := 0
 	for i := range stages {
 		count := stages[i].Dense
@@ -48,6 +49,19 @@ func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) 
 		}
 	}
 	return stages, nil
+}
+
+// fillGaps gives a stage without layers one of the nearest earlier stage that has
+// two. Only the last stage, with the head, may have none.
+func fillGaps(stages []Stage) {
+	for i := range stages {
+		for j := i - 1; j >= 0 && stages[i].Dense == 0; j-- {
+			if stages[j].Dense > 1 {
+				stages[j].Dense--
+				stages[i].Dense++
+			}
+		}
+	}
 }
 
 // spread opens one more of n stages: the last one for the head alone, others

@@ -57,7 +57,10 @@ func keep(in *Input, stage int, k layers, input float64) Live {
 	if st.Head && in.TrainMTP {
 		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input)
 	}
-	live := Live{Activations: units.Bytes(tokens * sum)}
+	live := Live{
+		Activations:  units.Bytes(tokens * sum),
+		WeightInputs: units.Bytes(tokens * weightInputs(in, st)),
+	}
 	again := 0.0
 	if st.Dense > 0 {
 		again = dense.again

@@ -42,11 +42,12 @@ type Rank struct {
 	Gradients           units.Bytes `json:"gradients_bytes"`
 	Optimizer           units.Bytes `json:"optimizer_bytes"`
 	Activations         units.Bytes `json:"activations_bytes"`
-	Logits              units.Bytes `json:"logits_bytes"`    // of the head and the loss
-	Buffers             units.Bytes `json:"buffers_bytes"`   // what the stack keeps or makes besides
-	Allocated           units.Bytes `json:"allocated_bytes"` // the sum of the six terms above
-	Overhead            units.Bytes `json:"overhead_bytes"`  // allocator slack, driver context, communicators
-	Total               units.Bytes `json:"total_bytes"`     // Allocated + Overhead
+	WeightInputs        units.Bytes `json:"weight_inputs_bytes"` // contained in Activations: kept for weight gradients that a split backward puts off
+	Logits              units.Bytes `json:"logits_bytes"`        // of the head and the loss
+	Buffers             units.Bytes `json:"buffers_bytes"`       // what the stack keeps or makes besides
+	Allocated           units.Bytes `json:"allocated_bytes"`     // the sum of the six terms above
+	Overhead            units.Bytes `json:"overhead_bytes"`      // allocator slack, driver context, communicators
+	Total               units.Bytes `json:"total_bytes"`         // Allocated + Overhead
 
 	OverheadParts Overhead    `json:"overhead"`                  // what Overhead is made of
 	Offloaded     units.Bytes `json:"offloaded_bytes,omitempty"` // kept in host memory, in no other term
@@ -64,10 +65,14 @@ func (o Overhead) Sum() units.Bytes { return o.Slack + o.Context + o.Communicato
 
 // Live is what one stage adds to memory while micro-batches pass through it.
 type Live struct {
-	Activations units.Bytes // kept from a micro-batch's forward to its backward
-	Logits      units.Bytes // alive only while the stage's forward or backward runs
-	Forward     units.Bytes // other temporaries of the forward
-	Backward    units.Bytes // other temporaries of the backward
+	Activations units.Bytes // kept from a micro-batch's forward to its backward (or input gradient)
+	// WeightInputs is kept from the input gradient to the weight gradient where a
+	// schedule splits the backward: the inputs of the weight products and the
+	// gradients of their outputs.
+	WeightInputs units.Bytes
+	Logits       units.Bytes // alive only while the stage's forward or backward runs
+	Forward      units.Bytes // other temporaries of the forward
+	Backward     units.Bytes // other temporaries of the backward
 }
 
 // Stack is the memory behaviour of one software stack.
@@ -119,21 +124,44 @@ func For(s recipe.Stack) (Stack, bool) {
 
 // Evaluator computes ranks with memory that it reuses.
 type Evaluator struct {
-	act, fwd, bwd []float64
-	live          []Live
-	params        []Parameters
-	splits        bool // the schedule runs input and weight gradients apart
+	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk
+	live    []Live                // by model stage
+	params  []Parameters          // by rank
+	largest bool                  // a plain maximum is the peak: one chunk, whole backwards
 }
 
-// Parameters of the ranks that the last call of Ranks worked out, by rank.
+// Count counts the parameters of every pipeline rank, by rank. The order only has
+// to say which rank has which stages.
+func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
+	e.params = e.params[:0]
+	cut := stack.Cut(in)
+	for r := range in.Layout.PP {
+		var p Parameters
+		for c := range in.Order.Chunks() {
+			p.add(stageParameters(in, in.Order.StageOf(r, c), cut))
+		}
+		p.share(in, r)
+		e.params = append(e.params, p)
+	}
+	return e.params
+}
+
+// Parameters of the ranks that the last call of Count found, by rank.
 func (e *Evaluator) Parameters() []Parameters { return e.params }
 
-// Ranks appends the memory of every pipeline rank to into.
+// Live is what each model stage adds, of the last call of Ranks.
+func (e *Evaluator) Live() []Live { return e.live }
+
+// Ranks appends the memory of every pipeline rank to into. The parameters must
+// have been counted.
 func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	shard := stack.Shard(in)
-	e.params = e.params[:0]
 	info, _ := in.Order.Spec.Kind.Info()
-	e.splits = info.SplitsBackward
+	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
+	e.live = e.live[:0]
+	for s := range in.Stages {
+		e.live = append(e.live, stack.Stage(in, s))
+	}
 	for r := range in.Layout.PP {
 		into = append(into, e.rank(in, stack, shard, r))
 	}
@@ -141,31 +169,20 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 }
 
 func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
-	out := Rank{Rank: r}
-	e.act, e.fwd, e.bwd, e.live = e.act[:0], e.fwd[:0], e.bwd[:0], e.live[:0]
-	var params Parameters
-	cut := stack.Cut(in)
+	params := e.params[r]
+	out := Rank{
+		Rank: r, Parameters: params.Dense + params.Expert, EmbeddingParameters: params.Embedding,
+		Weights: shard.Weights.of(params), Gradients: shard.Gradients.of(params), Optimizer: shard.Optimizer.of(params),
+	}
+	e.chunks = e.chunks[:0]
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
 		out.Layers += in.Stages[s].Layers()
-		params.add(stageParameters(in, s, cut))
-		live := stack.Stage(in, s)
-		e.live = append(e.live, live)
-		e.act = append(e.act, float64(live.Activations))
-		e.fwd = append(e.fwd, float64(live.Logits+live.Forward))
-		e.bwd = append(e.bwd, float64(live.Logits+live.Backward))
+		e.chunks = append(e.chunks, e.live[s].Chunk())
 	}
-	params.share(in, r)
-	e.params = append(e.params, params)
-	out.Parameters = params.Dense + params.Expert
-	out.EmbeddingParameters = params.Embedding
-	out.Weights = shard.Weights.of(params)
-	out.Gradients = shard.Gradients.of(params)
-	out.Optimizer = shard.Optimizer.of(params)
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0
 	}
-
 	e.peak(in, r, &out)
 	if update := stack.Update(in, params); update > out.Activations+out.Logits+out.Buffers {
 		out.Activations, out.Logits, out.Buffers = 0, 0, update
@@ -178,27 +195,43 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	return out
 }
 
+// Chunk is the stage's bytes as the schedule counts them.
+func (l *Live) Chunk() schedule.ChunkBytes {
+	return schedule.ChunkBytes{
+		Activation: float64(l.Activations), WeightInputs: float64(l.WeightInputs),
+		Forward: float64(l.Logits + l.Forward), Backward: float64(l.Logits + l.Backward),
+	}
+}
+
 // peak finds the operation at which the rank needs most. With one chunk per
 // rank and whole backwards no walk is needed: whatever runs at the largest
 // number of live micro-batches runs both as a forward and as a backward.
 func (e *Evaluator) peak(in *Input, r int, out *Rank) {
 	inFlight := in.Order.PeakInFlight(r)
 	out.InFlight = float64(inFlight) / float64(in.Layout.VPP)
-	chunk, forward := 0, e.fwd[0] > e.bwd[0]
-	held := e.act[0] * float64(inFlight)
-	if len(e.act) > 1 || e.splits {
-		total, at := in.Order.PeakBytes(r, e.act, e.fwd, e.bwd)
-		op := in.Order.Rank(r)[at]
-		chunk, forward = op.Chunk(), op.Kind() == schedule.Forward
-		held = total - e.bwd[chunk]
-		if forward {
-			held = total - e.fwd[chunk]
+	if e.largest {
+		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
+		e.running(in, r, 0, e.chunks[0].Forward > e.chunks[0].Backward, out)
+		return
+	}
+	peak := in.Order.PeakBytes(r, e.chunks)
+	ops := in.Order.Rank(r)[peak.At:]
+	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
+	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
+		if kind := ops[k].Kind(); kind != schedule.WeightGradient {
+			e.running(in, r, ops[k].Chunk(), kind == schedule.Forward, out)
 		}
 	}
-	out.Activations, out.Logits = units.Bytes(held), e.live[chunk].Logits
+	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
+}
+
+// running adds what an operation needs besides activations.
+func (e *Evaluator) running(in *Input, r, chunk int, forward bool, out *Rank) {
+	live := &e.live[in.Order.StageOf(r, chunk)]
+	out.Logits += live.Logits
 	if forward {
-		out.Buffers = e.live[chunk].Forward
+		out.Buffers += live.Forward
 	} else {
-		out.Buffers = e.live[chunk].Backward
+		out.Buffers += live.Backward
 	}
 }

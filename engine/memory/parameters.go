@@ -25,9 +25,12 @@ func (p *Parameters) add(q Parameters) {
 
 // share drops the tied head's copy where the rank holds the embedding too.
 func (p *Parameters) share(in *Input, rank int) {
-	if p.tiedCopy > 0 && in.Order.StageOf(rank, 0) == 0 {
-		p.Dense -= p.tiedCopy
-		p.Embedding -= p.tiedCopy
+	for c := range in.Order.Chunks() {
+		if p.tiedCopy > 0 && in.Order.StageOf(rank, c) == 0 {
+			p.Dense -= p.tiedCopy
+			p.Embedding -= p.tiedCopy
+			p.tiedCopy = 0
+		}
 	}
 }
 

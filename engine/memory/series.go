@@ -138,36 +138,60 @@ func (s *series) apply(e event) {
 	c := e.op.Chunk()
 	live := &s.live[c]
 	kind := e.op.Kind()
-	temporary, frees := live.Backward, kind == schedule.Backward || kind == schedule.WeightGradient
-	if kind == schedule.Forward {
+	fills := kind == schedule.Backward || kind == schedule.WeightGradient // the gradients
+	freed := live.freedBy(kind)
+	// Where a recomputed layer keeps more for its weight gradient than its input,
+	// the temporaries of the recomputation are what it keeps: at the end, not besides.
+	jumps := e.whole || freed < 0
+	logits, temporary := live.Logits, live.Backward
+	switch kind {
+	case schedule.Forward:
 		temporary = live.Forward
+	case schedule.WeightGradient:
+		logits, temporary = 0, 0
+	default:
 	}
 	s.now.At = units.Seconds(e.at)
 	if e.end {
 		switch {
 		case kind == schedule.Forward && !e.whole:
 			s.now.Activations += live.Activations
-		case frees && !e.whole:
-			s.now.Activations = max(0, s.now.Activations-live.Activations)
+		case !jumps:
+			s.now.Activations = max(0, s.now.Activations-freed)
 		}
-		if frees {
+		if fills {
 			s.now.Gradients += s.gradients[c]
 			s.gradients[c] = 0
 		}
 	}
 	s.list = append(s.list, s.now)
 	if e.end {
-		s.now.Logits -= live.Logits
+		s.now.Logits -= logits
 		s.now.Buffers -= temporary
-		if frees && e.whole {
-			s.now.Activations = max(0, s.now.Activations-live.Activations)
+		if jumps {
+			s.now.Activations = max(0, s.now.Activations-freed)
 		}
 	} else {
-		s.now.Logits += live.Logits
+		s.now.Logits += logits
 		s.now.Buffers += temporary
 		if kind == schedule.Forward && e.whole {
 			s.now.Activations += live.Activations
 		}
 	}
 	s.list = append(s.list, s.now)
+}
+
+// freedBy is what the end of an operation frees of a micro-batch's activations:
+// a split backward frees them in two parts.
+func (l *Live) freedBy(kind schedule.OpKind) units.Bytes {
+	switch kind {
+	case schedule.Backward:
+		return l.Activations
+	case schedule.InputGradient:
+		return l.Activations - l.WeightInputs
+	case schedule.WeightGradient:
+		return l.WeightInputs
+	default:
+		return 0
+	}
 }

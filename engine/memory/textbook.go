@@ -54,9 +54,13 @@ func (textbook) Layer(in *Input, _ bool) Kept {
 }
 
 // Stage adds up the layers; with full recomputation a layer keeps its input of
-// 2h, never divided by TP.
+// 2h, never divided by TP. For weight gradients that wait a layer keeps 32: 14 of
+// inputs and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241,
+// table 1), all of it over t as the products are, also where it is recomputed.
 func (k textbook) Stage(in *Input, stage int) Live {
 	live := keep(in, stage, k, 2*float64(in.Model.Hidden))
+	perLayer := 32 * float64(in.Model.Hidden) / float64(in.Layout.TP)
+	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(in.Stages[stage].Layers()))
 	live.Backward = 0 // the formulas have no temporaries
 	return live
 }

@@ -9,14 +9,17 @@ func afab() descriptor {
 			Kind: AFAB, Name: "AFAB (GPipe)",
 			Paper:     "Huang et al., GPipe, arXiv 1811.06965",
 			Code:      "PyTorch torch/distributed/pipelining/schedules.py, ScheduleGPipe",
-			Placement: Linear, WeightCopies: 1,
+			Placement: Linear, Chunks: 1, WeightCopies: 1,
+			Constraint: "none",
+			Idle:       "(p-1)(tF+tB)",
+			Memory:     "m",
 		},
 		generate: func(o *Order) {
 			for range o.Spec.Ranks {
 				o.warmLoop(o.Spec.MicroBatches, o.Spec.MicroBatches)
 			}
 		},
-		check: func(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) },
+		check: func(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) },
 		idle:  idleLinear,
 	}
 }

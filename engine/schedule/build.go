@@ -11,6 +11,13 @@ const (
 	MaxOps           = 4 << 20               // operations of all ranks together
 	MaxMicroBatches  = 1<<microBatchBits - 1 // micro-batches per step
 	MaxVirtualStages = 1<<chunkBits - 1      // stages per rank
+
+	// MaxAutoOps is the bound of schedules that are searched for or moved
+	// together rather than written down: their work is more than one pass.
+	// MaxAutoRanks is the bound of ranks of those that move operations together,
+	// whose work grows faster than the number of operations.
+	MaxAutoOps   = 1 << 18
+	MaxAutoRanks = 128
 )
 
 // SpecError is an order that cannot be built, with all reasons.
@@ -30,7 +37,7 @@ func (e *SpecError) Error() string {
 
 // LimitError is a legal schedule that is larger than this program draws.
 type LimitError struct {
-	Limit string // name of the bound: "MaxOps", "MaxMicroBatches", "MaxVirtualStages"
+	Limit string // name of the bound: "MaxOps", "MaxAutoOps", ...
 	Max   int
 	Given float64 // may be far beyond an int
 }
@@ -40,8 +47,17 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("schedule too large: %s is %d, asked for %.4g", e.Limit, e.Max, e.Given)
 }
 
+// StoppedError is a search that its caller stopped.
+type StoppedError struct{ Spec Spec }
+
+// Error says what was stopped.
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("schedule %q: the search was stopped", e.Spec.Kind)
+}
+
 // Build makes the order of a spec: *SpecError when it cannot be executed,
-// *LimitError when it is larger than the bounds.
+// *LimitError when it is larger than the bounds. Automatic schedules are made
+// for operations of equal length and hand-overs without latency.
 func Build(s Spec) (*Order, error) {
 	o := new(Order)
 	if err := o.Rebuild(s); err != nil {
@@ -50,11 +66,38 @@ func Build(s Spec) (*Order, error) {
 	return o, nil
 }
 
+// BuildFor is Build for given durations, which automatic schedules read: the
+// order then depends on the spec and on F, I, W and P2P of the costs. Other
+// schedules do not look at them. A search calls stop (nil: never) often and
+// gives up with a *StoppedError soon after it says so.
+func BuildFor(s Spec, c Costs, stop func() bool) (*Order, error) {
+	o := new(Order)
+	var times *stageTimes
+	if info, ok := s.Kind.Info(); ok && info.Automatic && !hasError(s.Check()) {
+		var err error
+		if times, err = timesOf(s.Stages(), &c); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.rebuild(s, times, stop); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Hosts is an order without operations: it says which rank has which stages.
+func (s Spec) Hosts() *Order {
+	info, _ := s.Kind.Info()
+	return &Order{Spec: s, Placement: info.Placement, Start: make([]int, max(s.Ranks, 0)+1)}
+}
+
 // Rebuild is Build into an existing order, whose memory is reused. On an error
 // the order is left as it was.
-func (o *Order) Rebuild(s Spec) error {
+func (o *Order) Rebuild(s Spec) error { return o.rebuild(s, nil, nil) }
+
+func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 	d, ok := find(s.Kind)
-	if err := s.limit(d.Info); err != nil {
+	if err := s.limit(&d); err != nil {
 		return err
 	}
 	if issues := s.Check(); !ok || hasError(issues) {
@@ -70,7 +113,16 @@ func (o *Order) Rebuild(s Spec) error {
 	}
 	o.Spec, o.Placement = s, d.Placement
 	o.Ops, o.Start = o.Ops[:0], append(o.Start[:0], 0)
-	d.generate(o)
+	if d.search == nil {
+		d.generate(o)
+	} else {
+		if times == nil {
+			times = equalTimes(s.Stages())
+		}
+		if !d.search(o, times, stop) {
+			return &StoppedError{Spec: s}
+		}
+	}
 	pl := o.plan
 	if pl == nil {
 		pl = new(plan)
@@ -81,23 +133,60 @@ func (o *Order) Rebuild(s Spec) error {
 
 // limit is a *LimitError when the order would exceed a bound. It counts in
 // floating point, where no product overflows.
-func (s Spec) limit(i Info) error {
-	switch ops := s.ops(i); {
+func (s Spec) limit(d *descriptor) error {
+	bound, most := d.bound()
+	switch ops := s.ops(d.Info); {
 	case s.MicroBatches > MaxMicroBatches:
 		return &LimitError{"MaxMicroBatches", MaxMicroBatches, float64(s.MicroBatches)}
 	case s.VirtualStages > MaxVirtualStages:
 		return &LimitError{"MaxVirtualStages", MaxVirtualStages, float64(s.VirtualStages)}
-	case ops > MaxOps:
-		return &LimitError{"MaxOps", MaxOps, ops}
+	case ops > float64(most):
+		return &LimitError{bound, most, ops}
+	case d.maxRanks > 0 && s.Ranks > d.maxRanks:
+		return &LimitError{"MaxAutoRanks", d.maxRanks, float64(s.Ranks)}
 	}
 	return nil
 }
 
-// ops is the number of operations of the order, 0 for a spec with a count below 1.
+// bound is the most operations of a schedule and the bound's name.
+func (d *descriptor) bound() (name string, most int) {
+	if d.maxOps > 0 {
+		return "MaxAutoOps", d.maxOps
+	}
+	return "MaxOps", MaxOps
+}
+
+// ops is the number of operations of the order, at most; 0 for a spec with a
+// count below 1.
 func (s Spec) ops(i Info) float64 {
 	return float64(max(s.Ranks, 0)) * float64(max(s.VirtualStages, 0)) *
 		float64(max(s.MicroBatches, 0)) * float64(i.opsPerChunk())
 }
+
+// Work is what making and simulating the order costs, in operations of a schedule
+// that is written down (some 25 ns each); searching or moving operations together
+// costs several times as much.
+func (s Spec) Work() float64 {
+	d, ok := find(s.Kind)
+	if !ok {
+		return 0
+	}
+	work := s.ops(d.Info)
+	switch {
+	case s.Kind == ZBVAuto:
+		work *= 9
+	case d.maxOps > 0:
+		work *= 5
+	}
+	return work
+}
+
+// add appends an operation to the list that is being written, endRank ends it.
+func (o *Order) add(kind OpKind, chunk, microBatch int) {
+	o.Ops = append(o.Ops, NewOp(kind, chunk, microBatch))
+}
+
+func (o *Order) endRank() { o.Start = append(o.Start, len(o.Ops)) }
 
 // turn walks the (micro-batch, chunk) pairs of a rank in the order that most
 // schedules share: groups of consecutive micro-batches, in each group all
@@ -151,5 +240,5 @@ func (o *Order) warmLoop(warmup, group int) {
 		c, i := bwd.next()
 		o.Ops = append(o.Ops, NewOp(Backward, v-1-c, i))
 	}
-	o.Start = append(o.Start, len(o.Ops))
+	o.endRank()
 }

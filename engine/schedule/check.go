@@ -9,13 +9,15 @@ const (
 	fieldVPP          = "vpp"
 	fieldMicroBatches = "microbatches"
 	fieldGroup        = "group-size"
+	fieldMaxInFlight  = "max-in-flight"
+	fieldWarmup       = "extra-warmup" // no flag: an option of the order alone
 )
 
 // Issue is why a spec cannot be executed, or, as a warning, what one launcher
 // refuses or what is odd about a spec that can.
 type Issue struct {
 	Code    string
-	Field   string // schedule, pp, vpp, microbatches or group-size
+	Field   string // schedule, pp, vpp, microbatches, group-size or max-in-flight
 	Message string
 	// Nearest are values, by field, that together make this issue go away;
 	// nil when a number cannot.
@@ -37,7 +39,7 @@ func (s Spec) Check() []Issue {
 	if len(issues) > 0 {
 		return issues
 	}
-	if issues = s.checkSize(d.Info); len(issues) > 0 {
+	if issues = s.checkSize(&d); len(issues) > 0 {
 		return issues
 	}
 	return d.check(s)
@@ -55,6 +57,8 @@ func (s Spec) checkCounts() []Issue {
 		{fieldVPP, "stages per rank", s.VirtualStages, 1},
 		{fieldMicroBatches, "micro-batches", s.MicroBatches, 1},
 		{fieldGroup, "micro-batches per group", s.GroupSize, 0},
+		{fieldMaxInFlight, "activations in flight", s.MaxInFlight, 0},
+		{fieldWarmup, "extra forwards ahead", s.ExtraWarmup, 0},
 	} {
 		if count.given < count.least {
 			issues = append(issues, Issue{
@@ -67,17 +71,34 @@ func (s Spec) checkCounts() []Issue {
 	return issues
 }
 
+// checkWarmup refuses more than Megatron's one extra forward: beyond it a short
+// last group can block the ranks.
+func checkWarmup(s Spec) []Issue {
+	if s.ExtraWarmup <= 1 {
+		return nil
+	}
+	return []Issue{{
+		Code: "extra-warmup-range", Field: fieldWarmup,
+		Message: fmt.Sprintf("interleaved runs 0 or 1 extra forwards ahead, not %d", s.ExtraWarmup),
+		Nearest: map[string]int{fieldWarmup: 1},
+	}}
+}
+
 // checkSize refuses what exceeds the bounds of an order, first the counts
 // themselves, then their product.
-func (s Spec) checkSize(i Info) []Issue {
+func (s Spec) checkSize(d *descriptor) []Issue {
 	issue := func(field, bound string, given float64, limit, nearest int) []Issue {
-		what := map[string]string{"MaxOps": "operations", "MaxMicroBatches": "micro-batches", "MaxVirtualStages": "stages per rank"}
+		what := map[string]string{
+			"MaxOps": "operations", "MaxMicroBatches": "micro-batches", "MaxVirtualStages": "stages per rank",
+			"MaxAutoOps": "operations", "MaxAutoRanks": "ranks",
+		}
 		return []Issue{{
 			Code: "schedule-too-large", Field: field,
 			Message: fmt.Sprintf("the schedule has %.4g %s, more than the %d that are simulated (%s)", given, what[bound], limit, bound),
 			Nearest: map[string]int{field: nearest},
 		}}
 	}
+	bound, most := d.bound()
 	perMicroBatch := s
 	perMicroBatch.MicroBatches = 1
 	perRank := perMicroBatch
@@ -85,15 +106,16 @@ func (s Spec) checkSize(i Info) []Issue {
 	switch {
 	case s.VirtualStages > MaxVirtualStages:
 		return issue(fieldVPP, "MaxVirtualStages", float64(s.VirtualStages), MaxVirtualStages, MaxVirtualStages)
-	case perMicroBatch.ops(i) > MaxOps:
-		return issue(fieldPP, "MaxOps", s.ops(i), MaxOps, MaxOps/int(perRank.ops(i)))
-	case s.MicroBatches > MaxMicroBatches, s.ops(i) > MaxOps:
-		most := min(MaxMicroBatches, MaxOps/int(perMicroBatch.ops(i)))
-		bound, given, limit := "MaxOps", s.ops(i), MaxOps
+	case d.maxRanks > 0 && s.Ranks > d.maxRanks:
+		return issue(fieldPP, "MaxAutoRanks", float64(s.Ranks), d.maxRanks, d.maxRanks)
+	case perMicroBatch.ops(d.Info) > float64(most):
+		return issue(fieldPP, bound, s.ops(d.Info), most, most/int(perRank.ops(d.Info)))
+	case s.MicroBatches > MaxMicroBatches, s.ops(d.Info) > float64(most):
+		fits := min(MaxMicroBatches, most/int(perMicroBatch.ops(d.Info)))
 		if s.MicroBatches > MaxMicroBatches {
-			bound, given, limit = "MaxMicroBatches", float64(s.MicroBatches), MaxMicroBatches
+			return issue(fieldMicroBatches, "MaxMicroBatches", float64(s.MicroBatches), MaxMicroBatches, fits)
 		}
-		return issue(fieldMicroBatches, bound, given, limit, most)
+		return issue(fieldMicroBatches, bound, s.ops(d.Info), most, fits)
 	}
 	return nil
 }

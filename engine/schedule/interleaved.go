@@ -11,6 +11,9 @@ func interleaved() descriptor {
 			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.2; group size: Llama 3, arXiv 2407.21783, figure 6",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_with_interleaving",
 			Placement: Loop, WeightCopies: 1,
+			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch wants m a multiple of m div p rounds`,
+			Idle:       "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
+			Memory:     "min(v m, (v-1)g+2(p-1-r)+1)",
 		},
 		generate: generateInterleaved,
 		check:    checkInterleaved,
@@ -32,7 +35,7 @@ func (s Spec) group() int {
 func generateInterleaved(o *Order) {
 	s, g := o.Spec, o.Spec.group()
 	for r := range s.Ranks {
-		o.warmLoop(2*(s.Ranks-1-r)+(s.VirtualStages-1)*g, g)
+		o.warmLoop(2*(s.Ranks-1-r)+(s.VirtualStages-1)*g+s.ExtraWarmup, g)
 	}
 }
 
@@ -50,7 +53,7 @@ func idleInterleaved(s Spec, t ChunkTimes) (float64, bool) {
 }
 
 func checkInterleaved(s Spec) []Issue {
-	issues := checkGroup(s)
+	issues := append(append(checkGroup(s), checkWarmup(s)...), unusedLimit(s)...)
 	p, m := s.Ranks, s.MicroBatches
 	if s.VirtualStages == 1 {
 		nearest := map[string]int{fieldVPP: 2}

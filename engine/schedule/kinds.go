@@ -2,7 +2,8 @@ package schedule
 
 import "strings"
 
-// Info describes a schedule.
+// Info describes a schedule. The texts are for people: p ranks, m
+// micro-batches, v chunks per rank, tF, tI, tW, tB durations on one chunk.
 type Info struct {
 	Kind           Kind
 	Name           string // as people say it
@@ -10,38 +11,78 @@ type Info struct {
 	Code           string // where it runs
 	Placement      Placement
 	SplitsBackward bool // runs input and weight gradients apart
+	Automatic      bool // reads the stages' durations: see BuildFor
+	Chunks         int  // stages per rank that it needs; 0 means any number
 	WeightCopies   int  // how often each parameter is stored over the ranks
+
+	Constraint string // what p, m and v must be, and what the frameworks say otherwise
+	Idle       string // idle time of the worst rank, where a form is exact; else empty
+	Memory     string // peak of chunk activations on rank r
 }
 
 // descriptor is everything the package needs to know about a schedule. Each is
-// made by one function in the schedule's own file and listed in find.
+// made by one function in the schedule's own file and listed in schedules.
 type descriptor struct {
 	Info
 
 	// generate writes the whole order; Ops and Start are empty and have room.
 	generate func(o *Order)
+	// search does so for an automatic schedule, from the durations; it gives up
+	// (false) soon after stop says so. Nil for the others.
+	search func(o *Order, t *stageTimes, stop func() bool) bool
 	// check says what cannot be executed and what some launcher refuses,
 	// beyond the rules that all schedules share.
 	check func(s Spec) []Issue
 	// idle is the exact idle time of the worst rank for equal chunks and no
 	// hand-over latency; false where no exact form is known.
 	idle func(s Spec, t ChunkTimes) (float64, bool)
+	// span is the same inside a rank's own first start and last end, what the
+	// zero-bubble papers measure. Nil where no form is known.
+	span func(s Spec, t ChunkTimes) (float64, bool)
+	// maxOps is the bound of operations where it is below MaxOps, maxRanks that
+	// of ranks where there is one; else 0.
+	maxOps, maxRanks int
 }
 
 // ChunkTimes are the durations of one micro-batch on one chunk when all chunks
-// are equal.
-type ChunkTimes struct{ F, B, I, W float64 }
+// are equal. Saved is what an overlapped pair of F and B is shorter than both.
+type ChunkTimes struct{ F, B, I, W, Saved float64 }
+
+// entry is a line of the table.
+type entry struct {
+	kind     Kind
+	describe func() descriptor
+}
 
 // schedules is the table: a new schedule is its file and its line here.
-func schedules() [4]func() descriptor {
-	return [...]func() descriptor{naive, afab, oneFOneB, interleaved}
+func schedules() [18]entry {
+	return [...]entry{
+		{Naive, naive},
+		{AFAB, afab},
+		{OneFOneB, oneFOneB},
+		{Interleaved, interleaved},
+		{LoopedBFS, loopedBFS},
+		{ZBH1, zbH1},
+		{ZBH2, zbH2},
+		{ZB1P, zb1P},
+		{ZB2P, zb2P},
+		{ZBAuto, zbAuto},
+		{InterleavedZB, interleavedZB},
+		{ZBV, zbV},
+		{ZBVAuto, zbVAuto},
+		{VHalf, vHalf},
+		{VMin, vMin},
+		{OneFOneBV, oneFOneBV},
+		{DualPipe, dualPipe},
+		{DualPipeV, dualPipeV},
+	}
 }
 
 // find looks a schedule up.
 func find(k Kind) (descriptor, bool) {
-	for _, describe := range schedules() {
-		if d := describe(); d.Kind == k {
-			return d, true
+	for _, e := range schedules() {
+		if e.kind == k {
+			return e.describe(), true
 		}
 	}
 	return descriptor{}, false
@@ -50,8 +91,8 @@ func find(k Kind) (descriptor, bool) {
 // Kinds lists the schedules in the order of the table.
 func Kinds() []Info {
 	var infos []Info
-	for _, describe := range schedules() {
-		infos = append(infos, describe().Info)
+	for _, e := range schedules() {
+		infos = append(infos, e.describe().Info)
 	}
 	return infos
 }
@@ -65,16 +106,33 @@ func (k Kind) Info() (Info, bool) {
 // kindNames lists the known schedules for messages.
 func kindNames() string {
 	var names []string
-	for _, info := range Kinds() {
-		names = append(names, string(info.Kind))
+	for _, e := range schedules() {
+		names = append(names, string(e.kind))
 	}
 	return strings.Join(names, ", ")
 }
 
-// opsPerChunk is how many operations one micro-batch is on one chunk.
+// opsPerChunk is how many operations one micro-batch is on one chunk, at most.
 func (i Info) opsPerChunk() int {
 	if i.SplitsBackward {
 		return 3
 	}
 	return 2
+}
+
+// Messages is the number of hand-overs between ranks in one step, forwards and
+// backwards: two per micro-batch for each boundary between stages on different
+// ranks.
+func (s Spec) Messages() int {
+	info, ok := s.Kind.Info()
+	if !ok || s.Ranks < 1 {
+		return 0
+	}
+	crossings := 0
+	for stage := 1; stage < s.Stages(); stage++ {
+		if info.Placement.rank(s.Ranks, stage, 0) != info.Placement.rank(s.Ranks, stage-1, 0) {
+			crossings++
+		}
+	}
+	return 2 * s.MicroBatches * crossings
 }

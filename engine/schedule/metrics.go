@@ -43,14 +43,25 @@ func (t *Timeline) LongestSpan() float64 {
 // hand-over latency; false where no exact form is known or the spec is illegal.
 func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 	d, ok := find(s.Kind)
-	if !ok || s.limit(d.Info) != nil || hasError(s.Check()) {
+	if !ok || s.limit(&d) != nil || hasError(s.Check()) {
 		return 0, false
 	}
 	return d.idle(s, t)
 }
 
-// ClosedFormBubble is that idle time over the busy time of a rank, to stand
-// beside BubbleOverIdeal: (p-1)/m for 1F1B.
+// ClosedFormSpan is that time inside a rank's own first start and last end,
+// what the zero-bubble papers measure; false where no exact form is known.
+func (s Spec) ClosedFormSpan(t ChunkTimes) (float64, bool) {
+	d, ok := find(s.Kind)
+	if !ok || d.span == nil || s.limit(&d) != nil || hasError(s.Check()) {
+		return 0, false
+	}
+	return d.span(s, t)
+}
+
+// ClosedFormBubble is the idle time over the busy time of a rank, to stand
+// beside BubbleOverIdeal: (p-1)/m for 1F1B. A schedule with overlapped pairs
+// has one only where they save nothing.
 func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
 	idle, ok := s.ClosedFormIdle(t)
 	perMicroBatch := t.F + t.B
@@ -58,10 +69,20 @@ func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
 		perMicroBatch = t.F + t.I + t.W
 	}
 	busy := perMicroBatch * float64(s.VirtualStages) * float64(s.MicroBatches)
-	if !ok || busy <= 0 {
+	if !ok || busy <= 0 || t.Saved > 0 {
 		return 0, false
 	}
 	return idle / busy, true
+}
+
+// SpanOverIdeal is the wait inside the longest rank's span over its busy time:
+// what is left of the bubble where optimizer steps are not synchronised.
+func (t *Timeline) SpanOverIdeal() float64 {
+	most, _ := t.busy()
+	if most == 0 {
+		return 0
+	}
+	return max(0, (t.LongestSpan()-most)/most)
 }
 
 // UniformCosts are the costs of a spec whose chunks are all equal.
@@ -73,5 +94,9 @@ func UniformCosts(s Spec, t ChunkTimes, p2p float64) Costs {
 		}
 		return all
 	}
-	return Costs{F: same(t.F), B: same(t.B), I: same(t.I), W: same(t.W), P2P: p2p}
+	c := Costs{F: same(t.F), B: same(t.B), I: same(t.I), W: same(t.W), P2P: p2p}
+	if shorter := min(t.F, t.B); t.Saved > 0 && shorter > 0 {
+		c.Overlap = min(1, t.Saved/shorter)
+	}
+	return c
 }

@@ -8,7 +8,10 @@ func naive() descriptor {
 			Kind: Naive, Name: "Naive",
 			Paper:     "Huang et al., GPipe (arXiv 1811.06965), section 2: the baseline",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving with one micro-batch",
-			Placement: Linear, WeightCopies: 1,
+			Placement: Linear, Chunks: 1, WeightCopies: 1,
+			Constraint: "none",
+			Idle:       "m (p-1)(tF+tB)",
+			Memory:     "1",
 		},
 		generate: generateNaive,
 		check:    checkNaive,
@@ -29,4 +32,4 @@ func idleNaive(s Spec, t ChunkTimes) (float64, bool) {
 	return float64(s.MicroBatches) * float64(s.Ranks-1) * (t.F + t.B), true
 }
 
-func checkNaive(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) }
+func checkNaive(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) }

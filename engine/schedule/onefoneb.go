@@ -10,7 +10,10 @@ func oneFOneB() descriptor {
 			Kind: OneFOneB, Name: "1F1B",
 			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.1 (PipeDream-flush)",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving",
-			Placement: Linear, WeightCopies: 1,
+			Placement: Linear, Chunks: 1, WeightCopies: 1,
+			Constraint: `none; PyTorch wants m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
+			Idle:       "(p-1)(tF+tB)",
+			Memory:     "min(m, p-r)",
 		},
 		generate: generateOneFOneB,
 		check:    checkOneFOneB,
@@ -44,5 +47,5 @@ func checkOneFOneB(s Spec) []Issue {
 			Nearest: map[string]int{fieldMicroBatches: s.Ranks},
 		})
 	}
-	return append(issues, unusedGroup(s)...)
+	return append(issues, unusedOptions(s)...)
 }

@@ -50,6 +50,10 @@ func (pl Placement) rank(p, stage, direction int) int {
 	return q
 }
 
+// Host is the rank that hosts a stage on p ranks, for operations of the given
+// chunk (read only where every stage has two copies).
+func (pl Placement) Host(p, stage, chunk int) int { return pl.rank(p, stage, chunk) }
+
 // chunks is how many stages each rank hosts: v, or 2 when every stage has two copies.
 func (pl Placement) chunks(v int) int {
 	if pl == Bidirectional {

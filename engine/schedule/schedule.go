@@ -18,6 +18,21 @@ const (
 	AFAB        Kind = "afab"
 	OneFOneB    Kind = "1f1b"
 	Interleaved Kind = "interleaved"
+	LoopedBFS   Kind = "looped-bfs"
+	ZBH1        Kind = "zb-h1"
+	ZBH2        Kind = "zb-h2"
+	ZB1P        Kind = "zb-1p"
+	ZB2P        Kind = "zb-2p"
+	ZBAuto      Kind = "zb-auto"
+	// Interleaved zero bubble is PyTorch's: ZB-H1 over several chunks per rank.
+	InterleavedZB Kind = "interleaved-zb"
+	ZBV           Kind = "zb-v"
+	ZBVAuto       Kind = "zb-v-auto"
+	VHalf         Kind = "v-half"
+	VMin          Kind = "v-min"
+	OneFOneBV     Kind = "1f1b-v"
+	DualPipe      Kind = "dualpipe"
+	DualPipeV     Kind = "dualpipe-v"
 )
 
 // Spec says which order is wanted. It is comparable: orders are cached by it.
@@ -27,6 +42,8 @@ type Spec struct {
 	VirtualStages int // v, stages per rank
 	MicroBatches  int // m
 	GroupSize     int // micro-batches per group of an interleaved schedule; 0 means Ranks, or MicroBatches when there are fewer
+	MaxInFlight   int // activations that zb-auto lets a rank hold, freed half at I and half at W; 0 means 1.5 x Ranks
+	ExtraWarmup   int // forwards that interleaved runs ahead beyond the usual ones; Megatron-LM takes 1 to overlap the expert all-to-all
 }
 
 // Stages is the number of model stages, p*v.
@@ -53,13 +70,27 @@ func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]
 // backward including recomputation; I and W are read by schedules that split it.
 type Costs struct {
 	F, B, I, W []float64 // one per model stage
-	P2P        float64   // latency of a hand-over to another rank; does not occupy either
-	Overlap    float64   // share of the shorter half of an overlapped pair that the longer one hides, 0..1
+	P2P        float64   // latency of a hand-over to another rank; occupies neither, unless
+	P2PBlocks  bool      // the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
+
+	// R is the part of B and of I that runs the forward again, one per model stage
+	// or nil. The frameworks do so once the gradient is there, so it is no
+	// operation of its own in the order; drawings show it apart.
+	R []float64
+
+	// What an overlapped pair hides, two rules that add up to no more than the
+	// shorter half. Overlap is a share of the shorter half, 0..1. HiddenF and
+	// HiddenB, one per model stage or nil, are the part of F and of B (or I)
+	// that is traffic: it hides under the rest of the other half, as the expert
+	// all-to-all does in DualPipe.
+	Overlap          float64
+	HiddenF, HiddenB []float64
 }
 
 // RankStats are the figures of one rank of a timeline.
 type RankStats struct {
-	Busy, Idle     float64 // Idle = makespan - Busy
+	Busy, Idle     float64 // Idle = makespan - Busy; sending that blocks is not work
+	Saved          float64 // what overlapped pairs hide: the sum of the durations is Busy + Saved
 	First, Last    float64 // start of its first and end of its last operation
 	PeakInFlight   int     // chunk activations alive, freed at B (or W)
 	PeakUntilInput int     // the same, freed at B (or I): what the input gradient needs
@@ -72,6 +103,21 @@ type Timeline struct {
 	Begin, End []float64
 	Makespan   float64
 	Ranks      []RankStats
+	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
+}
+
+// RecomputeEnd is when a backward (or input gradient), given by its index in
+// Order.Ops on a rank, has run its forward again and starts on gradients: its
+// begin where nothing runs again, and in overlapped pairs, where it has no time
+// of its own.
+func (t *Timeline) RecomputeEnd(rank, op int) float64 {
+	o := t.Order
+	kind := o.Ops[op].Kind()
+	paired := o.Ops[op].Paired() || op > o.Start[rank] && o.Ops[op-1].Paired()
+	if len(t.Recompute) == 0 || paired || kind != Backward && kind != InputGradient {
+		return t.Begin[op]
+	}
+	return min(t.Begin[op]+t.Recompute[o.Stage(rank, o.Ops[op])], t.End[op])
 }
 
 // Duration is the makespan as a time, for timelines in seconds.

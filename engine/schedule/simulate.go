@@ -6,6 +6,7 @@ import "math"
 // to run; one Simulator must not be used by two goroutines at a time.
 type Simulator struct {
 	costs []float64 // duration by kind and stage, at kind*stages+stage
+	sends []float64 // the part of it that is sending
 	saved []float64 // by rank: what the overlap of pairs saves
 	plan  plan      // of orders that were made by hand
 }
@@ -32,7 +33,7 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 	if err := s.load(o, pl, &c); err != nil {
 		return err
 	}
-	t.Order = o
+	t.Order, t.Recompute = o, append(t.Recompute[:0], c.R...)
 	t.Begin, t.End = resize(t.Begin, len(o.Ops)), resize(t.End, len(o.Ops))
 	s.saved = cleared(s.saved, o.Spec.Ranks)
 	s.walk(o, pl, &c, t)
@@ -53,7 +54,7 @@ func (s *Simulator) planOf(o *Order) (*plan, error) {
 // walk gives every operation its times. Its inputs come earlier in the plan, and
 // so does the operation before it on its rank.
 func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
-	latency := [2]float64{0, c.P2P}
+	latency := [2]float64{0, c.arrival()}
 	begins, ends := t.Begin[:len(o.Ops)], t.End[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
@@ -91,15 +92,32 @@ func (s *Simulator) walkPair(o *Order, pair []step, c *Costs, t *Timeline) {
 		}
 		arrives := t.End[st.input]
 		if st.op&stepRemote != 0 {
-			arrives += c.P2P
+			arrives += c.arrival()
 		}
 		begin = max(begin, arrives)
 	}
 	a, b := s.costs[pair[0].cost], s.costs[pair[1].cost]
 	saved := c.Overlap * min(a, b)
+	if c.HiddenF != nil || c.HiddenB != nil {
+		saved = min(saved+c.hides(pair[0].cost, a, pair[1].cost, b, int32(o.Spec.Stages())), a, b)
+	}
 	s.saved[o.rankOf(int(k))] += saved
 	end := begin + a + b - saved
 	t.Begin[k], t.End[k], t.Begin[k+1], t.End[k+1] = begin, end, begin, end
+}
+
+// hides is the traffic in each half of a pair that the rest of the other half
+// covers; the halves are given by their places in the table of durations.
+func (c *Costs) hides(first int32, a float64, second int32, b float64, stages int32) float64 {
+	traffic := func(place int32, lasts float64) float64 {
+		list := c.HiddenF
+		if OpKind(place/stages) != Forward {
+			list = c.HiddenB
+		}
+		return min(at(list, int(place%stages)), lasts)
+	}
+	ta, tb := traffic(first, a), traffic(second, b)
+	return min(ta, b-tb) + min(tb, a-ta)
 }
 
 // rankOf is the rank of an operation by its index.
@@ -115,6 +133,34 @@ func (o *Order) rankOf(op int) int {
 	return lo
 }
 
+// arrival is how long after an operation its result is there for another rank.
+func (c *Costs) arrival() float64 {
+	if c.P2PBlocks {
+		return 0
+	}
+	return c.P2P
+}
+
+// block makes operations last until their result is sent.
+func (s *Simulator) block(o *Order, c *Costs) {
+	stages, p := o.Spec.Stages(), o.Spec.Ranks
+	s.sends = cleared(s.sends, 4*stages)
+	if !c.P2PBlocks {
+		return
+	}
+	for stage := 1; stage < stages; stage++ {
+		if o.Placement.rank(p, stage, 0) == o.Placement.rank(p, stage-1, 0) {
+			continue
+		}
+		s.sends[int(Forward)*stages+stage-1] = c.P2P
+		s.sends[int(Backward)*stages+stage] = c.P2P
+		s.sends[int(InputGradient)*stages+stage] = c.P2P
+	}
+	for k, d := range s.sends {
+		s.costs[k] += d
+	}
+}
+
 // load checks the costs and lays them out by kind and stage.
 func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 	if !(c.P2P >= 0) || math.IsInf(c.P2P, 1) {
@@ -124,6 +170,16 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		return costError("an overlap of %v is not between 0 and 1", c.Overlap)
 	}
 	stages := o.Spec.Stages()
+	for _, list := range [...][]float64{c.HiddenF, c.HiddenB, c.R} {
+		if list != nil && len(list) != stages {
+			return costError("%d durations of a part of the operations for %d stages", len(list), stages)
+		}
+		for stage, d := range list {
+			if !(d >= 0) || math.IsInf(d, 1) {
+				return costError("a part of stage %d lasts %v", stage, d)
+			}
+		}
+	}
 	s.costs = cleared(s.costs, 4*stages)
 	for kind, costs := range [...][]float64{Forward: c.F, Backward: c.B, InputGradient: c.I, WeightGradient: c.W} {
 		if !pl.uses(OpKind(kind)) {
@@ -139,6 +195,7 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		}
 		copy(s.costs[kind*stages:], costs)
 	}
+	s.block(o, c)
 	return nil
 }
 
@@ -163,10 +220,11 @@ func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 		for ch := range chunks {
 			stage := o.StageOf(r, ch)
 			for kind, n := range pl.counts[(r*chunks+ch)*4:][:4] {
-				st.Busy += float64(n) * s.costs[kind*stages+stage]
+				st.Busy += float64(n) * (s.costs[kind*stages+stage] - s.sends[kind*stages+stage])
 			}
 		}
-		st.Busy -= s.saved[r]
+		st.Saved = s.saved[r]
+		st.Busy -= st.Saved
 		if from, to := o.Start[r], o.Start[r+1]; from < to {
 			st.First, st.Last = t.Begin[from], t.End[to-1]
 		}

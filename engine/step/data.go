@@ -11,6 +11,7 @@ import (
 // DataParallel is the traffic of gradients and weights of one pipeline rank.
 type DataParallel struct {
 	Dense, Expert Traffic
+	Mirror        Traffic // between the two copies of a bidirectional pipeline
 	// ScatterSeconds must follow the last backward, GatherSeconds must precede
 	// the first forward of the next step. With ZeRO-3 both happen in every
 	// micro-batch and are in PerForward and PerBackward instead.
@@ -33,13 +34,29 @@ func Data(in *Input, p memory.Parameters, layers int) DataParallel {
 	return out
 }
 
-// Expose says how much of the traffic nothing hides; the two domains share it
-// by the time they take.
+// Expose says how much of the traffic nothing hides; the parts share it by the
+// time they take.
 func (d *DataParallel) Expose(t units.Seconds) {
-	if whole := d.Dense.Seconds + d.Expert.Seconds; whole > 0 {
+	if whole := d.Dense.Seconds + d.Expert.Seconds + d.Mirror.Seconds; whole > 0 {
 		d.Dense.Exposed = t * d.Dense.Seconds / whole
-		d.Expert.Exposed = t - d.Dense.Exposed
+		d.Mirror.Exposed = t * d.Mirror.Seconds / whole
+		d.Expert.Exposed = t - d.Dense.Exposed - d.Mirror.Exposed
 	}
+}
+
+// AddMirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
+// copy of the same stages, and both sum their gradients once per step, after
+// the data-parallel ranks have (each its shard from ZeRO-1 on).
+func (d *DataParallel) AddMirror(in *Input, p memory.Parameters) {
+	dense, expert := p.Dense, p.Expert
+	if in.Layout.ZeRO >= 1 {
+		dense /= float64(in.Layout.DP * in.Layout.CP)
+		expert /= float64(in.Layout.ExpertDP())
+	}
+	bytes := units.Bytes((dense + expert) * in.GradDtype.ReduceBytes(in.Precision))
+	seconds := in.Machine.Send(bytes, in.Groups.PP.Crosses())
+	d.Mirror = Traffic{Bytes: bytes, Seconds: seconds}
+	d.ScatterSeconds += seconds
 }
 
 // addDomain adds one set of parameters, the group that holds the same ones, and

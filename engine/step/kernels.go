@@ -231,6 +231,7 @@ func (k *kernels) head() Cost {
 	m := k.in.Model
 	k.stream(&c, 2*k.elem*k.shard*float64(m.Hidden))
 	k.matmul(&c, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
+	c.HeadWeightGrad = c.WeightGrad
 	// The loss is one fused pass in every stack: logits read and written forward,
 	// their gradient written and read backward.
 	loss := k.m.Stream(units.Bytes(2 * k.elem * k.tokens * float64(m.Vocab) / k.t))

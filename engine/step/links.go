@@ -53,6 +53,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-weight)
 	}
 	c.BackwardLinks.TP.add(bwd, regions)
+	c.Unhidden += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
 }
 
 // edge adds the collective behind the embedding and before the head: hidden

@@ -7,7 +7,11 @@
 // products; ring attention hides under attention; expert all-to-all is exposed;
 // the gradient reduce-scatter hides under the last micro-batch's backward and
 // the rank's own tail, the weight all-gather under the first forward; hand-over
-// between stages is latency in the pipeline simulation.
+// between stages is latency in the pipeline simulation. A backward that is split
+// into input and weight gradient hides no TP traffic, because the products that
+// hid it run later; the head is not split, because the gradient of its logits
+// would wait. In an overlapped pair of a forward and a backward the expert
+// all-to-all of each hides under the rest of the other.
 package step
 
 import (
@@ -74,6 +78,9 @@ type Cost struct {
 	Forward, InputGrad, WeightGrad units.Seconds
 	Recompute                      units.Seconds // forward work that the backward repeats
 	ForwardLinks, BackwardLinks    Links
+
+	HeadWeightGrad units.Seconds // contained in WeightGrad: runs with the input gradient even where they are split
+	Unhidden       units.Seconds // TP traffic that a whole backward hides and a split one does not
 }
 
 func (c *Cost) add(d Cost, times float64) {
@@ -84,6 +91,8 @@ func (c *Cost) add(d Cost, times float64) {
 	c.Recompute += d.Recompute * n
 	c.ForwardLinks.AddTimes(d.ForwardLinks, times)
 	c.BackwardLinks.AddTimes(d.BackwardLinks, times)
+	c.HeadWeightGrad += d.HeadWeightGrad * n
+	c.Unhidden += d.Unhidden * n
 }
 
 // scale multiplies every time.
@@ -109,6 +118,14 @@ func (c *Cost) ForwardTime() units.Seconds { return c.Forward + c.ForwardLinks.E
 func (c *Cost) BackwardTime() units.Seconds {
 	return c.InputGrad + c.WeightGrad + c.Recompute + c.BackwardLinks.Exposed()
 }
+
+// InputGradTime and WeightGradTime are the two halves of a split backward.
+func (c *Cost) InputGradTime() units.Seconds {
+	return c.BackwardTime() - c.WeightGradTime() + c.Unhidden
+}
+
+// WeightGradTime is the half of a split backward that can wait.
+func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeightGrad }
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
 // same, so each kind is worked out once.

@@ -155,7 +155,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"precision": "fp4"}`, `allowed is one of bf16, fp16, fp32, fp8, fp8:te`},
 		{"a.json", `{"recompute": "modules:head"}`, `allowed is one of none, selective, full, full:N`},
 		{"a.json", `{"offload": "weights"}`, `offload: given "weights", allowed is one of none, optimizer`},
-		{"a.json", `{"schedule": "zb-h1"}`, `schedule: given "zb-h1"`},
+		{"a.json", `{"schedule": "zb-h3"}`, `schedule: given "zb-h3"`},
 		{"a.json", `{"tp": 8, "tp": 4}`, `a.json:1:11: key "tp" comes twice`},
 		{"a.json", `{"grad-dtype": "bf16", "grad_dtype": "fp32"}`, `comes twice`},
 		{"a.toml", "tp = 8\ntp = 4\n", `a.toml:2:1: not TOML`},

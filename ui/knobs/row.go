@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/schedule"
 	"meshscope/ui/figure"
 )
 
@@ -23,7 +24,7 @@ func Groups() []Group {
 		{"LAYOUT", []engine.ParamID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
 		{"BATCH", []engine.ParamID{"mbs", "microbatches", "gbs", "seq"}},
 		{"RECIPE", []engine.ParamID{"schedule", "recompute", "precision"}},
-		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu"}},
+		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu"}},
 	}
 }
 
@@ -208,6 +209,10 @@ func off(s *engine.Setup, id engine.ParamID) (why, word string) {
 	case "group-size":
 		if s.VPP <= 1 && s.GroupSize == 0 {
 			return "interleaved only", ""
+		}
+	case "max-in-flight":
+		if s.Schedule != schedule.ZBAuto && s.MaxInFlight == 0 {
+			return "zb-auto only", ""
 		}
 	case "mtp":
 		if s.Model.MTPLayers == 0 && !s.TrainMTP {

@@ -127,14 +127,20 @@ func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	room := end - l.Used()
 	name, value := g.name, g.value
 	change, role := in.change(g)
-	need := func() int { return widget.Width(name) + widget.Width(value) + widget.Width(change) + 3 }
+	need := func() int {
+		n := widget.Width(name) + 1 + widget.Width(value)
+		if change != "" {
+			n += 1 + widget.Width(change)
+		}
+		return n
+	}
 	if need() > room {
 		name = g.brief
 	}
 	if need() > room {
 		value = g.brief2
 	}
-	if need() > room+2 { // a change may be left out, what the figure is may not
+	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
 	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)

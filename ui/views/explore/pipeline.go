@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -105,8 +106,11 @@ func BubbleText(p *engine.Pipeline) (spelled, brief, value string) {
 		v = max(p.Stages/p.Ranks, 1)
 	}
 	numbers, formula := figure.Comma(p.Ranks-1), "p-1"
+	plain := float64(p.Ranks-1) / float64(max(v*p.MicroBatches, 1))
 	switch {
 	case p.Schedule == schedule.Naive:
+	case math.Abs(plain-*p.BubbleClosedForm) > 1e-9: // the schedule has a form of its own
+		return "bubble of equal stages = " + value, "equal stages " + value, "bubble closed " + value
 	case v > 1:
 		numbers, formula = numbers+"/"+figure.Comma(v*p.MicroBatches), "(p-1)/(v m)"
 	default:

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"strconv"
+
+	"meshscope/engine/schedule"
+)
+
+// writeTrace writes the Trace Event Format that chrome://tracing and
+// ui.perfetto.dev read: a track per rank with its operations, and a counter per
+// rank with the activations it holds. Its times are microseconds; a unit without
+// a model is drawn as a millisecond.
+func (d *drawing) writeTrace(to io.Writer) error {
+	t := d.timeline
+	if !finite(t) {
+		return errors.New("the timeline has no finite times")
+	}
+	if err := d.atMost(maxTraceOps, "a Chrome trace"); err != nil {
+		return err
+	}
+	scale := 1e6
+	if d.unit == "1" {
+		scale = 1e3
+	}
+	spec := t.Order.Spec
+	out := newPage(to)
+	out.printf(`{"displayTimeUnit":"ms","otherData":{"schedule":%q,"unit":%q},"traceEvents":[`, spec.Kind, d.unit)
+	out.printf("\n"+`{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"%s, %d ranks, %d micro-batches"}}`,
+		spec.Kind, spec.Ranks, spec.MicroBatches)
+	for rank := range spec.Ranks {
+		out.printf(",\n"+`{"name":"thread_name","ph":"M","pid":0,"tid":%d,"args":{"name":"rank %d"}}`, rank, rank)
+		out.printf(",\n"+`{"name":"thread_sort_index","ph":"M","pid":0,"tid":%d,"args":{"sort_index":%d}}`, rank, rank)
+	}
+	for rank := range spec.Ranks {
+		d.traceOps(out, rank, scale)
+		d.traceMemory(out, rank, scale)
+	}
+	out.printf("\n]}\n")
+	return out.Flush()
+}
+
+// traceOps writes a complete event per operation, one for both halves of a pair.
+func (d *drawing) traceOps(out page, rank int, scale float64) {
+	t := d.timeline
+	o := t.Order
+	ops := o.Rank(rank)
+	for i := 0; i < len(ops); i++ {
+		op, k := ops[i], o.Start[rank]+i
+		name, kind := op.String(), op.Kind().String()
+		args := traceArgs(o, rank, op, "")
+		if op.Paired() && i+1 < len(ops) {
+			i++
+			name += "&" + ops[i].String()
+			kind = "F&B"
+			args += "," + traceArgs(o, rank, ops[i], "second_")
+		}
+		event := func(name, kind string, begin, end float64) {
+			out.printf(",\n"+`{"name":%q,"cat":%q,"ph":"X","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
+				name, kind, rank, jsonNumber(begin*scale), jsonNumber((end-begin)*scale), args)
+		}
+		begin := t.Begin[k]
+		if again := t.RecomputeEnd(rank, k); again > begin {
+			event("R"+name[1:], "R", begin, again)
+			begin = again
+		}
+		event(name, kind, begin, t.End[k])
+	}
+}
+
+func traceArgs(o *schedule.Order, rank int, op schedule.Op, prefix string) string {
+	return `"` + prefix + `microbatch":` + strconv.Itoa(op.MicroBatch()) +
+		`,"` + prefix + `stage":` + strconv.Itoa(o.Stage(rank, op)) +
+		`,"` + prefix + `chunk":` + strconv.Itoa(op.Chunk())
+}
+
+// traceMemory writes the two parts of a rank's activations as a counter.
+func (d *drawing) traceMemory(out page, rank int, scale float64) {
+	if d.memory == nil {
+		return
+	}
+	for _, s := range d.memory(rank) {
+		out.printf(",\n"+`{"name":"rank %d %s","ph":"C","pid":0,"ts":%s,"args":{"activations":%s,"for weight gradients":%s}}`,
+			rank, d.memoryUnit, jsonNumber(s.Time*scale), jsonNumber(max(0, s.Activations)), jsonNumber(max(0, s.WeightInputs)))
+	}
+}

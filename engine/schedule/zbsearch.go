@@ -1,0 +1,257 @@
+package schedule
+
+import "slices"
+
+// zbSearch is one run of the zero-bubble authors' heuristic (the text of their
+// scheduler in words of our own): micro-batch by micro-batch, forwards where
+// they fit in memory and do not hold up an input gradient, weight gradients into
+// the waits. An activation counts 2, half of it freed at I and half at W.
+type zbSearch struct {
+	p, m   int
+	t      *stageTimes
+	limit  int
+	choice zbChoice
+
+	done    [3][]int     // by operation (F, I, W) and rank: how many have run
+	end     [3][]float64 // by operation, at rank*m+micro-batch
+	now     []float64    // by rank
+	held    []int        // by rank, in halves of an activation
+	bubble  []float64    // by rank: waits since its first forward
+	longest float64      // the largest of them
+	need    []int        // forwards wanted next, by rank
+	lists   [][]Op
+}
+
+// zbChoice are the three switches; all eight combinations are tried.
+type zbChoice struct {
+	bubbleFirst bool // a bubble before the first input gradient is fine
+	inputFirst  bool // hold a forward back where it delays the next rank's input gradient
+	greedy      bool // fill a wait with a weight gradient even when that makes it longer
+}
+
+// Operations of the search, indexes of done and end.
+const (
+	zbF = iota
+	zbI
+	zbW
+)
+
+func searchZB(o *Order, t *stageTimes, stop func() bool) bool {
+	p, m := o.Spec.Ranks, o.Spec.MicroBatches
+	z := newZBSearch(p, m, t, 2*o.Spec.inFlightLimit())
+	best, found := 0.0, false
+	kept := make([][]Op, p)
+	for k := range 8 {
+		z.reset(zbChoice{bubbleFirst: k&4 == 0, inputFirst: k&2 == 0, greedy: k&1 == 0})
+		ok, stopped := z.run(stop)
+		if stopped {
+			return false
+		}
+		if span := z.span(); ok && (!found || span < best) {
+			best, found = span, true
+			z.lists, kept = kept, z.lists
+		}
+	}
+	for _, list := range kept {
+		o.Ops = append(o.Ops, list...)
+		o.endRank()
+	}
+	return true
+}
+
+func newZBSearch(p, m int, t *stageTimes, limit int) *zbSearch {
+	z := &zbSearch{p: p, m: m, t: t, limit: limit}
+	for k := range z.done {
+		z.done[k], z.end[k] = make([]int, p), make([]float64, p*m)
+	}
+	z.now, z.bubble = make([]float64, p), make([]float64, p)
+	z.held, z.need = make([]int, p), make([]int, p)
+	z.lists = make([][]Op, p)
+	return z
+}
+
+func (z *zbSearch) reset(c zbChoice) {
+	z.choice, z.longest = c, 0
+	for k := range z.done {
+		clear(z.done[k])
+	}
+	clear(z.now)
+	clear(z.bubble)
+	clear(z.held)
+	if z.lists[0] == nil {
+		for j := range z.lists {
+			z.lists[j] = make([]Op, 0, 3*z.m)
+		}
+	}
+	for j := range z.lists {
+		z.lists[j] = z.lists[j][:0]
+	}
+}
+
+// span is the longest time from a rank's first start to its last end.
+func (z *zbSearch) span() float64 {
+	longest := 0.0
+	for j := range z.p {
+		longest = max(longest, z.end[zbW][j*z.m+z.m-1]-z.end[zbF][j*z.m]+z.t.f[j])
+	}
+	return longest
+}
+
+// put runs the next operation of a kind on rank j.
+func (z *zbSearch) put(j, op int) {
+	i := z.done[op][j]
+	var cost, end float64
+	var kind OpKind
+	switch op {
+	case zbF:
+		kind, cost = Forward, z.t.f[j]
+		end = z.now[j] + cost
+		if j > 0 {
+			end = max(end, z.end[zbF][(j-1)*z.m+i]+z.t.latency+cost)
+		}
+		z.held[j] += 2
+	case zbI:
+		kind, cost = InputGradient, z.t.i[j]
+		end = z.now[j] + cost
+		if j < z.p-1 {
+			end = max(end, z.end[zbI][(j+1)*z.m+i]+z.t.latency+cost)
+		}
+		z.held[j]--
+	default:
+		kind, cost = WeightGradient, z.t.w[j]
+		end = z.now[j] + cost
+		z.held[j]--
+	}
+	if z.done[zbF][j] > 0 {
+		z.bubble[j] += end - z.now[j] - cost
+		z.longest = max(z.longest, z.bubble[j])
+	}
+	z.now[j], z.end[op][j*z.m+i] = end, end
+	z.done[op][j]++
+	z.lists[j] = append(z.lists[j], NewOp(kind, 0, i))
+}
+
+func (z *zbSearch) waiting(j int) bool { return z.done[zbW][j] < z.done[zbI][j] }
+
+// room runs weight gradients until a forward fits on rank j; false when there
+// are not enough of them.
+func (z *zbSearch) room(j int) bool {
+	for z.held[j]+2 > z.limit {
+		if !z.waiting(j) {
+			return false
+		}
+		z.put(j, zbW)
+	}
+	return true
+}
+
+// fill runs weight gradients while rank j waits for an input that arrives then.
+// One that would last longer than the wait runs only if the rank has had more
+// bubbles than any, or greedily.
+func (z *zbSearch) fill(j int, arrives float64) {
+	for z.waiting(j) && z.now[j]+z.t.w[j] <= arrives {
+		z.put(j, zbW)
+	}
+	if z.waiting(j) && z.now[j] < arrives && (z.choice.greedy || arrives-z.now[j] > z.longest-z.bubble[j]) {
+		z.put(j, zbW)
+	}
+}
+
+// run plans all micro-batches; ok is false when the activations do not fit.
+func (z *zbSearch) run(stop func() bool) (ok, stopped bool) {
+	z.first()
+	for i := 1; i < z.m; i++ {
+		if stop != nil && stop() {
+			return false, true
+		}
+		z.wanted()
+		for j := range z.p {
+			if z.need[j] == 0 {
+				continue
+			}
+			if !z.room(j) {
+				return false, false
+			}
+			if j > 0 {
+				z.fill(j, z.end[zbF][(j-1)*z.m+z.done[zbF][j]]+z.t.latency)
+			}
+			z.put(j, zbF)
+		}
+		for j := z.p - 1; j >= 0; j-- {
+			if j < z.p-1 {
+				z.fill(j, z.end[zbI][(j+1)*z.m+i]+z.t.latency)
+			}
+			for j == 0 && z.done[zbF][0] == z.m && z.waiting(0) {
+				z.put(0, zbW)
+			}
+			z.put(j, zbI)
+		}
+	}
+	for j := range z.p {
+		for z.done[zbW][j] < z.m {
+			z.put(j, zbW)
+		}
+	}
+	return !slices.ContainsFunc(z.done[zbF], func(n int) bool { return n < z.m }), false
+}
+
+// first runs the first micro-batch and, on each rank, the forwards that fit
+// before its first input gradient.
+func (z *zbSearch) first() {
+	last := z.p - 1
+	for j := range z.p {
+		z.put(j, zbF)
+	}
+	z.need[last] = 0
+	arrives := z.end[zbF][last*z.m] + z.t.i[last]
+	for j := last - 1; j >= 0; j-- {
+		n, held, t := 0, z.held[j], z.now[j]
+		for z.done[zbF][j]+n < z.m && held+2 <= z.limit {
+			if z.choice.bubbleFirst && t+z.t.f[j] > arrives+z.t.latency || !z.choice.bubbleFirst && t >= arrives+z.t.latency {
+				break
+			}
+			n, held, t = n+1, held+2, t+z.t.f[j]
+		}
+		z.need[j] = n
+		arrives = max(t, arrives+z.t.latency) + z.t.i[j]
+	}
+	for j := 1; j < z.p; j++ {
+		for z.need[j] > 0 && z.need[j] >= z.need[j-1] && z.done[zbF][j]+z.need[j] < z.m {
+			z.need[j]--
+		}
+		z.need[j] = min(z.need[j], z.need[j-1]) // only stages of different length need this
+	}
+	for j := range z.p {
+		for range z.need[j] {
+			z.put(j, zbF)
+		}
+	}
+	for j := last; j >= 0; j-- {
+		z.put(j, zbI)
+	}
+}
+
+// wanted decides which ranks run a forward before their next input gradient: a
+// rank only if all that follow it do.
+func (z *zbSearch) wanted() {
+	for j := z.p - 1; j >= 0; j-- {
+		z.need[j] = 0
+		if z.done[zbF][j] < z.m && !z.holdsBack(j) && (j == z.p-1 || z.need[j+1] == 1) {
+			z.need[j] = 1
+		}
+	}
+}
+
+// holdsBack tells whether rank j is two forwards ahead of the next and another
+// would end after the next rank could use its input gradient.
+func (z *zbSearch) holdsBack(j int) bool {
+	if !z.choice.inputFirst || j+1 >= z.p || z.done[zbF][j] < z.done[zbF][j+1]+2 {
+		return false
+	}
+	next := z.now[j+1] + z.t.f[j+1] + z.t.i[j+1] + z.t.latency
+	if z.now[j] >= next {
+		return true
+	}
+	weights := min(max(0, z.held[j]+2-z.limit), z.done[zbI][j]-z.done[zbW][j])
+	return z.now[j]+z.t.f[j]+float64(weights)*z.t.w[j] > next && next-z.now[j] <= z.longest-z.bubble[j]
+}

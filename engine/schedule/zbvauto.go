@@ -1,0 +1,230 @@
+package schedule
+
+// zbVAuto is ZB-V as the authors' scheduler finds it for the stages' own
+// durations, in 2p chunk activations.
+func zbVAuto() descriptor {
+	return descriptor{
+		Info: Info{
+			Kind: ZBVAuto, Name: "ZB-V auto",
+			Paper:     "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
+			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv.py",
+			Placement: VShape, SplitsBackward: true, Automatic: true, Chunks: 2, WeightCopies: 1,
+			Constraint: "v = 2",
+			Memory:     "at most 2p, one that waits for W alone counted half",
+		},
+		search: searchZBV,
+		check:  checkVShape,
+		idle:   unknownIdle,
+		maxOps: MaxAutoOps,
+	}
+}
+
+// zbvSearch is one greedy run, step by step: in each of 2m rounds every rank
+// runs one input gradient and, if one is ready, one forward; weight gradients
+// fill the waits. Index ch is the chunk in the order in which the kind of
+// operation meets it: for F chunk 0 comes first, for I and W chunk 1.
+type zbvSearch struct {
+	p, m    int
+	t       *stageTimes
+	fillF   bool
+	fillI   bool
+	limit   int       // in halves of an activation
+	allowed []float64 // by rank: bubbles of an earlier run, nil for the first
+	most    float64   // the largest of them
+
+	done    [3][2][]int     // by operation, ch and rank
+	end     [3][2][]float64 // by operation and ch, at rank*m+micro-batch; -1: not run
+	now     []float64
+	held    []int
+	bubble  []float64
+	longest float64
+	waiting [][]int8 // by rank: ch of the weight gradients put off, oldest first
+	lists   [][]Op
+	first   []int // ranks whose turn is ch 1, and ch 0, in this round
+	second  []int
+}
+
+func searchZBV(o *Order, t *stageTimes, stop func() bool) bool {
+	p, m := o.Spec.Ranks, o.Spec.MicroBatches
+	var best [][]Op
+	least := 0.0
+	for k := range 4 {
+		lists, bubble, ok, stopped := zbvRun(p, m, t, k&2 == 0, k&1 == 0, stop)
+		if stopped {
+			return false
+		}
+		if ok && (best == nil || bubble < least) {
+			best, least = lists, bubble
+		}
+	}
+	if best == nil { // durations that the greedy rules cannot place
+		generateZBV(o)
+		return true
+	}
+	for _, list := range best {
+		o.Ops = append(o.Ops, list...)
+		o.endRank()
+	}
+	return true
+}
+
+// maxRefinements bounds how often a run is repeated with the bubbles of the one
+// before; two are usual.
+const maxRefinements = 16
+
+// zbvRun runs once, and again with the bubbles found as allowed while that makes
+// the largest bubble smaller.
+func zbvRun(p, m int, t *stageTimes, fillI, fillF bool, stop func() bool) (lists [][]Op, bubble float64, ok, stopped bool) {
+	var allowed []float64
+	for range maxRefinements {
+		z := newZBVSearch(p, m, t)
+		z.fillI, z.fillF, z.allowed, z.most = fillI, fillF, allowed, -1
+		for _, b := range allowed {
+			z.most = max(z.most, b)
+		}
+		fine, halted := z.run(stop)
+		if halted {
+			return nil, 0, false, true
+		}
+		if !fine || ok && z.longest >= bubble {
+			break
+		}
+		lists, bubble, ok = z.lists, z.longest, true
+		allowed = z.bubble
+	}
+	return lists, bubble, ok, false
+}
+
+func newZBVSearch(p, m int, t *stageTimes) *zbvSearch {
+	z := &zbvSearch{p: p, m: m, t: t, limit: 4 * p}
+	for op := range z.done {
+		for ch := range z.done[op] {
+			z.done[op][ch], z.end[op][ch] = make([]int, p), make([]float64, p*m)
+			for k := range z.end[op][ch] {
+				z.end[op][ch][k] = -1
+			}
+		}
+	}
+	z.now, z.bubble, z.held = make([]float64, p), make([]float64, p), make([]int, p)
+	z.waiting, z.lists = make([][]int8, p), make([][]Op, p)
+	for j := range p {
+		z.lists[j] = make([]Op, 0, 6*m)
+	}
+	return z
+}
+
+// chunkOf is the rank's chunk behind ch.
+func chunkOf(op, ch int) int {
+	if op == zbF {
+		return ch
+	}
+	return 1 - ch
+}
+
+// cost is the duration of an operation on the stage that rank j has there.
+func (z *zbvSearch) cost(op, ch, j int) float64 {
+	stage := VShape.stage(z.p, j, chunkOf(op, ch))
+	switch op {
+	case zbF:
+		return z.t.f[stage]
+	case zbI:
+		return z.t.i[stage]
+	}
+	return z.t.w[stage]
+}
+
+// from is the rank that an operation's input comes from; false for none.
+func (z *zbvSearch) from(ch, j int) (int, bool) {
+	if ch == 1 {
+		return j + 1, j < z.p-1
+	}
+	return j - 1, j > 0
+}
+
+// put runs the next operation; false when its input or memory is not there.
+func (z *zbvSearch) put(op, ch, j int) bool {
+	i := z.done[op][ch][j]
+	cost := z.cost(op, ch, j)
+	needs := [3]int{2, -1, -1}[op]
+	if i >= z.m || z.held[j]+needs > z.limit {
+		return false
+	}
+	end := z.now[j] + cost
+	if op != zbW {
+		if from, remote := z.from(ch, j); remote {
+			ready := z.end[op][ch][from*z.m+i]
+			if ready < 0 {
+				return false
+			}
+			end = max(end, ready+z.t.latency+cost)
+		}
+		if !z.ownDone(op, ch, j, i) {
+			return false
+		}
+	}
+	if z.done[zbF][0][j] > 0 {
+		z.bubble[j] += end - z.now[j] - cost
+		z.longest = max(z.longest, z.bubble[j])
+	}
+	z.end[op][ch][j*z.m+i], z.now[j] = end, end
+	z.held[j] += needs
+	z.done[op][ch][j]++
+	kind := [3]OpKind{Forward, InputGradient, WeightGradient}[op]
+	z.lists[j] = append(z.lists[j], NewOp(kind, chunkOf(op, ch), i))
+	if op == zbI {
+		z.waiting[j] = append(z.waiting[j], int8(ch))
+	}
+	return true
+}
+
+// ownDone tells whether the same rank has run what comes before: F of the first
+// chunk before the second, both before I of the second chunk, that before I of
+// the first.
+func (z *zbvSearch) ownDone(op, ch, j, i int) bool {
+	switch {
+	case op == zbF && ch == 0:
+		return true
+	case op == zbF:
+		return z.end[zbF][0][j*z.m+i] >= 0
+	case ch == 0:
+		return z.end[zbF][1][j*z.m+i] >= 0
+	}
+	return z.end[zbI][0][j*z.m+i] >= 0
+}
+
+// weight runs the oldest weight gradient that was put off.
+func (z *zbvSearch) weight(j int) bool {
+	if len(z.waiting[j]) == 0 {
+		return false
+	}
+	ch := z.waiting[j][0]
+	z.waiting[j] = z.waiting[j][1:]
+	return z.put(zbW, int(ch), j)
+}
+
+// slack is how much more rank j may wait without becoming the worst.
+func (z *zbvSearch) slack(j int) float64 {
+	worst := z.longest
+	allowed := -1.0
+	if z.allowed != nil {
+		allowed = z.allowed[j]
+	}
+	return max(worst, z.most-allowed) - z.bubble[j]
+}
+
+// fill runs weight gradients while rank j waits for the input of its next
+// operation, and one that lasts longer than the wait where that is too long.
+// Without an input from another rank the wait counts as over at -1, as in the
+// authors' code.
+func (z *zbvSearch) fill(op, ch, j int, longer bool) {
+	arrives := -1 + z.t.latency
+	if from, remote := z.from(ch, j); remote {
+		arrives = z.end[op][ch][from*z.m+z.done[op][ch][j]] + z.t.latency
+		for len(z.waiting[j]) > 0 && arrives >= z.now[j]+z.cost(zbW, int(z.waiting[j][0]), j) {
+			z.weight(j)
+		}
+	}
+	if longer && len(z.waiting[j]) > 0 && arrives-z.now[j] > z.slack(j) {
+		z.weight(j)
+	}
+}

@@ -1,0 +1,40 @@
+package engine
+
+import "meshscope/engine/schedule"
+
+// ScheduleRow is a setup under one of the schedules.
+type ScheduleRow struct {
+	Info     schedule.Info
+	Setup    Setup  // with the stages per rank that the schedule needs; otherwise as it was
+	Report   Report // says why where the schedule cannot run this setup
+	Messages int    // hand-overs between ranks in one step, over the whole pipeline
+}
+
+// Schedules evaluates a setup under every schedule, in the order of the table.
+// It takes some milliseconds, tens of them for long pipelines: once stop (nil:
+// never) says true it returns the rows so far.
+func Schedules(s Setup, stop func() bool) []ScheduleRow {
+	var e Evaluator
+	kinds := schedule.Kinds()
+	rows := make([]ScheduleRow, 0, len(kinds))
+	for _, info := range kinds {
+		t, err := Turn(s, "schedule", string(info.Kind), Locks{GPUs: true, Batch: true})
+		if err != nil { // out of bounds before and after
+			t = s
+			t.Schedule = info.Kind
+		}
+		if stop != nil && stop() {
+			break
+		}
+		r, done := e.EvaluateUntil(t, stop)
+		if !done {
+			break
+		}
+		row := ScheduleRow{Info: info, Setup: t, Report: r}
+		if r.Legal {
+			row.Messages = t.Spec().Messages()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
