@@ -77,8 +77,10 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 		fit.role = themes.Good
 	}
 	mfu := figure.PercentValue(now.MFU/100) + " % MFU"
-	if in.rough() {
-		mfu = in.Glyphs.About + mfu
+	if band, _ := in.trust(); band == in.Glyphs.About {
+		mfu = band + mfu
+	} else {
+		mfu += " " + band
 	}
 	busy := gauge{
 		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,

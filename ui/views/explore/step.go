@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/units"
@@ -76,23 +75,27 @@ func (in *Input) stepHeading(t *engine.Time, w int) string {
 		detail = "% of one step, by what the busiest rank does"
 	}
 	remark := figure.Seconds(t.Step)
-	if in.rough() {
+	short, long := in.trust()
+	switch {
+	case widget.Width("STEP "+detail+long+remark)+5 <= w:
+		remark = long + ", " + remark
+	case widget.Width("STEP "+detail+short+remark)+5 <= w:
+		remark = short + " " + remark
+	default:
 		remark = in.Glyphs.About + remark
-		if long := "not fitted, " + remark; widget.Width("STEP "+detail+long)+3 <= w {
-			remark = long
-		}
 	}
 	return in.heading(w, "STEP", detail, remark, themes.Strong)
 }
 
-// rough says whether the step time is a prediction that was not fitted to runs.
-func (in *Input) rough() bool {
-	for _, a := range in.Report.Assumptions {
-		if strings.Contains(a, "step time is not fitted") {
-			return true
-		}
+// trust says how far the step time was from published runs like this one: half
+// of them were closer than the short form says.
+func (in *Input) trust() (short, long string) {
+	th := in.Report.Throughput
+	if th == nil || th.TypicalError == nil || th.ErrorBand == nil {
+		return in.Glyphs.About, "not validated here"
 	}
-	return false
+	short = in.Glyphs.PlusMinus + figure.Percent(*th.TypicalError)
+	return short, short + " typical, " + figure.Percent(*th.ErrorBand) + " for nine of ten"
 }
 
 // why names the traffic that the step waits for, the largest first. In the last
