@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
@@ -22,17 +23,18 @@ func (b *Book) communication(dimension, what string) *Explanation {
 	if row == nil {
 		return nil
 	}
-	a := about{symbol: dimension + " " + what, unit: Seconds}
+	big := strings.ToUpper(dimension)
+	a := about{symbol: big + " " + what, unit: Seconds}
 	switch what {
 	case "bytes":
-		a.name, a.unit, a.source = "Bytes that one GPU sends over "+dimension+" in a step", Traffic, row.Operation+": a ring pass sends (n-1)/n of the volume"
+		a.name, a.unit, a.source = "Bytes that one GPU sends over "+big+" in a step", Traffic, row.Operation+": a ring pass sends (n-1)/n of the volume"
 	case "seconds":
-		a.name, a.source = "Time of the "+dimension+" traffic of a step", row.Operation+"; "+from(b.machine().Network.From)
+		a.name, a.source = "Time of the "+big+" traffic of a step", row.Operation+"; "+from(b.machine().Network.From)
 		a.omits = "other traffic on the same links"
 	case "exposed":
-		a.name, a.source = "Time of the "+dimension+" traffic that nothing hides", from(b.machine().Software.From)
+		a.name, a.source = "Time of the "+big+" traffic that nothing hides", from(b.machine().Software.From)
 	case "group-size":
-		a.name, a.unit, a.source = "Ranks of a "+dimension+" group", Count, "the layout"
+		a.name, a.unit, a.source = "Ranks of a "+big+" group", Count, "the layout"
 	default:
 		return nil
 	}

@@ -147,7 +147,7 @@ func (b *Book) explain(id string, a about, formula func() *Expr) *Explanation {
 	}
 	x := formula()
 	e := &Explanation{
-		Figure: id, Name: a.name, Symbol: a.symbol, Unit: a.unit, Source: a.source, LeavesOut: a.omits, Simulated: a.simulated,
+		Figure: id, Name: strings.ToUpper(a.name[:1]) + a.name[1:], Symbol: a.symbol, Unit: a.unit, Source: a.source, LeavesOut: a.omits, Simulated: a.simulated,
 		Formula: x.text(false), Numbers: x.text(true), Result: x.Value(),
 	}
 	e.Value = e.Result

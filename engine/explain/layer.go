@@ -66,7 +66,9 @@ func (b *Book) overTP(x *Expr) *Expr {
 // matmul adds one product and its two gradients.
 func (b *Book) matmul(l *layer, id, name string, rows, inner, cols *Expr) {
 	in, weight, out := mul(rows, inner), mul(inner, cols), mul(rows, cols)
-	touched := num(name+" bytes", b.w.Setup.Precision.Bytes()*(in.Value()+weight.Value()+out.Value()), Memory)
+	touched := b.term(l.id+"."+id+".bytes", about{
+		name: "Operands and result of the " + name, symbol: "touched", unit: Memory, source: "read and written once each",
+	}, func() *Expr { return mul(b.elem(), add(in, weight, out)) })
 	grads := count("bytes of a gradient", b.w.Setup.GradDtype.Bytes(b.w.Setup.Precision))
 	base := l.id + "." + id
 	l.f = append(l.f, b.product(base+".forward", name, rows, inner, cols, touched))

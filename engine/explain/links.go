@@ -1,5 +1,7 @@
 package explain
 
+import "strings"
+
 // volume is a micro-batch's hidden states.
 func (b *Book) volume() *Expr {
 	return b.term("layout.hidden-states", about{
@@ -104,7 +106,7 @@ func (b *Book) expertParallel(l *layer) {
 		name: "Hidden states of the routed tokens of one micro-batch", symbol: "v_routed", unit: Traffic, source: "bytes x routed tokens x hidden width",
 	}, func() *Expr { return mul(b.elem(), b.routed(), b.hidden()) })
 	both := func(dimension string, bytes, t *Expr) {
-		x := b.exposed(l, dimension, dimension+" traffic, once", "dispatch or combine", func() *Expr { return mul(t, share) })
+		x := b.exposed(l, dimension, strings.ToUpper(dimension)+" traffic, once", "dispatch or combine", func() *Expr { return mul(t, share) })
 		l.forward.add(dimension, 2, bytes, t, x)
 		l.backward.add(dimension, 2, bytes, t, x)
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -160,8 +161,8 @@ func (b *Book) stageTraffic(stage int, dimension, what string) *Expr {
 		unit = Traffic
 	}
 	return b.term(fmt.Sprintf("stage.%d.%s.%s", stage, dimension, what), about{
-		name:   fmt.Sprintf("%s traffic of one micro-batch on stage %d: %s", dimension, stage, what),
-		symbol: fmt.Sprintf("%s %s of stage %d", dimension, what, stage), unit: unit,
+		name:   fmt.Sprintf("%s traffic of one micro-batch on stage %d: %s", strings.ToUpper(dimension), stage, what),
+		symbol: fmt.Sprintf("%s %s of stage %d", strings.ToUpper(dimension), what, stage), unit: unit,
 		source: "what its layers send, forward and backward, and what runs again",
 	}, func() *Expr {
 		var sum []*Expr
