@@ -37,6 +37,8 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 	}
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan job)
+	stop := make(chan struct{}) // closed when nobody takes the answers
+	defer close(stop)
 	order := make(chan (<-chan []byte), 4*workers)
 	for range workers {
 		go func() {
@@ -48,10 +50,15 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 	}
 	readErr := make(chan error, 1)
 	go func() {
-		readErr <- readLines(in, func(line []byte, tooLong bool) {
+		readErr <- readLines(in, func(line []byte, tooLong bool) bool {
 			done := make(chan []byte, 1)
-			order <- done
-			jobs <- job{line, tooLong, done}
+			select {
+			case order <- done:
+				jobs <- job{line, tooLong, done}
+				return true
+			case <-stop:
+				return false
+			}
 		})
 		close(jobs)
 		close(order)
@@ -69,27 +76,26 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 // no other answer is due, so that a caller can talk line by line.
 func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	out := bufio.NewWriter(to)
-	var failed error
 	for done := range order {
-		answer := <-done
-		if failed != nil {
-			continue // let the reader come to its end
+		if _, err := out.Write(append(<-done, '\n')); err != nil {
+			return err
 		}
-		if _, failed = out.Write(append(answer, '\n')); failed == nil && len(order) == 0 {
-			failed = out.Flush()
+		if len(order) == 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		}
 	}
-	if failed == nil {
-		failed = out.Flush()
-	}
-	return failed
+	return out.Flush()
 }
 
 // readLines hands over every line without its end. Of a line longer than a
-// setup can be only that fact is handed over.
-func readLines(in io.Reader, each func(line []byte, tooLong bool)) error {
+// setup can be only that fact is handed over. It ends early when each says so.
+// A newline at the very end begins no line.
+func readLines(in io.Reader, each func(line []byte, tooLong bool) bool) error {
 	r := bufio.NewReaderSize(in, 1<<16)
 	var line []byte
+	first := true
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line) <= setupdoc.MaxBytes {
@@ -98,8 +104,12 @@ func readLines(in io.Reader, each func(line []byte, tooLong bool)) error {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if len(line) > 0 {
-			each(bytes.TrimRight(line, "\r\n"), len(line) > setupdoc.MaxBytes)
+		if first {
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // a byte order mark
+			first = false
+		}
+		if len(line) > 0 && !each(bytes.TrimRight(line, "\r\n"), len(line) > setupdoc.MaxBytes) {
+			return nil
 		}
 		line = nil
 		switch {
@@ -185,8 +195,13 @@ func newLineError(err error) lineError {
 		out.Code, out.Field = "contradiction", strings.Join(conflict.Fields[:], ",")
 	case errors.As(err, &key):
 		out.Code, out.Field, out.Nearest = "unknown-key", key.Key, key.Nearest
-		if key.Twice {
+		switch {
+		case key.Twice:
 			out.Code = "key-twice"
+		case key.Beside != "":
+			out.Code = "misplaced-key"
+		case key.Instead != "":
+			out.Code, out.Nearest = "key-without-effect", []string{key.Instead}
 		}
 	case errors.As(err, &unknown):
 		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), unknown.ID, unknown.Nearest

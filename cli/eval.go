@@ -53,23 +53,24 @@ func listed[T any](list []T) []T {
 func (a *app) evalCommand() *cobra.Command {
 	var flags setupFlags
 	var asJSON bool
-	var batch string
+	var batch fileName
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, traffic, step time, throughput.\n\n" +
-			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default:\n" +
-			"8 nodes, every degree 1, mbs 1, 4 micro-batches per pipeline rank, sequences of 8192 tokens or the model's own\n" +
-			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention.\n" +
-			"The textbook stack has zero 0 and standard attention instead.\n\n" +
+			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
+			"8 nodes, every degree 1, mbs 1, 4 micro-batches per pipeline rank, sequences of 8192 tokens or the model's own " +
+			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
+			"The textbook stack has zero 0 and standard attention instead. A number may end in k or M, which count in powers of two: " +
+			"--seq 8k is --seq 8192.\n\n" +
 			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit.",
-		Example: "meshscope eval --model llama3.1-70b --gpu h100-sxm --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
+		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +
 			"meshscope eval --batch layouts.jsonl > reports.jsonl",
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().StringVar(&batch, "batch", "", "file with one JSON setup per line; one report per line is written; - is standard input")
+	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
@@ -80,7 +81,7 @@ func (a *app) evalCommand() *cobra.Command {
 			if flags.file != "" {
 				return &usageError{"--batch and --setup contradict each other: a batch brings its own setups"}
 			}
-			return a.evalBatch(batch, &flags)
+			return a.evalBatch(string(batch), &flags)
 		}
 		s, err := flags.setup(a)
 		if err != nil {

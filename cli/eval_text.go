@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
@@ -132,6 +130,7 @@ func (t *textReport) memory() {
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
 	}
+	t.evidence("allocated memory", m.Evidence)
 	t.shortfall()
 }
 
@@ -142,7 +141,7 @@ func (t *textReport) shortfall() {
 		return
 	}
 	t.printf("\n")
-	for line := range strings.Lines(ansi.Wordwrap(why, 76, "")) {
+	for line := range strings.Lines(wrap(why, 76)) {
 		t.printf("  %s\n", strings.TrimSpace(line))
 	}
 	remedies := engine.Remedies(t.setup)
@@ -211,7 +210,17 @@ func (t *textReport) time() {
 	if p := t.report.Throughput; p != nil {
 		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
 			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
+		t.evidence("step time", p.Evidence)
 	}
+}
+
+// evidence says how far the model was from published runs like this one.
+func (t *textReport) evidence(what string, e engine.Evidence) {
+	if e.TypicalError == nil || e.ErrorBand == nil {
+		t.printf("  %s: %s\n", what, e.ValidatedBy)
+		return
+	}
+	t.printf("  %s: within %s of half the runs of %s, within %s of nine in ten\n", what, percent(*e.TypicalError), e.ValidatedBy, percent(*e.ErrorBand))
 }
 
 func (t *textReport) list(title string, lines []string) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -63,7 +64,7 @@ func describe(err error) string {
 	var document *setupdoc.Error
 	var value *engine.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || value.Field == "set" {
+		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
 			return "--" + err.Error()
 		}
 	}
@@ -90,7 +91,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return &usageError{message}
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
-		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, f.Usage)}
+		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
 		return &usageError{fmt.Sprintf("--%s: given %q, allowed is %s", invalid.GetFlag().Name, clip(invalid.GetValue()), allowedType(invalid.GetFlag()))}
 	}
@@ -106,6 +107,10 @@ func allowedType(f *pflag.Flag) string {
 		return "a number"
 	case "cost":
 		return "a number, 0 or more"
+	case "file":
+		return "the name of a file, or - for standard input"
+	case "columns":
+		return fmt.Sprintf("a whole number from %d to %d", minWidth, maxWidth)
 	}
 	return "a " + f.Value.Type()
 }
@@ -135,7 +140,7 @@ func closest(typed string, words []string) []string {
 // clip keeps a message short and on one line.
 func clip(s string) string {
 	const keep = 80
-	s = strings.ToValidUTF8(s, "?")
+	s = strings.ReplaceAll(harmless(s), "\n", " ")
 	if r := []rune(s); len(r) > keep {
 		return string(r[:keep]) + "..."
 	}

@@ -19,8 +19,22 @@ import (
 // applied to a setup document, so that a flag, a key of a file and --set all go
 // the same way.
 type setupFlags struct {
-	file string
+	file fileName
 	said []said
+}
+
+// fileName is a flag that names a file.
+type fileName string
+
+func (f *fileName) String() string { return string(*f) }
+func (f *fileName) Type() string   { return "file" }
+
+func (f *fileName) Set(value string) error {
+	if value == "" {
+		return errors.New("no name")
+	}
+	*f = fileName(value)
+	return nil
 }
 
 // said is one flag in the order of the command line; an assignment is --set.
@@ -66,7 +80,7 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 		}
 	}
 	add("set", "key=value", "any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.StringVar(&f.file, "setup", "", "setup document to start from, TOML or JSON; - is standard input")
+	flags.Var(&f.file, "setup", "setup document to start from, TOML or JSON; - is standard input")
 	complete(cmd)
 }
 
@@ -77,6 +91,9 @@ func flagHelp(p *engine.Param) string {
 	what = strings.TrimSuffix(what, ".")
 	if p.Kind == engine.ChoiceParam {
 		what += " (" + strings.TrimPrefix(p.Allowed(), "one of ") + ")"
+	}
+	if p.ID == "seq" {
+		what += ", such as 8192 or 8k"
 	}
 	return what
 }
@@ -109,11 +126,11 @@ func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
 func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	doc := &setupdoc.Document{}
 	if f.file != "" {
-		data, err := a.readFile(f.file)
+		data, err := a.readFile(string(f.file))
 		if err != nil {
 			return engine.Setup{}, err
 		}
-		name := f.file
+		name := string(f.file)
 		if name == "-" {
 			name = "standard input"
 		}
@@ -159,11 +176,11 @@ func (a *app) readFile(name string) (data []byte, err error) {
 
 func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s", clip(name))
+		return fmt.Errorf("there is no file %s", setupdoc.ShowName(name))
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // the name is said once
 	}
-	return fmt.Errorf("read %s: %w", clip(name), err)
+	return fmt.Errorf("read %s: %w", setupdoc.ShowName(name), err)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -45,15 +46,32 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		}
 	}()
 	root := a.root()
+	a.wrapHelp(root, args)
 	root.SetArgs(joinSwitches(args))
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out, written := watch(stdout, forPeople(args))
+	root.SetOut(out)
 	root.SetErr(stderr)
 	// Commands keep their own errors (see wrap): what still comes back is about
 	// the way a built-in command was called.
 	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %v\n", err) }
-	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler)); err != nil {
+	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler))
+	return a.end(err, written.err)
+}
+
+// end is the exit code after a command: its own, unless a built-in one failed.
+func (a *app) end(err, writing error) int {
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path), err != nil && writing != nil:
+		return exitError
+	case err != nil:
 		return exitUsage
+	case writing != nil && a.code == exitFine:
+		if !errors.Is(writing, syscall.EPIPE) {
+			a.sayf("meshscope: %v\n", writing)
+		}
+		return exitError
 	}
 	return a.code
 }
@@ -98,7 +116,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("%s takes no argument, given %q", cmd.CommandPath(), clip(args[0]))}
+	return &usageError{fmt.Sprintf("%s takes no argument, given %q", cmd.Name(), clip(args[0]))}
 }
 
 // joinSwitches lets "--sp off" mean "--sp=off": a switch may stand alone, so

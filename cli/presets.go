@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"meshscope/presets"
@@ -15,8 +16,9 @@ func presetKinds() []string { return []string{"models", "gpus", "clusters"} }
 func (a *app) presetsCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:       "presets models|gpus|clusters",
+		Use:       "presets KIND",
 		Short:     "List the models, GPUs and clusters that can be named",
+		Long:      "List what can be named. KIND is one of models, gpus, clusters.",
 		Example:   "meshscope presets models\nmeshscope presets gpus --json",
 		ValidArgs: presetKinds(),
 		Args:      cobra.ArbitraryArgs,
@@ -89,7 +91,7 @@ func (a *app) models(asJSON bool) error {
 	for i, e := range entries {
 		rows[i] = []any{e.ID, e.Name, count(float64(e.Parameters)), count(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
 	}
-	return a.table([]any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "sequence"}, rows)
+	return a.table([]any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, rows)
 }
 
 func (a *app) gpus(asJSON bool) error {
@@ -107,7 +109,7 @@ func (a *app) gpus(asJSON bool) error {
 			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
 		}
 	}
-	return a.table([]any{"id", "name", "usable GiB", "memory TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "per node"}, rows)
+	return a.table([]any{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, rows)
 }
 
 func (a *app) clusters(asJSON bool) error {
@@ -125,7 +127,7 @@ func (a *app) clusters(asJSON bool) error {
 			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
 		}
 	}
-	return a.table([]any{"id", "name", "GPU", "per node", "domain", "inside GB/s", "outside GB/s"}, rows)
+	return a.table([]any{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, rows)
 }
 
 // rate is a peak in TFLOP/s, a dash where there is none.
@@ -136,16 +138,44 @@ func rate(flops float64) string {
 	return fmt.Sprintf("%.0f", flops/1e12)
 }
 
+// presetWidth is the width of a list in a pipe or a file.
+const presetWidth = 100
+
+// table prints a list within the width of the terminal: what does not fit is
+// cut from the names (the second column), then from the columns on the right.
 func (a *app) table(heading []any, rows [][]any) error {
 	out := newPage(a.stdout)
 	cells := make([][]string, 0, len(rows)+1)
 	for _, row := range append([][]any{heading}, rows...) {
 		line := make([]string, len(row))
 		for i, cell := range row {
-			line[i] = fmt.Sprint(cell)
+			line[i] = harmless(fmt.Sprint(cell))
 		}
 		cells = append(cells, line)
 	}
-	out.table(cells)
+	out.table(fit(cells, a.width(presetWidth)))
 	return out.Flush()
+}
+
+// fit cuts a table to a width.
+func fit(cells [][]string, width int) [][]string {
+	const gap, narrowName = 2, 16
+	total, widths := 0, make([]int, len(cells[0]))
+	for i := range widths {
+		for _, row := range cells {
+			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+		}
+		total += widths[i] + gap
+	}
+	total -= gap // the last column has none behind it
+	count := len(widths)
+	for total-max(widths[1]-narrowName, 0) > width && count > 2 {
+		count--
+		total -= widths[count] + gap
+	}
+	name := max(widths[1]-max(total-width, 0), 4)
+	for r, row := range cells {
+		cells[r] = append(row[:1:1], append([]string{ansi.Truncate(row[1], name, "...")}, row[2:count]...)...)
+	}
+	return cells
 }

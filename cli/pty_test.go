@@ -154,14 +154,19 @@ func TestTerminal(t *testing.T) {
 		restored(t, screen, 0)
 	})
 
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+	// 128 and the number of the signal, as shells say it; SIGINT is ctrl+c.
+	for signal, code := range map[syscall.Signal]int{
+		syscall.SIGTERM: 143, syscall.SIGHUP: 129, syscall.SIGQUIT: 131, syscall.SIGINT: 0,
+	} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			screen := open(t, program, 120, 36)
 			if err := screen.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			restored(t, screen, 0)
+			if end := restored(t, screen, code); end.Stderr != "" {
+				t.Errorf("standard error: %s", end.Stderr)
+			}
 		})
 	}
 
@@ -201,6 +206,37 @@ func crashFile(message string) string {
 		}
 	}
 	return ""
+}
+
+// TestTerminalWidth: what commands print in a terminal fits its width, unless
+// COLUMNS says another.
+func TestTerminalWidth(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for _, columns := range []int{60, 80, 132} {
+		for _, env := range []string{"COLUMNS=", "COLUMNS=50"} {
+			for _, command := range []string{"timeline --pp 8 --microbatches 300 --tf 1", "timeline --gpus 64 --tp 8 --pp 2 --gbs 64", "presets clusters"} {
+				screen, err := terminal.Start(t.Context(), terminal.Options{Columns: columns, Rows: 60, Env: []string{env}}, program, strings.Fields(command)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if end, err := screen.Wait(); err != nil || end.Code != 0 {
+					t.Fatalf("%s: %v, %v", command, end, err)
+				}
+				most := columns
+				if env != "COLUMNS=" {
+					most = 50
+				}
+				longest := 0
+				for line := range strings.Lines(string(screen.Raw())) {
+					longest = max(longest, ansi.StringWidth(strings.TrimRight(line, "\r\n")))
+				}
+				if longest > most || longest < most/2 {
+					t.Errorf("%s in %d columns, %s: the longest line has %d", command, columns, env, longest)
+				}
+			}
+		}
+	}
 }
 
 // TestNoTerminal: without a terminal, or with one that can draw nothing, the

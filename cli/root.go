@@ -17,8 +17,9 @@ func (a *app) root() *cobra.Command {
 		Use:   "meshscope",
 		Short: "Explore 5D parallelism in the terminal",
 		Long: "Explore how training a transformer is cut over GPUs: memory, pipeline, traffic and time of every layout, live.\n\n" +
-			"Without a command it opens the explorer; the flags of 'eval' choose where it starts.",
-		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --tp 8 --pp 16 --gbs 2048\n" +
+			"Without a command it opens the explorer; the flags of 'eval' choose where it starts. It ends with 0, " +
+			"with 1 after an internal error, and after a signal with the code that shells give it: 129 SIGHUP, 131 SIGQUIT, 143 SIGTERM.",
+		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --gbs 2048\n" +
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
 		Args: cobra.ArbitraryArgs,
 	}

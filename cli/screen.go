@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -41,17 +39,19 @@ func (f *screenFlags) check() error {
 	return &engine.ValueError{Field: "--theme", Given: clip(f.theme), Allowed: "one of auto, dark, light, mono"}
 }
 
-// runScreen shows the explorer until the user leaves it. A dropped connection
-// ends it like a quit; the terminal program itself takes care of the other
-// signals.
+// runScreen shows the explorer until the user leaves it or a signal ends it. The
+// terminal is restored in every case.
 func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	ctx, code, stop := onSignal(ctx)
 	defer stop()
 	err := ui.Run(ui.Options{
 		Setup: s, Library: a.lib,
 		Theme: f.theme, ASCII: f.ascii, NoColor: f.noColor, NoMouse: f.noMouse,
 		CrashDir: crashDir(),
-	}, tea.WithContext(ctx))
+	}, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	if signalled := int(code.Load()); signalled != exitFine {
+		return outcome(signalled)
+	}
 	if errors.Is(err, ui.ErrInterrupted) || ctx.Err() != nil {
 		return nil
 	}

@@ -75,20 +75,30 @@ func (u *unitCosts) check() error {
 }
 
 // times fills in what was not said: a backward is two forwards, half of it the
-// input gradient.
-func (u *unitCosts) times() schedule.ChunkTimes {
+// input gradient. The two halves must be the whole.
+func (u *unitCosts) times() (schedule.ChunkTimes, error) {
 	t := schedule.ChunkTimes{F: 1, B: u.tb.value, I: u.ti.value, W: u.tw.value}
 	if u.tf.said {
 		t.F = u.tf.value
 	}
+	half, halfCost := "ti", u.ti
+	if !u.ti.said {
+		half, halfCost = "tw", u.tw
+	}
 	switch {
-	case u.tb.said && u.ti.said && !u.tw.said:
-		t.W = max(0, t.B-t.I)
-	case u.tb.said && u.tw.said && !u.ti.said:
-		t.I = max(0, t.B-t.W)
-	case u.tb.said && !u.ti.said:
-		t.I, t.W = t.B/2, t.B/2
+	case u.tb.said && u.ti.said && u.tw.said:
+		const rounding = 1e-9
+		if sum := t.I + t.W; math.Abs(sum-t.B) > rounding*max(sum, t.B) {
+			return t, contradiction("tb", "ti", fmt.Sprintf("ti + tw = %g + %g = %g, but tb is %g", t.I, t.W, sum, t.B))
+		}
+	case u.tb.said && halfCost.said && halfCost.value > t.B:
+		return t, contradiction("tb", half, fmt.Sprintf("%s is a part of tb, but %g is more than %g", half, halfCost.value, t.B))
+	case u.tb.said && u.ti.said:
+		t.W = t.B - t.I
+	case u.tb.said && u.tw.said:
+		t.I = t.B - t.W
 	case u.tb.said:
+		t.I, t.W = t.B/2, t.B/2
 	case u.ti.said && u.tw.said:
 		t.B = t.I + t.W
 	case u.ti.said:
@@ -98,25 +108,52 @@ func (u *unitCosts) times() schedule.ChunkTimes {
 	default:
 		t.I, t.W, t.B = t.F, t.F, 2*t.F
 	}
-	return t
+	return t, nil
+}
+
+func contradiction(one, other, why string) error {
+	return &engine.ConflictError{Fields: [2]string{one, other}, Why: why}
+}
+
+// columns is the flag for the width of the drawing.
+type columns int
+
+func (c *columns) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*c))
+}
+func (c *columns) Type() string { return "columns" }
+
+func (c *columns) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < minWidth || n > maxWidth {
+		return errors.New("not a width")
+	}
+	*c = columns(n)
+	return nil
 }
 
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
 	var form outputForm
+	var width columns
 	cmd := &cobra.Command{
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule, with real times or unit costs",
-		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those\n" +
+		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those " +
 			"durations and no model is used; without, they have the times of the setup that the flags say.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
-			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --microbatches 8 --tf 1 --tb 2 --json\n" +
-			"meshscope timeline --schedule dualpipe --pp 8 --microbatches 20 --tf 1 --svg > dualpipe.svg\n" +
-			"meshscope timeline --model llama3.1-70b --gpus 64 --tp 8 --pp 4 --gbs 32 --chrome-trace > step.json",
+			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --json\n" +
+			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --svg > dual.svg\n" +
+			"meshscope timeline --tp 8 --pp 4 --gbs 32 --chrome-trace > step.json",
 		Args: cobra.ArbitraryArgs,
 	}
 	form.register(cmd)
+	cmd.Flags().Var(&width, "width", fmt.Sprintf(
+		"columns of the drawing; left out: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -138,7 +175,10 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return form.write(d, a.stdout)
+		if width == 0 {
+			width = columns(a.width(drawWidth))
+		}
+		return form.write(d, a.stdout, int(width))
 	})
 	return cmd
 }
@@ -182,12 +222,19 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 		return nil, err
 	}
 	s.ExtraWarmup = costs.extra
-	times := costs.times()
+	times, err := costs.times()
+	if err != nil {
+		return nil, err
+	}
+	if problems := cannot(s); len(problems) > 0 {
+		a.complain(problems)
+		return nil, outcome(exitIllegal)
+	}
 	unit := schedule.UniformCosts(s, times, costs.p2p.value)
 	unit.Overlap, unit.P2PBlocks = costs.overlap.value, costs.blocks
 	order, err := schedule.BuildFor(s, unit, nil)
 	if err != nil {
-		return nil, a.cannotBuild(err)
+		return nil, err
 	}
 	d := &drawing{unit: "1", memoryUnit: "chunk activations"}
 	if d.timeline, err = schedule.Simulate(order, unit); err != nil {
@@ -205,26 +252,21 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 	return d, nil
 }
 
-// cannotBuild tells an order that cannot be executed from one that is too large.
-func (a *app) cannotBuild(err error) error {
-	var cannot *schedule.SpecError
-	var tooLarge *schedule.LimitError
-	switch {
-	case errors.As(err, &cannot):
-		var problems []engine.Problem
-		for _, is := range cannot.Issues {
-			p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
-			for field, v := range is.Nearest {
-				p.Nearest[field] = v
-			}
-			problems = append(problems, p)
+// cannot lists why a schedule cannot be executed, or is larger than what is
+// simulated.
+func cannot(s schedule.Spec) []engine.Problem {
+	var problems []engine.Problem
+	for _, is := range s.Check() {
+		if is.Warning {
+			continue
 		}
-		a.complain(problems)
-		return outcome(exitIllegal)
-	case errors.As(err, &tooLarge):
-		return &usageError{err.Error()}
+		p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
+		for field, v := range is.Nearest {
+			p.Nearest[field] = v
+		}
+		problems = append(problems, p)
 	}
-	return err
+	return problems
 }
 
 // shape is the schedule that the flags say: pp, vpp, microbatches, schedule and

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -24,70 +25,120 @@ type drawing struct {
 
 // Sizes of the text drawing.
 const (
-	drawWidth = 120 // columns for the longest row
+	drawWidth = 120 // columns of a line where there is no terminal
 	drawRanks = 64  // rows; more ranks are folded
 )
 
-// writeText draws one row per rank: each operation is its letter and
-// micro-batch where there is room, else its letter; idle time is dots.
-func (d *drawing) writeText(to io.Writer) error {
+// writeText draws one row per rank in lines of a width: each operation is its
+// letter and micro-batch where there is room, else its letter; idle time is
+// dots. Where columns hold several operations they say of which kind.
+func (d *drawing) writeText(to io.Writer, width int) error {
 	t := d.timeline
 	spec := t.Order.Spec
 	out := newPage(to)
-	out.printf("%s  pp %d  vpp %d  microbatches %d\n", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	out.printf("ends after %s; bubble %s of the work of the busiest rank, %s of all time\n",
+	say := func(format string, args ...any) {
+		out.printf("%s\n", wrap(fmt.Sprintf(format, args...), width))
+	}
+	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
+	say("ends after %s; bubble %s of the work of the busiest rank, %s of all time",
 		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
-	if info, _ := spec.Kind.Info(); info.SplitsBackward {
-		out.printf("between a rank's own start and end at most %s idle, %s of its work\n", d.time(t.LongestSpan()-busiest(t)), percent(t.SpanOverIdeal()))
+	d.sayMore(say)
+	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
+	for rank, s := range t.Ranks {
+		idle[rank], live[rank] = d.time(s.Idle), strconv.Itoa(s.PeakInFlight)
 	}
-	if d.idle != nil {
-		out.printf("closed form of the worst rank's idle time: %s\n", d.time(*d.idle))
-	}
-	out.printf("\n")
-	columns := d.columns()
-	width := len(strconv.Itoa(spec.Ranks - 1))
+	first, idleWidth, liveWidth := len(strconv.Itoa(spec.Ranks-1)), widest("idle", idle), widest("live", live)
+	p := d.picture(width - first - idleWidth - liveWidth - 6)
+	out.printf("%*s  %*s  %*s  %*s\n", first, "", p.columns, "", idleWidth, "idle", liveWidth, "live")
 	for rank := range spec.Ranks {
 		if spec.Ranks > drawRanks && rank >= drawRanks/2 && rank < spec.Ranks-drawRanks/2 {
 			if rank == drawRanks/2 {
-				out.printf("%*s  (%d ranks between are not drawn)\n", width, "", spec.Ranks-drawRanks)
+				out.printf("%*s  (%d ranks between are not drawn)\n", first, "", spec.Ranks-drawRanks)
 			}
 			continue
 		}
-		s := t.Ranks[rank]
-		out.printf("%*d  %s  idle %s, at most %d in flight\n", width, rank, d.row(rank, columns), d.time(s.Idle), s.PeakInFlight)
+		out.printf("%*d  %s  %*s  %*s\n", first, rank, p.row(rank), idleWidth, idle[rank], liveWidth, live[rank])
 	}
-	out.printf("\n%s; one column is %s\n", legend(t), d.time(t.Makespan/float64(columns)))
+	say("\n%s", p.legend(d.time(t.Makespan/float64(p.columns))))
 	return out.Flush()
 }
 
-// columns is how many cells the makespan gets: with unit costs a whole number
-// of cells per unit while that fits, so that operations of equal length are
-// drawn equal.
-func (d *drawing) columns() int {
-	span := d.timeline.Makespan
-	if d.unit != "1" || span <= 0 || span > drawWidth {
-		return drawWidth
+// sayMore adds what only some schedules have.
+func (d *drawing) sayMore(say func(format string, args ...any)) {
+	t := d.timeline
+	if info, _ := t.Order.Spec.Kind.Info(); info.SplitsBackward {
+		say("between a rank's own start and end at most %s idle, %s of its work", d.time(t.LongestSpan()-busiest(t)), percent(t.SpanOverIdeal()))
 	}
-	perUnit := math.Floor(drawWidth / span)
-	return max(1, int(math.Round(span*min(perUnit, 4))))
+	if d.idle != nil {
+		say("closed form of the worst rank's idle time: %s", d.time(*d.idle))
+	}
+	say("")
 }
 
-func (d *drawing) row(rank, columns int) string {
-	t := d.timeline
-	row := []byte(strings.Repeat(".", columns))
-	scale := 0.0
-	if t.Makespan > 0 {
-		scale = float64(columns) / t.Makespan
+// busiest is the work of the rank with the most of it.
+func busiest(t *schedule.Timeline) float64 {
+	most := 0.0
+	for i := range t.Ranks {
+		most = max(most, t.Ranks[i].Busy)
 	}
-	first := t.Order.Start[rank]
-	ops := t.Order.Rank(rank)
+	return most
+}
+
+func widest(heading string, cells []string) int {
+	width := len(heading)
+	for _, c := range cells {
+		width = max(width, len(c))
+	}
+	return width
+}
+
+// textPicture is a timeline at a scale.
+type textPicture struct {
+	*schedule.Timeline
+	columns int
+	scale   float64 // columns per unit of time
+	// crowded: at least one operation is narrower than a column, so that a
+	// column may hold several.
+	crowded bool
+}
+
+// picture gives the makespan its columns: with unit costs a whole number of them
+// per unit while that fits, so that operations of equal length are drawn equal.
+func (d *drawing) picture(room int) *textPicture {
+	p := &textPicture{Timeline: d.timeline, columns: max(room, 8)}
+	span := d.timeline.Makespan
+	if span <= 0 {
+		return p
+	}
+	if d.unit == "1" && span <= float64(p.columns) {
+		perUnit := math.Floor(float64(p.columns) / span)
+		p.columns = max(1, int(math.Round(span*min(perUnit, 4))))
+	}
+	p.scale = float64(p.columns) / span
+	for i, begin := range p.Begin {
+		const almost = 0.999
+		if cells := (p.End[i] - begin) * p.scale; cells > 0 && cells < almost {
+			p.crowded = true
+			break
+		}
+	}
+	return p
+}
+
+func (p *textPicture) row(rank int) string {
+	if p.crowded {
+		return p.crowd(rank)
+	}
+	row := []byte(strings.Repeat(".", p.columns))
+	first := p.Order.Start[rank]
+	ops := p.Order.Rank(rank)
 	for i := range ops {
 		if i > 0 && ops[i-1].Paired() {
 			continue // drawn with the first half
 		}
-		from := int(math.Round(t.Begin[first+i] * scale))
-		to := min(int(math.Round(t.End[first+i]*scale)), columns)
-		if again := min(int(math.Round(t.RecomputeEnd(rank, first+i)*scale)), columns); again > from {
+		from := int(math.Round(p.Begin[first+i] * p.scale))
+		to := min(int(math.Round(p.End[first+i]*p.scale)), p.columns)
+		if again := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)), p.columns); again > from {
 			from = paintOp(row, "R", from, again)
 		}
 		paintOp(row, opLabel(ops[i:], to-from), from, to)
@@ -121,20 +172,87 @@ func opLabel(ops []schedule.Op, room int) string {
 		names = []string{op.String() + "&" + ops[1].String(), op.Kind().String() + "&" + ops[1].Kind().String()}
 	}
 	for _, name := range names {
-		if len(name) <= room {
+		if len(name) < room { // a gap between neighbours
 			return name
 		}
 	}
 	return short
 }
 
-// busiest is the work of the rank with the most of it.
-func busiest(t *schedule.Timeline) float64 {
-	most := 0.0
-	for i := range t.Ranks {
-		most = max(most, t.Ranks[i].Busy)
+// mixed is a column with operations of several kinds.
+const mixed = '*'
+
+// crowd draws a row whose columns hold several operations: the letter of their
+// kind, a star for several kinds, a dot where the rank is idle most of the time.
+func (p *textPicture) crowd(rank int) string {
+	const most, trace = 0.5, 0.02 // of a column
+	busy := make([]float64, p.columns)
+	row := make([]byte, p.columns)
+	first := p.Order.Start[rank]
+	for i, op := range p.Order.Rank(rank) {
+		letter := op.Kind().String()[0]
+		begin, end := p.Begin[first+i]*p.scale, min(p.End[first+i]*p.scale, float64(p.columns))
+		for c := int(begin); c < p.columns && float64(c) < end; c++ {
+			share := min(end, float64(c+1)) - max(begin, float64(c))
+			if share < min(trace, (end-begin)/2) {
+				continue // the edge of a neighbour
+			}
+			busy[c] += share
+			switch row[c] {
+			case 0, letter:
+				row[c] = letter
+			default:
+				row[c] = mixed
+			}
+		}
+	}
+	for c := range row {
+		if busy[c] < most {
+			row[c] = '.'
+		}
+	}
+	return string(row)
+}
+
+// perColumn is how many operations a busy column holds on the rank with most.
+func (p *textPicture) perColumn() float64 {
+	var most float64
+	for rank, s := range p.Ranks {
+		if s.Busy > 0 {
+			most = max(most, float64(len(p.Order.Rank(rank)))/(s.Busy*p.scale))
+		}
 	}
 	return most
+}
+
+func (p *textPicture) legend(column string) string {
+	names := []string{"F forward", "B backward"}
+	if info, _ := p.Order.Spec.Kind.Info(); info.SplitsBackward {
+		names = []string{"F forward", "I input gradient", "W weight gradient"}
+	}
+	if len(p.Recompute) > 0 {
+		names = append(names, "R forward again")
+	}
+	if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
+		names = append(names, "& both overlapped")
+	}
+	live := "live: most micro-batches in flight at once"
+	if p.Order.Chunks() > 1 {
+		names = append(names, "F3.1 of the second chunk")
+		live = "live: most chunks of micro-batches in flight at once"
+	}
+	if !p.crowded {
+		return strings.Join(append(names, ". idle"), ", ") + "; one column is " + column + "; " + live
+	}
+	for i := range names {
+		names[i] += " only"
+	}
+	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
+	if n := p.perColumn(); n >= 10 {
+		many = commas(int(math.Round(n)))
+	}
+	return fmt.Sprintf("one column is %s, about %s operations of a rank, and its letter says which: %s, %c several kinds, . mostly idle; %s",
+		column, many, strings.Join(names, ", "), mixed, live)
 }
 
 func (d *drawing) time(v float64) string {
@@ -142,23 +260,4 @@ func (d *drawing) time(v float64) string {
 		return trim(v)
 	}
 	return seconds(units.Seconds(v))
-}
-
-func legend(t *schedule.Timeline) string {
-	o := t.Order
-	text := "F forward, B backward"
-	info, _ := o.Spec.Kind.Info()
-	if info.SplitsBackward {
-		text += ", I input gradient, W weight gradient"
-	}
-	if len(t.Recompute) > 0 {
-		text += ", R forward again"
-	}
-	if slices.ContainsFunc(o.Ops, schedule.Op.Paired) {
-		text += ", & both overlapped"
-	}
-	if o.Chunks() > 1 {
-		text += "; F3.1 is of the second chunk"
-	}
-	return text + "; . idle"
 }

@@ -30,7 +30,8 @@ func (f *outputForm) check() error {
 	return nil
 }
 
-func (f *outputForm) write(d *drawing, to io.Writer) error {
+// write puts the drawing out; width is that of the text.
+func (f *outputForm) write(d *drawing, to io.Writer, width int) error {
 	switch {
 	case f.json:
 		return d.writeJSON(to)
@@ -39,7 +40,7 @@ func (f *outputForm) write(d *drawing, to io.Writer) error {
 	case f.trace:
 		return d.writeTrace(to)
 	}
-	return d.writeText(to)
+	return d.writeText(to, width)
 }
 
 // Bounds of forms that draw every operation: beyond them no viewer keeps up.

@@ -24,8 +24,8 @@ func (a *app) validateCommand() *cobra.Command {
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
 		Long: "Compare the model with published measurements, group by group, those that constants were fitted to apart.\n\n" +
-			"Beside each group stands what one constant rate reaches that is fitted to the same rows, what it reaches\n" +
-			"on rows left out of its fit, and the best figure published for another tool where there is one.",
+			"Beside each group stands what one constant rate reaches that is fitted to the same rows, and the best\n" +
+			"figure of another tool where there is one.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -88,7 +88,7 @@ func (a *app) printValidation(v validation, byRow bool) error {
 		if _, err := fmt.Fprintln(a.stdout, heading); err != nil {
 			return err
 		}
-		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "p90", "max", "one constant", "left out", "best peer"}, rows); err != nil {
+		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "best peer"}, rows); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
@@ -107,15 +107,16 @@ func (a *app) printValidation(v validation, byRow bool) error {
 
 func resultRow(r published.Result) []any {
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-	constant, left, peer := "-", "-", "-"
+	constant, peer := "-", "-"
 	if r.Constant > 0 {
 		constant = share(r.Constant)
-	}
-	if r.LeftOut > 0 {
-		left = share(r.LeftOut)
 	}
 	if r.Peer != "" {
 		peer = share(r.PeerMean) + " " + r.Peer
 	}
-	return []any{r.Name, r.Metric, r.Rows, share(r.Mean), share(r.Median), share(r.P90), share(r.Max), constant, left, peer}
+	metric := "time"
+	if r.Metric == published.AllocatedGiB {
+		metric = "memory"
+	}
+	return []any{r.Name, metric, r.Rows, share(r.Mean), share(r.Median), share(r.Max), constant, peer}
 }

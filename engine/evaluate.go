@@ -210,6 +210,11 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
+	if s.VPP < 2 {
+		// Only interleaved schedules hand over so often that waiting shows; the
+		// plain ones send and receive at once.
+		e.timInput.Machine.Software.Blocking = false
+	}
 	if s.Stack.Resolve() == recipe.Textbook {
 		// The formulas store scores; that is no reason to compute them slowly.
 		e.timInput.Attention = recipe.Flash

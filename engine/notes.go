@@ -44,8 +44,10 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic, "the order was found for these stage times by the authors' heuristic, with an activation that waits for W counted half")
 	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
-	say(s.PP > 1 && !soft.Blocking, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.PP > 1 && soft.Blocking, "a stage waits while its message travels")
+	say(info.SplitsBackward, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	waits := soft.Blocking && s.VPP > 1
+	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
+	say(s.PP > 1 && waits, "a stage waits while its message travels")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
@@ -80,7 +82,7 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
 		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
 		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and half a GiB")
+		say(true, "overhead is what the sweep left of the GPU when it ran out: 3 % of reserved memory and 4 GiB")
 	case recipe.TorchTitan:
 		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
 		say(true, overhead)

@@ -196,7 +196,11 @@ func binarySuffix(text string) (int, bool) {
 	default:
 		return 0, false
 	}
-	x, err := strconv.ParseFloat(trimmed[:len(trimmed)-1], 64)
+	digits := trimmed[:len(trimmed)-1]
+	if strings.Trim(digits, "-0123456789.") != "" {
+		return 0, false // no exponents, no hexadecimal
+	}
+	x, err := strconv.ParseFloat(digits, 64)
 	value := x * unit
 	if err != nil || value != math.Trunc(value) || math.Abs(value) > 1<<53 {
 		return 0, false

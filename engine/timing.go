@@ -121,7 +121,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
-	t.Bubble = units.Seconds(line.Ranks[rank].Idle)
+	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
 		if exposed := e.exposedData(r, line); exposed > tail {
@@ -137,6 +137,21 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	data := e.data[slowest]
 	data.Expose(zero + tail)
 	return t, e.communication(s, in.Groups, links, data)
+}
+
+// period is what the pipeline adds to a step. Schedules that run weight
+// gradients apart check the optimizer's step afterwards (arXiv 2401.10241,
+// section 4), so no rank waits for the others at its end: the step lasts as
+// long as the longest rank is at work, not from the first start to the last end.
+func period(s *Setup, line *schedule.Timeline) float64 {
+	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
+		return line.Makespan
+	}
+	longest := 0.0
+	for r := range line.Ranks {
+		longest = max(longest, line.Ranks[r].Last-line.Ranks[r].First)
+	}
+	return longest
 }
 
 func busiest(line *schedule.Timeline) int {

@@ -218,15 +218,13 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 	d.Recompute = &recipe.Recompute{Mode: mode}
 	zero := 1
 	switch word := strings.ToLower(row["sharding"]); {
-	case strings.Contains(word, "zero3"), strings.Contains(word, "fsdp"):
-		zero = 3
+	case strings.HasPrefix(word, "not stated"):
 	case strings.Contains(word, "zero2"), strings.Contains(word, "shard-grad"):
 		zero = 2
+	case strings.Contains(word, "zero3"), strings.Contains(word, "fsdp"):
+		zero = 3
 	case strings.HasPrefix(word, "none"), strings.Contains(word, "zero0"):
 		zero = 0
-	}
-	if strings.Contains(row["sharding"], "zero2") && strings.Contains(row["sharding"], "shard-grad") {
-		zero = 2
 	}
 	d.ZeRO = &zero
 }

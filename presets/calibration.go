@@ -130,6 +130,20 @@ func (l *Library) Calibrations() []CalibrationPreset {
 	return list(l, func(l *Library) *store[CalibrationPreset] { return &l.calibrations }, func(p *CalibrationPreset) string { return p.ID })
 }
 
+// calibrationFiles are those of the library, then those of the ones below it
+// that it does not hide: the first that speaks of a machine is taken.
+func (l *Library) calibrationFiles() []CalibrationPreset {
+	var files []CalibrationPreset
+	for at := l; at != nil; at = at.base {
+		for _, f := range at.calibrations.list(at) {
+			if !slices.ContainsFunc(files, func(g CalibrationPreset) bool { return g.ID == f.ID }) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
 // tables keeps one Calibration per cluster and GPU, so that equal setups stay
 // equal.
 type tables struct {
@@ -187,7 +201,7 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 		return got
 	}
 	if t.files == nil {
-		t.files = l.Calibrations()
+		t.files = l.calibrationFiles()
 		t.bands = l.bandTable()
 	}
 	cal := compose(t.files, c.ID, c.GPU.ID)

@@ -77,6 +77,7 @@ func networkFigures(n *hardware.Network) []figureRange {
 		share("inter_ring_efficiency", &n.InterRing),
 		share("inter_all_to_all_efficiency", &n.InterAllToAll),
 		micros("inter_call_us", &n.InterFixed),
+		number("rails_speedup", 0.1, 8, &n.Rails),
 		micros("inter_hop_us", &n.InterHop),
 	}
 	for i := range hardware.CurvePoints {

@@ -9,6 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Paint writes text in one look. The zero Paint writes plain text.
@@ -97,14 +98,23 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 	return t
 }
 
-// Dim is the grey twin of a theme: every role muted, areas told apart by shade.
+// Dim is the grey twin of a theme: every role muted, areas in greys as light as
+// their colours, with the same signs as in colour. With 16 colours there are
+// no greys to choose from, and areas are told apart by shade.
 func (t *Theme) Dim() *Theme {
-	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: true}
+	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: true, Colours: t.Blends()}
 	muted, faint := t.roles[Muted], t.roles[Faint]
 	for i := range d.roles {
 		d.roles[i] = muted
 	}
 	d.roles[Faint] = faint
+	if d.Colours {
+		for i := range d.areas {
+			d.areas[i] = t.grey(Fill(i))
+		}
+		d.paintAreas()
+		return d
+	}
 	for i := range d.areas {
 		d.areas[i] = area{paint: muted, line: muted}
 		for j := range d.edges[i] {
@@ -113,6 +123,21 @@ func (t *Theme) Dim() *Theme {
 	}
 	d.areas[Empty] = area{paint: faint, line: faint}
 	return d
+}
+
+// grey is an area without its colour, drawn in towards the ground.
+func (t *Theme) grey(f Fill) area {
+	r, g, b, _ := t.areas[f].colour.RGBA()
+	lightness := gamma(0.2126*linear(float64(r)/0xffff) + 0.7152*linear(float64(g)/0xffff) + 0.0722*linear(float64(b)/0xffff))
+	level, ink := 0x20+lightness/4, color.Color(color.Gray{Y: 0xc0})
+	if !t.Dark {
+		level, ink = 0xb4+lightness/4, color.Gray{Y: 0x30}
+	}
+	ground := color.Color(color.Gray{Y: level})
+	if _, indexed := t.areas[f].colour.(ansi.IndexedColor); indexed {
+		ground, ink = colorprofile.ANSI256.Convert(ground), colorprofile.ANSI256.Convert(ink)
+	}
+	return area{colour: ground, ink: ink}
 }
 
 func (t *Theme) paintAreas() {

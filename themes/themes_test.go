@@ -215,10 +215,23 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestDim: the dimmed twin has no colours, but keeps the signs of the theme.
 func TestDim(t *testing.T) {
-	theme := load(t, "dark").Resolve(colorprofile.ANSI256).Dim()
-	if !theme.Dimmed || theme.Colours || theme.Paint(Bad) != theme.Paint(Muted) || theme.Colour(Weights) != nil {
-		t.Errorf("a dimmed theme has looks of its own: %+v", theme.Paint(Bad))
+	for _, name := range []string{"dark", "light"} {
+		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
+			theme := load(t, name).Resolve(profile)
+			dim := theme.Dim()
+			if !dim.Dimmed || dim.Colours != theme.Blends() || dim.Paint(Bad) != dim.Paint(Muted) {
+				t.Errorf("%s, %v: a dimmed theme has looks of its own: %+v", name, profile, dim.Paint(Bad))
+			}
+			for f := range numFills {
+				if c := dim.Colour(f); c != nil {
+					if r, g, b, _ := c.RGBA(); r != g || g != b {
+						t.Errorf("%s, %v: fill %d is %v", name, profile, f, c)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ const (
 	UseModel   // Model
 	UseCluster // Cluster
 	PageRanks  // N ranks down, negative up
-	NextTheme
+	NextTheme  // Text: what the automatic one is
 	ToggleMouse
 	Open  // Screen
 	Close // what is open
@@ -96,9 +96,9 @@ func apply(s State, a Action) (State, []Effect) {
 func change(s State, a Action) State {
 	switch a.Verb {
 	case FocusKnob:
-		s.Focus = a.ID
+		s.Focus, s.Note = a.ID, Note{}
 	case MoveFocus:
-		s.Focus = neighbour(s.Focus, a.N)
+		s.Focus, s.Note = neighbour(s.Focus, a.N), Note{}
 	case TurnKnob:
 		return turnBy(s, a.N)
 	case SetKnob:
@@ -120,9 +120,7 @@ func change(s State, a Action) State {
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case NextTheme:
-		names := append([]string{themeAuto}, themes.Names()...)
-		s.Theme = names[(slices.Index(names, s.Theme)+1)%len(names)]
-		s.Note = Note{Text: "theme: " + s.Theme}
+		s = nextTheme(s, a.Text)
 	case ToggleMouse:
 		s.Mouse = !s.Mouse
 		s.Note = Note{Text: "mouse off: the terminal selects text again"}
@@ -140,37 +138,24 @@ func change(s State, a Action) State {
 	return s
 }
 
+// nextTheme turns to the next theme. From auto it passes over the one that auto
+// stands for at the moment, which would change nothing.
+func nextTheme(s State, auto string) State {
+	names := append([]string{themeAuto}, themes.Names()...)
+	at := slices.Index(names, s.Theme) + 1
+	if s.Theme == themeAuto && names[at%len(names)] == auto {
+		at++
+	}
+	s.Theme = names[at%len(names)]
+	s.Note = Note{Text: "theme: " + s.Theme}
+	return s
+}
+
 // neighbour is the knob n places below another one; the ends hold.
 func neighbour(id engine.ParamID, n int) engine.ParamID {
 	order := knobs.Order()
 	i := slices.Index(order, id) + n
 	return order[min(max(i, 0), len(order)-1)]
-}
-
-// turnBy steps the focused knob along its legal values.
-func turnBy(s State, n int) State {
-	steps := engine.Steps(s.Setup, s.Focus, s.Locks)
-	current := slices.IndexFunc(steps, func(st engine.Step) bool { return st.Current })
-	to := min(max(current+n, 0), len(steps)-1)
-	if current < 0 || to == current {
-		s.Note = Note{Text: atTheEnd(s, n, len(steps))}
-		return s
-	}
-	return s.use(steps[to].Setup, "")
-}
-
-func atTheEnd(s State, n, steps int) string {
-	p, _ := engine.FindParam(s.Focus)
-	switch {
-	case steps <= 1:
-		return p.Label + " has no other legal value here"
-	case p.Kind != engine.IntParam:
-		return p.Label + " has no further choice that is legal here"
-	case n > 0:
-		return fmt.Sprintf("%s %s is the largest legal value here", p.Label, knobs.Show(&p, p.Text(s.Setup)))
-	default:
-		return fmt.Sprintf("%s %s is the smallest legal value here", p.Label, knobs.Show(&p, p.Text(s.Setup)))
-	}
 }
 
 // set puts a typed or clicked value into a knob, legal or not.
@@ -202,7 +187,7 @@ func sentence(err error) string {
 func (s State) use(setup engine.Setup, note string) State {
 	if setup == s.Setup {
 		if note != "" {
-			s.Note = Note{Text: note + ": as it is"}
+			s.Note = Note{Text: note + ": as it is", Tone: Answer}
 		}
 		return s
 	}
@@ -313,34 +298,16 @@ func flip(s State, id engine.ParamID) State {
 			note = "the global batch is kept, the micro-batches follow"
 		}
 	default:
-		s.Note = Note{Text: "no lock here: DP and the micro-batches have one"}
+		s.Note = Note{Text: "no lock here: DP and the micro-batches have one", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)
 }
 
-// number reads what people type: 16,384, 8k, 1M (k and M are 2^10 and 2^20, as
-// sequence lengths and GPU counts are meant). Other text is returned as it is.
-func number(text string) string {
-	clean := strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), "_", "")
-	unit := 1
-	switch {
-	case strings.HasSuffix(clean, "k"), strings.HasSuffix(clean, "K"):
-		unit = 1 << 10
-	case strings.HasSuffix(clean, "M"), strings.HasSuffix(clean, "m"):
-		unit = 1 << 20
-	}
-	if unit == 1 {
-		if _, err := strconv.Atoi(clean); err == nil {
-			return clean
-		}
-		return strings.TrimSpace(text)
-	}
-	n, err := strconv.ParseFloat(clean[:len(clean)-1], 64)
-	if err != nil || n*float64(unit) != float64(int(n*float64(unit))) {
-		return strings.TrimSpace(text)
-	}
-	return strconv.Itoa(int(n * float64(unit)))
+// ungrouped is typed text without the marks that group digits; the engine reads
+// the rest: 16,384 and 16_384 are 16384.
+func ungrouped(text string) string {
+	return strings.NewReplacer(",", "", "_", "").Replace(strings.TrimSpace(text))
 }
 
 // preview says what typed text would mean, while it is typed.
@@ -348,9 +315,8 @@ func preview(p *engine.Param, text string) string {
 	if text == "" {
 		return p.Label + ": " + p.Allowed()
 	}
-	n := number(text)
-	if i, err := strconv.Atoi(n); err == nil && n != text {
-		return fmt.Sprintf("%s = %s", text, figure.Comma(i))
+	if n, err := p.ParseInt(ungrouped(text)); p.Kind == engine.IntParam && err == nil && strconv.Itoa(n) != text {
+		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}
 	return p.Label + ": " + p.Allowed()
 }

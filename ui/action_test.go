@@ -2,7 +2,10 @@ package ui
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
 	"meshscope/presets"
@@ -68,7 +71,7 @@ func TestApply(t *testing.T) {
 		{name: "focus holds at the top", from: start, action: Action{Verb: MoveFocus, N: -99}, check: func(s State) bool { return s.Focus == "nodes" }},
 		{name: "no lock on the schedule", from: withFocus(start, "schedule", ""), action: Action{Verb: FlipLock}, check: func(s State) bool { return s.Locks == start.Locks }},
 		{name: "pages end", from: start, action: Action{Verb: PageRanks, N: 9, Pages: 3}, check: func(s State) bool { return s.Page == 2 }},
-		{name: "theme", from: start, action: Action{Verb: NextTheme}, check: func(s State) bool { return s.Theme == "dark" }},
+		{name: "theme", from: start, action: Action{Verb: NextTheme, Text: "dark"}, check: func(s State) bool { return s.Theme == "light" }},
 		{name: "mouse", from: start, action: Action{Verb: ToggleMouse}, check: func(s State) bool { return !s.Mouse }},
 		{name: "open", from: start, action: Action{Verb: Open, Screen: HelpOverlay}, check: func(s State) bool { return s.Overlay == HelpOverlay }},
 		{name: "quit", from: start, action: Action{Verb: Quit}, effects: []Effect{QuitProgram}},
@@ -139,13 +142,90 @@ func TestUndoEverything(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
-	for in, want := range map[string]string{
-		"8": "8", " 16,384 ": "16384", "16k": "16384", "1M": "1048576", "0.5k": "512", "1.5k": "1536",
-		"0.3k": "0.3k", "k": "k", "full": "full", "-1": "-1", "": "", "1e99k": "1e99k",
+// TestNumbers: what people type for a number, after the marks between digits
+// are taken out, is what the engine reads.
+func TestNumbers(t *testing.T) {
+	for in, want := range map[string]int{
+		"8": 8, " 16,384 ": 16384, "16_384": 16384, "16k": 16384, "1M": 1 << 20, "0.5k": 512, "1.5k": 1536,
+		"0.3k": -1, "k": -1, "full": -1, "-1": -1, "": -1, "1e99k": -1,
 	} {
-		if got := number(in); got != want {
-			t.Errorf("number(%q) = %q, want %q", in, got, want)
+		s := set(withFocus(newState(presets.DefaultSetup(), "", true), "seq", ""), "seq", ungrouped(in))
+		switch {
+		case want < 0 && s.Note.Tone != Trouble:
+			t.Errorf("%q is taken for %d", in, s.Setup.Seq)
+		case want >= 0 && s.Setup.Seq != want:
+			t.Errorf("%q is %d, want %d", in, s.Setup.Seq, want)
 		}
+	}
+}
+
+// TestWhyNot: a knob that does not turn says why.
+func TestWhyNot(t *testing.T) {
+	n := func(v int) *int { return &v }
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
+		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	})
+	for _, test := range []struct {
+		id   engine.ParamID
+		from engine.Setup
+		n    int
+		want string
+	}{
+		{"vpp", moe, 1, "120"},
+		{"group-size", presets.DefaultSetup(), 1, "no effect here: interleaved only"},
+		{"split", presets.DefaultSetup(), 1, "typed"},
+		{"zero", presets.DefaultSetup(), 9, ""},
+		{"ep", presets.DefaultSetup(), 1, "dense model"},
+	} {
+		s := newState(test.from, "", true)
+		s.Focus = test.id
+		s = turnBy(s, test.n)
+		if !strings.Contains(s.Note.Text, test.want) {
+			t.Errorf("%s: %q does not say %q", test.id, s.Note.Text, test.want)
+		}
+		t.Logf("%s: %s", test.id, s.Note.Text)
+	}
+}
+
+// TestFirstTheme: the first press of t changes what is seen, whatever auto is.
+func TestFirstTheme(t *testing.T) {
+	for _, auto := range []string{"dark", "light", "mono"} {
+		s, _ := apply(newState(presets.DefaultSetup(), "", true), Action{Verb: NextTheme, Text: auto})
+		if s.Theme == auto || s.Theme == themeAuto {
+			t.Errorf("from auto, which is %s, to %s", auto, s.Theme)
+		}
+	}
+}
+
+// TestInterrupts: ctrl+c leaves from everywhere, also when an escape was read
+// together with it.
+func TestInterrupts(t *testing.T) {
+	for _, mod := range []tea.KeyMod{tea.ModCtrl, tea.ModCtrl | tea.ModAlt} {
+		for _, open := range []string{"", "?", "3"} {
+			m := sample(t, 80, 24)
+			if open != "" {
+				keys(m, open)
+			}
+			cmd := m.handleKey(tea.KeyPressMsg{Code: 'c', Mod: mod})
+			if cmd == nil {
+				t.Fatalf("mod %v over %q does nothing", mod, open)
+			}
+			if _, ok := cmd().(tea.InterruptMsg); !ok {
+				t.Errorf("mod %v over %q gives %T", mod, open, cmd())
+			}
+		}
+	}
+}
+
+// TestHugeTerminal: what is drawn is bounded.
+func TestHugeTerminal(t *testing.T) {
+	m := sample(t, 60_000, 60_000)
+	if m.caps.width > maxWidth || m.caps.height > maxHeight {
+		t.Errorf("%d x %d", m.caps.width, m.caps.height)
+	}
+	checkFrame(t, m)
+	msg := bounded(tea.WindowSizeMsg{Width: 60_000, Height: 3}).(tea.WindowSizeMsg)
+	if msg.Width != maxWidth || msg.Height != 3 {
+		t.Errorf("%+v", msg)
 	}
 }

@@ -50,6 +50,7 @@ type Model struct {
 	before explore.Vital
 	rows   []knobs.Row
 
+	fresh    []string        // warnings that the last change caused
 	remedies []engine.Remedy // turns that make a setup fit that does not
 
 	sweep   sweep

@@ -28,12 +28,18 @@ func newCaps(env []string, ascii bool) caps {
 	return caps{profile: colorprofile.ANSI256, dark: true, unicode: !ascii && hasUnicode(env)}
 }
 
+// The largest area that is drawn; the rest of a larger terminal stays blank.
+const (
+	maxWidth  = 500
+	maxHeight = 200
+)
+
 // resize notes the size; zero means that nobody knows.
 func (c *caps) resize(w, h int) {
 	if w <= 0 || h <= 0 {
 		w, h = assumedWidth, assumedHeight
 	}
-	c.width, c.height = w, h
+	c.width, c.height = min(w, maxWidth), min(h, maxHeight)
 }
 
 // hasUnicode says whether the locale is a UTF-8 one. The Linux console has too
@@ -75,17 +81,23 @@ type look struct {
 	serial int // of the look, for caches
 }
 
+// themeFor is the theme that follows the terminal.
+func themeFor(c caps) string {
+	switch {
+	case c.profile < colorprofile.ANSI:
+		return "mono"
+	case c.dark:
+		return "dark"
+	default:
+		return "light"
+	}
+}
+
 // newLook resolves a theme name for a terminal. An unknown name falls back to
 // the terminal's own light or dark.
 func newLook(name string, c caps, serial int) look {
 	if name == themeAuto {
-		name = "light"
-		if c.dark {
-			name = "dark"
-		}
-		if c.profile < colorprofile.ANSI {
-			name = "mono"
-		}
+		name = themeFor(c)
 	}
 	p, err := themes.Load(name)
 	if err != nil {

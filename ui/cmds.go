@@ -25,7 +25,9 @@ func (m *Model) sweepCmd() tea.Cmd {
 	m.sweep.pending = true
 	generation, id := m.sweep.generation, m.state.Focus
 	setup, locks, evaluate := m.state.Setup, m.state.Locks, m.options.Evaluate
-	remedy := evaluate == nil && m.now.report.Memory != nil && !m.now.report.Memory.Fits
+	// Read before the command starts: the next key press replaces the report.
+	here, now := m.state.Setup, pointOf("", m.now.report)
+	remedy := evaluate == nil && !tooLarge(&setup) && m.now.report.Memory != nil && !m.now.report.Memory.Fits
 	return m.guard(func() tea.Msg {
 		defer stop()
 		select {
@@ -44,13 +46,30 @@ func (m *Model) sweepCmd() tea.Cmd {
 			if step.Current {
 				msg.current = len(msg.points)
 			}
-			msg.points = append(msg.points, pointOf(step.Text, evaluate(step.Setup)))
+			switch {
+			case step.Setup == here:
+				now.Text = step.Text
+				msg.points = append(msg.points, now)
+			case tooLarge(&step.Setup):
+				msg.points = append(msg.points, explore.Point{Text: step.Text, Large: true})
+			default:
+				msg.points = append(msg.points, pointOf(step.Text, evaluate(step.Setup)))
+			}
 		}
 		if remedy && ctx.Err() == nil {
 			msg.remedies = engine.Remedies(&setup)
 		}
 		return msg
 	})
+}
+
+// scanned is the number of pipeline operations up to which a setup is worked
+// out for the chart and for what would make it fit: a step of that many takes
+// tens of milliseconds, and a chart has a dozen of them.
+const scanned = 200_000
+
+func tooLarge(s *engine.Setup) bool {
+	return float64(s.Stages())*float64(s.MicroBatches)*2 > scanned
 }
 
 func pointOf(text string, r engine.Report) explore.Point {

@@ -7,19 +7,40 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
-// foot is what happened or is wrong, then the sentence about the focus.
+// foot is what is wrong, then what happened, then the sentence about the focus.
 func (m *Model) foot(w, h int) []string {
-	t := m.look.theme
-	lines := m.lead(w, h)
-	for _, part := range wrap(m.sentence(), w, h-len(lines)) {
-		lines = append(lines, widget.NewLine(w).Put(t.Paint(themes.Muted), part).String())
+	f := footer{w: w, h: h, theme: m.look.theme}
+	m.urgent(&f)
+	m.remarks(&f)
+	return widget.Height(f.lines, w, h)
+}
+
+// footer collects the lines of the foot.
+type footer struct {
+	w, h  int
+	theme *themes.Theme
+	lines []string
+}
+
+func (f *footer) left() int { return f.h - len(f.lines) }
+
+// say adds a text behind a sign in at most the given number of lines.
+func (f *footer) say(role themes.Role, sign, text string, most int) {
+	for _, part := range wrap(text, f.w-widget.Width(sign), min(most, f.left())) {
+		f.lines = append(f.lines, widget.NewLine(f.w).Put(f.theme.Paint(role), sign+part).String())
+		sign = widget.Blank(widget.Width(sign))
 	}
-	return widget.Height(lines, w, h)
+}
+
+// fits says whether a text behind a sign of two cells has room in n lines.
+func (f *footer) fits(text string, n int) bool {
+	return len(wrap(text, f.w-2, 1<<10)) <= n
 }
 
 // sentence says what the focused knob does, or why it does nothing here.
@@ -33,61 +54,179 @@ func (m *Model) sentence() string {
 	return p.Help
 }
 
-// lead are the first lines of the foot: what is typed, problems, or the note.
-// Errors take all lines they need; warnings leave one for the sentence.
-func (m *Model) lead(w, h int) []string {
-	t, g := m.look.theme, m.look.glyphs
-	errs := errorsOf(m.now.report.Problems)
-	var out []string
-	say := func(role themes.Role, sign, text string, most int) {
-		for _, part := range wrap(text, w-widget.Width(sign), most) {
-			out = append(out, widget.NewLine(w).Put(t.Paint(role), sign+part).String())
-			sign = widget.Blank(widget.Width(sign))
-		}
-	}
-	report := &m.now.report
-	short := report.Memory != nil && report.Memory.Reason != ""
+// urgent is what is typed, the answer to a key that did nothing, the errors, why the setup does not fit, or the
+// warnings that the last change caused.
+func (m *Model) urgent(f *footer) {
+	g, report := m.look.glyphs, &m.now.report
+	errs := errorsOf(report.Problems)
 	switch {
 	case m.typing.on && m.typing.wrong != "":
-		say(themes.Bad, g.Cross+" ", m.typing.wrong, h)
+		f.say(themes.Bad, g.Cross+" ", m.typing.wrong, f.h)
 	case m.typing.on:
 		p, _ := engine.FindParam(m.typing.id)
-		say(themes.Text, "", preview(&p, m.typing.input.Value()), h-1)
+		f.say(themes.Text, "", preview(&p, m.typing.input.Value()), f.h-1)
+	case m.state.Note.Tone != Plain:
+		m.note(f)
 	case len(errs) > 0:
-		text := errs[0].Message
-		if len(errs) > 1 {
-			text += fmt.Sprintf(" (and %d more)", len(errs)-1)
+		text, more := errs[0].Message, ""
+		if n := len(errs) - 1; n == 1 {
+			more = " (and 1 more problem)"
+		} else if n > 1 {
+			more = fmt.Sprintf(" (and %d more problems)", n)
 		}
-		say(themes.Bad, g.Cross+" ", text, h)
-	case m.state.Note.Text != "" && (!short || h > 2):
-		role := themes.Text
-		if m.state.Note.Tone == Trouble {
-			role = themes.Bad
+		if !f.fits(text+more, f.h) {
+			text = gist(text)
 		}
-		say(role, "", m.state.Note.Text, 1)
+		f.say(themes.Bad, g.Cross+" ", text+more, f.h)
+	case report.Memory != nil && report.Memory.Reason != "":
+		text := report.Memory.Reason
+		if !f.fits(text, min(f.h, 2)) {
+			text = cause(text)
+		}
+		f.say(themes.Bad, g.Cross+" ", text, 2)
+		switch {
+		case tooLarge(&m.state.Setup):
+			f.say(themes.Muted, "  ", "too large to scan for what would fit", 1)
+		case len(m.remedies) > 0:
+			f.say(themes.Text, "  ", "it fits with "+m.remedyWords(), 1)
+		}
+	case len(m.fresh) > 0:
+		f.say(themes.Warn, "! ", warning(m.fresh), 2)
 	}
-	if short && !m.typing.on {
-		last := min(len(m.remedies), 1)
-		say(themes.Bad, g.Cross+" ", report.Memory.Reason, max(h-len(out)-last, 1))
-		if last > 0 && len(out) < h {
-			say(themes.Text, "  ", "it fits with "+m.remedyWords(), 1)
-		}
+}
+
+// warning is the first of some warnings, with the number of the others.
+func warning(all []string) string {
+	if len(all) > 1 {
+		return fmt.Sprintf("(+%d) %s", len(all)-1, all[0])
 	}
-	if len(errs) == 0 && !m.typing.on {
-		for _, p := range m.now.report.Problems {
-			if len(out) < h-1 {
-				say(themes.Warn, "! ", p.Message, 1)
-			}
+	return all[0]
+}
+
+// remarks are what happened, the warnings that were there before, and the
+// sentence about the focus: whole where possible, else the half that says what
+// it costs, else behind what happened on the same line.
+func (m *Model) remarks(f *footer) {
+	if f.left() <= 0 {
+		return
+	}
+	help := m.sentence()
+	if m.state.Note.Text != "" && m.state.Note.Tone == Plain && !m.typing.on {
+		from := len(f.lines)
+		text := m.note(f)
+		if f.left() == 0 || !f.fits(cost(help), f.left()) {
+			m.flow(f, text, from, help)
+			return
+		}
+	} else if old := m.standing(); len(old) > 0 && f.left() > 1 && len(f.lines) == 0 {
+		text := warning(old)
+		if !f.fits(text, 1) {
+			text = gist(text)
+		}
+		f.say(themes.Warn, "! ", text, 1)
+	}
+	if !f.fits(help, f.left()) {
+		help = cost(help)
+	}
+	f.say(themes.Muted, "", help, f.left())
+}
+
+// note says what the last key did, or why it did nothing.
+func (m *Model) note(f *footer) string {
+	role, text := themes.Text, m.state.Note.Text
+	if m.state.Note.Tone == Trouble {
+		role = themes.Bad
+	}
+	if !f.fits(text, f.left()) {
+		text = gist(text)
+	}
+	f.say(role, "", text, f.left())
+	return text
+}
+
+// flow lets the sentence about the focus begin behind the note, whose lines
+// start at from, when neither half of it has room below.
+func (m *Model) flow(f *footer, note string, from int, help string) {
+	parts := wrap(note, f.w, f.h-from)
+	last := parts[len(parts)-1]
+	const apart = 3
+	room, below := f.w-widget.Width(last)-apart, f.h-from-len(parts)
+	if room < 20 {
+		f.say(themes.Muted, "", cost(help), f.left())
+		return
+	}
+	begin := func(text string) (first, rest string) {
+		first, rest, _ = strings.Cut(ansi.Wordwrap(text, room, ""), "\n")
+		return first, strings.ReplaceAll(rest, "\n", " ")
+	}
+	first, rest := begin(help)
+	if len(wrap(rest, f.w, 1<<10)) > below {
+		first, rest = begin(cost(help))
+	}
+	if below == 0 && rest != "" {
+		return // half a sentence says nothing
+	}
+	l := widget.NewLine(f.w).Put(f.theme.Paint(themes.Text), last).Gap(apart).Put(f.theme.Paint(themes.Muted), first)
+	f.lines = append(f.lines[:from+len(parts)-1], l.String())
+	f.say(themes.Muted, "", rest, below)
+}
+
+// standing are the warnings of the setup in force.
+func (m *Model) standing() []string {
+	var out []string
+	for _, p := range m.now.report.Problems {
+		if p.Severity == layout.Warning {
+			out = append(out, p.Message)
 		}
 	}
 	return out
 }
 
+// gist is a long message without its middle: what is wrong, and after the last
+// semicolon what would do.
+func gist(text string) string {
+	head, tail := text, ""
+	if i := strings.LastIndex(text, "; "); i >= 0 {
+		head, tail = text[:i], text[i:]
+	}
+	if i := strings.LastIndex(head, ": "); i > 30 {
+		head = head[:i]
+	}
+	return head + tail
+}
+
+// cause is the reason why a rank does not fit without the figures that the
+// gauge shows as well.
+func cause(reason string) string {
+	rank, after, ok := strings.Cut(reason, " needs ")
+	if _, why, found := strings.Cut(after, ": "); ok && found {
+		return rank + ": " + why
+	}
+	return reason
+}
+
+// cost is the half of a sentence about a knob that says what it does, without
+// the half that says what it is.
+func cost(help string) string {
+	_, after, ok := strings.Cut(help, ": ")
+	if !ok || after == "" {
+		return help
+	}
+	return strings.ToUpper(after[:1]) + after[1:]
+}
+
 // remedyWords lists the single turns that make the setup fit, the fastest first.
 func (m *Model) remedyWords() string {
 	var words []string
-	for _, r := range m.remedies {
-		words = append(words, r.Text+" ("+figure.Seconds(r.Report.Time.Step)+" a step)")
+	for i, r := range m.remedies {
+		detail := figure.Seconds(r.Report.Time.Step)
+		if i == 0 {
+			detail += " a step"
+			if r.Also != "" {
+				detail = r.Also + "; " + detail
+			}
+		}
+		words = append(words, r.Text+" ("+detail+")")
 	}
 	return strings.Join(words, ", ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/presets"
 )
 
 // TestFrames compares whole screens, without colours.
@@ -23,6 +24,8 @@ func TestFrames(t *testing.T) {
 	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", engine.Draft{
 		GPUs: n(16384), TP: n(8), PP: n(16), GBS: n(2048), Seq: n(8192),
 	})
+	never := presets.DefaultSetup()
+	never.PP = 16
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {160, 50}, {200, 60}} {
 		for _, test := range []struct {
 			name  string
@@ -36,6 +39,9 @@ func TestFrames(t *testing.T) {
 			{name: "moe", setup: &moe},
 			{name: "405b", setup: &llama405, keys: []string{"down", "]"}},
 			{name: "help", keys: []string{"?"}},
+			{name: "warned", keys: []string{"right"}},
+			{name: "why not", setup: &moe, keys: []string{"down", "down", "right"}},
+			{name: "never legal", setup: &never},
 			{name: "clusters", keys: []string{"g"}},
 			{name: "models", keys: []string{"m"}},
 			{name: "clusters over moe", setup: &moe, keys: []string{"g", "h", "1", "0", "0"}},
@@ -218,6 +224,14 @@ func TestMouse(t *testing.T) {
 	if !value || !row {
 		t.Errorf("a click on a value works: %v; on a row: %v", value, row)
 	}
+	for _, hit := range column.Hits {
+		if hit.ID == "zero" && hit.Value == "3" {
+			send(m, tea.MouseMotionMsg{X: r.Knobs.X + hit.X, Y: r.Knobs.Y + hit.Y, Button: tea.MouseLeft})
+		}
+	}
+	if m.state.Setup.ZeRO != 3 {
+		t.Errorf("ZeRO %d after dragging over 3", m.state.Setup.ZeRO)
+	}
 }
 
 // TestTyping: enter takes a value, esc does not, a wrong one stays with its
@@ -262,7 +276,7 @@ func TestPicker(t *testing.T) {
 func TestHelpRuns(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "?", "t", "h", "e", "m", "e", "enter")
-	if m.state.Theme != "dark" || m.state.Overlay != NoOverlay {
+	if m.state.Theme != "light" || m.state.Overlay != NoOverlay {
 		t.Errorf("theme %s, overlay %d", m.state.Theme, m.state.Overlay)
 	}
 }

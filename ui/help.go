@@ -71,15 +71,15 @@ func (m *Model) shortHelp() []short {
 		turn = "left right"
 	}
 	line = append(line, short{k.Left, turn, "turn"}, short{k.Type, "0-9", "type"})
+	if m.pages() > 1 {
+		line = append(line, short{k.PageUp, "[ ]", "ranks"})
+	}
 	if m.state.past != nil {
 		line = append(line, short{k.Undo, "u", "undo"})
 	}
 	line = append(line, short{k.Model, "m", "model"}, short{k.Cluster, "g", "cluster"})
 	if locked(m.state.Focus) {
 		line = append(line, short{k.Lock, "f", "flip lock"})
-	}
-	if m.state.Setup.PP > 8 {
-		line = append(line, short{k.PageUp, "[ ]", "ranks"})
 	}
 	return append(line, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
 }

@@ -20,7 +20,7 @@ import (
 func plain(s engine.Setup) engine.Report {
 	r := engine.Report{
 		Problems:    engine.Check(s),
-		Assumptions: []string{"the figures are round ones, for tests"},
+		Assumptions: []string{"step time is not fitted to any run", "the figures are round ones, for tests"},
 		NotModelled: []string{"everything else"},
 	}
 	if r.Legal = len(errorsOf(r.Problems)) == 0; !r.Legal {

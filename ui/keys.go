@@ -17,6 +17,7 @@ type KeyMap struct {
 	Undo, Redo                 key.Binding
 	Model, Cluster             key.Binding
 	PageUp, PageDown           key.Binding
+	BigUp, BigDown             key.Binding
 	Theme, Mouse               key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
@@ -41,8 +42,10 @@ func newKeyMap() KeyMap {
 		Redo:     bind("U ctrl+r", "do it again", "U", "ctrl+r"),
 		Model:    bind("m", "choose the model", "m"),
 		Cluster:  bind("g", "choose the cluster or GPU", "g"),
-		PageUp:   bind("[", "earlier pipeline ranks", "[", "pgup"),
-		PageDown: bind("]", "later pipeline ranks", "]", "pgdown"),
+		PageUp:   bind("[", "earlier pipeline rank", "["),
+		PageDown: bind("]", "later pipeline rank", "]"),
+		BigUp:    bind("pgup", "four pipeline ranks earlier", "pgup"),
+		BigDown:  bind("pgdn", "four pipeline ranks later", "pgdown"),
 		Theme:    bind("t", "next theme: auto, dark, light, no colour", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
@@ -60,7 +63,8 @@ type entry struct {
 	off     string
 }
 
-// bigStep is how many legal values the shifted arrows turn.
+// bigStep is how many legal values the shifted arrows turn, and how many ranks
+// the page keys scroll.
 const bigStep = 4
 
 // entries are all bindings in the order of the help list, with the actions
@@ -97,6 +101,8 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{k.Cluster, Action{Verb: Open, Screen: ClusterOverlay}, ""},
 		{k.PageUp, Action{Verb: PageRanks, N: -1}, pages},
 		{k.PageDown, Action{Verb: PageRanks, N: 1}, pages},
+		{k.BigUp, Action{Verb: PageRanks, N: -bigStep}, pages},
+		{k.BigDown, Action{Verb: PageRanks, N: bigStep}, pages},
 		{k.Theme, Action{Verb: NextTheme}, ""},
 		{k.Mouse, Action{Verb: ToggleMouse}, ""},
 		{k.Help, Action{Verb: Open, Screen: HelpOverlay}, ""},

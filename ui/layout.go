@@ -160,7 +160,7 @@ func pipelinePanel(r *Rect, c Content) panel {
 	return panel{rect: r, least: 3, want: 3 + min(n, 8), most: 3 + min(n, 64)}
 }
 
-func stepPanel(r *Rect) panel { return panel{rect: r, least: 4, want: 6, most: 7} }
+func stepPanel(r *Rect) panel { return panel{rect: r, least: 5, want: 6, most: 7, extra: 1, full: 8} }
 
 func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 17} }
 

@@ -15,6 +15,10 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 		if at.Button == tea.MouseLeft {
 			return m.click(at.X, at.Y)
 		}
+	case tea.MouseMotionMsg:
+		if at.Button == tea.MouseLeft && m.picker == nil {
+			return m.drag(at.X, at.Y)
+		}
 	case tea.MouseWheelMsg:
 		if at.Button == tea.MouseWheelUp {
 			return m.wheel(at.X, at.Y, -1)
@@ -39,6 +43,14 @@ func (m *Model) click(x, y int) tea.Cmd {
 		return nil
 	}
 	return m.do(m.knobAt(x, y))
+}
+
+// drag takes the values of the focused ladder that the pointer is drawn over.
+func (m *Model) drag(x, y int) tea.Cmd {
+	if a := m.knobAt(x, y); a.Verb == SetKnob && a.ID == m.state.Focus {
+		return m.do(a)
+	}
+	return nil
 }
 
 // knobAt is the action of a click on the knobs column: a value of a ladder
@@ -83,12 +95,13 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 // sends hundreds a second, each of which would cost a frame.
 const wheelPause = 16 * time.Millisecond
 
-// wheelFilter drops wheel messages that follow each other too quickly.
-func wheelFilter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
+// filter drops wheel messages that follow each other too quickly and bounds
+// the size, of which the terminal program keeps cells.
+func filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 	var last time.Time
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if _, ok := msg.(tea.MouseWheelMsg); !ok {
-			return msg
+			return bounded(msg)
 		}
 		at := now()
 		if at.Sub(last) < wheelPause {
@@ -97,4 +110,12 @@ func wheelFilter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 		last = at
 		return msg
 	}
+}
+
+// bounded is a message with the size of what is drawn at most.
+func bounded(msg tea.Msg) tea.Msg {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		return tea.WindowSizeMsg{Width: min(size.Width, maxWidth), Height: min(size.Height, maxHeight)}
+	}
+	return msg
 }

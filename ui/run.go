@@ -44,7 +44,7 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 		o.Env = os.Environ()
 	}
 	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	options := []tea.ProgramOption{tea.WithFilter(wheelFilter(time.Now)), tea.WithEnvironment(o.Env)}
+	options := []tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env)}
 	if o.NoColor || noColor(o.Env) {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}

@@ -11,7 +11,8 @@ type Tone uint8
 // Tones of notes.
 const (
 	Plain   Tone = iota // what happened
-	Trouble             // what did not, and why
+	Answer              // why nothing did
+	Trouble             // what went wrong
 )
 
 // Note is the line that says what the last action did.

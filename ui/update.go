@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -9,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
@@ -59,9 +61,15 @@ func (m *Model) do(a Action) tea.Cmd {
 	if a.Verb == PageRanks {
 		a.Pages = m.pages()
 	}
+	if a.Verb == NextTheme {
+		a.Text = themeFor(m.caps)
+	}
 	was := m.state
 	var effects []Effect
 	m.state, effects = apply(m.state, a)
+	if m.state.Focus != was.Focus {
+		m.fresh = nil
+	}
 	var cmds []tea.Cmd
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks {
 		m.evaluate()
@@ -114,12 +122,27 @@ func (m *Model) evaluate() {
 	}
 	m.before = explore.VitalOf(&m.legal.report)
 	m.remedies = nil
+	had := m.now.report.Problems
 	m.now = evaluated{setup: m.state.Setup, report: m.answer(m.state.Setup), serial: m.serial}
 	if m.now.report.Legal {
 		m.legal = m.now
 	}
+	m.fresh = newWarnings(had, m.now.report.Problems)
 	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
 	m.state.Page = min(m.state.Page, m.pages()-1)
+}
+
+// newWarnings are the warnings that were not there before; those of the start
+// are.
+func newWarnings(before, now []engine.Problem) []string {
+	var out []string
+	for _, p := range now {
+		old := slices.ContainsFunc(before, func(b engine.Problem) bool { return b.Code == p.Code && b.Field == p.Field })
+		if p.Severity == layout.Warning && !old {
+			out = append(out, p.Message)
+		}
+	}
+	return out
 }
 
 // answer evaluates with the model's own evaluator, which remembers the last
@@ -170,7 +193,7 @@ func (m *Model) takeSweep(msg sweptMsg) {
 // of the screen.
 func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
-	case key.Matches(msg, m.keys.Force):
+	case key.Matches(msg, m.keys.Force), msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
 		return m.do(Action{Verb: Interrupt})
 	case key.Matches(msg, m.keys.Suspend):
 		return m.do(Action{Verb: Suspend})
@@ -317,7 +340,7 @@ func (m *Model) takeTyped() tea.Cmd {
 		return nil
 	}
 	if p.Kind == engine.IntParam {
-		text = number(text)
+		text = ungrouped(text)
 	}
 	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
 		text = "full:" + text // layers per rank

@@ -75,6 +75,10 @@ func (m *Model) picture(f *frame, r Rects) {
 		in.Theme = m.look.dim
 	}
 	if !m.legal.report.Legal { // there has never been a legal one
+		f.put(r.Gauges, explore.Stale(in, m.look.theme, r.Gauges.W))
+		in.Theme = m.look.theme
+		at := Rect{X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X, H: r.Foot.Y - r.Memory.Y}
+		f.put(at, explore.Problems(in, m.wrong(), at.W, at.H))
 		return
 	}
 	serial, page := m.legal.serial, m.state.Page
@@ -83,7 +87,12 @@ func (m *Model) picture(f *frame, r Rects) {
 			f.put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
 		}
 	}
-	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string { return explore.Gauges(in, m.before, w) })
+	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string {
+		if !m.now.report.Legal {
+			return explore.Stale(in, m.look.theme, w)
+		}
+		return explore.Gauges(in, m.before, w)
+	})
 	panel("memory", r.Memory, page, 0, "", func(w, h int) []string { return explore.Memory(in, page, w, h) })
 	panel("pipeline", r.Pipeline, page, 0, "", func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
 	panel("step", r.Step, 0, 0, "", func(w, h int) []string { return explore.Step(in, w, h) })
@@ -95,6 +104,20 @@ func (m *Model) picture(f *frame, r Rects) {
 		return explore.Chart(chart, m.chart(), w, h)
 	})
 	panel("assumed", r.Assumed, 0, 0, "", func(w, h int) []string { return explore.Assumed(in, w, h) })
+}
+
+// wrong are the errors of the setup in force; enter takes the first remedy.
+func (m *Model) wrong() []explore.Wrong {
+	var out []explore.Wrong
+	key := "enter"
+	for _, p := range errorsOf(m.now.report.Problems) {
+		one := explore.Wrong{Text: p.Message}
+		if len(p.Nearest) > 0 {
+			one.Fix, one.Key, key = nearestWords(&p), key, ""
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 func (m *Model) serialOfBefore() int { return m.now.serial }
@@ -111,7 +134,7 @@ func (m *Model) chart() explore.Sweep {
 	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
 	for i := range m.rows {
 		if r := &m.rows[i]; r.ID == m.sweep.id {
-			s.Label = r.Label
+			s.Label, s.Brief = r.Label, r.Short
 			shown := make([]explore.Point, len(s.Points))
 			copy(shown, s.Points)
 			for j := range shown {
@@ -143,11 +166,15 @@ func (m *Model) column(at Rect) knobs.Drawn {
 	return m.cache.knobs(key, func() knobs.Drawn { return c.Render(at.W, at.H) })
 }
 
-// pages is how many pages of ranks the panels have.
+// pages is how many positions the ranks can be scrolled to.
 func (m *Model) pages() int {
 	c := m.content()
 	r := Layout(m.caps.width, m.caps.height, c)
-	return explore.Pages(c.Ranks, r.Memory.H-2, r.Pipeline.H-2)
+	fullest := 0
+	if memory := m.legal.report.Memory; memory != nil {
+		fullest = memory.PeakRank
+	}
+	return max(explore.Pages(c.Ranks, fullest, r.Memory.H-2), explore.Pages(c.Ranks, 0, r.Pipeline.H-2))
 }
 
 // content is what the layout must know.

@@ -61,6 +61,7 @@ type Network struct {
 	InterRing     float64 // rings across domains
 	InterAllToAll float64
 	InterFixed    units.Seconds
+	Rails         float64       // rate of groups with one rank in each domain over a whole node's share of the measured curve; 0: 1
 	InterHop      units.Seconds // of one step of a ring across domains; 0: the link's latency
 
 	// Curve is the measured bus bandwidth over 1, 2, 4, ... 64 nodes in bytes

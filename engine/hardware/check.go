@@ -137,14 +137,17 @@ func (k *checker) labels(c *Cluster) {
 	}
 }
 
-// printable is cheap for the text of presets: it is checked at every evaluation.
+// printable is cheap for the plain text of presets: every evaluation asks it.
 func printable(text string) bool {
-	if len(text) > maxLabel || !utf8.ValidString(text) {
+	if len(text) > maxLabel {
 		return false
 	}
-	for _, r := range text {
-		if r < ' ' || r > '~' && !unicode.IsGraphic(r) || r == 0x7f {
+	for i := range len(text) {
+		switch b := text[i]; {
+		case b < ' ' || b == 0x7f:
 			return false
+		case b >= utf8.RuneSelf:
+			return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) })
 		}
 	}
 	return true

@@ -45,7 +45,11 @@ func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64,
 	if n := g.domains(); n > 1 {
 		rate := c.Inter.Bandwidth * units.BytesPerSecond(net.InterRing)
 		if w := curve.at(n); w > 0 {
-			rate = min(rate, w/units.BytesPerSecond(c.Domain()))
+			w /= units.BytesPerSecond(c.Domain())
+			if in < float64(c.Domain()) && net.Rails > 0 {
+				w *= units.BytesPerSecond(net.Rails)
+			}
+			rate = min(rate, w)
 		}
 		hop := c.Inter.Latency
 		if net.InterHop > 0 {

@@ -2,19 +2,23 @@ package hardware
 
 import "meshscope/engine/units"
 
-// plain is the roofline for a machine without a calibration: round numbers of
-// nobody's fit. It never allocates, so that it can be asked for at every
-// evaluation.
+// plain is the roofline of a machine without a calibration: round numbers that
+// nobody fitted to anything. It never allocates, so that it can be asked for at
+// every evaluation. Shares of links are those of NCCL on NVLink 5 in SimuMax's
+// tables (MooreThreads/SimuMax at 4dcaae5) and of Calculon's InfiniBand.
 func plain() (Ops, Network, Software) {
-	return Ops{
+	ops := Ops{
 		From: "no calibration: plain roofline",
 		Gemm: 0.72, GemmF8: 0.6, HalfK: 100, Stream: 0.80,
 		AttentionForward: 0.55, AttentionBackward: 0.45, AttentionWide: 0.8, AttentionStart: 20 * units.Microsecond,
-		Grouped: 0.6, GroupedRows: 100, GroupedRead: 0.7, Start: 4 * units.Microsecond,
-	}, Network{
-		From: "no calibration: plain ring", AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
-		InterRing: 0.9, InterAllToAll: 0.8,
-	}, Software{
-		Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, CP: 1, EP: 1,
+		Grouped: 0.6, GroupedRows: 100, GroupedRead: 0.7,
+		Start: 4 * units.Microsecond,
 	}
+	network := Network{
+		From:      "no calibration: plain ring",
+		AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
+		InterRing: 0.9, InterAllToAll: 0.8,
+	}
+	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, EP: 1}
+	return ops, network, software
 }

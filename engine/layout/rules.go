@@ -121,13 +121,18 @@ func (r *rules) tensor() {
 	}
 }
 
+// edges are the stages that may be without a layer: the first with the
+// embedding, the last with the head. Published layouts count those as layers
+// (Qwen3-235B's 94 layers on 96 stages, Llama 3.1 405B's 126 on 128).
+const edges = 2
+
 func (r *rules) pipeline() {
 	m, l := r.m, r.l
 	switch {
 	case l.PP > m.Layers:
 		r.failf("pp-exceeds-layers", "pp", "pp %d is more than the model's %d layers", l.PP, m.Layers)
-	case l.PP*l.VPP > m.Layers && l.Split == "": // a split may leave the embedding and the head alone
-		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers", l.PP*l.VPP, m.Layers)
+	case l.PP*l.VPP > m.Layers+edges && l.Split == "":
+		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP, m.Layers)
 	case l.Split != "":
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", "split", "%s", err.Error())

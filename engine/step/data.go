@@ -35,9 +35,17 @@ func Data(in *Input, p memory.Parameters, layers int) DataParallel {
 }
 
 // Expose says how much of the traffic nothing hides; the parts share it by the
-// time they take.
+// time they take. What is exposed in every micro-batch is the busiest rank's and
+// what comes after the last one the slowest rank's: together they can be more
+// than one rank's traffic, which then counts as long as that.
 func (d *DataParallel) Expose(t units.Seconds) {
 	if whole := d.Dense.Seconds + d.Expert.Seconds + d.Mirror.Seconds; whole > 0 {
+		if longer := t / whole; longer > 1 {
+			d.Dense.Seconds *= longer
+			d.Expert.Seconds *= longer
+			d.Mirror.Seconds *= longer
+			whole = t
+		}
 		d.Dense.Exposed = t * d.Dense.Seconds / whole
 		d.Mirror.Exposed = t * d.Mirror.Seconds / whole
 		d.Expert.Exposed = t - d.Dense.Exposed - d.Mirror.Exposed

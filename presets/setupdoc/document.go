@@ -66,7 +66,7 @@ func ParseLine(data []byte) (*Document, error) {
 func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (*Document, error) {
 	d := &Document{file: name}
 	if len(data) > MaxBytes {
-		return nil, &Error{File: name, Err: fmt.Errorf("%d bytes are no setup; at most %d are read", len(data), MaxBytes)}
+		return nil, &Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", MaxBytes)}
 	}
 	root, err := tree(name, bytes.TrimPrefix(data, []byte(byteOrderMark)))
 	if err == nil {

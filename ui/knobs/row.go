@@ -41,6 +41,7 @@ func Order() []engine.ParamID {
 type Row struct {
 	ID      engine.ParamID
 	Label   string
+	Short   string // the label in seven letters or less
 	Value   string
 	Values  []string // the ladder, as it is written on the command line
 	Shown   []string // the ladder, as it is drawn
@@ -70,7 +71,7 @@ func Rows(s engine.Setup, l engine.Locks) []Row {
 
 func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
 	r := Row{
-		ID: p.ID, Label: p.Label, Current: -1, Numeric: p.Kind == engine.IntParam,
+		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == engine.IntParam,
 		Lock: lockWord(p.ID, l),
 	}
 	r.Off, r.OffWord = off(&s, p.ID)
@@ -113,7 +114,36 @@ func short(p *engine.Param, text string) string {
 	case p.ID == "seq" && n >= 1<<10 && n%(1<<10) == 0:
 		return strconv.Itoa(n>>10) + "k"
 	}
-	return text
+	return figure.Comma(n)
+}
+
+// shortLabel is a label for places with room for seven letters.
+func shortLabel(p *engine.Param) string {
+	switch p.ID {
+	case "mbs", "gbs":
+		return string(p.ID)
+	case "microbatches":
+		return "m"
+	case "group-size":
+		return "group"
+	case "seq":
+		return "seq"
+	case "schedule":
+		return "sched"
+	case "recompute":
+		return "recomp"
+	case "precision":
+		return "format"
+	case "grad-dtype":
+		return "grads"
+	case "optimizer":
+		return "optim"
+	case "attention":
+		return "attn"
+	case "mfu":
+		return "MFU"
+	}
+	return p.Label
 }
 
 // Brief is a value of the ladder as it is drawn.
@@ -145,6 +175,12 @@ func lockWord(id engine.ParamID, l engine.Locks) string {
 		return word(!l.Batch)
 	}
 	return ""
+}
+
+// Off says why a knob has no effect in a setup; empty when it has.
+func Off(s *engine.Setup, id engine.ParamID) string {
+	why, _ := off(s, id)
+	return why
 }
 
 // off says why a knob has nothing to turn in this setup.

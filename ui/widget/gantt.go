@@ -11,10 +11,10 @@ import (
 
 // Gantt draws a pipeline timeline, one line per rank: time runs to the right,
 // operations are areas of their kind's colour, dots are idle time. Wide
-// operations carry letter and micro-batch; below one column per operation the
-// kinds are blended by their shares, because a column painted with its most
-// frequent kind would make the steady state of 1F1B look like one long
-// backward.
+// operations carry letter and micro-batch. Where the whole step has no room for
+// that, parts of it are cut out; below one column per operation the kinds are
+// blended by their shares, because a column painted with its most frequent kind
+// would make the steady state of 1F1B look like one long backward.
 //
 // It reads its timeline and keeps nothing: the same values give the same lines.
 type Gantt struct {
@@ -22,9 +22,8 @@ type Gantt struct {
 	// Fold cuts repetitions of the steady state out of the picture when the
 	// whole does not fit at a readable size, and writes their number instead.
 	Fold bool
-	// Page is which of the ranks between the first and the last are shown when
-	// they do not all fit; see Pages.
-	Page int
+	// Shown are the ranks to draw, ascending. None: the first ones, and the last.
+	Shown []int
 	// Plain leaves the rank numbers and the idle shares out.
 	Plain bool
 }
@@ -35,43 +34,29 @@ const (
 	ganttMinPlot = 12
 )
 
-// Pages is how many pages of ranks there are at a height of h lines. With more
-// than one, the first and the last rank stay on every page.
-func (v *Gantt) Pages(h int) int {
-	p := v.ranks()
-	if h <= 0 || p <= h {
-		return 1
-	}
-	if h < 3 {
-		return 1
-	}
-	return (p - 2 + h - 3) / (h - 2)
-}
-
 // Rows lists the ranks that Render draws at a height of h lines.
 func (v *Gantt) Rows(h int) []int {
 	p := v.ranks()
+	h = min(h, p)
 	if h <= 0 {
 		return nil
 	}
-	var rows []int
-	if p <= h {
-		for r := range p {
+	rows := make([]int, 0, h)
+	for _, r := range v.Shown {
+		if r >= 0 && r < p && len(rows) < h {
 			rows = append(rows, r)
 		}
+	}
+	if len(rows) > 0 {
 		return rows
 	}
-	if h < 3 {
-		return append(rows, []int{0, p - 1}[:h]...)
-	}
-	page := min(max(v.Page, 0), v.Pages(h)-1)
-	// The last page is full too: it starts earlier.
-	from := min(1+page*(h-2), p-1-(h-2))
-	rows = append(rows, 0)
-	for r := from; r < from+h-2; r++ {
+	for r := range h {
 		rows = append(rows, r)
 	}
-	return append(rows, p-1)
+	if h > 1 {
+		rows[h-1] = p - 1
+	}
+	return rows
 }
 
 // ranks is 0 for a timeline that cannot be drawn.
@@ -144,21 +129,33 @@ func (v *Gantt) idleText(rank int) string {
 
 // Folded is how many periods of the steady state a picture w cells wide leaves out.
 func (v *Gantt) Folded(w, h int) int {
-	rows := v.Rows(h)
-	if w <= 0 || len(rows) == 0 || !(v.Timeline.Makespan > 0) {
-		return 0
-	}
-	label, idle := v.margins(w)
 	n := 0
-	for _, s := range v.spans(w-label-idle, v.scale(rows)) {
+	for _, s := range v.picture(w, h) {
 		n += s.folded
 	}
 	return n
 }
 
+// Blended says whether a picture of this size has operations narrower than a
+// column, so that it needs its legend.
+func (v *Gantt) Blended(w, h int) bool {
+	spans := v.picture(w, h)
+	return len(spans) > 0 && perOp(spans, v.scale(v.Rows(h))) < 1
+}
+
+func (v *Gantt) picture(w, h int) []ganttSpan {
+	rows := v.Rows(h)
+	if w <= 0 || len(rows) == 0 || !(v.Timeline.Makespan > 0) {
+		return nil
+	}
+	label, idle := v.margins(w)
+	return v.spans(w-label-idle, v.scale(rows))
+}
+
 // ganttScale is what decides how a timeline is drawn.
 type ganttScale struct {
 	shortest float64 // mean duration of the shortest kind of operation
+	common   float64 // the same on the rank where it is longest
 	regular  bool    // the other kinds last whole multiples of it
 	readable float64 // columns that it has at least when nothing need be folded
 }
@@ -168,12 +165,13 @@ func (v *Gantt) scale(rows []int) ganttScale {
 	t := v.Timeline
 	s := ganttScale{
 		shortest: t.Makespan, regular: true,
-		readable: float64(max(3, 1+len(strconv.Itoa(t.Order.Spec.MicroBatches-1)))),
+		readable: float64(2 + len(strconv.Itoa(t.Order.Spec.MicroBatches-1))),
 	}
 	var means []float64
 	for _, r := range []int{rows[0], rows[len(rows)/2], rows[len(rows)-1]} {
 		var sum [4]float64
 		var n [4]int
+		own := t.Makespan
 		for k := t.Order.Start[r]; k < t.Order.Start[r+1]; k++ {
 			kind := t.Order.Ops[k].Kind()
 			sum[kind] += t.End[k] - t.Begin[k]
@@ -182,9 +180,10 @@ func (v *Gantt) scale(rows []int) ganttScale {
 		for kind, total := range sum {
 			if total > 0 {
 				means = append(means, total/float64(n[kind]))
-				s.shortest = min(s.shortest, total/float64(n[kind]))
+				own = min(own, total/float64(n[kind]))
 			}
 		}
+		s.shortest, s.common = min(s.shortest, own), max(s.common, own)
 	}
 	for _, mean := range means {
 		ratio := mean / s.shortest

@@ -7,13 +7,17 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// ganttSpan is a part of the picture: a stretch of time over some columns, or,
-// where folded is set, the mark for that many periods left out.
+// ganttSpan is a part of the picture: a stretch of time over some columns, or
+// the mark for a stretch left out: that many periods where folded is set.
 type ganttSpan struct {
 	from, to  float64
 	col, cols int
 	folded    int
+	cut       bool
 }
+
+// drawn says whether the span shows its time.
+func (s *ganttSpan) drawn() bool { return s.folded == 0 && !s.cut && s.to > s.from }
 
 const (
 	// ganttLeastFold is the smallest number of periods that are worth a fold mark.
@@ -21,6 +25,13 @@ const (
 	// ganttSnap is the share of the width that a picture must keep when it is
 	// narrowed to give every operation a whole number of columns.
 	ganttSnap = 0.8
+	// ganttLegible is how many columns the shortest operation must have in a
+	// picture of all that does not repeat itself. With fewer, stretches are cut
+	// out; ganttCutScale is how many the usual short one has in these, and
+	// ganttCut the width of the mark between them.
+	ganttLegible  = 1.75
+	ganttCutScale = 4.0
+	ganttCut      = 3
 )
 
 // periodic is a stretch of the step in which every rank repeats itself.
@@ -29,29 +40,59 @@ type periodic struct{ from, to, period float64 }
 // count is how many whole periods it has.
 func (p periodic) count() int { return int((p.to - p.from) / p.period * (1 + 1e-9)) }
 
-// spans divides w columns among the parts of the step.
+// spans divides w columns among the parts of the step: all of it where that is
+// readable, else without repetitions of the steady state, else three short
+// stretches of it.
 func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 	t := v.Timeline
-	whole := []ganttSpan{{to: t.Makespan}}
+	whole := placeSpans([]ganttSpan{{to: t.Makespan}}, w, sc)
 	if !v.Fold || sc.shortest*float64(w) >= sc.readable*t.Makespan {
-		return placeSpans(whole, w, sc)
+		return whole
 	}
 	found := v.periodic()
-	foldable := 0.0
+	if len(found) == 0 {
+		found = v.steady()
+	}
+	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
+	if folded, ok := v.folded(found, w, sc); ok {
+		best, least = folded, ganttLegible
+	}
+	if perOp(best, sc) < least {
+		if parts, ok := v.stretches(w, sc); ok {
+			return parts
+		}
+	}
+	return best
+}
+
+// perOp is how many columns the shortest kind of operation has.
+func perOp(spans []ganttSpan, sc ganttScale) float64 {
+	most := 0.0
+	for i := range spans {
+		if s := &spans[i]; s.drawn() {
+			most = max(most, float64(s.cols)/(s.to-s.from)*sc.shortest)
+		}
+	}
+	return most
+}
+
+// folded leaves as much of the repetitions out as makes the rest readable.
+func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, bool) {
+	t, foldable := v.Timeline, 0.0
 	for _, p := range found {
-		foldable += float64(max(0, p.count()-2)) * p.period
+		foldable += float64(max(0, p.count()-1)) * p.period
 	}
 	room := float64(w - len(found)*len("<x1000>"))
 	if foldable <= 0 || room < ganttMinPlot {
-		return placeSpans(whole, w, sc)
+		return nil, false
 	}
 	share := min(1, (t.Makespan-room*sc.shortest/sc.readable)/foldable)
 
 	var spans []ganttSpan
 	at := 0.0
 	for _, p := range found {
-		n := int(math.Ceil(share * float64(p.count()-2)))
-		if n < ganttLeastFold || n > p.count()-2 {
+		n := int(math.Ceil(share * float64(p.count()-1)))
+		if n < ganttLeastFold || n > p.count()-1 {
 			continue
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
@@ -60,7 +101,62 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 		})
 		at = from + float64(n)*p.period
 	}
-	return placeSpans(append(spans, ganttSpan{from: at, to: t.Makespan}), w, sc)
+	return placeSpans(append(spans, ganttSpan{from: at, to: t.Makespan}), w, sc), true
+}
+
+// stretches shows the beginning, the middle and the end of the step at a
+// readable size and cuts out what lies between.
+func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
+	total := v.Timeline.Makespan
+	// Ranks with little work do not decide the scale as long as their operations
+	// have a column each.
+	scale := min(ganttCutScale/sc.shortest, max(ganttCutScale/sc.common, 1/sc.shortest))
+	each := float64((w-2*ganttCut)/3) / scale
+	if w < 3*ganttMinPlot/2+2*ganttCut || 3*each >= total {
+		return nil, false
+	}
+	middle := (total - each) / 2
+	return placeSpans([]ganttSpan{
+		{to: each},
+		{from: each, to: middle, cut: true, cols: ganttCut},
+		{from: middle, to: middle + each},
+		{from: middle + each, to: total - each, cut: true, cols: ganttCut},
+		{from: total - each, to: total},
+	}, w, sc), true
+}
+
+// steady is the stretch in which every rank has both forwards and backwards to
+// run. Uneven stages do not repeat themselves there to the last digit, but the
+// slowest rank sets the pace of all, and its micro-batches are counted.
+func (v *Gantt) steady() []periodic {
+	t := v.Timeline
+	o := t.Order
+	from, to, slowest := 0.0, t.Makespan, 0
+	for r := range v.ranks() {
+		firstBack, lastForward := t.Makespan, 0.0
+		for k := o.Start[r]; k < o.Start[r+1]; k++ {
+			if o.Ops[k].Kind() == schedule.Forward {
+				lastForward = t.Begin[k]
+			} else {
+				firstBack = min(firstBack, t.Begin[k])
+			}
+		}
+		from, to = max(from, firstBack), min(to, lastForward)
+		if t.Ranks[r].Busy > t.Ranks[slowest].Busy {
+			slowest = r
+		}
+	}
+	ops := 0
+	for k := o.Start[slowest]; k < o.Start[slowest+1]; k++ {
+		if t.Begin[k] >= from && t.End[k] <= to {
+			ops++
+		}
+	}
+	perMicroBatch := (o.Start[slowest+1] - o.Start[slowest]) / max(o.Spec.MicroBatches, 1)
+	if n := ops / max(perMicroBatch, 1); n >= 2+ganttLeastFold && to > from {
+		return []periodic{{from: from, to: to, period: (to - from) / float64(n)}}
+	}
+	return nil
 }
 
 // placeSpans gives the stretches of time their columns, all to one scale. Where
@@ -69,7 +165,7 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 func placeSpans(spans []ganttSpan, w int, sc ganttScale) []ganttSpan {
 	room, total := float64(w), 0.0
 	for _, s := range spans {
-		if s.folded > 0 {
+		if s.folded > 0 || s.cut {
 			room -= float64(s.cols)
 		} else {
 			total += s.to - s.from
@@ -83,7 +179,7 @@ func placeSpans(spans []ganttSpan, w int, sc ganttScale) []ganttSpan {
 	for i := range spans {
 		s := &spans[i]
 		s.col = marks + int(math.Round(passed/total*room))
-		if s.folded > 0 {
+		if s.folded > 0 || s.cut {
 			marks += s.cols
 			continue
 		}

@@ -1,6 +1,10 @@
 package widget
 
-import "meshscope/themes"
+import (
+	"strings"
+
+	"meshscope/themes"
+)
 
 // Legend is one line that names the signs of the picture of the same width and
 // height; entries that do not fit are left out.
@@ -18,7 +22,7 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 		if l.Used() == 0 {
 			apart = 0
 		}
-		if apart+Width(e.sign)+1+len(e.text) > l.Left() {
+		if apart+Width(e.sign)+1+Width(e.text) > l.Left() {
 			break
 		}
 		l.Gap(apart).Put(e.paint, e.sign).Put(t.Paint(themes.Muted), " "+e.text)
@@ -53,21 +57,30 @@ func (p *ganttPainter) legend(rows []int, blended bool) []legendEntry {
 		entries = append(entries, legendEntry{p.theme.Area(fills[kind]), p.framed(letter), name})
 	}
 	if blended && len(letters) > 1 {
-		name := "both"
-		if len(letters) > 2 {
-			name = "mixed"
-		}
-		switch {
-		case p.theme.Blends():
-			entries = append(entries, legendEntry{p.theme.Blend(mix...), p.framed(letters), name})
-		case p.theme.Colours:
-			sample := mixedCell(p, blendKey(&[4]float32{0.4, 0.6}))
-			entries = append(entries, legendEntry{sample.paint, Fill(sample.sign, 3), name})
-		default:
-			entries = append(entries, legendEntry{themes.Paint{}, "#", name}, legendEntry{themes.Paint{}, "f b +", "partly waiting"})
+		entries = append(p.mixLegend(letters, mix), entries...)
+	}
+	entries = append(entries, legendEntry{p.idle, p.idleSign, "waiting"})
+	for _, s := range p.spans {
+		if s.cut {
+			return append([]legendEntry{{p.mark, p.glyphs.Cut, "left out"}}, entries...)
 		}
 	}
-	return append(entries, legendEntry{p.idle, p.idleSign, "waiting"})
+	return entries
+}
+
+// mixLegend explains what is drawn where a column holds several operations. It
+// comes first: without it the picture cannot be read.
+func (p *ganttPainter) mixLegend(letters string, mix []themes.Share) []legendEntry {
+	name := strings.Join(strings.Split(letters, ""), " and ") + " alternate"
+	switch {
+	case p.theme.Blends():
+		return []legendEntry{{p.theme.Blend(mix...), p.framed(letters), name}}
+	case p.theme.Colours:
+		sample := mixedCell(p, blendKey(&[4]float32{0.4, 0.6}))
+		return []legendEntry{{sample.paint, Fill(sample.sign, 3), name}}
+	default:
+		return []legendEntry{{themes.Paint{}, "#", name}, {themes.Paint{}, "f b +", "partly waiting"}}
+	}
 }
 
 // framed gives a letter its coloured area; without colours it stands alone.

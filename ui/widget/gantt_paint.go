@@ -34,11 +34,7 @@ func (v *Gantt) newPainter(t *themes.Theme, g Glyphs, w int, rows []int) *ganttP
 	if g.Unicode {
 		p.idleSign = "·"
 	}
-	for _, s := range p.spans {
-		if s.folded == 0 && s.to > s.from {
-			p.perOp = max(p.perOp, float64(s.cols)/(s.to-s.from)*sc.shortest)
-		}
-	}
+	p.perOp = perOp(p.spans, sc)
 	if p.perOp < 1 {
 		p.blend = newGanttBlend(w)
 	}
@@ -53,7 +49,7 @@ func (p *ganttPainter) row(rank int) {
 	o := p.line.Order
 	from, to := o.Start[rank], o.Start[rank+1]
 	for _, s := range p.spans {
-		if s.folded > 0 {
+		if s.folded > 0 || s.cut {
 			p.fold(s)
 			continue
 		}
@@ -73,7 +69,11 @@ func (p *ganttPainter) row(rank int) {
 // fold writes the mark of what is left out.
 func (p *ganttPainter) fold(s ganttSpan) {
 	i := s.col
-	for _, r := range foldText(s.folded, p.glyphs.Unicode) {
+	text := foldText(s.folded, p.glyphs.Unicode)
+	if s.cut {
+		text = " " + p.glyphs.Cut + " "
+	}
+	for _, r := range text {
 		if i < len(p.cells) && i < s.col+s.cols {
 			p.cells[i] = ganttCell{paint: p.mark, sign: string(r)}
 			i++
@@ -183,12 +183,14 @@ func (p *ganttPainter) label(op schedule.Op, n int) string {
 }
 
 // fill is the colour of an operation. The second shade tells chunks apart or,
-// with one chunk and no room for an edge, neighbouring micro-batches.
+// with one chunk and no room for an edge, neighbouring micro-batches. Below
+// three columns it would only flicker.
 func (p *ganttPainter) fill(op schedule.Op) themes.Fill {
 	alt := op.Chunk()%2 == 1
 	if p.line.Order.Chunks() == 1 && p.perOp < 4 {
 		alt = op.MicroBatch()%2 == 1
 	}
+	alt = alt && p.perOp >= 3
 	switch op.Kind() {
 	case schedule.Forward:
 		if alt {

@@ -77,13 +77,13 @@ func TestGanttText(t *testing.T) {
  2 │fFFf····+##############################BBbBbbBbb 19.0 % |
 15 │···#######################################······ 19.0 % |`},
 		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
-0 │F0F1F2F3············B0-│F4⋯×122⋯B123F7B124··B125··B126··B127           2.3 % |
-1 │··F0F1F2········B0-│F3B1-│⋯×122⋯F6B124F7B125··B126··B127····           2.3 % |
-2 │····F0F1····B0-│F2B1-│F3B2⋯×122⋯B4F6B125F7B126··B127········           2.3 % |
-3 │······F0B0-│F1B1-│F2B2-│F3⋯×122⋯B125F6B126F7B127············           2.3 % |`},
+0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│  2.3 % |
+1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F27B125│···B126│··B127-│·····  2.3 % |
+2 │·····F0│F1······B0--│F2│B1--│F3B2-⋯×123⋯B25F7B126-│··B127│···········  2.3 % |
+3 │········F0B0---│F1B1---│F2B2--│F3│⋯×123⋯B126│F27B127│················  2.3 % |`},
 		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
-0 |F0|F1|F2|<x35>F38F39.........B0---|B1---|<x35>B37--|B38--|B39--|       2.4 % |
-1 |...F0|F1|<x35>F37F38F39B0---|B1---|B2---|<x35>B38--|B39--|......       2.4 % |`},
+0 |F0-|F1-|<x37>F39|............B0-----|<x37>B38----|B39----|             2.4 % |
+1 |....F0-|<x37>F38|F39|B0-----|B1-----|<x37>B39----|........             2.4 % |`},
 		{"second chunk in small letters", schedule.Spec{Kind: schedule.Interleaved, Ranks: 2, VirtualStages: 2, MicroBatches: 2}, false, false, 42, 8, `
 0 │F0F1f0f1····b0-│··b1-│B0-│B1-│  20.0 % |
 1 │··F0F1f0b0-│f1b1-│B0-│B1-│····  20.0 % |`},
@@ -119,30 +119,56 @@ func TestGanttUnfoldedTimes(t *testing.T) {
 	}
 }
 
-// TestGanttPages: every rank is on some page, the first and last on all.
-func TestGanttPages(t *testing.T) {
+// TestGanttRows: the ranks that were asked for, or the first ones and the last.
+func TestGanttRows(t *testing.T) {
 	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(20, 4), 0)}
 	for h := 0; h <= 22; h++ {
-		seen := map[int]bool{}
-		for v.Page = 0; v.Page < v.Pages(h); v.Page++ {
-			rows := v.Rows(h)
-			if len(rows) != min(h, 20) || !slices.IsSorted(rows) {
-				t.Errorf("%d lines, page %d: %v", h, v.Page, rows)
-			}
-			if h >= 2 && (rows[0] != 0 || rows[len(rows)-1] != 19) {
-				t.Errorf("%d lines, page %d: first and last are not pinned: %v", h, v.Page, rows)
-			}
-			for _, r := range rows {
-				seen[r] = true
-			}
+		rows := v.Rows(h)
+		if len(rows) != min(h, 20) || !slices.IsSorted(rows) {
+			t.Errorf("%d lines: %v", h, rows)
 		}
-		if h >= 3 && len(seen) != 20 {
-			t.Errorf("%d lines: only %d ranks on %d pages", h, len(seen), v.Pages(h))
+		if h >= 2 && (rows[0] != 0 || rows[len(rows)-1] != 19) {
+			t.Errorf("%d lines: first or last is missing: %v", h, rows)
 		}
 	}
-	v.Page = 99
-	if rows := v.Rows(6); rows[4] != 18 {
-		t.Errorf("a page beyond the last is the last: %v", rows)
+	v.Shown = []int{-1, 3, 7, 99}
+	if rows := v.Rows(5); !slices.Equal(rows, []int{3, 7}) {
+		t.Errorf("asked for 3 and 7: %v", rows)
+	}
+}
+
+// TestGanttLegible: a picture that folds has no mixed columns where there is
+// room for anything else, also when the stages are uneven.
+func TestGanttLegible(t *testing.T) {
+	for _, s := range []schedule.Spec{
+		oneFOneB(16, 120), oneFOneB(16, 128), oneFOneB(4, 256), oneFOneB(64, 512),
+		{Kind: schedule.Interleaved, Ranks: 16, VirtualStages: 3, MicroBatches: 128},
+		{Kind: schedule.AFAB, Ranks: 16, VirtualStages: 1, MicroBatches: 64},
+	} {
+		o, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0.01)
+		for i := range costs.F { // no two stages alike, a light first and a heavy last one
+			costs.F[i] *= 1 + 0.001*float64(i%7)
+			costs.B[i] *= 1 + 0.002*float64(i%5)
+		}
+		costs.F[0], costs.B[0] = 0.7, 1.4
+		costs.B[len(costs.B)-1] *= 1.2
+		tl, err := schedule.Simulate(o, costs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Gantt{Timeline: tl, Fold: true}
+		for _, w := range []int{46, 66, 100, 140} {
+			if v.Blended(w, 8) {
+				t.Errorf("%+v: %d cells show mixed columns", s, w)
+			}
+		}
+		if s.Ranks == 4 && v.Folded(140, 8) == 0 {
+			t.Errorf("%+v: the steady state is not folded", s)
+		}
 	}
 }
 
@@ -196,8 +222,8 @@ func TestGanttLooks(t *testing.T) {
 	}{
 		{0, 0, ganttCell{forward, "0"}},
 		{0, 1, ganttCell{forward, " "}},
-		{0, 2, ganttCell{theme.Area(themes.ForwardAlt), "1"}}, // the next micro-batch, no room for an edge
-		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}},      // between two operations
+		{0, 2, ganttCell{forward, "1"}},                  // the next micro-batch: the number tells them apart
+		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}}, // between two operations
 		{0, 8, ganttCell{backward, "B"}},
 		{0, 9, ganttCell{backward, "0"}},
 		{0, 11, ganttCell{backward, "│"}},
@@ -222,10 +248,10 @@ func TestGanttLegend(t *testing.T) {
 		want  string
 	}{
 		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward    FB  both   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, " F  forward    B  backward   ▒▒▒ both   · waiting"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "F forward   B backward   # both   f b + partly waiting   · waiting"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "F forward   B backward"},
+		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " FB  F and B alternate    F  forward    B  backward"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, "▒▒▒ F and B alternate    F  forward    B  backward"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "# F and B alternate   f b + partly waiting   F forward   B backward"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "# F and B alternate"},
 	} {
 		line := c.v.Legend(c.theme, NewGlyphs(true), c.w, 16)
 		if got := strings.TrimRight(ansi.Strip(line), " "); got != c.want || ansi.StringWidth(line) != c.w {
@@ -295,12 +321,12 @@ func TestGanttAnySize(t *testing.T) {
 		}
 		v := Gantt{
 			Timeline: tl, Fold: rapid.Bool().Draw(t, "fold"), Plain: rapid.Bool().Draw(t, "plain"),
-			Page: rapid.IntRange(-2, 20).Draw(t, "page"),
+			Shown: rapid.SliceOfN(rapid.IntRange(-2, 14), 0, 3).Draw(t, "shown"),
 		}
 		w, h := rapid.IntRange(-1, 260).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
 		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"), NewGlyphs(rapid.Bool().Draw(t, "unicode"))
 		lines := v.Render(theme, g, w, h)
-		want := max(0, min(h, s.Ranks))
+		want := len(v.Rows(h))
 		if w <= 0 {
 			want = 0
 		}
@@ -339,7 +365,7 @@ func TestGanttNothing(t *testing.T) {
 	mono := ganttTheme(t, "mono", colorprofile.ASCII)
 	for _, tl := range []*schedule.Timeline{nil, {}, {Order: &schedule.Order{}}, {Order: &schedule.Order{Ops: make([]schedule.Op, 3)}}} {
 		v := Gantt{Timeline: tl, Fold: true}
-		if lines := v.Render(mono, NewGlyphs(true), 80, 24); len(lines) != 0 || v.Pages(5) != 1 || v.Folded(80, 24) != 0 {
+		if lines := v.Render(mono, NewGlyphs(true), 80, 24); len(lines) != 0 || v.Folded(80, 24) != 0 {
 			t.Errorf("%+v: %v", tl, lines)
 		}
 	}

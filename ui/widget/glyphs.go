@@ -4,25 +4,28 @@ package widget
 
 // Glyphs are the signs that a terminal can show.
 type Glyphs struct {
-	Unicode  bool
-	Rule     string // horizontal line of headings
-	Track    string // line that joins the values of a slider
-	HandleL  string // ends of a slider's handle, left and right
-	HandleR  string
-	Limit    string // capacity line across a bar
-	Dash     string // capacity line across a chart
-	Pointer  string // in front of the focused row
-	More     string // more values or rows on this side: left, right
-	MoreLeft string
-	Up, Down string // a figure rose, fell
-	Times    string
-	Dot      string // separates remarks
-	Point    string // a value in a chart
-	Here     string // the value in force in a chart
-	Ellipsis string
-	Cross    string // in front of a problem
-	Arrow    string // from a value to another
-	None     string // a figure that cannot be had
+	Unicode   bool
+	Rule      string // horizontal line of headings
+	Track     string // line that joins the values of a slider
+	HandleL   string // ends of a slider's handle, left and right
+	HandleR   string
+	Limit     string // capacity line across a bar
+	Dash      string // capacity line across a chart
+	Pointer   string // in front of the focused row
+	More      string // more values or rows on this side: left, right
+	MoreLeft  string
+	Up, Down  string // a figure rose, fell
+	Times     string
+	Dot       string // separates remarks
+	Point     string // a value in a chart
+	Here      string // the value in force in a chart
+	Ellipsis  string
+	Cut       string // a stretch of time left out
+	Cross     string // in front of a problem
+	Arrow     string // from a value to another
+	None      string // a figure that cannot be had
+	About     string // in front of a figure that is a rough one
+	PlusMinus string // in front of its typical error
 }
 
 // NewGlyphs gives the signs for terminals with and without Unicode.
@@ -30,13 +33,13 @@ func NewGlyphs(unicode bool) Glyphs {
 	if !unicode {
 		return Glyphs{
 			Rule: "-", Track: "-", HandleL: "[", HandleR: "]", Limit: "|", Dash: "-", Pointer: ">", More: ">", MoreLeft: "<",
-			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cross: "x", Arrow: "->", None: "-",
+			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cut: "~", Cross: "x", Arrow: "->", None: "-", About: "~", PlusMinus: "+-",
 		}
 	}
 	return Glyphs{
 		Unicode: true,
 		Rule:    "─", Track: "─", HandleL: "┤", HandleR: "├", Limit: "│", Dash: "╌", Pointer: "▸", More: "›", MoreLeft: "‹",
-		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cross: "✗", Arrow: "→", None: "–",
+		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cut: "⋯", Cross: "✗", Arrow: "→", None: "–", About: "≈", PlusMinus: "±",
 	}
 }
 

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"math"
-	"strconv"
 
 	"meshscope/engine/units"
 	"meshscope/themes"
@@ -17,11 +16,13 @@ type Point struct {
 	Step  units.Seconds
 	Peak  units.Bytes
 	Fits  bool
+	Large bool // not worked out: a schedule of more operations than are scanned
 }
 
 // Sweep is the focused knob at each of its legal values.
 type Sweep struct {
 	Label   string
+	Brief   string // the label where room is short
 	Points  []Point
 	Current int
 	Usable  units.Bytes
@@ -42,7 +43,7 @@ func Chart(in Input, s Sweep, w, h int) []string {
 		return in.empty(w, h, "IF YOU TURN "+s.Label, why)
 	}
 	c := newColumns(&s, w)
-	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", "", themes.Muted)}
+	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", s.remark(), themes.Muted)}
 	plot := (h - 4) / 2
 	if plot < 2 {
 		plot = 0
@@ -65,6 +66,16 @@ func Chart(in Input, s Sweep, w, h int) []string {
 		lines[0] = in.valueHeading(&s, c, w)
 	}
 	return widget.Height(lines, w, h)
+}
+
+// remark says that values are not worked out because they are too large.
+func (s *Sweep) remark() string {
+	for _, p := range s.Points {
+		if p.Large {
+			return "n/a: too large to scan"
+		}
+	}
+	return ""
 }
 
 // columns are the values that are shown and where each stands.
@@ -194,7 +205,7 @@ func (in *Input) row(s *Sweep, c columns, w int, label string, role themes.Role,
 
 func (in *Input) valueRow(s *Sweep, c columns, w int) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Muted), widget.Cut(s.Label, chartLabel-1))
+	l.Put(in.paint(themes.Muted), widget.Cut(s.Brief, chartLabel-1))
 	in.values(l, s, c)
 	return l.String()
 }
@@ -202,12 +213,15 @@ func (in *Input) valueRow(s *Sweep, c columns, w int) string {
 // valueHeading is heading and values in one line, for small screens.
 func (in *Input) valueHeading(s *Sweep, c columns, w int) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Heading), widget.Cut("IF "+s.Label, chartLabel-1))
+	l.Put(in.paint(themes.Heading), widget.Cut("IF "+s.Brief, chartLabel-1))
 	in.values(l, s, c)
 	return l.String()
 }
 
 func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
+	if c.first > 0 {
+		l.To(chartLabel-1).Put(in.paint(themes.Key), in.Glyphs.MoreLeft)
+	}
 	for i := c.first; i < c.last; i++ {
 		text, role := s.Points[i].Text, themes.Text
 		end := chartLabel + (i-c.first+1)*c.width - 2
@@ -217,7 +231,9 @@ func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
 		}
 		l.RightAligned(in.paint(role), text, end)
 	}
-	if hidden := len(s.Points) - (c.last - c.first); hidden > 0 {
-		l.Right(in.paint(themes.Muted), " +"+strconv.Itoa(hidden), 0)
+	// More values on either side.
+	end := chartLabel + (c.last-c.first)*c.width
+	if c.last < len(s.Points) && l.Left() > 0 {
+		l.To(min(max(end-1, l.Used()), l.Used()+l.Left()-1)).Put(in.paint(themes.Key), in.Glyphs.More)
 	}
 }

@@ -21,22 +21,7 @@ func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
 // heading is the first line of a panel: its name, what the name needs to be
 // understood, a thin rule, and a remark at the right end.
 func (in *Input) heading(w int, name, detail, remark string, role themes.Role) string {
-	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Heading), name)
-	if detail != "" {
-		l.Gap(1).Put(in.paint(themes.Muted), detail)
-	}
-	end := w
-	if remark != "" && l.Left() > widget.Width(remark)+2 {
-		end = w - widget.Width(remark) - 1
-	}
-	if rule := end - l.Used() - 1; rule > 1 {
-		l.Gap(1).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule))
-	}
-	if end < w {
-		l.To(end+1).Put(in.paint(role), remark)
-	}
-	return l.String()
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, role)
 }
 
 // empty is a panel that has nothing to show yet.
@@ -105,22 +90,8 @@ func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name
 // swatch is the sign by which a fill is recognised: its letter on its colour,
 // or its shade.
 func (in *Input) swatch(l *widget.Line, f themes.Fill) {
-	mark := f.Mark()
-	switch {
-	case in.Theme.Colours:
-		l.Put(in.Theme.Area(f), string(mark.Letter))
-	case in.Glyphs.Unicode && !in.Theme.Dimmed:
-		l.Put(in.paint(themes.Strong), string(mark.Letter))
-		l.Put(in.paint(themes.Text), string(mark.Shade))
-	default:
-		l.Put(in.paint(themes.Strong), string(mark.Letter))
-	}
+	widget.Swatch(l, in.Theme, in.Glyphs, f)
 }
 
 // swatchWidth is 1, or 2 where letter and shade stand beside each other.
-func (in *Input) swatchWidth() int {
-	if !in.Theme.Colours && in.Glyphs.Unicode && !in.Theme.Dimmed {
-		return 2
-	}
-	return 1
-}
+func (in *Input) swatchWidth() int { return widget.SwatchWidth(in.Theme, in.Glyphs) }

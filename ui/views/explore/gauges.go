@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/themes"
@@ -75,14 +76,23 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 	} else {
 		fit.role = themes.Good
 	}
+	mfu := figure.PercentValue(now.MFU/100) + " % MFU"
+	if band, _ := in.trust(); band == in.Glyphs.About {
+		mfu = band + mfu
+	} else {
+		mfu += " " + band
+	}
 	busy := gauge{
 		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
-		value: figure.PercentValue(now.MFU/100) + " % MFU", brief2: figure.PercentValue(now.MFU/100) + " % MFU",
+		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
+	}
+	if !m.Fits {
+		busy.name, busy.brief = "if it fitted", "if it fitted"
 	}
 	exposed := gauge{
 		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1, change: now.Exposed - before.Exposed,
-		value: figure.PercentValue(now.Exposed/100) + " % of the step", brief2: figure.PercentValue(now.Exposed/100) + " %",
+		value: figure.PercentValue(now.Exposed/100) + " % of the step", brief2: figure.PercentValue(now.Exposed/100) + " % of step",
 		bar: widget.Gauge{Value: now.Exposed, Full: 100, Fill: themes.Exposed},
 	}
 	if !before.Known {
@@ -91,17 +101,49 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 	return [3]gauge{fit, busy, exposed}
 }
 
+// Stale stands in the place of the gauges while the setup is illegal: whose
+// figures the panels show, and these in brief. plain is the theme of what is
+// in force; there may have been no legal setup yet.
+func Stale(in Input, plain *themes.Theme, w int) []string {
+	l := widget.NewLine(w)
+	now := VitalOf(in.Report)
+	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures are of the last legal setup"
+	if !now.Known {
+		text = in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " no figures: there has been no legal setup yet"
+	}
+	l.Put(plain.Paint(themes.Bad), text)
+	if !now.Known {
+		return widget.Height([]string{l.String()}, w, 2)
+	}
+	for _, g := range in.gauges(now, Vital{}) {
+		if l.Left() < widget.Width(g.brief)+widget.Width(g.brief2)+4 {
+			break
+		}
+		l.Gap(3).Put(in.paint(themes.Muted), g.brief+" "+g.brief2)
+	}
+	return []string{l.String(), Gauges(in, Vital{}, w)[1]}
+}
+
 // gaugeText writes name, value and change into the cells up to end.
 func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	room := end - l.Used()
 	name, value := g.name, g.value
 	change, role := in.change(g)
-	need := func() int { return widget.Width(name) + widget.Width(value) + widget.Width(change) + 3 }
+	need := func() int {
+		n := widget.Width(name) + 1 + widget.Width(value)
+		if change != "" {
+			n += 1 + widget.Width(change)
+		}
+		return n
+	}
 	if need() > room {
 		name = g.brief
 	}
 	if need() > room {
 		value = g.brief2
+	}
+	if need() > room {
+		value = strings.TrimSuffix(value, " of step")
 	}
 	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)
 	if change != "" && end-l.Used() > widget.Width(change) {

@@ -32,7 +32,8 @@ func terms(r *engine.RankMemory) [7]term {
 }
 
 // Memory draws the ranks as stacked bars against the capacity line, and the
-// terms of the fullest one. page scrolls the ranks that do not stay.
+// terms of the fullest one. page is how far the ranks that do not stay are
+// scrolled.
 func Memory(in Input, page, w, h int) []string {
 	m := in.Report.Memory
 	if m == nil || len(m.Ranks) == 0 || h < 3 {
@@ -43,7 +44,7 @@ func Memory(in Input, page, w, h int) []string {
 	lines = append(lines, in.memoryHeading(m, fullest, w))
 	rows := min(len(m.Ranks), h-2)
 	table := h-1-rows >= 9 && w >= tableWidth
-	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, 1+page*max(rows-pinned, 1), rows) {
+	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, page, rows) {
 		lines = append(lines, in.rankBar(m, i, w))
 	}
 	if table {
@@ -142,56 +143,3 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 
 // tableWidth is the width from which the terms are listed one by one.
 const tableWidth = 60
-
-// pinned is how many ranks stay when the others scroll: first, last, fullest.
-const pinned = 3
-
-// RanksShown chooses the ranks that n rows show: all when they fit; else the
-// first, the last and the fullest always, and between them a window that
-// starts at the rank from.
-func RanksShown(ranks, fullest, from, n int) []int {
-	if ranks <= n {
-		all := make([]int, ranks)
-		for i := range all {
-			all[i] = i
-		}
-		return all
-	}
-	shown := make([]bool, ranks)
-	left := n
-	take := func(i int) {
-		if i >= 0 && i < ranks && left > 0 && !shown[i] {
-			shown[i] = true
-			left--
-		}
-	}
-	take(fullest)
-	take(0)
-	take(ranks - 1)
-	for i := min(max(from, 1), ranks-1); left > 0 && i < ranks; i++ {
-		take(i)
-	}
-	for i := ranks - 1; left > 0 && i >= 0; i-- {
-		take(i)
-	}
-	picked := make([]int, 0, n)
-	for i, s := range shown {
-		if s {
-			picked = append(picked, i)
-		}
-	}
-	return picked
-}
-
-// Pages is how many pages of ranks there are where the memory panel has m rows
-// for them and the pipeline panel p.
-func Pages(ranks, m, p int) int {
-	pages := 1
-	if per := max(m-pinned, 1); ranks > m {
-		pages = (ranks - 2 + per - 1) / per
-	}
-	if per := max(p-2, 1); ranks > p {
-		pages = max(pages, (ranks-2+per-1)/per)
-	}
-	return max(pages, 1)
-}

@@ -1,11 +1,12 @@
 package explore
 
 import (
-	"fmt"
+	"math"
+	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"meshscope/engine"
+	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -17,58 +18,103 @@ func Pipeline(in Input, page, w, h int) []string {
 	if p == nil || h < 2 {
 		return in.empty(w, h, "PIPELINE", "")
 	}
-	detail := fmt.Sprintf("%s, p = %d, m = %s", p.Schedule, p.Ranks, figure.Comma(p.MicroBatches))
-	if p.Ranks > 0 && p.Stages > p.Ranks {
-		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, p.Stages/p.Ranks, figure.Comma(p.MicroBatches))
-	}
-	lines := []string{in.heading(w, "PIPELINE", detail, "", themes.Muted), in.bubble(w)}
-	chart := widget.Gantt{Timeline: in.Report.Timeline, Fold: true, Page: page}
+	lines := []string{in.pipelineHeading(w), in.bubble(w)}
 	rows := min(h-len(lines), p.Ranks)
+	chart := widget.Gantt{Timeline: in.Report.Timeline, Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
+	if rows > 1 && rows == h-len(lines) && chart.Blended(w, rows) {
+		rows-- // a picture of mixed columns is nothing without its legend
+		chart.Shown = RanksShown(p.Ranks, 0, page, rows)
+	}
 	lines = append(lines, chart.Render(in.Theme, in.Glyphs, w, rows)...)
 	if len(lines) < h {
-		lines = append(lines, in.opLegend(&chart, w, rows))
+		lines = append(lines, chart.Legend(in.Theme, in.Glyphs, w, rows))
 	}
 	return widget.Height(lines, w, h)
 }
 
-// opLegend names the signs of the timeline and, where there is room, what the
-// figures at its right end are.
-func (in *Input) opLegend(chart *widget.Gantt, w, rows int) string {
-	const remark = "idle share"
-	legend := chart.Legend(in.Theme, in.Glyphs, w, rows)
-	used := ansi.StringWidth(strings.TrimRight(ansi.Strip(legend), " "))
-	if used+2+len(remark) > w {
-		return legend
+// pipelineHeading names the schedule and its sizes; the time of all passes
+// stands at the right end.
+func (in *Input) pipelineHeading(w int) string {
+	p := in.Report.Pipeline
+	sizes := []string{"p = " + figure.Comma(p.Ranks)}
+	if p.Ranks > 0 && p.Stages > p.Ranks {
+		sizes = append(sizes, "v = "+figure.Comma(p.Stages/p.Ranks))
 	}
-	l := widget.NewLine(w).Raw(ansi.Truncate(legend, used, ""), used)
-	return l.Right(in.paint(themes.Muted), remark, 0).String()
+	sizes = append(sizes, "m = "+figure.Comma(p.MicroBatches))
+	detail := string(p.Schedule) + ", " + strings.Join(sizes, ", ")
+	remark := figure.Seconds(p.Makespan)
+	if widget.Width("PIPELINE ")+widget.Width(detail)+widget.Width(remark)+3 > w {
+		detail = strings.ReplaceAll(detail, " = ", " ")
+	}
+	return in.heading(w, "PIPELINE", detail, remark, themes.Strong)
 }
 
-// bubble is the closed form beside the simulated figure.
+// bubble is the closed form beside the simulated figure. What is simulated is
+// never left out; the spelled formula is, first.
 func (in *Input) bubble(w int) string {
 	p := in.Report.Pipeline
 	l := widget.NewLine(w)
-	simulated := figure.Percent(p.BubbleOverIdeal)
-	form := BubbleText(p)
 	if p.Ranks <= 1 {
 		return l.Put(in.paint(themes.Muted), "one pipeline rank: no bubble").String()
 	}
-	if form != "" {
-		l.Put(in.paint(themes.Text), form)
-		if l.Left() > 24 {
-			l.Gap(3)
-		}
+	const column = " idle" // names the figures at the right end of the timeline
+	simulated := figure.Percent(p.BubbleOverIdeal)
+	need := func(words [3]string) int {
+		return widget.Width(words[0]+words[1]) + widget.Width(simulated) + widget.Width(words[2])
 	}
+	choices := in.bubbleWords()
+	at := slices.IndexFunc(choices, func(words [3]string) bool { return need(words)+len(column) <= w })
+	if at < 0 {
+		at = slices.IndexFunc(choices, func(words [3]string) bool { return need(words) <= w })
+	}
+	if at < 0 {
+		at = len(choices) - 1
+	}
+	words := choices[at]
+	l.Put(in.paint(themes.Text), words[0]).Put(in.paint(themes.Muted), words[1])
+	l.Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), words[2])
+	return l.Right(in.paint(themes.Muted), column, 0).String()
+}
+
+// bubbleWords are what stands before and behind the simulated figure, from the
+// fullest wording to the briefest.
+func (in *Input) bubbleWords() [][3]string {
+	spelled, brief, value := BubbleText(in.Report.Pipeline)
+	if value == "" {
+		return [][3]string{{"bubble, simulated ", "", " of the work"}, {"bubble ", "", " of work"}}
+	}
+	return [][3]string{
+		{spelled, "   simulated ", " of the work"},
+		{spelled, "   simulated ", " of work"},
+		{brief, ", simulated ", " of work"},
+		{brief, ", sim. ", " of work"},
+		{value, ", sim. ", " of work"},
+		{"", "sim. bubble ", " of work"},
+		{"", "bubble ", ""},
+	}
+}
+
+// BubbleText spells the closed form of the bubble with the current numbers, in
+// full, in brief, and the value alone; empty where no form is exact.
+func BubbleText(p *engine.Pipeline) (spelled, brief, value string) {
+	if p.BubbleClosedForm == nil {
+		return "", "", ""
+	}
+	value = figure.Percent(*p.BubbleClosedForm)
+	v := 1
+	if p.Ranks > 0 {
+		v = max(p.Stages/p.Ranks, 1)
+	}
+	numbers, formula := figure.Comma(p.Ranks-1), "p-1"
+	plain := float64(p.Ranks-1) / float64(max(v*p.MicroBatches, 1))
 	switch {
-	case form == "":
-		l.Put(in.paint(themes.Text), "bubble ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work, simulated")
-	case l.Left() >= widget.Width("simulated  of the work")+widget.Width(simulated):
-		l.Put(in.paint(themes.Muted), "simulated ").Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), " of the work")
-		if whole := ", " + figure.Seconds(p.Makespan) + " in all"; l.Left() >= widget.Width(whole) {
-			l.Put(in.paint(themes.Muted), whole)
-		}
-	case l.Left() > widget.Width(simulated)+6:
-		l.Gap(1).Put(in.paint(themes.Muted), "sim. ").Put(in.paint(themes.Strong), simulated)
+	case p.Schedule == schedule.Naive:
+	case math.Abs(plain-*p.BubbleClosedForm) > 1e-9: // the schedule has a form of its own
+		return "bubble of equal stages = " + value, "equal stages " + value, "bubble closed " + value
+	case v > 1:
+		numbers, formula = numbers+"/"+figure.Comma(v*p.MicroBatches), "(p-1)/(v m)"
+	default:
+		numbers, formula = numbers+"/"+figure.Comma(p.MicroBatches), "(p-1)/m"
 	}
-	return l.String()
+	return "bubble " + formula + " = " + numbers + " = " + value, "bubble " + numbers + " = " + value, "bubble closed " + value
 }

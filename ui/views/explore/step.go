@@ -1,11 +1,10 @@
 package explore
 
 import (
-	"fmt"
-	"math"
+	"cmp"
+	"slices"
 
 	"meshscope/engine"
-	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/themes"
 	"meshscope/ui/figure"
@@ -37,16 +36,19 @@ func Step(in Input, w, h int) []string {
 		share := figure.Percent(float64(p.value / t.Step))
 		bar.Segments = append(bar.Segments, widget.Segment{Fill: p.fill, Value: float64(p.value), Label: p.names[0]})
 		columns = append(columns, column{fill: p.fill, marked: true, names: p.names, value: share})
-		if p.value/t.Step >= 5e-5 { // 0.01 %
-			items = append(items, legendItem{p.fill, p.names[0], p.names[1], share})
+		if p.value/t.Step >= 5e-3 { // 1 %, rounded
+			items = append(items, legendItem{p.fill, p.names[0], p.names[2], share})
 		}
 	}
 	lines := []string{in.stepHeading(t, w), bar.Render(in.Theme, in.Glyphs, w)}
-	if legend, ok := in.table(columns, w); ok && h >= 6 {
-		lines = append(lines, legend...)
-	} else {
-		lines = append(lines, in.legend(items, "", w, 1)...)
+	named, ok := in.namedLegend(items, w)
+	if !ok || h >= 6 {
+		if table, fits := in.table(columns, w); fits && h >= 5 {
+			named = table
+		}
 	}
+	lines = append(lines, named...)
+	lines = append(lines, in.why(t, th, w, h-len(lines))...)
 	rates := in.throughput(th, w, h-len(lines))
 	if h > len(lines)+len(rates) {
 		lines = append(lines, widget.Blank(w))
@@ -54,12 +56,80 @@ func Step(in Input, w, h int) []string {
 	return widget.Height(append(lines, rates...), w, h)
 }
 
-func (in *Input) stepHeading(t *engine.Time, w int) string {
-	detail := ""
-	if w >= 66 {
-		detail = "time of one step, by what the busiest rank does"
+// namedLegend is a legend in one line; ok is false where it has letters only.
+func (in *Input) namedLegend(items []legendItem, w int) ([]string, bool) {
+	for _, name := range []func(legendItem) string{
+		func(i legendItem) string { return i.name },
+		func(i legendItem) string { return i.brief },
+	} {
+		if out, ok := in.tryLegend(items, "", w, 1, name); ok {
+			return out, true
+		}
 	}
-	return in.heading(w, "STEP", detail, figure.Seconds(t.Step), themes.Strong)
+	return in.legend(items, "", w, 1), false
+}
+
+func (in *Input) stepHeading(t *engine.Time, w int) string {
+	detail := "% of step"
+	if w >= 72 {
+		detail = "% of one step, by what the busiest rank does"
+	}
+	remark := figure.Seconds(t.Step)
+	short, long := in.trust()
+	switch {
+	case widget.Width("STEP "+detail+long+remark)+5 <= w:
+		remark = long + ", " + remark
+	case widget.Width("STEP "+detail+short+remark)+5 <= w:
+		remark = short + " " + remark
+	default:
+		remark = in.Glyphs.About + remark
+	}
+	return in.heading(w, "STEP", detail, remark, themes.Strong)
+}
+
+// trust says how far the step time was from published runs like this one: half
+// of them were closer than the short form says.
+func (in *Input) trust() (short, long string) {
+	th := in.Report.Throughput
+	if th == nil || th.TypicalError == nil || th.ErrorBand == nil {
+		return in.Glyphs.About, "not validated here"
+	}
+	short = in.Glyphs.PlusMinus + figure.Percent(*th.TypicalError)
+	return short, short + " typical, " + figure.Percent(*th.ErrorBand) + " for nine of ten"
+}
+
+// why names the traffic that the step waits for, the largest first. In the last
+// line that is left a rate stands beside it.
+func (in *Input) why(t *engine.Time, th *engine.Throughput, w, lines int) []string {
+	if lines <= 0 {
+		return nil
+	}
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Muted), "exposed: ")
+	var waits []engine.Communication
+	for _, c := range in.Report.Communication {
+		if c.Exposed > t.Step/2000 {
+			waits = append(waits, c)
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b engine.Communication) int { return cmp.Compare(b.Exposed, a.Exposed) })
+	if len(waits) == 0 {
+		l.Put(in.paint(themes.Text), "next to nothing")
+	}
+	for i, c := range waits {
+		text := upper(c.Dimension) + " " + figure.Seconds(c.Exposed)
+		if i > 0 {
+			text = ", " + text
+		}
+		if l.Left() < widget.Width(text) {
+			break
+		}
+		l.Put(in.paint(themes.Text), text)
+	}
+	if rate := figure.Three(th.ModelTFLOPSPerGPU); lines == 1 && l.Left() >= len(rate)+len(" TFLOP/s/GPU")+2 {
+		l.Gap(2).Put(in.paint(themes.Strong), rate).Put(in.paint(themes.Muted), " TFLOP/s/GPU")
+	}
+	return []string{l.String()}
 }
 
 // throughput is the step in rates: names over figures where there are two
@@ -71,6 +141,9 @@ func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
 		{figure.Three(th.ModelTFLOPSPerGPU), "TFLOP/s/GPU"},
 		{figure.Three(th.TokensPerSecondPerGPU), "tokens/s/GPU"},
 		{figure.Short(th.TokensPerSecond), "tokens/s"},
+	}
+	if lines == 1 {
+		rates = rates[2:] // the MFU is in its gauge too
 	}
 	if lines >= 2 {
 		var columns []column
@@ -137,29 +210,4 @@ func upper(s string) string {
 		}
 	}
 	return string(b)
-}
-
-// BubbleText spells the closed form of the bubble with the current numbers;
-// empty where no form is exact.
-func BubbleText(p *engine.Pipeline) string {
-	if p.BubbleClosedForm == nil {
-		return ""
-	}
-	value := figure.Percent(*p.BubbleClosedForm)
-	v := 1
-	if p.Ranks > 0 {
-		v = max(p.Stages/p.Ranks, 1)
-	}
-	idle := figure.Comma(p.Ranks - 1)
-	plain := float64(p.Ranks-1) / float64(max(v*p.MicroBatches, 1))
-	switch {
-	case p.Schedule != schedule.Naive && math.Abs(plain-*p.BubbleClosedForm) > 1e-9:
-		return "bubble of equal stages = " + value // the schedule has a form of its own
-	case p.Schedule == schedule.Naive:
-		return "bubble p-1 = " + idle + " = " + value
-	case v > 1:
-		return fmt.Sprintf("bubble (p-1)/(v m) = %s/%s = %s", idle, figure.Comma(v*p.MicroBatches), value)
-	default:
-		return fmt.Sprintf("bubble (p-1)/m = %s/%s = %s", idle, figure.Comma(p.MicroBatches), value)
-	}
 }

@@ -41,7 +41,7 @@ func (in *Input) tryTable(columns []column, w, variant, gap int) (names, values 
 			top.Gap(1)
 		}
 		top.Put(in.paint(themes.Muted), c.names[variant])
-		bottom.To(x+c.indent(in)).Put(in.paint(themes.Strong), c.value)
+		bottom.To(x+c.indent(in)).Put(in.paint(themes.Text), c.value)
 		x += width + gap
 	}
 	return top.String(), bottom.String(), true

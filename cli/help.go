@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpIndent is what stands left and right of a description besides the names.
+const helpIndent = 8
+
+// wrapHelp breaks descriptions between words, so that they fit the terminal
+// next to the names of the flags. Completion and the manual page take them as
+// they are.
+func (a *app) wrapHelp(root *cobra.Command, args []string) {
+	if !forPeople(args) {
+		return
+	}
+	width := a.width(unknownWidth)
+	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
+		c.Long = wrap(c.Long, width-4)
+		room := width - helpIndent - nameWidth(c)
+		for _, sub := range c.Commands() {
+			sub.Short = wrap(sub.Short, max(room, 20))
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			room := room
+			if f.DefValue != "" && f.DefValue != "false" {
+				room -= len(" (" + f.DefValue + ")") // which the help adds
+			}
+			f.Usage = wrap(f.Usage, max(room, 20))
+		})
+	}
+}
+
+// nameWidth is the width of the column of names in a command's help: flags, and
+// commands with what can follow them.
+func nameWidth(c *cobra.Command) int {
+	longest := 0
+	c.Flags().VisitAll(func(f *pflag.Flag) { longest = max(longest, len("--"+f.Name)) })
+	for _, sub := range c.Commands() {
+		name := sub.Use
+		if sub.HasSubCommands() {
+			name += " [command]"
+		}
+		if sub.HasFlags() {
+			name += " [--flags]"
+		}
+		longest = max(longest, len(name))
+	}
+	return longest
+}
+
+// forPeople tells whether what cobra writes by itself is read by people, and
+// not by a shell or man.
+func forPeople(args []string) bool {
+	return len(args) == 0 ||
+		!slices.Contains([]string{"man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
+}
+
+// wrap breaks a text between words only: micro-batches is one.
+func wrap(text string, width int) string {
+	const hyphen = "\u2011" // one that never breaks
+	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+}

@@ -1,0 +1,174 @@
+package schedule
+
+// Place is an operation of a timeline: its rank and its index in Order.Ops.
+type Place struct{ Rank, Op int }
+
+// Producer is the operation on another chunk whose result an operation takes:
+// for F the forward of the stage before, for B and I the backward of the stage
+// after. W, and the ends of the model, take none.
+func (o *Order) Producer(at Place) (Place, bool) {
+	op := o.Ops[at.Op]
+	stage := o.Stage(at.Rank, op)
+	switch op.Kind() {
+	case Forward:
+		return o.result(true, stage-1, op)
+	case Backward, InputGradient:
+		return o.result(false, stage+1, op)
+	case WeightGradient:
+	}
+	return Place{}, false
+}
+
+// Consumer is the operation that takes an operation's result: the other way of
+// Producer, and for the forward of the last stage the backward that follows it.
+func (o *Order) Consumer(at Place) (Place, bool) {
+	op := o.Ops[at.Op]
+	stage := o.Stage(at.Rank, op)
+	switch op.Kind() {
+	case Forward:
+		if stage == o.Spec.Stages()-1 {
+			return o.result(false, stage, op)
+		}
+		return o.result(true, stage+1, op)
+	case Backward, InputGradient:
+		return o.result(false, stage-1, op)
+	case WeightGradient:
+	}
+	return Place{}, false
+}
+
+// result finds the forward, or the backward or input gradient, of like's
+// micro-batch on a stage.
+func (o *Order) result(forward bool, stage int, like Op) (Place, bool) {
+	if stage < 0 || stage >= o.Spec.Stages() {
+		return Place{}, false
+	}
+	rank := o.Placement.rank(o.Spec.Ranks, stage, like.Chunk())
+	for i, op := range o.Rank(rank) {
+		if op.MicroBatch() == like.MicroBatch() && op.Kind() != WeightGradient &&
+			(op.Kind() == Forward) == forward && o.Stage(rank, op) == stage {
+			return Place{Rank: rank, Op: o.Start[rank] + i}, true
+		}
+	}
+	return Place{}, false
+}
+
+// Box is the operation and, where it runs overlapped with another, that one: a
+// range of indices of Order.Ops.
+func (o *Order) Box(at Place) (first, last int) {
+	first, last = at.Op, at.Op
+	if o.Ops[at.Op].Paired() && at.Op+1 < o.Start[at.Rank+1] {
+		last++
+	} else if at.Op > o.Start[at.Rank] && o.Ops[at.Op-1].Paired() {
+		first--
+	}
+	return first, last
+}
+
+// Binding is what an operation's start waited for: the producer whose result
+// came last, or the operation before it on its rank where the result was there
+// already. An operation that starts the step has none.
+func (t *Timeline) Binding(at Place) (Place, bool) {
+	return t.binding(at, t.Order.Producer)
+}
+
+func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place, bool) {
+	o := t.Order
+	first, last := o.Box(at)
+	before := Place{Rank: at.Rank, Op: first - 1}
+	ran := first > o.Start[at.Rank]
+	if ran && t.End[before.Op] >= t.Begin[first] {
+		return before, true
+	}
+	found, latest := Place{}, -1.0
+	for k := first; k <= last; k++ {
+		if p, ok := producer(Place{Rank: at.Rank, Op: k}); ok && t.End[p.Op] > latest {
+			found, latest = p, t.End[p.Op]
+		}
+	}
+	if latest < 0 && ran {
+		return before, true
+	}
+	return found, latest >= 0
+}
+
+// CriticalPath is the chain of operations that decides how long the step is,
+// from its start to its end: each one's binding predecessor is the one before.
+// It takes time proportional to the number of operations.
+func (t *Timeline) CriticalPath() []Place {
+	o := t.Order
+	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
+	made := make([]Place, 2*stages*m) // forwards, then gradients, by stage and micro-batch
+	at, found := Place{}, false
+	for rank := range o.Spec.Ranks {
+		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
+			op := o.Ops[k]
+			if !found || t.End[k] > t.End[at.Op] {
+				at, found = Place{Rank: rank, Op: k}, true
+			}
+			if op.Kind() == WeightGradient || op.MicroBatch() >= m {
+				continue
+			}
+			row := o.Stage(rank, op)
+			if op.Kind() != Forward {
+				row += stages
+			}
+			made[row*m+op.MicroBatch()] = Place{Rank: rank, Op: k}
+		}
+	}
+	producer := func(at Place) (Place, bool) {
+		op, stage := o.Ops[at.Op], o.Stage(at.Rank, o.Ops[at.Op])
+		switch {
+		case op.Kind() == Forward && stage > 0:
+			return made[(stage-1)*m+op.MicroBatch()], true
+		case op.Kind() != Forward && op.Kind() != WeightGradient && stage < stages-1:
+			return made[(stages+stage+1)*m+op.MicroBatch()], true
+		}
+		return Place{}, false
+	}
+	var path []Place
+	for found && len(path) < len(o.Ops) {
+		path = append(path, at)
+		at, found = t.binding(at, producer)
+	}
+	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
+		path[i], path[j] = path[j], path[i]
+	}
+	return path
+}
+
+// Running is the operation that a rank runs at a moment, the first half of a
+// pair, or false and the index of the next one (Start[rank+1]: none).
+func (t *Timeline) Running(rank int, at float64) (int, bool) {
+	lo, hi := t.Order.Start[rank], t.Order.Start[rank+1]
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if t.End[mid] > at {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo == t.Order.Start[rank+1] {
+		return lo, false
+	}
+	return lo, t.Begin[lo] <= at
+}
+
+// InFlight is how many chunk activations a rank holds at a moment, each from the
+// start of its F to the end of its B (or W).
+func (t *Timeline) InFlight(rank int, at float64) int {
+	live := 0
+	for k := t.Order.Start[rank]; k < t.Order.Start[rank+1] && t.Begin[k] <= at; k++ {
+		switch t.Order.Ops[k].Kind() {
+		case Forward:
+			live++
+		case Backward, WeightGradient:
+			if t.End[k] <= at {
+				live--
+			}
+		case InputGradient:
+		}
+	}
+	return live
+}

@@ -1,0 +1,28 @@
+package engine
+
+import "meshscope/engine/memory"
+
+// Shards says what ZeRO divides: over how many ranks, and what the terms of
+// each pipeline rank would be if nothing were divided.
+type Shards struct {
+	Dense  int           `json:"dense"`  // ranks that share the states of dense parameters
+	Expert int           `json:"expert"` // the same for routed experts
+	Whole  []memory.Rank `json:"whole"`  // without ZeRO; buffers and overhead follow
+}
+
+// Unsharded works out the memory of a setup without ZeRO, all else equal. The
+// second value is false for a setup that is illegal.
+func Unsharded(s Setup) (Shards, bool) {
+	if !legal(&s) {
+		return Shards{}, false
+	}
+	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
+	s.ZeRO = 0
+	var e Evaluator
+	m := e.memory(s)
+	if m == nil {
+		return Shards{}, false
+	}
+	out.Whole = m.Ranks
+	return out, true
+}

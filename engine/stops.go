@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"meshscope/engine/memory"
+	"meshscope/engine/units"
+)
+
+// Stop is what ends a search for the largest value that fits: the term that
+// grows most with the next value, on the rank that is the fullest then. Where
+// no value fits it is the largest term of the smallest value.
+type Stop struct {
+	Rank  int         `json:"rank"`
+	Term  string      `json:"term"` // weights, gradients, optimizer, activations, logits, buffers, overhead
+	More  units.Bytes `json:"more_bytes"`
+	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
+}
+
+// Stops says what ends the longest sequence and the largest micro-batch of
+// Limits; nil where memory is not what ends them.
+func Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
+	var e Evaluator
+	if !l.SeqOpen {
+		seq = e.stopAt(s, l.Seq > 0, func(t *Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
+	}
+	if !l.MBSOpen {
+		mbs = e.stopAt(s, l.MBS > 0, func(t *Setup, more int) { t.MBS = l.MBS + more })
+	}
+	return seq, mbs
+}
+
+// stopAt compares the largest value that fits, if any does, with the next one.
+func (e *Evaluator) stopAt(s Setup, some bool, set func(t *Setup, more int)) *Stop {
+	at := func(more int) *Memory {
+		t := s
+		set(&t, more)
+		return e.memory(t)
+	}
+	next := at(1)
+	if next == nil {
+		return nil
+	}
+	full := &next.Ranks[next.PeakRank]
+	var before memory.Rank
+	if some {
+		if m := at(0); m != nil {
+			before = m.Ranks[next.PeakRank]
+		}
+	}
+	out := &Stop{Rank: next.PeakRank, Total: full.Total}
+	for _, t := range [...]struct {
+		name       string
+		after, was units.Bytes
+	}{
+		{"weights", full.Weights, before.Weights},
+		{"gradients", full.Gradients, before.Gradients},
+		{"optimizer", full.Optimizer, before.Optimizer},
+		{"activations", full.Activations, before.Activations},
+		{"logits", full.Logits, before.Logits},
+		{"buffers", full.Buffers, before.Buffers},
+		{"overhead", full.Overhead, before.Overhead},
+	} {
+		if more := t.after - t.was; more > out.More {
+			out.Term, out.More = t.name, more
+		}
+	}
+	return out
+}

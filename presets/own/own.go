@@ -1,0 +1,73 @@
+// Package own finds the presets that users add themselves: models, GPUs and
+// clusters in the XDG config folder, beside the built-in ones.
+package own
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// Folder is where they are: in $XDG_CONFIG_HOME, which counts only when it is
+// absolute, else in .config of the home folder. Empty: nowhere.
+func Folder(getenv func(string) string) string {
+	dir := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "meshscope", "presets")
+}
+
+// Load puts the presets of a folder before those of base. A folder that is not
+// there is none; a file that is refused is named in a notice with its line and
+// key, and the rest is loaded.
+func Load(folder string, base *presets.Library) (*presets.Library, []string) {
+	if folder == "" {
+		return base, nil
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return base, nil
+	}
+	lib, errs := presets.Load(os.DirFS(folder), base)
+	var notices []string
+	for _, err := range flatten(errs) {
+		notices = append(notices, notice(folder, err))
+	}
+	return lib, notices
+}
+
+// flatten takes joined errors apart: each is one notice.
+func flatten(errs []error) []error {
+	var all []error
+	for _, err := range errs {
+		joined, ok := errors.AsType[interface {
+			error
+			Unwrap() []error
+		}](err)
+		if !ok {
+			all = append(all, err)
+			continue
+		}
+		all = append(all, flatten(joined.Unwrap())...)
+	}
+	return all
+}
+
+// notice names the file with its folder.
+func notice(folder string, err error) string {
+	at, ok := errors.AsType[*presets.FileError](err)
+	if !ok {
+		return err.Error()
+	}
+	full := *at
+	full.File = setupdoc.ShowName(filepath.Join(folder, filepath.FromSlash(at.File)))
+	return fmt.Sprintf("preset left out: %v", &full)
+}

@@ -1,0 +1,95 @@
+package own_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"meshscope/presets"
+	"meshscope/presets/own"
+)
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// builtIn is the text of a built-in file with one thing replaced.
+func builtIn(t *testing.T, name, old, replacement string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q", name, old)
+	}
+	return strings.Replace(string(text), old, replacement, 1)
+}
+
+func TestLoad(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "models", "mine.toml"), builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"mine"`))
+	bad := filepath.Join(folder, "models", "bad.toml")
+	write(t, bad, strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`), "layers = 32", "layrs = 32", 1))
+	lib, notices := own.Load(folder, presets.Default())
+	if m, err := lib.Model("mine"); err != nil || m.Layers != 32 {
+		t.Errorf("own model: %d layers, %v", m.Layers, err)
+	}
+	if _, err := lib.Model("llama3.1-70b"); err != nil {
+		t.Errorf("built-in model: %v", err)
+	}
+	if len(notices) == 0 || !strings.Contains(notices[0], bad+":") || !strings.Contains(notices[0], "layrs") || strings.Contains(notices[0], "\n") {
+		t.Errorf("notices %q", notices)
+	}
+	if _, err := lib.Model("bad"); err == nil {
+		t.Error("a refused model can be had")
+	}
+}
+
+// Two things wrong in a file are two notices.
+func TestEveryFault(t *testing.T) {
+	folder := t.TempDir()
+	text := strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`), "layers = 32", "layers = 0", 1)
+	write(t, filepath.Join(folder, "models", "bad.toml"), strings.Replace(text, "hidden = 4096", "hidden = -1", 1))
+	_, notices := own.Load(folder, presets.Default())
+	all := strings.Join(notices, "\n")
+	if len(notices) < 2 || !strings.Contains(all, "layers") || !strings.Contains(all, "hidden") {
+		t.Errorf("notices %q", notices)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	for _, folder := range []string{"", file, filepath.Join(file, "below"), filepath.Join(t.TempDir(), "none")} {
+		if lib, notices := own.Load(folder, presets.Default()); lib != presets.Default() || len(notices) > 0 {
+			t.Errorf("%q: %q", folder, notices)
+		}
+	}
+	if lib, notices := own.Load(t.TempDir(), presets.Default()); len(notices) > 0 || len(lib.Models()) == 0 {
+		t.Errorf("an empty folder: %q", notices)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	for _, c := range []struct{ config, home, want string }{
+		{"/c", "/h", "/c/meshscope/presets"},
+		{"", "/h", "/h/.config/meshscope/presets"},
+		{"relative", "/h", "/h/.config/meshscope/presets"},
+		{"", "", ""},
+	} {
+		got := own.Folder(func(key string) string {
+			return map[string]string{"XDG_CONFIG_HOME": c.config, "HOME": c.home}[key]
+		})
+		if got != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.config, c.home, got, c.want)
+		}
+	}
+}

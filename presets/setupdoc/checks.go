@@ -1,0 +1,36 @@
+package setupdoc
+
+import (
+	"errors"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+)
+
+// checkModel turns what the model says about its own fields into a value error.
+func (d *Document) checkModel(m *model.Model) error {
+	err := m.Check().Err()
+	var wrong model.Errors
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return d.refuse("model."+wrong[0].Field, wrong[0].Given, wrong[0].Allowed)
+}
+
+// checkCluster does the same for the machine.
+func (d *Document) checkCluster(c *hardware.Cluster) error {
+	err := c.Check()
+	var wrong hardware.Errors
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return d.refuse(wrong[0].Field, wrong[0].Given, wrong[0].Allowed)
+}
+
+func (d *Document) refuse(field, given, allowed string) error {
+	return place(d.placeOf(field), &engine.ValueError{
+		Field: d.spelled(field), Given: strings.Trim(given, `"`), Allowed: allowed,
+	})
+}

@@ -1,0 +1,107 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/presets"
+)
+
+// TestFootSpeaks: what the last key caused is in sight at every size, whole or
+// with its gist, whatever else there is to say.
+func TestFootSpeaks(t *testing.T) {
+	n := func(v int) *int { return &v }
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
+		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	})
+	never := presets.DefaultSetup()
+	never.PP = 16
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for _, test := range []struct {
+			name  string
+			setup engine.Setup
+			keys  []string
+			want  []string
+		}{
+			{"a new warning", presets.DefaultSetup(), []string{"right"}, []string{"! (+1) tp 16 is more than the 8 GPUs"}},
+			{"its end with the focus", presets.DefaultSetup(), []string{"right", "down"}, []string{"uts weights with little traffic"}},
+			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
+			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "of the last legal setup"}},
+			{"an illegal start", never, nil, []string{"WHAT IS WRONG", "enter sets GPUs 128", "no legal setup yet"}},
+			{"a rough figure", presets.DefaultSetup(), nil, []string{"not validated here, "}},
+			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
+			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
+		} {
+			m := sample(t, size[0], size[1], func(o *Options) { o.Setup = test.setup })
+			keys(m, test.keys...)
+			flat := strings.Join(strings.Fields(screen(m)), " ")
+			for _, want := range test.want {
+				if test.name == "hidden ranks" && size[0] == 200 {
+					continue // all are shown
+				}
+				if !strings.Contains(flat, want) {
+					t.Errorf("%s at %v: %q is not on the screen:\n%s", test.name, size, want, screen(m))
+				}
+			}
+		}
+	}
+}
+
+// TestScrollsByOne: the first press of ] brings another rank, in the memory
+// and in the timeline.
+func TestScrollsByOne(t *testing.T) {
+	n := func(v int) *int { return &v }
+	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", engine.Draft{
+		GPUs: n(16384), TP: n(8), PP: n(16), GBS: n(2048), Seq: n(8192),
+	})
+	m := sample(t, 80, 24, func(o *Options) { o.Setup = llama405 })
+	in := func() (memory, timeline string) {
+		r := Layout(80, 24, m.content())
+		lines := strings.Split(screen(m), "\n")
+		cut := func(at Rect) string {
+			text := ""
+			for _, line := range lines[at.Y : at.Y+at.H] {
+				text += string([]rune(line)[at.X:min(at.X+9, len([]rune(line)))])
+			}
+			return text
+		}
+		return cut(r.Memory), cut(r.Pipeline)
+	}
+	memory, timeline := in()
+	keys(m, "]")
+	if a, b := in(); a == memory || b == timeline {
+		t.Errorf("nothing moved: %q, %q", a, b)
+	}
+	keys(m, "[")
+	if a, b := in(); a != memory || b != timeline {
+		t.Errorf("[ does not lead back: %q, %q", a, b)
+	}
+}
+
+// TestTooLarge: values whose schedules are too large to scan are not worked
+// out, and the chart says so.
+func TestTooLarge(t *testing.T) {
+	s := presets.DefaultSetup()
+	s.GBS, s.MicroBatches = 1<<18, 1<<16
+	m := New(Options{Setup: s, Env: []string{"LANG=C.UTF-8"}, Evaluate: plain})
+	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})
+	if !tooLarge(&s) {
+		t.Fatalf("%d stages x %d micro-batches are not too large", s.Stages(), s.MicroBatches)
+	}
+	msg, ok := m.sweepCmd()().(sweptMsg)
+	if !ok {
+		t.Fatal("no chart")
+	}
+	known := 0
+	for _, p := range msg.points {
+		if p.Known {
+			known++
+		}
+	}
+	if known == 0 || known == len(msg.points) {
+		t.Errorf("%d of %d values were worked out", known, len(msg.points))
+	}
+}

@@ -1,0 +1,236 @@
+// Package plain writes what a screen shows as linear text, for pipes and for
+// screen readers: headings and sentences from top to bottom, one fact a line,
+// ASCII only, nothing drawn. All figures come from the Report.
+package plain
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
+)
+
+// Render is the Explore screen.
+func Render(s *engine.Setup, r *engine.Report) string {
+	t := begin(s, r)
+	if !r.Legal {
+		return t.String()
+	}
+	t.verdict()
+	t.ranks()
+	t.pipeline()
+	t.step()
+	t.traffic()
+	t.list("Assumed", r.Assumptions)
+	t.list("Not modelled", r.NotModelled)
+	return t.String()
+}
+
+// Memory is the Memory screen. It works out what the screen shows beside the
+// report, so it is not for a key press.
+func Memory(s *engine.Setup, r *engine.Report) string {
+	t := begin(s, r)
+	if !r.Legal || r.Memory == nil {
+		return t.String()
+	}
+	t.fit()
+	t.terms()
+	t.shards()
+	t.overStep()
+	t.layers()
+	t.limits()
+	return t.String()
+}
+
+// text is what is being written.
+type text struct {
+	strings.Builder
+	setup  *engine.Setup
+	report *engine.Report
+}
+
+// begin starts with what both screens say first.
+func begin(s *engine.Setup, r *engine.Report) *text {
+	t := &text{setup: s, report: r}
+	t.what()
+	t.problems()
+	return t
+}
+
+// heading starts a section.
+func (t *text) heading(name string) {
+	if t.Len() > 0 {
+		t.WriteString("\n")
+	}
+	t.WriteString(name + "\n")
+}
+
+// sayf writes a sentence on a line of its own.
+func (t *text) sayf(format string, args ...any) {
+	t.WriteString(ascii(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// ascii replaces what is beyond ASCII, in names from presets, and drops what
+// could steer a terminal.
+func ascii(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '×':
+			return 'x'
+		case r == '–' || r == '—':
+			return '-'
+		case r < ' ' || r == 0x7f:
+			return ' '
+		case r > 0x7f:
+			return '?'
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// list writes sentences under a heading; nothing when there are none.
+func (t *text) list(name string, sentences []string) {
+	if len(sentences) == 0 {
+		return
+	}
+	t.heading(name)
+	for _, s := range sentences {
+		t.sayf("%s.", strings.TrimSuffix(s, "."))
+	}
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "ch") {
+		return figure.Comma(n) + " " + noun + "es"
+	}
+	return figure.Comma(n) + " " + noun + "s"
+}
+
+func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
+
+func percent(f float64) string { return figure.PercentValue(f) + " percent" }
+
+// what is the setup in words.
+func (t *text) what() {
+	s := t.setup
+	t.heading("Setup")
+	t.sayf("Model %s, %s parameters.", s.Model.Name, figure.Short(float64(s.Model.Total())))
+	t.sayf("%s %s in %s of %s.", figure.Comma(s.GPUs), s.Cluster.GPU.Name, plural(s.Nodes(), "node"), s.Cluster.Name)
+	t.sayf("Data parallel %d, tensor parallel %d, pipeline parallel %d, context parallel %d, expert parallel %d.", s.DP, s.TP, s.PP, s.CP, s.EP)
+	if s.VPP > 1 {
+		t.sayf("%d virtual stages on each pipeline rank.", s.VPP)
+	}
+	t.sayf("ZeRO stage %d, schedule %s, recompute %s, precision %s, software stack %s.", s.ZeRO, s.Schedule, s.Recompute, s.Precision, s.Stack)
+	t.sayf("Batch of %s: micro-batches of %s, %s of them on each of %s; %s tokens each, %s tokens a step.",
+		plural(s.GBS, "sequence"), figure.Comma(s.MBS), figure.Comma(s.MicroBatches), plural(s.DP, "data-parallel rank"), figure.Comma(s.Seq), figure.Short(s.Tokens()))
+}
+
+// problems says what is wrong, errors first.
+func (t *text) problems() {
+	for _, kind := range []struct {
+		severity layout.Severity
+		name     string
+	}{{layout.Error, "Illegal"}, {layout.Warning, "Warnings"}} {
+		var list []string
+		for _, p := range t.report.Problems {
+			if p.Severity == kind.severity {
+				list = append(list, p.Message)
+			}
+		}
+		t.list(kind.name, list)
+	}
+}
+
+// fit says whether the setup fits.
+func (t *text) fit() {
+	m := t.report.Memory
+	if m == nil {
+		return
+	}
+	t.heading("Fit")
+	verdict := "It fits"
+	if !m.Fits {
+		verdict = "It does not fit"
+	}
+	t.sayf("%s: the fullest pipeline rank is %d with %s of %s usable.", verdict, m.PeakRank, gib(m.Peak), gib(m.Usable))
+	if m.Reason != "" {
+		t.sayf("Why: %s.", strings.TrimSuffix(m.Reason, "."))
+	}
+}
+
+// verdict is the three gauges.
+func (t *text) verdict() {
+	t.fit()
+	r := t.report
+	if r.Throughput != nil {
+		t.sayf("MFU is %s: %s model TFLOP per second on each GPU, %s tokens per second in all.",
+			percent(r.Throughput.MFU), figure.Three(r.Throughput.ModelTFLOPSPerGPU), figure.Short(r.Throughput.TokensPerSecond))
+	}
+	if r.Time != nil && r.Time.Step > 0 {
+		t.sayf("Exposed communication is %s of the step.", percent(float64(r.Time.Exposed/r.Time.Step)))
+	}
+}
+
+// pipeline is the schedule and its bubble.
+func (t *text) pipeline() {
+	p := t.report.Pipeline
+	if p == nil {
+		return
+	}
+	t.heading("Pipeline")
+	if p.Ranks <= 1 {
+		t.sayf("One pipeline rank: no bubble.")
+		return
+	}
+	t.sayf("Schedule %s on %s and %s.", p.Schedule, plural(p.Ranks, "rank"), plural(p.MicroBatches, "micro-batch"))
+	t.sayf("The bubble is %s of the work, %s of the whole time; the pipeline takes %s.", percent(p.BubbleOverIdeal), percent(p.BubbleOverTotal), figure.Seconds(p.Makespan))
+	if p.BubbleClosedForm != nil {
+		t.sayf("The formula for equal stages gives %s of the work.", percent(*p.BubbleClosedForm))
+	}
+}
+
+// step is the step time and its parts.
+func (t *text) step() {
+	d := t.report.Time
+	if d == nil {
+		return
+	}
+	t.heading("Step time")
+	t.sayf("One step takes %s.", figure.Seconds(d.Step))
+	for _, p := range []struct {
+		name  string
+		value units.Seconds
+	}{
+		{"Compute", d.Compute},
+		{"Recomputation", d.Recompute},
+		{"Bubble", d.Bubble},
+		{"Exposed communication", d.Exposed},
+		{"Optimizer", d.Optimizer},
+	} {
+		share := ""
+		if d.Step > 0 {
+			share = ", " + percent(float64(p.value/d.Step))
+		}
+		t.sayf("%s: %s%s.", p.name, figure.Seconds(p.value), share)
+	}
+}
+
+// traffic is what is sent in each dimension.
+func (t *text) traffic() {
+	if len(t.report.Communication) == 0 {
+		return
+	}
+	t.heading("Communication, per GPU and step")
+	for _, c := range t.report.Communication {
+		t.sayf("%s, %s in groups of %d across the %s: %s in %s, of which %s exposed.",
+			c.Dimension, c.Operation, c.GroupSize, c.Spans, figure.Traffic(c.Bytes), figure.Seconds(c.Seconds), figure.Seconds(c.Exposed))
+	}
+}

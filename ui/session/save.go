@@ -1,0 +1,76 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"meshscope/presets/setupdoc"
+)
+
+// Save writes a session so that a reader, and a crash in between, see the old
+// file or the new one and never a part: into a file beside it, which then takes
+// its name. Unwritable tells the errors that nobody needs to hear of.
+func Save(path string, s Session) error {
+	if path == "" {
+		return nil
+	}
+	setup, err := setupdoc.JSON(s.Setup)
+	if err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	text, err := json.MarshalIndent(document{
+		Version: version, Setup: setup, GPUs: s.Locks.GPUs, Batch: s.Locks.Batch,
+		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	if err := replace(dir, path, append(text, '\n')); err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	return nil
+}
+
+func replace(dir, path string, text []byte) (err error) {
+	file, err := os.CreateTemp(dir, ".session-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// Unwritable says whether an error of Save is of the kind that a machine has
+// for good: a home that is read-only, missing or full. The session is then not
+// kept, and nothing is said.
+func Unwritable(err error) bool {
+	for _, known := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.EROFS, syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

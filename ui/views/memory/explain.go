@@ -1,0 +1,126 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
+)
+
+// number writes a plain number with at most four digits.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// what says what a term is.
+func what(term int) string {
+	return [...]string{
+		"the parameters as they are used",
+		"the gradients, until the update",
+		"the optimizer's state: master copy and moments",
+		"what the forward keeps for the backward",
+		"output of the head and what the loss makes of it",
+		"what the software stack makes or keeps besides",
+		"allocator, driver and communicators",
+		"all terms of the rank at its peak",
+	}[term]
+}
+
+// depends says what moves a term.
+func depends(term int) string {
+	return [...]string{
+		"falls with TP, PP, EP, and with DP under ZeRO-3; bytes from the precision",
+		"falls with TP, PP, EP, and with DP from ZeRO-2 on; bytes from grad-dtype",
+		"falls with TP, PP, EP, and with DP from ZeRO-1 on; bytes from the optimizer",
+		"grows with sequence, mbs and what is in flight; falls with TP, CP, recompute",
+		"grows with sequence, mbs and vocabulary; falls with TP, CP; only with the head",
+		"depends on the software stack and ZeRO; grows with layer, sequence and mbs",
+		"slack grows with what is allocated; the rest is there in any setup",
+		"the largest total of all ranks decides whether the setup fits",
+	}[term]
+}
+
+// formula is the focused figure in words, with the numbers in force.
+func (v *View) formula(in Input, rank, term int) string {
+	m := in.memory()
+	r := &m.Ranks[rank]
+	value := values(r)[term]
+	times := " " + in.Glyphs.Times + " "
+	switch term {
+	case weightsTerm, gradientsTerm, optimizerTerm:
+		return v.stateFormula(in, rank, term, times)
+	case activationsTerm:
+		if r.InFlight > 0 && value > 0 {
+			return fmt.Sprintf("%s micro-batches in flight%s%s of %d layers = %s", number(r.InFlight), times, gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
+		}
+		return "nothing is kept at this rank's peak: it is in the update"
+	case logitsTerm:
+		tokens, vocab := in.Setup.MicroBatchTokens(), in.Setup.Model.Vocab
+		if value <= 0 || tokens <= 0 || vocab <= 0 {
+			return "no head on this rank at its peak: no logits"
+		}
+		each := float64(value) / tokens / float64(vocab)
+		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes on each of TP %d = %s", figure.Comma(int(tokens)), times, figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
+	case buffersTerm:
+		return fmt.Sprintf("temporaries and buffers of %s at the peak = %s", in.Setup.Stack.Resolve(), gib(value))
+	case overheadTerm:
+		return overheadWords(r)
+	default:
+		left := fmt.Sprintf("%s free", gib(m.Usable-value))
+		if value > m.Usable {
+			left = fmt.Sprintf("%s too much", gib(value-m.Usable))
+		}
+		return fmt.Sprintf("allocated %s + overhead %s = %s of %s: %s", figure.GiB(r.Allocated), figure.GiB(r.Overhead), gib(value), figure.GiB(m.Usable), left)
+	}
+}
+
+// stateFormula is parameters times bytes, and the share of it that is here.
+func (v *View) stateFormula(in Input, rank, term int, times string) string {
+	r := &in.memory().Ranks[rank]
+	value := values(r)[term]
+	if term == optimizerTerm && r.Offloaded > 0 {
+		return fmt.Sprintf("%s of it in host memory, none on the GPU", gib(r.Offloaded))
+	}
+	if r.Parameters <= 0 {
+		return gib(value)
+	}
+	by, whole := v.sharded(in, rank, term)
+	if by == 1 {
+		return fmt.Sprintf("%s parameters%s%s bytes = %s", figure.Short(r.Parameters), times, number(float64(value)/r.Parameters), gib(value))
+	}
+	over := fmt.Sprintf("%d ranks", v.answers.shards.Dense)
+	if r.Parameters > 0 && in.Setup.Model.IsMoE() {
+		over = fmt.Sprintf("%d ranks, experts over %d", v.answers.shards.Dense, v.answers.shards.Expert)
+	}
+	return fmt.Sprintf("%s parameters%s%s bytes = %s, %s of it here (ZeRO-%d over %s) = %s",
+		figure.Short(r.Parameters), times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO, over, gib(value))
+}
+
+// briefFormula is the formula of a sharded state in fewer words.
+func (v *View) briefFormula(in Input, rank, term int) string {
+	by, whole := v.sharded(in, rank, term)
+	r := &in.memory().Ranks[rank]
+	if by == 1 || r.Parameters <= 0 {
+		return v.formula(in, rank, term)
+	}
+	return fmt.Sprintf("%s %s %s bytes = %s, %s of it here (ZeRO-%d)", figure.Short(r.Parameters), in.Glyphs.Times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO)
+}
+
+// overheadWords names the parts of the overhead.
+func overheadWords(r *engine.RankMemory) string {
+	o := r.OverheadParts
+	var parts []string
+	for _, p := range []struct {
+		name  string
+		value units.Bytes
+	}{{"allocator slack", o.Slack}, {"driver context", o.Context}, {"communicators", o.Communicators}} {
+		if p.value > 0 {
+			parts = append(parts, p.name+" "+figure.GiB(p.value))
+		}
+	}
+	if len(parts) == 0 {
+		return "none: this stack's formulas count allocated tensors only"
+	}
+	return strings.Join(parts, " + ") + " = " + gib(r.Overhead)
+}

@@ -1,0 +1,144 @@
+package memory
+
+import (
+	"context"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine"
+	"meshscope/engine/memory"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// input is a setup of so many pipeline ranks with round figures in place of the
+// engine's: frames are about what is drawn where, and must not change when a
+// prediction gets better.
+func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := presets.DefaultSetup()
+	s.PP, s.TP, s.DP = ranks, 8, max(8/ranks, 1)
+	s.GPUs, s.MicroBatches = s.PP*s.TP*s.DP, 12*ranks
+	s.GBS = s.MicroBatches * s.DP
+	r := engine.Report{Legal: true, Memory: &engine.Memory{Capacity: 80 * units.GB, Usable: 79 * units.GiB}}
+	for i := range ranks {
+		r.Memory.Ranks = append(r.Memory.Ranks, roundRank(i, ranks))
+		if total := r.Memory.Ranks[i].Total; total > r.Memory.Peak {
+			r.Memory.Peak, r.Memory.PeakRank = total, i
+		}
+	}
+	r.Memory.Fits = r.Memory.Peak <= r.Memory.Usable
+	order, err := schedule.Build(s.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := schedule.Simulate(order, schedule.UniformCosts(s.Spec(), schedule.ChunkTimes{F: 1, B: 2}, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Timeline = line
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+}
+
+// roundRank is a rank whose activations fall along the pipeline.
+func roundRank(i, ranks int) engine.RankMemory {
+	r := engine.RankMemory{
+		Rank: i, Layers: 80 / ranks, Parameters: 2e9, InFlight: float64(ranks - i),
+		Weights: 4 * units.GiB, Gradients: 8 * units.GiB, Optimizer: 12 * units.GiB,
+		Activations: 40 * units.GiB * units.Bytes(ranks-i) / units.Bytes(ranks), Buffers: units.GiB,
+		OverheadParts: memory.Overhead{Slack: 2 * units.GiB, Context: units.GiB / 2, Communicators: units.GiB / 2},
+	}
+	if i == ranks-1 {
+		r.Logits = 2 * units.GiB
+	}
+	r.Overhead = r.OverheadParts.Sum()
+	r.Allocated = r.Weights + r.Gradients + r.Optimizer + r.Activations + r.Logits + r.Buffers
+	r.Total = r.Allocated + r.Overhead
+	return r
+}
+
+// answered is a screen that has its answers, as round as the report.
+func answered(in Input) *View {
+	v := New()
+	a := answers{known: true, setup: *in.Setup}
+	a.over.Usable = in.Report.Memory.Usable
+	a.over.Fits = [2]bool{true, true}
+	for i := range in.Report.Memory.Ranks {
+		r := &in.Report.Memory.Ranks[i]
+		first, later := series(in.Report.Timeline, r, i, true), series(in.Report.Timeline, r, i, false)
+		ro := engine.RankOverStep{Rank: i, First: first, Later: later}
+		for k, list := range [2][]memory.Sample{first, later} {
+			for _, s := range list {
+				ro.Peaks[k] = max(ro.Peaks[k], s.Allocated()+r.Overhead)
+			}
+			a.over.Fits[k] = a.over.Fits[k] && ro.Peaks[k] <= a.over.Usable
+		}
+		a.over.Ranks = append(a.over.Ranks, ro)
+		whole := *r
+		whole.Optimizer *= 4
+		whole.Total += 3 * r.Optimizer
+		a.shards.Whole = append(a.shards.Whole, whole)
+	}
+	a.shards.Dense, a.shards.Expert = 4, 1
+	a.over.Milestones = engine.Milestones{
+		Model: 4 * units.GiB, States: 16 * units.GiB, FirstPeak: 57 * units.GiB,
+		AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Pass: 41 * units.GiB,
+	}
+	a.peaks = peaksOf(&a.over)
+	a.kinds = []engine.LayerParts{{Layers: 80, Parts: []memory.Part{
+		{Name: "attention", Parameters: 20e6, States: 160 * units.MiB, Activations: 50 * units.MiB},
+		{Name: "MLP", Parameters: 90e6, States: 750 * units.MiB, Activations: 190 * units.MiB},
+		{Name: "norms", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB},
+	}}}
+	a.limits = engine.MemoryLimits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
+	a.seq = &engine.Stop{Term: "activations", More: units.GiB / 2, Total: 79.4 * units.GiB}
+	a.mbs = &engine.Stop{Term: "activations", More: 40 * units.GiB, Total: 108 * units.GiB}
+	v.answers, v.asked = a, *in.Setup
+	return v
+}
+
+// series follows the operations of a rank: activations come with a forward and
+// go with its backward, the moments come with the first update.
+func series(line *schedule.Timeline, r *engine.RankMemory, rank int, first bool) []memory.Sample {
+	now := memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers}
+	if first {
+		now.Optimizer /= 3
+	}
+	each := r.Activations / units.Bytes(r.InFlight)
+	list := []memory.Sample{now}
+	for k, op := range line.Order.Rank(rank) {
+		i := line.Order.Start[rank] + k
+		now.At = units.Seconds(line.Begin[i])
+		list = append(list, now)
+		now.At = units.Seconds(line.End[i])
+		if op.Kind() == schedule.Forward {
+			now.Activations += each
+		} else {
+			now.Activations -= each
+		}
+		list = append(list, now)
+	}
+	now.At = units.Seconds(line.Makespan)
+	list = append(list, now)
+	now.Optimizer = r.Optimizer
+	list = append(list, now)
+	now.At += 1
+	return append(list, now, now)
+}
+
+// press sends keys and runs what they ask for.
+func press(v *View, in Input, w, h int, keys ...string) {
+	for _, key := range keys {
+		if _, do := v.HandleKey(in, w, h, key); do.Work != nil {
+			do.Work(context.Background())()
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// limits is the block that says how far sequence and micro-batch go.
+func (v *View) limits(in Input, w int) []string {
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  STOPS FITTING", "", "", themes.Muted)}
+	return append(lines, v.limitLines(in, w)...)
+}
+
+// limitLines are its sentences.
+func (v *View) limitLines(in Input, w int) []string {
+	var lines []string
+	for _, text := range v.limitWords(in) {
+		lines = append(lines, in.wrapped(text, w)...)
+	}
+	return lines
+}
+
+// limitBrief are two lines for where there is no room for sentences.
+func (v *View) limitBrief(in Input, w int) []string {
+	if !v.fresh(in) {
+		return nil
+	}
+	l := &v.answers.limits
+	line := func(name string, n int, s *engine.Stop) string {
+		text := fmt.Sprintf("%s up to %s", name, figure.Comma(n))
+		if n <= 0 {
+			text = "no " + name + " fits"
+		}
+		if s != nil {
+			text += fmt.Sprintf(", then %s on rank %d: +%s, %s", s.Term, s.Rank, figure.GiB(s.More), gib(s.Total))
+		}
+		return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), widget.Cut(text, w-2)).String()
+	}
+	return []string{line("sequence", l.Seq, v.answers.seq), line("micro-batch", l.MBS, v.answers.mbs)}
+}
+
+// wrapped is a sentence on as many lines as it needs.
+func (in *Input) wrapped(text string, w int) []string {
+	var lines []string
+	for i, line := range strings.Split(ansi.Wordwrap(text, max(w-4, 1), ""), "\n") {
+		l := widget.NewLine(w).Gap(2)
+		if i > 0 {
+			l.Gap(2)
+		}
+		lines = append(lines, l.Put(in.paint(themes.Text), line).String())
+	}
+	return lines
+}
+
+// overhead is the block that names what a GPU uses beyond allocated tensors.
+func (v *View) overhead(in Input, w int) []string {
+	r := &in.memory().Ranks[v.cursorRank(in.memory())]
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  OVERHEAD", fmt.Sprintf("of rank %d", r.Rank), "", themes.Muted)}
+	return append(lines, in.wrapped(overheadWords(r), w)...)
+}
+
+// limitWords says how far sequence and micro-batch go, and what stops them.
+func (v *View) limitWords(in Input) []string {
+	if !v.fresh(in) {
+		return []string{"the largest sequence and micro-batch that fit: working them out" + in.Glyphs.Ellipsis}
+	}
+	l, m := &v.answers.limits, in.memory()
+	seq := fmt.Sprintf("no sequence fits, not even %s tokens", figure.Comma(l.SeqUnit))
+	if l.Seq > 0 {
+		seq = fmt.Sprintf("longest sequence that fits: %s tokens, %s", figure.Comma(l.Seq), gib(l.SeqPeak))
+	}
+	mbs := fmt.Sprintf("no micro-batch fits with %s tokens", figure.Comma(in.Setup.Seq))
+	if l.MBS > 0 {
+		mbs = fmt.Sprintf("largest micro-batch that fits: %s, %s", figure.Comma(l.MBS), gib(l.MBSPeak))
+	}
+	ranks := len(m.Ranks)
+	return []string{
+		seq + stopWords(v.answers.seq, l.Seq > 0, ranks, figure.Comma(l.SeqUnit)+" more tokens"),
+		mbs + stopWords(v.answers.mbs, l.MBS > 0, ranks, "one more"),
+	}
+}
+
+// stopWords says what comes in the way of the next value.
+func stopWords(s *engine.Stop, some bool, ranks int, next string) string {
+	if s == nil {
+		return "; memory is not what ends it"
+	}
+	where := ""
+	if ranks > 1 {
+		where = fmt.Sprintf(" on rank %d", s.Rank)
+	}
+	if !some {
+		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), gib(s.Total))
+	}
+	return fmt.Sprintf("; stopped by %s%s: +%s GiB for %s, %s in all", s.Term, where, figure.GiB(s.More), next, figure.GiB(s.Total))
+}

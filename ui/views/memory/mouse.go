@@ -1,0 +1,107 @@
+package memory
+
+// HandleMouse takes a click or a turn of the wheel at a cell of the screen.
+func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+	m := in.memory()
+	if m == nil || w < 20 || h < 4 {
+		return false, Request{}
+	}
+	if y == 0 && arrange(w, h, len(m.Ranks)).single && button == "left" {
+		return v.clickTab(x), v.Refresh(in)
+	}
+	for p, r := range v.visible(w, h, len(m.Ranks)) {
+		if !r.holds(x, y) {
+			continue
+		}
+		switch button {
+		case "left":
+			v.pane = p
+			v.click(in, p, r, x-r.x, y-r.y, arrange(w, h, len(m.Ranks)).single)
+			return true, v.Refresh(in)
+		case "wheelup", "wheeldown":
+			n := 1
+			if button == "wheelup" {
+				n = -1
+			}
+			v.wheel(in, p, r.w, n)
+			return true, v.Refresh(in)
+		}
+	}
+	return false, Request{}
+}
+
+// clickTab chooses the pane whose name is at x.
+func (v *View) clickTab(x int) bool {
+	at := len("MEMORY") + 2
+	for p := range panes {
+		name, _ := paneName(p)
+		if x >= at && x < at+len(name)+2 {
+			v.pane = p
+			return true
+		}
+		at += len(name) + 3
+	}
+	return false
+}
+
+func (v *View) wheel(in Input, p pane, width, n int) {
+	switch p {
+	case ranksPane:
+		v.moveRank(in, n)
+	case stepPane:
+		v.zoomTo(in, width, v.zoom-n)
+	default:
+		v.part = min(max(v.part+n, 0), max(len(v.answers.layerRowsOf())-1, 0))
+	}
+}
+
+// click puts the cursor of a pane where it was clicked.
+func (v *View) click(in Input, p pane, r rect, x, y int, single bool) {
+	switch p {
+	case ranksPane:
+		v.clickRanks(in, r, x, y, single)
+	case stepPane:
+		pic, ok := v.picture(in, r.w)
+		if !ok || x < gutter {
+			return
+		}
+		if from, to, ok := pic.axis.span(x - gutter); ok {
+			v.at, v.moved = (from+to)/2/(2*pic.steps.length), true
+		}
+	default:
+		if !single {
+			y--
+		}
+		if i := y - 1; i >= 0 && i < len(v.answers.layerRowsOf()) {
+			v.part = i
+		}
+	}
+}
+
+func (v *View) clickRanks(in Input, r rect, x, y int, single bool) {
+	g := v.grid(in, r.w, r.h, !single)
+	row := y
+	if !single {
+		row--
+	}
+	if g.barsAbove(r.h) { // the bars above the table
+		if row >= 0 && row < len(g.shown) {
+			v.rank, v.rankMoved = g.shown[row], true
+			return
+		}
+		row -= len(g.shown)
+		if !g.brief {
+			row--
+		}
+	}
+	if row--; !g.brief {
+		row--
+	}
+	if row < 0 || row >= len(g.shown) {
+		return
+	}
+	v.rank, v.rankMoved = g.shown[row], true
+	if term := (x - g.label) / max(g.pitch, 1); x >= g.label && term <= totalTerm {
+		v.term, v.termMoved = term, true
+	}
+}

@@ -1,0 +1,334 @@
+package memory
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"meshscope/engine/memory"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// gutter is the width of the figures left of the chart.
+const gutter = 8
+
+// picture is the chart of one rank, ready to draw.
+type picture struct {
+	steps steps
+	axis  axis
+	x     int           // column of the cursor
+	now   memory.Sample // the most that is allocated there
+	which int           // step of the cursor, 0 or 1
+}
+
+// picture lays out the chart of the rank under the cursor on w cells.
+func (v *View) picture(in Input, w int) (picture, bool) {
+	m := in.memory()
+	rank := v.cursorRank(m)
+	if !v.answers.known {
+		return picture{}, false
+	}
+	s, ok := v.answers.stepsOf(rank)
+	if !ok || w <= gutter+2 {
+		return picture{}, false
+	}
+	q := &v.answers.setup
+	p := picture{steps: s, axis: v.newAxis(s.length, q.PP, q.MicroBatches, w-gutter)}
+	at := v.at * 2 * s.length
+	if !v.moved {
+		at = s.length + float64(v.answers.peaks[rank].at[1])
+	}
+	p.x = p.axis.column(at)
+	if from, to, ok := p.axis.span(p.x); ok {
+		p.now, p.which = s.most(from, to)
+	}
+	return p, true
+}
+
+// step draws memory over the first step and the one after it.
+func (v *View) step(in Input, w, h int, headed bool) []string {
+	m := in.memory()
+	rank := v.cursorRank(m)
+	var lines []string
+	if headed {
+		lines = append(lines, v.heading(in, stepPane, w, "OVER A STEP", "rank "+strconv.Itoa(m.Ranks[rank].Rank)+", GiB over time", v.zoomWords()))
+	}
+	p, ok := v.picture(in, w)
+	if !ok {
+		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "memory over a step: working it out"+in.Glyphs.Ellipsis)
+		return append(lines, l.String())
+	}
+	if !v.fresh(in) {
+		in.Theme = in.Theme.Dim() // an answer about the setup before
+	}
+	below := []string{v.momentLine(in, &p, w), v.termsLine(in, &p, w), v.verdict(in, rank, w)}
+	if h-len(lines)-2-len(below) >= 9 {
+		below = append(below, v.milestones(in, w)...)
+	}
+	high := h - len(lines) - 2 - len(below)
+	if high < 3 {
+		below = below[:min(2, len(below))]
+		high = h - len(lines) - 2 - len(below)
+	}
+	if high > 0 {
+		lines = append(lines, v.chart(in, &p, w, high)...)
+	}
+	lines = append(lines, v.axisLine(in, &p, w), v.timeLine(in, &p, w))
+	return append(lines, below...)
+}
+
+func (v *View) zoomWords() string {
+	if v.zoom == 0 {
+		return ""
+	}
+	return "1/" + figure.Comma(1<<v.zoom) + " of two steps"
+}
+
+// chart is the stacked area with figures left of it.
+func (v *View) chart(in Input, p *picture, w, h int) []string {
+	wide := w - gutter
+	area := widget.Area{Cursor: p.x, Columns: make([][]float64, wide)}
+	for t := range totalTerm {
+		area.Fills = append(area.Fills, termFill(t))
+	}
+	usable := v.answers.over.Usable.GiB()
+	rank := &v.answers.over.Ranks[v.cursorRank(in.memory())]
+	area.Limit = usable
+	area.Scale = max(usable/0.92, rank.Peaks[0].GiB(), rank.Peaks[1].GiB())
+	room := make([]float64, wide*totalTerm)
+	for x := range wide {
+		from, to, ok := p.axis.span(x)
+		if !ok {
+			continue
+		}
+		sample, which := p.steps.most(from, to)
+		column := room[x*totalTerm : (x+1)*totalTerm]
+		for t, b := range sampleValues(&sample, p.steps.overhead[which]) {
+			if t < totalTerm {
+				column[t] = b.GiB()
+			}
+		}
+		area.Columns[x] = column
+	}
+	rows := area.Render(in.Theme, in.Glyphs, wide, h)
+	rowOf := func(v float64) int { return h - 1 - min(int(v/area.Scale*float64(h)), h-1) }
+	limit, tick := rowOf(area.Limit), tickBelow(usable)
+	lines := make([]string, h)
+	for y := range rows {
+		l := widget.NewLine(w)
+		text, role := "", themes.Muted
+		switch {
+		case y == limit:
+			text, role = figure.GiB(v.answers.over.Usable), themes.Limit
+		case y == h-1:
+			text = "0"
+		case y == rowOf(tick) && h > 5:
+			text = strconv.Itoa(int(tick))
+		}
+		l.RightAligned(in.paint(role), text, gutter-1).To(gutter)
+		lines[y] = l.Raw(rows[y], wide).String()
+	}
+	return lines
+}
+
+// tickBelow is a round number near the half of the axis.
+func tickBelow(full float64) float64 {
+	tick := 1.0
+	for _, n := range []float64{2, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 1000} {
+		if n <= 0.6*full {
+			tick = n
+		}
+	}
+	return tick
+}
+
+// axisLine is the line under the chart: where the steps are, where time is left
+// out, and the cursor.
+func (v *View) axisLine(in Input, p *picture, w int) string {
+	wide := w - gutter
+	sign := make([]string, wide)
+	for x := range sign {
+		sign[x] = in.Glyphs.Rule
+		if _, _, ok := p.axis.span(x); !ok {
+			sign[x] = in.Glyphs.Ellipsis
+		}
+	}
+	for step := range 2 {
+		first, last := wide, -1
+		for _, q := range p.axis.pieces {
+			if (q.from >= p.steps.length) == (step == 1) {
+				first, last = min(first, q.x), max(last, q.x+q.w)
+			}
+		}
+		name := []rune(" step 1 ")
+		if step == 1 {
+			name = []rune(" step 2 and later ")
+		}
+		at := first + 1
+		if p.x >= first && p.x < at+len(name) {
+			at = p.x + 1 // beside the cursor
+		}
+		if at+len(name) < last {
+			for i, r := range name {
+				sign[at+i] = string(r)
+			}
+		}
+	}
+	l := widget.NewLine(w).Gap(gutter)
+	for x, s := range sign {
+		if x == p.x {
+			l.Put(in.paint(themes.Current), in.Glyphs.Up)
+			continue
+		}
+		l.Put(in.paint(themes.Muted), s)
+	}
+	return l.String()
+}
+
+// timeLine writes the times at the ends of the pieces, as far as there is room.
+func (v *View) timeLine(in Input, p *picture, w int) string {
+	l := widget.NewLine(w)
+	for _, q := range p.axis.pieces {
+		start, end := figure.Seconds(units.Seconds(q.from)), figure.Seconds(units.Seconds(q.to))
+		if l.Used() <= gutter+q.x {
+			l.To(gutter+q.x).Put(in.paint(themes.Muted), start)
+		}
+		if right := gutter + q.x + q.w - widget.Width(end); right > l.Used()+1 && q.to >= 2*p.steps.length {
+			l.To(right).Put(in.paint(themes.Muted), end)
+		}
+	}
+	return l.String()
+}
+
+// momentLine says when the cursor is and what runs then.
+func (v *View) momentLine(in Input, p *picture, w int) string {
+	l := widget.NewLine(w).Gap(2)
+	at := units.Seconds(float64(p.now.At) + float64(p.which)*p.steps.length)
+	l.Put(in.paint(themes.Strong), "at "+figure.Seconds(at)).Put(in.paint(themes.Muted), ", "+stepName(p.which))
+	if op := v.operation(in, float64(p.now.At)); op != "" {
+		l.Put(in.paint(themes.Muted), ": "+op)
+	}
+	return l.String()
+}
+
+func stepName(which int) string {
+	if which == 0 {
+		return "step 1"
+	}
+	return "step 2"
+}
+
+// operation is what the rank under the cursor does at a moment of the step.
+func (v *View) operation(in Input, t float64) string {
+	line := in.Report.Timeline
+	rank := v.cursorRank(in.memory())
+	if line == nil || line.Order == nil || !v.fresh(in) || rank >= line.Order.Spec.Ranks {
+		return ""
+	}
+	if t >= line.Makespan {
+		return "the optimizer's update"
+	}
+	ops, start := line.Order.Rank(rank), line.Order.Start[rank]
+	i := sort.Search(len(ops), func(i int) bool { return line.Begin[start+i] > t }) - 1
+	if i < 0 || t > line.End[start+i] {
+		return "waits"
+	}
+	name := "forward"
+	switch ops[i].Kind() {
+	case schedule.Forward:
+	case schedule.Backward:
+		name = "backward"
+	case schedule.InputGradient:
+		name = "input gradient"
+	case schedule.WeightGradient:
+		name = "weight gradient"
+	}
+	text := fmt.Sprintf("%s of micro-batch %s", name, figure.Comma(ops[i].MicroBatch()))
+	if line.Order.Chunks() > 1 {
+		text += fmt.Sprintf(", chunk %d", ops[i].Chunk())
+	}
+	return text
+}
+
+// termsLine lists the terms at the cursor.
+func (v *View) termsLine(in Input, p *picture, w int) string {
+	all := sampleValues(&p.now, p.steps.overhead[p.which])
+	for variant := range 4 {
+		l := widget.NewLine(w).Gap(2)
+		fits := true
+		for t := range totalTerm {
+			name, value := "", figure.GiB(all[t])
+			if variant < 3 {
+				name = termName(t)[variant] + " "
+			}
+			fits = fits && l.Left() >= widget.Width(name)+widget.Width(value)+4
+			widget.Swatch(l, in.Theme, in.Glyphs, termFill(t))
+			l.Gap(1).Put(in.paint(themes.Muted), name).Put(in.paint(themes.Text), value).Gap(1)
+		}
+		sum := "= " + gib(all[totalTerm])
+		if fits && l.Left() >= widget.Width(sum) || variant == 3 {
+			role := themes.Strong
+			if all[totalTerm] > v.answers.over.Usable {
+				role = themes.Bad
+			}
+			return l.Put(in.paint(role), sum).String()
+		}
+	}
+	return widget.Blank(w)
+}
+
+// verdict says whether the first step and the later ones fit.
+func (v *View) verdict(in Input, rank, w int) string {
+	long, short, good := v.verdictWords(rank)
+	role := themes.Good
+	if !good {
+		role = themes.Bad
+	}
+	return widget.NewLine(w).Gap(2).Put(in.paint(role), fitting(w-2, long, short)).String()
+}
+
+func (v *View) verdictWords(rank int) (long, short string, good bool) {
+	over := &v.answers.over
+	r := &over.Ranks[rank]
+	brief := fmt.Sprintf("%s, then %s", figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
+	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, at %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
+	switch {
+	case r.Peaks[0] <= over.Usable && r.Peaks[1] > over.Usable:
+		return "fits step 1 but not step 2: " + peaks, "fits step 1 but not step 2: " + brief, false
+	case r.Peaks[1] > over.Usable:
+		return "does not fit: " + peaks, "does not fit: " + brief, false
+	case !over.Fits[1]:
+		other := fmt.Sprintf("fits, but rank %d does not: ", over.PeakRank)
+		return other + peaks, other + brief, false
+	default:
+		return "fits: " + peaks, "fits: " + brief, true
+	}
+}
+
+// milestones are the levels of the fullest rank as training starts.
+func (v *View) milestones(in Input, w int) []string {
+	o := &v.answers.over
+	m := &o.Milestones
+	var texts []string
+	for _, names := range [][6]string{
+		{" allocates", " GiB once loaded", " with its states", " in the first pass", " after the update", " in later passes"},
+		{":", " loaded", " with states", " first pass", " updated", " later passes"},
+		{":", " loaded", " states", " first", " updated", " later"},
+	} {
+		text := fmt.Sprintf("rank %d%s ", o.PeakRank, names[0])
+		for i, b := range []units.Bytes{m.Model, m.States, m.FirstPeak, m.AfterUpdate, m.LaterPeak} {
+			if i > 0 {
+				text += " " + in.Glyphs.Arrow + " "
+			}
+			text += figure.GiB(b) + names[i+1]
+		}
+		texts = append(texts, text)
+	}
+	texts = append(texts, fmt.Sprintf("rank %d: %s loaded, first %s, updated %s, later %s",
+		o.PeakRank, figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
+	return []string{widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fitting(w-2, texts...)).String()}
+}

@@ -1,0 +1,181 @@
+// Package memory is the Memory screen: every pipeline rank and every term, what
+// ZeRO shards, one layer taken to pieces, memory over a step, and the sequence
+// and micro-batch at which it stops fitting.
+package memory
+
+import (
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// pane is a part of the screen that takes the arrow keys.
+type pane uint8
+
+const (
+	ranksPane pane = iota
+	stepPane
+	layerPane
+	panes
+)
+
+// View is the Memory screen. The zero value is ready. Work that it asks for
+// ends in a call that changes the View, so a View stays where it is.
+type View struct {
+	pane pane
+
+	rank      int  // under the cursor
+	term      int  // under the cursor; totalTerm is the sum
+	rankMoved bool // false: the fullest rank
+	termMoved bool // false: its largest term
+
+	at    float64 // moment under the cursor, as a share of the two steps
+	moved bool    // false: the moment of the peak
+	zoom  int     // 0: overview; n: a window of 1/2^n of the two steps
+	from  float64 // left end of the window, as a share
+
+	part int // row of the layer pane
+
+	answers answers      // the last result of Work
+	asked   engine.Setup // what was last asked for
+}
+
+// New makes a screen.
+func New() *View { return &View{} }
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+// memory is what there is to draw; nil: nothing yet.
+func (in *Input) memory() *engine.Memory {
+	if in.Report == nil || in.Setup == nil || in.Report.Memory == nil || len(in.Report.Memory.Ranks) == 0 {
+		return nil
+	}
+	return in.Report.Memory
+}
+
+// fullest is the rank with the largest total.
+func fullest(m *engine.Memory) int { return min(max(m.PeakRank, 0), len(m.Ranks)-1) }
+
+// cursorRank is the rank under the cursor: the fullest until it is moved.
+func (v *View) cursorRank(m *engine.Memory) int {
+	if !v.rankMoved {
+		return fullest(m)
+	}
+	return min(max(v.rank, 0), len(m.Ranks)-1)
+}
+
+// cursorTerm is the term under the cursor: the largest of the fullest rank
+// until it is moved.
+func (v *View) cursorTerm(m *engine.Memory) int {
+	if !v.termMoved {
+		return largestTerm(&m.Ranks[fullest(m)])
+	}
+	return min(max(v.term, 0), totalTerm)
+}
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	m := in.memory()
+	if m == nil || w < 20 || h < 4 {
+		return v.small(in, w, h)
+	}
+	a := arrange(w, h, len(m.Ranks))
+	lines := make([]string, 0, h)
+	if a.single {
+		lines = append(lines, v.tabs(in, w))
+		return widget.Height(append(lines, v.draw(in, v.pane, w, h-1, false)...), w, h)
+	}
+	lines = append(lines, v.draw(in, ranksPane, w, a.ranks.h, true)...)
+	lines = append(lines, widget.Blank(w))
+	left := v.draw(in, stepPane, a.step.w, a.step.h, true)
+	right := v.draw(in, layerPane, a.layer.w, a.layer.h, true)
+	gap := widget.Blank(w - a.step.w - a.layer.w)
+	for i := range left {
+		lines = append(lines, left[i]+gap+right[i])
+	}
+	return widget.Height(lines, w, h)
+}
+
+// draw draws a pane: exactly h lines.
+func (v *View) draw(in Input, p pane, w, h int, headed bool) []string {
+	var lines []string
+	switch p {
+	case ranksPane:
+		lines = v.ranks(in, w, h, headed)
+	case stepPane:
+		lines = v.step(in, w, h, headed)
+	default:
+		lines = v.layer(in, w, h, headed)
+	}
+	return widget.Height(lines, w, h)
+}
+
+// small is what a very small screen, or one without figures, shows.
+func (v *View) small(in Input, w, h int) []string {
+	l := widget.NewLine(w)
+	text := "no figures yet"
+	if m := in.memory(); m != nil {
+		text = peakWords(m)
+	}
+	l.Put(in.paint(themes.Text), text)
+	if w <= 0 {
+		return widget.Height(nil, 0, h)
+	}
+	return widget.Height([]string{l.String()}, w, h)
+}
+
+// paneName is the name of a pane and its key.
+func paneName(p pane) (name, key string) {
+	switch p {
+	case ranksPane:
+		return "ranks and terms", ""
+	case stepPane:
+		return "over a step", "s"
+	default:
+		return "inside a layer", "i"
+	}
+}
+
+// tabs is the first line where there is room for one pane only.
+func (v *View) tabs(in Input, w int) string {
+	l := widget.NewLine(w)
+	l.Put(in.paint(themes.Heading), "MEMORY").Gap(2)
+	for p := range panes {
+		name, _ := paneName(p)
+		if p == v.pane {
+			l.Put(in.paint(themes.Current), "["+name+"]")
+		} else {
+			l.Put(in.paint(themes.Muted), " "+name+" ")
+		}
+		l.Gap(1)
+	}
+	m := in.memory()
+	role, short := themes.Good, "fits"
+	if !m.Fits {
+		role, short = themes.Bad, "over"
+	}
+	l.Right(in.paint(role), fitting(l.Left(), peakWords(m), figure.GiB(m.Peak)+" of "+gib(m.Usable), short), 0)
+	return l.String()
+}
+
+// heading is the first line of a pane; that of the active one is marked.
+func (v *View) heading(in Input, p pane, w int, name, detail, remark string) string {
+	if p == v.pane {
+		name = in.Glyphs.Pointer + " " + name
+	} else {
+		name = "  " + name
+	}
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
+}

@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Status is one line about what is under the cursor: for an operation what it
+// is and what it waited for, for idle time why it is there.
+func (v *View) Status(in Input, w int) string {
+	line := widget.NewLine(w)
+	if in.Theme == nil {
+		return line.String()
+	}
+	if v.table.open {
+		return line.Put(in.paint(themes.Muted), v.table.status()).String()
+	}
+	l := v.drawn
+	if l == nil || in.line() == nil || l.key.first != in.line() {
+		if l = v.layout(&in, max(w, 40), 8); l == nil {
+			return line.String()
+		}
+	}
+	s := v.spot(l)
+	name, text := v.explain(&s, w < 120)
+	return line.Put(in.paint(themes.Strong), name).Gap(2).Put(in.paint(themes.Text), text).String()
+}
+
+// explain is what the cursor is on and everything about it.
+// The brief form leaves out what the name says too.
+func (v *View) explain(s *spot, brief bool) (name, text string) {
+	name = fmt.Sprintf("rank %d", s.rank)
+	if s.idle {
+		return name + " idle " + seconds(s.to-s.from), why(s)
+	}
+	o := s.line.Order
+	op := o.Ops[s.op]
+	name += "  " + opName(op)
+	first, last := o.Box(s.place())
+	if last > first {
+		name = fmt.Sprintf("rank %d  %s & %s", s.rank, opName(o.Ops[first]), opName(o.Ops[last]))
+	}
+	text = fmt.Sprintf("stage %d", o.Stage(s.rank, op))
+	if !brief {
+		text = fmt.Sprintf("micro-batch %d, ", op.MicroBatch()) + text
+	}
+	switch {
+	case last > first:
+		text = fmt.Sprintf("stages %d and %d, overlapped", o.Stage(s.rank, o.Ops[first]), o.Stage(s.rank, o.Ops[last]))
+	case o.Chunks() > 1:
+		text += fmt.Sprintf(" (chunk %d)", op.Chunk())
+	}
+	text += "  " + span(s.from, s.to) + "  " + waited(s)
+	return name, text + fmt.Sprintf("  in flight %d", s.line.InFlight(s.rank, (s.from+s.to)/2))
+}
+
+// opName is kind and micro-batch; op.String has the chunk in it.
+func opName(op schedule.Op) string { return fmt.Sprintf("%s%d", op.Kind(), op.MicroBatch()) }
+
+// longName names an operation on another rank.
+func longName(o *schedule.Order, p schedule.Place) string {
+	op := o.Ops[p.Op]
+	return fmt.Sprintf("%s of stage %d on rank %d", opName(op), o.Stage(p.Rank, op), p.Rank)
+}
+
+func seconds(d float64) string { return figure.Seconds(units.Seconds(d)) }
+
+// span is from when to when, in one unit and to a hundredth of the length.
+func span(from, to float64) string {
+	scale, unit := 1.0, "s"
+	switch {
+	case to < 1e-3:
+		scale, unit = 1e6, "us"
+	case to < 10:
+		scale, unit = 1e3, "ms"
+	}
+	digits := 0
+	for d := (to - from) * scale; d < 100 && digits < 3; d *= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f-%.*f %s", digits, from*scale, digits, to*scale, unit)
+}
+
+// waited says what an operation's start waited for.
+func waited(s *spot) string {
+	o := s.line.Order
+	b, ok := s.line.Binding(s.place())
+	if !ok {
+		return "starts the step"
+	}
+	if b.Rank == s.rank && b.Op < s.op {
+		first, _ := o.Box(s.place())
+		if b.Op == first-1 {
+			text := "follows " + opName(o.Ops[b.Op])
+			if p, ok := o.Producer(s.place()); ok && s.line.End[p.Op] < s.from {
+				text += fmt.Sprintf("; its input, %s, was made %s before", longName(o, p), seconds(s.from-s.line.End[p.Op]))
+			}
+			return text
+		}
+	}
+	first, _ := o.Box(s.place())
+	gap := s.from
+	if first > o.Start[s.rank] {
+		gap -= s.line.End[first-1]
+	}
+	text := fmt.Sprintf("waited %s for %s", seconds(gap), longName(o, b))
+	if way := s.from - s.line.End[b.Op]; way > 0 {
+		text += ", " + seconds(way) + " on the way"
+	}
+	return text
+}
+
+// why says why a gap is there: whose result ends it and what that rank did
+// meanwhile.
+func why(s *spot) string {
+	o := s.line.Order
+	when := span(s.from, s.to) + "  "
+	if s.last {
+		text := when + "its work is done; the step ends with "
+		for r := range s.line.Ranks {
+			if s.line.Ranks[r].Last >= s.line.Makespan && o.Start[r+1] > o.Start[r] {
+				return text + longName(o, schedule.Place{Rank: r, Op: o.Start[r+1] - 1})
+			}
+		}
+		return text + "another rank"
+	}
+	next := opName(o.Ops[s.op])
+	b, ok := s.line.Binding(s.place())
+	if !ok {
+		return when + "before " + next
+	}
+	if b.Rank == s.rank {
+		return when + "between two of its own operations"
+	}
+	text := when + fmt.Sprintf("%s waits for %s", next, longName(o, b))
+	switch k, runs := s.line.Running(b.Rank, s.from); {
+	case s.line.End[b.Op] <= s.from:
+		text += ": on the way"
+	case runs && k == b.Op:
+		text += ", which was running"
+	case runs:
+		text += fmt.Sprintf(", which was still at %s", opName(o.Ops[k]))
+		if n := b.Op - k; n > 1 {
+			text += fmt.Sprintf(" and had %d more before it", n-1)
+		}
+	default:
+		text += ", which was waiting itself"
+		if c, ok := s.line.Binding(b); ok && c.Rank != b.Rank {
+			text += " for " + longName(o, c)
+		}
+	}
+	return text
+}

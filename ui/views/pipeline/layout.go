@@ -1,0 +1,192 @@
+package pipeline
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/ui/widget"
+)
+
+// block is one timeline of the screen.
+type block struct {
+	line   *schedule.Timeline
+	setup  *engine.Setup
+	report *engine.Report
+	ranks  []int // those that are drawn
+	top    int   // line of the first one
+}
+
+// layout is what lies where at one size.
+type layout struct {
+	blocks []block
+	axis   widget.Axis
+	frame  widget.Frame
+	key    layoutKey
+	small  *widget.Overview // of the last frame, if any
+
+	label, plot, margin int // widths
+	tall, per           int // lines of a rank's bar; with the memory under it
+	problems            int // lines
+	axisLine, legend    int // lines, -1: none
+	overview, strips    int
+	table               int
+	details             int // line, -1: none
+}
+
+// layoutKey is what the axis depends on; working it out again costs more than
+// all the rest.
+type layoutKey struct {
+	first, second *schedule.Timeline
+	fold          bool
+	plot          int
+}
+
+// Widths of the margin at the right: idle share and activations in flight.
+const (
+	idleWidth = 8
+	liveWidth = 5
+	leastPlot = 12
+)
+
+// detailLines is what the words under the picture take where there is room.
+const detailLines = 9
+
+// tallest is how high the bar of a rank becomes where there is room.
+const tallest = 3
+
+// layout works out the screen at a size; nil where there is nothing to draw or
+// no room.
+func (v *View) layout(in *Input, w, h int) *layout {
+	first := in.line()
+	if first == nil || w < leastPlot || h < 3 {
+		return nil
+	}
+	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, tall: 1, per: 1}
+	l.blocks = append(l.blocks, block{line: first, setup: in.Setup, report: in.Report})
+	if b := v.second; b != nil && b.Report.Timeline != nil && h >= 8 && b.Setup.PP == in.Setup.PP {
+		l.blocks = append(l.blocks, block{line: b.Report.Timeline, setup: &b.Setup, report: &b.Report})
+	}
+	l.label = len(strconv.Itoa(len(first.Ranks)-1)) + 2
+	l.margin = idleWidth + liveWidth
+	if w-l.label-l.margin < leastPlot {
+		l.margin = 0
+	}
+	if w-l.label < leastPlot {
+		l.label = 0
+	}
+	l.plot = w - l.label - l.margin
+	v.rows(l, in, h)
+	v.lay(l)
+	return l
+}
+
+// rows divides the height.
+func (v *View) rows(l *layout, in *Input, h int) {
+	p := len(l.blocks[0].line.Ranks)
+	free := h - 1 - len(l.blocks) // axis, headings
+	if len(errors(in.Problems)) > 0 && h >= 6 {
+		l.problems = 1 + min(1, h/20)
+		free -= l.problems
+	}
+	legend, table := h >= 8, len(l.blocks) > 1 && h >= 16
+	if legend {
+		free--
+	}
+	if table {
+		free -= 4
+	}
+	if v.zoomed() > 1 && h >= 12 {
+		l.strips = min((p+7)/8, max(1, h/12))
+		free -= l.strips + 1
+	}
+	each := max(1, free/len(l.blocks))
+	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && each >= 2*p+detailLines {
+		l.per = 2
+	}
+	if in.Theme.Colours || in.Theme.Dimmed { // without colours more lines show no more
+		l.tall = min(max(1, (each-detailLines)/p-l.per+1), tallest)
+	}
+	l.per += l.tall - 1
+	at := l.problems
+	for i := range l.blocks {
+		b := &l.blocks[i]
+		b.top = at + 1
+		b.ranks = v.shown(p, max(1, each/l.per))
+		at = b.top + l.per*len(b.ranks)
+	}
+	l.axisLine = at
+	at++
+	if legend {
+		l.legend = at
+		at++
+	}
+	if l.strips > 0 {
+		l.overview = at
+		at += l.strips + 1
+	}
+	if table {
+		l.table = at
+		at += 4
+	}
+	l.details = -1
+	if h-at >= 3 {
+		l.details = at
+	}
+}
+
+// shown are the ranks that fit in n of p lines: the page with the cursor's, and
+// the first and the last one on every page.
+func (v *View) shown(p, n int) []int {
+	n = min(n, p)
+	ranks := make([]int, 0, n)
+	at := min(max(0, v.rank), p-1)
+	switch {
+	case n == 1:
+		return append(ranks, at)
+	case n == 2 && at > 0 && at < p-1:
+		return append(ranks, 0, at)
+	case n == 2:
+		return append(ranks, 0, p-1)
+	}
+	from := 1
+	if n < p {
+		page := max(0, at-1) / (n - 2)
+		from = min(1+page*(n-2), p-1-(n-2)) // the last page is full too
+	}
+	ranks = append(ranks, 0)
+	for r := from; r < from+n-2; r++ {
+		ranks = append(ranks, r)
+	}
+	return append(ranks, p-1)
+}
+
+// lay makes the axis, or takes the last one, and the frame.
+func (v *View) lay(l *layout) {
+	lines := make([]*schedule.Timeline, 0, 2)
+	for i := range l.blocks {
+		lines = append(lines, l.blocks[i].line)
+	}
+	l.key = layoutKey{first: lines[0], fold: !v.unfolded, plot: l.plot}
+	if len(lines) > 1 {
+		l.key.second = lines[1]
+	}
+	if v.drawn != nil && v.drawn.key == l.key {
+		l.axis, l.small = v.drawn.axis, v.drawn.small
+	} else {
+		l.axis = widget.NewAxis(lines, !v.unfolded, l.plot)
+	}
+	from, to := v.window()
+	l.frame = l.axis.Frame(from, to, l.plot)
+}
+
+// errors are the problems that make a setup illegal.
+func errors(problems []engine.Problem) []engine.Problem {
+	var out []engine.Problem
+	for _, p := range problems {
+		if p.Severity == "error" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+// Package pipeline is the Pipeline screen: the timeline of one step, or of two
+// schedules above each other, with zoom, a cursor that explains what it is on,
+// playback, and the table of all schedules.
+package pipeline
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// View is the state of the screen. The zero value is ready. Places and times are
+// shares of the axis, so that they stay meaningful when a setting changes.
+type View struct {
+	rank  int     // of the cursor
+	below bool    // the cursor is in the second timeline
+	at    float64 // the cursor's time, a share of the whole
+	zoom  float64 // how often the window goes into the axis; up to 1: all of it
+	left  float64 // where the window starts on the axis
+
+	unfolded   bool
+	sparks     toggle // memory under each rank
+	microBatch bool   // only the cursor's micro-batch is lit
+	critical   bool   // only the critical path is lit
+
+	playing bool
+	head    float64 // where on the axis the playback is; 0: nowhere
+	speed   int     // power of two
+
+	second *engine.ScheduleRow // the schedule to compare with; nil: none
+	table  table
+
+	fetching schedule.Kind // the second one, while it is worked out
+	lost     schedule.Kind // the second one, while it cannot run the setup
+
+	drawn *layout // what the last key, click or frame was worked out for
+}
+
+// toggle is something that shows by itself where there is room.
+type toggle uint8
+
+const (
+	automatic toggle = iota
+	on
+	off
+)
+
+// Input is what the screen draws.
+type Input struct {
+	Setup  *engine.Setup // the last legal one
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+	// Problems say what is wrong with the setup in force where it is illegal;
+	// Setup and Report are then those before it.
+	Problems []engine.Problem
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+// line is the timeline of the setup, nil where there is none.
+func (in *Input) line() *schedule.Timeline {
+	if in.Report == nil || in.Setup == nil || in.Report.Pipeline == nil || in.Report.Memory == nil {
+		return nil
+	}
+	t := in.Report.Timeline
+	if t == nil || t.Order == nil || len(t.Ranks) == 0 || len(t.Ranks) != len(t.Order.Start)-1 ||
+		!(t.Makespan > 0) || len(t.Begin) != len(t.Order.Ops) || len(t.End) != len(t.Order.Ops) {
+		return nil
+	}
+	return t
+}
+
+// Sync tells the screen that the setup or the report changed; what it compares
+// with and the table are then worked out again.
+func (v *View) Sync(in Input) Request {
+	if in.Setup == nil || v.second == nil && v.lost == "" && !v.table.open || v.table.current(in.Setup) || v.table.pendingFor(in.Setup) {
+		return Request{}
+	}
+	return v.work(*in.Setup)
+}
+
+// Playing tells whether Tick is wanted.
+func (v *View) Playing() bool { return v.playing }
+
+// TicksPerSecond is how often the program calls Tick while Playing.
+const TicksPerSecond = 20
+
+// playSeconds is how long a whole step takes to play at normal speed.
+const playSeconds = 12
+
+// Tick moves the playback by one frame. It tells whether anything changed: after
+// the end, and when nothing plays, it is false and no more ticks are wanted.
+func (v *View) Tick() bool {
+	if !v.playing {
+		return false
+	}
+	rate := 1.0
+	for range v.speed {
+		rate *= 2
+	}
+	for range -v.speed {
+		rate /= 2
+	}
+	v.head += rate / (TicksPerSecond * playSeconds)
+	if v.head >= 1 {
+		v.head, v.playing = 0, false
+	}
+	if z := v.zoomed(); z > 1 && v.head > 0 && (v.head < v.left || v.head > v.left+0.95/z) {
+		v.left = min(v.head, 1-1/z)
+	}
+	return true
+}
+
+// zoomed is the zoom, at least 1.
+func (v *View) zoomed() float64 { return max(1, v.zoom) }
+
+// window is what part of the axis is shown.
+func (v *View) window() (from, to float64) {
+	z := v.zoomed()
+	from = min(max(0, v.left), 1-1/z)
+	return from, min(1, from+1/z)
+}

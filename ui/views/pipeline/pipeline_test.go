@@ -1,0 +1,430 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/memory"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// report is a simulated schedule with a millisecond for F, I and W and two for
+// B, and memory that is easy to follow.
+func report(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
+	t.Helper()
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := schedule.ChunkTimes{F: 1e-3, B: 2e-3, I: 1e-3, W: 1e-3}
+	line, err := schedule.Simulate(o, schedule.UniformCosts(s, times, 0.05e-3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup := presets.DefaultSetup()
+	setup.Schedule, setup.PP, setup.VPP, setup.MicroBatches, setup.GroupSize = s.Kind, s.Ranks, s.VirtualStages, s.MicroBatches, s.GroupSize
+	r := engine.Report{Legal: true, Timeline: line, Time: &engine.Time{Step: units.Seconds(line.Makespan)}}
+	r.Pipeline = &engine.Pipeline{
+		Schedule: s.Kind, Ranks: s.Ranks, Stages: s.Stages(), MicroBatches: s.MicroBatches,
+		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(), Makespan: line.Duration(),
+	}
+	if info, _ := s.Kind.Info(); info.SplitsBackward {
+		span := line.SpanOverIdeal()
+		r.Pipeline.BubbleSpan = &span
+	}
+	r.Memory = &engine.Memory{Usable: 79 * units.GiB, Peak: 60 * units.GiB, Fits: true}
+	for i := range line.Ranks {
+		activations := units.Bytes(line.Ranks[i].PeakInFlight) * units.GiB
+		r.Memory.Ranks = append(r.Memory.Ranks, engine.RankMemory{Rank: i, Activations: activations, Total: 50*units.GiB + activations})
+	}
+	r.Memory.Stages = make([]memory.Live, s.Stages())
+	for i := range r.Memory.Stages {
+		r.Memory.Stages[i] = memory.Live{Activations: units.GiB, WeightInputs: units.GiB / 2}
+	}
+	return setup, r
+}
+
+func spec(kind schedule.Kind, p, v, m int) schedule.Spec {
+	return schedule.Spec{Kind: kind, Ranks: p, VirtualStages: v, MicroBatches: m}
+}
+
+func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup, r := report(t, s)
+	return Input{Setup: &setup, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
+}
+
+// with fills the table with hand-made rows, as a finished Work does.
+func (v *View) with(t testing.TB, in Input, specs ...schedule.Spec) {
+	t.Helper()
+	var rows []engine.ScheduleRow
+	for _, s := range specs {
+		info, _ := s.Kind.Info()
+		setup, r := report(t, s)
+		rows = append(rows, engine.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
+	}
+	info, _ := schedule.DualPipe.Info()
+	rows = append(rows, engine.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
+		Code: "odd", Severity: "error", Field: "pp", Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
+	}}}})
+	v.table.take(rows, *in.Setup, "")
+}
+
+func press(v *View, in Input, w, h int, keys string) {
+	for _, key := range strings.Fields(keys) {
+		v.HandleKey(in, w, h, key)
+	}
+}
+
+// TestFrames draws the zoom regimes, fold on and off, highlights, playback and
+// two schedules, without colours and with few.
+func TestFrames(t *testing.T) {
+	small, long := spec(schedule.OneFOneB, 4, 1, 8), spec(schedule.OneFOneB, 16, 1, 128)
+	for _, test := range []struct {
+		name string
+		spec schedule.Spec
+		keys string
+		w, h int
+	}{
+		{"wide", small, "+", 80, 20},
+		{"two columns", small, "", 80, 20},
+		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 80, 20},
+		{"narrow", long, "f", 80, 20},
+		{"folded", long, "", 80, 20},
+		{"folded", long, "", 200, 56},
+		{"whole", long, "f", 200, 56},
+		{"interleaved", spec(schedule.Interleaved, 4, 2, 16), "", 200, 56},
+		{"zero bubble", spec(schedule.ZBH1, 4, 1, 12), "right right right o", 120, 32},
+		{"pairs", spec(schedule.DualPipe, 4, 1, 12), "+ + L", 120, 32},
+		{"64 ranks", spec(schedule.Interleaved, 64, 2, 128), "] + +", 80, 20},
+		{"64 ranks", spec(schedule.Interleaved, 64, 2, 128), "]", 200, 56},
+		{"gap", small, "j n", 120, 32},
+		{"micro-batch", small, "right m", 80, 20},
+		{"critical path", small, "c", 80, 20},
+		{"memory", small, "s", 80, 20},
+		{"playing", small, "space", 80, 20},
+	} {
+		for name, profile := range map[string]colorprofile.Profile{"16": colorprofile.ANSI, "none": colorprofile.ASCII} {
+			t.Run(test.name+"/"+name+"/"+size(test.w), func(t *testing.T) {
+				in := input(t, profile, test.spec)
+				v := &View{}
+				press(v, in, test.w, test.h, test.keys)
+				for range 5 * TicksPerSecond {
+					v.Tick()
+				}
+				frame(t, v, in, test.w, test.h)
+			})
+		}
+	}
+}
+
+// size is the screen that an area of this width belongs to.
+func size(w int) string { return map[int]string{80: "80x24", 120: "120x36", 200: "200x60"}[w] }
+
+func frame(t *testing.T, v *View, in Input, w, h int) {
+	t.Helper()
+	lines := append(v.Render(in, w, h), v.Status(in, w))
+	text := strings.Join(lines, "\n") + "\n"
+	if !in.Theme.Colours {
+		text = ansi.Strip(text)
+	}
+	golden.RequireEqual(t, text)
+}
+
+// TestFrameASCII is the picture of a terminal without Unicode and colours.
+func TestFrameASCII(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.ZBH1, 4, 1, 12))
+	in.Glyphs = widget.NewGlyphs(false)
+	v := &View{}
+	press(v, in, 80, 20, "right right s")
+	frame(t, v, in, 80, 20)
+}
+
+// TestFrameCompared draws two schedules on one axis.
+func TestFrameCompared(t *testing.T) {
+	for _, w := range []int{80, 200} {
+		t.Run(size(w), func(t *testing.T) {
+			in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
+			v := &View{}
+			v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
+			press(v, in, w, 22, "b home enter j j j j")
+			frame(t, v, in, w, 22)
+		})
+	}
+}
+
+// TestFrameTable draws the table of schedules, and what stands there before it
+// is worked out.
+func TestFrameTable(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
+	for _, w := range []int{80, 120} {
+		t.Run(size(w), func(t *testing.T) {
+			v := &View{}
+			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
+			press(v, in, w, 20, "t end")
+			frame(t, v, in, w, 20)
+		})
+	}
+	t.Run("working", func(t *testing.T) {
+		v := &View{}
+		press(v, in, 80, 20, "t")
+		frame(t, v, in, 80, 20)
+	})
+}
+
+// TestFrameIllegal keeps the last legal picture and says what is wrong.
+func TestFrameIllegal(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.Interleaved, 4, 2, 16))
+	in.Theme = in.Theme.Dim()
+	in.Problems = []engine.Problem{{
+		Code: "interleaved-group", Severity: "error", Field: "microbatches",
+		Message: "14 micro-batches are no multiple of 4", Nearest: map[string]any{"microbatches": 16},
+	}}
+	frame(t, &View{}, in, 80, 20)
+}
+
+// TestEverySizeAndKey: any size and any keys keep to the size and never panic.
+func TestEverySizeAndKey(t *testing.T) {
+	inputs := []Input{
+		input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 16, 1, 128)), input(t, colorprofile.ASCII, spec(schedule.DualPipe, 8, 1, 20)),
+		input(t, colorprofile.ANSI, spec(schedule.Interleaved, 64, 2, 64)), input(t, colorprofile.ANSI256, spec(schedule.Naive, 1, 1, 1)),
+	}
+	inputs = append(inputs, Input{}, Input{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
+	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b enter esc x tab tick")
+	rapid.Check(t, func(t *rapid.T) {
+		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
+		v := &View{}
+		if in.line() != nil && rapid.Bool().Draw(t, "compared") {
+			p := len(in.line().Ranks)
+			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
+			info, _ := schedule.AFAB.Info()
+			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup, "")
+			v.compare(schedule.AFAB)
+		}
+		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")
+		for range rapid.IntRange(0, 20).Draw(t, "n") {
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				x, y := rapid.IntRange(-2, w+2).Draw(t, "x"), rapid.IntRange(-2, h+2).Draw(t, "y")
+				v.HandleMouse(in, w, h, x, y, rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "wheelright"}).Draw(t, "button"))
+			case 1:
+				v.Tick()
+			case 2:
+				w, h = rapid.IntRange(0, 40).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
+			default:
+				v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(t, "key"))
+			}
+			lines := v.Render(in, w, h)
+			if len(lines) != h {
+				t.Fatalf("%d lines of %d", len(lines), h)
+			}
+			for i, line := range lines {
+				if got := ansi.StringWidth(line); got != w {
+					t.Fatalf("line %d has %d cells of %d: %q", i, got, w, ansi.Strip(line))
+				}
+			}
+			if got := ansi.StringWidth(v.Status(in, w)); got != w {
+				t.Fatalf("the status has %d cells of %d", got, w)
+			}
+			if again := v.Render(in, w, h); !slices.Equal(again, lines) {
+				t.Fatal("drawing twice gives two pictures")
+			}
+			v.Hints(in)
+		}
+	})
+}
+
+// nopTB is for helpers inside a property: what fails panics.
+type nopTB struct{ testing.TB }
+
+func (nopTB) Helper()        {}
+func (nopTB) Fatal(a ...any) { panic(a) }
+
+// TestCursorGoesThrough: steps to the right visit every operation of a rank in
+// order when the picture is wide enough, and steps to the left come back.
+func TestCursorGoesThrough(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 8))
+	v := &View{rank: 1}
+	const w, h = 200, 20
+	visited := func(key string) []int {
+		var ops []int
+		for range 100 {
+			if s := v.spot(v.layout(&in, w, h)); !s.idle && (len(ops) == 0 || ops[len(ops)-1] != s.op) {
+				ops = append(ops, s.op)
+			}
+			press(v, in, w, h, key)
+		}
+		return ops
+	}
+	right := visited("right")
+	o := in.line().Order
+	if want := o.Start[2] - o.Start[1]; len(right) != want || !slices.IsSorted(right) {
+		t.Fatalf("visited %v, want %d operations in order", right, want)
+	}
+	left := visited("left")
+	slices.Reverse(left)
+	if !slices.Equal(left, right) {
+		t.Fatalf("back through %v, there through %v", left, right)
+	}
+}
+
+// TestZoomKeepsTheCursor: zooming in keeps the cursor in the window.
+func TestZoomKeepsTheCursor(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 16, 1, 128))
+	rapid.Check(t, func(t *rapid.T) {
+		v := &View{rank: rapid.IntRange(0, 15).Draw(t, "rank")}
+		for range rapid.IntRange(0, 30).Draw(t, "n") {
+			press(v, in, 120, 30, rapid.SampledFrom([]string{"right", "left", "L", "H", "+", "-", "n", "N", "i", "o", "f", "end"}).Draw(t, "key"))
+		}
+		l := v.layout(&in, 120, 30)
+		at := l.axis.Place(v.at * l.axis.Whole)
+		if from, to := v.window(); at < from-1e-6 || at > to+1e-6 {
+			t.Fatalf("the cursor is at %v, the window goes from %v to %v", at, from, to)
+		}
+	})
+}
+
+// TestTicks: playback ends by itself, and nothing ticks when nothing plays.
+func TestTicks(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 8))
+	v := &View{}
+	if v.Tick() {
+		t.Fatal("ticks without playback")
+	}
+	press(v, in, 80, 20, "space >")
+	n := 0
+	for v.Tick() {
+		n++
+	}
+	if want := TicksPerSecond * playSeconds / 2; n < want-1 || n > want+1 || v.Playing() || v.head != 0 {
+		t.Fatalf("%d ticks, want %d; playing %v at %v", n, want, v.Playing(), v.head)
+	}
+}
+
+// TestTakeASchedule: the table is worked out off the key path and enter takes
+// the chosen line.
+func TestTakeASchedule(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	setup := presets.DefaultSetup()
+	in.Setup = &setup
+	v := &View{}
+	handled, do := v.HandleKey(in, 80, 20, "t")
+	if !handled || do.Work == nil || !v.table.pending {
+		t.Fatal("no work asked for")
+	}
+	if _, again := v.HandleKey(in, 80, 20, "t"); again.Work != nil {
+		t.Fatal("asked twice")
+	}
+	v.HandleKey(in, 80, 20, "t")
+	do.Work(context.Background())()
+	if len(v.table.rows) != len(schedule.Kinds()) || v.table.pending {
+		t.Fatalf("%d rows", len(v.table.rows))
+	}
+	for i := 1; i < len(v.table.rows); i++ {
+		a, b := v.table.rows[i-1].Report, v.table.rows[i].Report
+		if !a.Legal && b.Legal || a.Legal && b.Legal && a.Time.Step > b.Time.Step {
+			t.Fatalf("row %d is out of order", i)
+		}
+	}
+	v.HandleKey(in, 80, 20, "home")
+	_, do = v.HandleKey(in, 80, 20, "enter")
+	if do.Setup == nil || do.Setup.Schedule != v.table.rows[0].Info.Kind || v.table.open {
+		t.Fatalf("took %+v", do.Setup)
+	}
+	// What the table was worked out for changes: Sync asks for it again.
+	setup.MicroBatches /= 2
+	v.table.open = true
+	if v.Sync(in).Work == nil || v.Sync(in).Work != nil {
+		t.Fatal("Sync asks once after a change")
+	}
+}
+
+// TestCompareLongPipelines: timelines of long pipelines are not kept; the one
+// that is compared with is worked out again.
+func TestCompareLongPipelines(t *testing.T) {
+	setup := presets.DefaultSetup()
+	r := engine.Evaluate(setup)
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	in.Setup, in.Report = &setup, &r
+	v := &View{}
+	run := func(key string) {
+		if _, do := v.HandleKey(in, 120, 30, key); do.Work != nil {
+			do.Work(context.Background())()
+		}
+	}
+	run("b")
+	for i := range v.table.rows {
+		v.table.rows[i].Report.Timeline = nil
+	}
+	v.table.pick(schedule.AFAB)
+	run("enter")
+	if v.second == nil || v.second.Info.Kind != schedule.AFAB || v.second.Report.Timeline == nil || v.fetching != "" {
+		t.Fatalf("compares with %+v", v.second)
+	}
+	// After a change of the setup Sync asks for both again.
+	half, err := engine.Turn(setup, "microbatches", "64", engine.Locks{GPUs: true, Batch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup = half
+	r = engine.Evaluate(setup)
+	v.Sync(in).Work(context.Background())()
+	if v.second == nil || v.second.Setup.MicroBatches != setup.MicroBatches {
+		t.Fatal("compares with an earlier setup")
+	}
+	// A schedule that cannot run the setup is remembered.
+	v.table.rows[0].Report.Legal = false
+	v.compare(v.table.rows[0].Info.Kind)
+	if v.second != nil || v.lost != v.table.rows[0].Info.Kind {
+		t.Fatal("not remembered")
+	}
+	run("b")
+	if v.second != nil || v.lost != "" {
+		t.Fatal("b does not end the comparison")
+	}
+}
+
+func bench(b *testing.B, s schedule.Spec, keys string) {
+	in := input(b, colorprofile.ANSI256, s)
+	v := &View{}
+	press(v, in, 160, 46, keys)
+	b.ReportAllocs()
+	for b.Loop() {
+		v.Render(in, 160, 46)
+		v.Status(in, 160)
+	}
+}
+
+func BenchmarkRender(b *testing.B)       { bench(b, spec(schedule.OneFOneB, 16, 1, 64), "") }
+func BenchmarkRenderZoomed(b *testing.B) { bench(b, spec(schedule.OneFOneB, 16, 1, 64), "+ + c") }
+func BenchmarkRenderHuge(b *testing.B)   { bench(b, spec(schedule.Interleaved, 64, 4, 512), "f") }
+func BenchmarkRenderHugeZoomed(b *testing.B) {
+	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f + + +")
+}
+
+// BenchmarkRenderHugeCold includes the axis, which is worked out anew when the
+// times change.
+func BenchmarkRenderHugeCold(b *testing.B) {
+	in := input(b, colorprofile.ANSI256, spec(schedule.Interleaved, 64, 4, 512))
+	b.ReportAllocs()
+	for b.Loop() {
+		v := &View{}
+		v.Render(in, 160, 46)
+	}
+}

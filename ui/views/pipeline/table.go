@@ -1,0 +1,326 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// table is every schedule for one setup, side by side.
+type table struct {
+	open   bool
+	second bool // a line is chosen to compare with, not to take
+	row    int  // the cursor's
+
+	rows    []row
+	of      engine.Setup // what the rows were worked out for
+	wanted  engine.Setup // what is being worked out
+	pending bool
+}
+
+// row is a schedule and its figures. The report of a long pipeline comes without
+// its timeline: those of all schedules would fill tens of megabytes.
+type row struct {
+	engine.ScheduleRow
+	figures figures
+}
+
+// keepOps is how many operations the timelines that the table keeps have.
+const keepOps = 1 << 16
+
+// current tells whether the rows are those of the setup.
+func (t *table) current(s *engine.Setup) bool { return len(t.rows) > 0 && t.of == *s }
+
+func (t *table) pendingFor(s *engine.Setup) bool { return t.pending && t.wanted == *s }
+
+// work evaluates all schedules and gives the rows to v.
+func (v *View) work(s engine.Setup) Request {
+	t := &v.table
+	t.pending, t.wanted = true, s
+	keep := schedule.Kind("")
+	if v.second != nil {
+		keep = v.second.Info.Kind
+	} else if v.lost != "" {
+		keep = v.lost
+	}
+	return Request{Work: func(ctx context.Context) func() {
+		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil })
+		stopped := ctx.Err() != nil
+		return func() {
+			if !t.pendingFor(&s) {
+				return // another one is on its way
+			}
+			t.pending = false
+			if stopped {
+				return
+			}
+			t.take(rows, s, keep)
+			if keep != "" {
+				v.compare(keep)
+			}
+		}
+	}}
+}
+
+// take sorts the rows: legal ones by the time of the step, then the others. The
+// cursor stays on its schedule. The timeline of keep is kept in any case.
+func (t *table) take(rows []engine.ScheduleRow, s engine.Setup, keep schedule.Kind) {
+	at := s.Schedule
+	if t.row >= 0 && t.row < len(t.rows) {
+		at = t.rows[t.row].Info.Kind
+	}
+	slices.SortStableFunc(rows, func(a, b engine.ScheduleRow) int {
+		switch {
+		case a.Report.Legal != b.Report.Legal:
+			if a.Report.Legal {
+				return -1
+			}
+			return 1
+		case !a.Report.Legal || a.Report.Time.Step == b.Report.Time.Step:
+			return 0
+		case a.Report.Time.Step < b.Report.Time.Step:
+			return -1
+		}
+		return 1
+	})
+	ops := 0
+	for i := range rows {
+		if rows[i].Report.Timeline != nil {
+			ops += len(rows[i].Report.Timeline.Order.Ops)
+		}
+	}
+	t.rows, t.of = make([]row, 0, len(rows)), s
+	for _, r := range rows {
+		line := row{ScheduleRow: r}
+		if r.Report.Legal && r.Report.Timeline != nil {
+			line.figures = figuresOf(&r.Setup, &r.Report)
+			if ops > keepOps && r.Info.Kind != keep {
+				line.Report.Timeline = nil
+			}
+		}
+		t.rows = append(t.rows, line)
+	}
+	t.pick(at)
+}
+
+func (t *table) pick(kind schedule.Kind) {
+	t.row = max(0, slices.IndexFunc(t.rows, func(r row) bool { return r.Info.Kind == kind }))
+}
+
+// handleTable is a key while the table is open.
+func (v *View) handleTable(in *Input, h int, key string) (bool, Request) {
+	t := &v.table
+	switch key {
+	case "up", "k":
+		t.row = max(0, t.row-1)
+	case "down", "j":
+		t.row = min(max(0, len(t.rows)-1), t.row+1)
+	case "home":
+		t.row = 0
+	case "end", "G":
+		t.row = max(0, len(t.rows)-1)
+	case "pgup", "pgdown":
+		by := max(1, h-6)
+		if key == "pgup" {
+			by = -by
+		}
+		t.row = min(max(0, t.row+by), max(0, len(t.rows)-1))
+	case "t", "esc", "q":
+		t.open = false
+	case "b":
+		if t.second = !t.second; !t.second {
+			t.open = false
+		}
+	case "enter":
+		return true, v.choose(in)
+	default:
+		return false, Request{}
+	}
+	return true, Request{}
+}
+
+// choose takes the chosen schedule, or compares with it.
+func (v *View) choose(in *Input) Request {
+	t := &v.table
+	if t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) {
+		return Request{}
+	}
+	row := &t.rows[t.row]
+	if !row.Report.Legal {
+		return Request{}
+	}
+	t.open = false
+	if t.second {
+		return v.compareWith(row.ScheduleRow)
+	}
+	setup := row.Setup
+	return Request{Setup: &setup, Text: "schedule " + string(row.Info.Kind)}
+}
+
+// tableEnds is where each column of the table ends.
+func tableEnds() [8]int { return [...]int{27, 37, 47, 57, 68, 79, 91, 100} }
+
+// renderTable draws the table over the whole screen.
+func (v *View) renderTable(in *Input, w, h int) []string {
+	t := &v.table
+	name, remark := "ALL SCHEDULES FOR THIS SETUP", "enter takes one"
+	if t.second {
+		name, remark = "COMPARE WITH", "enter compares"
+	}
+	switch {
+	case t.pending:
+		remark = "working" + in.Glyphs.Ellipsis
+	case in.Setup == nil || !t.current(in.Setup):
+		remark = "for an earlier setup"
+	}
+	head := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1)
+	if n := head.Left() - widget.Width(remark) - 1; n > 0 {
+		head.Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, n)).Gap(1)
+	}
+	head.Put(in.paint(themes.Accent), remark)
+	lines := []string{head.String(), in.tableHead(w)}
+	from, n := t.page(h)
+	foot := t.foot(h)
+	for i := from; i < min(len(t.rows), from+n); i++ {
+		lines = append(lines, v.tableRow(in, i, w))
+	}
+	lines = widget.Height(lines, w, max(0, h-foot))
+	if foot > 0 {
+		lines = append(lines, v.tableFoot(in, w, foot)...)
+	}
+	return widget.Height(lines, w, h)
+}
+
+// page is the first of the rows that are shown, and how many fit.
+func (t *table) page(h int) (from, n int) {
+	n = max(1, h-2-t.foot(h))
+	return min(max(0, t.row-n/2), max(0, len(t.rows)-n)), n
+}
+
+// foot is the height of the words under the rows.
+func (t *table) foot(h int) int {
+	if h < 10 {
+		return 0
+	}
+	return min(max(4, h-2-len(t.rows)), 10)
+}
+
+func (in *Input) tableHead(w int) string {
+	line := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "schedule")
+	for i, text := range []string{"step", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "copies"} {
+		if tableEnds()[i] <= w {
+			line.RightAligned(in.paint(themes.Muted), text, tableEnds()[i])
+		}
+	}
+	return line.String()
+}
+
+// tableRow is one schedule: its figures, or why it cannot run.
+func (v *View) tableRow(in *Input, i, w int) string {
+	row := &v.table.rows[i]
+	text, sign := themes.Text, " "
+	if i == v.table.row {
+		text, sign = themes.Focus, in.Glyphs.Pointer
+	}
+	line := widget.NewLine(w).Put(in.paint(themes.Accent), sign).Gap(1).Put(in.paint(text), string(row.Info.Kind))
+	if i == v.table.row {
+		line.OnBlank(in.paint(text))
+	}
+	if row.Setup.VPP > 1 {
+		line.Put(in.paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
+	}
+	if in.Setup != nil && row.Info.Kind == in.Setup.Schedule {
+		line.Put(in.paint(themes.Current), " "+in.Glyphs.Here)
+	}
+	r := &row.Report
+	if !r.Legal || r.Memory == nil || r.Time == nil {
+		reason := "not known"
+		if list := errors(r.Problems); len(list) > 0 {
+			reason = list[0].Message
+		}
+		return line.To(22).Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), reason).String()
+	}
+	f := row.figures
+	peak := text
+	if !r.Memory.Fits {
+		peak = themes.Bad
+		f.peak = in.Glyphs.Cross + " " + f.peak
+	}
+	for k, c := range []string{
+		figure.Seconds(r.Time.Step), f.overIdeal, f.overTotal, f.span, f.peak,
+		figure.Comma(f.inFlight), figure.Comma(row.Messages), fmt.Sprint(f.copies),
+	} {
+		role := text
+		if k == 4 {
+			role = peak
+		}
+		if tableEnds()[k] <= w {
+			line.RightAligned(in.paint(role), c, tableEnds()[k])
+		}
+	}
+	return line.String()
+}
+
+// tableFoot describes the chosen schedule: what it is and what it needs.
+func (v *View) tableFoot(in *Input, w, n int) []string {
+	t := &v.table
+	if t.row < 0 || t.row >= len(t.rows) {
+		return widget.Height(nil, w, n)
+	}
+	row := &t.rows[t.row]
+	info := &row.Info
+	lines := []string{widget.NewLine(w).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
+	say := func(role themes.Role, text string) {
+		if n <= 4 {
+			lines = append(lines, widget.NewLine(w).Put(in.paint(role), text).String())
+			return
+		}
+		for _, part := range wrap(text, w) {
+			lines = append(lines, widget.NewLine(w).Put(in.paint(role), part).String())
+		}
+	}
+	if list := errors(row.Report.Problems); len(list) > 0 {
+		text := in.Glyphs.Cross + " " + list[0].Message
+		if near := nearest(list[0].Nearest); near != "" {
+			lines = append(lines, widget.NewLine(w).Put(in.paint(themes.Strong), "nearest legal: "+near).String())
+		}
+		say(themes.Bad, text)
+	} else {
+		say(themes.Text, info.Name+": memory "+info.Memory)
+	}
+	say(themes.Muted, "needs "+info.Constraint)
+	say(themes.Muted, strings.Join(slices.DeleteFunc([]string{info.Paper, info.Code}, func(s string) bool { return s == "" }), "; "))
+	return widget.Height(lines, w, n)
+}
+
+// status is the line about the chosen schedule.
+func (t *table) status() string {
+	if t.row < 0 || t.row >= len(t.rows) {
+		return "working out every schedule for this setup"
+	}
+	row := &t.rows[t.row]
+	if list := errors(row.Report.Problems); len(list) > 0 {
+		return row.Info.Name + ": " + list[0].Message
+	}
+	if m := row.Report.Memory; m != nil && !m.Fits {
+		return row.Info.Name + ": " + m.Reason
+	}
+	return row.Info.Name
+}
+
+// nearest writes legal values: "microbatches 40, pp 8".
+func nearest(values map[string]any) string {
+	var parts []string
+	for field, value := range values {
+		parts = append(parts, fmt.Sprintf("%s %v", field, value))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,321 @@
+package widget
+
+import (
+	"math"
+	"strings"
+
+	"meshscope/engine/schedule"
+)
+
+// Axis is the time axis of one or two timelines, with the periods that are
+// folded away taken out. A place on it is a share of its length, 0 to 1.
+type Axis struct {
+	Whole  float64 // the longest of the timelines, as long as it lasts
+	Length float64 // what is left of that when folded
+	Folded int     // periods left out
+
+	cuts  []ganttSpan // ascending, folded > 0
+	scale ganttScale
+}
+
+// NewAxis is the axis of the timelines (nil ones are passed over). With fold it
+// leaves periods out where the whole would not be readable w cells wide; of two
+// timelines only those that both have.
+func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
+	a := Axis{}
+	var cuts []periodic
+	first := true
+	for _, line := range lines {
+		g := Gantt{Timeline: line}
+		if !drawable(line) {
+			continue
+		}
+		rows := g.Rows(3)
+		sc := g.scale(rows)
+		a.Whole = max(a.Whole, line.Makespan)
+		if first || sc.shortest < a.scale.shortest {
+			regular := sc.regular && (first || a.scale.regular)
+			a.scale = sc
+			a.scale.regular = regular
+		}
+		if fold {
+			found := g.anyPeriod()
+			if first {
+				cuts = found
+			} else {
+				cuts = commonPeriods(cuts, found)
+			}
+		}
+		first = false
+	}
+	a.Length = a.Whole
+	if fold && a.scale.shortest*float64(w) < a.scale.readable*a.Whole {
+		a.cut(cuts, w)
+	}
+	return a
+}
+
+func drawable(line *schedule.Timeline) bool {
+	g := Gantt{Timeline: line}
+	return g.ranks() > 0 && line.Makespan > 0 && !math.IsInf(line.Makespan, 0)
+}
+
+// foldWork bounds the search for long periods, in operations looked at.
+const foldWork = 1 << 20
+
+// anyPeriod is periodic that also looks for long patterns: ranks of unequal
+// length that wait for each other's hand-overs repeat after about as many
+// micro-batches as there are ranks in the slowest part.
+func (v *Gantt) anyPeriod() []periodic {
+	if found := v.periodic(); len(found) > 0 {
+		return found
+	}
+	s := v.Timeline.Order.Spec
+	perTry := max(1, len(v.Timeline.Order.Ops)/v.ranks())
+	most := min(s.MicroBatches/4, 2*s.Ranks, foldWork/perTry)
+	for shift := 5; shift <= most; shift++ {
+		if found := v.repeats(shift, false); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// commonPeriods is intersect for periods of which one is a multiple of the other.
+func commonPeriods(a, b []periodic) []periodic {
+	var common []periodic
+	for _, x := range a {
+		for _, y := range b {
+			longer := max(x.period, y.period)
+			times := longer / min(x.period, y.period)
+			if math.Abs(times-math.Round(times)) > 1e-6 {
+				continue
+			}
+			both := periodic{from: max(x.from, y.from), to: min(x.to, y.to), period: longer}
+			if both.to > both.from && both.count() >= 2+ganttLeastFold {
+				common = append(common, both)
+			}
+		}
+	}
+	return common
+}
+
+// cut leaves out as many periods as it takes to make operations readable, and
+// keeps one or two on each side.
+func (a *Axis) cut(found []periodic, w int) {
+	room := float64(w - len(found)*len("<x1000>"))
+	foldable := 0.0
+	for _, p := range found {
+		foldable += float64(max(0, p.count()-2)) * p.period
+	}
+	if foldable <= 0 || room < ganttMinPlot {
+		return
+	}
+	share := min(1, (a.Whole-room*a.scale.shortest/a.scale.readable)/foldable)
+	for _, p := range found {
+		n := int(math.Ceil(share * float64(p.count()-2)))
+		if n < ganttLeastFold || n > p.count()-2 {
+			continue
+		}
+		from := p.from + float64((p.count()-n+1)/2)*p.period
+		to := from + float64(n)*p.period
+		a.cuts = append(a.cuts, ganttSpan{from: from, to: to, folded: n, cols: Width(foldText(n, true))})
+		a.Length -= to - from
+		a.Folded += n
+	}
+}
+
+// Place is where a moment lies on the axis; one that is folded away lies on the fold.
+func (a *Axis) Place(at float64) float64 {
+	if a.Length <= 0 {
+		return 0
+	}
+	passed := 0.0
+	for _, c := range a.cuts {
+		if at > c.from {
+			passed += min(at, c.to) - c.from
+		}
+	}
+	return min(1, max(0, (at-passed)/a.Length))
+}
+
+// Moment is the time at a place of the axis.
+func (a *Axis) Moment(place float64) float64 {
+	at := place * a.Length
+	for _, c := range a.cuts {
+		if at > c.from {
+			at += c.to - c.from
+		}
+	}
+	return at
+}
+
+// PerOp is how long the whole axis is in the shortest kind of operation.
+func (a *Axis) PerOp() float64 {
+	if a.scale.shortest <= 0 {
+		return 1
+	}
+	return a.Length / a.scale.shortest
+}
+
+// Frame is a window of an axis laid out over columns.
+type Frame struct {
+	Cols  int // columns of the whole frame; the picture may end before
+	spans []ganttSpan
+}
+
+// Frame lays the part of the axis from one place to another out over w columns.
+func (a *Axis) Frame(from, to float64, w int) Frame {
+	f := Frame{Cols: w}
+	if a.Length <= 0 || w <= 0 || to <= from {
+		return f
+	}
+	start, end := a.Moment(from), a.Moment(to)
+	at := start
+	for _, c := range a.cuts {
+		if c.to <= start || c.from >= end {
+			continue
+		}
+		if c.from > at {
+			f.spans = append(f.spans, ganttSpan{from: at, to: c.from})
+		}
+		f.spans = append(f.spans, c)
+		at = c.to
+	}
+	if end > at {
+		f.spans = append(f.spans, ganttSpan{from: at, to: end})
+	}
+	f.spans = placeSpans(f.spans, w, a.scale)
+	return f
+}
+
+// Column is where a moment is drawn; before or after the frame's own time it is
+// -1 or Cols.
+func (f *Frame) Column(at float64) int {
+	if len(f.spans) == 0 || at < f.spans[0].from {
+		return -1
+	}
+	for _, s := range f.spans {
+		if at >= s.to {
+			continue
+		}
+		if s.folded > 0 {
+			return s.col + s.cols/2
+		}
+		return min(s.col+s.cols-1, s.col+int((at-s.from)*float64(s.cols)/(s.to-s.from)))
+	}
+	return f.Cols
+}
+
+// Time is the moment in the middle of a column.
+func (f *Frame) Time(col int) float64 {
+	at := 0.0
+	for _, s := range f.spans {
+		if col < s.col {
+			break
+		}
+		at = s.to
+		if col < s.col+s.cols {
+			share := (float64(col-s.col) + 0.5) / float64(s.cols)
+			return s.from + share*(s.to-s.from)
+		}
+	}
+	return at
+}
+
+// Shows are the first and the last moment of the frame.
+func (f *Frame) Shows() (from, to float64) {
+	if len(f.spans) == 0 {
+		return 0, 0
+	}
+	return f.spans[0].from, f.spans[len(f.spans)-1].to
+}
+
+// perUnit is how many columns a unit of time has.
+func (f *Frame) perUnit() float64 {
+	most := 0.0
+	for _, s := range f.spans {
+		if s.folded == 0 && s.to > s.from {
+			most = max(most, float64(s.cols)/(s.to-s.from))
+		}
+	}
+	return most
+}
+
+// Tick is a label of a time axis.
+type Tick struct {
+	Col  int
+	Text string
+}
+
+// Ticks are moments 1, 2 or 5 times a power of ten apart, so many that their
+// texts do not touch. The unit is chosen for the whole axis.
+func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
+	scale := f.perUnit()
+	from, to := f.Shows()
+	if !(scale > 0) || math.IsInf(scale, 0) {
+		return nil
+	}
+	step := 1.0
+	for range 4 { // longer texts need wider steps
+		least := float64(Width(unit(step, to))+4) / scale
+		step = math.Pow(10, math.Floor(math.Log10(least)))
+		for _, k := range []float64{1, 2, 5, 10} {
+			if k*step >= least {
+				step *= k
+				break
+			}
+		}
+	}
+	if !(step > 0) || (to-from)/step > 1e7 {
+		return nil
+	}
+	var ticks []Tick
+	free := 0
+	for _, s := range f.spans {
+		if s.folded > 0 {
+			free = max(free, s.col+s.cols)
+			continue
+		}
+		for i := max(0, math.Ceil(s.from/step-1e-9)); i*step < s.to; i++ {
+			col := f.Column(math.Max(i*step, s.from))
+			text := unit(step, i*step)
+			if col < free || col+1+Width(text) > min(f.Cols, s.col+s.cols) {
+				continue
+			}
+			ticks = append(ticks, Tick{Col: col, Text: text})
+			free = col + Width(text) + 2
+		}
+	}
+	return ticks
+}
+
+// Text writes ticks as one line: a stroke at each moment and its text after it.
+func (f *Frame) Text(ticks []Tick, g Glyphs) string {
+	var b strings.Builder
+	at := 0
+	for _, t := range ticks {
+		if t.Col < at {
+			continue
+		}
+		b.WriteString(blanks(t.Col - at))
+		b.WriteString(g.Limit)
+		b.WriteString(t.Text)
+		at = t.Col + 1 + Width(t.Text)
+	}
+	return b.String() + blanks(max(0, f.Cols-at))
+}
+
+// Outside is the moment itself, or, where that is folded away, the one just
+// behind the fold in the given direction, 1 or -1.
+func (a *Axis) Outside(at float64, dir int) float64 {
+	for _, c := range a.cuts {
+		if at > c.from && at < c.to {
+			if dir < 0 {
+				return c.from - 1e-9*a.Whole
+			}
+			return c.to + 1e-9*a.Whole
+		}
+	}
+	return at
+}

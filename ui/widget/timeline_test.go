@@ -1,0 +1,108 @@
+package widget
+
+import (
+	"math"
+	"strconv"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+func simulated(t *rapid.T) *schedule.Timeline {
+	s := schedule.Spec{
+		Kind:  rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.AFAB, schedule.ZBH1}).Draw(t, "kind"),
+		Ranks: rapid.IntRange(1, 12).Draw(t, "p"), VirtualStages: 1, MicroBatches: rapid.IntRange(1, 90).Draw(t, "m"),
+	}
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := schedule.ChunkTimes{F: rapid.Float64Range(0.1, 3).Draw(t, "f"), I: 1, W: 1, B: 2}
+	line, err := schedule.Simulate(o, schedule.UniformCosts(s, times, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "latency")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+// TestAxis: places and moments are each other's inverse outside of folds, what
+// is folded away adds up, and columns hold the moments drawn in them.
+func TestAxis(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lines := []*schedule.Timeline{simulated(t)}
+		if rapid.Bool().Draw(t, "two") {
+			lines = append(lines, simulated(t))
+		}
+		w := rapid.IntRange(12, 200).Draw(t, "w")
+		a := NewAxis(lines, rapid.Bool().Draw(t, "fold"), w)
+		away := 0.0
+		for _, c := range a.cuts {
+			away += c.to - c.from
+		}
+		if math.Abs(a.Length+away-a.Whole) > 1e-9*a.Whole {
+			t.Fatalf("%v shown and %v folded of %v", a.Length, away, a.Whole)
+		}
+		place := rapid.Float64Range(0, 1).Draw(t, "place")
+		if back := a.Place(a.Moment(place)); math.Abs(back-place) > 1e-9 {
+			t.Fatalf("%v is %v, which is at %v", place, a.Moment(place), back)
+		}
+		from := rapid.Float64Range(0, 0.9).Draw(t, "from")
+		f := a.Frame(from, from+rapid.Float64Range(0.01, 0.1).Draw(t, "share"), w)
+		for col := range w {
+			at := f.Time(col)
+			if first, last := f.Shows(); at <= first || at >= last {
+				continue // the picture may be narrower than its room
+			}
+			if got := f.Column(at); got != col && !f.inFold(at) {
+				t.Fatalf("column %d is at %v, which is in column %d", col, at, got)
+			}
+		}
+		free := 0
+		for _, tick := range f.Ticks(func(step, at float64) string { return strconv.FormatFloat(at, 'g', 4, 64) }) {
+			if tick.Col < free || tick.Col+1+len(tick.Text) > w {
+				t.Fatalf("tick %q at %d, free from %d of %d", tick.Text, tick.Col, free, w)
+			}
+			free = tick.Col + 1 + len(tick.Text)
+		}
+	})
+}
+
+// TestOverview keeps to its size, and its lines stand for all ranks once.
+func TestOverview(t *testing.T) {
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		line := simulated(t)
+		theme := p.Resolve(rapid.SampledFrom([]colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256}).Draw(t, "profile"))
+		a := NewAxis([]*schedule.Timeline{line}, true, 60)
+		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
+		w := rapid.IntRange(1, 100).Draw(t, "w")
+		lines := append(NewOverview(line, &a, w, n).Render(&a, theme, NewGlyphs(true), 0.2, 0.4), WindowMark(&a, theme, NewGlyphs(false), w, 0.2, 0.4))
+		if len(lines) != n+1 {
+			t.Fatalf("%d lines of %d", len(lines), n+1)
+		}
+		for _, l := range lines {
+			if got := ansi.StringWidth(l); got != w {
+				t.Fatalf("%d cells of %d: %q", got, w, ansi.Strip(l))
+			}
+		}
+		next := 0
+		for i := range n {
+			from, to := Share(len(line.Ranks), n, i)
+			if from != next || to <= from {
+				t.Fatalf("line %d of %d is ranks %d to %d", i, n, from, to)
+			}
+			next = to
+		}
+		if next != len(line.Ranks) {
+			t.Fatalf("the lines end at rank %d", next)
+		}
+	})
+}
