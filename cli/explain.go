@@ -109,13 +109,15 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 			Figures []explain.Figure `json:"figures"`
 		}{header{schemaVersion, version}, s, figures})
 	}
-	rows := make([][]any, 0, len(figures))
+	rows := [][]string{{"figure", "value", "what it is"}}
 	for _, f := range figures {
 		if e, ok := book.Explain(f.ID); ok {
-			rows = append(rows, []any{f.ID, e.Text(), e.Name})
+			rows = append(rows, []string{f.ID, e.Text(), e.Name})
 		}
 	}
-	return a.table([]any{"figure", "value", "what it is"}, rows)
+	out := newPage(a.stdout)
+	out.table(rows)
+	return out.Flush()
 }
 
 func unknownFigure(book *explain.Book, typed string) error {

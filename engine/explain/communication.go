@@ -107,24 +107,21 @@ func (b *Book) dataRow(dimension, what string) *Expr {
 	}
 	d := b.data(rank)
 	f := map[string]flow{"dp": d.dense, "expert-dp": d.expert, "mirror": d.mirror}[dimension]
-	switch what {
-	case "bytes":
+	if what == "bytes" {
 		return add(f.bytes...)
-	case "seconds":
+	}
+	// The parts share what is exposed by the time that they take. Where that is
+	// more than the rank's own traffic, because another rank's counts after the
+	// last micro-batch, the time counts as long as that.
+	whole := append(append(append([]*Expr{}, d.dense.seconds...), d.expert.seconds...), d.mirror.seconds...)
+	exposed, longer := b.dataExposed(), b.dataExposed().Value() > add(whole...).Value()
+	if what == "seconds" && !longer {
 		return add(f.seconds...)
 	}
-	// The parts share what is exposed by the time that they take.
-	var whole []*Expr
-	for _, other := range []string{"dp", "expert-dp", "mirror"} {
-		if b.has(other) {
-			whole = append(whole, ref(b.communication(other, "seconds")))
-		}
+	if len(whole) == len(f.seconds) {
+		return exposed
 	}
-	own := ref(b.communication(dimension, "seconds"))
-	if len(whole) == 1 {
-		return b.dataExposed()
-	}
-	return div(mul(b.dataExposed(), own), add(whole...))
+	return mul(exposed, div(add(f.seconds...), add(whole...)))
 }
 
 // handOvers are the messages between stages.

@@ -171,20 +171,25 @@ func (b *Book) collective(id, name string, volume *Expr, g layout.Group, w wire)
 		}
 		domains := (g.Size + g.PerDomain - 1) / g.PerDomain
 		if domains > 1 {
-			sum = append(sum, b.across(div(volume, inside), domains, w)...)
+			sum = append(sum, b.across(div(volume, inside), in < c.Domain(), domains, w)...)
 		}
 		return add(sum...)
 	})
 }
 
-// across is the ring between domains, on what each GPU has of the volume.
-func (b *Book) across(volume *Expr, domains int, w wire) []*Expr {
+// across is the ring between domains, on what each GPU has of the volume. Groups
+// that are only part of a domain have rails of their own.
+func (b *Book) across(volume *Expr, part bool, domains int, w wire) []*Expr {
 	m := b.machine()
 	net, c := &m.Network, m.Cluster
 	n := count("n_out", domains)
 	rate := mul(num("network", float64(c.Inter.Bandwidth), Bandwidth), num("share of the network", net.InterRing, Share))
 	if measured := b.curve(w.curve, n); measured != nil {
-		rate = minOf(rate, div(measured, count("GPUs per domain", c.Domain())))
+		own := div(measured, count("GPUs per domain", c.Domain()))
+		if part && net.Rails > 0 {
+			own = mul(own, count("rate of single rails", net.Rails))
+		}
+		rate = minOf(rate, own)
 	}
 	hop := c.Inter.Latency
 	if net.InterHop > 0 {

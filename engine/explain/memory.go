@@ -106,8 +106,8 @@ func (b *Book) rankName(r int, term string) about {
 
 func (b *Book) rank(r int, term string) *Explanation {
 	a := b.rankName(r, term)
-	if b.w.Setup.Stack.Resolve() == recipe.Nanotron && term == "overhead.communicators" {
-		a.source = "fitted: where runs of the playbook's sweep ran out of memory, 3 %"
+	if b.w.Setup.Stack.Resolve() == recipe.Nanotron && strings.HasPrefix(term, "overhead.") {
+		a.source = "fitted: where runs of the playbook's sweep ran out of memory, 4 GiB and 3 %"
 	}
 	return b.explain(fmt.Sprintf("memory.ranks.%d.%s", r, term), a, func() *Expr { return b.rankFormula(r, term) })
 }
@@ -176,6 +176,8 @@ func (b *Book) overhead(r int, term string) *Expr {
 		return lit(0)
 	case stack == recipe.Nanotron && term == "overhead.communicators":
 		return allocated(0.03)
+	case stack == recipe.Nanotron:
+		return num("fixed", float64(4*units.GiB), Memory)
 	case term == "overhead.allocator-slack":
 		return allocated(0.04)
 	}

@@ -50,9 +50,12 @@ func (b *Book) timeFigure(rest string) *Explanation {
 	case "bubble":
 		a.name, a.source = "Waiting"+of, "exact: what is left of the pipeline's makespan beside the rank's busy time"
 		a.omits, a.simulated = "jitter between ranks", true
-		formula = func() *Expr {
-			return sub(num("simulated makespan", b.r.Timeline.Makespan, Seconds), b.work(rank))
+		length, name := b.r.Timeline.Makespan, "simulated makespan"
+		if info, ok := b.w.Setup.Schedule.Info(); ok && info.SplitsBackward {
+			a.source = "exact: what is left of the longest rank's span beside the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
+			length, name = b.r.Timeline.LongestSpan(), "simulated longest span of a rank"
 		}
+		formula = func() *Expr { return maxOf(lit(0), sub(num(name, length, Seconds), b.work(rank))) }
 	case "exposed":
 		a.name, a.source = "Communication that nothing hides"+of, "the sum over dimensions; data-parallel traffic that is left after the step's end is the slowest rank's"
 		a.omits = "hand-over between stages, which is in the bubble"
