@@ -107,20 +107,10 @@ func (b *Book) layerBytes(moe bool) *Expr {
 		source: "tensors that stack " + string(s.Stack.Resolve()) + " keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
 		omits:  "small tensors such as norm statistics",
 	}, func() *Expr {
-		kept := b.w.Stack.Layer(b.w.Memory, moe)
 		if s.Stack.Resolve() == recipe.Textbook {
 			return b.textbookLayer()
 		}
-		var sum []*Expr
-		for _, p := range []struct {
-			name  string
-			bytes float64
-		}{{"attention", kept.Attention}, {"MLP", kept.MLP}, {"experts", kept.Experts}, {"router", kept.Router}, {"norms", kept.Norms}} {
-			if p.bytes != 0 {
-				sum = append(sum, count(p.name, p.bytes))
-			}
-		}
-		return add(sum...)
+		return b.keptLayer(moe)
 	})
 }
 
