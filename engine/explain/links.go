@@ -106,7 +106,7 @@ func (b *Book) expertParallel(l *layer) {
 		name: "Hidden states of the routed tokens of one micro-batch", symbol: "v_routed", unit: Traffic, source: "bytes x routed tokens x hidden width",
 	}, func() *Expr { return mul(b.elem(), b.routed(), b.hidden()) })
 	both := func(dimension string, bytes, t *Expr) {
-		x := b.exposed(l, dimension, strings.ToUpper(dimension)+" traffic, once", "dispatch or combine", func() *Expr { return mul(t, share) })
+		x := b.exposed(l, dimension, "dispatch or combine over "+strings.ToUpper(dimension), "routed tokens go out and come back", func() *Expr { return mul(t, share) })
 		l.forward.add(dimension, 2, bytes, t, x)
 		l.backward.add(dimension, 2, bytes, t, x)
 	}
