@@ -1,0 +1,159 @@
+package overlay
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine/explain"
+	"meshscope/presets"
+	"meshscope/ui/widget"
+)
+
+func figures(t testing.TB) *explain.Book {
+	t.Helper()
+	b, ok := explain.Of(presets.DefaultSetup())
+	if !ok {
+		t.Fatal("the default setup has no figures")
+	}
+	return b
+}
+
+func explained(t testing.TB, id string) *Explain {
+	t.Helper()
+	e, ok := figures(t).Explain(id)
+	if !ok {
+		t.Fatalf("no figure %s", id)
+	}
+	return NewExplain(e)
+}
+
+// pressed sends keys by their names.
+func pressed(x *Explain, keys ...string) (out Outcome) {
+	codes := map[string]rune{
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+		"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+	}
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{Code: codes[k]}
+		if msg.Code == 0 {
+			msg = tea.KeyPressMsg{Code: rune(k[0]), Text: k}
+		}
+		out = x.HandleKey(msg)
+	}
+	return out
+}
+
+func TestExplainWalksDownAndBack(t *testing.T) {
+	x := explained(t, "time.step")
+	for _, step := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"enter"}, "time.compute"},
+		{[]string{"enter"}, "stage.1.forward"},
+		{[]string{"enter"}, "layer.dense.forward"},
+		{[]string{"down", "down", "up", "enter"}, "layer.dense.output.forward"},
+		{[]string{"esc"}, "layer.dense.forward"},
+		{[]string{"left", "left"}, "time.compute"},
+		{[]string{"left", "left"}, "time.step"},
+		{[]string{"down", "down", "enter"}, "time.bubble"},
+	} {
+		pressed(x, step.keys...)
+		if got := x.Figure().Figure; got != step.want {
+			t.Fatalf("%v leads to %s, want %s", step.keys, got, step.want)
+		}
+	}
+	if pressed(x, "esc") != Open || pressed(x, "left") != Open || pressed(x, "esc") != Closed {
+		t.Error("esc does not go back and then close")
+	}
+	if pressed(x, "e") != Closed {
+		t.Error("the key that opens does not close")
+	}
+}
+
+// Another setup keeps the place, as far as it has it.
+func TestExplainFollowsTheSetup(t *testing.T) {
+	x := explained(t, "time.step")
+	pressed(x, "enter", "enter")
+	s := presets.DefaultSetup()
+	s.TP, s.DP, s.GPUs, s.GBS = 4, 8, 64, 8*s.MicroBatches*s.MBS
+	book, ok := explain.Of(s)
+	if !ok || !x.Follow(book) {
+		t.Fatal("lost")
+	}
+	if e, _ := book.Explain("stage.1.forward"); x.Figure() != e {
+		t.Errorf("now at %s", x.Figure())
+	}
+	s.PP, s.DP = 1, 16
+	s.GBS = s.DP * s.MicroBatches * s.MBS
+	if book, ok = explain.Of(s); !ok || !x.Follow(book) || x.Figure().Figure != "time.compute" {
+		t.Errorf("without a second stage: %v at %s", ok, x.Figure().Figure)
+	}
+}
+
+func TestExplainRender(t *testing.T) {
+	for name, test := range map[string]struct {
+		figure  string
+		keys    []string
+		unicode bool
+		w, h    int
+	}{
+		"step-80x24":     {"time.step", nil, true, 80, 24},
+		"step-120x36":    {"time.step", []string{"down"}, true, 120, 36},
+		"product-80x24":  {"layer.dense.forward", []string{"enter"}, true, 80, 24},
+		"product-120x36": {"layer.dense.forward", []string{"enter"}, true, 120, 36},
+		"deep-80x24":     {"throughput.mfu", []string{"enter", "enter", "enter", "down", "enter", "enter"}, true, 80, 24},
+		"ascii-80x24":    {"memory.ranks.0.allocated", []string{"end"}, false, 80, 24},
+		"small-40x12":    {"communication.tp.exposed", []string{"down", "down"}, false, 40, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := explained(t, test.figure)
+			x.Resize(test.w, test.h)
+			pressed(x, test.keys...)
+			d := x.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode), test.w, test.h)
+			if len(d.Lines) > test.h {
+				t.Errorf("%d lines on a screen of %d", len(d.Lines), test.h)
+			}
+			text := ansi.Strip(strings.Join(d.Lines, "\n")) + "\n"
+			if !test.unicode && strings.IndexFunc(text, func(r rune) bool { return r > '~' }) >= 0 {
+				t.Errorf("not ASCII:\n%s", text)
+			}
+			golden.RequireEqual(t, text)
+		})
+	}
+}
+
+// At every size and after any keys the box is as wide as it says and no higher
+// than the screen, and the chosen part can be brought into sight.
+func TestExplainHolds(t *testing.T) {
+	book, look := figures(t), theme(t, colorprofile.ANSI256)
+	ids := book.IDs()
+	keys := []string{"enter", "enter", "esc", "up", "down", "down", "left", "right", "pgup", "pgdown", "home", "end", "x", "z"}
+	rapid.Check(t, func(t *rapid.T) {
+		e, _ := book.Explain(rapid.SampledFrom(ids).Draw(t, "figure"))
+		x := NewExplain(e)
+		w, h := rapid.IntRange(0, 130).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")
+		x.Resize(w, h)
+		for range rapid.IntRange(0, 20).Draw(t, "n") {
+			pressed(x, rapid.SampledFrom(keys).Draw(t, "key"))
+			x.ClickRow(rapid.IntRange(-1, 40).Draw(t, "row"))
+		}
+		for _, size := range [][2]int{{w, h}, {h, w}, {20, 5}} {
+			d := x.Render(look, widget.NewGlyphs(w%2 == 0), size[0], size[1])
+			if len(d.Lines) > size[1] {
+				t.Fatalf("%d lines on %v", len(d.Lines), size)
+			}
+			for _, line := range d.Lines {
+				if got := ansi.StringWidth(line); got != ansi.StringWidth(d.Lines[0]) || got > size[0] {
+					t.Fatalf("%v: a line of %d cells: %q", size, got, ansi.Strip(line))
+				}
+			}
+		}
+	})
+}
