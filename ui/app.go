@@ -53,12 +53,13 @@ type Model struct {
 	fresh    []string        // warnings that the last change caused
 	remedies []engine.Remedy // turns that make a setup fit that does not
 
-	screens screens
-	sweep   sweep
-	typing  typing
-	picker  *overlay.Picker
-	help    []entry // what the lines of an open help run
-	catalog *catalog
+	screens    screens
+	explaining explaining
+	sweep      sweep
+	typing     typing
+	picker     *overlay.Picker
+	help       []entry // what the lines of an open help run
+	catalog    *catalog
 
 	evaluator engine.Evaluator
 	serial    int // counts evaluations, for caches

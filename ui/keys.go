@@ -19,6 +19,7 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
+	Explain                    key.Binding
 	Theme, Mouse               key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
@@ -49,6 +50,7 @@ func newKeyMap() KeyMap {
 		BigDown:  bind("pgdn", "four pipeline ranks later", "pgdown"),
 		NextTab:  bind("tab", "next screen", "tab"),
 		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
+		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
 		Theme:    bind("t", "next theme: auto, dark, light, no colour", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
@@ -108,6 +110,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{k.BigDown, Action{Verb: PageRanks, N: bigStep}, pages},
 		{k.NextTab, Action{Verb: NextTab, N: 1}, ""},
 		{k.LastTab, Action{Verb: NextTab, N: -1}, ""},
+		{k.Explain, Action{Verb: Open, Screen: FiguresOverlay}, ""},
 		{k.Theme, Action{Verb: NextTheme}, ""},
 		{k.Mouse, Action{Verb: ToggleMouse}, ""},
 		{k.Help, Action{Verb: Open, Screen: HelpOverlay}, ""},

@@ -10,6 +10,9 @@ import (
 // worked out from the same drawing that is on the screen.
 func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
+	if m.explaining.open != nil {
+		return m.explainMouse(msg)
+	}
 	if m.picker == nil && m.screen() != nil {
 		return m.screenMouse(at.X, at.Y, mouseButton(msg))
 	}

@@ -45,7 +45,7 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 
 // screenHints are the keys of the moment, the program's own first.
 func (m *Model) screenHints(in screenInput, w int) string {
-	own := []widget.Hint{{Key: "?", Text: "help"}, {Key: "q", Text: "quit"}, {Key: "tab", Text: m.neighbourTab(1).String()}}
+	own := []widget.Hint{{Key: "?", Text: "help"}, {Key: "q", Text: "quit"}, {Key: "tab", Text: m.neighbourTab(1).String()}, {Key: "e", Text: "explain"}}
 	if words := fixWords(m.now.report.Problems); words != "" {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}

@@ -159,7 +159,7 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 			return cmd
 		}
 	}
-	everywhere := []key.Binding{k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Theme, k.Mouse, k.Fix}
+	everywhere := []key.Binding{k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Theme, k.Mouse, k.Fix}
 	if !key.Matches(msg, everywhere...) {
 		return nil
 	}

@@ -82,3 +82,27 @@ func TestKeysOfEveryScreen(t *testing.T) {
 		t.Errorf("an illegal setup on the Memory screen:\n%s", text)
 	}
 }
+
+// TestExplain opens the list of figures with e, takes one, and walks down.
+func TestExplain(t *testing.T) {
+	for _, tab := range []Tab{ExploreTab, MemoryTab} {
+		m := live(t, 120, 36)
+		m.do(Action{Verb: GoTab, N: int(tab)})
+		m.do(Action{Verb: Open, Screen: FiguresOverlay})
+		m.Update(m.readBookCmd()())
+		keys(m, "m", "f", "u", "enter")
+		if text := screen(m); !strings.Contains(text, "dense peak") {
+			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tab, text)
+		}
+		keys(m, "enter")
+		if text := screen(m); !strings.Contains(text, "Tokens per second and GPU") {
+			t.Errorf("no way down:\n%s", text)
+		}
+		send(m, tea.WindowSizeMsg{Width: 80, Height: 24}, tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})
+		checkFrame(t, m)
+		keys(m, "e")
+		if m.explaining.open != nil || m.state.Overlay != NoOverlay {
+			t.Error("e does not close the explanation")
+		}
+	}
+}

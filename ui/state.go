@@ -30,6 +30,8 @@ const (
 	HelpOverlay
 	ModelOverlay
 	ClusterOverlay
+	FiguresOverlay
+	ExplainOverlay
 )
 
 // State is everything that actions change. It is a value: apply returns a new

@@ -25,6 +25,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.picker != nil {
 			m.picker.Resize(m.caps.height)
 		}
+		if m.explaining.open != nil {
+			m.explaining.open.Resize(m.caps.width, m.caps.height)
+		}
 		return m, nil
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
@@ -45,6 +48,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.finish(msg)
 	case tickMsg:
 		return m, m.ticked()
+	case bookReadMsg:
+		m.takeBook(msg)
+		return m, nil
 	case catalogReadMsg:
 		m.catalog = &msg.catalog
 		m.openPicker()
@@ -248,6 +254,9 @@ func (m *Model) fixText() string {
 }
 
 func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
+	if m.explaining.open != nil {
+		return m.explainKey(msg)
+	}
 	if m.picker == nil { // its contents are still being read
 		if s := msg.String(); s == "esc" || s == "q" {
 			return m.do(Action{Verb: Close})
@@ -278,7 +287,9 @@ func (m *Model) choose() tea.Cmd {
 		a = Action{Verb: UseModel, Model: &m.catalog.models[i]}
 	case ClusterOverlay:
 		a = Action{Verb: UseCluster, Cluster: &m.catalog.clusters[i]}
-	case NoOverlay:
+	case FiguresOverlay:
+		return m.openExplanation(i)
+	case NoOverlay, ExplainOverlay:
 		return nil
 	}
 	return tea.Batch(m.do(Action{Verb: Close}), m.do(a))
@@ -286,7 +297,7 @@ func (m *Model) choose() tea.Cmd {
 
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
-	m.picker, m.help = nil, nil
+	m.picker, m.help, m.explaining.open = nil, nil, nil
 	switch m.state.Overlay {
 	case HelpOverlay:
 		m.openHelp()
@@ -295,7 +306,9 @@ func (m *Model) changeOverlay() tea.Cmd {
 			return m.readCatalogCmd()
 		}
 		m.openPicker()
-	case NoOverlay:
+	case FiguresOverlay:
+		return m.readBookCmd()
+	case NoOverlay, ExplainOverlay:
 	}
 	return nil
 }
@@ -307,7 +320,7 @@ func (m *Model) openPicker() {
 		m.picker = overlay.New("MODEL", hint, m.catalog.modelItems, m.catalog.modelAt(m.state.Setup.Model.ID))
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
-	case NoOverlay, HelpOverlay:
+	case NoOverlay, HelpOverlay, FiguresOverlay, ExplainOverlay:
 		return
 	}
 	m.picker.Resize(m.caps.height)

@@ -5,12 +5,10 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
 	"meshscope/ui/figure"
 	"meshscope/ui/knobs"
-	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
 	"meshscope/ui/widget"
 )
@@ -69,11 +67,12 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 // withPicker lays an open list over the lines.
 func (m *Model) withPicker(lines []string, cursor *tea.Cursor) ([]string, *tea.Cursor) {
 	w, h, t := m.caps.width, m.caps.height, m.look.theme
+	if m.explaining.open != nil {
+		return over(lines, m.explaining.open.Render(t, m.look.glyphs, w, h)), nil
+	}
 	if m.picker != nil {
 		d := m.picker.Render(t, m.look.glyphs, w, h)
-		if len(d.Lines) > 0 {
-			lines = overlay.Over(lines, d.Lines, d.X, d.Y, widget.Width(ansi.Strip(d.Lines[0])))
-		}
+		lines = over(lines, d)
 		cursor = tea.NewCursor(d.CaretX, d.CaretY)
 	}
 	return lines, cursor
