@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"meshscope/presets"
+	"meshscope/presets/own"
 )
 
 // app is one run of the program: where it reads and writes, what it knows, and
@@ -28,6 +29,8 @@ type app struct {
 	stderr io.Writer
 	lib    *presets.Library
 	code   int
+
+	notices []string // about the user's own presets
 }
 
 // Main runs the program and ends the process with its exit code.
@@ -35,7 +38,8 @@ func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // Run is the program on given streams; the result is the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, lib: presets.Default()}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a.lib, a.notices = own.Load(own.Folder(os.Getenv), presets.Default())
 	defer func() {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
+
+	"meshscope/engine"
+	"meshscope/ui/plain"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -94,19 +98,40 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 	if err := look.check(); err != nil {
 		return err
 	}
+	fresh := !flags.empty()
+	if !fresh {
+		// Where a newcomer starts: a layout that trains well.
+		flags.said = []said{{key: "tp", value: "8"}, {key: "pp", value: "2"}, {key: "gbs", value: "512"}}
+	}
+	if look.plain {
+		return a.printPlain(flags)
+	}
 	if why := a.notInteractive(); why != "" {
 		a.sayf("meshscope: %s\n\n%s", why, shortHelp)
 		return outcome(exitUsage)
-	}
-	if flags.empty() {
-		// Where a newcomer starts: a layout that trains well.
-		flags.said = []said{{key: "tp", value: "8"}, {key: "pp", value: "2"}, {key: "gbs", value: "512"}}
 	}
 	s, err := flags.setup(a)
 	if err != nil {
 		return err
 	}
-	return a.runScreen(cmd.Context(), s, look)
+	return a.runScreen(cmd.Context(), s, look, fresh)
+}
+
+// printPlain prints what the screens show in sentences, and ends as eval does.
+func (a *app) printPlain(flags *setupFlags) error {
+	s, err := flags.setup(a)
+	if err != nil {
+		return err
+	}
+	r := engine.Evaluate(s)
+	text := plain.Render(&s, &r)
+	if r.Legal {
+		text += "\n" + plain.Memory(&s, &r)
+	}
+	if _, err := io.WriteString(a.stdout, text); err != nil {
+		return err
+	}
+	return verdict(&r)
 }
 
 const shortHelp = `The explorer needs a terminal. In a script or a pipe use:

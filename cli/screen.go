@@ -6,18 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
 	"meshscope/ui"
+	"meshscope/ui/session"
 )
 
 // screenFlags say how the explorer is drawn.
 type screenFlags struct {
 	theme                   string
 	ascii, noColor, noMouse bool
+	noState, plain          bool
 }
 
 // themes are what --theme takes; auto asks the terminal for its background.
@@ -28,6 +31,8 @@ func (f *screenFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: auto, dark, light, mono")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as the environment variable NO_COLOR asks for")
 	flags.BoolVar(&f.ascii, "ascii", false, "no characters beyond ASCII, for fonts without blocks and lines")
+	flags.BoolVar(&f.noState, "no-state", false, "start afresh, and keep nothing for the next start")
+	flags.BoolVar(&f.plain, "plain", false, "print what the screens show as plain sentences, for pipes and screen readers")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themes(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -41,14 +46,16 @@ func (f *screenFlags) check() error {
 
 // runScreen shows the explorer until the user leaves it or a signal ends it. The
 // terminal is restored in every case.
-func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags) error {
+func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fresh bool) error {
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
-	err := ui.Run(ui.Options{
+	o := ui.Options{
 		Setup: s, Library: a.lib,
 		Theme: f.theme, ASCII: f.ascii, NoColor: f.noColor, NoMouse: f.noMouse,
-		CrashDir: crashDir(),
-	}, tea.WithContext(ctx), tea.WithoutSignalHandler())
+		CrashDir: crashDir(), Notice: strings.Join(a.notices, "; "),
+	}
+	a.remember(&o, f, fresh)
+	err := ui.Run(o, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	if signalled := int(code.Load()); signalled != exitFine {
 		return outcome(signalled)
 	}
@@ -56,6 +63,29 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags) err
 		return nil
 	}
 	return err
+}
+
+// remember goes back to where the last session was left, unless a setup was asked
+// for, and keeps where this one is left. A home that cannot be written is fine.
+func (a *app) remember(o *ui.Options, f *screenFlags, fresh bool) {
+	if f.noState {
+		return
+	}
+	path := session.Path(os.Getenv)
+	if !fresh {
+		last, found, notice := session.Load(path, a.lib)
+		if found {
+			o.Last = &last
+		}
+		if notice != "" {
+			o.Notice = strings.TrimPrefix(o.Notice+"; "+notice, "; ")
+		}
+	}
+	o.Keep = func(s session.Session) {
+		if err := session.Save(path, s); err != nil && !session.Unwritable(err) {
+			a.sayf("meshscope: %v\n", err)
+		}
+	}
 }
 
 // crashDir is where a crash file goes: the user's state folder, or that for

@@ -17,6 +17,7 @@ import (
 	"meshscope/presets"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/session"
 	"meshscope/ui/views/explore"
 )
 
@@ -29,6 +30,10 @@ type Options struct {
 	ASCII   bool   // no characters beyond ASCII
 	NoColor bool   // as NO_COLOR does
 	NoMouse bool
+
+	Last   *session.Session      // what to go back to; nil: nothing
+	Keep   func(session.Session) // called at the end with what to go back to; nil: nobody
+	Notice string                // shown at the start
 
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written
@@ -105,6 +110,12 @@ func New(o Options) *Model {
 	}
 	if o.NoColor || noColor(o.Env) {
 		m.caps.profile = colorprofile.ASCII
+	}
+	if o.Last != nil {
+		m.state.restore(*o.Last, o.Theme, !o.NoMouse)
+	}
+	if o.Notice != "" {
+		m.state.Note = Note{Text: o.Notice, Tone: Trouble}
 	}
 	m.look = newLook(m.state.Theme, m.caps, 1)
 	m.evaluate()

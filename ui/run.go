@@ -51,6 +51,9 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 	guard.program = tea.NewProgram(guard, append(options, extra...)...)
 	_, err := guard.program.Run()
 	guard.model.halt()
+	if o.Keep != nil && guard.crash == nil && guard.model.legal.report.Legal {
+		o.Keep(guard.model.session())
+	}
 	switch {
 	case guard.crash != nil:
 		guard.crash.Err = err
