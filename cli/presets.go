@@ -11,14 +11,15 @@ import (
 )
 
 // presetKinds are the lists that there are.
-func presetKinds() []string { return []string{"models", "gpus", "clusters"} }
+func presetKinds() []string { return []string{"models", "gpus", "clusters", "calibrations", "runs"} }
 
 func (a *app) presetsCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:       "presets KIND",
-		Short:     "List the models, GPUs and clusters that can be named",
-		Long:      "List what can be named. KIND is one of models, gpus, clusters.",
+		Use:   "presets KIND",
+		Short: "List models, GPUs, clusters, calibrations and published runs",
+		Long: "List what the program knows. KIND is one of models, gpus, clusters, calibrations, runs." +
+			"\nCalibrations say how fast GPUs, links and software stacks are, and what that was fitted to.",
 		Example:   "meshscope presets models\nmeshscope presets gpus --json",
 		ValidArgs: presetKinds(),
 		Args:      cobra.ArbitraryArgs,
@@ -36,6 +37,10 @@ func (a *app) presetsCommand() *cobra.Command {
 			return a.gpus(asJSON)
 		case "clusters":
 			return a.clusters(asJSON)
+		case "calibrations":
+			return a.calibrations(asJSON)
+		case "runs":
+			return a.runs(asJSON)
 		}
 		return &usageError{fmt.Sprintf("presets: given %q, allowed is one of %s", clip(args[0]), allowed)}
 	})

@@ -73,7 +73,7 @@ type Pipeline struct {
 // MemoryOver appends how a rank's activations grow and shrink over the step, for
 // drawing: see schedule.Timeline.Memory. Of an illegal setup there is nothing.
 func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample {
-	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) {
+	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) || len(r.Memory.Stages) < r.Timeline.Order.Spec.Stages() {
 		return into
 	}
 	o := r.Timeline.Order

@@ -98,6 +98,7 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		number("fp8_slowdown", 0.5, 10, &s.FP8),
 		number("optimizer_bytes", 1, 1000, &s.Optimizer),
 		micros("host_layer_us", &s.HostLayer),
+		micros("host_moe_layer_us", &s.HostMoE),
 		micros("host_step_us", &s.HostStep),
 		micros("host_tp_layer_us", &s.HostTP),
 		micros("host_tp_rank_us", &s.HostTPRank),

@@ -35,6 +35,8 @@ const (
 	UseModel   // Model
 	UseCluster // Cluster
 	PageRanks  // N ranks down, negative up
+	NextTab    // N tabs on, negative back
+	GoTab      // number N
 	NextTheme  // Text: what the automatic one is
 	ToggleMouse
 	Open  // Screen
@@ -119,6 +121,10 @@ func change(s State, a Action) State {
 		return s.use(engine.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
+	case NextTab:
+		s.Tab, s.Note = stepTab(s.Tab, a.N), Note{}
+	case GoTab:
+		s.Tab, s.Note = Tab(min(max(a.N, 0), int(tabs)-1)), Note{}
 	case NextTheme:
 		s = nextTheme(s, a.Text)
 	case ToggleMouse:

@@ -53,6 +53,7 @@ type Model struct {
 	fresh    []string        // warnings that the last change caused
 	remedies []engine.Remedy // turns that make a setup fit that does not
 
+	screens screens
 	sweep   sweep
 	typing  typing
 	picker  *overlay.Picker
@@ -99,7 +100,7 @@ func New(o Options) *Model {
 	}
 	m := &Model{
 		options: o, keys: newKeyMap(), caps: newCaps(o.Env, o.ASCII),
-		state: newState(o.Setup, o.Theme, !o.NoMouse), cache: newCache(),
+		state: newState(o.Setup, o.Theme, !o.NoMouse), cache: newCache(), screens: newScreens(),
 	}
 	if o.NoColor || noColor(o.Env) {
 		m.caps.profile = colorprofile.ASCII

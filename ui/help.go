@@ -74,6 +74,7 @@ func (m *Model) shortHelp() []short {
 	if m.pages() > 1 {
 		line = append(line, short{k.PageUp, "[ ]", "ranks"})
 	}
+	line = append(line, short{k.NextTab, "tab", m.neighbourTab(1).String()})
 	if m.state.past != nil {
 		line = append(line, short{k.Undo, "u", "undo"})
 	}

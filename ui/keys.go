@@ -18,6 +18,7 @@ type KeyMap struct {
 	Model, Cluster             key.Binding
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
+	NextTab, LastTab           key.Binding
 	Theme, Mouse               key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
@@ -46,6 +47,8 @@ func newKeyMap() KeyMap {
 		PageDown: bind("]", "later pipeline rank", "]"),
 		BigUp:    bind("pgup", "four pipeline ranks earlier", "pgup"),
 		BigDown:  bind("pgdn", "four pipeline ranks later", "pgdown"),
+		NextTab:  bind("tab", "next screen", "tab"),
+		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
 		Theme:    bind("t", "next theme: auto, dark, light, no colour", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
@@ -103,6 +106,8 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{k.PageDown, Action{Verb: PageRanks, N: 1}, pages},
 		{k.BigUp, Action{Verb: PageRanks, N: -bigStep}, pages},
 		{k.BigDown, Action{Verb: PageRanks, N: bigStep}, pages},
+		{k.NextTab, Action{Verb: NextTab, N: 1}, ""},
+		{k.LastTab, Action{Verb: NextTab, N: -1}, ""},
 		{k.Theme, Action{Verb: NextTheme}, ""},
 		{k.Mouse, Action{Verb: ToggleMouse}, ""},
 		{k.Help, Action{Verb: Open, Screen: HelpOverlay}, ""},

@@ -16,6 +16,7 @@ type Rects struct {
 	Tiny bool // too small for panels: one line that answers the question
 
 	Title    Rect
+	Tabs     Rect // where a blank line would be
 	Gauges   Rect
 	Knobs    Rect
 	Memory   Rect
@@ -56,10 +57,7 @@ func Layout(w, h int, c Content) Rects {
 		r.Tiny = true
 		return r
 	}
-	margin := 0
-	if w >= wideWidth {
-		margin = 1
-	}
+	margin := margin(w)
 	x, inner := margin, w-2*margin
 	gap := 0
 	if h >= airyHeight {
@@ -67,6 +65,9 @@ func Layout(w, h int, c Content) Rects {
 	}
 	y := 0
 	r.Title = Rect{x, y, inner, 1}
+	if gap > 0 {
+		r.Tabs = Rect{x, y + 1, inner, 1}
+	}
 	y += 1 + gap
 	r.Gauges = Rect{x, y, inner, 2}
 	y += 2 + gap
@@ -80,6 +81,14 @@ func Layout(w, h int, c Content) Rects {
 	body := Rect{x, y, inner, r.Foot.Y - gap - y}
 	columns(&r, body, w, c)
 	return r
+}
+
+// margin is how many columns stay blank on either side.
+func margin(w int) int {
+	if w >= wideWidth {
+		return 1
+	}
+	return 0
 }
 
 // columns shares the body between the knobs and one or two columns of panels.

@@ -10,6 +10,9 @@ import (
 // worked out from the same drawing that is on the screen.
 func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
+	if m.picker == nil && m.screen() != nil {
+		return m.screenMouse(at.X, at.Y, mouseButton(msg))
+	}
 	switch msg.(type) {
 	case tea.MouseClickMsg:
 		if at.Button == tea.MouseLeft {
@@ -30,6 +33,22 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
+// mouseButton is a click or a turn of the wheel in a word, empty for the rest.
+func mouseButton(msg tea.MouseMsg) string {
+	switch button := msg.Mouse().Button; msg.(type) {
+	case tea.MouseClickMsg:
+		if button == tea.MouseLeft {
+			return "left"
+		}
+	case tea.MouseWheelMsg:
+		if button == tea.MouseWheelUp {
+			return "wheelup"
+		}
+		return "wheeldown"
+	}
+	return ""
+}
+
 func (m *Model) click(x, y int) tea.Cmd {
 	if m.picker != nil {
 		d := m.picker.Render(m.look.theme, m.look.glyphs, m.caps.width, m.caps.height)
@@ -41,6 +60,11 @@ func (m *Model) click(x, y int) tea.Cmd {
 			return m.choose()
 		}
 		return nil
+	}
+	if r := Layout(m.caps.width, m.caps.height, m.content()); r.Tabs.Contains(x, y) {
+		if tab, ok := m.tabAt(x - r.Tabs.X); ok {
+			return m.do(Action{Verb: GoTab, N: int(tab)})
+		}
 	}
 	return m.do(m.knobAt(x, y))
 }

@@ -18,6 +18,12 @@ type sweptMsg struct {
 	remedies   []engine.Remedy // of a setup that does not fit
 }
 
+// workedMsg brings the end of what a screen had worked out.
+type workedMsg struct{ finish func() }
+
+// tickMsg moves a playback.
+type tickMsg struct{}
+
 // catalogReadMsg brings what the pickers choose from.
 type catalogReadMsg struct{ catalog catalog }
 

@@ -41,6 +41,7 @@ type State struct {
 	Note  Note
 	Page  int // of the pipeline ranks that scroll
 
+	Tab     Tab
 	Theme   string // auto, dark, light or mono
 	Mouse   bool
 	Overlay Screen

@@ -41,6 +41,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sweptMsg:
 		m.takeSweep(msg)
 		return m, nil
+	case workedMsg:
+		return m, m.finish(msg)
+	case tickMsg:
+		return m, m.ticked()
 	case catalogReadMsg:
 		m.catalog = &msg.catalog
 		m.openPicker()
@@ -77,6 +81,9 @@ func (m *Model) do(a Action) tea.Cmd {
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks || m.state.Focus != was.Focus {
 		m.retargetSweep()
 		cmds = append(cmds, m.sweepCmd())
+	}
+	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {
+		cmds = append(cmds, m.refreshScreen(), m.tick())
 	}
 	if m.state.Theme != was.Theme {
 		m.restyle()
@@ -201,6 +208,9 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.overlayKey(msg)
 	case m.typing.on:
 		return m.typingKey(msg)
+	}
+	if m.screen() != nil {
+		return m.handleScreenKey(msg)
 	}
 	return m.do(m.keyAction(msg))
 }

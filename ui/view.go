@@ -40,12 +40,18 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
+	if m.screen() != nil {
+		return m.withPicker(m.screenFrame(), nil)
+	}
 	f := newFrame(w, h)
 	t := m.look.theme
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
 	f.put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
 		return []string{explore.Title(current, r.Title.W)}
 	}))
+	if r.Tabs.Shown() {
+		f.put(r.Tabs, []string{m.tabLine(r.Tabs.W)})
+	}
 	column := m.column(r.Knobs)
 	f.put(r.Knobs, column.Lines)
 	m.picture(f, r)
@@ -57,6 +63,12 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if column.CaretX >= 0 {
 		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)
 	}
+	return m.withPicker(lines, cursor)
+}
+
+// withPicker lays an open list over the lines.
+func (m *Model) withPicker(lines []string, cursor *tea.Cursor) ([]string, *tea.Cursor) {
+	w, h, t := m.caps.width, m.caps.height, m.look.theme
 	if m.picker != nil {
 		d := m.picker.Render(t, m.look.glyphs, w, h)
 		if len(d.Lines) > 0 {

@@ -89,6 +89,7 @@ type Software struct {
 	FP8       float64       // time of its fp8 products over that of the best kernels, casts included
 	Optimizer float64       // bytes of memory traffic per updated parameter
 	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
+	HostMoE   units.Seconds // the same of a layer with routed experts: many more kernels
 	HostStep  units.Seconds // once per step
 	// What the host needs to issue one layer's forward and backward with TP:
 	// a part per layer and a part per rank of the group. Far is for jobs of

@@ -101,7 +101,7 @@ func (k *kernels) layer(moe bool) Cost {
 	if moe {
 		k.expertParallel(&c)
 	}
-	k.host(&c)
+	k.host(&c, moe)
 	return c
 }
 
@@ -109,9 +109,12 @@ func (k *kernels) layer(moe bool) Cost {
 const hostForward = 0.4
 
 // host keeps a layer from being faster than the host can issue it.
-func (k *kernels) host(c *Cost) {
+func (k *kernels) host(c *Cost, moe bool) {
 	l, soft := k.in.Layout, &k.m.Software
 	floor := soft.HostLayer
+	if moe {
+		floor = max(floor, soft.HostMoE)
+	}
 	if l.TP > 1 {
 		layer, rank := soft.HostTP, soft.HostTPRank
 		if l.GPUs > k.m.Cluster.Domain() && soft.HostTPFar > 0 {

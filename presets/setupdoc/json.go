@@ -108,8 +108,8 @@ func (r *jsonReader) object(n *node, depth int) error {
 		if !ok {
 			return r.fail(start, errors.New("not JSON: a key must be text in quotes"))
 		}
-		if r.keys++; r.keys > MaxKeys {
-			return tooMany(r.position(start))
+		if r.keys++; r.keys > MaxJSONKeys {
+			return tooMany(r.position(start), MaxJSONKeys)
 		}
 		if seen[key] {
 			return r.fail(start, &KeyError{Key: key, Twice: true})

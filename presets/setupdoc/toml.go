@@ -75,7 +75,7 @@ func (r *tomlReader) count(n *unstable.Node) error {
 		key := n.Key()
 		for key.Next() {
 			if r.keys++; r.keys > MaxKeys {
-				return tooMany(r.at(key.Node()))
+				return tooMany(r.at(key.Node()), MaxKeys)
 			}
 		}
 	case unstable.InlineTable, unstable.Array:

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// Limits of a document. A setup has fewer than 150 keys; these keep a hostile
-// file from costing time, memory or stack.
+// Limits of a document. A setup has fewer than 150 keys, a whole report that is
+// fed back about 25 more for each pipeline rank; these keep a hostile file from
+// costing time, memory or stack.
 const (
-	MaxBytes = 1 << 20
-	MaxKeys  = 1000
-	maxDepth = 8
-	maxLabel = 200 // bytes of a text; the longest split has its own bound
+	MaxBytes    = 1 << 20
+	MaxKeys     = 1000   // of TOML
+	MaxJSONKeys = 50_000 // of JSON
+	maxDepth    = 8
+	maxLabel    = 200 // bytes of a text; the longest split has its own bound
 )
 
 // position is where something stands in the file, both from 1; zero for what
@@ -100,8 +102,8 @@ func whole(literal string) (int64, bool) {
 }
 
 // tooMany is the error for a document with more keys than any setup has.
-func tooMany(at position) error {
-	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", MaxKeys)}
+func tooMany(at position, most int) error {
+	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", most)}
 }
 
 // tooDeep is the error for a document that nests more than any setup does.

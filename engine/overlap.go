@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/units"
+)
+
+// Overlap is one of the ratios by which the Ultra-Scale Playbook (appendix,
+// "Math for compute/communication overlap") judges whether traffic can hide: time of the traffic
+// over time of the work that runs beside it. At 1 or below it hides. Times are
+// those of the peak rate and of the bandwidth that large messages reach, so the
+// ratio is about proportions; the step model has its own rules.
+type Overlap struct {
+	ID        string  // O1 gradients, O2 sharded weights, O3 tensor parallelism, O4 hand-over between stages
+	Dimension string  // as in Communication
+	Moves     string  // what travels
+	Under     string  // the work that would hide it
+	Ratio     float64 // traffic over work
+	Formula   string  // as corrected
+	Erratum   string  // what was corrected in the printed formula
+	LeavesOut string
+	Input     OverlapInput
+	// Needs is what would make it hide, one quantity at a time.
+	Needs []OverlapNeed
+	// Exposed is the share of the dimension's time that nothing hides in this
+	// report's step; nil where the report has no such traffic.
+	Exposed *float64
+}
+
+// OverlapNeed is the value of one quantity at which a ratio is 1.
+type OverlapNeed struct {
+	Quantity    string // tokens, bandwidth, hidden, layers, tp
+	Unit        string
+	Now, Needed float64
+}
+
+// OverlapInput is what the ratios depend on.
+type OverlapInput struct {
+	Members   float64 // ranks of the group
+	Tokens    float64 // of one micro-batch on one GPU: seq * mbs / cp
+	Hidden    float64
+	Layers    float64 // of the next stage
+	Element   float64 // bytes of one element that travels
+	Passes    float64 // O1: 2 for an all-reduce or a scatter and a gather, 1 for a scatter alone
+	Whole     float64 // O4: how many TP ranks send the same message whole, 1 where each sends its shard
+	Peak      units.FLOPsPerSecond
+	Bandwidth units.BytesPerSecond // per GPU and direction, as reached
+}
+
+// balance is the operations that a GPU could do while one byte travels.
+func (in *OverlapInput) balance() float64 { return float64(in.Peak) / float64(in.Bandwidth) }
+
+// Gradients is O1: the gradients of all N parameters, N g passes (d-1)/(d W),
+// under the backward of one micro-batch, 4 T N / F. N cancels; as printed the
+// ratio keeps it.
+func (in *OverlapInput) Gradients() float64 {
+	return in.Passes / 4 * in.Element * (in.Members - 1) / in.Members * in.balance() / in.Tokens
+}
+
+// Weights is O2: the gather of one layer's weights, 16 h^2 e (d-1)/(d W), under
+// the forward of the layer before, 32 T h^2 / F. Printed for one byte per
+// element.
+func (in *OverlapInput) Weights() float64 {
+	return in.Element / 2 * (in.Members - 1) / in.Members * in.balance() / in.Tokens
+}
+
+// Linear is O3: the gather of a layer's input, T h e (t-1)/(t W), under the next
+// product of h x h, 2 T h^2 / (t F). Printed for one byte per element.
+func (in *OverlapInput) Linear() float64 {
+	return in.Element / 2 * (in.Members - 1) * in.balance() / in.Hidden
+}
+
+// Stage is O4: one message between stages, T h e / W, under the next stage's
+// forward, 32 T h^2 layers / F. Printed for one byte per element. TP divides
+// the work, and the message only where each rank sends its shard.
+func (in *OverlapInput) Stage() float64 {
+	return in.Element / 32 * in.Whole * in.balance() / (in.Hidden * in.Layers)
+}
+
+// Overlaps gives the ratios that apply to a legal setup, O1 to O4 in this
+// order; the report says how much the step model hides.
+func Overlaps(s *Setup, r *Report) []Overlap {
+	if r == nil || !r.Legal || s.Cluster.GPU.Peak(s.Precision) <= 0 {
+		return nil
+	}
+	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack), s.Groups(&s.Cluster)
+	base := OverlapInput{
+		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden), Layers: float64(s.Model.Layers) / float64(s.Stages()),
+		Element: s.Precision.Bytes(), Whole: 1, Peak: s.Cluster.GPU.Peak(s.Precision),
+	}
+	out := make([]Overlap, 0, 4)
+	if s.ZeRO < 3 && g.DenseDP.Size > 1 {
+		out = append(out, gradientOverlap(s, &m, &g, base))
+	}
+	if s.ZeRO == 3 && g.DenseShard.Size > 1 {
+		out = append(out, weightOverlap(s, &m, &g, base))
+	}
+	if g.TP.Size > 1 {
+		out = append(out, linearOverlap(&m, &g, base))
+	}
+	if g.PP.Size > 1 {
+		out = append(out, stageOverlap(s, &m, &g, base))
+	}
+	kept := out[:0]
+	for _, o := range out {
+		if o.Input.Bandwidth <= 0 {
+			continue
+		}
+		o.Exposed = exposedShare(r, o.Dimension)
+		kept = append(kept, o)
+	}
+	return kept
+}
+
+func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+	in.Members, in.Passes = float64(g.DenseDP.Size), 2
+	in.Element = s.GradDtype.ReduceBytes(s.Precision)
+	if own := m.Software.Reduce; own > 0 {
+		in.Element = own
+	}
+	moves := "gradients, summed over the data-parallel ranks"
+	switch s.ZeRO {
+	case 1:
+		moves = "gradients scattered and weights gathered"
+	case 2:
+		in.Passes, moves = 1, "gradients scattered"
+	}
+	in.Bandwidth = reached(m.AllGather, g.DenseDP)
+	if s.ZeRO == 0 {
+		in.Bandwidth = 2 * reached(m.AllReduce, g.DenseDP)
+	}
+	o := Overlap{
+		ID: "O1", Dimension: "dp", Moves: moves, Under: "the backward of one micro-batch",
+		Ratio: in.Gradients(), Input: in,
+		Formula:   "passes/4 * bytes * (d-1)/d * F / (W * tokens)",
+		Erratum:   "the printed ratio keeps the number of parameters, which cancels",
+		LeavesOut: "attention scores, which add work; latency",
+	}
+	if s.Model.IsMoE() {
+		o.LeavesOut = "routed experts, whose gradients are many for the work they do; attention scores; latency"
+	}
+	o.need("tokens", "per GPU and micro-batch", in.Tokens)
+	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
+	return o
+}
+
+func weightOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+	in.Members, in.Element = float64(g.DenseShard.Size), s.Precision.GatherBytes()
+	in.Bandwidth = reached(m.AllGather, g.DenseShard)
+	o := Overlap{
+		ID: "O2", Dimension: "dp", Moves: "the next layer's weights, gathered", Under: "the forward of one layer",
+		Ratio: in.Weights(), Input: in,
+		Formula:   "bytes/2 * (d-1)/d * F / (W * tokens)",
+		Erratum:   "printed for elements of one byte",
+		LeavesOut: "attention scores, which add work; latency; the backward moves and computes twice as much",
+	}
+	o.need("tokens", "per GPU and micro-batch", in.Tokens)
+	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
+	return o
+}
+
+func linearOverlap(m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+	in.Members, in.Bandwidth = float64(g.TP.Size), reached(m.AllGather, g.TP)
+	o := Overlap{
+		ID: "O3", Dimension: "tp", Moves: "the input of a layer, gathered", Under: "the next product of hidden x hidden",
+		Ratio: in.Linear(), Input: in,
+		Formula:   "bytes/2 * (t-1) * F / (hidden * W)",
+		Erratum:   "printed for elements of one byte",
+		LeavesOut: "latency; a whole region of attention or MLP has about 12 times this work",
+	}
+	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
+	o.need("hidden", "size", in.Hidden)
+	o.Needs = append(o.Needs, OverlapNeed{Quantity: "tp", Unit: "GPUs", Now: in.Members, Needed: 1 + (in.Members-1)/o.Ratio})
+	return o
+}
+
+func stageOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+	in.Members = float64(g.PP.Size)
+	if !s.SP && !m.Software.Scatter {
+		in.Whole = float64(s.TP)
+	}
+	const volume = units.GB
+	far := g.PP.Crosses()
+	in.Bandwidth = rate(volume, m.Send(2*volume, far)-m.Send(volume, far))
+	o := Overlap{
+		ID: "O4", Dimension: "pp", Moves: "one micro-batch's hidden states", Under: "the next stage's forward",
+		Ratio: in.Stage(), Input: in,
+		Formula:   "bytes/32 * F / (hidden * layers of a stage * W), times tp where each rank sends the whole",
+		Erratum:   "printed for elements of one byte",
+		LeavesOut: "latency; layers are counted as 16 hidden^2 parameters",
+	}
+	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
+	o.need("hidden", "size", in.Hidden)
+	o.need("layers", "per stage", in.Layers)
+	return o
+}
+
+// need adds a quantity that the ratio is inversely proportional to.
+func (o *Overlap) need(quantity, unit string, now float64) {
+	o.Needs = append(o.Needs, OverlapNeed{Quantity: quantity, Unit: unit, Now: now, Needed: now * o.Ratio})
+}
+
+// Reached is the bandwidth that large messages of a group reach: what a GPU
+// passes on of a gathered volume over the time that grows with it.
+func Reached(s *Setup, g layout.Group) units.BytesPerSecond {
+	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack)
+	return reached(m.AllGather, g)
+}
+
+func reached(time func(units.Bytes, hardware.Members) units.Seconds, g layout.Group) units.BytesPerSecond {
+	if g.Size < 2 {
+		return 0
+	}
+	const volume = units.GB
+	of := hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
+	sent := volume * units.Bytes(g.Size-1) / units.Bytes(g.Size)
+	return rate(sent, time(2*volume, of)-time(volume, of))
+}
+
+func rate(b units.Bytes, t units.Seconds) units.BytesPerSecond {
+	if t <= 0 {
+		return 0
+	}
+	return units.BytesPerSecond(float64(b) / float64(t))
+}
+
+func exposedShare(r *Report, dimension string) *float64 {
+	for i := range r.Communication {
+		if c := &r.Communication[i]; c.Dimension == dimension && c.Seconds > 0 {
+			share := float64(c.Exposed / c.Seconds)
+			return &share
+		}
+	}
+	return nil
+}
+
+// ScaleBandwidth gives a setup the same machine with faster or slower links:
+// datasheet figures and measured curves are multiplied, latencies stay. A link
+// that there is not stays away.
+func ScaleBandwidth(s Setup, intra, inter float64) Setup {
+	c := &s.Cluster
+	c.Intra.Bandwidth *= units.BytesPerSecond(intra)
+	c.Inter.Bandwidth *= units.BytesPerSecond(inter)
+	if c.Calibration == nil {
+		return s
+	}
+	own := *c.Calibration
+	own.Network.HalfSize *= units.Bytes(intra) // the time to get going stays
+	for i := range own.Network.Curve {
+		own.Network.Curve[i] *= units.BytesPerSecond(inter)
+		own.Network.Ring[i] *= units.BytesPerSecond(inter)
+	}
+	c.Calibration = &own
+	return s
+}

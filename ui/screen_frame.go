@@ -1,0 +1,101 @@
+package ui
+
+import (
+	"meshscope/themes"
+	"meshscope/ui/views/explore"
+	"meshscope/ui/widget"
+)
+
+// screenFrame draws the tab that is shown: title, tabs, the screen's area, what
+// is under its cursor, and its keys.
+func (m *Model) screenFrame() []string {
+	w, h := m.caps.width, m.caps.height
+	in, at := m.screenInput(), m.area()
+	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	f := newFrame(w, h)
+	x, inner := m.margin(), w-2*m.margin()
+	f.put(Rect{x, 0, inner, 1}, []string{explore.Title(current, inner)})
+	f.put(Rect{x, 1, inner, 1}, []string{m.tabLine(inner)})
+	if m.legal.report.Legal {
+		f.put(at, m.screen().render(in, at.W, at.H))
+	}
+	f.put(Rect{x, h - 2, inner, 1}, []string{m.screenStatus(in, inner)})
+	f.put(Rect{x, h - 1, inner, 1}, []string{m.screenHints(in, inner)})
+	return f.lines()
+}
+
+// screenStatus is what is wrong, what just happened, or what is under the cursor.
+func (m *Model) screenStatus(in screenInput, w int) string {
+	t := m.look.theme
+	l := widget.NewLine(w)
+	switch errs := errorsOf(m.now.report.Problems); {
+	case len(errs) > 0:
+		return l.Put(t.Paint(themes.Bad), widget.Cut(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w)).String()
+	case m.state.Note.Text != "":
+		role := themes.Text
+		if m.state.Note.Tone == Trouble {
+			role = themes.Bad
+		}
+		return l.Put(t.Paint(role), widget.Cut(m.state.Note.Text, w)).String()
+	case !m.legal.report.Legal:
+		return l.String()
+	}
+	return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
+}
+
+// screenHints are the keys of the moment, the program's own first.
+func (m *Model) screenHints(in screenInput, w int) string {
+	own := []widget.Hint{{Key: "?", Text: "help"}, {Key: "q", Text: "quit"}, {Key: "tab", Text: m.neighbourTab(1).String()}}
+	if words := fixWords(m.now.report.Problems); words != "" {
+		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
+	}
+	l := widget.NewLine(w)
+	t := m.look.theme
+	for i, hint := range append(own, m.screen().hints(in)...) {
+		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
+		if i > 0 {
+			need += 2
+		}
+		if l.Left() < need {
+			break
+		}
+		if i > 0 {
+			l.Gap(2)
+		}
+		l.Put(t.Paint(themes.Key), hint.Key).Gap(1).Put(t.Paint(themes.Muted), hint.Text)
+	}
+	return l.String()
+}
+
+// tabLine names the screens, the one that is shown in brackets.
+func (m *Model) tabLine(w int) string {
+	l := widget.NewLine(w)
+	t := m.look.theme
+	for tab := range tabs {
+		name, role := " "+tab.String()+" ", themes.Muted
+		if tab == m.state.Tab {
+			name, role = "["+tab.String()+"]", themes.Accent
+		}
+		if l.Left() < widget.Width(name) {
+			break
+		}
+		l.Put(t.Paint(role), name)
+	}
+	return l.String()
+}
+
+func (m *Model) margin() int { return margin(m.caps.width) }
+
+// tabAt is the tab whose name stands in a column of the tab line.
+func (m *Model) tabAt(x int) (Tab, bool) {
+	for tab := range tabs {
+		if x -= len(tab.String()) + 2; x < 0 {
+			return tab, true
+		}
+	}
+	return ExploreTab, false
+}
+
+func (m *Model) neighbourTab(n int) Tab { return stepTab(m.state.Tab, n) }
+
+func stepTab(t Tab, n int) Tab { return Tab(((int(t)+n)%int(tabs) + int(tabs)) % int(tabs)) }

@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/views/evidence"
+	"meshscope/ui/views/memory"
+	"meshscope/ui/views/network"
+	"meshscope/ui/views/pipeline"
+	"meshscope/ui/widget"
+)
+
+// Tab is which screen is shown.
+type Tab uint8
+
+// Screens, in the order of the tabs.
+const (
+	ExploreTab Tab = iota
+	MemoryTab
+	PipelineTab
+	NetworkTab
+	EvidenceTab
+	tabs
+)
+
+// String is the tab's name.
+func (t Tab) String() string {
+	switch t {
+	case MemoryTab:
+		return "Memory"
+	case PipelineTab:
+		return "Pipeline"
+	case NetworkTab:
+		return "Network"
+	case EvidenceTab:
+		return "Evidence"
+	default:
+		return "Explore"
+	}
+}
+
+// screenInput is what a screen draws: the last legal setup with its report.
+type screenInput struct {
+	setup    *engine.Setup
+	report   *engine.Report
+	theme    *themes.Theme
+	glyphs   widget.Glyphs
+	problems []engine.Problem // of an illegal setup in force
+}
+
+type request = widget.Request[engine.Setup]
+
+// tabScreen is one of the tabs beside Explore, as the program sees it.
+type tabScreen interface {
+	handleKey(in screenInput, w, h int, key string) (bool, request)
+	handleMouse(in screenInput, w, h, x, y int, button string) (bool, request)
+	render(in screenInput, w, h int) []string
+	hints(in screenInput) []widget.Hint
+	status(in screenInput, w int) string
+	refresh(in screenInput) request // what it wants worked out for this input
+}
+
+// viewer is what every package under views offers, for its own Input.
+type viewer[I any] interface {
+	HandleKey(in I, w, h int, key string) (bool, request)
+	HandleMouse(in I, w, h int, x, y int, button string) (bool, request)
+	Render(in I, w, h int) []string
+	Hints(in I) []widget.Hint
+	Status(in I, w int) string
+}
+
+// adapted makes a screen of a viewer.
+type adapted[I any] struct {
+	view  viewer[I]
+	input func(screenInput) I
+	want  func(I) request
+}
+
+func (a adapted[I]) handleKey(in screenInput, w, h int, key string) (bool, request) {
+	return a.view.HandleKey(a.input(in), w, h, key)
+}
+
+func (a adapted[I]) handleMouse(in screenInput, w, h, x, y int, button string) (bool, request) {
+	return a.view.HandleMouse(a.input(in), w, h, x, y, button)
+}
+
+func (a adapted[I]) render(in screenInput, w, h int) []string {
+	return a.view.Render(a.input(in), w, h)
+}
+func (a adapted[I]) hints(in screenInput) []widget.Hint  { return a.view.Hints(a.input(in)) }
+func (a adapted[I]) status(in screenInput, w int) string { return a.view.Status(a.input(in), w) }
+func (a adapted[I]) refresh(in screenInput) request      { return a.want(a.input(in)) }
+
+// screens are the tabs of one program.
+type screens struct {
+	all      [tabs]tabScreen // nil for Explore
+	pipeline *pipeline.View
+	stop     context.CancelFunc // of the work that a screen waits for
+	ticking  bool
+}
+
+func newScreens() screens {
+	s := screens{pipeline: new(pipeline.View)}
+	mem, net, ev := memory.New(), network.New(), evidence.New()
+	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
+		return memory.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, mem.Refresh}
+	s.all[PipelineTab] = adapted[pipeline.Input]{s.pipeline, func(in screenInput) pipeline.Input {
+		return pipeline.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs, Problems: in.problems}
+	}, s.pipeline.Sync}
+	s.all[NetworkTab] = adapted[network.Input]{net, func(in screenInput) network.Input {
+		return network.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, net.Refresh}
+	s.all[EvidenceTab] = adapted[evidence.Input]{ev, func(in screenInput) evidence.Input {
+		return evidence.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, ev.Refresh}
+	return s
+}
+
+// screen is the tab that is shown, nil for Explore.
+func (m *Model) screen() tabScreen {
+	if m.state.Tab >= tabs {
+		return nil
+	}
+	return m.screens.all[m.state.Tab]
+}
+
+func (m *Model) screenInput() screenInput {
+	in := screenInput{setup: &m.legal.setup, report: &m.legal.report, theme: m.look.theme, glyphs: m.look.glyphs}
+	if !m.now.report.Legal {
+		in.theme, in.problems = m.look.dim, errorsOf(m.now.report.Problems)
+	}
+	return in
+}
+
+// Lines around the area of a screen: title and tabs, status and keys.
+const (
+	screenTop  = 2
+	screenFoot = 2
+)
+
+// area is where a screen draws.
+func (m *Model) area() Rect {
+	return Rect{m.margin(), screenTop, m.caps.width - 2*m.margin(), max(0, m.caps.height-screenTop-screenFoot)}
+}
+
+// handleScreenKey: the screen that is shown first, then the keys that mean the
+// same on every screen.
+func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
+	k := &m.keys
+	if !key.Matches(msg, k.NextTab, k.LastTab, k.Help) && m.legal.report.Legal {
+		if cmd, handled := m.screenKey(msg.String()); handled {
+			return cmd
+		}
+	}
+	everywhere := []key.Binding{k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Theme, k.Mouse, k.Fix}
+	if !key.Matches(msg, everywhere...) {
+		return nil
+	}
+	a := m.keyAction(msg)
+	if a.Verb == Type {
+		return nil // nothing to take, and no knob to type into
+	}
+	return m.do(a)
+}
+
+// screenKey gives a key to the screen that is shown; handled is false where it
+// has no use for it.
+func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
+	s, at := m.screen(), m.area()
+	handled, ask := s.handleKey(m.screenInput(), at.W, at.H, name)
+	if !handled {
+		return nil, false
+	}
+	m.state.Note = Note{}
+	return tea.Batch(m.fulfil(ask), m.tick()), true
+}
+
+// screenMouse gives a click or a turn of the wheel to the screen.
+func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
+	at := m.area()
+	if button == "" {
+		return nil
+	}
+	if y == screenTop-1 && button == "left" {
+		if tab, ok := m.tabAt(x - m.margin()); ok {
+			return m.do(Action{Verb: GoTab, N: int(tab)})
+		}
+	}
+	if !at.Contains(x, y) {
+		return nil
+	}
+	_, ask := m.screen().handleMouse(m.screenInput(), at.W, at.H, x-at.X, y-at.Y, button)
+	return tea.Batch(m.fulfil(ask), m.tick())
+}
+
+// fulfil does what a screen asks for.
+func (m *Model) fulfil(ask request) tea.Cmd {
+	switch {
+	case ask.Setup != nil:
+		return m.do(Action{Verb: UseSetup, Setup: ask.Setup, Text: ask.Text})
+	case ask.Work != nil:
+		if m.screens.stop != nil {
+			m.screens.stop()
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		m.screens.stop = stop
+		work := ask.Work
+		return m.guard(func() tea.Msg {
+			defer stop()
+			return workedMsg{finish: work(ctx)}
+		})
+	}
+	return nil
+}
+
+// refreshScreen asks the screen that is shown what it wants worked out.
+func (m *Model) refreshScreen() tea.Cmd {
+	if s := m.screen(); s != nil && m.legal.report.Legal {
+		return m.fulfil(s.refresh(m.screenInput()))
+	}
+	return nil
+}
+
+// finish takes what a screen's work brought.
+func (m *Model) finish(msg workedMsg) tea.Cmd {
+	if msg.finish != nil {
+		msg.finish()
+	}
+	return m.refreshScreen()
+}
+
+// tick keeps the pipeline's playback going.
+func (m *Model) tick() tea.Cmd {
+	if m.screens.ticking || m.state.Tab != PipelineTab || !m.screens.pipeline.Playing() {
+		return nil
+	}
+	m.screens.ticking = true
+	return tea.Tick(time.Second/pipeline.TicksPerSecond, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+func (m *Model) ticked() tea.Cmd {
+	m.screens.ticking = false
+	if m.state.Tab != PipelineTab || !m.screens.pipeline.Tick() {
+		return nil
+	}
+	return m.tick()
+}

@@ -1,0 +1,214 @@
+// Package evidence is the Evidence screen: what the engine predicts for
+// published runs against what was measured, by group and run by run.
+package evidence
+
+import (
+	"context"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/presets/published"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// filter is which groups are shown.
+type filter uint8
+
+const (
+	everything filter = iota
+	fitted
+	unseen // by any fit
+	filters
+)
+
+// String names the filter in a heading.
+func (f filter) String() string {
+	switch f {
+	case fitted:
+		return "fitted groups"
+	case unseen:
+		return "groups that no constant has seen"
+	default:
+		return "all groups"
+	}
+}
+
+// View is the Evidence screen. The zero value is ready. Work that it asks for
+// ends in a call that changes the View, so a View stays where it is.
+type View struct {
+	data  *data // compared once; nil: not yet
+	asked bool
+	fault string // why there is no data
+
+	memory bool // allocated memory instead of step time
+	filter filter
+	group  string // chosen; empty: all
+	inRows bool   // the arrow keys move in the list of runs
+	row    int    // under the cursor, in the list as it is shown
+	worst  bool   // largest error first
+}
+
+// New makes a screen.
+func New() *View { return &View{} }
+
+// data are all published runs with what the engine says about them. It is not
+// changed once it is made.
+type data struct {
+	groups  []published.Group
+	results []result
+	rows    []row
+}
+
+// result is one line of the group table.
+type result struct {
+	published.Result
+	group int // in groups; -1: all of them
+}
+
+// row is one figure of one run.
+type row struct {
+	published.Row
+	group, run int // groups[group].Runs[run]
+}
+
+func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.run].Setup }
+
+// Refresh asks for what the screen lacks: to be called when it is opened. The
+// runs are compared once; later calls ask for nothing.
+func (v *View) Refresh(Input) Request {
+	if v.data != nil || v.asked || v.fault != "" {
+		return Request{}
+	}
+	v.asked = true
+	return Request{Work: func(ctx context.Context) func() {
+		groups, err := published.Groups(presets.Default())
+		var d *data
+		if err == nil {
+			d = compare(ctx, groups)
+		}
+		return func() {
+			v.data, v.asked = d, false
+			if err != nil {
+				v.fault = err.Error()
+			}
+		}
+	}}
+}
+
+// compare evaluates every run; nil: it was stopped.
+func compare(ctx context.Context, groups []published.Group) *data {
+	d := &data{groups: groups}
+	var e engine.Evaluator
+	for g := range groups {
+		if ctx.Err() != nil {
+			return nil
+		}
+		at := map[string]int{}
+		for i := range groups[g].Runs {
+			at[groups[g].Runs[i].ID] = i
+		}
+		results, rows := published.Compare(&e, &groups[g])
+		for _, r := range results {
+			d.results = append(d.results, result{Result: r, group: g})
+		}
+		for _, r := range rows {
+			d.rows = append(d.rows, row{Row: r, group: g, run: at[r.ID]})
+		}
+	}
+	return d
+}
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+func (in *Input) heading(w int, name, detail, remark string) string {
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
+}
+
+// cut shortens a text to w cells with the ellipsis of the terminal.
+func (in *Input) cut(s string, w int) string {
+	if w <= 0 || widget.Width(s) <= w {
+		return widget.Cut(s, w)
+	}
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+}
+
+const (
+	gutter     = 2
+	plotFrom   = 72 // width from which the plot stands beside the tables
+	wideFrom   = 150
+	bandLines  = 3
+	tablesWide = 96 // width of the tables from which more is left to the plot
+)
+
+// arrangement is where the panels stand; plot is the width of the scatter plot,
+// 0 where there is no room for it.
+type arrangement struct{ plot, groups, rows, tables int }
+
+func (v *View) arrange(w, h int) arrangement {
+	a := arrangement{tables: w}
+	switch {
+	case w >= wideFrom:
+		a.plot = w - gutter - tablesWide
+	case w >= plotFrom:
+		a.plot = max((w-gutter)*2/5, w-gutter-tablesWide)
+	}
+	if a.plot > 0 {
+		a.tables = w - gutter - a.plot
+	}
+	rest := max(h-bandLines, 0)
+	list := 1
+	if v.data != nil {
+		list = len(v.listed())
+	}
+	a.groups = min(list+1, max(rest/2, min(rest, 2)))
+	a.rows = rest - a.groups
+	return a
+}
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	lines := v.bands(&in, w)
+	if v.data == nil {
+		text := "comparing the published runs " + in.Glyphs.Ellipsis
+		if v.fault != "" {
+			text = in.cut(v.fault, w-2)
+		}
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), text).String())
+		return widget.Height(lines, w, h)
+	}
+	a := v.arrange(w, h)
+	near := v.nearest(&in)
+	tables := append(v.groupTable(&in, a.tables, a.groups), v.rowTable(&in, near, a.tables, a.rows)...)
+	if a.plot == 0 {
+		return widget.Height(append(lines, tables...), w, h)
+	}
+	for i, left := range v.scatter(&in, near, a.plot, len(tables)) {
+		lines = append(lines, left+widget.Blank(gutter)+tables[i])
+	}
+	return widget.Height(lines, w, h)
+}
+
+// metric is the name of the figure that is shown.
+func (v *View) metric() string {
+	if v.memory {
+		return published.AllocatedGiB
+	}
+	return published.StepSeconds
+}

@@ -1,0 +1,261 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/presets"
+	"meshscope/presets/published"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := presets.DefaultSetup()
+	band, typical := 0.126, 0.04
+	r := engine.Report{
+		Legal:      true,
+		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"}},
+		Memory:     &engine.Memory{Evidence: engine.Evidence{ValidatedBy: engine.NotValidated}},
+	}
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+}
+
+// invented are runs with round figures: frames are about what is drawn where,
+// and must not change when a prediction gets better.
+func invented() *data {
+	d := &data{}
+	for g, id := range []string{"first-table", "second-table", "blog-of-someone"} {
+		group := published.Group{ID: id, Source: "table " + strconv.Itoa(g+1) + " of a paper", Fitted: g == 0, FittedTo: "none"}
+		result := published.Result{Name: id, Metric: published.StepSeconds, Rows: 9, Mean: 0.05 * float64(g+1), Median: 0.04, Max: 0.2, Fitted: g == 0, Constant: 0.15, LeftOut: 0.17}
+		if g == 1 {
+			result.Peer, result.PeerMean = "Another Tool", 0.056
+		}
+		d.results = append(d.results, lineOf(result, g))
+		for i := range 9 {
+			s := presets.DefaultSetup()
+			s.GPUs, s.DP = 16<<(i/2), 1<<(i/2)
+			if g == 2 {
+				s.Model.ID, s.Model.Name = "other", "Other 7B"
+			}
+			run := published.Run{ID: fmt.Sprintf("%s-%03d", id, i+1), Setup: s, Step: 0.3 * math.Pow(2.3, float64(i+g))}
+			group.Runs = append(group.Runs, run)
+			off := 0.01 * float64((i*7+g*5)%40-20)
+			d.rows = append(d.rows, row{group: g, run: i, Row: published.Row{
+				ID: run.ID, Group: id, Source: group.Source, Metric: published.StepSeconds,
+				Measured: run.Step, Predicted: run.Step * (1 + off), Error: off,
+			}})
+		}
+		if g == 0 {
+			result.Metric, result.Rows, result.Constant, result.LeftOut = published.AllocatedGiB, 1, 0, 0
+			d.results = append(d.results, lineOf(result, g))
+			d.rows = append(d.rows, row{Row: published.Row{ID: group.Runs[0].ID, Group: id, Metric: published.AllocatedGiB, Measured: 60, Predicted: 66, Error: 0.1}})
+		}
+		d.groups = append(d.groups, group)
+	}
+	return d
+}
+
+func lineOf(r published.Result, group int) result { return result{Result: r, group: group} }
+
+func TestFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for name, look := range map[string]struct {
+			profile colorprofile.Profile
+			unicode bool
+		}{
+			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
+			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
+		} {
+			t.Run(fmt.Sprintf("%dx%d-%s", size[0], size[1], name), func(t *testing.T) {
+				in := input(t, look.profile, look.unicode)
+				v := &View{data: invented()}
+				w, h := size[0], size[1]-4
+				v.HandleKey(in, w, h, "down")
+				v.HandleKey(in, w, h, "enter")
+				v.HandleKey(in, w, h, "down")
+				out := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
+				if name == "plain" || name == "ascii" {
+					out = ansi.Strip(out)
+				}
+				if name == "ascii" && strings.ContainsFunc(out, func(r rune) bool { return r > 126 }) {
+					t.Error("not ASCII")
+				}
+				golden.RequireEqual(t, out)
+			})
+		}
+	}
+}
+
+// TestAnySizeAndKey: every frame has its size, whatever was pressed before and
+// whatever the figures are.
+func TestAnySizeAndKey(t *testing.T) {
+	odd := invented()
+	odd.rows[3].Predicted, odd.rows[4].Measured, odd.rows[5].Predicted = math.NaN(), 0, math.Inf(1)
+	one := &data{groups: odd.groups, rows: odd.rows[:1], results: odd.results[:1]}
+	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f", "s", "n", "x"}
+	rapid.Check(t, func(r *rapid.T) {
+		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
+		v := &View{data: rapid.SampledFrom([]*data{invented(), odd, one, {}, nil}).Draw(r, "data")}
+		if rapid.Bool().Draw(r, "no report") {
+			in.Report = nil
+		}
+		if v.data == nil {
+			v.fault = rapid.SampledFrom([]string{"", "a file is not right and this is why it is not"}).Draw(r, "fault")
+		}
+		for range rapid.IntRange(0, 8).Draw(r, "presses") {
+			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
+			if rapid.Bool().Draw(r, "large") {
+				w, h = 4*w, 4*h
+			}
+			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(r, "key"))
+			if do.Setup != nil && do.Text == "" {
+				r.Fatal("a setup without a note")
+			}
+			v.HandleMouse(in, w, h, rapid.IntRange(-1, 160).Draw(r, "x"), rapid.IntRange(-1, 50).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
+			lines := v.Render(in, w, h)
+			if len(lines) != h {
+				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
+			}
+			for i, l := range lines {
+				if ansi.StringWidth(l) != w {
+					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
+				}
+			}
+			if s := v.Status(in, w); ansi.StringWidth(s) > w {
+				r.Fatalf("status %q is wider than %d", s, w)
+			}
+			v.Hints(in)
+		}
+	})
+}
+
+// TestEveryRunLoads: all built-in runs are compared once, and entering any of
+// them gives its own legal setup with its source.
+func TestEveryRunLoads(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	do := v.Refresh(in)
+	if do.Work == nil || v.Refresh(in).Work != nil {
+		t.Fatal("the runs must be compared once")
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	do.Work(stopped)()
+	if v.data != nil {
+		t.Fatal("it was stopped")
+	}
+	v.Refresh(in).Work(t.Context())()
+	if v.data == nil || v.Refresh(in).Work != nil {
+		t.Fatal("no data, or asked twice")
+	}
+	v.HandleKey(in, 120, 32, "enter")
+	rows := v.shown()
+	if len(rows) < 150 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, at := range rows {
+		_, do := v.HandleKey(in, 120, 32, "enter")
+		r := &v.data.rows[at]
+		if do.Setup == nil || *do.Setup != *v.data.setup(r) || !engine.Legal(*do.Setup) || !strings.Contains(do.Text, r.ID) || !strings.Contains(do.Text, r.Source) {
+			t.Fatalf("row %d %s: %q", i, r.ID, do.Text)
+		}
+		if v.cursor(rows) != i {
+			t.Fatalf("the cursor is at %d, not %d", v.cursor(rows), i)
+		}
+		v.HandleKey(in, 120, 32, "down")
+	}
+}
+
+// TestNearest: a run taken as the setup is among its own nearest, and these are
+// of its model and size.
+func TestNearest(t *testing.T) {
+	v := &View{data: invented()}
+	in := input(t, colorprofile.ASCII, true)
+	for i := range v.data.rows {
+		in.Setup = v.data.setup(&v.data.rows[i])
+		near := v.nearest(&in)
+		if v.data.rows[i].Metric == published.StepSeconds && !slices.Contains(near, i) {
+			t.Errorf("row %d is not nearest to itself", i)
+		}
+		for _, n := range near {
+			if s := v.data.setup(&v.data.rows[n]); s.Model.ID != in.Setup.Model.ID || s.GPUs != in.Setup.GPUs {
+				t.Errorf("row %d: %s on %d GPUs is near %s on %d", i, s.Model.ID, s.GPUs, in.Setup.Model.ID, in.Setup.GPUs)
+			}
+		}
+	}
+	none := *in.Setup
+	none.Model.ID = "nobody"
+	in.Setup = &none
+	if len(v.nearest(&in)) > 0 {
+		t.Error("a model that nobody ran has no nearest run")
+	}
+}
+
+// TestPointsStandWhereTheyShould: an exact prediction lies on the line, one that
+// is too high above it.
+func TestPointsStandWhereTheyShould(t *testing.T) {
+	d := invented()
+	d.rows = d.rows[:3]
+	for i, p := range []float64{1, 10, 100} {
+		d.rows[i].Measured, d.rows[i].Predicted = p, p
+	}
+	d.rows[1].Predicted = 60
+	in := input(t, colorprofile.ASCII, false)
+	in.Setup = nil
+	v := &View{data: d, group: "first-table"}
+	lines := v.scatter(&in, nil, 60, 30)
+	column := func(line string) int { return strings.IndexByte(ansi.Strip(line), 'o') }
+	var found [][2]int
+	for y, l := range lines[1 : len(lines)-2] { // without heading, axis and legend
+		if x := column(l); x >= 0 {
+			found = append(found, [2]int{x, y})
+		}
+	}
+	if len(found) != 3 || found[0][0] <= found[1][0] || found[1][0] <= found[2][0] {
+		t.Fatalf("points at %v", found)
+	}
+	if middle := float64(found[0][1]+found[2][1]) / 2; !(float64(found[1][1]) < middle-4) {
+		t.Errorf("a prediction that is too high stands at %v", found)
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	in := input(b, colorprofile.ANSI256, true)
+	v := New()
+	v.Refresh(in).Work(b.Context())()
+	for _, size := range [][2]int{{80, 20}, {200, 56}} {
+		b.Run(strconv.Itoa(size[0]), func(b *testing.B) {
+			for b.Loop() {
+				v.Render(in, size[0], size[1])
+			}
+		})
+	}
+}
+
+// BenchmarkCompare is the work behind the screen, once per session.
+func BenchmarkCompare(b *testing.B) {
+	groups, err := published.Groups(presets.Default())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		compare(b.Context(), groups)
+	}
+}

@@ -1,0 +1,214 @@
+package evidence
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// class is how a run is drawn; of several in one cell the highest wins.
+type class uint8
+
+const (
+	none    class = iota
+	line          // predicted = measured
+	plain         // any run: dots of Braille
+	special       // of the chosen group, or, where all are, one that no fit has seen
+	near          // most like the setup
+	pointed       // under the cursor
+)
+
+// spot is one cell of the plot.
+type spot struct {
+	class class
+	dots  rune // Braille bits of the line or of plain runs
+}
+
+// axis is a logarithmic scale over n dots.
+type axis struct {
+	low, high float64 // decimal logarithms
+	n         int
+}
+
+func (a axis) at(v float64) int {
+	return min(max(int((math.Log10(v)-a.low)/(a.high-a.low)*float64(a.n)), 0), a.n-1)
+}
+
+const (
+	tickWidth = 6 // cells left of the plot
+	plotFoot  = 3 // heading, axis, legend
+)
+
+// scatter draws measured to the right, predicted upwards, both logarithmic.
+func (v *View) scatter(in *Input, close []int, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	name := "STEP TIME, s"
+	if v.memory {
+		name = "MEMORY, GiB"
+	}
+	detail := "across: measured, up: predicted"
+	if widget.Width(name+detail)+1 > w {
+		detail = ""
+	}
+	lines := []string{in.heading(w, name, detail, "")}
+	pw, ph := w-tickWidth, h-plotFoot
+	rows := v.pool()
+	if pw < 8 || ph < 3 || len(rows) == 0 {
+		return widget.Height(lines, w, h)
+	}
+	low, high := v.span(rows)
+	x, y := axis{low, high, 2 * pw}, axis{low, high, 4 * ph}
+	grid := v.spots(rows, close, x, y, pw, ph)
+	for i := range ph {
+		l := widget.NewLine(w)
+		if tick, ok := tickAt(y, ph-1-i, 4); ok {
+			l.RightAligned(in.paint(themes.Muted), tick, tickWidth-1)
+		}
+		l.To(tickWidth-1).Put(in.paint(themes.Faint), in.Glyphs.Limit)
+		for j := range pw {
+			in.put(l, grid[i*pw+j])
+		}
+		lines = append(lines, l.String())
+	}
+	return widget.Height(append(lines, v.foot(in, x, w, pw), v.legend(in, w)), w, h)
+}
+
+// span is the range of both axes, with a little air.
+func (v *View) span(rows []int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, i := range rows {
+		for _, f := range [2]float64{v.data.rows[i].Measured, v.data.rows[i].Predicted} {
+			if f > 0 && !math.IsInf(f, 0) {
+				low, high = min(low, math.Log10(f)), max(high, math.Log10(f))
+			}
+		}
+	}
+	if low > high {
+		return 0, 1
+	}
+	air := max(0.03*(high-low), 0.05)
+	return low - air, high + air
+}
+
+func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
+	grid := make([]spot, pw*ph)
+	put := func(dx, dy int, c class) {
+		s := &grid[(ph-1-dy/4)*pw+dx/2]
+		bit := dot(dx%2, 3-dy%4)
+		switch {
+		case c > s.class:
+			*s = spot{c, bit}
+		case c == s.class:
+			s.dots |= bit
+		}
+	}
+	for dx := range x.n {
+		put(dx, min(dx*y.n/x.n, y.n-1), line)
+	}
+	list := v.listed()
+	group := list[v.chosen(list)].group
+	cursor := -1
+	if shown := v.shown(); v.inRows && len(shown) > 0 {
+		cursor = shown[v.cursor(shown)]
+	}
+	for _, i := range rows {
+		r := &v.data.rows[i]
+		c := plain
+		switch {
+		case !(r.Measured > 0 && r.Predicted > 0):
+			continue
+		case i == cursor:
+			c = pointed
+		case contains(close, i):
+			c = near
+		case r.group == group, group < 0 && !v.data.groups[r.group].Fitted:
+			c = special
+		}
+		put(x.at(r.Measured), y.at(r.Predicted), c)
+	}
+	return grid
+}
+
+// dot is the bit of a Braille pattern at a column and a row from the top.
+func dot(x, y int) rune {
+	return [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
+}
+
+// put draws one cell.
+func (in *Input) put(l *widget.Line, s spot) {
+	paint, sign := in.sign(s.class)
+	if in.Glyphs.Unicode && (s.class == line || s.class == plain) {
+		sign = string(0x2800 + s.dots)
+	}
+	l.Put(paint, sign)
+}
+
+// sign is how a class is drawn where it needs no dots.
+func (in *Input) sign(c class) (themes.Paint, string) {
+	switch c {
+	case line:
+		return in.paint(themes.Faint), "."
+	case plain:
+		if in.Glyphs.Unicode {
+			return in.paint(themes.Time), "⠶"
+		}
+		return in.paint(themes.Time), "+"
+	case special:
+		return in.paint(themes.Memory), in.Glyphs.Point
+	case near:
+		return in.paint(themes.Current), in.Glyphs.Here
+	case pointed:
+		return in.paint(themes.Accent), in.Glyphs.Cross
+	case none:
+	}
+	return themes.Paint{}, " "
+}
+
+// tickAt is the power of ten that falls into a cell of some dots.
+func tickAt(a axis, cell, dots int) (string, bool) {
+	for p := int(math.Ceil(a.low)); float64(p) <= a.high; p++ {
+		if a.at(math.Pow(10, float64(p)))/dots == cell {
+			return strconv.FormatFloat(math.Pow(10, float64(p)), 'g', -1, 64), true
+		}
+	}
+	return "", false
+}
+
+// foot is the horizontal axis with its powers of ten.
+func (v *View) foot(in *Input, x axis, w, pw int) string {
+	l := widget.NewLine(w).To(tickWidth)
+	for cell := range pw {
+		tick, ok := tickAt(x, cell, 2)
+		at := tickWidth + cell - widget.Width(tick)/2
+		if ok && at >= l.Used() && at+widget.Width(tick) <= w {
+			l.To(at).Put(in.paint(themes.Muted), tick).Gap(1)
+		}
+	}
+	return l.String()
+}
+
+// legend names the signs.
+func (v *View) legend(in *Input, w int) string {
+	l := widget.NewLine(w)
+	list := v.listed()
+	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "cursor"}
+	if list[v.chosen(list)].group >= 0 {
+		words[plain], words[special] = "other groups", v.group
+	}
+	for c := plain; c <= pointed; c++ {
+		if c == pointed && !v.inRows || l.Left() < widget.Width(words[c])+4 {
+			continue
+		}
+		if l.Used() > 0 {
+			l.Gap(2)
+		}
+		paint, sign := in.sign(c)
+		l.Put(paint, sign).Put(in.paint(themes.Muted), " "+strings.TrimSpace(words[c]))
+	}
+	return l.String()
+}

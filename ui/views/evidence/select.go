@@ -1,0 +1,129 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/presets/published"
+)
+
+// shows says whether a group passes the filter.
+func (f filter) shows(g *published.Group) bool {
+	switch f {
+	case fitted:
+		return g.Fitted
+	case unseen:
+		return !g.Fitted
+	default:
+		return true
+	}
+}
+
+// listed are the lines of the group table: all runs together, then each group
+// that has the metric.
+func (v *View) listed() []result {
+	out := make([]result, 1, len(v.data.results)+1)
+	var errs []float64
+	for _, i := range v.pool() {
+		errs = append(errs, math.Abs(v.data.rows[i].Error))
+	}
+	out[0] = result{Result: published.Result{Name: "all", Rows: len(errs), Metric: v.metric()}, group: -1}
+	if len(errs) > 0 {
+		out[0].Mean, out[0].Median, out[0].Max = published.Mean(errs), published.Quantile(errs, 0.5), slices.Max(errs)
+	}
+	for _, r := range v.data.results {
+		if r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// pool are the rows of the metric whose groups pass the filter.
+func (v *View) pool() []int {
+	var out []int
+	for i := range v.data.rows {
+		r := &v.data.rows[i]
+		if r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// chosen is the place of the chosen group among those listed.
+func (v *View) chosen(list []result) int {
+	for i := range list {
+		if list[i].group >= 0 && list[i].Name == v.group {
+			return i
+		}
+	}
+	return 0
+}
+
+// shown are the rows of the chosen group in the order of the list.
+func (v *View) shown() []int {
+	list := v.listed()
+	group := list[v.chosen(list)].group
+	rows := v.pool()
+	if group >= 0 {
+		rows = slices.DeleteFunc(rows, func(i int) bool { return v.data.rows[i].group != group })
+	}
+	if v.worst {
+		slices.SortStableFunc(rows, func(a, b int) int {
+			x, y := math.Abs(v.data.rows[a].Error), math.Abs(v.data.rows[b].Error)
+			switch {
+			case x > y:
+				return -1
+			case x < y:
+				return 1
+			}
+			return 0
+		})
+	}
+	return rows
+}
+
+// cursor is the place of the run under the cursor in the list of those shown.
+func (v *View) cursor(rows []int) int { return min(max(v.row, 0), len(rows)-1) }
+
+// nearest are the rows of the runs most like the setup: of the same model and
+// as many GPUs, else of the same model and the nearest number of GPUs.
+func (v *View) nearest(in *Input) []int {
+	if in.Setup == nil || in.Setup.Model.ID == "" || in.Setup.GPUs < 1 {
+		return nil
+	}
+	var out []int
+	best := math.Inf(1)
+	for i := range v.data.rows {
+		if v.data.rows[i].Metric != v.metric() {
+			continue
+		}
+		far := distance(in.Setup, v.data.setup(&v.data.rows[i]))
+		if far < best {
+			best, out = far, out[:0]
+		}
+		if far == best && !math.IsInf(far, 1) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// distance of two setups: infinite between models, else by the number of GPUs.
+func distance(a, b *engine.Setup) float64 {
+	if a.Model.ID != b.Model.ID {
+		return math.Inf(1)
+	}
+	return math.Abs(math.Log(float64(a.GPUs) / float64(b.GPUs)))
+}
+
+// page is the first of n shown lines out of all; it stands still while the
+// cursor moves within one page.
+func page(cursor, n, all int) int {
+	if n <= 0 || all <= n {
+		return 0
+	}
+	return min(max(cursor, 0)/n*n, all-n)
+}

@@ -1,0 +1,235 @@
+package evidence
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// bands says how far today's prediction can be trusted, and by which runs.
+func (v *View) bands(in *Input, w int) []string {
+	runs := ""
+	if v.data != nil {
+		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), count(len(v.data.groups), "group"), v.filter)
+	}
+	lines := []string{in.heading(w, "EVIDENCE", "predicted against measured", runs)}
+	l := widget.NewLine(w)
+	l.Gap(2).Put(in.paint(themes.Muted), "this setup:  step ")
+	in.band(l, stepEvidence(in.Report))
+	if l.Left() > 40 {
+		l.Put(in.paint(themes.Muted), "   memory ")
+		in.band(l, memoryEvidence(in.Report))
+	}
+	return append(lines, l.String(), v.nearestLine(in, w))
+}
+
+func stepEvidence(r *engine.Report) engine.Evidence {
+	if r == nil || r.Throughput == nil {
+		return engine.Evidence{ValidatedBy: engine.NotValidated}
+	}
+	return r.Throughput.Evidence
+}
+
+func memoryEvidence(r *engine.Report) engine.Evidence {
+	if r == nil || r.Memory == nil {
+		return engine.Evidence{ValidatedBy: engine.NotValidated}
+	}
+	return r.Memory.Evidence
+}
+
+// band writes the error band of a prediction.
+func (in *Input) band(l *widget.Line, e engine.Evidence) {
+	if e.ErrorBand == nil || e.TypicalError == nil {
+		l.Put(in.paint(themes.Warn), engine.NotValidated)
+		return
+	}
+	l.Put(in.paint(themes.Strong), "within "+figure.Percent(*e.ErrorBand))
+	text := ", half within " + figure.Percent(*e.TypicalError) + " (" + e.ValidatedBy + ")"
+	if l.Left() > 60 || widget.Width(text) <= l.Left() {
+		l.Put(in.paint(themes.Muted), text)
+	}
+}
+
+// nearestLine says which published runs are most like the setup.
+func (v *View) nearestLine(in *Input, w int) string {
+	l := widget.NewLine(w).Gap(2)
+	if v.data == nil {
+		return l.String()
+	}
+	near := v.nearest(in)
+	if len(near) == 0 {
+		return l.Put(in.paint(themes.Muted), in.cut("no published run of this model here", w-2)).String()
+	}
+	first := v.data.setup(&v.data.rows[near[0]])
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, i := range near {
+		low, high = min(low, v.data.rows[i].Error), max(high, v.data.rows[i].Error)
+	}
+	span := figure.Signed(100*low, 1) + " %"
+	if len(near) > 1 {
+		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
+	}
+	l.Put(in.paint(themes.Current), in.Glyphs.Here+" ")
+	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span)
+	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return figure.Comma(n) + " " + what + "s"
+}
+
+// groupColumns are right ends of the columns of the group table; 0: left out.
+type groupColumns struct{ name, rows, mean, median, most, constant, peer int }
+
+func columnsOfGroups(w int) groupColumns {
+	if w < 62 {
+		return groupColumns{name: 20, rows: 24, mean: 31, median: 38, most: 46}
+	}
+	return groupColumns{name: 20, rows: 25, mean: 32, median: 39, most: 46, constant: 55, peer: 57}
+}
+
+// groupTable lists the groups with their errors, beside them what one constant
+// and the best other tool reach.
+func (v *View) groupTable(in *Input, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	c := columnsOfGroups(w)
+	muted := in.paint(themes.Muted)
+	head := widget.NewLine(w)
+	head.Put(in.paint(themes.Heading), "GROUPS").RightAligned(muted, "rows", c.rows)
+	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted, "max", c.most)
+	if c.constant > 0 {
+		head.RightAligned(muted, "constant", c.constant).To(c.peer)
+		head.Put(muted, in.cut("best peer", head.Left()))
+	}
+	lines := []string{head.String()}
+	list := v.listed()
+	at := v.chosen(list)
+	from := page(at, h-1, len(list))
+	for i := from; i < min(from+h-1, len(list)); i++ {
+		lines = append(lines, v.groupLine(in, &list[i], i == at, w, &c))
+	}
+	return widget.Height(lines, w, h)
+}
+
+func (v *View) groupLine(in *Input, r *result, here bool, w int, c *groupColumns) string {
+	l := widget.NewLine(w)
+	name, text := themes.Text, in.paint(themes.Text)
+	if here {
+		name = themes.Accent
+		if !v.inRows {
+			l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		}
+	}
+	mark := " "
+	if r.group >= 0 && r.Fitted {
+		mark = "f"
+	}
+	l.To(1).Put(in.paint(themes.Muted), mark).Gap(1).Put(in.paint(name), in.cut(r.Name, c.name-3))
+	l.RightAligned(text, figure.Comma(r.Rows), c.rows)
+	if r.Rows == 0 {
+		return l.String()
+	}
+	l.RightAligned(in.paint(themes.Strong), figure.PercentValue(r.Mean), c.mean)
+	l.RightAligned(text, figure.PercentValue(r.Median), c.median).RightAligned(text, figure.PercentValue(r.Max), c.most)
+	if c.constant > 0 {
+		constant, peer := in.Glyphs.None, in.Glyphs.None
+		if r.Constant > 0 {
+			constant = figure.PercentValue(r.Constant)
+		}
+		if r.Peer != "" {
+			peer = figure.PercentValue(r.PeerMean) + " " + r.Peer
+		}
+		l.RightAligned(in.paint(themes.Muted), constant, c.constant)
+		l.To(c.peer).Put(in.paint(themes.Muted), in.cut(peer, l.Left()))
+	}
+	return l.String()
+}
+
+// rowTable lists the runs of the chosen group.
+func (v *View) rowTable(in *Input, near []int, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	rows := v.shown()
+	detail := "as published"
+	if v.worst {
+		detail = "largest error first"
+	}
+	head := widget.NewLine(w)
+	muted := in.paint(themes.Muted)
+	head.Put(in.paint(themes.Heading), "RUNS ").Put(muted, detail)
+	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted, "error %", w-1)
+	lines := []string{head.String()}
+	at := v.cursor(rows)
+	from := page(at, h-1, len(rows))
+	for i := from; i < min(from+h-1, len(rows)); i++ {
+		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, contains(near, rows[i]), w))
+	}
+	return widget.Height(lines, w, h)
+}
+
+func contains(list []int, i int) bool {
+	for _, x := range list {
+		if x == i {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *View) rowLine(in *Input, i int, here, near bool, w int) string {
+	r := &v.data.rows[i]
+	l := widget.NewLine(w)
+	role := themes.Text
+	if here {
+		role = themes.Accent
+		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+	}
+	l.To(1)
+	if near {
+		l.Put(in.paint(themes.Current), in.Glyphs.Here)
+	}
+	s := v.data.setup(r)
+	name := fmt.Sprintf("%s, %s GPUs", s.Model.Name, figure.Comma(s.GPUs))
+	if room := w - 30 - 2; room >= 44 {
+		name = fmt.Sprintf("%-*s %s", 24, in.cut(r.ID, 24), name)
+	} else if v.group != "" || strings.HasPrefix(r.ID, r.Group) {
+		name = strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-") + " " + name
+	}
+	l.To(2).Put(in.paint(role), in.cut(name, w-29-l.Used()))
+	l.RightAligned(in.paint(themes.Text), v.value(r.Measured), w-20)
+	l.RightAligned(in.paint(themes.Text), v.value(r.Predicted), w-10)
+	l.RightAligned(in.paint(errorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
+	return l.String()
+}
+
+// errorRole is how an error is shown: within a tenth, a quarter, beyond.
+func errorRole(e float64) themes.Role {
+	switch a := math.Abs(e); {
+	case a <= 0.1:
+		return themes.Good
+	case a <= 0.25:
+		return themes.Warn
+	default:
+		return themes.Bad
+	}
+}
+
+// value writes a figure of the metric with its unit.
+func (v *View) value(x float64) string {
+	if v.memory {
+		return figure.Three(x) + " GiB"
+	}
+	return figure.Seconds(units.Seconds(x))
+}

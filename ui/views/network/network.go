@@ -1,0 +1,146 @@
+// Package network is the Network screen: what each dimension sends and what of
+// it waits, which ratios let traffic hide, where the ranks stand on the nodes,
+// and what other bandwidths would change.
+package network
+
+import (
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// View is the Network screen. The zero value is ready.
+type View struct {
+	dimension string // focused; empty or absent: the first
+	rank      int    // under the cursor
+
+	words  bool // the status line spells the ratio of the focused dimension
+	other  bool // the what-if turns the other link than the one that counts
+	factor int  // place on the ladder, relative to the bandwidth as it is
+
+	answer whatIf   // the last result of Work
+	asked  question // what was last asked for
+}
+
+// New makes a screen.
+func New() *View { return &View{} }
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+func (in *Input) heading(w int, name, detail, remark string) string {
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
+}
+
+// cut shortens a text to w cells with the ellipsis of the terminal.
+func (in *Input) cut(s string, w int) string {
+	if w <= 0 || widget.Width(s) <= w {
+		return widget.Cut(s, w)
+	}
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+}
+
+// known says whether there is anything to draw.
+func (in *Input) known() bool {
+	s := in.Setup
+	return s != nil && in.Report != nil && in.Report.Time != nil && in.Report.Throughput != nil &&
+		s.TP > 0 && s.CP > 0 && s.DP > 0 && s.PP > 0 && s.EP > 0 && s.ETP > 0 && s.GPUs > 0
+}
+
+// focus is the place of the focused dimension in the list of traffic; -1: there
+// is none.
+func (v *View) focus(in *Input) int {
+	for i := range in.Report.Communication {
+		if in.Report.Communication[i].Dimension == v.dimension {
+			return i
+		}
+	}
+	return min(0, len(in.Report.Communication)-1)
+}
+
+// dim is the focused dimension's name; empty: there is none.
+func (v *View) dim(in *Input) string {
+	if i := v.focus(in); i >= 0 {
+		return in.Report.Communication[i].Dimension
+	}
+	return ""
+}
+
+// cursor is the rank under the cursor.
+func (v *View) cursor(in *Input) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
+
+// ring is the focused group of the rank under the cursor.
+func (v *View) ring(in *Input) layout.Ring { return in.Setup.Ring(v.dim(in), v.cursor(in)) }
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	if !in.known() {
+		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no figures for this setup")
+		return widget.Height([]string{in.heading(w, "NETWORK", "", ""), l.String()}, w, h)
+	}
+	a := v.arrange(&in, w, h)
+	lines := v.traffic(&in, w, a.traffic)
+	if a.left == 0 {
+		lines = append(lines, v.overlaps(&in, w, a.overlaps)...)
+		lines = append(lines, v.ladder(&in, w, a.ladder)...)
+		lines = append(lines, v.nodes(&in, w, a.nodes)...)
+		return widget.Height(lines, w, h)
+	}
+	left := append(v.overlaps(&in, a.left, a.overlaps), v.ladder(&in, a.left, a.ladder)...)
+	left = widget.Height(left, a.left, a.nodes)
+	right := v.nodes(&in, w-a.left-gutter, a.nodes)
+	for i := range right {
+		lines = append(lines, left[i]+widget.Blank(gutter)+right[i])
+	}
+	return widget.Height(lines, w, h)
+}
+
+const (
+	gutter      = 2
+	twoColumns  = 110 // width from which the map stands beside the ratios
+	ladderLines = 4
+)
+
+// arrangement is the heights of the panels; left is the width of the column of
+// ratios and what-if, 0 where all panels stand below each other.
+type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
+
+func (v *View) arrange(in *Input, w, h int) arrangement {
+	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
+	ratios := 1 + max(1, len(engine.Overlaps(in.Setup, in.Report)))
+	rest := h - a.traffic
+	if w < twoColumns {
+		a.overlaps = min(rest, ratios)
+		rest -= a.overlaps
+		a.ladder = min(rest, ladderLines)
+		a.nodes = rest - a.ladder
+		return a
+	}
+	if rest >= 12 { // a blank line under each panel
+		a.traffic++
+		rest--
+	}
+	a.left, a.nodes = (w-gutter)/2, rest
+	a.ladder = min(rest, ladderLines)
+	if rest >= 16 {
+		a.ladder += min(8, rest-16) // room for a curve
+	}
+	a.overlaps = rest - a.ladder
+	return a
+}

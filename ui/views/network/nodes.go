@@ -1,0 +1,224 @@
+package network
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/layout"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// plan is how the map of ranks is laid out: nodes beside and below each other,
+// each of them a few lines of cells.
+type plan struct {
+	full    bool // cells give every coordinate, not only the focused one
+	cell    int  // width of a cell, its brackets included
+	label   int  // width of a node's number
+	across  int  // GPUs in one line of a node
+	lines   int  // lines of a node
+	columns int  // nodes beside each other
+	rows    int  // rows of nodes that are shown
+	first   int  // first node shown
+	width   int  // of one node, with the gap behind it
+}
+
+// nodes draws the map of the ranks: a row per node, a cell per GPU, the focused
+// group of the GPU under the cursor in brackets.
+func (v *View) nodes(in *Input, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	p := v.plan(in, w, h-1)
+	lines := []string{v.nodesHeading(in, &p, w)}
+	total := in.Setup.Nodes()
+	for row := 0; row < p.rows; row++ {
+		for part := range p.lines {
+			l := widget.NewLine(w)
+			for c := range p.columns {
+				node := p.first + row*p.columns + c
+				if node >= total {
+					break
+				}
+				l.To(c * p.width)
+				v.nodeLine(in, &p, l, node, part)
+			}
+			lines = append(lines, l.String())
+		}
+	}
+	return widget.Height(append(lines, v.groupLines(in, w, h-len(lines))...), w, h)
+}
+
+// groupLines say over which links each group of the GPU under the cursor talks,
+// as far as there is room below the map.
+func (v *View) groupLines(in *Input, w, h int) []string {
+	list := in.Report.Communication
+	if h < 1 || len(list) == 0 {
+		return nil
+	}
+	var lines []string
+	if h > len(list)+1 {
+		lines = append(lines, widget.Blank(w), in.heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
+	}
+	for i := range list {
+		name := list[i].Dimension
+		r := in.Setup.Ring(name, v.cursor(in))
+		l := widget.NewLine(w).Gap(2)
+		paint := themes.Strong
+		if name == v.dim(in) {
+			paint = themes.Accent
+		}
+		l.Put(in.paint(paint), strings.ToUpper(name)).To(12)
+		lines = append(lines, l.Put(in.paint(themes.Muted), in.cut(in.links(name, r), l.Left())).String())
+	}
+	return lines
+}
+
+// plan chooses the fullest cells with which everything fits, else those with
+// which one node fits a line.
+func (v *View) plan(in *Input, w, h int) plan {
+	brief, full := v.planOf(in, w, h, false), v.planOf(in, w, h, true)
+	all := func(p plan) bool { return p.rows*p.columns >= in.Setup.Nodes() }
+	if all(full) || !all(brief) && full.lines == 1 {
+		return full
+	}
+	return brief
+}
+
+func (v *View) planOf(in *Input, w, h int, full bool) plan {
+	s := in.Setup
+	gpus, total := min(s.Cluster.Node(), s.GPUs), s.Nodes()
+	p := plan{full: full, cell: v.cellWidth(in, full) + 2, label: len("node ") + len(strconv.Itoa(total-1)) + 1}
+	p.across = min(gpus, max((w-p.label)/p.cell, 1))
+	p.lines = (gpus + p.across - 1) / p.across
+	p.width = p.label + p.across*p.cell + 2
+	p.columns = 1
+	if p.lines == 1 {
+		p.columns = min(max((w+2)/p.width, 1), total)
+	}
+	p.rows = min(max(h/p.lines, 1), (total+p.columns-1)/p.columns)
+	// Pages stand still while the cursor moves within one.
+	node, page := v.cursor(in)/max(s.Cluster.Node(), 1), p.rows*p.columns
+	p.first = node / page * page
+	return p
+}
+
+// dims are the coordinates that a full cell gives: those of more than one rank.
+func dims(l *layout.Layout, c layout.Coordinates) string {
+	var b strings.Builder
+	put := func(letter string, size, at int) {
+		if size > 1 {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprintf(&b, "%s%-*d", letter, len(strconv.Itoa(size-1)), at)
+		}
+	}
+	put("t", l.TP, c.TP)
+	put("c", l.CP, c.CP)
+	put("d", l.DP, c.DP)
+	put("p", l.PP, c.PP)
+	put("x", l.ETP, c.ETP)
+	put("e", l.EP, c.EP)
+	return b.String()
+}
+
+func (v *View) cellWidth(in *Input, full bool) int {
+	l := &in.Setup.Layout
+	if full {
+		return max(1, widget.Width(dims(l, l.Coordinates(0))))
+	}
+	return len(strconv.Itoa(max(v.ring(in).Size-1, 0)))
+}
+
+func (v *View) nodeLine(in *Input, p *plan, l *widget.Line, node, part int) {
+	s := in.Setup
+	at := l.Used()
+	if part == 0 {
+		l.Put(in.paint(themes.Muted), "node "+strconv.Itoa(node))
+	}
+	l.To(at + p.label)
+	ring, cursor := v.ring(in), v.cursor(in)
+	for gpu := part * p.across; gpu < min((part+1)*p.across, s.Cluster.Node()); gpu++ {
+		rank := node*s.Cluster.Node() + gpu
+		if rank >= s.GPUs {
+			return
+		}
+		text, paint, open, end := v.cellText(in, p, rank), in.paint(themes.Muted), " ", " "
+		_, member := ring.Place(rank)
+		switch {
+		case rank == cursor:
+			paint, open, end = in.paint(themes.Current), in.Glyphs.Pointer, "]"
+		case member && ring.Size > 1:
+			paint, open, end = in.Theme.Area(themes.Forward), "[", "]"
+		}
+		l.Put(paint, open+text+end)
+	}
+}
+
+func (v *View) cellText(in *Input, p *plan, rank int) string {
+	l := &in.Setup.Layout
+	width := p.cell - 2
+	text := dims(l, l.Coordinates(rank))
+	if !p.full {
+		r := l.Ring(v.dim(in), rank)
+		place, _ := r.Place(rank)
+		text = strconv.Itoa(place)
+		return widget.Blank(width-len(text)) + text
+	}
+	return text + widget.Blank(width-widget.Width(text))
+}
+
+func (v *View) nodesHeading(in *Input, p *plan, w int) string {
+	s := in.Setup
+	remark := ""
+	if shown := p.rows * p.columns; shown < s.Nodes() {
+		remark = fmt.Sprintf("nodes %d-%d of %s", p.first, min(p.first+shown, s.Nodes())-1, figure.Comma(s.Nodes()))
+	}
+	name := "RANKS ON NODES"
+	detail := ""
+	if r := v.ring(in); r.Size > 1 {
+		detail = fmt.Sprintf("%s %s groups of %s", figure.Comma(s.GPUs/r.Size), v.dim(in), figure.Comma(r.Size))
+		if !p.full {
+			detail += ", cells give the rank in its group"
+		}
+	}
+	if widget.Width(name+detail+remark)+4 > w {
+		detail = ""
+	}
+	return in.heading(w, name, detail, remark)
+}
+
+// spread is over how many nodes and scale-up domains a group stands.
+func spread(in *Input, r layout.Ring) (nodes, domains int) {
+	lastNode, lastDomain := -1, -1
+	for i := range r.Size {
+		rank := r.At(i)
+		if n := rank / in.Setup.Cluster.Node(); n != lastNode {
+			nodes, lastNode = nodes+1, n
+		}
+		if d := rank / in.Setup.Cluster.Domain(); d != lastDomain {
+			domains, lastDomain = domains+1, d
+		}
+	}
+	return nodes, domains
+}
+
+// at finds the rank drawn at a cell of the map, whose heading is line 0.
+func (v *View) at(in *Input, p *plan, x, y int) (int, bool) {
+	y--
+	if y < 0 || x < 0 || y >= p.rows*p.lines {
+		return 0, false
+	}
+	column := min(x/p.width, p.columns-1)
+	inside := x - column*p.width - p.label
+	node := p.first + y/p.lines*p.columns + column
+	if inside < 0 || inside >= p.across*p.cell || node >= in.Setup.Nodes() {
+		return 0, false
+	}
+	gpu := y%p.lines*p.across + inside/p.cell
+	rank := node*in.Setup.Cluster.Node() + gpu
+	return rank, gpu < in.Setup.Cluster.Node() && rank < in.Setup.GPUs
+}

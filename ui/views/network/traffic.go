@@ -1,0 +1,206 @@
+package network
+
+import (
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Right ends of the columns of the traffic table.
+const (
+	groupEnd   = 17
+	spansAt    = 19
+	bytesEnd   = 36
+	takesEnd   = 46
+	exposedEnd = 56
+	shareEnd   = 65
+	wideTable  = 118 // from here the operation stands in the table
+	operation  = 29  // its width
+)
+
+// traffic lists what each dimension sends in a step, and draws how much of its
+// time is hidden behind work.
+func (v *View) traffic(in *Input, w, h int) []string {
+	list := in.Report.Communication
+	if len(list) == 0 {
+		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "none: one GPU has nobody to talk to")
+		return widget.Height([]string{in.heading(w, "TRAFFIC", "", ""), l.String()}, w, h)
+	}
+	lines := []string{v.trafficHeading(in, w)}
+	most := 0.0
+	for i := range list {
+		most = max(most, float64(list[i].Seconds), float64(list[i].Exposed))
+	}
+	focus := v.focus(in)
+	for i := range list {
+		lines = append(lines, v.trafficRow(in, &list[i], i == focus, most, w))
+	}
+	return widget.Height(lines, w, h)
+}
+
+func (v *View) trafficHeading(in *Input, w int) string {
+	l := widget.NewLine(w)
+	muted := in.paint(themes.Muted)
+	l.Put(in.paint(themes.Heading), "TRAFFIC")
+	l.RightAligned(muted, "GPUs", groupEnd).To(spansAt).Put(muted, "spans")
+	l.RightAligned(muted, "sent/GPU", bytesEnd).RightAligned(muted, "takes", takesEnd)
+	l.RightAligned(muted, "exposed", exposedEnd).RightAligned(muted, "of step", shareEnd)
+	if w >= wideTable {
+		l.To(shareEnd+2).Put(muted, "operation")
+	}
+	l.To(barAt(w))
+	if l.Left() >= 20 {
+		widget.Swatch(l, in.Theme, in.Glyphs, themes.Exposed)
+		l.Put(muted, " exposed  ")
+		widget.Swatch(l, in.Theme, in.Glyphs, themes.Gauge)
+		l.Put(muted, " hidden")
+	}
+	return l.String()
+}
+
+// barAt is the column where the bars begin.
+func barAt(w int) int {
+	if w >= wideTable {
+		return shareEnd + 2 + operation
+	}
+	return shareEnd + 2
+}
+
+func (v *View) trafficRow(in *Input, c *engine.Communication, here bool, most float64, w int) string {
+	l := widget.NewLine(w)
+	name, text := in.paint(themes.Strong), in.paint(themes.Text)
+	if here {
+		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		name = in.paint(themes.Accent)
+	}
+	l.To(2).Put(name, strings.ToUpper(c.Dimension))
+	l.RightAligned(text, figure.Comma(c.GroupSize), groupEnd)
+	l.To(spansAt).Put(in.paint(themes.Muted), c.Spans)
+	l.RightAligned(text, figure.Traffic(c.Bytes), bytesEnd)
+	l.RightAligned(text, figure.Seconds(c.Seconds), takesEnd)
+	l.RightAligned(in.paint(themes.Strong), figure.Seconds(c.Exposed), exposedEnd)
+	l.RightAligned(text, figure.Percent(float64(c.Exposed/in.Report.Time.Step)), shareEnd)
+	if w >= wideTable {
+		l.To(shareEnd+2).Put(in.paint(themes.Muted), in.cut(c.Operation, operation-2))
+	}
+	l.To(barAt(w))
+	if room := l.Left(); room > 3 {
+		bar := widget.Stack{Scale: most, NoTrack: true, Segments: []widget.Segment{
+			{Fill: themes.Exposed, Value: float64(c.Exposed)},
+			{Fill: themes.Gauge, Value: max(0, float64(c.Seconds-c.Exposed))},
+		}}
+		l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)
+	}
+	return l.String()
+}
+
+// overlaps lists the ratios and what would make each one hide.
+func (v *View) overlaps(in *Input, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	lines := []string{in.heading(w, "CAN IT HIDE?", "traffic over the work beside it, at peak rates", "1 or less hides")}
+	list := engine.Overlaps(in.Setup, in.Report)
+	if len(list) == 0 {
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no group of more than one GPU").String())
+	}
+	room := h - 1
+	for i := range list {
+		brief, long := room < 4*len(list), room >= 5*len(list)
+		lines = append(lines, v.overlapRow(in, &list[i], w, brief))
+		if !brief {
+			lines = append(lines, in.overlapWords(&list[i], w)...)
+		}
+		if long {
+			text := list[i].Formula + " (" + list[i].Erratum + ")"
+			lines = append(lines, widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), in.cut(text, w-5)).String())
+		}
+	}
+	return widget.Height(lines, w, h)
+}
+
+func (v *View) overlapRow(in *Input, o *engine.Overlap, w int, brief bool) string {
+	l := widget.NewLine(w)
+	role, word := themes.Good, "hides"
+	if o.Ratio > 1 {
+		role, word = themes.Bad, "waits"
+	}
+	name := themes.Strong
+	if o.Dimension == v.dim(in) {
+		name = themes.Accent
+	}
+	l.Gap(2).Put(in.paint(themes.Muted), o.ID+" ").Put(in.paint(name), strings.ToUpper(o.Dimension))
+	l.RightAligned(in.paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.paint(role), word)
+	if !brief {
+		l.To(24).Put(in.paint(themes.Text), in.cut(o.Moves+", under "+o.Under, l.Left()))
+		return l.String()
+	}
+	l.To(24)
+	needs(in, l, o)
+	return l.String()
+}
+
+// needs writes what a ratio of 1 takes, as far as there is room.
+func needs(in *Input, l *widget.Line, o *engine.Overlap) {
+	lead := "needs "
+	if o.Ratio <= 1 {
+		lead = "down to " // the slack: how little would still hide
+	}
+	for i, n := range o.Needs {
+		text := needText(&n)
+		if n.Quantity == "tp" && o.Ratio <= 1 {
+			text = "or tp up to " + figure.Comma(int(n.Needed))
+		} else if i > 0 {
+			text = "or " + text
+		}
+		if l.Left() < widget.Width(lead+text)+1 {
+			return
+		}
+		l.Put(in.paint(themes.Muted), lead).Put(in.paint(themes.Text), text).Gap(1)
+		lead = ""
+	}
+}
+
+func needText(n *engine.OverlapNeed) string {
+	switch n.Quantity {
+	case "tokens":
+		return figure.Short(n.Needed) + " tokens/GPU"
+	case "bandwidth":
+		return figure.Three(n.Needed) + " GB/s"
+	case "layers":
+		return figure.Three(n.Needed) + " layers"
+	case "tp":
+		return "tp " + figure.Comma(int(n.Needed))
+	default:
+		return n.Quantity + " " + figure.Short(n.Needed)
+	}
+}
+
+// overlapWords are the lines under a ratio: what it takes, the formula with its
+// numbers, what the step model says.
+func (in *Input) overlapWords(o *engine.Overlap, w int) []string {
+	take := widget.NewLine(w).Gap(5)
+	needs(in, take, o)
+	form := widget.NewLine(w).Gap(5)
+	form.Put(in.paint(themes.Muted), "F "+figure.Three(float64(o.Input.Peak)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
+		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
+	lines := []string{take.String(), form.String()}
+	if o.Exposed != nil {
+		says := widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), "the step model leaves ").
+			Put(in.paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.paint(themes.Muted), " of its time exposed")
+		lines = append(lines, says.String())
+	}
+	return lines
+}
+
+// ratioText writes a ratio, small ones with two digits that count.
+func ratioText(v float64) string {
+	if v > 0 && v < 0.1 {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return figure.Three(v)
+}

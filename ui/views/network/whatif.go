@@ -1,0 +1,194 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"meshscope/engine"
+	"meshscope/engine/hardware"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// steps is the number of bandwidths of the ladder, from an eighth to eight
+// times the one there is.
+const (
+	steps = 7
+	asIs  = steps / 2
+)
+
+// question is what a ladder of bandwidths answers.
+type question struct {
+	setup engine.Setup
+	inter bool
+}
+
+// whatIf is the step at each bandwidth of the ladder.
+type whatIf struct {
+	question
+	known bool
+	step  [steps]float64 // seconds; NaN: no figures
+	mfu   [steps]float64
+}
+
+// inter says which link the ladder turns: the one between scale-up domains
+// where there are several, unless the other was asked for.
+func (v *View) inter(in *Input) bool {
+	if in.Setup.Cluster.Inter.Bandwidth <= 0 {
+		return false
+	}
+	return (in.Setup.GPUs > in.Setup.Cluster.Domain()) != v.other
+}
+
+func (v *View) question(in *Input) question { return question{*in.Setup, v.inter(in)} }
+
+// Refresh asks for what the screen lacks: to be called when it is opened and
+// after every change of the setup. The Request is empty where nothing is
+// missing or it is under way.
+func (v *View) Refresh(in Input) Request {
+	if !in.known() {
+		return Request{}
+	}
+	q := v.question(&in)
+	if v.asked == q {
+		return Request{}
+	}
+	v.asked = q
+	return Request{Work: func(ctx context.Context) func() {
+		answer, ok := ask(ctx, q)
+		return func() {
+			switch {
+			case ok:
+				v.answer = answer
+			case v.asked == q:
+				v.asked = question{} // stopped: ask again
+			}
+		}
+	}}
+}
+
+// ask evaluates the setup at each bandwidth; false: it was stopped.
+func ask(ctx context.Context, q question) (whatIf, bool) {
+	a := whatIf{question: q, known: true}
+	var e engine.Evaluator
+	stop := func() bool { return ctx.Err() != nil }
+	for i := range steps {
+		a.step[i], a.mfu[i] = math.NaN(), math.NaN()
+		if stop() {
+			return a, false
+		}
+		intra, inter := factorOf(i), 1.0
+		if q.inter {
+			intra, inter = inter, intra
+		}
+		r, ok := e.EvaluateUntil(engine.ScaleBandwidth(q.setup, intra, inter), stop)
+		if !ok {
+			return a, false
+		}
+		if r.Legal && r.Time != nil && r.Throughput != nil {
+			a.step[i], a.mfu[i] = float64(r.Time.Step), r.Throughput.MFU
+		}
+	}
+	return a, true
+}
+
+func factorOf(i int) float64 { return math.Pow(2, float64(i-asIs)) }
+
+func factorText(i int, g widget.Glyphs) string {
+	if i < asIs {
+		return g.Times + "1/" + figure.Comma(1<<(asIs-i))
+	}
+	return g.Times + figure.Comma(1<<(i-asIs))
+}
+
+// place is the chosen bandwidth on the ladder.
+func (v *View) place() int { return min(max(asIs+v.factor, 0), steps-1) }
+
+// current is the last answer when it belongs to this setup.
+func (v *View) current(in *Input) *whatIf {
+	if v.answer.known && v.answer.question == v.question(in) {
+		return &v.answer
+	}
+	return nil
+}
+
+// link is the one that the ladder turns, and what it is called.
+func (v *View) link(in *Input) (hardware.Link, string) {
+	if v.inter(in) {
+		return in.Setup.Cluster.Inter, "between domains"
+	}
+	return in.Setup.Cluster.Intra, "inside a domain"
+}
+
+// ladder shows step time and MFU at each bandwidth.
+func (v *View) ladder(in *Input, w, h int) []string {
+	if h <= 0 {
+		return nil
+	}
+	link, where := v.link(in)
+	detail := where + ", " + link.Name + " " + figure.Three(float64(link.Bandwidth)/1e9) + " GB/s"
+	if widget.Width(detail)+26 > w {
+		detail = where
+	}
+	lines := []string{in.heading(w, "IF BANDWIDTH", detail, "latency stays")}
+	a := v.current(in)
+	const label = 9
+	cell := min(max((w-label)/steps, 1), 11)
+	if plot := h - ladderLines; plot >= 3 && a != nil {
+		curve := widget.Curve{Values: a.step[:], Current: v.place(), Role: themes.Time}
+		for i := range steps {
+			curve.At = append(curve.At, i*cell+cell-3)
+		}
+		for _, drawn := range curve.Render(in.Theme, in.Glyphs, steps*cell, plot) {
+			lines = append(lines, widget.NewLine(w).To(label).Raw(drawn, steps*cell).String())
+		}
+	}
+	row := func(name string, role themes.Role, text func(i int) string) {
+		l := widget.NewLine(w).Put(in.paint(role), name)
+		for i := range steps {
+			t, paint, end := text(i), in.paint(themes.Text), label+(i+1)*cell-1
+			if i == v.place() {
+				paint = in.paint(themes.Current)
+				if name == "x" {
+					t, end = "["+t+"]", end+1
+				}
+			}
+			l.RightAligned(paint, t, end)
+		}
+		lines = append(lines, l.String())
+	}
+	unit, size := "ms", 1e-3
+	if a != nil && a.step[asIs] >= 1 {
+		unit, size = "s", 1
+	}
+	row("step, "+unit, themes.Time, func(i int) string {
+		if a == nil {
+			return in.Glyphs.Ellipsis
+		}
+		return figure.Three(a.step[i] / size)
+	})
+	row("MFU, %", themes.Strong, func(i int) string {
+		if a == nil {
+			return in.Glyphs.Ellipsis
+		}
+		return figure.PercentValue(a.mfu[i])
+	})
+	row("x", themes.Muted, func(i int) string { return factorText(i, in.Glyphs) })
+	return widget.Height(lines, w, h)
+}
+
+// change says in words what the chosen bandwidth does.
+func (v *View) change(in *Input) string {
+	a, i := v.current(in), v.place()
+	link, where := v.link(in)
+	if a == nil || i == asIs {
+		return ""
+	}
+	arrow := " " + in.Glyphs.Arrow + " "
+	return fmt.Sprintf("%s %s%s%s GB/s: step %s%s%s, MFU %s%s%s", where,
+		figure.Three(float64(link.Bandwidth)/1e9), arrow, figure.Three(factorOf(i)*float64(link.Bandwidth)/1e9),
+		seconds(a.step[asIs]), arrow, seconds(a.step[i]),
+		figure.Percent(a.mfu[asIs]), arrow, figure.Percent(a.mfu[i]))
+}
