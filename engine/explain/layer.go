@@ -112,7 +112,7 @@ func (b *Book) kind(moe bool) *layer {
 		if moe {
 			b.expertParallel(l)
 		}
-		b.host(l)
+		b.host(l, moe)
 	})
 }
 
@@ -302,9 +302,12 @@ func (b *Book) expertOps(l *layer) {
 }
 
 // host keeps a layer from being faster than the host can issue it.
-func (b *Book) host(l *layer) {
+func (b *Book) host(l *layer, moe bool) {
 	s, soft := b.w.Setup, &b.machine().Software
 	floor := seconds("host's time per layer", soft.HostLayer)
+	if moe && soft.HostMoE > 0 {
+		floor = maxOf(floor, seconds("host's time per MoE layer", soft.HostMoE))
+	}
 	if s.TP > 1 {
 		each, rank := soft.HostTP, soft.HostTPRank
 		far := s.GPUs > b.machine().Cluster.Domain() && soft.HostTPFar > 0
