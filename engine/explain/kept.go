@@ -45,21 +45,33 @@ func (b *Book) keptLayer(moe bool) *Expr {
 	if stack == recipe.TorchTitan && s.Recompute.Mode == recipe.RecomputeSelective && !m.IsMLA() && !moe {
 		return b.halfKept()
 	}
-	sum := []*Expr{b.keptPart(moe, "attention", "attention", b.keptAttention())}
+	if moe {
+		return add(append(b.keptCommon(true), b.keptExperts()...)...)
+	}
+	return add(b.keptDense()...)
+}
+
+// keptCommon is what both kinds of layers keep.
+func (b *Book) keptCommon(moe bool) []*Expr {
+	m := &b.w.Setup.Model
 	var norms share
 	norms.along(lit(4), b.hidden())
 	if m.NormsPer != 2 {
 		norms.along(lit(2), b.hidden(), sub(count("norms", m.NormsPer), lit(2)))
 	}
-	sum = append(sum, b.keptPart(moe, "norms", "residual stream and norms", norms))
-	if moe {
-		return add(append(sum, b.keptExperts()...)...)
+	return []*Expr{
+		b.keptPart(moe, "attention", "attention", b.keptAttention()),
+		b.keptPart(moe, "norms", "residual stream and norms", norms),
 	}
+}
+
+// keptDense is what a dense layer keeps when nothing is dropped by products.
+func (b *Book) keptDense() []*Expr {
 	var mlp share
 	b.keptNorm(&mlp)
-	b.keptInside(&mlp, count("f", m.FFN), s.Recompute.Has(recipe.ModuleAct))
+	b.keptInside(&mlp, count("f", b.w.Setup.Model.FFN), b.w.Setup.Recompute.Has(recipe.ModuleAct))
 	b.dropoutMask(&mlp)
-	return add(append(sum, b.keptPart(moe, "mlp", "MLP", mlp))...)
+	return append(b.keptCommon(false), b.keptPart(false, "mlp", "MLP", mlp))
 }
 
 // keptNorm is the output of the second norm.
@@ -193,5 +205,5 @@ func (b *Book) halfKept() *Expr {
 	mlp.along(lit(2), b.hidden())
 	mlp.evenly(lit(2), count("f", m.FFN))
 	norms.along(lit(2), b.hidden())
-	return add(b.keptPart(false, "attention", "attention", attention), b.keptPart(false, "mlp", "MLP", mlp), b.keptPart(false, "norms", "input", norms))
+	return add(b.keptPart(false, "half-attention", "attention", attention), b.keptPart(false, "half-mlp", "MLP", mlp), b.keptPart(false, "input", "input", norms))
 }

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"strings"
+
 	"meshscope/engine/recipe"
 )
 
@@ -14,6 +16,14 @@ type layer struct {
 	unhidden          []*Expr // TP traffic that only a whole backward hides
 
 	sums [3]*Expr // forward, input gradient, weight gradient
+}
+
+// one is the piece with its article: there are many layers and one head.
+func (l *layer) one() string {
+	if strings.HasSuffix(l.name, "layer") {
+		return "one " + l.name
+	}
+	return "the " + l.name
 }
 
 // traffic is what one dimension moves in one pass, as sums.
@@ -112,7 +122,7 @@ func (b *Book) kind(moe bool) *layer {
 		if moe {
 			b.expertParallel(l)
 		}
-		b.host(l)
+		b.host(l, moe)
 	})
 }
 
@@ -129,7 +139,7 @@ func (b *Book) piece(id, name string, build func(*layer)) *layer {
 		list     []*Expr
 	}{{"forward", "Forward", l.f}, {"input-gradient", "Input gradient", l.i}, {"weight-gradient", "Weight gradient", l.w}} {
 		l.sums[k] = b.term(id+"."+p.id, about{
-			name: p.name + " of one micro-batch in one " + name, symbol: p.id + " of " + name, unit: Seconds,
+			name: p.name + " of one micro-batch in " + l.one(), symbol: p.id + " of " + name, unit: Seconds,
 			source: "the sum of its operations", omits: "communication that nothing hides (its own figure)",
 		}, func() *Expr { return add(p.list...) })
 	}
@@ -302,9 +312,12 @@ func (b *Book) expertOps(l *layer) {
 }
 
 // host keeps a layer from being faster than the host can issue it.
-func (b *Book) host(l *layer) {
+func (b *Book) host(l *layer, moe bool) {
 	s, soft := b.w.Setup, &b.machine().Software
 	floor := seconds("host's time per layer", soft.HostLayer)
+	if moe && soft.HostMoE > 0 {
+		floor = maxOf(floor, seconds("host's time per MoE layer", soft.HostMoE))
+	}
 	if s.TP > 1 {
 		each, rank := soft.HostTP, soft.HostTPRank
 		far := s.GPUs > b.machine().Cluster.Domain() && soft.HostTPFar > 0

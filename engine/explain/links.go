@@ -14,7 +14,7 @@ const sourceTP = "Korthikanti et al. (arXiv 2205.05198) section 4.2"
 // exposed makes a figure of the part of a traffic that nothing hides.
 func (b *Book) exposed(l *layer, id, name, source string, formula func() *Expr) *Expr {
 	return b.term(l.id+"."+id+".exposed", about{
-		name: "Part of the " + name + " that nothing hides, in one " + l.name, symbol: "exposed " + name, unit: Seconds, source: source + "; " + from(b.machine().Software.From),
+		name: "Part of the " + name + " that nothing hides, in " + l.one(), symbol: "exposed " + name, unit: Seconds, source: source + "; " + from(b.machine().Software.From),
 		omits: "slowing of the products that hide it",
 	}, formula)
 }
@@ -56,7 +56,7 @@ func (b *Book) tensorParallel(l *layer, moe bool) {
 // weightOf are the weight gradients of a layer so far, which is all of them.
 func (b *Book) weightOf(l *layer) *Expr {
 	return b.term(l.id+".weight-gradient", about{
-		name: "Weight gradient of one micro-batch in one " + l.name, symbol: "weight-gradient of " + l.name, unit: Seconds,
+		name: "Weight gradient of one micro-batch in " + l.one(), symbol: "weight-gradient of " + l.name, unit: Seconds,
 		source: "the sum of its operations", omits: "communication that nothing hides (its own figure)",
 	}, func() *Expr { return add(l.w...) })
 }

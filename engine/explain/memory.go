@@ -237,7 +237,7 @@ func (b *Book) alive(r int, term string) *Expr {
 	o := b.w.Memory.Order
 	m := b.peak(r)
 	var sum []*Expr
-	add2 := func(n int, what string, c int) {
+	onStage := func(n int, what string, c int) {
 		if n > 0 {
 			stage := o.StageOf(r, c)
 			sum = append(sum, mul(count(fmt.Sprintf("micro-batches on stage %d", stage), n), b.stageBytes(stage, what)))
@@ -254,10 +254,10 @@ func (b *Book) alive(r int, term string) *Expr {
 	for c := range m.live {
 		switch term {
 		case "activations":
-			add2(m.live[c], "activations", c)
-			add2(m.waiting[c], "weight-inputs", c)
+			onStage(m.live[c], "activations", c)
+			onStage(m.waiting[c], "weight-inputs", c)
 		case "weight-inputs":
-			add2(m.waiting[c], "weight-inputs", c)
+			onStage(m.waiting[c], "weight-inputs", c)
 		}
 	}
 	if term == "logits" || term == "buffers" {
@@ -300,9 +300,7 @@ func (b *Book) update(r int) (*Expr, bool) {
 func (b *Book) persistent(r int) *Expr {
 	return b.term(fmt.Sprintf("memory.ranks.%d.buffers.persistent", r), about{
 		name: fmt.Sprintf("Buffers that stay over the step, pipeline rank %d", r), symbol: "persistent buffers", unit: Memory,
-		source: "counted by the engine for the stack " + string(b.w.Setup.Stack.Resolve()) + ": gathered weights, gradient buckets, dummy gradients",
-		omits:  "not taken apart further here",
-	}, func() *Expr {
-		return num("persistent buffers", float64(b.w.Stack.Buffers(b.w.Memory, r, b.w.Parameters[r])), Memory)
-	})
+		source: "what the stack " + string(b.w.Setup.Stack.Resolve()) + " keeps: gathered weights, gradient buckets, dummy gradients of distinct shapes",
+		omits:  "what libraries allocate outside the framework",
+	}, func() *Expr { return b.buffers(r) })
 }

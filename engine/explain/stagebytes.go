@@ -19,14 +19,8 @@ func (b *Book) element() *Expr { return count("e", b.w.Setup.Precision.Bytes()/2
 
 // stageBytes is what one micro-batch adds on a stage.
 func (b *Book) stageBytes(stage int, what string) *Expr {
-	live := &b.r.Memory.Stages[stage]
 	a := about{unit: Memory, symbol: fmt.Sprintf("%s of stage %d", what, stage)}
 	var formula func() *Expr
-	counted := func(value float64) func() *Expr {
-		a.source = "counted tensor by tensor by the engine for the stack " + string(b.w.Setup.Stack.Resolve())
-		a.omits = "not taken apart further here"
-		return func() *Expr { return num(a.symbol, value, Memory) }
-	}
 	switch what {
 	case "activations":
 		a.name, a.source = "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)"
@@ -35,14 +29,16 @@ func (b *Book) stageBytes(stage int, what string) *Expr {
 		a.name, a.source = "Logits of the stage", "bytes per logit x tokens x vocabulary / TP"
 		formula = func() *Expr { return b.stageLogits(stage) }
 	case "weight-inputs":
-		a.name = "What the stage keeps until the weight gradient"
-		formula = counted(float64(live.WeightInputs))
-	case "forward-temporaries":
-		a.name = "Temporaries while the forward runs"
-		formula = counted(float64(live.Forward))
+		a.name, a.source = "What the stage keeps until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)"
+		formula = func() *Expr { return b.weightInputs(stage) }
 	default:
-		a.name = "Temporaries while the backward runs, with what is recomputed"
-		formula = counted(float64(live.Backward))
+		backward := what == "backward-temporaries"
+		a.name, a.source = "Temporaries while the forward runs", "tensors that the head makes; the stack's own"
+		if backward {
+			a.name, a.source = "Temporaries while the backward runs, with what one layer works out again", "gradients of the widest tensors; recomputed layers one at a time"
+		}
+		a.omits = "workspaces of kernels"
+		formula = func() *Expr { return b.temporaries(stage, backward) }
 	}
 	a.name += fmt.Sprintf(", stage %d", stage)
 	return b.term(fmt.Sprintf("stage.%d.%s", stage, what), a, formula)

@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"meshscope/engine/recipe"
+)
+
+// buffers are what a stack keeps over the step for a rank; nil where they are
+// not taken apart.
+func (b *Book) buffers(r int) *Expr {
+	s := b.w.Setup
+	all := func() *Expr {
+		p := b.rankParameters(r, false)
+		if b.w.Parameters[r].Expert > 0 {
+			return add(p, b.rankParameters(r, true))
+		}
+		return p
+	}
+	largest := count("parameters of the largest layer", b.w.Parameters[r].Largest)
+	wire, elem := count("bytes of a gathered weight", s.Precision.GatherBytes()), b.elem()
+	gathered := func() *Expr { // the block at work, its gradient and the buffer to scatter it from, the next block
+		return mul(add(mul(lit(2), wire), elem, lit(4)), largest)
+	}
+	shards := s.DenseShards() > 1
+	switch stack := s.Stack.Resolve(); {
+	case stack == recipe.Textbook || b.megatronOld():
+		return lit(0)
+	case stack == recipe.Nanotron:
+		var sum []*Expr
+		if s.TP > 1 {
+			sum = append(sum, mul(lit(4), b.hidden(), b.tokens()))
+		}
+		if s.ZeRO == 0 || s.ZeRO == 1 && !shards {
+			sum = append(sum, mul(count("bytes per parameter", 1), all()))
+		}
+		return add(sum...)
+	case stack == recipe.TorchTitan && s.Precision == recipe.FP32 && (s.ZeRO < 2 || !shards):
+		return lit(0)
+	case stack == recipe.TorchTitan && s.ZeRO == 3:
+		return gathered()
+	case stack == recipe.TorchTitan && s.ZeRO == 2:
+		return add(mul(wire, all()), mul(add(elem, lit(4)), largest))
+	case stack == recipe.TorchTitan:
+		return mul(wire, all())
+	case stack == recipe.MegatronCore && s.ZeRO == 3 && shards:
+		return add(b.dummies(r), gathered())
+	case stack == recipe.MegatronCore && s.ZeRO == 2 && shards:
+		return add(b.dummies(r), mul(lit(6), largest))
+	}
+	return b.dummies(r)
+}
+
+// dummies are Transformer Engine's dummy weight gradients: one in 16 bits per
+// distinct weight shape.
+func (b *Book) dummies(r int) *Expr {
+	s := b.w.Setup
+	m := &s.Model
+	seen := map[[2]int]bool{}
+	var sum []*Expr
+	shape := func(rows, cols int) {
+		if rows > 0 && cols > 0 && !seen[[2]int{rows, cols}] {
+			seen[[2]int{rows, cols}] = true
+			sum = append(sum, mul(count("rows", rows), count("columns", cols)))
+		}
+	}
+	up := 1
+	if m.Gated {
+		up = 2
+	}
+	o := b.w.Memory.Order
+	for c := range o.Chunks() {
+		st := b.w.Stages[o.StageOf(r, c)]
+		if st.Layers() == 0 {
+			continue
+		}
+		b.attentionShapes(shape)
+		if st.Dense > 0 {
+			shape(m.Hidden, up*m.FFN/s.TP)
+			shape(m.FFN/s.TP, m.Hidden)
+		}
+		if st.MoE > 0 && m.SharedFFN > 0 {
+			shape(m.Hidden, up*m.SharedFFN/s.TP)
+			shape(m.SharedFFN/s.TP, m.Hidden)
+		}
+	}
+	return mul(b.elem(), add(sum...))
+}
+
+// attentionShapes are the weight matrices of attention on one GPU.
+func (b *Book) attentionShapes(shape func(rows, cols int)) {
+	m, t := &b.w.Setup.Model, b.w.Setup.TP
+	if !m.IsMLA() {
+		shape(m.Hidden, (m.Heads+2*m.KVHeads)*m.HeadDim/t)
+		shape(m.Heads*m.HeadDim/t, m.Hidden)
+		return
+	}
+	from := m.Hidden
+	if m.QLoraRank > 0 {
+		shape(m.Hidden, m.QLoraRank)
+		from = m.QLoraRank
+	}
+	shape(from, m.Heads*(m.QKNopeDim+m.QKRopeDim)/t)
+	shape(m.Hidden, m.KVLoraRank+m.QKRopeDim)
+	shape(m.KVLoraRank, m.Heads*(m.QKNopeDim+m.VHeadDim)/t)
+	shape(m.Heads*m.VHeadDim/t, m.Hidden)
+}
