@@ -85,6 +85,11 @@ func (a *app) end(err, writing error) int {
 // for its colours just to print one.
 func (a *app) wrap(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if cmd.HasParent() { // the explorer shows them on its screen
+			for _, notice := range a.notices {
+				a.sayf("meshscope: %s\n", notice)
+			}
+		}
 		a.fail(cmd, run(cmd, args))
 		return nil
 	}

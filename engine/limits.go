@@ -85,7 +85,7 @@ func (e *Evaluator) largest(s Setup, top int, set func(*Setup, int)) (n int, pea
 			high = middle
 		}
 	}
-	return low, peak, low >= top && top > 0
+	return low, peak, low >= top
 }
 
 // memory is the memory part of Evaluate, for a setup known to be legal but for

@@ -298,7 +298,9 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		}, after(func(u *engine.Setup) { u.Offload = recipe.OffloadOptimizer }))
 		no("loss", less, after(func(u *engine.Setup) { u.Loss = recipe.UnfusedLoss }))
 		uneven := after(func(u *engine.Setup) { u.Imbalance = 200 })
-		no("imbalance", less, uneven)
+		if info, _ := s.Schedule.Info(); !info.Automatic { // another order may need less
+			no("imbalance", less, uneven)
+		}
 		if uneven.Time.Step < before.Time.Step*(1-1e-9) {
 			t.Fatalf("imbalance: step %v after %v", uneven.Time.Step, before.Time.Step)
 		}

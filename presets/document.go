@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -67,9 +68,28 @@ func (d *document) decode(into any) (err error) {
 		}
 		return errors.Join(errs...)
 	case errors.As(err, &bad):
-		return d.located(bad, strings.TrimPrefix(bad.Error(), "toml: "))
+		return d.located(bad, inWords(strings.TrimPrefix(bad.Error(), "toml: ")))
 	}
 	return &FileError{File: d.name, Message: printable(err.Error())}
+}
+
+// mismatch is how the TOML library says that a value has the wrong type, in the
+// words of Go.
+var mismatch = regexp.MustCompile(`^cannot decode TOML (.+?) into .*of type \*?(\S+)$`)
+
+func inWords(message string) string {
+	m := mismatch.FindStringSubmatch(message)
+	if m == nil {
+		return message
+	}
+	wanted, ok := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "float64": "a number",
+		"bool": "true or false", "string": "text in quotes",
+	}[m[2]]
+	if !ok {
+		wanted = "another kind of value"
+	}
+	return fmt.Sprintf("is a TOML %s; allowed: %s", m[1], wanted)
 }
 
 func (d *document) located(at *toml.DecodeError, message string) *FileError {

@@ -34,13 +34,20 @@ func (e *Error) Error() string {
 // Unwrap gives what is wrong without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ShowName is the name of a file for a message: quoted when it holds what could
+// ShowName is the end of a file name for a message: quoted when it holds what could
 // steer a terminal.
 func ShowName(name string) string {
-	if printable(name) {
-		return clip(name)
+	short := name
+	if cut := len(name) - 60; cut > 0 { // its end says which file it is
+		for cut < len(name) && name[cut]&0xc0 == 0x80 { // not inside a character
+			cut++
+		}
+		short = "..." + name[cut:]
 	}
-	return strconv.Quote(clip(name))
+	if printable(name) {
+		return short
+	}
+	return strconv.Quote(short)
 }
 
 func printable(s string) bool {
