@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -124,4 +126,85 @@ func figures(t *testing.T, program string, flags []string) []string {
 		fmt.Sprintf("%.1f", report.Memory.Peak/(1<<30)),
 		fmt.Sprintf("%.1f %% MFU", 100*report.Throughput.MFU),
 	}
+}
+
+// TestTerminalKeepsPlace leaves the explorer and starts it again.
+func TestTerminalKeepsPlace(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	const moved = "[Memory]"
+	leave := func(t *testing.T, screen *terminal.Terminal) {
+		t.Helper()
+		press(t, screen, "q")
+		if end := restored(t, screen, 0); end.Stderr != "" {
+			t.Errorf("standard error: %s", end.Stderr)
+		}
+	}
+	start := func(t *testing.T, home string, args ...string) *terminal.Terminal {
+		t.Helper()
+		screen, err := terminal.Start(t.Context(), terminal.Options{
+			Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+		}, program, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		see(t, screen, "Llama")
+		screen.Settle(frameGap)
+		return screen
+	}
+
+	t.Run("restored", func(t *testing.T) {
+		t.Parallel()
+		home := t.TempDir()
+		screen := start(t, home)
+		focus(t, screen, "sequence")
+		press(t, screen, "4096")
+		press(t, screen, terminal.Enter)
+		press(t, screen, "\t")
+		see(t, screen, moved)
+		leave(t, screen)
+
+		again := start(t, home)
+		for _, want := range []string{moved, "512 × 4,096 tokens"} {
+			if !strings.Contains(again.Text(), want) {
+				t.Errorf("no %q after a second start:\n%s", want, again.Text())
+			}
+		}
+		leave(t, again)
+
+		for _, args := range [][]string{{"--no-state"}, {"--seq", "8192"}} {
+			fresh := start(t, home, args...)
+			if text := fresh.Text(); strings.Contains(text, moved) || !strings.Contains(text, " × 8,192 tokens") {
+				t.Errorf("%v does not start afresh:\n%s", args, text)
+			}
+			leave(t, fresh)
+		}
+	})
+
+	t.Run("a home that cannot be written", func(t *testing.T) {
+		t.Parallel()
+		home := t.TempDir()
+		// A file where the folder belongs: nobody can write there, not even root.
+		if err := os.WriteFile(filepath.Join(home, "meshscope"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		screen := start(t, home)
+		press(t, screen, terminal.Right)
+		leave(t, screen)
+	})
+
+	t.Run("a file that is not a session", func(t *testing.T) {
+		t.Parallel()
+		home := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(home, "meshscope"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(home, "meshscope", "session.json")
+		if err := os.WriteFile(path, []byte(`{"version": 1, "setup": {"tp": -3`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		screen := start(t, home)
+		see(t, screen, "set aside")
+		leave(t, screen)
+	})
 }

@@ -93,6 +93,7 @@ func (v *View) planOf(in *Input, w, h int, full bool) plan {
 	p := plan{full: full, cell: v.cellWidth(in, full) + 2, label: len("node ") + len(strconv.Itoa(total-1)) + 1}
 	p.across = min(gpus, max((w-p.label)/p.cell, 1))
 	p.lines = (gpus + p.across - 1) / p.across
+	p.across = (gpus + p.lines - 1) / p.lines // 4 and 4, not 5 and 3
 	p.width = p.label + p.across*p.cell + 2
 	p.columns = 1
 	if p.lines == 1 {
