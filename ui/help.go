@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"slices"
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 
 	"meshscope/themes"
@@ -10,7 +13,7 @@ import (
 
 // openHelp makes the list of all keys; choosing a line runs it.
 func (m *Model) openHelp() {
-	m.help = m.keys.entries(&m.state, m.fixAction())
+	m.help = m.helpEntries()
 	items := make([]overlay.Item, 0, len(m.help))
 	for _, e := range m.help {
 		h := e.binding.Help()
@@ -22,6 +25,43 @@ func (m *Model) openHelp() {
 	}
 	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
 	m.picker.Resize(m.caps.height)
+}
+
+// helpEntries are the keys of the screen in front, then those that it leaves to
+// the program.
+func (m *Model) helpEntries() []entry {
+	all := m.keys.entries(&m.state, m.fixAction())
+	s := m.screen()
+	if s == nil {
+		return all
+	}
+	var list []entry
+	taken := map[string]bool{}
+	for _, b := range s.bindings() {
+		shown := strings.NewReplacer("left", "←", "right", "→", "up", "↑", "down", "↓", "pgup", "pgup", "pgdown", "pgdn")
+		if !m.look.glyphs.Unicode {
+			shown = strings.NewReplacer()
+		}
+		names := b.Keys[:min(2, len(b.Keys))] // the others mean the same
+		list = append(list, entry{
+			binding: key.NewBinding(key.WithKeys(b.Keys...), key.WithHelp(shown.Replace(strings.Join(names, " ")), b.Text)),
+			press:   b.Keys[0],
+		})
+		for _, name := range b.Keys {
+			taken[name] = true
+		}
+	}
+	own := map[string]bool{}
+	for _, b := range m.keys.everywhere() {
+		own[b.Help().Desc] = true
+	}
+	for _, e := range all {
+		free := slices.ContainsFunc(e.binding.Keys(), func(name string) bool { return !taken[name] })
+		if own[e.binding.Help().Desc] && free && e.action.Verb != Type {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // short is a binding in the help line: the key and one word.

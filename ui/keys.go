@@ -65,6 +65,7 @@ func newKeyMap() KeyMap {
 type entry struct {
 	binding key.Binding
 	action  Action
+	press   string // a key of the screen in front, in place of an action
 	off     string
 }
 
@@ -89,34 +90,42 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		pages = "one pipeline rank only"
 	}
 	return []entry{
-		{k.Up, Action{Verb: MoveFocus, N: -1}, ""},
-		{k.Down, Action{Verb: MoveFocus, N: 1}, ""},
-		{k.Left, Action{Verb: TurnKnob, N: -1}, ""},
-		{k.Right, Action{Verb: TurnKnob, N: 1}, ""},
-		{k.BigLeft, Action{Verb: TurnKnob, N: -bigStep}, ""},
-		{k.BigRight, Action{Verb: TurnKnob, N: bigStep}, ""},
-		{k.First, Action{Verb: MoveFocus, N: -1 << 16}, ""},
-		{k.Last, Action{Verb: MoveFocus, N: 1 << 16}, ""},
-		{k.Type, Action{Verb: Type}, ""},
-		{k.Fix, fix, ""},
-		{k.Lock, Action{Verb: FlipLock}, lock},
-		{k.Undo, Action{Verb: Undo}, undo},
-		{k.Redo, Action{Verb: Redo}, redo},
-		{k.Model, Action{Verb: Open, Screen: ModelOverlay}, ""},
-		{k.Cluster, Action{Verb: Open, Screen: ClusterOverlay}, ""},
-		{k.PageUp, Action{Verb: PageRanks, N: -1}, pages},
-		{k.PageDown, Action{Verb: PageRanks, N: 1}, pages},
-		{k.BigUp, Action{Verb: PageRanks, N: -bigStep}, pages},
-		{k.BigDown, Action{Verb: PageRanks, N: bigStep}, pages},
-		{k.NextTab, Action{Verb: NextTab, N: 1}, ""},
-		{k.LastTab, Action{Verb: NextTab, N: -1}, ""},
-		{k.Explain, Action{Verb: Open, Screen: FiguresOverlay}, ""},
-		{k.Theme, Action{Verb: NextTheme}, ""},
-		{k.Mouse, Action{Verb: ToggleMouse}, ""},
-		{k.Help, Action{Verb: Open, Screen: HelpOverlay}, ""},
-		{k.Suspend, Action{Verb: Suspend}, ""},
-		{k.Quit, Action{Verb: Quit}, ""},
-		{k.Force, Action{Verb: Interrupt}, ""},
+		{binding: k.Up, action: Action{Verb: MoveFocus, N: -1}},
+		{binding: k.Down, action: Action{Verb: MoveFocus, N: 1}},
+		{binding: k.Left, action: Action{Verb: TurnKnob, N: -1}},
+		{binding: k.Right, action: Action{Verb: TurnKnob, N: 1}},
+		{binding: k.BigLeft, action: Action{Verb: TurnKnob, N: -bigStep}},
+		{binding: k.BigRight, action: Action{Verb: TurnKnob, N: bigStep}},
+		{binding: k.First, action: Action{Verb: MoveFocus, N: -1 << 16}},
+		{binding: k.Last, action: Action{Verb: MoveFocus, N: 1 << 16}},
+		{binding: k.Type, action: Action{Verb: Type}},
+		{binding: k.Fix, action: fix},
+		{binding: k.Lock, action: Action{Verb: FlipLock}, off: lock},
+		{binding: k.Undo, action: Action{Verb: Undo}, off: undo},
+		{binding: k.Redo, action: Action{Verb: Redo}, off: redo},
+		{binding: k.Model, action: Action{Verb: Open, Screen: ModelOverlay}},
+		{binding: k.Cluster, action: Action{Verb: Open, Screen: ClusterOverlay}},
+		{binding: k.PageUp, action: Action{Verb: PageRanks, N: -1}, off: pages},
+		{binding: k.PageDown, action: Action{Verb: PageRanks, N: 1}, off: pages},
+		{binding: k.BigUp, action: Action{Verb: PageRanks, N: -bigStep}, off: pages},
+		{binding: k.BigDown, action: Action{Verb: PageRanks, N: bigStep}, off: pages},
+		{binding: k.NextTab, action: Action{Verb: NextTab, N: 1}},
+		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
+		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
+		{binding: k.Theme, action: Action{Verb: NextTheme}},
+		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
+		{binding: k.Help, action: Action{Verb: Open, Screen: HelpOverlay}},
+		{binding: k.Suspend, action: Action{Verb: Suspend}},
+		{binding: k.Quit, action: Action{Verb: Quit}},
+		{binding: k.Force, action: Action{Verb: Interrupt}},
+	}
+}
+
+// everywhere are the bindings that mean the same on every screen, where the
+// screen has no use of its own for the key.
+func (k *KeyMap) everywhere() []key.Binding {
+	return []key.Binding{
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Theme, k.Mouse, k.Fix, k.Suspend, k.Force,
 	}
 }
 

@@ -62,6 +62,7 @@ type tabScreen interface {
 	handleMouse(in screenInput, w, h, x, y int, button string) (bool, request)
 	render(in screenInput, w, h int) []string
 	hints(in screenInput) []widget.Hint
+	bindings() []widget.Binding
 	status(in screenInput, w int) string
 	refresh(in screenInput) request // what it wants worked out for this input
 }
@@ -72,6 +73,7 @@ type viewer[I any] interface {
 	HandleMouse(in I, w, h int, x, y int, button string) (bool, request)
 	Render(in I, w, h int) []string
 	Hints(in I) []widget.Hint
+	Bindings() []widget.Binding
 	Status(in I, w int) string
 }
 
@@ -94,6 +96,7 @@ func (a adapted[I]) render(in screenInput, w, h int) []string {
 	return a.view.Render(a.input(in), w, h)
 }
 func (a adapted[I]) hints(in screenInput) []widget.Hint  { return a.view.Hints(a.input(in)) }
+func (a adapted[I]) bindings() []widget.Binding          { return a.view.Bindings() }
 func (a adapted[I]) status(in screenInput, w int) string { return a.view.Status(a.input(in), w) }
 func (a adapted[I]) refresh(in screenInput) request      { return a.want(a.input(in)) }
 
@@ -154,13 +157,14 @@ func (m *Model) area() Rect {
 // same on every screen.
 func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
-	if !key.Matches(msg, k.NextTab, k.LastTab, k.Help) && m.legal.report.Legal {
+	// Where the foot offers to mend an illegal setup, enter does that.
+	fixes := key.Matches(msg, k.Fix) && fixWords(m.now.report.Problems) != ""
+	if !fixes && !key.Matches(msg, k.NextTab, k.LastTab, k.Help) && m.legal.report.Legal {
 		if cmd, handled := m.screenKey(msg.String()); handled {
 			return cmd
 		}
 	}
-	everywhere := []key.Binding{k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Theme, k.Mouse, k.Fix}
-	if !key.Matches(msg, everywhere...) {
+	if !key.Matches(msg, k.everywhere()...) {
 		return nil
 	}
 	a := m.keyAction(msg)

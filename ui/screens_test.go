@@ -83,6 +83,87 @@ func TestKeysOfEveryScreen(t *testing.T) {
 	}
 }
 
+// finishAll runs commands and what follows from them.
+func finishAll(m *Model, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, one := range batch {
+			finishAll(m, one)
+		}
+		return
+	}
+	_, next := m.Update(msg)
+	finishAll(m, next)
+}
+
+// reached is a program after some keys, with what its screen wanted worked out.
+func reached(t *testing.T, names ...string) *Model {
+	t.Helper()
+	m := live(t, 120, 36)
+	for _, name := range names {
+		_, cmd := m.Update(press(name))
+		finishAll(m, cmd)
+	}
+	settle(m)
+	return m
+}
+
+// TestHelpOfEveryScreen: the help of a screen lists exactly the keys that the
+// screen takes, and none of the program's that it takes for itself.
+func TestHelpOfEveryScreen(t *testing.T) {
+	names := []string{
+		"left", "right", "up", "down", "shift+left", "shift+right", "shift+up", "shift+down",
+		"pgup", "pgdown", "home", "end", "enter", "space", "esc", "f1", "ctrl+r",
+	}
+	for c := '!'; c <= '~'; c++ {
+		names = append(names, string(c))
+	}
+	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"shift+tab", "right"}} {
+		m := reached(t, to...)
+		listed := map[string]bool{}
+		for _, b := range m.screen().bindings() {
+			for _, name := range b.Keys {
+				if listed[name] {
+					t.Errorf("%v: %s is listed twice", to, name)
+				}
+				listed[name] = true
+			}
+		}
+		for _, name := range names {
+			if m.state.Tab == EvidenceTab {
+				keys(m, "right") // its runs are worked out once
+			} else {
+				m = reached(t, to...)
+			}
+			handled, _ := m.screen().handleKey(m.screenInput(), m.area().W, m.area().H, name)
+			if handled != listed[name] && name != "esc" { // which often has nothing to end
+				t.Errorf("%v: %q is taken: %t, in the help: %t", to, name, handled, listed[name])
+			}
+		}
+		m = reached(t, append(to, "?")...)
+		for _, e := range m.help {
+			for _, name := range e.binding.Keys() {
+				if e.press == "" && listed[name] && len(e.binding.Keys()) == 1 {
+					t.Errorf("%v: the help says that %s does %q", to, name, e.binding.Help().Desc)
+				}
+			}
+		}
+		checkFrame(t, m)
+	}
+}
+
+// TestHelpRunsScreenKeys chooses a line of the help on the Pipeline screen.
+func TestHelpRunsScreenKeys(t *testing.T) {
+	m := live(t, 120, 36)
+	keys(m, "tab", "tab", "?", "a", "l", "l", " ", "s", "c", "h", "enter")
+	if text := screen(m); m.picker != nil || !strings.Contains(text, "ALL SCHEDULES") {
+		t.Errorf("the help did not open the table:\n%s", text)
+	}
+}
+
 // TestExplain opens the list of figures with e, takes one, and walks down.
 func TestExplain(t *testing.T) {
 	for _, tab := range []Tab{ExploreTab, MemoryTab} {

@@ -282,6 +282,14 @@ func (m *Model) choose() tea.Cmd {
 	var a Action
 	switch m.state.Overlay {
 	case HelpOverlay:
+		if press := m.help[i].press; press != "" {
+			closing := m.do(Action{Verb: Close})
+			if !m.legal.report.Legal {
+				return closing // the screen has nothing to show yet
+			}
+			cmd, _ := m.screenKey(press)
+			return tea.Batch(closing, cmd)
+		}
 		a = m.help[i].action
 	case ModelOverlay:
 		a = Action{Verb: UseModel, Model: &m.catalog.models[i]}

@@ -150,6 +150,22 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	return true, Request{}
 }
 
+// Bindings are all keys of the screen for the help.
+func (v *View) Bindings() []widget.Binding {
+	return []widget.Binding{
+		{Keys: []string{"up", "down", "k", "j"}, Text: "group or run above, below"},
+		{Keys: []string{"right", "l"}, Text: "the runs of the group"},
+		{Keys: []string{"enter"}, Text: "the runs of the group; of a run: take it as the setup"},
+		{Keys: []string{"left", "h", "esc"}, Text: "back to the groups"},
+		{Keys: []string{"pgup", "pgdown"}, Text: "a page up, down"},
+		{Keys: []string{"home", "end"}, Text: "first, last"},
+		{Keys: []string{"n"}, Text: "next of the runs most like this setup"},
+		{Keys: []string{"m"}, Text: "step time or memory"},
+		{Keys: []string{"f"}, Text: "all, fitted or not fitted groups"},
+		{Keys: []string{"s"}, Text: "largest error first, or as published"},
+	}
+}
+
 // Hints are the keys of the moment.
 func (v *View) Hints(Input) []widget.Hint {
 	if v.data == nil {

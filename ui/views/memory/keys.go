@@ -85,7 +85,7 @@ func (v *View) ranksKey(in Input, key string) bool {
 		v.term, v.termMoved = max(v.cursorTerm(m)-1, 0), true
 	case "right", "l":
 		v.term, v.termMoved = min(v.cursorTerm(m)+1, totalTerm), true
-	case "home", "g":
+	case "home":
 		v.rank, v.rankMoved = 0, true
 	case "end", "G":
 		v.rank, v.rankMoved = len(m.Ranks)-1, true
@@ -195,7 +195,7 @@ func (v *View) layerKey(key string) bool {
 		v.part--
 	case "down", "j":
 		v.part++
-	case "home", "g":
+	case "home":
 		v.part = 0
 	case "end", "G":
 		v.part = rows - 1
@@ -204,6 +204,37 @@ func (v *View) layerKey(key string) bool {
 	}
 	v.part = min(max(v.part, 0), max(rows-1, 0))
 	return true
+}
+
+// Bindings are all keys of the screen for the help.
+func (v *View) Bindings() []widget.Binding {
+	all := []widget.Binding{
+		{Keys: []string{"p", "P"}, Text: "next pane, pane before"},
+		{Keys: []string{"s"}, Text: "memory over a step, and back"},
+		{Keys: []string{"i"}, Text: "inside a layer, and back"},
+		{Keys: []string{"f"}, Text: "back to the fullest rank"},
+	}
+	rank := []widget.Binding{
+		{Keys: []string{"up", "down", "k", "j"}, Text: "rank above, below"},
+		{Keys: []string{"pgup", "pgdown", "K", "J", "shift+up", "shift+down"}, Text: "eight ranks up, down"},
+	}
+	switch v.pane {
+	case ranksPane:
+		return append(append(all, rank...),
+			widget.Binding{Keys: []string{"left", "right", "h", "l"}, Text: "term before, after"},
+			widget.Binding{Keys: []string{"home", "end", "G"}, Text: "first, last rank"})
+	case stepPane:
+		return append(append(all, rank...),
+			widget.Binding{Keys: []string{"left", "right", "h", "l"}, Text: "earlier, later"},
+			widget.Binding{Keys: []string{"shift+left", "shift+right", "H", "L"}, Text: "a tenth of the chart earlier, later"},
+			widget.Binding{Keys: []string{"home", "end"}, Text: "begin of the first step, end of the second"},
+			widget.Binding{Keys: []string{"+", "-", "="}, Text: "zoom in, out"},
+			widget.Binding{Keys: []string{"0", "o"}, Text: "both steps whole"})
+	default:
+		return append(all,
+			widget.Binding{Keys: []string{"up", "down", "k", "j"}, Text: "part above, below"},
+			widget.Binding{Keys: []string{"home", "end", "G"}, Text: "first, last part"})
+	}
 }
 
 // Hints are the keys for the moment, best first.

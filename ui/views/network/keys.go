@@ -119,6 +119,21 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	return false, Request{}
 }
 
+// Bindings are all keys of the screen for the help.
+func (v *View) Bindings() []widget.Binding {
+	return []widget.Binding{
+		{Keys: []string{"up", "down", "k", "j"}, Text: "dimension above, below"},
+		{Keys: []string{"left", "right", "h", "l"}, Text: "GPU before, after"},
+		{Keys: []string{"shift+left", "shift+right", "shift+up", "shift+down"}, Text: "GPU before, after in its group"},
+		{Keys: []string{"pgup", "pgdown"}, Text: "a row of nodes up, down"},
+		{Keys: []string{"home", "end"}, Text: "first, last GPU"},
+		{Keys: []string{"<", ">"}, Text: "half, twice the bandwidth in the chart"},
+		{Keys: []string{"="}, Text: "bandwidth as it is"},
+		{Keys: []string{"b"}, Text: "bandwidth of the other link"},
+		{Keys: []string{"enter"}, Text: "the ratio in words, or not"},
+	}
+}
+
 // Hints are the keys of the screen.
 func (v *View) Hints(in Input) []widget.Hint {
 	hints := []widget.Hint{

@@ -266,6 +266,34 @@ func (v *View) mouseTable(h, y int, button string) bool {
 	return true
 }
 
+// Bindings are all keys of the screen for the help.
+func (v *View) Bindings() []widget.Binding {
+	return []widget.Binding{
+		{Keys: []string{"left", "right", "h", "l"}, Text: "operation before, after"},
+		{Keys: []string{"up", "down", "k", "j"}, Text: "rank above, below"},
+		{Keys: []string{"shift+left", "shift+right", "H", "L"}, Text: "half a screen earlier, later"},
+		{Keys: []string{"pgup", "pgdown", "[", "]", "shift+up", "shift+down", "K", "J"}, Text: "half a screen of ranks up, down"},
+		{Keys: []string{"home", "w"}, Text: "begin of the step: the warm-up"},
+		{Keys: []string{"d"}, Text: "begin of the drain"},
+		{Keys: []string{"end", "G"}, Text: "end of the rank's work"},
+		{Keys: []string{"n", "N"}, Text: "next, last idle gap"},
+		{Keys: []string{"i"}, Text: "go to where its input comes from"},
+		{Keys: []string{"o"}, Text: "go to who reads its result"},
+		{Keys: []string{"+", "-", "=", "_"}, Text: "zoom in, out"},
+		{Keys: []string{"0"}, Text: "the whole step"},
+		{Keys: []string{"1"}, Text: "one column per operation"},
+		{Keys: []string{"f"}, Text: "fold what repeats, or not"},
+		{Keys: []string{"s"}, Text: "activation memory below each rank, or not"},
+		{Keys: []string{"m"}, Text: "mark the way of this micro-batch"},
+		{Keys: []string{"c"}, Text: "mark the critical path"},
+		{Keys: []string{"space"}, Text: "play the step, pause"},
+		{Keys: []string{"<", ">", ",", "."}, Text: "play slower, faster"},
+		{Keys: []string{"t"}, Text: "table of all schedules"},
+		{Keys: []string{"b"}, Text: "compare with a second schedule, or not"},
+		{Keys: []string{"esc"}, Text: "end playback, marks or comparison"},
+	}
+}
+
 // Hints are the keys for the moment, best first.
 func (v *View) Hints(_ Input) []widget.Hint {
 	if v.table.open {
