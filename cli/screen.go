@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/themes"
 	"meshscope/ui"
 	"meshscope/ui/session"
 )
@@ -23,25 +24,25 @@ type screenFlags struct {
 	noState, plain          bool
 }
 
-// themes are what --theme takes; auto asks the terminal for its background.
-func themes() []string { return []string{"auto", "dark", "light", "mono"} }
+// themeNames are what --theme takes; auto asks the terminal for its background.
+func themeNames() []string { return append([]string{"auto"}, themes.Names()...) }
 
 func (f *screenFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: auto, dark, light, mono")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: "+strings.Join(themeNames(), ", "))
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as the environment variable NO_COLOR asks for")
 	flags.BoolVar(&f.ascii, "ascii", false, "no characters beyond ASCII, for fonts without blocks and lines")
 	flags.BoolVar(&f.noState, "no-state", false, "start afresh, and keep nothing for the next start")
 	flags.BoolVar(&f.plain, "plain", false, "print what the screens show as plain sentences, for pipes and screen readers")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
-	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themeNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *screenFlags) check() error {
-	if slices.Contains(themes(), f.theme) {
+	if slices.Contains(themeNames(), f.theme) {
 		return nil
 	}
-	return &engine.ValueError{Field: "--theme", Given: clip(f.theme), Allowed: "one of auto, dark, light, mono"}
+	return &engine.ValueError{Field: "--theme", Given: clip(f.theme), Allowed: "one of " + strings.Join(themeNames(), ", ")}
 }
 
 // runScreen shows the explorer until the user leaves it or a signal ends it. The

@@ -52,7 +52,7 @@ type Palette struct {
 }
 
 // Names lists the built-in palettes.
-func Names() []string { return []string{"dark", "light", "mono"} }
+func Names() []string { return []string{"dark", "light", "colour-blind", "high-contrast", "mono"} }
 
 // Load reads and checks a built-in palette.
 func Load(name string) (*Palette, error) {

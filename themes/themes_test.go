@@ -3,6 +3,7 @@ package themes
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,11 @@ func load(t testing.TB, name string) *Palette {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// colourful are the themes that have colours.
+func colourful() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == "mono" })
 }
 
 // luminance is the relative luminance of WCAG 2.1.
@@ -76,10 +82,15 @@ func xterm(t testing.TB, index string) color.Color {
 func TestContrast(t *testing.T) {
 	decoration := map[string]bool{"faint": true}
 	for name, grounds := range map[string][]string{
-		"dark":  {"#000000", "#1e1e24"},
-		"light": {"#ffffff", "#f7f7f4"},
+		"dark":          {"#000000", "#1e1e24"},
+		"light":         {"#ffffff", "#f7f7f4"},
+		"colour-blind":  {"#000000", "#1e1e24"},
+		"high-contrast": {"#000000"},
 	} {
-		p := load(t, name)
+		p, least := load(t, name), 4.5
+		if name == "high-contrast" {
+			least = 7 // AAA
+		}
 		for role, tone := range p.Roles {
 			c := xterm(t, tone.C256)
 			if decoration[role] || c == nil {
@@ -90,13 +101,13 @@ func TestContrast(t *testing.T) {
 				if tone.On256 != "" {
 					under = xterm(t, tone.On256)
 				}
-				if got := contrast(c, under); got < 4.5 {
+				if got := contrast(c, under); got < least {
 					t.Errorf("%s %s on %v: contrast %.2f", name, role, under, got)
 				}
 			}
 		}
 		for fill, tone := range p.Fills {
-			if got := contrast(xterm(t, tone.Ink256), xterm(t, tone.C256)); got < 4.5 {
+			if got := contrast(xterm(t, tone.Ink256), xterm(t, tone.C256)); got < least {
 				t.Errorf("%s: ink on %s: contrast %.2f", name, fill, got)
 			}
 		}
@@ -140,7 +151,7 @@ func TestColourVision(t *testing.T) {
 		"deuteranopia": {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
 		"tritanopia":   {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900},
 	}
-	for _, name := range []string{"dark", "light"} {
+	for name, least := range map[string]float64{"dark": 0.12, "light": 0.12, "high-contrast": 0.3, "colour-blind": 0.4} {
 		p := load(t, name)
 		for kind, m := range kinds {
 			for _, bar := range neighbours() {
@@ -148,7 +159,7 @@ func TestColourVision(t *testing.T) {
 					a := deficient(xterm(t, p.Fills[bar[i-1].String()].C256), m)
 					b := deficient(xterm(t, p.Fills[bar[i].String()].C256), m)
 					d := math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
-					if d < 0.12 {
+					if d < least {
 						t.Errorf("%s, %s: %s and %s differ by %.2f only", name, kind, bar[i-1], bar[i], d)
 					}
 				}
@@ -159,7 +170,7 @@ func TestColourVision(t *testing.T) {
 
 // TestFewColours: with 16 and 256 colours areas that touch are not the same.
 func TestFewColours(t *testing.T) {
-	for _, name := range []string{"dark", "light"} {
+	for _, name := range colourful() {
 		p := load(t, name)
 		for _, bar := range neighbours() {
 			for i := 1; i < len(bar); i++ {
@@ -217,7 +228,7 @@ func TestResolve(t *testing.T) {
 
 // TestDim: the dimmed twin has no colours, but keeps the signs of the theme.
 func TestDim(t *testing.T) {
-	for _, name := range []string{"dark", "light"} {
+	for _, name := range colourful() {
 		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
 			theme := load(t, name).Resolve(profile)
 			dim := theme.Dim()
@@ -270,7 +281,7 @@ func TestBadPalettes(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := Load("neon"); err == nil || !strings.Contains(err.Error(), "dark, light, mono") {
+	if _, err := Load("neon"); err == nil || !strings.Contains(err.Error(), "dark, light, colour-blind") {
 		t.Errorf("an unknown theme: %v", err)
 	}
 }
