@@ -1,0 +1,98 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/cli/terminal"
+)
+
+// randomKeys is how many keys TestTerminalRandomKeys presses unless
+// MESHSCOPE_RANDOM_KEYS says another number.
+const randomKeys = 2000
+
+// TestTerminalRandomKeys presses keys, clicks and changes the size at random in
+// the real program: it neither ends nor breaks a frame nor grows.
+func TestTerminalRandomKeys(t *testing.T) {
+	t.Parallel()
+	count := randomKeys
+	if text := os.Getenv("MESHSCOPE_RANDOM_KEYS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count = n
+	}
+	screen := open(t, build(t), 120, 36)
+	random := rand.New(rand.NewPCG(20, 26)) //nolint:gosec // the same keys in every run
+	columns, rows := 120, 36
+	keys := []string{
+		"\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[1;2C", "\x1b[1;2D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F",
+		"\t", "\x1b[Z", terminal.Enter, "\x1b[27u", " ", "\x7f", "?", "/", ":",
+	}
+	for c := '!'; c <= '~'; c++ {
+		if c != 'q' { // q and ctrl+c end it, ctrl+z stops it
+			keys = append(keys, string(c))
+		}
+	}
+	const burst = 50
+	var settled float64
+	for pressed := 0; pressed < count; pressed += burst {
+		for range burst {
+			key := keys[random.IntN(len(keys))]
+			if random.IntN(10) == 0 {
+				x, y := 1+random.IntN(columns), 1+random.IntN(rows)
+				key = fmt.Sprintf("\x1b[<0;%d;%dM\x1b[<0;%d;%dm", x, y, x, y)
+			}
+			if random.IntN(25) == 0 {
+				key = fmt.Sprintf("\x1b[<%d;%d;%dM", 64+random.IntN(2), 1+random.IntN(columns), 1+random.IntN(rows))
+			}
+			if err := screen.Type(key); err != nil {
+				t.Fatalf("after %d keys: %v; on the screen:\n%s", pressed, err, screen.Text())
+			}
+		}
+		if random.IntN(4) == 0 {
+			columns, rows = 1+random.IntN(220), 1+random.IntN(64)
+			if err := screen.Resize(columns, rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		screen.Settle(frameGap / 3)
+		lines := strings.Split(screen.Text(), "\n")
+		if len(lines) > rows {
+			t.Fatalf("after %d keys: %d lines in %dx%d", pressed, len(lines), columns, rows)
+		}
+		for _, line := range lines {
+			if ansi.StringWidth(line) > columns || strings.ContainsRune(line, '\ufffd') {
+				t.Fatalf("after %d keys in %dx%d a broken line %q", pressed, columns, rows, line)
+			}
+		}
+		resident, err := residentMB(screen.PID())
+		if err != nil {
+			t.Fatalf("after %d keys: %v; on the screen:\n%s", pressed, err, screen.Text())
+		}
+		settled = max(settled, resident)
+	}
+	t.Logf("%d keys, at most %.1f MB resident", count, settled)
+	if most := 100.0; settled > most {
+		t.Errorf("%.1f MB resident after %d keys", settled, count)
+	}
+	if !screen.Mode(ansi.ModeAltScreenSaveCursor) {
+		t.Fatal("the program has left the alternate screen")
+	}
+	if err := screen.Resize(80, 24); err != nil {
+		t.Fatal(err)
+	}
+	press(t, screen, terminal.CtrlC)
+	if end := restored(t, screen, 0); end.Stderr != "" {
+		t.Errorf("standard error: %s", end.Stderr)
+	}
+}
