@@ -3,12 +3,14 @@
 package cli_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,4 +209,35 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		see(t, screen, "set aside")
 		leave(t, screen)
 	})
+}
+
+// TestTerminalCopy copies the setup on one screen and evaluates what came out.
+func TestTerminalCopy(t *testing.T) {
+	t.Parallel()
+	program, home := build(t), t.TempDir()
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: 120, Rows: 36, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "TMUX=/tmp/none"},
+	}, program, "--model", "mixtral-8x7b", "--tp", "2", "--ep", "8", "--sp=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	see(t, screen, "Mixtral")
+	press(t, screen, "\t")
+	press(t, screen, "y")
+	see(t, screen, "copied the command line (tmux: set -g set-clipboard on)")
+	text, err := os.ReadFile(filepath.Join(home, "meshscope", "copied"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.TrimSpace(string(text))
+	if clip := base64.StdEncoding.EncodeToString([]byte(line)); !strings.Contains(string(screen.Raw()), "\x1b]52;c;"+clip) {
+		t.Errorf("%q is not in the clipboard", line)
+	}
+	press(t, screen, "q")
+	restored(t, screen, 0)
+
+	flags := strings.Fields(strings.TrimPrefix(line, "meshscope "))
+	if got, want := figures(t, program, flags), figures(t, program, []string{"--model=mixtral-8x7b", "--tp=2", "--ep=8", "--sp=off"}); !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", line, got, want)
+	}
 }

@@ -147,6 +147,50 @@ func TestTerminal(t *testing.T) {
 		}
 	})
 
+	t.Run("ctrl+z without a shell", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 80, 24)
+		press(t, screen, "\x1a")
+		see(t, screen, "cannot suspend")
+		press(t, screen, "q")
+		restored(t, screen, 0)
+	})
+
+	t.Run("ctrl+z in a shell, and back", func(t *testing.T) {
+		t.Parallel()
+		shell, err := exec.LookPath("bash")
+		if err != nil {
+			t.Skip("no bash, whose job control this needs")
+		}
+		home := t.TempDir()
+		screen, err := terminal.Start(t.Context(), terminal.Options{
+			Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+		}, shell, "--norc", "--noprofile", "-i")
+		if err != nil {
+			t.Fatal(err)
+		}
+		press(t, screen, program+" --no-state\r")
+		see(t, screen, "MEMORY")
+		press(t, screen, "\x1a")
+		// The shell says so on its standard error, which is not on this screen.
+		err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "MEMORY") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if screen.Mode(ansi.ModeAltScreenSaveCursor) {
+			t.Error("suspended on the alternate screen")
+		}
+		press(t, screen, "fg\r")
+		see(t, screen, "MEMORY")
+		press(t, screen, "\t")
+		see(t, screen, "[Memory]")
+		press(t, screen, "q")
+		press(t, screen, "exit\r")
+		if end, err := screen.Wait(); err != nil || end.Code != 0 {
+			t.Errorf("the shell ends with %v, %v", end, err)
+		}
+	})
+
 	t.Run("ctrl+c", func(t *testing.T) {
 		t.Parallel()
 		screen := open(t, program, 120, 36)

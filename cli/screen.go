@@ -55,6 +55,7 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 		Theme: f.theme, ASCII: f.ascii, NoColor: f.noColor, NoMouse: f.noMouse,
 		CrashDir: crashDir(), Notice: strings.Join(a.notices, "; "),
 	}
+	o.Share = func(text string) (string, error) { return session.Share(session.Path(os.Getenv), text) }
 	a.remember(&o, f, fresh)
 	err := ui.Run(o, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	if signalled := int(code.Load()); signalled != exitFine {

@@ -43,6 +43,7 @@ const (
 	Close // what is open
 	Type  // starts typing into the focused knob, with Text
 	Say   // Text, as a note
+	Copy  // the command line of the setup
 	Quit
 	Interrupt // quit at once, as ctrl+c does
 	Suspend
@@ -70,6 +71,7 @@ const (
 	InterruptProgram
 	SuspendProgram
 	StartTyping
+	CopySetup
 )
 
 // Names of the theme that follows the terminal, and of the ladder of themes.
@@ -87,6 +89,8 @@ func apply(s State, a Action) (State, []Effect) {
 		return s, []Effect{InterruptProgram}
 	case Suspend:
 		return s, []Effect{SuspendProgram}
+	case Copy:
+		return s, []Effect{CopySetup}
 	case Type:
 		s.Note = Note{}
 		return s, []Effect{StartTyping}
@@ -139,7 +143,7 @@ func change(s State, a Action) State {
 		s.Overlay = NoOverlay
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
-	case Nothing, Type, Quit, Interrupt, Suspend: // no change of the state
+	case Nothing, Type, Copy, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }

@@ -35,6 +35,10 @@ type Options struct {
 	Keep   func(session.Session) // called at the end with what to go back to; nil: nobody
 	Notice string                // shown at the start
 
+	// Share writes what was copied to a file as well and gives its name; nil, an
+	// error or an empty name: to none.
+	Share func(text string) (file string, err error)
+
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written
 

@@ -19,7 +19,7 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
-	Explain                    key.Binding
+	Explain, Copy              key.Binding
 	Theme, Mouse               key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
@@ -51,6 +51,7 @@ func newKeyMap() KeyMap {
 		NextTab:  bind("tab", "next screen", "tab"),
 		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
 		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
+		Copy:     bind("y", "copy the command line that gives this setup", "y"),
 		Theme:    bind("t", "next theme: auto, dark, light, no colour", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
@@ -112,6 +113,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.NextTab, action: Action{Verb: NextTab, N: 1}},
 		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
 		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
+		{binding: k.Copy, action: Action{Verb: Copy}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
 		{binding: k.Help, action: Action{Verb: Open, Screen: HelpOverlay}},
@@ -125,7 +127,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Theme, k.Mouse, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Copy, k.Theme, k.Mouse, k.Fix, k.Suspend, k.Force,
 	}
 }
 

@@ -21,6 +21,9 @@ type sweptMsg struct {
 // workedMsg brings the end of what a screen had worked out.
 type workedMsg struct{ finish func() }
 
+// copiedMsg says what was copied, and where it can be found.
+type copiedMsg struct{ note string }
+
 // tickMsg moves a playback.
 type tickMsg struct{}
 

@@ -48,6 +48,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.finish(msg)
 	case tickMsg:
 		return m, m.ticked()
+	case copiedMsg:
+		m.state.Note = Note{Text: msg.note}
+		return m, nil
 	case bookReadMsg:
 		m.takeBook(msg)
 		return m, nil
@@ -112,9 +115,14 @@ func (m *Model) carryOut(e Effect, a Action) tea.Cmd {
 		m.halt()
 		return tea.Interrupt
 	case SuspendProgram:
+		if !canSuspend() {
+			return m.do(Action{Verb: Say, Text: "cannot suspend: no shell started the program that could bring it back"})
+		}
 		return tea.Suspend
 	case StartTyping:
 		m.startTyping(a.Text)
+	case CopySetup:
+		return m.copySetup()
 	}
 	return nil
 }

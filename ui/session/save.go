@@ -40,6 +40,23 @@ func Save(path string, s Session) error {
 	return nil
 }
 
+// Share puts a text that was copied into the file "copied" beside a session's, for
+// terminals that do not pass the clipboard on, and gives the file's name.
+func Share(path, text string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("copy: %w", err)
+	}
+	file := filepath.Join(dir, "copied")
+	if err := replace(dir, file, []byte(text+"\n")); err != nil {
+		return "", fmt.Errorf("copy: %w", err)
+	}
+	return file, nil
+}
+
 func replace(dir, path string, text []byte) (err error) {
 	file, err := os.CreateTemp(dir, ".session-*")
 	if err != nil {

@@ -52,7 +52,11 @@ func (v *View) formula(in Input, rank, term int) string {
 		return v.stateFormula(in, rank, term, times)
 	case activationsTerm:
 		if r.InFlight > 0 && value > 0 {
-			return fmt.Sprintf("%s micro-batches in flight%s%s of %d layers = %s", number(r.InFlight), times, gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
+			many := "micro-batches"
+			if r.InFlight == 1 {
+				many = "micro-batch"
+			}
+			return fmt.Sprintf("%s %s in flight%s%s of %d layers = %s", number(r.InFlight), many, times, gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
 		}
 		return "nothing is kept at this rank's peak: it is in the update"
 	case logitsTerm:

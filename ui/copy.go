@@ -1,0 +1,34 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/presets/setupdoc"
+)
+
+// copySetup puts the command line of the setup into the clipboard, by way of the
+// terminal (OSC 52), and into a file: not every terminal passes it on.
+func (m *Model) copySetup() tea.Cmd {
+	text, what := "", "the command line"
+	if flags, ok := setupdoc.Flags(m.state.Setup, m.options.Library); ok {
+		text = "meshscope " + flags
+	} else {
+		document, err := setupdoc.JSON(m.state.Setup)
+		if err != nil {
+			return m.do(Action{Verb: Say, Text: "cannot be copied: " + err.Error()})
+		}
+		text, what = string(document), "a setup document for --setup"
+	}
+	share, note := m.options.Share, "copied "+what
+	if lookup(m.options.Env, "TMUX") != "" {
+		note += " (tmux: set -g set-clipboard on)"
+	}
+	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
+		if share != nil {
+			if file, err := share(text); err == nil && file != "" {
+				return copiedMsg{note: note + ", also to " + setupdoc.ShowName(file)}
+			}
+		}
+		return copiedMsg{note: note + ", if the terminal lets programs copy"}
+	}))
+}
