@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/themes"
 )
 
 // TestFrames compares whole screens, without colours.
@@ -331,5 +332,22 @@ func TestRemedy(t *testing.T) {
 	m.Update(press("u"))
 	if m.now.report.Memory.Fits {
 		t.Error("undo does not lead back")
+	}
+}
+
+// TestFrameThemes: the first screen in every theme with its colours, for terminals
+// with 256 and with 16 of them.
+func TestFrameThemes(t *testing.T) {
+	for _, name := range themes.Names() {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			for depth, profile := range map[string]colorprofile.Profile{"256": colorprofile.ANSI256, "16": colorprofile.ANSI} {
+				t.Run(fmt.Sprintf("%s/%dx%d-%s", name, size[0], size[1], depth), func(t *testing.T) {
+					m := sample(t, size[0], size[1], func(o *Options) { o.Theme = name })
+					send(m, tea.ColorProfileMsg{Profile: profile})
+					settle(m)
+					golden.RequireEqual(t, m.View().Content)
+				})
+			}
+		}
 	}
 }
