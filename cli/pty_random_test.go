@@ -84,6 +84,9 @@ func TestTerminalRandomKeys(t *testing.T) {
 			screen = open(t, program, columns, rows)
 			continue
 		}
+		if resident > settled+15 {
+			t.Logf("after %d keys %.1f MB resident:\n%s", pressed, resident, screen.Text())
+		}
 		settled = max(settled, resident)
 	}
 	t.Logf("%d keys, at most %.1f MB resident", count, settled)

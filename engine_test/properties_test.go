@@ -298,10 +298,13 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		}, after(func(u *engine.Setup) { u.Offload = recipe.OffloadOptimizer }))
 		no("loss", less, after(func(u *engine.Setup) { u.Loss = recipe.UnfusedLoss }))
 		uneven := after(func(u *engine.Setup) { u.Imbalance = 200 })
-		if info, _ := s.Schedule.Info(); !info.Automatic { // another order may need less
+		info, _ := s.Schedule.Info()
+		if !info.Automatic { // another order may need less
 			no("imbalance", less, uneven)
 		}
-		if uneven.Time.Step < before.Time.Step*(1-1e-9) {
+		// With a split backward the step is the longest span of a rank, from its own
+		// first start, which a slower rank before it puts off.
+		if !info.SplitsBackward && uneven.Time.Step < before.Time.Step*(1-1e-9) {
 			t.Fatalf("imbalance: step %v after %v", uneven.Time.Step, before.Time.Step)
 		}
 		no("replicas", func(a, b engine.RankMemory) bool {
