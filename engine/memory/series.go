@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"slices"
+
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -41,7 +43,9 @@ const UpdateSamples = 3
 // allocates them lazily appear in the first backward of each chunk.
 func Series(in *Input, stack Stack, line *schedule.Timeline, rank int, first bool, update units.Seconds) []Sample {
 	s := newSeries(in, stack, rank, first)
-	for _, e := range events(line, rank) {
+	happened := events(line, rank)
+	s.list = slices.Grow(s.list, 2*len(happened)+UpdateSamples) // no copies: a long pipeline has millions
+	for _, e := range happened {
 		s.apply(e)
 	}
 	end := units.Seconds(line.Makespan)
