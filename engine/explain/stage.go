@@ -188,7 +188,7 @@ func (b *Book) stageTraffic(stage int, dimension, what string) *Expr {
 func (b *Book) unhidden(stage int) *Expr {
 	return b.term(fmt.Sprintf("stage.%d.unhidden", stage), about{
 		name: fmt.Sprintf("TP traffic of stage %d that a split backward does not hide", stage), symbol: fmt.Sprintf("unhidden of stage %d", stage), unit: Seconds,
-		source: "the weight gradient that would hide it runs later", omits: "the factor of the stack",
+		source: "the weight gradient that would hide it runs later, times the factor of the stack; " + from(b.machine().Software.From),
 	}, func() *Expr {
 		var sum []*Expr
 		b.pieces(stage, func(n int, l *layer) {
@@ -196,7 +196,7 @@ func (b *Book) unhidden(stage int) *Expr {
 				sum = append(sum, many(n, l.name, add(l.unhidden...)))
 			}
 		})
-		return add(sum...)
+		return scaled(b.factor(), "factor of the stack", add(sum...))
 	})
 }
 

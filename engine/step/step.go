@@ -102,6 +102,8 @@ func (c *Cost) scale(by float64) {
 	c.InputGrad *= n
 	c.WeightGrad *= n
 	c.Recompute *= n
+	c.HeadWeightGrad *= n
+	c.Unhidden *= n
 	for _, t := range [...]*Traffic{
 		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
 		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
