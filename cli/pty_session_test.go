@@ -158,7 +158,18 @@ func TestTerminalKeepsPlace(t *testing.T) {
 	t.Run("restored", func(t *testing.T) {
 		t.Parallel()
 		home := t.TempDir()
+		const hint = "esc hides this"
+		if once := start(t, home, "--no-state"); strings.Contains(once.Text(), hint) {
+			t.Errorf("a hint that cannot be remembered:\n%s", once.Text())
+		} else {
+			leave(t, once)
+		}
 		screen := start(t, home)
+		see(t, screen, hint)
+		press(t, screen, "\x1b")
+		if strings.Contains(screen.Text(), hint) {
+			t.Errorf("esc does not put the hint away:\n%s", screen.Text())
+		}
 		focus(t, screen, "sequence")
 		press(t, screen, "4096")
 		press(t, screen, terminal.Enter)
@@ -176,7 +187,7 @@ func TestTerminalKeepsPlace(t *testing.T) {
 
 		for _, args := range [][]string{{"--no-state"}, {"--seq", "8192"}} {
 			fresh := start(t, home, args...)
-			if text := fresh.Text(); strings.Contains(text, moved) || !strings.Contains(text, " × 8,192 tokens") {
+			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) || !strings.Contains(text, " × 8,192 tokens") {
 				t.Errorf("%v does not start afresh:\n%s", args, text)
 			}
 			leave(t, fresh)

@@ -74,15 +74,14 @@ func (a *app) remember(o *ui.Options, f *screenFlags, fresh bool) {
 		return
 	}
 	path := session.Path(os.Getenv)
-	if !fresh {
-		last, found, notice := session.Load(path, a.lib)
-		if found {
-			o.Last = &last
-		}
-		if notice != "" {
-			o.Notice = strings.TrimPrefix(o.Notice+"; "+notice, "; ")
-		}
+	last, found, notice := session.Load(path, a.lib)
+	if found && !fresh {
+		o.Last = &last
 	}
+	if notice != "" {
+		o.Notice = strings.TrimPrefix(o.Notice+"; "+notice, "; ")
+	}
+	o.Hint = path != "" && !last.Hinted && notice == ""
 	o.Keep = func(s session.Session) {
 		if err := session.Save(path, s); err != nil && !session.Unwritable(err) {
 			a.sayf("meshscope: %v\n", err)

@@ -41,6 +41,7 @@ const (
 	ToggleMouse
 	Open  // Screen
 	Close // what is open
+	Hush  // puts away the hint and the note
 	Type  // starts typing into the focused knob, with Text
 	Say   // Text, as a note
 	Copy  // the command line of the setup
@@ -141,6 +142,8 @@ func change(s State, a Action) State {
 		s.Overlay = a.Screen
 	case Close:
 		s.Overlay = NoOverlay
+	case Hush:
+		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
 	case Nothing, Type, Copy, Quit, Interrupt, Suspend: // no change of the state

@@ -34,6 +34,7 @@ type Options struct {
 	Last   *session.Session      // what to go back to; nil: nothing
 	Keep   func(session.Session) // called at the end with what to go back to; nil: nobody
 	Notice string                // shown at the start
+	Hint   bool                  // the first start: a line says how to begin
 
 	// Share writes what was copied to a file as well and gives its name; nil, an
 	// error or an empty name: to none.
@@ -118,6 +119,7 @@ func New(o Options) *Model {
 	if o.Last != nil {
 		m.state.restore(*o.Last, o.Theme, !o.NoMouse)
 	}
+	m.state.Hint = o.Hint
 	if o.Notice != "" {
 		m.state.Note = Note{Text: o.Notice, Tone: Trouble}
 	}

@@ -118,6 +118,8 @@ func (m *Model) remarks(f *footer) {
 			m.flow(f, text, from, help)
 			return
 		}
+	} else if m.state.Hint && len(f.lines) == 0 {
+		f.lines = append(f.lines, m.hint(f.w))
 	} else if old := m.standing(); len(old) > 0 && f.left() > 1 && len(f.lines) == 0 {
 		text := warning(old)
 		if !f.fits(text, 1) {
@@ -129,6 +131,37 @@ func (m *Model) remarks(f *footer) {
 		help = cost(help)
 	}
 	f.say(themes.Muted, "", help, f.left())
+}
+
+// hint is the line of the first start: how to begin, the longest form that has
+// room.
+func (m *Model) hint(w int) string {
+	up, turn := "↑↓", "←→"
+	if !m.look.glyphs.Unicode {
+		up, turn = "up down", "left right"
+	}
+	var words [][2]string // a key, and what is said of it
+	for _, words = range [][][2]string{
+		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure follows;"}, {"?", "lists all keys,"}, {"esc", "hides this line"}},
+		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it;"}, {"?", "lists all keys,"}, {"esc", "hides this"}},
+		{{up, "picks a knob,"}, {turn, "turns it;"}, {"?", "keys,"}, {"esc", "hides this"}},
+	} {
+		need := -1
+		for _, word := range words {
+			need += widget.Width(word[0]) + min(widget.Width(word[0]), 1) + widget.Width(word[1]) + 1
+		}
+		if need <= w {
+			break
+		}
+	}
+	l, t := widget.NewLine(w), m.look.theme
+	for _, word := range words {
+		if word[0] != "" {
+			l.Put(t.Paint(themes.Key), word[0]).Gap(1)
+		}
+		l.Put(t.Paint(themes.Strong), word[1]).Gap(1)
+	}
+	return l.String()
 }
 
 // note says what the last key did, or why it did nothing.

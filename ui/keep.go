@@ -25,5 +25,6 @@ func (m *Model) session() session.Session {
 	s := &m.state
 	return session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: s.Tab.String(), Theme: s.Theme, Mouse: s.Mouse,
+		Hinted: !s.Hint,
 	}
 }

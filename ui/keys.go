@@ -20,7 +20,7 @@ type KeyMap struct {
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
 	Explain, Copy              key.Binding
-	Theme, Mouse               key.Binding
+	Theme, Mouse, Hush         key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
 
@@ -52,8 +52,9 @@ func newKeyMap() KeyMap {
 		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
 		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
 		Copy:     bind("y", "copy the command line that gives this setup", "y"),
-		Theme:    bind("t", "next theme: auto, dark, light, no colour", "t"),
+		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
+		Hush:     bind("esc", "close what is open; put hint and message away", "esc"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
 		Quit:     bind("q", "quit", "q"),
 		Force:    bind("ctrl+c", "quit at once, from anywhere", "ctrl+c"),
@@ -116,6 +117,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Copy, action: Action{Verb: Copy}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
+		{binding: k.Hush, action: Action{Verb: Hush}},
 		{binding: k.Help, action: Action{Verb: Open, Screen: HelpOverlay}},
 		{binding: k.Suspend, action: Action{Verb: Suspend}},
 		{binding: k.Quit, action: Action{Verb: Quit}},
@@ -127,7 +129,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Copy, k.Theme, k.Mouse, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Copy, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
 	}
 }
 

@@ -41,7 +41,8 @@ type State struct {
 	Locks engine.Locks
 	Focus engine.ParamID
 	Note  Note
-	Page  int // of the pipeline ranks that scroll
+	Hint  bool // the line for the first start is shown
+	Page  int  // of the pipeline ranks that scroll
 
 	Tab     Tab
 	Theme   string // auto, dark, light or mono
@@ -74,7 +75,7 @@ func newState(s engine.Setup, theme string, mouse bool) State {
 // move replaces the setup or the locks and remembers what was.
 func (s State) move(setup engine.Setup, locks engine.Locks, note string) State {
 	s.past = &moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note, next: s.past}
-	s.future = nil
+	s.future, s.Hint = nil, false // who has turned a knob needs no hint
 	s.Setup, s.Locks = setup, locks
 	s.Note = Note{Text: note}
 	return s
