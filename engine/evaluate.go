@@ -39,7 +39,7 @@ type Evaluator struct {
 	cost    []step.Cost
 	data    []step.DataParallel
 	timing  timing
-	free    schedule.Timeline // the pipeline without hand-over latency
+	free    float64 // makespan of the pipeline if hand-overs took no time
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -89,15 +89,9 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	message, latency := step.HandOver(in)
 	wait := e.wait(latency)
 	line := &schedule.Timeline{}
-	if err := e.sim.Run(e.order, e.timing.costs(wait), line); err != nil {
+	var err error
+	if e.free, err = e.sim.RunFree(e.order, e.timing.costs(wait), line); err != nil {
 		return err
-	}
-	noWait := line
-	if s.PP > 1 {
-		noWait = &e.free
-		if err := e.sim.Run(e.order, e.timing.costs(0), noWait); err != nil {
-			return err
-		}
 	}
 	r.Timeline = line
 	r.Memory = worst(s, ranks)
@@ -105,7 +99,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Pipeline = e.pipeline(s, line)
 	r.Time, r.Communication = e.stepTime(s, in, line)
 	if s.PP > 1 {
-		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line, noWait))
+		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line))
 	}
 	r.Throughput = e.throughput(s, r.Model, r.Time)
 	r.Memory.Evidence, r.Throughput.Evidence = evidence(s, true), evidence(s, false)
@@ -131,8 +125,15 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	in := &e.timInput
 	e.cost = step.Stages(in, e.cost[:0])
 	e.data = e.data[:0]
-	for r, p := range e.mem.Count(&e.memInput, stack) {
-		d := step.Data(in, p, e.layers(hosts, r))
+	params, layers := e.mem.Count(&e.memInput, stack), 0
+	for r, p := range params {
+		before := layers
+		layers = e.layers(hosts, r)
+		if r > 0 && p == params[r-1] && layers == before {
+			e.data = append(e.data, e.data[r-1])
+			continue
+		}
+		d := step.Data(in, p, layers)
 		if hosts.Placement == schedule.Bidirectional {
 			d.AddMirror(in, p)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine/memory"
@@ -13,43 +14,93 @@ import (
 )
 
 // shortfall says in one sentence why a setup does not fit: the fullest rank, by
-// how much, its largest term and where that comes from.
+// how much, its largest term and where that comes from. It is written at every
+// evaluation, so it makes no other string on the way.
 func shortfall(s *Setup, m *Memory) string {
 	rank := &m.Ranks[m.PeakRank]
-	term, bytes, cause := largest(s, rank)
-	return fmt.Sprintf("rank %d needs %.1f GiB, %.1f more than the %.1f of %s: %s alone are %.1f GiB, %s",
-		rank.Rank, rank.Total.GiB(), (rank.Total - m.Usable).GiB(), m.Usable.GiB(), s.Cluster.GPU.Name, term, bytes.GiB(), cause)
+	var w sentence
+	w.text.Grow(256)
+	w.say("rank ").count(rank.Rank).say(" needs ").gib(rank.Total).say(" GiB, ").gib(rank.Total - m.Usable).
+		say(" more than the ").gib(m.Usable).say(" of ").say(s.Cluster.GPU.Name).say(": ")
+	term, bytes := largest(rank)
+	w.say(term).say(" alone are ").gib(bytes).say(" GiB, ")
+	w.cause(s, rank, term)
+	return w.text.String()
 }
 
-func largest(s *Setup, rank *memory.Rank) (term string, bytes units.Bytes, cause string) {
-	term, bytes = "activations", rank.Activations
-	cause = fmt.Sprintf("those of %.4g micro-batches in flight at once under %s over %d layers", rank.InFlight, s.Schedule, rank.Layers)
-	switch s.Recompute.Mode {
-	case recipe.RecomputeNone:
-		cause += ", nothing recomputed"
-	case recipe.RecomputeSelective, recipe.RecomputeFull, recipe.RecomputeModules:
-		cause += ", recompute " + s.Recompute.String()
-	}
-	if rank.WeightInputs > rank.Activations/2 {
-		cause += fmt.Sprintf(", %.1f GiB of it kept for weight gradients that the schedule puts off", rank.WeightInputs.GiB())
-	}
-	share := fmt.Sprintf("for %.3g G parameters on a GPU under ZeRO-%d", rank.Parameters/1e9, s.ZeRO)
+// The terms that can be the largest.
+const (
+	termActivations = "activations"
+	termWeights     = "weights"
+	termGradients   = "gradients"
+	termOptimizer   = "optimizer states"
+	termLogits      = "logits"
+	termBuffers     = "buffers"
+)
+
+func largest(rank *memory.Rank) (term string, bytes units.Bytes) {
+	term, bytes = termActivations, rank.Activations
 	for _, t := range [...]struct {
 		name  string
 		bytes units.Bytes
-		cause string
 	}{
-		{"weights", rank.Weights, share},
-		{"gradients", rank.Gradients, share},
-		{"optimizer states", rank.Optimizer, share},
-		{"logits", rank.Logits, fmt.Sprintf("of %d tokens over a vocabulary of %d", int(s.MicroBatchTokens()), s.Model.Vocab)},
-		{"buffers", rank.Buffers, "temporaries of the software stack"},
+		{termWeights, rank.Weights},
+		{termGradients, rank.Gradients},
+		{termOptimizer, rank.Optimizer},
+		{termLogits, rank.Logits},
+		{termBuffers, rank.Buffers},
 	} {
 		if t.bytes > bytes {
-			term, bytes, cause = t.name, t.bytes, t.cause
+			term, bytes = t.name, t.bytes
 		}
 	}
-	return term, bytes, cause
+	return term, bytes
+}
+
+// sentence is text that grows in one piece of memory.
+type sentence struct{ text strings.Builder }
+
+func (w *sentence) say(words string) *sentence {
+	w.text.WriteString(words)
+	return w
+}
+
+func (w *sentence) count(n int) *sentence {
+	var digits [20]byte
+	w.text.Write(strconv.AppendInt(digits[:0], int64(n), 10))
+	return w
+}
+
+func (w *sentence) gib(b units.Bytes) *sentence { return w.number(b.GiB(), 'f', 1) }
+
+// number writes a number in a format of strconv.
+func (w *sentence) number(x float64, format byte, precision int) *sentence {
+	var digits [32]byte
+	w.text.Write(strconv.AppendFloat(digits[:0], x, format, precision, 64))
+	return w
+}
+
+// cause says where a term comes from.
+func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
+	switch term {
+	case termLogits:
+		w.say("of ").count(int(s.MicroBatchTokens())).say(" tokens over a vocabulary of ").count(s.Model.Vocab)
+	case termBuffers:
+		w.say("temporaries of the software stack")
+	case termWeights, termGradients, termOptimizer:
+		w.say("for ").number(rank.Parameters/1e9, 'g', 3).say(" G parameters on a GPU under ZeRO-").count(s.ZeRO)
+	default:
+		w.say("those of ").number(rank.InFlight, 'g', 4).say(" micro-batches in flight at once under ").say(string(s.Schedule)).
+			say(" over ").count(rank.Layers).say(" layers")
+		if s.Recompute.Mode == recipe.RecomputeNone {
+			w.say(", nothing recomputed")
+		} else {
+			w.say(", recompute ").say(s.Recompute.String())
+		}
+		if rank.WeightInputs > rank.Activations/2 {
+			w.say(", ").gib(rank.WeightInputs).say(" GiB of it kept for weight gradients that the schedule puts off")
+		}
+	}
 }
 
 // Remedy is one change of a setup that makes it fit.

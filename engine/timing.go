@@ -215,11 +215,11 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, d
 // handOvers is the traffic between stages of one step on a rank in the middle.
 // Its exposed time is what hand-over latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.
-func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line, free *schedule.Timeline) Communication {
+func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line *schedule.Timeline) Communication {
 	sends := float64(2 * s.MicroBatches * s.VPP)
 	return Communication{
 		Dimension: "pp", Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
-		Exposed: units.Seconds(max(0, line.Makespan-free.Makespan)),
+		Exposed: units.Seconds(max(0, line.Makespan-e.free)),
 	}
 }

@@ -42,12 +42,9 @@ func Work(s Setup) (Report, *Workings) {
 		Setup: &e.setup, Memory: &e.memInput, Step: &e.timInput, Stack: stack,
 		Stages: e.stages, Costs: e.cost, Data: e.data, Parameters: e.mem.Parameters(),
 		ZeROForward: e.timing.zeroForward, ZeROBackward: e.timing.zeroBackward, Blocked: e.timing.blocked,
-		FreeMakespan: r.Timeline.Makespan, Mean: e.timing.mean(),
+		FreeMakespan: e.free, Mean: e.timing.mean(),
 	}
 	w.Message, w.Latency = step.HandOver(&e.timInput)
-	if s.PP > 1 {
-		w.FreeMakespan = e.free.Makespan
-	}
 	return r, w
 }
 

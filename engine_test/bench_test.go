@@ -58,14 +58,25 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// TestEvaluateAllocatesOnlyTheReport counts: timeline (itself, two lists of
-// times, one of ranks), memory, its ranks and its stages, pipeline and its closed
-// form, communication, time, throughput, model, assumptions, not modelled.
+// TestEvaluateAllocatesOnlyTheReport counts: timeline (itself, its times, one list
+// of ranks), memory, its ranks and its stages, pipeline and its closed form,
+// communication, time, throughput, model, assumptions, not modelled; and the
+// reason of a setup that does not fit. The 405B model
+// does not.
 func TestEvaluateAllocatesOnlyTheReport(t *testing.T) {
-	s := benchSetup(t, "llama3.1-70b", 1024, 8, 16, 1, 64)
-	var e engine.Evaluator
-	if n := testing.AllocsPerRun(100, func() { e.Evaluate(s) }); n > 15 {
-		t.Errorf("%v allocations, the Report is 15", n)
+	for _, c := range []struct {
+		model string
+		fits  bool
+		most  float64
+	}{{"llama3.1-70b", true, 14}, {"llama3.1-405b", false, 15}} {
+		s := benchSetup(t, c.model, 1024, 8, 16, 1, 64)
+		var e engine.Evaluator
+		if r := e.Evaluate(s); r.Memory.Fits != c.fits {
+			t.Fatalf("%s: fits is %v", c.model, r.Memory.Fits)
+		}
+		if n := testing.AllocsPerRun(100, func() { e.Evaluate(s) }); n > c.most {
+			t.Errorf("%s: %v allocations, the Report is %v", c.model, n, c.most)
+		}
 	}
 }
 

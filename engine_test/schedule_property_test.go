@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -130,6 +132,44 @@ func TestScheduleEveryLegalSpecRuns(t *testing.T) {
 			t.Fatalf("%+v: %v", s, err)
 		}
 		checkTimeline(t, &tl, p2p)
+	})
+}
+
+// TestScheduleFreeMakespan: the makespan if hand-overs took no time is that of a
+// run without latency, and asking for it changes nothing else.
+func TestScheduleFreeMakespan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, times := drawLegal(t), drawTimes(t)
+		o, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs := schedule.UniformCosts(s, times, rapid.SampledFrom([]float64{0, 0.3, 7}).Draw(t, "p2p"))
+		for stage := range costs.F {
+			costs.F[stage] *= 1 + float64(stage%3)
+		}
+		if rapid.Bool().Draw(t, "hides") {
+			costs.HiddenF, costs.HiddenB = slices.Clone(costs.F), slices.Clone(costs.F)
+		}
+		without := costs
+		without.P2P = 0
+		want, err := schedule.Simulate(o, costs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct, err := schedule.Simulate(o, without)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sim schedule.Simulator
+		var got schedule.Timeline
+		free, err := sim.RunFree(o, costs, &got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if free != direct.Makespan || !reflect.DeepEqual(&got, want) {
+			t.Fatalf("%+v: free %v, without latency %v; makespan %v, alone %v", s, free, direct.Makespan, got.Makespan, want.Makespan)
+		}
 	})
 }
 

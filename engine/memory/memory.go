@@ -135,10 +135,16 @@ type Evaluator struct {
 func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 	e.params = e.params[:0]
 	cut := stack.Cut(in)
+	last, of := -1, Parameters{} // most stages are like the one before
 	for r := range in.Layout.PP {
 		var p Parameters
 		for c := range in.Order.Chunks() {
-			p.add(stageParameters(in, in.Order.StageOf(r, c), cut))
+			stage := in.Order.StageOf(r, c)
+			if last < 0 || in.Stages[stage] != in.Stages[last] {
+				of = stageParameters(in, stage, cut)
+			}
+			last = stage
+			p.add(of)
 		}
 		p.share(in, r)
 		e.params = append(e.params, p)
@@ -160,6 +166,10 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
 	e.live = e.live[:0]
 	for s := range in.Stages {
+		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) {
+			e.live = append(e.live, e.live[s-1])
+			continue
+		}
 		e.live = append(e.live, stack.Stage(in, s))
 	}
 	for r := range in.Layout.PP {

@@ -10,10 +10,10 @@ import (
 func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
 	switch k.in.Recompute.Mode {
 	case recipe.RecomputeFull:
-		n := k.in.Layout.RecomputedLayers(k.in.Recompute.Layers, stage, st)
+		n := again(k.in, stage)
 		nDense := min(n, st.Dense)
-		c.again(dense, nDense)
-		c.again(moe, n-nDense)
+		c.addForward(dense, nDense)
+		c.addForward(moe, n-nDense)
 	case recipe.RecomputeSelective:
 		if k.in.KeepsProducts && !k.in.Model.IsMLA() {
 			c.Recompute += k.halfOfProducts() * units.Seconds(st.Dense)
@@ -29,8 +29,16 @@ func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost
 	}
 }
 
-// again adds the forward of layers to the backward.
-func (c *Cost) again(layer Cost, times int) {
+// again is how many layers of a stage run again as a whole.
+func again(in *Input, stage int) int {
+	if in.Recompute.Mode != recipe.RecomputeFull {
+		return 0
+	}
+	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, in.Stages[stage])
+}
+
+// addForward adds the forward of layers to the backward.
+func (c *Cost) addForward(layer Cost, times int) {
 	c.Recompute += layer.Forward * units.Seconds(times)
 	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
 }

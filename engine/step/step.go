@@ -130,7 +130,8 @@ func (c *Cost) InputGradTime() units.Seconds {
 func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeightGrad }
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
-// same, so each kind is worked out once.
+// same, so each kind is worked out once, and a stage like the one before is not
+// added up again.
 func Stages(in *Input, into []Cost) []Cost {
 	k := newKernels(in)
 	dense := k.layer(false)
@@ -139,7 +140,12 @@ func Stages(in *Input, into []Cost) []Cost {
 		moe = k.layer(true)
 	}
 	head, embedding := k.head(), k.embedding()
+	first := len(into)
 	for i, st := range in.Stages {
+		if i > 0 && st == in.Stages[i-1] && again(in, i) == again(in, i-1) {
+			into = append(into, into[first+i-1])
+			continue
+		}
 		var c Cost
 		c.add(dense, float64(st.Dense))
 		c.add(moe, float64(st.MoE))
