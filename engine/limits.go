@@ -26,10 +26,15 @@ type MemoryLimits struct {
 // Limits finds where a setup stops fitting, by bisection. The second value is
 // false for a setup that is illegal.
 func Limits(s Setup) (MemoryLimits, bool) {
+	var e Evaluator
+	return e.Limits(s)
+}
+
+// Limits is the function of that name, with what the Evaluator knows.
+func (e *Evaluator) Limits(s Setup) (MemoryLimits, bool) {
 	if !legal(&s) {
 		return MemoryLimits{}, false
 	}
-	var e Evaluator
 	var out MemoryLimits
 	out.SeqUnit = sequenceUnit(&s)
 	longest := layout.MaxSeq
@@ -111,6 +116,11 @@ type LayerParts struct {
 // for a setup that is illegal.
 func Parts(s Setup) ([]LayerParts, bool) {
 	var e Evaluator
+	return e.Parts(s)
+}
+
+// Parts is the function of that name, with what the Evaluator knows.
+func (e *Evaluator) Parts(s Setup) ([]LayerParts, bool) {
 	if !legal(&s) || e.memory(s) == nil {
 		return nil, false
 	}

@@ -16,12 +16,12 @@ type OverStep struct {
 	Milestones Milestones     `json:"milestones"`
 }
 
-// RankOverStep is the series of one rank. Peaks are totals, overhead included.
+// RankOverStep is one rank over the first step and over a later one. Peaks are
+// totals, overhead included.
 type RankOverStep struct {
-	Rank  int             `json:"rank"`
-	First []memory.Sample `json:"first"`
-	Later []memory.Sample `json:"later"`
-	Peaks [2]units.Bytes  `json:"peak_bytes"`
+	Rank   int             `json:"rank"`
+	Curves [2]memory.Curve `json:"-"`
+	Peaks  [2]units.Bytes  `json:"peak_bytes"`
 }
 
 // Milestones are the allocated memory of the fullest rank as training starts.
@@ -40,42 +40,52 @@ type Milestones struct {
 func MemoryOverStep(s Setup) (OverStep, bool) {
 	var e Evaluator
 	r := e.Evaluate(s)
-	if !r.Legal {
+	return e.MemoryOverStep(s, &r, nil)
+}
+
+// MemoryOverStep is the function of that name for a setup whose report is at
+// hand. Its curves read the report's timeline. Once stop (nil: never) says true
+// there is no answer.
+func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverStep, bool) {
+	e.setup = s
+	if !r.Legal || r.Timeline == nil || e.arrange(&e.setup) != nil {
 		return OverStep{}, false
 	}
 	stack, _ := memory.For(s.Stack)
 	in := &e.memInput
 	out := OverStep{Usable: r.Memory.Usable, Fits: [2]bool{true, true}}
-	var passes [2]units.Bytes
 	for rank := range s.PP {
-		ro := RankOverStep{Rank: rank}
-		ro.First = memory.Series(in, stack, r.Timeline, rank, true, r.Time.Optimizer)
-		ro.Later = memory.Series(in, stack, r.Timeline, rank, false, r.Time.Optimizer)
-		var pass [2]units.Bytes
-		for i, list := range [2][]memory.Sample{ro.First, ro.Later} {
-			most := highest(list)
-			pass[i] = highest(list[:len(list)-memory.UpdateSamples])
+		if stop != nil && stop() {
+			return OverStep{}, false
+		}
+		course := memory.NewCourse(in, stack, r.Timeline, rank, r.Time.Optimizer)
+		ro := RankOverStep{Rank: rank, Curves: memory.Curves(course)}
+		for i := range ro.Curves {
+			most := ro.Curves[i].Peak().Allocated()
 			ro.Peaks[i] = most + stack.Overhead(in, most).Sum()
 			out.Fits[i] = out.Fits[i] && ro.Peaks[i] <= out.Usable
 		}
-		if out.Ranks = append(out.Ranks, ro); ro.Peaks[1] > out.Ranks[out.PeakRank].Peaks[1] || rank == 0 {
-			out.PeakRank, passes = rank, pass
+		if out.Ranks = append(out.Ranks, ro); ro.Peaks[1] > out.Ranks[out.PeakRank].Peaks[1] {
+			out.PeakRank = rank
 		}
 	}
-	full := &out.Ranks[out.PeakRank]
-	before, after := full.First[0], full.Later[0]
+	full := &out.Ranks[out.PeakRank].Curves
+	before, after := full[0].Start(), full[1].Start()
 	level := after.Weights + after.Gradients + after.Optimizer
 	out.Milestones = Milestones{
 		Model: before.Weights, States: before.Weights + before.Gradients + before.Optimizer,
-		FirstPeak: passes[0], AfterUpdate: level, LaterPeak: passes[1], Pass: passes[1] - level,
+		FirstPeak: full[0].Pass(), AfterUpdate: level, LaterPeak: full[1].Pass(), Pass: full[1].Pass() - level,
 	}
 	return out, true
 }
 
-// highest is the most that is allocated at once.
-func highest(list []memory.Sample) (most units.Bytes) {
-	for i := range list {
-		most = max(most, list[i].Allocated())
+// Following is an Evaluator that knows the order of a report's operations: further
+// questions about its setup do not lay them on the ranks again, which takes as
+// much memory as the report's own timeline.
+func Following(r *Report) *Evaluator {
+	e := new(Evaluator)
+	if r.Timeline != nil {
+		e.order = r.Timeline.Order
 	}
-	return most
+	return e
 }

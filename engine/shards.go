@@ -13,12 +13,17 @@ type Shards struct {
 // Unsharded works out the memory of a setup without ZeRO, all else equal. The
 // second value is false for a setup that is illegal.
 func Unsharded(s Setup) (Shards, bool) {
+	var e Evaluator
+	return e.Unsharded(s)
+}
+
+// Unsharded is the function of that name, with what the Evaluator knows.
+func (e *Evaluator) Unsharded(s Setup) (Shards, bool) {
 	if !legal(&s) {
 		return Shards{}, false
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
 	s.ZeRO = 0
-	var e Evaluator
 	m := e.memory(s)
 	if m == nil {
 		return Shards{}, false

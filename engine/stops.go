@@ -19,6 +19,11 @@ type Stop struct {
 // Limits; nil where memory is not what ends them.
 func Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
 	var e Evaluator
+	return e.Stops(s, l)
+}
+
+// Stops is the function of that name, with what the Evaluator knows.
+func (e *Evaluator) Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
 	if !l.SeqOpen {
 		seq = e.stopAt(s, l.Seq > 0, func(t *Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
 	}

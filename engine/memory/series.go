@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"slices"
-
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -26,106 +24,183 @@ func (s Sample) Allocated() units.Bytes {
 	return s.Weights + s.Gradients + s.Optimizer + s.Activations + s.Logits + s.Buffers
 }
 
-// event is the beginning or the end of an operation.
-type event struct {
-	at    float64
-	op    schedule.Op
-	end   bool
-	whole bool // one of an overlapped pair: its activations do not ramp
+// Between is the straight line from s to t at a moment.
+func (s *Sample) Between(t *Sample, at units.Seconds) Sample {
+	span := t.At - s.At
+	if span <= 0 {
+		return *t
+	}
+	f := units.Bytes((at - s.At) / span)
+	mix := func(x, y units.Bytes) units.Bytes { return x + f*(y-x) }
+	return Sample{
+		At: at, Weights: mix(s.Weights, t.Weights), Gradients: mix(s.Gradients, t.Gradients),
+		Optimizer: mix(s.Optimizer, t.Optimizer), Activations: mix(s.Activations, t.Activations),
+		Logits: mix(s.Logits, t.Logits), Buffers: mix(s.Buffers, t.Buffers),
+	}
 }
 
-// UpdateSamples is how many samples at the end of a series are the update.
-const UpdateSamples = 3
+// Course is what the steps of a rank have in common: what it does and when, and
+// what that takes.
+type Course struct {
+	Ops        []schedule.Op
+	Begin, End []float64     // of the operations, in seconds
+	Makespan   units.Seconds // of the whole pipeline
+	Update     units.Seconds // how long the update lasts
 
-// Series is the memory of one rank over one step of the timeline, which ends
-// after update seconds more. In the first step the optimizer has its master
-// copy only, until the update makes the moments. Gradients of a stack that
+	Start     Sample        // before the first operation, with a complete optimizer
+	Master    units.Bytes   // what the optimizer has in the first step, until the update makes the moments
+	Live      []Live        // by chunk
+	Gradients []units.Bytes // by chunk: those that the first backward makes; zero where they are there from the start
+	Updating  units.Bytes   // temporaries of the update
+	Frees     bool          // the update frees the gradients
+
+	filled []int // by chunk, the operation that makes its gradients
+}
+
+// NewCourse is the course of a rank on a timeline. Gradients of a stack that
 // allocates them lazily appear in the first backward of each chunk.
-func Series(in *Input, stack Stack, line *schedule.Timeline, rank int, first bool, update units.Seconds) []Sample {
-	s := newSeries(in, stack, rank, first)
-	happened := events(line, rank)
-	s.list = slices.Grow(s.list, 2*len(happened)+UpdateSamples) // no copies: a long pipeline has millions
-	for _, e := range happened {
-		s.apply(e)
+func NewCourse(in *Input, stack Stack, line *schedule.Timeline, rank int, update units.Seconds) *Course {
+	o := line.Order
+	from, to := o.Start[rank], o.Start[rank+1]
+	c := &Course{
+		Ops: o.Ops[from:to], Begin: line.Begin[from:to], End: line.End[from:to],
+		Makespan: units.Seconds(line.Makespan), Update: update, Frees: stack.LazyGradients(),
 	}
-	end := units.Seconds(line.Makespan)
-	s.now.At = max(s.now.At, end)
-	s.list = append(s.list, s.now)
-	s.now.Buffers += stack.Update(in, s.params)
-	s.now.Optimizer = s.optimizer
-	s.list = append(s.list, s.now)
-	s.now.At = end + update
-	s.list = append(s.list, s.now)
-	if stack.LazyGradients() {
-		s.now.Gradients = 0
-	}
-	s.now.Buffers -= stack.Update(in, s.params)
-	return append(s.list, s.now)
-}
-
-// events are the operations' beginnings and ends in the order of time: those of
-// a rank follow one another, but for the halves of an overlapped pair.
-func events(line *schedule.Timeline, rank int) []event {
-	order := line.Order
-	ops := order.Rank(rank)
-	list := make([]event, 0, 2*len(ops))
-	for k := 0; k < len(ops); k++ {
-		i := order.Start[rank] + k
-		begin, end := event{at: line.Begin[i], op: ops[k]}, event{at: line.End[i], op: ops[k], end: true}
-		if !ops[k].Paired() || k+1 == len(ops) {
-			list = append(list, begin, end)
-			continue
-		}
-		k++
-		begin.whole, end.whole = true, true
-		second, last := begin, end
-		second.op, last.op = ops[k], ops[k]
-		list = append(list, begin, second, end, last)
-	}
-	return list
-}
-
-// series is the state of the walk.
-type series struct {
-	now       Sample
-	list      []Sample
-	live      []Live        // by chunk
-	gradients []units.Bytes // by chunk, still to come
-	params    Parameters
-	optimizer units.Bytes // once it is complete
-}
-
-func newSeries(in *Input, stack Stack, rank int, first bool) *series {
-	s := &series{}
+	var params Parameters
 	shard, cut := stack.Shard(in), stack.Cut(in)
-	for c := range in.Order.Chunks() {
-		stage := in.Order.StageOf(rank, c)
+	for chunk := range o.Chunks() {
+		stage := o.StageOf(rank, chunk)
 		p := stageParameters(in, stage, cut)
-		s.live = append(s.live, stack.Stage(in, stage))
-		s.params.add(p)
-		s.gradients = append(s.gradients, shard.Gradients.of(p))
+		c.Live = append(c.Live, stack.Stage(in, stage))
+		params.add(p)
+		c.Gradients = append(c.Gradients, shard.Gradients.of(p))
 	}
-	s.params.share(in, rank)
-	s.now.Weights = shard.Weights.of(s.params)
-	s.now.Gradients = shard.Gradients.of(s.params)
-	s.optimizer = shard.Optimizer.of(s.params)
-	s.now.Optimizer = s.optimizer
-	if first {
-		s.now.Optimizer = shard.Master.of(s.params)
+	params.share(in, rank)
+	c.Start = Sample{
+		Weights: shard.Weights.of(params), Gradients: shard.Gradients.of(params),
+		Optimizer: shard.Optimizer.of(params), Buffers: stack.Buffers(in, rank, params),
 	}
+	c.Master = shard.Master.of(params)
 	if in.Offload == recipe.OffloadOptimizer {
-		s.optimizer, s.now.Optimizer = 0, 0
+		c.Start.Optimizer, c.Master = 0, 0
 	}
-	if stack.LazyGradients() {
-		// A tied head that is no copy has its gradient with the embedding.
-		s.gradients[len(s.gradients)-1] += s.now.Gradients - sum(s.gradients)
-		s.now.Gradients = 0
-	} else {
-		clear(s.gradients)
+	c.Updating = stack.Update(in, params)
+	if !c.Frees {
+		clear(c.Gradients)
+		return c
 	}
-	s.now.Buffers = stack.Buffers(in, rank, s.params)
-	s.list = append(s.list, s.now)
-	return s
+	// A tied head that is no copy has its gradient with the embedding.
+	c.Gradients[len(c.Gradients)-1] += c.Start.Gradients - sum(c.Gradients)
+	c.Start.Gradients = 0
+	return c
+}
+
+// find notes which operation of each chunk is the first to make gradients.
+func (c *Course) find() {
+	c.filled = make([]int, len(c.Live))
+	for chunk := range c.filled {
+		c.filled[chunk] = len(c.Ops)
+	}
+	missing := len(c.filled)
+	for k, op := range c.Ops {
+		if chunk := op.Chunk(); fills(op.Kind()) && c.filled[chunk] == len(c.Ops) {
+			c.filled[chunk] = k
+			if missing--; missing == 0 {
+				return
+			}
+		}
+	}
+}
+
+// fills says whether gradients of weights are there at the end of an operation.
+func fills(kind schedule.OpKind) bool {
+	return kind == schedule.Backward || kind == schedule.WeightGradient
+}
+
+// walk follows a rank from operation to operation.
+type walk struct {
+	*Course
+	now Sample
+	out [8]Sample // of the last operation or pair
+	n   int
+}
+
+// next lets an operation happen, or the two of an overlapped pair, which begin
+// together and end together. Its samples are out[:n]; the result is the
+// operation after it.
+func (w *walk) next(k int) int {
+	w.n = 0
+	if !w.Ops[k].Paired() || k+1 == len(w.Ops) {
+		w.begins(k, false)
+		w.ends(k, false)
+		return k + 1
+	}
+	w.begins(k, true)
+	w.begins(k+1, true)
+	w.ends(k, true)
+	w.ends(k+1, true)
+	return k + 2
+}
+
+func (w *walk) take() {
+	w.out[w.n] = w.now
+	w.n++
+}
+
+// begins starts an operation. A forward fills its activations until it ends; one
+// that is half of a pair (whole) has them at once.
+func (w *walk) begins(k int, whole bool) {
+	live, kind := &w.Live[w.Ops[k].Chunk()], w.Ops[k].Kind()
+	logits, temporary := live.besides(kind)
+	w.now.At = units.Seconds(w.Begin[k])
+	w.take()
+	w.now.Logits += logits
+	w.now.Buffers += temporary
+	if kind == schedule.Forward && whole {
+		w.now.Activations += live.Activations
+	}
+	w.take()
+}
+
+// ends ends an operation: a backward (or the weight gradient) has drained its
+// activations and, the first time, filled the gradients.
+func (w *walk) ends(k int, whole bool) {
+	chunk, kind := w.Ops[k].Chunk(), w.Ops[k].Kind()
+	live := &w.Live[chunk]
+	logits, temporary := live.besides(kind)
+	freed := live.freedBy(kind)
+	// Where a recomputed layer keeps more for its weight gradient than its input,
+	// the temporaries of the recomputation are what it keeps: at the end, not besides.
+	jumps := whole || freed < 0
+	w.now.At = units.Seconds(w.End[k])
+	switch {
+	case kind == schedule.Forward && !whole:
+		w.now.Activations += live.Activations
+	case !jumps:
+		w.now.Activations = max(0, w.now.Activations-freed)
+	}
+	if w.filled[chunk] == k {
+		w.now.Gradients += w.Gradients[chunk]
+	}
+	w.take()
+	w.now.Logits -= logits
+	w.now.Buffers -= temporary
+	if jumps {
+		w.now.Activations = max(0, w.now.Activations-freed)
+	}
+	w.take()
+}
+
+// besides is what an operation needs while it runs.
+func (l *Live) besides(kind schedule.OpKind) (logits, temporary units.Bytes) {
+	switch kind {
+	case schedule.Forward:
+		return l.Logits, l.Forward
+	case schedule.WeightGradient:
+		return 0, 0
+	default:
+		return l.Logits, l.Backward
+	}
 }
 
 func sum(list []units.Bytes) (total units.Bytes) {
@@ -133,56 +208,6 @@ func sum(list []units.Bytes) (total units.Bytes) {
 		total += b
 	}
 	return total
-}
-
-// apply moves to the event and lets it happen: a forward fills its activations
-// until it ends, a backward (or the weight gradient) drains them and, the first
-// time, fills the gradients.
-func (s *series) apply(e event) {
-	c := e.op.Chunk()
-	live := &s.live[c]
-	kind := e.op.Kind()
-	fills := kind == schedule.Backward || kind == schedule.WeightGradient // the gradients
-	freed := live.freedBy(kind)
-	// Where a recomputed layer keeps more for its weight gradient than its input,
-	// the temporaries of the recomputation are what it keeps: at the end, not besides.
-	jumps := e.whole || freed < 0
-	logits, temporary := live.Logits, live.Backward
-	switch kind {
-	case schedule.Forward:
-		temporary = live.Forward
-	case schedule.WeightGradient:
-		logits, temporary = 0, 0
-	default:
-	}
-	s.now.At = units.Seconds(e.at)
-	if e.end {
-		switch {
-		case kind == schedule.Forward && !e.whole:
-			s.now.Activations += live.Activations
-		case !jumps:
-			s.now.Activations = max(0, s.now.Activations-freed)
-		}
-		if fills {
-			s.now.Gradients += s.gradients[c]
-			s.gradients[c] = 0
-		}
-	}
-	s.list = append(s.list, s.now)
-	if e.end {
-		s.now.Logits -= logits
-		s.now.Buffers -= temporary
-		if jumps {
-			s.now.Activations = max(0, s.now.Activations-freed)
-		}
-	} else {
-		s.now.Logits += logits
-		s.now.Buffers += temporary
-		if kind == schedule.Forward && e.whole {
-			s.now.Activations += live.Activations
-		}
-	}
-	s.list = append(s.list, s.now)
 }
 
 // freedBy is what the end of an operation frees of a micro-batch's activations:

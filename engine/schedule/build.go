@@ -63,6 +63,7 @@ func Build(s Spec) (*Order, error) {
 	if err := o.Rebuild(s); err != nil {
 		return nil, err
 	}
+	o.plan.forget()
 	return o, nil
 }
 
@@ -82,6 +83,7 @@ func BuildFor(s Spec, c Costs, stop func() bool) (*Order, error) {
 	if err := o.rebuild(s, times, stop); err != nil {
 		return nil, err
 	}
+	o.plan.forget()
 	return o, nil
 }
 

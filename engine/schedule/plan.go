@@ -79,6 +79,10 @@ func (pl *plan) build(o *Order) error {
 	return nil
 }
 
+// forget drops the largest part of the scratch, for an order that is kept and not
+// rebuilt.
+func (pl *plan) forget() { pl.made = nil }
+
 // prepare sizes and clears the memory.
 func (pl *plan) prepare(o *Order) {
 	p, chunks := o.Spec.Ranks, o.Chunks()

@@ -183,7 +183,7 @@ func (t *text) overStep() {
 	}
 	for i := range over.Ranks {
 		if r := &over.Ranks[i]; listed(i, len(over.Ranks), over.PeakRank) {
-			t.sayf("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(r.Later))
+			t.sayf("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(&r.Curves[1]))
 		}
 	}
 	o := &over.Milestones
@@ -192,17 +192,8 @@ func (t *text) overStep() {
 }
 
 // when says at which moment the peak is reached first.
-func when(list []memory.Sample) string {
-	best := -1
-	for i := range list {
-		if best < 0 || list[i].Allocated() > list[best].Allocated() {
-			best = i
-		}
-	}
-	if best < 0 {
-		return ""
-	}
-	return ", " + figure.Seconds(list[best].At) + " into the step"
+func when(c *memory.Curve) string {
+	return ", " + figure.Seconds(c.Peak().At) + " into the step"
 }
 
 // layers takes a layer of each kind to pieces.

