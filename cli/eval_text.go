@@ -144,7 +144,7 @@ func (t *textReport) shortfall() {
 	for line := range strings.Lines(wrap(why, 76)) {
 		t.printf("  %s\n", strings.TrimSpace(line))
 	}
-	remedies := engine.Remedies(t.setup)
+	remedies := engine.Remedies(t.setup, nil)
 	if len(remedies) == 0 {
 		t.printf("  no turn of a single knob makes it fit\n")
 		return

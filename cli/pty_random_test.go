@@ -21,27 +21,13 @@ const randomKeys = 2000
 
 // TestTerminalRandomKeys presses keys, clicks and changes the size at random in
 // the real program: it neither ends nor breaks a frame nor grows.
+// MESHSCOPE_RANDOM_SEED says other keys than the usual ones.
 func TestTerminalRandomKeys(t *testing.T) {
 	t.Parallel()
-	count := randomKeys
-	if text := os.Getenv("MESHSCOPE_RANDOM_KEYS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		count = n
-	}
+	count, seed := numberFrom(t, "MESHSCOPE_RANDOM_KEYS", randomKeys), numberFrom(t, "MESHSCOPE_RANDOM_SEED", 26)
 	program := build(t)
 	screen := open(t, program, 120, 36)
-	seed := uint64(26)
-	if text := os.Getenv("MESHSCOPE_RANDOM_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	random := rand.New(rand.NewPCG(20, seed)) //nolint:gosec // the same keys in every run
+	random := rand.New(rand.NewPCG(20, uint64(seed))) //nolint:gosec // the same keys in every run with a seed
 	columns, rows := 120, 36
 	keys := []string{
 		"\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[1;2C", "\x1b[1;2D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F",
@@ -57,6 +43,9 @@ func TestTerminalRandomKeys(t *testing.T) {
 	for pressed := 0; pressed < count; pressed += burst {
 		for range burst {
 			key := keys[random.IntN(len(keys))]
+			if random.IntN(10) == 0 { // or most of them would be typed into lists
+				key = "\x1b[27u"
+			}
 			if random.IntN(10) == 0 {
 				x, y := 1+random.IntN(columns), 1+random.IntN(rows)
 				key = fmt.Sprintf("\x1b[<0;%d;%dM\x1b[<0;%d;%dm", x, y, x, y)
@@ -108,4 +97,18 @@ func TestTerminalRandomKeys(t *testing.T) {
 	if end := restored(t, screen, 0); end.Stderr != "" {
 		t.Errorf("standard error: %s", end.Stderr)
 	}
+}
+
+// numberFrom is a number from the environment.
+func numberFrom(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

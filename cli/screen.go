@@ -48,6 +48,7 @@ func (f *screenFlags) check() error {
 // runScreen shows the explorer until the user leaves it or a signal ends it. The
 // terminal is restored in every case.
 func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fresh bool) error {
+	defer frugal()()
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
 	o := ui.Options{

@@ -60,7 +60,7 @@ func (a *app) validate(names []string) (validation, error) {
 		}
 	}
 	v := validation{header: header{schemaVersion, version}, Groups: []published.Result{}, Rows: []published.Row{}}
-	var e engine.Evaluator
+	e := engine.Evaluator{Brief: true}
 	for i := range groups {
 		if len(names) == 0 || slices.Contains(names, groups[i].ID) {
 			results, rows := published.Compare(&e, &groups[i])

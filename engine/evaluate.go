@@ -26,6 +26,10 @@ func Evaluate(s Setup) Report {
 // for use by several goroutines at once; the Reports it returns are the
 // caller's own.
 type Evaluator struct {
+	// Brief leaves the timeline out of the reports, which is nearly all of their
+	// memory: for whoever asks many setups for their figures.
+	Brief bool
+
 	setup    Setup // what is being evaluated; the inputs below point into it
 	memInput memory.Input
 	timInput step.Input
@@ -39,7 +43,8 @@ type Evaluator struct {
 	cost    []step.Cost
 	data    []step.DataParallel
 	timing  timing
-	free    float64 // makespan of the pipeline if hand-overs took no time
+	line    schedule.Timeline // of the last report, where that came without it
+	free    float64           // makespan of the pipeline if hand-overs took no time
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -88,12 +93,15 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	in := &e.timInput
 	message, latency := step.HandOver(in)
 	wait := e.wait(latency)
-	line := &schedule.Timeline{}
+	line := &e.line
+	if !e.Brief {
+		line = new(schedule.Timeline)
+		r.Timeline = line
+	}
 	var err error
 	if e.free, err = e.sim.RunFree(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
-	r.Timeline = line
 	r.Memory = worst(s, ranks)
 	r.Memory.Stages = slices.Clone(e.mem.Live())
 	r.Pipeline = e.pipeline(s, line)

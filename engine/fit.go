@@ -103,7 +103,8 @@ func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 	}
 }
 
-// Remedy is one change of a setup that makes it fit.
+// Remedy is one change of a setup that makes it fit. Its report comes without a
+// timeline.
 type Remedy struct {
 	Text   string // "recompute full", "tp 2", in the words of the command line
 	Also   string // what follows from it: "dp 64, microbatches 240"; often empty
@@ -111,14 +112,27 @@ type Remedy struct {
 	Report Report
 }
 
+// remedyWork is up to which work a turn is tried, in operations of the pipeline:
+// where the global batch is kept, fewer data-parallel ranks or smaller
+// micro-batches make it many times longer. A turn that adds none is always tried.
+const remedyWork = 1 << 18
+
 // Remedies turns each knob that can save memory by as little as makes the setup
-// fit, and returns those turns, the fastest step first.
-func Remedies(s *Setup) []Remedy {
-	var e Evaluator
+// fit, and returns those turns, the fastest step first. Once stop (nil: never)
+// says true it returns none.
+func Remedies(s *Setup, stop func() bool) []Remedy {
+	e := Evaluator{Brief: true}
 	var list []Remedy
+	most := max(remedyWork, s.Spec().Work())
 	for _, changes := range memoryTurns(s) {
 		for _, c := range changes {
-			r := e.Evaluate(c.Setup)
+			if c.Setup.Spec().Work() > most {
+				continue
+			}
+			r, done := e.EvaluateUntil(c.Setup, stop)
+			if !done || stop != nil && stop() {
+				return nil
+			}
 			if !r.Legal || !r.Memory.Fits {
 				continue
 			}

@@ -8,12 +8,15 @@ type ScheduleRow struct {
 	Setup    Setup  // with the stages per rank that the schedule needs; otherwise as it was
 	Report   Report // says why where the schedule cannot run this setup
 	Messages int    // hand-overs between ranks in one step, over the whole pipeline
+	InFlight int    // the most chunk activations that a rank holds at once
 }
 
 // Schedules evaluates a setup under every schedule, in the order of the table.
 // It takes some milliseconds, tens of them for long pipelines: once stop (nil:
-// never) says true it returns the rows so far.
-func Schedules(s Setup, stop func() bool) []ScheduleRow {
+// never) says true it returns the rows so far. Reports come with their timelines
+// as far as keep (nil: always) says so, which is asked before a row is worked
+// out: those of a long pipeline together would fill hundreds of megabytes.
+func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []ScheduleRow {
 	var e Evaluator
 	kinds := schedule.Kinds()
 	rows := make([]ScheduleRow, 0, len(kinds))
@@ -26,13 +29,17 @@ func Schedules(s Setup, stop func() bool) []ScheduleRow {
 		if stop != nil && stop() {
 			break
 		}
-		r, done := e.EvaluateUntil(t, stop)
-		if !done {
+		row := ScheduleRow{Info: info, Setup: t}
+		e.Brief = keep != nil && !keep(&row)
+		done := false
+		if row.Report, done = e.EvaluateUntil(t, stop); !done {
 			break
 		}
-		row := ScheduleRow{Info: info, Setup: t, Report: r}
-		if r.Legal {
+		if row.Report.Legal {
 			row.Messages = t.Spec().Messages()
+			for r := range t.PP {
+				row.InFlight = max(row.InFlight, e.order.PeakInFlight(r))
+			}
 		}
 		rows = append(rows, row)
 	}

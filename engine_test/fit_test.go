@@ -31,7 +31,7 @@ func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
 		}
 	}
 	t.Log(why)
-	remedies := engine.Remedies(&s)
+	remedies := engine.Remedies(&s, nil)
 	full := false
 	for _, remedy := range remedies {
 		t.Logf("%s: %.1f GiB, %.1f s", remedy.Text, remedy.Report.Memory.Peak.GiB(), remedy.Report.Time.Step)

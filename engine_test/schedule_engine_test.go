@@ -258,7 +258,7 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 // reason where a schedule cannot run it.
 func TestSchedulesSideBySide(t *testing.T) {
 	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *engine.Draft) { d.MicroBatches = ptr(6) })
-	rows := engine.Schedules(s, nil)
+	rows := engine.Schedules(s, nil, nil)
 	if len(rows) != len(schedule.Kinds()) {
 		t.Fatalf("%d rows for %d schedules", len(rows), len(schedule.Kinds()))
 	}
@@ -274,7 +274,7 @@ func TestSchedulesSideBySide(t *testing.T) {
 			t.Error("the setup's own schedule changed it")
 		}
 	}
-	if rows := engine.Schedules(s, func() bool { return true }); len(rows) != 0 {
+	if rows := engine.Schedules(s, func() bool { return true }, nil); len(rows) != 0 {
 		t.Errorf("%d rows in spite of stop", len(rows))
 	}
 }

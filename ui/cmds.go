@@ -36,7 +36,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 		case <-time.After(sweepDelay):
 		}
 		if evaluate == nil {
-			evaluate = new(engine.Evaluator).Evaluate
+			evaluate = (&engine.Evaluator{Brief: true}).Evaluate
 		}
 		msg := sweptMsg{generation: generation, id: id, current: -1}
 		for _, step := range engine.Steps(setup, id, locks) {
@@ -57,7 +57,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 			}
 		}
 		if remedy && ctx.Err() == nil {
-			msg.remedies = engine.Remedies(&setup)
+			msg.remedies = engine.Remedies(&setup, func() bool { return ctx.Err() != nil })
 		}
 		return msg
 	})

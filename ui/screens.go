@@ -65,6 +65,7 @@ type tabScreen interface {
 	bindings() []widget.Binding
 	status(in screenInput, w int) string
 	refresh(in screenInput) request // what it wants worked out for this input
+	forget()                        // it is left: what is large can be worked out again
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -75,6 +76,7 @@ type viewer[I any] interface {
 	Hints(in I) []widget.Hint
 	Bindings() []widget.Binding
 	Status(in I, w int) string
+	Forget()
 }
 
 // adapted makes a screen of a viewer.
@@ -98,6 +100,7 @@ func (a adapted[I]) render(in screenInput, w, h int) []string {
 func (a adapted[I]) hints(in screenInput) []widget.Hint  { return a.view.Hints(a.input(in)) }
 func (a adapted[I]) bindings() []widget.Binding          { return a.view.Bindings() }
 func (a adapted[I]) status(in screenInput, w int) string { return a.view.Status(a.input(in), w) }
+func (a adapted[I]) forget()                             { a.view.Forget() }
 func (a adapted[I]) refresh(in screenInput) request      { return a.want(a.input(in)) }
 
 // screens are the tabs of one program.
@@ -230,6 +233,16 @@ func (m *Model) refreshScreen() tea.Cmd {
 		return m.fulfil(s.refresh(m.screenInput()))
 	}
 	return nil
+}
+
+// leaveScreen stops what a screen still waits for and lets it drop what is large.
+func (m *Model) leaveScreen(tab Tab) {
+	if m.screens.stop != nil {
+		m.screens.stop()
+	}
+	if s := m.screens.all[tab]; s != nil {
+		s.forget()
+	}
 }
 
 // finish takes what a screen's work brought.

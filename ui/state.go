@@ -52,15 +52,6 @@ type State struct {
 	past, future *moment
 }
 
-// moment is an earlier (or undone) setup in the history, newest first.
-type moment struct {
-	setup engine.Setup
-	locks engine.Locks
-	focus engine.ParamID
-	note  string // what the move away from here did
-	next  *moment
-}
-
 // newState is the state that the program starts with.
 func newState(s engine.Setup, theme string, mouse bool) State {
 	if theme == "" {
@@ -70,43 +61,6 @@ func newState(s engine.Setup, theme string, mouse bool) State {
 		Setup: s, Locks: engine.Locks{GPUs: true, Batch: true}, Focus: "tp",
 		Theme: theme, Mouse: mouse,
 	}
-}
-
-// move replaces the setup or the locks and remembers what was.
-func (s State) move(setup engine.Setup, locks engine.Locks, note string) State {
-	s.past = &moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note, next: s.past}
-	s.future, s.Hint = nil, false // who has turned a knob needs no hint
-	s.Setup, s.Locks = setup, locks
-	s.Note = Note{Text: note}
-	return s
-}
-
-// undo goes back one move, redo forward again; both move the focus to the knob
-// that was turned.
-func (s State) undo() State {
-	if s.past == nil {
-		s.Note = Note{Text: "nothing left to undo"}
-		return s
-	}
-	m := s.past
-	s.future = &moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note, next: s.future}
-	s.past = m.next
-	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
-	s.Note = Note{Text: "undone: " + m.note}
-	return s
-}
-
-func (s State) redo() State {
-	if s.future == nil {
-		s.Note = Note{Text: "nothing left to redo"}
-		return s
-	}
-	m := s.future
-	s.past = &moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note, next: s.past}
-	s.future = m.next
-	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
-	s.Note = Note{Text: "done again: " + m.note}
-	return s
 }
 
 // errorsOf are the problems that make a setup illegal.

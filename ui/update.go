@@ -91,6 +91,9 @@ func (m *Model) do(a Action) tea.Cmd {
 		m.retargetSweep()
 		cmds = append(cmds, m.sweepCmd())
 	}
+	if m.state.Tab != was.Tab {
+		m.leaveScreen(was.Tab)
+	}
 	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
 	}
@@ -313,7 +316,7 @@ func (m *Model) choose() tea.Cmd {
 
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
-	m.picker, m.help, m.explaining.open = nil, nil, nil
+	m.picker, m.help, m.explaining = nil, nil, explaining{} // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:
 		m.openHelp()

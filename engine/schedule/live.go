@@ -1,5 +1,7 @@
 package schedule
 
+import "slices"
+
 // PeakInFlight is the largest number of chunk activations that a rank holds at
 // once, each from its F until its B (or W).
 func (o *Order) PeakInFlight(rank int) int {
@@ -110,6 +112,7 @@ func (t *Timeline) Memory(into []Sample, rank int, per []ChunkBytes) []Sample {
 	o := t.Order
 	var h holding
 	from := len(into)
+	into = slices.Grow(into, o.Start[rank+1]-o.Start[rank])
 	add := func(at float64) {
 		s := Sample{Time: at, Activations: h.live, WeightInputs: h.weights}
 		if n := len(into); n > from && into[n-1].Time >= at {

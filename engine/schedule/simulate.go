@@ -12,6 +12,10 @@ type Simulator struct {
 	plan  plan      // of orders that were made by hand
 }
 
+// keptOps is how many operations the scratch memory that is kept has room for;
+// making it anew for more is a small part of the simulation.
+const keptOps = 1 << 17
+
 // Simulate is Run with a new Simulator and Timeline.
 func Simulate(o *Order, c Costs) (*Timeline, error) {
 	var s Simulator
@@ -45,6 +49,9 @@ func (s *Simulator) RunFree(o *Order, c Costs, t *Timeline) (free float64, err e
 		if from, to := o.Start[r], o.Start[r+1]; from < to {
 			free = max(free, s.free[to-1])
 		}
+	}
+	if len(s.free) > keptOps {
+		s.free = nil
 	}
 	return free, nil
 }

@@ -109,10 +109,13 @@ func (v *View) Refresh(Input) Request {
 	}}
 }
 
+// Forget is for when the screen is left: the runs are compared once.
+func (*View) Forget() {}
+
 // compare evaluates every run; nil: it was stopped.
 func compare(ctx context.Context, groups []published.Group) *data {
 	d := &data{groups: groups}
-	var e engine.Evaluator
+	e := engine.Evaluator{Brief: true}
 	for g := range groups {
 		if ctx.Err() != nil {
 			return nil

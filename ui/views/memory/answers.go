@@ -31,6 +31,21 @@ func (a *answers) operations() (n int) {
 	return n
 }
 
+// trim drops answers that read a long timeline.
+func (a *answers) trim() {
+	if a.operations() > keptOperations {
+		*a = answers{}
+	}
+}
+
+// Forget drops what is large and can be worked out again, for when the screen is
+// left.
+func (v *View) Forget() {
+	if v.answers.trim(); !v.answers.known {
+		v.asked = engine.Setup{}
+	}
+}
+
 // fresh says whether the answers are those of the setup on screen.
 func (v *View) fresh(in Input) bool {
 	return v.answers.known && in.Setup != nil && v.answers.setup == *in.Setup
@@ -42,13 +57,11 @@ func (v *View) Refresh(in Input) Request {
 	if in.memory() == nil || v.fresh(in) || v.asked == *in.Setup {
 		return Request{}
 	}
-	setup, report := *in.Setup, in.Report
+	setup, report := *in.Setup, *in.Report
 	v.asked = setup
-	if v.answers.operations() > keptOperations {
-		v.answers = answers{}
-	}
+	v.answers.trim()
 	return Request{Work: func(ctx context.Context) func() {
-		found, ok := work(ctx, setup, report)
+		found, ok := work(ctx, setup, &report)
 		return func() {
 			switch {
 			case ok:

@@ -56,8 +56,9 @@ func (v *View) Refresh(in Input) Request {
 		return Request{}
 	}
 	v.asked = q
+	report := *in.Report
 	return Request{Work: func(ctx context.Context) func() {
-		answer, ok := ask(ctx, q)
+		answer, ok := ask(ctx, q, &report)
 		return func() {
 			switch {
 			case ok:
@@ -69,10 +70,15 @@ func (v *View) Refresh(in Input) Request {
 	}}
 }
 
-// ask evaluates the setup at each bandwidth; false: it was stopped.
-func ask(ctx context.Context, q question) (whatIf, bool) {
+// Forget is for when the screen is left: it has nothing that is large.
+func (*View) Forget() {}
+
+// ask evaluates the setup, whose report is there, at each bandwidth; false: it
+// was stopped.
+func ask(ctx context.Context, q question, r *engine.Report) (whatIf, bool) {
 	a := whatIf{question: q, known: true}
-	var e engine.Evaluator
+	e := engine.Following(r)
+	e.Brief = true
 	stop := func() bool { return ctx.Err() != nil }
 	for i := range steps {
 		a.step[i], a.mfu[i] = math.NaN(), math.NaN()

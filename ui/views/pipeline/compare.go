@@ -69,6 +69,9 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	if p.BubbleSpan != nil {
 		f.span = figure.Percent(*p.BubbleSpan)
 	}
+	if r.Timeline == nil { // the caller knows
+		return f
+	}
 	for i := range r.Timeline.Ranks {
 		f.inFlight = max(f.inFlight, r.Timeline.Ranks[i].PeakInFlight)
 	}

@@ -83,7 +83,7 @@ func (v *View) with(t testing.TB, in Input, specs ...schedule.Spec) {
 	rows = append(rows, engine.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
 		Code: "odd", Severity: "error", Field: "pp", Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
 	}}}})
-	v.table.take(rows, *in.Setup, "")
+	v.table.take(rows, *in.Setup)
 }
 
 func press(v *View, in Input, w, h int, keys string) {
@@ -214,7 +214,7 @@ func TestEverySizeAndKey(t *testing.T) {
 			p := len(in.line().Ranks)
 			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
-			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup, "")
+			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
 			v.compare(schedule.AFAB)
 		}
 		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")

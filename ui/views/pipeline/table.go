@@ -51,7 +51,11 @@ func (v *View) work(s engine.Setup) Request {
 		keep = v.lost
 	}
 	return Request{Work: func(ctx context.Context) func() {
-		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil })
+		ops := 0.0
+		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *engine.ScheduleRow) bool {
+			ops += r.Setup.Spec().Work()
+			return ops <= keepOps || r.Info.Kind == keep
+		})
 		stopped := ctx.Err() != nil
 		return func() {
 			if !t.pendingFor(&s) {
@@ -61,7 +65,7 @@ func (v *View) work(s engine.Setup) Request {
 			if stopped {
 				return
 			}
-			t.take(rows, s, keep)
+			t.take(rows, s)
 			if keep != "" {
 				v.compare(keep)
 			}
@@ -70,8 +74,8 @@ func (v *View) work(s engine.Setup) Request {
 }
 
 // take sorts the rows: legal ones by the time of the step, then the others. The
-// cursor stays on its schedule. The timeline of keep is kept in any case.
-func (t *table) take(rows []engine.ScheduleRow, s engine.Setup, keep schedule.Kind) {
+// cursor stays on its schedule.
+func (t *table) take(rows []engine.ScheduleRow, s engine.Setup) {
 	at := s.Schedule
 	if t.row >= 0 && t.row < len(t.rows) {
 		at = t.rows[t.row].Info.Kind
@@ -90,20 +94,12 @@ func (t *table) take(rows []engine.ScheduleRow, s engine.Setup, keep schedule.Ki
 		}
 		return 1
 	})
-	ops := 0
-	for i := range rows {
-		if rows[i].Report.Timeline != nil {
-			ops += len(rows[i].Report.Timeline.Order.Ops)
-		}
-	}
 	t.rows, t.of = make([]row, 0, len(rows)), s
 	for _, r := range rows {
 		line := row{ScheduleRow: r}
-		if r.Report.Legal && r.Report.Timeline != nil {
+		if r.Report.Legal {
 			line.figures = figuresOf(&r.Setup, &r.Report)
-			if ops > keepOps && r.Info.Kind != keep {
-				line.Report.Timeline = nil
-			}
+			line.figures.inFlight = max(line.figures.inFlight, r.InFlight)
 		}
 		t.rows = append(t.rows, line)
 	}

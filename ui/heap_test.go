@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine"
+	"meshscope/presets"
+)
+
+// What a setup in force may take: the order and the plan of its operations (16
+// bytes each), their times (16) and what answers about it note (2).
+const bytesPerOperation = 36
+
+// liveHeap is what is in use after everything else has been collected, in bytes.
+func liveHeap() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers and pools let go of
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// long is a setup on 64 pipeline ranks whose step has so many operations.
+func long(t testing.TB, operations int) engine.Setup {
+	t.Helper()
+	s := presets.DefaultSetup()
+	s.TP, s.SP, s.DP, s.PP = 1, false, 1, 64
+	s.MicroBatches = operations / (2 * s.PP)
+	s.GPUs, s.GBS = s.PP, s.MicroBatches*s.MBS
+	if !engine.Legal(s) {
+		t.Fatal(engine.Check(s))
+	}
+	return s
+}
+
+// engined is a model with the engine's own answers.
+func engined(s engine.Setup) *Model {
+	m := New(Options{Setup: s, Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}})
+	send(m, tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: 160, Height: 50})
+	return m
+}
+
+// play presses keys and carries out what follows from each, as the program does.
+func play(m *Model, names ...string) {
+	for _, name := range names {
+		_, cmd := m.Update(press(name))
+		carryOut(m, cmd, 0)
+		_ = m.View()
+	}
+}
+
+func carryOut(m *Model, cmd tea.Cmd, deep int) {
+	if cmd == nil || deep > 8 { // playback goes on for ever
+		return
+	}
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, c := range batch {
+			carryOut(m, c, deep+1)
+		}
+		return
+	}
+	if msg != nil {
+		_, next := m.Update(msg)
+		carryOut(m, next, deep+1)
+	}
+}
+
+// Whatever screen has been on a long pipeline, what stays in memory is the setup
+// in force with its timeline; a second one only while two are compared. Back at a
+// small setup nothing is left of it.
+func TestHeapOfLongPipelines(t *testing.T) {
+	m := engined(presets.DefaultSetup())
+	play(m, "tab", "tab", "tab", "tab", "tab") // Evidence compares the runs once
+	small := liveHeap()
+	const operations = 1 << 18
+	bound := func(where string, timelines float64) {
+		t.Helper()
+		_ = m.View()
+		if more := liveHeap() - small; more > timelines*bytesPerOperation*operations+1e6 {
+			t.Errorf("%s: %.1f MB more than at the start", where, more/1e6)
+		} else {
+			t.Logf("%s: %.1f MB more than at the start", where, more/1e6)
+		}
+	}
+	s := long(t, operations)
+	carryOut(m, m.do(Action{Verb: UseSetup, Setup: &s}), 0)
+	bound("Explore", 1)
+	play(m, "tab", "down", "+", "right")
+	bound("Memory", 1)
+	play(m, "tab", "t")
+	bound("table of schedules", 1)
+	play(m, "t", "b", "home", "enter")
+	bound("two schedules", 2)
+	play(m, "tab")
+	bound("Network", 1)
+	play(m, "tab", "tab", "e")
+	bound("list of figures", 2)
+	play(m, "esc")
+	for range 3 {
+		play(m, "tab", "tab", "shift+tab", "u", "ctrl+r") // undone, and done again
+	}
+	bound("after undo and redo", 1)
+	play(m, "u")
+	bound("back at the start", 0)
+	runtime.KeepAlive(m)
+}
+
+// Thousands of turns back and forth, on every screen, leave nothing behind but a
+// history of bounded length.
+func TestHeapAfterThousandsOfKeys(t *testing.T) {
+	s := long(t, 1<<15)
+	m := engined(s)
+	names := []string{
+		"left", "right", "left", "right", "shift+left", "shift+right", "up", "down", "up", "down",
+		"tab", "tab", "u", "ctrl+r", "+", "-", "pgup", "pgdown", "enter", "esc", "home",
+	}
+	random := rand.New(rand.NewPCG(3, 14)) //nolint:gosec // the same keys in every run
+	stroll := func(n int) {
+		for i := range n {
+			name := names[random.IntN(len(names))]
+			if i%100 == 0 {
+				play(m, name)
+				continue
+			}
+			m.Update(press(name)) // the next key comes before the answer
+		}
+		play(m, "esc", "esc", "esc")
+		carryOut(m, m.do(Action{Verb: GoTab}), 0)
+		carryOut(m, m.do(Action{Verb: UseSetup, Setup: &s}), 0)
+	}
+	stroll(500)
+	first := liveHeap()
+	stroll(3000)
+	history := float64(m.state.past.length()+m.state.future.length()) * 1500
+	t.Logf("%.2f MB after 500 keys, %.2f more after 3,500; the history has %.2f", first/1e6, (liveHeap()-first)/1e6, history/1e6)
+	if more := liveHeap() - first - history; more > 4e6 {
+		t.Errorf("%.1f MB more after thousands of keys", more/1e6)
+	}
+	runtime.KeepAlive(m)
+}
+
+// The history keeps at least so many moves, and never much more.
+func TestHistoryIsBounded(t *testing.T) {
+	s := newState(presets.DefaultSetup(), "", true)
+	first := s.Setup
+	for i := range 5 * moves {
+		next := s.Setup
+		next.Seq = 128 * (i + 2)
+		s = s.move(next, s.Locks, "")
+		if n := s.past.length(); n > 2*moves || n != s.past.depth || n < min(i+1, moves) {
+			t.Fatalf("after %d moves %d can be undone", i+1, n)
+		}
+	}
+	for i := 5 * moves; s.past != nil; i-- {
+		if s.Setup.Seq != 128*(i+1) {
+			t.Fatalf("sequence %d after undoing to move %d", s.Setup.Seq, i)
+		}
+		s = s.undo()
+	}
+	if s.Setup == first {
+		t.Error("nothing was left behind")
+	}
+}
+
+// length counts the moments.
+func (m *moment) length() (n int) {
+	for ; m != nil; m = m.next {
+		n++
+	}
+	return n
+}

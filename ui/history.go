@@ -1,0 +1,75 @@
+package ui
+
+import "meshscope/engine"
+
+// moment is an earlier (or undone) setup in the history, newest first.
+type moment struct {
+	setup engine.Setup
+	locks engine.Locks
+	focus engine.ParamID
+	note  string // what the move away from here did
+	next  *moment
+	depth int // moments from here to the oldest
+}
+
+// moves is how many can be undone at least. A moment takes somewhat more than a
+// kilobyte: the history never has more than a few megabytes.
+const moves = 2000
+
+// push puts a moment before the others. Where these have become twice as many as
+// are kept the older half is left behind; what other states hold stays as it is.
+func (m *moment) push(first moment) *moment {
+	if m != nil && m.depth >= 2*moves {
+		kept := make([]moment, 0, moves)
+		for ; len(kept) < moves; m = m.next {
+			kept = append(kept, *m)
+		}
+		m = nil
+		for i := range kept {
+			at := &kept[moves-1-i]
+			at.next, at.depth, m = m, i+1, at
+		}
+	}
+	first.next, first.depth = m, 1
+	if m != nil {
+		first.depth += m.depth
+	}
+	return &first
+}
+
+// move replaces the setup or the locks and remembers what was.
+func (s State) move(setup engine.Setup, locks engine.Locks, note string) State {
+	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note})
+	s.future, s.Hint = nil, false // who has turned a knob needs no hint
+	s.Setup, s.Locks = setup, locks
+	s.Note = Note{Text: note}
+	return s
+}
+
+// undo goes back one move, redo forward again; both move the focus to the knob
+// that was turned.
+func (s State) undo() State {
+	if s.past == nil {
+		s.Note = Note{Text: "nothing left to undo"}
+		return s
+	}
+	m := s.past
+	s.future = s.future.push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
+	s.past = m.next
+	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
+	s.Note = Note{Text: "undone: " + m.note}
+	return s
+}
+
+func (s State) redo() State {
+	if s.future == nil {
+		s.Note = Note{Text: "nothing left to redo"}
+		return s
+	}
+	m := s.future
+	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
+	s.future = m.next
+	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
+	s.Note = Note{Text: "done again: " + m.note}
+	return s
+}
