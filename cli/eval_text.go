@@ -107,7 +107,7 @@ func (t *textReport) memory() {
 	if !m.Fits {
 		verdict = "DOES NOT FIT"
 	}
-	t.printf("\nMEMORY  %s: %.2f of %.2f GiB usable, fullest pipeline rank %d; GiB per GPU\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.PeakRank)
+	t.printf("\nMEMORY  %s: %.2f of %.2f GiB per GPU, %s; fullest rank %d\n", verdict, m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), m.PeakRank)
 	// Short headings, so that a terminal of 80 columns shows the whole row.
 	rows := [][]string{{
 		"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total",
@@ -130,7 +130,7 @@ func (t *textReport) memory() {
 	if folded > 0 {
 		t.printf("  (%d ranks between them are not shown; --json has all)\n", folded)
 	}
-	t.evidence("allocated memory", m.Evidence)
+	t.evidence(&m.Evidence)
 	t.shortfall()
 }
 
@@ -169,7 +169,7 @@ func (t *textReport) pipeline() {
 	if p.BubbleClosedForm != nil {
 		t.printf(" (equal stages: %s)", percent(*p.BubbleClosedForm))
 	}
-	t.printf("\n  and %s of the time of all ranks; ends after %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan))
+	t.printf("\n  and %s of the time of all ranks; ends after %s, %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan), t.report.Time.Band("within "))
 	if p.BubbleSpan != nil {
 		t.printf("  inside a rank's own first start and last end %s: what is left if ranks need not wait for each other's step\n", percent(*p.BubbleSpan))
 	}
@@ -191,7 +191,8 @@ func (t *textReport) communication() {
 
 func (t *textReport) time() {
 	if s := t.report.Time; s != nil {
-		t.printf("\nSTEP  %s\n", seconds(s.Step))
+		t.printf("\nSTEP  %s, %s\n", seconds(s.Step), s.Band("within "))
+		t.evidence(&s.Evidence)
 		var rows [][]string
 		for _, part := range []struct {
 			name string
@@ -208,19 +209,19 @@ func (t *textReport) time() {
 		t.table(rows)
 	}
 	if p := t.report.Throughput; p != nil {
-		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
-			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
-		t.evidence("step time", p.Evidence)
+		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %s\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
+			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.Band("within "), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
 	}
 }
 
-// evidence says how far the model was from published runs like this one.
-func (t *textReport) evidence(what string, e engine.Evidence) {
-	if e.TypicalError == nil || e.ErrorBand == nil {
-		t.printf("  %s: %s\n", what, e.ValidatedBy)
+// evidence says whose error a band is.
+func (t *textReport) evidence(e *engine.Evidence) {
+	if !e.Validated() {
 		return
 	}
-	t.printf("  %s: within %s of half the runs of %s, within %s of nine in ten\n", what, percent(*e.TypicalError), e.ValidatedBy, percent(*e.ErrorBand))
+	for line := range strings.Lines(wrap(e.Words(), 76)) {
+		t.printf("  %s\n", strings.TrimSpace(line))
+	}
 }
 
 func (t *textReport) list(title string, lines []string) {

@@ -161,6 +161,9 @@ func writeExplanation(out page, e *explain.Explanation) {
 	if e.LeavesOut != "" {
 		rows = append(rows, []string{"  leaves out", e.LeavesOut})
 	}
+	if e.Band != "" {
+		rows = append(rows, []string{"  error band", e.Band})
+	}
 	out.table(rows)
 }
 

@@ -195,7 +195,7 @@ func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 		return nil, outcome(exitIllegal)
 	}
 	return &drawing{
-		timeline: r.Timeline, unit: "seconds",
+		timeline: r.Timeline, unit: "seconds", exact: ", " + r.Time.Band("within "),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
 	}, nil

@@ -16,6 +16,7 @@ import (
 type drawing struct {
 	timeline *schedule.Timeline
 	unit     string   // "seconds" or "1"
+	exact    string   // how exact its times are; empty with unit costs
 	idle     *float64 // closed form of the worst rank's idle time, with unit costs
 
 	// memory is what a rank holds over time, with its unit; nil where nobody asks.
@@ -40,8 +41,8 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		out.printf("%s\n", wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	say("ends after %s; bubble %s of the work of the busiest rank, %s of all time",
-		d.time(t.Makespan), percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
+	say("ends after %s%s; bubble %s of the work of the busiest rank, %s of all time",
+		d.time(t.Makespan), d.exact, percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
 	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {

@@ -110,7 +110,8 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line))
 	}
 	r.Throughput = e.throughput(s, r.Model, r.Time)
-	r.Memory.Evidence, r.Throughput.Evidence = evidence(s, true), evidence(s, false)
+	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
+	r.Throughput.Evidence = r.Time.Evidence
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
@@ -241,17 +242,6 @@ func worst(s *Setup, ranks []memory.Rank) *Memory {
 		m.Reason = shortfall(s, m)
 	}
 	return m
-}
-
-// evidence finds the published runs that are most like the setup.
-func evidence(s *Setup, memory bool) Evidence {
-	stack := s.Stack.Resolve()
-	if cal := s.Cluster.Calibration; cal != nil && stack != recipe.Textbook {
-		if b := cal.Nearest(memory, stack, s.Model.IsMoE(), s.GPUs); b != nil {
-			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group}
-		}
-	}
-	return Evidence{ValidatedBy: NotValidated}
 }
 
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {

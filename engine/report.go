@@ -44,16 +44,6 @@ type Memory struct {
 	Evidence // of allocated memory
 }
 
-// NotValidated is said where no published group is close enough.
-const NotValidated = "not validated here"
-
-// Evidence is how far the model was from measured runs like this one.
-type Evidence struct {
-	ErrorBand    *float64 `json:"error_band,omitempty"`    // relative; nine of ten runs of the group are closer
-	TypicalError *float64 `json:"typical_error,omitempty"` // relative; half of them are
-	ValidatedBy  string   `json:"validated_by"`            // the group of published runs, or NotValidated
-}
-
 // RankMemory is the memory of one pipeline rank at its peak.
 type RankMemory = memory.Rank
 
@@ -104,6 +94,7 @@ type Time struct {
 	Bubble    units.Seconds `json:"bubble_seconds"`
 	Exposed   units.Seconds `json:"exposed_communication_seconds"`
 	Optimizer units.Seconds `json:"optimizer_seconds"`
+	Evidence                // of Step
 }
 
 // Throughput is the step time in other words. MFU counts model FLOPs only, HFU

@@ -31,7 +31,7 @@ func TestFootSpeaks(t *testing.T) {
 			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
 			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "of the last legal setup"}},
 			{"an illegal start", never, nil, []string{"WHAT IS WRONG", "enter sets GPUs 128", "no legal setup yet"}},
-			{"a rough figure", presets.DefaultSetup(), nil, []string{"not validated here, "}},
+			{"a rough figure", presets.DefaultSetup(), nil, []string{", not validated here"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
 			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
 		} {

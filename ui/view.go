@@ -210,7 +210,10 @@ func (m *Model) tiny(w, h int) []string {
 		if !r.Memory.Fits {
 			verdict = "DOES NOT FIT"
 		}
-		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, %s MFU", verdict, figure.GiB(r.Memory.Peak), figure.GiB(r.Memory.Usable), figure.Percent(r.Throughput.MFU)))
+		g := m.look.glyphs
+		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus, About: g.About}
+		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus, About: g.About}
+		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, %s", verdict, peak.Brief(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Brief(figure.Percent(r.Throughput.MFU)+" MFU")))
 	}
 	p, _ := engine.FindParam(m.state.Focus)
 	texts = append(texts,

@@ -27,6 +27,7 @@ type Explanation struct {
 	Simulated bool   `json:"simulated,omitempty"` // counted or timed by running the schedule: no formula gives it
 	Source    string `json:"source"`
 	LeavesOut string `json:"leaves_out,omitempty"`
+	Band      string `json:"band,omitempty"` // how far such predictions were from published runs
 
 	Parts []*Explanation `json:"-"` // the figures in its formula that have one of their own
 }
@@ -153,6 +154,9 @@ func (b *Book) explain(id string, a about, formula func() *Expr) *Explanation {
 	e.Value = e.Result
 	if v, ok := b.values[id]; ok {
 		e.Value, e.Reported = v, true
+	}
+	if of := b.evidence(id); of != nil {
+		e.Band = of.Words()
 	}
 	x.leaves(func(l *Expr) {
 		if l.of != nil && !slices.Contains(e.Parts, l.of) {

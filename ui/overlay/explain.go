@@ -183,6 +183,7 @@ func (x *Explain) body() body {
 	}
 	add("source", e.Source, false)
 	add("leaves out", e.LeavesOut, false)
+	add("error band", e.Band, false)
 	if len(e.Parts) > 0 {
 		b.lines = append(b.lines, entry{part: -1}, entry{label: "made of", part: -1})
 	}

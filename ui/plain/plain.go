@@ -118,6 +118,18 @@ func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
 func percent(f float64) string { return figure.PercentValue(f) + " percent" }
 
+// band is how exact a predicted figure is.
+func band(e *engine.Evidence) string {
+	return strings.ReplaceAll(e.Band("within "), "%", "percent")
+}
+
+// evidence says whose error a band is.
+func (t *text) evidence(what string, e *engine.Evidence) {
+	if e.Validated() {
+		t.sayf("Band of the %s: %s.", what, strings.ReplaceAll(e.Words(), "%", "percent"))
+	}
+}
+
 // what is the setup in words.
 func (t *text) what() {
 	s := t.setup
@@ -160,7 +172,8 @@ func (t *text) fit() {
 	if !m.Fits {
 		verdict = "It does not fit"
 	}
-	t.sayf("%s: the fullest pipeline rank is %d with %s of %s usable.", verdict, m.PeakRank, gib(m.Peak), gib(m.Usable))
+	t.sayf("%s: the fullest pipeline rank is %d with %s of %s usable, %s.", verdict, m.PeakRank, gib(m.Peak), gib(m.Usable), band(&m.Evidence))
+	t.evidence("peak memory", &m.Evidence)
 	if m.Reason != "" {
 		t.sayf("Why: %s.", strings.TrimSuffix(m.Reason, "."))
 	}
@@ -171,8 +184,8 @@ func (t *text) verdict() {
 	t.fit()
 	r := t.report
 	if r.Throughput != nil {
-		t.sayf("MFU is %s: %s model TFLOP per second on each GPU, %s tokens per second in all.",
-			percent(r.Throughput.MFU), figure.Three(r.Throughput.ModelTFLOPSPerGPU), figure.Short(r.Throughput.TokensPerSecond))
+		t.sayf("MFU is %s: %s model TFLOP per second on each GPU, %s tokens per second in all, %s.",
+			percent(r.Throughput.MFU), figure.Three(r.Throughput.ModelTFLOPSPerGPU), figure.Short(r.Throughput.TokensPerSecond), band(&r.Throughput.Evidence))
 	}
 	if r.Time != nil && r.Time.Step > 0 {
 		t.sayf("Exposed communication is %s of the step.", percent(float64(r.Time.Exposed/r.Time.Step)))
@@ -191,7 +204,7 @@ func (t *text) pipeline() {
 		return
 	}
 	t.sayf("Schedule %s on %s and %s.", p.Schedule, plural(p.Ranks, "rank"), plural(p.MicroBatches, "micro-batch"))
-	t.sayf("The bubble is %s of the work, %s of the whole time; the pipeline takes %s.", percent(p.BubbleOverIdeal), percent(p.BubbleOverTotal), figure.Seconds(p.Makespan))
+	t.sayf("The bubble is %s of the work, %s of the whole time; the pipeline takes %s, %s.", percent(p.BubbleOverIdeal), percent(p.BubbleOverTotal), figure.Seconds(p.Makespan), band(&t.report.Time.Evidence))
 	if p.BubbleClosedForm != nil {
 		t.sayf("The formula for equal stages gives %s of the work.", percent(*p.BubbleClosedForm))
 	}
@@ -204,7 +217,8 @@ func (t *text) step() {
 		return
 	}
 	t.heading("Step time")
-	t.sayf("One step takes %s.", figure.Seconds(d.Step))
+	t.sayf("One step takes %s, %s.", figure.Seconds(d.Step), band(&d.Evidence))
+	t.evidence("step time", &d.Evidence)
 	for _, p := range []struct {
 		name  string
 		value units.Seconds

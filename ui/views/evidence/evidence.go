@@ -153,7 +153,7 @@ const (
 	gutter     = 2
 	plotFrom   = 72 // width from which the plot stands beside the tables
 	wideFrom   = 150
-	bandLines  = 3
+	bandLines  = 4
 	tablesWide = 96 // width of the tables from which more is left to the plot
 )
 

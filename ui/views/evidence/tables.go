@@ -19,21 +19,14 @@ func (v *View) bands(in *Input, w int) []string {
 		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), count(len(v.data.groups), "group"), v.filter)
 	}
 	lines := []string{in.heading(w, "EVIDENCE", "predicted against measured", runs)}
-	l := widget.NewLine(w)
-	l.Gap(2).Put(in.paint(themes.Muted), "this setup:  step ")
-	in.band(l, stepEvidence(in.Report))
-	if l.Left() > 40 {
-		l.Put(in.paint(themes.Muted), "   memory ")
-		in.band(l, memoryEvidence(in.Report))
-	}
-	return append(lines, l.String(), v.nearestLine(in, w))
+	return append(lines, in.band("this setup step   ", stepEvidence(in.Report), w), in.band("           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
 }
 
 func stepEvidence(r *engine.Report) engine.Evidence {
-	if r == nil || r.Throughput == nil {
+	if r == nil || r.Time == nil {
 		return engine.Evidence{ValidatedBy: engine.NotValidated}
 	}
-	return r.Throughput.Evidence
+	return r.Time.Evidence
 }
 
 func memoryEvidence(r *engine.Report) engine.Evidence {
@@ -43,17 +36,19 @@ func memoryEvidence(r *engine.Report) engine.Evidence {
 	return r.Memory.Evidence
 }
 
-// band writes the error band of a prediction.
-func (in *Input) band(l *widget.Line, e engine.Evidence) {
-	if e.ErrorBand == nil || e.TypicalError == nil {
-		l.Put(in.paint(themes.Warn), engine.NotValidated)
-		return
+// band says how exact a prediction of this setup is, and by whose measurements.
+func (in *Input) band(what string, e engine.Evidence, w int) string {
+	l := widget.NewLine(w).Gap(2)
+	l.Put(in.paint(themes.Muted), what)
+	if !e.Validated() {
+		return l.Put(in.paint(themes.Warn), engine.NotValidated).String()
 	}
-	l.Put(in.paint(themes.Strong), "within "+figure.Percent(*e.ErrorBand))
-	text := ", half within " + figure.Percent(*e.TypicalError) + " (" + e.ValidatedBy + ")"
-	if l.Left() > 60 || widget.Width(text) <= l.Left() {
-		l.Put(in.paint(themes.Muted), text)
+	l.Put(in.paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
+	text := e.Words()
+	if widget.Width(text) > l.Left() {
+		text = e.Note()
 	}
+	return l.Put(in.paint(themes.Muted), text).String()
 }
 
 // nearestLine says which published runs are most like the setup.

@@ -43,7 +43,7 @@ func Chart(in Input, s Sweep, w, h int) []string {
 		return in.empty(w, h, "IF YOU TURN "+s.Label, why)
 	}
 	c := newColumns(&s, w)
-	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", s.remark(), themes.Muted)}
+	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", in.chartRemark(&s), themes.Muted)}
 	plot := (h - 4) / 2
 	if plot < 2 {
 		plot = 0
@@ -68,14 +68,23 @@ func Chart(in Input, s Sweep, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// remark says that values are not worked out because they are too large.
-func (s *Sweep) remark() string {
+// chartRemark says that values are not worked out because they are too large,
+// else how exact the rows are.
+func (in *Input) chartRemark(s *Sweep) string {
 	for _, p := range s.Points {
 		if p.Large {
 			return "n/a: too large to scan"
 		}
 	}
-	return ""
+	t, m := in.Report.Time, in.Report.Memory
+	if t == nil || m == nil {
+		return ""
+	}
+	step, peak := t.Band(in.Glyphs.PlusMinus), m.Band(in.Glyphs.PlusMinus)
+	if step == peak {
+		return "step and peak " + step
+	}
+	return "step " + step + ", peak " + peak
 }
 
 // columns are the values that are shown and where each stands.

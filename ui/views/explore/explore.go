@@ -5,6 +5,7 @@ package explore
 import (
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
@@ -17,6 +18,11 @@ type Input struct {
 }
 
 func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+// band is how exact a figure of the report is.
+func (in *Input) band(e *engine.Evidence) figure.Band {
+	return figure.Band{Evidence: e, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
+}
 
 // heading is the first line of a panel: its name, what the name needs to be
 // understood, a thin rule, and a remark at the right end.

@@ -68,20 +68,16 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 	usable := m.Usable.GiB()
 	fit := gauge{
 		name: "fits", brief: "fits", better: 0, change: now.Peak - before.Peak,
-		value: figure.GiB(m.Peak) + " of " + figure.GiB(m.Usable) + " GiB", brief2: figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB",
-		bar: widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
+		value:  in.band(&m.Evidence).Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
+		brief2: in.band(&m.Evidence).Brief(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
+		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
 	}
 	if !m.Fits {
 		fit.name, fit.brief, fit.role = "DOES NOT FIT", "OVER", themes.Bad
 	} else {
 		fit.role = themes.Good
 	}
-	mfu := figure.PercentValue(now.MFU/100) + " % MFU"
-	if band, _ := in.trust(); band == in.Glyphs.About {
-		mfu = band + mfu
-	} else {
-		mfu += " " + band
-	}
+	mfu := in.band(&in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " % MFU")
 	busy := gauge{
 		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
 		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,

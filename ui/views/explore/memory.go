@@ -82,10 +82,19 @@ func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w i
 	if w < 60 {
 		detail = "of " + figure.GiB(m.Usable) + " GiB"
 	}
+	fullestRank := "fullest: rank " + strconv.Itoa(fullest.Rank)
 	if len(m.Ranks) == 1 {
-		return in.heading(w, "MEMORY", detail, "one pipeline rank", themes.Muted)
+		fullestRank = "one pipeline rank"
 	}
-	return in.heading(w, "MEMORY", detail, "fullest: rank "+strconv.Itoa(fullest.Rank), themes.Muted)
+	band := in.band(&m.Evidence).Band(in.Glyphs.PlusMinus)
+	remark := band
+	for _, text := range []string{fullestRank + ", " + band, "rank " + strconv.Itoa(fullest.Rank) + ", " + band} {
+		if widget.Width("MEMORY ")+widget.Width(detail)+widget.Width(text)+4 <= w {
+			remark = text
+			break
+		}
+	}
+	return in.heading(w, "MEMORY", detail, remark, themes.Muted)
 }
 
 // rankLabel is the width of the names of n ranks.

@@ -42,7 +42,7 @@ func (in *Input) pipelineHeading(w int) string {
 	}
 	sizes = append(sizes, "m = "+figure.Comma(p.MicroBatches))
 	detail := string(p.Schedule) + ", " + strings.Join(sizes, ", ")
-	remark := figure.Seconds(p.Makespan)
+	remark := in.band(&in.Report.Time.Evidence).Brief(figure.Seconds(p.Makespan))
 	if widget.Width("PIPELINE ")+widget.Width(detail)+widget.Width(remark)+3 > w {
 		detail = strings.ReplaceAll(detail, " = ", " ")
 	}

@@ -69,33 +69,14 @@ func (in *Input) namedLegend(items []legendItem, w int) ([]string, bool) {
 	return in.legend(items, "", w, 1), false
 }
 
+// stepHeading gives the step time with its band.
 func (in *Input) stepHeading(t *engine.Time, w int) string {
 	detail := "% of step"
 	if w >= 72 {
 		detail = "% of one step, by what the busiest rank does"
 	}
-	remark := figure.Seconds(t.Step)
-	short, long := in.trust()
-	switch {
-	case widget.Width("STEP "+detail+long+remark)+5 <= w:
-		remark = long + ", " + remark
-	case widget.Width("STEP "+detail+short+remark)+5 <= w:
-		remark = short + " " + remark
-	default:
-		remark = in.Glyphs.About + remark
-	}
-	return in.heading(w, "STEP", detail, remark, themes.Strong)
-}
-
-// trust says how far the step time was from published runs like this one: half
-// of them were closer than the short form says.
-func (in *Input) trust() (short, long string) {
-	th := in.Report.Throughput
-	if th == nil || th.TypicalError == nil || th.ErrorBand == nil {
-		return in.Glyphs.About, "not validated here"
-	}
-	short = in.Glyphs.PlusMinus + figure.Percent(*th.TypicalError)
-	return short, short + " typical, " + figure.Percent(*th.ErrorBand) + " for nine of ten"
+	room := w - widget.Width("STEP ") - widget.Width(detail) - 4
+	return in.heading(w, "STEP", detail, in.band(&t.Evidence).Beside(figure.Seconds(t.Step), room), themes.Strong)
 }
 
 // why names the traffic that the step waits for, the largest first. In the last

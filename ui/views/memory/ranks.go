@@ -111,7 +111,7 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 	g := v.grid(in, w, h, headed)
 	var lines []string
 	if headed {
-		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, &g)))
+		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, w, &g)))
 	}
 	if g.barsAbove(h) {
 		for _, i := range g.shown {
@@ -151,13 +151,16 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 	return lines
 }
 
-func (v *View) ranksRemark(in Input, g *grid) string {
-	n := len(in.memory().Ranks)
+func (v *View) ranksRemark(in Input, w int, g *grid) string {
+	m := in.memory()
+	n := len(m.Ranks)
 	text := in.Glyphs.Up + " largest"
 	if g.rows < n {
 		text = strconv.Itoa(g.rows) + " of " + strconv.Itoa(n) + " ranks, " + text
 	}
-	return text
+	const title = len("> MEMORY PER GPU GiB at each rank's peak") + 4
+	room := w - title - widget.Width(text) - 3
+	return in.band(m).Beside("peak "+gib(m.Peak), room) + "   " + text
 }
 
 // label writes pointer, name and mark of a rank.

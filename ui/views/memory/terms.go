@@ -101,12 +101,12 @@ func part(by float64) string {
 func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
 // peakWords is the verdict in a few words.
-func peakWords(m *engine.Memory) string {
+func peakWords(in Input, m *engine.Memory) string {
 	text := "fits: "
 	if !m.Fits {
 		text = "does not fit: "
 	}
-	return text + figure.GiB(m.Peak) + " of " + gib(m.Usable)
+	return text + in.band(m).Brief(figure.GiB(m.Peak)) + " of " + gib(m.Usable)
 }
 
 // fitting is the first of the texts that fits w cells, else the last, cut.

@@ -95,7 +95,10 @@ func (v *View) Render(in Input, w, h int) []string {
 	lines := make([]string, 0, h)
 	if a.single {
 		lines = append(lines, v.tabs(in, w))
-		return widget.Height(append(lines, v.draw(in, v.pane, w, h-1, false)...), w, h)
+		if h >= bandHeight {
+			lines = append(lines, v.bandLine(in, w))
+		}
+		return widget.Height(append(lines, v.draw(in, v.pane, w, h-len(lines), false)...), w, h)
 	}
 	lines = append(lines, v.draw(in, ranksPane, w, a.ranks.h, true)...)
 	lines = append(lines, widget.Blank(w))
@@ -127,7 +130,7 @@ func (v *View) small(in Input, w, h int) []string {
 	l := widget.NewLine(w)
 	text := "no figures yet"
 	if m := in.memory(); m != nil {
-		text = peakWords(m)
+		text = peakWords(in, m)
 	}
 	l.Put(in.paint(themes.Text), text)
 	if w <= 0 {
@@ -166,8 +169,28 @@ func (v *View) tabs(in Input, w int) string {
 	if !m.Fits {
 		role, short = themes.Bad, "over"
 	}
-	l.Right(in.paint(role), fitting(l.Left(), peakWords(m), figure.GiB(m.Peak)+" of "+gib(m.Usable), short), 0)
+	l.Right(in.paint(role), fitting(l.Left(), peakWords(in, m), in.band(m).Brief(figure.GiB(m.Peak))+" of "+gib(m.Usable), short), 0)
 	return l.String()
+}
+
+// bandHeight is the height from which the band of the peak has a line of its own
+// where there is room for one pane only.
+const bandHeight = 14
+
+// bandLine says how exact the peak is, and by whose measurements.
+func (v *View) bandLine(in Input, w int) string {
+	m := in.memory()
+	l := widget.NewLine(w).Gap(2)
+	l.Put(in.paint(themes.Muted), "peak ").Put(in.paint(themes.Strong), in.band(m).Beside(gib(m.Peak), l.Left()))
+	if note := " (" + m.Note() + ")"; m.Validated() && widget.Width(note) <= l.Left() {
+		l.Put(in.paint(themes.Muted), note)
+	}
+	return l.String()
+}
+
+// band is how exact the peak is.
+func (in *Input) band(m *engine.Memory) figure.Band {
+	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }
 
 // heading is the first line of a pane; that of the active one is marked.

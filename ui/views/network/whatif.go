@@ -135,10 +135,16 @@ func (v *View) ladder(in *Input, w, h int) []string {
 	}
 	link, where := v.link(in)
 	detail := where + ", " + link.Name + " " + figure.Three(float64(link.Bandwidth)/1e9) + " GB/s"
-	if widget.Width(detail)+26 > w {
+	exact := "step " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+	remark := exact + ", latency stays"
+	const title = len("IF BANDWIDTH ") + 4
+	if title+widget.Width(detail)+widget.Width(remark) > w {
 		detail = where
 	}
-	lines := []string{in.heading(w, "IF BANDWIDTH", detail, "latency stays")}
+	if title+widget.Width(detail)+widget.Width(remark) > w {
+		remark = exact
+	}
+	lines := []string{in.heading(w, "IF BANDWIDTH", detail, remark)}
 	a := v.current(in)
 	const label = 9
 	cell := min(max((w-label)/steps, 1), 11)

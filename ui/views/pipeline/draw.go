@@ -93,7 +93,8 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 		detail += fmt.Sprintf(", ranks %d, %d-%d, %d", first, b.ranks[1], b.ranks[len(b.ranks)-2], n-1)
 	}
 	line := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1).Put(in.paint(themes.Text), detail)
-	parts := []string{figure.Seconds(p.Makespan)}
+	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
+	parts := []string{exact.Beside(figure.Seconds(p.Makespan), line.Left()-4)}
 	if p.Ranks > 1 {
 		parts = append(parts, "bubble "+figure.Percent(p.BubbleOverIdeal)+" of the work")
 		if p.BubbleClosedForm != nil {

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"meshscope/engine/recipe"
+)
+
+// NotValidated is said where no published group is close enough.
+const NotValidated = "not validated here"
+
+// Evidence is how far the model was from measured runs like this one: the error
+// of the nearest validated group. It stands with every predicted step time,
+// throughput and peak memory; this file is the one place that words it.
+type Evidence struct {
+	ErrorBand    *float64 `json:"error_band,omitempty"`       // relative; nine of ten runs of the group are closer
+	TypicalError *float64 `json:"typical_error,omitempty"`    // relative; half of them are
+	ValidatedBy  string   `json:"validated_by"`               // the group of published runs, or NotValidated
+	Runs         int      `json:"validated_runs,omitempty"`   // of the group on this GPU and stack
+	Fitted       *bool    `json:"validated_fitted,omitempty"` // constants were fitted to these runs
+}
+
+// evidence finds the published runs that are most like the setup.
+func evidence(s *Setup, memory bool) Evidence {
+	stack := s.Stack.Resolve()
+	if cal := s.Cluster.Calibration; cal != nil && stack != recipe.Textbook {
+		if b := cal.Nearest(memory, stack, s.Model.IsMoE(), s.GPUs); b != nil {
+			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group, Runs: b.Rows, Fitted: &b.InSample}
+		}
+	}
+	return Evidence{ValidatedBy: NotValidated}
+}
+
+// Validated says whether there is a group.
+func (e *Evidence) Validated() bool { return e.ErrorBand != nil && e.TypicalError != nil }
+
+// Band is what stands beside a predicted figure: the error that nine of ten runs
+// of the group stay below, after a sign ("±" gives "±8.2 %", "within " gives
+// "within 8.2 %"), or NotValidated.
+func (e *Evidence) Band(sign string) string {
+	if !e.Validated() {
+		return NotValidated
+	}
+	return sign + errorPercent(*e.ErrorBand)
+}
+
+// Words explain the band in a sentence: whose error it is, of how many runs, and
+// whether constants were fitted to them.
+func (e *Evidence) Words() string {
+	if !e.Validated() {
+		return NotValidated
+	}
+	return fmt.Sprintf("nine of ten of the %d runs of %s were predicted within %s, half of them within %s; %s",
+		e.Runs, e.ValidatedBy, errorPercent(*e.ErrorBand), errorPercent(*e.TypicalError), e.fit("constants were fitted to them", "nothing was fitted to them"))
+}
+
+// Note is what Words add to Band in brief, for a line of a screen.
+func (e *Evidence) Note() string {
+	if !e.Validated() {
+		return NotValidated
+	}
+	return fmt.Sprintf("%d runs of %s, %s; half within %s", e.Runs, e.ValidatedBy, e.fit("fitted", "not fitted"), errorPercent(*e.TypicalError))
+}
+
+func (e *Evidence) fit(yes, no string) string {
+	if e.Fitted != nil && *e.Fitted {
+		return yes
+	}
+	return no
+}
+
+// errorPercent writes an error with two digits: more would pretend to know the
+// error itself.
+func errorPercent(f float64) string {
+	digits := 1
+	if f >= 0.0995 {
+		digits = 0
+	}
+	return strconv.FormatFloat(100*f, 'f', digits, 64) + " %"
+}

@@ -1,0 +1,118 @@
+package ui
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+	"meshscope/ui/figure"
+)
+
+// banded are setups with a band for the step and the peak, for the step alone,
+// and for neither.
+func banded(t *testing.T) map[string]engine.Setup {
+	t.Helper()
+	n := func(v int) *int { return &v }
+	stack := recipe.Nanotron
+	out := map[string]engine.Setup{
+		"both":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", engine.Draft{GPUs: n(8), TP: n(2), PP: n(2), GBS: n(32), Seq: n(4096)}),
+		"step only": setupOf(t, "llama3.1-8b", "hf-p5-playbook", engine.Draft{GPUs: n(64), TP: n(8), PP: n(2), GBS: n(64), Seq: n(4096), Stack: &stack}),
+		"neither":   presets.DefaultSetup(),
+		"too large": setupOf(t, "llama3.1-405b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), PP: n(4), GBS: n(64)}),
+	}
+	for name, want := range map[string][2]bool{"both": {true, true}, "step only": {true, false}, "neither": {}, "too large": {}} {
+		r := engine.Evaluate(out[name])
+		if !r.Legal || r.Time.Validated() != want[0] || r.Memory.Validated() != want[1] {
+			t.Fatalf("%s: legal %v, step validated by %q, memory by %q", name, r.Legal, r.Time.ValidatedBy, r.Memory.ValidatedBy)
+		}
+	}
+	return out
+}
+
+// headline is a line of a screen that must say how exact its figure is.
+type headline struct {
+	words string // on the line, a regular expression
+	peak  bool   // of memory; else of the step
+	brief bool   // the sign for "not validated here" is enough, the words stand in another headline
+}
+
+func headlines(tab Tab) []headline {
+	return [tabs][]headline{
+		ExploreTab: {
+			{words: `^ *(fits|DOES NOT FIT|OVER) `, peak: true, brief: true},
+			{words: `(busy|if it fitted) .*MFU`, brief: true},
+			{words: `MEMORY `, peak: true},
+			{words: `PIPELINE `, brief: true},
+			{words: `STEP `},
+		},
+		MemoryTab:   {{words: `peak \d`, peak: true}},
+		PipelineTab: {{words: `PIPELINE `}},
+		NetworkTab:  {{words: `IF BANDWIDTH `}},
+		EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
+	}[tab]
+}
+
+// says is whether a line carries the band of a figure, or what stands for it.
+func (h headline) says(line string, r *engine.Report) bool {
+	e := &r.Time.Evidence
+	if h.peak {
+		e = &r.Memory.Evidence
+	}
+	return strings.Contains(line, e.Band("±")) || h.brief && !e.Validated() && strings.Contains(line, "≈")
+}
+
+// TestEveryScreenSaysHowExact walks all screens, with and without validated
+// runs, at every size: no headline goes without its band or its words, and no
+// other line shows a headline's figure bare.
+func TestEveryScreenSaysHowExact(t *testing.T) {
+	for name, setup := range banded(t) {
+		r := engine.Evaluate(setup)
+		for _, size := range [][2]int{{80, 24}, {100, 30}, {120, 36}, {200, 60}} {
+			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			for range int(tabs) {
+				finishAll(m, m.refreshScreen())
+				settle(m)
+				where := fmt.Sprintf("%s at %dx%d, %s", m.state.Tab, size[0], size[1], name)
+				checkExact(t, where, m.state.Tab, screen(m), &r)
+				_, cmd := m.Update(press("tab"))
+				finishAll(m, cmd)
+			}
+		}
+	}
+}
+
+// mark are the signs that a figure says how exact it is.
+var mark = regexp.MustCompile(`±|≈|` + engine.NotValidated)
+
+// table are rows of a table whose heading carries the band, or of a drawing.
+var table = regexp.MustCompile(`rank +\d|step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |[▄█▀]`)
+
+func checkExact(t *testing.T, where string, tab Tab, text string, r *engine.Report) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	for _, h := range headlines(tab) {
+		words := regexp.MustCompile(h.words)
+		if !slices.ContainsFunc(lines, func(line string) bool { return words.MatchString(line) && h.says(line, r) }) {
+			t.Errorf("%s: no line of %q says how exact it is:\n%s", where, h.words, text)
+		}
+	}
+	bare := []string{
+		figure.Seconds(r.Time.Step), figure.Seconds(r.Pipeline.Makespan), figure.Percent(r.Throughput.MFU) + " MFU",
+		figure.GiB(r.Memory.Peak) + " GiB", figure.GiB(r.Memory.Peak) + " of", figure.GiB(r.Memory.Peak) + "/",
+	}
+	for _, line := range lines {
+		for _, value := range bare {
+			if strings.Contains(line, value) && !mark.MatchString(line) && !table.MatchString(line) {
+				t.Errorf("%s: %q stands bare in %q", where, value, strings.TrimSpace(line))
+			}
+		}
+	}
+}
