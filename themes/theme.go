@@ -52,6 +52,9 @@ type Theme struct {
 	Colours bool // false: attributes only, areas are told apart by shade and letter
 	Dimmed  bool // the grey twin, for a picture that is no longer in force
 
+	// Known says whether a reader can look a word up; nil: no word is marked.
+	Known func(word string) bool
+
 	roles [numRoles]Paint
 	areas [numFills]area
 	edges [numFills][numFills]Paint

@@ -39,12 +39,13 @@ const (
 	GoTab      // number N
 	NextTheme  // Text: what the automatic one is
 	ToggleMouse
-	Open  // Screen
-	Close // what is open
-	Hush  // puts away the hint and the note
-	Type  // starts typing into the focused knob, with Text
-	Say   // Text, as a note
-	Copy  // the command line of the setup
+	ToggleWords // the underlines
+	Open        // Screen
+	Close       // what is open
+	Hush        // puts away the hint and the note
+	Type        // starts typing into the focused knob, with Text
+	Say         // Text, as a note
+	Copy        // the command line of the setup
 	Quit
 	Interrupt // quit at once, as ctrl+c does
 	Suspend
@@ -137,6 +138,12 @@ func change(s State, a Action) State {
 		s.Note = Note{Text: "mouse off: the terminal selects text again"}
 		if s.Mouse {
 			s.Note.Text = "mouse on: shift and drag selects text"
+		}
+	case ToggleWords:
+		s.Unmarked = !s.Unmarked
+		s.Note = Note{Text: "words of the glossary are underlined; w looks them up"}
+		if s.Unmarked {
+			s.Note.Text = "no more underlines; w looks words up all the same"
 		}
 	case Open:
 		s.Overlay = a.Screen

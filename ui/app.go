@@ -65,6 +65,7 @@ type Model struct {
 
 	screens    screens
 	explaining explaining
+	reading    reading
 	sweep      sweep
 	typing     typing
 	picker     *overlay.Picker
@@ -123,7 +124,7 @@ func New(o Options) *Model {
 	if o.Notice != "" {
 		m.state.Note = Note{Text: o.Notice, Tone: Trouble}
 	}
-	m.look = newLook(m.state.Theme, m.caps, 1)
+	m.look = newLook(m.state.Theme, m.caps, m.known(), 1)
 	m.evaluate()
 	m.before = explore.Vital{}
 	return m

@@ -16,6 +16,7 @@ type caps struct {
 	profile       colorprofile.Profile
 	dark          bool
 	unicode       bool
+	underlines    bool
 }
 
 // Size of a terminal that says it has none, as some pseudo-terminals do.
@@ -25,7 +26,7 @@ const (
 )
 
 func newCaps(env []string, ascii bool) caps {
-	return caps{profile: colorprofile.ANSI256, dark: true, unicode: !ascii && hasUnicode(env)}
+	return caps{profile: colorprofile.ANSI256, dark: true, unicode: !ascii && hasUnicode(env), underlines: canUnderline(env)}
 }
 
 // The largest area that is drawn; the rest of a larger terminal stays blank.
@@ -56,6 +57,13 @@ func hasUnicode(env []string) bool {
 		}
 	}
 	return true
+}
+
+// canUnderline says whether the terminal has underlines. The Linux console shows
+// another colour in their place, a VT52 nothing but its letters.
+func canUnderline(env []string) bool {
+	term := lookup(env, "TERM")
+	return term != "linux" && term != "dumb" && !strings.HasPrefix(term, "vt52")
 }
 
 // noColor says whether NO_COLOR is set, to anything but nothing
@@ -93,9 +101,10 @@ func themeFor(c caps) string {
 	}
 }
 
-// newLook resolves a theme name for a terminal. An unknown name falls back to
+// newLook resolves a theme name for a terminal; the words that are known are
+// marked where it can underline. An unknown name falls back to
 // the terminal's own light or dark.
-func newLook(name string, c caps, serial int) look {
+func newLook(name string, c caps, known func(string) bool, serial int) look {
 	if name == themeAuto {
 		name = themeFor(c)
 	}
@@ -106,5 +115,8 @@ func newLook(name string, c caps, serial int) look {
 		}
 	}
 	t := p.Resolve(c.profile)
+	if c.underlines {
+		t.Known = known
+	}
 	return look{theme: t, dim: t.Dim(), glyphs: widget.NewGlyphs(c.unicode), serial: serial}
 }

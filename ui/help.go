@@ -57,7 +57,13 @@ func (m *Model) helpEntries() []entry {
 	}
 	for _, e := range all {
 		free := slices.ContainsFunc(e.binding.Keys(), func(name string) bool { return !taken[name] })
-		if own[e.binding.Help().Desc] && free && e.action.Verb != Type {
+		switch {
+		case !own[e.binding.Help().Desc] || e.action.Verb == Type:
+		case free:
+			list = append(list, e)
+		case e.action.Verb != Hush && e.action.Verb != TakeFix && e.action.Verb != UseSetup:
+			// The screen has taken its keys; from here it can be run all the same.
+			e.binding = key.NewBinding(key.WithHelp("", e.binding.Help().Desc))
 			list = append(list, e)
 		}
 	}
@@ -114,7 +120,7 @@ func (m *Model) shortHelp() []short {
 	if m.pages() > 1 {
 		line = append(line, short{k.PageUp, "[ ]", "ranks"})
 	}
-	line = append(line, short{k.Explain, "e", "explain"}, short{k.NextTab, "tab", m.neighbourTab(1).String()})
+	line = append(line, short{k.Note, "i", "why"}, short{k.Explain, "e", "explain"}, short{k.NextTab, "tab", m.neighbourTab(1).String()})
 	if m.state.past != nil {
 		line = append(line, short{k.Undo, "u", "undo"})
 	}
@@ -122,5 +128,5 @@ func (m *Model) shortHelp() []short {
 	if locked(m.state.Focus) {
 		line = append(line, short{k.Lock, "f", "flip lock"})
 	}
-	return append(line, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
+	return append(line, short{k.Words, "w", "words"}, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
 }

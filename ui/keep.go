@@ -11,6 +11,7 @@ func (s *State) restore(last session.Session, theme string, mouse bool) {
 		s.Theme = last.Theme
 	}
 	s.Mouse = last.Mouse && mouse
+	s.Unmarked = last.Unmarked
 	for tab := range tabs {
 		if tab.String() == last.Screen {
 			s.Tab = tab
@@ -25,6 +26,6 @@ func (m *Model) session() session.Session {
 	s := &m.state
 	return session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: s.Tab.String(), Theme: s.Theme, Mouse: s.Mouse,
-		Hinted: !s.Hint,
+		Hinted: !s.Hint, Unmarked: s.Unmarked,
 	}
 }

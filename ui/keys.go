@@ -19,7 +19,8 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
-	Explain, Copy              key.Binding
+	Explain, Note, Copy        key.Binding
+	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
@@ -51,6 +52,9 @@ func newKeyMap() KeyMap {
 		NextTab:  bind("tab", "next screen", "tab"),
 		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
 		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
+		Note:     bind("i", "what the knob cuts and costs, and when to use it", "i"),
+		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
+		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
 		Copy:     bind("y", "copy the command line that gives this setup", "y"),
 		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
@@ -114,6 +118,9 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.NextTab, action: Action{Verb: NextTab, N: 1}},
 		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
 		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
+		{binding: k.Note, action: Action{Verb: Open, Screen: NoteOverlay}},
+		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
+		{binding: k.Marks, action: Action{Verb: ToggleWords}},
 		{binding: k.Copy, action: Action{Verb: Copy}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
@@ -129,7 +136,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Copy, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
 	}
 }
 

@@ -32,6 +32,8 @@ const (
 	ClusterOverlay
 	FiguresOverlay
 	ExplainOverlay
+	NoteOverlay // on the focused knob
+	GlossaryOverlay
 )
 
 // State is everything that actions change. It is a value: apply returns a new
@@ -44,10 +46,12 @@ type State struct {
 	Hint  bool // the line for the first start is shown
 	Page  int  // of the pipeline ranks that scroll
 
-	Tab     Tab
-	Theme   string // auto, dark, light or mono
-	Mouse   bool
-	Overlay Screen
+	Tab   Tab
+	Theme string // auto, dark, light or mono
+	Mouse bool
+	// Unmarked: the words of the glossary are not underlined.
+	Unmarked bool
+	Overlay  Screen
 
 	past, future *moment
 }

@@ -2,10 +2,8 @@ package ui
 
 import (
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
@@ -27,6 +25,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		if m.explaining.open != nil {
 			m.explaining.open.Resize(m.caps.width, m.caps.height)
+		}
+		if m.reading.card != nil {
+			m.reading.card.Resize(m.caps.width, m.caps.height)
 		}
 		return m, nil
 	case tea.ColorProfileMsg:
@@ -97,7 +98,7 @@ func (m *Model) do(a Action) tea.Cmd {
 	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
 	}
-	if m.state.Theme != was.Theme {
+	if m.state.Theme != was.Theme || m.state.Unmarked != was.Unmarked {
 		m.restyle()
 	}
 	if m.state.Overlay != was.Overlay {
@@ -179,7 +180,7 @@ func (m *Model) answer(s engine.Setup) engine.Report {
 }
 
 func (m *Model) restyle() {
-	m.look = newLook(m.state.Theme, m.caps, m.look.serial+1)
+	m.look = newLook(m.state.Theme, m.caps, m.known(), m.look.serial+1)
 }
 
 // retargetSweep keeps what the chart shows as far as it still holds: the
@@ -268,6 +269,12 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 	if m.explaining.open != nil {
 		return m.explainKey(msg)
 	}
+	switch {
+	case m.state.Overlay == NoteOverlay:
+		return m.noteKey(msg)
+	case m.reading.card != nil:
+		return m.wordKey(msg)
+	}
 	if m.picker == nil { // its contents are still being read
 		if s := msg.String(); s == "esc" || s == "q" {
 			return m.do(Action{Verb: Close})
@@ -308,7 +315,10 @@ func (m *Model) choose() tea.Cmd {
 		a = Action{Verb: UseCluster, Cluster: &m.catalog.clusters[i]}
 	case FiguresOverlay:
 		return m.openExplanation(i)
-	case NoOverlay, ExplainOverlay:
+	case GlossaryOverlay:
+		m.openWord(i)
+		return nil
+	case NoOverlay, ExplainOverlay, NoteOverlay:
 		return nil
 	}
 	return tea.Batch(m.do(Action{Verb: Close}), m.do(a))
@@ -316,7 +326,7 @@ func (m *Model) choose() tea.Cmd {
 
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
-	m.picker, m.help, m.explaining = nil, nil, explaining{} // a book has a timeline of its own
+	m.picker, m.help, m.explaining, m.reading.card = nil, nil, explaining{}, nil // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:
 		m.openHelp()
@@ -327,6 +337,10 @@ func (m *Model) changeOverlay() tea.Cmd {
 		m.openPicker()
 	case FiguresOverlay:
 		return m.readBookCmd()
+	case NoteOverlay:
+		m.openNote()
+	case GlossaryOverlay:
+		m.openGlossary()
 	case NoOverlay, ExplainOverlay:
 	}
 	return nil
@@ -339,75 +353,8 @@ func (m *Model) openPicker() {
 		m.picker = overlay.New("MODEL", hint, m.catalog.modelItems, m.catalog.modelAt(m.state.Setup.Model.ID))
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
-	case NoOverlay, HelpOverlay, FiguresOverlay, ExplainOverlay:
+	default:
 		return
 	}
 	m.picker.Resize(m.caps.height)
-}
-
-func (m *Model) startTyping(text string) {
-	input := textinput.New()
-	input.SetVirtualCursor(false)
-	input.Prompt = ""
-	input.CharLimit = 40
-	input.Focus()
-	input.SetValue(text)
-	input.CursorEnd()
-	m.typing = typing{on: true, id: m.state.Focus, input: input}
-}
-
-func (m *Model) typingKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "esc":
-		m.typing = typing{}
-		return nil
-	case "enter":
-		return m.takeTyped()
-	case "up", "down":
-		m.typing = typing{}
-		return m.do(m.keyAction(msg))
-	}
-	m.typing.input, _ = m.typing.input.Update(msg) // commands would only blink a cursor
-	m.typing.wrong = ""
-	return nil
-}
-
-// takeTyped puts the typed value into the knob. A value that cannot be taken
-// stays where it was typed, with the reason.
-func (m *Model) takeTyped() tea.Cmd {
-	text := strings.TrimSpace(m.typing.input.Value())
-	p, ok := engine.FindParam(m.typing.id)
-	if !ok || text == "" && p.Kind != engine.TextParam {
-		m.typing = typing{}
-		return nil
-	}
-	if p.Kind == engine.IntParam {
-		text = ungrouped(text)
-	}
-	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
-		text = "full:" + text // layers per rank
-	}
-	if _, err := engine.Turn(m.state.Setup, m.typing.id, text, m.state.Locks); err != nil {
-		m.typing.wrong = sentence(err)
-		return nil
-	}
-	id := m.typing.id
-	m.typing = typing{}
-	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
-}
-
-// handlePaste puts pasted text where typed text would go.
-func (m *Model) handlePaste(msg tea.PasteMsg) {
-	msg.Content = strings.TrimSpace(msg.Content)
-	switch {
-	case m.state.Overlay != NoOverlay:
-		if m.picker != nil {
-			m.picker.Paste(msg)
-		}
-	default:
-		if !m.typing.on {
-			m.startTyping("")
-		}
-		m.typing.input, _ = m.typing.input.Update(msg)
-	}
 }

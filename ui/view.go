@@ -70,6 +70,9 @@ func (m *Model) withPicker(lines []string, cursor *tea.Cursor) ([]string, *tea.C
 	if m.explaining.open != nil {
 		return over(lines, m.explaining.open.Render(t, m.look.glyphs, w, h)), nil
 	}
+	if m.reading.card != nil {
+		return over(lines, m.reading.card.Render(t, m.look.glyphs, w, h)), nil
+	}
 	if m.picker != nil {
 		d := m.picker.Render(t, m.look.glyphs, w, h)
 		lines = over(lines, d)

@@ -136,6 +136,9 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int) {
 	focused := r.ID == c.Focus
 	label, value, remark := t.Paint(themes.Text), t.Paint(themes.Strong), t.Paint(themes.Muted)
 	l := widget.NewLine(w)
+	if abbreviated(r.Label) {
+		label = t.Word(themes.Text, r.Label)
+	}
 	if focused {
 		label, value, remark = t.Paint(themes.Focus), t.Paint(themes.Focus), t.Paint(themes.Focus)
 		l.OnBlank(t.Paint(themes.Focus))
@@ -157,6 +160,18 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int) {
 	}
 	c.renderLadder(d, l, r, remark, y)
 	d.Lines = append(d.Lines, l.String())
+}
+
+// abbreviated says whether a label is one that says nothing to who does not know
+// it: DP, ZeRO.
+func abbreviated(label string) bool {
+	capitals := 0
+	for _, r := range label {
+		if r >= 'A' && r <= 'Z' {
+			capitals++
+		}
+	}
+	return capitals > 1
 }
 
 func (c *Column) renderTyping(d *Drawn, l *widget.Line, end, y int) {

@@ -37,18 +37,23 @@ func explained(t testing.TB, id string) *Explain {
 	return NewExplain(e)
 }
 
-// pressed sends keys by their names.
-func pressed(x *Explain, keys ...string) (out Outcome) {
+// keyPress is a key by its name.
+func keyPress(name string) tea.KeyPressMsg {
 	codes := map[string]rune{
 		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
 		"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"tab": tea.KeyTab, "backspace": tea.KeyBackspace,
 	}
+	if code, ok := codes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return tea.KeyPressMsg{Code: rune(name[0]), Text: name}
+}
+
+// pressed sends keys by their names.
+func pressed(x *Explain, keys ...string) (out Outcome) {
 	for _, k := range keys {
-		msg := tea.KeyPressMsg{Code: codes[k]}
-		if msg.Code == 0 {
-			msg = tea.KeyPressMsg{Code: rune(k[0]), Text: k}
-		}
-		out = x.HandleKey(msg)
+		out = x.HandleKey(keyPress(k))
 	}
 	return out
 }

@@ -21,6 +21,8 @@ type Item struct {
 	Title  string   // read first; filtered
 	Name   string   // an identifier or a key; filtered too
 	Fields []string // right-aligned columns
+	Prose  bool     // fields are text, aligned left
+	Hidden []string // filtered too, not shown
 	Group  string   // headed part of an unfiltered list
 	Off    bool     // greyed: cannot be chosen now
 }
@@ -188,7 +190,7 @@ func closeness(item *Item, query string) int {
 	query = strings.ToLower(query)
 	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
 	switch {
-	case name == query || title == query:
+	case name == query || title == query || slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
 		return 0
 	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
 		return 1
@@ -210,11 +212,13 @@ func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bo
 	return letters, true
 }
 
-// texts is what is filtered: title and name of every item.
+// texts is what is filtered: title, name and hidden names of every item.
 type texts []Item
 
-func (t texts) String(i int) string { return t[i].Title + " " + t[i].Name }
-func (t texts) Len() int            { return len(t) }
+func (t texts) String(i int) string {
+	return strings.Join(append([]string{t[i].Title, t[i].Name}, t[i].Hidden...), " ")
+}
+func (t texts) Len() int { return len(t) }
 
 // Count says how many of the items are shown.
 func (p *Picker) Count() string {
@@ -317,6 +321,11 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 		at += c.name + apart
 	}
 	for f, text := range item.Fields[:min(len(c.fields), len(item.Fields))] {
+		if item.Prose {
+			l.To(at).Put(name, widget.Cut(text, c.fields[f]))
+			at += c.fields[f] + apart
+			continue
+		}
 		at += c.fields[f]
 		l.RightAligned(name, widget.Cut(text, c.fields[f]), at)
 		at += apart

@@ -25,7 +25,7 @@ func Save(path string, s Session) error {
 	}
 	text, err := json.MarshalIndent(document{
 		Version: version, Setup: setup, GPUs: s.Locks.GPUs, Batch: s.Locks.Batch,
-		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted,
+		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted, Unmarked: s.Unmarked,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("session: %w", err)

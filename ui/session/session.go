@@ -31,6 +31,8 @@ type Session struct {
 	Theme  string // auto or a palette; empty: not chosen
 	Mouse  bool
 	Hinted bool // the hint of the first run was dismissed
+
+	Unmarked bool // words of the glossary are not underlined
 }
 
 // version of the file. A file of another version is set aside.
@@ -53,6 +55,8 @@ type document struct {
 	Theme   string          `json:"theme"`
 	Mouse   bool            `json:"mouse"`
 	Hinted  bool            `json:"hinted"`
+
+	Unmarked bool `json:"unmarked"`
 }
 
 // Path is where the session is kept: in $XDG_STATE_HOME, which counts only when
@@ -133,7 +137,7 @@ func parse(text []byte, lib setupdoc.Library) (Session, error) {
 	}
 	s := Session{
 		Setup: setup, Locks: engine.Locks{GPUs: d.GPUs, Batch: d.Batch},
-		Focus: engine.ParamID(d.Focus), Theme: d.Theme, Mouse: d.Mouse, Hinted: d.Hinted,
+		Focus: engine.ParamID(d.Focus), Theme: d.Theme, Mouse: d.Mouse, Hinted: d.Hinted, Unmarked: d.Unmarked,
 	}
 	// What this program does not know is left out; the rest is as it was.
 	if _, ok := engine.FindParam(s.Focus); !ok {

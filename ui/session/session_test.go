@@ -15,7 +15,7 @@ import (
 func some() Session {
 	return Session{
 		Setup: presets.DefaultSetup(), Locks: engine.Locks{GPUs: true}, Focus: "pp",
-		Screen: "memory", Theme: "light", Mouse: true, Hinted: true,
+		Screen: "memory", Theme: "light", Mouse: true, Hinted: true, Unmarked: true,
 	}
 }
 

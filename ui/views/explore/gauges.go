@@ -141,7 +141,7 @@ func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
-	l.Put(in.paint(g.role), name).Gap(1).Put(in.paint(themes.Strong), value)
+	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.paint(themes.Strong), value)
 	if change != "" && end-l.Used() > widget.Width(change) {
 		l.RightAligned(in.paint(role), change, end)
 	}

@@ -146,7 +146,7 @@ func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
 			out, gap = append(out, l.String()), 0
 			l = widget.NewLine(w)
 		}
-		l.Gap(gap).Put(in.paint(themes.Strong), r[0]).Gap(1).Put(in.paint(themes.Muted), r[1])
+		l.Gap(gap).Put(in.paint(themes.Strong), r[0]).Gap(1).Put(in.Theme.Word(themes.Muted, r[1]), r[1])
 	}
 	out = append(out, l.String())
 	return out[:min(max(lines, 0), len(out))]

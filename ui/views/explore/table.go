@@ -40,7 +40,11 @@ func (in *Input) tryTable(columns []column, w, variant, gap int) (names, values 
 			in.swatch(top, c.fill)
 			top.Gap(1)
 		}
-		top.Put(in.paint(themes.Muted), c.names[variant])
+		name := in.paint(themes.Muted)
+		if !c.marked { // a legend explains itself
+			name = in.Theme.Word(themes.Muted, c.names[variant])
+		}
+		top.Put(name, c.names[variant])
 		bottom.To(x+c.indent(in)).Put(in.paint(themes.Text), c.value)
 		x += width + gap
 	}

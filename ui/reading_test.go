@@ -1,0 +1,166 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"meshscope/ui/knobs"
+)
+
+// TestNote: i says what the focused knob is for, and follows it up and down and
+// through its values.
+func TestNote(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			m := sample(t, size[0], size[1])
+			keys(m, "i")
+			golden.RequireEqual(t, screen(m))
+		})
+	}
+	m := sample(t, 80, 24)
+	keys(m, "i", "down")
+	if text := screen(m); m.state.Focus != "pp" || !strings.Contains(text, "PP, pipeline parallelism") {
+		t.Errorf("the note does not follow the focus:\n%s", text)
+	}
+	keys(m, "right")
+	if text := screen(m); m.state.Setup.PP != 4 || !strings.Contains(text, "  4 │") {
+		t.Errorf("PP %d; the note does not follow the value:\n%s", m.state.Setup.PP, text)
+	}
+	for _, leave := range []string{"i", "esc", "q"} {
+		if keys(m, leave); m.state.Overlay != NoOverlay || m.reading.card != nil {
+			t.Errorf("%s does not close the note", leave)
+		}
+		keys(m, "i")
+	}
+	send(m, tea.MouseClickMsg{X: 3, Y: 23, Button: tea.MouseLeft}, tea.WindowSizeMsg{Width: 60, Height: 20})
+	checkFrame(t, m)
+}
+
+// TestNoteOfEveryKnob: each says something of its own, at the smallest size, and
+// the help finds it.
+func TestNoteOfEveryKnob(t *testing.T) {
+	m := sample(t, 60, 20)
+	seen := map[string]string{}
+	for _, id := range knobs.Order() {
+		m.do(Action{Verb: FocusKnob, ID: id})
+		m.do(Action{Verb: Open, Screen: NoteOverlay})
+		checkFrame(t, m)
+		note := m.reading.notes[id]
+		if note.Cuts == "" || seen[note.Cuts+note.Costs] != "" {
+			t.Errorf("%s says what %s does", id, seen[note.Cuts+note.Costs])
+		}
+		seen[note.Cuts+note.Costs] = string(id)
+		if !strings.Contains(screen(m), "--"+string(id)) {
+			t.Errorf("%s is not on the screen:\n%s", id, screen(m))
+		}
+		m.do(Action{Verb: Close})
+	}
+	keys(m, "?", "c", "u", "t", "s", " ", "c", "o", "s", "t", "s", "enter")
+	if m.state.Overlay != NoteOverlay {
+		t.Errorf("the help does not lead to the note:\n%s", screen(m))
+	}
+}
+
+// TestGlossary: w lists the words at that of the focused knob, typing finds one
+// by any of its names, enter reads it and goes on, esc goes back all the way.
+func TestGlossary(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			m := sample(t, size[0], size[1])
+			keys(m, "w")
+			golden.RequireEqual(t, screen(m))
+		})
+	}
+	m := sample(t, 80, 24)
+	keys(m, "w", "enter")
+	if text := screen(m); !strings.Contains(text, "tensor parallelism") || !strings.Contains(text, "see also   ▸ SP") {
+		t.Fatalf("the word of the focused knob:\n%s", text)
+	}
+	keys(m, "enter", "down", "enter")
+	if len(m.reading.path) != 3 || !strings.Contains(screen(m), "context parallelism") {
+		t.Fatalf("TP, SP, CP:\n%s", screen(m))
+	}
+	keys(m, "esc", "esc", "esc")
+	if m.reading.card != nil || m.picker == nil {
+		t.Fatalf("esc does not lead back to the list:\n%s", screen(m))
+	}
+	keys(m, "g", "a", "s", "enter")
+	if text := screen(m); !strings.Contains(text, "micro-batches") || !strings.Contains(text, "gas, gradient accumulation") {
+		t.Errorf("gas:\n%s", text)
+	}
+	if keys(m, "q"); m.state.Overlay != NoOverlay || m.reading.card != nil || m.picker != nil {
+		t.Error("q does not close everything")
+	}
+	for i := range m.glossary() {
+		m.do(Action{Verb: Open, Screen: GlossaryOverlay})
+		m.openWord(i)
+		checkFrame(t, m)
+		if w := m.glossary()[i]; !strings.Contains(screen(m), w.Term) {
+			t.Errorf("%s:\n%s", w.Term, screen(m))
+		}
+		m.do(Action{Verb: Close})
+	}
+}
+
+// TestGlossaryEverywhere: the glossary opens on every screen that has no use of
+// its own for the key, and from the help of that one too.
+func TestGlossaryEverywhere(t *testing.T) {
+	m := live(t, 120, 36)
+	for tab := range tabs {
+		m.do(Action{Verb: GoTab, N: int(tab)})
+		if tab == PipelineTab {
+			keys(m, "?", "g", "l", "o", "s", "s", "enter")
+		} else {
+			keys(m, "w")
+		}
+		if m.state.Overlay != GlossaryOverlay || m.picker == nil {
+			t.Errorf("no glossary on %s:\n%s", tab, screen(m))
+		}
+		checkFrame(t, m)
+		keys(m, "esc")
+	}
+}
+
+// TestMarks: words of the glossary are underlined until W says otherwise, and
+// never where the terminal has no underlines.
+func TestMarks(t *testing.T) {
+	underlined := func(m *Model, word string) bool {
+		for rest := m.View().Content; ; {
+			at := strings.Index(rest, word+"\x1b[m")
+			if at < 0 {
+				return false
+			}
+			if strings.HasSuffix(rest[:at], "\x1b[4m") {
+				return true
+			}
+			rest = rest[at+1:]
+		}
+	}
+	m := sample(t, 120, 36)
+	for _, word := range []string{"DP", "ZeRO", "fits", "TFLOP/s/GPU"} {
+		if !underlined(m, word) {
+			t.Errorf("%s is not underlined", word)
+		}
+	}
+	for _, word := range []string{"TP", "ETP", "nodes"} { // focused, without effect, plain English
+		if underlined(m, word) {
+			t.Errorf("%s is underlined", word)
+		}
+	}
+	keys(m, "W")
+	if underlined(m, "DP") || !m.session().Unmarked {
+		t.Error("W does not put the underlines away")
+	}
+	if keys(m, "W"); !underlined(m, "DP") || m.session().Unmarked {
+		t.Error("W does not bring them back")
+	}
+	for _, term := range []string{"linux", "dumb", "vt52"} {
+		if m := sample(t, 120, 36, func(o *Options) { o.Env = []string{"TERM=" + term} }); underlined(m, "DP") {
+			t.Errorf("underlined on %s", term)
+		}
+	}
+}
