@@ -135,19 +135,9 @@ type Evaluator struct {
 func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 	e.params = e.params[:0]
 	cut := stack.Cut(in)
-	last, of := -1, Parameters{} // most stages are like the one before
+	c := counter{in: in, cut: cut, last: -1}
 	for r := range in.Layout.PP {
-		var p Parameters
-		for c := range in.Order.Chunks() {
-			stage := in.Order.StageOf(r, c)
-			if last < 0 || in.Stages[stage] != in.Stages[last] {
-				of = stageParameters(in, stage, cut)
-			}
-			last = stage
-			p.add(of)
-		}
-		p.share(in, r)
-		e.params = append(e.params, p)
+		e.params = append(e.params, c.rank(r))
 	}
 	return e.params
 }

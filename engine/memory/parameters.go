@@ -52,6 +52,34 @@ func (d *Divisors) expert(l *model.LayerParams) float64 {
 	return float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
 }
 
+// CountRank counts the parameters of one pipeline rank.
+func CountRank(in *Input, rank int, cut Divisors) Parameters {
+	c := counter{in: in, cut: cut, last: -1}
+	return c.rank(rank)
+}
+
+// counter counts rank after rank. Most stages are like the one before.
+type counter struct {
+	in   *Input
+	cut  Divisors
+	last int        // the stage counted last; -1: none
+	of   Parameters // of it
+}
+
+func (c *counter) rank(r int) Parameters {
+	var p Parameters
+	for chunk := range c.in.Order.Chunks() {
+		stage := c.in.Order.StageOf(r, chunk)
+		if c.last < 0 || c.in.Stages[stage] != c.in.Stages[c.last] {
+			c.of = stageParameters(c.in, stage, c.cut)
+		}
+		c.last = stage
+		p.add(c.of)
+	}
+	p.share(c.in, r)
+	return p
+}
+
 // stageParameters counts the parameters of one stage on one GPU.
 func stageParameters(in *Input, s int, d Divisors) Parameters {
 	m, st := in.Model, in.Stages[s]
@@ -115,6 +143,16 @@ type Sharding struct {
 	// Master is the part of Optimizer that exists before the first update: the
 	// master copy of the weights. Moments come with the update.
 	Master PerParam
+}
+
+// Bytes is what a rank with these parameters keeps from step to step on the GPU:
+// weights, gradients and the optimizer state that is not offloaded.
+func (s *Sharding) Bytes(p Parameters, o recipe.Offload) units.Bytes {
+	kept := s.Weights.of(p) + s.Gradients.of(p)
+	if o != recipe.OffloadOptimizer {
+		kept += s.Optimizer.of(p)
+	}
+	return kept
 }
 
 // zero shards static bytes as the ZeRO paper does (arXiv 1910.02054 section

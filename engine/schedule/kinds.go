@@ -11,6 +11,7 @@ type Info struct {
 	Code           string // where it runs
 	Placement      Placement
 	SplitsBackward bool // runs input and weight gradients apart
+	Pairs          bool // overlaps a forward with a backward
 	Automatic      bool // reads the stages' durations: see BuildFor
 	Chunks         int  // stages per rank that it needs; 0 means any number
 	WeightCopies   int  // how often each parameter is stored over the ranks
