@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -35,6 +37,30 @@ func Legal(s Setup) bool { return legal(&s) }
 
 func legal(s *Setup) bool { return !hasErrors(violations(s, nil)) }
 
+// Refused says whether a legal setup is one that some launcher refuses, going by
+// its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
+// without SP, too few micro-batches or one chunk for an interleaved schedule, a
+// context-parallel slice that does not balance.
+func Refused(problems []Problem) bool {
+	for i := range problems {
+		switch problems[i].Code {
+		case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
+			"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered":
+			return true
+		}
+	}
+	return false
+}
+
+// ZeROStages says which ZeRO stages the setup's software stack has.
+func ZeROStages(s *Setup) [4]bool {
+	stack, ok := memory.For(s.Stack)
+	if !ok {
+		return [4]bool{}
+	}
+	return stack.Offers()
+}
+
 func hasErrors(problems []Problem) bool {
 	for i := range problems {
 		if problems[i].Severity == layout.Error {
@@ -52,9 +78,15 @@ func violations(s *Setup, into []Problem) []Problem {
 	if err := s.Cluster.Check(); err != nil {
 		return append(into, Problem{Code: "cluster", Severity: layout.Error, Field: "cluster", Message: err.Error()})
 	}
+	return s.choices(into, s.Rules)
+}
+
+// choices applies the rules about everything but the model and the cluster
+// themselves; layout are those about the layout.
+func (s *Setup) choices(into []Problem, layout func(*model.Model, *hardware.Cluster, []Problem) []Problem) []Problem {
 	before := len(into)
 	into = s.words(into)
-	into = s.Rules(&s.Model, &s.Cluster, into)
+	into = layout(&s.Model, &s.Cluster, into)
 	if hasCode(into[before:], "out-of-range") {
 		return into // the schedule's rules take counts for granted
 	}
@@ -159,4 +191,18 @@ func (s *Setup) words(into []Problem) []Problem {
 		bad("mtp", "mtp", "the model has no multi-token-prediction module to train")
 	}
 	return into
+}
+
+// Judge is Legal for a search, into memory that is reused: refused is where some
+// launcher would not run a legal setup.
+func (f *Floors) Judge(s *Setup) (legal, refused bool) {
+	if f.model != s.Model || f.cluster != s.Cluster {
+		f.model, f.cluster = s.Model, s.Cluster
+		f.sound = s.Model.Check() == nil && s.Cluster.Check() == nil
+	}
+	if !f.sound {
+		return false, false
+	}
+	f.problems = s.choices(f.problems[:0], s.RuleCodes)
+	return !hasErrors(f.problems), Refused(f.problems)
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"slices"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
 	"meshscope/engine/units"
@@ -39,6 +41,11 @@ type Floors struct {
 	hop    units.Seconds  // of a message to the next stage
 	path   path
 	zero   int // the ZeRO stage that path is of; -1: none yet
+
+	model    model.Model // that Judge has found sound, or not
+	cluster  hardware.Cluster
+	sound    bool
+	problems []Problem
 }
 
 // team are the ranks that hold equal stages.

@@ -24,10 +24,16 @@ type rules struct {
 	c    *hardware.Cluster
 	l    *Layout
 	list []Problem
+
+	mute bool // codes alone, no messages
 }
 
 func (r *rules) addf(severity Severity, code, field, format string, args ...any) {
-	r.list = append(r.list, Problem{Code: code, Severity: severity, Field: field, Message: fmt.Sprintf(format, args...)})
+	p := Problem{Code: code, Severity: severity, Field: field}
+	if !r.mute {
+		p.Message = fmt.Sprintf(format, args...)
+	}
+	r.list = append(r.list, p)
 }
 
 func (r *rules) failf(code, field, format string, args ...any) {
@@ -44,6 +50,16 @@ func (r *rules) warnf(code, field, format string, args ...any) {
 // The model must have passed its own check.
 func (l *Layout) Rules(m *model.Model, c *hardware.Cluster, into []Problem) []Problem {
 	r := rules{m: m, c: c, l: l, list: into}
+	return r.all()
+}
+
+// RuleCodes is Rules without messages, for those who only count.
+func (l *Layout) RuleCodes(m *model.Model, c *hardware.Cluster, into []Problem) []Problem {
+	r := rules{m: m, c: c, l: l, list: into, mute: true}
+	return r.all()
+}
+
+func (r *rules) all() []Problem {
 	before := len(r.list)
 	r.bounds()
 	if len(r.list) > before {

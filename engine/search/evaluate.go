@@ -1,0 +1,234 @@
+package search
+
+import (
+	"slices"
+	"sync"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+)
+
+// How many layouts are evaluated before what they teach is used: few at first,
+// because a handful often settles the rest. It does not depend on the number of
+// workers, nor does the answer.
+const (
+	firstBatch = 16
+	batch      = 64
+)
+
+// lastBatch is how many are still evaluated when a search is stopped before any
+// was: enough to have an answer, soon.
+const lastBatch = 8
+
+// evaluate works through the candidates in the order of their bounds until none
+// that is left can be among the best, nor on the front.
+func (r *run) evaluate(all []candidate) {
+	k := keeper{top: r.problem.top(), wantFront: r.problem.Front}
+	evaluators := make([]engine.Evaluator, r.workers)
+	var todo []*candidate
+	done, got := make([]found, batch), make([]state, batch)
+	open := 0 // candidates that a stopped search has not settled
+	for next := 0; ; {
+		late := r.stopped()
+		if late && r.result.Evaluated > 0 {
+			open += k.open(all[next:])
+			break
+		}
+		most := min(firstBatch+r.result.Evaluated, batch)
+		if late {
+			most = lastBatch
+		}
+		if todo, next = k.choose(todo[:0], all, next, most); len(todo) == 0 {
+			break
+		}
+		r.each(len(todo), func(worker, i int) {
+			got[i] = unknown
+			setup := todo[i]
+			if late && r.slow(setup) || !late && r.stopped() {
+				return
+			}
+			done[i], got[i] = r.full(&evaluators[worker], setup)
+		})
+		for i := range todo {
+			switch got[i] {
+			case fits:
+				r.result.Fitting++
+				k.keep(&done[i])
+				fallthrough
+			case misses:
+				r.result.Evaluated++
+			case unknown:
+				open++
+			}
+			done[i] = found{}
+		}
+		r.progress(Progress{Ranked: 1, Legal: r.result.Legal, Evaluated: r.result.Evaluated})
+		if late {
+			open += k.open(all[next:])
+			break
+		}
+	}
+	if open > 0 {
+		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
+	}
+	r.result.Best, r.result.Front = k.best(), k.frontier()
+}
+
+// slow says whether the evaluation of a candidate takes longer than somebody who
+// has stopped a search wants to wait.
+func (r *run) slow(c *candidate) bool {
+	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+	s := k.setup(c)
+	return s.Slow()
+}
+
+// choose takes up to so many candidates, from next on, that can still matter.
+func (k *keeper) choose(into []*candidate, all []candidate, next, most int) ([]*candidate, int) {
+	for next < len(all) && len(into) < most {
+		c := &all[next]
+		next++
+		switch {
+		case k.wants(c):
+			into = append(into, c)
+		case !k.wantFront:
+			return into, len(all) // the others are no better
+		}
+	}
+	return into, next
+}
+
+// each runs a function for 0 to n-1 on all workers.
+func (r *run) each(n int, do func(worker, i int)) {
+	if r.workers == 1 {
+		for i := range n {
+			do(0, i)
+		}
+		return
+	}
+	var wait sync.WaitGroup
+	for w := range r.workers {
+		wait.Go(func() {
+			for i := w; i < n; i += r.workers {
+				do(w, i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// keeper keeps the best layouts and the front of memory and speed.
+type keeper struct {
+	top       int
+	wantFront bool
+	ranked    []found // ascending
+	front     []found // ascending in GPU-seconds per token, descending in memory
+}
+
+// wants says whether a layout with that bound can still be among the best or on
+// the front.
+func (k *keeper) wants(c *candidate) bool {
+	if len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(c.key) {
+		return true
+	}
+	return k.wantFront && !k.dominated(c.key.rate, c.peak)
+}
+
+// open counts the candidates that would still be looked at.
+func (k *keeper) open(list []candidate) (n int) {
+	for i := range list {
+		if k.wants(&list[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// dominated says whether the front has a layout that is no slower and takes no
+// more memory, and is better in one of the two.
+func (k *keeper) dominated(rate float64, peak units.Bytes) bool {
+	n, _ := slices.BinarySearchFunc(k.front, rate, func(f found, rate float64) int {
+		if f.exact.rate <= rate {
+			return -1
+		}
+		return 1
+	})
+	if n == 0 {
+		return false
+	}
+	f := &k.front[n-1] // of those as fast, the one with the least memory
+	m := f.Report.Memory.Peak
+	return m < peak || m == peak && f.exact.rate < rate
+}
+
+// keep takes what has been evaluated and fits.
+func (k *keeper) keep(f *found) {
+	at, _ := slices.BinarySearchFunc(k.ranked, f, func(a found, b *found) int { return a.better(b) })
+	if at < k.top {
+		k.ranked = slices.Insert(k.ranked, at, *f)
+		k.ranked = k.ranked[:min(len(k.ranked), k.top)]
+	}
+	if k.wantFront {
+		k.extend(f)
+	}
+}
+
+// better orders evaluated layouts, equal ones as the space lists them.
+func (f *found) better(g *found) int {
+	switch {
+	case f.exact.less(g.exact):
+		return -1
+	case g.exact.less(f.exact):
+		return 1
+	}
+	return f.place(&g.candidate)
+}
+
+// extend puts a layout on the front and takes off what it dominates. Of equals
+// the one that the space lists first stays.
+func (k *keeper) extend(f *found) {
+	peak := f.Report.Memory.Peak
+	kept := k.front[:0]
+	for i := range k.front {
+		g := &k.front[i]
+		m := g.Report.Memory.Peak
+		switch {
+		case m == peak && g.exact.rate == f.exact.rate:
+			if g.place(&f.candidate) < 0 {
+				return
+			}
+			continue
+		case m <= peak && g.exact.rate <= f.exact.rate:
+			return // nothing before it was taken off: it would dominate this one too
+		case peak <= m && f.exact.rate <= g.exact.rate:
+			continue
+		}
+		kept = append(kept, *g)
+	}
+	clear(k.front[len(kept):])
+	at, _ := slices.BinarySearchFunc(kept, f, func(a found, b *found) int {
+		if a.exact.rate < b.exact.rate {
+			return -1
+		}
+		return 1
+	})
+	k.front = slices.Insert(kept, at, *f)
+}
+
+func (k *keeper) best() []Found {
+	out := make([]Found, 0, len(k.ranked))
+	for i := range k.ranked {
+		out = append(out, k.ranked[i].Found)
+	}
+	return out
+}
+
+func (k *keeper) frontier() []Found {
+	if !k.wantFront {
+		return nil
+	}
+	out := make([]Found, 0, len(k.front))
+	for i := range k.front {
+		out = append(out, k.front[i].Found)
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package search
+
+import (
+	"context"
+
+	"meshscope/engine"
+)
+
+// Exhaustive evaluates every legal layout of the space. It is what Run is held
+// against by tests, and answers the same slowly.
+func Exhaustive(p Problem) Result {
+	r := newRun(context.Background(), &p, nil)
+	k := keeper{top: p.top(), wantFront: p.Front}
+	all := ranker{problem: r.problem, planes: r.planes, choices: r.choices, everything: true}
+	for n := range r.planes {
+		all.rank(n)
+	}
+	r.result.Legal, r.result.Share = all.legal, 1
+	var e engine.Evaluator
+	for i := range all.found {
+		f, got := r.full(&e, &all.found[i])
+		r.result.Evaluated++
+		if got == fits {
+			r.result.Fitting++
+			k.keep(&f)
+		}
+	}
+	r.result.Best, r.result.Front = k.best(), k.frontier()
+	return r.result
+}
+
+// Count is the ranking pass alone, on one core: how many legal layouts there are.
+func Count(p Problem) int {
+	p.Workers = 1
+	r := newRun(context.Background(), &p, nil)
+	r.rank()
+	return r.result.Legal
+}

@@ -1,0 +1,221 @@
+package search
+
+import (
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// plane is a cut of the GPUs and the batch: what is left open are the choices of
+// choices.
+type plane struct{ gpus, gbs, seq, tp, pp, cp, ep, etp int }
+
+// Bounds of the values that are tried where a Space does not list any.
+const (
+	MaxMBS       = 16 // sequences; powers of two
+	MaxPP        = 128
+	MaxVPP       = 16
+	LeastCPSlice = 512 // tokens of a sequence that a context-parallel rank gets at least
+)
+
+// planes lists every cut that may be legal, in a fixed order.
+func (p *Problem) planes() []plane {
+	s, sp := &p.Setup, &p.Space
+	var out []plane
+	for _, gpus := range or(sp.GPUs, s.GPUs) {
+		if gpus < 1 || gpus > layout.MaxGPUs {
+			continue
+		}
+		divisors := divisors(gpus)
+		for _, gbs := range or(sp.GBS, s.GBS) {
+			for _, seq := range or(sp.Seq, s.Seq) {
+				for _, tp := range p.tensor(divisors) {
+					for _, pp := range p.pipeline(divisors) {
+						for _, cp := range p.context(divisors, seq) {
+							if cut := tp * pp * cp; cut > gpus || gpus%cut != 0 {
+								continue
+							}
+							out = p.experts(out, plane{gpus: gpus, gbs: gbs, seq: seq, tp: tp, pp: pp, cp: cp})
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// or is the list, or the one value where it is empty.
+func or(list []int, one int) []int {
+	if len(list) == 0 {
+		return []int{one}
+	}
+	return list
+}
+
+// tensor are the degrees of TP: up to twice the GPUs that the fast link joins,
+// because one step beyond it is sometimes the only one that fits.
+func (p *Problem) tensor(divisors []int) []int {
+	most := 2 * p.Setup.Cluster.Domain()
+	return pick(p.Space.TP, divisors, func(n int) bool { return n <= most && n <= p.Setup.Model.Heads })
+}
+
+func (p *Problem) pipeline(divisors []int) []int {
+	return pick(p.Space.PP, divisors, func(n int) bool { return n <= MaxPP && n <= p.Setup.Model.Layers })
+}
+
+// context are the degrees of CP, powers of two.
+func (p *Problem) context(divisors []int, seq int) []int {
+	return pick(p.Space.CP, divisors, func(n int) bool {
+		return n&(n-1) == 0 && (n == 1 || seq%(2*n) == 0 && seq/n >= LeastCPSlice)
+	})
+}
+
+// experts adds the cuts of the experts over the ranks of a pipeline stage.
+func (p *Problem) experts(out []plane, c plane) []plane {
+	m := &p.Setup.Model
+	if !m.IsMoE() {
+		c.ep, c.etp = 1, 1
+		if !allows(p.Space.EP, 1) || !allows(p.Space.ETP, 1) {
+			return out
+		}
+		return append(out, c)
+	}
+	ranks := c.gpus / c.pp
+	for _, etp := range pick(p.Space.ETP, slices.Compact([]int{1, c.tp}), func(int) bool { return true }) {
+		for _, ep := range pick(p.Space.EP, divisors(m.Experts), func(int) bool { return true }) {
+			if ep*etp <= ranks && ranks%(ep*etp) == 0 {
+				c.ep, c.etp = ep, etp
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// allows says whether a list that may be empty allows a value.
+func allows[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// pick is the list that was given, or the candidates that a rule keeps.
+func pick(given, candidates []int, keep func(int) bool) []int {
+	if len(given) > 0 {
+		return given
+	}
+	var out []int
+	for _, n := range candidates {
+		if keep(n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// divisors in ascending order.
+func divisors(n int) []int {
+	var low, high []int
+	for d := 1; d*d <= n; d++ {
+		if n%d != 0 {
+			continue
+		}
+		low = append(low, d)
+		if d*d != n {
+			high = append(high, n/d)
+		}
+	}
+	slices.Reverse(high)
+	return append(low, high...)
+}
+
+// choices are what every plane may be combined with.
+type choices struct {
+	mbs       []int
+	sp        []bool
+	recompute []recipe.Recompute
+	zero      []int
+	kinds     []schedule.Info
+}
+
+func (p *Problem) choices() choices {
+	sp := &p.Space
+	c := choices{mbs: sp.MBS, sp: sp.SP, recompute: sp.Recompute, zero: sp.ZeRO}
+	if len(c.mbs) == 0 {
+		for n := 1; n <= MaxMBS; n *= 2 {
+			c.mbs = append(c.mbs, n)
+		}
+	}
+	if len(c.sp) == 0 {
+		c.sp = []bool{true, false}
+	}
+	if len(c.recompute) == 0 {
+		c.recompute = recomputations(&p.Setup)
+	}
+	if len(c.zero) == 0 {
+		for stage, offered := range engine.ZeROStages(&p.Setup) {
+			if offered {
+				c.zero = append(c.zero, stage)
+			}
+		}
+	}
+	kinds := sp.Schedules
+	if len(kinds) == 0 {
+		kinds = []schedule.Kind{schedule.OneFOneB, schedule.Interleaved}
+	}
+	for _, k := range kinds {
+		if info, ok := k.Info(); ok {
+			c.kinds = append(c.kinds, info)
+		}
+	}
+	return c
+}
+
+// recomputations are the modes that differ: with a fused kernel, selective
+// recomputation is none on all stacks but torchtitan.
+func recomputations(s *engine.Setup) []recipe.Recompute {
+	list := []recipe.Recompute{{Mode: recipe.RecomputeNone}}
+	if s.Attention == recipe.Standard || s.Stack.Resolve() == recipe.TorchTitan {
+		list = append(list, recipe.Recompute{Mode: recipe.RecomputeSelective})
+	}
+	return append(list, recipe.Recompute{Mode: recipe.RecomputeFull})
+}
+
+// schedules are those that a pipeline of so many ranks is tried with: on one rank
+// they are all the same, so the first that runs there is enough.
+func (c *choices) schedules(pp int) []schedule.Info {
+	if pp > 1 || len(c.kinds) < 2 {
+		return c.kinds
+	}
+	for i := range c.kinds {
+		if k := &c.kinds[i]; k.Chunks < 2 && k.Kind != schedule.Interleaved {
+			return c.kinds[i : i+1]
+		}
+	}
+	return c.kinds[:1]
+}
+
+// chunks are the stages per rank that a schedule is tried with. Where any number
+// goes: those over which the layers divide, with or without the embedding and
+// the head counted as layers.
+func (p *Problem) chunks(info schedule.Info, pp int) []int {
+	switch {
+	case info.Chunks > 0:
+		if allows(p.Space.VPP, info.Chunks) {
+			return []int{info.Chunks}
+		}
+		return nil
+	case len(p.Space.VPP) > 0:
+		return p.Space.VPP
+	case pp == 1:
+		return []int{1}
+	}
+	var out []int
+	layers := p.Setup.Model.Layers
+	for v := 2; v <= MaxVPP && pp*v <= layers+2; v++ {
+		if layers%(pp*v) == 0 || (layers+2)%(pp*v) == 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+// Package search finds the best layouts of a model on a cluster.
+//
+// Run goes over every legal layout of a Space twice. The ranking pass bounds
+// each from below (engine.Floors: some microseconds a layout); then layouts are
+// evaluated in full, the most promising first, until no bound that is left can
+// beat what has been found. What is returned is what evaluating everything
+// would have returned, in the same order, on any number of cores.
+package search
+
+import (
+	"math"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+)
+
+// Problem is what to search, by what to rank, and what a layout must meet.
+type Problem struct {
+	// Setup is everything that no layout changes: model, cluster, number
+	// formats, software. Of its layout the global batch, the sequence and the
+	// number of GPUs count where Space does not list others.
+	Setup     engine.Setup
+	Space     Space
+	Objective Objective
+	Top       int  // how many layouts to return; 0 means 10
+	Front     bool // return the Pareto front of memory and speed too
+
+	Headroom float64 // share of the usable memory that must stay free, 0 to 1
+	// A layout slower than this for the whole run is left out; 0: any speed.
+	// Tokens is the run.
+	Deadline units.Seconds
+	Tokens   float64
+
+	Workers int // goroutines; 0 means 1. The answer does not depend on it
+
+	anyMemory bool // whatever the GPU has, where no headroom is asked for
+}
+
+// Space lists the values that each knob may take. An empty list means every
+// legal value within the bounds that Default documents.
+type Space struct {
+	GPUs, GBS, Seq           []int
+	TP, PP, VPP, CP, EP, ETP []int
+	ZeRO, MBS                []int
+	SP                       []bool
+	Recompute                []recipe.Recompute
+	Schedules                []schedule.Kind
+
+	// Refused lets in what some launcher refuses although it could run: ZeRO-2
+	// and 3 together with a pipeline, TP of experts without SP, fewer
+	// micro-batches than pipeline ranks where the schedule's own code wants them.
+	Refused bool
+}
+
+// Objective is what is best.
+type Objective string
+
+// Objectives. All but the first put something before speed.
+const (
+	Throughput  Objective = "throughput"  // most tokens per second and GPU
+	FewestGPUs  Objective = "fewest-gpus" // that meet the deadline
+	LargestMBS  Objective = "largest-mbs" // sequences per micro-batch
+	LongestSeq  Objective = "longest-seq" // tokens per sequence
+	LeastMemory Objective = "least-memory"
+)
+
+// Objectives lists them.
+func Objectives() []Objective {
+	return []Objective{Throughput, FewestGPUs, LargestMBS, LongestSeq, LeastMemory}
+}
+
+// Found is one layout with its full report.
+type Found struct {
+	Setup  engine.Setup
+	Report engine.Report
+	Free   units.Bytes // of the usable memory on the fullest rank
+}
+
+// Result is the answer.
+type Result struct {
+	Best  []Found // ranked, the best first
+	Front []Found // from the fastest to the one with the least memory; nil unless asked for
+
+	Legal     int // layouts that can run at all, and that no launcher refuses unless asked for
+	Excluded  int // of these, those whose bound alone shows that they do not fit or miss the deadline
+	Evaluated int // evaluated in full
+	Fitting   int // of the evaluated, those that fit and meet the deadline
+
+	// Partial says that the search was stopped. Share is how much of the space
+	// was settled, 0 to 1; what was found may then not be the best.
+	Partial bool
+	Share   float64
+}
+
+// Progress is how far a search is.
+type Progress struct {
+	Ranked    float64 // share of the ranking pass, 0 to 1
+	Legal     int     // layouts so far
+	Evaluated int
+}
+
+func (p *Problem) top() int {
+	if p.Top <= 0 {
+		return 10
+	}
+	return p.Top
+}
+
+// limit is the memory that the fullest rank may take.
+func (p *Problem) limit() units.Bytes {
+	if p.anyMemory && p.Headroom == 0 {
+		return units.Bytes(math.MaxFloat64)
+	}
+	return p.Setup.Cluster.GPU.MemoryUsable * units.Bytes(1-p.Headroom)
+}
+
+// inTime says whether steps of that length end the run before the deadline.
+func (p *Problem) inTime(step units.Seconds, tokens float64) bool {
+	return p.Deadline <= 0 || p.Tokens <= 0 || float64(step)*(p.Tokens/tokens) <= float64(p.Deadline)
+}
+
+// score is what layouts are ranked by, smaller before larger: what the
+// objective puts first, then GPU-seconds per token.
+type score struct{ lead, rate float64 }
+
+func (a score) less(b score) bool {
+	if a.lead != b.lead {
+		return a.lead < b.lead
+	}
+	return a.rate < b.rate
+}
+
+// score of a setup with that step and peak; of bounds from below it is one too.
+func (p *Problem) score(s *engine.Setup, f engine.Floor) score {
+	out := score{rate: float64(f.Step) * float64(s.GPUs) / s.Tokens()}
+	switch p.Objective {
+	case FewestGPUs:
+		out.lead = float64(s.GPUs)
+	case LargestMBS:
+		out.lead = -float64(s.MBS)
+	case LongestSeq:
+		out.lead = -float64(s.Seq)
+	case LeastMemory:
+		out.lead = float64(f.Peak)
+	case Throughput:
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"meshscope/engine"
+)
+
+// Run searches. It calls progress (nil: nobody wants to know) from one goroutine
+// at a time. When the context ends it returns soon with what it has, marked
+// partial: the best of the layouts that were ranked by then.
+func Run(ctx context.Context, p Problem, progress func(Progress)) Result {
+	r := newRun(ctx, &p, progress)
+	all, share := r.rank()
+	r.result.Share = share
+	r.evaluate(all)
+	r.result.Partial = r.result.Share < 1
+	return r.result
+}
+
+// run is one search.
+type run struct {
+	ctx      context.Context
+	problem  *Problem
+	planes   []plane
+	choices  choices
+	workers  int
+	progress func(Progress)
+	result   Result
+}
+
+func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	return &run{
+		ctx: ctx, problem: p, planes: p.planes(), choices: p.choices(),
+		workers: max(p.Workers, 1), progress: progress,
+	}
+}
+
+// stopped says whether nobody waits any more.
+func (r *run) stopped() bool { return r.ctx.Err() != nil }
+
+// rank bounds every layout. Planes are visited in strides, so that a search that
+// is stopped has seen some of everything; share is how many it has seen. The
+// candidates come sorted by their bound.
+func (r *run) rank() (all []candidate, share float64) {
+	var next, done, legal atomic.Int64
+	var wait sync.WaitGroup
+	var lock sync.Mutex // of progress
+	rankers := make([]ranker, r.workers)
+	stride := coprime(len(r.planes))
+	for w := range rankers {
+		k := &rankers[w]
+		k.problem, k.planes, k.choices = r.problem, r.planes, r.choices
+		wait.Go(func() {
+			for !r.stopped() {
+				n := next.Add(1) - 1
+				if n >= int64(len(r.planes)) {
+					return
+				}
+				before := k.legal
+				k.rank(int(n * int64(stride) % int64(len(r.planes))))
+				sum := legal.Add(int64(k.legal - before))
+				if d := done.Add(1); d%reportEvery == 0 {
+					lock.Lock()
+					r.progress(Progress{Ranked: float64(d) / float64(len(r.planes)), Legal: int(sum)})
+					lock.Unlock()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for w := range rankers {
+		all = append(all, rankers[w].found...)
+		r.result.Legal += rankers[w].legal
+		r.result.Excluded += rankers[w].excluded
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
+	if len(r.planes) == 0 {
+		return all, 1
+	}
+	return all, float64(done.Load()) / float64(len(r.planes))
+}
+
+// reportEvery is how many planes pass between two reports of progress.
+const reportEvery = 64
+
+// coprime is a stride that visits n places each once, far apart: near the golden
+// section of n.
+func coprime(n int) int {
+	for stride := max(int(float64(n)*0.6180339887), 1); ; stride++ {
+		a, b := stride, max(n, 1)
+		for b > 0 {
+			a, b = b, a%b
+		}
+		if a == 1 {
+			return stride
+		}
+	}
+}
+
+// compare orders candidates by their bound, equal ones by their place in the
+// space: the same order whoever found them.
+func (c *candidate) compare(d *candidate) int {
+	switch {
+	case c.key.less(d.key):
+		return -1
+	case d.key.less(c.key):
+		return 1
+	}
+	return c.place(d)
+}
+
+// place orders candidates as the space lists them.
+func (c *candidate) place(d *candidate) int {
+	for _, pair := range [...][2]int{
+		{int(c.plane), int(d.plane)},
+		{int(c.mbs), int(d.mbs)},
+		{int(c.sp), int(d.sp)},
+		{int(c.recompute), int(d.recompute)},
+		{int(c.kind), int(d.kind)},
+		{int(c.chunks), int(d.chunks)},
+		{int(c.zero), int(d.zero)},
+	} {
+		if pair[0] != pair[1] {
+			return pair[0] - pair[1]
+		}
+	}
+	return 0
+}
+
+// found is a candidate that was evaluated.
+type found struct {
+	candidate
+	Found
+	exact score
+}
+
+// state of a candidate after its evaluation.
+type state uint8
+
+const (
+	unknown state = iota // the search was stopped before
+	misses               // illegal after all, too large or too slow
+	fits
+)
+
+// full evaluates a candidate. Of its report the timeline is dropped, which for a
+// long pipeline is megabytes.
+func (r *run) full(e *engine.Evaluator, c *candidate) (found, state) {
+	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+	f := found{candidate: *c}
+	f.Setup = k.setup(c)
+	var done bool
+	if f.Report, done = e.EvaluateUntil(f.Setup, r.stopped); !done {
+		return f, unknown
+	}
+	f.Report.Timeline = nil
+	if !f.Report.Legal {
+		return f, misses
+	}
+	m := f.Report.Memory
+	f.Free = m.Usable - m.Peak
+	f.exact = r.problem.score(&f.Setup, engine.Floor{Step: f.Report.Time.Step, Peak: m.Peak})
+	if m.Peak > r.problem.limit() || !r.problem.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
+		return f, misses
+	}
+	return f, fits
+}

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/presets"
+
+	"pgregory.net/rapid"
+)
+
+// problem draws something to search.
+func (w world) problem(t *rapid.T) search.Problem {
+	s := presets.DefaultSetup()
+	s.Model = rapid.SampledFrom(w.models).Draw(t, "model")
+	s.Cluster = rapid.SampledFrom(w.clusters).Draw(t, "cluster")
+	s.Precision = rapid.SampledFrom([]recipe.Precision{recipe.BF16, recipe.BF16, recipe.FP16}).Draw(t, "precision")
+	s.Stack = rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack")
+	s.Attention = rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention")
+	s.GPUs = rapid.SampledFrom([]int{1, 2, 6, 8, 16, 24, 32, 64}).Draw(t, "gpus")
+	s.GBS = s.GPUs * rapid.SampledFrom([]int{1, 2, 4, 6}).Draw(t, "batch")
+	s.Seq = rapid.SampledFrom([]int{1024, 2048, 8192}).Draw(t, "seq")
+	p := search.Problem{
+		Setup: s, Top: rapid.IntRange(1, 12).Draw(t, "top"), Front: rapid.Bool().Draw(t, "front"),
+		Objective: rapid.SampledFrom(search.Objectives()).Draw(t, "objective"),
+		Headroom:  rapid.SampledFrom([]float64{0, 0, 0.1, 0.5}).Draw(t, "headroom"),
+	}
+	kinds := schedule.Kinds()
+	for range rapid.IntRange(0, 4).Draw(t, "schedules") {
+		p.Space.Schedules = append(p.Space.Schedules, rapid.SampledFrom(kinds).Draw(t, "schedule").Kind)
+	}
+	some := func(name string, values ...int) []int {
+		switch rapid.IntRange(0, 3).Draw(t, name+" given") {
+		case 0:
+			return nil
+		case 1:
+			return values
+		default:
+			return []int{rapid.SampledFrom(values).Draw(t, name)}
+		}
+	}
+	p.Space.TP = some("tp", 1, 2, 4, 8)
+	p.Space.PP = some("pp", 1, 2, 3, 4, 8)
+	p.Space.CP = some("cp", 1, 2, 4)
+	p.Space.EP = some("ep", 1, 2, 8)
+	p.Space.MBS = some("mbs", 1, 2, 3)
+	p.Space.VPP = some("vpp", 1, 2, 5)
+	p.Space.ZeRO = some("zero", 0, 1, 2, 3)
+	p.Space.Refused = rapid.Bool().Draw(t, "refused")
+	if rapid.IntRange(0, 3).Draw(t, "more gpus") == 0 {
+		p.Space.GPUs = []int{8, 16}
+		p.Space.GBS = []int{16, 48}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "deadline") == 0 {
+		p.Tokens, p.Deadline = 1e9, units.Seconds(rapid.Float64Range(1e3, 1e6).Draw(t, "seconds"))
+	}
+	return p
+}
+
+// The pruned search returns what evaluating every layout returns, in the same
+// order, on one worker and on several.
+func TestSearchLosesNothing(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		p := w.problem(t)
+		want := search.Exhaustive(p)
+		for _, p.Workers = range []int{1, 3} {
+			got := search.Run(context.Background(), p, nil)
+			if got.Partial || got.Legal != want.Legal {
+				t.Fatalf("legal %d, all are %d; partial %v", got.Legal, want.Legal, got.Partial)
+			}
+			sameFound(t, "best", got.Best, want.Best)
+			sameFound(t, "front", got.Front, want.Front)
+		}
+	})
+}
+
+func sameFound(t *rapid.T, what string, got, want []search.Found) {
+	say := func(f search.Found) string {
+		return fmt.Sprintf("%s %+v step %v peak %v", f.Setup.Schedule, f.Setup.Layout, f.Report.Time.Step, f.Report.Memory.Peak)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d layouts, all of them give %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if got[i].Setup != want[i].Setup {
+			t.Fatalf("%s %d:\n got %s\nwant %s", what, i+1, say(got[i]), say(want[i]))
+		}
+		if full := engine.Evaluate(got[i].Setup); full.Time.Step != got[i].Report.Time.Step || full.Memory.Peak != got[i].Report.Memory.Peak {
+			t.Fatalf("%s %d: its report is not that of Evaluate", what, i+1)
+		}
+	}
+}
+
+// What is named as the reason for no answer is one: with the rest given up there
+// is still none, and without any one of it there is.
+func TestConflictsAreTheReason(t *testing.T) {
+	llama := presets.DefaultSetup()
+	for name, c := range map[string]struct {
+		space    search.Space
+		headroom float64
+		want     []string
+	}{
+		"too many ranks":     {space: search.Space{TP: []int{8}, PP: []int{16}, CP: []int{1}}, want: []string{"tp", "pp"}},
+		"heads":              {space: search.Space{TP: []int{3}, PP: []int{2}}, want: []string{"tp"}},
+		"no memory":          {space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}}, want: []string{"pp", "zero", "memory"}},
+		"too much headroom":  {headroom: 0.99, want: []string{"headroom"}},
+		"schedule and depth": {space: search.Space{Schedules: []schedule.Kind{schedule.DualPipe}, PP: []int{1}}, want: []string{"pp", "schedule"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := search.Problem{Setup: llama, Space: c.space, Headroom: c.headroom, Workers: 2}
+			got := search.Explain(t.Context(), p)
+			if got == nil {
+				t.Fatal("there is an answer")
+			}
+			if !slices.Equal(got.Fields, c.want) {
+				t.Errorf("the reason is %v, want %v", got.Fields, c.want)
+			}
+			if slices.Contains(got.Fields, "memory") != (got.Least != nil) {
+				t.Errorf("least memory %v for %v", got.Least != nil, got.Fields)
+			}
+		})
+	}
+	if got := search.Explain(t.Context(), search.Problem{Setup: llama}); got != nil {
+		t.Errorf("a reason %v for a problem with answers", got.Fields)
+	}
+}
+
+// A search that is stopped at once says so and has no more than it knows.
+func TestSearchStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	p := search.Problem{Setup: presets.DefaultSetup(), Workers: 2}
+	whole := search.Run(ctx, p, nil)
+	if whole.Partial || whole.Share != 1 || len(whole.Best) != 10 {
+		t.Fatalf("partial %v, share %v, %d layouts", whole.Partial, whole.Share, len(whole.Best))
+	}
+	seen := 0
+	part := search.Run(ctx, p, func(search.Progress) {
+		if seen++; seen == 1 {
+			stop()
+		}
+	})
+	if !part.Partial || part.Share <= 0 || part.Share >= 1 || part.Legal >= whole.Legal {
+		t.Errorf("partial %v, share %v, %d of %d layouts", part.Partial, part.Share, part.Legal, whole.Legal)
+	}
+	if len(part.Best) == 0 {
+		t.Error("nothing of what was ranked by then")
+	}
+	if none := search.Run(ctx, p, nil); !none.Partial || none.Share != 0 {
+		t.Errorf("stopped before it began: partial %v, share %v", none.Partial, none.Share)
+	}
+}
