@@ -150,7 +150,11 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	}
 	_, latency := step.HandOver(in)
 	e.timing.set(e, s, hosts, latency)
-	err = e.plan(spec, e.timing.costs(e.wait(latency)))
+	costs := e.timing.costs(e.wait(latency))
+	if info, _ := spec.Kind.Info(); info.Automatic {
+		costs.Held, costs.HeldForW = e.timing.held(e.mem.Pass(&e.memInput, stack))
+	}
+	err = e.plan(spec, costs)
 	e.memInput.Order = e.order
 	return err
 }
@@ -198,12 +202,14 @@ func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
 	e.planned = schedule.Costs{
 		F: append(e.planned.F[:0], costs.F...), I: append(e.planned.I[:0], costs.I...),
 		W: append(e.planned.W[:0], costs.W...), P2P: costs.P2P,
+		Held: append(e.planned.Held[:0], costs.Held...), HeldForW: append(e.planned.HeldForW[:0], costs.HeldForW...),
 	}
 	return nil
 }
 
 func sameDurations(a, b *schedule.Costs) bool {
-	return a.P2P == b.P2P && slices.Equal(a.F, b.F) && slices.Equal(a.I, b.I) && slices.Equal(a.W, b.W)
+	return a.P2P == b.P2P && slices.Equal(a.F, b.F) && slices.Equal(a.I, b.I) && slices.Equal(a.W, b.W) &&
+		slices.Equal(a.Held, b.Held) && slices.Equal(a.HeldForW, b.HeldForW)
 }
 
 // inputs tells the parts of the engine what they depend on.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
 	"meshscope/engine/units"
@@ -16,6 +17,7 @@ type timing struct {
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
+	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
 }
 
 func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Seconds) {
@@ -70,6 +72,16 @@ func (t *timing) costs(latency units.Seconds) schedule.Costs {
 		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency),
 		HiddenF: t.expertForward, HiddenB: t.expertBackward, R: t.recompute(),
 	}
+}
+
+// held is what a micro-batch keeps on each stage, in bytes: until its input
+// gradient, and from there until its weight gradient.
+func (t *timing) held(live []memory.Live) (activations, weightInputs []float64) {
+	t.activations, t.weightInputs = resize(t.activations, len(live)), resize(t.weightInputs, len(live))
+	for stage := range live {
+		t.activations[stage], t.weightInputs[stage] = float64(live[stage].Activations), float64(live[stage].WeightInputs)
+	}
+	return t.activations, t.weightInputs
 }
 
 // recompute is nil where nothing runs again.

@@ -132,6 +132,12 @@ func TestScheduleEveryLegalSpecRuns(t *testing.T) {
 			t.Fatalf("%+v: %v", s, err)
 		}
 		checkTimeline(t, &tl, p2p)
+		blocking := schedule.UniformCosts(s, times, p2p)
+		blocking.P2PBlocks, blocking.Overlap = true, rapid.Float64Range(0, 1).Draw(t, "overlap")
+		if err := sim.Run(o, blocking, &tl); err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		checkTimeline(t, &tl, 0) // sending is part of what is sent
 	})
 }
 
@@ -174,38 +180,79 @@ func TestScheduleFreeMakespan(t *testing.T) {
 }
 
 // TestScheduleClosedForms: where a closed form is given, the simulation agrees
-// for any durations of equal chunks and no latency.
+// for any durations of equal chunks and no latency. Every schedule is tried at
+// every small size, with durations of several relations, so that forms that hold
+// in a corner only are met.
 func TestScheduleClosedForms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s, times := drawLegal(t), drawTimes(t)
-		idle, ok := s.ClosedFormIdle(times)
-		if !ok {
-			t.Skip("no closed form")
-		}
-		o, err := schedule.Build(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tl, err := schedule.Simulate(o, schedule.UniformCosts(s, times, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		worst := 0.0
-		for _, st := range tl.Ranks {
-			worst = max(worst, st.Idle)
-		}
-		if !scheduleNear(worst, idle) {
-			t.Fatalf("%+v: idle %v, closed form %v", s, worst, idle)
-		}
-		if span, ok := s.ClosedFormSpan(times); ok {
-			if got := tl.LongestSpan() - tl.Ranks[0].Busy; !scheduleNear(got, span) {
-				t.Fatalf("%+v: waits %v inside a span, closed form %v", s, got, span)
+	times := []schedule.ChunkTimes{
+		{F: 1, B: 2, I: 1, W: 1},
+		{F: 2, B: 3, I: 2, W: 1},
+		{F: 1, B: 5, I: 2, W: 3},
+		{F: 3, B: 4, I: 3, W: 1},
+		{F: 1, B: 2, I: 1, W: 1, Saved: 0.5},
+		{F: 7.3, B: 11.9, I: 8.8, W: 3.1},
+		{F: 5, B: 6, I: 1, W: 5},
+	}
+	checked := map[schedule.Kind]int{}
+	for _, info := range schedule.Kinds() {
+		for p := 1; p <= 9; p++ {
+			for m := 1; m <= 28; m++ {
+				for v := 1; v <= 3; v++ {
+					s := schedule.Spec{Kind: info.Kind, Ranks: p, VirtualStages: v, MicroBatches: m}
+					if scheduleErrors(s) > 0 {
+						continue
+					}
+					for _, d := range times {
+						if checkClosedForm(t, s, d) {
+							checked[info.Kind]++
+						}
+					}
+				}
 			}
 		}
-		if ratio, ok := s.ClosedFormBubble(times); ok && !scheduleNear(ratio, tl.BubbleOverIdeal()) {
-			t.Fatalf("%+v: bubble %v, closed form %v", s, tl.BubbleOverIdeal(), ratio)
+	}
+	for kind, least := range map[schedule.Kind]int{
+		schedule.Naive: 500, schedule.AFAB: 500, schedule.OneFOneB: 500, schedule.Interleaved: 500, schedule.LoopedBFS: 500,
+		schedule.ZBH1: 300, schedule.ZBH2: 100, schedule.ZBV: 50, schedule.VHalf: 50, schedule.VMin: 20,
+		schedule.DualPipe: 100, schedule.DualPipeV: 100,
+	} {
+		if checked[kind] < least {
+			t.Errorf("%s: %d cases, want %d", kind, checked[kind], least)
 		}
-	})
+	}
+}
+
+// checkClosedForm compares the forms of one case with its simulation; false
+// where it has none.
+func checkClosedForm(t *testing.T, s schedule.Spec, times schedule.ChunkTimes) bool {
+	t.Helper()
+	idle, ok := s.ClosedFormIdle(times)
+	span, spanned := s.ClosedFormSpan(times)
+	if !ok && !spanned {
+		return false
+	}
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, times, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 0.0
+	for _, st := range tl.Ranks {
+		worst = max(worst, st.Idle)
+	}
+	if ok && !scheduleNear(worst, idle) {
+		t.Errorf("%+v, %+v: idle %v, closed form %v", s, times, worst, idle)
+	}
+	if got := tl.LongestSpan() - tl.Ranks[0].Busy; spanned && !scheduleNear(got, span) {
+		t.Errorf("%+v, %+v: waits %v inside a span, closed form %v", s, times, got, span)
+	}
+	if ratio, ok := s.ClosedFormBubble(times); ok && !scheduleNear(ratio, tl.BubbleOverIdeal()) {
+		t.Errorf("%+v, %+v: bubble %v, closed form %v", s, times, tl.BubbleOverIdeal(), ratio)
+	}
+	return true
 }
 
 // TestScheduleShortGroups compares the rule for a last group shorter than the

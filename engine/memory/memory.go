@@ -145,7 +145,7 @@ func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 // Parameters of the ranks that the last call of Count found, by rank.
 func (e *Evaluator) Parameters() []Parameters { return e.params }
 
-// Live is what each model stage adds, of the last call of Ranks.
+// Live is what each model stage adds, of the last call of Ranks or Pass.
 func (e *Evaluator) Live() []Live { return e.live }
 
 // Ranks appends the memory of every pipeline rank to into. The parameters must
@@ -154,6 +154,16 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	shard := stack.Shard(in)
 	info, _ := in.Order.Spec.Kind.Info()
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
+	e.Pass(in, stack)
+	for r := range in.Layout.PP {
+		into = append(into, e.rank(in, stack, shard, r))
+	}
+	return into
+}
+
+// Pass works out what each model stage adds while micro-batches pass. Like Count
+// it needs no operations, only which rank has which stages.
+func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
 	e.live = e.live[:0]
 	for s := range in.Stages {
 		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) {
@@ -162,10 +172,7 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 		}
 		e.live = append(e.live, stack.Stage(in, s))
 	}
-	for r := range in.Layout.PP {
-		into = append(into, e.rank(in, stack, shard, r))
-	}
-	return into
+	return e.live
 }
 
 func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {

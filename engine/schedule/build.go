@@ -55,6 +55,15 @@ func (e *StoppedError) Error() string {
 	return fmt.Sprintf("schedule %q: the search was stopped", e.Spec.Kind)
 }
 
+// SearchError is an automatic schedule whose rules find no order for the
+// durations and the limit.
+type SearchError struct{ Spec Spec }
+
+// Error says what was not found.
+func (e *SearchError) Error() string {
+	return fmt.Sprintf("schedule %q: its rules find no order for these durations within its limit of activations", e.Spec.Kind)
+}
+
 // Build makes the order of a spec: *SpecError when it cannot be executed,
 // *LimitError when it is larger than the bounds. Automatic schedules are made
 // for operations of equal length and hand-overs without latency.
@@ -114,15 +123,15 @@ func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 		o.Start = make([]int, 0, s.Ranks+1)
 	}
 	o.Spec, o.Placement = s, d.Placement
-	o.Ops, o.Start = o.Ops[:0], append(o.Start[:0], 0)
+	o.Ops, o.Start, o.Handmade = o.Ops[:0], append(o.Start[:0], 0), false
 	if d.search == nil {
 		d.generate(o)
 	} else {
 		if times == nil {
 			times = equalTimes(s.Stages())
 		}
-		if !d.search(o, times, stop) {
-			return &StoppedError{Spec: s}
+		if err := d.search(o, times, stop); err != nil {
+			return err
 		}
 	}
 	pl := o.plan

@@ -15,7 +15,7 @@ func dualPipe() descriptor {
 			Placement: Bidirectional, SplitsBackward: true, Pairs: true, Chunks: 1, WeightCopies: 2,
 			Constraint: `p even, m even (both directions together) and m >= 2p; the code asserts "num_chunks > 0 and num_chunks % 2 == 0 and num_chunks >= num_ranks*2"`,
 			Idle:       "(p/2-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= 3tF, or tF = tI >= tW and no overlap",
-			Memory:     "p+1",
+			Memory:     "p+1 on every rank",
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks

@@ -29,8 +29,9 @@ type descriptor struct {
 	// generate writes the whole order; Ops and Start are empty and have room.
 	generate func(o *Order)
 	// search does so for an automatic schedule, from the durations; it gives up
-	// (false) soon after stop says so. Nil for the others.
-	search func(o *Order, t *stageTimes, stop func() bool) bool
+	// with a *StoppedError soon after stop says so, and with a *SearchError where
+	// its rules find no order. Nil for the others.
+	search func(o *Order, t *stageTimes, stop func() bool) error
 	// check says what cannot be executed and what some launcher refuses,
 	// beyond the rules that all schedules share.
 	check func(s Spec) []Issue

@@ -10,7 +10,7 @@ func oneFOneBV() descriptor {
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/v1f1b.py",
 			Placement: VShape, Chunks: 2, WeightCopies: 1,
 			Constraint: "v = 2; unless tB = 2 tF it waits in every micro-batch",
-			Memory:     "2 ceil((2p+1)/3)",
+			Memory:     "2 ceil((2p+1)/3) on the fullest rank, never more than 2m",
 		},
 		generate: generateOneFOneBV,
 		check:    checkVShape,

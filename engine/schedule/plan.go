@@ -227,16 +227,6 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// pairOf is two slices of n elements each, in the memory of a and b when both have
-// room, else in one new block.
-func pairOf(a, b []float64, n int) (first, second []float64) {
-	if cap(a) >= n && cap(b) >= n {
-		return a[:n], b[:n]
-	}
-	both := make([]float64, 2*n)
-	return both[:n:n], both[n:]
-}
-
 // cleared is resize with zeroed contents.
 func cleared[T any](s []T, n int) []T {
 	s = resize(s, n)

@@ -58,6 +58,9 @@ type Order struct {
 	Placement Placement
 	Ops       []Op
 	Start     []int
+	// Handmade is set where an automatic schedule's rules found no order for the
+	// durations and this is the one written down for equal ones.
+	Handmade bool
 
 	plan *plan // made by Build; nil for an order made by hand
 }
@@ -85,6 +88,12 @@ type Costs struct {
 	// all-to-all does in DualPipe.
 	Overlap          float64
 	HiddenF, HiddenB []float64
+
+	// What one micro-batch holds on a stage, in any unit, one per model stage: until
+	// the end of I, and from there to the end of W. Only automatic schedules read
+	// them, to keep their limit in bytes; where there are none an activation counts
+	// half from I on, as the authors' scheduler has it.
+	Held, HeldForW []float64
 }
 
 // RankStats are the figures of one rank of a timeline.
@@ -104,6 +113,33 @@ type Timeline struct {
 	Makespan   float64
 	Ranks      []RankStats
 	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
+	Lasts      []float64 // of each kind of operation on each model stage, by kind*stages+stage; 0 of kinds that do not run
+}
+
+// Last is how long a kind of operation takes on a model stage, on its own: an
+// overlapped pair takes less than its halves.
+func (t *Timeline) Last(kind OpKind, stage int) float64 {
+	return at(t.Lasts, int(kind)*t.Order.Spec.Stages()+stage)
+}
+
+// PerMicroBatch is how long a rank works on one micro-batch, all its stages,
+// forwards and backwards, nothing overlapped. In a bidirectional schedule, where
+// a micro-batch meets only one of the rank's two stages, it is the mean of both.
+func (t *Timeline) PerMicroBatch(rank int) (forward, backward float64) {
+	o := t.Order
+	for c := range o.Chunks() {
+		stage := o.StageOf(rank, c)
+		forward += t.Last(Forward, stage)
+		if whole := t.Last(Backward, stage); whole > 0 {
+			backward += whole
+		} else {
+			backward += t.Last(InputGradient, stage) + t.Last(WeightGradient, stage)
+		}
+	}
+	if o.Placement == Bidirectional {
+		return forward / 2, backward / 2
+	}
+	return forward, backward
 }
 
 // RecomputeEnd is when a backward (or input gradient), given by its index in

@@ -65,7 +65,8 @@ func (s *Simulator) run(o *Order, c *Costs, t *Timeline, free bool) error {
 		return err
 	}
 	t.Order, t.Recompute = o, append(t.Recompute[:0], c.R...)
-	t.Begin, t.End = pairOf(t.Begin, t.End, len(o.Ops))
+	t.room(len(o.Ops), len(s.costs))
+	copy(t.Lasts, s.costs)
 	s.saved = cleared(s.saved, o.Spec.Ranks)
 	if free {
 		s.free = resize(s.free, len(o.Ops))
@@ -74,6 +75,17 @@ func (s *Simulator) run(o *Order, c *Costs, t *Timeline, free bool) error {
 		s.walk(o, pl, c, t)
 	}
 	return s.finish(o, pl, t)
+}
+
+// room makes place for the times of ops operations and for the durations by kind
+// and stage: in the timeline's memory when it has room, else in one new block.
+func (t *Timeline) room(ops, kinds int) {
+	if cap(t.Begin) >= ops && cap(t.End) >= ops && cap(t.Lasts) >= kinds {
+		t.Begin, t.End, t.Lasts = t.Begin[:ops], t.End[:ops], t.Lasts[:kinds]
+		return
+	}
+	all := make([]float64, 2*ops+kinds)
+	t.Begin, t.End, t.Lasts = all[:ops:ops], all[ops:2*ops:2*ops], all[2*ops:]
 }
 
 // planOf is the plan that Build has made, or one made now for another order.
@@ -172,12 +184,13 @@ func (s *Simulator) pair(o *Order, steps []step, c *Costs, ends []float64, laten
 		}
 		begin = max(begin, arrives)
 	}
-	a, b := s.costs[steps[0].cost], s.costs[steps[1].cost]
+	sends := s.sends[steps[0].cost] + s.sends[steps[1].cost] // come after the work and hide nothing
+	a, b := s.costs[steps[0].cost]-s.sends[steps[0].cost], s.costs[steps[1].cost]-s.sends[steps[1].cost]
 	saved = c.Overlap * min(a, b)
 	if c.HiddenF != nil || c.HiddenB != nil {
 		saved = min(saved+c.hides(steps[0].cost, a, steps[1].cost, b, int32(o.Spec.Stages())), a, b)
 	}
-	return begin, begin + a + b - saved, saved
+	return begin, begin + a + b - saved + sends, saved
 }
 
 // hides is the traffic in each half of a pair that the rest of the other half

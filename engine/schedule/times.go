@@ -6,6 +6,9 @@ import "math"
 type stageTimes struct {
 	f, i, w []float64
 	latency float64
+	// what a micro-batch holds until I, and from I to W; the first is at least the
+	// second, and both are whole numbers
+	held, heldForW []float64
 }
 
 // equalTimes are those of Build: every operation lasts as long as every other
@@ -15,7 +18,59 @@ func equalTimes(stages int) *stageTimes {
 	for k := range ones {
 		ones[k] = 1
 	}
-	return &stageTimes{f: ones, i: ones, w: ones}
+	t := &stageTimes{f: ones, i: ones, w: ones}
+	t.countHalves(stages)
+	return t
+}
+
+// countHalves makes an activation count 2, and 1 while it waits for W alone.
+func (t *stageTimes) countHalves(stages int) {
+	t.held, t.heldForW = make([]float64, stages), make([]float64, stages)
+	for k := range stages {
+		t.held[k], t.heldForW[k] = 2, 1
+	}
+}
+
+// hold takes what micro-batches hold from the costs. Where the weight gradient
+// needs more than the input gradient did, its room is kept from the start, so
+// that no I ever takes a rank over its limit.
+func (t *stageTimes) hold(stages int, c *Costs) error {
+	if c.Held == nil && c.HeldForW == nil {
+		t.countHalves(stages)
+		return nil
+	}
+	most := 0.0
+	for _, list := range [...][]float64{c.Held, c.HeldForW} {
+		if len(list) != stages {
+			return costError("%d activations for %d stages", len(list), stages)
+		}
+		for stage, b := range list {
+			if !(b >= 0) || math.IsInf(b, 1) {
+				return costError("a micro-batch holds %v on stage %d", b, stage)
+			}
+			most = max(most, b)
+		}
+	}
+	t.held, t.heldForW = rounded(c.Held, most), rounded(c.HeldForW, most)
+	for k := range t.held {
+		t.held[k] = max(t.held[k], t.heldForW[k])
+	}
+	return nil
+}
+
+// rounded are numbers in units of a power of two, a millionth of the largest or
+// less.
+func rounded(list []float64, largest float64) []float64 {
+	_, exponent := math.Frexp(largest)
+	unit := math.Ldexp(1, exponent-20)
+	if largest == 0 || unit == 0 {
+		unit = 1
+	}
+	out := make([]float64, len(list))
+	for k, d := range list {
+		out[k] = math.Round(d / unit)
+	}
+	return out
 }
 
 // timesOf takes the durations of a simulation. They are rounded to a power of
@@ -37,17 +92,9 @@ func timesOf(stages int, c *Costs) (*stageTimes, error) {
 	if !(c.P2P >= 0) || math.IsInf(longest, 1) {
 		return nil, costError("a hand-over latency of %v", c.P2P)
 	}
-	_, exponent := math.Frexp(longest)
-	unit := math.Ldexp(1, exponent-20)
-	if longest == 0 || unit == 0 {
-		unit = 1
+	t := &stageTimes{
+		f: rounded(c.F, longest), i: rounded(c.I, longest), w: rounded(c.W, longest),
+		latency: rounded([]float64{c.P2P}, longest)[0],
 	}
-	rounded := func(list []float64) []float64 {
-		out := make([]float64, len(list))
-		for k, d := range list {
-			out[k] = math.Round(d / unit)
-		}
-		return out
-	}
-	return &stageTimes{f: rounded(c.F), i: rounded(c.I), w: rounded(c.W), latency: math.Round(c.P2P / unit)}, nil
+	return t, t.hold(stages, c)
 }

@@ -11,7 +11,7 @@ func vHalf() descriptor {
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
 			Constraint: "v = 2; outside tW+2tI >= 2tF and tW+2tF >= 2tI it waits in every micro-batch",
 			Idle:       "for tF = tI = tW and m >= p+2: (3p-7) tF for even p > 2, (3p-4) tF for odd p > 1",
-			Memory:     "p+2 for even p, p+1 for odd p",
+			Memory:     "p+2 for even p, p+1 for odd p on the fullest rank, never more than 2m",
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks

@@ -11,7 +11,7 @@ func vMin() descriptor {
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
 			Constraint: "v = 2; unless tF = tI <= tW it waits in every micro-batch",
 			Idle:       "for tF = tI = tW: (4p-5) tF and m >= p, or where 3 divides p (4p-7) tF and m > p; p > 1",
-			Memory:     "2 floor((p+4)/3)",
+			Memory:     "2 floor((p+4)/3) on the fullest rank, never more than 2m",
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks

@@ -97,15 +97,40 @@ func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place,
 // It takes time proportional to the number of operations.
 func (t *Timeline) CriticalPath() []Place {
 	o := t.Order
-	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
-	made := make([]Place, 2*stages*m) // forwards, then gradients, by stage and micro-batch
+	index := o.index()
 	at, found := Place{}, false
+	for rank := range o.Spec.Ranks {
+		if k := o.Start[rank+1] - 1; k >= o.Start[rank] && (!found || t.End[k] > t.End[at.Op]) {
+			at, found = Place{Rank: rank, Op: k}, true
+		}
+	}
+	var path []Place
+	for found && len(path) < len(o.Ops) {
+		path = append(path, at)
+		at, found = t.binding(at, index.producer)
+	}
+	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
+		path[i], path[j] = path[j], path[i]
+	}
+	return path
+}
+
+// index finds producers at once: forwards, then gradients, by stage and
+// micro-batch. Making it takes time proportional to the number of operations.
+type index struct {
+	order *Order
+	made  []Place
+}
+
+func (o *Order) index() index {
+	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
+	x := index{order: o, made: make([]Place, 2*stages*m)}
+	for i := range x.made {
+		x.made[i].Op = -1
+	}
 	for rank := range o.Spec.Ranks {
 		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
 			op := o.Ops[k]
-			if !found || t.End[k] > t.End[at.Op] {
-				at, found = Place{Rank: rank, Op: k}, true
-			}
 			if op.Kind() == WeightGradient || op.MicroBatch() >= m {
 				continue
 			}
@@ -113,28 +138,40 @@ func (t *Timeline) CriticalPath() []Place {
 			if op.Kind() != Forward {
 				row += stages
 			}
-			made[row*m+op.MicroBatch()] = Place{Rank: rank, Op: k}
+			x.made[row*m+op.MicroBatch()] = Place{Rank: rank, Op: k}
 		}
 	}
-	producer := func(at Place) (Place, bool) {
-		op, stage := o.Ops[at.Op], o.Stage(at.Rank, o.Ops[at.Op])
-		switch {
-		case op.Kind() == Forward && stage > 0:
-			return made[(stage-1)*m+op.MicroBatch()], true
-		case op.Kind() != Forward && op.Kind() != WeightGradient && stage < stages-1:
-			return made[(stages+stage+1)*m+op.MicroBatch()], true
-		}
-		return Place{}, false
+	return x
+}
+
+// producer is Order.Producer.
+func (x index) producer(at Place) (Place, bool) {
+	o := x.order
+	stages, m := o.Spec.Stages(), o.Spec.MicroBatches
+	op := o.Ops[at.Op]
+	stage := o.Stage(at.Rank, op)
+	found := Place{Op: -1}
+	switch {
+	case op.Kind() == WeightGradient || op.MicroBatch() >= m:
+	case op.Kind() == Forward && stage > 0:
+		found = x.made[(stage-1)*m+op.MicroBatch()]
+	case op.Kind() != Forward && stage < stages-1:
+		found = x.made[(stages+stage+1)*m+op.MicroBatch()]
 	}
-	var path []Place
-	for found && len(path) < len(o.Ops) {
-		path = append(path, at)
-		at, found = t.binding(at, producer)
+	return found, found.Op >= 0
+}
+
+// input is the producer, and for the backward of the last stage the forward
+// that it follows.
+func (x index) input(at Place) (Place, bool) {
+	o := x.order
+	op := o.Ops[at.Op]
+	last, m := o.Spec.Stages()-1, o.Spec.MicroBatches
+	if op.Kind() != Forward && op.Kind() != WeightGradient && o.Stage(at.Rank, op) == last && op.MicroBatch() < m {
+		found := x.made[last*m+op.MicroBatch()]
+		return found, found.Op >= 0
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
-	return path
+	return x.producer(at)
 }
 
 // Running is the operation that a rank runs at a moment, the first half of a

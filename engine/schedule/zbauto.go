@@ -5,19 +5,19 @@ import "fmt"
 // zb1P, zb2P and zbAuto run what the authors' scheduler finds for the stages'
 // own durations under a limit of activations: p, 2p, or a number of one's own.
 func zb1P() descriptor {
-	d := zbSearched(ZB1P, "ZB-1P", "p activations; longer stages or latency are taken into account")
+	d := zbSearched(ZB1P, "ZB-1P", "p activations")
 	d.check = func(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) }
 	return d
 }
 
 func zb2P() descriptor {
-	d := zbSearched(ZB2P, "ZB-2P", "2p activations; longer stages or latency are taken into account")
+	d := zbSearched(ZB2P, "ZB-2P", "2p activations")
 	d.check = func(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) }
 	return d
 }
 
 func zbAuto() descriptor {
-	d := zbSearched(ZBAuto, "ZB auto", "the limit that is asked for (1.5p if none is)")
+	d := zbSearched(ZBAuto, "ZB auto", "as many activations as are asked for (1.5p if none are)")
 	d.Constraint = "the limit is at least 1 activation"
 	d.check = func(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) }
 	return d
@@ -31,7 +31,7 @@ func zbSearched(k Kind, name, memory string) descriptor {
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zb.py: the heuristic, its integer program is switched off",
 			Placement: Linear, SplitsBackward: true, Automatic: true, Chunks: 1, WeightCopies: 1,
 			Constraint: "none",
-			Memory:     "at most " + memory + ", one that waits for W alone counted half",
+			Memory:     "at most the bytes of " + memory + " (without a model one that waits for W alone counts half)",
 		},
 		search: searchZB,
 		idle:   unknownIdle,

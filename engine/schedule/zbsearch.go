@@ -1,21 +1,25 @@
 package schedule
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // zbSearch is one run of the zero-bubble authors' heuristic (the text of their
 // scheduler in words of our own): micro-batch by micro-batch, forwards where
 // they fit in memory and do not hold up an input gradient, weight gradients into
-// the waits. An activation counts 2, half of it freed at I and half at W.
+// the waits. What an activation counts, until I and from there until W, is that
+// of its stage.
 type zbSearch struct {
 	p, m   int
 	t      *stageTimes
-	limit  int
+	limit  []float64 // by rank
 	choice zbChoice
 
 	done    [3][]int     // by operation (F, I, W) and rank: how many have run
 	end     [3][]float64 // by operation, at rank*m+micro-batch
 	now     []float64    // by rank
-	held    []int        // by rank, in halves of an activation
+	held    []float64    // by rank
 	bubble  []float64    // by rank: waits since its first forward
 	longest float64      // the largest of them
 	need    []int        // forwards wanted next, by rank
@@ -36,36 +40,42 @@ const (
 	zbW
 )
 
-func searchZB(o *Order, t *stageTimes, stop func() bool) bool {
+func searchZB(o *Order, t *stageTimes, stop func() bool) error {
 	p, m := o.Spec.Ranks, o.Spec.MicroBatches
-	z := newZBSearch(p, m, t, 2*o.Spec.inFlightLimit())
+	z := newZBSearch(p, m, t, o.Spec.inFlightLimit())
 	best, found := 0.0, false
 	kept := make([][]Op, p)
 	for k := range 8 {
 		z.reset(zbChoice{bubbleFirst: k&4 == 0, inputFirst: k&2 == 0, greedy: k&1 == 0})
 		ok, stopped := z.run(stop)
 		if stopped {
-			return false
+			return &StoppedError{Spec: o.Spec}
 		}
 		if span := z.span(); ok && (!found || span < best) {
 			best, found = span, true
 			z.lists, kept = kept, z.lists
 		}
 	}
+	if !found {
+		return &SearchError{Spec: o.Spec}
+	}
 	for _, list := range kept {
 		o.Ops = append(o.Ops, list...)
 		o.endRank()
 	}
-	return true
+	return nil
 }
 
 func newZBSearch(p, m int, t *stageTimes, limit int) *zbSearch {
-	z := &zbSearch{p: p, m: m, t: t, limit: limit}
+	z := &zbSearch{p: p, m: m, t: t, limit: make([]float64, p)}
+	for j := range z.limit {
+		z.limit[j] = float64(limit) * t.held[j]
+	}
 	for k := range z.done {
 		z.done[k], z.end[k] = make([]int, p), make([]float64, p*m)
 	}
 	z.now, z.bubble = make([]float64, p), make([]float64, p)
-	z.held, z.need = make([]int, p), make([]int, p)
+	z.held, z.need = make([]float64, p), make([]int, p)
 	z.lists = make([][]Op, p)
 	return z
 }
@@ -109,18 +119,18 @@ func (z *zbSearch) put(j, op int) {
 		if j > 0 {
 			end = max(end, z.end[zbF][(j-1)*z.m+i]+z.t.latency+cost)
 		}
-		z.held[j] += 2
+		z.held[j] += z.t.held[j]
 	case zbI:
 		kind, cost = InputGradient, z.t.i[j]
 		end = z.now[j] + cost
 		if j < z.p-1 {
 			end = max(end, z.end[zbI][(j+1)*z.m+i]+z.t.latency+cost)
 		}
-		z.held[j]--
+		z.held[j] += z.t.heldForW[j] - z.t.held[j]
 	default:
 		kind, cost = WeightGradient, z.t.w[j]
 		end = z.now[j] + cost
-		z.held[j]--
+		z.held[j] -= z.t.heldForW[j]
 	}
 	if z.done[zbF][j] > 0 {
 		z.bubble[j] += end - z.now[j] - cost
@@ -136,7 +146,7 @@ func (z *zbSearch) waiting(j int) bool { return z.done[zbW][j] < z.done[zbI][j] 
 // room runs weight gradients until a forward fits on rank j; false when there
 // are not enough of them.
 func (z *zbSearch) room(j int) bool {
-	for z.held[j]+2 > z.limit {
+	for z.held[j]+z.t.held[j] > z.limit[j] {
 		if !z.waiting(j) {
 			return false
 		}
@@ -206,11 +216,11 @@ func (z *zbSearch) first() {
 	arrives := z.end[zbF][last*z.m] + z.t.i[last]
 	for j := last - 1; j >= 0; j-- {
 		n, held, t := 0, z.held[j], z.now[j]
-		for z.done[zbF][j]+n < z.m && held+2 <= z.limit {
+		for z.done[zbF][j]+n < z.m && held+z.t.held[j] <= z.limit[j] {
 			if z.choice.bubbleFirst && t+z.t.f[j] > arrives+z.t.latency || !z.choice.bubbleFirst && t >= arrives+z.t.latency {
 				break
 			}
-			n, held, t = n+1, held+2, t+z.t.f[j]
+			n, held, t = n+1, held+z.t.held[j], t+z.t.f[j]
 		}
 		z.need[j] = n
 		arrives = max(t, arrives+z.t.latency) + z.t.i[j]
@@ -252,6 +262,11 @@ func (z *zbSearch) holdsBack(j int) bool {
 	if z.now[j] >= next {
 		return true
 	}
-	weights := min(max(0, z.held[j]+2-z.limit), z.done[zbI][j]-z.done[zbW][j])
+	weights := z.done[zbI][j] - z.done[zbW][j]
+	if each := z.t.heldForW[j]; each > 0 { // as many as make room
+		weights = min(weights, int(math.Ceil(max(0, z.held[j]+z.t.held[j]-z.limit[j])/each)))
+	} else {
+		weights = 0
+	}
 	return z.now[j]+z.t.f[j]+float64(weights)*z.t.w[j] > next && next-z.now[j] <= z.longest-z.bubble[j]
 }

@@ -13,7 +13,7 @@ func zbV() descriptor {
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
 			Constraint: `v = 2; PyTorch otherwise: "ZBV requires exactly 2 stages per rank"`,
 			Idle:       "for tF = tI >= tW and m >= 2p-1: (p-1) max(tF, 2(tF-tW)), inside a rank's span 2(p-1)(tF-tW)",
-			Memory:     "2p on every rank",
+			Memory:     "2p on the fullest rank, never more than 2m",
 		},
 		generate: generateZBV,
 		check:    checkVShape,

@@ -10,7 +10,7 @@ func zbVAuto() descriptor {
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv.py",
 			Placement: VShape, SplitsBackward: true, Automatic: true, Chunks: 2, WeightCopies: 1,
 			Constraint: "v = 2",
-			Memory:     "at most 2p, one that waits for W alone counted half",
+			Memory:     "at most the bytes of 2p chunks (without a model one that waits for W alone counts half)",
 		},
 		search: searchZBV,
 		check:  checkVShape,
@@ -28,14 +28,14 @@ type zbvSearch struct {
 	t       *stageTimes
 	fillF   bool
 	fillI   bool
-	limit   int       // in halves of an activation
+	limit   []float64 // by rank: what 2p chunk activations hold
 	allowed []float64 // by rank: bubbles of an earlier run, nil for the first
 	most    float64   // the largest of them
 
 	done    [3][2][]int     // by operation, ch and rank
 	end     [3][2][]float64 // by operation and ch, at rank*m+micro-batch; -1: not run
 	now     []float64
-	held    []int
+	held    []float64 // by rank
 	bubble  []float64
 	longest float64
 	waiting [][]int8 // by rank: ch of the weight gradients put off, oldest first
@@ -44,14 +44,14 @@ type zbvSearch struct {
 	second  []int
 }
 
-func searchZBV(o *Order, t *stageTimes, stop func() bool) bool {
+func searchZBV(o *Order, t *stageTimes, stop func() bool) error {
 	p, m := o.Spec.Ranks, o.Spec.MicroBatches
 	var best [][]Op
 	least := 0.0
 	for k := range 4 {
 		lists, bubble, ok, stopped := zbvRun(p, m, t, k&2 == 0, k&1 == 0, stop)
 		if stopped {
-			return false
+			return &StoppedError{Spec: o.Spec}
 		}
 		if ok && (best == nil || bubble < least) {
 			best, least = lists, bubble
@@ -59,13 +59,14 @@ func searchZBV(o *Order, t *stageTimes, stop func() bool) bool {
 	}
 	if best == nil { // durations that the greedy rules cannot place
 		generateZBV(o)
-		return true
+		o.Handmade = true
+		return nil
 	}
 	for _, list := range best {
 		o.Ops = append(o.Ops, list...)
 		o.endRank()
 	}
-	return true
+	return nil
 }
 
 // maxRefinements bounds how often a run is repeated with the bubbles of the one
@@ -96,7 +97,10 @@ func zbvRun(p, m int, t *stageTimes, fillI, fillF bool, stop func() bool) (lists
 }
 
 func newZBVSearch(p, m int, t *stageTimes) *zbvSearch {
-	z := &zbvSearch{p: p, m: m, t: t, limit: 4 * p}
+	z := &zbvSearch{p: p, m: m, t: t, limit: make([]float64, p)}
+	for j := range z.limit {
+		z.limit[j] = float64(p) * (t.held[VShape.stage(p, j, 0)] + t.held[VShape.stage(p, j, 1)])
+	}
 	for op := range z.done {
 		for ch := range z.done[op] {
 			z.done[op][ch], z.end[op][ch] = make([]int, p), make([]float64, p*m)
@@ -105,7 +109,7 @@ func newZBVSearch(p, m int, t *stageTimes) *zbvSearch {
 			}
 		}
 	}
-	z.now, z.bubble, z.held = make([]float64, p), make([]float64, p), make([]int, p)
+	z.now, z.bubble, z.held = make([]float64, p), make([]float64, p), make([]float64, p)
 	z.waiting, z.lists = make([][]int8, p), make([][]Op, p)
 	for j := range p {
 		z.lists[j] = make([]Op, 0, 6*m)
@@ -133,6 +137,18 @@ func (z *zbvSearch) cost(op, ch, j int) float64 {
 	return z.t.w[stage]
 }
 
+// needs is what an operation adds to what its rank holds.
+func (z *zbvSearch) needs(op, ch, j int) float64 {
+	stage := VShape.stage(z.p, j, chunkOf(op, ch))
+	switch op {
+	case zbF:
+		return z.t.held[stage]
+	case zbI:
+		return z.t.heldForW[stage] - z.t.held[stage]
+	}
+	return -z.t.heldForW[stage]
+}
+
 // from is the rank that an operation's input comes from; false for none.
 func (z *zbvSearch) from(ch, j int) (int, bool) {
 	if ch == 1 {
@@ -145,8 +161,8 @@ func (z *zbvSearch) from(ch, j int) (int, bool) {
 func (z *zbvSearch) put(op, ch, j int) bool {
 	i := z.done[op][ch][j]
 	cost := z.cost(op, ch, j)
-	needs := [3]int{2, -1, -1}[op]
-	if i >= z.m || z.held[j]+needs > z.limit {
+	needs := z.needs(op, ch, j)
+	if i >= z.m || z.held[j]+needs > z.limit[j] {
 		return false
 	}
 	end := z.now[j] + cost

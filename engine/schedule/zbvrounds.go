@@ -37,7 +37,7 @@ func (z *zbvSearch) warmUp() bool {
 		}
 	}
 	for j := z.p - 1; j >= 0; j-- {
-		for j < z.p-1 && z.done[zbF][0][j] < z.m && z.held[j]+2*(2+2*j) <= z.limit &&
+		for j < z.p-1 && z.done[zbF][0][j] < z.m && z.held[j]+float64(1+j)*(z.needs(zbF, 0, j)+z.needs(zbF, 1, j)) <= z.limit[j] &&
 			z.now[j]+z.cost(zbF, 0, j) <= z.end[zbF][1][(j+1)*z.m]+z.t.latency {
 			for k := range j + 1 {
 				if !z.put(zbF, 0, k) {
@@ -70,11 +70,6 @@ func (z *zbvSearch) warmUp() bool {
 func (z *zbvSearch) inputs() bool {
 	z.first, z.second = z.first[:0], z.second[:0]
 	for j := range z.p {
-		for z.held[j]-1 > z.limit {
-			if !z.weight(j) {
-				return false
-			}
-		}
 		i0, i1 := z.done[zbI][0][j], z.done[zbI][1][j]
 		if i1 < i0 && (j == z.p-1 || i0 >= z.m || z.end[zbI][1][(j+1)*z.m+i1] >= 0) {
 			z.first = append(z.first, j)
@@ -116,7 +111,7 @@ func (z *zbvSearch) forwards() bool {
 		default:
 			continue
 		}
-		for z.held[j]+2 > z.limit {
+		for z.held[j]+z.needs(zbF, ch, j) > z.limit[j] {
 			if !z.weight(j) {
 				return false
 			}

@@ -1,0 +1,174 @@
+package schedule
+
+// Waits is why a rank does nothing during a step, in the timeline's unit of
+// time. The five add up to RankStats.Idle.
+type Waits struct {
+	WarmUp   float64 // before its first backward or input gradient: the first micro-batches are on their way
+	Drain    float64 // after its last forward: the last ones are
+	Paced    float64 // in between, for what a rank with more to do had not finished: uneven stages
+	Between  float64 // in between, for ranks with no more to do than this one: the order of the operations
+	HandOver float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
+}
+
+// Sum is the whole of it.
+func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between + w.HandOver }
+
+// Waits divides every rank's idle time by cause. What a wait is for is found
+// along the chain of operations that ends it: each started when the one before
+// it let it, so the chain has no gaps but hand-overs, and covers the wait. The
+// work is proportional to the operations on those chains.
+func (t *Timeline) Waits() []Waits {
+	w := waiting{line: t, index: t.Order.index(), out: make([]Waits, len(t.Ranks))}
+	o := t.Order
+	for r := range t.Ranks {
+		from, to := o.Start[r], o.Start[r+1]
+		if from == to {
+			w.out[r].Drain = t.Makespan
+			continue
+		}
+		w.rank(r, from, to)
+		// What is idle and no gap is sending inside the operations themselves.
+		if rest := t.Ranks[r].Idle - w.out[r].Sum(); rest > 0 {
+			w.out[r].HandOver += rest
+		}
+	}
+	return w.out
+}
+
+// waiting is one run of Waits.
+type waiting struct {
+	line  *Timeline
+	index index
+	out   []Waits
+}
+
+// rank divides the gaps of one rank; its operations are from to to-1.
+func (w *waiting) rank(r, from, to int) {
+	t, ops := w.line, w.line.Order.Ops
+	firstBack, lastForward := to, from-1
+	for k := from; k < to; k++ {
+		if ops[k].Kind() == Forward {
+			lastForward = k
+		} else if firstBack == to && ops[k].Kind() != WeightGradient {
+			firstBack = k
+		}
+	}
+	out := &w.out[r]
+	for k := from; k < to; k++ {
+		begin := 0.0
+		if k > from {
+			begin = t.End[k-1]
+		}
+		if t.Begin[k] <= begin {
+			continue
+		}
+		flight, slower := w.chain(Place{Rank: r, Op: k}, begin, t.Begin[k])
+		rest := t.Begin[k] - begin - flight
+		out.HandOver += flight
+		switch {
+		case k <= firstBack:
+			out.WarmUp += rest
+		case k > lastForward:
+			out.Drain += rest
+		default:
+			out.Paced += min(slower, rest)
+			out.Between += rest - min(slower, rest)
+		}
+	}
+	out.Drain += t.Makespan - t.End[to-1]
+}
+
+// chain walks back from an operation to a moment and says how long of the wait
+// before it results were on their way between ranks, and how long ranks worked
+// that have more to do in the step than the waiting one.
+func (w *waiting) chain(at Place, since, until float64) (flight, slower float64) {
+	t := w.line
+	rank := at.Rank
+	for until > since {
+		before, ok := t.binding(at, w.index.producer)
+		if !ok {
+			return flight, slower
+		}
+		if end := t.End[before.Op]; end < until {
+			flight += until - max(end, since)
+			until = max(end, since)
+		}
+		if begin := max(t.Begin[before.Op], since); begin < until {
+			if t.busier(before.Rank, rank) {
+				slower += until - begin
+			}
+			until = begin
+		}
+		at = before
+	}
+	return flight, slower
+}
+
+// busier tells whether one rank has more to do in the step than another, by more
+// than rounding.
+func (t *Timeline) busier(a, b int) bool {
+	const rounding = 1e-6
+	return t.Ranks[a].Busy > t.Ranks[b].Busy*(1+rounding)
+}
+
+// Cause is where the result that an operation waits for comes from.
+type Cause struct {
+	// Path are the operations of one micro-batch, each of which started as soon as
+	// it had the result of the one before; the waiting operation takes the last
+	// one's.
+	Path []Place
+	// First says that the path begins with the step. Otherwise its first operation
+	// had to wait for its rank, which had worked without a break since Since.
+	First bool
+	Since float64
+}
+
+// Cause follows what an operation waits for back to where it began: the start of
+// the step, or a rank that had other work to do. It is false for an operation
+// that waited for nothing from elsewhere.
+func (t *Timeline) Cause(at Place) (Cause, bool) {
+	index := t.Order.index()
+	var c Cause
+	for {
+		before, ok := t.feeding(at, index)
+		if !ok {
+			break
+		}
+		c.Path = append(c.Path, before)
+		at = before
+	}
+	if len(c.Path) == 0 {
+		return c, false
+	}
+	for i, j := 0, len(c.Path)-1; i < j; i, j = i+1, j-1 {
+		c.Path[i], c.Path[j] = c.Path[j], c.Path[i]
+	}
+	o := t.Order
+	first, _ := o.Box(c.Path[0])
+	c.Since = t.Begin[first]
+	c.First = c.Since == 0
+	for k := first - 1; k >= o.Start[at.Rank] && t.End[k] >= c.Since; k-- {
+		c.Since = t.Begin[k]
+	}
+	return c, true
+}
+
+// feeding is the operation whose result came last before an operation started,
+// if that is what it waited for. Where its rank became free at the same moment
+// the result counts.
+func (t *Timeline) feeding(at Place, index index) (Place, bool) {
+	o := t.Order
+	first, last := o.Box(at)
+	free, latest := 0.0, -1.0
+	if first > o.Start[at.Rank] {
+		free = t.End[first-1]
+	}
+	var found Place
+	for k := first; k <= last; k++ {
+		p, ok := index.input(Place{Rank: at.Rank, Op: k})
+		if ok && t.End[p.Op] > latest {
+			found, latest = p, t.End[p.Op]
+		}
+	}
+	return found, latest >= 0 && (latest >= free || t.Begin[first] > free)
+}
