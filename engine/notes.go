@@ -46,10 +46,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.Automatic && !made, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
 	say(info.Automatic && made, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
 	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
-	say(info.SplitsBackward, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	plainly := s.Schedule == schedule.InterleavedZB || s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
+	say(info.SplitsBackward && !plainly, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	say(plainly, "steps follow one another without a barrier, as for the zero-bubble schedules, though nothing published says so of this one: a step lasts the longest span of a rank")
 	waits := soft.Blocking && s.VPP > 1
 	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.PP > 1 && waits, "a stage waits while its message travels")
+	say(s.PP > 1 && waits, "a stage waits while its message travels to another rank, as this stack does with several stages per rank")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")

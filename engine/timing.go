@@ -52,11 +52,11 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
 		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
 		t.blocked[stage] = 0
-		if soft.Blocking && stage < n-1 {
+		if soft.Blocking && stage < n-1 && crosses(hosts, stage) {
 			t.f[stage] += float64(hop)
 			t.blocked[stage] += hop
 		}
-		if soft.Blocking && stage > 0 {
+		if soft.Blocking && stage > 0 && crosses(hosts, stage-1) {
 			t.b[stage] += float64(hop)
 			t.i[stage] += float64(hop)
 			t.blocked[stage] += hop
@@ -65,6 +65,13 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	for stage := range t.again {
 		t.again[stage] = float64(e.cost[stage].Recompute)
 	}
+}
+
+// crosses tells whether a stage hands over to another rank: at its turn-around a
+// V-shaped placement does not.
+func crosses(hosts *schedule.Order, stage int) bool {
+	p := hosts.Spec.Ranks
+	return hosts.Placement.Host(p, stage, 0) != hosts.Placement.Host(p, stage+1, 0)
 }
 
 func (t *timing) costs(latency units.Seconds) schedule.Costs {
@@ -151,10 +158,11 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	return t, e.communication(s, in.Groups, links, data)
 }
 
-// period is what the pipeline adds to a step. Schedules that run weight
-// gradients apart check the optimizer's step afterwards (arXiv 2401.10241,
-// section 4), so no rank waits for the others at its end: the step lasts as
-// long as the longest rank is at work, not from the first start to the last end.
+// period is what the pipeline adds to a step. The zero-bubble papers check the
+// optimizer's step afterwards (arXiv 2401.10241, section 4), so that no rank
+// waits for the others at its end: the step lasts as long as the longest rank is
+// at work, not from the first start to the last end. The same is assumed of every
+// schedule that runs weight gradients apart.
 func period(s *Setup, line *schedule.Timeline) float64 {
 	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
 		return line.Makespan
@@ -178,8 +186,8 @@ func busiest(line *schedule.Timeline) int {
 
 // exposedData is the data-parallel traffic of a rank outside the pipeline that
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
-// backward and the wait for the other ranks, the gather the wait before the
-// first forward and that forward.
+// backward and the rank's wait after it, the gather the wait before the first
+// forward and that forward.
 func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 	d := &e.data[r]
 	var forward, backward units.Seconds
@@ -188,11 +196,25 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 		forward += k.Forward
 		backward += k.InputGrad + k.WeightGrad
 	}
-	tail := units.Seconds(line.Makespan - line.Ranks[r].Last)
+	before, after := ends(&e.setup, line, r, d.ScatterSeconds-backward)
 	soft := &e.timInput.Machine.Software
-	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-tail)
-	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-units.Seconds(line.Ranks[r].First))
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
 	return scatter + gather
+}
+
+// ends are a rank's waits at the ends of the step, before its first operation
+// and after its last one. Where no rank waits for the others at the end both are
+// one wait between two steps, the period less the rank's own span: gradients
+// have as much of it as they need, weights the rest.
+func ends(s *Setup, line *schedule.Timeline, r int, gradients units.Seconds) (before, after units.Seconds) {
+	first, last := line.Ranks[r].First, line.Ranks[r].Last
+	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
+		return units.Seconds(first), units.Seconds(line.Makespan - last)
+	}
+	between := units.Seconds(max(0, period(s, line)-(last-first)))
+	after = min(between, max(0, gradients))
+	return between - after, after
 }
 
 func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, data step.DataParallel) []Communication {

@@ -51,5 +51,11 @@ func Work(s Setup) (Report, *Workings) {
 // Load is the number of routed tokens on the busiest rank over the even share.
 func (w *Workings) Load() float64 { return w.Memory.Load }
 
+// Ends are a rank's waits before its first operation and after its last one;
+// gradients is what of them no compute hides.
+func (w *Workings) Ends(line *schedule.Timeline, rank int, gradients units.Seconds) (before, after units.Seconds) {
+	return ends(w.Setup, line, rank, gradients)
+}
+
 // Busiest is the rank whose time the step is.
 func (w *Workings) Busiest(line *schedule.Timeline) int { return busiest(line) }

@@ -30,6 +30,7 @@ func TestAutomaticLimitInBytes(t *testing.T) {
 			limit = s.MaxInFlight
 		case schedule.ZBVAuto:
 			s.VirtualStages = 2
+		default:
 		}
 		costs := unevenCosts(t, s)
 		bytes := rapid.SliceOfN(rapid.Float64Range(0, 1e10), s.Stages(), s.Stages())

@@ -153,7 +153,8 @@ func (b *Book) exposedData(r int) *Expr {
 		source: "gradients hide under the last backward and the wait at the end, weights under the wait before the first forward and that forward, but for a share; " + from(soft.From),
 		omits:  "when buckets become ready",
 	}, func() *Expr {
-		d, o, line := b.data(r), b.r.Timeline.Order, b.r.Timeline
+		d, o := b.data(r), b.r.Timeline.Order
+		before, after := b.ends(r)
 		var forward, backward []*Expr
 		for c := range o.Chunks() {
 			stage := o.StageOf(r, c)
@@ -166,10 +167,10 @@ func (b *Book) exposedData(r int) *Expr {
 		}
 		var sum []*Expr
 		if len(d.scatter) > 0 {
-			sum = append(sum, part(d.scatter, soft.DP, backward, "simulated wait after the last backward", line.Makespan-line.Ranks[r].Last))
+			sum = append(sum, part(d.scatter, soft.DP, backward, "simulated wait after the last backward", float64(after)))
 		}
 		if len(d.gather) > 0 {
-			sum = append(sum, part(d.gather, soft.Gather, forward, "simulated wait before the first forward", line.Ranks[r].First))
+			sum = append(sum, part(d.gather, soft.Gather, forward, "simulated wait before the first forward", float64(before)))
 		}
 		return add(sum...)
 	})
@@ -178,23 +179,37 @@ func (b *Book) exposedData(r int) *Expr {
 // slowest is the rank with most of that, by the engine's own figures so that
 // equal ranks are told apart as it does.
 func (b *Book) slowest() int {
-	o, line, soft := b.r.Timeline.Order, b.r.Timeline, &b.machine().Software
+	soft := &b.machine().Software
 	best, most := 0, units.Seconds(-1)
 	for r := range b.w.Setup.PP {
 		d := &b.w.Data[r]
-		var forward, backward units.Seconds
-		for c := range o.Chunks() {
-			k := &b.w.Costs[o.StageOf(r, c)]
-			forward += k.Forward
-			backward += k.InputGrad + k.WeightGrad
-		}
-		scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-units.Seconds(line.Makespan-line.Ranks[r].Last))
-		gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-units.Seconds(line.Ranks[r].First))
+		forward, backward := b.compute(r)
+		before, after := b.ends(r)
+		scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
+		gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
 		if t := scatter + gather; t > most {
 			best, most = r, t
 		}
 	}
 	return best
+}
+
+// compute is what a rank computes for one micro-batch.
+func (b *Book) compute(r int) (forward, backward units.Seconds) {
+	o := b.r.Timeline.Order
+	for c := range o.Chunks() {
+		k := &b.w.Costs[o.StageOf(r, c)]
+		forward += k.Forward
+		backward += k.InputGrad + k.WeightGrad
+	}
+	return forward, backward
+}
+
+// ends are a rank's waits at the ends of a step, in which data-parallel traffic
+// hides.
+func (b *Book) ends(r int) (before, after units.Seconds) {
+	_, backward := b.compute(r)
+	return b.w.Ends(b.r.Timeline, r, b.w.Data[r].ScatterSeconds-backward)
 }
 
 // optimizerTime is the update of one rank's shard.

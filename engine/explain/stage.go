@@ -244,15 +244,15 @@ func (b *Book) blocked(stage int) *Expr {
 	if !b.machine().Software.Blocking {
 		return lit(0)
 	}
-	n := 0
-	if stage > 0 {
-		n++
-	}
-	if stage < len(b.w.Stages)-1 {
-		n++
+	n, o := 0, b.r.Timeline.Order
+	host := func(stage int) int { return o.Placement.Host(o.Spec.Ranks, stage, 0) }
+	for _, next := range []int{stage - 1, stage + 1} {
+		if next >= 0 && next < len(b.w.Stages) && host(next) != host(stage) {
+			n++
+		}
 	}
 	_, latency := b.handOver()
-	return mul(count("neighbours", n), latency)
+	return mul(count("neighbours on other ranks", n), latency)
 }
 
 // work is how long a rank's operations are, by the counts of the schedule.

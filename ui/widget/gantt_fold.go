@@ -208,12 +208,16 @@ func (v *Gantt) periodic() []periodic {
 		group = min(s.Ranks, s.MicroBatches)
 	}
 	tried := map[int]bool{}
+	tries := max(2, 4*foldWork/max(1, len(v.Timeline.Order.Ops)/v.ranks()))
 	for _, shift := range []int{1, group, 2, 3, 4, 2 * group, s.Ranks, 3 * group} {
 		if shift <= 0 || shift > s.MicroBatches/4 || tried[shift] {
 			continue
 		}
 		tried[shift] = true
 		for _, half := range []bool{false, true} {
+			if tries--; tries < 0 {
+				return nil
+			}
 			if found := v.repeats(shift, half); len(found) > 0 {
 				return found
 			}
@@ -282,18 +286,29 @@ func rankRepeats(ops []schedule.Op, begin, end []float64, n int, shift schedule.
 }
 
 // intersect keeps what two lists have in common at the same period, when it is
-// long enough to leave something out.
+// long enough to leave something out. Both are ascending, and so is the result.
 func intersect(a, b []periodic) []periodic {
+	return overlaps(a, b, func(x, y periodic) (float64, bool) {
+		return x.period, math.Abs(x.period-y.period) <= 1e-6*x.period
+	})
+}
+
+// overlaps walks two ascending lists together; same says whether two stretches
+// repeat alike, and with which period.
+func overlaps(a, b []periodic, same func(x, y periodic) (float64, bool)) []periodic {
 	var common []periodic
-	for _, x := range a {
-		for _, y := range b {
-			if math.Abs(x.period-y.period) > 1e-6*x.period {
-				continue
-			}
-			both := periodic{from: max(x.from, y.from), to: min(x.to, y.to), period: x.period}
-			if both.to > both.from && both.count() >= 2+ganttLeastFold {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		both := periodic{from: max(a[i].from, b[j].from), to: min(a[i].to, b[j].to)}
+		if period, ok := same(a[i], b[j]); ok && both.to > both.from {
+			both.period = period
+			if both.count() >= 2+ganttLeastFold {
 				common = append(common, both)
 			}
+		}
+		if a[i].to < b[j].to {
+			i++
+		} else {
+			j++
 		}
 	}
 	return common

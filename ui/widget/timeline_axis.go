@@ -83,21 +83,11 @@ func (v *Gantt) anyPeriod() []periodic {
 
 // commonPeriods is intersect for periods of which one is a multiple of the other.
 func commonPeriods(a, b []periodic) []periodic {
-	var common []periodic
-	for _, x := range a {
-		for _, y := range b {
-			longer := max(x.period, y.period)
-			times := longer / min(x.period, y.period)
-			if math.Abs(times-math.Round(times)) > 1e-6 {
-				continue
-			}
-			both := periodic{from: max(x.from, y.from), to: min(x.to, y.to), period: longer}
-			if both.to > both.from && both.count() >= 2+ganttLeastFold {
-				common = append(common, both)
-			}
-		}
-	}
-	return common
+	return overlaps(a, b, func(x, y periodic) (float64, bool) {
+		longer := max(x.period, y.period)
+		times := longer / min(x.period, y.period)
+		return longer, math.Abs(times-math.Round(times)) <= 1e-6
+	})
 }
 
 // cut leaves out as many periods as it takes to make operations readable, and
