@@ -3,56 +3,23 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/presets/setupdoc"
+	"meshscope/ui/export"
 )
 
-// report is the document of eval --json: an engine.Report with its setup in
-// front. Figures that an illegal setup does not have are absent; a legal setup
-// without traffic has an empty list of it.
-type report struct {
-	SchemaVersion int                     `json:"schema_version"`
-	Version       string                  `json:"version"`
-	Setup         engine.Setup            `json:"setup"`
-	Legal         bool                    `json:"legal"`
-	Problems      []engine.Problem        `json:"problems"`
-	Memory        *engine.Memory          `json:"memory,omitempty"`
-	Pipeline      *engine.Pipeline        `json:"pipeline,omitempty"`
-	Communication *[]engine.Communication `json:"communication,omitempty"`
-	Time          *engine.Time            `json:"time,omitempty"`
-	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
-	Model         *engine.ModelFigures    `json:"model,omitempty"`
-	Assumptions   []string                `json:"assumptions"`
-	NotModelled   []string                `json:"not_modelled"`
-}
-
-func newReport(s engine.Setup, r engine.Report) report {
-	out := report{
-		SchemaVersion: schemaVersion, Version: version, Setup: s,
-		Legal: r.Legal, Problems: listed(r.Problems),
-		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Model: r.Model,
-		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),
-	}
-	if r.Legal {
-		traffic := listed(r.Communication)
-		out.Communication = &traffic
-	}
-	return out
-}
-
-// listed is a list that is written as [] when it is empty.
-func listed[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
+// newReport is the document of a report, by this version of the program.
+func newReport(s engine.Setup, r engine.Report) export.Document { return export.New(version, s, r) }
 
 func (a *app) evalCommand() *cobra.Command {
 	var flags setupFlags
 	var asJSON bool
+	var format string
 	var batch fileName
 	cmd := &cobra.Command{
 		Use:   "eval",
@@ -66,15 +33,21 @@ func (a *app) evalCommand() *cobra.Command {
 			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit.",
 		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +
+			"meshscope eval --tp 8 --pp 2 --format markdown > layout.md\n" +
 			"meshscope eval --batch layouts.jsonl > reports.jsonl",
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	cmd.Flags().StringVar(&format, "format", textFormat, "how it is printed: "+strings.Join(reportFormats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		if err := checkFormat(cmd, &format, asJSON); err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("batch") {
@@ -88,17 +61,52 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if asJSON {
-			err = a.writeJSON(newReport(s, r))
-		} else {
-			err = writeReport(a.stdout, &s, &r)
-		}
-		if err != nil {
+		if err := a.printReport(format, &s, &r); err != nil {
 			return err
 		}
 		return verdict(&r)
 	})
 	return cmd
+}
+
+// textFormat is the format for people who read a terminal.
+const textFormat = "text"
+
+// reportFormats are what --format takes.
+func reportFormats() []string {
+	names := []string{textFormat}
+	for _, f := range export.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+// checkFormat settles what --format and --json say together.
+func checkFormat(cmd *cobra.Command, format *string, asJSON bool) error {
+	switch said := cmd.Flags().Changed("format"); {
+	case !slices.Contains(reportFormats(), *format):
+		return &engine.ValueError{Field: "--format", Given: clip(*format), Allowed: "one of " + strings.Join(reportFormats(), ", ")}
+	case said && asJSON && *format != string(export.JSON):
+		return &usageError{fmt.Sprintf("--json and --format %s contradict each other", *format)}
+	case said && cmd.Flags().Changed("batch") && *format != string(export.JSON):
+		return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", *format)}
+	}
+	if asJSON {
+		*format = string(export.JSON)
+	}
+	return nil
+}
+
+// printReport prints a report in a format.
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report) error {
+	if format == textFormat {
+		return writeReport(a.stdout, s, r)
+	}
+	d := newReport(*s, *r)
+	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
+		d.Command = "meshscope " + flags
+	}
+	return export.Write(a.stdout, export.Format(format), &d)
 }
 
 // verdict is the exit code of a report.

@@ -252,3 +252,32 @@ func TestTerminalCopy(t *testing.T) {
 		t.Errorf("%s: %v, want %v", line, got, want)
 	}
 }
+
+// TestTerminalExport writes the figures of a session to files and compares them
+// with what eval prints.
+func TestTerminalExport(t *testing.T) {
+	t.Parallel()
+	program, folder := build(t), t.TempDir()
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: 80, Rows: 24, Env: []string{"HOME=" + folder}, Folder: folder,
+	}, program, "--no-state", "--tp", "8", "--pp", "2", "--gbs", "512")
+	if err != nil {
+		t.Fatal(err)
+	}
+	see(t, screen, "Llama")
+	for _, name := range []string{"meshscope-llama3.1-70b-64gpus.csv", "meshscope-llama3.1-70b-64gpus-2.csv"} {
+		press(t, screen, "x")
+		press(t, screen, terminal.Enter)
+		see(t, screen, "wrote "+name+" into the current folder")
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), program, "eval", "--tp", "8", "--pp", "2", "--gbs", "512", "--format", "csv").Output()
+		if err != nil || string(out) != string(text) {
+			t.Errorf("%s differs from eval: %v\n%s", name, err, text)
+		}
+	}
+	press(t, screen, "q")
+	restored(t, screen, 0)
+}

@@ -37,7 +37,7 @@ func open(t testing.TB, program string, columns, rows int, env ...string) *termi
 	t.Helper()
 	home := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
-		Columns: columns, Rows: rows,
+		Columns: columns, Rows: rows, Folder: home, // where it exports to
 		Env: append([]string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home}, env...),
 	}, program)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui"
+	"meshscope/ui/export"
 	"meshscope/ui/session"
 )
 
@@ -57,6 +58,8 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 		CrashDir: crashDir(), Notice: strings.Join(a.notices, "; "),
 	}
 	o.Share = func(text string) (string, error) { return session.Share(session.Path(os.Getenv), text) }
+	o.Version = version
+	o.Export = func(f export.Format, d *export.Document) (string, error) { return export.File(".", f, d) }
 	a.remember(&o, f, fresh)
 	err := ui.Run(o, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	if signalled := int(code.Load()); signalled != exitFine {

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"meshscope/ui/export"
 )
 
 // version is the release. Release builds set it with
@@ -14,7 +16,7 @@ var version = "0.1.0-dev"
 
 // schemaVersion is the version of every JSON document: it changes when a key
 // goes or changes its meaning, not when one is added.
-const schemaVersion = 1
+const schemaVersion = export.SchemaVersion
 
 // build is what the toolchain recorded about this binary.
 type build struct{ commit, date, dirty string }

@@ -15,6 +15,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/export"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/session"
@@ -39,6 +40,11 @@ type Options struct {
 	// Share writes what was copied to a file as well and gives its name; nil, an
 	// error or an empty name: to none.
 	Share func(text string) (file string, err error)
+
+	// Export writes a document to a new file of the current folder and gives its
+	// name; nil: nothing can be written here.
+	Export  func(export.Format, *export.Document) (file string, err error)
+	Version string // of the program, in what is exported
 
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written

@@ -128,5 +128,5 @@ func (m *Model) shortHelp() []short {
 	if locked(m.state.Focus) {
 		line = append(line, short{k.Lock, "f", "flip lock"})
 	}
-	return append(line, short{k.Words, "w", "words"}, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
+	return append(line, short{k.Words, "w", "words"}, short{k.Export, "x", "export"}, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
 }

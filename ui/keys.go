@@ -19,7 +19,8 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
-	Explain, Note, Copy        key.Binding
+	Explain, Note              key.Binding
+	Copy, Export               key.Binding
 	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
 	Help, Quit, Force, Suspend key.Binding
@@ -56,6 +57,7 @@ func newKeyMap() KeyMap {
 		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
 		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
 		Copy:     bind("y", "copy the command line that gives this setup", "y"),
+		Export:   bind("x", "write the figures to a file: CSV, Markdown, JSON", "x"),
 		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Hush:     bind("esc", "close what is open; put hint and message away", "esc"),
@@ -122,6 +124,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
 		{binding: k.Copy, action: Action{Verb: Copy}},
+		{binding: k.Export, action: Action{Verb: Open, Screen: ExportOverlay}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
 		{binding: k.Hush, action: Action{Verb: Hush}},
@@ -136,7 +139,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
 	}
 }
 

@@ -24,6 +24,9 @@ type workedMsg struct{ finish func() }
 // copiedMsg says what was copied, and where it can be found.
 type copiedMsg struct{ note string }
 
+// exportedMsg says what was written to a file, or why nothing was.
+type exportedMsg struct{ note Note }
+
 // tickMsg moves a playback.
 type tickMsg struct{}
 

@@ -34,6 +34,7 @@ const (
 	ExplainOverlay
 	NoteOverlay // on the focused knob
 	GlossaryOverlay
+	ExportOverlay
 )
 
 // State is everything that actions change. It is a value: apply returns a new

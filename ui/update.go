@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/ui/export"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
@@ -51,6 +52,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.ticked()
 	case copiedMsg:
 		m.state.Note = Note{Text: msg.note}
+		return m, nil
+	case exportedMsg:
+		m.state.Note = msg.note
 		return m, nil
 	case bookReadMsg:
 		m.takeBook(msg)
@@ -318,6 +322,8 @@ func (m *Model) choose() tea.Cmd {
 	case GlossaryOverlay:
 		m.openWord(i)
 		return nil
+	case ExportOverlay:
+		return tea.Batch(m.do(Action{Verb: Close}), m.exportCmd(export.Formats()[i]))
 	case NoOverlay, ExplainOverlay, NoteOverlay:
 		return nil
 	}
@@ -341,6 +347,8 @@ func (m *Model) changeOverlay() tea.Cmd {
 		m.openNote()
 	case GlossaryOverlay:
 		m.openGlossary()
+	case ExportOverlay:
+		return m.openExport()
 	case NoOverlay, ExplainOverlay:
 	}
 	return nil

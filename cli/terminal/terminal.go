@@ -36,6 +36,8 @@ type Options struct {
 	Background color.Color
 	// Env is added to an environment that has nothing but PATH and HOME.
 	Env []string
+	// Folder is where the program runs; empty: where its caller does.
+	Folder string
 }
 
 // Terminal is a pseudo-terminal with a program in it. Its methods may be
@@ -81,6 +83,7 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 	}
 
 	t.cmd = exec.CommandContext(ctx, program, args...)
+	t.cmd.Dir = o.Folder
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = slave, slave, &t.stderr
 	t.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),

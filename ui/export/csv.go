@@ -1,0 +1,170 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+)
+
+// writeCSV writes every leaf of the document as a row: the part of the document,
+// what in it (a pipeline rank, a dimension), the figure's key, its value with
+// all digits, and its unit. Parts and keys are those of the JSON. Of a setup that
+// flags can give it writes the flags.
+func writeCSV(to io.Writer, d *Document) error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	w := csv.NewWriter(to)
+	row := func(cells ...string) {
+		for i := range cells {
+			cells[i] = harmless(cells[i])
+		}
+		_ = w.Write(cells) // Error below gives the first one
+	}
+	row("part", "item", "figure", "value", "unit")
+	l := leaves{decoder: json.NewDecoder(bytes.NewReader(text)), row: row}
+	if d.Command != "" { // which says all of the setup
+		l.skip = "setup"
+		choices(d, row)
+	}
+	l.decoder.UseNumber()
+	if err := l.value(nil); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	w.Flush()
+	if err := w.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+// choices are the setup as flags, one a row.
+func choices(d *Document, row func(cells ...string)) {
+	row("setup", "", "command", d.Command, "")
+	row("setup", "", "model", d.Setup.Model.ID, "")
+	row("setup", "", "cluster", d.Setup.Cluster.ID, "")
+	params := engine.Params()
+	for i := range params {
+		p := &params[i]
+		row("setup", "", string(p.ID), p.Text(d.Setup), p.Unit)
+	}
+}
+
+// leaves walks a JSON document in its own order.
+type leaves struct {
+	decoder *json.Decoder
+	row     func(cells ...string)
+	skip    string // a part that is left out
+	item    string // what the rows of a list item are about, where it says so itself
+}
+
+func (l *leaves) value(path []string) error {
+	token, err := l.decoder.Token()
+	if err != nil {
+		return err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		return l.inside(path, token)
+	case nil:
+		return nil // a figure that cannot be had
+	case string:
+		l.leaf(path, token)
+	case json.Number:
+		l.leaf(path, token.String())
+	case bool:
+		l.leaf(path, strconv.FormatBool(token))
+	}
+	return nil
+}
+
+// inside walks an object or a list up to its end.
+func (l *leaves) inside(path []string, open json.Delim) error {
+	for i := 0; l.decoder.More(); i++ {
+		name := strconv.Itoa(i)
+		if open == '{' {
+			key, err := l.decoder.Token()
+			if err != nil {
+				return err
+			}
+			text, ok := key.(string)
+			if !ok {
+				return errors.New("a key that is no text")
+			}
+			name = text
+		}
+		if err := l.value(append(path[:len(path):len(path)], name)); err != nil {
+			return err
+		}
+	}
+	_, err := l.decoder.Token() // the closing sign
+	return err
+}
+
+// leaf writes one figure: first and last name of the way to it, and what is
+// between them.
+func (l *leaves) leaf(path []string, value string) {
+	last := len(path) - 1
+	part, item, name := path[0], "", path[last]
+	if part == l.skip {
+		return
+	}
+	switch {
+	case last == 0:
+		part = "document"
+	case last > 1:
+		item = strings.Join(path[1:last], ".")
+	}
+	if part == "communication" { // an item begins with its dimension
+		if name == "dimension" {
+			l.item = value
+			return
+		}
+		item = l.item
+	}
+	l.row(part, item, name, value, unitOf(name))
+}
+
+// unitOf is the unit that the end of a key says.
+func unitOf(key string) string {
+	for _, u := range [][2]string{
+		{"_per_second_per_gpu", "tokens/s"},
+		{"tokens_per_second", "tokens/s"},
+		{"tflops_per_gpu", "TFLOP/s"},
+		{"_bytes_per_gpu", "bytes"},
+		{"bytes_per_gpu", "bytes"},
+		{"_bytes", "bytes"},
+		{"_seconds", "s"},
+		{"seconds", "s"},
+		{"_flops_per_token", "FLOP"},
+		{"_over_ideal", "ratio"},
+		{"_over_total", "ratio"},
+		{"bubble_closed_form", "ratio"},
+		{"mfu", "ratio"},
+		{"hfu", "ratio"},
+	} {
+		if strings.HasSuffix(key, u[0]) {
+			return u[1]
+		}
+	}
+	return ""
+}
+
+// harmless keeps a spreadsheet from taking text of a file for a formula.
+func harmless(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell // a number
+	}
+	return "'" + cell
+}

@@ -1,0 +1,63 @@
+package ui
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"meshscope/ui/export"
+)
+
+// TestExport: x lists the formats, enter writes the figures that are on the
+// screen and says where; a folder that refuses is named.
+func TestExport(t *testing.T) {
+	var written []export.Format
+	var last *export.Document
+	var refuse error
+	m := sample(t, 80, 24, func(o *Options) {
+		o.Version = "1.2.3"
+		o.Export = func(f export.Format, d *export.Document) (string, error) {
+			written, last = append(written, f), d
+			return "some/where/meshscope-x" + f.Extension(), refuse
+		}
+	})
+	keys(m, "left", "x")
+	golden.RequireEqual(t, screen(m))
+	for i, f := range export.Formats() {
+		_, cmd := m.Update(press("enter"))
+		finishAll(m, cmd)
+		if len(written) != i+1 || written[i] != f || m.state.Overlay != NoOverlay {
+			t.Fatalf("written %v", written)
+		}
+		if last.Version != "1.2.3" || last.Setup.TP != 4 || last.Memory.Peak != m.now.report.Memory.Peak || !strings.Contains(last.Command, "--tp 4") {
+			t.Errorf("%s: %q of TP %d", last.Version, last.Command, last.Setup.TP)
+		}
+		if !strings.Contains(screen(m), "wrote meshscope-x"+f.Extension()+" into the current folder") {
+			t.Errorf("no word of it:\n%s", screen(m))
+		}
+		keys(m, "x")
+		for range i + 1 {
+			keys(m, "down")
+		}
+	}
+	keys(m, "esc")
+	refuse = &export.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: errors.New("permission denied")}}
+	keys(m, "x")
+	_, cmd := m.Update(press("enter"))
+	finishAll(m, cmd)
+	flat := strings.Join(strings.Fields(screen(m)), " ")
+	if !strings.Contains(flat, "nothing written: /read/only: permission denied; start meshscope in a folder that can be written to") {
+		t.Errorf("no reason:\n%s", screen(m))
+	}
+	keys(m, "3", "enter", "x")
+	if m.state.Overlay != NoOverlay || !strings.Contains(screen(m), "illegal and has no figures to write") {
+		t.Errorf("an illegal setup:\n%s", screen(m))
+	}
+	none := sample(t, 80, 24)
+	if keys(none, "x"); none.state.Overlay != NoOverlay || !strings.Contains(screen(none), "nothing can be written to files here") {
+		t.Errorf("without files:\n%s", screen(none))
+	}
+}
