@@ -53,7 +53,7 @@ func Of(s engine.Setup) (*Book, bool) {
 		return nil, false
 	}
 	b := &Book{
-		w: w, r: &r, figures: list(&r),
+		w: w, r: &r, figures: engine.Figures(&r),
 		values: make(map[string]float64), known: make(map[string]*Explanation), layers: make(map[string]*layer),
 	}
 	for _, f := range b.figures {

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Change is one thing that two setups say differently.
+type Change struct {
+	Field string `json:"field"` // the flag's name, or a path such as model.layers
+	A     string `json:"a"`
+	B     string `json:"b"`
+	// Follows says which identity gave the value; empty where somebody chose it.
+	Follows string `json:"follows,omitempty"`
+	// Rule is what the field cuts and what it costs, in one sentence.
+	Rule string `json:"rule"`
+}
+
+// Changes lists what B says differently from A: model and machine, then the
+// knobs in their order. The number of nodes follows from the GPUs and is left out.
+func Changes(a, b *Setup) []Change {
+	var out []Change
+	if a.Model.ID != b.Model.ID {
+		out = append(out, Change{
+			Field: "model", A: a.Model.ID, B: b.Model.ID,
+			Rule: "Another model: everything is counted anew.",
+		})
+	} else {
+		out = fieldChanges(out, "model", reflect.ValueOf(a.Model), reflect.ValueOf(b.Model), "A figure of the model itself: its parameters, work and activations follow from it.")
+	}
+	if a.Cluster.ID != b.Cluster.ID || a.Cluster.GPU.ID != b.Cluster.GPU.ID {
+		out = append(out, Change{Field: "cluster", A: machineName(a), B: machineName(b), Rule: machineRule(a, b)})
+	} else {
+		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster), "A figure of the machine: times, and what fits, follow from it.")
+	}
+	params := registry()
+	for i := range params {
+		p := &params[i]
+		if from, to := p.textOf(a), p.textOf(b); from != to && p.ID != "nodes" {
+			out = append(out, Change{Field: string(p.ID), A: from, B: to, Follows: follows(a, b, p.ID), Rule: p.Help})
+		}
+	}
+	return out
+}
+
+// machineName is the cluster, with its GPU where that is not the one it is known
+// for.
+func machineName(s *Setup) string {
+	if s.Cluster.ID == "" {
+		return s.Cluster.GPU.ID
+	}
+	return s.Cluster.ID
+}
+
+func machineRule(a, b *Setup) string {
+	words := func(s *Setup) string {
+		g := &s.Cluster.GPU
+		return fmt.Sprintf("%d GPUs per node with %.1f GiB to use and %.0f TFLOP/s in %s", s.Cluster.Node(), g.MemoryUsable.GiB(), float64(g.Peak(s.Precision))/1e12, s.Precision)
+	}
+	return "Another machine: " + words(b) + ", not " + words(a) + "."
+}
+
+// follows says from what an identity makes a value, where the rest of it changed
+// too.
+func follows(a, b *Setup, id ParamID) string {
+	switch id {
+	case "dp":
+		if b.DP*b.TP*b.PP*b.CP == b.GPUs && (a.GPUs != b.GPUs || a.TP*a.PP*a.CP != b.TP*b.PP*b.CP) {
+			return fmt.Sprintf("gpus / (tp x pp x cp) = %d / (%d x %d x %d)", b.GPUs, b.TP, b.PP, b.CP)
+		}
+	case "microbatches":
+		if b.MBS*b.MicroBatches*b.DP == b.GBS && (a.GBS != b.GBS || a.MBS*a.DP != b.MBS*b.DP) {
+			return fmt.Sprintf("gbs / (mbs x dp) = %d / (%d x %d)", b.GBS, b.MBS, b.DP)
+		}
+	}
+	return ""
+}
+
+// leading are the changes that nothing else brings about, those of the model and
+// of the machine together.
+func leading(all []Change) [][]Change {
+	var out [][]Change
+	before := ""
+	for _, c := range all {
+		if c.Follows != "" {
+			continue
+		}
+		if part, _, nested := strings.Cut(c.Field, "."); nested && part == before {
+			out[len(out)-1] = append(out[len(out)-1], c)
+		} else {
+			out, before = append(out, []Change{c}), part
+		}
+	}
+	return out
+}
+
+// turnTo gives a setup the values that another has of some fields, and lets dp
+// and the number of micro-batches follow.
+func turnTo(s, b *Setup, fields []Change) {
+	for i := range fields {
+		switch part, _, _ := strings.Cut(fields[i].Field, "."); part {
+		case "model":
+			s.Model = b.Model
+		case "cluster":
+			s.Cluster = b.Cluster
+		default:
+			if p, ok := FindParam(ParamID(part)); ok {
+				_ = p.setTo(s, p.textOf(b)) // a setup's own text is a value of the parameter
+			}
+		}
+	}
+	s.DP = max(1, s.GPUs/max(1, product(s.TP, s.PP, s.CP)))
+	s.MicroBatches = quotient(s)
+}
+
+// fieldChanges compares two structs field by field, by their JSON names.
+func fieldChanges(out []Change, path string, a, b reflect.Value, rule string) []Change {
+	for i := range a.NumField() {
+		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		x, y, at := a.Field(i), b.Field(i), path+"."+name
+		switch {
+		case x.Kind() == reflect.Struct:
+			out = fieldChanges(out, at, x, y, rule)
+		case !x.Equal(y):
+			out = append(out, Change{Field: at, A: fmt.Sprint(x), B: fmt.Sprint(y), Rule: rule})
+		}
+	}
+	return out
+}

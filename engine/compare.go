@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"math"
+	"slices"
+)
+
+// Comparison is setup B held against setup A: what was changed, and what that
+// did to every figure of the report.
+type Comparison struct {
+	A, B    Side
+	Changes []Change // in the order of the knobs, model and machine first
+	Deltas  []Delta  // by group, in the order of Groups
+}
+
+// Side is one of the two setups with its report.
+type Side struct {
+	Setup  Setup
+	Report Report
+}
+
+// Group is a part of the report.
+type Group string
+
+// Groups of figures, in the order of a Comparison.
+const (
+	GroupMemory        Group = "memory" // of the fullest rank of either side
+	GroupTime          Group = "time"
+	GroupCommunication Group = "communication"
+	GroupThroughput    Group = "throughput"
+	GroupPipeline      Group = "pipeline"
+)
+
+// Delta is one figure on both sides; nil where a side does not have it, which
+// is where that side is illegal, or has nothing of that kind.
+type Delta struct {
+	Group Group    `json:"group"`
+	ID    string   `json:"figure"` // as FindFigure takes it
+	Name  string   `json:"name"`
+	Unit  Unit     `json:"unit"`
+	A     *float64 `json:"a"`
+	B     *float64 `json:"b"`
+}
+
+// Change is B - A; false where a side is missing.
+func (d *Delta) Change() (float64, bool) {
+	if d.A == nil || d.B == nil {
+		return 0, false
+	}
+	return *d.B - *d.A, true
+}
+
+// Ratio is B / A; false where a side is missing, or A is nothing.
+func (d *Delta) Ratio() (float64, bool) {
+	if d.A == nil || d.B == nil || *d.A == 0 {
+		return 0, false
+	}
+	return *d.B / *d.A, true
+}
+
+// Same says that both sides have the same value to nine digits, or that neither
+// has one.
+func (d *Delta) Same() bool {
+	if d.A == nil || d.B == nil {
+		return d.A == nil && d.B == nil
+	}
+	const digits = 1e-9
+	return math.Abs(*d.B-*d.A) <= digits*max(math.Abs(*d.A), math.Abs(*d.B))
+}
+
+// Compare evaluates two setups and holds B against A. The reports come without
+// timelines.
+func Compare(a, b Setup) Comparison {
+	e := Evaluator{Brief: true}
+	return CompareReports(Side{a, e.Evaluate(a)}, Side{b, e.Evaluate(b)})
+}
+
+// CompareReports is Compare for setups that have been evaluated.
+func CompareReports(a, b Side) Comparison {
+	c := Comparison{A: a, B: b, Changes: Changes(&a.Setup, &b.Setup)}
+	c.memory()
+	c.list(GroupTime, []named{
+		{"time.step", "step"},
+		{"time.compute", "compute"},
+		{"time.recompute", "recompute"},
+		{"time.bubble", "bubble"},
+		{"time.exposed", "exposed communication"},
+		{"time.optimizer", "optimizer"},
+	})
+	c.traffic()
+	c.list(GroupThroughput, []named{
+		{"throughput.tokens-per-second-per-gpu", "tokens/s per GPU"},
+		{"throughput.tokens-per-second", "tokens/s"},
+		{"throughput.model-tflops-per-gpu", "model TFLOP/s per GPU"},
+		{"throughput.mfu", "MFU"},
+		{"throughput.hfu", "HFU"},
+	})
+	c.list(GroupPipeline, []named{
+		{"pipeline.bubble-over-ideal", "bubble over the work of the busiest rank"},
+		{"pipeline.bubble-over-total", "bubble over the time of all ranks"},
+		{"pipeline.stages", "stages"},
+		{"pipeline.microbatches", "micro-batches"},
+	})
+	return c
+}
+
+// named is a figure and what a row of it is called.
+type named struct{ id, name string }
+
+// list adds figures that at least one side has.
+func (c *Comparison) list(group Group, figures []named) {
+	for _, f := range figures {
+		d := Delta{Group: group, ID: f.id, Name: f.name}
+		for _, side := range [...]struct {
+			report *Report
+			into   **float64
+		}{{&c.A.Report, &d.A}, {&c.B.Report, &d.B}} {
+			if got, ok := FindFigure(side.report, f.id); ok {
+				d.Unit, *side.into = got.Unit, &got.Value
+			}
+		}
+		if d.A != nil || d.B != nil {
+			c.Deltas = append(c.Deltas, d)
+		}
+	}
+}
+
+// memory adds the terms of the fullest rank, which may be another one on B.
+func (c *Comparison) memory() {
+	c.list(GroupMemory, []named{
+		{FullestRank + "weights", "weights"},
+		{FullestRank + "gradients", "gradients"},
+		{FullestRank + "optimizer", "optimizer"},
+		{FullestRank + "activations", "activations"},
+		{FullestRank + "logits", "logits"},
+		{FullestRank + "buffers", "buffers"},
+		{FullestRank + "overhead", "overhead"},
+		{"memory.peak", "total"},
+		{"memory.free", "free"},
+		{FullestRank + "in-flight", "micro-batches in flight"},
+	})
+}
+
+// traffic adds what each dimension sends and what of it waits. A legal side that
+// does not have a dimension sends nothing in it.
+func (c *Comparison) traffic() {
+	var seen []string
+	for _, r := range [...]*Report{&c.A.Report, &c.B.Report} {
+		for i := range r.Communication {
+			id := r.Communication[i].Dimension
+			if !slices.Contains(seen, id) {
+				seen = append(seen, id)
+				c.dimension(id)
+			}
+		}
+	}
+}
+
+func (c *Comparison) dimension(id string) {
+	a, inA := dimensionOf(&c.A.Report, id)
+	b, inB := dimensionOf(&c.B.Report, id)
+	add := func(what, name string, u Unit, of func(*Communication) float64) {
+		d := Delta{Group: GroupCommunication, ID: "communication." + id + "." + what, Name: id + " " + name, Unit: u}
+		if inA {
+			v := of(&a)
+			d.A = &v
+		}
+		if inB {
+			v := of(&b)
+			d.B = &v
+		}
+		c.Deltas = append(c.Deltas, d)
+	}
+	add("bytes", "sent", UnitTraffic, func(c *Communication) float64 { return float64(c.Bytes) })
+	add("seconds", "time", UnitSeconds, func(c *Communication) float64 { return float64(c.Seconds) })
+	add("exposed", "exposed", UnitSeconds, func(c *Communication) float64 { return float64(c.Exposed) })
+}
+
+// dimensionOf is the traffic of a dimension; false for an illegal setup.
+func dimensionOf(r *Report, id string) (Communication, bool) {
+	for _, c := range r.Communication {
+		if c.Dimension == id {
+			return c, true
+		}
+	}
+	return Communication{Dimension: id}, r.Legal
+}

@@ -1,0 +1,190 @@
+package engine_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/presets"
+
+	"pgregory.net/rapid"
+)
+
+// A comparison says what the two reports say: every figure stands under its path,
+// and the terms of a group add up to its total on both sides.
+func TestCompareSaysWhatTheReportsSay(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := w.setup(t), w.setup(t)
+		if rapid.Bool().Draw(t, "legal") {
+			a, b = w.legalSetup(t), w.legalSetup(t)
+		}
+		c := engine.Compare(a, b)
+		sums := map[engine.Group][2]float64{}
+		for i := range c.Deltas {
+			d := &c.Deltas[i]
+			for n, side := range []struct {
+				side  *engine.Side
+				value *float64
+			}{{&c.A, d.A}, {&c.B, d.B}} {
+				full := engine.Evaluate(side.side.Setup)
+				got, ok := engine.FindFigure(&full, d.ID)
+				switch {
+				case side.value == nil && ok:
+					t.Fatalf("%s is missing on side %d", d.ID, n)
+				case side.value != nil && !full.Legal:
+					t.Fatalf("%s of an illegal setup is %v", d.ID, *side.value)
+				case side.value != nil && !ok && *side.value != 0:
+					t.Fatalf("%s is %v, the report has none", d.ID, *side.value)
+				case ok && got.Value != *side.value:
+					t.Fatalf("%s is %v, the report says %v", d.ID, *side.value, got.Value)
+				case ok && got.Unit != d.Unit:
+					t.Fatalf("%s is in %q, the report says %q", d.ID, d.Unit, got.Unit)
+				}
+				if side.value != nil && summand(d.ID) {
+					sum := sums[d.Group]
+					sum[n] += *side.value
+					sums[d.Group] = sum
+				}
+			}
+		}
+		for i, r := range []*engine.Report{&c.A.Report, &c.B.Report} {
+			if !r.Legal {
+				continue
+			}
+			if got, want := sums[engine.GroupMemory][i], float64(r.Memory.Peak); math.Abs(got-want) > 1e-6*want {
+				t.Fatalf("the terms of memory are %v, the peak %v", got, want)
+			}
+			if got, want := sums[engine.GroupTime][i], float64(r.Time.Step); math.Abs(got-want) > 1e-6*want {
+				t.Fatalf("the parts of the step are %v, the step %v", got, want)
+			}
+		}
+	})
+}
+
+// summand says whether a row of a comparison is a part of its group's total.
+func summand(id string) bool {
+	switch id {
+	case "time.step", "memory.peak", "memory.free", engine.FullestRank + "in-flight":
+		return false
+	}
+	return strings.HasPrefix(id, "time.") || strings.HasPrefix(id, engine.FullestRank)
+}
+
+// Nothing is different between a setup and itself.
+func TestCompareWithItself(t *testing.T) {
+	s := presets.DefaultSetup()
+	c := engine.Compare(s, s)
+	if len(c.Changes) > 0 || engine.Way(s, s, nil) != nil {
+		t.Errorf("changes %v", c.Changes)
+	}
+	if len(c.Deltas) == 0 {
+		t.Fatal("no figures")
+	}
+	for i := range c.Deltas {
+		if d := &c.Deltas[i]; !d.Same() {
+			t.Errorf("%s differs: %v, %v", d.ID, *d.A, *d.B)
+		}
+	}
+}
+
+// The way from one setup to another ends there, takes every change that was
+// chosen once, and each stop is legal and has the figures of Evaluate.
+func TestWayEndsAtB(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := w.legalSetup(t), w.legalSetup(t)
+		chosen := map[string]bool{}
+		for _, c := range engine.Changes(&a, &b) {
+			if c.Rule == "" || c.A == c.B {
+				t.Fatalf("a change without a rule: %+v", c)
+			}
+			if c.Follows == "" {
+				chosen[c.Field] = true
+			}
+		}
+		way := engine.Way(a, b, nil)
+		if len(chosen) > 0 && way == nil {
+			t.Fatal("no way")
+		}
+		for _, m := range way {
+			for _, c := range m.Changes {
+				if !chosen[c.Field] {
+					t.Fatalf("%s is taken twice, or was never chosen", c.Field)
+				}
+				delete(chosen, c.Field)
+			}
+			r := engine.Evaluate(m.Setup)
+			if !r.Legal || r.Time.Step != m.Step || r.Memory.Peak != m.Peak || r.Memory.Fits != m.Fits {
+				t.Fatalf("after %v: step %v peak %v are not those of the report", m.Changes, m.Step, m.Peak)
+			}
+		}
+		if len(chosen) > 0 {
+			t.Fatalf("never taken: %v", chosen)
+		}
+		if len(way) > 0 && way[len(way)-1].Setup != b {
+			t.Fatal("the way ends elsewhere")
+		}
+	})
+}
+
+// What is said of TP 8 to TP 4 on the built-in start, with the figures of the
+// two reports.
+func TestCompareTP(t *testing.T) {
+	a := presets.DefaultSetup()
+	b, err := engine.Turn(a, "tp", "4", engine.Locks{GPUs: true, Batch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := engine.Compare(a, b)
+	want := map[string][3]string{
+		"dp":           {"4", "8", "gpus / (tp x pp x cp) = 64 / (4 x 2 x 1)"},
+		"tp":           {"8", "4", ""},
+		"microbatches": {"128", "64", "gbs / (mbs x dp) = 512 / (1 x 8)"},
+	}
+	if len(c.Changes) != len(want) {
+		t.Errorf("%d changes, want %d: %v", len(c.Changes), len(want), c.Changes)
+	}
+	for _, got := range c.Changes {
+		if w := want[got.Field]; w != [3]string{got.A, got.B, got.Follows} {
+			t.Errorf("%+v, want %v", got, w)
+		}
+	}
+	for i := range c.Deltas {
+		d := &c.Deltas[i]
+		ratio, ok := d.Ratio()
+		if d.ID == engine.FullestRank+"weights" && (!ok || math.Abs(ratio-2) > 0.01) {
+			t.Errorf("half the TP makes weights %v times, want about 2", ratio)
+		}
+	}
+}
+
+// Every figure of a report is found under its path, and those of the fullest rank
+// are those of that rank.
+func TestFindFigure(t *testing.T) {
+	r := engine.Evaluate(presets.DefaultSetup())
+	all := engine.Figures(&r)
+	if len(all) < 50 {
+		t.Fatalf("%d figures", len(all))
+	}
+	for _, f := range all {
+		if got, ok := engine.FindFigure(&r, f.ID); !ok || got != f {
+			t.Errorf("%s: found %v %v", f.ID, got, ok)
+		}
+	}
+	got, _ := engine.FindFigure(&r, engine.FullestRank+"weights")
+	if want := r.Memory.Ranks[r.Memory.PeakRank].Weights; got.Value != float64(want) {
+		t.Errorf("weights of the fullest rank: %v, want %v", got.Value, want)
+	}
+	for _, id := range []string{"", "memory", "memory.ranks.2.total", "memory.ranks.-1.total", "memory.ranks.x.total", "memory.fullest.", "time.nothing"} {
+		if got, ok := engine.FindFigure(&r, id); ok {
+			t.Errorf("%q is found: %v", id, got)
+		}
+	}
+	s := presets.DefaultSetup()
+	s.TP = 3
+	if bad := engine.Evaluate(s); len(engine.Figures(&bad)) > 0 {
+		t.Error("an illegal setup has figures")
+	}
+}
