@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/recipe"
+)
+
+// MaxValues is how many values of one parameter a list or a stepped range may
+// have.
+const MaxValues = 1000
+
+// maxValuesLen bounds the text of a list, in bytes.
+const maxValuesLen = 1 << 14
+
+// Values is a set of values of one parameter as it is written: numbers and
+// ranges, or words.
+type Values struct {
+	Words []string // of a switch or a choice, in the order given, each once
+
+	numbers []int
+	ranges  []valueRange
+}
+
+// valueRange is low..high. Without a step it stands for whatever may be legal
+// in it, with one for low, low + step and so on, or low, low x factor.
+type valueRange struct{ low, high, step, factor int }
+
+// ParseValues reads a list such as 2,4,8 or 1f1b,zb-h1, the word all, and of
+// numbers ranges too: 2..8, ..8, 2.., with a step 64..512:64 or a factor
+// 1..64:x2. What cannot be taken is a *ValueError.
+func (p *Param) ParseValues(text string) (Values, error) {
+	var v Values
+	if len(text) > maxValuesLen {
+		return v, p.noList(text[:32]+"...", "")
+	}
+	clean := strings.TrimSpace(text)
+	switch {
+	case p.ID == "recompute":
+		return p.words(recomputeItems(clean), text)
+	case p.Kind == ChoiceParam, p.Kind == BoolParam:
+		return p.words(strings.Split(clean, ","), text)
+	case p.Kind == TextParam:
+		return v, &ValueError{Field: string(p.ID), Given: text, Allowed: "one value: it takes no lists"}
+	}
+	for item := range strings.SplitSeq(clean, ",") {
+		item = strings.TrimSpace(item)
+		if !strings.Contains(item, "..") {
+			n, err := p.ParseInt(item)
+			if err != nil {
+				return Values{}, p.listed(err)
+			}
+			v.numbers = append(v.numbers, n)
+			continue
+		}
+		r, err := p.parseRange(item)
+		if err != nil {
+			return Values{}, err
+		}
+		v.ranges = append(v.ranges, r)
+	}
+	if len(v.numbers)+len(v.ranges) > MaxValues || v.stepped() > MaxValues {
+		return Values{}, p.noList(shortened(text), fmt.Sprintf(", at most %d values", MaxValues))
+	}
+	return v, nil
+}
+
+// stepped is how many values the ranges with a step have.
+func (v *Values) stepped() (n int) {
+	for _, r := range v.ranges {
+		r.each(func(int) bool {
+			n++
+			return n <= MaxValues
+		})
+	}
+	return n
+}
+
+// each goes through a range with a step, until told to stop.
+func (r *valueRange) each(take func(int) bool) {
+	switch {
+	case r.step > 0:
+		for n := r.low; n <= r.high && take(n); n += r.step {
+		}
+	case r.factor > 1:
+		for n := max(r.low, 1); n <= r.high && take(n); n = product(n, r.factor) {
+		}
+	}
+}
+
+func (p *Param) parseRange(item string) (valueRange, error) {
+	ends, step, stepped := strings.Cut(item, ":")
+	from, to, _ := strings.Cut(ends, "..")
+	r := valueRange{low: p.Min, high: p.Max}
+	for _, end := range []struct {
+		text string
+		into *int
+	}{{from, &r.low}, {to, &r.high}} {
+		if strings.TrimSpace(end.text) == "" {
+			continue
+		}
+		n, err := p.ParseInt(end.text)
+		if err != nil {
+			return r, p.listed(err)
+		}
+		*end.into = n
+	}
+	if r.low > r.high {
+		return r, p.noList(item, ", from the smaller to the larger end").near(to + ".." + from)
+	}
+	if !stepped {
+		return r, nil
+	}
+	factor, times := strings.CutPrefix(strings.TrimSpace(step), "x")
+	n, err := strconv.Atoi(factor)
+	switch {
+	case err != nil, n < 1, times && n < 2, strings.HasPrefix(factor, "+"):
+		return r, p.noList(item, "; a step is a whole number from 1, a factor x2 or more")
+	case times:
+		r.factor = n
+	default:
+		r.step = n
+	}
+	return r, nil
+}
+
+// noList says what a list of the parameter looks like.
+func (p *Param) noList(given, more string) *ValueError {
+	return &ValueError{Field: string(p.ID), Given: given, Allowed: p.AllowedValues() + more}
+}
+
+func (e *ValueError) near(text string) *ValueError {
+	e.Nearest = text
+	return e
+}
+
+// listed adds to an error about one number that lists are allowed too.
+func (p *Param) listed(err error) error {
+	var wrong *ValueError
+	if errors.As(err, &wrong) {
+		wrong.Allowed = p.AllowedValues()
+	}
+	return err
+}
+
+// AllowedValues says in words what a list of the parameter looks like.
+func (p *Param) AllowedValues() string {
+	switch p.Kind {
+	case IntParam:
+		return p.Allowed() + ", a list (2,4,8) or a range (2..8, ..8, 2.., 64..512:64, 1..64:x2)"
+	case ChoiceParam:
+		return "all, or a list of " + strings.TrimPrefix(p.Allowed(), "one of ")
+	case BoolParam:
+		return "on, off, or on,off for both"
+	case TextParam:
+	}
+	return p.Allowed()
+}
+
+func shortened(text string) string {
+	const keep = 60
+	if len(text) > keep {
+		return text[:keep] + "..."
+	}
+	return text
+}
+
+// words reads a list of choices.
+func (p *Param) words(items []string, text string) (Values, error) {
+	var v Values
+	if len(items) == 1 && (items[0] == "all" || p.Kind == BoolParam && items[0] == "both") {
+		v.Words = slices.Clone(p.Choices)
+		return v, nil
+	}
+	for _, item := range items {
+		var s Setup
+		if err := p.setTo(&s, strings.TrimSpace(item)); err != nil {
+			wrong := p.noList(shortened(strings.TrimSpace(item)), "")
+			if strings.TrimSpace(item) == "" {
+				wrong.Given = shortened(text)
+			}
+			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), p.Choices))
+		}
+		if word := p.textOf(&s); !slices.Contains(v.Words, word) {
+			v.Words = append(v.Words, word)
+		}
+	}
+	return v, nil
+}
+
+// recomputeItems cuts none,modules:norm,act,full into none, modules:norm,act and
+// full: what is no mode of its own belongs to the list of modules before it.
+func recomputeItems(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		last := len(items) - 1
+		var r recipe.Recompute
+		if last >= 0 && strings.HasPrefix(items[last], "modules:") && r.UnmarshalText([]byte(strings.TrimSpace(item))) != nil {
+			items[last] += "," + strings.TrimSpace(item)
+			continue
+		}
+		items = append(items, strings.TrimSpace(item))
+	}
+	return items
+}
+
+// Single is the one number that is meant; false for a list, a range or words.
+func (v *Values) Single() (int, bool) {
+	if len(v.numbers) == 1 && len(v.ranges) == 0 {
+		return v.numbers[0], true
+	}
+	return 0, false
+}
+
+// Numbers lists the numbers in ascending order, each once. A range without a step
+// stands for those of the candidates that lie in it, and where there is none for
+// its lower end, so that a range never means "anything".
+func (v *Values) Numbers(candidates []int) []int {
+	out := slices.Clone(v.numbers)
+	for _, r := range v.ranges {
+		before := len(out)
+		r.each(func(n int) bool {
+			out = append(out, n)
+			return true
+		})
+		if r.step == 0 && r.factor == 0 {
+			for _, n := range candidates {
+				if r.low <= n && n <= r.high {
+					out = append(out, n)
+				}
+			}
+		}
+		if len(out) == before {
+			out = append(out, r.low)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Bounds are the least and the largest number that can be meant.
+func (v *Values) Bounds() (low, high int) {
+	for i, n := range v.numbers {
+		if i == 0 {
+			low, high = n, n
+		}
+		low, high = min(low, n), max(high, n)
+	}
+	for i, r := range v.ranges {
+		if i == 0 && len(v.numbers) == 0 {
+			low, high = r.low, r.high
+		}
+		low, high = min(low, r.low), max(high, r.high)
+	}
+	return low, high
+}

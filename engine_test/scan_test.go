@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/presets"
+
+	"pgregory.net/rapid"
+)
+
+func bothLocks() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
+
+// Every point of a scan is what evaluating its setup gives: the value with its
+// figure, the verdict, and one point is the setup that was asked about.
+func TestScanIsEvaluate(t *testing.T) {
+	w := newWorld(t)
+	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", engine.FullestRank + "activations"}
+	knobs := []engine.ParamID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
+	rapid.Check(t, func(t *rapid.T) {
+		c := engine.Scan{
+			Setup: w.legalSetup(t), X: engine.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
+			Figure: rapid.SampledFrom(figures).Draw(t, "figure"), Locks: bothLocks(),
+		}
+		if by := rapid.SampledFrom(append(knobs, "", "", "")).Draw(t, "by"); by != c.X.ID {
+			c.By.ID = by
+		}
+		if rapid.Bool().Draw(t, "values") {
+			c.X = engine.Axis{ID: "tp", Values: []string{"1", "3", "4", "1048576"}}
+			if c.By.ID == "tp" {
+				c.By.ID = ""
+			}
+		}
+		g, ok := c.Run(nil)
+		if !ok {
+			t.Fatal("no answer")
+		}
+		current := 0
+		for y, row := range g.Rows {
+			if len(row) != len(g.X.Values) {
+				t.Fatalf("%d points for %d values", len(row), len(g.X.Values))
+			}
+			for x := range row {
+				p := &row[x]
+				if p.X != g.X.Values[x] || c.By.ID != "" && p.By != g.By.Values[y] {
+					t.Fatalf("point %q %q stands at %d, %d", p.X, p.By, x, y)
+				}
+				checkPoint(t, &c, p)
+				if p.Current {
+					current++
+				}
+			}
+		}
+		if len(c.X.Values) == 0 && current == 0 {
+			t.Fatal("the setup in force is not among the points")
+		}
+	})
+}
+
+func checkPoint(t *rapid.T, c *engine.Scan, p *engine.Point) {
+	r := engine.Evaluate(p.Setup)
+	if p.Verdict == engine.PointIllegal {
+		if p.Value != nil || p.Why == "" {
+			t.Fatalf("illegal at %s, with value %v and reason %q", p.X, p.Value, p.Why)
+		}
+		return
+	}
+	if !r.Legal || r.Memory.Fits != (p.Verdict == engine.PointFits) {
+		t.Fatalf("%s at %s, but legal %v", p.Verdict, p.X, r.Legal)
+	}
+	f, has := engine.FindFigure(&r, c.Figure)
+	if has != (p.Value != nil) || has && f.Value != *p.Value {
+		t.Fatalf("%s at %s is %v, want %v %v", c.Figure, p.X, p.Value, f.Value, has)
+	}
+}
+
+// A scan that is stopped or too large has no answer.
+func TestScanBounds(t *testing.T) {
+	c := engine.Scan{Setup: presets.DefaultSetup(), X: engine.Axis{ID: "tp"}, Figure: "time.step", Locks: bothLocks()}
+	if _, ok := c.Run(func() bool { return true }); ok {
+		t.Error("stopped, and still an answer")
+	}
+	for range engine.MaxPoints + 1 {
+		c.X.Values = append(c.X.Values, "1")
+	}
+	if _, ok := c.Run(nil); ok {
+		t.Error("too many points, and still an answer")
+	}
+}
