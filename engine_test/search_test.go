@@ -52,6 +52,10 @@ func (w world) problem(t *rapid.T) search.Problem {
 	p.Space.EP = some("ep", 1, 2, 8)
 	p.Space.MBS = some("mbs", 1, 2, 3)
 	p.Space.VPP = some("vpp", 1, 2, 5)
+	p.Space.DP = some("dp", 1, 2, 4, 6)
+	if rapid.IntRange(0, 3).Draw(t, "micro-batches given") == 0 {
+		p.Space.MicroBatches = []int{1, 2, 4, 6}
+	}
 	p.Space.ZeRO = some("zero", 0, 1, 2, 3)
 	p.Space.Refused = rapid.Bool().Draw(t, "refused")
 	if rapid.IntRange(0, 3).Draw(t, "more gpus") == 0 {
@@ -110,6 +114,9 @@ func TestConflictsAreTheReason(t *testing.T) {
 	}{
 		"too many ranks":     {space: search.Space{TP: []int{8}, PP: []int{16}, CP: []int{1}}, want: []string{"tp", "pp"}},
 		"heads":              {space: search.Space{TP: []int{3}, PP: []int{2}}, want: []string{"tp"}},
+		"copies":            {space: search.Space{DP: []int{3}}, want: []string{"dp"}},
+		"copies and degree": {space: search.Space{DP: []int{16}, TP: []int{8}}, want: []string{"dp", "tp"}},
+		"micro-batches":     {space: search.Space{MicroBatches: []int{7}}, want: []string{"microbatches", "gbs"}},
 		"no memory":          {space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}}, want: []string{"pp", "zero", "memory"}},
 		"too much headroom":  {headroom: 0.99, want: []string{"headroom"}},
 		"schedule and depth": {space: search.Space{Schedules: []schedule.Kind{schedule.DualPipe}, PP: []int{1}}, want: []string{"pp", "schedule"}},

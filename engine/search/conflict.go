@@ -32,6 +32,7 @@ func (p *Problem) constraints() []constraint {
 		}
 	}
 	sp := &p.Space
+	add("dp", len(sp.DP) > 0, func(q *Problem) { q.Space.DP = nil })
 	add("tp", len(sp.TP) > 0, func(q *Problem) { q.Space.TP = nil })
 	add("pp", len(sp.PP) > 0, func(q *Problem) { q.Space.PP = nil })
 	add("cp", len(sp.CP) > 0, func(q *Problem) { q.Space.CP = nil })
@@ -39,6 +40,7 @@ func (p *Problem) constraints() []constraint {
 	add("etp", len(sp.ETP) > 0, func(q *Problem) { q.Space.ETP = nil })
 	add("vpp", len(sp.VPP) > 0, func(q *Problem) { q.Space.VPP = nil })
 	add("mbs", len(sp.MBS) > 0, func(q *Problem) { q.Space.MBS = nil })
+	add("microbatches", len(sp.MicroBatches) > 0, func(q *Problem) { q.Space.MicroBatches = nil })
 	add("zero", len(sp.ZeRO) > 0, func(q *Problem) { q.Space.ZeRO = nil })
 	add("sp", len(sp.SP) > 0, func(q *Problem) { q.Space.SP = nil })
 	add("recompute", len(sp.Recompute) > 0, func(q *Problem) { q.Space.Recompute = nil })
@@ -57,6 +59,11 @@ func (p *Problem) anyBatch() []int {
 	out := or(p.Space.GBS, p.Setup.GBS)
 	for _, gpus := range or(p.Space.GPUs, p.Setup.GPUs) {
 		out = append(slices.Clone(out), gpus*MaxMBS)
+		for _, m := range p.Space.MicroBatches {
+			for _, dp := range divisors(gpus) {
+				out = append(out, dp*m)
+			}
+		}
 	}
 	return out
 }

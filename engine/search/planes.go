@@ -35,7 +35,7 @@ func (p *Problem) planes() []plane {
 				for _, tp := range p.tensor(divisors) {
 					for _, pp := range p.pipeline(divisors) {
 						for _, cp := range p.context(divisors, seq) {
-							if cut := tp * pp * cp; cut > gpus || gpus%cut != 0 {
+							if cut := tp * pp * cp; cut > gpus || gpus%cut != 0 || !allows(sp.DP, gpus/cut) {
 								continue
 							}
 							out = p.experts(out, plane{gpus: gpus, gbs: gbs, seq: seq, tp: tp, pp: pp, cp: cp})

@@ -41,9 +41,9 @@ type Problem struct {
 // Space lists the values that each knob may take. An empty list means every
 // legal value within the bounds that Default documents.
 type Space struct {
-	GPUs, GBS, Seq           []int
-	TP, PP, VPP, CP, EP, ETP []int
-	ZeRO, MBS                []int
+	GPUs, GBS, Seq               []int
+	DP, TP, PP, VPP, CP, EP, ETP []int
+	ZeRO, MBS, MicroBatches      []int
 	SP                       []bool
 	Recompute                []recipe.Recompute
 	Schedules                []schedule.Kind

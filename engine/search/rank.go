@@ -57,7 +57,7 @@ func (r *ranker) batch(s *engine.Setup, mbs int) bool {
 		return false
 	}
 	s.MBS, s.MicroBatches = mbs, s.GBS/share
-	return true
+	return allows(r.problem.Space.MicroBatches, s.MicroBatches)
 }
 
 // rank bounds every layout of a plane.
