@@ -24,6 +24,7 @@ func readCatalog(l *presets.Library) catalog {
 		c.modelItems = append(c.modelItems, overlay.Item{
 			Title: p.Name, Name: p.ID,
 			Fields: []string{figure.Short(float64(p.Total())), kind, fmt.Sprintf("%d layers", p.Layers)},
+			Values: []float64{float64(p.Total()), float64(p.Layers)},
 		})
 	}
 	for _, p := range l.Clusters() {
@@ -50,6 +51,7 @@ func (c *catalog) addCluster(m hardware.Cluster, gpu string) {
 	item.Fields = []string{
 		chip, figure.GiB(m.GPU.MemoryUsable) + " GiB", link, fmt.Sprintf("%d a node", m.Node()),
 	}
+	item.Values = []float64{float64(m.GPU.MemoryUsable), float64(m.Inter.Bandwidth), float64(m.Node())}
 	c.clusters = append(c.clusters, m)
 	c.clusterItems = append(c.clusterItems, item)
 }

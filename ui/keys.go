@@ -23,6 +23,7 @@ type KeyMap struct {
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
+	Terminal                   key.Binding
 	Help, Quit, Force, Suspend key.Binding
 }
 
@@ -60,8 +61,9 @@ func newKeyMap() KeyMap {
 		Export:   bind("x", "write the figures to a file: CSV, Markdown, JSON", "x"),
 		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
+		Terminal: bind("T", "what was found out about this terminal", "T"),
 		Hush:     bind("esc", "close what is open; put hint and message away", "esc"),
-		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "f1"),
+		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "/", "f1"),
 		Quit:     bind("q", "quit", "q"),
 		Force:    bind("ctrl+c", "quit at once, from anywhere", "ctrl+c"),
 		Suspend:  bind("ctrl+z", "suspend; fg comes back", "ctrl+z"),
@@ -127,6 +129,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Export, action: Action{Verb: Open, Screen: ExportOverlay}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
+		{binding: k.Terminal, action: Action{Verb: Open, Screen: TerminalOverlay}},
 		{binding: k.Hush, action: Action{Verb: Hush}},
 		{binding: k.Help, action: Action{Verb: Open, Screen: HelpOverlay}},
 		{binding: k.Suspend, action: Action{Verb: Suspend}},
@@ -139,7 +142,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
 	}
 }
 

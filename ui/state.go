@@ -35,6 +35,7 @@ const (
 	NoteOverlay // on the focused knob
 	GlossaryOverlay
 	ExportOverlay
+	TerminalOverlay // what was found out about the terminal
 )
 
 // State is everything that actions change. It is a value: apply returns a new

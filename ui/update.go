@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -276,6 +277,11 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.state.Overlay == NoteOverlay:
 		return m.noteKey(msg)
+	case m.state.Overlay == TerminalOverlay:
+		if msg.String() == "T" || m.reading.card.HandleKey(msg) == overlay.Closed {
+			return m.do(Action{Verb: Close})
+		}
+		return nil
 	case m.reading.card != nil:
 		return m.wordKey(msg)
 	}
@@ -349,18 +355,22 @@ func (m *Model) changeOverlay() tea.Cmd {
 		m.openGlossary()
 	case ExportOverlay:
 		return m.openExport()
+	case TerminalOverlay:
+		m.openTerminal()
 	case NoOverlay, ExplainOverlay:
 	}
 	return nil
 }
 
 func (m *Model) openPicker() {
-	const hint = "type to filter · enter takes it · esc closes"
+	hint := strings.Join([]string{"type to filter", "enter takes it", "ctrl+o sorts", "esc closes"}, " "+m.look.glyphs.Dot+" ")
 	switch m.state.Overlay {
 	case ModelOverlay:
 		m.picker = overlay.New("MODEL", hint, m.catalog.modelItems, m.catalog.modelAt(m.state.Setup.Model.ID))
+		m.picker.Orders = []string{"parameters", "layers"}
 	case ClusterOverlay:
 		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
+		m.picker.Orders = []string{"memory", "link between nodes", "GPUs a node"}
 	default:
 		return
 	}

@@ -150,3 +150,41 @@ func TestOver(t *testing.T) {
 		t.Error("the frame that was given has changed")
 	}
 }
+
+// TestSort: ctrl+o goes through the orders, largest first, and back; the chosen
+// item stays chosen, also when the filter is put away.
+func TestSort(t *testing.T) {
+	p := New("MODEL", "", []Item{
+		{Title: "small", Name: "a", Values: []float64{1, 9}},
+		{Title: "unknown", Name: "b"},
+		{Title: "large", Name: "c", Values: []float64{70, 3}},
+		{Title: "middle", Name: "d", Values: []float64{8, 5}},
+	}, 3)
+	p.Orders = []string{"parameters", "layers"}
+	order := func() (titles string) {
+		for _, m := range p.shown {
+			titles += p.items[m.index].Name
+		}
+		return titles
+	}
+	for _, want := range []string{"cdab", "adcb", "abcd"} {
+		p.HandleKey(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
+		if i, ok := p.Choice(); order() != want || i != 3 || !ok {
+			t.Errorf("order %s, want %s; chosen %d", order(), want, i)
+		}
+	}
+	p.HandleKey(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
+	if got := p.Count(); got != "by parameters, 4" {
+		t.Errorf("%q", got)
+	}
+	for _, r := range "small" {
+		p.HandleKey(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	if i, _ := p.Choice(); i != 0 || p.Count() != "by parameters, 1 of 4" {
+		t.Errorf("chosen %d, %q", i, p.Count())
+	}
+	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
+	if i, _ := p.Choice(); i != 0 || order() != "cdab" {
+		t.Errorf("chosen %d of %s after the filter was put away", i, order())
+	}
+}

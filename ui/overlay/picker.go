@@ -4,6 +4,7 @@ package overlay
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,8 @@ type Item struct {
 	Hidden []string // filtered too, not shown
 	Group  string   // headed part of an unfiltered list
 	Off    bool     // greyed: cannot be chosen now
+
+	Values []float64 // what the list can be sorted by; see Picker.Orders
 }
 
 // Outcome is what a key did to a picker.
@@ -40,8 +43,10 @@ const (
 // Picker is a list with a filter.
 type Picker struct {
 	Title  string
-	Hint   string // last line
-	Empty  string // what is said when nothing matches
+	Hint   string   // last line
+	Empty  string   // what is said when nothing matches
+	Orders []string // names of the items' Values
+	order  int      // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item
 	widths []int // of the fields
 	title  int   // width of the longest title, and of the longest name
@@ -107,8 +112,10 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 	switch msg.String() {
 	case "esc":
 		if p.input.Value() != "" {
-			p.input.Reset()
-			p.filter()
+			p.keep(func() {
+				p.input.Reset()
+				p.filter()
+			})
 			return Open
 		}
 		return Closed
@@ -124,6 +131,11 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 		p.Move(-max(p.rows()-1, 1))
 	case "pgdown":
 		p.Move(max(p.rows()-1, 1))
+	case "ctrl+o":
+		p.keep(func() {
+			p.order = (p.order + 1) % (len(p.Orders) + 1)
+			p.filter()
+		})
 	case "home":
 		p.Move(-len(p.shown))
 	case "end":
@@ -132,6 +144,31 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 		p.forward(msg)
 	}
 	return Open
+}
+
+// keep changes the list and stays on the chosen item.
+func (p *Picker) keep(change func()) {
+	chosen := -1
+	if p.cursor < len(p.shown) {
+		chosen = p.shown[p.cursor].index
+	}
+	change()
+	p.cursor = max(slices.IndexFunc(p.shown, func(m match) bool { return m.index == chosen }), 0)
+}
+
+// sort puts the largest of the chosen values first; items without it keep their
+// order behind.
+func (p *Picker) sort() {
+	if p.order == 0 {
+		return
+	}
+	value := func(m match) float64 {
+		if v := p.items[m.index].Values; p.order <= len(v) {
+			return v[p.order-1]
+		}
+		return math.Inf(-1)
+	}
+	slices.SortStableFunc(p.shown, func(a, b match) int { return cmp.Compare(value(b), value(a)) })
 }
 
 // Paste puts pasted text into the filter.
@@ -164,6 +201,7 @@ func (p *Picker) ClickRow(row int) bool {
 // filter keeps the items that match every word that was typed. One word is
 // matched fuzzily, best first; unfiltered lists keep their order.
 func (p *Picker) filter() {
+	defer p.sort()
 	query := strings.TrimSpace(p.input.Value())
 	p.shown = p.shown[:0]
 	if query == "" {
@@ -220,12 +258,16 @@ func (t texts) String(i int) string {
 }
 func (t texts) Len() int { return len(t) }
 
-// Count says how many of the items are shown.
+// Count says how many of the items are shown, and in what order.
 func (p *Picker) Count() string {
-	if len(p.shown) == len(p.items) {
-		return strconv.Itoa(len(p.items))
+	text := strconv.Itoa(len(p.items))
+	if len(p.shown) != len(p.items) {
+		text = strconv.Itoa(len(p.shown)) + " of " + text
 	}
-	return strconv.Itoa(len(p.shown)) + " of " + strconv.Itoa(len(p.items))
+	if p.order > 0 {
+		text = "by " + p.Orders[p.order-1] + ", " + text
+	}
+	return text
 }
 
 // first is the first line that is shown of a list of n rows.

@@ -1,0 +1,63 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/ui/overlay"
+)
+
+// openTerminal shows what the program found out about its terminal, and what
+// overrides it: nobody should have to guess why a screen looks as it does.
+func (m *Model) openTerminal() {
+	value := func(name string) string {
+		if v := lookup(m.options.Env, name); v != "" {
+			return name + "=" + v
+		}
+		return name + " is not set"
+	}
+	colours := map[colorprofile.Profile]string{
+		colorprofile.TrueColor: "16 million; the palettes have 256, which are half as many bytes",
+		colorprofile.ANSI256:   "256", colorprofile.ANSI: "16",
+	}[m.caps.profile]
+	switch {
+	case m.options.NoColor:
+		colours = "none, as --no-color says"
+	case noColor(m.options.Env):
+		colours = "none, as NO_COLOR says"
+	case colours == "":
+		colours = "none"
+	}
+	ground := "light"
+	if m.caps.dark {
+		ground = "dark, or the terminal does not say"
+	}
+	yes := func(on bool, is, isNot string) string {
+		if on {
+			return is
+		}
+		return isNot
+	}
+	theme := m.state.Theme
+	if theme == themeAuto {
+		theme += ": " + m.look.theme.Name
+	}
+	card := overlay.Card{
+		Title: "TERMINAL", Remark: "T",
+		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.width, m.caps.height),
+		Paragraphs: []overlay.Paragraph{
+			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
+			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
+			{Label: "background", Text: ground + "; --theme overrides"},
+			{Label: "theme", Text: theme + "; t turns it, --theme chooses"},
+			{Label: "signs", Text: yes(m.caps.unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
+			{Label: "underlines", Text: yes(m.caps.underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; W turns them"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; M turns it, --no-mouse"},
+			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(lookup(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
+		},
+		Hint: "T or esc closes",
+	}
+	m.reading.card = overlay.NewCard(card, m.caps.width, m.caps.height)
+}

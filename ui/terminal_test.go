@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// TestKeysAreFree: no key is one that screen, tmux, flow control or a terminal
+// keep for themselves, and none needs alt or a function key.
+func TestKeysAreFree(t *testing.T) {
+	m := live(t, 120, 36)
+	bound := map[string][]string{}
+	for _, e := range m.keys.entries(&m.state, Action{}) {
+		bound["the program"] = append(bound["the program"], e.binding.Keys()...)
+	}
+	for tab := range tabs {
+		m.do(Action{Verb: GoTab, N: int(tab)})
+		if s := m.screen(); s != nil {
+			for _, b := range s.bindings() {
+				bound[tab.String()] = append(bound[tab.String()], b.Keys...)
+			}
+		}
+	}
+	for where, keys := range bound {
+		for _, key := range keys {
+			taken := slices.Contains([]string{"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+i", "ctrl+m", "ctrl+["}, key)
+			function := len(key) > 1 && key[0] == 'f' && strings.Trim(key[1:], "0123456789") == "" && key != "f1"
+			if taken || function || strings.Contains(key, "alt+") {
+				t.Errorf("%s: %s", where, key)
+			}
+		}
+	}
+	for _, want := range []string{"up", "down", "left", "right", "h", "j", "k", "l", "tab", "shift+tab", "enter", "esc", "home", "end", "G", "/", "?", ":", "q", "u", "ctrl+r"} {
+		if !slices.Contains(bound["the program"], want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// opened are ways into everything that lies over the panels.
+func opened() map[string][]string {
+	return map[string][]string{
+		"help": {"?"}, "models": {"m"}, "clusters": {"g"}, "figures": {"e"}, "explanation": {"e", "enter"},
+		"note": {"i"}, "glossary": {"w"}, "word": {"w", "enter"}, "export": {"x"}, "terminal": {"T"}, "typing": {"1"},
+	}
+}
+
+func open(t *testing.T, names []string) *Model {
+	t.Helper()
+	m := live(t, 100, 30)
+	for _, name := range names {
+		_, cmd := m.Update(press(name))
+		if m.state.Overlay != NoOverlay && m.picker == nil && m.reading.card == nil && m.explaining.open == nil {
+			finishAll(m, cmd) // its contents are read
+		}
+	}
+	if m.state.Overlay == NoOverlay && !m.typing.on && names[0] != "x" {
+		t.Fatalf("%v opens nothing", names)
+	}
+	return m
+}
+
+// TestEscLeaves: esc leaves whatever is open, twice does no harm, and nothing of
+// the setup has changed.
+func TestEscLeaves(t *testing.T) {
+	for what, names := range opened() {
+		m := open(t, names)
+		before := m.state.Setup
+		keys(m, "esc", "esc", "esc")
+		if m.state.Overlay != NoOverlay || m.typing.on || m.reading.card != nil || m.picker != nil || m.state.Setup != before || m.state.Tab != ExploreTab {
+			t.Errorf("%s: esc leaves %d open:\n%s", what, m.state.Overlay, screen(m))
+		}
+	}
+}
+
+// TestCtrlCLeavesEverything: whatever is open or being typed, ctrl+c ends the
+// program.
+func TestCtrlCLeavesEverything(t *testing.T) {
+	for what, names := range opened() {
+		m := open(t, names)
+		_, cmd := m.Update(press("ctrl+c"))
+		if !interrupts(cmd) {
+			t.Errorf("%s: ctrl+c is taken for something else", what)
+		}
+	}
+}
+
+// interrupts says whether a command ends the program.
+func interrupts(cmd tea.Cmd) bool {
+	if cmd == nil {
+		return false
+	}
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		return slices.ContainsFunc(batch, interrupts)
+	}
+	_, ok := msg.(tea.InterruptMsg)
+	return ok
+}
+
+// TestPaste: a value with the line end that a clipboard adds is a value.
+func TestPaste(t *testing.T) {
+	m := sample(t, 80, 24)
+	m.do(Action{Verb: FocusKnob, ID: "seq"})
+	send(m, tea.PasteMsg{Content: " 16k\r\n"})
+	if keys(m, "enter"); m.state.Setup.Seq != 16384 || m.typing.on {
+		t.Errorf("sequence %d, typing %v: %s", m.state.Setup.Seq, m.typing.on, m.typing.wrong)
+	}
+}
+
+// TestCaps: the signs follow the locale and the terminal, and what cannot be
+// known is guessed so that it can be read.
+func TestCaps(t *testing.T) {
+	for _, test := range []struct {
+		env     []string
+		unicode bool
+	}{
+		{nil, true},
+		{[]string{"LANG=en_US.UTF-8"}, true},
+		{[]string{"LANG=de_DE.utf8", "TERM=vt100"}, true},
+		{[]string{"LANG=C"}, false},
+		{[]string{"LC_ALL=POSIX", "LANG=en_US.UTF-8"}, false},
+		{[]string{"LC_CTYPE=en_US.ISO-8859-1", "LANG=en_US.UTF-8"}, false},
+		{[]string{"LC_ALL=C.UTF-8", "TERM=linux"}, false},
+	} {
+		if got := newCaps(test.env, false).unicode; got != test.unicode {
+			t.Errorf("%v: Unicode %v", test.env, got)
+		}
+		if newCaps(test.env, true).unicode {
+			t.Errorf("%v: --ascii is not kept", test.env)
+		}
+	}
+}
+
+// TestTerminalPage: T says what was found out and names what overrides it.
+func TestTerminalPage(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Options)
+		want   []string
+	}{
+		{func(o *Options) { o.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "TMUX=/tmp/x"} }, []string{
+			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "mouse clicks", "set-clipboard on", "120 x 36",
+		}},
+		{func(o *Options) { o.Env = []string{"TERM=linux", "NO_COLOR=1"}; o.NoMouse = true }, []string{
+			"colours none, as NO_COLOR says", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "mouse left to the terminal",
+		}},
+	} {
+		m := sample(t, 120, 36, test.change)
+		keys(m, "T")
+		var inside strings.Builder
+		for line := range strings.Lines(screen(m)) {
+			if _, rest, ok := strings.Cut(strings.NewReplacer("│", "|").Replace(line), "| "); ok {
+				if text, _, ok := strings.Cut(rest, " |"); ok {
+					inside.WriteString(text + " ")
+				}
+			}
+		}
+		flat := strings.Join(strings.Fields(inside.String()), " ")
+		for _, want := range test.want {
+			if !strings.Contains(flat, want) {
+				t.Errorf("no %q in %s", want, flat)
+			}
+		}
+		if keys(m, "T"); m.state.Overlay != NoOverlay {
+			t.Error("T does not close it")
+		}
+	}
+	few := sample(t, 80, 24)
+	send(few, tea.ColorProfileMsg{Profile: colorprofile.ANSI})
+	if keys(few, "T"); !strings.Contains(screen(few), "colours    16;") {
+		t.Errorf("%s", screen(few))
+	}
+	checkFrame(t, few)
+}
