@@ -102,13 +102,15 @@ func (f *Floors) info(k schedule.Kind) schedule.Info {
 	return f.infos[k]
 }
 
-// classify finds the stages that are equal. Where a number of layers is
-// recomputed per rank, which of them are depends on the place.
+// classify finds the stages that are equal. Where the layers that a rank
+// recomputes do not divide over its chunks, equal stages recompute different
+// numbers of them.
 func (f *Floors) classify(s *Setup) {
+	uneven := s.Recompute.Layers%s.VPP != 0
 	f.kind, f.kinds, f.live = f.kind[:0], f.kinds[:0], f.live[:0]
 	for n, st := range f.e.stages {
 		k := -1
-		if s.Recompute.Layers == 0 {
+		if !uneven {
 			k = slices.Index(f.kinds, st)
 		}
 		if k < 0 {

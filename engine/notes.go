@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -29,6 +31,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	s.stackAssumptions(say)
 	say(s.Precision.IsFP8(), "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
 	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
+	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
+		list = append(list, fmt.Sprintf("the job takes %d of the %d GPUs of each scale-up domain, so that no group straddles two", used, s.Cluster.Domain()))
+	}
 	say(s.Model.IsMoE() && s.load() == 1, "tokens are routed evenly over the experts")
 	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")

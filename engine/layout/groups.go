@@ -39,9 +39,27 @@ type Groups struct {
 	ExpertShard, ExpertReplica Group
 }
 
+// Domain is how many GPUs of each scale-up domain the layout takes. Where all of
+// them would not divide the job, schedulers leave some free, so that groups do
+// not straddle two domains: 64 of the 72 of an NVL72 rack for a job of a power of
+// two (Slurm's block topology with --segment). At least half of a domain is
+// taken.
+func (l *Layout) Domain(c *hardware.Cluster) int {
+	whole, node := c.Domain(), c.Node()
+	if l.GPUs <= whole {
+		return whole
+	}
+	for d := whole / node * node; d >= node && 2*d >= whole; d -= node {
+		if l.GPUs%d == 0 {
+			return d
+		}
+	}
+	return whole
+}
+
 // Groups places the layout on the cluster.
 func (l *Layout) Groups(c *hardware.Cluster) Groups {
-	p := placer{node: c.Node(), domain: c.Domain(), gpus: l.GPUs}
+	p := placer{node: c.Node(), domain: l.Domain(c), gpus: l.GPUs}
 	shards, experts, replicas := l.DenseShards(), l.ExpertShards(), l.Replicas()
 	return Groups{
 		TP:       p.group(l.TP, 1),

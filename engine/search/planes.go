@@ -15,7 +15,8 @@ type plane struct{ gpus, gbs, seq, tp, pp, cp, ep, etp int }
 
 // Bounds of the values that are tried where a Space does not list any.
 const (
-	MaxMBS       = 16 // sequences; powers of two
+	MaxMBS       = 64 // sequences; powers of two
+	MaxOddMBS    = 16 // the same; other numbers
 	MaxPP        = 128
 	MaxVPP       = 16
 	LeastCPSlice = 512 // tokens of a sequence that a context-parallel rank gets at least
@@ -142,9 +143,7 @@ func (p *Problem) choices() choices {
 	sp := &p.Space
 	c := choices{mbs: sp.MBS, sp: sp.SP, recompute: sp.Recompute, zero: sp.ZeRO}
 	if len(c.mbs) == 0 {
-		for n := 1; n <= MaxMBS; n *= 2 {
-			c.mbs = append(c.mbs, n)
-		}
+		c.mbs = p.microBatches()
 	}
 	if len(c.sp) == 0 {
 		c.sp = []bool{true, false}
@@ -171,14 +170,50 @@ func (p *Problem) choices() choices {
 	return c
 }
 
+// microBatches are the micro-batch sizes that divide any of the global batches.
+func (p *Problem) microBatches() []int {
+	var out []int
+	for n := 1; n <= MaxMBS; n++ {
+		if n > MaxOddMBS && n&(n-1) != 0 {
+			continue
+		}
+		for _, gbs := range or(p.Space.GBS, p.Setup.GBS) {
+			if gbs%n == 0 {
+				out = append(out, n)
+				break
+			}
+		}
+	}
+	return out
+}
+
 // recomputations are the modes that differ: with a fused kernel, selective
-// recomputation is none on all stacks but torchtitan.
+// recomputation is none on all stacks but torchtitan. Between none and full are
+// quarters of the layers of each rank.
 func recomputations(s *engine.Setup) []recipe.Recompute {
 	list := []recipe.Recompute{{Mode: recipe.RecomputeNone}}
 	if s.Attention == recipe.Standard || s.Stack.Resolve() == recipe.TorchTitan {
 		list = append(list, recipe.Recompute{Mode: recipe.RecomputeSelective})
 	}
+	for quarters := 1; quarters < 4; quarters++ {
+		list = append(list, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: -quarters})
+	}
 	return append(list, recipe.Recompute{Mode: recipe.RecomputeFull})
+}
+
+// part turns quarters of the layers of a rank into their number, a multiple of
+// the rank's chunks so that all have the same; false where that is none or all,
+// or the same as fewer quarters.
+func part(r recipe.Recompute, s *engine.Setup) (recipe.Recompute, bool) {
+	if r.Layers >= 0 {
+		return r, true
+	}
+	layers := (s.Model.Layers + s.PP - 1) / s.PP
+	number := func(quarters int) int { return layers * quarters / 4 / s.VPP * s.VPP }
+	n := number(-r.Layers)
+	fewer := number(-r.Layers - 1)
+	r.Layers = n
+	return r, n > fewer && n < layers
 }
 
 // schedules are those that a pipeline of so many ranks is tried with: on one rank

@@ -38,8 +38,8 @@ func (r *ranker) setup(c *candidate) engine.Setup {
 	r.cut(&s, r.planes[c.plane])
 	r.batch(&s, r.choices.mbs[c.mbs])
 	s.SP = r.choices.sp[c.sp]
-	s.Recompute = r.choices.recompute[c.recompute]
 	s.Schedule, s.VPP = r.choices.kinds[c.kind].Kind, int(c.chunks)
+	s.Recompute, _ = part(r.choices.recompute[c.recompute], &s)
 	s.ZeRO = r.choices.zero[c.zero]
 	return s
 }
@@ -76,8 +76,8 @@ func (r *ranker) rank(index int) {
 				continue // does nothing
 			}
 			s.SP, at.sp = sp, uint8(j)
-			for k, again := range r.choices.recompute {
-				s.Recompute, at.recompute = again, uint8(k)
+			for k := range r.choices.recompute {
+				at.recompute = uint8(k)
 				r.pipelines(&s, at)
 			}
 		}
@@ -99,7 +99,10 @@ func (r *ranker) pipelines(s *engine.Setup, at candidate) {
 					tried[v] = true
 					at.chunks = uint8(v)
 					s.VPP = v
-					r.stages(s, at, placement)
+					var some bool
+					if s.Recompute, some = part(r.choices.recompute[at.recompute], s); some {
+						r.stages(s, at, placement)
+					}
 				}
 			}
 		}

@@ -200,7 +200,7 @@ func spread(in *Input, r layout.Ring) (nodes, domains int) {
 		if n := rank / in.Setup.Cluster.Node(); n != lastNode {
 			nodes, lastNode = nodes+1, n
 		}
-		if d := rank / in.Setup.Cluster.Domain(); d != lastDomain {
+		if d := rank / in.Setup.Domain(&in.Setup.Cluster); d != lastDomain {
 			domains, lastDomain = domains+1, d
 		}
 	}
