@@ -23,12 +23,37 @@ func check(s *Setup) []Problem {
 		p := &problems[i]
 		switch {
 		case p.Severity == layout.Error:
-			p.Nearest = nearest(s, p)
+			p.Nearest = nearest(s, p, fieldsInError(problems))
 		case p.Nearest != nil:
 			p.Nearest = better(s, p)
 		}
 	}
+	// First those that their own field can mend: the others follow from them.
+	slices.SortStableFunc(problems, func(a, b Problem) int { return mended(&a) - mended(&b) })
 	return problems
+}
+
+// fieldsInError are the fields of all errors, each once.
+func fieldsInError(problems []Problem) []string {
+	var fields []string
+	for i := range problems {
+		if p := &problems[i]; p.Severity == layout.Error && !slices.Contains(fields, p.Field) {
+			fields = append(fields, p.Field)
+		}
+	}
+	return fields
+}
+
+// mended is 0 for an error whose own field has a legal value, 1 for other
+// errors, 2 for warnings.
+func mended(p *Problem) int {
+	if p.Severity != layout.Error {
+		return 2
+	}
+	if _, own := p.Nearest[p.Field]; own {
+		return 0
+	}
+	return 1
 }
 
 // Legal says whether a setup has no errors. It is much cheaper than Check on an

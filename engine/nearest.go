@@ -11,13 +11,17 @@ import (
 )
 
 // nearest looks for the smallest change that makes the whole setup legal: first
-// of the problem's own field (with the fields that follow it), then a repair of
-// everything. It also names the legal neighbours on both sides in the message.
-func nearest(s *Setup, p *Problem) map[string]any {
+// of the problem's own field (with the fields that follow it), then of one other
+// field that is in error too, then a repair of everything. It also names the
+// legal neighbours on both sides in the message.
+func nearest(s *Setup, p *Problem, wrong []string) map[string]any {
 	if own := better(s, p); own != nil {
 		return own
 	}
 	best, neighbours := singleFix(s, p.Field)
+	if best == nil {
+		best = otherFix(s, p.Field, wrong)
+	}
 	if best == nil {
 		best = repair(s)
 	} else if len(neighbours) > 1 {
@@ -27,6 +31,23 @@ func nearest(s *Setup, p *Problem) map[string]any {
 		return nil
 	}
 	return difference(s, best)
+}
+
+// otherFix is the change of one field beside the given one that mends all: the
+// one that moves the fewest others along.
+func otherFix(s *Setup, field string, wrong []string) (best *Setup) {
+	least := 0
+	for _, other := range wrong {
+		if other == field {
+			continue
+		}
+		if fix, _ := singleFix(s, other); fix != nil {
+			if n := len(difference(s, fix)); best == nil || n < least {
+				best, least = fix, n
+			}
+		}
+	}
+	return best
 }
 
 // better settles what the problem's own rule proposes; nil when there is no such
