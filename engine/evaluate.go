@@ -45,6 +45,7 @@ type Evaluator struct {
 	timing  timing
 	line    schedule.Timeline // of the last report, where that came without it
 	free    float64           // makespan of the pipeline if hand-overs took no time
+	saved   float64           // what overlapped pairs save the rank with most to do
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -102,6 +103,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	if e.free, err = e.sim.RunFree(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
+	e.saved = line.Ranks[busiest(line)].Saved
 	r.Memory = worst(s, ranks)
 	r.Memory.Stages = slices.Clone(e.mem.Live())
 	r.Pipeline = e.pipeline(s, line)
@@ -156,6 +158,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	}
 	err = e.plan(spec, costs)
 	e.memInput.Order = e.order
+	e.timing.handmade = err == nil && e.order.Handmade
 	return err
 }
 

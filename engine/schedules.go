@@ -5,10 +5,11 @@ import "meshscope/engine/schedule"
 // ScheduleRow is a setup under one of the schedules.
 type ScheduleRow struct {
 	Info     schedule.Info
-	Setup    Setup  // with the stages per rank that the schedule needs; otherwise as it was
-	Report   Report // says why where the schedule cannot run this setup
-	Messages int    // hand-overs between ranks in one step, over the whole pipeline
-	InFlight int    // the most chunk activations that a rank holds at once
+	Setup    Setup   // with the stages per rank that the schedule needs; otherwise as it was
+	Report   Report  // says why where the schedule cannot run this setup
+	Messages int     // hand-overs between ranks in one step, over the whole pipeline
+	InFlight int     // the most chunk activations that a rank holds at once
+	Saved    float64 // seconds that overlapped pairs save the rank with most to do
 }
 
 // Schedules evaluates a setup under every schedule, in the order of the table.
@@ -40,6 +41,7 @@ func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []Schedu
 			for r := range t.PP {
 				row.InFlight = max(row.InFlight, e.order.PeakInFlight(r))
 			}
+			row.Saved = e.saved
 		}
 		rows = append(rows, row)
 	}

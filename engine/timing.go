@@ -18,6 +18,7 @@ type timing struct {
 	zeroForward, zeroBackward []units.Seconds
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
+	handmade                  bool            // an automatic schedule found no order
 }
 
 func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Seconds) {

@@ -300,3 +300,23 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestHalves: a cell of two grounds has one as its colour and the other behind
+// it, whatever form the terminal's colours have.
+func TestHalves(t *testing.T) {
+	paint := func(open string) Paint { return Paint{open: open} }
+	for _, c := range []struct{ upper, lower, open, sign string }{
+		{"\x1b[38;2;0;0;0;48;2;1;2;3m", "\x1b[97;44m", "\x1b[38;2;1;2;3;44m", "▀"},
+		{"\x1b[30;104m", "\x1b[38;5;7;48;5;12m", "\x1b[94;48;5;12m", "▀"},
+		{"\x1b[37m", "\x1b[30;41m", "\x1b[31m", "▄"},
+		{"\x1b[30;41m", "", "\x1b[31m", "▀"},
+		{"\x1b[30;41m", "\x1b[37;41m", "\x1b[41m", " "},
+		{"\x1b[37m", "", "", " "},
+		{"\x1b[1;38;5;9m\x1b[7m", "\x1b[1;91m\x1b[7m", "\x1b[38;5;9;101m", "▀"},
+	} {
+		got, sign := Halves(paint(c.upper), paint(c.lower))
+		if got.open != c.open || sign != c.sign {
+			t.Errorf("%q over %q is %q %q, want %q %q", c.upper, c.lower, got.open, sign, c.open, c.sign)
+		}
+	}
+}

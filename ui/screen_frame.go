@@ -18,6 +18,8 @@ func (m *Model) screenFrame() []string {
 	f.put(Rect{x, 1, inner, 1}, []string{m.tabLine(inner)})
 	if m.legal.report.Legal {
 		f.put(at, m.screen().render(in, at.W, at.H))
+	} else {
+		f.put(at, m.nothingYet(at.W, at.H))
 	}
 	f.put(Rect{x, h - 2, inner, 1}, []string{m.screenStatus(in, inner)})
 	f.put(Rect{x, h - 1, inner, 1}, []string{m.screenHints(in, inner)})
@@ -29,6 +31,8 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
 	switch errs := errorsOf(m.now.report.Problems); {
+	case len(errs) > 0 && !m.legal.report.Legal:
+		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
 	case len(errs) > 0:
 		return l.Put(t.Paint(themes.Bad), widget.Cut(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w)).String()
 	case m.state.Note.Text != "":
@@ -43,15 +47,38 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 	return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
 }
 
+// nothingYet stands in the place of a screen while no setup has been legal: every
+// rule that is violated, whole, and what would mend it.
+func (m *Model) nothingYet(w, h int) []string {
+	f := footer{w: w, h: h, theme: m.look.theme}
+	errs := errorsOf(m.now.report.Problems)
+	f.say(themes.Strong, "", "This setup cannot run, so there is nothing to show yet.", 1)
+	for i := range errs {
+		f.lines = append(f.lines, widget.Blank(w))
+		f.say(themes.Bad, m.look.glyphs.Cross+" ", errs[i].Message, f.left())
+		if words := nearestWords(&errs[i]); words != "" {
+			f.say(themes.Text, "  ", "nearest legal: "+words, f.left())
+		}
+	}
+	if words := fixWords(m.now.report.Problems); words != "" {
+		f.lines = append(f.lines, widget.Blank(w))
+		f.say(themes.Text, "", "enter sets "+words, f.left())
+	}
+	return widget.Height(f.lines, w, h)
+}
+
 // screenHints are the keys of the moment, the program's own first.
 func (m *Model) screenHints(in screenInput, w int) string {
 	own := []widget.Hint{{Key: "?", Text: "help"}, {Key: "q", Text: "quit"}, {Key: "tab", Text: m.neighbourTab(1).String()}, {Key: "e", Text: "explain"}}
 	if words := fixWords(m.now.report.Problems); words != "" {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}
+	if m.legal.report.Legal {
+		own = append(own, m.screen().hints(in)...)
+	}
 	l := widget.NewLine(w)
 	t := m.look.theme
-	for i, hint := range append(own, m.screen().hints(in)...) {
+	for i, hint := range own {
 		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
 		if i > 0 {
 			need += 2

@@ -18,7 +18,7 @@ func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between +
 // it let it, so the chain has no gaps but hand-overs, and covers the wait. The
 // work is proportional to the operations on those chains.
 func (t *Timeline) Waits() []Waits {
-	w := waiting{line: t, index: t.Order.index(), out: make([]Waits, len(t.Ranks))}
+	w := waiting{line: t, index: t.Order.Index(), out: make([]Waits, len(t.Ranks))}
 	o := t.Order
 	for r := range t.Ranks {
 		from, to := o.Start[r], o.Start[r+1]
@@ -38,7 +38,7 @@ func (t *Timeline) Waits() []Waits {
 // waiting is one run of Waits.
 type waiting struct {
 	line  *Timeline
-	index index
+	index *Index
 	out   []Waits
 }
 
@@ -125,9 +125,8 @@ type Cause struct {
 
 // Cause follows what an operation waits for back to where it began: the start of
 // the step, or a rank that had other work to do. It is false for an operation
-// that waited for nothing from elsewhere.
-func (t *Timeline) Cause(at Place) (Cause, bool) {
-	index := t.Order.index()
+// that waited for nothing from elsewhere. The index is that of the order.
+func (t *Timeline) Cause(index *Index, at Place) (Cause, bool) {
 	var c Cause
 	for {
 		before, ok := t.feeding(at, index)
@@ -156,7 +155,7 @@ func (t *Timeline) Cause(at Place) (Cause, bool) {
 // feeding is the operation whose result came last before an operation started,
 // if that is what it waited for. Where its rank became free at the same moment
 // the result counts.
-func (t *Timeline) feeding(at Place, index index) (Place, bool) {
+func (t *Timeline) feeding(at Place, index *Index) (Place, bool) {
 	o := t.Order
 	first, last := o.Box(at)
 	free, latest := 0.0, -1.0

@@ -97,7 +97,7 @@ func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place,
 // It takes time proportional to the number of operations.
 func (t *Timeline) CriticalPath() []Place {
 	o := t.Order
-	index := o.index()
+	index := o.Index()
 	at, found := Place{}, false
 	for rank := range o.Spec.Ranks {
 		if k := o.Start[rank+1] - 1; k >= o.Start[rank] && (!found || t.End[k] > t.End[at.Op]) {
@@ -115,18 +115,19 @@ func (t *Timeline) CriticalPath() []Place {
 	return path
 }
 
-// index finds producers at once: forwards, then gradients, by stage and
-// micro-batch. Making it takes time proportional to the number of operations.
-type index struct {
+// Index finds producers at once. Making it takes time proportional to the number
+// of operations.
+type Index struct {
 	order *Order
-	made  []Place
+	made  []int32 // operations by what they make: forwards, then gradients, by stage and micro-batch; -1: none
 }
 
-func (o *Order) index() index {
+// Index of an order.
+func (o *Order) Index() *Index {
 	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
-	x := index{order: o, made: make([]Place, 2*stages*m)}
+	x := &Index{order: o, made: make([]int32, 2*stages*m)}
 	for i := range x.made {
-		x.made[i].Op = -1
+		x.made[i] = -1
 	}
 	for rank := range o.Spec.Ranks {
 		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
@@ -138,38 +139,48 @@ func (o *Order) index() index {
 			if op.Kind() != Forward {
 				row += stages
 			}
-			x.made[row*m+op.MicroBatch()] = Place{Rank: rank, Op: k}
+			x.made[row*m+op.MicroBatch()] = int32(k)
 		}
 	}
 	return x
 }
 
-// producer is Order.Producer.
-func (x index) producer(at Place) (Place, bool) {
+// find is the operation that made a result of like's micro-batch on a stage.
+func (x *Index) find(forward bool, stage int, like Op) (Place, bool) {
 	o := x.order
-	stages, m := o.Spec.Stages(), o.Spec.MicroBatches
-	op := o.Ops[at.Op]
-	stage := o.Stage(at.Rank, op)
-	found := Place{Op: -1}
-	switch {
-	case op.Kind() == WeightGradient || op.MicroBatch() >= m:
-	case op.Kind() == Forward && stage > 0:
-		found = x.made[(stage-1)*m+op.MicroBatch()]
-	case op.Kind() != Forward && stage < stages-1:
-		found = x.made[(stages+stage+1)*m+op.MicroBatch()]
+	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
+	if stage < 0 || stage >= stages || like.MicroBatch() >= m {
+		return Place{}, false
 	}
-	return found, found.Op >= 0
+	row := stage
+	if !forward {
+		row += stages
+	}
+	k := x.made[row*m+like.MicroBatch()]
+	return Place{Rank: o.Placement.rank(o.Spec.Ranks, stage, like.Chunk()), Op: int(k)}, k >= 0
+}
+
+// producer is Order.Producer.
+func (x *Index) producer(at Place) (Place, bool) {
+	op := x.order.Ops[at.Op]
+	stage := x.order.Stage(at.Rank, op)
+	switch op.Kind() {
+	case Forward:
+		return x.find(true, stage-1, op)
+	case Backward, InputGradient:
+		return x.find(false, stage+1, op)
+	case WeightGradient:
+	}
+	return Place{}, false
 }
 
 // input is the producer, and for the backward of the last stage the forward
 // that it follows.
-func (x index) input(at Place) (Place, bool) {
+func (x *Index) input(at Place) (Place, bool) {
 	o := x.order
 	op := o.Ops[at.Op]
-	last, m := o.Spec.Stages()-1, o.Spec.MicroBatches
-	if op.Kind() != Forward && op.Kind() != WeightGradient && o.Stage(at.Rank, op) == last && op.MicroBatch() < m {
-		found := x.made[last*m+op.MicroBatch()]
-		return found, found.Op >= 0
+	if last := o.Spec.Stages() - 1; op.Kind() != Forward && op.Kind() != WeightGradient && o.Stage(at.Rank, op) == last {
+		return x.find(true, last, op)
 	}
 	return x.producer(at)
 }

@@ -11,6 +11,7 @@ type ganttBlend struct {
 	shares [][4]float32 // by column and kind
 	keys   []uint32     // what the columns look like
 	looks  map[uint32]ganttCell
+	seen   map[uint32]int // how many columns look like it, of all that were drawn
 }
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 func newGanttBlend(w int) ganttBlend {
-	return ganttBlend{shares: make([][4]float32, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}}
+	return ganttBlend{shares: make([][4]float32, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
 }
 
 // span draws operations from the given one on.
@@ -57,6 +58,9 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
 	b.settle(keys)
 	for i, key := range keys {
+		if key != 0 {
+			b.seen[key]++
+		}
 		switch {
 		case key == 0:
 		case i > 0 && key == keys[i-1]:
@@ -81,6 +85,12 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 		i = j
 	}
 }
+
+// Signs of columns without colours that no letter can stand for.
+const (
+	signSeveral = "#" // several kinds
+	signPartly  = "+" // a quarter of the time or more is waiting
+)
 
 // settle rounds the shares of each column, averaged over its neighbours as long
 // as none of them is idle.
@@ -172,14 +182,11 @@ func mixedCell(p *ganttPainter, key uint32) ganttCell {
 		return shadedCell(p, shares, work)
 	}
 	cell := ganttCell{paint: p.theme.Area(themes.Forward), sign: blendName(key)}
-	idle := 4*work < 3*blendLevels
 	switch {
-	case len(cell.sign) > 1 && idle:
-		cell.sign = "+"
+	case 4*work < 3*blendLevels: // a small letter would be a second chunk
+		cell.sign = signPartly
 	case len(cell.sign) > 1:
-		cell.sign = "#"
-	case idle:
-		cell.sign = string(cell.sign[0] | 0x20)
+		cell.sign = signSeveral
 	}
 	for _, s := range shares {
 		if s.Share > 0 && 2*s.Share >= float64(work) {

@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"meshscope/themes"
@@ -16,71 +18,154 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 	}
 	label, idle := v.margins(w)
 	p := v.newPainter(t, g, w-label-idle, rows)
-	blended := p.perOp < 1
-	for _, e := range p.legend(rows, blended) {
+	if p.perOp < 1 { // which mixes there are shows in the picture only
+		for _, r := range rows {
+			p.row(r)
+		}
+	}
+	entries := append(p.legend(rows), LegendEntry{Paint: p.idle, Sign: p.idleSign, Text: "waiting"})
+	for _, s := range p.spans {
+		if s.cut {
+			entries = append([]LegendEntry{{Paint: p.mark, Sign: p.glyphs.Cut, Text: "left out"}}, entries...)
+			break
+		}
+	}
+	for _, e := range entries {
 		apart := 3
 		if l.Used() == 0 {
 			apart = 0
 		}
-		if apart+Width(e.sign)+1+Width(e.text) > l.Left() {
+		if apart+Width(e.Sign)+1+Width(e.Text) > l.Left() {
 			break
 		}
-		l.Gap(apart).Put(e.paint, e.sign).Put(t.Paint(themes.Muted), " "+e.text)
+		l.Gap(apart).Put(e.Paint, e.Sign).Put(t.Paint(themes.Muted), " "+e.Text)
 	}
 	return l.String()
 }
 
-type legendEntry struct {
-	paint      themes.Paint
-	sign, text string
+// LegendEntry is one sign and what it means; Brief is what is said where there
+// is little room, where that is less than Text.
+type LegendEntry struct {
+	Paint             themes.Paint
+	Sign, Text, Brief string
 }
 
-// legend lists the kinds that ranks run, all the same ones, and the mixes.
-func (p *ganttPainter) legend(rows []int, blended bool) []legendEntry {
+// legend lists the mixes that were drawn, the most frequent first, because
+// without them the picture cannot be read, and then the kinds that ranks run,
+// all the same ones.
+func (p *ganttPainter) legend(rows []int) []LegendEntry {
 	var runs [4]bool
 	o := p.line.Order
+	paired, small := false, false
 	for _, op := range o.Rank(rows[0]) {
 		runs[op.Kind()] = true
+		paired = paired || op.Paired()
+		small = small || op.Chunk()%2 == 1
+	}
+	var entries []LegendEntry
+	if p.perOp < 1 {
+		entries = p.mixLegend(paired)
 	}
 	names := [4]string{"forward", "backward", "input gradient", "weight gradient"}
 	fills := [4]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}
-	var entries []legendEntry
-	var mix []themes.Share
-	letters := ""
 	for kind, name := range names {
-		if !runs[kind] {
-			continue
+		if runs[kind] {
+			letter := "FBIW"[kind : kind+1]
+			entries = append(entries, LegendEntry{Paint: p.theme.Area(fills[kind]), Sign: p.framed(letter), Text: name, Brief: briefKind(p.theme.Colours, kind)})
 		}
-		letter := "FBIW"[kind : kind+1]
-		letters += letter
-		mix = append(mix, themes.Share{Fill: fills[kind], Share: 1})
-		entries = append(entries, legendEntry{p.theme.Area(fills[kind]), p.framed(letter), name})
 	}
-	if blended && len(letters) > 1 {
-		entries = append(p.mixLegend(letters, mix), entries...)
+	if small && p.perOp >= 2 {
+		entries = append(entries, LegendEntry{Paint: p.theme.Area(themes.ForwardAlt), Sign: p.framed("f"), Text: "of a second chunk", Brief: "2nd chunk"})
 	}
-	entries = append(entries, legendEntry{p.idle, p.idleSign, "waiting"})
-	for _, s := range p.spans {
-		if s.cut {
-			return append([]legendEntry{{p.mark, p.glyphs.Cut, "left out"}}, entries...)
-		}
+	if paired && p.perOp >= 2 {
+		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})
 	}
 	return entries
 }
 
-// mixLegend explains what is drawn where a column holds several operations. It
-// comes first: without it the picture cannot be read.
-func (p *ganttPainter) mixLegend(letters string, mix []themes.Share) []legendEntry {
-	name := strings.Join(strings.Split(letters, ""), " and ") + " alternate"
-	switch {
-	case p.theme.Blends():
-		return []legendEntry{{p.theme.Blend(mix...), p.framed(letters), name}}
-	case p.theme.Colours:
-		sample := mixedCell(p, blendKey(&[4]float32{0.4, 0.6}))
-		return []legendEntry{{sample.paint, Fill(sample.sign, 3), name}}
-	default:
-		return []legendEntry{{themes.Paint{}, "#", name}, {themes.Paint{}, "f b +", "partly waiting"}}
+// briefKind is nothing where the letter in its colour says enough.
+func briefKind(colours bool, kind int) string {
+	if colours {
+		return ""
 	}
+	return [4]string{"fwd", "bwd", "input", "weight"}[kind]
+}
+
+// Mixes that a legend names: as many, and none that fills less of the columns.
+const (
+	legendMixes = 3
+	legendLeast = 0.02
+)
+
+// mixLegend explains what was drawn where a column holds several operations.
+func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
+	if !p.theme.Colours {
+		return []LegendEntry{
+			{Sign: signSeveral, Text: "several kinds", Brief: "several"},
+			{Sign: signPartly, Text: "partly waiting", Brief: "partly"},
+		}
+	}
+	type mix struct {
+		name      string
+		key       uint32
+		most, sum int
+	}
+	var mixes []mix
+	total := 0
+	for key, n := range p.blend.seen {
+		total += n
+		name := blendName(key)
+		if len(name) < 2 {
+			continue
+		}
+		i := slices.IndexFunc(mixes, func(m mix) bool { return m.name == name })
+		if i < 0 {
+			i, mixes = len(mixes), append(mixes, mix{name: name})
+		}
+		m := &mixes[i]
+		if m.sum += n; n > m.most || n == m.most && key < m.key {
+			m.most, m.key = n, key
+		}
+	}
+	slices.SortFunc(mixes, func(a, b mix) int { return cmp.Or(b.sum-a.sum, strings.Compare(a.name, b.name)) })
+	var entries []LegendEntry
+	for i, m := range mixes {
+		if i == legendMixes || float64(m.sum) < legendLeast*float64(total) {
+			break
+		}
+		cell := p.blend.look(p, m.key)
+		sign := p.framed(m.name)
+		if cell.sign != " " {
+			sign = Fill(cell.sign, 3)
+		}
+		entries = append(entries, LegendEntry{Paint: cell.paint, Sign: sign, Text: mixText(m.name, paired), Brief: briefMix(m.name, cell.sign != " ", paired)})
+	}
+	return entries
+}
+
+// mixText says what alternates; forward and backward of a schedule with
+// overlapped pairs run at the same time.
+func mixText(name string, paired bool) string {
+	text := strings.Join(strings.Split(name, ""), ", ") + " in turn"
+	if paired && strings.HasPrefix(name, "F") && len(name) > 1 && name[1] != 'W' {
+		text = name[:1] + " & " + name[1:2] + " at once"
+		if len(name) > 2 {
+			text += ", " + strings.Join(strings.Split(name[2:], ""), ", ")
+		}
+	}
+	return text
+}
+
+// briefMix is the kinds where the sign does not have them, and that they run at
+// the same time where they do.
+func briefMix(name string, shaded, paired bool) string {
+	switch {
+	case shaded:
+		return name
+	case paired && strings.HasPrefix(name, "FB"):
+		return "at once"
+	}
+	return ""
 }
 
 // framed gives a letter its coloured area; without colours it stands alone.

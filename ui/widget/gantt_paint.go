@@ -160,18 +160,19 @@ func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
 	}
 }
 
-// label is what an operation of n columns says: letter and micro-batch, or what
-// fits of that. Without colours the letter comes first, and of a long number
-// the last digits; a second chunk has a small letter.
+// label is what an operation of n columns says: letter and micro-batch, or only
+// one of them, never a part of a number. Without colours the letter is always
+// there; a second chunk has a small one.
 func (p *ganttPainter) label(op schedule.Op, n int) string {
 	letter, number := op.Kind().String(), strconv.Itoa(op.MicroBatch())
 	if op.Chunk()%2 == 1 {
 		letter = string(letter[0] | 0x20)
 	}
-	if !p.theme.Colours {
-		return letter + number[max(0, len(number)-(n-1)):]
-	}
 	switch {
+	case !p.theme.Colours && len(letter)+len(number) <= n:
+		return letter + number
+	case !p.theme.Colours:
+		return letter
 	case n >= 4 && len(letter)+len(number) <= n:
 		return letter + number
 	case n == 1:

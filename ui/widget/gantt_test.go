@@ -72,15 +72,15 @@ func TestGanttText(t *testing.T) {
 2 |..FF..B0FB1FB2FB3FB4FB5FB6.B7....   27.3 % |
 3 |...FB0FB1FB2FB3FB4FB5FB6FB7......   27.3 % |`},
 		{"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false, 60, 4, `
- 0 │FFFf·····##############################BbBbbBbbB 19.0 % |
- 1 │FFFf····b##############################bBbbBbbBb 19.0 % |
- 2 │fFFf····+##############################BBbBbbBbb 19.0 % |
+ 0 │FFF+·····##############################B+B++B++B 19.0 % |
+ 1 │FFF+····+##############################+B++B++B+ 19.0 % |
+ 2 │+FF+····+##############################BB+B++B++ 19.0 % |
 15 │···#######################################······ 19.0 % |`},
 		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
 0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│  2.3 % |
-1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F27B125│···B126│··B127-│·····  2.3 % |
-2 │·····F0│F1······B0--│F2│B1--│F3B2-⋯×123⋯B25F7B126-│··B127│···········  2.3 % |
-3 │········F0B0---│F1B1---│F2B2--│F3│⋯×123⋯B126│F27B127│················  2.3 % |`},
+1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F-│B125│···B126│··B127-│·····  2.3 % |
+2 │·····F0│F1······B0--│F2│B1--│F3B2-⋯×123⋯B-│F-B126-│··B127│···········  2.3 % |
+3 │········F0B0---│F1B1---│F2B2--│F3│⋯×123⋯B126│F-│B127│················  2.3 % |`},
 		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
 0 |F0-|F1-|<x37>F39|............B0-----|<x37>B38----|B39----|             2.4 % |
 1 |....F0-|<x37>F38|F39|B0-----|B1-----|<x37>B39----|........             2.4 % |`},
@@ -248,10 +248,10 @@ func TestGanttLegend(t *testing.T) {
 		want  string
 	}{
 		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " FB  F and B alternate    F  forward    B  backward"},
-		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, "▒▒▒ F and B alternate    F  forward    B  backward"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "# F and B alternate   f b + partly waiting   F forward   B backward"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "# F and B alternate"},
+		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " FB  F, B in turn    F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, "▒▒▒ F, B in turn    F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "# several kinds   + partly waiting   F forward   B backward"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "# several kinds"},
 	} {
 		line := c.v.Legend(c.theme, NewGlyphs(true), c.w, 16)
 		if got := strings.TrimRight(ansi.Strip(line), " "); got != c.want || ansi.StringWidth(line) != c.w {

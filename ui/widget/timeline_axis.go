@@ -221,6 +221,14 @@ func (f *Frame) Shows() (from, to float64) {
 	return f.spans[0].from, f.spans[len(f.spans)-1].to
 }
 
+// PerColumn is how much time a column stands for.
+func (f *Frame) PerColumn() float64 {
+	if scale := f.perUnit(); scale > 0 {
+		return 1 / scale
+	}
+	return 0
+}
+
 // perUnit is how many columns a unit of time has.
 func (f *Frame) perUnit() float64 {
 	most := 0.0

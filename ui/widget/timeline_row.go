@@ -32,7 +32,12 @@ type Rows struct {
 	lit   *ganttPainter
 	grey  bool
 	blank bool // letters of grey operations are left out: there are no colours to tell them apart
-	edge  themes.Paint
+	// stalls is, by column, how long ranks that were drawn waited for less than half
+	// a column, which their cells do not show; drawn is how many they were.
+	stalls []float64
+	drawn  int
+	halves map[[2]themes.Paint]ganttCell
+	edge   themes.Paint
 }
 
 // NewRows prepares the drawing of a timeline's ranks. With grey set, operations
@@ -76,7 +81,14 @@ type Marks struct {
 
 // Draw writes one rank.
 func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
+	r.draw(rank, m)
+	writeCells(b, r.base.cells)
+}
+
+// draw fills the cells with one rank.
+func (r *Rows) draw(rank int, m *Marks) {
 	r.base.row(rank)
+	r.stall(rank)
 	r.again(rank)
 	r.ends(rank)
 	if r.grey && r.blank {
@@ -95,7 +107,6 @@ func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 	if m.Gap {
 		r.gap(m.From, m.To)
 	}
-	writeCells(b, r.base.cells)
 }
 
 // again draws the part of backwards that runs the forward again.
@@ -161,26 +172,17 @@ func lettered(s string) bool {
 	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "#" || s == "+" || s == "&")
 }
 
-// Legend names the looks of the ranks: kinds of operations, their mixes where
-// operations are narrower than a column, waiting. Each entry is a sign in its
-// paint and a text.
+// Legend names the looks of the ranks that were drawn: mixes of kinds where
+// operations are narrower than a column, then the kinds.
 func (r *Rows) Legend() []LegendEntry {
-	var entries []LegendEntry
-	for _, e := range r.lit.legend([]int{0}, r.lit.perOp < 1) {
-		entries = append(entries, LegendEntry{Paint: e.paint, Sign: e.sign, Text: e.text})
-	}
+	r.lit.blend.seen = r.base.blend.seen
+	entries := r.lit.legend([]int{0})
 	for _, d := range r.lit.line.Recompute {
 		if d > 0 && r.lit.perOp >= 2 {
 			return append(entries, LegendEntry{Paint: r.theme.Area(themes.Recompute), Sign: r.lit.framed("R"), Text: "forward again"})
 		}
 	}
 	return entries
-}
-
-// LegendEntry is one sign and what it means.
-type LegendEntry struct {
-	Paint      themes.Paint
-	Sign, Text string
 }
 
 // gap marks idle time.
@@ -227,7 +229,7 @@ func (r *Rows) ends(rank int) {
 func (r *Rows) hush(from int) {
 	cells := r.base.cells
 	for i := max(0, from); i < len(cells); i++ {
-		if lettered(cells[i].sign) {
+		if lettered(cells[i].sign) && !r.frame.folded(i) { // a fold keeps its number
 			cells[i].sign = "-"
 		}
 	}
@@ -332,6 +334,16 @@ func (r *Rows) exact(at float64) int {
 		return s.col + int((max(at, s.from)-s.from)*float64(s.cols)/(s.to-s.from)+0.5)
 	}
 	return r.frame.Cols
+}
+
+// folded tells whether a column is part of a fold's mark.
+func (f *Frame) folded(col int) bool {
+	for _, s := range f.spans {
+		if s.folded > 0 && col >= s.col && col < s.col+s.cols {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Frame) inFold(at float64) bool {

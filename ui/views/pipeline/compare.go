@@ -54,9 +54,13 @@ type figures struct {
 	makespan                   float64
 	overIdeal, overTotal, span string
 	peak                       string
-	inFlight                   int
+	inFlight, chunks           int // chunk activations, and how many make a stage's
 	messages, copies           int
+	exposed, saved             string // communication that nothing hides; what overlapped pairs save
 }
+
+// live is the most activations in flight, in those of whole stages.
+func (f *figures) live() string { return stages(f.inFlight, f.chunks) }
 
 func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	p := r.Pipeline
@@ -65,6 +69,10 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 		name: string(p.Schedule), makespan: float64(p.Makespan),
 		overIdeal: figure.Percent(p.BubbleOverIdeal), overTotal: figure.Percent(p.BubbleOverTotal), span: "-",
 		peak: figure.GiB(r.Memory.Peak), messages: s.Spec().Messages(), copies: max(1, info.WeightCopies),
+		chunks: s.VPP, saved: "-", exposed: "-",
+	}
+	if r.Time != nil {
+		f.exposed = figure.Seconds(r.Time.Exposed)
 	}
 	if p.BubbleSpan != nil {
 		f.span = figure.Percent(*p.BubbleSpan)
@@ -75,7 +83,15 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	for i := range r.Timeline.Ranks {
 		f.inFlight = max(f.inFlight, r.Timeline.Ranks[i].PeakInFlight)
 	}
+	f.saves(r.Timeline.Ranks[fullest(r.Timeline)].Saved)
 	return f
+}
+
+// saves notes what overlapped pairs save on the rank with most to do.
+func (f *figures) saves(d float64) {
+	if d > 0 {
+		f.saved = seconds(d)
+	}
 }
 
 // differences is the table under two timelines.
@@ -85,37 +101,47 @@ func (v *View) differences(in *Input, l *layout, w int) []string {
 	row := func(role themes.Role, cells ...string) string {
 		line := widget.NewLine(w)
 		line.Put(in.paint(role), cells[0])
-		at := 17
-		for _, c := range cells[1:] {
-			if at += 11; at > w {
+		at := 16
+		for i, c := range cells[1:] {
+			at += 10
+			if i >= 2 {
+				at++
+			}
+			if at > w {
 				break
 			}
 			line.RightAligned(in.paint(role), c, at)
 		}
 		return line.String()
 	}
-	cells := func(sign string, f *figures) []string {
+	ra, rb := l.blocks[0].report, l.blocks[1].report
+	cells := func(sign string, f *figures, r *engine.Report) []string {
 		return []string{
-			sign + " " + f.name, seconds(f.makespan), f.overIdeal, f.overTotal, f.span, f.peak,
-			figure.Comma(f.inFlight), figure.Comma(f.messages), fmt.Sprint(f.copies),
+			sign + " " + f.name, figure.Seconds(r.Time.Step), seconds(f.makespan), f.overIdeal, f.overTotal, f.peak,
+			f.live(), f.saved, f.span, figure.Comma(f.messages), fmt.Sprint(f.copies),
 		}
 	}
-	peaks := l.blocks[1].report.Memory.Peak - l.blocks[0].report.Memory.Peak
-	of := func(x, y float64) string { return figure.Signed(100*(y-x), 1) }
-	pa, pb := l.blocks[0].report.Pipeline, l.blocks[1].report.Pipeline
+	points := func(x, y float64) string { return figure.Signed(100*(y-x), 1) + " pts" }
+	relative := func(x, y float64) string { return figure.Signed(100*(y/x-1), 1) + " %" }
+	pa, pb := ra.Pipeline, rb.Pipeline
 	span := ""
 	if pa.BubbleSpan != nil && pb.BubbleSpan != nil {
-		span = of(*pa.BubbleSpan, *pb.BubbleSpan)
+		span = points(*pa.BubbleSpan, *pb.BubbleSpan)
+	}
+	live := float64(b.inFlight)/float64(max(b.chunks, 1)) - float64(a.inFlight)/float64(max(a.chunks, 1))
+	messages := figure.Comma(b.messages - a.messages)
+	if b.messages > a.messages {
+		messages = "+" + messages
 	}
 	return []string{
-		row(themes.Muted, "", "pipeline", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "copies"),
-		row(themes.Text, cells("A", &a)...),
-		row(themes.Text, cells("B", &b)...),
+		row(themes.Muted, "", "step", "pipeline", "of work", "ranks idle", "peak GiB", "in flight", "overlap", "in span", "messages", "copies"),
+		row(themes.Text, cells("A", &a, ra)...),
+		row(themes.Text, cells("B", &b, rb)...),
 		row(
-			themes.Strong, "B against A", figure.Signed(100*(b.makespan/a.makespan-1), 1)+" %",
-			of(pa.BubbleOverIdeal, pb.BubbleOverIdeal), of(pa.BubbleOverTotal, pb.BubbleOverTotal), span,
-			figure.Signed(float64(peaks)/(1<<30), 1), fmt.Sprintf("%+d", b.inFlight-a.inFlight),
-			fmt.Sprintf("%+d", b.messages-a.messages), fmt.Sprintf("%+d", b.copies-a.copies),
+			themes.Strong, "B against A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
+			points(pa.BubbleOverIdeal, pb.BubbleOverIdeal), points(pa.BubbleOverTotal, pb.BubbleOverTotal),
+			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
+			span, messages, fmt.Sprintf("%+d", b.copies-a.copies),
 		),
 	}
 }

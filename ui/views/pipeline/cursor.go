@@ -101,6 +101,10 @@ func (v *View) reveal(l *layout) {
 func (v *View) vertical(l *layout, n int) {
 	p := len(l.blocks[0].line.Ranks)
 	at := min(max(0, v.rank), p-1)
+	if v.flip && len(l.blocks) > 1 {
+		v.rank = min(max(0, at+n), p-1)
+		return
+	}
 	if v.below && len(l.blocks) > 1 {
 		at += p
 	}
@@ -108,11 +112,12 @@ func (v *View) vertical(l *layout, n int) {
 	v.rank, v.below = at%p, at >= p
 }
 
-// idle moves the cursor to the rank's next (or previous) idle gap.
+// idle moves the cursor to the rank's next (or previous) idle gap that the
+// picture shows: nearer ones have more of them.
 func (v *View) idle(l *layout, dir int) {
 	s := v.spot(l)
 	o := s.line.Order
-	sliver := 1e-6 * l.axis.Whole
+	sliver := max(1e-6*l.axis.Whole, 0.5*l.frame.PerColumn())
 	k := s.op
 	if dir > 0 {
 		for k++; k < o.Start[s.rank+1]; k++ {

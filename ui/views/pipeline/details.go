@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -14,7 +15,10 @@ import (
 // details are words under the picture where there is room: what the cursor is
 // on, then what the schedule is.
 func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
-	lines := []string{widget.Blank(w)}
+	var lines []string
+	if h > wordLines {
+		lines = append(lines, widget.Blank(w))
+	}
 	name, text := v.explain(cursor, false)
 	first := true
 	for _, part := range wrap(name+"  "+text, w) {
@@ -26,17 +30,22 @@ func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
 		first = false
 		lines = append(lines, line.Put(in.paint(themes.Text), part).String())
 	}
-	if len(l.blocks) == 1 {
-		b := &l.blocks[cursor.block]
+	b := &l.blocks[cursor.block]
+	all := v.paceFacts(b, cursor.rank)
+	if len(lines)+len(all) < h-1 {
 		lines = append(lines, widget.Blank(w))
-		for _, fact := range facts(b) {
-			for i, part := range wrap(fact[1], w-factWidth) {
-				line := widget.NewLine(w)
-				if i == 0 {
-					line.Put(in.paint(themes.Muted), fact[0])
-				}
-				lines = append(lines, line.To(factWidth).Put(in.paint(themes.Text), part).String())
+	}
+	for _, fact := range append(all, facts(b, cursor.rank)...) {
+		parts := wrap(fact[1], w-factWidth)
+		if len(lines)+len(parts) > h {
+			continue // half a sentence says nothing; a shorter one may fit
+		}
+		for i, part := range parts {
+			line := widget.NewLine(w)
+			if i == 0 {
+				line.Put(in.paint(themes.Muted), fact[0])
 			}
+			lines = append(lines, line.To(factWidth).Put(in.paint(themes.Text), part).String())
 		}
 	}
 	return widget.Height(lines, w, h)
@@ -45,24 +54,39 @@ func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
 const factWidth = 14
 
 // facts are what is known of a schedule.
-func facts(b *block) [][2]string {
+func facts(b *block, rank int) [][2]string {
 	p := b.report.Pipeline
 	info, _ := p.Schedule.Info()
 	f := figuresOf(b.setup, b.report)
 	form := "no exact one for these figures; those shown are simulated"
+	if info.Idle != "" {
+		form += "; for equal stages and where it is exact: idle time " + info.Idle
+	}
 	if p.BubbleClosedForm != nil {
 		form = figure.Percent(*p.BubbleClosedForm) + " of the work for equal stages without hand-overs; idle time " + info.Idle
 	}
+	if s := b.setup; info.Kind == schedule.Interleaved && s.MicroBatches < s.PP {
+		form += "; (p-1)/(v m) is too low with fewer micro-batches than ranks"
+	}
+	bubble := fmt.Sprintf("the rank with most to do waits %s of its work, %s of the step (%s of %s); all ranks wait %s of the pipeline's %s",
+		f.overIdeal, figure.Percent(ofStep(b.report)), figure.Seconds(b.report.Time.Bubble), figure.Seconds(b.report.Time.Step), f.overTotal, figure.Seconds(p.Makespan))
+	if p.BubbleSpan != nil {
+		bubble += fmt.Sprintf("; a step lasts the longest rank's own span, %s of it waiting", f.span)
+	}
+	flight := fmt.Sprintf("%s stages' activations at most; on rank r: %s", f.live(), info.Memory)
+	if b.setup.VPP > 1 {
+		flight = fmt.Sprintf("%s stages' activations at most, %d chunks; chunks on rank r: %s", f.live(), f.inFlight, info.Memory)
+	}
 	out := [][2]string{
 		{"schedule", info.Name + fmt.Sprintf("; %s messages; every weight %s", figure.Comma(f.messages), times(f.copies))},
-		{"bubble", fmt.Sprintf("%s of the work, %s of the step", f.overIdeal, f.overTotal)},
+		{"bubble", bubble},
 		{"closed form", form},
-		{"in flight", fmt.Sprintf("%d at most; on rank r: %s", f.inFlight, info.Memory)},
+		{"in flight", flight},
 		{"needs", info.Constraint},
 		{"from", strings.Trim(info.Paper+"; "+info.Code, "; ")},
 	}
-	if p.BubbleSpan != nil {
-		out[1][1] += fmt.Sprintf(", %s inside the ranks' own first start and last end", f.span)
+	if text := overlapped(b, rank); text != "" {
+		out = append(out[:2], append([][2]string{{"overlap", text}}, out[2:]...)...)
 	}
 	return out
 }

@@ -26,8 +26,15 @@ func (v *View) Status(in Input, w int) string {
 			return line.String()
 		}
 	}
+	if l.details >= 0 {
+		return line.String() // the same in full stands under the picture
+	}
 	s := v.spot(l)
 	name, text := v.explain(&s, w < 120)
+	if widget.Width(name)+2+widget.Width(text) > w {
+		const more = "  enter: all"
+		text = widget.Cut(text, w-widget.Width(name)-2-len(more)) + more
+	}
 	return line.Put(in.paint(themes.Strong), name).Gap(2).Put(in.paint(themes.Text), text).String()
 }
 
@@ -36,7 +43,7 @@ func (v *View) Status(in Input, w int) string {
 func (v *View) explain(s *spot, brief bool) (name, text string) {
 	name = fmt.Sprintf("rank %d", s.rank)
 	if s.idle {
-		return name + " idle " + seconds(s.to-s.from), why(s)
+		return name + " idle " + seconds(s.to-s.from), v.why(s)
 	}
 	o := s.line.Order
 	op := o.Ops[s.op]
@@ -56,11 +63,16 @@ func (v *View) explain(s *spot, brief bool) (name, text string) {
 		text += fmt.Sprintf(" (chunk %d)", op.Chunk())
 	}
 	text += "  " + span(s.from, s.to) + "  " + waited(s)
-	return name, text + fmt.Sprintf("  in flight %d", s.line.InFlight(s.rank, (s.from+s.to)/2))
+	live := s.line.InFlight(s.rank, (s.from+s.to)/2)
+	text += "  in flight " + stages(live, s.line.Order.Spec.VirtualStages)
+	if s.line.Order.Spec.VirtualStages > 1 {
+		text += fmt.Sprintf(" (chunks: %d)", live)
+	}
+	return name, text
 }
 
-// opName is kind and micro-batch; op.String has the chunk in it.
-func opName(op schedule.Op) string { return fmt.Sprintf("%s%d", op.Kind(), op.MicroBatch()) }
+// opName is kind and micro-batch, and the chunk where it is not the first: F3.1.
+func opName(op schedule.Op) string { return op.String() }
 
 // longName names an operation on another rank.
 func longName(o *schedule.Order, p schedule.Place) string {
@@ -111,48 +123,6 @@ func waited(s *spot) string {
 	text := fmt.Sprintf("waited %s for %s", seconds(gap), longName(o, b))
 	if way := s.from - s.line.End[b.Op]; way > 0 {
 		text += ", " + seconds(way) + " on the way"
-	}
-	return text
-}
-
-// why says why a gap is there: whose result ends it and what that rank did
-// meanwhile.
-func why(s *spot) string {
-	o := s.line.Order
-	when := span(s.from, s.to) + "  "
-	if s.last {
-		text := when + "its work is done; the step ends with "
-		for r := range s.line.Ranks {
-			if s.line.Ranks[r].Last >= s.line.Makespan && o.Start[r+1] > o.Start[r] {
-				return text + longName(o, schedule.Place{Rank: r, Op: o.Start[r+1] - 1})
-			}
-		}
-		return text + "another rank"
-	}
-	next := opName(o.Ops[s.op])
-	b, ok := s.line.Binding(s.place())
-	if !ok {
-		return when + "before " + next
-	}
-	if b.Rank == s.rank {
-		return when + "between two of its own operations"
-	}
-	text := when + fmt.Sprintf("%s waits for %s", next, longName(o, b))
-	switch k, runs := s.line.Running(b.Rank, s.from); {
-	case s.line.End[b.Op] <= s.from:
-		text += ": on the way"
-	case runs && k == b.Op:
-		text += ", which was running"
-	case runs:
-		text += fmt.Sprintf(", which was still at %s", opName(o.Ops[k]))
-		if n := b.Op - k; n > 1 {
-			text += fmt.Sprintf(" and had %d more before it", n-1)
-		}
-	default:
-		text += ", which was waiting itself"
-		if c, ok := s.line.Binding(b); ok && c.Rank != b.Rank {
-			text += " for " + longName(o, c)
-		}
 	}
 	return text
 }

@@ -9,6 +9,7 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	if in.Theme == nil {
 		return false, do
 	}
+	v.said = ""
 	if v.table.open {
 		return v.handleTable(&in, h, key)
 	}
@@ -122,8 +123,23 @@ func (v *View) see(l *layout, key string) bool {
 		v.magnify(l, l.axis.PerOp()/float64(max(1, l.plot)), here)
 		v.reveal(l)
 	case "f":
+		if !v.unfolded && l.axis.Folded == 0 {
+			v.said = "nothing to fold: all is readable, or nothing repeats"
+			return true
+		}
 		v.unfolded = !v.unfolded
 		v.zoom, v.left = 1, 0
+	case "enter":
+		v.words = !v.words
+	case "v":
+		if len(l.blocks) < 2 {
+			v.said = "v shows A and B in turn: b compares"
+			return true
+		}
+		if v.flip {
+			v.below = !v.below
+		}
+		v.flip = true
 	case "s":
 		v.sparks = on
 		if l.per > l.tall {
@@ -134,7 +150,7 @@ func (v *View) see(l *layout, key string) bool {
 	case "c":
 		v.critical = !v.critical
 	case "esc":
-		if !v.critical && !v.microBatch && v.head == 0 && v.second == nil && v.lost == "" {
+		if !v.critical && !v.microBatch && v.head == 0 && v.second == nil && v.lost == "" && !v.words {
 			return false
 		}
 		v.escape()
@@ -151,13 +167,17 @@ func (v *View) escape() {
 		v.head, v.playing = 0, false
 	case v.critical || v.microBatch:
 		v.critical, v.microBatch = false, false
+	case v.flip:
+		v.flip = false
+	case v.words:
+		v.words = false
 	default:
 		v.single()
 	}
 }
 
 // single ends the comparison.
-func (v *View) single() { v.second, v.fetching, v.lost, v.below = nil, "", "", false }
+func (v *View) single() { v.second, v.fetching, v.lost, v.below, v.flip = nil, "", "", false, false }
 
 // Bounds of the playback's speed, as powers of two.
 const (
@@ -235,8 +255,14 @@ func (v *View) click(l *layout, x, y int) bool {
 	for i := range l.blocks {
 		b := &l.blocks[i]
 		n := (y - b.top) / l.per
-		if y < b.top || n >= len(b.ranks) {
+		if b.hidden || y < b.top || n >= b.lines() {
 			continue
+		}
+		if b.two {
+			n *= 2 // the upper one, or where it has the cursor already the lower one
+			if b.ranks[n] == v.rank && v.below == (i == 1) {
+				n = min(n+1, len(b.ranks)-1)
+			}
 		}
 		v.rank, v.below = b.ranks[n], i == 1
 		v.at = min(1, l.frame.Time(x-l.label)/l.axis.Whole)
@@ -281,15 +307,17 @@ func (v *View) Bindings() []widget.Binding {
 		{Keys: []string{"o"}, Text: "go to who reads its result"},
 		{Keys: []string{"+", "-", "=", "_"}, Text: "zoom in, out"},
 		{Keys: []string{"0"}, Text: "the whole step"},
-		{Keys: []string{"1"}, Text: "one column per operation"},
+		{Keys: []string{"1"}, Text: "so near that every operation has a column"},
 		{Keys: []string{"f"}, Text: "fold what repeats, or not"},
 		{Keys: []string{"s"}, Text: "activation memory below each rank, or not"},
 		{Keys: []string{"m"}, Text: "mark the way of this micro-batch"},
 		{Keys: []string{"c"}, Text: "mark the critical path"},
 		{Keys: []string{"space"}, Text: "play the step, pause"},
 		{Keys: []string{"<", ">", ",", "."}, Text: "play slower, faster"},
+		{Keys: []string{"enter"}, Text: "all words about the cursor, or not"},
 		{Keys: []string{"t"}, Text: "table of all schedules"},
 		{Keys: []string{"b"}, Text: "compare with a second schedule, or not"},
+		{Keys: []string{"v"}, Text: "of two schedules one after the other in the same place"},
 		{Keys: []string{"esc"}, Text: "end playback, marks or comparison"},
 	}
 }
@@ -303,6 +331,9 @@ func (v *View) Hints(_ Input) []widget.Hint {
 		}
 		return []widget.Hint{{Key: "enter", Text: what}, {Key: "up/down", Text: "choose"}, {Key: "esc", Text: "back"}}
 	}
+	if v.second != nil {
+		return []widget.Hint{{Key: "v", Text: "A, B in turn"}, {Key: "b", Text: "one timeline"}, {Key: "arrows", Text: "move"}, {Key: "+ - 0 1", Text: "zoom"}, {Key: "t", Text: "all schedules"}, {Key: "n N", Text: "next gap"}}
+	}
 	compare := widget.Hint{Key: "b", Text: "compare"}
 	if v.second != nil || v.lost != "" {
 		compare.Text = "one timeline"
@@ -311,13 +342,14 @@ func (v *View) Hints(_ Input) []widget.Hint {
 		{Key: "arrows", Text: "move"},
 		{Key: "+ - 0 1", Text: "zoom"},
 		{Key: "t", Text: "all schedules"},
+		{Key: "n N", Text: "next gap"},
 		compare,
 		{Key: "space", Text: "play"},
 		{Key: "f", Text: "fold"},
 		{Key: "m", Text: "micro-batch"},
 		{Key: "c", Text: "critical path"},
 		{Key: "s", Text: "memory"},
-		{Key: "n N", Text: "next gap"},
+		{Key: "enter", Text: "all words"},
 		{Key: "i o", Text: "input, reader"},
 		{Key: "shift+arrows", Text: "half a screen"},
 	}

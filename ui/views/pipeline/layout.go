@@ -14,7 +14,19 @@ type block struct {
 	setup  *engine.Setup
 	report *engine.Report
 	ranks  []int // those that are drawn
+	two    bool  // two of them on each line
 	top    int   // line of the first one
+	hidden bool  // the other one is in its place
+
+	rows *widget.Rows // of the frame that is being drawn
+}
+
+// lines is how many lines of ranks it has.
+func (b *block) lines() int {
+	if b.two {
+		return (len(b.ranks) + 1) / 2
+	}
+	return len(b.ranks)
 }
 
 // layout is what lies where at one size.
@@ -26,6 +38,7 @@ type layout struct {
 	small  *widget.Overview // of the last frame, if any
 
 	label, plot, margin int // widths
+	pace                int // part of the margin: layers and times of each rank
 	tall, per           int // lines of a rank's bar; with the memory under it
 	problems            int // lines
 	axisLine, legend    int // lines, -1: none
@@ -47,7 +60,12 @@ const (
 	idleWidth = 8
 	liveWidth = 5
 	leastPlot = 12
+	paceWidth = 24  // layers, forward and backward of a micro-batch
+	paceFrom  = 150 // width of the screen that has room for them
 )
+
+// wordLines is what the sentence about the cursor takes where it was asked for.
+const wordLines = 5
 
 // detailLines is what the words under the picture take where there is room.
 const detailLines = 9
@@ -69,25 +87,39 @@ func (v *View) layout(in *Input, w, h int) *layout {
 	}
 	l.label = len(strconv.Itoa(len(first.Ranks)-1)) + 2
 	l.margin = idleWidth + liveWidth
+	if w >= paceFrom {
+		l.pace = paceWidth
+		l.margin += l.pace
+	}
 	if w-l.label-l.margin < leastPlot {
-		l.margin = 0
+		l.margin, l.pace = 0, 0
 	}
 	if w-l.label < leastPlot {
 		l.label = 0
 	}
 	l.plot = w - l.label - l.margin
-	v.rows(l, in, h)
+	l.hide(v)
+	v.rows(l, in, w, h)
 	v.lay(l)
 	return l
 }
 
 // rows divides the height.
-func (v *View) rows(l *layout, in *Input, h int) {
+func (v *View) rows(l *layout, in *Input, w, h int) {
 	p := len(l.blocks[0].line.Ranks)
-	free := h - 1 - len(l.blocks) // axis, headings
+	shown := 0
+	for i := range l.blocks {
+		if !l.blocks[i].hidden {
+			shown++
+		}
+	}
+	free := h - 1 - shown // axis, headings
 	if len(errors(in.Problems)) > 0 && h >= 6 {
-		l.problems = 1 + min(1, h/20)
+		l.problems = len(in.banner(w, max(2, h/5)))
 		free -= l.problems
+	}
+	if v.words && h >= 14 {
+		free -= wordLines
 	}
 	legend, table := h >= 8, len(l.blocks) > 1 && h >= 16
 	if legend {
@@ -100,7 +132,7 @@ func (v *View) rows(l *layout, in *Input, h int) {
 		l.strips = min((p+7)/8, max(1, h/12))
 		free -= l.strips + 1
 	}
-	each := max(1, free/len(l.blocks))
+	each := max(1, free/shown)
 	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && each >= 2*p+detailLines {
 		l.per = 2
 	}
@@ -111,9 +143,18 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	at := l.problems
 	for i := range l.blocks {
 		b := &l.blocks[i]
+		if b.hidden {
+			continue
+		}
 		b.top = at + 1
-		b.ranks = v.shown(p, max(1, each/l.per))
-		at = b.top + l.per*len(b.ranks)
+		room := max(1, each/l.per)
+		// Where ranks do not fit two share a line, in the halves of its cells.
+		b.two = room < p && room >= 2 && in.Theme.Blends() && in.Glyphs.Unicode && l.per == 1
+		if b.two {
+			room *= 2
+		}
+		b.ranks = v.shown(p, room)
+		at = b.top + l.per*b.lines()
 	}
 	l.axisLine = at
 	at++
@@ -133,6 +174,14 @@ func (v *View) rows(l *layout, in *Input, h int) {
 	if h-at >= 3 {
 		l.details = at
 	}
+}
+
+// hide leaves one of two timelines out where they take turns.
+func (l *layout) hide(v *View) {
+	if !v.flip || len(l.blocks) < 2 {
+		return
+	}
+	l.blocks[0].hidden, l.blocks[1].hidden = v.below, !v.below
 }
 
 // shown are the ranks that fit in n of p lines: the page with the cursor's, and

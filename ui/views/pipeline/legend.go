@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -9,48 +10,89 @@ import (
 
 // legend names colours and marks, what matters most first.
 func (v *View) legend(in *Input, l *layout, w int) string {
-	var entries, waiting []widget.LegendEntry
+	var entries []widget.LegendEntry
 	known := map[string]bool{}
 	for i := range l.blocks {
-		rows := widget.NewRows(l.blocks[i].line, &l.frame, in.Theme, in.Glyphs, false)
+		rows := l.blocks[i].rows
 		if rows == nil {
 			continue
 		}
 		for _, e := range rows.Legend() {
 			if !known[e.Text] {
 				known[e.Text] = true
-				if e.Text == "waiting" {
-					waiting = append(waiting, e)
-					continue
-				}
 				entries = append(entries, e)
 			}
 		}
 	}
+	entries = append(entries, v.signs(in, l)...)
+	mode := v.mode(l)
+	room := w - l.label - widget.Width(mode) - 1
+	brief := length(entries, false) > room
+	line := widget.NewLine(w).Gap(l.label)
+	for _, e := range entries {
+		text := words(&e, brief)
+		if line.Used()+widget.Width(e.Sign)+len(text)+3 > l.label+room {
+			continue // a shorter one may still fit
+		}
+		line.Put(e.Paint, e.Sign)
+		if text != "" {
+			line.Put(in.paint(themes.Muted), " "+text)
+		}
+		line.Gap(2)
+	}
+	return line.Right(in.paint(themes.Accent), mode, 0).String()
+}
+
+// signs are those that are no operation: waiting, the cursor, what it waits for.
+func (v *View) signs(in *Input, l *layout) []widget.LegendEntry {
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {
 		producer, consumer, here = "<", ">", in.Glyphs.Here
 	}
-	entries = append(append(entries, waiting...),
-		widget.LegendEntry{Paint: in.paint(themes.Strong).Reversed(), Sign: here, Text: "cursor"},
-		widget.LegendEntry{Paint: in.paint(themes.Bad).Reversed(), Sign: producer, Text: "its input"},
-		widget.LegendEntry{Paint: in.paint(themes.Good).Reversed(), Sign: consumer, Text: "its reader"},
-	)
-	line := widget.NewLine(w).Gap(l.label)
-	mode := v.mode(l)
-	room := w - widget.Width(mode) - 2
-	for _, e := range entries {
-		if line.Used()+widget.Width(e.Sign)+len(e.Text)+4 > room {
+	dot := "."
+	if in.Glyphs.Unicode {
+		dot = "·"
+	}
+	waiting := []widget.LegendEntry{{Paint: in.paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
+	if in.Theme.Colours {
+		waiting = append(waiting, widget.LegendEntry{Paint: in.paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
+	}
+	for _, s := range l.stalled(l.frame.Cols) {
+		if s {
+			waiting = append(waiting, widget.LegendEntry{Paint: in.paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
 			break
 		}
-		line.Put(e.Paint, e.Sign).Put(in.paint(themes.Muted), " "+e.Text).Gap(2)
 	}
-	return line.Right(in.paint(themes.Accent), mode, 0).String()
+	return append([]widget.LegendEntry{
+		{Paint: in.paint(themes.Strong).Reversed(), Sign: here, Text: "cursor"},
+		{Paint: in.paint(themes.Bad).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
+		{Paint: in.paint(themes.Good).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
+	}, waiting...)
+}
+
+// words is what an entry says: where there is little room the brief form, which
+// may be nothing.
+func words(e *widget.LegendEntry, brief bool) string {
+	if brief && (e.Brief != "" || strings.HasPrefix(e.Sign, " ") && strings.TrimSpace(e.Sign) != "") {
+		return e.Brief
+	}
+	return e.Text
+}
+
+// length is how wide entries are.
+func length(entries []widget.LegendEntry, brief bool) int {
+	n := 0
+	for i := range entries {
+		n += widget.Width(entries[i].Sign) + len(words(&entries[i], brief)) + 3
+	}
+	return n
 }
 
 // mode says what changes the picture at the moment.
 func (v *View) mode(l *layout) string {
 	switch {
+	case v.said != "":
+		return v.said
 	case v.fetching != "":
 		return "working out " + string(v.fetching)
 	case v.lost != "":
@@ -65,6 +107,8 @@ func (v *View) mode(l *layout) string {
 		return "critical path"
 	case v.microBatch:
 		return "one micro-batch"
+	case v.flip && len(l.blocks) > 1:
+		return "A and B in turn: v"
 	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
 		return "nothing to fold in both"
 	case l.axis.Folded > 0:

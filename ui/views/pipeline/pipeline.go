@@ -24,6 +24,10 @@ type View struct {
 	microBatch bool   // only the cursor's micro-batch is lit
 	critical   bool   // only the critical path is lit
 
+	words bool   // the sentence about the cursor in full
+	flip  bool   // of two timelines only the cursor's is shown
+	said  string // what the last key could not do
+
 	playing bool
 	head    float64 // where on the axis the playback is; 0: nowhere
 	speed   int     // power of two
@@ -34,6 +38,7 @@ type View struct {
 	fetching schedule.Kind // the second one, while it is worked out
 	lost     schedule.Kind // the second one, while it cannot run the setup
 
+	memos [2]*memo
 	drawn *layout // what the last key, click or frame was worked out for
 }
 
@@ -84,8 +89,12 @@ func (v *View) Sync(in Input) Request {
 	return v.work(*in.Setup)
 }
 
-// Playing tells whether Tick is wanted.
-func (v *View) Playing() bool { return v.playing }
+// Playing tells whether Tick is wanted: for the playback, or because the table
+// shows how far it is.
+func (v *View) Playing() bool { return v.playing || v.working() }
+
+// working tells whether schedules are being worked out in sight.
+func (v *View) working() bool { return v.table.pending && v.table.open }
 
 // TicksPerSecond is how often the program calls Tick while Playing.
 const TicksPerSecond = 20
@@ -97,7 +106,7 @@ const playSeconds = 12
 // the end, and when nothing plays, it is false and no more ticks are wanted.
 func (v *View) Tick() bool {
 	if !v.playing {
-		return false
+		return v.working()
 	}
 	rate := 1.0
 	for range v.speed {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/exp/golden"
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
@@ -36,6 +35,7 @@ func report(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 	setup := presets.DefaultSetup()
 	setup.Schedule, setup.PP, setup.VPP, setup.MicroBatches, setup.GroupSize = s.Kind, s.Ranks, s.VirtualStages, s.MicroBatches, s.GroupSize
 	r := engine.Report{Legal: true, Timeline: line, Time: &engine.Time{Step: units.Seconds(line.Makespan)}}
+	r.Time.Bubble = units.Seconds(line.Makespan - line.Ranks[fullest(line)].Busy)
 	r.Pipeline = &engine.Pipeline{
 		Schedule: s.Kind, Ranks: s.Ranks, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(), Makespan: line.Duration(),
@@ -92,113 +92,6 @@ func press(v *View, in Input, w, h int, keys string) {
 	}
 }
 
-// TestFrames draws the zoom regimes, fold on and off, highlights, playback and
-// two schedules, without colours and with few.
-func TestFrames(t *testing.T) {
-	small, long := spec(schedule.OneFOneB, 4, 1, 8), spec(schedule.OneFOneB, 16, 1, 128)
-	for _, test := range []struct {
-		name string
-		spec schedule.Spec
-		keys string
-		w, h int
-	}{
-		{"wide", small, "+", 80, 20},
-		{"two columns", small, "", 80, 20},
-		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 80, 20},
-		{"narrow", long, "f", 80, 20},
-		{"folded", long, "", 80, 20},
-		{"folded", long, "", 200, 56},
-		{"whole", long, "f", 200, 56},
-		{"interleaved", spec(schedule.Interleaved, 4, 2, 16), "", 200, 56},
-		{"zero bubble", spec(schedule.ZBH1, 4, 1, 12), "right right right o", 120, 32},
-		{"pairs", spec(schedule.DualPipe, 4, 1, 12), "+ + L", 120, 32},
-		{"64 ranks", spec(schedule.Interleaved, 64, 2, 128), "] + +", 80, 20},
-		{"64 ranks", spec(schedule.Interleaved, 64, 2, 128), "]", 200, 56},
-		{"gap", small, "j n", 120, 32},
-		{"micro-batch", small, "right m", 80, 20},
-		{"critical path", small, "c", 80, 20},
-		{"memory", small, "s", 80, 20},
-		{"playing", small, "space", 80, 20},
-	} {
-		for name, profile := range map[string]colorprofile.Profile{"16": colorprofile.ANSI, "none": colorprofile.ASCII} {
-			t.Run(test.name+"/"+name+"/"+size(test.w), func(t *testing.T) {
-				in := input(t, profile, test.spec)
-				v := &View{}
-				press(v, in, test.w, test.h, test.keys)
-				for range 5 * TicksPerSecond {
-					v.Tick()
-				}
-				frame(t, v, in, test.w, test.h)
-			})
-		}
-	}
-}
-
-// size is the screen that an area of this width belongs to.
-func size(w int) string { return map[int]string{80: "80x24", 120: "120x36", 200: "200x60"}[w] }
-
-func frame(t *testing.T, v *View, in Input, w, h int) {
-	t.Helper()
-	lines := append(v.Render(in, w, h), v.Status(in, w))
-	text := strings.Join(lines, "\n") + "\n"
-	if !in.Theme.Colours {
-		text = ansi.Strip(text)
-	}
-	golden.RequireEqual(t, text)
-}
-
-// TestFrameASCII is the picture of a terminal without Unicode and colours.
-func TestFrameASCII(t *testing.T) {
-	in := input(t, colorprofile.ASCII, spec(schedule.ZBH1, 4, 1, 12))
-	in.Glyphs = widget.NewGlyphs(false)
-	v := &View{}
-	press(v, in, 80, 20, "right right s")
-	frame(t, v, in, 80, 20)
-}
-
-// TestFrameCompared draws two schedules on one axis.
-func TestFrameCompared(t *testing.T) {
-	for _, w := range []int{80, 200} {
-		t.Run(size(w), func(t *testing.T) {
-			in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
-			v := &View{}
-			v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
-			press(v, in, w, 22, "b home enter j j j j")
-			frame(t, v, in, w, 22)
-		})
-	}
-}
-
-// TestFrameTable draws the table of schedules, and what stands there before it
-// is worked out.
-func TestFrameTable(t *testing.T) {
-	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
-	for _, w := range []int{80, 120} {
-		t.Run(size(w), func(t *testing.T) {
-			v := &View{}
-			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
-			press(v, in, w, 20, "t end")
-			frame(t, v, in, w, 20)
-		})
-	}
-	t.Run("working", func(t *testing.T) {
-		v := &View{}
-		press(v, in, 80, 20, "t")
-		frame(t, v, in, 80, 20)
-	})
-}
-
-// TestFrameIllegal keeps the last legal picture and says what is wrong.
-func TestFrameIllegal(t *testing.T) {
-	in := input(t, colorprofile.ASCII, spec(schedule.Interleaved, 4, 2, 16))
-	in.Theme = in.Theme.Dim()
-	in.Problems = []engine.Problem{{
-		Code: "interleaved-group", Severity: "error", Field: "microbatches",
-		Message: "14 micro-batches are no multiple of 4", Nearest: map[string]any{"microbatches": 16},
-	}}
-	frame(t, &View{}, in, 80, 20)
-}
-
 // TestEverySizeAndKey: any size and any keys keep to the size and never panic.
 func TestEverySizeAndKey(t *testing.T) {
 	inputs := []Input{
@@ -206,7 +99,7 @@ func TestEverySizeAndKey(t *testing.T) {
 		input(t, colorprofile.ANSI, spec(schedule.Interleaved, 64, 2, 64)), input(t, colorprofile.ANSI256, spec(schedule.Naive, 1, 1, 1)),
 	}
 	inputs = append(inputs, Input{}, Input{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
-	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b enter esc x tab tick")
+	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b v enter esc x tab tick")
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
 		v := &View{}

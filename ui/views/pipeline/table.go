@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
@@ -23,6 +24,23 @@ type table struct {
 	of      engine.Setup // what the rows were worked out for
 	wanted  engine.Setup // what is being worked out
 	pending bool
+	done    *progress // of what is being worked out
+}
+
+// progress is how far the working out of all schedules is. The work counts in it
+// while the screen reads it.
+type progress struct {
+	rows atomic.Int32
+	kind atomic.Value // of the one at hand
+}
+
+// text is the progress in words.
+func (p *progress) text(g *widget.Glyphs) string {
+	if p == nil {
+		return "working" + g.Ellipsis
+	}
+	kind, _ := p.kind.Load().(schedule.Kind)
+	return fmt.Sprintf("working out %d of %d: %s", p.rows.Load(), len(schedule.Kinds()), kind)
 }
 
 // row is a schedule and its figures. The report of a long pipeline comes without
@@ -43,7 +61,8 @@ func (t *table) pendingFor(s *engine.Setup) bool { return t.pending && t.wanted 
 // work evaluates all schedules and gives the rows to v.
 func (v *View) work(s engine.Setup) Request {
 	t := &v.table
-	t.pending, t.wanted = true, s
+	done := new(progress)
+	t.pending, t.wanted, t.done = true, s, done
 	keep := schedule.Kind("")
 	if v.second != nil {
 		keep = v.second.Info.Kind
@@ -53,6 +72,8 @@ func (v *View) work(s engine.Setup) Request {
 	return Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
 		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *engine.ScheduleRow) bool {
+			done.rows.Add(1)
+			done.kind.Store(r.Info.Kind)
 			ops += r.Setup.Spec().Work()
 			return ops <= keepOps || r.Info.Kind == keep
 		})
@@ -100,6 +121,7 @@ func (t *table) take(rows []engine.ScheduleRow, s engine.Setup) {
 		if r.Report.Legal {
 			line.figures = figuresOf(&r.Setup, &r.Report)
 			line.figures.inFlight = max(line.figures.inFlight, r.InFlight)
+			line.figures.saves(r.Saved)
 		}
 		t.rows = append(t.rows, line)
 	}
@@ -160,8 +182,31 @@ func (v *View) choose(in *Input) Request {
 	return Request{Setup: &setup, Text: "schedule " + string(row.Info.Kind)}
 }
 
-// tableEnds is where each column of the table ends.
-func tableEnds() [8]int { return [...]int{27, 37, 47, 57, 68, 79, 91, 100} }
+// column is one of the table: its heading and where it ends.
+type column struct {
+	name string
+	ends int
+}
+
+// columns of the table, what matters most first: narrow screens have the first
+// ones.
+func columns() [10]column {
+	return [...]column{
+		{"step", 27},
+		{"bubble", 36},
+		{"ranks idle", 48},
+		{"peak GiB", 58},
+		{"in flight", 69},
+		{"overlap", 79},
+		{"exposed", 89},
+		{"in span", 98},
+		{"messages", 108},
+		{"copies", 116},
+	}
+}
+
+// columnWords explain the headings.
+const columnWords = "bubble: waiting of the rank with most to do over its work; ranks idle: share of all ranks' time; in span: the bubble inside the longest rank's own first start and last end; in flight: stages' activations; overlap: what pairs of forward and backward save; exposed: communication that nothing hides"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *Input, w, h int) []string {
@@ -172,9 +217,13 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 	}
 	switch {
 	case t.pending:
-		remark = "working" + in.Glyphs.Ellipsis
+		remark = t.done.text(&in.Glyphs)
 	case in.Setup == nil || !t.current(in.Setup):
 		remark = "for an earlier setup"
+	}
+	from, n := t.page(h)
+	if n < len(t.rows) {
+		remark = fmt.Sprintf("%d-%d of %d, %s", from+1, min(len(t.rows), from+n), len(t.rows), remark)
 	}
 	head := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1)
 	if n := head.Left() - widget.Width(remark) - 1; n > 0 {
@@ -182,7 +231,6 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 	}
 	head.Put(in.paint(themes.Accent), remark)
 	lines := []string{head.String(), in.tableHead(w)}
-	from, n := t.page(h)
 	foot := t.foot(h)
 	for i := from; i < min(len(t.rows), from+n); i++ {
 		lines = append(lines, v.tableRow(in, i, w))
@@ -197,7 +245,7 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 // page is the first of the rows that are shown, and how many fit.
 func (t *table) page(h int) (from, n int) {
 	n = max(1, h-2-t.foot(h))
-	return min(max(0, t.row-n/2), max(0, len(t.rows)-n)), n
+	return min(max(0, t.row-n+2), max(0, len(t.rows)-n)), n
 }
 
 // foot is the height of the words under the rows.
@@ -210,10 +258,16 @@ func (t *table) foot(h int) int {
 
 func (in *Input) tableHead(w int) string {
 	line := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "schedule")
-	for i, text := range []string{"step", "of work", "of step", "in span", "peak GiB", "in flight", "messages", "copies"} {
-		if tableEnds()[i] <= w {
-			line.RightAligned(in.paint(themes.Muted), text, tableEnds()[i])
+	hidden := 0
+	for _, c := range columns() {
+		if c.ends <= w {
+			line.RightAligned(in.paint(themes.Muted), c.name, c.ends)
+		} else {
+			hidden++
 		}
+	}
+	if hidden > 0 {
+		line.Right(in.paint(themes.Faint), in.Glyphs.More, 0)
 	}
 	return line.String()
 }
@@ -233,7 +287,11 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		line.Put(in.paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
 	}
 	if in.Setup != nil && row.Info.Kind == in.Setup.Schedule {
-		line.Put(in.paint(themes.Current), " "+in.Glyphs.Here)
+		role := themes.Current
+		if i == v.table.row {
+			role = text
+		}
+		line.Put(in.paint(role), " "+in.Glyphs.Here)
 	}
 	r := &row.Report
 	if !r.Legal || r.Memory == nil || r.Time == nil {
@@ -250,15 +308,15 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		f.peak = in.Glyphs.Cross + " " + f.peak
 	}
 	for k, c := range []string{
-		figure.Seconds(r.Time.Step), f.overIdeal, f.overTotal, f.span, f.peak,
-		figure.Comma(f.inFlight), figure.Comma(row.Messages), fmt.Sprint(f.copies),
+		figure.Seconds(r.Time.Step), f.overIdeal, f.overTotal, f.peak, f.live(),
+		f.saved, f.exposed, f.span, figure.Comma(row.Messages), fmt.Sprint(f.copies),
 	} {
 		role := text
-		if k == 4 {
+		if k == 3 {
 			role = peak
 		}
-		if tableEnds()[k] <= w {
-			line.RightAligned(in.paint(role), c, tableEnds()[k])
+		if columns()[k].ends <= w {
+			line.RightAligned(in.paint(role), c, columns()[k].ends)
 		}
 	}
 	return line.String()
@@ -292,6 +350,9 @@ func (v *View) tableFoot(in *Input, w, n int) []string {
 		say(themes.Text, info.Name+": memory "+info.Memory)
 	}
 	say(themes.Muted, "needs "+info.Constraint)
+	if n > 4 {
+		say(themes.Muted, in.Glyphs.Here+" in force; "+columnWords)
+	}
 	say(themes.Muted, strings.Join(slices.DeleteFunc([]string{info.Paper, info.Code}, func(s string) bool { return s == "" }), "; "))
 	return widget.Height(lines, w, n)
 }

@@ -1,0 +1,122 @@
+package pipeline
+
+import (
+	"fmt"
+	"strconv"
+
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// axis is the line of times, with the cursor's and the playback's places.
+func (v *View) axis(in *Input, l *layout, w int) string {
+	line := widget.NewLine(w).Gap(l.label)
+	text := []rune(l.frame.Text(l.frame.Ticks(timeText), in.Glyphs))
+	at := l.frame.Column(min(v.at*l.axis.Whole, l.axis.Whole*(1-1e-12)))
+	if v.head > 0 {
+		at = l.frame.Column(l.axis.Moment(v.head))
+	}
+	stalled := l.stalled(len(text))
+	for i := range stalled { // not between the words of a tick
+		beside := func(j int) bool { return j < 0 || j >= len(text) || text[j] == ' ' || j == at }
+		stalled[i] = stalled[i] && text[i] == ' ' && beside(i-1) && beside(i+1)
+	}
+	for i := 0; i < len(text); {
+		j, role := i+1, themes.Muted
+		switch {
+		case i == at:
+			role, text[i] = themes.Accent, []rune(in.Glyphs.Up)[0]
+		case stalled[i]:
+			role, text[i] = themes.Warn, stallSign(in)
+			for ; j < len(text) && j != at && stalled[j]; j++ {
+				text[j] = stallSign(in)
+			}
+		default:
+			for j < len(text) && j != at && !stalled[j] {
+				j++
+			}
+		}
+		line.Put(in.paint(role), string(text[i:j]))
+		i = j
+	}
+	if l.margin > 0 {
+		line.To(l.label + l.plot)
+		at := l.label + l.plot
+		if l.pace > 0 {
+			for _, name := range []string{"layers", "F ms", "B ms"} {
+				at += l.pace / 3
+				line.RightAligned(in.paint(themes.Muted), name, at)
+			}
+		}
+		line.RightAligned(in.paint(themes.Muted), "idle", at+idleWidth)
+		line.RightAligned(in.paint(themes.Muted), "live", w)
+	}
+	return line.String()
+}
+
+// stalled says, by column, where ranks wait for less than their cells show.
+func (l *layout) stalled(n int) []bool {
+	out := make([]bool, n)
+	for i := range l.blocks {
+		if rows := l.blocks[i].rows; rows != nil {
+			for c, s := range rows.Stalled() {
+				if c < n {
+					out[c] = out[c] || s
+				}
+			}
+		}
+	}
+	return out
+}
+
+// stallSign marks a column in which ranks wait for less than their cells show.
+func stallSign(in *Input) rune {
+	if in.Glyphs.Unicode {
+		return '˙'
+	}
+	return '.'
+}
+
+// timeText is a moment of an axis whose strokes are step seconds apart.
+func timeText(step, at float64) string {
+	scale, unit := 1.0, "s"
+	switch {
+	case step < 1e-5:
+		scale, unit = 1e6, "us"
+	case step < 0.1:
+		scale, unit = 1e3, "ms"
+	}
+	digits := 0
+	for d := step * scale; d < 0.999 && digits < 3; d *= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(at*scale, 'f', digits, 64) + " " + unit
+}
+
+// overview is the whole step small, with the window marked.
+func (v *View) overview(in *Input, l *layout, cursor *spot) []string {
+	from, to := v.window()
+	if !l.small.Is(cursor.line, l.plot, l.strips) {
+		l.small = widget.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
+	}
+	lines := l.small.Render(&l.axis, in.Theme, in.Glyphs, from, to)
+	lines = append(lines, widget.WindowMark(&l.axis, in.Theme, in.Glyphs, l.plot, from, to))
+	p := len(cursor.line.Ranks)
+	for i, text := range lines {
+		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
+		switch {
+		case l.margin == 0:
+		case i < l.strips:
+			if lo, hi := widget.Share(p, l.strips, i); hi-lo > 1 {
+				line.Gap(1).Put(in.paint(themes.Muted), fmt.Sprintf("%d-%d", lo, hi-1))
+			} else {
+				line.Gap(1).Put(in.paint(themes.Muted), strconv.Itoa(lo))
+			}
+		default:
+			line.Gap(1).Put(in.paint(themes.Accent), "x"+figure.Three(v.zoomed()))
+		}
+		lines[i] = line.String()
+	}
+	return lines
+}

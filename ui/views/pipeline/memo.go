@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+)
+
+// memo is what is worked out once for a timeline: each of its parts walks all
+// operations, too much for every frame and every key.
+type memo struct {
+	line   *schedule.Timeline
+	waits  []schedule.Waits
+	path   []schedule.Place
+	index  *schedule.Index
+	curves map[int]curve
+}
+
+// curve is the memory of a rank's activations over the step.
+type curve struct {
+	times, values []float64
+	peak          float64
+}
+
+// memoOf is the memo of a timeline; those of the two that were asked for last
+// are kept.
+func (v *View) memoOf(line *schedule.Timeline) *memo {
+	for i, m := range v.memos {
+		if m != nil && m.line == line {
+			if i > 0 {
+				v.memos[0], v.memos[1] = v.memos[1], v.memos[0]
+			}
+			return m
+		}
+	}
+	v.memos[1], v.memos[0] = v.memos[0], &memo{line: line, curves: map[int]curve{}}
+	return v.memos[0]
+}
+
+// waits are the causes of every rank's idle time.
+func (v *View) waits(line *schedule.Timeline) []schedule.Waits {
+	m := v.memoOf(line)
+	if m.waits == nil {
+		m.waits = line.Waits()
+	}
+	return m.waits
+}
+
+// criticalPath is the timeline's.
+func (v *View) criticalPath(line *schedule.Timeline) []schedule.Place {
+	m := v.memoOf(line)
+	if m.path == nil {
+		m.path = line.CriticalPath()
+	}
+	return m.path
+}
+
+// cause is where the wait before an operation comes from.
+func (v *View) cause(line *schedule.Timeline, at schedule.Place) (schedule.Cause, bool) {
+	m := v.memoOf(line)
+	if m.index == nil {
+		m.index = line.Order.Index()
+	}
+	return line.Cause(m.index, at)
+}
+
+// curveOf is the memory of a rank of a report.
+func (v *View) curveOf(r *engine.Report, rank int) curve {
+	m := v.memoOf(r.Timeline)
+	if c, ok := m.curves[rank]; ok {
+		return c
+	}
+	samples := r.MemoryOver(nil, rank)
+	c := curve{times: make([]float64, len(samples)), values: make([]float64, len(samples))}
+	for i, s := range samples {
+		c.times[i], c.values[i] = s.Time, s.Activations+s.WeightInputs
+		c.peak = max(c.peak, c.values[i])
+	}
+	m.curves[rank] = c
+	return c
+}

@@ -1,0 +1,209 @@
+package pipeline
+
+import (
+	"strconv"
+	"strings"
+
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// ranks draws the rows of a timeline: one rank a line, or two where one would
+// not do.
+func (v *View) ranks(in *Input, l *layout, i int, cursor *spot) []string {
+	b := &l.blocks[i]
+	if b.rows == nil {
+		return widget.Height(nil, l.label+l.plot+l.margin, l.per*b.lines())
+	}
+	marks := v.marks(l, i, cursor)
+	of := func(r int) *widget.Marks {
+		m := marks[r]
+		if m == nil {
+			m = &widget.Marks{}
+		}
+		if v.head > 0 {
+			m.Until = l.axis.Moment(v.head)
+		}
+		if i == cursor.block && r == cursor.rank && cursor.idle {
+			m.Gap, m.From, m.To = true, cursor.from, cursor.to
+		}
+		return m
+	}
+	var lines []string
+	var out strings.Builder
+	for at := 0; at < len(b.ranks); at++ {
+		r := b.ranks[at]
+		other := r
+		if b.two && at+1 < len(b.ranks) {
+			at++
+			other = b.ranks[at]
+		}
+		here := i == cursor.block && (r == cursor.rank || other == cursor.rank)
+		out.Reset()
+		v.rankLabel(in, l, &out, r, cursor.rank, here)
+		if other != r {
+			b.rows.DrawTwo(&out, r, other, of(r), of(other))
+			out.WriteString(v.margin(in, l, b, r, other, cursor.rank))
+			lines = append(lines, out.String())
+			continue
+		}
+		b.rows.Draw(&out, r, of(r))
+		out.WriteString(v.margin(in, l, b, r, r, r))
+		lines = append(lines, out.String())
+		for range l.tall - 1 {
+			out.Reset()
+			if l.label > 0 {
+				out.WriteString(widget.Blank(l.label - 1))
+				out.WriteString(in.paint(themes.Faint).Render(in.Glyphs.Limit))
+			}
+			b.rows.Below(&out)
+			out.WriteString(widget.Blank(l.margin))
+			lines = append(lines, out.String())
+		}
+		if l.per > l.tall {
+			lines = append(lines, v.spark(in, l, b, r))
+		}
+	}
+	return lines
+}
+
+// rankLabel writes the number of a line's rank, of the cursor's where it is on it.
+func (v *View) rankLabel(in *Input, l *layout, out *strings.Builder, r, cursor int, here bool) {
+	if l.label == 0 {
+		return
+	}
+	role, sign := themes.Muted, " "
+	if here {
+		role, sign, r = themes.Accent, in.Glyphs.Pointer, cursor
+	}
+	out.WriteString(in.paint(role).Render(sign + pad(strconv.Itoa(r), l.label-2)))
+	out.WriteString(in.paint(themes.Faint).Render(in.Glyphs.Limit))
+}
+
+func pad(s string, w int) string { return widget.Blank(w-len(s)) + s }
+
+// margin is a rank's idle share and its most activations in flight; during
+// playback those of the moment. Of two ranks on a line it is that of the
+// cursor's, else the higher of both.
+func (v *View) margin(in *Input, l *layout, b *block, rank, other, cursor int) string {
+	if l.margin == 0 {
+		return ""
+	}
+	if cursor == rank || cursor == other {
+		rank, other = cursor, cursor
+	}
+	role := themes.Muted
+	if v.head > 0 {
+		role = themes.Strong
+	}
+	live := func(r int) int {
+		if v.head > 0 {
+			return b.line.InFlight(r, l.axis.Moment(v.head))
+		}
+		return b.line.Ranks[r].PeakInFlight
+	}
+	idle := max(b.line.Ranks[rank].Idle, b.line.Ranks[other].Idle)
+	line := widget.NewLine(l.margin)
+	at := 0
+	if l.pace > 0 {
+		f, back := b.line.PerMicroBatch(rank)
+		layers := ""
+		if m := b.report.Memory; m != nil && rank < len(m.Ranks) && m.Ranks[rank].Layers > 0 {
+			layers = strconv.Itoa(m.Ranks[rank].Layers)
+		}
+		for _, text := range []string{layers, milli(f), milli(back)} {
+			at += l.pace / 3
+			line.RightAligned(in.paint(themes.Muted), text, at)
+		}
+	}
+	line.RightAligned(in.paint(themes.Muted), figure.Percent(idle/b.line.Makespan), at+idleWidth)
+	line.RightAligned(in.paint(role), stages(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
+	return line.String()
+}
+
+// milli is a time in milliseconds, without its unit.
+func milli(d float64) string { return figure.Three(1e3 * d) }
+
+// stages is a number of chunk activations in those of whole stages, of which each
+// has v chunks.
+func stages(chunks, v int) string {
+	v = max(v, 1)
+	if chunks%v == 0 {
+		return figure.Comma(chunks / v)
+	}
+	return strconv.FormatFloat(float64(chunks)/float64(v), 'f', 1, 64)
+}
+
+// spark is the memory of a rank's activations over the step.
+func (v *View) spark(in *Input, l *layout, b *block, rank int) string {
+	c := v.curveOf(b.report, rank)
+	top := 0.0
+	for _, block := range l.blocks {
+		for _, r := range block.report.Memory.Ranks {
+			top = max(top, float64(r.Activations))
+		}
+	}
+	limit := 0.0
+	if mem := b.report.Memory; rank < len(mem.Ranks) {
+		limit = float64(mem.Usable - (mem.Ranks[rank].Total - mem.Ranks[rank].Activations))
+		if limit <= 0 {
+			limit = 1
+		}
+	}
+	line := widget.NewLine(l.label + l.plot + l.margin).Gap(l.label)
+	line.Raw(l.frame.Spark(c.times, c.values, max(top, c.peak), limit, in.Theme, in.Glyphs), l.plot)
+	if l.margin > 0 {
+		line.RightAligned(in.paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
+	}
+	return line.String()
+}
+
+// marks are the operations that stand out, by rank.
+func (v *View) marks(l *layout, i int, cursor *spot) map[int]*widget.Marks {
+	marks := map[int]*widget.Marks{}
+	add := func(p schedule.Place, mark widget.Mark) {
+		if marks[p.Rank] == nil {
+			marks[p.Rank] = &widget.Marks{}
+		}
+		marks[p.Rank].Ops = append(marks[p.Rank].Ops, widget.Marked{Op: p.Op, Mark: mark})
+	}
+	b := &l.blocks[i]
+	if v.critical {
+		for _, p := range v.criticalPath(b.line) {
+			first, last := b.line.Order.Box(p)
+			for k := first; k <= last; k++ {
+				add(schedule.Place{Rank: p.Rank, Op: k}, widget.Lit)
+			}
+		}
+	}
+	if v.microBatch && !cursor.last {
+		wanted := cursor.line.Order.Ops[cursor.op].MicroBatch()
+		for _, r := range b.ranks {
+			for k := b.line.Order.Start[r]; k < b.line.Order.Start[r+1]; k++ {
+				if b.line.Order.Ops[k].MicroBatch() == wanted {
+					add(schedule.Place{Rank: r, Op: k}, widget.Lit)
+				}
+			}
+		}
+	}
+	if i != cursor.block || cursor.last {
+		return marks
+	}
+	if cursor.idle { // the one that ends the wait
+		if p, ok := cursor.line.Binding(cursor.place()); ok && p.Rank != cursor.rank {
+			add(p, widget.Producer)
+		}
+		return marks
+	}
+	if p, ok := cursor.line.Order.Producer(cursor.place()); ok {
+		add(p, widget.Producer)
+	}
+	if p, ok := cursor.line.Order.Consumer(cursor.place()); ok {
+		add(p, widget.Consumer)
+	}
+	add(cursor.place(), widget.Here)
+	return marks
+}

@@ -1,0 +1,78 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+
+	"meshscope/themes"
+)
+
+// DrawTwo writes two ranks into one line, one in the upper half of each cell and
+// one in the lower. It needs a theme that blends: letters have no room, so that
+// colours are all there is.
+func (r *Rows) DrawTwo(b *strings.Builder, upper, lower int, mu, ml *Marks) {
+	r.draw(upper, mu)
+	above := slices.Clone(r.base.cells)
+	r.draw(lower, ml)
+	cells := r.base.cells
+	if r.halves == nil {
+		r.halves = map[[2]themes.Paint]ganttCell{}
+	}
+	for i := range cells {
+		if r.frame.folded(i) || cells[i] == above[i] && r.bare(cells[i].sign) {
+			continue // the mark of a fold, idle time, the end of the step
+		}
+		pair := [2]themes.Paint{above[i].paint, cells[i].paint}
+		half, ok := r.halves[pair]
+		if !ok {
+			paint, sign := themes.Halves(pair[0], pair[1])
+			half = ganttCell{paint: paint, sign: sign}
+			r.halves[pair] = half
+		}
+		cells[i] = half
+	}
+	writeCells(b, cells)
+}
+
+// bare tells whether a sign stands for idle time or the end of the step.
+func (r *Rows) bare(sign string) bool {
+	return sign == r.base.idleSign || sign == r.base.glyphs.Limit
+}
+
+// stall adds the waits of a rank that its cells do not show: those shorter than
+// half a column, or where the cells are mixtures too short to change one.
+func (r *Rows) stall(rank int) {
+	line := r.base.line
+	if len(r.stalls) != r.frame.Cols {
+		r.stalls = make([]float64, r.frame.Cols)
+	}
+	r.drawn++
+	half := 0.5 / r.frame.perUnit()
+	if r.base.perOp < 1 && r.theme.Colours {
+		half /= blendLevels
+	}
+	from, to := r.frame.Shows()
+	k, _ := line.Running(rank, from)
+	for k = max(k, line.Order.Start[rank]+1); k < line.Order.Start[rank+1] && line.Begin[k] < to; k++ {
+		if gap := line.Begin[k] - line.End[k-1]; gap > 0 && gap < half {
+			if col := r.frame.Column(line.Begin[k]); col >= 0 && col < len(r.stalls) && !r.frame.folded(col) {
+				r.stalls[col] += gap
+			}
+		}
+	}
+}
+
+// stallLeast is the share of a column's time, over all ranks drawn, from which
+// waits that no cell shows are worth a mark.
+const stallLeast = 0.02
+
+// Stalled says, by column, whether ranks that were drawn wait in it without their
+// cells showing it.
+func (r *Rows) Stalled() []bool {
+	out := make([]bool, len(r.stalls))
+	column := 1 / r.frame.perUnit()
+	for i, waits := range r.stalls {
+		out[i] = waits > stallLeast*column*float64(r.drawn)
+	}
+	return out
+}
