@@ -68,8 +68,8 @@ func facts(b *block, rank int) [][2]string {
 	if s := b.setup; info.Kind == schedule.Interleaved && s.MicroBatches < s.PP {
 		form += "; (p-1)/(v m) is too low with fewer micro-batches than ranks"
 	}
-	bubble := fmt.Sprintf("the rank with most to do waits %s of its work, %s of the step (%s of %s); all ranks wait %s of the pipeline's %s",
-		f.overIdeal, figure.Percent(ofStep(b.report)), figure.Seconds(b.report.Time.Bubble), figure.Seconds(b.report.Time.Step), f.overTotal, figure.Seconds(p.Makespan))
+	bubble := fmt.Sprintf("the rank with most to do waits %s of its work, %s of the step; all ranks wait %s of the pipeline's time",
+		f.overIdeal, figure.Percent(ofStep(b.report)), f.overTotal)
 	if p.BubbleSpan != nil {
 		bubble += fmt.Sprintf("; a step lasts the longest rank's own span, %s of it waiting", f.span)
 	}

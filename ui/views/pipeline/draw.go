@@ -102,13 +102,12 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 	}
 	line := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1).Put(in.paint(themes.Text), detail)
 	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
-	room, bubble := line.Left()-4, ""
+	parts := []string{exact.Beside(figure.Seconds(p.Makespan), line.Left()-4)}
 	if p.Ranks > 1 {
-		bubble = "bubble " + figure.Percent(ofStep(b.report)) + " of the step"
-		room -= len(bubble) + 2
-	}
-	parts := []string{exact.Beside(figure.Seconds(p.Makespan), max(0, room))}
-	if p.Ranks > 1 {
+		bubble := "bubble " + figure.Percent(ofStep(b.report))
+		if full := bubble + " of the step"; widget.Width(parts[0])+len(full)+6 <= line.Left() {
+			bubble = full
+		}
 		parts = append(parts, bubble, figure.Percent(p.BubbleOverIdeal)+" of the work")
 		if p.BubbleClosedForm != nil {
 			parts = append(parts, "closed form "+figure.Percent(*p.BubbleClosedForm))
