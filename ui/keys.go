@@ -19,7 +19,7 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
-	Explain, Note              key.Binding
+	Explain, Note, Search      key.Binding
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
@@ -57,6 +57,7 @@ func newKeyMap() KeyMap {
 		Note:     bind("i", "what the knob cuts and costs, and when to use it", "i"),
 		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
 		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
+		Search:   bind("s", "search: the best layouts, ranked", "s"),
 		Copy:     bind("y", "copy the command line that gives this setup", "y"),
 		Export:   bind("x", "write the figures to a file: CSV, Markdown, JSON", "x"),
 		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
@@ -125,6 +126,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Note, action: Action{Verb: Open, Screen: NoteOverlay}},
 		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
+		{binding: k.Search, action: Action{Verb: GoTab, N: int(SearchTab)}},
 		{binding: k.Copy, action: Action{Verb: Copy}},
 		{binding: k.Export, action: Action{Verb: Open, Screen: ExportOverlay}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
@@ -143,6 +145,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
 		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.Search,
 	}
 }
 

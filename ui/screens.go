@@ -13,6 +13,7 @@ import (
 	"meshscope/ui/views/memory"
 	"meshscope/ui/views/network"
 	"meshscope/ui/views/pipeline"
+	"meshscope/ui/views/search"
 	"meshscope/ui/widget"
 )
 
@@ -25,6 +26,7 @@ const (
 	MemoryTab
 	PipelineTab
 	NetworkTab
+	SearchTab
 	EvidenceTab
 	tabs
 )
@@ -38,6 +40,8 @@ func (t Tab) String() string {
 		return "Pipeline"
 	case NetworkTab:
 		return "Network"
+	case SearchTab:
+		return "Search"
 	case EvidenceTab:
 		return "Evidence"
 	default:
@@ -66,6 +70,8 @@ type tabScreen interface {
 	status(in screenInput, w int) string
 	refresh(in screenInput) request // what it wants worked out for this input
 	forget()                        // it is left: what is large can be worked out again
+	mover() mover                   // nil: nothing moves by itself
+	writer() writer                 // nil: it takes no text
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -77,6 +83,19 @@ type viewer[I any] interface {
 	Bindings() []widget.Binding
 	Status(in I, w int) string
 	Forget()
+}
+
+// mover is a screen on which something moves by itself while Playing: playback,
+// the progress of a search. Tick says whether it goes on.
+type mover interface {
+	Playing() bool
+	Tick() bool
+}
+
+// writer is a screen that takes letters as text while Typing.
+type writer interface {
+	Typing() bool
+	Paste(text string)
 }
 
 // adapted makes a screen of a viewer.
@@ -103,26 +122,39 @@ func (a adapted[I]) status(in screenInput, w int) string { return a.view.Status(
 func (a adapted[I]) forget()                             { a.view.Forget() }
 func (a adapted[I]) refresh(in screenInput) request      { return a.want(a.input(in)) }
 
+func (a adapted[I]) mover() mover {
+	m, _ := a.view.(mover)
+	return m
+}
+
+func (a adapted[I]) writer() writer {
+	w, _ := a.view.(writer)
+	return w
+}
+
 // screens are the tabs of one program.
 type screens struct {
-	all      [tabs]tabScreen // nil for Explore
-	pipeline *pipeline.View
-	stop     context.CancelFunc // of the work that a screen waits for
-	ticking  bool
+	all     [tabs]tabScreen    // nil for Explore
+	stop    context.CancelFunc // of the work that a screen waits for
+	ticking bool
 }
 
 func newScreens() screens {
-	s := screens{pipeline: new(pipeline.View)}
-	mem, net, ev := memory.New(), network.New(), evidence.New()
+	var s screens
+	line := new(pipeline.View)
+	mem, net, sea, ev := memory.New(), network.New(), search.New(), evidence.New()
 	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
 		return memory.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, mem.Refresh}
-	s.all[PipelineTab] = adapted[pipeline.Input]{s.pipeline, func(in screenInput) pipeline.Input {
+	s.all[PipelineTab] = adapted[pipeline.Input]{line, func(in screenInput) pipeline.Input {
 		return pipeline.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs, Problems: in.problems}
-	}, s.pipeline.Sync}
+	}, line.Sync}
 	s.all[NetworkTab] = adapted[network.Input]{net, func(in screenInput) network.Input {
 		return network.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, net.Refresh}
+	s.all[SearchTab] = adapted[search.Input]{sea, func(in screenInput) search.Input {
+		return search.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, sea.Refresh}
 	s.all[EvidenceTab] = adapted[evidence.Input]{ev, func(in screenInput) evidence.Input {
 		return evidence.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, ev.Refresh}
@@ -160,6 +192,10 @@ func (m *Model) area() Rect {
 // same on every screen.
 func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
+	if m.writing() {
+		cmd, _ := m.screenKey(msg.String())
+		return cmd
+	}
 	// Where the foot offers to mend an illegal setup, enter does that.
 	fixes := key.Matches(msg, k.Fix) && fixWords(m.now.report.Problems) != ""
 	if !fixes && !key.Matches(msg, k.NextTab, k.LastTab, k.Help) && m.legal.report.Legal {
@@ -250,12 +286,25 @@ func (m *Model) finish(msg workedMsg) tea.Cmd {
 	if msg.finish != nil {
 		msg.finish()
 	}
-	return m.refreshScreen()
+	cmd := m.refreshScreen()
+	return tea.Batch(cmd, m.tick())
 }
 
-// tick keeps the pipeline's playback going.
+// writing says that the screen in front takes letters as text.
+func (m *Model) writing() bool {
+	if m.screen() == nil || !m.legal.report.Legal {
+		return false
+	}
+	w := m.screen().writer()
+	return w != nil && w.Typing()
+}
+
+// tick keeps what moves by itself going.
 func (m *Model) tick() tea.Cmd {
-	if m.screens.ticking || m.state.Tab != PipelineTab || !m.screens.pipeline.Playing() {
+	if m.screens.ticking || m.screen() == nil {
+		return nil
+	}
+	if s := m.screen().mover(); s == nil || !s.Playing() {
 		return nil
 	}
 	m.screens.ticking = true
@@ -264,7 +313,10 @@ func (m *Model) tick() tea.Cmd {
 
 func (m *Model) ticked() tea.Cmd {
 	m.screens.ticking = false
-	if m.state.Tab != PipelineTab || !m.screens.pipeline.Tick() {
+	if m.screen() == nil {
+		return nil
+	}
+	if s := m.screen().mover(); s == nil || !s.Tick() {
 		return nil
 	}
 	return m.tick()

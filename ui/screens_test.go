@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func live(t *testing.T, w, h int) *Model {
 func TestTabs(t *testing.T) {
 	m := live(t, 120, 36)
 	shows := map[Tab]string{
-		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", EvidenceTab: "EVIDENCE",
+		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", EvidenceTab: "EVIDENCE",
 	}
 	for range 2 * int(tabs) {
 		text := screen(m)
@@ -103,6 +104,10 @@ func finishAll(m *Model, cmd tea.Cmd) {
 func reached(t *testing.T, names ...string) *Model {
 	t.Helper()
 	m := live(t, 120, 36)
+	if slices.Contains(names, "s") { // a search that is answered at once
+		gpus, tp := 8, 2
+		m.do(Action{Verb: UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", engine.Draft{GPUs: &gpus, TP: &tp}))})
+	}
 	for _, name := range names {
 		_, cmd := m.Update(press(name))
 		finishAll(m, cmd)
@@ -121,7 +126,7 @@ func TestHelpOfEveryScreen(t *testing.T) {
 	for c := '!'; c <= '~'; c++ {
 		names = append(names, string(c))
 	}
-	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"shift+tab", "right"}} {
+	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"s"}, {"s", "f"}, {"shift+tab", "right"}} {
 		m := reached(t, to...)
 		listed := map[string]bool{}
 		for _, b := range m.screen().bindings() {

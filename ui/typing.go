@@ -69,6 +69,8 @@ func (m *Model) handlePaste(msg tea.PasteMsg) {
 		if m.picker != nil {
 			m.picker.Paste(msg)
 		}
+	case m.writing():
+		m.screen().writer().Paste(msg.Content)
 	default:
 		if !m.typing.on {
 			m.startTyping("")

@@ -1,0 +1,96 @@
+package search
+
+import (
+	"slices"
+	"strconv"
+
+	"meshscope/ui/figure"
+)
+
+// column is one column of the table. Numbers end at the right, words start at
+// the left.
+type column struct {
+	id, head string
+	names    []string // other names for it in a filter
+	help     string
+	width    int
+	drop     int // order in which columns leave a table that is too narrow; 0: never
+	words    bool
+	text     func(*row) string
+	value    func(*row) float64 // of a number
+	down     bool               // large values first
+}
+
+// columns are all columns, in the order of the table.
+func columns() []column {
+	count := func(id, head, help string, width, drop int, of func(*row) int) column {
+		return column{
+			id: id, head: head, help: help, width: width, drop: drop,
+			text:  func(r *row) string { return figure.Comma(of(r)) },
+			value: func(r *row) float64 { return float64(of(r)) },
+		}
+	}
+	share := func(id, head, help string, width, drop int, down bool, of func(*row) float64) column {
+		return column{
+			id: id, head: head, help: help, width: width, drop: drop, down: down,
+			text:  func(r *row) string { return figure.PercentValue(of(r)) },
+			value: func(r *row) float64 { return 100 * of(r) },
+		}
+	}
+	rank := count("rank", "#", "rank among all layouts", 4, 0, func(r *row) int { return r.rank })
+	rank.text = func(r *row) string {
+		if r.rank == 0 {
+			return ""
+		}
+		return strconv.Itoa(r.rank)
+	}
+	rank.value = func(r *row) float64 {
+		if r.rank == 0 {
+			return 1e9 // behind those that are listed
+		}
+		return float64(r.rank)
+	}
+	return []column{
+		rank,
+		{
+			id: "step", head: "step", help: "time of one optimizer step, s", width: 8, drop: 9,
+			text: func(r *row) string { return figure.Seconds(r.step) }, value: func(r *row) float64 { return float64(r.step) },
+		},
+		{
+			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second and GPU", width: 10, down: true,
+			text: func(r *row) string { return figure.Three(r.perGPU) }, value: func(r *row) float64 { return r.perGPU },
+		},
+		share("mfu", "MFU %", "model FLOPs utilisation, %", 6, 11, true, func(r *row) float64 { return r.mfu }),
+		{
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB", width: 6,
+			text: func(r *row) string { return figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
+		},
+		{
+			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB", width: 6, drop: 15, down: true,
+			text: func(r *row) string { return figure.GiB(r.free) }, value: func(r *row) float64 { return r.free.GiB() },
+		},
+		count("dp", "DP", "data-parallel degree", 4, 3, func(r *row) int { return r.setup.DP }),
+		count("tp", "TP", "tensor-parallel degree", 3, 0, func(r *row) int { return r.setup.TP }),
+		count("pp", "PP", "pipeline-parallel degree", 3, 0, func(r *row) int { return r.setup.PP }),
+		count("vpp", "VPP", "stages per pipeline rank", 4, 4, func(r *row) int { return r.setup.VPP }),
+		count("cp", "CP", "context-parallel degree", 3, 2, func(r *row) int { return r.setup.CP }),
+		count("ep", "EP", "expert-parallel degree", 4, 1, func(r *row) int { return r.setup.EP }),
+		count("etp", "ETP", "tensor parallelism of the experts", 4, 8, func(r *row) int { return r.setup.ETP }),
+		count("zero", "Z", "ZeRO stage", 3, 5, func(r *row) int { return r.setup.ZeRO }),
+		count("mbs", "mbs", "sequences of a micro-batch", 4, 6, func(r *row) int { return r.setup.MBS }),
+		count("m", "m", "micro-batches per pipeline and step", 6, 12, func(r *row) int { return r.setup.MicroBatches }),
+		count("seq", "seq", "tokens of a sequence", 8, 10, func(r *row) int { return r.setup.Seq }),
+		{id: "sp", head: "SP", help: "sequence parallelism", width: 4, drop: 13, words: true, text: func(r *row) string { return onOff(r.setup.SP) }},
+		{id: "recompute", head: "recompute", help: "what runs again", width: 10, drop: 7, words: true, text: func(r *row) string { return r.setup.Recompute.String() }},
+		{id: "schedule", head: "schedule", help: "pipeline schedule", width: 12, drop: 14, words: true, text: func(r *row) string { return string(r.setup.Schedule) }},
+		share("bubble", "bubble", "waiting over work of the busiest rank, %", 7, 16, false, func(r *row) float64 { return r.bubble }),
+		share("comm", "comm", "exposed communication, % of the step", 6, 17, false, func(r *row) float64 { return r.comm }),
+	}
+}
+
+// columnOf finds a column by any of its names.
+func columnOf(all []column, name string) int {
+	return slices.IndexFunc(all, func(c column) bool {
+		return c.id == name || slices.Contains(c.names, name) || name == "#" && c.id == "rank" || name == "microbatches" && c.id == "m"
+	})
+}

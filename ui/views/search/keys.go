@@ -1,0 +1,373 @@
+package search
+
+import (
+	"slices"
+
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Typing says that letters go into the filter.
+func (v *View) Typing() bool { return v.table.typing }
+
+// Paste puts pasted text into the filter that is typed.
+func (v *View) Paste(text string) {
+	for _, r := range text {
+		v.table.input, _ = v.table.input.Update(message(string(r)))
+	}
+	v.table.takeFilter()
+}
+
+// HandleKey moves, sorts, filters, turns what is searched, or takes a layout.
+func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
+	if in.Setup == nil {
+		return false, Request{}
+	}
+	if v.table.typing {
+		v.table.filterKey(key)
+		return true, Request{}
+	}
+	switch key {
+	case "f":
+		v.inKnob = !v.inKnob
+		return true, Request{}
+	case "/":
+		v.table.typing = true
+		v.table.input.Focus()
+		v.table.input.CursorEnd()
+		return true, Request{}
+	case "r":
+		return true, v.again(&in)
+	case "a":
+		v.wish = wish{}
+		return true, v.Refresh(in)
+	case "esc":
+		return v.escape(), Request{}
+	}
+	if v.inKnob {
+		return v.knobKey(in, key)
+	}
+	return v.tableKey(in, w, h, key)
+}
+
+// again searches once more; what was stopped goes on from the beginning.
+func (v *View) again(in *Input) Request {
+	if v.running != nil {
+		return Request{}
+	}
+	v.answer = nil
+	return v.Refresh(*in)
+}
+
+// escape ends one thing: the running search, the filter, the knobs.
+func (v *View) escape() bool {
+	t := &v.table
+	switch {
+	case v.cancel():
+	case t.input.Value() != "":
+		t.input.Reset()
+		t.takeFilter()
+	case v.inKnob:
+		v.inKnob = false
+	default:
+		return false
+	}
+	return true
+}
+
+// knobKey chooses and turns what is searched.
+func (v *View) knobKey(in Input, key string) (bool, Request) {
+	list := v.listed(&in)
+	at := max(slices.Index(list, v.knob), 0)
+	switch key {
+	case "up", "k":
+		v.knob = list[max(at-1, 0)]
+	case "down", "j":
+		v.knob = list[min(at+1, len(list)-1)]
+	case "home":
+		v.knob = list[0]
+	case "end":
+		v.knob = list[len(list)-1]
+	case "left", "h":
+		return true, v.turned(in, -1)
+	case "right", "l":
+		return true, v.turned(in, 1)
+	case "enter":
+		v.inKnob = false
+	default:
+		return false, Request{}
+	}
+	return true, Request{}
+}
+
+func (v *View) turned(in Input, n int) Request {
+	if !v.turn(v.knob, n) {
+		return Request{}
+	}
+	return v.Refresh(in)
+}
+
+// tableKey moves in the table.
+func (v *View) tableKey(in Input, w, h int, key string) (bool, Request) {
+	t := &v.table
+	rows := v.shown(&in)
+	body := max(v.arrange(w, h).table-3, 1)
+	switch key {
+	case "up", "k":
+		v.move(rows, -1)
+	case "down", "j":
+		v.move(rows, 1)
+	case "pgup":
+		v.move(rows, -body)
+	case "pgdown":
+		v.move(rows, body)
+	case "home":
+		v.move(rows, -len(rows))
+	case "end", "G":
+		v.move(rows, len(rows))
+	case "left", "h":
+		v.moveColumn(&in, w, h, -1)
+	case "right", "l":
+		v.moveColumn(&in, w, h, 1)
+	case "o":
+		t.order(t.column)
+	case "-":
+		t.hide(&in, v.arrange(w, h).w)
+	case "+", "=":
+		t.hidden = make([]bool, len(t.all))
+	case "n":
+		t.row = max(slices.IndexFunc(rows, func(r row) bool { return r.own }), 0)
+	case "enter":
+		return true, v.take(rows)
+	default:
+		return false, Request{}
+	}
+	return true, Request{}
+}
+
+func (v *View) move(rows []row, n int) {
+	t := &v.table
+	t.row = min(max(min(t.row, len(rows)-1)+n, 0), max(len(rows)-1, 0))
+}
+
+func (v *View) moveColumn(in *Input, w, h, n int) {
+	t := &v.table
+	cols := t.visible(v.arrange(w, h).w, in.Setup)
+	if len(cols) == 0 {
+		return
+	}
+	at := max(slices.Index(cols, t.column), 0)
+	t.column = cols[min(max(at+n, 0), len(cols)-1)]
+}
+
+// order sorts by a column; again turns it round.
+func (t *table) order(column int) {
+	if t.sort == column {
+		t.back = !t.back
+		return
+	}
+	t.sort, t.back, t.row = column, false, 0
+}
+
+// hide takes the column under the cursor away; the rank stays.
+func (t *table) hide(in *Input, w int) {
+	cols := t.visible(w, in.Setup)
+	at := slices.Index(cols, t.column)
+	if t.all[t.column].id == "rank" || at < 0 {
+		return
+	}
+	t.hidden[t.column] = true
+	if at+1 < len(cols) {
+		t.column = cols[at+1]
+	} else {
+		t.column = cols[at-1]
+	}
+}
+
+// take makes the layout under the cursor the setup.
+func (v *View) take(rows []row) Request {
+	if len(rows) == 0 {
+		if v.answer != nil && v.answer.conflict != nil && v.answer.conflict.Least != nil {
+			s := v.answer.conflict.Least.Setup
+			return Request{Setup: &s, Text: "the layout with the least memory"}
+		}
+		return Request{}
+	}
+	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
+	s := r.setup
+	text := "the setup in force"
+	if r.rank > 0 {
+		text = "rank " + figure.Comma(r.rank) + " of the search"
+	}
+	return Request{Setup: &s, Text: text}
+}
+
+// HandleMouse chooses knobs, columns and rows; a second click turns, sorts or
+// takes.
+func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
+		return false, Request{}
+	}
+	a := v.arrange(w, h)
+	if x < a.knobs {
+		return v.mouseKnob(in, h, y, button)
+	}
+	if x < a.x || x >= a.x+a.w || y >= a.table {
+		return false, Request{}
+	}
+	rows := v.shown(&in)
+	top := 1 // line of the heads of the columns
+	if v.table.typing || v.table.input.Value() != "" {
+		top++
+	}
+	switch button {
+	case "wheelup", "wheeldown":
+		by := 1
+		if button == "wheelup" {
+			by = -1
+		}
+		v.inKnob = false
+		v.move(rows, by)
+		return true, Request{}
+	case "left":
+	default:
+		return false, Request{}
+	}
+	v.inKnob = false
+	if y == top {
+		return v.mouseHead(&in, a.w, x-a.x), Request{}
+	}
+	body := a.table - top - 1
+	at := min(v.table.row, len(rows)-1)
+	i := y - top - 1 + page(at, body, len(rows))
+	if y <= top || i >= len(rows) {
+		return false, Request{}
+	}
+	if i == at {
+		return true, v.take(rows)
+	}
+	v.table.row = i
+	return true, Request{}
+}
+
+func (v *View) mouseHead(in *Input, w, x int) bool {
+	t := &v.table
+	used := pointer
+	for _, i := range t.visible(w, in.Setup) {
+		used += t.all[i].width + t.gap(i)
+		if x < used {
+			t.column = i
+			t.order(i)
+			return true
+		}
+	}
+	return false
+}
+
+func (v *View) mouseKnob(in Input, h, y int, button string) (bool, Request) {
+	list := v.listed(&in)
+	i := y - 1
+	if h > 18 && i > slices.Index(list, launchers) {
+		if i--; i == slices.Index(list, launchers) {
+			return false, Request{}
+		}
+	}
+	if i < 0 || i >= len(list) {
+		return false, Request{}
+	}
+	again := v.inKnob && v.knob == list[i]
+	v.inKnob, v.knob = true, list[i]
+	switch button {
+	case "left":
+		if !again {
+			return true, Request{}
+		}
+		if before := v.wish; !v.turn(v.knob, 1) && v.wish == before { // round again
+			v.set(v.knob, v.values[v.knob][0])
+		}
+		return true, v.Refresh(in)
+	case "wheelup":
+		return true, v.turned(in, 1)
+	case "wheeldown":
+		return true, v.turned(in, -1)
+	}
+	return false, Request{}
+}
+
+// Bindings are all keys of the screen for the help.
+func (v *View) Bindings() []widget.Binding {
+	general := []widget.Binding{
+		{Keys: []string{"f"}, Text: "what is searched: fix a degree, objective, headroom; and back"},
+		{Keys: []string{"a"}, Text: "search everything again: nothing fixed"},
+		{Keys: []string{"r"}, Text: "search again"},
+		{Keys: []string{"/"}, Text: "filter: tp=4 pp>2 free>5 interleaved"},
+		{Keys: []string{"esc"}, Text: "stop the search with what it has; take the filter away"},
+	}
+	if v.inKnob {
+		return append([]widget.Binding{
+			{Keys: []string{"up", "down", "k", "j"}, Text: "knob above, below"},
+			{Keys: []string{"left", "right", "h", "l"}, Text: "turn the knob: fix it or leave it to the search"},
+			{Keys: []string{"home", "end"}, Text: "first, last knob"},
+			{Keys: []string{"enter"}, Text: "back to the layouts"},
+		}, general...)
+	}
+	return append([]widget.Binding{
+		{Keys: []string{"enter"}, Text: "take this layout as the setup"},
+		{Keys: []string{"up", "down", "k", "j"}, Text: "layout above, below"},
+		{Keys: []string{"pgup", "pgdown"}, Text: "a page up, down"},
+		{Keys: []string{"home", "end", "G"}, Text: "first, last"},
+		{Keys: []string{"n"}, Text: "go to the setup in force"},
+		{Keys: []string{"left", "right", "h", "l"}, Text: "column before, after"},
+		{Keys: []string{"o"}, Text: "order by this column, or the other way round"},
+		{Keys: []string{"-"}, Text: "hide this column"},
+		{Keys: []string{"+", "="}, Text: "show all columns that there is room for"},
+	}, general...)
+}
+
+// Hints are the keys of the moment.
+func (v *View) Hints(Input) []widget.Hint {
+	switch {
+	case v.table.typing:
+		return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "takes it away"}}
+	case v.running != nil:
+		return []widget.Hint{{Key: "esc", Text: "stop with what is found"}, {Key: "f", Text: "what is searched"}}
+	case v.inKnob:
+		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
+	}
+	return []widget.Hint{
+		{Key: "enter", Text: "take it"},
+		{Key: "f", Text: "fix"},
+		{Key: "/", Text: "filter"},
+		{Key: "o", Text: "order"},
+		{Key: "n", Text: "your setup"},
+		{Key: "up/down", Text: "layout"},
+		{Key: "left/right", Text: "column"},
+		{Key: "- +", Text: "columns"},
+		{Key: "r", Text: "again"},
+	}
+}
+
+// Status says the whole layout under the cursor, or what a knob does.
+func (v *View) Status(in Input, w int) string {
+	if v.inKnob {
+		return in.cut(v.knob.label()+": "+v.knob.help(), w)
+	}
+	rows := v.shown(&in)
+	if len(rows) == 0 {
+		return ""
+	}
+	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
+	text := layoutWords(&r.setup)
+	if own := v.own(&in); own != nil && !r.own && own.step > 0 && r.step > 0 && r.perGPU > 0 {
+		text += "; " + figure.Signed(100*(r.perGPU/own.perGPU-1), 1) + " % tokens/s beside the setup in force"
+	}
+	return in.cut(text, w)
+}
+
+// seconds writes how long a search took.
+func seconds(s float64) string {
+	if s < 0.0995 {
+		return figure.Three(s*1000) + " ms"
+	}
+	return figure.Three(s) + " s"
+}

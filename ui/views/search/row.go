@@ -1,0 +1,95 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
+)
+
+// row is one layout with the figures that the screen shows. The rest of its
+// report can be worked out again, and a hundred of them would be megabytes.
+type row struct {
+	setup engine.Setup
+	rank  int  // 1 is the best; 0: it is not among those listed
+	own   bool // the setup in force
+	front bool // no other has both more speed and less memory
+	last  bool // stands behind all that have a rank
+	fits  bool
+
+	step         units.Seconds
+	perGPU, mfu  float64 // tokens per second and GPU; share of the peak
+	peak, free   units.Bytes
+	bubble, comm float64 // bubble over ideal; exposed communication over the step
+}
+
+func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
+	out := row{setup: *s, rank: rank}
+	if r.Memory == nil || r.Time == nil || r.Throughput == nil || r.Pipeline == nil {
+		return out
+	}
+	m := r.Memory
+	out.fits, out.peak, out.free = m.Fits, m.Peak, m.Usable-m.Peak
+	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
+	out.bubble = r.Pipeline.BubbleOverIdeal
+	if r.Time.Step > 0 {
+		out.comm = float64(r.Time.Exposed / r.Time.Step)
+	}
+	return out
+}
+
+// same says whether two setups are the same layout: what does nothing in one of
+// them does not count.
+func same(a, b *engine.Setup) bool {
+	x, y := plain(a), plain(b)
+	return x == y
+}
+
+func plain(s *engine.Setup) engine.Setup {
+	out := *s
+	if out.TP == 1 {
+		out.SP = false
+	}
+	if info, ok := out.Schedule.Info(); ok && info.Chunks > 0 {
+		out.GroupSize = 0
+	}
+	if out.GroupSize == out.PP {
+		out.GroupSize = 0
+	}
+	out.MaxInFlight = 0
+	if out.PP == 1 {
+		out.Schedule, out.GroupSize = "", 0
+	}
+	return out
+}
+
+// layoutWords are a layout in the words of the command line, without what is one
+// or off.
+func layoutWords(s *engine.Setup) string {
+	parts := []string{fmt.Sprintf("dp %s", figure.Comma(s.DP))}
+	for _, p := range []struct {
+		name string
+		n    int
+	}{{"tp", s.TP}, {"pp", s.PP}, {"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}, {"etp", s.ETP}} {
+		if p.n > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.n))
+		}
+	}
+	if s.TP > 1 {
+		parts = append(parts, "sp "+onOff(s.SP))
+	}
+	parts = append(parts, fmt.Sprintf("zero %d", s.ZeRO), fmt.Sprintf("mbs %d", s.MBS), figure.Comma(s.MicroBatches)+" micro-batches")
+	if s.PP > 1 {
+		parts = append(parts, string(s.Schedule))
+	}
+	return strings.Join(append(parts, "recompute "+s.Recompute.String()), ", ")
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

@@ -1,0 +1,211 @@
+// Package search is the Search screen: the best layouts of the model on the
+// cluster, ranked, with what may be fixed of them, beside the setup in force.
+package search
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	find "meshscope/engine/search"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// View is the Search screen. Work that it asks for ends in a call that changes
+// the View, so a View stays where it is.
+type View struct {
+	wish   wish
+	knob   knob // under the cursor
+	inKnob bool // the arrow keys choose and turn what is searched
+
+	values     [knobs][]string // what each knob can be turned to
+	valuesOf   engine.Setup    // the base that they are of
+	haveValues bool
+
+	running *job
+	answer  *answer // of the last search that ended
+
+	table table
+}
+
+// New makes a screen.
+func New() *View { return &View{table: newTable()} }
+
+// asked is what a search answers: the setup without its layout, and what was
+// asked for.
+type asked struct {
+	base engine.Setup
+	wish wish
+}
+
+// answer is what a search found.
+type answer struct {
+	of       asked
+	result   counts
+	rows     []row // ranked
+	front    []int // of rows: no other has both more speed and less memory
+	conflict *find.Conflict
+	seconds  float64
+}
+
+// counts are the figures of a search.
+type counts struct {
+	legal, evaluated, fitting int
+	partial                   bool
+	share                     float64
+}
+
+// job is a search that runs.
+type job struct {
+	of   asked
+	stop context.CancelFunc
+
+	ranked           atomic.Int64 // thousandths of the ranking pass
+	legal, evaluated atomic.Int64
+}
+
+// top is how many layouts are listed.
+const top = 100
+
+// base is a setup without what a search varies.
+func base(s *engine.Setup) engine.Setup {
+	out := *s
+	out.Layout = layout.Layout{GPUs: s.GPUs, GBS: s.GBS, Seq: s.Seq, HSDP: s.HSDP}
+	out.Schedule, out.GroupSize, out.MaxInFlight, out.Recompute = "", 0, 0, recipe.Recompute{}
+	return out
+}
+
+// Refresh asks for a search where the one that is there answers another
+// question: to be called when the screen is opened and when the setup changes.
+func (v *View) Refresh(in Input) Request {
+	if in.Setup == nil {
+		return Request{}
+	}
+	want := asked{base: base(in.Setup), wish: v.wish}
+	v.refreshValues(&want)
+	want.wish = v.wish
+	switch {
+	case v.running != nil && v.running.of == want,
+		v.running == nil && v.answer != nil && v.answer.of == want:
+		return Request{}
+	}
+	return v.start(want)
+}
+
+func (v *View) start(want asked) Request {
+	ctx, stop := context.WithCancel(context.Background())
+	j := &job{of: want, stop: stop}
+	v.running = j
+	return Request{Work: func(open context.Context) func() {
+		defer stop()
+		defer context.AfterFunc(open, stop)()
+		a := j.search(ctx)
+		left := open.Err() != nil
+		return func() {
+			if v.running != j {
+				return // another one is on its way
+			}
+			v.running = nil
+			if left {
+				return
+			}
+			v.answer = a
+			v.table.fresh()
+		}
+	}}
+}
+
+// search is the work itself.
+func (j *job) search(ctx context.Context) *answer {
+	began := time.Now()
+	p := j.of.problem()
+	r := find.Run(ctx, p, func(at find.Progress) {
+		j.ranked.Store(int64(1000 * at.Ranked))
+		j.legal.Store(int64(at.Legal))
+		j.evaluated.Store(int64(at.Evaluated))
+	})
+	a := &answer{of: j.of, result: counts{
+		legal: r.Legal, evaluated: r.Evaluated, fitting: r.Fitting, partial: r.Partial, share: r.Share,
+	}}
+	for i := range r.Best {
+		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, i+1))
+	}
+	a.mergeFront(r.Front)
+	if len(r.Best) == 0 && !r.Partial {
+		a.conflict = find.Explain(ctx, p)
+	}
+	a.seconds = time.Since(began).Seconds()
+	return a
+}
+
+// mergeFront marks the layouts of the front and adds those beyond the listed
+// ones, which have no rank.
+func (a *answer) mergeFront(front []find.Found) {
+	at := make(map[engine.Setup]int, len(a.rows))
+	for i := range a.rows {
+		at[a.rows[i].setup] = i
+	}
+	for i := range front {
+		n, listed := at[front[i].Setup]
+		if !listed {
+			n = len(a.rows)
+			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, 0))
+		}
+		a.rows[n].front = true
+		a.front = append(a.front, n)
+	}
+}
+
+// workers is how many searches run side by side.
+func workers() int { return max(runtime.GOMAXPROCS(0), 1) }
+
+// Playing tells whether something on the screen moves by itself.
+func (v *View) Playing() bool { return v.running != nil }
+
+// Tick is called while Playing: what a search reports is read where it is drawn.
+func (v *View) Tick() bool { return v.running != nil }
+
+// Forget is for when the screen is left: what runs is stopped by the program, and
+// what was found is small.
+func (*View) Forget() {}
+
+// Cancel ends a running search with what it has; false where none runs.
+func (v *View) cancel() bool {
+	if v.running == nil {
+		return false
+	}
+	v.running.stop()
+	return true
+}
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+func (in *Input) heading(w int, name, detail, remark string, role themes.Role) string {
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, role)
+}
+
+// cut shortens a text to w cells with the ellipsis of the terminal.
+func (in *Input) cut(s string, w int) string {
+	if w <= 0 || widget.Width(s) <= w {
+		return widget.Cut(s, w)
+	}
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+}

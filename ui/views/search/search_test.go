@@ -1,0 +1,443 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	find "meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := presets.DefaultSetup()
+	r := report(60, 55)
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+}
+
+// report has round figures: frames are about what is drawn where, and must not
+// change when a prediction gets better.
+func report(step, gib float64) engine.Report {
+	band, typical := 0.126, 0.04
+	peak := units.Bytes(gib) * units.GiB
+	return engine.Report{
+		Legal:      true,
+		Time:       &engine.Time{Step: units.Seconds(step), Exposed: units.Seconds(step / 20), Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"}},
+		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
+		Memory:     &engine.Memory{Peak: peak, Usable: 79 * units.GiB, Fits: gib <= 79, Evidence: engine.Evidence{ValidatedBy: engine.NotValidated}},
+		Pipeline:   &engine.Pipeline{BubbleOverIdeal: 0.0625},
+	}
+}
+
+// invented is an answer to what the input asks.
+func invented(in *Input) *answer {
+	a := &answer{of: asked{base: base(in.Setup)}, result: counts{legal: 9668, evaluated: 243, fitting: 200, share: 1}, seconds: 0.25}
+	for i := range 40 {
+		s := *in.Setup
+		s.TP, s.PP = 1<<(i%4), 1<<(i/4%4)
+		s.DP, s.VPP = s.GPUs/(s.TP*s.PP), 1+i%3
+		s.MicroBatches, s.ZeRO = s.GBS/s.DP, i%2
+		s.SP = i%3 > 0
+		if s.VPP > 1 {
+			s.Schedule = schedule.Interleaved
+		}
+		if i%5 == 0 {
+			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
+		}
+		r := report(50+0.7*float64(i), 78-float64((i*7)%50))
+		one := rowOf(&s, &r, i+1)
+		one.front = i%6 == 0
+		a.rows = append(a.rows, one)
+	}
+	r := report(120, 20)
+	tail := rowOf(in.Setup, &r, 0)
+	tail.setup.MBS, tail.front = 16, true
+	a.rows = append(a.rows, tail)
+	return a
+}
+
+// prepared is a screen with an answer.
+func prepared(in *Input) *View {
+	v := New()
+	v.Refresh(*in)
+	v.running.stop()
+	v.running, v.answer = nil, invented(in)
+	return v
+}
+
+func TestFrames(t *testing.T) {
+	states := map[string]func(*View, *Input){
+		"table":     func(*View, *Input) {},
+		"filter":    func(v *View, in *Input) { v.press(in, "/", "t", "p", "=", "4", " ", "n", "o") },
+		"knobs":     func(v *View, in *Input) { v.press(in, "f", "down", "down", "down", "down", "right"); v.running = nil },
+		"searching": func(v *View, in *Input) { v.answer = nil; v.again(in) },
+		"partial":   func(v *View, _ *Input) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
+		"nothing": func(v *View, in *Input) {
+			v.answer.rows = nil
+			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
+			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Least: least}
+			v.answer.of.wish[tensor] = "1"
+		},
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for name, look := range map[string]struct {
+			profile colorprofile.Profile
+			unicode bool
+		}{
+			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
+			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
+		} {
+			for state, reach := range states {
+				if state != "table" && name != "plain" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s-%dx%d-%s", state, size[0], size[1], name), func(t *testing.T) {
+					in := input(t, look.profile, look.unicode)
+					v := prepared(&in)
+					reach(v, &in)
+					w, h := size[0], size[1]-4
+					out := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
+					if name == "plain" || name == "ascii" {
+						out = ansi.Strip(out)
+					}
+					if name == "ascii" && strings.ContainsFunc(out, func(r rune) bool { return r > 126 }) {
+						t.Error("not ASCII")
+					}
+					golden.RequireEqual(t, out)
+				})
+			}
+		}
+	}
+}
+
+func (v *View) press(in *Input, names ...string) (do Request) {
+	for _, name := range names {
+		_, do = v.HandleKey(*in, 118, 32, name)
+	}
+	return do
+}
+
+// TestAnySizeAndKey: every frame has its size, whatever was pressed before and
+// whatever the figures are.
+func TestAnySizeAndKey(t *testing.T) {
+	names := []string{
+		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", "r", "n",
+		"t", "p", "=", "4", "space", "backspace", "v", "b",
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
+		v := prepared(&in)
+		switch rapid.IntRange(0, 4).Draw(r, "state") {
+		case 0:
+			v.answer = nil
+		case 1:
+			v.answer.rows[2].peak, v.answer.rows[3].perGPU, v.answer.rows[4].step = units.Bytes(math.NaN()), math.Inf(1), 0
+		case 2:
+			v.answer.rows = v.answer.rows[:rapid.IntRange(0, 2).Draw(r, "rows")]
+		case 3:
+			in.Report = nil
+		}
+		for range rapid.IntRange(0, 8).Draw(r, "presses") {
+			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
+			if rapid.Bool().Draw(r, "large") {
+				w, h = 5*w, 5*h
+			}
+			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(names).Draw(r, "key"))
+			if do.Setup != nil && do.Text == "" {
+				r.Fatal("a setup without a note")
+			}
+			v.HandleMouse(in, w, h, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
+			lines := v.Render(in, w, h)
+			if len(lines) != h {
+				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
+			}
+			for i, l := range lines {
+				if ansi.StringWidth(l) != w {
+					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
+				}
+			}
+			if s := v.Status(in, w); ansi.StringWidth(s) > w {
+				r.Fatalf("status %q is wider than %d", s, w)
+			}
+			v.Hints(in)
+			v.Tick()
+		}
+	})
+}
+
+// small is a question that is answered at once.
+func small(t testing.TB) Input {
+	t.Helper()
+	in := input(t, colorprofile.ASCII, true)
+	m, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(presets.DefaultSetup(), m)
+	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 8, 2, 1, 4, 32, 8
+	if !engine.Legal(s) {
+		t.Fatal(engine.Check(s))
+	}
+	r := engine.Evaluate(s)
+	in.Setup, in.Report = &s, &r
+	return in
+}
+
+// TestRowsLoad: what is listed is what the engine's search finds, enter gives
+// each row as a setup that evaluates to the figures shown, and loading it asks
+// for no other search.
+func TestRowsLoad(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	want := find.Run(t.Context(), v.answer.of.problem(), nil)
+	if len(want.Best) < 20 || v.ranked() != len(want.Best) || v.answer.result.legal != want.Legal {
+		t.Fatalf("%d rows of %d layouts, the search has %d of %d", v.ranked(), v.answer.result.legal, len(want.Best), want.Legal)
+	}
+	rows := v.shown(&in)
+	owns := 0
+	for i := range rows {
+		do := v.press(&in, "enter")
+		if do.Setup == nil || *do.Setup != rows[i].setup {
+			t.Fatalf("row %d gives %v", i, do.Setup)
+		}
+		if rows[i].own {
+			owns++
+		}
+		r := engine.Evaluate(*do.Setup)
+		if !r.Legal || r.Time.Step != rows[i].step || r.Memory.Peak != rows[i].peak || rows[i].rank > 0 && *do.Setup != want.Best[rows[i].rank-1].Setup {
+			t.Fatalf("row %d, rank %d: %+v", i, rows[i].rank, r.Problems)
+		}
+		taken := in
+		taken.Setup, taken.Report = do.Setup, &r
+		if v.Refresh(taken).Work != nil {
+			t.Fatalf("taking row %d searches again", i)
+		}
+		v.press(&in, "down")
+	}
+	if owns != 1 {
+		t.Errorf("the setup in force stands %d times among the rows", owns)
+	}
+}
+
+// TestStopAndMoveOn: esc ends a search with what it has and says so; the answer
+// of a search that the setup has left behind is dropped.
+func TestStopAndMoveOn(t *testing.T) {
+	in := small(t)
+	v := New()
+	do := v.Refresh(in)
+	if !v.Playing() || !isNothing(v.press(&in, "esc")) {
+		t.Fatal("esc must stop the search")
+	}
+	do.Work(t.Context())()
+	if v.Playing() || v.answer == nil || !v.answer.result.partial || v.answer.result.share >= 1 {
+		t.Fatalf("stopped before it began: %+v", v.answer)
+	}
+	if text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n")); !strings.Contains(text, "PARTIAL") {
+		t.Errorf("does not say that it is partial:\n%s", text)
+	}
+	if v.Refresh(in).Work != nil {
+		t.Error("what was stopped must not start again by itself")
+	}
+	again := v.press(&in, "r")
+	if again.Work == nil {
+		t.Fatal("r does not search again")
+	}
+	other := in
+	s := *in.Setup
+	s.GBS, s.MicroBatches = 64, 16
+	other.Setup = &s
+	next := v.Refresh(other)
+	again.Work(t.Context())()
+	if v.answer != nil {
+		t.Error("the answer of another setup was taken")
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	next.Work(left)()
+	if v.answer != nil || v.Playing() {
+		t.Error("a search that was left must be dropped")
+	}
+	if v.Refresh(other).Work == nil {
+		t.Error("coming back must search again")
+	}
+}
+
+func isNothing(r Request) bool { return r.Setup == nil && r.Work == nil }
+
+// TestWishes: every knob reaches the engine's problem, and what is fixed holds in
+// all that is found.
+func TestWishes(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in)
+	for k := range knobs {
+		if k == expert || k == expertTensor { // a dense model
+			continue
+		}
+		v.wish = wish{}
+		free := fmt.Sprintf("%+v", (&asked{base: base(in.Setup)}).problem())
+		if !v.turn(k, 1) {
+			t.Errorf("%s cannot be turned", k.label())
+		}
+		if fixed := fmt.Sprintf("%+v", (&asked{base: base(in.Setup), wish: v.wish}).problem()); fixed == free {
+			t.Errorf("%s %q asks for nothing", k.label(), v.word(k))
+		}
+		if !v.turn(k, -1) || v.wish != (wish{}) {
+			t.Errorf("%s does not turn back", k.label())
+		}
+	}
+	v.set(tensor, "4")
+	v.set(recompute, "full")
+	v.set(headroom, "20 %")
+	v.Refresh(in).Work(t.Context())()
+	if v.ranked() == 0 {
+		t.Fatal("nothing found")
+	}
+	for i := range v.answer.rows {
+		r := &v.answer.rows[i]
+		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull || float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
+			t.Errorf("row %d: %s, %.1f GiB", i, layoutWords(&r.setup), r.peak.GiB())
+		}
+	}
+}
+
+// TestConflict: where nothing is found the screen says why, and enter gives the
+// layout that comes nearest.
+func TestConflict(t *testing.T) {
+	in := small(t)
+	m, err := presets.Default().Model("llama3.1-405b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	in.Setup, in.Report = &s, nil
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(&in, v.shown(&in), 90, 30), " "))), " ")
+	for _, want := range []string{"Llama-3.1 405B", "One thing alone excludes them all", "the memory of a GPU", "least memory"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	if do := v.press(&in, "enter"); do.Setup == nil || !engine.Legal(*do.Setup) {
+		t.Error("enter does not give the layout with the least memory")
+	}
+}
+
+// TestOrderAndFilter: every column orders its rows, and filters leave those that
+// meet them.
+func TestOrderAndFilter(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(&in)
+	for i := range v.table.all {
+		c := &v.table.all[i]
+		v.table.sort, v.table.back = i, false
+		for _, back := range []bool{false, true} {
+			v.table.back = back
+			rows := v.shown(&in)
+			for n := 1; n < len(rows) && !c.words && c.id != "rank"; n++ {
+				a, b := c.value(&rows[n-1]), c.value(&rows[n])
+				if a != b && (a < b) == (c.down != back) {
+					t.Fatalf("%s, back %t: %v before %v", c.id, back, a, b)
+				}
+			}
+		}
+	}
+	all := len(v.shown(&in))
+	v.press(&in, "/", "t", "p", "=", "4", " ", "p", "p", ">", "1", " ", "f", "u", "l", "l", "enter")
+	rows := v.shown(&in)
+	if len(rows) == 0 || len(rows) == all {
+		t.Fatalf("%d of %d rows pass", len(rows), all)
+	}
+	for i := range rows {
+		if s := &rows[i].setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
+			t.Errorf("%s passes", layoutWords(s))
+		}
+	}
+	v.press(&in, "esc")
+	if len(v.shown(&in)) != all {
+		t.Error("esc does not take the filter away")
+	}
+}
+
+func TestParseFilter(t *testing.T) {
+	all := columns()
+	for text, wrong := range map[string]string{
+		"":             "",
+		"tp=4 pp>=2":   "",
+		"mem=3":        "no column",
+		"tp=x":         "not a number",
+		"tp=":          "missing",
+		"schedule>1":   "is a word",
+		"tp!4":         "!=",
+		"zero!=3 none": "",
+		"TP==8":        "",
+		"tok>1,000":    "",
+	} {
+		_, err := parse(text, all)
+		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, text := range []string{"tp=4 pp>2 1f1b", "<", "!=", "step<=1e3", "schedule=interleaved", "a=b=c"} {
+		f.Add(text)
+	}
+	all := columns()
+	s := presets.DefaultSetup()
+	r := report(60, 50)
+	one := rowOf(&s, &r, 1)
+	f.Fuzz(func(t *testing.T, text string) {
+		conditions, err := parse(text, all)
+		if err != nil && conditions != nil {
+			t.Fatal("conditions and an error")
+		}
+		if err == nil && len(conditions) != len(strings.Fields(text)) {
+			t.Fatalf("%q: %d conditions", text, len(conditions))
+		}
+		passes(&one, conditions, all)
+	})
+}
+
+// TestFilterOfAnyColumn: a row passes the filter that names its own value, and
+// none that names another.
+func TestFilterOfAnyColumn(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	all := columns()
+	rows := invented(&in).rows
+	rapid.Check(t, func(r *rapid.T) {
+		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
+		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
+		value := c.text(one)
+		if !c.words {
+			value = fmt.Sprint(c.value(one))
+		}
+		for op, want := range map[string]bool{"=": true, "!=": false} {
+			conditions, err := parse(c.id+op+value, all)
+			if err != nil || passes(one, conditions, all) != want {
+				r.Fatalf("%s%s%s: %v", c.id, op, value, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,359 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// table is how the layouts are listed.
+type table struct {
+	all    []column
+	hidden []bool // by the user, of all
+	column int    // under the cursor, of all
+	sort   int    // column that rows are ordered by
+	back   bool   // in reverse
+	row    int    // under the cursor, of those shown
+
+	input      textinput.Model
+	typing     bool
+	conditions []condition
+	wrong      string // why the filter is not taken
+}
+
+func newTable() table {
+	t := table{all: columns(), input: textinput.New()}
+	t.hidden = make([]bool, len(t.all))
+	for _, id := range []string{"bubble", "comm", "seq", "free"} {
+		t.hidden[columnOf(t.all, id)] = true
+	}
+	t.input.SetVirtualCursor(false)
+	t.input.Prompt = ""
+	t.input.CharLimit = 80
+	return t
+}
+
+// fresh puts the cursor on the best of new rows.
+func (t *table) fresh() { t.row = 0 }
+
+// own is the setup in force as a row, ranked among what was found; nil where
+// there are no figures of it.
+func (v *View) own(in *Input) *row {
+	if in.Setup == nil || in.Report == nil || in.Report.Time == nil || in.Report.Memory == nil {
+		return nil
+	}
+	r := rowOf(in.Setup, in.Report, 0)
+	r.own = true
+	r.last = !r.fits || v.wish[objective] != ""
+	return &r
+}
+
+// shown are the rows in their order: those found that pass the filter, with the
+// setup in force among them.
+func (v *View) shown(in *Input) []row {
+	if v.answer == nil {
+		return nil
+	}
+	t := &v.table
+	own := v.own(in)
+	out := make([]row, 0, len(v.answer.rows)+1)
+	found := false
+	for i := range v.answer.rows {
+		r := v.answer.rows[i]
+		if r.rank == 0 {
+			continue
+		}
+		if own != nil && same(&r.setup, in.Setup) {
+			r.own, found = true, true
+		}
+		out = append(out, r)
+	}
+	if own != nil && !found {
+		out = append(out, *own)
+	}
+	out = slices.DeleteFunc(out, func(r row) bool { return !passes(&r, t.conditions, t.all) })
+	slices.SortStableFunc(out, func(a, b row) int { return t.compare(&a, &b) })
+	return out
+}
+
+// compare orders two rows by the chosen column, then by what they are worth.
+func (t *table) compare(a, b *row) int {
+	c := &t.all[t.sort]
+	var n int
+	switch {
+	case c.id == "rank":
+		n = worth(a, b)
+	case c.words:
+		n = cmp.Compare(c.text(a), c.text(b))
+	case c.down:
+		n = cmp.Compare(c.value(b), c.value(a))
+	default:
+		n = cmp.Compare(c.value(a), c.value(b))
+	}
+	if t.back {
+		n = -n
+	}
+	if n == 0 {
+		n = worth(a, b)
+	}
+	return n
+}
+
+// worth orders by rank; what has none stands by its speed among those that have
+// one, and behind all where it does not fit.
+func worth(a, b *row) int {
+	switch {
+	case a.rank > 0 && b.rank > 0:
+		return cmp.Compare(a.rank, b.rank)
+	case a.last != b.last:
+		if b.last {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(b.perGPU, a.perGPU)
+}
+
+// visible are the columns that there is room for, as indices.
+func (t *table) visible(w int, s *engine.Setup) []int {
+	var out []int
+	used := pointer
+	for i := range t.all {
+		if t.hidden[i] || s != nil && !s.Model.IsMoE() && (t.all[i].id == "ep" || t.all[i].id == "etp") {
+			continue
+		}
+		out = append(out, i)
+		used += t.all[i].width + t.gap(i)
+	}
+	for used > w {
+		worst := -1
+		for n, i := range out {
+			if t.all[i].drop > 0 && (worst < 0 || t.all[i].drop > t.all[out[worst]].drop) {
+				worst = n
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		used -= t.all[out[worst]].width + t.gap(out[worst])
+		out = slices.Delete(out, worst, worst+1)
+	}
+	return out
+}
+
+// gap is what stands before a column besides its width: words do not end where
+// the number before them does.
+func (t *table) gap(i int) int {
+	if t.all[i].words {
+		return 2
+	}
+	return 0
+}
+
+// pointer is the width of the marks before a row: cursor and setup in force.
+const pointer = 2
+
+// lines draws head and rows: exactly h lines of w cells.
+func (v *View) lines(in *Input, rows []row, w, h int) []string {
+	t := &v.table
+	cols := t.visible(w, in.Setup)
+	lines := []string{v.head(in, cols, w)}
+	at := min(t.row, len(rows)-1)
+	from := page(at, h-1, len(rows))
+	pinned := t.pinned(rows, from, h-1)
+	for i := from; i < min(from+h-1, len(rows)); i++ {
+		if pinned >= 0 && len(lines) == h-1 {
+			i = pinned
+		}
+		lines = append(lines, v.line(in, cols, &rows[i], i == at && !v.inKnob, w))
+		if i == pinned {
+			break
+		}
+	}
+	return widget.Height(lines, w, h)
+}
+
+// pinned is the row of the setup in force where it is beyond the page: it takes
+// the last line. -1: it is on the page, or there is none.
+func (t *table) pinned(rows []row, from, n int) int {
+	at := slices.IndexFunc(rows, func(r row) bool { return r.own })
+	if at >= from && at < from+n || n < 4 {
+		return -1
+	}
+	return at
+}
+
+func (v *View) head(in *Input, cols []int, w int) string {
+	t := &v.table
+	l := widget.NewLine(w).Gap(pointer)
+	for _, i := range cols {
+		c := &t.all[i]
+		text, role := c.head, themes.Muted
+		if i == t.sort {
+			sign := in.Glyphs.Down
+			if c.down == t.back {
+				sign = in.Glyphs.Up
+			}
+			if text += sign; widget.Width(text) > c.width {
+				text = sign
+			}
+			role = themes.Strong
+		}
+		if i == t.column && !v.inKnob {
+			role = themes.Accent
+		}
+		t.cell(in, l, i, in.paint(role), text)
+	}
+	return l.String()
+}
+
+// cell writes a text into a column.
+func (t *table) cell(in *Input, l *widget.Line, i int, p themes.Paint, text string) {
+	c := &t.all[i]
+	if c.words {
+		end := l.Used() + 2 + c.width
+		l.Gap(2).Put(p, in.cut(text, c.width)).To(end)
+		return
+	}
+	l.RightAligned(p, text, l.Used()+c.width)
+}
+
+func (v *View) line(in *Input, cols []int, r *row, here bool, w int) string {
+	t := &v.table
+	l := widget.NewLine(w)
+	base := themes.Text
+	if here {
+		base = themes.Focus
+		l.OnBlank(in.paint(themes.Focus))
+		l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
+	}
+	l.To(1)
+	switch {
+	case r.own:
+		l.Put(in.paint(themes.Current), in.Glyphs.Here)
+	case r.front:
+		l.Put(in.paint(themes.Good), in.Glyphs.Point)
+	}
+	l.To(pointer)
+	for _, i := range cols {
+		role := base
+		c := &t.all[i]
+		text := c.text(r)
+		switch {
+		case c.id == "rank" && r.own && r.rank == 0:
+			text = v.beyond(in, r)
+		case here:
+		case r.own:
+			role = themes.Current
+		case c.id == "tok":
+			role = themes.Strong
+		case c.id == "rank", !c.words && c.value(r) == 1 && plainDegree(c.id), c.words && (text == "off" || text == "none"):
+			role = themes.Muted
+		}
+		if (c.id == "peak" || c.id == "free") && !r.fits && !here {
+			role = themes.Bad
+		}
+		t.cell(in, l, i, in.paint(role), text)
+	}
+	return l.String()
+}
+
+// plainDegree says whether one is the value that says nothing.
+func plainDegree(id string) bool {
+	return slices.Contains([]string{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "mbs"}, id)
+}
+
+// beyond is what stands for the rank of the setup in force where it is not among
+// the layouts that are listed.
+func (v *View) beyond(in *Input, r *row) string {
+	if !r.fits {
+		return in.Glyphs.Cross
+	}
+	if n := v.ranked(); n > 0 && r.perGPU < v.answer.rows[n-1].perGPU && v.answer.of.wish[objective] == "" {
+		return ">" + strconv.Itoa(n)
+	}
+	return in.Glyphs.None
+}
+
+// ranked is how many layouts are listed.
+func (v *View) ranked() int {
+	if v.answer == nil {
+		return 0
+	}
+	n := 0
+	for n < len(v.answer.rows) && v.answer.rows[n].rank > 0 {
+		n++
+	}
+	return n
+}
+
+// page is the first of n shown lines out of all; it stands still while the
+// cursor moves within one page.
+func page(cursor, n, all int) int {
+	if n <= 0 || all <= n {
+		return 0
+	}
+	return min(max(cursor, 0)/n*n, all-n)
+}
+
+// filterKey gives a key to the filter that is typed.
+func (t *table) filterKey(key string) {
+	switch key {
+	case "esc":
+		if t.input.Value() == "" {
+			t.endTyping()
+			return
+		}
+		t.input.Reset()
+	case "enter", "up", "down":
+		t.endTyping()
+		return
+	default:
+		t.input, _ = t.input.Update(message(key)) // commands would only blink a cursor
+	}
+	t.takeFilter()
+}
+
+func (t *table) endTyping() {
+	t.typing = false
+	t.input.Blur()
+}
+
+// takeFilter reads what is typed. While it cannot be read the last filter stays.
+func (t *table) takeFilter() {
+	conditions, err := parse(t.input.Value(), t.all)
+	t.wrong = ""
+	if err != nil {
+		t.wrong = err.Error()
+		return
+	}
+	t.conditions, t.row = conditions, 0
+}
+
+// message is a key by its name as the library wants it.
+func message(name string) tea.KeyPressMsg {
+	codes := map[string]rune{
+		"left": tea.KeyLeft, "right": tea.KeyRight, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
+		"home": tea.KeyHome, "end": tea.KeyEnd,
+	}
+	if code, ok := codes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	if name == "space" {
+		name = " "
+	}
+	if r := []rune(name); len(r) == 1 {
+		return tea.KeyPressMsg{Code: r[0], Text: name}
+	}
+	if name == "ctrl+u" || name == "ctrl+w" || name == "ctrl+a" || name == "ctrl+e" {
+		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{}
+}

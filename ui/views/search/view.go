@@ -1,0 +1,310 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Widths and heights at which the screen changes its shape.
+const (
+	gutter    = 2
+	knobWidth = 26
+	thinKnobs = 24 // on narrow screens
+	thinBelow = 100
+	plotFrom  = 26  // height from which a picture stands below the table
+	besides   = 170 // width from which it stands beside it
+	plotWide  = 66
+)
+
+// arrangement is where the panels stand.
+type arrangement struct {
+	knobs  int // width
+	x, w   int // of the table
+	table  int // height, heading and head of the columns included
+	plotX  int
+	plotY  int
+	plotW  int // 0: there is none
+	plotH  int
+	status int // line of the filter in the table's heading
+}
+
+func (v *View) arrange(w, h int) arrangement {
+	a := arrangement{knobs: knobWidth, table: h}
+	if w < thinBelow {
+		a.knobs = thinKnobs
+	}
+	a.x = a.knobs + gutter
+	a.w = max(w-a.x, 0)
+	switch {
+	case w >= besides && h >= plotFrom:
+		a.w -= plotWide + gutter
+		a.plotX, a.plotW, a.plotH = a.x+a.w+gutter, plotWide, h
+	case h >= plotFrom:
+		a.plotH = max(h*2/5, 10)
+		a.table = h - a.plotH - 1
+		a.plotX, a.plotY, a.plotW = a.x, a.table+1, a.w
+	}
+	return a
+}
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	a := v.arrange(w, h)
+	rows := v.shown(&in)
+	canvas := newCanvas(w, h)
+	canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
+	canvas.put(a.x, 0, v.tablePanel(&in, rows, a.w, a.table))
+	if a.plotW > 0 {
+		canvas.put(a.plotX, a.plotY, v.scatter(&in, rows, a.plotW, a.plotH))
+	}
+	return canvas.lines()
+}
+
+// canvas puts blocks of lines beside and below each other, from left to right.
+type canvas struct {
+	w     int
+	drawn []*widget.Line
+}
+
+func newCanvas(w, h int) *canvas {
+	c := &canvas{w: w, drawn: make([]*widget.Line, h)}
+	for i := range c.drawn {
+		c.drawn[i] = widget.NewLine(w)
+	}
+	return c
+}
+
+// put writes lines of equal width from a place on. Blocks that share lines come
+// in order from the left.
+func (c *canvas) put(x, y int, block []string) {
+	for i, text := range block {
+		if y+i < 0 || y+i >= len(c.drawn) || x >= c.w {
+			continue
+		}
+		c.drawn[y+i].To(x).Raw(text, ansi.StringWidth(text))
+	}
+}
+
+func (c *canvas) lines() []string {
+	out := make([]string, len(c.drawn))
+	for i, l := range c.drawn {
+		out[i] = l.String()
+	}
+	return out
+}
+
+// knobLines are what is searched, one knob a line.
+func (v *View) knobLines(in *Input, w, h int) []string {
+	lines := []string{in.heading(w, "SEARCH", "", "", themes.Muted)}
+	for _, k := range v.listed(in) {
+		l := widget.NewLine(w)
+		label, value, gap := themes.Text, themes.Muted, themes.Text
+		if !v.wish.free(k) {
+			value = themes.Current
+		}
+		if v.inKnob && k == v.knob {
+			label, value, gap = themes.Focus, themes.Focus, themes.Focus
+			l.OnBlank(in.paint(gap))
+			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
+		}
+		l.To(2).Put(in.paint(label), k.label())
+		l.To(valueAt).Put(in.paint(value), in.cut(v.word(k), w-valueAt))
+		lines = append(lines, l.String())
+		if k == launchers && h > 18 {
+			lines = append(lines, widget.Blank(w))
+		}
+	}
+	return lines
+}
+
+// valueAt is the column in which the values of the knobs start.
+const valueAt = 14
+
+// listed are the knobs that have a choice for this model.
+func (v *View) listed(in *Input) []knob {
+	var out []knob
+	for k := range knobs {
+		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {
+			continue
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// tablePanel is the heading, then the ranked layouts or why there are none.
+func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	const name = "BEST LAYOUTS"
+	exact := ""
+	if in.Report != nil && in.Report.Time != nil {
+		exact = "steps " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+	}
+	remark, short, role := v.remark(in)
+	if widget.Width(name+exact+remark)+4 > w {
+		remark = short
+	}
+	lines := []string{in.heading(w, name, exact, remark, role)}
+	if t := &v.table; t.typing || t.input.Value() != "" {
+		lines = append(lines, v.filterLine(in, w))
+	}
+	switch {
+	case v.running != nil && (v.answer == nil || v.answer.of.base != v.running.of.base):
+		lines = append(lines, "", "")[:len(lines)+1]
+		lines[len(lines)-1] = widget.Blank(w)
+		lines = append(lines, v.progress(in, w)...)
+	case v.answer == nil:
+	case v.ranked() == 0 && len(v.table.conditions) == 0:
+		lines = append(lines, v.nothing(in, w, h-len(lines))...)
+	default:
+		lines = append(lines, v.lines(in, rows, w, h-len(lines))...)
+		if len(rows) == 0 && len(lines) > 2 {
+			lines[len(lines)-1] = widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), "no layout passes the filter; esc takes it away").String()
+		}
+	}
+	return widget.Height(lines, w, h)
+}
+
+// remark says how much was searched, or how far it is, at length and in brief.
+func (v *View) remark(in *Input) (long, short string, role themes.Role) {
+	if j := v.running; j != nil {
+		short = "searching" + in.Glyphs.Ellipsis
+		return fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short, themes.Accent
+	}
+	if v.answer == nil {
+		return "", "", themes.Muted
+	}
+	r := &v.answer.result
+	if r.partial {
+		share := figure.Percent(r.share)
+		return "PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share, themes.Warn
+	}
+	short = figure.Comma(r.legal) + " layouts"
+	return fmt.Sprintf("%s, %s evaluated, %s", short, figure.Comma(r.evaluated), seconds(v.answer.seconds)), short, themes.Muted
+}
+
+// progress is a bar of the ranking pass.
+func (v *View) progress(in *Input, w int) []string {
+	j := v.running
+	share := float64(j.ranked.Load()) / 1000
+	bar := widget.Gauge{Value: share, Full: 1, Fill: themes.Gauge, Over: themes.Gauge}
+	width := min(w-2*pointer, 48)
+	l := widget.NewLine(w).Gap(pointer)
+	l.Raw(bar.Render(in.Theme, in.Glyphs, width), max(width, 0))
+	text := "every legal layout is bounded, the best are evaluated in full"
+	return []string{
+		l.String(),
+		widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String(),
+	}
+}
+
+func (v *View) filterLine(in *Input, w int) string {
+	t := &v.table
+	l := widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Key), "filter").Gap(1)
+	if !t.typing {
+		l.Put(in.paint(themes.Current), t.input.Value()).Gap(2)
+		return l.Put(in.paint(themes.Muted), in.cut("esc takes it away", l.Left())).String()
+	}
+	runes, at := []rune(t.input.Value()), t.input.Position()
+	under := " "
+	if at < len(runes) {
+		under = string(runes[at])
+	}
+	l.Put(in.paint(themes.Entry), string(runes[:min(at, len(runes))]))
+	l.Put(in.paint(themes.Entry).Reversed(), under)
+	if at+1 < len(runes) {
+		l.Put(in.paint(themes.Entry), string(runes[at+1:]))
+	}
+	switch {
+	case t.wrong != "":
+		l.Gap(2).Put(in.paint(themes.Bad), in.cut(t.wrong, l.Left()))
+	case len(runes) == 0:
+		l.Gap(2).Put(in.paint(themes.Muted), in.cut("such as: tp=4 pp>2 free>5 none", l.Left()))
+	}
+	return l.String()
+}
+
+// nothing says in plain words why no layout was found.
+func (v *View) nothing(in *Input, w, h int) []string {
+	a := v.answer
+	if a.conflict == nil {
+		text := "Nothing was found before the search was stopped. r searches again."
+		return in.paragraph([]string{"", text}, themes.Text, w, h)
+	}
+	texts := append([]string{""}, v.conflictWords(in)...)
+	return in.paragraph(texts, themes.Text, w, h)
+}
+
+// conflictWords say what excludes everything, and what comes nearest.
+func (v *View) conflictWords(in *Input) []string {
+	c := v.answer.conflict
+	s := &v.answer.of.base
+	out := []string{"No layout of " + s.Model.Name + " on " + gpus(s) + " meets what is asked."}
+	var parts []string
+	for _, name := range c.Fields {
+		parts = append(parts, v.constraintWords(name, s))
+	}
+	switch len(parts) {
+	case 0:
+		out = append(out, "The model and the machine alone exclude every layout: no way to cut it divides.")
+	case 1:
+		out = append(out, "One thing alone excludes them all: "+parts[0]+".")
+	default:
+		out = append(out, "Together these exclude them all, and none of them can be left out: "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
+	}
+	if c.Partial {
+		out = append(out, "There was no time to look for a shorter list.")
+	}
+	if l := c.Least; l != nil && l.Report.Memory != nil {
+		m := l.Report.Memory
+		out = append(out, "", fmt.Sprintf("The layout with the least memory takes %s GiB (%s) of the %s usable: %s.",
+			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup)), "enter loads it.")
+	}
+	return out
+}
+
+func gpus(s *engine.Setup) string { return figure.Comma(s.GPUs) + " " + s.Cluster.GPU.Name }
+
+// constraintWords are a field of a conflict in words.
+func (v *View) constraintWords(name string, s *engine.Setup) string {
+	w := &v.answer.of.wish
+	switch name {
+	case "memory":
+		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
+	case "gbs":
+		return "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
+	case "launchers":
+		return "what launchers refuse"
+	case "deadline":
+		return "the deadline"
+	case "split":
+		return "the split of the layers by hand"
+	}
+	if k, ok := field(name); ok {
+		return k.label() + " " + w[k]
+	}
+	return name
+}
+
+// paragraph wraps texts into h lines of w cells; an empty text is a blank line.
+func (in *Input) paragraph(texts []string, role themes.Role, w, h int) []string {
+	var lines []string
+	for _, text := range texts {
+		for _, part := range strings.Split(ansi.Wordwrap(text, max(w-2*pointer, 1), ""), "\n") {
+			lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(role), part).String())
+		}
+	}
+	return widget.Height(lines, w, h)
+}

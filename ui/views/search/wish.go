@@ -1,0 +1,221 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	find "meshscope/engine/search"
+)
+
+// knob is one thing of a search that can be turned.
+type knob uint8
+
+// Knobs, as they stand on the screen: what is best, what is let in, then what a
+// layout is made of.
+const (
+	objective knob = iota
+	headroom
+	schedules
+	launchers
+	tensor
+	pipeline
+	virtual
+	contextual
+	expert
+	expertTensor
+	zero
+	microBatch
+	sequenceParallel
+	recompute
+	knobs
+)
+
+// anyValue is the word for a knob that is left to the search.
+const anyValue = "any"
+
+// wish is what is asked of a search beyond the setup: for each knob the word that
+// it is turned to. The empty word is the first of its values.
+type wish [knobs]string
+
+// label of a knob.
+func (k knob) label() string {
+	return [knobs]string{
+		"best is", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
+	}[k]
+}
+
+// help is a sentence about a knob.
+func (k knob) help() string {
+	return [knobs]string{
+		"what comes first: throughput is tokens per second and GPU; the others break ties by it",
+		"share of the usable memory that must stay free on the fullest rank: what no model of memory foresees",
+		"which pipeline schedules are tried: 1f1b and interleaved, which every launcher has; all, which takes longer; or one",
+		"launchable leaves out what some launcher refuses although it could run, such as ZeRO-2 with a pipeline",
+		"degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain",
+		"degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers",
+		"stages per pipeline rank; any: one, and for interleaved schedules those over which the layers divide",
+		"degree of context parallelism; any: powers of two",
+		"degree of expert parallelism; any: the divisors of the experts",
+		"degree of tensor parallelism of the experts; any: 1 and TP",
+		"what data-parallel copies share; any: the stages that the stack offers",
+		"sequences of a micro-batch; any: powers of two up to 16",
+		"sequence parallelism beside TP",
+		"what runs again in the backward pass",
+	}[k]
+}
+
+// First words of the knobs that are no degrees.
+const (
+	twoSchedules = "usual"
+	allSchedules = "all"
+	rulesKept    = "launchable"
+	rulesBroken  = "all legal"
+)
+
+// word is what a knob is turned to.
+func (v *View) word(k knob) string {
+	if w := v.wish[k]; w != "" || len(v.values[k]) == 0 {
+		return w
+	}
+	return v.values[k][0]
+}
+
+// free says whether nothing is asked of a knob.
+func (w *wish) free(k knob) bool { return w[k] == "" }
+
+// refreshValues works out what each knob can be turned to where the base has
+// changed. What is asked and cannot be any more is let go.
+func (v *View) refreshValues(want *asked) {
+	if v.haveValues && v.valuesOf == want.base {
+		return
+	}
+	open := asked{base: want.base}
+	tried := find.Tried(open.problem())
+	v.valuesOf, v.haveValues = want.base, true
+	v.values[objective] = nil
+	for _, o := range []find.Objective{find.Throughput, find.LeastMemory, find.LargestMBS, find.LongestSeq} {
+		v.values[objective] = append(v.values[objective], string(o))
+	}
+	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
+	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
+	v.values[launchers] = []string{rulesKept, rulesBroken}
+	for k, list := range map[knob][]int{
+		tensor: tried.TP, pipeline: tried.PP, virtual: tried.VPP, contextual: tried.CP, expert: tried.EP,
+		expertTensor: tried.ETP, zero: tried.ZeRO, microBatch: tried.MBS,
+	} {
+		v.values[k] = []string{anyValue}
+		for _, n := range list {
+			v.values[k] = append(v.values[k], strconv.Itoa(n))
+		}
+	}
+	v.values[sequenceParallel] = []string{anyValue, "on", "off"}
+	v.values[recompute] = []string{anyValue}
+	for _, r := range tried.Recompute {
+		v.values[recompute] = append(v.values[recompute], r.String())
+	}
+	for k := range knobs {
+		if w := v.wish[k]; w != "" && !slices.Contains(v.values[k], w) {
+			v.wish[k] = ""
+		}
+	}
+}
+
+func kindWords() []string {
+	var out []string
+	for _, info := range schedule.Kinds() {
+		out = append(out, string(info.Kind))
+	}
+	return out
+}
+
+// turn goes n values up a knob; the ends hold. It is false where nothing changes.
+func (v *View) turn(k knob, n int) bool {
+	values := v.values[k]
+	if len(values) == 0 {
+		return false
+	}
+	at := max(slices.Index(values, v.word(k)), 0)
+	to := min(max(at+n, 0), len(values)-1)
+	if to == at {
+		return false
+	}
+	v.set(k, values[to])
+	return true
+}
+
+// set turns a knob to a word; the first of its values is the empty one.
+func (v *View) set(k knob, word string) {
+	if len(v.values[k]) > 0 && word == v.values[k][0] {
+		word = ""
+	}
+	v.wish[k] = word
+}
+
+// one are the values that a knob leaves to a search: nil for any.
+func (w *wish) one(k knob) []int {
+	if n, err := strconv.Atoi(w[k]); err == nil {
+		return []int{n}
+	}
+	return nil
+}
+
+// problem is the question in the engine's words.
+func (a *asked) problem() find.Problem {
+	w := &a.wish
+	p := find.Problem{Setup: a.base, Objective: find.Throughput, Top: top, Front: true, Workers: workers()}
+	if w[objective] != "" {
+		p.Objective = find.Objective(w[objective])
+	}
+	var percent int
+	if _, err := fmt.Sscanf(w[headroom], "%d", &percent); err == nil {
+		p.Headroom = float64(percent) / 100
+	}
+	p.Space = find.Space{
+		TP: w.one(tensor), PP: w.one(pipeline), VPP: w.one(virtual), CP: w.one(contextual),
+		EP: w.one(expert), ETP: w.one(expertTensor), ZeRO: w.one(zero), MBS: w.one(microBatch),
+		Refused: w[launchers] == rulesBroken,
+	}
+	switch w[schedules] {
+	case "":
+	case allSchedules:
+		for _, info := range schedule.Kinds() {
+			p.Space.Schedules = append(p.Space.Schedules, info.Kind)
+		}
+	default:
+		p.Space.Schedules = []schedule.Kind{schedule.Kind(w[schedules])}
+	}
+	if w[sequenceParallel] != "" {
+		p.Space.SP = []bool{w[sequenceParallel] == "on"}
+	}
+	var again recipe.Recompute
+	if w[recompute] != "" && again.UnmarshalText([]byte(w[recompute])) == nil {
+		p.Space.Recompute = []recipe.Recompute{again}
+	}
+	if p.Objective == find.LongestSeq {
+		p.Space.Seq = sequences(&a.base)
+	}
+	return p
+}
+
+// sequences are the lengths that are tried for the longest one: from that of the
+// setup on, doubled.
+func sequences(s *engine.Setup) []int {
+	var out []int
+	for n := s.Seq; n <= engine.MaxSeq && len(out) < 12; n *= 2 {
+		out = append(out, n)
+	}
+	return out
+}
+
+// field is the knob of a field that a conflict names.
+func field(name string) (knob, bool) {
+	k, ok := map[string]knob{
+		"tp": tensor, "pp": pipeline, "cp": contextual, "ep": expert, "etp": expertTensor, "vpp": virtual, "mbs": microBatch,
+		"zero": zero, "sp": sequenceParallel, "recompute": recompute, "schedule": schedules, "headroom": headroom, "launchers": launchers,
+	}[name]
+	return k, ok
+}
