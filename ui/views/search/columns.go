@@ -37,7 +37,7 @@ func columns() []column {
 			value: func(r *row) float64 { return 100 * of(r) },
 		}
 	}
-	rank := count("rank", "#", "rank among all layouts", 4, 0, func(r *row) int { return r.rank })
+	rank := count("rank", "#", "rank among all layouts", 5, 0, func(r *row) int { return r.rank })
 	rank.text = func(r *row) string {
 		if r.rank == 0 {
 			return ""

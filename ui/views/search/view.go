@@ -25,14 +25,13 @@ const (
 
 // arrangement is where the panels stand.
 type arrangement struct {
-	knobs  int // width
-	x, w   int // of the table
-	table  int // height, heading and head of the columns included
-	plotX  int
-	plotY  int
-	plotW  int // 0: there is none
-	plotH  int
-	status int // line of the filter in the table's heading
+	knobs int // width
+	x, w  int // of the table
+	table int // height, heading and head of the columns included
+	plotX int
+	plotY int
+	plotW int // 0: there is none
+	plotH int
 }
 
 func (v *View) arrange(w, h int) arrangement {
@@ -108,13 +107,13 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 	lines := []string{in.heading(w, "SEARCH", "", "", themes.Muted)}
 	for _, k := range v.listed(in) {
 		l := widget.NewLine(w)
-		label, value, gap := themes.Text, themes.Muted, themes.Text
+		label, value := themes.Text, themes.Muted
 		if !v.wish.free(k) {
 			value = themes.Current
 		}
 		if v.inKnob && k == v.knob {
-			label, value, gap = themes.Focus, themes.Focus, themes.Focus
-			l.OnBlank(in.paint(gap))
+			label, value = themes.Focus, themes.Focus
+			l.OnBlank(in.paint(themes.Focus))
 			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(label), k.label())
