@@ -73,8 +73,9 @@ func TestTerminalRandomKeys(t *testing.T) {
 		}
 		resident, err := residentMB(screen.PID())
 		if err != nil { // quit may have been chosen from the help; anything else is a fault
-			if end := restored(t, screen, 0); t.Failed() || end.Stderr != "" {
-				t.Fatalf("after %d keys the program has ended: %s", pressed, end.Stderr)
+			// What was typed after that is echoed where the shell would be.
+			if end, err := screen.Wait(); err != nil || end.Code != 0 || end.Stderr != "" || !end.Cooked {
+				t.Fatalf("after %d keys the program has ended: %+v, %v", pressed, end, err)
 			}
 			t.Logf("after %d keys: quit, and started again", pressed)
 			columns, rows = 120, 36

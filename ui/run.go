@@ -9,6 +9,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/ui/wire"
 )
 
 // ErrInterrupted is what Run returns after ctrl+c or SIGINT.
@@ -44,7 +46,7 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 		o.Env = os.Environ()
 	}
 	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	options := []tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env)}
+	options := []tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env), tea.WithOutput(wire.NewFile(os.Stdout))}
 	if o.NoColor || noColor(o.Env) {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}

@@ -75,6 +75,7 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 		EnableMode:  func(m ansi.Mode) { t.modes[m] = true },
 		DisableMode: func(m ansi.Mode) { t.modes[m] = false },
 	})
+	t.emulator.RegisterCsiHandler('r', t.clampMargins)
 	if err := t.setSize(o.Columns, o.Rows); err != nil {
 		return nil, errors.Join(err, master.Close(), slave.Close())
 	}
@@ -100,6 +101,17 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 		close(t.exited)
 	}()
 	return t, nil
+}
+
+// clampMargins keeps the scrolling region on the screen, as terminals do: what a
+// program wrote for a larger size may arrive after the terminal became smaller,
+// and the emulator would look for lines that are no more. It leaves the rest to
+// the emulator's own handler, which reads the same parameters.
+func (t *Terminal) clampMargins(params ansi.Params) bool {
+	if rows := t.emulator.Height(); len(params) > 1 && params[1].Param(rows) > rows {
+		params[1] = ansi.Param(rows)
+	}
+	return false
 }
 
 // show feeds what the program writes to the emulator.
