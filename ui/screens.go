@@ -198,7 +198,10 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	// Where the foot offers to mend an illegal setup, enter does that.
 	fixes := key.Matches(msg, k.Fix) && fixWords(m.now.report.Problems) != ""
-	if !fixes && !key.Matches(msg, k.NextTab, k.LastTab, k.Help) && m.legal.report.Legal {
+	// A screen with a list of its own filters it with the slash; elsewhere that
+	// opens the list of keys.
+	program := key.Matches(msg, k.NextTab, k.LastTab, k.Help) && msg.String() != "/"
+	if !fixes && !program && m.legal.report.Legal {
 		if cmd, handled := m.screenKey(msg.String()); handled {
 			return cmd
 		}
