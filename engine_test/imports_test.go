@@ -43,7 +43,7 @@ func arrows() []arrow {
 
 		{"engine", append([]string{"engine."}, middle...)},
 		{"engine/search", append([]string{"engine/search", "engine."}, middle...)},
-		{"engine/advise", append([]string{"engine/advise", "engine."}, middle...)},
+		{"engine/advise", append([]string{"engine/advise", "engine/search", "engine."}, middle...)},
 		{"engine/explain", append([]string{"engine/explain", "engine."}, middle...)},
 		{"engine/step", middle},
 		{"engine/memory", middle},

@@ -114,9 +114,9 @@ func TestConflictsAreTheReason(t *testing.T) {
 	}{
 		"too many ranks":     {space: search.Space{TP: []int{8}, PP: []int{16}, CP: []int{1}}, want: []string{"tp", "pp"}},
 		"heads":              {space: search.Space{TP: []int{3}, PP: []int{2}}, want: []string{"tp"}},
-		"copies":            {space: search.Space{DP: []int{3}}, want: []string{"dp"}},
-		"copies and degree": {space: search.Space{DP: []int{16}, TP: []int{8}}, want: []string{"dp", "tp"}},
-		"micro-batches":     {space: search.Space{MicroBatches: []int{7}}, want: []string{"microbatches", "gbs"}},
+		"copies":             {space: search.Space{DP: []int{3}}, want: []string{"dp"}},
+		"copies and degree":  {space: search.Space{DP: []int{16}, TP: []int{8}}, want: []string{"dp", "tp"}},
+		"micro-batches":      {space: search.Space{MicroBatches: []int{7}}, want: []string{"microbatches", "gbs"}},
 		"no memory":          {space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}}, want: []string{"pp", "zero", "memory"}},
 		"too much headroom":  {headroom: 0.99, want: []string{"headroom"}},
 		"schedule and depth": {space: search.Space{Schedules: []schedule.Kind{schedule.DualPipe}, PP: []int{1}}, want: []string{"pp", "schedule"}},

@@ -50,7 +50,7 @@ func (p *Problem) constraints() []constraint {
 	add("launchers", !sp.Refused, func(q *Problem) { q.Space.Refused = true })
 	add("deadline", p.Deadline > 0, func(q *Problem) { q.Deadline = 0 })
 	add("headroom", p.Headroom > 0, func(q *Problem) { q.Headroom = 0 })
-	add("memory", true, func(q *Problem) { q.anyMemory = true })
+	add("memory", true, func(q *Problem) { q.AnyMemory = true })
 	return out
 }
 
@@ -82,7 +82,7 @@ func Explain(ctx context.Context, p Problem) *Conflict {
 	}
 	if slices.Contains(out.Fields, "memory") {
 		q := p
-		q.anyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
+		q.AnyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
 		if r := Run(ctx, q, nil); len(r.Best) > 0 {
 			out.Least = &r.Best[0]
 		}

@@ -25,6 +25,9 @@ const lastBatch = 8
 func (r *run) evaluate(all []candidate) {
 	k := keeper{top: r.problem.top(), wantFront: r.problem.Front}
 	evaluators := make([]engine.Evaluator, r.workers)
+	for w := range evaluators {
+		evaluators[w].Brief = true // timelines of long pipelines are megabytes
+	}
 	var todo []*candidate
 	done, got := make([]found, batch), make([]state, batch)
 	open := 0 // candidates that a stopped search has not settled

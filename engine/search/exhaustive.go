@@ -16,7 +16,7 @@ func Exhaustive(p Problem) Result {
 		all.rank(n)
 	}
 	r.result.Legal, r.result.Share = all.legal, 1
-	var e engine.Evaluator
+	e := engine.Evaluator{Brief: true}
 	for i := range all.found {
 		f, got := r.full(&e, &all.found[i])
 		r.result.Evaluated++

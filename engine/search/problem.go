@@ -35,7 +35,9 @@ type Problem struct {
 
 	Workers int // goroutines; 0 means 1. The answer does not depend on it
 
-	anyMemory bool // whatever the GPU has, where no headroom is asked for
+	// AnyMemory ranks layouts whether they fit or not, where no headroom is asked
+	// for.
+	AnyMemory bool
 }
 
 // Space lists the values that each knob may take. An empty list means every
@@ -44,9 +46,9 @@ type Space struct {
 	GPUs, GBS, Seq               []int
 	DP, TP, PP, VPP, CP, EP, ETP []int
 	ZeRO, MBS, MicroBatches      []int
-	SP                       []bool
-	Recompute                []recipe.Recompute
-	Schedules                []schedule.Kind
+	SP                           []bool
+	Recompute                    []recipe.Recompute
+	Schedules                    []schedule.Kind
 
 	// Refused lets in what some launcher refuses although it could run: ZeRO-2
 	// and 3 together with a pipeline, TP of experts without SP, fewer
@@ -74,8 +76,8 @@ func Objectives() []Objective {
 // Found is one layout with its full report.
 type Found struct {
 	Setup  engine.Setup
-	Report engine.Report
-	Free   units.Bytes // of the usable memory on the fullest rank
+	Report engine.Report // without timeline
+	Free   units.Bytes   // of the usable memory on the fullest rank
 }
 
 // Result is the answer.
@@ -110,7 +112,7 @@ func (p *Problem) top() int {
 
 // limit is the memory that the fullest rank may take.
 func (p *Problem) limit() units.Bytes {
-	if p.anyMemory && p.Headroom == 0 {
+	if p.AnyMemory && p.Headroom == 0 {
 		return units.Bytes(math.MaxFloat64)
 	}
 	return p.Setup.Cluster.GPU.MemoryUsable * units.Bytes(1-p.Headroom)

@@ -150,8 +150,7 @@ const (
 	fits
 )
 
-// full evaluates a candidate. Of its report the timeline is dropped, which for a
-// long pipeline is megabytes.
+// full evaluates a candidate.
 func (r *run) full(e *engine.Evaluator, c *candidate) (found, state) {
 	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
 	f := found{candidate: *c}
@@ -160,7 +159,6 @@ func (r *run) full(e *engine.Evaluator, c *candidate) (found, state) {
 	if f.Report, done = e.EvaluateUntil(f.Setup, r.stopped); !done {
 		return f, unknown
 	}
-	f.Report.Timeline = nil
 	if !f.Report.Legal {
 		return f, misses
 	}

@@ -1,0 +1,139 @@
+// Package advise answers two questions about a setup: why it does not fit and
+// what is the cheapest way out, or, where it fits, what limits it and which
+// moves are worth trying. Every move is applied and evaluated before it is
+// proposed; GPUs and global batch stay as they are.
+package advise
+
+import (
+	"cmp"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+)
+
+// Advice is what is to be said about one setup.
+type Advice struct {
+	Setup  engine.Setup
+	Report engine.Report
+
+	Terms  []Term  // memory of the fullest rank, the largest first
+	Limits []Limit // the step by what it is spent on, the largest first
+	// Moves, the best first. Where the setup does not fit they make it fit, or,
+	// where nothing that is known does, lower the peak. Where it fits they make
+	// it faster and keep it fitting.
+	Moves []Move
+	// Knobs are what each knob alone can do to step and peak.
+	Knobs []Knob
+	Rules []Rule
+}
+
+// Term is one part of the fullest rank's memory.
+type Term struct {
+	Name  string // as in engine.RankMemory
+	Bytes units.Bytes
+	Share float64 // of the total
+}
+
+// Limit is one thing that the step is spent on.
+type Limit struct {
+	Name    string // compute, recompute, bubble, optimizer, or the dimension of exposed traffic
+	Seconds units.Seconds
+	Share   float64 // of the step
+}
+
+// Move is one or more knobs turned, and what that gives.
+type Move struct {
+	Changes []engine.Change // the knobs turned first, then what followed
+	Turned  int             // how many of the changes were turned
+	Setup   engine.Setup
+	Report  engine.Report // without timeline
+	// Speed is how many times as fast the step is, Saved how much less the
+	// fullest rank holds; negative: more.
+	Speed float64
+	Saved units.Bytes
+	Fits  bool
+	// Refused says that some launcher would not run it, unlike the setup. Such
+	// turns are no moves; rules and knobs show them.
+	Refused bool
+}
+
+// Options of For.
+type Options struct {
+	// Stop ends the work early; nil: never. What was found by then is returned.
+	Stop func() bool
+	// Moves is how many are wanted; 0 means 8.
+	Moves int
+	// Alone leaves out moves of several knobs, which take longer to find, where
+	// one knob will do.
+	Alone bool
+}
+
+// For advises on a setup. The second value is false for one that is illegal:
+// engine.Check has what it needs.
+func For(s engine.Setup, o Options) (Advice, bool) {
+	a := adviser{options: o, now: s}
+	a.evaluator.Brief = true
+	if a.options.Moves <= 0 {
+		a.options.Moves = 8
+	}
+	var done bool
+	if a.report, done = a.evaluator.EvaluateUntil(s, o.Stop); !done || !a.report.Legal {
+		return Advice{}, false
+	}
+	out := Advice{Setup: s, Report: a.report, Terms: terms(&a.report), Limits: limits(&a.report)}
+	a.turnEach()
+	out.Knobs = a.tornado()
+	out.Moves = a.moves()
+	out.Rules = a.rules()
+	return out, true
+}
+
+// terms of the fullest rank.
+func terms(r *engine.Report) []Term {
+	full := &r.Memory.Ranks[r.Memory.PeakRank]
+	list := []Term{
+		{Name: "weights", Bytes: full.Weights},
+		{Name: "gradients", Bytes: full.Gradients},
+		{Name: "optimizer", Bytes: full.Optimizer},
+		{Name: "activations", Bytes: full.Activations},
+		{Name: "logits", Bytes: full.Logits},
+		{Name: "buffers", Bytes: full.Buffers},
+		{Name: "overhead", Bytes: full.Overhead},
+	}
+	for i := range list {
+		list[i].Share = float64(list[i].Bytes / full.Total)
+	}
+	slices.SortStableFunc(list, func(a, b Term) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return list
+}
+
+// limits of the step; exposed communication by dimension. Hand-over between
+// stages is part of the bubble.
+func limits(r *engine.Report) []Limit {
+	t := r.Time
+	list := []Limit{
+		{Name: "compute", Seconds: t.Compute},
+		{Name: "recompute", Seconds: t.Recompute},
+		{Name: "bubble", Seconds: t.Bubble},
+		{Name: "optimizer", Seconds: t.Optimizer},
+	}
+	named := units.Seconds(0)
+	for _, c := range r.Communication {
+		if c.Dimension != "pp" {
+			list = append(list, Limit{Name: c.Dimension, Seconds: c.Exposed})
+			named += c.Exposed
+		}
+	}
+	if rest := t.Exposed - named; rest > t.Step*1e-9 {
+		list = append(list, Limit{Name: "waiting for messages", Seconds: rest})
+	}
+	kept := list[:0]
+	for _, l := range list {
+		if l.Share = float64(l.Seconds / t.Step); l.Seconds > 0 {
+			kept = append(kept, l)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b Limit) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return kept
+}

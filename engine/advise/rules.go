@@ -1,0 +1,291 @@
+package advise
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Verdict is how a rule of thumb stands to a setup and to the model.
+type Verdict string
+
+// Verdicts. The last three are about what the rule would have one do instead.
+const (
+	Followed  Verdict = "followed"
+	Agrees    Verdict = "agrees"    // the model predicts that it helps
+	Disagrees Verdict = "disagrees" // the model predicts that it does not
+	NoFit     Verdict = "no-fit"    // by the model's count it does not fit
+	Warns     Verdict = "warns"     // broken, and nothing that advice may turn mends it
+)
+
+// Rule is a rule of thumb that applies to the setup, beside what the model
+// predicts of it.
+type Rule struct {
+	ID      string
+	Text    string
+	Source  string
+	Verdict Verdict
+	Why     string // in numbers
+	Move    *Move  // what the rule would have one do; nil where it is followed or warns
+}
+
+// rule is one entry of the table.
+type rule struct {
+	id, text, source string
+	applies          func(*adviser) bool
+	followed         func(*adviser) bool
+	cases            func(*adviser) []engine.Setup // what it would have one do; nil: nothing that may be turned
+	why              func(*adviser) string
+}
+
+const (
+	playbookFit        = "Ultra-Scale Playbook, finding the best training configuration, step 1: fitting a training step in memory"
+	playbookBatch      = "Ultra-Scale Playbook, finding the best training configuration, step 2: target global batch size"
+	playbookThroughput = "Ultra-Scale Playbook, finding the best training configuration, step 3: optimizing training throughput"
+)
+
+// Bounds that the rules name. The playbook has the sizes, numbers of GPUs and
+// tokens; what counts as a long sequence and as close to the limit is ours.
+const (
+	small, large      = 10e9, 100e9 // parameters
+	many, thousands   = 512, 1024   // GPUs
+	batchLow          = 4e6         // tokens per step: Llama 1
+	batchHigh         = 60e6        // the same: DeepSeek
+	longSequence      = 32768       // tokens
+	tightHeadroom     = 0.05        // of the usable memory
+	nodeOfThePlaybook = 8           // GPUs
+)
+
+func rules() []rule {
+	return []rule{
+		{
+			id: "one-method", source: playbookFit,
+			text:     "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 with full recomputation",
+			applies:  func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
+			followed: func(a *adviser) bool { return methods(&a.now) <= 1 },
+			cases: func(a *adviser) []engine.Setup {
+				return a.cuts(cut{tp: nodeOfThePlaybook}, cut{zero: 3, full: true})
+			},
+		},
+		{
+			id: "two-methods", source: playbookFit,
+			text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone",
+			applies: func(a *adviser) bool {
+				n := float64(a.now.Model.Total())
+				return n >= small && n <= large && a.now.GPUs > nodeOfThePlaybook
+			},
+			followed: func(a *adviser) bool {
+				s := &a.now
+				return s.TP == nodeOfThePlaybook && (s.PP > 1 || s.ZeRO == 3) || s.ZeRO == 3 && s.TP*s.PP*s.CP == 1
+			},
+			cases: func(a *adviser) []engine.Setup {
+				return a.cuts(cut{tp: 8, pp: 2}, cut{tp: 8, pp: 4}, cut{tp: 8, pp: 8}, cut{tp: 8, zero: 3}, cut{zero: 3})
+			},
+		},
+		{
+			id: "not-data-alone", source: playbookFit,
+			text:     "From 512 GPUs on data parallelism alone, ZeRO-3 included, waits for its own traffic: add TP or PP",
+			applies:  func(a *adviser) bool { return a.now.GPUs >= many },
+			followed: func(a *adviser) bool { return a.now.TP > 1 || a.now.PP > 1 },
+			cases: func(a *adviser) []engine.Setup {
+				return a.cuts(cut{tp: 2, zero: a.now.ZeRO}, cut{tp: 8, zero: a.now.ZeRO}, cut{pp: 4}, cut{pp: 8})
+			},
+		},
+		{
+			id: "three-methods", source: playbookFit,
+			text:     "From 1,024 GPUs on: TP 8 with ZeRO-2 and PP",
+			applies:  func(a *adviser) bool { return a.now.GPUs >= thousands },
+			followed: func(a *adviser) bool { return a.now.TP == 8 && a.now.PP > 1 && a.now.ZeRO == 2 },
+			cases: func(a *adviser) []engine.Setup {
+				return a.cuts(cut{tp: 8, pp: 2, zero: 2}, cut{tp: 8, pp: 4, zero: 2}, cut{tp: 8, pp: 8, zero: 2}, cut{tp: 8, pp: 16, zero: 2})
+			},
+		},
+		{
+			id: "tp-in-the-node", source: playbookThroughput,
+			text:     "TP up to the GPUs that the fast link joins, not beyond",
+			applies:  func(a *adviser) bool { return a.now.TP > 1 },
+			followed: func(a *adviser) bool { return a.now.TP <= a.now.Cluster.Domain() },
+			cases:    func(a *adviser) []engine.Setup { return a.turned("tp", a.now.Cluster.Domain()) },
+		},
+		{
+			id: "fill-the-pipeline", source: playbookThroughput,
+			text:     "At least as many micro-batches as pipeline ranks, better many more",
+			applies:  func(a *adviser) bool { return a.now.PP > 1 },
+			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned("mbs", max(a.now.MBS/2, 1)), a.turned("pp", max(a.now.PP/2, 1))...)
+			},
+		},
+		{
+			id: "long-sequences", source: playbookFit,
+			text:     "Very long sequences: CP, over nodes if need be",
+			applies:  func(a *adviser) bool { return a.now.Seq >= longSequence },
+			followed: func(a *adviser) bool { return a.now.CP > 1 },
+			cases:    func(a *adviser) []engine.Setup { return append(a.turned("cp", 2), a.turned("cp", 4)...) },
+		},
+		{
+			id: "experts", source: playbookFit,
+			text:     "Mixtures of experts: EP, over nodes if need be",
+			applies:  func(a *adviser) bool { return a.now.Model.IsMoE() },
+			followed: func(a *adviser) bool { return a.now.EP > 1 },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned("ep", 8), a.turned("ep", a.now.Model.Experts)...)
+			},
+		},
+		{
+			id: "few-gpus", source: playbookFit,
+			text:     "Short of memory: full recomputation, small micro-batches and more of them",
+			applies:  func(a *adviser) bool { return !a.report.Memory.Fits },
+			followed: func(a *adviser) bool { return a.now.Recompute.Mode == recipe.RecomputeFull && a.now.MBS == 1 },
+			cases: func(a *adviser) []engine.Setup {
+				s := a.now
+				s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
+				list := []engine.Setup{s}
+				if t, err := engine.Turn(s, "mbs", "1", locks()); err == nil {
+					list = append(list, t)
+				}
+				return list
+			},
+		},
+		{
+			id: "global-batch", source: playbookBatch,
+			text:    "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
+			applies: func(*adviser) bool { return true },
+			followed: func(a *adviser) bool {
+				n := a.now.Tokens()
+				return n >= batchLow*0.9 && n <= batchHigh*1.1 // 512 x 8,192 is 4.2 M
+			},
+			why: func(a *adviser) string { return fmt.Sprintf("a step has %.3g M tokens", a.now.Tokens()/1e6) },
+		},
+		{
+			id: "headroom", source: "ours: what the allocator and other ranks need beyond the count",
+			text:    "Leave a twentieth of the memory free",
+			applies: func(a *adviser) bool { return a.report.Memory.Fits },
+			followed: func(a *adviser) bool {
+				m := a.report.Memory
+				return float64((m.Usable-m.Peak)/m.Usable) >= tightHeadroom
+			},
+			why: func(a *adviser) string {
+				m := a.report.Memory
+				return fmt.Sprintf("%.1f of %.1f GiB are free", (m.Usable - m.Peak).GiB(), m.Usable.GiB())
+			},
+		},
+	}
+}
+
+// methods counts what cuts the model besides plain data parallelism.
+func methods(s *engine.Setup) int {
+	n := 0
+	for _, on := range [...]bool{s.TP > 1, s.PP > 1, s.CP > 1, s.ZeRO == 3} {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+// rules says how the rules that apply stand.
+func (a *adviser) rules() []Rule {
+	var out []Rule
+	for _, r := range rules() {
+		if !r.applies(a) {
+			continue
+		}
+		said := Rule{ID: r.id, Text: r.text, Source: r.source}
+		switch {
+		case r.followed(a):
+			said.Verdict = Followed
+		case r.cases == nil:
+			said.Verdict = Warns
+		default:
+			a.weigh(&said, r.cases(a))
+		}
+		if r.why != nil {
+			said.Why = r.why(a)
+		}
+		if said.Verdict != "" {
+			out = append(out, said)
+		}
+	}
+	return out
+}
+
+// weigh evaluates what a rule would have one do: the best case that fits, or the
+// one that is closest to it.
+func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
+	for _, s := range cases {
+		if s == a.now || !engine.Legal(s) || a.slow(&s) {
+			continue
+		}
+		m, ok := a.try(s, turns(&a.now, &s))
+		if !ok {
+			continue
+		}
+		better := r.Move == nil || m.Fits && !r.Move.Fits ||
+			m.Fits == r.Move.Fits && (m.Fits && m.Speed > r.Move.Speed || !m.Fits && m.Saved > r.Move.Saved)
+		if better {
+			r.Move = &m
+		}
+	}
+	switch m := r.Move; {
+	case m == nil: // it cannot be applied here
+	case !m.Fits:
+		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank would need %.1f GiB", m.Report.Memory.Peak.GiB())
+	case !a.report.Memory.Fits || m.Speed > 1:
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+	default:
+		r.Verdict, r.Why = Disagrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+	}
+}
+
+// cut is a plain way of cutting the model; 0 means 1 (ZeRO: the setup's own
+// stage, but not 3).
+type cut struct {
+	tp, pp, zero int
+	full         bool // recompute everything
+}
+
+// cuts are setups that are cut so, with the same batch and GPUs.
+func (a *adviser) cuts(list ...cut) []engine.Setup {
+	var out []engine.Setup
+	for _, c := range list {
+		s := a.now
+		s.TP, s.PP, s.VPP, s.CP, s.Split = max(c.tp, 1), max(c.pp, 1), 1, 1, ""
+		s.Schedule, s.GroupSize, s.SP = schedule.OneFOneB, 0, c.tp > 1
+		if s.ETP = 1; !s.Model.IsMoE() {
+			s.EP = 1
+		}
+		switch {
+		case c.zero > 0:
+			s.ZeRO = c.zero
+		case s.ZeRO == 3:
+			s.ZeRO = 1
+		}
+		if c.full {
+			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
+		}
+		plane := s.TP * s.PP
+		if s.GPUs%plane != 0 {
+			continue
+		}
+		s.DP = s.GPUs / plane
+		for _, mbs := range []int{s.MBS, 1} {
+			if s.GBS%(mbs*s.DP) == 0 {
+				s.MBS, s.MicroBatches = mbs, s.GBS/(mbs*s.DP)
+				out = append(out, s)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// turned is the setup with one knob at a number, where that is legal.
+func (a *adviser) turned(knob engine.ParamID, n int) []engine.Setup {
+	if t, err := engine.Turn(a.now, knob, fmt.Sprint(n), locks()); err == nil && engine.Legal(t) {
+		return []engine.Setup{t}
+	}
+	return nil
+}

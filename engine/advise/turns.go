@@ -1,0 +1,139 @@
+package advise
+
+import (
+	"cmp"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// adviser works out the advice on one setup.
+type adviser struct {
+	options   Options
+	now       engine.Setup
+	report    engine.Report
+	evaluator engine.Evaluator
+	floors    engine.Floors
+	turns     []turned // each knob alone, evaluated
+}
+
+// turned is one knob at one of its other values.
+type turned struct {
+	knob engine.ParamID
+	text string
+	Move
+}
+
+// locks of every move: the same GPUs, the same global batch.
+func locks() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
+
+// knobs are those that advice turns: how the training is cut, and what is kept.
+// Model, machine, batch, sequence and number formats of the products are what
+// the user wants; they are not advice.
+func knobs() []engine.ParamID {
+	return []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "schedule", "recompute", "grad-dtype", "offload"}
+}
+
+// values of a knob are its ladder; recomputation gets parts of the layers too.
+func values(s *engine.Setup, knob engine.ParamID) []engine.Step {
+	steps := engine.Steps(*s, knob, locks())
+	if knob != "recompute" {
+		return steps
+	}
+	layers := (s.Model.Layers + s.PP - 1) / s.PP
+	for n := 1; n < layers; n *= 2 {
+		text := recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String()
+		if t, err := engine.Turn(*s, knob, text, locks()); err == nil && engine.Legal(t) {
+			steps = append(steps, engine.Step{Text: text, Setup: t})
+		}
+	}
+	return steps
+}
+
+// stopped says whether nobody waits any more.
+func (a *adviser) stopped() bool { return a.options.Stop != nil && a.options.Stop() }
+
+// slow says whether evaluating a turn takes longer than advice is worth: a turn
+// may multiply the micro-batches. One that adds no work is always tried.
+func (a *adviser) slow(s *engine.Setup) bool {
+	const most = 1 << 18
+	return s.Spec().Work() > max(most, a.now.Spec().Work())
+}
+
+// turnEach evaluates every other value of every knob.
+func (a *adviser) turnEach() {
+	for _, knob := range knobs() {
+		for _, v := range values(&a.now, knob) {
+			if v.Current || v.Setup == a.now || a.slow(&v.Setup) {
+				continue
+			}
+			if a.stopped() {
+				return
+			}
+			if m, ok := a.try(v.Setup, 1); ok {
+				a.turns = append(a.turns, turned{knob, v.Text, m})
+			}
+		}
+	}
+}
+
+// try evaluates a setup as a move from the one that is advised on.
+func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
+	r, done := a.evaluator.EvaluateUntil(s, a.options.Stop)
+	if !done || !r.Legal {
+		return Move{}, false
+	}
+	m := Move{Changes: engine.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
+	m.Speed = float64(a.report.Time.Step / r.Time.Step)
+	m.Saved = a.report.Memory.Peak - r.Memory.Peak
+	m.Fits = r.Memory.Fits
+	m.Refused = engine.Refused(r.Problems) && !engine.Refused(a.report.Problems)
+	return m, true
+}
+
+// Knob is what one knob alone can do: from its best to its worst legal value.
+type Knob struct {
+	ID      engine.ParamID
+	Current string
+	Values  []Value // in the order of the ladder, the current one left out
+	// Fastest and Slowest step, least and most memory over all values, the
+	// current one counted: what a tornado chart draws.
+	Fastest, Slowest units.Seconds
+	Least, Most      units.Bytes
+}
+
+// Value is one other value of a knob.
+type Value struct {
+	Text string
+	Step units.Seconds
+	Peak units.Bytes
+	Fits bool
+}
+
+// tornado sums up the turns, the knob that can change the step most first.
+func (a *adviser) tornado() []Knob {
+	var out []Knob
+	for _, id := range knobs() {
+		p, ok := engine.FindParam(id)
+		if !ok {
+			continue
+		}
+		step, peak := a.report.Time.Step, a.report.Memory.Peak
+		k := Knob{ID: id, Current: p.Text(a.now), Fastest: step, Slowest: step, Least: peak, Most: peak}
+		for i := range a.turns {
+			if t := &a.turns[i]; t.knob == id {
+				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits}
+				k.Values = append(k.Values, v)
+				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
+				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)
+			}
+		}
+		if len(k.Values) > 0 {
+			out = append(out, k)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Knob) int { return cmp.Compare(b.Slowest/b.Fastest, a.Slowest/a.Fastest) })
+	return out
+}

@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/search"
+	"meshscope/presets"
+
+	"pgregory.net/rapid"
+)
+
+// tooBig draws a setup that does not fit.
+func (w world) tooBig(t *rapid.T) engine.Setup {
+	s := w.legalSetup(t)
+	if s.Slow() {
+		t.Skip("an automatic schedule of many operations")
+	}
+	if r := engine.Evaluate(s); !r.Legal || r.Memory.Fits {
+		t.Skip("it fits")
+	}
+	return s
+}
+
+// Of a setup that does not fit, the first advice lowers the peak, and following
+// advice ends in one that fits whenever the search knows any.
+func TestAdviceReachesAFit(t *testing.T) {
+	w := newWorld(t)
+	seen := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.tooBig(t)
+		seen++
+		for step := 0; ; step++ {
+			a, ok := advise.For(s, advise.Options{Alone: true})
+			if !ok {
+				t.Fatalf("no advice on a legal setup: %+v", s.Layout)
+			}
+			if a.Report.Memory.Fits {
+				return
+			}
+			if len(a.Moves) == 0 {
+				if len(search.Run(t.Context(), search.Problem{Setup: s, Top: 1}, nil).Best) > 0 {
+					t.Fatalf("no advice, but there is a layout that fits: %+v", s.Layout)
+				}
+				return
+			}
+			first := a.Moves[0]
+			if r := engine.Evaluate(first.Setup); !r.Legal || r.Memory.Peak >= a.Report.Memory.Peak {
+				t.Fatalf("the first advice does not lower the peak of %v: %+v", a.Report.Memory.Peak, first.Changes)
+			}
+			if first.Setup.GPUs != s.GPUs || first.Setup.GBS != s.GBS || first.Setup.Seq != s.Seq {
+				t.Fatalf("advice changes the machine or the batch: %+v", first.Changes)
+			}
+			if step > 8 {
+				t.Fatalf("no end after %d moves", step)
+			}
+			s = first.Setup
+		}
+	})
+	if seen < 30 {
+		t.Errorf("only %d setups did not fit", seen)
+	}
+}
+
+// Moves are what Evaluate says of them, the best first, none slower; and the best
+// one is no worse than what the search finds.
+func TestAdviceMakesItFaster(t *testing.T) {
+	s := presets.DefaultSetup()
+	a, ok := advise.For(s, advise.Options{})
+	if !ok || !a.Report.Memory.Fits || len(a.Moves) == 0 {
+		t.Fatalf("advice %v, %d moves", ok, len(a.Moves))
+	}
+	last := a.Moves[0].Speed
+	for _, m := range a.Moves {
+		r := engine.Evaluate(m.Setup)
+		if !r.Memory.Fits || m.Speed > last || m.Speed <= 1 {
+			t.Errorf("move %+v: fits %v, speed %v after %v", m.Changes, r.Memory.Fits, m.Speed, last)
+		}
+		near(t, "step", float64(m.Report.Time.Step), float64(r.Time.Step), 0)
+		near(t, "speed", m.Speed, float64(a.Report.Time.Step/r.Time.Step), 1e-12)
+		last = m.Speed
+	}
+	best := search.Run(t.Context(), search.Problem{Setup: s, Top: 1}, nil).Best[0]
+	if float64(a.Report.Time.Step/best.Report.Time.Step) > a.Moves[0].Speed*1.001 {
+		t.Errorf("the search finds %v s, the best move %v s", best.Report.Time.Step, a.Moves[0].Report.Time.Step)
+	}
+}
+
+// What a step is spent on adds up to it, what a rank holds to its total.
+func TestAdviceAddsUp(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		if s.Slow() {
+			t.Skip("an automatic schedule of many operations")
+		}
+		a, ok := advise.For(s, advise.Options{Alone: true})
+		if !ok {
+			t.Skip("illegal")
+		}
+		step, total := 0.0, 0.0
+		for _, l := range a.Limits {
+			step += l.Share
+		}
+		for _, term := range a.Terms {
+			total += term.Share
+		}
+		if step < 1-1e-6 || step > 1+1e-6 || total < 1-1e-9 || total > 1+1e-9 {
+			t.Fatalf("shares of the step add up to %v, of the memory to %v: %s %+v", step, total, s.Schedule, s.Layout)
+		}
+		for _, r := range a.Rules {
+			if r.Text == "" || r.Source == "" || (r.Move == nil) != (r.Verdict == advise.Followed || r.Verdict == advise.Warns) {
+				t.Fatalf("rule %+v", r)
+			}
+		}
+	})
+}
+
+// Advice on the start setup: singles, pairs and the search; and on one that does
+// not fit.
+func BenchmarkAdvise(b *testing.B) {
+	s := presets.DefaultSetup()
+	for b.Loop() {
+		advise.For(s, advise.Options{})
+	}
+}
