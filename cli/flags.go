@@ -72,7 +72,7 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range engine.Params() {
 		kind := map[engine.ParamKind]string{
-			engine.IntParam: "number", engine.ChoiceParam: "word", engine.BoolParam: "on|off", engine.TextParam: "list",
+			engine.IntParam: "number", engine.ChoiceParam: "word", engine.BoolParam: "on|off", engine.TextParam: "list", engine.FigureParam: "number",
 		}[p.Kind]
 		flag := add(string(p.ID), kind, flagHelp(&p))
 		if p.Kind == engine.BoolParam {

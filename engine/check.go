@@ -212,6 +212,14 @@ func (s *Setup) words(into []Problem) []Problem {
 	default:
 		bad("recompute", "recompute", "unknown recompute %q", s.Recompute.Mode)
 	}
+	params := registry()
+	for i := range params {
+		if p := &params[i]; p.figure != nil {
+			if v := *p.figure(s); !p.allows(v) {
+				bad("run-plan", string(p.ID), "%s is %v; allowed is %s", p.ID, v, p.Allowed())
+			}
+		}
+	}
 	if s.TrainMTP && s.Model.MTPLayers == 0 {
 		bad("mtp", "mtp", "the model has no multi-token-prediction module to train")
 	}

@@ -39,6 +39,8 @@ type Draft struct {
 	TrainMTP  *bool
 	Stack     *recipe.Stack
 	MFU       *recipe.MFUConvention
+
+	Budget, Price, Power, PUE, Goodput *float64
 }
 
 // Defaults of what is left out; the others are in Resolve.
@@ -114,12 +116,13 @@ func (d Draft) Resolve() (Setup, error) {
 
 // Complete gives the draft as a setup when it says everything. Nothing is
 // derived and the identities are not held against each other: Check does that.
-// A stage split may be left out, the number of nodes must be.
+// A stage split and the figures of a whole run may be left out, the number of
+// nodes must be.
 func (d Draft) Complete() (Setup, bool) {
 	params := registry()
 	for i := range params {
 		p := &params[i]
-		if p.ID == "nodes" || p.ID == "split" {
+		if p.ID == "nodes" || p.ID == "split" || p.Kind == FigureParam {
 			continue
 		}
 		if !p.draftGiven(&d) {
@@ -300,6 +303,9 @@ func (d *Draft) resolveRecipe(s *Setup) {
 	s.Imbalance = or(d.Imbalance, recipe.EvenLoad)
 	s.TrainMTP = or(d.TrainMTP, false)
 	s.MFU = or(d.MFU, recipe.MFUCausal)
+	s.RunPlan = RunPlan{
+		Budget: or(d.Budget, 0), Price: or(d.Price, 0), Power: or(d.Power, 0), PUE: or(d.PUE, 0), Goodput: or(d.Goodput, 0),
+	}
 }
 
 // defaultPrecision is bf16, or fp16 on a GPU that has no bf16 units (V100).

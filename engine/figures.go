@@ -74,6 +74,7 @@ func listReport(r *Report, add func(string, float64, Unit)) {
 	add("time.bubble", float64(t.Bubble), UnitSeconds)
 	add("time.exposed", float64(t.Exposed), UnitSeconds)
 	add("time.optimizer", float64(t.Optimizer), UnitSeconds)
+	band(&t.Evidence, "time", add)
 	p := r.Throughput
 	add("throughput.tokens-per-second", p.TokensPerSecond, UnitTokens)
 	add("throughput.tokens-per-second-per-gpu", p.TokensPerSecondPerGPU, UnitTokens)
@@ -86,6 +87,7 @@ func listReport(r *Report, add func(string, float64, Unit)) {
 	add("model.active-parameters", m.ActiveParameters, UnitCount)
 	add("model.mtp-parameters", m.MTPParameters, UnitCount)
 	add("model.training-flops-per-token", m.TrainingFLOPs, UnitFLOPs)
+	listRun(r.Run, add)
 	l := r.Pipeline
 	add("pipeline.makespan", float64(l.Makespan), UnitSeconds)
 	add("pipeline.bubble-over-ideal", l.BubbleOverIdeal, UnitShare)
@@ -120,6 +122,34 @@ func band(e *Evidence, part string, add func(string, float64, Unit)) {
 	if e.TypicalError != nil {
 		add(part+".typical-error", *e.TypicalError, UnitShare)
 	}
+	if e.Runs > 0 {
+		add(part+".validated-runs", float64(e.Runs), UnitCount)
+	}
+}
+
+// listRun gives the whole run, where there is one.
+func listRun(r *Run, add func(string, float64, Unit)) {
+	if r == nil {
+		return
+	}
+	add("run.tokens", r.Tokens, UnitCount)
+	add("run.steps", r.Steps, UnitCount)
+	add("run.training", float64(r.Training), UnitSeconds)
+	add("run.seconds", float64(r.Seconds), UnitSeconds)
+	add("run.days", r.Days, UnitDays)
+	add("run.gpu-hours", r.GPUHours, UnitHours)
+	for _, known := range []struct {
+		id    string
+		value *float64
+		unit  Unit
+	}{{"run.cost", r.Cost, UnitDollars}, {"run.price", r.Price, UnitDollars}, {"run.energy", r.Energy, UnitEnergy}, {"run.power", r.Power, UnitWatts}} {
+		if known.value != nil {
+			add(known.id, *known.value, known.unit)
+		}
+	}
+	add("run.pue", r.PUE, UnitCount)
+	add("run.goodput", r.Goodput, UnitShare)
+	band(&r.Evidence, "run", add)
 }
 
 // listRank gives the memory of one rank under a prefix.

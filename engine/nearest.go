@@ -274,6 +274,12 @@ func plainest(s *Setup) *Setup {
 	t.GBS = gpus * t.MicroBatches
 	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
 	t.Imbalance = min(max(s.Imbalance, recipe.EvenLoad), recipe.MaxLoad)
+	params := registry()
+	for i := range params {
+		if p := &params[i]; p.figure != nil && !p.allows(*p.figure(&t)) {
+			*p.figure(&t) = p.clamp(*p.figure(&t))
+		}
+	}
 	for _, field := range []string{"precision", "grad-dtype", "attention", "loss", "offload", "optimizer", "mfu", "calibration", "recompute"} {
 		if legal(&t) {
 			break
@@ -330,6 +336,10 @@ func wordFixes(s *Setup, field string) []Setup {
 			add(func(t *Setup) { t.Schedule = k.Kind })
 			add(func(t *Setup) { t.Schedule, t.VPP = k.Kind, 1 })
 			add(func(t *Setup) { t.Schedule, t.VPP = k.Kind, 2 })
+		}
+	default:
+		if p, ok := FindParam(ParamID(field)); ok && p.figure != nil {
+			add(func(t *Setup) { *p.figure(t) = p.clamp(*p.figure(t)) })
 		}
 	}
 	return fixes

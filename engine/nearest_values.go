@@ -201,5 +201,11 @@ func difference(a, b *Setup) map[string]any {
 	word("mtp", a.TrainMTP, b.TrainMTP)
 	word("calibration", string(a.Stack), string(b.Stack))
 	word("mfu", string(a.MFU), string(b.MFU))
+	params := registry()
+	for i := range params {
+		if p := &params[i]; p.figure != nil {
+			word(string(p.ID), *p.figure(a), *p.figure(b))
+		}
+	}
 	return d
 }

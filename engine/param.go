@@ -33,6 +33,7 @@ const (
 	ChoiceParam                  // one of Choices
 	BoolParam                    // on or off
 	TextParam                    // free text with its own rules (the stage split)
+	FigureParam                  // a decimal number from Low to High, or none
 )
 
 // Param describes one thing the user can turn: what it is called, what it
@@ -45,8 +46,12 @@ type Param struct {
 	Kind    ParamKind
 	Min     int
 	Max     int
-	Choices []string
+	Choices []string // of a FigureParam: values to step through
 
+	Low, High float64 // of a FigureParam
+	Large     bool    // a FigureParam that may end in k, M, B or T
+
+	figure func(*Setup) *float64
 	number func(*Setup) *int // IntParam; nil for nodes, which is derived
 	toggle func(*Setup) *bool
 	read   func(*Setup) string // ChoiceParam and TextParam
@@ -87,7 +92,7 @@ func FindParam(id ParamID) (Param, bool) {
 	return Param{}, false
 }
 
-// Int is the value as a number: itself, 0 or 1 of a switch, the position of a
+// Int is the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the position of a
 // choice (-1 for a choice with a count, such as full:4).
 func (p Param) Int(s Setup) int { return p.intOf(&s) }
 
@@ -100,6 +105,8 @@ func (p *Param) intOf(s *Setup) int {
 			return 1
 		}
 		return 0
+	case p.figure != nil:
+		return int(min(*p.figure(s), 1<<53))
 	case p.read != nil:
 		return slices.Index(p.Choices, p.read(s))
 	default:
@@ -227,6 +234,8 @@ func (p *Param) Allowed() string {
 			words += ", full:N (N layers per rank), modules:LIST (of norm, mla-up, act, moe-act, shared)"
 		}
 		return "one of " + words
+	case FigureParam:
+		return p.figureAllowed()
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func Params() []Param { return slices.Clone(registry()) }
 //
 //nolint:gochecknoglobals // built once, then only read
 var registry = sync.OnceValue(func() []Param {
-	return slices.Concat(degreeParams(), batchParams(), machineParams(), recipeParams())
+	return slices.Concat(degreeParams(), batchParams(), machineParams(), recipeParams(), runParams())
 })
 
 func degreeParams() []Param {

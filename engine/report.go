@@ -18,6 +18,7 @@ type Report struct {
 	Communication []Communication `json:"communication,omitzero"` // empty, not nil, where nothing is sent
 	Time          *Time           `json:"time,omitempty"`
 	Throughput    *Throughput     `json:"throughput,omitempty"`
+	Run           *Run            `json:"run,omitempty"` // where a token budget was said
 	Model         *ModelFigures   `json:"model,omitempty"`
 
 	Assumptions []string `json:"assumptions"`

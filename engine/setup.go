@@ -18,6 +18,7 @@ type Setup struct {
 	Cluster hardware.Cluster `json:"cluster"`
 
 	layout.Layout
+	RunPlan
 
 	Schedule  schedule.Kind `json:"schedule"`
 	GroupSize int           `json:"group_size"` // micro-batches per group of an interleaved schedule; 0: PP

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -48,6 +49,9 @@ func wordSteps(s Setup, p *Param, l Locks) []Step {
 	}
 	if !slices.Contains(words, current) { // full:4, a split by hand
 		words = append(slices.Clone(words), current)
+		if p.Kind == FigureParam {
+			slices.SortFunc(words, func(a, b string) int { return cmp.Compare(p.value(a), p.value(b)) })
+		}
 	}
 	steps := make([]Step, 0, len(words))
 	for _, w := range words {

@@ -21,6 +21,11 @@ const (
 	UnitTFLOPS    Unit = "TFLOP/s" // where the report has it in this unit
 	UnitBandwidth Unit = "bytes/s"
 	UnitTokens    Unit = "tokens/s"
+	UnitDays      Unit = "days"
+	UnitHours     Unit = "hours"
+	UnitDollars   Unit = "USD"
+	UnitWatts     Unit = "W"
+	UnitEnergy    Unit = "kWh"
 )
 
 type prefix struct {
@@ -45,7 +50,7 @@ func (u Unit) Text(v float64) string {
 		return scale(v, " FLOP/s", prefix{1e12, " TFLOP/s"})
 	case UnitBandwidth:
 		return scale(v, " B/s", prefix{1e12, " TB/s"}, prefix{1e9, " GB/s"})
-	case UnitTFLOPS, UnitTokens:
+	case UnitTFLOPS, UnitTokens, UnitDays, UnitHours, UnitDollars, UnitWatts, UnitEnergy:
 		return digits(v) + " " + string(u)
 	default:
 		return digits(v)

@@ -20,7 +20,7 @@ const maxValuesLen = 1 << 14
 // Values is a set of values of one parameter as it is written: numbers and
 // ranges, or words.
 type Values struct {
-	Words []string // of a switch or a choice, in the order given, each once
+	Words []string // of a switch, a choice or a figure, in the order given, each once
 
 	numbers []int
 	ranges  []valueRange
@@ -42,7 +42,7 @@ func (p *Param) ParseValues(text string) (Values, error) {
 	switch {
 	case p.ID == "recompute":
 		return p.words(recomputeItems(clean), text)
-	case p.Kind == ChoiceParam, p.Kind == BoolParam:
+	case p.Kind == ChoiceParam, p.Kind == BoolParam, p.Kind == FigureParam:
 		return p.words(strings.Split(clean, ","), text)
 	case p.Kind == TextParam:
 		return v, &ValueError{Field: string(p.ID), Given: text, Allowed: "one value: it takes no lists"}
@@ -156,6 +156,8 @@ func (p *Param) AllowedValues() string {
 		return "all, or a list of " + strings.TrimPrefix(p.Allowed(), "one of ")
 	case BoolParam:
 		return "on, off, or on,off for both"
+	case FigureParam:
+		return p.Allowed() + ", or a list of them"
 	case TextParam:
 	}
 	return p.Allowed()

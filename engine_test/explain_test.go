@@ -60,7 +60,20 @@ func (w world) likely(t *rapid.T) (engine.Setup, bool) {
 		s.EP, s.ETP = 1, 1
 	}
 	s.GPUs, s.GBS = s.Ranks(), s.MBS*s.MicroBatches*s.DP
+	s.RunPlan = drawPlan(t)
 	return s, engine.Legal(s)
+}
+
+// drawPlan draws a plan of a whole run, with things left out.
+func drawPlan(t *rapid.T) engine.RunPlan {
+	figure := func(name string, low, high float64) float64 {
+		return rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(low, high)).Draw(t, name)
+	}
+	return engine.RunPlan{
+		Budget: math.Round(figure("tokens", engine.MinTokens, engine.MaxTokens)), Price: figure("price", engine.MinPrice, engine.MaxPrice),
+		Power: figure("power", engine.MinPower, engine.MaxPower), PUE: figure("pue", engine.MinPUE, engine.MaxPUE),
+		Goodput: figure("goodput", engine.MinGoodput, engine.MaxGoodput),
+	}
 }
 
 // wholeWorld are all models and clusters that there are.
@@ -189,9 +202,19 @@ func TestExplanationsOfEveryWord(t *testing.T) {
 // Every number of the JSON report has an explanation under its path, so a new
 // one cannot be forgotten.
 func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
-	for _, model := range []string{"llama3.1-70b", "deepseek-v3"} {
+	for _, model := range []string{"llama3.1-70b", "deepseek-v3", "llama3.1-8b"} {
 		s := presets.DefaultSetup()
 		s.Model = presetModel(t, model)
+		s.RunPlan = engine.RunPlan{Budget: 15e12, Goodput: 93, PUE: 1.25}
+		if model == "llama3.1-8b" { // of a machine with a band for everything
+			c, err := presets.Default().Cluster("b200-8x-simumax")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Cluster = c
+			s.TP, s.PP, s.DP, s.GPUs = 2, 2, 2, 8
+			s.MicroBatches = s.GBS / s.DP
+		}
 		if s.Model.IsMoE() {
 			s.TP, s.PP, s.DP, s.EP, s.MicroBatches = 1, 8, 32, 32, 16
 			s.GPUs, s.GBS = s.Ranks(), s.MBS*s.MicroBatches*s.DP
@@ -206,7 +229,7 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		var numbers []float64
-		for _, part := range []string{"memory", "pipeline", "communication", "time", "throughput", "model"} {
+		for _, part := range []string{"memory", "pipeline", "communication", "time", "throughput", "run", "model"} {
 			numbers = collect(document[part], numbers)
 		}
 		var have []float64

@@ -72,6 +72,8 @@ func (w world) setup(t *rapid.T) engine.Setup {
 	s.MaxInFlight = rapid.SampledFrom([]int{0, 0, 1, 9, -1}).Draw(t, "in flight")
 	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
 	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}, {Mode: "modules"}, {Mode: "modules", Modules: recipe.ModuleNorm}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute")
+	s.Budget = rapid.SampledFrom([]float64{0, 0, 15e12, 1, -1, 1e300, math.NaN()}).Draw(t, "tokens")
+	s.Goodput = rapid.SampledFrom([]float64{0, 0, 90, 0.1, 101}).Draw(t, "goodput")
 	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")
 	s.GradDtype = rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "grads")
 	s.Attention = rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention")

@@ -111,7 +111,7 @@ func TestGPUsEqualTheFactSheet(t *testing.T) {
 			"fp8_dense_TFLOPS": float64(g.PeakFP8) / 1e12, "fp4_dense_TFLOPS": float64(g.PeakFP4) / 1e12,
 			"tf32_dense_TFLOPS": float64(g.PeakTF32) / 1e12, "fp32_TFLOPS": float64(g.PeakFP32) / 1e12,
 			"bf16_matmul_measured_TFLOPS": float64(g.MatmulBF16) / 1e12, "fp8_matmul_measured_TFLOPS": float64(g.MatmulFP8) / 1e12,
-			"l2_MiB": g.L2MiB, "sm_count": float64(g.SMs), "boost_clock_MHz": g.BoostMHz, "tdp_W": g.TDPWatt,
+			"l2_MiB": g.L2MiB, "sm_count": float64(g.SMs), "boost_clock_MHz": g.BoostMHz, "tdp_W": g.TDPWatt, "price_usd_per_gpu_hour": g.PriceUSD,
 			"intra_node_GBps_per_dir_per_gpu": float64(g.LinkBandwidth) / 1e9, "intra_node_p2p_GBps_per_dir": float64(g.PairBandwidth) / 1e9,
 			"max_scale_up_domain": float64(g.ScaleUpGPUs), "typical_gpus_per_node": float64(g.NodeGPUs), "pcie_GBps_per_dir": float64(g.HostBandwidth) / 1e9,
 		} {

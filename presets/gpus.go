@@ -48,6 +48,9 @@ type gpuFile struct {
 	BoostMHz *float64 `toml:"boost_clock_MHz"`
 	TDPWatt  *float64 `toml:"tdp_W"`
 
+	PriceUSD    *float64 `toml:"price_usd_per_gpu_hour"`
+	PriceSource string   `toml:"price_source"`
+
 	NodeGPUs       *int64   `toml:"typical_gpus_per_node"`
 	ScaleUpGPUs    *int64   `toml:"max_scale_up_domain"`
 	LinkName       string   `toml:"intra_node_link"`
@@ -83,6 +86,9 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 			LinkName:        d.required("intra_node_link", f.LinkName),
 			MatmulFP8:       d.rate("fp8_matmul_measured_TFLOPS", f.MatmulFP8),
 			HostBandwidth:   d.bandwidth("pcie_GBps_per_dir", f.PCIeGBps),
+			TDPWatt:         d.optional("tdp_W", f.TDPWatt, 1, 100_000),
+			PriceUSD:        d.optional("price_usd_per_gpu_hour", f.PriceUSD, 0.001, 1_000_000),
+			PriceSource:     d.line("price_source", f.PriceSource),
 			LinkBandwidth:   units.GBps * units.BytesPerSecond(d.figure("intra_node_GBps_per_dir_per_gpu", f.LinkGBps, 0.01, maxLinkGBps)),
 		},
 		Architecture: d.line("architecture", f.Architecture), FormFactor: d.line("form_factor", f.FormFactor),
@@ -90,13 +96,16 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 		PeakFP4:       d.rate("fp4_dense_TFLOPS", f.FP4),
 		PairBandwidth: d.bandwidth("intra_node_p2p_GBps_per_dir", f.PairGBps),
 		L2MiB:         d.optional("l2_MiB", f.L2MiB, 0.1, 100_000), SMs: d.optionalWhole("sm_count", f.SMs, 100_000),
-		BoostMHz: d.optional("boost_clock_MHz", f.BoostMHz, 100, 100_000), TDPWatt: d.optional("tdp_W", f.TDPWatt, 1, 100_000),
+		BoostMHz:       d.optional("boost_clock_MHz", f.BoostMHz, 100, 100_000),
 		TypicalCluster: d.line("typical_cluster", f.TypicalCluster),
 		Unsourced:      f.Unsourced, Note: d.line("note", f.Note), Source: f.Source,
 	}
 	p.MemoryNominal = d.nominalMemory(&f, p.MemoryUsable)
 	if f.BF16 == nil && f.FP16 == nil {
 		d.refuse("bf16_dense_TFLOPS", "missing", "the dense rate of bf16 or of fp16_dense_TFLOPS")
+	}
+	if f.PriceUSD != nil && f.PriceSource == "" {
+		d.refuse("price_source", "missing", "whose price, and of when")
 	}
 	d.unsourced(f.Unsourced)
 	return p, d.err()

@@ -44,7 +44,6 @@ type GPUPreset struct {
 	L2MiB         float64              `json:"l2_MiB,omitempty"`
 	SMs           int                  `json:"sm_count,omitempty"`
 	BoostMHz      float64              `json:"boost_clock_MHz,omitempty"`
-	TDPWatt       float64              `json:"tdp_W,omitempty"`
 
 	// TypicalCluster is the id of the cluster whose scale-out link a node of
 	// this GPU gets in NodeOf.

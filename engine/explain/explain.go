@@ -114,6 +114,9 @@ func (b *Book) all() {
 // build makes the explanation of a figure of the report.
 func (b *Book) build(id string) *Explanation {
 	part, rest, _ := strings.Cut(id, ".")
+	if slices.Contains(bandFigures(), rest) {
+		return b.band(id, part, rest)
+	}
 	switch part {
 	case "memory":
 		return b.memoryFigure(rest)
@@ -128,6 +131,8 @@ func (b *Book) build(id string) *Explanation {
 		return b.throughputFigure(rest)
 	case "model":
 		return b.modelFigure(rest)
+	case "run":
+		return b.runFigure(rest)
 	}
 	return nil
 }

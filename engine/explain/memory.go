@@ -33,8 +33,6 @@ func (b *Book) memoryFigure(rest string) *Explanation {
 			name, value = "Memory that the GPU is sold with", m.Capacity
 		}
 		return b.explain(id, about{name: name, symbol: rest, unit: Memory, source: gpuSource}, func() *Expr { return num(rest, float64(value), Memory) })
-	case "error-band", "typical-error":
-		return b.band(id, rest, m.ErrorBand, m.TypicalError, m.ValidatedBy, "allocated memory")
 	}
 	_, rest, _ = strings.Cut(rest, ".")
 	number, term, _ := strings.Cut(rest, ".")
@@ -43,18 +41,6 @@ func (b *Book) memoryFigure(rest string) *Explanation {
 		return nil
 	}
 	return b.rank(r, term)
-}
-
-// band explains the error of the validated group.
-func (b *Book) band(id, which string, p90, median *float64, group, what string) *Explanation {
-	name, value := "Error of "+what+" that nine of ten runs of the nearest validated group stay below", p90
-	if which == "typical-error" {
-		name, value = "Median error of "+what+" in the nearest validated group", median
-	}
-	return b.explain(id, about{
-		name: name, symbol: "error of " + group, unit: Share, source: "data: measured runs of " + group + ", see validate",
-		omits: "how far this setup is from those runs",
-	}, func() *Expr { return num("error of "+group, *value, Share) })
 }
 
 func (b *Book) rankTerm(r int, term string) *Expr { return ref(b.rank(r, term)) }

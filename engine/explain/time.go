@@ -110,7 +110,7 @@ func (b *Book) has(dimension string) bool {
 }
 
 func (b *Book) throughputFigure(rest string) *Explanation {
-	s, e := b.w.Setup, &b.r.Throughput.Evidence
+	s := b.w.Setup
 	part := func(id string) *Expr { return ref(b.throughputFigure(id)) }
 	gpus := count("GPUs", s.GPUs)
 	peak := num("dense peak", float64(s.Cluster.GPU.Peak(s.Precision)), Rate)
@@ -138,8 +138,6 @@ func (b *Book) throughputFigure(rest string) *Explanation {
 		formula = func() *Expr {
 			return div(mul(part("tokens-per-second-per-gpu"), add(flops(), b.recomputedFLOPs())), peak)
 		}
-	case "error-band", "typical-error":
-		return b.band("throughput."+rest, rest, e.ErrorBand, e.TypicalError, e.ValidatedBy, "step time")
 	default:
 		return nil
 	}

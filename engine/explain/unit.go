@@ -17,6 +17,11 @@ const (
 	TFLOPS    = engine.UnitTFLOPS // where the report has it in this unit
 	Bandwidth = engine.UnitBandwidth
 	Tokens    = engine.UnitTokens
+	Days      = engine.UnitDays
+	Hours     = engine.UnitHours
+	Dollars   = engine.UnitDollars
+	Watts     = engine.UnitWatts
+	Energy    = engine.UnitEnergy
 )
 
 // Figure is one number of a report that has an explanation.

@@ -16,6 +16,8 @@ const (
 	minPeak, maxPeak           = 1e9, 1e20 // operations per second
 	maxLatency                 = 10.0      // seconds
 	maxDomain                  = 1 << 20   // GPUs
+	maxWatt                    = 1e5       // of one GPU
+	minPrice, maxPrice         = 1e-3, 1e6 // dollars per GPU and hour
 	maxLabel                   = 200       // bytes of a name
 	memoryRounding             = 1.001     // 34.36 GB are sold as 32 GiB
 )
@@ -107,6 +109,8 @@ func (k *checker) gpu(g *GPU) {
 	}
 	k.withinOrZero("cluster.gpu.matmul_bf16_measured", float64(g.MatmulBF16), minPeak, measured)
 	k.withinOrZero("cluster.gpu.intra_node_bandwidth", float64(g.LinkBandwidth), minBandwidth, maxBandwidth)
+	k.withinOrZero("cluster.gpu.tdp_W", g.TDPWatt, 1, maxWatt)
+	k.withinOrZero("cluster.gpu.price_usd_per_gpu_hour", g.PriceUSD, minPrice, maxPrice)
 	k.within("cluster.gpu.typical_gpus_per_node", float64(g.NodeGPUs), 0, maxDomain)
 	k.within("cluster.gpu.max_scale_up_domain", float64(g.ScaleUpGPUs), 0, maxDomain)
 	if g.PeakBF16 == 0 && g.PeakFP16 == 0 && g.PeakTF32 == 0 && g.PeakFP32 == 0 {
@@ -125,6 +129,7 @@ func (k *checker) labels(c *Cluster) {
 		{"cluster.gpu.name", c.GPU.Name},
 		{"cluster.gpu.vendor", c.GPU.Vendor},
 		{"cluster.gpu.intra_node_link", c.GPU.LinkName},
+		{"cluster.gpu.price_source", c.GPU.PriceSource},
 	} {
 		if printable(l.text) {
 			continue

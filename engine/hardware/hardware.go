@@ -34,6 +34,10 @@ type GPU struct {
 	LinkName      string               `json:"intra_node_link"`
 	LinkBandwidth units.BytesPerSecond `json:"intra_node_bandwidth"` // per GPU and direction
 	HostBandwidth units.BytesPerSecond `json:"host_bandwidth"`       // PCIe, per direction; 0: not published
+
+	TDPWatt     float64 `json:"tdp_W,omitempty"`                  // of the GPU alone; 0: not published
+	PriceUSD    float64 `json:"price_usd_per_gpu_hour,omitempty"` // 0: unknown
+	PriceSource string  `json:"price_source,omitempty"`           // whose price, and of when
 }
 
 // Peak is the dense rate of matrix products in the given precision; 0 when the

@@ -179,6 +179,13 @@ func literalFor(p *engine.Param, key string, n *node) (string, error) {
 		want = number
 	case engine.BoolParam:
 		want = boolean
+	case engine.FigureParam:
+		if n.kind == number && !decimal(n.text) {
+			return "", wrongValue(key, n, p.Allowed())
+		}
+		if n.kind == number {
+			return n.text, nil
+		}
 	case engine.ChoiceParam, engine.TextParam:
 	}
 	if n.kind != want {

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"meshscope/engine/units"
+)
+
+// RunPlan is what the user says about a whole training run: its length, and what
+// an hour of it takes. 0 is left out.
+type RunPlan struct {
+	Budget  float64 `json:"tokens,omitempty"`  // tokens to train on; 0: no run is asked for
+	Price   float64 `json:"price,omitempty"`   // US dollars per GPU and hour; 0: the GPU's preset, where it has one
+	Power   float64 `json:"power,omitempty"`   // watts per GPU; 0: the GPU's TDP, where it is known
+	PUE     float64 `json:"pue,omitempty"`     // power drawn over that of the GPUs, at least 1; 0: 1
+	Goodput float64 `json:"goodput,omitempty"` // percent of the time in which steps advance the run; 0: 100
+}
+
+// Bounds of a plan.
+const (
+	MinTokens, MaxTokens   = 1, 1e18
+	MinPrice, MaxPrice     = 1e-3, 1e6
+	MinPower, MaxPower     = 1, 1e5
+	MinPUE, MaxPUE         = 1, 10
+	MinGoodput, MaxGoodput = 1, 100
+)
+
+// Run is a whole training run of a setup. Cost and Energy are absent where
+// nobody said, or published, what they need.
+type Run struct {
+	Tokens   float64       `json:"tokens"`
+	Steps    float64       `json:"steps"`
+	Training units.Seconds `json:"training_seconds"` // steps alone
+	Seconds  units.Seconds `json:"seconds"`          // from the start to the end, lost time included
+	Days     float64       `json:"days"`
+	GPUHours float64       `json:"gpu_hours"`
+	Cost     *float64      `json:"cost_usd,omitempty"`
+	Energy   *float64      `json:"energy_kwh,omitempty"`
+
+	Price   *float64 `json:"price_usd_per_gpu_hour,omitempty"` // as used
+	Power   *float64 `json:"power_watts_per_gpu,omitempty"`    // as used
+	PUE     float64  `json:"pue"`
+	Goodput float64  `json:"goodput"` // share of 1
+
+	Assumptions []string `json:"assumptions"`
+	Evidence             // of the step time, and so of all of these
+}
+
+const (
+	secondsPerHour = 3600
+	secondsPerDay  = 86400
+)
+
+// wholeRun answers for the token budget; nil when none was said.
+func wholeRun(s *Setup, t *Time) *Run {
+	p := &s.RunPlan
+	if p.Budget <= 0 || t == nil {
+		return nil
+	}
+	r := &Run{Tokens: p.Budget, PUE: max(p.PUE, 1), Goodput: 1, Evidence: t.Evidence}
+	if p.Goodput > 0 {
+		r.Goodput = p.Goodput / 100
+	}
+	r.Steps = math.Ceil(p.Budget / s.Tokens())
+	r.Training = units.Seconds(r.Steps) * t.Step
+	r.Seconds = r.Training / units.Seconds(r.Goodput)
+	r.Days = float64(r.Seconds) / secondsPerDay
+	r.GPUHours = float64(s.GPUs) * float64(r.Seconds) / secondsPerHour
+	if price := s.price(); price > 0 {
+		cost := r.GPUHours * price
+		r.Price, r.Cost = &price, &cost
+	}
+	if power := s.power(); power > 0 {
+		energy := r.GPUHours * power / 1000 * r.PUE
+		r.Power, r.Energy = &power, &energy
+	}
+	r.Assumptions = p.assumptions(s)
+	return r
+}
+
+// price is what was said, else what the GPU's preset knows; 0: neither.
+func (s *Setup) price() float64 {
+	if s.Price > 0 {
+		return s.Price
+	}
+	return s.Cluster.GPU.PriceUSD
+}
+
+// power is what was said, else the GPU's TDP; 0: neither.
+func (s *Setup) power() float64 {
+	if s.Power > 0 {
+		return s.Power
+	}
+	return s.Cluster.GPU.TDPWatt
+}
+
+// assumptions say where each figure of the plan comes from, and what is left out
+// for want of one.
+func (p *RunPlan) assumptions(s *Setup) []string {
+	list := []string{fmt.Sprintf("every step is of the same %s tokens and takes the predicted time", plainNumber(s.Tokens()))}
+	g := &s.Cluster.GPU
+	switch {
+	case p.Price > 0:
+		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, as said", plainNumber(p.Price)))
+	case g.PriceUSD > 0:
+		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, the preset of %s (%s); --price sets your own", plainNumber(g.PriceUSD), g.Name, g.PriceSource))
+	default:
+		list = append(list, "cost: unknown, no price is known for "+g.Name+"; --price sets one")
+	}
+	switch {
+	case p.Power > 0:
+		list = append(list, fmt.Sprintf("power: %s W per GPU, as said", plainNumber(p.Power)))
+	case g.TDPWatt > 0:
+		list = append(list, fmt.Sprintf("power: %s W per GPU, the TDP of %s: an upper bound for the GPU; --power sets what was measured", plainNumber(g.TDPWatt), g.Name))
+	default:
+		list = append(list, "energy: unknown, no power is known for "+g.Name+"; --power sets it")
+	}
+	switch {
+	case p.Power <= 0 && g.TDPWatt <= 0: // there is no energy to multiply
+	case p.PUE > 0:
+		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as said (pue)", plainNumber(p.PUE)))
+	default:
+		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; --pue adds them")
+	}
+	if p.Goodput > 0 {
+		return append(list, fmt.Sprintf("time: %s %% of it advances the run, as said (goodput); the rest is paid for too", plainNumber(p.Goodput)))
+	}
+	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; --goodput says what is")
+}
+
+// plainNumber writes a number without needless digits: 2.5, 700, 4194304.
+func plainNumber(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
