@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
+	"meshscope/ui/figure"
 )
 
 // maxRows is how many pipeline ranks the text report lists; the rest is folded.
@@ -26,6 +27,7 @@ func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
 		t.pipeline()
 		t.communication()
 		t.time()
+		t.run()
 		t.list("ASSUMED", r.Assumptions)
 		t.list("NOT MODELLED", r.NotModelled)
 	}
@@ -211,6 +213,32 @@ func (t *textReport) time() {
 	if p := t.report.Throughput; p != nil {
 		t.printf("\nTHROUGHPUT  %s tokens/s, %s per GPU, %s\n  %.1f TFLOP/s per GPU, MFU %s, HFU %s\n",
 			count(p.TokensPerSecond), count(p.TokensPerSecondPerGPU), p.Band("within "), p.ModelTFLOPSPerGPU, percent(p.MFU), percent(p.HFU))
+	}
+}
+
+// run is the whole training run, where a budget of tokens was said.
+func (t *textReport) run() {
+	r := t.report.Run
+	if r == nil {
+		return
+	}
+	t.printf("\nRUN  %s tokens: %s, %s GPU-hours, %s\n", count(r.Tokens), figure.Days(r.Days), count(r.GPUHours), r.Band("within "))
+	rows := [][]string{{"  steps", count(r.Steps)}}
+	if r.Cost != nil {
+		rows = append(rows, []string{"  cost", count(*r.Cost) + " $"})
+	}
+	if r.Energy != nil {
+		rows = append(rows, []string{"  energy", figure.Energy(*r.Energy)})
+	}
+	t.table(rows)
+	for _, a := range r.Assumptions {
+		for i, line := range strings.Split(strings.TrimSpace(wrap(a, 74)), "\n") {
+			lead := "  - "
+			if i > 0 {
+				lead = "    "
+			}
+			t.printf("%s%s\n", lead, strings.TrimSpace(line))
+		}
 	}
 }
 

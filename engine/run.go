@@ -130,10 +130,14 @@ func (p *RunPlan) assumptions(s *Setup) []string {
 	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; --goodput says what is")
 }
 
-// plainNumber writes a number without needless digits: 2.5, 700, 4194304.
+// plainNumber writes a number without needless digits: 2.5, 700, 4,194,304.
 func plainNumber(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		digits := strconv.FormatFloat(v, 'f', 0, 64)
+		for i := len(digits) - 3; i > 0; i -= 3 {
+			digits = digits[:i] + "," + digits[i:]
+		}
+		return digits
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }

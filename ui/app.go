@@ -71,6 +71,7 @@ type Model struct {
 
 	screens    screens
 	explaining explaining
+	runLines   []runLine // of the open list about the whole run
 	reading    reading
 	sweep      sweep
 	typing     typing

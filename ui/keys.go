@@ -19,7 +19,7 @@ type KeyMap struct {
 	PageUp, PageDown           key.Binding
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
-	Explain, Note, Search      key.Binding
+	Explain, Note, Search, Run key.Binding
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
@@ -55,6 +55,7 @@ func newKeyMap() KeyMap {
 		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
 		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
 		Note:     bind("i", "what the knob cuts and costs, and when to use it", "i"),
+		Run:      bind("r", "the whole run: days, GPU-hours, cost, energy", "r"),
 		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
 		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
 		Search:   bind("s", "search: the best layouts, ranked", "s"),
@@ -124,6 +125,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
 		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
 		{binding: k.Note, action: Action{Verb: Open, Screen: NoteOverlay}},
+		{binding: k.Run, action: Action{Verb: Open, Screen: RunOverlay}},
 		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
 		{binding: k.Search, action: Action{Verb: GoTab, N: int(SearchTab)}},
@@ -144,7 +146,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
 		k.Search,
 	}
 }

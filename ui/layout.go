@@ -1,5 +1,7 @@
 package ui
 
+import "slices"
+
 // Rect is a region of the screen in cells; the zero Rect is not shown.
 type Rect struct{ X, Y, W, H int }
 
@@ -23,6 +25,7 @@ type Rects struct {
 	Pipeline Rect
 	Step     Rect
 	Traffic  Rect
+	Run      Rect // the whole training run
 	Chart    Rect
 	Assumed  Rect // what the figures rest on
 	Foot     Rect // what happened, problems, and the sentence about the focus
@@ -33,6 +36,7 @@ type Rects struct {
 type Content struct {
 	Ranks   int // pipeline ranks
 	Traffic int // dimensions with traffic
+	Run     int // rows of the whole run; 0: none was asked for
 }
 
 // Sizes at which the screen changes its shape. Below minWidth x minHeight one
@@ -112,7 +116,7 @@ func columns(r *Rects, body Rect, w int, c Content) {
 	if w < threeColumns {
 		stackPanels(x, body.Y, width, body.H, []panel{
 			memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c), stepPanel(&r.Step),
-			chartPanel(&r.Chart), trafficPanel(&r.Traffic, c),
+			chartPanel(&r.Chart), trafficPanel(&r.Traffic, c), runPanel(&r.Run, c),
 		})
 		return
 	}
@@ -128,7 +132,7 @@ func bands(r *Rects, body Rect, gutter int, c Content) {
 	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
 	left := (body.W - gutter) / 2
 	r.Memory = Rect{top.X, top.Y, left, top.H}
-	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H, []panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c)})
+	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H, []panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)})
 	if body.W < assumedFrom {
 		return
 	}
@@ -149,6 +153,9 @@ type panel struct {
 
 func topBand(r *Rect, w int, c Content) panel {
 	n, beside := max(c.Ranks, 1), 7+1+1+max(c.Traffic, 1)
+	if c.Run > 0 {
+		beside += 1 + c.Run
+	}
 	p := panel{rect: r, least: 8, want: max(3+min(n, 8), beside), most: max(3+min(n, 24), beside)}
 	if table := n + 2 + termRows; n <= 12 && table > p.most && w >= assumedFrom {
 		p.extra, p.full = table-p.most, table
@@ -176,6 +183,11 @@ func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 
 func trafficPanel(r *Rect, c Content) panel {
 	n := 1 + max(c.Traffic, 1)
 	return panel{rect: r, least: n, want: n, most: n, dropped: true}
+}
+
+// runPanel takes no rows where no run was asked for.
+func runPanel(r *Rect, c Content) panel {
+	return panel{rect: r, least: c.Run, want: c.Run, most: c.Run, dropped: true}
 }
 
 // stackPanels puts panels below each other: first what each needs at least,
@@ -207,23 +219,24 @@ func stackPanels(x, y, w, h int, panels []panel) {
 	}
 }
 
-// keepFitting leaves out the panels that may be missing when the least sizes
-// and the blank lines between them exceed the height.
+// keepFitting leaves out panels that ask for no rows, and as many of those that
+// may be missing, the last first, as the height does not hold.
 func keepFitting(h int, panels []panel) []panel {
-	need := len(panels) - 1
-	for _, p := range panels {
-		need += max(p.least, p.want)
-	}
-	if need <= h {
-		return panels
-	}
-	kept := make([]panel, 0, len(panels))
-	for _, p := range panels {
-		if !p.dropped {
-			kept = append(kept, p)
+	kept := slices.DeleteFunc(panels, func(p panel) bool { return p.want == 0 })
+	for {
+		need := len(kept) - 1
+		for _, p := range kept {
+			need += max(p.least, p.want)
 		}
+		last := len(kept) - 1
+		for last >= 0 && !kept[last].dropped {
+			last--
+		}
+		if need <= h || last < 0 {
+			return kept
+		}
+		kept = slices.Delete(kept, last, last+1)
 	}
-	return kept
 }
 
 // grow gives rows to panels in turn until each has what it may have.

@@ -73,6 +73,8 @@ func candidates(s *engine.Setup, p *engine.Param, n int) []string {
 	case p.Kind == engine.IntParam:
 		at := p.Int(*s)
 		return []string{fmt.Sprint(at / 2), fmt.Sprint(at - 1)}
+	case p.Kind == engine.FigureParam:
+		return nil // every value of the ladder is legal
 	}
 	i := slices.Index(p.Choices, p.Text(*s))
 	if n > 0 {

@@ -46,7 +46,7 @@ func (m *Model) takeTyped() tea.Cmd {
 		m.typing = typing{}
 		return nil
 	}
-	if p.Kind == engine.IntParam {
+	if p.Kind == engine.IntParam || p.Kind == engine.FigureParam {
 		text = ungrouped(text)
 	}
 	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {

@@ -282,6 +282,9 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 			return m.do(Action{Verb: Close})
 		}
 		return nil
+	case m.reading.card != nil && m.state.Overlay == RunOverlay:
+		m.assumptionsKey(msg)
+		return nil
 	case m.reading.card != nil:
 		return m.wordKey(msg)
 	}
@@ -328,6 +331,8 @@ func (m *Model) choose() tea.Cmd {
 	case GlossaryOverlay:
 		m.openWord(i)
 		return nil
+	case RunOverlay:
+		return m.chooseRun(i)
 	case ExportOverlay:
 		return tea.Batch(m.do(Action{Verb: Close}), m.exportCmd(export.Formats()[i]))
 	case NoOverlay, ExplainOverlay, NoteOverlay:
@@ -357,6 +362,8 @@ func (m *Model) changeOverlay() tea.Cmd {
 		return m.openExport()
 	case TerminalOverlay:
 		m.openTerminal()
+	case RunOverlay:
+		m.openRun()
 	case NoOverlay, ExplainOverlay:
 	}
 	return nil

@@ -110,6 +110,7 @@ func (m *Model) picture(f *frame, r Rects) {
 	panel("memory", r.Memory, page, 0, "", func(w, h int) []string { return explore.Memory(in, page, w, h) })
 	panel("pipeline", r.Pipeline, page, 0, "", func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
 	panel("step", r.Step, 0, 0, "", func(w, h int) []string { return explore.Step(in, w, h) })
+	panel("run", r.Run, 0, 0, "", func(w, h int) []string { return explore.Run(in, w, h) })
 	panel("traffic", r.Traffic, 0, 0, "", func(w, h int) []string { return explore.Traffic(in, w, h) })
 	// The chart is of the setup in force, not of the last legal one.
 	chart := in
@@ -196,6 +197,9 @@ func (m *Model) content() Content {
 	c := Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
 	if c.Ranks == 0 {
 		c.Ranks = m.state.Setup.PP
+	}
+	if m.legal.report.Run != nil {
+		c.Run = explore.RunRows
 	}
 	return c
 }

@@ -9,7 +9,7 @@ func (b *Book) runFigure(rest string) *Explanation {
 		return nil
 	}
 	part := func(id string) *Expr { return ref(b.runFigure(id)) }
-	a := about{symbol: rest, unit: Count, omits: "failures, restarts, checkpoints and evaluation, but for what --goodput says; a last step that is not full counts whole"}
+	a := about{symbol: rest, unit: Count, omits: "failures, restarts, checkpoints and evaluation, but for what goodput says; a last step that is not full counts whole"}
 	var formula func() *Expr
 	switch rest {
 	case "tokens":
@@ -64,7 +64,7 @@ func (b *Book) runMoney(rest string, a *about, part func(string) *Expr) func() *
 		return func() *Expr { return num("power", *r.Power, Watts) }
 	case rest == "energy" && r.Energy != nil:
 		a.name, a.unit, a.source = "Energy of the whole run", Energy, "GPU-hours times the power of a GPU and the overhead"
-		a.omits = "what the hosts, the network and the cooling draw, but for what --pue says"
+		a.omits = "what the hosts, the network and the cooling draw, but for what pue says"
 		return func() *Expr { return mul(div(mul(part("gpu-hours"), part("power")), lit(1000)), part("pue")) }
 	case rest == "pue":
 		a.name, a.symbol, a.source, a.omits = "Power drawn over that of the GPUs", "PUE", "as said (--pue), else the GPUs alone", ""

@@ -29,6 +29,7 @@ type Document struct {
 	Communication *[]engine.Communication `json:"communication,omitempty"`
 	Time          *engine.Time            `json:"time,omitempty"`
 	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
+	Run           *engine.Run             `json:"run,omitempty"`
 	Model         *engine.ModelFigures    `json:"model,omitempty"`
 	Assumptions   []string                `json:"assumptions"`
 	NotModelled   []string                `json:"not_modelled"`
@@ -42,7 +43,7 @@ func New(version string, s engine.Setup, r engine.Report) Document {
 	d := Document{
 		SchemaVersion: SchemaVersion, Version: version, Setup: s,
 		Legal: r.Legal, Problems: listed(r.Problems),
-		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Model: r.Model,
+		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
 		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),
 	}
 	if r.Legal {

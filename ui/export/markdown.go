@@ -22,6 +22,7 @@ func writeMarkdown(to io.Writer, d *Document) error {
 	if d.Legal {
 		m.memory()
 		m.step()
+		m.run()
 		m.pipeline()
 		m.traffic()
 		m.list("Assumed", d.Assumptions)
@@ -162,6 +163,26 @@ func (m *markdown) step() {
 		{"MFU (" + string(m.doc.Setup.MFU) + ")", figure.Percent(th.MFU)},
 		{"HFU", figure.Percent(th.HFU)},
 	})
+}
+
+// run is the whole training run, where a budget of tokens was said.
+func (m *markdown) run() {
+	r := m.doc.Run
+	if r == nil {
+		return
+	}
+	m.sayf("## Whole run\n\n%s tokens, %s:\n", figure.Short(r.Tokens), r.Band("within "))
+	rows := [][]string{
+		{"steps", figure.Short(r.Steps)}, {"time", figure.Days(r.Days)}, {"GPU-hours", figure.Short(r.GPUHours)},
+	}
+	if r.Cost != nil {
+		rows = append(rows, []string{"cost", figure.Dollars(*r.Cost)})
+	}
+	if r.Energy != nil {
+		rows = append(rows, []string{"energy", figure.Energy(*r.Energy)})
+	}
+	m.table([]string{"run", ">value"}, rows)
+	m.list("The run takes for granted", r.Assumptions)
 }
 
 func (m *markdown) pipeline() {

@@ -113,6 +113,26 @@ func Seconds(s units.Seconds) string {
 	}
 }
 
+// Days writes a time in days.
+func Days(d float64) string { return Three(d) + " days" }
+
+// Dollars writes an amount of money.
+func Dollars(v float64) string { return Short(v) + " $" }
+
+// Energy writes kilowatt-hours with a prefix.
+func Energy(kwh float64) string {
+	switch {
+	case !ok(kwh):
+		return Unknown
+	case kwh >= 1e6:
+		return Three(kwh/1e6) + " GWh"
+	case kwh >= 1e3:
+		return Three(kwh/1e3) + " MWh"
+	default:
+		return Three(kwh) + " kWh"
+	}
+}
+
 // Signed writes a change with its sign: +2.1, -0.4.
 func Signed(v float64, digits int) string {
 	if !ok(v) {

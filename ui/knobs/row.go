@@ -24,7 +24,7 @@ func Groups() []Group {
 		{"LAYOUT", []engine.ParamID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
 		{"BATCH", []engine.ParamID{"mbs", "microbatches", "gbs", "seq"}},
 		{"RECIPE", []engine.ParamID{"schedule", "recompute", "precision"}},
-		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu"}},
+		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu", "tokens", "price", "power", "pue", "goodput"}},
 	}
 }
 
@@ -71,7 +71,7 @@ func Rows(s engine.Setup, l engine.Locks) []Row {
 
 func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
 	r := Row{
-		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == engine.IntParam,
+		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == engine.IntParam || p.Kind == engine.FigureParam,
 		Lock: lockWord(p.ID, l),
 	}
 	r.Off, r.OffWord = off(&s, p.ID)

@@ -23,6 +23,7 @@ func Render(s *engine.Setup, r *engine.Report) string {
 	t.ranks()
 	t.pipeline()
 	t.step()
+	t.run()
 	t.traffic()
 	t.list("Assumed", r.Assumptions)
 	t.list("Not modelled", r.NotModelled)
@@ -234,6 +235,25 @@ func (t *text) step() {
 			share = ", " + percent(float64(p.value/d.Step))
 		}
 		t.sayf("%s: %s%s.", p.name, figure.Seconds(p.value), share)
+	}
+}
+
+// run is the whole training run, where a budget of tokens was said.
+func (t *text) run() {
+	r := t.report.Run
+	if r == nil {
+		return
+	}
+	t.heading("Whole run")
+	t.sayf("%s tokens in %s steps take %s and %s GPU-hours, %s.", figure.Short(r.Tokens), figure.Short(r.Steps), figure.Days(r.Days), figure.Short(r.GPUHours), band(&r.Evidence))
+	if r.Cost != nil {
+		t.sayf("They cost %s.", figure.Dollars(*r.Cost))
+	}
+	if r.Energy != nil {
+		t.sayf("They take %s.", figure.Energy(*r.Energy))
+	}
+	for _, a := range r.Assumptions {
+		t.sayf("Assumed: %s.", strings.ReplaceAll(a, "%", "percent"))
 	}
 }
 

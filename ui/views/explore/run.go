@@ -1,0 +1,55 @@
+package explore
+
+import (
+	"strings"
+
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// RunRows is what the panel of the whole run takes.
+const RunRows = 4
+
+// Run draws the whole training run: days, GPU-hours, cost and energy of the token
+// budget, and what they rest on.
+func Run(in Input, w, h int) []string {
+	r := in.Report.Run
+	if r == nil || h < 2 {
+		return widget.Height(nil, w, h)
+	}
+	exact := in.band(&r.Evidence)
+	detail := figure.Short(r.Tokens) + " tokens, " + figure.Short(r.Steps) + " steps"
+	room := w - widget.Width("WHOLE RUN ") - widget.Width(detail) - 4
+	lines := []string{in.heading(w, "WHOLE RUN", detail, exact.Beside(figure.Days(r.Days), room), themes.Strong)}
+	columns := []column{
+		{names: [3]string{"days", "days", "days"}, value: figure.Three(r.Days)},
+		{names: [3]string{"GPU-hours", "GPU-hours", "GPU-h"}, value: figure.Short(r.GPUHours)},
+	}
+	var rests []string
+	if r.Cost != nil {
+		columns = append(columns, column{names: [3]string{"cost", "cost", "cost"}, value: figure.Dollars(*r.Cost)})
+		rests = append(rests, figure.Three(*r.Price)+" $ per GPU-hour"+assumed(in.Setup.Price <= 0, " (preset)"))
+	} else {
+		rests = append(rests, "cost unknown: set a price")
+	}
+	if r.Energy != nil {
+		columns = append(columns, column{names: [3]string{"energy", "energy", "energy"}, value: figure.Energy(*r.Energy)})
+		rests = append(rests, figure.Short(*r.Power)+" W per GPU"+assumed(in.Setup.Power <= 0, " (TDP)")+", PUE "+figure.Three(r.PUE))
+	} else {
+		rests = append(rests, "energy unknown: set a power")
+	}
+	rests = append(rests, "goodput "+figure.Percent(r.Goodput))
+	if out, ok := in.table(columns, w); ok {
+		lines = append(lines, out...)
+	}
+	l := widget.NewLine(w).Put(in.paint(themes.Muted), widget.Cut(strings.Join(rests, "; "), w))
+	return widget.Height(append(lines, l.String()), w, h)
+}
+
+func assumed(yes bool, words string) string {
+	if yes {
+		return words
+	}
+	return ""
+}

@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+)
+
+// TestWholeRun: r lists the run on every screen, a line of the list types into
+// its knob, figures are explained, the assumptions are read and left again.
+func TestWholeRun(t *testing.T) {
+	m := live(t, 80, 24)
+	keys(m, "tab", "r")
+	if text := screen(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") || strings.Contains(text, "GPU-hours ") {
+		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
+	}
+	keys(m, "enter")
+	if m.state.Tab != ExploreTab || m.state.Focus != "tokens" || !m.typing.on {
+		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing.on)
+	}
+	m.typing.input.SetValue("")
+	keys(m, "1", "5", "T", "enter")
+	if m.state.Setup.Budget != 15e12 || m.now.report.Run == nil {
+		t.Fatalf("15T was typed: %v", m.state.Setup.Budget)
+	}
+	keys(m, "r")
+	text := screen(m)
+	for _, want := range []string{"days, " + engine.NotValidated, "GPU-hours", "cost", "energy", "15T", "2.50, preset", "700, TDP", "assumptions"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the list does not say %q:\n%s", want, text)
+		}
+	}
+	keys(m, "end", "enter")
+	if text := screen(m); !strings.Contains(text, "ASSUMPTIONS") || !strings.Contains(text, "TDP of H100") {
+		t.Errorf("the assumptions:\n%s", text)
+	}
+	keys(m, "esc")
+	if text := screen(m); !strings.Contains(text, "WHOLE RUN") {
+		t.Errorf("esc does not go back to the list:\n%s", text)
+	}
+	keys(m, "home", "enter")
+	if text := screen(m); !strings.Contains(text, "EXPLAIN") || !strings.Contains(text, "run.days") {
+		t.Errorf("enter on the time:\n%s", text)
+	}
+	keys(m, "esc", "u")
+	if m.state.Setup.Budget != 0 {
+		t.Error("u does not take the budget back")
+	}
+}
+
+// TestWholeRunPanel: on large screens the run stands beside the step, with its
+// band; without a budget nothing is there.
+func TestWholeRunPanel(t *testing.T) {
+	for name, setup := range banded(t) {
+		for _, budget := range []float64{0, 15e12} {
+			setup.Budget, setup.Goodput = budget, 0
+			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+			send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
+			settle(m)
+			text := screen(m)
+			if strings.Contains(text, "WHOLE RUN 15.0 T tokens") != (budget > 0) {
+				t.Errorf("%s, budget %v:\n%s", name, budget, text)
+			}
+			r := engine.Evaluate(setup)
+			for line := range strings.Lines(text) {
+				if strings.Contains(line, "WHOLE RUN") && !strings.Contains(line, r.Time.Band("±")) && !strings.Contains(line, "≈") {
+					t.Errorf("%s: the run has no band: %s", name, line)
+				}
+			}
+		}
+	}
+}
