@@ -36,7 +36,7 @@ const (
 	GlossaryOverlay
 	ExportOverlay
 	TerminalOverlay // what was found out about the terminal
-	RunOverlay // the whole run
+	RunOverlay      // the whole run
 )
 
 // State is everything that actions change. It is a value: apply returns a new
