@@ -29,7 +29,7 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	}
 	switch key {
 	case "f":
-		v.inKnob = !v.inKnob
+		v.inKnob, v.inPicture = !v.inKnob, false
 		return true, Request{}
 	case "/":
 		v.table.typing = true
@@ -41,11 +41,17 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	case "a":
 		v.wish = wish{}
 		return true, v.Refresh(in)
+	case "v":
+		v.nextPicture(v.arrange(w, h).small)
+		return true, v.Refresh(in)
 	case "esc":
 		return v.escape(), Request{}
 	}
-	if v.inKnob {
+	switch {
+	case v.inKnob:
 		return v.knobKey(in, key)
+	case v.inPicture && v.picture != scatterPicture:
+		return v.pictureKey(key)
 	}
 	return v.tableKey(in, w, h, key)
 }
@@ -69,6 +75,8 @@ func (v *View) escape() bool {
 		t.takeFilter()
 	case v.inKnob:
 		v.inKnob = false
+	case v.inPicture:
+		v.inPicture = false
 	default:
 		return false
 	}
@@ -212,9 +220,13 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	if x < a.knobs {
 		return v.mouseKnob(in, h, y, button)
 	}
+	if a.plotW > 0 && x >= a.plotX && x < a.plotX+a.plotW && y >= a.plotY && y < a.plotY+a.plotH {
+		return v.mousePicture(a, y-a.plotY, x-a.plotX, button)
+	}
 	if x < a.x || x >= a.x+a.w || y >= a.table {
 		return false, Request{}
 	}
+	v.inPicture = false
 	rows := v.shown(&in)
 	top := 1 // line of the heads of the columns
 	if v.table.typing || v.table.input.Value() != "" {
@@ -300,8 +312,12 @@ func (v *View) Bindings() []widget.Binding {
 		{Keys: []string{"f"}, Text: "what is searched: fix a degree, objective, headroom; and back"},
 		{Keys: []string{"a"}, Text: "search everything again: nothing fixed"},
 		{Keys: []string{"r"}, Text: "search again"},
+		{Keys: []string{"v"}, Text: "next picture: memory and speed, model sizes by nodes, measured runs"},
 		{Keys: []string{"/"}, Text: "filter: tp=4 pp>2 free>5 interleaved"},
 		{Keys: []string{"esc"}, Text: "stop the search with what it has; take the filter away"},
+	}
+	if v.inPicture && v.picture != scatterPicture {
+		return append(v.pictureBindings(), general...)
 	}
 	if v.inKnob {
 		return append([]widget.Binding{
@@ -334,10 +350,14 @@ func (v *View) Hints(Input) []widget.Hint {
 	case v.inKnob:
 		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
 	}
+	if v.inPicture && v.picture != scatterPicture {
+		return []widget.Hint{{Key: "enter", Text: "take it"}, {Key: "arrows", Text: "move"}, {Key: "v", Text: "next picture"}, {Key: "esc", Text: "back to the layouts"}}
+	}
 	return []widget.Hint{
 		{Key: "enter", Text: "take it"},
 		{Key: "f", Text: "fix"},
 		{Key: "/", Text: "filter"},
+		{Key: "v", Text: "picture"},
 		{Key: "o", Text: "order"},
 		{Key: "n", Text: "your setup"},
 		{Key: "up/down", Text: "layout"},
@@ -351,6 +371,15 @@ func (v *View) Hints(Input) []widget.Hint {
 func (v *View) Status(in Input, w int) string {
 	if v.inKnob {
 		return in.cut(v.knob.label()+": "+v.knob.help(), w)
+	}
+	if v.inPicture {
+		switch v.picture {
+		case heatPicture:
+			return in.cut(v.heatStatus(&in), w)
+		case measuredPicture:
+			return in.cut(v.measuredStatus(), w)
+		case scatterPicture, pictures:
+		}
 	}
 	rows := v.shown(&in)
 	if len(rows) == 0 {

@@ -44,6 +44,11 @@ type View struct {
 	answer  *answer // of the last search that ended
 
 	table table
+
+	picture   picture
+	inPicture bool // the arrow keys move in the picture
+	heat      heat
+	measured  measured
 }
 
 // New makes a screen.
@@ -103,9 +108,10 @@ func (v *View) Refresh(in Input) Request {
 	v.refreshValues(&want)
 	want.wish = v.wish
 	switch {
-	case v.running != nil && v.running.of == want,
-		v.running == nil && v.answer != nil && v.answer.of == want:
+	case v.running != nil && v.running.of == want:
 		return Request{}
+	case v.running == nil && v.answer != nil && v.answer.of == want:
+		return v.refreshPicture(&in)
 	}
 	return v.start(want)
 }

@@ -90,6 +90,24 @@ func TestFrames(t *testing.T) {
 		"knobs":     func(v *View, in *Input) { v.press(in, "f", "down", "down", "down", "down", "right"); v.running = nil },
 		"searching": func(v *View, in *Input) { v.answer = nil; v.again(in) },
 		"partial":   func(v *View, _ *Input) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
+		"heat": func(v *View, in *Input) {
+			v.press(in, "v")
+			for i := range v.heat.cells {
+				if i%5 > 0 {
+					v.heat.cells[i] = cell{done: true, found: i%7 > 0, row: v.answer.rows[i%20]}
+				}
+			}
+			v.press(in, "right")
+		},
+		"measured": func(v *View, in *Input) {
+			v.press(in, "v", "v")
+			v.measured.done = true
+			for i := range 9 {
+				r := &v.answer.rows[i]
+				v.measured.runs = append(v.measured.runs, run{id: "table-" + r.setup.Recompute.String(), source: "a paper", setup: r.setup, measured: 1100 - 20*float64(i), predicted: 1080 - 30*float64(i*i%11)})
+			}
+			v.press(in, "down")
+		},
 		"nothing": func(v *View, in *Input) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
@@ -440,4 +458,96 @@ func TestFilterOfAnyColumn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHeatCellsLoad: every cell is the best layout of the engine's search for that
+// model and number of nodes, and enter takes it.
+func TestHeatCellsLoad(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	do := v.press(&in, "v")
+	for n := 0; do.Work != nil && n < 4; n++ {
+		do.Work(t.Context())()
+		do = v.Refresh(in)
+	}
+	h := &v.heat
+	found := 0
+	for i := range h.cells {
+		c := &h.cells[i]
+		if !c.found {
+			continue
+		}
+		found++
+		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
+		take := v.press(&in, "enter")
+		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID || take.Setup.Nodes() != h.nodes[h.column] {
+			t.Fatalf("cell %d gives %v", i, take.Setup)
+		}
+		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput}
+		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.step {
+			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(), c.step, want.Best[0].Report.Time.Step)
+		}
+	}
+	if found < 3 {
+		t.Errorf("%d cells were found", found)
+	}
+}
+
+// TestMeasuredRuns: the runs shown are published ones of this model and number of
+// GPUs, their predictions the engine's, and enter takes them.
+func TestMeasuredRuns(t *testing.T) {
+	in := small(t)
+	m, err := presets.Default().Model("playbook-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	s.GPUs, s.DP, s.GBS = 32, 16, 128
+	in.Setup = &s
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	v.press(&in, "v")
+	v.press(&in, "v").Work(t.Context())()
+	if len(v.measured.runs) < 5 {
+		t.Fatalf("%d runs", len(v.measured.runs))
+	}
+	for i := range v.measured.runs {
+		r := &v.measured.runs[i]
+		p := engine.Evaluate(r.setup)
+		if r.setup.Model.ID != m.ID || r.setup.GPUs != 32 || r.predicted != p.Throughput.TokensPerSecondPerGPU || i > 0 && r.measured > v.measured.runs[i-1].measured {
+			t.Errorf("run %d, %s: %+v", i, r.id, r.setup.Layout)
+		}
+		if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != r.setup {
+			t.Errorf("run %d is not taken", i)
+		}
+		v.press(&in, "down")
+	}
+}
+
+// TestBindings: in every state the help lists exactly the keys that are taken.
+func TestBindings(t *testing.T) {
+	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "tab"}
+	for c := '!'; c <= '~'; c++ {
+		names = append(names, string(c))
+	}
+	in := input(t, colorprofile.ASCII, true)
+	for _, reach := range [][]string{{}, {"f"}, {"v"}, {"v", "v"}} {
+		state := func() *View {
+			v := prepared(&in)
+			v.press(&in, reach...)
+			return v
+		}
+		listed := map[string]bool{}
+		for _, b := range state().Bindings() {
+			for _, name := range b.Keys {
+				listed[name] = true
+			}
+		}
+		for _, name := range names {
+			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
+				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
+			}
+		}
+	}
 }

@@ -172,7 +172,7 @@ func (v *View) lines(in *Input, rows []row, w, h int) []string {
 		if pinned >= 0 && len(lines) == h-1 {
 			i = pinned
 		}
-		lines = append(lines, v.line(in, cols, &rows[i], i == at && !v.inKnob, w))
+		lines = append(lines, v.line(in, cols, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
 		if i == pinned {
 			break
 		}

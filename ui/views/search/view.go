@@ -21,6 +21,7 @@ const (
 	plotFrom  = 26  // height from which a picture stands below the table
 	besides   = 170 // width from which it stands beside it
 	plotWide  = 66
+	tallest   = 26 // of a scatter plot
 )
 
 // arrangement is where the panels stand.
@@ -32,6 +33,8 @@ type arrangement struct {
 	plotY int
 	plotW int // 0: there is none
 	plotH int
+	both  bool // the scatter plot stands above it
+	small bool // the picture stands in place of the table
 }
 
 func (v *View) arrange(w, h int) arrangement {
@@ -45,10 +48,20 @@ func (v *View) arrange(w, h int) arrangement {
 	case w >= besides && h >= plotFrom:
 		a.w -= plotWide + gutter
 		a.plotX, a.plotW, a.plotH = a.x+a.w+gutter, plotWide, h
+		if v.picture == scatterPicture {
+			a.plotH = min(h, tallest)
+		} else if h >= tallest+plotFrom/2 { // the scatter plot stays above the other
+			a.both = true
+			a.plotY, a.plotH = tallest+1, h-tallest-1
+		}
 	case h >= plotFrom:
 		a.plotH = max(h*2/5, 10)
 		a.table = h - a.plotH - 1
 		a.plotX, a.plotY, a.plotW = a.x, a.table+1, a.w
+	default:
+		if a.small = true; v.inPicture {
+			a.table, a.plotX, a.plotW, a.plotH = 0, a.x, a.w, h
+		}
 	}
 	return a
 }
@@ -63,8 +76,11 @@ func (v *View) Render(in Input, w, h int) []string {
 	canvas := newCanvas(w, h)
 	canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
 	canvas.put(a.x, 0, v.tablePanel(&in, rows, a.w, a.table))
+	if a.both {
+		canvas.put(a.plotX, 0, v.scatter(&in, rows, a.plotW, tallest))
+	}
 	if a.plotW > 0 {
-		canvas.put(a.plotX, a.plotY, v.scatter(&in, rows, a.plotW, a.plotH))
+		canvas.put(a.plotX, a.plotY, v.drawn(&in, rows, a.plotW, a.plotH))
 	}
 	return canvas.lines()
 }

@@ -1,0 +1,315 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/model"
+	find "meshscope/engine/search"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// heat is the best layout of each model of a family on each number of nodes.
+type heat struct {
+	of     asked // what its cells answer, without model and GPUs
+	models []model.Model
+	nodes  []int
+	cells  []cell // by model, then nodes
+	row    int    // under the cursor
+	column int
+	asked  bool // a cell is being worked out
+}
+
+// cell is the best layout of one model on one number of nodes.
+type cell struct {
+	done  bool
+	found bool
+	row
+	exact engine.Evidence
+}
+
+// most are how many models of a family stand in the map.
+const most = 8
+
+// refreshHeat asks for the next cell that the map lacks, those of the model in
+// force first.
+func (v *View) refreshHeat(in *Input) Request {
+	h := &v.heat
+	want := asked{base: base(in.Setup), wish: v.wish}
+	want.wish[objective] = ""
+	kin := want
+	kin.base.GPUs = 0
+	if h.models == nil || h.of.base != kin.base || h.of.wish != kin.wish {
+		*h = heat{of: kin}
+		h.models = family(&in.Setup.Model)
+		for n := 1; n <= 64 && n*in.Setup.Cluster.Node() <= engine.MaxGPUs; n *= 2 {
+			h.nodes = append(h.nodes, n)
+		}
+		h.cells = make([]cell, len(h.models)*len(h.nodes))
+		h.row = max(slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID }), 0)
+		h.column = nearestTo(h.nodes, in.Setup.Nodes())
+	}
+	i := h.next(in)
+	if h.asked || i < 0 {
+		return Request{}
+	}
+	h.asked = true
+	h.of.base, h.of.wish = kin.base, kin.wish
+	one := want
+	one.base = engine.WithModel(one.base, h.models[i/len(h.nodes)])
+	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
+	of := h.of
+	return Request{Work: func(open context.Context) func() {
+		c := one.best(open)
+		stopped := open.Err() != nil
+		return func() {
+			h.asked = false
+			if stopped || h.of != of {
+				return
+			}
+			h.cells[i] = c
+		}
+	}}
+}
+
+// next is the cell to be worked out next: along the row of the model in force,
+// then the others; -1 where all are there.
+func (h *heat) next(in *Input) int {
+	own := slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID })
+	order := []int{max(own, 0)}
+	for i := range h.models {
+		if i != order[0] {
+			order = append(order, i)
+		}
+	}
+	for _, i := range order {
+		for j := range h.nodes {
+			if !h.cells[i*len(h.nodes)+j].done {
+				return i*len(h.nodes) + j
+			}
+		}
+	}
+	return -1
+}
+
+// best is the layout that a search puts first.
+func (a *asked) best(ctx context.Context) cell {
+	p := a.problem()
+	p.Top, p.Front = 1, false
+	r := find.Run(ctx, p, nil)
+	c := cell{done: true}
+	if len(r.Best) > 0 {
+		c.found, c.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, 1)
+		c.exact = r.Best[0].Report.Time.Evidence
+	}
+	return c
+}
+
+// family are the models that belong with one, by size; of a long family those
+// next to it.
+func family(m *model.Model) []model.Model {
+	var out []model.Model
+	for _, preset := range presets.Default().Models() {
+		if !strings.EqualFold(preset.Family, m.Family) || m.Family == "" || preset.ID == m.ID {
+			continue
+		}
+		out = append(out, preset.Model)
+	}
+	out = append(out, *m)
+	slices.SortStableFunc(out, func(a, b model.Model) int { return cmp.Compare(a.Total(), b.Total()) })
+	out = slices.CompactFunc(out, func(a, b model.Model) bool { // the same under another name
+		return a.Total() == b.Total() && a.ID != m.ID && b.ID != m.ID
+	})
+	if len(out) > most {
+		at := slices.IndexFunc(out, func(x model.Model) bool { return x.ID == m.ID })
+		from := min(max(at-most/2, 0), len(out)-most)
+		out = out[from : from+most]
+	}
+	return out
+}
+
+func nearestTo(list []int, n int) int {
+	at := 0
+	for i, v := range list {
+		if v <= n {
+			at = i
+		}
+	}
+	return at
+}
+
+const heatLabel = 16
+
+// sizes are the width and the height of a cell.
+func (h *heat) sizes(width, height int) (each, tall int) {
+	each = max(min((width-heatLabel)/len(h.nodes), 14), 2)
+	if height-3 >= 2*len(h.models) && each >= 8 {
+		return each, 2
+	}
+	return each, 1
+}
+
+// heatMap draws the map: the share of the peak that the best layout reaches, and
+// the layout where there is room.
+func (v *View) heatMap(in *Input, w, h int) []string {
+	m := &v.heat
+	detail := "best MFU % by model and nodes"
+	lines := []string{in.heading(w, "MODEL SIZES", detail, v.heatRemark(), themes.Muted)}
+	if len(m.models) == 0 || w < heatLabel+5*len(m.nodes) || h < 4 {
+		return widget.Height(lines, w, h)
+	}
+	each, tall := m.sizes(w, h)
+	head := widget.NewLine(w).Put(in.paint(themes.Muted), "nodes")
+	for j, n := range m.nodes {
+		head.RightAligned(in.paint(themes.Muted), figure.Comma(n), heatLabel+(j+1)*each-each/2+1)
+	}
+	lines = append(lines, head.String())
+	from := page(m.row, max((h-3)/tall, 1), len(m.models))
+	low, top := 1.0, 0.0
+	for i := range m.cells {
+		if m.cells[i].found {
+			low, top = min(low, m.cells[i].mfu), max(top, m.cells[i].mfu)
+		}
+	}
+	for i := from; i < len(m.models) && len(lines)+tall <= h-1; i++ {
+		for part := range tall {
+			l := widget.NewLine(w)
+			if part == 0 {
+				role := themes.Text
+				if m.models[i].ID == in.Setup.Model.ID {
+					role = themes.Current
+				}
+				l.Put(in.paint(role), in.cut(m.models[i].Name, heatLabel-1))
+			}
+			l.To(heatLabel)
+			for j := range m.nodes {
+				v.heatCell(in, l, i*len(m.nodes)+j, each, part, low, top)
+			}
+			lines = append(lines, l.String())
+		}
+	}
+	lines = widget.Height(lines, w, h-1)
+	words := "each cell is the best of a search of its own; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
+	if tall == 1 {
+		words = "each cell is the best of a search of its own, at the batch of this setup"
+	}
+	return append(lines, widget.NewLine(w).Put(in.paint(themes.Muted), in.cut(words, w)).String())
+}
+
+func (v *View) heatRemark() string {
+	n := 0
+	for i := range v.heat.cells {
+		if v.heat.cells[i].done {
+			n++
+		}
+	}
+	if n == len(v.heat.cells) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", n, len(v.heat.cells))
+}
+
+// heatCell draws one line of a cell.
+func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top float64) {
+	m := &v.heat
+	c := &m.cells[i]
+	text, paint := "", in.paint(themes.Muted)
+	switch {
+	case !c.done && part == 0:
+		text = in.Glyphs.Ellipsis
+	case !c.done:
+	case !c.found && part == 0:
+		text = in.Glyphs.None
+	case !c.found:
+	default:
+		text = figure.PercentValue(c.mfu)
+		if part == 1 {
+			text = fmt.Sprintf("%d%s%d%s%d", c.setup.DP, in.Glyphs.Dot, c.setup.TP, in.Glyphs.Dot, c.setup.PP)
+		}
+		paint = in.paint(themes.Text)
+		if in.Theme.Blends() {
+			share := 0.1
+			if top > low {
+				share += 0.8 * (c.mfu - low) / (top - low)
+			}
+			paint = in.Theme.Blend(themes.Share{Fill: themes.Gauge, Share: share}, themes.Share{Fill: themes.Empty, Share: 1 - share})
+		}
+	}
+	here := i == m.row*len(m.nodes)+m.column && v.inPicture && v.picture == heatPicture
+	if here {
+		paint = in.paint(themes.Focus).Reversed()
+	}
+	left := max((each-1-widget.Width(text))/2, 0)
+	if text = in.cut(text, each-1); here && part == 0 && left > 0 {
+		text = widget.Blank(left-1) + in.Glyphs.Pointer + text
+	} else {
+		text = widget.Blank(left) + text
+	}
+	l.Put(paint, text+widget.Blank(each-1-widget.Width(text))).Gap(1)
+}
+
+// heatKey moves in the map and takes a cell.
+func (v *View) heatKey(key string) (bool, Request) {
+	m := &v.heat
+	switch key {
+	case "up", "k":
+		m.row = max(m.row-1, 0)
+	case "down", "j":
+		m.row = min(m.row+1, max(len(m.models)-1, 0))
+	case "left", "h":
+		m.column = max(m.column-1, 0)
+	case "right", "l":
+		m.column = min(m.column+1, max(len(m.nodes)-1, 0))
+	case "home":
+		m.column = 0
+	case "end", "G":
+		m.column = max(len(m.nodes)-1, 0)
+	case "enter":
+		if c := m.here(); c != nil && c.found {
+			s := c.setup
+			return true, Request{Setup: &s, Text: "best of " + s.Model.Name + " on " + nodes(&s)}
+		}
+	default:
+		return false, Request{}
+	}
+	return true, Request{}
+}
+
+func nodes(s *engine.Setup) string {
+	if n := s.Nodes(); n != 1 {
+		return figure.Comma(n) + " nodes"
+	}
+	return "1 node"
+}
+
+// here is the cell under the cursor.
+func (h *heat) here() *cell {
+	if i := h.row*len(h.nodes) + h.column; i < len(h.cells) {
+		return &h.cells[i]
+	}
+	return nil
+}
+
+// heatStatus says the layout of a cell, or why there is none.
+func (v *View) heatStatus(in *Input) string {
+	h := &v.heat
+	c := h.here()
+	if c == nil || h.row >= len(h.models) {
+		return ""
+	}
+	where := h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) + " GPUs: "
+	switch {
+	case !c.done:
+		return where + "not searched yet"
+	case !c.found:
+		return where + "no layout fits, or the batch does not divide"
+	}
+	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " a step; " + layoutWords(&c.setup)
+}
