@@ -233,7 +233,9 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case m == nil: // it cannot be applied here
 	case !m.Fits:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank would need %.1f GiB", m.Report.Memory.Peak.GiB())
-	case !a.report.Memory.Fits || m.Speed > 1:
+	case !a.report.Memory.Fits:
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("it would fit in %.1f GiB, at %.3g s a step", m.Report.Memory.Peak.GiB(), m.Report.Time.Step)
+	case m.Speed > 1:
 		r.Verdict, r.Why = Agrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
 	default:
 		r.Verdict, r.Why = Disagrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)

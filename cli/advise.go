@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+	"meshscope/ui/figure"
+)
+
+// maxMoves bounds the list that --moves asks for.
+const maxMoves = 100
+
+func (a *app) adviseCommand() *cobra.Command {
+	var flags setupFlags
+	asJSON, moves := false, 8
+	cmd := &cobra.Command{
+		Use:   "advise",
+		Short: "Say why a layout does not fit, or what limits it, and what to turn",
+		Long: "Say why a layout does not fit and which turns of which knobs make it fit, or, where it fits, what the step is\n" +
+			"spent on and which turns make it faster. GPUs, global batch, sequence and number formats stay as they are. Every\n" +
+			"move is applied and evaluated: knobs one by one, in pairs, and all of them on the way to the best layout that\n" +
+			"'search' knows. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n" +
+			"It ends as eval does: 0 where the layout fits, 3 where it is illegal, 4 where it does not fit.",
+		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
+		Args:    cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	cmd.Flags().IntVar(&moves, "moves", moves, fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
+	flags.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return &usageError{fmt.Sprintf("advise takes no arguments, given %q", clip(args[0]))}
+		}
+		if moves < 1 || moves > maxMoves {
+			return &usageError{fmt.Sprintf("--moves: given %d, allowed is 1 to %d", moves, maxMoves)}
+		}
+		s, err := flags.setup(a)
+		if err != nil {
+			return err
+		}
+		got, ok := advise.For(s, advise.Options{Moves: moves})
+		if !ok {
+			return a.noFigures(s, asJSON)
+		}
+		if asJSON {
+			err = a.writeJSON(newAdvice(&got, a.lib))
+		} else {
+			err = writeAdvice(a.stdout, &got)
+		}
+		if err != nil {
+			return err
+		}
+		return verdict(&got.Report)
+	})
+	return cmd
+}
+
+// writeAdvice prints advice for people.
+func writeAdvice(to io.Writer, a *advise.Advice) error {
+	t := &textReport{page: newPage(to), setup: &a.Setup, report: &a.Report}
+	t.head()
+	out := t.page
+	if m := a.Report.Memory; m.Fits {
+		out.printf("\nFITS  %.1f of %.1f GiB, %s; a step takes %s, MFU %s\n", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), seconds(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))
+		out.printf("\nWHAT A STEP IS SPENT ON\n")
+		rows := [][]string{}
+		for _, l := range a.Limits {
+			rows = append(rows, []string{"  " + l.Name, seconds(l.Seconds), figure.Percent(l.Share)})
+		}
+		out.table(rows)
+		out.printf("\nMOVES that make it faster\n")
+	} else {
+		out.printf("\nDOES NOT FIT  %s\n", m.Reason)
+		out.printf("\nWHAT THE FULLEST RANK HOLDS\n")
+		rows := [][]string{}
+		for _, term := range a.Terms {
+			rows = append(rows, []string{"  " + term.Name, figure.GiB(term.Bytes) + " GiB", figure.Percent(term.Share)})
+		}
+		out.table(rows)
+		if len(a.Moves) > 0 && !a.Moves[0].Fits {
+			out.printf("\nMOVES that save memory; none makes it fit\n")
+		} else {
+			out.printf("\nMOVES that make it fit\n")
+		}
+	}
+	writeMoves(out, a.Moves)
+	writeKnobs(out, a.Knobs)
+	writeRules(out, a.Rules)
+	return out.Flush()
+}
+
+func writeMoves(out page, moves []advise.Move) {
+	if len(moves) == 0 {
+		out.printf("  none that is known: every turn of the knobs and every layout of the search was tried\n")
+		return
+	}
+	rows := [][]string{{"  turn", "what follows", "step", "speed", "peak GiB", "saved GiB"}}
+	for i := range moves {
+		m := &moves[i]
+		rows = append(rows, []string{
+			"  " + turnedWords(m), followedWords(m), seconds(m.Report.Time.Step), fmt.Sprintf("x%.3f", m.Speed),
+			fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), figure.Signed(m.Saved.GiB(), 1),
+		})
+	}
+	out.table(rows)
+}
+
+// turnedWords are what to turn, in the words of the command line.
+func turnedWords(m *advise.Move) string {
+	var words []string
+	for _, c := range m.Changes {
+		if c.Follows == "" {
+			words = append(words, c.Field+" "+c.B)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func followedWords(m *advise.Move) string {
+	var words []string
+	for _, c := range m.Changes {
+		if c.Follows != "" {
+			words = append(words, c.Field+" "+c.B)
+		}
+	}
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ", ")
+}
+
+func writeKnobs(out page, knobs []advise.Knob) {
+	out.printf("\nEACH KNOB ALONE, from its best to its worst legal value\n")
+	rows := [][]string{{"  knob", "now", "step", "peak GiB", "values"}}
+	for i := range knobs {
+		k := &knobs[i]
+		rows = append(rows, []string{
+			"  " + string(k.ID), k.Current, seconds(k.Fastest) + " to " + seconds(k.Slowest),
+			fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fmt.Sprint(len(k.Values) + 1),
+		})
+	}
+	out.table(rows)
+}
+
+func writeRules(out page, rules []advise.Rule) {
+	if len(rules) == 0 {
+		return
+	}
+	words := map[advise.Verdict]string{
+		advise.Followed: "followed", advise.Agrees: "the model agrees", advise.Disagrees: "the model disagrees",
+		advise.NoFit: "does not fit by the model's count", advise.Warns: "not followed",
+	}
+	out.printf("\nRULES OF THUMB, and what the model says\n")
+	for _, r := range rules {
+		line := words[r.Verdict]
+		if r.Why != "" {
+			line += ": " + r.Why
+		}
+		if r.Move != nil {
+			line += " (" + turnedWords(r.Move) + ")"
+		}
+		out.printf("  %s\n    %s\n    source: %s\n", r.Text, line, r.Source)
+	}
+}
+
+// adviceDocument is the JSON of advise.
+type adviceDocument struct {
+	header
+	Setup  engine.Setup   `json:"setup"`
+	Fits   bool           `json:"fits"`
+	Terms  []termDocument `json:"memory_terms"`
+	Limits []limitDoc     `json:"limits"`
+	Moves  []moveDocument `json:"moves"`
+	Knobs  []knobDocument `json:"knobs"`
+	Rules  []ruleDocument `json:"rules"`
+}
+
+type termDocument struct {
+	Name  string  `json:"name"`
+	Bytes float64 `json:"bytes"`
+	Share float64 `json:"share"`
+}
+
+type limitDoc struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Share   float64 `json:"share"`
+}
+
+type moveDocument struct {
+	Changes []engine.Change `json:"changes"`
+	Flags   string          `json:"flags,omitempty"` // that give the setup again, where flags can
+	Fits    bool            `json:"fits"`
+	Step    float64         `json:"step_seconds"`
+	Speed   float64         `json:"speed"`
+	Peak    float64         `json:"peak_bytes"`
+	Saved   float64         `json:"saved_bytes"`
+}
+
+type knobDocument struct {
+	Knob    engine.ParamID  `json:"knob"`
+	Current string          `json:"current"`
+	Values  []valueDocument `json:"values"`
+}
+
+type valueDocument struct {
+	Value string  `json:"value"`
+	Step  float64 `json:"step_seconds"`
+	Peak  float64 `json:"peak_bytes"`
+	Fits  bool    `json:"fits"`
+}
+
+type ruleDocument struct {
+	ID      string         `json:"id"`
+	Text    string         `json:"text"`
+	Source  string         `json:"source"`
+	Verdict advise.Verdict `json:"verdict"`
+	Why     string         `json:"why,omitempty"`
+	Move    *moveDocument  `json:"move,omitempty"`
+}
+
+func newAdvice(a *advise.Advice, lib *presets.Library) adviceDocument {
+	d := adviceDocument{
+		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits,
+		Terms: []termDocument{}, Limits: []limitDoc{}, Moves: []moveDocument{}, Knobs: []knobDocument{}, Rules: []ruleDocument{},
+	}
+	for _, t := range a.Terms {
+		d.Terms = append(d.Terms, termDocument{t.Name, float64(t.Bytes), t.Share})
+	}
+	for _, l := range a.Limits {
+		d.Limits = append(d.Limits, limitDoc{l.Name, float64(l.Seconds), l.Share})
+	}
+	for i := range a.Moves {
+		d.Moves = append(d.Moves, newMove(&a.Moves[i], lib))
+	}
+	for _, k := range a.Knobs {
+		doc := knobDocument{k.ID, k.Current, []valueDocument{}}
+		for _, v := range k.Values {
+			doc.Values = append(doc.Values, valueDocument{v.Text, float64(v.Step), float64(v.Peak), v.Fits})
+		}
+		d.Knobs = append(d.Knobs, doc)
+	}
+	for _, r := range a.Rules {
+		doc := ruleDocument{ID: r.ID, Text: r.Text, Source: r.Source, Verdict: r.Verdict, Why: r.Why}
+		if r.Move != nil {
+			m := newMove(r.Move, lib)
+			doc.Move = &m
+		}
+		d.Rules = append(d.Rules, doc)
+	}
+	return d
+}
+
+func newMove(m *advise.Move, lib *presets.Library) moveDocument {
+	flags, _ := setupdoc.Flags(m.Setup, lib)
+	return moveDocument{
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, Step: float64(m.Report.Time.Step), Speed: m.Speed,
+		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
+	}
+}
