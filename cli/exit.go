@@ -22,6 +22,8 @@ const (
 	exitUsage   = 2 // asked in a way that makes no sense
 	exitIllegal = 3 // the layout cannot be executed
 	exitNoFit   = 4 // it can, but not in the memory
+
+	exitInterrupt = 130 // ctrl+c cut an answer short
 )
 
 // outcome is an exit code that the answer on standard output already explains.

@@ -124,21 +124,27 @@ func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
 
 // setup settles what the flags say on top of the file they name.
 func (f *setupFlags) setup(a *app) (engine.Setup, error) {
-	doc := &setupdoc.Document{}
-	if f.file != "" {
-		data, err := a.readFile(string(f.file))
-		if err != nil {
-			return engine.Setup{}, err
-		}
-		name := string(f.file)
-		if name == "-" {
-			name = "standard input"
-		}
-		if doc, err = setupdoc.Parse(name, data); err != nil {
-			return engine.Setup{}, err
-		}
+	doc, err := f.document(a)
+	if err != nil {
+		return engine.Setup{}, err
 	}
 	return f.over(doc, a)
+}
+
+// document is the file that the flags name, or one that says nothing.
+func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
+	if f.file == "" {
+		return &setupdoc.Document{}, nil
+	}
+	data, err := a.readFile(string(f.file))
+	if err != nil {
+		return nil, err
+	}
+	name := string(f.file)
+	if name == "-" {
+		name = "standard input"
+	}
+	return setupdoc.Parse(name, data)
 }
 
 // over applies the flags to a document and settles it.

@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 	for _, command := range []string{
 		"--help", "eval --help", "help timeline", "completion bash", "completion zsh", "man", "--version", "version",
 		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1", "timeline --tf 1 --json",
-		"presets models", "presets gpus --json",
+		"presets models", "presets gpus --json", "search", "search --json", "search --csv", "search --tp 3",
 	} {
 		cmd := exec.CommandContext(t.Context(), program, strings.Fields(command)...)
 		var stderr bytes.Buffer
@@ -89,6 +89,18 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		{"eval", "--" + evil},
 		{"eval", "--=" + evil},
 		{"eval", evil},
+		{"search", "--tp", evil},
+		{"search", "--tp=2.." + evil},
+		{"search", "--schedule", evil},
+		{"search", "--recompute=none," + evil},
+		{"search", "--objective", evil},
+		{"search", "--headroom", evil},
+		{"search", "--tokens", evil},
+		{"search", "--time", evil},
+		{"search", "--setup", file},
+		{"search", "--setup", label, "--free", evil},
+		{"search", "--set", evil},
+		{"search", "--set", "tp=" + evil},
 		{"timeline", "--tf", evil},
 		{"timeline", "--width", evil},
 		{"presets", evil},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"charm.land/fang/v2"
@@ -133,8 +134,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func joinSwitches(args []string) []string {
 	joined := make([]string, 0, len(args))
 	for i := 0; i < len(args); i++ {
-		if i+1 < len(args) && (args[i] == "--sp" || args[i] == "--mtp") &&
-			slices.Contains([]string{"on", "off", "true", "false", "yes", "no", "0", "1"}, args[i+1]) {
+		if i+1 < len(args) && (args[i] == "--sp" || args[i] == "--mtp") && switchWords(args[i+1]) {
 			joined = append(joined, args[i]+"="+args[i+1])
 			i++
 			continue
@@ -142,4 +142,14 @@ func joinSwitches(args []string) []string {
 		joined = append(joined, args[i])
 	}
 	return joined
+}
+
+// switchWords says whether a word is what a switch takes, or a list of that.
+func switchWords(text string) bool {
+	for word := range strings.SplitSeq(text, ",") {
+		if !slices.Contains([]string{"on", "off", "true", "false", "yes", "no", "0", "1", "both"}, word) {
+			return false
+		}
+	}
+	return true
 }

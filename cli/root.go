@@ -37,7 +37,7 @@ func (a *app) root() *cobra.Command {
 		return a.explore(cmd, &flags, &look)
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
-	cmd.AddCommand(a.evalCommand(), a.timelineCommand(), a.presetsCommand(), a.validateCommand(), a.explainCommand(), a.adviseCommand(), a.versionCommand())
+	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.validateCommand(), a.explainCommand(), a.versionCommand())
 	cmd.SetHelpCommand(a.helpCommand(cmd))
 	a.strictCompletion(cmd)
 	return cmd
@@ -137,6 +137,7 @@ func (a *app) printPlain(flags *setupFlags) error {
 const shortHelp = `The explorer needs a terminal. In a script or a pipe use:
   meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2     one layout, as text or --json
   meshscope eval --batch FILE                                     one JSON setup per line
+  meshscope search --model llama3.1-70b --gpus 64                 the best layouts
   meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2        a pipeline schedule
   meshscope presets models                                        what can be named
   meshscope --help

@@ -84,6 +84,26 @@ func (d *Draft) Set(id ParamID, text string) error {
 	return err
 }
 
+// Take gives what was said of a parameter, in the words of the command line, and
+// unsays it; false where nothing was said.
+func (d *Draft) Take(id ParamID) (text string, said bool) {
+	p, ok := FindParam(id)
+	if !ok || !p.draftGiven(d) {
+		return "", false
+	}
+	switch {
+	case p.draftTake != nil:
+		return p.draftTake(d), true
+	case p.draftToggle != nil:
+		on := **p.draftToggle(d)
+		*p.draftToggle(d) = nil
+		return onOff(on), true
+	}
+	n := **p.draftNumber(d)
+	*p.draftNumber(d) = nil
+	return strconv.Itoa(n), true
+}
+
 // Resolve derives what is left out. A value out of bounds is a *ValueError, two
 // values that contradict each other a *ConflictError. Degrees that do not divide
 // the GPUs, or a batch that does not divide, resolve to the next lower quotient:

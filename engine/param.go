@@ -61,6 +61,7 @@ type Param struct {
 	draftToggle func(*Draft) **bool
 	draftWrite  func(*Draft, string) error
 	draftGiven  func(*Draft) bool
+	draftTake   func(*Draft) string // ChoiceParam and TextParam: what was said, which is unsaid then
 }
 
 // ValueError says that a value cannot be taken at all: not a number, out of
@@ -122,13 +123,17 @@ func (p *Param) textOf(s *Setup) string {
 	case p.read != nil:
 		return p.read(s)
 	case p.toggle != nil:
-		if *p.toggle(s) {
-			return "on"
-		}
-		return "off"
+		return onOff(*p.toggle(s))
 	default:
 		return strconv.Itoa(p.intOf(s))
 	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // Set returns the setup with just this parameter changed. The identities may be

@@ -137,6 +137,11 @@ func choice[T ~string](p Param, words []T, field func(*Setup) *T, draft func(*Dr
 	}
 	p.read = func(s *Setup) string { return string(*field(s)) }
 	p.draftGiven = func(d *Draft) bool { return *draft(d) != nil }
+	p.draftTake = func(d *Draft) string {
+		word := string(**draft(d))
+		*draft(d) = nil
+		return word
+	}
 	p.write = func(s *Setup, text string) error {
 		w, err := parse(text)
 		if err == nil {
@@ -170,6 +175,11 @@ func recomputeParam() Param {
 	}
 	p.read = func(s *Setup) string { return s.Recompute.String() }
 	p.draftGiven = func(d *Draft) bool { return d.Recompute != nil }
+	p.draftTake = func(d *Draft) string {
+		word := d.Recompute.String()
+		d.Recompute = nil
+		return word
+	}
 	p.write = func(s *Setup, text string) error {
 		r, err := parse(text)
 		if err == nil {
@@ -212,6 +222,11 @@ func splitParam() Param {
 	}
 	p.read = func(s *Setup) string { return s.Split }
 	p.draftGiven = func(d *Draft) bool { return d.Split != nil }
+	p.draftTake = func(d *Draft) string {
+		split := *d.Split
+		d.Split = nil
+		return split
+	}
 	p.write = func(s *Setup, text string) error {
 		split, err := parse(text)
 		if err == nil {

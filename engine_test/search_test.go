@@ -130,7 +130,7 @@ func TestConflictsAreTheReason(t *testing.T) {
 			if !slices.Equal(got.Fields, c.want) {
 				t.Errorf("the reason is %v, want %v", got.Fields, c.want)
 			}
-			if slices.Contains(got.Fields, "memory") != (got.Least != nil) {
+			if (slices.Contains(got.Fields, "memory") || slices.Contains(got.Fields, "headroom")) != (got.Least != nil) {
 				t.Errorf("least memory %v for %v", got.Least != nil, got.Fields)
 			}
 		})
@@ -159,6 +159,14 @@ func TestSearchStops(t *testing.T) {
 	}
 	if len(part.Best) == 0 {
 		t.Error("nothing of what was ranked by then")
+	}
+	for _, k := range schedule.Kinds() {
+		p.Space.Schedules = append(p.Space.Schedules, k.Kind)
+	}
+	automatic, stopAgain := context.WithCancel(t.Context())
+	part = search.Run(automatic, p, func(search.Progress) { stopAgain() })
+	if !part.Partial || len(part.Best) == 0 {
+		t.Errorf("with automatic schedules: partial %v, %d layouts", part.Partial, len(part.Best))
 	}
 	if none := search.Run(ctx, p, nil); !none.Partial || none.Share != 0 {
 		t.Errorf("stopped before it began: partial %v, share %v", none.Partial, none.Share)

@@ -38,6 +38,8 @@ type Options struct {
 	Env []string
 	// Folder is where the program runs; empty: where its caller does.
 	Folder string
+	// OneStream shows standard error on the screen too.
+	OneStream bool
 }
 
 // Terminal is a pseudo-terminal with a program in it. Its methods may be
@@ -58,7 +60,7 @@ type Terminal struct {
 }
 
 // Start runs a program in a new pseudo-terminal. Its standard error is kept
-// apart, as with 2>file; see Stderr.
+// apart, as with 2>file, unless the options say otherwise.
 func Start(ctx context.Context, o Options, program string, args ...string) (*Terminal, error) {
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -86,6 +88,9 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 	t.cmd = exec.CommandContext(ctx, program, args...)
 	t.cmd.Dir = o.Folder
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = slave, slave, &t.stderr
+	if o.OneStream {
+		t.cmd.Stderr = slave
+	}
 	t.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
 		"TERM=xterm-256color", "COLORTERM=truecolor",

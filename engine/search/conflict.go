@@ -11,7 +11,7 @@ import (
 type Conflict struct {
 	Fields []string // flags' names, and "memory", "headroom", "deadline" and "launchers"
 	// Least is the layout with the least memory among those that meet everything
-	// but memory; nil where memory is not among the reasons.
+	// but memory and headroom; nil where neither is among the reasons.
 	Least *Found
 	// Partial says that there was no time to look for a shorter list.
 	Partial bool
@@ -80,7 +80,7 @@ func Explain(ctx context.Context, p Problem) *Conflict {
 	for _, c := range keep {
 		out.Fields = append(out.Fields, c.field)
 	}
-	if slices.Contains(out.Fields, "memory") {
+	if slices.Contains(out.Fields, "memory") || slices.Contains(out.Fields, "headroom") {
 		q := p
 		q.AnyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
 		if r := Run(ctx, q, nil); len(r.Best) > 0 {

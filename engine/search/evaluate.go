@@ -16,9 +16,12 @@ const (
 	batch      = 64
 )
 
-// lastBatch is how many are still evaluated when a search is stopped before any
-// was: enough to have an answer, soon.
-const lastBatch = 8
+// When a search is stopped before it has an answer, so many are still evaluated
+// at a time, so many times, until one fits: soon enough for who waits.
+const (
+	lastBatch  = 8
+	lastRounds = 8
+)
 
 // evaluate works through the candidates in the order of their bounds until none
 // that is left can be among the best, nor on the front.
@@ -31,26 +34,38 @@ func (r *run) evaluate(all []candidate) {
 	var todo []*candidate
 	done, got := make([]found, batch), make([]state, batch)
 	open := 0 // candidates that a stopped search has not settled
-	for next := 0; ; {
+	for next, rounds := 0, 0; ; {
 		late := r.stopped()
-		if late && r.result.Evaluated > 0 {
+		if late && (r.result.Fitting > 0 || rounds == lastRounds) {
 			open += k.open(all[next:])
 			break
 		}
 		most := min(firstBatch+r.result.Evaluated, batch)
 		if late {
 			most = lastBatch
+			rounds++
 		}
-		if todo, next = k.choose(todo[:0], all, next, most); len(todo) == 0 {
+		skip := func(c *candidate) bool {
+			if !late || !r.slow(c) {
+				return false
+			}
+			open++
+			return true
+		}
+		if todo, next = k.choose(todo[:0], all, next, most, skip); len(todo) == 0 {
 			break
 		}
 		r.each(len(todo), func(worker, i int) {
 			got[i] = unknown
 			setup := todo[i]
-			if late && r.slow(setup) || !late && r.stopped() {
+			if !late && r.stopped() {
 				return
 			}
-			done[i], got[i] = r.full(&evaluators[worker], setup)
+			stop := r.stopped
+			if late { // it is stopped already, and these few are quick
+				stop = nil
+			}
+			done[i], got[i] = r.full(&evaluators[worker], setup, stop)
 		})
 		for i := range todo {
 			switch got[i] {
@@ -66,10 +81,6 @@ func (r *run) evaluate(all []candidate) {
 			done[i] = found{}
 		}
 		r.progress(Progress{Ranked: 1, Legal: r.result.Legal, Evaluated: r.result.Evaluated})
-		if late {
-			open += k.open(all[next:])
-			break
-		}
 	}
 	if open > 0 {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
@@ -85,14 +96,17 @@ func (r *run) slow(c *candidate) bool {
 	return s.Slow()
 }
 
-// choose takes up to so many candidates, from next on, that can still matter.
-func (k *keeper) choose(into []*candidate, all []candidate, next, most int) ([]*candidate, int) {
+// choose takes up to so many candidates, from next on, that can still matter and
+// are not to be skipped.
+func (k *keeper) choose(into []*candidate, all []candidate, next, most int, skip func(*candidate) bool) ([]*candidate, int) {
 	for next < len(all) && len(into) < most {
 		c := &all[next]
 		next++
 		switch {
 		case k.wants(c):
-			into = append(into, c)
+			if !skip(c) {
+				into = append(into, c)
+			}
 		case !k.wantFront:
 			return into, len(all) // the others are no better
 		}

@@ -18,7 +18,7 @@ func Exhaustive(p Problem) Result {
 	r.result.Legal, r.result.Share = all.legal, 1
 	e := engine.Evaluator{Brief: true}
 	for i := range all.found {
-		f, got := r.full(&e, &all.found[i])
+		f, got := r.full(&e, &all.found[i], nil)
 		r.result.Evaluated++
 		if got == fits {
 			r.result.Fitting++

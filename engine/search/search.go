@@ -150,13 +150,13 @@ const (
 	fits
 )
 
-// full evaluates a candidate.
-func (r *run) full(e *engine.Evaluator, c *candidate) (found, state) {
+// full evaluates a candidate, unless stop says true.
+func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, state) {
 	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
 	f := found{candidate: *c}
 	f.Setup = k.setup(c)
 	var done bool
-	if f.Report, done = e.EvaluateUntil(f.Setup, r.stopped); !done {
+	if f.Report, done = e.EvaluateUntil(f.Setup, stop); !done {
 		return f, unknown
 	}
 	if !f.Report.Legal {

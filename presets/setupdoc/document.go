@@ -290,6 +290,17 @@ func (d *Document) Set(key, value string) error {
 	return d.draft.Set(id, value)
 }
 
+// Take gives what the document says of a parameter, in the words of the command
+// line, and unsays it; false where it says nothing.
+func (d *Document) Take(id engine.ParamID) (text string, said bool) {
+	text, said = d.draft.Take(id)
+	if said {
+		d.overridden = true
+		delete(d.origins, canonical(string(id)))
+	}
+	return text, said
+}
+
 // Assign reads key=value: a flag's name, or a field of model, gpu or cluster
 // such as model.layers=40.
 func (d *Document) Assign(text string) error {

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+
+	"meshscope/engine/search"
+)
+
+// How often progress is shown, and how soon at first: who gets an answer at once
+// needs none.
+const (
+	progressAfter = 300 * time.Millisecond
+	progressEvery = 100 * time.Millisecond
+)
+
+// progress gives what shows how far a search is on standard error, if that is a
+// terminal, and what takes it away again.
+func (a *app) progress() (show func(search.Progress), clear func()) {
+	file, ok := a.stderr.(*os.File)
+	if !ok || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
+		return nil, func() {}
+	}
+	var lock sync.Mutex
+	next, shown := time.Now().Add(progressAfter), false
+	show = func(p search.Progress) {
+		lock.Lock()
+		defer lock.Unlock()
+		if now := time.Now(); now.After(next) {
+			next, shown = now.Add(progressEvery), true
+			_, _ = fmt.Fprintf(a.stderr, "\r%s\x1b[K", progressLine(p))
+		}
+	}
+	return show, func() {
+		if shown {
+			_, _ = io.WriteString(a.stderr, "\r\x1b[K")
+		}
+	}
+}
+
+// progressLine is one line of at most 79 columns.
+func progressLine(p search.Progress) string {
+	if p.Ranked < 1 {
+		return fmt.Sprintf("%3.0f %% of the cuts ranked, %s layouts; ctrl+c stops", 100*p.Ranked, commas(p.Legal))
+	}
+	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", commas(p.Legal), commas(p.Evaluated))
+}

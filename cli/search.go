@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/engine/units"
+)
+
+// searchFlags are the flags of a search beside those of the setup.
+type searchFlags struct {
+	setup setupFlags
+
+	objective, free  string
+	headroom         string
+	deadline, tokens string
+	time             string
+	top, jobs        int
+	front, refused   bool
+	asJSON, asCSV    bool
+}
+
+// Bounds of numbers of a search.
+const (
+	maxTop  = 1000
+	maxJobs = 1024
+)
+
+func (a *app) searchCommand() *cobra.Command {
+	f := &searchFlags{}
+	cmd := &cobra.Command{
+		Use:   "search",
+		Short: "Find the best layouts",
+		Long: "Find the best layouts of a model on a cluster: every legal one is looked at, the best are evaluated in full.\n\n" +
+			"The flags of 'eval' say the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
+			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. What is left out is free within these bounds: " +
+			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each, vpp up to 16, " +
+			"mbs powers of two up to 16, every ep and zero, 1f1b and interleaved, recompute none and full. A range of gpus goes by whole nodes, " +
+			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens.\n\n" +
+			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
+		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
+			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
+			"meshscope search --tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%\n" +
+			"meshscope search --setup run.toml --free all --json",
+		Args: cobra.ArbitraryArgs,
+	}
+	f.register(cmd)
+	f.setup.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		return a.search(cmd.Context(), f)
+	})
+	return cmd
+}
+
+func (f *searchFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
+	flags.BoolVar(&f.asCSV, "csv", false, "print a table as comma-separated values")
+	flags.IntVar(&f.top, "top", 10, fmt.Sprintf("how many layouts, 1 to %d", maxTop))
+	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what is best: "+strings.Join(objectiveWords(), ", "))
+	flags.BoolVar(&f.front, "front", false, "also the Pareto front of memory and speed")
+	flags.StringVar(&f.headroom, "headroom", "0%", "share of the usable memory that must stay free")
+	flags.StringVar(&f.deadline, "deadline", "", "leave out what needs longer for --tokens, such as 30d or 6w")
+	flags.StringVar(&f.tokens, "tokens", "", "tokens of the whole run, such as 15T")
+	flags.BoolVar(&f.refused, "refused", false, "also what some launcher refuses although it could run")
+	flags.StringVar(&f.free, "free", "", "knobs of the setup file that are free all the same: a list, or all")
+	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0 for no bound")
+	flags.IntVar(&f.jobs, "jobs", 0, "how many layouts at a time; 0 is one per core")
+	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(searched())...), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func objectiveWords() []string {
+	var words []string
+	for _, o := range search.Objectives() {
+		words = append(words, string(o))
+	}
+	return words
+}
+
+func idWords(ids []engine.ParamID) []string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = string(id)
+	}
+	return words
+}
+
+// answer is what a search found, and what it was asked.
+type answer struct {
+	asked    *asked
+	problem  search.Problem
+	result   search.Result
+	conflict *search.Conflict // where nothing was found
+	fastest  *search.Found    // where nothing meets the deadline
+	seconds  float64
+	signal   int // exit code of the signal that ended it
+}
+
+func (a *app) search(ctx context.Context, f *searchFlags) error {
+	p, q, err := f.problem(a)
+	if err != nil {
+		return err
+	}
+	limit, err := parseTime(f.time)
+	if err != nil {
+		return err
+	}
+	ctx, code, stop := onSignal(ctx)
+	defer stop()
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	start := time.Now()
+	show, clear := a.progress()
+	out := answer{asked: q, problem: *p, result: search.Run(ctx, *p, show)}
+	if len(out.result.Best) == 0 && !out.result.Partial {
+		out.explain(ctx)
+	}
+	clear()
+	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
+	switch {
+	case f.asJSON:
+		err = a.writeJSON(out.document(a))
+	case f.asCSV:
+		err = out.writeCSV(a)
+	default:
+		err = out.writeText(a)
+	}
+	if err != nil {
+		return err
+	}
+	return out.verdict()
+}
+
+// explain finds out why there is no layout, and how far the deadline is.
+func (o *answer) explain(ctx context.Context) {
+	o.conflict = search.Explain(ctx, o.problem)
+	if o.conflict == nil || !slices.Contains(o.conflict.Fields, "deadline") {
+		return
+	}
+	p := o.problem
+	p.Deadline, p.Objective, p.Top, p.Front = 0, search.Throughput, 1, false
+	if p.Space.GPUs[len(p.Space.GPUs)-1] > p.Space.GPUs[0] {
+		p.Space.GPUs = p.Space.GPUs[len(p.Space.GPUs)-1:] // the most are the fastest
+	}
+	if r := search.Run(ctx, p, nil); len(r.Best) > 0 {
+		o.fastest = &r.Best[0]
+	}
+}
+
+// interrupted is the exit code of the signal that ended a search. For the
+// explorer SIGINT is a way of leaving; here it cuts an answer short.
+func interrupted(ctx context.Context, code int) int {
+	if code == exitFine && errors.Is(ctx.Err(), context.Canceled) {
+		return exitInterrupt
+	}
+	return code
+}
+
+// verdict is the exit code of a search.
+func (o *answer) verdict() error {
+	switch {
+	case o.signal != exitFine:
+		return outcome(o.signal)
+	case len(o.result.Best) > 0:
+		return nil
+	case o.conflict == nil:
+		return outcome(exitError) // stopped before anything was found
+	case o.noFit():
+		return outcome(exitNoFit)
+	}
+	return outcome(exitIllegal)
+}
+
+// noFit says that there are legal layouts, but none within the limits.
+func (o *answer) noFit() bool {
+	return slices.ContainsFunc(o.conflict.Fields, func(field string) bool {
+		return slices.Contains([]string{"memory", "headroom", "deadline"}, field)
+	})
+}
+
+// problem is what the flags ask for.
+func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
+	p := &search.Problem{Objective: search.Objective(f.objective), Top: f.top, Front: f.front, Workers: f.jobs}
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	var err error
+	if p.Headroom, err = parseShare("--headroom", f.headroom); err != nil {
+		return nil, nil, err
+	}
+	if f.tokens != "" {
+		if p.Tokens, err = parseTokens(f.tokens); err != nil {
+			return nil, nil, err
+		}
+	}
+	if f.deadline != "" {
+		seconds, err := parseDays(f.deadline)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Deadline = units.Seconds(seconds)
+	}
+	if p.Workers == 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
+	free, err := parseFree(f.free)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := f.setup.askedFor(a, free)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Space, err = q.space(p.Objective); err != nil {
+		return nil, nil, err
+	}
+	p.Space.Refused = f.refused
+	p.Setup = q.setup
+	s := &p.Setup
+	s.GPUs, s.GBS, s.Seq = p.Space.GPUs[0], p.Space.GBS[0], p.Space.Seq[0]
+	s.DP = max(1, s.GPUs/(s.TP*s.PP*s.CP))
+	s.MicroBatches = max(1, s.GBS/(s.MBS*s.DP))
+	return p, q, tooLarge(p)
+}
+
+// check refuses what contradicts itself before any file is read.
+func (f *searchFlags) check() error {
+	switch {
+	case f.asJSON && f.asCSV:
+		return &usageError{"--json and --csv contradict each other: standard output takes one of them"}
+	case !slices.Contains(objectiveWords(), f.objective):
+		wrong := &engine.ValueError{Field: "--objective", Given: clip(f.objective), Allowed: "one of " + strings.Join(objectiveWords(), ", ")}
+		if near := closest(f.objective, objectiveWords()); len(near) > 0 {
+			wrong.Nearest = near[0]
+		}
+		return wrong
+	case f.top < 1 || f.top > maxTop:
+		return &engine.ValueError{Field: "--top", Given: fmt.Sprint(f.top), Allowed: fmt.Sprintf("a whole number from 1 to %d", maxTop)}
+	case f.jobs < 0 || f.jobs > maxJobs:
+		return &engine.ValueError{Field: "--jobs", Given: fmt.Sprint(f.jobs), Allowed: fmt.Sprintf("a whole number from 0 (one per core) to %d", maxJobs)}
+	case f.deadline != "" && f.tokens == "":
+		return &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
+	case f.free != "" && f.setup.file == "":
+		return &usageError{"--free goes with --setup: what no file says is free already"}
+	}
+	return nil
+}
+
+func parseFree(text string) ([]engine.ParamID, error) {
+	switch strings.TrimSpace(text) {
+	case "":
+		return nil, nil
+	case "all":
+		return searched(), nil
+	}
+	var out []engine.ParamID
+	for word := range strings.SplitSeq(text, ",") {
+		id := engine.ParamID(strings.TrimSpace(word))
+		if !slices.Contains(searched(), id) {
+			return nil, &engine.ValueError{Field: "--free", Given: clip(word), Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
+		}
+		out = append(out, id)
+	}
+	return out, nil
+}
+
+// tooLarge refuses a space whose mere list of cuts would not fit into memory.
+func tooLarge(p *search.Problem) error {
+	combinations := len(p.Space.GPUs) * len(p.Space.GBS) * len(p.Space.Seq)
+	if combinations <= maxCombinations && p.Cuts(maxCuts) <= maxCuts {
+		return nil
+	}
+	return &usageError{fmt.Sprintf("the space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or a factor, such as 64..512:x2", commas(combinations))}
+}
+
+// Bounds of a space.
+const (
+	maxCombinations = 10_000
+	maxCuts         = 1 << 20
+)

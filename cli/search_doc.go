@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"encoding/csv"
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/presets/setupdoc"
+	"meshscope/ui/export"
+)
+
+// searchDocument is what search --json prints.
+type searchDocument struct {
+	header
+	Setup     engine.Setup      `json:"setup"` // what no layout changes; its layout is where nothing else is listed
+	Objective search.Objective  `json:"objective"`
+	Given     map[string]string `json:"given"` // knobs that were given, as they were
+	// DefaultGBS says that nobody gave a global batch.
+	DefaultGBS bool `json:"default_gbs"`
+
+	Partial   bool    `json:"partial"`
+	Share     float64 `json:"share_searched"`
+	Legal     int     `json:"legal"`
+	Excluded  int     `json:"excluded_by_bound"`
+	Evaluated int     `json:"evaluated"`
+	Fitting   int     `json:"fitting"`
+	Seconds   float64 `json:"seconds"`
+
+	Results  []foundDocument   `json:"results"`
+	Front    *[]foundDocument  `json:"front,omitempty"`
+	Conflict *conflictDocument `json:"conflict,omitempty"`
+}
+
+// foundDocument is one layout that was found.
+type foundDocument struct {
+	Rank   int              `json:"rank"`
+	Layout layoutDocument   `json:"layout"`
+	Flags  string           `json:"flags,omitempty"` // of eval; absent where no flags give this setup
+	Free   float64          `json:"free_bytes"`
+	Report *export.Document `json:"report,omitempty"` // that of eval
+}
+
+// layoutDocument is a layout under the keys of a setup document.
+type layoutDocument struct {
+	GPUs         int    `json:"gpus"`
+	DP           int    `json:"dp"`
+	TP           int    `json:"tp"`
+	PP           int    `json:"pp"`
+	VPP          int    `json:"vpp"`
+	CP           int    `json:"cp"`
+	EP           int    `json:"ep"`
+	ETP          int    `json:"etp"`
+	SP           bool   `json:"sp"`
+	ZeRO         int    `json:"zero"`
+	MBS          int    `json:"mbs"`
+	MicroBatches int    `json:"microbatches"`
+	GBS          int    `json:"gbs"`
+	Seq          int    `json:"seq"`
+	Schedule     string `json:"schedule"`
+	Recompute    string `json:"recompute"`
+}
+
+func newLayout(s *engine.Setup) layoutDocument {
+	return layoutDocument{
+		s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.SP, s.ZeRO,
+		s.MBS, s.MicroBatches, s.GBS, s.Seq, string(s.Schedule), s.Recompute.String(),
+	}
+}
+
+// conflictDocument says why nothing was found.
+type conflictDocument struct {
+	Fields  []string       `json:"fields"`
+	Message string         `json:"message"`
+	Partial bool           `json:"partial,omitempty"` // there was no time to look for a shorter list
+	Least   *foundDocument `json:"least_memory,omitempty"`
+	Fastest *foundDocument `json:"fastest,omitempty"` // where the deadline is a reason
+}
+
+func (o *answer) document(a *app) searchDocument {
+	r := &o.result
+	d := searchDocument{
+		header: header{schemaVersion, version}, Setup: o.problem.Setup, Objective: o.problem.Objective,
+		Given: map[string]string{}, DefaultGBS: o.asked.defaultGBS,
+		Partial: r.Partial, Share: r.Share, Legal: r.Legal, Excluded: r.Excluded, Evaluated: r.Evaluated, Fitting: r.Fitting,
+		Seconds: o.seconds, Results: a.foundDocuments(r.Best),
+	}
+	for id, text := range o.asked.texts {
+		d.Given[string(id)] = text
+	}
+	if o.problem.Front {
+		front := a.foundDocuments(r.Front)
+		d.Front = &front
+	}
+	if c := o.conflict; c != nil {
+		d.Conflict = &conflictDocument{Fields: listed(c.Fields), Message: o.reason(), Partial: c.Partial}
+		if c.Least != nil {
+			d.Conflict.Least = &a.foundDocuments([]search.Found{*c.Least})[0]
+		}
+		if o.fastest != nil {
+			d.Conflict.Fastest = &a.foundDocuments([]search.Found{*o.fastest})[0]
+		}
+	}
+	return d
+}
+
+func (a *app) foundDocuments(list []search.Found) []foundDocument {
+	out := make([]foundDocument, 0, len(list))
+	for i := range list {
+		f := &list[i]
+		r := newReport(f.Setup, f.Report)
+		flags, _ := setupdoc.Flags(f.Setup, a.lib)
+		out = append(out, foundDocument{i + 1, newLayout(&f.Setup), flags, float64(f.Free), &r})
+	}
+	return out
+}
+
+// writeCSV writes one line per layout: those that are best, then the front.
+func (o *answer) writeCSV(a *app) error {
+	w := csv.NewWriter(a.stdout)
+	// The writer keeps its first error for the end.
+	_ = w.Write([]string{
+		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
+		"step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command",
+	})
+	for _, list := range []struct {
+		name  string
+		found []search.Found
+	}{{"best", o.result.Best}, {"front", o.result.Front}} {
+		for i := range list.found {
+			f := &list.found[i]
+			l, r := newLayout(&f.Setup), &f.Report
+			command := ""
+			if flags, ok := setupdoc.Flags(f.Setup, a.lib); ok {
+				command = "meshscope eval " + flags
+			}
+			row := []string{list.name}
+			for _, n := range []int{i + 1, l.GPUs, l.DP, l.TP, l.PP, l.VPP, l.CP, l.EP, l.ETP} {
+				row = append(row, strconv.Itoa(n))
+			}
+			row = append(row, onOff(l.SP))
+			for _, n := range []int{l.ZeRO, l.MBS, l.MicroBatches, l.GBS, l.Seq} {
+				row = append(row, strconv.Itoa(n))
+			}
+			row = append(row, l.Schedule, l.Recompute)
+			for _, v := range []float64{
+				float64(r.Time.Step), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free),
+			} {
+				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+			}
+			row = append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), strconv.FormatBool(o.result.Partial), command)
+			_ = w.Write(row)
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// bandCell is an error band for a spreadsheet: empty where there is none.
+func bandCell(e *engine.Evidence) string {
+	if e.ErrorBand == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*e.ErrorBand, 'g', -1, 64)
+}
+
+// listed is a list that is written as [] when it is empty.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

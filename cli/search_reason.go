@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/layout"
+	"meshscope/presets/setupdoc"
+)
+
+// reason is why nothing was found, in one sentence.
+func (o *answer) reason() string {
+	c := o.conflict
+	if c == nil {
+		return ""
+	}
+	if len(c.Fields) == 0 {
+		return "the model has no legal layout on this machine, whatever else is given up"
+	}
+	words := make([]string, len(c.Fields))
+	for i, f := range c.Fields {
+		words[i] = o.constraint(f)
+	}
+	if len(words) == 1 {
+		return words[0] + " excludes every layout by itself"
+	}
+	together := " together exclude every layout, and none of them can be left out"
+	if c.Partial {
+		together = " together exclude every layout"
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + together
+}
+
+// constraint says one thing that was asked for.
+func (o *answer) constraint(field string) string {
+	p := &o.problem
+	switch field {
+	case "memory":
+		return fmt.Sprintf("the %.1f GiB of memory that a GPU has to use", p.Setup.Cluster.GPU.MemoryUsable.GiB())
+	case "headroom":
+		return fmt.Sprintf("a headroom of %s (--headroom), which leaves %.1f GiB", percent(p.Headroom), p.Setup.Cluster.GPU.MemoryUsable.GiB()*(1-p.Headroom))
+	case "deadline":
+		return o.deadline() + " (--deadline)"
+	case "launchers":
+		return "leaving out what some launcher refuses (--refused lets it in)"
+	case "gbs":
+		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
+	case "split":
+		return "--split " + clip(p.Setup.Split)
+	}
+	return "--" + field + " " + clip(o.asked.texts[engine.ParamID(field)])
+}
+
+// writeReason prints why there is no layout: the shortest list of what excludes
+// them all, and the layout with the least memory where that is among it.
+func (o *answer) writeReason(t page, a *app) {
+	c := o.conflict
+	if c == nil {
+		t.printf("\nNOTHING FOUND in the time there was; --time gives more\n")
+		return
+	}
+	title := "NO LEGAL LAYOUT"
+	if o.noFit() {
+		title = "NOTHING FITS"
+		if !slices.Contains(c.Fields, "memory") && !slices.Contains(c.Fields, "headroom") {
+			title = "NOTHING IS FAST ENOUGH"
+		}
+	}
+	t.printf("\n%s\n", title)
+	t.lines("  " + strings.ToUpper(o.reason()[:1]) + o.reason()[1:] + ".")
+	for _, field := range c.Fields {
+		if why := o.rule(field); why != "" {
+			t.lines("    " + field + ": " + why)
+		}
+	}
+	near := o.fastest
+	if near != nil {
+		t.lines(fmt.Sprintf("  The fastest layout that meets everything else takes %s days (error: %s):", trim(days(o.problem.Tokens, near)), near.Report.Time.Band("within ")))
+	} else if near = c.Least; near != nil {
+		m := near.Report.Memory
+		more := ""
+		if m.Peak > m.Usable {
+			more = fmt.Sprintf(", %.1f more than it has", (m.Peak - m.Usable).GiB())
+		}
+		t.lines(fmt.Sprintf("  The least that a layout needs which meets everything else is %.1f GiB on the fullest GPU%s (error: %s):", m.Peak.GiB(), more, m.Band("within ")))
+	}
+	if near == nil {
+		return
+	}
+	if flags, ok := setupdoc.Flags(near.Setup, a.lib); ok {
+		t.printf("    meshscope eval %s\n", flags)
+	}
+}
+
+// rule is what the legality of a layout says about the one value of a knob.
+func (o *answer) rule(field string) string {
+	text, one := o.asked.single(engine.ParamID(field))
+	gpus := o.problem.Space.GPUs
+	if n, err := strconv.Atoi(text); field == "dp" && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
+		return fmt.Sprintf("%d copies do not divide the %s GPUs", n, commas(gpus[0]))
+	}
+	if !one || !slices.Contains([]string{"tp", "pp", "cp", "ep", "etp", "vpp", "zero"}, field) {
+		return ""
+	}
+	s, err := engine.Turn(o.problem.Setup, engine.ParamID(field), text, engine.Locks{GPUs: true, Batch: true})
+	if err != nil {
+		return ""
+	}
+	for _, p := range engine.Evaluate(s).Problems {
+		if p.Severity == layout.Error && p.Field == field {
+			return p.Message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/search"
+	"meshscope/presets/setupdoc"
+)
+
+// searched are the knobs that a search varies: left out they are free, or have
+// the default that the help says; lists and ranges are for them.
+func searched() []engine.ParamID {
+	return []engine.ParamID{
+		"gpus", "nodes", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero",
+		"mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
+	}
+}
+
+// asked is what somebody says about a search: a setup of everything that no
+// layout changes, and values of the knobs.
+type asked struct {
+	setup  engine.Setup
+	values map[engine.ParamID]engine.Values
+	texts  map[engine.ParamID]string // as they were given
+
+	defaultGBS bool // nobody said the global batch
+	counted    bool // it follows from dp, mbs and microbatches
+}
+
+// askedFor reads the flags of a search on top of the file they name. What the
+// list free names is taken back from the file.
+func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
+	doc, err := f.document(a)
+	if err != nil {
+		return nil, err
+	}
+	q := &asked{values: map[engine.ParamID]engine.Values{}, texts: map[engine.ParamID]string{}}
+	for _, id := range searched() {
+		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
+			if err := q.say(id, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, s := range f.said {
+		key, value := s.key, s.value
+		if s.assignment {
+			if key, value, _ = strings.Cut(s.value, "="); strings.Contains(key, ".") || !strings.Contains(s.value, "=") {
+				if err := doc.Assign(s.value); err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
+		switch {
+		case slices.Contains(free, id) && len(free) < len(searched()): // of all it is only what the file says
+			return nil, &usageError{fmt.Sprintf("--free %s and --%s contradict each other", id, id)}
+		case slices.Contains(searched(), id):
+			err = q.say(id, value)
+		default:
+			err = doc.Set(strings.TrimSpace(key), strings.TrimSpace(value))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return q, q.settle(a, doc)
+}
+
+func (q *asked) say(id engine.ParamID, text string) error {
+	p, _ := engine.FindParam(id)
+	v, err := p.ParseValues(text)
+	if err != nil {
+		return err
+	}
+	q.values[id], q.texts[id] = v, text
+	return nil
+}
+
+// single is the one value of a knob; false where there is none, or several.
+func (q *asked) single(id engine.ParamID) (string, bool) {
+	v, said := q.values[id]
+	if !said {
+		return "", false
+	}
+	_, one := v.Single()
+	return q.texts[id], one
+}
+
+// settle makes the setup that everything starts from. What can only contradict
+// itself is held against the identities here, as eval does; the search finds out
+// about the rest.
+func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
+	said := func(ids ...engine.ParamID) bool {
+		return !slices.ContainsFunc(ids, func(id engine.ParamID) bool {
+			_, one := q.single(id)
+			return !one
+		})
+	}
+	set := func(ids ...engine.ParamID) {
+		for _, id := range ids {
+			if text, one := q.single(id); one && err == nil {
+				err = doc.Set(string(id), text)
+			}
+		}
+	}
+	set("gpus", "nodes", "seq")
+	if said("tp", "pp", "cp") && (said("dp") || said("gpus") || said("nodes")) {
+		set("dp", "tp", "pp", "cp")
+		if q.counted = said("mbs", "microbatches"); q.counted {
+			set("mbs", "microbatches", "gbs")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	q.setup, err = doc.Setup(a.lib)
+	return err
+}
+
+// space turns what was said into lists of values. Ranges without a step stand
+// for what may be legal in them.
+func (q *asked) space(objective search.Objective) (search.Space, error) {
+	sp := search.Space{}
+	gpus, err := q.gpus(objective)
+	if err != nil {
+		return sp, err
+	}
+	sp.GPUs = gpus
+	sp.Seq = q.doubling("seq", q.setup.Seq, sequences(objective))
+	sp.GBS = q.doubling("gbs", q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
+	cuts := divisorsOf(sp.GPUs)
+	for _, knob := range []struct {
+		id         engine.ParamID
+		into       *[]int
+		candidates func() []int
+	}{
+		{"dp", &sp.DP, func() []int { return cuts }},
+		{"tp", &sp.TP, func() []int { return cuts }},
+		{"pp", &sp.PP, func() []int { return cuts }},
+		{"cp", &sp.CP, func() []int { return cuts }},
+		{"etp", &sp.ETP, func() []int { return cuts }},
+		{"ep", &sp.EP, func() []int { return divisorsOf([]int{max(q.setup.Model.Experts, 1)}) }},
+		{"vpp", &sp.VPP, func() []int { return upTo(1, min(q.setup.Model.Layers, maxChoices)) }},
+		{"zero", &sp.ZeRO, func() []int { return upTo(0, 3) }},
+		{"mbs", &sp.MBS, func() []int { return divisorsOf(sp.GBS) }},
+		{"microbatches", &sp.MicroBatches, func() []int { return divisorsOf(sp.GBS) }},
+	} {
+		v, said := q.values[knob.id]
+		if !said {
+			continue
+		}
+		*knob.into = v.Numbers(knob.candidates())
+		if len(*knob.into) > maxChoices && knob.id == "mbs" {
+			return sp, q.tooMany(knob.id, maxChoices)
+		}
+	}
+	for _, word := range q.values["sp"].Words {
+		sp.SP = append(sp.SP, word == "on")
+	}
+	for _, word := range q.values["schedule"].Words {
+		sp.Schedules = append(sp.Schedules, schedule.Kind(word))
+	}
+	// On one rank all schedules are the same, and the first one gives the name.
+	if i := slices.Index(sp.Schedules, schedule.OneFOneB); i > 0 {
+		sp.Schedules = slices.Insert(slices.Delete(sp.Schedules, i, i+1), 0, schedule.OneFOneB)
+	}
+	for _, word := range q.values["recompute"].Words {
+		var r recipe.Recompute
+		if err := r.UnmarshalText([]byte(word)); err != nil {
+			return sp, err
+		}
+		sp.Recompute = append(sp.Recompute, r)
+	}
+	if len(sp.Recompute) > maxChoices {
+		return sp, q.tooMany("recompute", maxChoices)
+	}
+	return sp, nil
+}
+
+// maxChoices is how many values a search takes of a knob that every cut is
+// combined with.
+const maxChoices = 255
+
+func (q *asked) tooMany(id engine.ParamID, most int) error {
+	return &engine.ValueError{Field: string(id), Given: clip(q.texts[id]), Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
+}
+
+// gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below
+// one node by powers of two.
+func (q *asked) gpus(objective search.Objective) ([]int, error) {
+	node, most := q.setup.Cluster.Node(), engine.MaxGPUs
+	if m := q.setup.Cluster.MaxGPUs; m > 0 {
+		most = m
+	}
+	v, said := q.values["gpus"]
+	n, saidNodes := q.values["nodes"]
+	switch {
+	case !said && !saidNodes && objective == search.FewestGPUs:
+		var out []int
+		for nodes := 1; nodes <= mostNodes && nodes*node <= most; nodes *= 2 {
+			out = append(out, nodes*node)
+		}
+		return out, nil
+	case !said && !saidNodes:
+		return []int{q.setup.GPUs}, nil
+	}
+	var gpus, nodes []int
+	var err error
+	if said {
+		if gpus, err = q.wholeNodes("gpus", &v, node, most); err != nil {
+			return nil, err
+		}
+	}
+	if !saidNodes {
+		return gpus, nil
+	}
+	if nodes, err = q.wholeNodes("nodes", &n, 1, most/node); err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		nodes[i] = min(nodes[i]*node, engine.MaxGPUs)
+	}
+	if !said {
+		return nodes, nil
+	}
+	both := slices.DeleteFunc(gpus, func(g int) bool { return !slices.Contains(nodes, (g+node-1)/node*node) })
+	if len(both) == 0 {
+		return nil, &engine.ConflictError{Fields: [2]string{"gpus", "nodes"}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
+	}
+	return both, nil
+}
+
+// mostNodes is up to how many nodes the fewest GPUs are looked for where nobody
+// says: 1, 2, 4 and so on.
+const mostNodes = 2048
+
+// wholeNodes lists the values of a count that goes in steps of a unit.
+func (q *asked) wholeNodes(id engine.ParamID, v *engine.Values, unit, most int) ([]int, error) {
+	low, high := v.Bounds()
+	var candidates []int
+	for n := 1; n < unit; n *= 2 {
+		candidates = append(candidates, n)
+	}
+	first := (max(low, 1) + unit - 1) / unit * unit
+	for n := first; n <= min(high, most) && len(candidates) <= 2*engine.MaxValues; n += unit {
+		candidates = append(candidates, n)
+	}
+	out := v.Numbers(candidates)
+	if len(out) > engine.MaxValues {
+		return nil, q.tooMany(id, engine.MaxValues)
+	}
+	return out, nil
+}
+
+// doubling lists the values of a knob that has one value unless it is said; its
+// ranges double from their lower end.
+func (q *asked) doubling(id engine.ParamID, otherwise int, free []int) []int {
+	v, said := q.values[id]
+	switch {
+	case said:
+		low, high := v.Bounds()
+		var candidates []int
+		for n := max(low, 1); n <= high; n *= 2 {
+			candidates = append(candidates, n)
+		}
+		return v.Numbers(candidates)
+	case len(free) > 0:
+		return free
+	}
+	return []int{otherwise}
+}
+
+// gbs is the global batch where the flags give no list of them.
+func (q *asked) gbs(gpus []int, seq int) int {
+	_, said := q.values["gbs"]
+	if q.defaultGBS = !said && !q.counted; !q.defaultGBS {
+		return q.setup.GBS
+	}
+	return search.DefaultGBS(gpus, seq)
+}
+
+// Lengths between which the longest sequence is looked for where nobody says.
+const (
+	shortestSeq = 4 << 10
+	longestSeq  = 1 << 20
+)
+
+// sequences are the lengths that a search for the longest tries by itself.
+func sequences(objective search.Objective) []int {
+	if objective != search.LongestSeq {
+		return nil
+	}
+	var out []int
+	for n := shortestSeq; n <= longestSeq; n *= 2 {
+		out = append(out, n)
+	}
+	return out
+}
+
+func upTo(from, to int) []int {
+	var out []int
+	for n := from; n <= to; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// divisorsOf are the numbers that divide at least one of a list.
+func divisorsOf(list []int) []int {
+	var out []int
+	for _, n := range list {
+		for d := 1; d*d <= n; d++ {
+			if n%d == 0 {
+				out = append(out, d, n/d)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

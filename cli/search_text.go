@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/presets/setupdoc"
+)
+
+// writeText prints what was asked, the table of layouts, and how to have the best
+// one again; where there is none, why.
+func (o *answer) writeText(a *app) error {
+	t := newPage(a.stdout)
+	o.head(t, a)
+	r := &o.result
+	if len(r.Best) == 0 {
+		o.writeReason(t, a)
+		return t.Flush()
+	}
+	t.printf("\nBEST  %s\n", o.aim())
+	o.table(t, r.Best)
+	if o.problem.Front {
+		t.printf("\nFRONT  of speed and memory: no layout is faster with less memory\n")
+		o.table(t, r.Front)
+	}
+	if flags, ok := setupdoc.Flags(r.Best[0].Setup, a.lib); ok {
+		t.printf("\nThe first of them again, in full (--json and --csv say it of every row):\n  meshscope eval %s\n", flags)
+	}
+	return t.Flush()
+}
+
+// head says what was searched, and how much of it.
+func (o *answer) head(t page, a *app) {
+	p, r := &o.problem, &o.result
+	s := &p.Setup
+	gpus, batches, lengths := span(p.Space.GPUs), span(p.Space.GBS), span(p.Space.Seq)
+	nodes := ""
+	if len(p.Space.GPUs) == 1 {
+		nodes = ", " + plural(s.Nodes(), "node")
+	}
+	t.printf("%s on %s x %s%s (%s)\n", name(s.Model.Name, s.Model.ID), gpus, name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
+	t.printf("  batch    %s sequences of %s tokens", batches, lengths)
+	if len(p.Space.GBS) == 1 && len(p.Space.Seq) == 1 {
+		t.printf(" = %s tokens", count(s.Tokens()))
+	}
+	if o.asked.defaultGBS {
+		t.printf(" (nobody said: near 4 M)")
+	}
+	t.printf("\n")
+	if given := o.given(); given != "" {
+		t.printf("  given    %s\n", given)
+	}
+	if limits := o.limits(); limits != "" {
+		t.printf("  limits   %s\n", limits)
+	}
+	t.printf("  searched %s; a bound excludes %s, %s evaluated in full", plural(r.Legal, "legal layout"), commas(r.Excluded), commas(r.Evaluated))
+	if out, ok := a.stdout.(*os.File); ok && term.IsTerminal(out.Fd()) {
+		t.printf(", in %.2f s", o.seconds)
+	}
+	t.printf("\n")
+	if r.Partial {
+		t.printf("  PARTIAL  stopped with %s of the space searched: there may be better layouts\n", percent(r.Share))
+	}
+}
+
+// aim is what the best is best in.
+func (o *answer) aim() string {
+	return map[search.Objective]string{
+		search.Throughput:  "most tokens per second and GPU first",
+		search.FewestGPUs:  "fewest GPUs first, then the fastest",
+		search.LargestMBS:  "largest micro-batch first, then the fastest",
+		search.LongestSeq:  "longest sequence first, then the fastest",
+		search.LeastMemory: "least memory first, then the fastest",
+	}[o.problem.Objective]
+}
+
+// given lists the knobs that were given, in their order.
+func (o *answer) given() string {
+	var words []string
+	for _, id := range searched() {
+		if text, ok := o.asked.texts[id]; ok && id != "gpus" && id != "nodes" && id != "gbs" && id != "seq" {
+			words = append(words, string(id)+" "+clip(text))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// limits are what a layout must meet besides.
+func (o *answer) limits() string {
+	p := &o.problem
+	var words []string
+	if p.Headroom > 0 {
+		words = append(words, fmt.Sprintf("%s of the memory stays free", percent(p.Headroom)))
+	}
+	if p.Deadline > 0 {
+		words = append(words, o.deadline())
+	}
+	if p.Space.Refused {
+		words = append(words, "also what launchers refuse")
+	}
+	return strings.Join(words, ", ")
+}
+
+func (o *answer) deadline() string {
+	return fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), trim(float64(o.problem.Deadline)/86400))
+}
+
+// span is 64, or "64 to 512 (4 values)".
+func span(list []int) string {
+	if len(list) == 1 {
+		return commas(list[0])
+	}
+	return fmt.Sprintf("%s to %s (%d values)", commas(list[0]), commas(list[len(list)-1]), len(list))
+}
+
+// knobColumn is a knob as a column of the table.
+type knobColumn struct {
+	id, head string
+	always   bool // a column also where all rows agree
+	dull     string
+	of       func(*engine.Setup) string
+}
+
+// knobColumns are the knobs in the order of the table. Where all rows agree, a
+// value is said once, unless it is the one that means "not used".
+func knobColumns() []knobColumn {
+	number := func(of func(*engine.Setup) int) func(*engine.Setup) string {
+		return func(s *engine.Setup) string { return strconv.Itoa(of(s)) }
+	}
+	return []knobColumn{
+		{id: "gpus", head: "GPUs", of: number(func(s *engine.Setup) int { return s.GPUs })},
+		{id: "dp", head: "dp", always: true, of: number(func(s *engine.Setup) int { return s.DP })},
+		{id: "tp", head: "tp", always: true, of: number(func(s *engine.Setup) int { return s.TP })},
+		{id: "pp", head: "pp", always: true, of: number(func(s *engine.Setup) int { return s.PP })},
+		{id: "vpp", head: "vpp", dull: "1", of: number(func(s *engine.Setup) int { return s.VPP })},
+		{id: "cp", head: "cp", dull: "1", of: number(func(s *engine.Setup) int { return s.CP })},
+		{id: "ep", head: "ep", dull: "1", of: number(func(s *engine.Setup) int { return s.EP })},
+		{id: "etp", head: "etp", dull: "1", of: number(func(s *engine.Setup) int { return s.ETP })},
+		{id: "sp", head: "sp", of: func(s *engine.Setup) string { return onOff(s.SP) }},
+		{id: "zero", head: "zero", of: number(func(s *engine.Setup) int { return s.ZeRO })},
+		{id: "mbs", head: "mbs", of: number(func(s *engine.Setup) int { return s.MBS })},
+		{id: "microbatches", head: "m", of: number(func(s *engine.Setup) int { return s.MicroBatches })},
+		{id: "gbs", head: "gbs", of: number(func(s *engine.Setup) int { return s.GBS })},
+		{id: "seq", head: "seq", of: number(func(s *engine.Setup) int { return s.Seq })},
+		{id: "recompute", head: "recompute", of: func(s *engine.Setup) string { return s.Recompute.String() }},
+		{id: "schedule", head: "schedule", of: func(s *engine.Setup) string { return string(s.Schedule) }},
+	}
+}
+
+// table prints layouts: the knobs in which they differ as columns, the others
+// below it, and how far the figures can be trusted.
+func (o *answer) table(t page, list []search.Found) {
+	rows := make([][]string, len(list)+1)
+	rows[0] = []string{"rank"}
+	for i := range list {
+		rows[i+1] = []string{rank(i, &list[i])}
+	}
+	var same []string
+	for _, c := range knobColumns() {
+		first, differ := c.of(&list[0].Setup), false
+		for i := range list {
+			differ = differ || c.of(&list[i].Setup) != first
+		}
+		switch {
+		case differ || c.always:
+			rows[0] = append(rows[0], c.head)
+			for i := range list {
+				rows[i+1] = append(rows[i+1], c.of(&list[i].Setup))
+			}
+		case first != c.dull && !o.headSays(c.id):
+			same = append(same, c.id+" "+first)
+		}
+	}
+	rows[0] = append(rows[0], "step", "MFU", "tok/s/GPU", "GiB", "free GiB")
+	run, agree := o.problem.Tokens > 0, bandsAgree(list)
+	if run {
+		rows[0] = append(rows[0], "days")
+	}
+	if !agree {
+		rows[0] = append(rows[0], "±step", "±GiB")
+	}
+	for i := range list {
+		f := &list[i]
+		rows[i+1] = append(rows[i+1], seconds(f.Report.Time.Step), fmt.Sprintf("%.1f %%", 100*f.Report.Throughput.MFU), commas(int(f.Report.Throughput.TokensPerSecondPerGPU+0.5)),
+			fmt.Sprintf("%.1f", f.Report.Memory.Peak.GiB()), fmt.Sprintf("%.1f", f.Free.GiB()))
+		if run {
+			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.1f", days(o.problem.Tokens, f)))
+		}
+		if !agree {
+			rows[i+1] = append(rows[i+1], shortBand(&f.Report.Time.Evidence), shortBand(&f.Report.Memory.Evidence))
+		}
+	}
+	t.tight(rows)
+	if len(same) > 0 {
+		t.lines("  all of them: " + strings.Join(same, ", "))
+	}
+	o.footnotes(t, list, agree)
+}
+
+// headSays tells that the head gives the only value of a knob.
+func (o *answer) headSays(id string) bool {
+	sp := &o.problem.Space
+	list, ok := map[string][]int{"gpus": sp.GPUs, "gbs": sp.GBS, "seq": sp.Seq}[id]
+	return ok && len(list) == 1
+}
+
+// lines prints a text in lines of at most 78 columns.
+func (p page) lines(text string) {
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	for line := range strings.Lines(wrap(strings.TrimSpace(text), 78-len(indent))) {
+		p.printf("%s%s\n", indent, strings.TrimSpace(line))
+	}
+}
+
+// rank is the place of a row, marked where some launcher refuses the layout.
+func rank(i int, f *search.Found) string {
+	mark := ""
+	if engine.Refused(f.Report.Problems) {
+		mark = "*"
+	}
+	return mark + strconv.Itoa(i+1)
+}
+
+// days is how long a run of so many tokens takes.
+func days(tokens float64, f *search.Found) float64 {
+	return tokens / f.Report.Throughput.TokensPerSecond / 86400
+}
+
+// bandsAgree says whether all rows can be trusted alike.
+func bandsAgree(list []search.Found) bool {
+	first := &list[0].Report
+	for i := range list {
+		r := &list[i].Report
+		if r.Time.Words() != first.Time.Words() || r.Memory.Words() != first.Memory.Words() {
+			return false
+		}
+	}
+	return true
+}
+
+func shortBand(e *engine.Evidence) string {
+	if !e.Validated() {
+		return "-"
+	}
+	return e.Band("±")
+}
+
+func (o *answer) footnotes(t page, list []search.Found, agree bool) {
+	r, open, refused := &list[0].Report, false, false
+	for i := range list {
+		open = open || !list[i].Report.Time.Validated() || !list[i].Report.Memory.Validated()
+		refused = refused || engine.Refused(list[i].Report.Problems)
+	}
+	switch {
+	case agree && r.Time.Words() == r.Memory.Words():
+		t.lines("  step times and memory: " + r.Time.Words())
+	case agree:
+		t.lines("  step times: " + r.Time.Words())
+		t.lines("  memory: " + r.Memory.Words())
+	case open:
+		t.lines("  ± is what nine of ten published runs like it stay within; - is " + engine.NotValidated)
+	default:
+		t.lines("  ± is what nine of ten published runs like it stay within")
+	}
+	if refused {
+		t.lines("  * some launcher refuses this layout; eval says which")
+	}
+}

@@ -1,0 +1,41 @@
+package search
+
+import "meshscope/engine/layout"
+
+// TargetTokens is the global batch, in tokens, that is taken where nobody says
+// one: large models of recent years start with about 4 million.
+const TargetTokens = 1 << 22
+
+// DefaultGBS is a global batch near TargetTokens that divides well: a power of
+// two sequences, times the odd part of the numbers of GPUs where that is small
+// enough, so that every number of copies divides it that divides the GPUs and is
+// no larger than it.
+func DefaultGBS(gpus []int, seq int) int {
+	target := max(TargetTokens/max(seq, 1), 1)
+	odd := 1
+	for _, n := range gpus {
+		part := max(n, 1)
+		for part%2 == 0 {
+			part /= 2
+		}
+		if odd = odd / common(odd, part) * part; odd > target {
+			odd = 1
+			break
+		}
+	}
+	gbs := odd
+	// Of two neighbours the nearer by ratio: it doubles while gbs x sqrt(2), the
+	// middle of the step, is not beyond the target.
+	for 2*gbs*gbs <= target*target && 2*gbs <= layout.MaxGBS {
+		gbs *= 2
+	}
+	return gbs
+}
+
+// common is the greatest common divisor.
+func common(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
