@@ -36,8 +36,8 @@ type vRank struct {
 func (v *vRank) put(kind OpKind, chunk int, next *[2]int) {
 	if next[chunk] < v.limit {
 		v.o.add(kind, chunk, next[chunk])
+		next[chunk]++
 	}
-	next[chunk]++
 }
 
 func (v *vRank) forward(chunk int) { v.put(Forward, chunk, &v.f) }
@@ -51,36 +51,35 @@ func (v *vRank) both(chunk int) {
 }
 
 // generateZBV writes the schedule for at least 2p-1 micro-batches and leaves
-// out those that there are not.
+// out those that there are not. Every turn of a loop takes each of its kinds one
+// micro-batch on, so that after m turns there is nothing left to write.
 func generateZBV(o *Order) {
-	p := o.Spec.Ranks
-	n := max(2*p-1, o.Spec.MicroBatches)
+	p, m := o.Spec.Ranks, o.Spec.MicroBatches
+	n := max(2*p-1, m)
 	for r := range p {
-		v := &vRank{o: o, limit: o.Spec.MicroBatches}
-		for range 2*(p-r) - 1 {
+		v := &vRank{o: o, limit: m}
+		for range min(2*(p-r)-1, m) {
 			v.forward(0)
 		}
-		for range r {
+		for range min(r, m) {
 			v.forward(1)
 			v.forward(0)
 		}
-		for range p - r {
+		for range min(p-r, m) {
 			v.forward(1)
 			v.both(1)
 		}
-		for v.f[1] < v.f[0] || v.f[0] < n {
-			if v.f[0] < n {
-				v.forward(0)
-			}
+		for range min(n-p, m) {
+			v.forward(0)
 			v.both(0)
 			v.forward(1)
 			v.both(1)
 		}
-		for range r {
+		for range min(r, m) {
 			v.input(0)
 			v.input(1)
 		}
-		for range p - r {
+		for range min(p-r, m) {
 			v.input(0)
 			v.weight(0)
 		}

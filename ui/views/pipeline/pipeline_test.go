@@ -321,3 +321,12 @@ func BenchmarkRenderHugeCold(b *testing.B) {
 		v.Render(in, 160, 46)
 	}
 }
+
+// Highlights and curves of a long pipeline are worked out once, not per frame.
+func BenchmarkRenderHugeCritical(b *testing.B) {
+	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f c")
+}
+
+func BenchmarkRenderHugeMemory(b *testing.B) {
+	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f s")
+}
