@@ -108,7 +108,9 @@ func allowedType(f *pflag.Flag) string {
 	case "float64":
 		return "a number"
 	case "cost":
-		return "a number, 0 or more"
+		return fmt.Sprintf("0, or a number from %g to %g", minCost, maxCost)
+	case "share":
+		return "a number from 0 to 1"
 	case "file":
 		return "the name of a file, or - for standard input"
 	case "columns":

@@ -81,4 +81,10 @@ func seconds(t units.Seconds) string {
 }
 
 // trim is a number without needless digits: 2, 1.5, 0.333.
-func trim(n float64) string { return strconv.FormatFloat(math.Round(n*1000)/1000, 'g', -1, 64) }
+func trim(n float64) string {
+	const small, digits = 0.1, 3
+	if n != 0 && math.Abs(n) < small {
+		return strconv.FormatFloat(n, 'g', digits, 64)
+	}
+	return strconv.FormatFloat(math.Round(n*1000)/1000, 'g', -1, 64)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -22,22 +23,37 @@ type unitCosts struct {
 	extra               int // forwards
 }
 
-// cost is a flag that takes a finite number, 0 or more.
+// cost is a flag that takes a finite number, 0 or more; a share is at most 1.
 type cost struct {
 	value float64
 	said  bool
+	share bool
 }
 
 func (c *cost) String() string { return strconv.FormatFloat(c.value, 'g', -1, 64) }
-func (c *cost) Type() string   { return "cost" }
 
-// maxCost keeps sums of any number of operations finite.
-const maxCost = 1e12
+func (c *cost) Type() string {
+	if c.share {
+		return "share"
+	}
+	return "cost"
+}
+
+// Bounds of a cost other than 0: sums of any number of operations stay finite,
+// and quotients of them too.
+const (
+	minCost = 1e-12
+	maxCost = 1e12
+)
 
 func (c *cost) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v >= 0 && v <= maxCost) {
-		return fmt.Errorf("allowed is a number from 0 to %g", maxCost)
+	least, most := minCost, maxCost
+	if c.share {
+		least, most = 0, 1
+	}
+	if err != nil || !(v == 0 || v >= least && v <= most) {
+		return errors.New("out of bounds")
 	}
 	c.value, c.said = v, true
 	return nil
@@ -51,6 +67,7 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
 	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
 	cmd.Flags().IntVar(&u.extra, "extra-warmup", 0, "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
+	u.overlap.share = true
 	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
 
@@ -68,8 +85,6 @@ func (u *unitCosts) check() error {
 		return &usageError{"--extra-warmup" + unitsOnly}
 	case u.extra < 0 || u.extra > 1:
 		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1", u.extra)}
-	case u.overlap.value > 1:
-		return &usageError{fmt.Sprintf("--overlap: given %s, allowed is a number from 0 to 1", u.overlap.String())}
 	}
 	return nil
 }
@@ -266,7 +281,49 @@ func cannot(s schedule.Spec) []engine.Problem {
 		}
 		problems = append(problems, p)
 	}
+	if joint := together(s); len(problems) > 1 && joint != nil {
+		for i := range problems {
+			problems[i].Nearest = joint
+		}
+	}
 	return problems
+}
+
+// together follows the proposals of one error after the other until none is
+// left, and says what they change; nil where that does not end.
+func together(s schedule.Spec) map[string]any {
+	const most = 8
+	change := map[string]any{}
+	for range most {
+		issues := s.Check()
+		i := slices.IndexFunc(issues, func(is schedule.Issue) bool { return !is.Warning })
+		if i < 0 {
+			return change
+		}
+		for field, v := range issues[i].Nearest {
+			if n := specField(&s, field); n != nil {
+				*n, change[field] = v, v
+			}
+		}
+	}
+	return nil
+}
+
+// specField is a count of a spec by the name of its flag.
+func specField(s *schedule.Spec, field string) *int {
+	switch field {
+	case "pp":
+		return &s.Ranks
+	case "vpp":
+		return &s.VirtualStages
+	case "microbatches":
+		return &s.MicroBatches
+	case "group-size":
+		return &s.GroupSize
+	case "max-in-flight":
+		return &s.MaxInFlight
+	}
+	return nil
 }
 
 // shape is the schedule that the flags say: pp, vpp, microbatches, schedule and

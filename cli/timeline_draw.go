@@ -28,6 +28,8 @@ type drawing struct {
 const (
 	drawWidth = 120 // columns of a line where there is no terminal
 	drawRanks = 64  // rows; more ranks are folded
+
+	leastColumns = 8 // of the picture
 )
 
 // writeText draws one row per rank in lines of a width: each operation is its
@@ -47,6 +49,9 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {
 		idle[rank], live[rank] = d.time(s.Idle), strconv.Itoa(s.PeakInFlight)
+		if d.unit != "1" && t.Makespan > 0 {
+			idle[rank] += "  " + percent(s.Idle/t.Makespan)
+		}
 	}
 	first, idleWidth, liveWidth := len(strconv.Itoa(spec.Ranks-1)), widest("idle", idle), widest("live", live)
 	p := d.picture(width - first - idleWidth - liveWidth - 6)
@@ -106,14 +111,16 @@ type textPicture struct {
 // picture gives the makespan its columns: with unit costs a whole number of them
 // per unit while that fits, so that operations of equal length are drawn equal.
 func (d *drawing) picture(room int) *textPicture {
-	p := &textPicture{Timeline: d.timeline, columns: max(room, 8)}
+	p := &textPicture{Timeline: d.timeline, columns: max(room, leastColumns)}
 	span := d.timeline.Makespan
 	if span <= 0 {
 		return p
 	}
 	if d.unit == "1" && span <= float64(p.columns) {
 		perUnit := math.Floor(float64(p.columns) / span)
-		p.columns = max(1, int(math.Round(span*min(perUnit, 4))))
+		if whole := int(math.Round(span * min(perUnit, 4))); whole >= leastColumns {
+			p.columns = whole
+		}
 	}
 	p.scale = float64(p.columns) / span
 	for i, begin := range p.Begin {
@@ -190,15 +197,19 @@ func (p *textPicture) crowd(rank int) string {
 	busy := make([]float64, p.columns)
 	row := make([]byte, p.columns)
 	first := p.Order.Start[rank]
-	for i, op := range p.Order.Rank(rank) {
-		letter := op.Kind().String()[0]
+	ops := p.Order.Rank(rank)
+	for i, op := range ops {
+		letter, part := op.Kind().String()[0], 1.0
+		if op.Paired() || i > 0 && ops[i-1].Paired() {
+			part = 0.5 // both halves at the same time
+		}
 		begin, end := p.Begin[first+i]*p.scale, min(p.End[first+i]*p.scale, float64(p.columns))
 		for c := int(begin); c < p.columns && float64(c) < end; c++ {
 			share := min(end, float64(c+1)) - max(begin, float64(c))
 			if share < min(trace, (end-begin)/2) {
 				continue // the edge of a neighbour
 			}
-			busy[c] += share
+			busy[c] += part * share
 			switch row[c] {
 			case 0, letter:
 				row[c] = letter
@@ -227,23 +238,27 @@ func (p *textPicture) perColumn() float64 {
 }
 
 func (p *textPicture) legend(column string) string {
-	names := []string{"F forward", "B backward"}
-	if info, _ := p.Order.Spec.Kind.Info(); info.SplitsBackward {
-		names = []string{"F forward", "I input gradient", "W weight gradient"}
-	}
-	if len(p.Recompute) > 0 {
-		names = append(names, "R forward again")
-	}
-	if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
-		names = append(names, "& both overlapped")
+	var names []string
+	for kind, name := range []string{"F forward", "B backward", "I input gradient", "W weight gradient"} {
+		if uses(p.Order, schedule.OpKind(kind)) {
+			names = append(names, name)
+		}
 	}
 	live := "live: most micro-batches in flight at once"
 	if p.Order.Chunks() > 1 {
-		names = append(names, "F3.1 of the second chunk")
 		live = "live: most chunks of micro-batches in flight at once"
 	}
 	if !p.crowded {
-		return strings.Join(append(names, ". idle"), ", ") + "; one column is " + column + "; " + live
+		if len(p.Recompute) > 0 {
+			names = append(names, "R forward again")
+		}
+		if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
+			names = append(names, "& both overlapped")
+		}
+		if p.Order.Chunks() > 1 {
+			names = append(names, "F3.1 of the second chunk")
+		}
+		return strings.Join(append(names, "- goes on", "| ends", ". idle"), ", ") + "; one column is " + column + "; " + live
 	}
 	for i := range names {
 		names[i] += " only"

@@ -161,8 +161,8 @@ func checkDualPipe(s Spec) []Issue {
 			Nearest: nearest,
 		})
 	}
-	if least := 2 * (p + p%2); m < least || m%2 != 0 {
-		nearest := map[string]int{fieldMicroBatches: max(least, m+m%2)}
+	if m < 2*p || m%2 != 0 {
+		nearest := map[string]int{fieldMicroBatches: max(2*(p+p%2), m+m%2)}
 		if p%2 != 0 {
 			nearest[fieldPP] = p + 1
 		}

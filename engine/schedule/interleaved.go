@@ -126,16 +126,39 @@ func checkRemainder(s Spec) []Issue {
 		nearest = below
 	}
 	stuck := shortGroupDeadlocks(p, s.VirtualStages, g, rest)
-	consequence := "costs idle time, and Megatron refuses it"
+	consequence, runs := "costs idle time, and Megatron refuses it", ""
 	if stuck {
 		consequence = "makes them wait for each other for ever"
+		if m := nearestRunning(s); m != below && m != above {
+			runs = fmt.Sprintf(" (%d run too, with idle time; Megatron refuses them)", m)
+		}
 	}
 	return []Issue{{
 		Code: "group-remainder", Field: fieldMicroBatches, Warning: !stuck,
-		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the %d pipeline ranks it %s; %d or %d micro-batches fit, or groups of %d",
-			m, g, rest, p, consequence, below, above, fittingGroup(p, m)),
+		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the %d pipeline ranks it %s; %d or %d micro-batches fit%s, or groups of %d",
+			m, g, rest, p, consequence, below, above, runs, fittingGroup(p, m)),
 		Nearest: map[string]int{fieldMicroBatches: nearest},
 	}}
+}
+
+// nearestRunning is the number of micro-batches nearest to a spec's that does not
+// block its ranks.
+func nearestRunning(s Spec) int {
+	runs := func(m int) bool {
+		t := s
+		t.MicroBatches = m
+		rest := m % t.group()
+		return m < s.Ranks || rest == 0 || rest >= s.Ranks || !shortGroupDeadlocks(s.Ranks, s.VirtualStages, t.group(), rest)
+	}
+	for away := 1; away < s.MicroBatches; away++ {
+		if runs(s.MicroBatches - away) {
+			return s.MicroBatches - away
+		}
+		if runs(s.MicroBatches + away) {
+			return s.MicroBatches + away
+		}
+	}
+	return s.MicroBatches
 }
 
 // shortGroupDeadlocks tells whether a last group of rest < p micro-batches

@@ -38,16 +38,20 @@ func (s Spec) roundSize() int { return s.MicroBatches / s.rounds() }
 func checkInterleavedZB(s Spec) []Issue {
 	issues := unusedOptions(s)
 	if rounds := s.rounds(); s.MicroBatches%rounds != 0 {
-		below := s.MicroBatches - s.MicroBatches%s.Ranks
-		nearest := below
-		if above := below + s.Ranks; above-s.MicroBatches < s.MicroBatches-below {
-			nearest = above
+		nearest, fits := s, func(m int) bool { t := s; t.MicroBatches = m; return m%t.rounds() == 0 }
+		for away := 1; ; away++ { // ends at a multiple of the ranks
+			if nearest.MicroBatches = s.MicroBatches - away; nearest.MicroBatches > 0 && fits(nearest.MicroBatches) {
+				break
+			}
+			if nearest.MicroBatches = s.MicroBatches + away; fits(nearest.MicroBatches) {
+				break
+			}
 		}
 		issues = append(issues, Issue{
 			Code: "zb-rounds", Field: fieldMicroBatches,
 			Message: fmt.Sprintf("%d micro-batches do not divide over %d rounds: PyTorch, the only one that runs this schedule, wants a multiple of the rounds",
 				s.MicroBatches, rounds),
-			Nearest: map[string]int{fieldMicroBatches: nearest},
+			Nearest: map[string]int{fieldMicroBatches: nearest.MicroBatches},
 		})
 	}
 	return issues
