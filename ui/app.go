@@ -74,6 +74,7 @@ type Model struct {
 	runLines   []runLine // of the open list about the whole run
 	reading    reading
 	sweep      sweep
+	slow       slow
 	typing     typing
 	picker     *overlay.Picker
 	help       []entry // what the lines of an open help run

@@ -69,7 +69,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 const scanned = 200_000
 
 func tooLarge(s *engine.Setup) bool {
-	return float64(s.Stages())*float64(s.MicroBatches)*2 > scanned
+	return s.Spec().Work() > scanned
 }
 
 func pointOf(text string, r engine.Report) explore.Point {

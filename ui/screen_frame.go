@@ -35,6 +35,8 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
 	case len(errs) > 0:
 		return l.Put(t.Paint(themes.Bad), widget.Cut(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w)).String()
+	case m.slow.pending:
+		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  the figures are of the setup before").String()
 	case m.state.Note.Text != "":
 		role := themes.Text
 		if m.state.Note.Tone == Trouble {
@@ -66,6 +68,9 @@ func (m *Model) nothingYet(w, h int) []string {
 	}
 	return widget.Height(f.lines, w, h)
 }
+
+// workingText stands while a slow setup is worked out.
+const workingText = "working this setup out"
 
 // screenHints are the keys of the moment, the program's own first.
 func (m *Model) screenHints(in screenInput, w int) string {

@@ -47,6 +47,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sweptMsg:
 		m.takeSweep(msg)
 		return m, nil
+	case evaluatedMsg:
+		return m, m.takeSlow(msg)
 	case workedMsg:
 		return m, m.finish(msg)
 	case tickMsg:
@@ -92,6 +94,7 @@ func (m *Model) do(a Action) tea.Cmd {
 	var cmds []tea.Cmd
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks {
 		m.evaluate()
+		cmds = append(cmds, m.slowCmd())
 	}
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks || m.state.Focus != was.Focus {
 		m.retargetSweep()
@@ -138,6 +141,7 @@ func (m *Model) carryOut(e Effect, a Action) tea.Cmd {
 
 // halt stops what still works in the background.
 func (m *Model) halt() {
+	m.hold()
 	if m.sweep.stop != nil {
 		m.sweep.stop()
 	}
@@ -152,6 +156,15 @@ func (m *Model) evaluate() {
 	}
 	m.before = explore.VitalOf(&m.legal.report)
 	m.remedies = nil
+	m.slow.pending = false
+	if m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup { // undone before it was worked out
+		m.now = m.legal
+		m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
+		return
+	}
+	if m.postpone() {
+		return
+	}
 	had := m.now.report.Problems
 	m.now = evaluated{setup: m.state.Setup, report: m.answer(m.state.Setup), serial: m.serial}
 	if m.now.report.Legal {

@@ -89,7 +89,7 @@ func (m *Model) picture(f *frame, r Rects) {
 		in.Theme = m.look.dim
 	}
 	if !m.legal.report.Legal { // there has never been a legal one
-		f.put(r.Gauges, explore.Stale(in, m.look.theme, r.Gauges.W))
+		f.put(r.Gauges, explore.Stale(in, m.look.theme, false, r.Gauges.W))
 		in.Theme = m.look.theme
 		at := Rect{X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X, H: r.Foot.Y - r.Memory.Y}
 		f.put(at, explore.Problems(in, m.wrong(), at.W, at.H))
@@ -103,7 +103,7 @@ func (m *Model) picture(f *frame, r Rects) {
 	}
 	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string {
 		if !m.now.report.Legal {
-			return explore.Stale(in, m.look.theme, w)
+			return explore.Stale(in, m.look.theme, m.slow.pending, w)
 		}
 		return explore.Gauges(in, m.before, w)
 	})

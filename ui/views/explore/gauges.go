@@ -100,14 +100,18 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 // Stale stands in the place of the gauges while the setup is illegal: whose
 // figures the panels show, and these in brief. plain is the theme of what is
 // in force; there may have been no legal setup yet.
-func Stale(in Input, plain *themes.Theme, w int) []string {
+func Stale(in Input, plain *themes.Theme, working bool, w int) []string {
 	l := widget.NewLine(w)
 	now := VitalOf(in.Report)
 	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures are of the last legal setup"
 	if !now.Known {
 		text = in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " no figures: there has been no legal setup yet"
 	}
-	l.Put(plain.Paint(themes.Bad), text)
+	role := themes.Bad
+	if working {
+		text, role = "working this setup out"+in.Glyphs.Ellipsis+" figures are of the one before", themes.Accent
+	}
+	l.Put(plain.Paint(role), text)
 	if !now.Known {
 		return widget.Height([]string{l.String()}, w, 2)
 	}

@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/ui/knobs"
+	"meshscope/ui/views/explore"
+)
+
+// slow is an evaluation that takes longer than a frame allows: it runs beside
+// the handling of keys while the last picture stays, dimmed.
+type slow struct {
+	pending bool
+	stop    context.CancelFunc
+	turn    chan struct{} // one evaluation at a time: each may take hundreds of megabytes
+}
+
+// slowDelay lets a held key pass before a slow evaluation starts.
+const slowDelay = 40 * time.Millisecond
+
+// evaluatedMsg brings the report of a slow setup.
+type evaluatedMsg struct {
+	serial int
+	report engine.Report
+}
+
+// postpone notes a legal setup that is slow to evaluate; false for any other. It
+// needs a picture to keep meanwhile.
+func (m *Model) postpone() bool {
+	s := &m.state.Setup
+	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) {
+		return false
+	}
+	m.now = evaluated{setup: *s, serial: m.serial}
+	m.slow.pending = true
+	m.fresh = nil
+	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
+	return true
+}
+
+// slowCmd works out what postpone noted; an earlier one is stopped.
+func (m *Model) slowCmd() tea.Cmd {
+	m.hold()
+	if !m.slow.pending {
+		return nil
+	}
+	if m.slow.turn == nil {
+		m.slow.turn = make(chan struct{}, 1)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.slow.stop = stop
+	setup, serial, turn := m.state.Setup, m.serial, m.slow.turn
+	return m.guard(func() tea.Msg {
+		defer stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(slowDelay):
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case turn <- struct{}{}:
+		}
+		defer func() { <-turn }()
+		var e engine.Evaluator
+		report, done := e.EvaluateUntil(setup, func() bool { return ctx.Err() != nil })
+		if !done || ctx.Err() != nil {
+			return nil
+		}
+		return evaluatedMsg{serial: serial, report: report}
+	})
+}
+
+// hold stops a slow evaluation.
+func (m *Model) hold() {
+	if m.slow.stop != nil {
+		m.slow.stop()
+		m.slow.stop = nil
+	}
+}
+
+// takeSlow takes the report of a slow setup, if it is still in force.
+func (m *Model) takeSlow(msg evaluatedMsg) tea.Cmd {
+	if !m.slow.pending || msg.serial != m.serial {
+		return nil
+	}
+	m.slow.pending = false
+	m.serial++
+	m.before = explore.VitalOf(&m.legal.report)
+	had := m.legal.report.Problems
+	m.now = evaluated{setup: m.state.Setup, report: msg.report, serial: m.serial}
+	if m.now.report.Legal {
+		m.legal = m.now
+	}
+	m.fresh = newWarnings(had, m.now.report.Problems)
+	m.state.Page = min(m.state.Page, m.pages()-1)
+	m.retargetSweep()
+	return tea.Batch(m.sweepCmd(), m.refreshScreen(), m.tick())
+}
