@@ -154,10 +154,12 @@ func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, 
 	if height < svgBar {
 		size = 8
 	}
+	// All bars of a width are labelled alike, whatever their numbers.
 	label := strconv.Itoa(op.MicroBatch())
-	if full := op.Kind().String() + label; float64(len(full))*svgLetter+2*svgWide <= width {
-		label = full
-	} else if float64(len(label))*svgLetter+2*svgWide > width {
+	digits := len(strconv.Itoa(o.Spec.MicroBatches - 1))
+	if room := width - 2*svgWide; float64(digits+1)*svgLetter <= room {
+		label = op.Kind().String() + label
+	} else if float64(digits)*svgLetter > room {
 		return
 	}
 	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="middle" fill="%s" pointer-events="none">%s</text>`+"\n",

@@ -29,6 +29,9 @@ func TestScheduleGoldenOrders(t *testing.T) {
 		if o.Placement.String() != g.placement.String() {
 			t.Errorf("%s: placement %s, want %s", g.file, o.Placement, g.placement)
 		}
+		if len(g.ranks) != g.p {
+			t.Errorf("%s: %d ranks of %d", g.file, len(g.ranks), g.p)
+		}
 		for r, want := range g.ranks {
 			if got := o.RankText(r); got != want {
 				t.Errorf("%s rank %d\n got %s\nwant %s", g.file, r, got, want)
@@ -70,8 +73,8 @@ func TestScheduleGoldenSummary(t *testing.T) {
 			}
 		}
 	}
-	if rows < 1500 {
-		t.Errorf("only %d rows compared", rows)
+	if rows < 1500 || closed < 300 {
+		t.Errorf("only %d rows and %d closed forms compared", rows, closed)
 	}
 	t.Logf("%d rows simulated, %d closed forms", rows, closed)
 }

@@ -122,6 +122,10 @@ func (s *store[T]) names(l *Library) []string {
 }
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {
+	// A pipe would keep its reader waiting for ever.
+	if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
+		return nil, &FileError{File: name, Message: "not a regular file"}
+	}
 	file, err := fsys.Open(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

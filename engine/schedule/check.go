@@ -94,7 +94,7 @@ func (s Spec) checkSize(d *descriptor) []Issue {
 		}
 		return []Issue{{
 			Code: "schedule-too-large", Field: field,
-			Message: fmt.Sprintf("the schedule has %.4g %s, more than the %d that are simulated (%s)", given, what[bound], limit, bound),
+			Message: fmt.Sprintf("the schedule has %.0f %s, more than the %d that are simulated (%s)", given, what[bound], limit, bound),
 			Nearest: map[string]int{field: nearest},
 		}}
 	}

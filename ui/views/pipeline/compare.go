@@ -40,6 +40,9 @@ func (v *View) compareWith(r engine.ScheduleRow) Request {
 				return
 			}
 			v.fetching = ""
+			if !done { // something else was asked for meanwhile: Sync asks again
+				v.lost, v.table.rows = r.Info.Kind, nil
+			}
 			if done && report.Legal {
 				r.Report = report
 				v.second = &r
