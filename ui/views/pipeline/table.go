@@ -245,7 +245,7 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 // page is the first of the rows that are shown, and how many fit.
 func (t *table) page(h int) (from, n int) {
 	n = max(1, h-2-t.foot(h))
-	return min(max(0, t.row-n+2), max(0, len(t.rows)-n)), n
+	return min(max(0, t.row-n+1), max(0, len(t.rows)-n)), n
 }
 
 // foot is the height of the words under the rows.
