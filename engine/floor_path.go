@@ -62,23 +62,22 @@ func (f *Floors) period(spec schedule.Spec, info schedule.Info) float64 {
 	longest := 0.0
 	for n := range f.teams {
 		t := &f.teams[n]
-		w := f.work(t, spec, info)
-		longest = max(longest, f.rank(t.low, w, spec, info))
-		if t.high != t.low {
-			longest = max(longest, f.rank(t.high, w, spec, info))
+		longest = max(longest, f.rank(t.low, f.work(t, t.low, spec, info), spec, info))
+		if t.high != t.low { // where a V turns round less is waited for
+			longest = max(longest, f.rank(t.high, f.work(t, t.high, spec, info), spec, info))
 		}
 	}
 	return longest
 }
 
-// work is what a rank of a team does in a step.
+// work is what one rank does in a step.
 type work struct {
 	forward, backward float64 // in all
 	longest           float64 // forward of one micro-batch on one chunk
 	saved             float64 // what overlapped pairs can hide at most
 }
 
-func (f *Floors) work(t *team, spec schedule.Spec, info schedule.Info) work {
+func (f *Floors) work(t *team, rank int, spec schedule.Spec, info schedule.Info) work {
 	times := &f.e.timing
 	var w work
 	m := float64(spec.MicroBatches)
@@ -86,7 +85,7 @@ func (f *Floors) work(t *team, spec schedule.Spec, info schedule.Info) work {
 		m /= 2 // of each direction
 	}
 	for c := range t.chunks {
-		stage := f.hosts.StageOf(t.low, c)
+		stage := f.hosts.StageOf(rank, c)
 		w.forward += m * times.f[stage]
 		w.longest = max(w.longest, times.f[stage])
 		switch {

@@ -130,13 +130,13 @@ func checkRemainder(s Spec) []Issue {
 	if stuck {
 		consequence = "makes them wait for each other for ever"
 		if m := nearestRunning(s); m != below && m != above {
-			runs = fmt.Sprintf(" (%d run too, with idle time; Megatron refuses them)", m)
+			runs = fmt.Sprintf(" (%d run, Megatron refuses them)", m)
 		}
 	}
 	return []Issue{{
 		Code: "group-remainder", Field: fieldMicroBatches, Warning: !stuck,
-		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the %d pipeline ranks it %s; %d or %d micro-batches fit%s, or groups of %d",
-			m, g, rest, p, consequence, below, above, runs, fittingGroup(p, m)),
+		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the %d pipeline ranks it %s; %d or %d micro-batches fit, or groups of %d%s",
+			m, g, rest, p, consequence, below, above, fittingGroup(p, m), runs),
 		Nearest: map[string]int{fieldMicroBatches: nearest},
 	}}
 }
