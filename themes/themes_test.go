@@ -183,6 +183,22 @@ func TestFewColours(t *testing.T) {
 	}
 }
 
+// TestBoldBlack: with 16 colours no bold text is black, which many terminals draw
+// in dark grey, and no text of a light theme is in one of the light colours.
+func TestBoldBlack(t *testing.T) {
+	for _, name := range colourful() {
+		p := load(t, name)
+		for role, tone := range p.Roles {
+			if tone.Bold && tone.C16 == "0" {
+				t.Errorf("%s %s: bold black", name, role)
+			}
+			if !p.Dark && role != "faint" && tone.On16 == "" && strings.Contains(" 2 3 6 7 9 10 11 12 13 14 15 ", " "+tone.C16+" ") && tone.C16 != "" {
+				t.Errorf("%s %s: colour %s on white", name, role, tone.C16)
+			}
+		}
+	}
+}
+
 // TestMarks: without colours areas that touch differ in letter and in shade.
 func TestMarks(t *testing.T) {
 	for _, bar := range neighbours() {

@@ -336,11 +336,11 @@ func TestRemedy(t *testing.T) {
 }
 
 // TestFrameThemes: the first screen in every theme with its colours, for terminals
-// with 256 and with 16 of them.
+// with 256 of them, with 16 and with none.
 func TestFrameThemes(t *testing.T) {
 	for _, name := range themes.Names() {
 		for _, size := range [][2]int{{80, 24}, {120, 36}} {
-			for depth, profile := range map[string]colorprofile.Profile{"256": colorprofile.ANSI256, "16": colorprofile.ANSI} {
+			for depth, profile := range map[string]colorprofile.Profile{"256": colorprofile.ANSI256, "16": colorprofile.ANSI, "none": colorprofile.ASCII} {
 				t.Run(fmt.Sprintf("%s/%dx%d-%s", name, size[0], size[1], depth), func(t *testing.T) {
 					m := sample(t, size[0], size[1], func(o *Options) { o.Theme = name })
 					send(m, tea.ColorProfileMsg{Profile: profile})

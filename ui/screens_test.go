@@ -1,14 +1,18 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/themes"
 )
 
 // live is a program on the real engine.
@@ -189,6 +193,30 @@ func TestExplain(t *testing.T) {
 		keys(m, "e")
 		if m.explaining.open != nil || m.state.Overlay != NoOverlay {
 			t.Error("e does not close the explanation")
+		}
+	}
+}
+
+// TestScreenThemes: the other screens in every theme, with 16 colours and with
+// none. The machine has no calibration, so that a new fit moves no frame; what
+// Evidence compares is not worked out.
+func TestScreenThemes(t *testing.T) {
+	setup := presets.DefaultSetup()
+	setup.Cluster.Calibration = nil
+	for _, name := range themes.Names() {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			for depth, profile := range map[string]colorprofile.Profile{"16": colorprofile.ANSI, "none": colorprofile.ASCII} {
+				m := New(Options{Setup: setup, Theme: name, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm", "LANG=C.UTF-8"}})
+				send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]}, tea.ColorProfileMsg{Profile: profile})
+				for _, tab := range []Tab{MemoryTab, PipelineTab, NetworkTab, EvidenceTab} {
+					if cmd := m.do(Action{Verb: GoTab, N: int(tab)}); tab != EvidenceTab {
+						finishAll(m, cmd) // what the screen wants worked out
+					}
+					t.Run(fmt.Sprintf("%s/%dx%d-%s/%s", name, size[0], size[1], depth, tab), func(t *testing.T) {
+						golden.RequireEqual(t, m.View().Content)
+					})
+				}
+			}
 		}
 	}
 }

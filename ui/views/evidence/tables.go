@@ -163,7 +163,7 @@ func (v *View) rowTable(in *Input, near []int, w, h int) []string {
 	}
 	head := widget.NewLine(w)
 	muted := in.paint(themes.Muted)
-	head.Put(in.paint(themes.Heading), "RUNS ").Put(muted, detail)
+	head.Put(in.paint(themes.Heading), "RUNS").Gap(1).Put(muted, detail)
 	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted, "error %", w-1)
 	lines := []string{head.String()}
 	at := v.cursor(rows)
