@@ -77,7 +77,8 @@ type Model struct {
 	slow       slow
 	typing     typing
 	picker     *overlay.Picker
-	help       []entry // what the lines of an open help run
+	ahead      []tea.KeyPressMsg // keys for a list that is still being read
+	help       []entry           // what the lines of an open help run
 	catalog    *catalog
 
 	evaluator engine.Evaluator

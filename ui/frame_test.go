@@ -273,6 +273,18 @@ func TestPicker(t *testing.T) {
 	}
 }
 
+// TestTypeAhead: keys that come before the list is read are not lost, and what is
+// typed after it was closed goes where it should.
+func TestTypeAhead(t *testing.T) {
+	m := sample(t, 120, 36)
+	keys(m, "m", "q", "esc", "m") // q closes it, esc then does nothing, m opens it again
+	keys(m, "x", "backspace", "w", "e", "n", "3", "enter", "down")
+	send(m, m.readCatalogCmd()())
+	if m.state.Overlay != NoOverlay || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") || m.state.Focus != "pp" {
+		t.Errorf("overlay %d, model %s, focus %s", m.state.Overlay, m.state.Setup.Model.ID, m.state.Focus)
+	}
+}
+
 // TestHelpRuns chooses an entry of the help, which runs it.
 func TestHelpRuns(t *testing.T) {
 	m := sample(t, 120, 36)

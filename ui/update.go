@@ -61,11 +61,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case bookReadMsg:
 		m.takeBook(msg)
-		return m, nil
+		return m, m.replay()
 	case catalogReadMsg:
 		m.catalog = &msg.catalog
 		m.openPicker()
-		return m, nil
+		return m, m.replay()
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
@@ -305,6 +305,9 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 		if s := msg.String(); s == "esc" || s == "q" {
 			return m.do(Action{Verb: Close})
 		}
+		if len(m.ahead) < mostAhead {
+			m.ahead = append(m.ahead, msg)
+		}
 		return nil
 	}
 	switch m.picker.HandleKey(msg) {
@@ -315,6 +318,21 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 	case overlay.Open:
 	}
 	return nil
+}
+
+// mostAhead is how many keys are kept while a list is being read.
+const mostAhead = 64
+
+// replay gives the keys that came before a list was there to that list, so that
+// nobody who types faster than a slow machine reads loses any.
+func (m *Model) replay() tea.Cmd {
+	keys := m.ahead
+	m.ahead = nil
+	var cmds []tea.Cmd
+	for _, msg := range keys {
+		cmds = append(cmds, m.handleKey(msg))
+	}
+	return tea.Batch(cmds...)
 }
 
 // choose runs what the open list's chosen line stands for.
@@ -356,6 +374,7 @@ func (m *Model) choose() tea.Cmd {
 
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
+	m.ahead = nil
 	m.picker, m.help, m.explaining, m.reading.card = nil, nil, explaining{}, nil // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:
