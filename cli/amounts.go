@@ -36,16 +36,6 @@ func amount(text string, units []unit) (float64, bool) {
 	return 0, false
 }
 
-// parseTokens reads 15T, 300B, 2e12 written out: a number of tokens.
-func parseTokens(text string) (float64, error) {
-	n, ok := amount(text, []unit{{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}})
-	const most = 1e18
-	if !ok || n < 1 || n > most {
-		return 0, &engine.ValueError{Field: "--tokens", Given: clip(text), Allowed: "a number of tokens from 1, such as 15T, 300B or 2500M"}
-	}
-	return n, nil
-}
-
 // parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
 func parseDays(text string) (float64, error) {
 	const day = 86400

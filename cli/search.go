@@ -20,13 +20,12 @@ import (
 type searchFlags struct {
 	setup setupFlags
 
-	objective, free  string
-	headroom         string
-	deadline, tokens string
-	time             string
-	top, jobs        int
-	front, refused   bool
-	asJSON, asCSV    bool
+	objective, free string
+	headroom        string
+	deadline, time  string
+	top, jobs       int
+	front, refused  bool
+	asJSON, asCSV   bool
 }
 
 // Bounds of numbers of a search.
@@ -74,7 +73,6 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.front, "front", false, "also the Pareto front of memory and speed")
 	flags.StringVar(&f.headroom, "headroom", "0%", "share of the usable memory that must stay free")
 	flags.StringVar(&f.deadline, "deadline", "", "leave out what needs longer for --tokens, such as 30d or 6w")
-	flags.StringVar(&f.tokens, "tokens", "", "tokens of the whole run, such as 15T")
 	flags.BoolVar(&f.refused, "refused", false, "also what some launcher refuses although it could run")
 	flags.StringVar(&f.free, "free", "", "knobs of the setup file that are free all the same: a list, or all")
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0 for no bound")
@@ -205,17 +203,11 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 	if p.Headroom, err = parseShare("--headroom", f.headroom); err != nil {
 		return nil, nil, err
 	}
-	if f.tokens != "" {
-		if p.Tokens, err = parseTokens(f.tokens); err != nil {
-			return nil, nil, err
-		}
-	}
+	var deadline float64
 	if f.deadline != "" {
-		seconds, err := parseDays(f.deadline)
-		if err != nil {
+		if deadline, err = parseDays(f.deadline); err != nil {
 			return nil, nil, err
 		}
-		p.Deadline = units.Seconds(seconds)
 	}
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
@@ -232,7 +224,13 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 		return nil, nil, err
 	}
 	p.Space.Refused = f.refused
-	p.Setup = q.setup
+	p.Setup, p.Tokens, p.Deadline = q.setup, q.setup.Budget, units.Seconds(deadline)
+	if deadline > 0 && p.Tokens == 0 {
+		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
+	}
+	if g := q.setup.Goodput; g > 0 {
+		p.Deadline *= units.Seconds(g / 100) // of which steps advance the run
+	}
 	s := &p.Setup
 	s.GPUs, s.GBS, s.Seq = p.Space.GPUs[0], p.Space.GBS[0], p.Space.Seq[0]
 	s.DP = max(1, s.GPUs/(s.TP*s.PP*s.CP))
@@ -255,8 +253,6 @@ func (f *searchFlags) check() error {
 		return &engine.ValueError{Field: "--top", Given: fmt.Sprint(f.top), Allowed: fmt.Sprintf("a whole number from 1 to %d", maxTop)}
 	case f.jobs < 0 || f.jobs > maxJobs:
 		return &engine.ValueError{Field: "--jobs", Given: fmt.Sprint(f.jobs), Allowed: fmt.Sprintf("a whole number from 0 (one per core) to %d", maxJobs)}
-	case f.deadline != "" && f.tokens == "":
-		return &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
 	case f.free != "" && f.setup.file == "":
 		return &usageError{"--free goes with --setup: what no file says is free already"}
 	}

@@ -78,7 +78,7 @@ func (o *answer) writeReason(t page, a *app) {
 	}
 	near := o.fastest
 	if near != nil {
-		t.lines(fmt.Sprintf("  The fastest layout that meets everything else takes %s days (error: %s):", trim(days(o.problem.Tokens, near)), near.Report.Time.Band("within ")))
+		t.lines(fmt.Sprintf("  The fastest layout that meets everything else takes %s days (error: %s):", trim(near.Report.Run.Days), near.Report.Time.Band("within ")))
 	} else if near = c.Least; near != nil {
 		m := near.Report.Memory
 		more := ""

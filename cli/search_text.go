@@ -108,7 +108,11 @@ func (o *answer) limits() string {
 }
 
 func (o *answer) deadline() string {
-	return fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), trim(float64(o.problem.Deadline)/86400))
+	text := fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), trim(float64(o.problem.Deadline)/86400))
+	if g := o.problem.Setup.Goodput; g > 0 {
+		text += fmt.Sprintf(" of steps (goodput %s %%)", trim(g))
+	}
+	return text
 }
 
 // span is 64, or "64 to 512 (4 values)".
@@ -190,7 +194,7 @@ func (o *answer) table(t page, list []search.Found) {
 		rows[i+1] = append(rows[i+1], seconds(f.Report.Time.Step), fmt.Sprintf("%.1f %%", 100*f.Report.Throughput.MFU), commas(int(f.Report.Throughput.TokensPerSecondPerGPU+0.5)),
 			fmt.Sprintf("%.1f", f.Report.Memory.Peak.GiB()), fmt.Sprintf("%.1f", f.Free.GiB()))
 		if run {
-			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.1f", days(o.problem.Tokens, f)))
+			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.1f", f.Report.Run.Days))
 		}
 		if !agree {
 			rows[i+1] = append(rows[i+1], shortBand(&f.Report.Time.Evidence), shortBand(&f.Report.Memory.Evidence))
@@ -225,11 +229,6 @@ func rank(i int, f *search.Found) string {
 		mark = "*"
 	}
 	return mark + strconv.Itoa(i+1)
-}
-
-// days is how long a run of so many tokens takes.
-func days(tokens float64, f *search.Found) float64 {
-	return tokens / f.Report.Throughput.TokensPerSecond / 86400
 }
 
 // bandsAgree says whether all rows can be trusted alike.

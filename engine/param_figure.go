@@ -15,6 +15,12 @@ func figureParam(p Param, low, high float64, field func(*Setup) *float64, draft 
 	p.Kind, p.Low, p.High, p.figure = FigureParam, low, high, field
 	p.read = func(s *Setup) string { return figureText(*field(s), p.Large) }
 	p.draftGiven = func(d *Draft) bool { return *draft(d) != nil }
+	large := p.Large
+	p.draftTake = func(d *Draft) string {
+		text := figureText(**draft(d), large)
+		*draft(d) = nil
+		return text
+	}
 	check := p // the closures must not keep a copy of themselves
 	p.write = func(s *Setup, text string) error {
 		v, err := check.ParseFigure(text)

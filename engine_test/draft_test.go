@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/presets"
 )
 
 // draftModel and draftCluster are plain shapes to resolve against: 64 heads, 80
@@ -213,5 +214,31 @@ func TestDraftRefusesValues(t *testing.T) {
 				t.Errorf("field %q, allowed %q; want field %q", value.Field, value.Allowed, tc.field)
 			}
 		})
+	}
+}
+
+// What is taken from a draft is what was said, for every parameter, and after it
+// the draft says nothing of it.
+func TestDraftTake(t *testing.T) {
+	s := presets.DefaultSetup()
+	for _, p := range engine.Params() {
+		var d engine.Draft
+		if text, said := d.Take(p.ID); said {
+			t.Errorf("%s: an empty draft says %q", p.ID, text)
+		}
+		want := p.Text(s)
+		if err := d.Set(p.ID, want); err != nil {
+			t.Fatalf("%s: %v", p.ID, err)
+		}
+		if text, said := d.Take(p.ID); !said || text != want {
+			t.Errorf("%s: took %q %v, want %q", p.ID, text, said, want)
+		}
+		if text, said := d.Take(p.ID); said {
+			t.Errorf("%s: taken, and still %q", p.ID, text)
+		}
+	}
+	var d engine.Draft
+	if _, said := d.Take("nothing"); said {
+		t.Error("an unknown parameter was said")
 	}
 }
