@@ -12,6 +12,16 @@ type ScheduleRow struct {
 	Saved    float64 // seconds that overlapped pairs save the rank with most to do
 }
 
+// UnderSchedule is a setup under another schedule, not yet evaluated.
+func UnderSchedule(s Setup, info schedule.Info) ScheduleRow {
+	t, err := Turn(s, "schedule", string(info.Kind), Locks{GPUs: true, Batch: true})
+	if err != nil { // out of bounds before and after
+		t = s
+		t.Schedule = info.Kind
+	}
+	return ScheduleRow{Info: info, Setup: t}
+}
+
 // Schedules evaluates a setup under every schedule, in the order of the table.
 // It takes some milliseconds, tens of them for long pipelines: once stop (nil:
 // never) says true it returns the rows so far. Reports come with their timelines
@@ -22,23 +32,18 @@ func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []Schedu
 	kinds := schedule.Kinds()
 	rows := make([]ScheduleRow, 0, len(kinds))
 	for _, info := range kinds {
-		t, err := Turn(s, "schedule", string(info.Kind), Locks{GPUs: true, Batch: true})
-		if err != nil { // out of bounds before and after
-			t = s
-			t.Schedule = info.Kind
-		}
 		if stop != nil && stop() {
 			break
 		}
-		row := ScheduleRow{Info: info, Setup: t}
+		row := UnderSchedule(s, info)
 		e.Brief = keep != nil && !keep(&row)
 		done := false
-		if row.Report, done = e.EvaluateUntil(t, stop); !done {
+		if row.Report, done = e.EvaluateUntil(row.Setup, stop); !done {
 			break
 		}
 		if row.Report.Legal {
-			row.Messages = t.Spec().Messages()
-			for r := range t.PP {
+			row.Messages = row.Setup.Spec().Messages()
+			for r := range row.Setup.PP {
 				row.InFlight = max(row.InFlight, e.order.PeakInFlight(r))
 			}
 			row.Saved = e.saved

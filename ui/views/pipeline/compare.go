@@ -11,9 +11,9 @@ import (
 	"meshscope/ui/widget"
 )
 
-// compare takes a schedule of the table as the second timeline. One that cannot
-// run this setup is remembered until it can.
+// compare takes a schedule of the table as the second timeline.
 func (v *View) compare(kind schedule.Kind) {
+	v.against, v.secondOf, v.fetching = kind, v.table.of, ""
 	v.second, v.lost = nil, kind
 	for i := range v.table.rows {
 		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal && r.Report.Timeline != nil {
@@ -30,23 +30,35 @@ func (v *View) compareWith(r engine.ScheduleRow) Request {
 		v.compare(r.Info.Kind)
 		return Request{}
 	}
-	v.second, v.lost, v.fetching = nil, "", r.Info.Kind
-	of := v.table.of
+	v.second, v.lost = nil, ""
+	return v.again(v.table.of, r.Info.Kind)
+}
+
+// again works the second timeline out for a setup, without the other schedules.
+// One that cannot run it is remembered until it can; so is one whose working out
+// was stopped, which Sync then asks for again.
+func (v *View) again(s engine.Setup, kind schedule.Kind) Request {
+	v.against, v.secondOf, v.fetching = kind, s, kind
 	return Request{Work: func(ctx context.Context) func() {
+		info, _ := kind.Info()
+		row := engine.UnderSchedule(s, info)
 		var e engine.Evaluator
-		report, done := e.EvaluateUntil(r.Setup, func() bool { return ctx.Err() != nil })
+		report, done := e.EvaluateUntil(row.Setup, func() bool { return ctx.Err() != nil })
 		return func() {
-			if v.fetching != r.Info.Kind || v.table.of != of {
+			if v.fetching != kind || v.secondOf != s {
 				return
 			}
 			v.fetching = ""
-			if !done { // something else was asked for meanwhile: Sync asks again
-				v.lost, v.table.rows = r.Info.Kind, nil
+			row.Report = report
+			switch {
+			case !done:
+				v.secondOf = engine.Setup{}
+			case report.Legal && report.Timeline != nil:
+				v.second, v.lost = &row, ""
+			default:
+				v.second, v.lost = nil, kind
 			}
-			if done && report.Legal {
-				r.Report = report
-				v.second = &r
-			}
+			v.below = v.below && v.second != nil
 		}
 	}}
 }

@@ -85,7 +85,11 @@ func facts(b *block, rank int) [][2]string {
 		{"needs", info.Constraint},
 		{"from", strings.Trim(info.Paper+"; "+info.Code, "; ")},
 	}
-	if text := overlapped(b, rank); text != "" {
+	text := overlapped(b, rank)
+	if text == "" && b.setup.EP > 1 {
+		text = "none: only DualPipe's pairs hide the expert all-to-all of one direction under the other; here it is exposed but for what the stack hides"
+	}
+	if text != "" {
 		out = append(out[:2], append([][2]string{{"overlap", text}}, out[2:]...)...)
 	}
 	return out

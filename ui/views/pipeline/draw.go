@@ -91,7 +91,7 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 	if s.VPP > 1 {
 		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, s.VPP, figure.Comma(p.MicroBatches))
 	}
-	if i == 1 && !v.table.current(in.Setup) {
+	if i == 1 && in.Setup != nil && v.secondOf != *in.Setup {
 		detail += ", of an earlier setup"
 	}
 	if len(b.ranks) < len(b.line.Ranks) && len(b.ranks) > 2 {

@@ -1,10 +1,12 @@
 package pipeline
 
+import "meshscope/engine"
+
 // Forget drops what is large and can be worked out again, for when the screen is
 // left: a long second timeline comes back with Sync.
 func (v *View) Forget() {
 	v.drawn, v.memos = nil, [2]*memo{}
 	if b := v.second; b != nil && b.Report.Timeline != nil && len(b.Report.Timeline.Order.Ops) > keepOps {
-		v.second, v.lost, v.table.rows = nil, b.Info.Kind, nil
+		v.second, v.secondOf, v.table.rows = nil, engine.Setup{}, nil
 	}
 }

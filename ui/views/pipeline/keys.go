@@ -30,7 +30,7 @@ func (v *View) openTable(in *Input, second bool) (bool, Request) {
 	if in.line() == nil {
 		return false, Request{}
 	}
-	if second && (v.second != nil || v.fetching != "" || v.lost != "") {
+	if second && v.against != "" {
 		v.single()
 		return true, Request{}
 	}
@@ -150,7 +150,7 @@ func (v *View) see(l *layout, key string) bool {
 	case "c":
 		v.critical = !v.critical
 	case "esc":
-		if !v.critical && !v.microBatch && v.head == 0 && v.second == nil && v.lost == "" && !v.words {
+		if !v.critical && !v.microBatch && v.head == 0 && v.against == "" && !v.words {
 			return false
 		}
 		v.escape()
@@ -177,7 +177,9 @@ func (v *View) escape() {
 }
 
 // single ends the comparison.
-func (v *View) single() { v.second, v.fetching, v.lost, v.below, v.flip = nil, "", "", false, false }
+func (v *View) single() {
+	v.second, v.against, v.fetching, v.lost, v.below, v.flip = nil, "", "", "", false, false
+}
 
 // Bounds of the playback's speed, as powers of two.
 const (
@@ -335,7 +337,7 @@ func (v *View) Hints(_ Input) []widget.Hint {
 		return []widget.Hint{{Key: "v", Text: "A, B in turn"}, {Key: "b", Text: "one timeline"}, {Key: "arrows", Text: "move"}, {Key: "+ - 0 1", Text: "zoom"}, {Key: "t", Text: "all schedules"}, {Key: "n N", Text: "next gap"}}
 	}
 	compare := widget.Hint{Key: "b", Text: "compare"}
-	if v.second != nil || v.lost != "" {
+	if v.against != "" {
 		compare.Text = "one timeline"
 	}
 	hints := []widget.Hint{

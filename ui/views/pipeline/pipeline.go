@@ -35,6 +35,8 @@ type View struct {
 	second *engine.ScheduleRow // the schedule to compare with; nil: none
 	table  table
 
+	against  schedule.Kind // what is compared with, also while it has no timeline
+	secondOf engine.Setup  // what the second one was worked out for
 	fetching schedule.Kind // the second one, while it is worked out
 	lost     schedule.Kind // the second one, while it cannot run the setup
 
@@ -83,10 +85,16 @@ func (in *Input) line() *schedule.Timeline {
 // Sync tells the screen that the setup or the report changed; what it compares
 // with and the table are then worked out again.
 func (v *View) Sync(in Input) Request {
-	if in.Setup == nil || v.second == nil && v.lost == "" && !v.table.open || v.table.current(in.Setup) || v.table.pendingFor(in.Setup) {
-		return Request{}
+	switch {
+	case in.Setup == nil:
+	case v.table.open:
+		if !v.table.current(in.Setup) && !v.table.pendingFor(in.Setup) {
+			return v.work(*in.Setup)
+		}
+	case v.against != "" && v.secondOf != *in.Setup:
+		return v.again(*in.Setup, v.against)
 	}
-	return v.work(*in.Setup)
+	return Request{}
 }
 
 // Playing tells whether Tick is wanted: for the playback, or because the table

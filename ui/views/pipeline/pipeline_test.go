@@ -265,9 +265,9 @@ func TestCompareLongPipelines(t *testing.T) {
 	for i := range v.table.rows {
 		v.table.rows[i].Report.Timeline = nil
 	}
-	v.table.pick(schedule.AFAB)
+	v.table.pick(schedule.ZBAuto)
 	run("enter")
-	if v.second == nil || v.second.Info.Kind != schedule.AFAB || v.second.Report.Timeline == nil || v.fetching != "" {
+	if v.second == nil || v.second.Info.Kind != schedule.ZBAuto || v.second.Report.Timeline == nil || v.fetching != "" {
 		t.Fatalf("compares with %+v", v.second)
 	}
 	// After a change of the setup Sync asks for both again.
@@ -277,9 +277,17 @@ func TestCompareLongPipelines(t *testing.T) {
 	}
 	setup = half
 	r = engine.Evaluate(setup)
+	// It is stopped, for something else was asked for: Sync asks once more, and for
+	// this schedule alone.
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	v.Sync(in).Work(stopped)()
 	v.Sync(in).Work(context.Background())()
 	if v.second == nil || v.second.Setup.MicroBatches != setup.MicroBatches {
 		t.Fatal("compares with an earlier setup")
+	}
+	if v.Sync(in).Work != nil || v.table.of == setup {
+		t.Fatal("asked for more than the one that is compared")
 	}
 	// A schedule that cannot run the setup is remembered.
 	v.table.rows[0].Report.Legal = false

@@ -63,12 +63,7 @@ func (v *View) work(s engine.Setup) Request {
 	t := &v.table
 	done := new(progress)
 	t.pending, t.wanted, t.done = true, s, done
-	keep := schedule.Kind("")
-	if v.second != nil {
-		keep = v.second.Info.Kind
-	} else if v.lost != "" {
-		keep = v.lost
-	}
+	keep := v.against
 	return Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
 		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *engine.ScheduleRow) bool {
@@ -87,7 +82,7 @@ func (v *View) work(s engine.Setup) Request {
 				return
 			}
 			t.take(rows, s)
-			if keep != "" {
+			if keep != "" && v.against == keep {
 				v.compare(keep)
 			}
 		}
