@@ -38,6 +38,7 @@ func TestFullDisk(t *testing.T) {
 		"--help", "eval --help", "help timeline", "completion bash", "completion zsh", "man", "--version", "version",
 		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1", "timeline --tf 1 --json",
 		"presets models", "presets gpus --json", "search", "search --json", "search --csv", "search --tp 3",
+		"compare tp=4 --tp 8", "compare tp=4 --json",
 	} {
 		cmd := exec.CommandContext(t.Context(), program, strings.Fields(command)...)
 		var stderr bytes.Buffer
@@ -101,6 +102,12 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		{"search", "--setup", label, "--free", evil},
 		{"search", "--set", evil},
 		{"search", "--set", "tp=" + evil},
+		{"compare", evil},
+		{"compare", "tp=" + evil},
+		{"compare", evil + "=4"},
+		{"compare", "model.name=" + evil},
+		{"compare", file, label},
+		{"compare", "-", evil},
 		{"timeline", "--tf", evil},
 		{"timeline", "--width", evil},
 		{"presets", evil},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -21,6 +22,16 @@ func (p page) table(rows [][]string) { p.align(rows, 2, "", 0) }
 
 // tight is table for numbers: from the right, one space apart.
 func (p page) tight(rows [][]string) { p.align(rows, 1, "\t", tabwriter.AlignRight) }
+
+// trimmed is tight without blanks at the ends of lines, for rows whose last cells
+// may be empty.
+func (p page) trimmed(rows [][]string) {
+	var text bytes.Buffer
+	inner := newPage(&text)
+	inner.tight(rows)
+	_ = inner.Flush() // a buffer takes everything
+	_, _ = p.Write(trimBlanks(text.Bytes()))
+}
 
 func (p page) align(rows [][]string, gap int, ending string, flags uint) {
 	t := tabwriter.NewWriter(p, 0, 0, gap, ' ', flags)

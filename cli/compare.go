@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/presets/setupdoc"
+	"meshscope/ui/export"
+)
+
+func (a *app) compareCommand() *cobra.Command {
+	var flags setupFlags
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "compare [A] B",
+		Short: "Hold one setup against another, term by term",
+		Long: "Hold setup B against setup A: what was changed and by which rule, memory of the fullest rank, parts of the step, " +
+			"traffic of each dimension, throughput, and the way from A to B one change after the other.\n\n" +
+			"A and B are setup files (TOML or JSON, also what 'eval --json' prints; - is standard input), or lists such as tp=4,pp=2 that turn knobs " +
+			"of the setup that the flags give: GPUs and global batch stay, dp and the number of micro-batches follow. " +
+			"Without A it is that setup itself. On files the flags are applied to both.\n\n" +
+			"Exit code: 0 both are legal and fit, 2 usage, 3 one is illegal, 4 one does not fit.",
+		Example: "meshscope compare a.toml b.toml\n" +
+			"meshscope compare tp=4 --tp 8 --pp 2 --gbs 512\n" +
+			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	flags.register(cmd)
+	a.completeIDs(cmd)
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 || len(args) > 2 {
+			return &usageError{fmt.Sprintf("compare takes one or two setups (files, or lists such as tp=4,pp=2), given %d", len(args))}
+		}
+		if len(args) == 1 {
+			args = []string{"", args[0]}
+		}
+		if args[0] == "-" && args[1] == "-" {
+			return &usageError{"only one of A and B can be standard input"}
+		}
+		var sides [2]engine.Setup
+		for i, word := range args {
+			var err error
+			if sides[i], err = flags.side(a, word); err != nil {
+				return err
+			}
+		}
+		c := engine.Compare(sides[0], sides[1])
+		way := engine.Way(sides[0], sides[1], nil)
+		var err error
+		if asJSON {
+			err = a.writeJSON(a.newComparison(&c, way))
+		} else {
+			err = writeComparison(a.stdout, &c, way, args)
+		}
+		if err != nil {
+			return err
+		}
+		return worse(verdict(&c.A.Report), verdict(&c.B.Report))
+	})
+	return cmd
+}
+
+// worse is the verdict that stands for both: illegal before not fitting.
+func worse(a, b error) error {
+	if a == nil || errors.Is(b, outcome(exitIllegal)) {
+		return b
+	}
+	return a
+}
+
+// side is one setup of a comparison: a file, or knobs turned on what the flags
+// say.
+func (f *setupFlags) side(a *app, word string) (engine.Setup, error) {
+	if word == "" {
+		return f.setup(a)
+	}
+	_, missing := os.Stat(word)
+	if word != "-" && errors.Is(missing, fs.ErrNotExist) && strings.Contains(word, "=") {
+		return f.turned(a, word)
+	}
+	if f.file != "" {
+		return engine.Setup{}, &usageError{fmt.Sprintf("--setup goes with lists such as tp=4, not with the file %s", setupdoc.ShowName(word))}
+	}
+	file := setupFlags{file: fileName(word), said: f.said}
+	return file.setup(a)
+}
+
+// turned is the setup of the flags with the knobs of a list turned, one after the
+// other.
+func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
+	var knobs []said
+	changed := setupFlags{file: f.file, said: f.said}
+	for _, item := range assignments(list) {
+		key, value, ok := strings.Cut(item, "=")
+		key = strings.ReplaceAll(strings.TrimSpace(key), "_", "-")
+		if _, known := engine.FindParam(engine.ParamID(key)); ok && known {
+			knobs = append(knobs, said{key: key, value: strings.TrimSpace(value)})
+			continue
+		}
+		// A model, a machine, or a field of one.
+		changed.said = append(changed.said[:len(changed.said):len(changed.said)], said{"set", item, true})
+	}
+	s, err := changed.setup(a)
+	if err != nil {
+		return s, err
+	}
+	for _, k := range knobs {
+		if s, err = engine.Turn(s, engine.ParamID(k.key), k.value, engine.Locks{GPUs: true, Batch: true}); err != nil {
+			return s, err
+		}
+	}
+	return s, stillSaid(&s, knobs)
+}
+
+// stillSaid finds a knob that another one of the list has turned away again.
+func stillSaid(s *engine.Setup, knobs []said) error {
+	for i, k := range knobs {
+		p, _ := engine.FindParam(engine.ParamID(k.key))
+		same, err := p.Set(*s, k.value)
+		if err == nil && p.Text(same) == p.Text(*s) {
+			continue
+		}
+		other := knobs[len(knobs)-1]
+		if i == len(knobs)-1 && i > 0 {
+			other = knobs[0]
+		}
+		if other.key == k.key {
+			return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, clip(k.value), clip(other.value))}
+		}
+		return &usageError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, clip(k.value), other.key, clip(other.value), k.key, p.Text(*s))}
+	}
+	return nil
+}
+
+// assignments cuts tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: what
+// has no key belongs to the value before it.
+func assignments(list string) []string {
+	var items []string
+	for part := range strings.SplitSeq(list, ",") {
+		if last := len(items) - 1; last >= 0 && !strings.Contains(part, "=") {
+			items[last] += "," + part
+			continue
+		}
+		items = append(items, part)
+	}
+	return items
+}
+
+// comparisonDocument is what compare --json prints.
+type comparisonDocument struct {
+	header
+	A       export.Document `json:"a"` // that of eval
+	B       export.Document `json:"b"`
+	Changes []engine.Change `json:"changes"`
+	Figures []deltaDocument `json:"figures"`
+	Way     []wayDocument   `json:"way"` // from A to B, a legal change at a time; empty where a side is illegal
+}
+
+type deltaDocument struct {
+	engine.Delta
+	Change *float64 `json:"change"` // B - A
+	Ratio  *float64 `json:"ratio"`  // B / A
+}
+
+type wayDocument struct {
+	Fields []string      `json:"fields"`
+	Step   units.Seconds `json:"step_seconds"`
+	Peak   units.Bytes   `json:"peak_bytes"`
+	Fits   bool          `json:"fits"`
+	Flags  string        `json:"flags,omitempty"`
+}
+
+func (a *app) newComparison(c *engine.Comparison, way []engine.Move) comparisonDocument {
+	d := comparisonDocument{
+		header: header{schemaVersion, version},
+		A:      newReport(c.A.Setup, c.A.Report), B: newReport(c.B.Setup, c.B.Report),
+		Changes: listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
+	}
+	for i := range c.Deltas {
+		row := deltaDocument{Delta: c.Deltas[i]}
+		if v, ok := row.Delta.Change(); ok {
+			row.Change = &v
+		}
+		if v, ok := row.Delta.Ratio(); ok {
+			row.Ratio = &v
+		}
+		d.Figures = append(d.Figures, row)
+	}
+	for i := range way {
+		m := &way[i]
+		flags, _ := setupdoc.Flags(m.Setup, a.lib)
+		move := wayDocument{Step: m.Step, Peak: m.Peak, Fits: m.Fits, Flags: flags}
+		for _, c := range m.Changes {
+			move.Fields = append(move.Fields, c.Field)
+		}
+		d.Way = append(d.Way, move)
+	}
+	return d
+}
