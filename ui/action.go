@@ -46,6 +46,7 @@ const (
 	Type        // starts typing into the focused knob, with Text
 	Say         // Text, as a note
 	Copy        // the command line of the setup
+	Pin         // the setup, to compare others with
 	Quit
 	Interrupt // quit at once, as ctrl+c does
 	Suspend
@@ -74,6 +75,7 @@ const (
 	SuspendProgram
 	StartTyping
 	CopySetup
+	PinSetup
 )
 
 // Names of the theme that follows the terminal, and of the ladder of themes.
@@ -93,6 +95,8 @@ func apply(s State, a Action) (State, []Effect) {
 		return s, []Effect{SuspendProgram}
 	case Copy:
 		return s, []Effect{CopySetup}
+	case Pin:
+		return s, []Effect{PinSetup}
 	case Type:
 		s.Note = Note{}
 		return s, []Effect{StartTyping}
@@ -153,7 +157,7 @@ func change(s State, a Action) State {
 		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
-	case Nothing, Type, Copy, Quit, Interrupt, Suspend: // no change of the state
+	case Nothing, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }

@@ -128,6 +128,7 @@ func New(o Options) *Model {
 	}
 	if o.Last != nil {
 		m.state.restore(*o.Last, o.Theme, !o.NoMouse)
+		m.screens.compare.Restore(pinned(o.Last))
 	}
 	m.state.Hint = o.Hint
 	if o.Notice != "" {

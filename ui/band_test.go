@@ -56,6 +56,7 @@ func headlines(tab Tab) []headline {
 		PipelineTab: {{words: `PIPELINE `}},
 		NetworkTab:  {{words: `IF BANDWIDTH `}},
 		SearchTab:   {{words: `BEST LAYOUTS`}},
+		CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
 		EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
 	}[tab]
 }
@@ -78,6 +79,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 		for _, size := range [][2]int{{80, 24}, {100, 30}, {120, 36}, {200, 60}} {
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			m.screens.compare.Pin(setup)
 			for range int(tabs) {
 				finishAll(m, m.refreshScreen())
 				settle(m)
@@ -94,7 +96,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 var mark = regexp.MustCompile(`±|≈|` + engine.NotValidated)
 
 // table are rows of a table whose heading carries the band, or of a drawing.
-var table = regexp.MustCompile(`rank +\d|step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |● *[–✗>\d]+ |[▄█▀]`)
+var table = regexp.MustCompile(`rank +\d|step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|● *[–✗>\d]+ |[▄█▀]`)
 
 func checkExact(t *testing.T, where string, tab Tab, text string, r *engine.Report) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"meshscope/engine"
 	"meshscope/ui/session"
 )
 
@@ -24,8 +25,21 @@ func (s *State) restore(last session.Session, theme string, mouse bool) {
 // looked at.
 func (m *Model) session() session.Session {
 	s := &m.state
-	return session.Session{
+	out := session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: s.Tab.String(), Theme: s.Theme, Mouse: s.Mouse,
 		Hinted: !s.Hint, Unmarked: s.Unmarked,
 	}
+	copy(out.Pins[:], m.screens.compare.Pins())
+	return out
+}
+
+// pinned are the pins of a session.
+func pinned(last *session.Session) []engine.Setup {
+	var out []engine.Setup
+	for _, pin := range last.Pins {
+		if pin != (engine.Setup{}) {
+			out = append(out, pin)
+		}
+	}
+	return out
 }

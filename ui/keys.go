@@ -20,6 +20,7 @@ type KeyMap struct {
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
 	Explain, Note, Search, Run key.Binding
+	Pin, Compare               key.Binding
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
 	Theme, Mouse, Hush         key.Binding
@@ -58,6 +59,8 @@ func newKeyMap() KeyMap {
 		Run:      bind("r", "the whole run: days, GPU-hours, cost, energy", "r"),
 		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
 		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
+		Pin:      bind("p", "pin the setup, to compare others with", "p"),
+		Compare:  bind("c", "compare a pinned setup with another", "c"),
 		Search:   bind("s", "search: the best layouts, ranked", "s"),
 		Copy:     bind("y", "copy the command line that gives this setup", "y"),
 		Export:   bind("x", "write the figures to a file: CSV, Markdown, JSON", "x"),
@@ -128,6 +131,8 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Run, action: Action{Verb: Open, Screen: RunOverlay}},
 		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
+		{binding: k.Pin, action: Action{Verb: Pin}},
+		{binding: k.Compare, action: Action{Verb: GoTab, N: int(CompareTab)}},
 		{binding: k.Search, action: Action{Verb: GoTab, N: int(SearchTab)}},
 		{binding: k.Copy, action: Action{Verb: Copy}},
 		{binding: k.Export, action: Action{Verb: Open, Screen: ExportOverlay}},
@@ -147,7 +152,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
 		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
-		k.Search,
+		k.Search, k.Pin, k.Compare,
 	}
 }
 

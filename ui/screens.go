@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/views/compare"
 	"meshscope/ui/views/evidence"
 	"meshscope/ui/views/memory"
 	"meshscope/ui/views/network"
@@ -27,6 +28,7 @@ const (
 	PipelineTab
 	NetworkTab
 	SearchTab
+	CompareTab
 	EvidenceTab
 	tabs
 )
@@ -42,6 +44,8 @@ func (t Tab) String() string {
 		return "Network"
 	case SearchTab:
 		return "Search"
+	case CompareTab:
+		return "Compare"
 	case EvidenceTab:
 		return "Evidence"
 	default:
@@ -135,12 +139,13 @@ func (a adapted[I]) writer() writer {
 // screens are the tabs of one program.
 type screens struct {
 	all     [tabs]tabScreen    // nil for Explore
+	compare *compare.View      // has the pins
 	stop    context.CancelFunc // of the work that a screen waits for
 	ticking bool
 }
 
 func newScreens() screens {
-	var s screens
+	s := screens{compare: compare.New()}
 	line := new(pipeline.View)
 	mem, net, sea, ev := memory.New(), network.New(), search.New(), evidence.New()
 	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
@@ -155,6 +160,9 @@ func newScreens() screens {
 	s.all[SearchTab] = adapted[search.Input]{sea, func(in screenInput) search.Input {
 		return search.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, sea.Refresh}
+	s.all[CompareTab] = adapted[compare.Input]{s.compare, func(in screenInput) compare.Input {
+		return compare.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, s.compare.Refresh}
 	s.all[EvidenceTab] = adapted[evidence.Input]{ev, func(in screenInput) evidence.Input {
 		return evidence.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, ev.Refresh}

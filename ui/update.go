@@ -135,6 +135,12 @@ func (m *Model) carryOut(e Effect, a Action) tea.Cmd {
 		m.startTyping(a.Text)
 	case CopySetup:
 		return m.copySetup()
+	case PinSetup:
+		m.state.Note = Note{Text: "an illegal setup is not pinned", Tone: Answer}
+		if m.now.report.Legal {
+			m.state.Note.Text = m.screens.compare.Pin(m.state.Setup)
+		}
+		return m.refreshScreen()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"meshscope/engine"
 	"meshscope/presets/setupdoc"
 )
 
@@ -23,9 +24,20 @@ func Save(path string, s Session) error {
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
+	var pins []json.RawMessage
+	for _, pin := range s.Pins {
+		if pin == (engine.Setup{}) {
+			continue
+		}
+		text, err := setupdoc.JSON(pin)
+		if err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		pins = append(pins, text)
+	}
 	text, err := json.MarshalIndent(document{
 		Version: version, Setup: setup, GPUs: s.Locks.GPUs, Batch: s.Locks.Batch,
-		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted, Unmarked: s.Unmarked,
+		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted, Unmarked: s.Unmarked, Pins: pins,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("session: %w", err)

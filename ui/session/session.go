@@ -33,7 +33,12 @@ type Session struct {
 	Hinted bool // the hint of the first run was dismissed
 
 	Unmarked bool // words of the glossary are not underlined
+
+	Pins [MaxPins]engine.Setup // pinned to compare; the zero Setup: none
 }
+
+// MaxPins is how many pinned setups are kept.
+const MaxPins = 9
 
 // version of the file. A file of another version is set aside.
 const version = 1
@@ -57,6 +62,8 @@ type document struct {
 	Hinted  bool            `json:"hinted"`
 
 	Unmarked bool `json:"unmarked"`
+
+	Pins []json.RawMessage `json:"pins,omitempty"`
 }
 
 // Path is where the session is kept: in $XDG_STATE_HOME, which counts only when
@@ -140,6 +147,15 @@ func parse(text []byte, lib setupdoc.Library) (Session, error) {
 		Focus: engine.ParamID(d.Focus), Theme: d.Theme, Mouse: d.Mouse, Hinted: d.Hinted, Unmarked: d.Unmarked,
 	}
 	// What this program does not know is left out; the rest is as it was.
+	n := 0
+	for _, text := range d.Pins[:min(len(d.Pins), MaxPins)] {
+		if pin, err := setupdoc.Parse("session.json", text); err == nil {
+			if setup, err := pin.Setup(lib); err == nil && engine.Legal(setup) {
+				s.Pins[n] = setup
+				n++
+			}
+		}
+	}
 	if _, ok := engine.FindParam(s.Focus); !ok {
 		s.Focus = ""
 	}

@@ -13,7 +13,10 @@ import (
 )
 
 func some() Session {
+	other := presets.DefaultSetup()
+	other.PP, other.DP, other.MicroBatches = 4, 2, other.GBS/2
 	return Session{
+		Pins:  [MaxPins]engine.Setup{presets.DefaultSetup(), other},
 		Setup: presets.DefaultSetup(), Locks: engine.Locks{GPUs: true}, Focus: "pp",
 		Screen: "memory", Theme: "light", Mouse: true, Hinted: true, Unmarked: true,
 	}

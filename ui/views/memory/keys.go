@@ -36,9 +36,9 @@ func (v *View) paneKey(key string) bool {
 		v.pane = p
 	}
 	switch key {
-	case "p":
+	case "v":
 		v.pane = (v.pane + 1) % panes
-	case "P":
+	case "V":
 		v.pane = (v.pane + panes - 1) % panes
 	case "s":
 		toggle(stepPane)
@@ -209,7 +209,7 @@ func (v *View) layerKey(key string) bool {
 // Bindings are all keys of the screen for the help.
 func (v *View) Bindings() []widget.Binding {
 	all := []widget.Binding{
-		{Keys: []string{"p", "P"}, Text: "next pane, pane before"},
+		{Keys: []string{"v", "V"}, Text: "next pane, pane before"},
 		{Keys: []string{"s"}, Text: "memory over a step, and back"},
 		{Keys: []string{"i"}, Text: "inside a layer, and back"},
 		{Keys: []string{"f"}, Text: "back to the fullest rank"},
@@ -260,7 +260,7 @@ func (v *View) Hints(in Input) []widget.Hint {
 			hints = append(hints, widget.Hint{Key: key, Text: name})
 		}
 	}
-	return append(hints, widget.Hint{Key: "p", Text: "next pane"}, widget.Hint{Key: "f", Text: "fullest rank"})
+	return append(hints, widget.Hint{Key: "v", Text: "next pane"}, widget.Hint{Key: "f", Text: "fullest rank"})
 }
 
 // Status explains what is under the cursor in one line.

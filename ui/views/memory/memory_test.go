@@ -93,7 +93,7 @@ func TestEverySize(t *testing.T) {
 	nothing := wild
 	nothing.Report = &engine.Report{}
 	inputs["nothing"] = nothing
-	keys := []string{"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "p", "P", "s", "i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x"}
+	keys := []string{"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "v", "V", "s", "i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x"}
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"1", "4", "64", "ascii", "wild", "nothing"}).Draw(t, "input")
 		in := inputs[name]

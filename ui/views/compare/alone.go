@@ -1,0 +1,276 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// alone is every method by itself on a few GPUs.
+type alone struct {
+	of    engine.Setup
+	gpus  int // 0: one node
+	done  int // GPUs that the list is of
+	list  []method
+	asked bool
+}
+
+// method is one way of using the GPUs and nothing else.
+type method struct {
+	name   string
+	setup  engine.Setup
+	report engine.Report
+}
+
+// ways are the methods, each as a change of a setup on one GPU.
+func ways(n int) []struct {
+	name string
+	turn func(*engine.Setup)
+} {
+	zero := func(stage int) func(*engine.Setup) {
+		return func(s *engine.Setup) { s.DP, s.ZeRO = n, stage }
+	}
+	return []struct {
+		name string
+		turn func(*engine.Setup)
+	}{
+		{"1 GPU", func(s *engine.Setup) { s.GPUs = 1 }},
+		{"DP", zero(0)},
+		{"ZeRO-1", zero(1)},
+		{"ZeRO-2", zero(2)},
+		{"ZeRO-3", zero(3)},
+		{"TP", func(s *engine.Setup) { s.TP = n }},
+		{"TP + SP", func(s *engine.Setup) { s.TP, s.SP = n, true }},
+		{"CP", func(s *engine.Setup) { s.CP, s.ZeRO = n, 0 }},
+		{"PP", func(s *engine.Setup) { s.PP = n }},
+		{"EP", func(s *engine.Setup) { s.DP, s.EP = n, n }},
+	}
+}
+
+// each are the setups of the methods for a model on so many GPUs, the batch the
+// same for all.
+func each(base engine.Setup, n int) []method {
+	base.DP, base.TP, base.PP, base.VPP, base.CP, base.EP, base.ETP = 1, 1, 1, 1, 1, 1, 1
+	base.SP, base.ZeRO, base.HSDP, base.Split = false, 0, 0, ""
+	base.Schedule, base.GroupSize, base.MaxInFlight = schedule.OneFOneB, 0, 0
+	base.GPUs, base.GBS = n, 4*n*base.MBS
+	var out []method
+	for _, way := range ways(n) {
+		s := base
+		way.turn(&s)
+		s.MicroBatches = s.GBS / (s.MBS * s.DP)
+		out = append(out, method{name: way.name, setup: s})
+	}
+	return out
+}
+
+func (a *alone) count(in *Input) int {
+	if a.gpus == 0 {
+		return in.Setup.Cluster.Node()
+	}
+	return a.gpus
+}
+
+// refresh asks for the methods where they are of another setup.
+func (a *alone) refresh(in *Input) Request {
+	n := a.count(in)
+	if a.of == *in.Setup && a.done == n && (a.asked || a.list != nil) {
+		return Request{}
+	}
+	of := *in.Setup
+	*a = alone{of: of, gpus: a.gpus, done: n, asked: true}
+	return Request{Work: func(ctx context.Context) func() {
+		list := each(of, n)
+		e := engine.Evaluator{Brief: true}
+		for i := range list {
+			if ctx.Err() == nil {
+				list[i].report = e.Evaluate(list[i].setup)
+			}
+		}
+		stopped := ctx.Err() != nil
+		return func() {
+			if a.of != of || a.done != n {
+				return
+			}
+			if a.asked = false; !stopped {
+				a.list = list
+			}
+		}
+	}}
+}
+
+// turn takes twice or half as many GPUs.
+func (a *alone) turn(in *Input, up bool) {
+	n := a.count(in)
+	if up && n < 1024 {
+		n *= 2
+	} else if !up && n > 2 {
+		n /= 2
+	}
+	a.gpus = n
+}
+
+const (
+	nameWidth = 11
+	figWidth  = 10
+)
+
+// render draws the small multiples: memory and step of each method.
+func (a *alone) render(in *Input, row, w, h int) []string {
+	n := a.count(in)
+	detail := fmt.Sprintf("%s on %s GPUs", in.Setup.Model.Name, figure.Comma(n))
+	if w >= 100 {
+		detail += fmt.Sprintf(", seq %s, mbs %d", figure.Comma(in.Setup.Seq), in.Setup.MBS)
+		if r := in.Setup.Recompute; r.Mode != recipe.RecomputeNone {
+			detail += ", recompute " + r.String()
+		}
+	}
+	exact := ""
+	if e := a.exact(); e != nil {
+		exact = "steps " + e.Band(in.Glyphs.PlusMinus)
+	}
+	lines := []string{in.heading(w, "EACH METHOD ALONE", detail, exact)}
+	if len(a.list) == 0 {
+		return widget.Height(append(lines, in.line(w, themes.Muted, "  working it out "+in.Glyphs.Ellipsis)), w, h)
+	}
+	bar := (w - nameWidth - 2*figWidth - 12) / 2
+	if bar < 8 {
+		return widget.Height(append(lines, in.line(w, themes.Muted, "  the window is too narrow")), w, h)
+	}
+	memory, step := a.scales()
+	head := widget.NewLine(w).To(nameWidth).Put(in.paint(themes.Muted), in.cut("memory, GiB", bar)).To(nameWidth+bar+figWidth+1).
+		Put(in.paint(themes.Muted), in.cut("time of "+figure.Comma(a.list[0].setup.GBS)+" sequences", bar))
+	lines = append(lines, head.RightAligned(in.paint(themes.Muted), "tok/s/GPU", w).String())
+	tall := 1
+	if h-3 >= 2*len(a.list) {
+		tall = 2
+	}
+	for i := range a.list {
+		m := &a.list[i]
+		lines = append(lines, a.line(in, m, i == row, w, bar, memory, step))
+		if tall == 2 {
+			lines = append(lines, widget.Blank(w))
+		}
+	}
+	lines = append(lines, legend(in, w))
+	return widget.Height(lines, w, h)
+}
+
+// exact is how exact the methods' step times are; nil where there are none.
+func (a *alone) exact() *engine.Evidence {
+	for i := range a.list {
+		if t := a.list[i].report.Time; t != nil && a.list[i].setup.GPUs > 1 {
+			return &t.Evidence
+		}
+	}
+	return nil
+}
+
+// scales are the lengths of full bars: the largest memory, at most four times
+// what a GPU has, and the longest step of those on all GPUs.
+func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
+	for i := range a.list {
+		r := &a.list[i].report
+		if r.Memory == nil || r.Time == nil {
+			continue
+		}
+		memory = max(memory, min(r.Memory.Peak, 4*r.Memory.Usable), r.Memory.Usable*11/10)
+		if a.list[i].setup.GPUs > 1 {
+			step = max(step, r.Time.Step)
+		}
+	}
+	return memory, step
+}
+
+func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
+	l := widget.NewLine(w)
+	role := themes.Text
+	if here {
+		role = themes.Accent
+		l.Put(in.paint(role), in.Glyphs.Pointer)
+	}
+	l.To(2).Put(in.paint(role), in.cut(m.name, nameWidth-3)).To(nameWidth)
+	r := &m.report
+	if !r.Legal || r.Memory == nil || r.Time == nil || r.Throughput == nil {
+		why := "cannot run"
+		for _, p := range r.Problems {
+			if p.Severity == "error" {
+				why = p.Message
+				break
+			}
+		}
+		return l.Put(in.paint(themes.Muted), in.cut(in.Glyphs.Cross+" "+why, l.Left())).String()
+	}
+	rank := &r.Memory.Ranks[r.Memory.PeakRank]
+	stack := widget.Stack{Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
+	for _, part := range []struct {
+		fill  themes.Fill
+		bytes units.Bytes
+	}{
+		{themes.Weights, rank.Weights},
+		{themes.Gradients, rank.Gradients},
+		{themes.Optimizer, rank.Optimizer},
+		{themes.Activations, rank.Activations},
+		{themes.Logits, rank.Logits},
+		{themes.Buffers, rank.Buffers},
+		{themes.Overhead, rank.Overhead},
+	} {
+		stack.Segments = append(stack.Segments, widget.Segment{Fill: part.fill, Value: float64(part.bytes)})
+	}
+	l.Raw(stack.Render(in.Theme, in.Glyphs, bar), bar)
+	peak, text := themes.Strong, figure.GiB(r.Memory.Peak)+"  "
+	if !r.Memory.Fits {
+		peak, text = themes.Bad, figure.GiB(r.Memory.Peak)+" !"
+	}
+	l.RightAligned(in.paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
+	t := r.Time
+	times := widget.Stack{Scale: float64(step), NoTrack: true}
+	for _, part := range []struct {
+		fill themes.Fill
+		time units.Seconds
+	}{
+		{themes.Compute, t.Compute},
+		{themes.Recompute, t.Recompute},
+		{themes.Bubble, t.Bubble},
+		{themes.Exposed, t.Exposed},
+		{themes.Update, t.Optimizer},
+	} {
+		times.Segments = append(times.Segments, widget.Segment{Fill: part.fill, Value: float64(part.time)})
+	}
+	l.Raw(times.Render(in.Theme, in.Glyphs, bar), bar)
+	l.RightAligned(in.paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)
+	return l.RightAligned(in.paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()
+}
+
+// legend names the fills.
+func legend(in *Input, w int) string {
+	l := widget.NewLine(w).To(nameWidth)
+	for _, part := range []struct {
+		fill themes.Fill
+		name string
+	}{
+		{themes.Weights, "weights"},
+		{themes.Gradients, "gradients"},
+		{themes.Optimizer, "optimizer"},
+		{themes.Activations, "activations"},
+		{themes.Logits, "logits"},
+		{themes.Compute, "compute"},
+		{themes.Bubble, "bubble"},
+		{themes.Exposed, "exposed comm"},
+		{themes.Overhead, "other"},
+	} {
+		if l.Left() < widget.Width(part.name)+4 {
+			break
+		}
+		widget.Swatch(l, in.Theme, in.Glyphs, part.fill)
+		l.Gap(1).Put(in.paint(themes.Muted), part.name).Gap(2)
+	}
+	return l.String()
+}

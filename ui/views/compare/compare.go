@@ -1,0 +1,223 @@
+// Package compare is the Compare screen: a pinned setup against another term by
+// term and change by change, each method alone, and what every method cuts and
+// costs at the moment.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/presets/words"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// MaxPins is how many setups can be pinned: as many as there are digits.
+const MaxPins = 9
+
+// pane is what the screen shows.
+type pane uint8
+
+const (
+	pairPane pane = iota
+	alonePane
+	methodsPane
+	panes
+)
+
+// View is the Compare screen. Work that it asks for ends in a call that changes
+// the View, so a View stays where it is.
+type View struct {
+	pins []engine.Setup
+	a, b int // pins that are held against each other; b = -1: the setup in force
+	pane pane
+	row  int // under the cursor
+
+	pair    *pair
+	asking  bool
+	asked   sides
+	alone   alone
+	methods map[engine.ParamID]words.Method
+	fault   string // why there are no methods
+}
+
+// sides are the two setups.
+type sides struct{ a, b engine.Setup }
+
+// pair is what is known about two setups.
+type pair struct {
+	of  sides
+	all engine.Comparison
+	way []engine.Move
+}
+
+// New makes a screen.
+func New() *View {
+	v := &View{b: -1}
+	methods, err := words.Methods()
+	if err != nil {
+		v.fault = err.Error()
+	}
+	v.methods = methods
+	return v
+}
+
+// Pin keeps a setup and says what happened.
+func (v *View) Pin(s engine.Setup) string {
+	if i := slices.Index(v.pins, s); i >= 0 {
+		return fmt.Sprintf("pinned already, as %d", i+1)
+	}
+	if len(v.pins) == MaxPins {
+		v.pins = slices.Delete(v.pins, 0, 1)
+		v.a = max(v.a-1, 0)
+		if v.b > 0 {
+			v.b--
+		}
+	}
+	v.pins = append(v.pins, s)
+	return fmt.Sprintf("pinned as %d; c compares", len(v.pins))
+}
+
+// Pins are the pinned setups, the oldest first.
+func (v *View) Pins() []engine.Setup { return slices.Clone(v.pins) }
+
+// Restore takes the pins of an earlier session.
+func (v *View) Restore(pins []engine.Setup) {
+	v.pins = slices.Clone(pins[:min(len(pins), MaxPins)])
+}
+
+// sides are what is to be compared; false where nothing is pinned.
+func (v *View) sides(in *Input) (sides, bool) {
+	if len(v.pins) == 0 || in.Setup == nil {
+		return sides{}, false
+	}
+	v.a = min(max(v.a, 0), len(v.pins)-1)
+	v.b = min(max(v.b, -1), len(v.pins)-1)
+	out := sides{v.pins[v.a], *in.Setup}
+	if v.b >= 0 {
+		out.b = v.pins[v.b]
+	}
+	return out, true
+}
+
+// Refresh asks for what the pane in front lacks.
+func (v *View) Refresh(in Input) Request {
+	if in.Setup == nil {
+		return Request{}
+	}
+	if v.pane == alonePane {
+		return v.alone.refresh(&in)
+	}
+	want, ok := v.sides(&in)
+	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.asking && v.asked == want {
+		return Request{}
+	}
+	v.asking, v.asked = true, want
+	return Request{Work: func(ctx context.Context) func() {
+		p := &pair{of: want, all: engine.Compare(want.a, want.b)}
+		p.way = engine.Way(want.a, want.b, func() bool { return ctx.Err() != nil })
+		stopped := ctx.Err() != nil
+		return func() {
+			if v.asked != want {
+				return
+			}
+			v.asking = false
+			if !stopped {
+				v.pair = p
+			}
+		}
+	}}
+}
+
+// Forget is for when the screen is left: the reports of a pair can be worked out
+// again.
+func (v *View) Forget() { v.pair, v.asking = nil, false }
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+func (in *Input) heading(w int, name, detail, remark string) string {
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
+}
+
+// cut shortens a text to w cells with the ellipsis of the terminal.
+func (in *Input) cut(s string, w int) string {
+	if w <= 0 || widget.Width(s) <= w {
+		return widget.Cut(s, w)
+	}
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+}
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	lines := []string{v.paneLine(&in, w)}
+	switch v.pane {
+	case alonePane:
+		lines = append(lines, v.alone.render(&in, v.row, w, h-1)...)
+	case methodsPane:
+		lines = append(lines, v.matrix(&in, w, h-1)...)
+	case pairPane, panes:
+		lines = append(lines, v.pairLines(&in, w, h-1)...)
+	}
+	return widget.Height(lines, w, h)
+}
+
+func paneNames() [panes]string {
+	return [panes]string{"two setups", "each method alone", "methods now"}
+}
+
+// paneLine names the panes, the one in front marked.
+func (v *View) paneLine(in *Input, w int) string {
+	l := widget.NewLine(w).Put(in.paint(themes.Heading), "COMPARE").Gap(2)
+	for p, name := range paneNames() {
+		role, text := themes.Muted, " "+name+" "
+		if pane(p) == v.pane {
+			role, text = themes.Current, "["+name+"]"
+		}
+		if l.Left() >= widget.Width(text) {
+			l.Put(in.paint(role), text)
+		}
+	}
+	return l.String()
+}
+
+// layoutWords are a layout in the words of the command line, without what is one
+// or off.
+func layoutWords(s *engine.Setup) string {
+	parts := []string{fmt.Sprintf("dp %s", figure.Comma(s.DP))}
+	for _, p := range []struct {
+		name string
+		n    int
+	}{{"tp", s.TP}, {"pp", s.PP}, {"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}, {"etp", s.ETP}} {
+		if p.n > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.n))
+		}
+	}
+	parts = append(parts, fmt.Sprintf("zero %d", s.ZeRO), fmt.Sprintf("mbs %d", s.MBS), "m "+figure.Comma(s.MicroBatches))
+	if s.PP > 1 {
+		parts = append(parts, string(s.Schedule))
+	}
+	if again := s.Recompute.String(); again != "none" {
+		parts = append(parts, "recompute "+again)
+	}
+	return strings.Join(parts, ", ")
+}

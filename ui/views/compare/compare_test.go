@@ -1,0 +1,308 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/memory"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := presets.DefaultSetup()
+	r := report(60, 55)
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+}
+
+// other is a setup some changes away from the built-in one.
+func other(t testing.TB) engine.Setup {
+	t.Helper()
+	s := presets.DefaultSetup()
+	locks := engine.Locks{GPUs: true, Batch: true}
+	for _, turn := range [][2]string{{"tp", "4"}, {"pp", "4"}, {"zero", "0"}} {
+		var err error
+		if s, err = engine.Turn(s, engine.ParamID(turn[0]), turn[1], locks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// report has round figures: frames are about what is drawn where, and must not
+// change when a prediction gets better.
+func report(step, gib float64) engine.Report {
+	band, typical := 0.126, 0.04
+	rank := memory.Rank{Weights: 8 * units.GiB, Gradients: 16 * units.GiB, Optimizer: 12 * units.GiB, Overhead: 3 * units.GiB}
+	rank.Activations = units.Bytes(gib-39) * units.GiB
+	rank.Total = units.Bytes(gib) * units.GiB
+	return engine.Report{
+		Legal: true,
+		Time: &engine.Time{
+			Step: units.Seconds(step), Compute: units.Seconds(step * 0.8), Exposed: units.Seconds(step * 0.15), Bubble: units.Seconds(step * 0.05),
+			Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"},
+		},
+		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
+		Memory: &engine.Memory{
+			Peak: rank.Total, Usable: 79 * units.GiB, Fits: gib <= 79, Ranks: []engine.RankMemory{rank},
+			Evidence: engine.Evidence{ValidatedBy: engine.NotValidated},
+		},
+		Pipeline:      &engine.Pipeline{BubbleOverIdeal: 0.0625},
+		Model:         &engine.ModelFigures{Parameters: 70e9},
+		Communication: []engine.Communication{{Dimension: "tp", Bytes: 6 * units.GB, Seconds: 8, Exposed: 2}, {Dimension: "dp", Bytes: 2 * units.GB, Seconds: 1, Exposed: 0.5}},
+	}
+}
+
+// prepared is a screen with a pin that has been compared, and every method.
+func prepared(t testing.TB, in *Input) *View {
+	v := New()
+	a := other(t)
+	v.Pin(a)
+	v.Refresh(*in)
+	ra, rb := report(72, 48), report(60, 55)
+	rb.Communication = rb.Communication[:1]
+	v.pair = &pair{of: sides{a, *in.Setup}, all: engine.CompareReports(engine.Side{Setup: a, Report: ra}, engine.Side{Setup: *in.Setup, Report: rb})}
+	changes := engine.Changes(&a, in.Setup)
+	for i := range changes {
+		if changes[i].Follows == "" {
+			v.pair.way = append(v.pair.way, engine.Move{Changes: changes[i : i+1], Setup: *in.Setup, Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2})
+		}
+	}
+	v.asking = false
+	v.alone.refresh(in)
+	v.alone.asked, v.alone.list = false, each(*in.Setup, 8)
+	for i := range v.alone.list[:9] {
+		v.alone.list[i].report = report(10+float64(i), 160-12*float64(i))
+	}
+	v.alone.list[9].report = engine.Report{Problems: []engine.Problem{{Severity: "error", Message: "no experts"}}}
+	return v
+}
+
+func (v *View) press(in *Input, names ...string) (do Request) {
+	for _, name := range names {
+		_, do = v.HandleKey(*in, 118, 32, name)
+	}
+	return do
+}
+
+func TestFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for name, look := range map[string]struct {
+			profile colorprofile.Profile
+			unicode bool
+		}{
+			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
+			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
+		} {
+			for state, reach := range map[string][]string{"pair": {"down"}, "alone": {"v", "down"}, "methods": {"v", "v", "down"}, "none": {"d"}} {
+				t.Run(fmt.Sprintf("%s-%dx%d-%s", state, size[0], size[1], name), func(t *testing.T) {
+					in := input(t, look.profile, look.unicode)
+					v := prepared(t, &in)
+					v.press(&in, reach...)
+					w, h := size[0], size[1]-4
+					out := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
+					if name == "plain" || name == "ascii" {
+						out = ansi.Strip(out)
+					}
+					if name == "ascii" && strings.ContainsFunc(out, func(r rune) bool { return r > 126 }) {
+						t.Error("not ASCII")
+					}
+					golden.RequireEqual(t, out)
+				})
+			}
+		}
+	}
+}
+
+// TestAnySizeAndKey: every frame has its size, whatever was pressed before.
+func TestAnySizeAndKey(t *testing.T) {
+	names := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b", "d", "x"}
+	rapid.Check(t, func(r *rapid.T) {
+		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
+		v := prepared(t, &in)
+		switch rapid.IntRange(0, 3).Draw(r, "state") {
+		case 0:
+			v = New()
+		case 1:
+			v.pair = nil
+		case 2:
+			in.Report = nil
+			v.pair.all.A.Report = engine.Report{}
+		}
+		for range rapid.IntRange(0, 8).Draw(r, "presses") {
+			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
+			if rapid.Bool().Draw(r, "large") {
+				w, h = 5*w, 5*h
+			}
+			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(names).Draw(r, "key"))
+			if do.Setup != nil && do.Text == "" {
+				r.Fatal("a setup without a note")
+			}
+			v.HandleMouse(in, w, h, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
+			lines := v.Render(in, w, h)
+			if len(lines) != h {
+				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
+			}
+			for i, l := range lines {
+				if ansi.StringWidth(l) != w {
+					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
+				}
+			}
+			if s := v.Status(in, w); ansi.StringWidth(s) > w {
+				r.Fatalf("status %q is wider than %d", s, w)
+			}
+			v.Hints(in)
+		}
+	})
+}
+
+// TestPair: the figures shown are the engine's comparison of the pin with the
+// setup in force, and every change on the way can be taken.
+func TestPair(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	r := engine.Evaluate(*in.Setup)
+	in.Report = &r
+	v := New()
+	if v.Refresh(in).Work != nil {
+		t.Error("nothing is pinned, and yet something is compared")
+	}
+	a := other(t)
+	v.Pin(a)
+	v.Refresh(in).Work(t.Context())()
+	want := engine.Compare(a, *in.Setup)
+	if v.pair == nil || len(v.pair.all.Deltas) != len(want.Deltas) || len(v.pair.way) < 3 {
+		t.Fatalf("%+v", v.pair)
+	}
+	text := strings.Join(v.Render(in, 118, 60), "\n")
+	for i := range want.Deltas {
+		d := &want.Deltas[i]
+		if d.A != nil && !strings.Contains(text, write(d.Unit, *d.A)) || d.B != nil && !strings.Contains(text, write(d.Unit, *d.B)) {
+			t.Errorf("%s is not shown", d.ID)
+		}
+	}
+	for i := range v.pair.way {
+		do := v.press(&in, "enter")
+		if do.Setup == nil || *do.Setup != v.pair.way[i].Setup {
+			t.Fatalf("change %d is not taken", i)
+		}
+		if v.Status(in, 400) == "" {
+			t.Errorf("change %d has no rule", i)
+		}
+		v.press(&in, "down")
+	}
+	if last := v.pair.way[len(v.pair.way)-1]; last.Setup != *in.Setup || last.Step != r.Time.Step {
+		t.Error("the way does not end at B")
+	}
+	if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != a {
+		t.Error("enter on a figure does not take A")
+	}
+}
+
+// TestPins: at most nine are kept, the same one once, and they come back.
+func TestPins(t *testing.T) {
+	v := New()
+	s := presets.DefaultSetup()
+	for i := range 12 {
+		s.GBS = 512 * (i + 1)
+		v.Pin(s)
+		if got := v.Pin(s); !strings.Contains(got, "already") {
+			t.Errorf("pinned twice: %q", got)
+		}
+	}
+	pins := v.Pins()
+	if len(pins) != MaxPins || pins[MaxPins-1] != s || pins[0].GBS != 512*4 {
+		t.Fatalf("%d pins, the first has %d", len(pins), pins[0].GBS)
+	}
+	w := New()
+	w.Restore(pins)
+	if again := w.Pins(); len(again) != MaxPins || again[3] != pins[3] {
+		t.Error("pins do not come back")
+	}
+}
+
+// TestEachMethodAlone: each method that the engine calls legal uses the GPUs by
+// itself alone, and the memory of ZeRO and TP falls as it must.
+func TestEachMethodAlone(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	m, err := presets.Default().Model("mixtral-8x7b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	in.Setup = &s
+	v := New()
+	v.press(&in, "v").Work(t.Context())()
+	if len(v.alone.list) != 10 {
+		t.Fatalf("%d methods", len(v.alone.list))
+	}
+	weights := map[string]units.Bytes{}
+	for i := range v.alone.list {
+		m := &v.alone.list[i]
+		if !m.report.Legal {
+			t.Errorf("%s: %+v", m.name, m.report.Problems)
+			continue
+		}
+		s := &m.setup
+		degrees := 0
+		for _, n := range []int{s.DP, s.TP, s.PP, s.CP} {
+			if n > 1 {
+				degrees++
+			}
+		}
+		if degrees > 1 || s.GPUs != s.DP*s.TP*s.PP*s.CP || s.GBS != v.alone.list[0].setup.GBS {
+			t.Errorf("%s: %+v", m.name, s.Layout)
+		}
+		weights[m.name] = m.report.Memory.Ranks[m.report.Memory.PeakRank].Weights
+		if do := v.press(&in, "home"); do.Setup != nil {
+			t.Error("home takes a setup")
+		}
+	}
+	if !(weights["TP"] < weights["DP"] && weights["ZeRO-3"] < weights["ZeRO-2"] && weights["EP"] < weights["DP"] && weights["PP"] < weights["DP"]) {
+		t.Errorf("weights: %v", weights)
+	}
+	before := v.alone.done
+	if do := v.press(&in, "right"); do.Work == nil || v.alone.done != 2*before {
+		t.Error("right does not take twice as many GPUs")
+	}
+}
+
+// TestBindings: in every state the help lists exactly the keys that are taken.
+func TestBindings(t *testing.T) {
+	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "esc"}
+	for c := '!'; c <= '~'; c++ {
+		names = append(names, string(c))
+	}
+	in := input(t, colorprofile.ASCII, true)
+	for _, reach := range [][]string{{}, {"v"}, {"v", "v"}, {"d"}} {
+		state := func() *View {
+			v := prepared(t, &in)
+			v.press(&in, reach...)
+			return v
+		}
+		listed := map[string]bool{}
+		for _, b := range state().Bindings() {
+			for _, name := range b.Keys {
+				listed[name] = true
+			}
+		}
+		for _, name := range names {
+			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
+				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
+			}
+		}
+	}
+}

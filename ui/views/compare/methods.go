@@ -1,0 +1,135 @@
+package compare
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// methodRow is one line of the matrix: a method, what it is now, and the traffic
+// that it causes.
+type methodRow struct {
+	name      string
+	note      engine.ParamID
+	now       func(*engine.Setup) string
+	on        func(*engine.Setup) bool
+	dimension []string
+}
+
+func degree(of func(*engine.Setup) int) (now func(*engine.Setup) string, on func(*engine.Setup) bool) {
+	return func(s *engine.Setup) string { return strconv.Itoa(of(s)) }, func(s *engine.Setup) bool { return of(s) > 1 }
+}
+
+// methodRows are the methods in the order of the playbook's summary.
+func methodRows() []methodRow {
+	row := func(name string, note engine.ParamID, of func(*engine.Setup) int, dimension ...string) methodRow {
+		now, on := degree(of)
+		return methodRow{name, note, now, on, dimension}
+	}
+	return []methodRow{
+		row("DP", "dp", func(s *engine.Setup) int { return s.DP }, "dp", "expert-dp"),
+		{
+			"ZeRO", "zero",
+			func(s *engine.Setup) string { return "stage " + strconv.Itoa(s.ZeRO) },
+			func(s *engine.Setup) bool { return s.ZeRO > 0 }, nil,
+		},
+		row("TP", "tp", func(s *engine.Setup) int { return s.TP }, "tp", "etp"),
+		{
+			"SP", "sp",
+			func(s *engine.Setup) string {
+				if s.SP {
+					return "on"
+				}
+				return "off"
+			},
+			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }, nil,
+		},
+		row("CP", "cp", func(s *engine.Setup) int { return s.CP }, "cp"),
+		row("PP", "pp", func(s *engine.Setup) int { return s.PP }, "pp"),
+		row("EP", "ep", func(s *engine.Setup) int { return s.EP }, "ep"),
+		{
+			"recompute", "recompute",
+			func(s *engine.Setup) string { return s.Recompute.String() },
+			func(s *engine.Setup) bool { return s.Recompute.Mode != recipe.RecomputeNone }, nil,
+		},
+	}
+}
+
+// matrix says of every method what it is set to, what it sends, what it cuts and
+// what it costs; those in use are lit.
+func (v *View) matrix(in *Input, w, h int) []string {
+	lines := []string{in.heading(w, "METHODS", "what each cuts and costs, with the values of the setup in force", "")}
+	if v.fault != "" {
+		return widget.Height(append(lines, in.line(w, themes.Bad, v.fault)), w, h)
+	}
+	muted := in.paint(themes.Muted)
+	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 31).RightAligned(muted, "exposed", 41).Gap(3).Put(muted, "cuts; costs").String())
+	list := methodRows()
+	room := max((h-2)/len(list), 1)
+	for i := range list {
+		lines = append(lines, v.methodLines(in, &list[i], i == min(v.row, len(list)-1), w, room)...)
+	}
+	return widget.Height(lines, w, h)
+}
+
+const proseAt = 44
+
+func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []string {
+	note := v.methods[row.note]
+	role, value := themes.Muted, themes.Muted
+	if row.on(in.Setup) {
+		role, value = themes.Strong, themes.Current
+	}
+	l := widget.NewLine(w)
+	if here {
+		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+	}
+	l.To(2).Put(in.paint(role), row.name).RightAligned(in.paint(value), row.now(in.Setup), 20)
+	if sent, exposed, ok := traffic(in, row.dimension); ok {
+		l.RightAligned(in.paint(themes.Text), sent, 31).RightAligned(in.paint(themes.Text), exposed, 41)
+	}
+	prose := wrap("cuts "+lower(note.Cuts), w-proseAt)
+	prose = append(prose, wrap("costs "+lower(note.Costs), w-proseAt)...)
+	if room == 1 {
+		prose = []string{note.Cuts}
+	}
+	if len(prose) > room-1 && room > 1 {
+		prose = append(wrapN("cuts "+lower(note.Cuts), w-proseAt, room/2, in), wrapN("costs "+lower(note.Costs), w-proseAt, room-room/2-min(1, room/4), in)...)
+	}
+	var lines []string
+	for i, text := range prose {
+		if i > 0 {
+			l = widget.NewLine(w)
+		}
+		lines = append(lines, l.To(proseAt).Put(in.paint(themes.Text), in.cut(text, w-proseAt)).String())
+	}
+	if len(lines) == 0 {
+		lines = append(lines, l.String())
+	}
+	if len(lines) < room && room > 2 {
+		lines = append(lines, widget.Blank(w))
+	}
+	return lines
+}
+
+// traffic is what the dimensions of a method send and what of it waits.
+func traffic(in *Input, dimensions []string) (sent, exposed string, ok bool) {
+	if in.Report == nil {
+		return "", "", false
+	}
+	var total engine.Communication
+	for _, c := range in.Report.Communication {
+		for _, d := range dimensions {
+			if c.Dimension == d {
+				total.Bytes += c.Bytes
+				total.Exposed += c.Exposed
+				ok = true
+			}
+		}
+	}
+	return figure.Traffic(total.Bytes), figure.Seconds(total.Exposed), ok
+}

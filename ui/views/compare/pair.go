@@ -1,0 +1,313 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// pairLines are the pins, the way from A to B, and every figure on both sides.
+func (v *View) pairLines(in *Input, w, h int) []string {
+	if len(v.pins) == 0 {
+		return v.unpinned(in, w, h)
+	}
+	lines := v.pinLines(in, w)
+	want, _ := v.sides(in)
+	if v.pair == nil || v.pair.of != want {
+		return widget.Height(append(lines, in.line(w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)), w, h)
+	}
+	lines = append(lines, v.wayLines(in, w)...)
+	return widget.Height(append(lines, v.deltaLines(in, w, h-len(lines))...), w, h)
+}
+
+func (in *Input) line(w int, role themes.Role, text string) string {
+	return widget.NewLine(w).Put(in.paint(role), in.cut(text, w)).String()
+}
+
+// unpinned says how to begin.
+func (v *View) unpinned(in *Input, w, h int) []string {
+	lines := []string{widget.Blank(w)}
+	for _, text := range []string{
+		"Nothing is pinned yet.",
+		"",
+		"p keeps the setup in force, on any screen. Turn knobs or take a layout of Search then,",
+		"and this screen says what each change did to memory, step, traffic and throughput.",
+		"",
+		"v shows each method of parallelism alone, and what every method cuts and costs now.",
+	} {
+		lines = append(lines, in.line(w, themes.Text, "  "+text))
+	}
+	return widget.Height(lines, w, h)
+}
+
+// pinLines lists the pins and the setup in force, with the two sides marked.
+func (v *View) pinLines(in *Input, w int) []string {
+	lines := make([]string, 0, len(v.pins)+1)
+	put := func(mark string, name string, s *engine.Setup, here bool) {
+		l := widget.NewLine(w).Put(in.paint(themes.Accent), mark).To(3)
+		role := themes.Text
+		if here {
+			role = themes.Current
+		}
+		l.Put(in.paint(role), name).To(14)
+		lines = append(lines, l.Put(in.paint(role), in.cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+layoutWords(s), l.Left())).String())
+	}
+	for i := range v.pins {
+		mark := ""
+		if i == v.a {
+			mark = "A"
+		}
+		if i == v.b {
+			mark += "B"
+		}
+		put(mark, fmt.Sprintf("pin %d", i+1), &v.pins[i], false)
+	}
+	mark := ""
+	if v.b < 0 {
+		mark = "B"
+	}
+	put(mark, in.Glyphs.Here+" in force", in.Setup, true)
+	return lines
+}
+
+// wayLines go from A to B change by change: what each did to step and peak.
+func (v *View) wayLines(in *Input, w int) []string {
+	p := v.pair
+	exact := ""
+	if t := p.all.B.Report.Time; t != nil {
+		exact = "steps " + t.Band(in.Glyphs.PlusMinus)
+	}
+	lines := []string{in.heading(w, "CHANGE BY CHANGE", exact, "from A to B, each on top of those above")}
+	switch {
+	case p.of.a == p.of.b:
+		return append(lines, in.line(w, themes.Muted, "   A and B are the same setup"))
+	case len(p.way) == 0:
+		return append(lines, in.line(w, themes.Muted, "   no way from A to B of legal steps"))
+	}
+	muted := in.paint(themes.Muted)
+	c := changeColumns(w)
+	head := widget.NewLine(w).RightAligned(muted, "step", c[0]).RightAligned(muted, "change", c[1]).RightAligned(muted, "peak GiB", c[2]).RightAligned(muted, "change", c[3])
+	lines = append(lines, head.String())
+	a := &p.all.A.Report
+	if a.Time == nil || a.Memory == nil {
+		return lines
+	}
+	step, peak := a.Time.Step, a.Memory.Peak
+	lines = append(lines, v.moveLine(in, w, "A", step, 0, peak, 0, a.Memory.Fits, true, false))
+	for i := range p.way {
+		m := &p.way[i]
+		lines = append(lines, v.moveLine(in, w, moveWords(in, m), m.Step, m.Step-step, m.Peak, m.Peak-peak, m.Fits, false, i == v.row))
+		step, peak = m.Step, m.Peak
+	}
+	return lines
+}
+
+func changeColumns(w int) [4]int {
+	return [4]int{w - 33, w - 22, w - 11, w - 1}
+}
+
+func (v *View) moveLine(in *Input, w int, text string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
+	l := widget.NewLine(w)
+	role := themes.Text
+	if here {
+		role = themes.Focus
+		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+	}
+	c := changeColumns(w)
+	l.To(3).Put(in.paint(role), in.cut(text, c[0]-14))
+	l.RightAligned(in.paint(role), figure.Seconds(step), c[0])
+	peakRole := role
+	if !fits && !here {
+		peakRole = themes.Bad
+	}
+	if first {
+		l.To(c[1])
+		return l.RightAligned(in.paint(peakRole), figure.GiB(peak), c[2]).String()
+	}
+	l.RightAligned(in.paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)), c[1])
+	l.RightAligned(in.paint(peakRole), figure.GiB(peak), c[2])
+	return l.RightAligned(in.paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
+}
+
+// changeRole shows what is less as better.
+func changeRole(d float64, plain themes.Role) themes.Role {
+	switch {
+	case plain == themes.Focus:
+		return plain
+	case d < 0:
+		return themes.Good
+	case d > 0:
+		return themes.Warn
+	}
+	return themes.Muted
+}
+
+func signed(text string, v float64) string {
+	if v > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// moveWords are the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
+func moveWords(in *Input, m *engine.Move) string {
+	var parts []string
+	for i := range m.Changes {
+		c := &m.Changes[i]
+		a, b := c.A, c.B
+		if a == "" {
+			a = "balanced"
+		}
+		if b == "" {
+			b = "balanced"
+		}
+		parts = append(parts, c.Field+" "+a+" "+in.Glyphs.Arrow+" "+b)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// deltaLines are the figures of both sides, group by group, scrolled with the
+// cursor.
+func (v *View) deltaLines(in *Input, w, h int) []string {
+	if h < 3 {
+		return nil
+	}
+	exact := ""
+	if m := v.pair.all.B.Report.Memory; m != nil {
+		exact = "memory " + m.Band(in.Glyphs.PlusMinus)
+	}
+	lines := []string{in.heading(w, "TERM BY TERM", exact, "")}
+	muted := in.paint(themes.Muted)
+	c := deltaColumns(w)
+	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B", c[1]).RightAligned(muted, "B - A", c[2])
+	if c[3] > 0 {
+		head.RightAligned(muted, "B / A", c[3])
+	}
+	lines = append(lines, head.String())
+	var all []string
+	group := engine.Group("")
+	at := 0
+	for i := range v.pair.all.Deltas {
+		d := &v.pair.all.Deltas[i]
+		name := ""
+		if d.Group != group {
+			group = d.Group
+			name = string(group)
+		}
+		here := v.row-len(v.pair.way) == i
+		if here {
+			at = len(all)
+		}
+		all = append(all, v.deltaLine(in, w, name, d, here))
+	}
+	n := h - len(lines)
+	from := 0
+	if len(all) > n {
+		from = min(max(at-n/2, 0), len(all)-n)
+	}
+	return widget.Height(append(lines, all[from:]...), w, h)
+}
+
+func deltaColumns(w int) [4]int {
+	if w < 100 { // without the ratio
+		return [4]int{w - 26, w - 14, w - 1, 0}
+	}
+	const first, each = 46, 14
+	return [4]int{first + each, first + 2*each, first + 3*each, first + 3*each + 10}
+}
+
+func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here bool) string {
+	l := widget.NewLine(w)
+	role := themes.Text
+	if here {
+		role = themes.Focus
+		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+	}
+	c := deltaColumns(w)
+	l.To(3).Put(in.paint(themes.Muted), group).To(18).Put(in.paint(role), in.cut(d.Name, c[0]-29))
+	value := func(x *float64) string {
+		if x == nil {
+			return in.Glyphs.None
+		}
+		return write(d.Unit, *x)
+	}
+	l.RightAligned(in.paint(role), value(d.A), c[0]).RightAligned(in.paint(role), value(d.B), c[1])
+	if d.Same() {
+		return l.RightAligned(in.paint(themes.Muted), "same", c[2]).String()
+	}
+	if change, ok := d.Change(); ok {
+		sign := change
+		if better(d) {
+			sign = -change
+		}
+		l.RightAligned(in.paint(changeRole(sign, role)), signed(write(d.Unit, change), change), c[2])
+	}
+	if ratio, ok := d.Ratio(); ok && c[3] > 0 {
+		l.RightAligned(in.paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
+	}
+	return l.String()
+}
+
+// better says whether more of a figure is better.
+func better(d *engine.Delta) bool { return d.Group == engine.GroupThroughput || d.ID == "memory.free" }
+
+// write puts a figure into few cells.
+func write(u engine.Unit, v float64) string {
+	switch u {
+	case engine.UnitMemory:
+		return figure.GiB(units.Bytes(v)) + " GiB"
+	case engine.UnitSeconds:
+		return figure.Seconds(units.Seconds(v))
+	case engine.UnitTraffic:
+		if v < 0 {
+			return "-" + figure.Traffic(units.Bytes(-v))
+		}
+		return figure.Traffic(units.Bytes(v))
+	case engine.UnitShare:
+		return figure.Percent(v)
+	case engine.UnitTokens, engine.UnitTFLOPS:
+		return figure.Three(v)
+	default:
+		if v == float64(int(v)) {
+			return figure.Comma(int(v))
+		}
+		return figure.Three(v)
+	}
+}
+
+// rows is how many lines the cursor can be on.
+func (v *View) rows() int {
+	switch {
+	case v.pane == alonePane:
+		return len(v.alone.list)
+	case v.pane == methodsPane:
+		return len(methodRows())
+	case v.pair != nil:
+		return len(v.pair.way) + len(v.pair.all.Deltas)
+	}
+	return 0
+}
+
+// pairStatus is the rule behind the change under the cursor.
+func (v *View) pairStatus() string {
+	if v.pair == nil {
+		return ""
+	}
+	if v.row < len(v.pair.way) {
+		var parts []string
+		for _, c := range v.pair.way[v.row].Changes {
+			parts = append(parts, c.Rule)
+		}
+		return strings.Join(parts, " ")
+	}
+	if i := v.row - len(v.pair.way); i < len(v.pair.all.Deltas) {
+		d := &v.pair.all.Deltas[i]
+		return string(d.Group) + ", " + d.Name + " (" + d.ID + "): e explains it for the setup in force"
+	}
+	return ""
+}
