@@ -137,9 +137,6 @@ func (s *Setup) stackWarnings(into []Problem) []Problem {
 	if s.SP && s.TP > 1 && name == recipe.Megatron2021 {
 		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, recipe.Megatron2022)
 	}
-	if s.Offload == recipe.OffloadOptimizer && s.Cluster.GPU.HostBandwidth <= 0 {
-		warnf("offload-bandwidth", "offload", "nobody published the link of %s to its host: the time of offloading is left out", s.Cluster.GPU.Name)
-	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
 		warnf("hsdp-without-zero", "hsdp", "replicas are whole copies already with ZeRO-0: hsdp does nothing")
 	}
@@ -169,6 +166,27 @@ func fromSchedule(i schedule.Issue) Problem {
 	return p
 }
 
+// machine says which figure of the hardware or its calibration is missing for
+// what is asked. The result is then unknown: a missing rate must not be taken for
+// one that costs nothing.
+func (s *Setup) machine(bad func(code, field, format string, args ...any)) {
+	g := &s.Cluster.GPU
+	switch {
+	case g.Peak(s.Precision) <= 0:
+		bad("precision-gpu", "precision", "%s has no published %s rate", g.Name, s.Precision)
+	case s.Precision.IsFP8() && g.Peak(recipe.BF16) <= 0:
+		bad("precision-gpu", "precision", "%s has no published bf16 rate, in which attention runs beside %s products", g.Name, s.Precision)
+	}
+	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {
+		bad("offload-bandwidth", "offload", "cluster.gpu.host_bandwidth is missing: nobody published the link of %s to its host, so the time of offloading is unknown", g.Name)
+	}
+	if cal := s.Cluster.Calibration; cal != nil && s.Stack.Resolve() != recipe.Textbook {
+		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {
+			bad("calibration-missing", "calibration", "%s: the step time is unknown without it", lacks)
+		}
+	}
+}
+
 // words checks the fields that are words rather than counts.
 func (s *Setup) words(into []Problem) []Problem {
 	bad := func(code, field, format string, args ...any) {
@@ -191,9 +209,7 @@ func (s *Setup) words(into []Problem) []Problem {
 	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
 		bad("out-of-range", "imbalance", "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
-	if s.Cluster.GPU.Peak(s.Precision) <= 0 {
-		bad("precision-gpu", "precision", "%s has no published %s rate", s.Cluster.GPU.Name, s.Precision)
-	}
+	s.machine(bad)
 	if n := s.Recompute.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
 		bad("recompute", "recompute", "recompute %s: layers must be 0 to %d", s.Recompute, recipe.MaxRecomputeLayers)
 	}

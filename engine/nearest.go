@@ -324,6 +324,7 @@ func wordFixes(s *Setup, field string) []Setup {
 		add(func(t *Setup) { t.MFU = recipe.MFUCausal })
 	case "calibration":
 		add(func(t *Setup) { t.Stack = recipe.DefaultStack })
+		add(func(t *Setup) { t.Stack = recipe.Textbook })
 	case "recompute":
 		add(func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} })
 		add(func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} })

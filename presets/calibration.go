@@ -227,10 +227,14 @@ func compose(files []CalibrationPreset, cluster, gpu string) *hardware.Calibrati
 		return nil
 	}
 	cal := &hardware.Calibration{ID: cluster}
-	cal.Ops = opsOf(inherited(files, ops))
+	var noKernels, noLinks []string
+	cal.Ops, noKernels = opsOf(inherited(files, ops))
 	cal.Ops.From = ops.FittedTo
-	cal.Network = networkOf(inherited(files, network))
+	cal.Network, noLinks = networkOf(inherited(files, network))
 	cal.Network.From = network.FittedTo
+	if cal.Missing = missing(ops.ID, noKernels); cal.Missing == "" {
+		cal.Missing = missing(network.ID, noLinks)
+	}
 	if !slices.Contains(ops.AppliesTo[:min(1, len(ops.AppliesTo))], gpu) && !slices.Contains(ops.AppliesTo, cluster) {
 		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", its nearest relative with measurements")
 	}
@@ -305,34 +309,49 @@ func softwareOf(files []CalibrationPreset, f *CalibrationPreset, cluster, gpu st
 		}
 	}
 	s := hardware.Software{Stack: recipe.Stack(strings.TrimPrefix(f.ID, "stack-")), From: from, Factor: 1, Attention: 1, FP8: 1}
-	for _, r := range softwareFigures(&s) {
-		if v, ok := figures[r.key]; ok {
-			r.set(v)
-		}
-	}
+	s.Missing = missing(f.ID, settle(softwareFigures(&s), figures))
 	_, s.Fitted = figures["factor"]
 	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from
 	return s
 }
 
-func opsOf(figures map[string]float64) hardware.Ops {
-	var o hardware.Ops
-	for _, r := range opsFigures(&o) {
-		if v, ok := figures[r.key]; ok {
-			r.set(v)
-		}
-	}
-	return o
+func opsOf(figures map[string]float64) (o hardware.Ops, lacks []string) {
+	lacks = settle(opsFigures(&o), figures)
+	return o, lacks
 }
 
-func networkOf(figures map[string]float64) hardware.Network {
-	var n hardware.Network
-	for _, r := range networkFigures(&n) {
-		if v, ok := figures[r.key]; ok {
-			r.set(v)
+func networkOf(figures map[string]float64) (n hardware.Network, lacks []string) {
+	lacks = settle(networkFigures(&n), figures)
+	if _, bridged := figures["bridge_efficiency"]; bridged {
+		for _, key := range []string{"half_node_ring_efficiency", "half_node_all_to_all_efficiency"} {
+			if _, ok := figures[key]; !ok {
+				lacks = append(lacks, key)
+			}
 		}
 	}
-	return n
+	return n, lacks
+}
+
+// settle writes figures where they go and gives the needed ones that are not
+// there.
+func settle(known []figureRange, figures map[string]float64) (lacks []string) {
+	for _, r := range known {
+		if v, ok := figures[r.key]; ok {
+			r.set(v)
+		} else if r.needed {
+			lacks = append(lacks, r.key)
+		}
+	}
+	return lacks
+}
+
+// missing names a file and the figures that neither it nor those it inherits from
+// give.
+func missing(id string, lacks []string) string {
+	if len(lacks) == 0 {
+		return ""
+	}
+	return id + " lacks " + strings.Join(lacks, ", ")
 }
 
 const micro = float64(units.Microsecond)

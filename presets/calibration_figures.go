@@ -8,27 +8,47 @@ import (
 )
 
 // figureRange is one figure of a calibration file: its key, the range outside
-// of which it is a mistake, and where it goes. The end of a key is its unit.
+// of which it is a mistake, and where it goes. The end of a key is its unit. A
+// needed figure must come from the file or from one that it inherits from; the
+// others mean, left out, that the effect was not measured or is not there.
 type figureRange struct {
 	key       string
 	low, high float64
 	set       func(float64)
+	needed    bool
 }
 
-func share[T ~float64](key string, into *T) figureRange {
-	return figureRange{key, 0, 1, func(v float64) { *into = T(v) }}
+// least is the smallest efficiency: a rate of zero would be one that takes no
+// time.
+const least = 1e-3
+
+// efficiency is a share of a rate, which is needed and cannot be zero.
+func efficiency[T ~float64](key string, into *T) figureRange {
+	return number(key, least, 1, into).need()
 }
+
+func share[T ~float64](key string, into *T) figureRange { return number(key, 0, 1, into) }
 
 func number[T ~float64](key string, low, high float64, into *T) figureRange {
-	return figureRange{key, low, high, func(v float64) { *into = T(v) }}
+	return figureRange{key: key, low: low, high: high, set: func(v float64) { *into = T(v) }}
 }
 
 func micros(key string, into *units.Seconds) figureRange {
-	return figureRange{key, 0, 1e6, func(v float64) { *into = units.Seconds(v * micro) }}
+	return figureRange{key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * micro) }}
 }
 
 func flag(key string, into *bool) figureRange {
-	return figureRange{key, 0, 1, func(v float64) { *into = v > 0 }}
+	return figureRange{key: key, low: 0, high: 1, set: func(v float64) { *into = v > 0 }}
+}
+
+func (r figureRange) need() figureRange {
+	r.needed = true
+	return r
+}
+
+// measured is a bandwidth of the curves over nodes.
+func measured(key string, into *units.BytesPerSecond) figureRange {
+	return figureRange{key: key, low: 0.01, high: maxLinkGBps, set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps }}
 }
 
 func figureRanges(kind string) ([]figureRange, bool) {
@@ -46,45 +66,45 @@ func figureRanges(kind string) ([]figureRange, bool) {
 
 func opsFigures(o *hardware.Ops) []figureRange {
 	return []figureRange{
-		number("sm_count", 0, 100_000, &o.SMs),
-		share("gemm_efficiency", &o.Gemm),
-		share("gemm_fp8_efficiency", &o.GemmF8),
-		number("gemm_half_k", 0, 100_000, &o.HalfK),
-		share("wave_quantisation", &o.Wave),
-		share("memory_efficiency", &o.Stream),
-		share("attention_forward_efficiency", &o.AttentionForward),
-		share("attention_backward_efficiency", &o.AttentionBackward),
-		share("attention_wide_factor", &o.AttentionWide),
-		micros("attention_start_us", &o.AttentionStart),
-		share("grouped_efficiency", &o.Grouped),
-		number("grouped_half_rows", 0, 100_000, &o.GroupedRows),
-		share("grouped_memory_efficiency", &o.GroupedRead),
-		micros("kernel_start_us", &o.Start),
+		number("sm_count", 1, 100_000, &o.SMs).need(),
+		efficiency("gemm_efficiency", &o.Gemm),
+		efficiency("gemm_fp8_efficiency", &o.GemmF8),
+		number("gemm_half_k", 0, 100_000, &o.HalfK).need(),
+		share("wave_quantisation", &o.Wave).need(),
+		efficiency("memory_efficiency", &o.Stream),
+		efficiency("attention_forward_efficiency", &o.AttentionForward),
+		efficiency("attention_backward_efficiency", &o.AttentionBackward),
+		efficiency("attention_wide_factor", &o.AttentionWide),
+		micros("attention_start_us", &o.AttentionStart).need(),
+		efficiency("grouped_efficiency", &o.Grouped),
+		number("grouped_half_rows", 0, 100_000, &o.GroupedRows).need(),
+		efficiency("grouped_memory_efficiency", &o.GroupedRead),
+		micros("kernel_start_us", &o.Start).need(),
 	}
 }
 
 func networkFigures(n *hardware.Network) []figureRange {
 	list := []figureRange{
-		share("all_reduce_efficiency", &n.AllReduce),
-		share("gather_efficiency", &n.Gather),
-		share("all_to_all_efficiency", &n.AllToAll),
-		share("send_efficiency", &n.Send),
-		micros("call_us", &n.Fixed),
+		efficiency("all_reduce_efficiency", &n.AllReduce),
+		efficiency("gather_efficiency", &n.Gather),
+		efficiency("all_to_all_efficiency", &n.AllToAll),
+		efficiency("send_efficiency", &n.Send),
+		micros("call_us", &n.Fixed).need(),
 		number("half_size_bytes", 0, 1e12, &n.HalfSize),
-		share("half_node_ring_efficiency", &n.HalfRing),
-		share("half_node_all_to_all_efficiency", &n.HalfAllToAll),
-		share("bridge_efficiency", &n.Bridge),
-		share("inter_ring_efficiency", &n.InterRing),
-		share("inter_all_to_all_efficiency", &n.InterAllToAll),
-		micros("inter_call_us", &n.InterFixed),
+		number("half_node_ring_efficiency", least, 1, &n.HalfRing),
+		number("half_node_all_to_all_efficiency", least, 1, &n.HalfAllToAll),
+		number("bridge_efficiency", least, 1, &n.Bridge),
+		efficiency("inter_ring_efficiency", &n.InterRing),
+		efficiency("inter_all_to_all_efficiency", &n.InterAllToAll),
+		micros("inter_call_us", &n.InterFixed).need(),
 		number("rails_speedup", 0.1, 8, &n.Rails),
 		micros("inter_hop_us", &n.InterHop),
 	}
 	for i := range hardware.CurvePoints {
 		nodes := 1 << i
 		list = append(list,
-			figureRange{fmt.Sprintf("all_reduce_%dnode_GBps", nodes), 0, maxLinkGBps, func(v float64) { n.Curve[i] = units.BytesPerSecond(v) * units.GBps }},
-			figureRange{fmt.Sprintf("gather_%dnode_GBps", nodes), 0, maxLinkGBps, func(v float64) { n.Ring[i] = units.BytesPerSecond(v) * units.GBps }},
+			measured(fmt.Sprintf("all_reduce_%dnode_GBps", nodes), &n.Curve[i]),
+			measured(fmt.Sprintf("gather_%dnode_GBps", nodes), &n.Ring[i]),
 		)
 	}
 	return list
@@ -93,32 +113,32 @@ func networkFigures(n *hardware.Network) []figureRange {
 func softwareFigures(s *hardware.Software) []figureRange {
 	return []figureRange{
 		number("factor", 0.5, 3, &s.Factor),
-		number("memory_passes", 0.1, 20, &s.Passes),
+		number("memory_passes", 0.1, 20, &s.Passes).need(),
 		number("attention_slowdown", 0.5, 10, &s.Attention),
 		number("fp8_slowdown", 0.5, 10, &s.FP8),
-		number("optimizer_bytes", 1, 1000, &s.Optimizer),
-		micros("host_layer_us", &s.HostLayer),
+		number("optimizer_bytes", 1, 1000, &s.Optimizer).need(),
+		micros("host_layer_us", &s.HostLayer).need(),
 		micros("host_moe_layer_us", &s.HostMoE),
-		micros("host_step_us", &s.HostStep),
+		micros("host_step_us", &s.HostStep).need(),
 		micros("host_tp_layer_us", &s.HostTP),
 		micros("host_tp_rank_us", &s.HostTPRank),
 		micros("host_tp_layer_many_nodes_us", &s.HostTPFar),
 		micros("host_tp_rank_many_nodes_us", &s.HostTPRankFar),
 		micros("host_tp_rank_crossing_us", &s.HostTPRankCross),
 		micros("host_tp_rank_crossing_many_nodes_us", &s.HostTPRankCrossFar),
-		share("tp_forward_exposed", &s.TPForward),
-		share("tp_backward_exposed", &s.TPBackward),
-		share("cp_exposed", &s.CP),
-		share("ep_exposed", &s.EP),
+		share("tp_forward_exposed", &s.TPForward).need(),
+		share("tp_backward_exposed", &s.TPBackward).need(),
+		share("cp_exposed", &s.CP).need(),
+		share("ep_exposed", &s.EP).need(),
 		flag("ep_crosses_once", &s.Once),
-		share("dp_exposed", &s.DP),
-		share("gather_exposed", &s.Gather),
-		share("shard_exposed", &s.Shard),
+		share("dp_exposed", &s.DP).need(),
+		share("gather_exposed", &s.Gather).need(),
+		share("shard_exposed", &s.Shard).need(),
 		number("shard_slowdown", 1, 100, &s.ShardSlow),
 		flag("shard_kept_with_pp", &s.Keeps),
-		micros("hop_us", &s.Hop),
-		flag("blocking_hops", &s.Blocking),
-		flag("scatter_hops", &s.Scatter),
+		micros("hop_us", &s.Hop).need(),
+		flag("blocking_hops", &s.Blocking).need(),
+		flag("scatter_hops", &s.Scatter).need(),
 		number("bucket_bytes", 0, 1e12, &s.Bucket),
 		number("reduce_bytes", 0, 8, &s.Reduce),
 	}

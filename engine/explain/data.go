@@ -231,9 +231,6 @@ func (b *Book) optimizerTime(r int) *Expr {
 			params = add(params, over(b.rankParameters(r, true), "expert shards", s.ExpertShards()))
 		}
 		if s.Offload == recipe.OffloadOptimizer {
-			if s.Cluster.GPU.HostBandwidth <= 0 {
-				return lit(0)
-			}
 			each := count("bytes over PCIe", s.GradDtype.ReduceBytes(s.Precision)+s.Precision.GatherBytes())
 			return div(mul(each, params), num("PCIe", float64(s.Cluster.GPU.HostBandwidth), Bandwidth))
 		}

@@ -16,6 +16,18 @@ type Calibration struct {
 	Software []Software // by stack; the first is used for a stack that is not listed
 	Bands    []Band
 	Notes    []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
+
+	// Missing says which needed figure of the kernels or links no file gives; empty:
+	// none. A step time would then be worked out from zero.
+	Missing string
+}
+
+// Lacks says what a stack on this machine lacks; empty: nothing.
+func (c *Calibration) Lacks(stack recipe.Stack) string {
+	if c.Missing != "" {
+		return c.Missing
+	}
+	return c.For(stack).Missing
 }
 
 // Ops are the constants of one GPU's kernels. Shares are fractions of the
@@ -80,8 +92,11 @@ type Curve [CurvePoints]units.BytesPerSecond
 type Software struct {
 	Stack  recipe.Stack
 	From   string
-	Note   string  // a sentence for the assumptions
-	Fitted bool    // Factor was fitted to runs
+	Note   string // a sentence for the assumptions
+	Fitted bool   // Factor was fitted to runs
+
+	Missing string // which needed figure no file gives; empty: none
+
 	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
 
 	Passes    float64       // memory passes of element-wise operations, against fused ones

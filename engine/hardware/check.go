@@ -14,7 +14,7 @@ const (
 	minBandwidth, maxBandwidth = 1e6, 1e16 // bytes per second
 	minMemory, maxMemory       = 1e6, 1e16 // bytes
 	minPeak, maxPeak           = 1e9, 1e20 // operations per second
-	maxLatency                 = 10.0      // seconds
+	minLatency, maxLatency     = 1e-9, 10  // seconds
 	maxDomain                  = 1 << 20   // GPUs
 	maxWatt                    = 1e5       // of one GPU
 	minPrice, maxPrice         = 1e-3, 1e6 // dollars per GPU and hour
@@ -44,15 +44,18 @@ func (e Errors) Error() string {
 
 // Check says which figures of the cluster and its GPU cannot be; nil when all
 // can. A zero peak means an unsupported format, a zero scale-out bandwidth that
-// there is no network, a zero MaxGPUs and MatmulBF16 that nothing was stated.
+// there is no network, a zero MaxGPUs and MatmulBF16 that nothing was stated. A
+// zero latency is one that nobody stated, and no link has none.
 func (c *Cluster) Check() error {
 	var k checker
 	k.labels(c)
 	k.gpu(&c.GPU)
 	k.within("cluster.intra.bandwidth", float64(c.Intra.Bandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.inter.bandwidth", float64(c.Inter.Bandwidth), minBandwidth, maxBandwidth)
-	k.within("cluster.intra.latency", float64(c.Intra.Latency), 0, maxLatency)
-	k.within("cluster.inter.latency", float64(c.Inter.Latency), 0, maxLatency)
+	k.within("cluster.intra.latency", float64(c.Intra.Latency), minLatency, maxLatency)
+	if c.Inter.Bandwidth != 0 || c.Inter.Latency != 0 {
+		k.within("cluster.inter.latency", float64(c.Inter.Latency), minLatency, maxLatency)
+	}
 	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, maxDomain)
 	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, maxDomain)
 	k.within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24)
@@ -108,6 +111,12 @@ func (k *checker) gpu(g *GPU) {
 		measured = max(minPeak, float64(g.PeakBF16))
 	}
 	k.withinOrZero("cluster.gpu.matmul_bf16_measured", float64(g.MatmulBF16), minPeak, measured)
+	measured = maxPeak
+	if g.PeakFP8 > 0 {
+		measured = max(minPeak, float64(g.PeakFP8))
+	}
+	k.withinOrZero("cluster.gpu.matmul_fp8_measured", float64(g.MatmulFP8), minPeak, measured)
+	k.withinOrZero("cluster.gpu.host_bandwidth", float64(g.HostBandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.intra_node_bandwidth", float64(g.LinkBandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.tdp_W", g.TDPWatt, 1, maxWatt)
 	k.withinOrZero("cluster.gpu.price_usd_per_gpu_hour", g.PriceUSD, minPrice, maxPrice)

@@ -104,7 +104,7 @@ func TestPlaces(t *testing.T) {
 		{"a.json", `{"gpu":{"peak_bf16":1e-300}}`, `a.json:1:21: gpu.peak_bf16: given "1e-300", allowed is 1e+09 to 1e+20, or 0 for none`},
 		{"a.json", `{"cluster":{"gpu":{"memory_bandwidth":3}}}`, `a.json:1:39: cluster.gpu.memory_bandwidth: given "3"`},
 		{"a.json", `{"gpu":{"memory_bytes":1e10}}`, `gpu.memory_usable_bytes`},
-		{"a.json", `{"cluster":{"intra":{"latency":11}}}`, `a.json:1:32: cluster.intra.latency: given "11", allowed is 0 to 10`},
+		{"a.json", `{"cluster":{"intra":{"latency":11}}}`, `a.json:1:32: cluster.intra.latency: given "11", allowed is 1e-09 to 10`},
 		{"a.toml", "[cluster]\nid = 'dgx-h100'\ngpus_per_node = 0\n", `a.toml:3:1: cluster.gpus_per_node: given "0"`},
 		{"a.json", "{\"gpus\":64,\n\"tp\":8,\n\"dp\":3}", `a.json:3:6: --gpus and --dp contradict each other`},
 		{"a.json", `{"gbs":1099511627776}`, `a.json:1:8: gbs:`},

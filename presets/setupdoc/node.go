@@ -57,5 +57,17 @@ func (d *Document) nodeOf(g hardware.GPU, lib Library) (hardware.Cluster, error)
 			}
 		}
 	}
+	for _, needed := range []struct {
+		field, allowed string
+		there          bool
+	}{
+		{"cluster.gpu.typical_gpus_per_node", "a whole number from 1", c.GPU.NodeGPUs > 0},
+		{"cluster.gpu.max_scale_up_domain", "a whole number from 1", c.GPU.ScaleUpGPUs > 0},
+		{"cluster.gpu.intra_node_bandwidth", "bytes per second, 1000000 to 1e+16", c.GPU.LinkBandwidth > 0},
+	} {
+		if !needed.there { // its node cannot be made of nothing
+			return c, d.refuse(needed.field, "nothing", needed.allowed)
+		}
+	}
 	return lib.NodeOf(c.GPU), nil
 }

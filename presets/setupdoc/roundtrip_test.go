@@ -41,7 +41,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.Model.ExtraParams = rapid.Int64Range(0, 1<<40).Draw(t, "extra")
 	s.Model.Name = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.Zs, unicode.P), 0, 20, 100).Draw(t, "name")
 	s.Cluster.Inter.Bandwidth = units.BytesPerSecond(rapid.Float64Range(1e6, 1e16).Draw(t, "bandwidth"))
-	s.Cluster.Intra.Latency = units.Seconds(rapid.Float64Range(0, 10).Draw(t, "latency"))
+	s.Cluster.Intra.Latency = units.Seconds(rapid.Float64Range(1e-9, 10).Draw(t, "latency"))
 	s.Cluster.GPU.PeakTF32 = units.FLOPsPerSecond(rapid.Float64Range(1e9, 1e20).Draw(t, "rate"))
 	return s
 }

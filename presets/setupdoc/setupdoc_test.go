@@ -37,7 +37,7 @@ func (shelf) GPU(id string) (hardware.GPU, error) {
 	if id != "h100" && id != "v100" {
 		return hardware.GPU{}, errUnknown
 	}
-	g := hardware.GPU{ID: id, MemoryUsable: 79 * units.GiB, MemoryBandwidth: 3350 * units.GBps, PeakFP16: 989 * units.TFLOPS, NodeGPUs: 8, ScaleUpGPUs: 8}
+	g := hardware.GPU{ID: id, MemoryUsable: 79 * units.GiB, MemoryBandwidth: 3350 * units.GBps, PeakFP16: 989 * units.TFLOPS, NodeGPUs: 8, ScaleUpGPUs: 8, LinkBandwidth: 450 * units.GBps}
 	if id == "h100" {
 		g.PeakBF16 = g.PeakFP16
 	}
@@ -104,7 +104,7 @@ func TestParts(t *testing.T) {
 		"a GPU: its typical node": {`{"gpu":"v100"}`, func(s engine.Setup) bool { return s.Cluster.ID == "node-of-v100" && s.Precision == "fp16" }},
 		"the cluster's own GPU":   {`{"gpu":"h100","cluster":"dgx-h100"}`, func(s engine.Setup) bool { return s.Cluster.ID == "dgx-h100" }},
 		"a GPU of one's own": {
-			`{"gpu":{"id":"mine","memory_usable_bytes":1e11,"memory_bandwidth":1e12,"peak_bf16":1e15,"typical_gpus_per_node":4}}`,
+			`{"gpu":{"id":"mine","memory_usable_bytes":1e11,"memory_bandwidth":1e12,"peak_bf16":1e15,"typical_gpus_per_node":4,"max_scale_up_domain":4,"intra_node_bandwidth":3e11}}`,
 			func(s engine.Setup) bool { return s.Cluster.ID == "node-of-mine" && s.GPUs == 32 },
 		},
 		"links": {
@@ -181,7 +181,10 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"model": {"gated_ffn": 1}}`, `model.gated_ffn: given "1", allowed is true or false`},
 		{"a.json", `{"gpu": {"memory_bandwidth": 1e400}}`, `gpu.memory_bandwidth: given "1e400"`},
 		{"a.json", `{"gpu": {"memory_bandwidth": -1}}`, `gpu.memory_bandwidth: given "-1"`},
-		{"a.json", `{"gpu": {"id": "x"}}`, `gpu.memory_usable_bytes: given "0", allowed is 1000000 to 1e+16`},
+		{"a.json", `{"gpu": {"id": "x"}}`, `gpu.typical_gpus_per_node: given "nothing", allowed is a whole number from 1`},
+		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8}}`, `gpu.max_scale_up_domain: given "nothing"`},
+		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8}}`, `gpu.intra_node_bandwidth: given "nothing"`},
+		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8,"intra_node_bandwidth":3e11}}`, `gpu.memory_usable_bytes: given "0", allowed is 1000000 to 1e+16`},
 		{"a.json", `{"set": {"cluster.gpus_per_node": 0}}`, `cluster.gpus_per_node: given "0"`},
 		{"a.json", `{"gpu":"v100","cluster":"dgx-h100"}`, `a.json:1:8: --gpu and --cluster contradict each other`},
 		{"a.json", `{"gpus":64,"tp":8,"dp":3}`, `--gpus and --dp contradict each other`},
