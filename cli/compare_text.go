@@ -158,8 +158,10 @@ func cell(u engine.Unit, v *float64) string {
 		return count(*v)
 	case engine.UnitTFLOPS:
 		return fmt.Sprintf("%.1f", *v)
-	default:
+	case engine.UnitCount:
 		return trim(*v)
+	default:
+		return u.Text(*v)
 	}
 }
 

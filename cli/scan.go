@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+)
+
+// scanFlags are the flags of a scan beside those of the setup.
+type scanFlags struct {
+	setup         setupFlags
+	x, by, y      string
+	lock, chart   string
+	asJSON, asCSV bool
+}
+
+func (a *app) scanCommand() *cobra.Command {
+	f := &scanFlags{}
+	cmd := &cobra.Command{
+		Use:   "scan",
+		Short: "Show a figure while one or two knobs turn",
+		Long: "Show any figure of the report while one knob turns, or two. The flags of 'eval' say the setup that is turned.\n\n" +
+			"--x and --by name a knob, which goes through its legal values, or a knob with values: tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
+			"recompute=none,full. A range of at most 64 numbers has them all, a wider one doubles. --y takes a short word (" +
+			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists. " +
+			"Illegal points are marked -, those that do not fit !, the setup that was asked about *. With --lock GPUs and global batch stay and dp and the " +
+			"number of micro-batches follow.\n\n" +
+			"Exit code: 0 a point fits, 2 usage, 3 every point is illegal, 4 none fits.",
+		Example: "meshscope scan --x tp --y step --gpus 64 --pp 2 --gbs 512\n" +
+			"meshscope scan --x tp=1..16 --by pp --y peak --gbs 512\n" +
+			"meshscope scan --x nodes=1..64 --y tokens --lock none --tp 8 --csv",
+		Args: cobra.ArbitraryArgs,
+	}
+	f.register(cmd)
+	f.setup.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		return a.scan(cmd.Context(), f)
+	})
+	return cmd
+}
+
+func (f *scanFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.x, "x", "", "knob that turns, or knob=values, such as tp or tp=2,4,8")
+	flags.StringVar(&f.by, "by", "", "a second knob: a row for each of its values")
+	flags.StringVar(&f.y, "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
+	flags.StringVar(&f.lock, "lock", "both", "what stays when a knob turns: "+strings.Join(lockWords(), ", "))
+	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
+	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
+	flags.BoolVar(&f.asCSV, "csv", false, "print comma-separated values, a line per point")
+	_ = cmd.RegisterFlagCompletionFunc("x", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("y", cobra.FixedCompletions(figureWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("lock", cobra.FixedCompletions(lockWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("chart", cobra.FixedCompletions([]string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func figureWords() []string {
+	var words []string
+	for _, w := range engine.FigureWords() {
+		words = append(words, w.Word)
+	}
+	return words
+}
+
+// lockWords are what --lock takes.
+func lockWords() []string { return []string{"both", "gpus", "batch", "none"} }
+
+// turnable are the knobs that a scan can turn.
+func turnable() []string {
+	var words []string
+	for _, p := range engine.Params() {
+		if p.Kind != engine.TextParam {
+			words = append(words, string(p.ID))
+		}
+	}
+	return words
+}
+
+// scanned is a scan with its answer.
+type scanned struct {
+	scan  engine.Scan
+	grid  engine.Grid
+	name  string // of the figure, in words
+	chart bool
+}
+
+func (a *app) scan(ctx context.Context, f *scanFlags) error {
+	c, err := f.question()
+	if err != nil {
+		return err
+	}
+	if c.Setup, err = f.setup.setup(a); err != nil {
+		return err
+	}
+	ctx, code, stop := onSignal(ctx)
+	defer stop()
+	o := scanned{scan: *c, chart: f.draws(a)}
+	_, o.name = engine.FigureOf(f.y)
+	var done bool
+	if o.grid, done = c.Run(func() bool { return ctx.Err() != nil }); !done {
+		if ctx.Err() != nil {
+			a.sayf("meshscope: stopped before the scan was done\n")
+			return outcome(interrupted(ctx, int(code.Load())))
+		}
+		return tooManyPoints()
+	}
+	if err := o.checkFigure(f.y); err != nil {
+		return err
+	}
+	switch {
+	case f.asJSON:
+		err = a.writeJSON(o.document())
+	case f.asCSV:
+		err = o.writeCSV(a.stdout)
+	default:
+		err = o.writeText(a.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	return o.verdict()
+}
+
+func tooManyPoints() error {
+	return &usageError{fmt.Sprintf("--x and --by have more than the %s points of a scan; give fewer values, or a step or a factor, such as 1..64:x2", commas(engine.MaxPoints))}
+}
+
+// question reads the knobs, the figure and the locks.
+func (f *scanFlags) question() (*engine.Scan, error) {
+	c := &engine.Scan{}
+	var err error
+	switch {
+	case f.asJSON && f.asCSV:
+		return nil, &usageError{"--json and --csv contradict each other: standard output takes one of them"}
+	case f.x == "":
+		return nil, &usageError{"--x is missing: the knob that turns, such as --x tp"}
+	case !slices.Contains([]string{"auto", "on", "off"}, f.chart):
+		return nil, &engine.ValueError{Field: "--chart", Given: clip(f.chart), Allowed: "one of auto, on, off"}
+	case !slices.Contains(lockWords(), f.lock):
+		return nil, &engine.ValueError{Field: "--lock", Given: clip(f.lock), Allowed: "one of " + strings.Join(lockWords(), ", ")}
+	}
+	c.Locks = engine.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
+	c.Figure, _ = engine.FigureOf(f.y)
+	if c.X, err = axis("--x", f.x); err != nil {
+		return nil, err
+	}
+	if f.by == "" {
+		return c, nil
+	}
+	if c.By, err = axis("--by", f.by); err != nil {
+		return nil, err
+	}
+	if c.X.ID == c.By.ID {
+		return nil, &usageError{fmt.Sprintf("--x and --by contradict each other: both turn %s", c.X.ID)}
+	}
+	if len(c.X.Values)*len(c.By.Values) > engine.MaxPoints {
+		return nil, tooManyPoints()
+	}
+	return c, nil
+}
+
+// axis reads tp, or tp=2,4,8.
+func axis(flag, text string) (engine.Axis, error) {
+	word, list, given := strings.Cut(text, "=")
+	id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
+	p, ok := engine.FindParam(id)
+	if !ok || p.Kind == engine.TextParam {
+		wrong := &engine.ValueError{Field: flag, Given: clip(word), Allowed: "one of " + strings.Join(turnable(), ", ")}
+		if near := closest(string(id), turnable()); len(near) > 0 {
+			wrong.Nearest = near[0]
+		}
+		return engine.Axis{}, wrong
+	}
+	out := engine.Axis{ID: id}
+	if !given {
+		return out, nil
+	}
+	v, err := p.ParseValues(list)
+	if err != nil {
+		return out, err
+	}
+	out.Values = v.Words
+	if p.Kind == engine.IntParam {
+		for _, n := range v.Numbers(between(&v)) {
+			out.Values = append(out.Values, strconv.Itoa(n))
+		}
+	}
+	return out, nil
+}
+
+// everyNumber is up to how many numbers a range has that is scanned number by
+// number.
+const everyNumber = 64
+
+// between are the numbers that ranges without a step stand for.
+func between(v *engine.Values) []int {
+	low, high := v.Bounds()
+	if high-low < everyNumber {
+		return upTo(low, high)
+	}
+	var out []int
+	for n := max(low, 1); n <= high; n *= 2 {
+		out = append(out, n)
+	}
+	return out
+}
+
+// draws says whether bars are drawn.
+func (f *scanFlags) draws(a *app) bool {
+	if f.chart != "auto" {
+		return f.chart == "on"
+	}
+	out, ok := a.stdout.(*os.File)
+	return ok && term.IsTerminal(out.Fd())
+}
+
+// points are all of them, row by row.
+func (o *scanned) points(yield func(*engine.Point) bool) {
+	for _, row := range o.grid.Rows {
+		for i := range row {
+			if !yield(&row[i]) {
+				return
+			}
+		}
+	}
+}
+
+// checkFigure refuses a figure that no legal point has.
+func (o *scanned) checkFigure(typed string) error {
+	legal := false
+	var any *engine.Point
+	for p := range o.points {
+		if p.Value != nil {
+			return nil
+		}
+		if p.Verdict != engine.PointIllegal {
+			legal, any = true, p
+		}
+	}
+	if !legal {
+		return nil // the points say why
+	}
+	known := figureWords()
+	r := engine.Evaluate(any.Setup)
+	for _, f := range engine.Figures(&r) {
+		known = append(known, f.ID)
+	}
+	message := fmt.Sprintf("--y: no point has a figure %q", clip(typed))
+	if near := closest(strings.ToLower(typed), known); len(near) > 0 {
+		message += "; closest: " + strings.Join(near, ", ")
+	}
+	return &usageError{message + "; 'meshscope explain' lists them"}
+}
+
+// verdict is the exit code: that of the best point.
+func (o *scanned) verdict() error {
+	best := exitIllegal
+	for p := range o.points {
+		switch p.Verdict {
+		case engine.PointFits:
+			return nil
+		case engine.PointNoFit:
+			best = exitNoFit
+		case engine.PointIllegal:
+		}
+	}
+	return outcome(best)
+}
+
+// top is the largest value of all points.
+func (o *scanned) top() (most float64) {
+	for p := range o.points {
+		if p.Value != nil {
+			most = cmp.Or(max(most, *p.Value), most)
+		}
+	}
+	return most
+}

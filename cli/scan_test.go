@@ -1,0 +1,93 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"meshscope/cli"
+)
+
+// scanPoint is what the tests read of a point of scan --json.
+type scanPoint struct {
+	X, By, Verdict, Why string
+	Value               *float64
+	Layout              map[string]any
+}
+
+// Every point of a scan is what eval says of its layout.
+func TestScanEqualsEval(t *testing.T) {
+	for figure, path := range map[string][2]string{
+		"step": {"time", "step_seconds"}, "peak": {"memory", "peak_bytes"}, "mfu": {"throughput", "mfu"}, "bubble": {"pipeline", "bubble_over_ideal"},
+	} {
+		code, stdout, stderr := run(t, "scan", "--x", "tp=2..8", "--by", "pp", "--y", figure, "--json", "--tp", "8", "--pp", "2", "--gbs", "512")
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		var answer struct{ Points []scanPoint }
+		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Points) < 12 {
+			t.Fatalf("%d points: %v", len(answer.Points), err)
+		}
+		legal := 0
+		for _, p := range answer.Points {
+			if p.Value == nil {
+				if p.Verdict != "illegal" || p.Why == "" {
+					t.Errorf("tp %s, pp %s: no %s, %s %q", p.X, p.By, figure, p.Verdict, p.Why)
+				}
+				continue
+			}
+			legal++
+			code, out, _ := run(t, append([]string{"eval", "--json"}, layoutFlags(p.Layout)...)...)
+			var report map[string]map[string]any
+			_ = json.Unmarshal([]byte(out), &report) // keys that are no tables stay out
+			if got := report[path[0]][path[1]]; got != *p.Value {
+				t.Errorf("tp %s, pp %s: %s is %v, eval says %v", p.X, p.By, figure, *p.Value, got)
+			}
+			if want := map[int]string{0: "fits", 4: "does-not-fit"}[code]; p.Verdict != want {
+				t.Errorf("tp %s, pp %s: %s, eval ends with %d", p.X, p.By, p.Verdict, code)
+			}
+		}
+		if legal == 0 {
+			t.Error("no legal point")
+		}
+	}
+}
+
+// Whatever the flags are: one of the exit codes, and as text, JSON and CSV the
+// same one.
+func TestAnyScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		axis := func() string {
+			return rapid.SampledFrom([]string{
+				"tp", "tp=1..8", "tp=2,x", "pp=1,2,3", "pp=8..1", "dp", "cp=1..4", "ep=1,2", "mbs=1..16:x2", "gbs=1..100000", "seq=1k..64k", "nodes=1..4",
+				"zero", "sp", "recompute=all", "schedule=all", "schedule", "precision", "split", "", "nothing", "imbalance", "tokens=1T,2T", "vpp=1..1048576",
+			}).Draw(t, "axis")
+		}
+		args := []string{"scan", "--tp=4", "--pp=2", "--gpus=16", "--model", rapid.SampledFrom([]string{"llama3.1-8b", "mixtral-8x7b"}).Draw(t, "model"), "--x=" + axis()}
+		if rapid.Bool().Draw(t, "two knobs") {
+			args = append(args, "--by="+axis())
+		}
+		args = append(args, "--y="+rapid.SampledFrom([]string{"step", "peak", "mfu", "free", "activations", "communication.ep.bytes", "days", "", "x"}).Draw(t, "figure"))
+		args = append(args, "--lock="+rapid.SampledFrom([]string{"both", "gpus", "batch", "none", "x"}).Draw(t, "lock"))
+		codes := map[string]int{}
+		for _, form := range []string{"--chart=on", "--json", "--csv"} {
+			var stdout, stderr bytes.Buffer
+			code := cli.Run(append(args[:len(args):len(args)], form), strings.NewReader(""), &stdout, &stderr)
+			codes[form] = code
+			switch {
+			case code == 2 && (stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "meshscope: ")):
+				t.Fatalf("%v %s: exit code 2 with %q and %q", args, form, stdout.String(), stderr.String())
+			case code != 2 && (stderr.Len() > 0 || stdout.Len() == 0 || code == 1):
+				t.Fatalf("%v %s: exit code %d: %s", args, form, code, stderr.String())
+			case code != 2 && form == "--json" && !json.Valid(stdout.Bytes()):
+				t.Fatalf("%v: no JSON: %.300s", args, stdout.String())
+			}
+		}
+		if codes["--json"] != codes["--csv"] || codes["--json"] != codes["--chart=on"] {
+			t.Fatalf("%v: exit codes %v", args, codes)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package engine
+
+// FigureWord is a short word for a figure of a report that is asked for often.
+type FigureWord struct {
+	Word string
+	ID   string // as FindFigure takes it
+	Name string // in words
+}
+
+// FigureWords lists them, those that are asked for most first.
+func FigureWords() []FigureWord {
+	return []FigureWord{
+		{"step", "time.step", "time of a step"},
+		{"peak", "memory.peak", "memory of the fullest rank"},
+		{"mfu", "throughput.mfu", "MFU"},
+		{"tokens", "throughput.tokens-per-second-per-gpu", "tokens per second and GPU"},
+		{"bubble", "pipeline.bubble-over-ideal", "bubble over the work of the busiest rank"},
+		{"exposed", "time.exposed", "exposed communication"},
+		{"compute", "time.compute", "time of compute"},
+		{"recompute", "time.recompute", "time of recomputation"},
+		{"tflops", "throughput.model-tflops-per-gpu", "model TFLOP/s per GPU"},
+		{"hfu", "throughput.hfu", "HFU"},
+		{"total-tokens", "throughput.tokens-per-second", "tokens per second"},
+		{"free", "memory.free", "free memory of the fullest rank"},
+		{"weights", FullestRank + "weights", "weights of the fullest rank"},
+		{"gradients", FullestRank + "gradients", "gradients of the fullest rank"},
+		{"optimizer", FullestRank + "optimizer", "optimizer states of the fullest rank"},
+		{"activations", FullestRank + "activations", "activations of the fullest rank"},
+		{"logits", FullestRank + "logits", "logits of the fullest rank"},
+		{"buffers", FullestRank + "buffers", "buffers of the fullest rank"},
+		{"overhead", FullestRank + "overhead", "overhead of the fullest rank"},
+		{"days", "run.days", "days of the whole run"},
+		{"cost", "run.cost", "cost of the whole run"},
+	}
+}
+
+// FigureOf is the path of a word, or the word where it is none.
+func FigureOf(word string) (id, name string) {
+	for _, w := range FigureWords() {
+		if w.Word == word || w.ID == word {
+			return w.ID, w.Name
+		}
+	}
+	return word, word
+}
