@@ -245,12 +245,13 @@ func splitParam() Param {
 }
 
 // closestWord is the choice that shares the longest beginning with what was
-// typed; none when not even the first letter agrees.
+// typed, hyphens aside; none when not even the first letter agrees.
 func closestWord(typed string, choices []string) string {
 	best, length := "", 0
+	typed = strings.ReplaceAll(typed, "-", "")
 	for _, c := range choices {
-		n := 0
-		for n < len(c) && n < len(typed) && c[n] == typed[n] {
+		n, plain := 0, strings.ReplaceAll(c, "-", "")
+		for n < len(plain) && n < len(typed) && plain[n] == typed[n] {
 			n++
 		}
 		if n > length {

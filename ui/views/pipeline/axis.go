@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"meshscope/themes"
@@ -12,11 +13,15 @@ import (
 // axis is the line of times, with the cursor's and the playback's places.
 func (v *View) axis(in *Input, l *layout, w int) string {
 	line := widget.NewLine(w).Gap(l.label)
-	text := []rune(l.frame.Text(l.frame.Ticks(timeText), in.Glyphs))
 	at := l.frame.Column(min(v.at*l.axis.Whole, l.axis.Whole*(1-1e-12)))
 	if v.head > 0 {
 		at = l.frame.Column(l.axis.Moment(v.head))
 	}
+	// The cursor's mark may take the place of a stroke, not of a figure.
+	ticks := slices.DeleteFunc(l.frame.Ticks(timeText), func(t widget.Tick) bool {
+		return at > t.Col && at <= t.Col+widget.Width(t.Text)
+	})
+	text := []rune(l.frame.Text(ticks, in.Glyphs))
 	stalled := l.stalled(len(text))
 	for i := range stalled { // not between the words of a tick
 		beside := func(j int) bool { return j < 0 || j >= len(text) || text[j] == ' ' || j == at }

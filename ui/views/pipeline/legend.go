@@ -98,9 +98,9 @@ func (v *View) mode(l *layout) string {
 	case v.lost != "":
 		return string(v.lost) + " cannot run this setup"
 	case v.playing:
-		return "playing " + speedText(v.speed)
+		return "playing " + speedText(v.speed) + ", " + seconds(l.axis.Moment(v.head))
 	case v.head > 0:
-		return "paused " + speedText(v.speed)
+		return "paused " + speedText(v.speed) + ", " + seconds(l.axis.Moment(v.head))
 	case v.critical && v.microBatch:
 		return "critical path and one micro-batch"
 	case v.critical:

@@ -57,6 +57,8 @@ func root(s *spot, c *schedule.Cause) string {
 	switch {
 	case c.First && back:
 		return fmt.Sprintf("%s, which has to reach rank %d and come back", what, turn)
+	case c.First && first.Rank == s.rank: // for a later chunk of the same rank
+		return fmt.Sprintf("%s, which has to go round by rank %d first", what, farthest(c.Path, s.rank))
 	case c.First:
 		return fmt.Sprintf("%s to come from rank %d", what, first.Rank)
 	case len(c.Path) == 1:
@@ -66,6 +68,17 @@ func root(s *spot, c *schedule.Cause) string {
 			what, first.Rank, seconds(s.line.End[first.Op]), turn, unbroken(s, first.Rank, c.Since)[len("which "):])
 	}
 	return fmt.Sprintf("%s to come from rank %d, %s", what, first.Rank, unbroken(s, first.Rank, c.Since))
+}
+
+// farthest is the rank on a path that is farthest from one.
+func farthest(path []schedule.Place, from int) int {
+	far := from
+	for _, p := range path {
+		if max(p.Rank-from, from-p.Rank) > max(far-from, from-far) {
+			far = p.Rank
+		}
+	}
+	return far
 }
 
 // unbroken says that a rank had no pause, and how much it has to do compared
