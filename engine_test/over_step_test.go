@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -45,9 +44,10 @@ func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 			}
 			for _, list := range lists {
 				end, begin := list[len(list)-1], list[0]
-				// Small terms beside a peak of 10^21 bytes lose their last digits.
-				lost := math.Abs(float64(end.Buffers - begin.Buffers))
-				if float64(end.Activations) > 1e-6*peak || lost > 1e-9*peak || float64(end.Logits) > 1e-6*peak {
+				// Exactly: a setup whose temporaries are 10^19 bytes once gave back its 8 GB
+				// of buffers with 4096 bytes less, when these were added and taken away again.
+				// Activations of stages of different size are added and taken away.
+				if float64(end.Activations) > 1e-12*peak || end.Buffers != begin.Buffers || end.Logits != begin.Logits {
 					t.Fatalf("rank %d ends with %+v, began with %+v", i, end, begin)
 				}
 			}
@@ -65,8 +65,7 @@ func highest(t *rapid.T, list []memory.Sample) (most float64) {
 			t.Fatalf("sample %d at %v after %v", i, s.At, at)
 		}
 		at = s.At
-		slack := -1e-6 * s.Allocated()
-		if s.Weights < 0 || s.Gradients < 0 || s.Optimizer < 0 || s.Activations < slack || s.Logits < slack || s.Buffers < slack {
+		if s.Weights < 0 || s.Gradients < 0 || s.Optimizer < 0 || s.Activations < 0 || s.Logits < 0 || s.Buffers < 0 {
 			t.Fatalf("sample %d: %+v", i, s)
 		}
 		most = max(most, float64(s.Allocated()))

@@ -74,7 +74,7 @@ func (c *Curve) end(now Sample) {
 	if c.of.Frees {
 		now.Gradients = 0
 	}
-	now.Buffers -= c.of.Updating
+	now.Buffers = c.of.Start.Buffers
 	c.tail[3] = now
 	for i := range c.tail {
 		c.raise(&c.tail[i])

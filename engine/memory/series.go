@@ -130,15 +130,17 @@ type walk struct {
 // operation after it.
 func (w *walk) next(k int) int {
 	w.n = 0
+	first := w.besides(k)
 	if !w.Ops[k].Paired() || k+1 == len(w.Ops) {
-		w.begins(k, false)
-		w.ends(k, false)
+		w.begins(k, false, first)
+		w.ends(k, false, running{})
 		return k + 1
 	}
-	w.begins(k, true)
-	w.begins(k+1, true)
-	w.ends(k, true)
-	w.ends(k+1, true)
+	second := w.besides(k + 1)
+	w.begins(k, true, first)
+	w.begins(k+1, true, running{first.logits + second.logits, first.temporary + second.temporary})
+	w.ends(k, true, second)
+	w.ends(k+1, true, running{})
 	return k + 2
 }
 
@@ -147,27 +149,34 @@ func (w *walk) take() {
 	w.n++
 }
 
-// begins starts an operation. A forward fills its activations until it ends; one
-// that is half of a pair (whole) has them at once.
-func (w *walk) begins(k int, whole bool) {
-	live, kind := &w.Live[w.Ops[k].Chunk()], w.Ops[k].Kind()
-	logits, temporary := live.besides(kind)
+// running is what operations need while they run.
+type running struct{ logits, temporary units.Bytes }
+
+// set makes what runs what it is now. It starts from what is there in any case:
+// adding and taking away again would lose the last digits of small terms beside
+// large ones.
+func (w *walk) set(now running) {
+	w.now.Logits = w.Start.Logits + now.logits
+	w.now.Buffers = w.Start.Buffers + now.temporary
+}
+
+// begins starts an operation; now is what runs from then on. A forward fills its
+// activations until it ends; one that is half of a pair (whole) has them at once.
+func (w *walk) begins(k int, whole bool, now running) {
 	w.now.At = units.Seconds(w.Begin[k])
 	w.take()
-	w.now.Logits += logits
-	w.now.Buffers += temporary
-	if kind == schedule.Forward && whole {
-		w.now.Activations += live.Activations
+	w.set(now)
+	if op := w.Ops[k]; op.Kind() == schedule.Forward && whole {
+		w.now.Activations += w.Live[op.Chunk()].Activations
 	}
 	w.take()
 }
 
-// ends ends an operation: a backward (or the weight gradient) has drained its
-// activations and, the first time, filled the gradients.
-func (w *walk) ends(k int, whole bool) {
+// ends ends an operation, after which that runs: a backward (or the weight
+// gradient) has drained its activations and, the first time, filled the gradients.
+func (w *walk) ends(k int, whole bool, now running) {
 	chunk, kind := w.Ops[k].Chunk(), w.Ops[k].Kind()
 	live := &w.Live[chunk]
-	logits, temporary := live.besides(kind)
 	freed := live.freedBy(kind)
 	// Where a recomputed layer keeps more for its weight gradient than its input,
 	// the temporaries of the recomputation are what it keeps: at the end, not besides.
@@ -183,8 +192,7 @@ func (w *walk) ends(k int, whole bool) {
 		w.now.Gradients += w.Gradients[chunk]
 	}
 	w.take()
-	w.now.Logits -= logits
-	w.now.Buffers -= temporary
+	w.set(now)
 	if jumps {
 		w.now.Activations = max(0, w.now.Activations-freed)
 	}
@@ -192,14 +200,14 @@ func (w *walk) ends(k int, whole bool) {
 }
 
 // besides is what an operation needs while it runs.
-func (l *Live) besides(kind schedule.OpKind) (logits, temporary units.Bytes) {
-	switch kind {
+func (c *Course) besides(k int) running {
+	switch l := &c.Live[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
 	case schedule.Forward:
-		return l.Logits, l.Forward
+		return running{l.Logits, l.Forward}
 	case schedule.WeightGradient:
-		return 0, 0
+		return running{}
 	default:
-		return l.Logits, l.Backward
+		return running{l.Logits, l.Backward}
 	}
 }
 
