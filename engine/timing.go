@@ -16,6 +16,7 @@ type timing struct {
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
+	zeroApart                 []units.Seconds // what more is exposed where the backward is split, contained in i and w
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
 	handmade                  bool            // an automatic schedule found no order
@@ -27,26 +28,30 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
+	t.zeroApart = resize(t.zeroApart, n)
 	t.blocked = resize(t.blocked, n)
 	chunks := units.Seconds(hosts.Chunks())
 	soft := &e.timInput.Machine.Software
 	share := units.Seconds(soft.Shard)
+	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
 	for r := range s.PP {
 		d := &e.data[r]
 		for c := range hosts.Chunks() {
 			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
-			f, b := d.PerForward/chunks, d.PerBackward/chunks
-			t.zeroForward[stage] = max(f*share, f-k.Forward)
-			t.zeroBackward[stage] = max(b*share, b-k.InputGrad-k.WeightGrad)
+			b, w := d.PerBackward/chunks, d.PerWeight/chunks
+			t.zeroForward[stage] = exposed(d.PerForward/chunks, k.Forward)
+			t.zeroBackward[stage] = exposed(b, k.InputGrad+k.WeightGrad)
+			// The two parts of a split backward run apart, each beside its own traffic.
+			input, weight := exposed(b-w, k.InputGrad), exposed(w, k.WeightGrad)
+			t.zeroApart[stage] = max(0, input+weight-t.zeroBackward[stage])
+			t.i[stage], t.w[stage] = float64(k.InputGradTime()+input), float64(k.WeightGradTime()+weight)
 		}
 	}
 	for stage := range n {
 		k := &e.cost[stage]
 		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
-		t.w[stage] = float64(k.WeightGradTime())
-		t.i[stage] = float64(k.InputGradTime() + t.zeroBackward[stage])
 		if k.Recompute > 0 {
 			t.again = resize(t.again, n)
 		}
@@ -139,6 +144,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
 		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
+		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroApart[stage]
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
 	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))

@@ -102,7 +102,7 @@ func (b *Book) insideLayers(dimension, what string) *Expr {
 // shows: the slowest, or the busiest where it is exposed in every micro-batch.
 func (b *Book) dataRow(dimension, what string) *Expr {
 	rank := b.slowest()
-	if b.onChunks(func(stage int) *Expr { return add(b.zero(stage, false), b.zero(stage, true)) }).Value() > 0 {
+	if b.everyMicroBatch().Value() > 0 {
 		rank = b.busiest()
 	}
 	d := b.data(rank)

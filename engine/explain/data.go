@@ -11,8 +11,9 @@ import (
 // replicas is the traffic of gradients and weights of one pipeline rank, as
 // sums: engine/step's DataParallel.
 type replicas struct {
-	scatter, gather, perForward, perBackward []*Expr
-	dense, expert, mirror                    flow
+	scatter, gather                 []*Expr
+	perForward, perInput, perWeight []*Expr // of every micro-batch, beside those passes
+	dense, expert, mirror           flow
 }
 
 // flow is what one set of parameters moves over the step.
@@ -82,10 +83,10 @@ func (b *Book) domain(r int, experts bool, d *replicas, f *flow, groups [3]layou
 		d.scatter, d.gather = append(d.scatter, scatter), append(d.gather, gather)
 		f.bytes, f.seconds = append(f.bytes, gb, wb), append(f.seconds, scatter, gather)
 	case 2:
-		d.perBackward, d.gather = append(d.perBackward, scatter), append(d.gather, gather)
+		d.perWeight, d.gather = append(d.perWeight, scatter), append(d.gather, gather)
 		f.bytes, f.seconds = append(f.bytes, mul(m, gb), wb), append(f.seconds, mul(m, scatter), gather)
 	default:
-		d.perForward, d.perBackward = append(d.perForward, gather), append(d.perBackward, gather, scatter)
+		d.perForward, d.perInput, d.perWeight = append(d.perForward, gather), append(d.perInput, gather), append(d.perWeight, scatter)
 		f.bytes = append(f.bytes, mul(m, add(mul(lit(2), wb), gb)))
 		f.seconds = append(f.seconds, mul(m, add(mul(lit(2), gather), scatter)))
 	}

@@ -87,7 +87,7 @@ func (b *Book) closedForm() *Expr {
 	both := b.mean("tF+tB", "forward and backward", b.perMicroBatch)
 	if info.SplitsBackward {
 		both = b.mean("tF+tI+tW", "forward, input and weight gradient", func(stage int) *Expr {
-			return add(b.perMicroBatch(stage), b.unhidden(stage))
+			return add(b.perMicroBatch(stage), b.unhidden(stage), b.apart(stage))
 		})
 	}
 	work := mul(both, count("v", s.VPP), count("m", s.MicroBatches))

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine/recipe"
@@ -211,19 +212,37 @@ func (b *Book) zero(stage int, backward bool) *Expr {
 		source: "hidden under the stage's compute but for a share; " + from(b.machine().Software.From),
 	}, func() *Expr {
 		d := b.data(b.hostOf(stage))
-		per, compute := d.perForward, b.stageTime(stage, 0)
-		if backward {
-			per, compute = d.perBackward, add(b.stageTime(stage, 1), b.stageTime(stage, 2))
+		if !backward {
+			return b.bare(d.perForward, b.stageTime(stage, 0))
 		}
-		if len(per) == 0 {
-			return lit(0)
-		}
-		t := add(per...)
-		if n := b.r.Timeline.Order.Chunks(); n > 1 {
-			t = div(t, count("chunks", n))
-		}
-		return maxOf(mul(t, num("share that compute never hides", b.machine().Software.Shard, Share)), sub(t, compute))
+		return b.bare(append(slices.Clone(d.perInput), d.perWeight...), add(b.stageTime(stage, 1), b.stageTime(stage, 2)))
 	})
+}
+
+// apart is ZeRO traffic that a whole backward of a stage hides, but not one whose
+// two parts run apart, each beside its own.
+func (b *Book) apart(stage int) *Expr {
+	return b.term(fmt.Sprintf("stage.%d.zero-apart", stage), about{
+		name: fmt.Sprintf("ZeRO traffic of one micro-batch of stage %d that a split backward does not hide", stage), symbol: fmt.Sprintf("ZeRO apart of stage %d", stage), unit: Seconds,
+		source: "the input gradient needs gathered weights, the weight gradient is scattered; each hides under its own part; " + from(b.machine().Software.From),
+	}, func() *Expr {
+		d := b.data(b.hostOf(stage))
+		parts := add(b.bare(d.perInput, b.stageTime(stage, 1)), b.bare(d.perWeight, b.stageTime(stage, 2)))
+		return maxOf(lit(0), sub(parts, b.zero(stage, true)))
+	})
+}
+
+// bare is the part of a rank's traffic of one micro-batch that the compute of one
+// of its stages does not hide.
+func (b *Book) bare(per []*Expr, compute *Expr) *Expr {
+	if len(per) == 0 {
+		return lit(0)
+	}
+	t := add(per...)
+	if n := b.r.Timeline.Order.Chunks(); n > 1 {
+		t = div(t, count("chunks", n))
+	}
+	return maxOf(mul(t, num("share that compute never hides", b.machine().Software.Shard, Share)), sub(t, compute))
 }
 
 // hostOf is a rank that has the stage: the last, where two do.
@@ -271,7 +290,7 @@ func (b *Book) work(r int) *Expr {
 			}
 			sum = append(sum, mul(count(fmt.Sprintf("micro-batches on stage %d", stage), n), b.perMicroBatch(stage)))
 			if split := o.Count(r, c, schedule.InputGradient); split > 0 {
-				sum = append(sum, mul(count("split backwards", split), b.unhidden(stage)))
+				sum = append(sum, mul(count("split backwards", split), add(b.unhidden(stage), b.apart(stage))))
 			}
 		}
 		if saved := b.r.Timeline.Ranks[r].Saved; saved > 0 {

@@ -96,11 +96,29 @@ func (b *Book) dataExposed() *Expr {
 		source: "ZeRO traffic of every micro-batch on the busiest rank, and what the slowest rank has left at the ends of the step",
 	}, func() *Expr {
 		var sum []*Expr
-		if x := b.onChunks(func(stage int) *Expr { return add(b.zero(stage, false), b.zero(stage, true)) }); x.Value() != 0 {
+		if x := b.everyMicroBatch(); x.Value() != 0 {
 			sum = append(sum, x)
 		}
 		return add(append(sum, b.exposedData(b.slowest()))...)
 	})
+}
+
+// everyMicroBatch is ZeRO traffic that nothing hides in the micro-batches of the
+// busiest rank.
+func (b *Book) everyMicroBatch() *Expr {
+	var sum []*Expr
+	if x := b.onChunks(func(stage int) *Expr { return add(b.zero(stage, false), b.zero(stage, true)) }); x.Value() != 0 {
+		sum = append(sum, x)
+	}
+	o, rank := b.r.Timeline.Order, b.busiest()
+	for c := range o.Chunks() {
+		if split := o.Count(rank, c, schedule.InputGradient); split > 0 {
+			if x := b.apart(o.StageOf(rank, c)); x.Value() != 0 {
+				sum = append(sum, mul(count("split backwards", split), x))
+			}
+		}
+	}
+	return add(sum...)
 }
 
 // has says whether a dimension sends anything.

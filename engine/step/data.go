@@ -17,6 +17,9 @@ type DataParallel struct {
 	// micro-batch and are in PerForward and PerBackward instead.
 	ScatterSeconds, GatherSeconds units.Seconds
 	PerForward, PerBackward       units.Seconds
+	// PerWeight is the part of PerBackward that a weight gradient makes: its
+	// reduce-scatter. The rest are weights that an input gradient needs.
+	PerWeight units.Seconds
 
 	layers float64 // of the rank
 }
@@ -96,12 +99,14 @@ func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, whole, s
 		t.Seconds += scatter + gather
 	case 2:
 		d.PerBackward += scatter
+		d.PerWeight += scatter
 		d.GatherSeconds += gather
 		t.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
 		t.Seconds += scatter*units.Seconds(m) + gather
 	default:
 		d.PerForward += gather
 		d.PerBackward += gather + scatter
+		d.PerWeight += scatter
 		t.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
 		t.Seconds += (2*gather + scatter) * units.Seconds(m)
 	}
