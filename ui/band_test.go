@@ -57,6 +57,7 @@ func headlines(tab Tab) []headline {
 		NetworkTab:  {{words: `IF BANDWIDTH `}},
 		SearchTab:   {{words: `BEST LAYOUTS`}},
 		CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
+		ScanTab:     {{words: `SCAN`}},
 		EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
 	}[tab]
 }

@@ -14,6 +14,7 @@ import (
 	"meshscope/ui/views/memory"
 	"meshscope/ui/views/network"
 	"meshscope/ui/views/pipeline"
+	"meshscope/ui/views/scan"
 	"meshscope/ui/views/search"
 	"meshscope/ui/widget"
 )
@@ -29,6 +30,7 @@ const (
 	NetworkTab
 	SearchTab
 	CompareTab
+	ScanTab
 	EvidenceTab
 	tabs
 )
@@ -46,6 +48,8 @@ func (t Tab) String() string {
 		return "Search"
 	case CompareTab:
 		return "Compare"
+	case ScanTab:
+		return "Scan"
 	case EvidenceTab:
 		return "Evidence"
 	default:
@@ -147,7 +151,7 @@ type screens struct {
 func newScreens() screens {
 	s := screens{compare: compare.New()}
 	line := new(pipeline.View)
-	mem, net, sea, ev := memory.New(), network.New(), search.New(), evidence.New()
+	mem, net, sea, sweep, ev := memory.New(), network.New(), search.New(), scan.New(), evidence.New()
 	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
 		return memory.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, mem.Refresh}
@@ -163,6 +167,9 @@ func newScreens() screens {
 	s.all[CompareTab] = adapted[compare.Input]{s.compare, func(in screenInput) compare.Input {
 		return compare.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, s.compare.Refresh}
+	s.all[ScanTab] = adapted[scan.Input]{sweep, func(in screenInput) scan.Input {
+		return scan.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+	}, sweep.Refresh}
 	s.all[EvidenceTab] = adapted[evidence.Input]{ev, func(in screenInput) evidence.Input {
 		return evidence.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, ev.Refresh}

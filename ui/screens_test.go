@@ -31,7 +31,7 @@ func live(t *testing.T, w, h int) *Model {
 func TestTabs(t *testing.T) {
 	m := live(t, 120, 36)
 	shows := map[Tab]string{
-		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", EvidenceTab: "EVIDENCE",
+		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN", EvidenceTab: "EVIDENCE",
 	}
 	for range 2 * int(tabs) {
 		text := screen(m)
@@ -130,7 +130,7 @@ func TestHelpOfEveryScreen(t *testing.T) {
 	for c := '!'; c <= '~'; c++ {
 		names = append(names, string(c))
 	}
-	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"s"}, {"s", "f"}, {"c"}, {"p", "c"}, {"shift+tab", "right"}} {
+	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"s"}, {"s", "f"}, {"c"}, {"p", "c"}, {"c", "tab"}, {"c", "tab", "f"}, {"shift+tab", "right"}} {
 		m := reached(t, to...)
 		listed := map[string]bool{}
 		for _, b := range m.screen().bindings() {

@@ -84,6 +84,9 @@ func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high f
 	}
 }
 
+// Span is the range of the vertical axis; false where there is no value.
+func (c *Curve) Span() (low, high float64, any bool) { return c.span() }
+
 // span is the range of the vertical axis: all values, the limit when it is
 // near them, and a little air.
 func (c *Curve) span() (low, high float64, any bool) {

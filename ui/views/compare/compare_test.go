@@ -15,6 +15,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
@@ -190,7 +191,7 @@ func TestPair(t *testing.T) {
 	text := strings.Join(v.Render(in, 118, 60), "\n")
 	for i := range want.Deltas {
 		d := &want.Deltas[i]
-		if d.A != nil && !strings.Contains(text, write(d.Unit, *d.A)) || d.B != nil && !strings.Contains(text, write(d.Unit, *d.B)) {
+		if d.A != nil && !strings.Contains(text, figure.Of(d.Unit, *d.A)) || d.B != nil && !strings.Contains(text, figure.Of(d.Unit, *d.B)) {
 			t.Errorf("%s is not shown", d.ID)
 		}
 	}

@@ -234,7 +234,7 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 		if x == nil {
 			return in.Glyphs.None
 		}
-		return write(d.Unit, *x)
+		return figure.Of(d.Unit, *x)
 	}
 	l.RightAligned(in.paint(role), value(d.A), c[0]).RightAligned(in.paint(role), value(d.B), c[1])
 	if d.Same() {
@@ -245,7 +245,7 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 		if better(d) {
 			sign = -change
 		}
-		l.RightAligned(in.paint(changeRole(sign, role)), signed(write(d.Unit, change), change), c[2])
+		l.RightAligned(in.paint(changeRole(sign, role)), signed(figure.Of(d.Unit, change), change), c[2])
 	}
 	if ratio, ok := d.Ratio(); ok && c[3] > 0 {
 		l.RightAligned(in.paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
@@ -255,30 +255,6 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 
 // better says whether more of a figure is better.
 func better(d *engine.Delta) bool { return d.Group == engine.GroupThroughput || d.ID == "memory.free" }
-
-// write puts a figure into few cells.
-func write(u engine.Unit, v float64) string {
-	switch u {
-	case engine.UnitMemory:
-		return figure.GiB(units.Bytes(v)) + " GiB"
-	case engine.UnitSeconds:
-		return figure.Seconds(units.Seconds(v))
-	case engine.UnitTraffic:
-		if v < 0 {
-			return "-" + figure.Traffic(units.Bytes(-v))
-		}
-		return figure.Traffic(units.Bytes(v))
-	case engine.UnitShare:
-		return figure.Percent(v)
-	case engine.UnitTokens, engine.UnitTFLOPS:
-		return figure.Three(v)
-	default:
-		if v == float64(int(v)) {
-			return figure.Comma(int(v))
-		}
-		return figure.Three(v)
-	}
-}
 
 // rows is how many lines the cursor can be on.
 func (v *View) rows() int {

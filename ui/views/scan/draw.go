@@ -1,0 +1,305 @@
+package scan
+
+import (
+	"math"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+const (
+	choiceLines = 5 // what is scanned, and a blank line
+	tickWidth   = 11
+)
+
+// Render draws the screen: exactly h lines of w cells.
+func (v *View) Render(in Input, w, h int) []string {
+	if w <= 0 || h <= 0 {
+		return widget.Height(nil, max(w, 0), h)
+	}
+	lines := v.choiceLines(&in, w)
+	switch {
+	case v.large:
+		lines = append(lines, v.say(&in, "too many points to go through", w))
+	case v.grid == nil:
+		lines = append(lines, v.say(&in, "turning the knob "+in.Glyphs.Ellipsis, w))
+	case len(v.grid.Rows) == 0 || len(v.grid.Rows[0]) == 0:
+		lines = append(lines, v.say(&in, "no value of these knobs is legal here", w))
+	case v.of.by == "":
+		lines = append(lines, v.curve(&in, w, h-len(lines))...)
+	default:
+		lines = append(lines, v.cells(&in, w, h-len(lines))...)
+	}
+	return widget.Height(lines, w, h)
+}
+
+func (v *View) say(in *Input, text string, w int) string {
+	return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), in.cut(text, w-2)).String()
+}
+
+// choiceLines are what is scanned.
+func (v *View) choiceLines(in *Input, w int) []string {
+	lines := []string{in.heading(w, "SCAN", "a figure while knobs turn", v.exact(in))}
+	for c := range choices {
+		l := widget.NewLine(w)
+		role, value := themes.Text, themes.Current
+		if c == v.at && !v.inChart {
+			role, value = themes.Focus, themes.Focus
+			l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		}
+		l.To(2).Put(in.paint(role), c.label()).To(10)
+		text := v.figure
+		switch c {
+		case acrossChoice:
+			text = label(v.x)
+		case byChoice:
+			text = "none"
+			if v.by != "" {
+				text = label(v.by)
+			}
+		case figureChoice, choices:
+			if v.typing {
+				text = "find: " + v.part + "_  " + v.figure
+			}
+		}
+		lines = append(lines, l.Put(in.paint(value), in.cut(text, l.Left())).String())
+	}
+	return append(lines, widget.Blank(w))
+}
+
+// exact is how exact what is drawn is: the band of the setup in force.
+func (v *View) exact(in *Input) string {
+	r := in.Report
+	switch {
+	case r == nil || r.Time == nil || r.Memory == nil:
+		return ""
+	case strings.HasPrefix(v.figure, "memory."):
+		return "memory " + r.Memory.Band(in.Glyphs.PlusMinus)
+	}
+	return "steps " + r.Time.Band(in.Glyphs.PlusMinus)
+}
+
+// values are the figures of a row; NaN where there is none.
+func values(row []engine.Point) []float64 {
+	out := make([]float64, len(row))
+	for i := range row {
+		out[i] = math.NaN()
+		if row[i].Value != nil {
+			out[i] = *row[i].Value
+		}
+	}
+	return out
+}
+
+// limit is the capacity line of figures of memory.
+func (v *View) limit() float64 {
+	if v.of.figure == "memory.peak" {
+		return float64(v.grid.Usable)
+	}
+	return 0
+}
+
+// curve draws one row as a line, its values below.
+func (v *View) curve(in *Input, w, h int) []string {
+	row := v.grid.Rows[0]
+	lines := []string{in.heading(w, strings.ToUpper(label(v.of.x)), "across; up: "+v.of.figure, v.capacity())}
+	pw, ph := w-tickWidth, h-5
+	if pw < 2*len(row) || ph < 3 {
+		return append(lines, v.table(in, row, w, h-1)...)
+	}
+	c := widget.Curve{Values: values(row), Current: -1, Limit: v.limit(), Role: themes.Time}
+	if v.grid.Unit == engine.UnitMemory {
+		c.Role = themes.Memory
+	}
+	each := float64(pw) / float64(len(row))
+	for i := range row {
+		c.At = append(c.At, int((float64(i)+0.5)*each))
+		if row[i].Current {
+			c.Current = i
+		}
+	}
+	low, high, any := c.Span()
+	for i, drawn := range c.Render(in.Theme, in.Glyphs, pw, ph) {
+		l := widget.NewLine(w)
+		switch {
+		case !any:
+		case i == 0:
+			l.RightAligned(in.paint(themes.Muted), figure.Of(v.grid.Unit, high), tickWidth-2)
+		case i == ph-1:
+			l.RightAligned(in.paint(themes.Muted), figure.Of(v.grid.Unit, low), tickWidth-2)
+		}
+		l.To(tickWidth-1).Put(in.paint(themes.Faint), in.Glyphs.Limit)
+		lines = append(lines, l.Raw(drawn, pw).String())
+	}
+	return append(lines, v.axis(in, row, w, each)...)
+}
+
+// axis are the values of the knob, the figures, and what does not fit.
+func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string {
+	names, numbers, marks := widget.NewLine(w), widget.NewLine(w), widget.NewLine(w)
+	put := func(l *widget.Line, i int, p themes.Paint, text string) {
+		at := tickWidth + int((float64(i)+0.5)*each) - widget.Width(text)/2
+		if at > l.Used() || l.Used() == 0 {
+			l.To(at).Put(p, text)
+		}
+	}
+	for i := range row {
+		p := &row[i]
+		role := themes.Muted
+		text := p.X
+		if p.Current {
+			role, text = themes.Current, "["+p.X+"]"
+		}
+		here := v.inChart && i == v.column
+		if here {
+			role = themes.Focus
+		}
+		put(names, i, in.paint(role), in.cut(text, max(int(each)-1, 1)))
+		switch {
+		case p.Value != nil:
+			if text := figure.Of(v.grid.Unit, *p.Value); widget.Width(text) < int(each) || here {
+				put(numbers, i, in.paint(themes.Text), text)
+			}
+		case p.Verdict == engine.PointIllegal:
+			put(numbers, i, in.paint(themes.Muted), in.Glyphs.Cross)
+		}
+		if p.Verdict == engine.PointNoFit {
+			mark := "no fit"
+			if widget.Width(mark) >= int(each) {
+				mark = "!"
+			}
+			put(marks, i, in.paint(themes.Bad), mark)
+		}
+	}
+	return []string{names.String(), numbers.String(), marks.String()}
+}
+
+func (v *View) capacity() string {
+	if v.limit() > 0 {
+		return "line: " + figure.GiB(v.grid.Usable) + " GiB usable"
+	}
+	return ""
+}
+
+// table lists the points where there is no room for a chart.
+func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
+	lines := make([]string, 0, len(row))
+	for i := range row {
+		p := &row[i]
+		l := widget.NewLine(w)
+		if v.inChart && i == v.column {
+			l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		}
+		role := themes.Text
+		if p.Current {
+			role = themes.Current
+		}
+		l.To(2).Put(in.paint(role), in.cut(p.X, 16))
+		text := in.Glyphs.None
+		if p.Value != nil {
+			text = figure.Of(v.grid.Unit, *p.Value)
+		}
+		lines = append(lines, l.RightAligned(in.paint(role), text, 34).String())
+	}
+	from := 0
+	if len(lines) > h {
+		from = min(max(v.column-h/2, 0), len(lines)-h)
+	}
+	return widget.Height(lines[from:], w, h)
+}
+
+// cells draws rows and columns as a map: every value written, its colour by how
+// it lies between the least and the largest.
+func (v *View) cells(in *Input, w, h int) []string {
+	g := v.grid
+	lines := []string{in.heading(w, strings.ToUpper(label(v.of.x)), "across; down: "+label(v.of.by)+"; cells: "+v.of.figure, "! does not fit")}
+	n := len(g.Rows[0])
+	each := min((w-tickWidth)/max(n, 1), 12)
+	first := 0
+	if each < 6 { // a window of the columns
+		each = 6
+		n = max((w-tickWidth)/each, 1)
+		first = min(max(v.column-n/2, 0), len(g.Rows[0])-n)
+	}
+	head := widget.NewLine(w)
+	for j := first; j < first+n; j++ {
+		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-1), tickWidth+(j-first+1)*each-1)
+	}
+	lines = append(lines, head.String())
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, row := range g.Rows {
+		for i := range row {
+			if p := &row[i]; p.Value != nil && p.Verdict == engine.PointFits {
+				low, high = min(low, *p.Value), max(high, *p.Value)
+			}
+		}
+	}
+	room := h - len(lines)
+	tall := min(max(room/len(g.Rows), 1), 3)
+	if room /= tall; room < 1 {
+		return lines
+	}
+	from := 0
+	if len(g.Rows) > room {
+		from = min(max(v.row-room/2, 0), max(len(g.Rows)-room, 0))
+	}
+	for i := from; i < min(len(g.Rows), from+room); i++ {
+		for part := range tall {
+			l := widget.NewLine(w)
+			if part == (tall-1)/2 {
+				l.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[i][0].By, tickWidth-2), tickWidth-1)
+			}
+			l.To(tickWidth)
+			for j := first; j < first+n; j++ {
+				v.cell(in, l, &g.Rows[i][j], each, v.inChart && i == v.row && j == v.column, part == (tall-1)/2, low, high)
+			}
+			lines = append(lines, l.String())
+		}
+	}
+	return lines
+}
+
+func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, named bool, low, high float64) {
+	text, paint := in.Glyphs.None, in.paint(themes.Muted)
+	if p.Value != nil {
+		text = brief(v.grid.Unit, *p.Value)
+		switch {
+		case p.Verdict == engine.PointNoFit:
+			text += "!"
+			paint = in.paint(themes.Bad)
+		case in.Theme.Blends():
+			share := 0.1
+			if high > low {
+				share += 0.8 * (*p.Value - low) / (high - low)
+			}
+			paint = in.Theme.Blend(themes.Share{Fill: themes.Gauge, Share: share}, themes.Share{Fill: themes.Empty, Share: 1 - share})
+		default:
+			paint = in.paint(themes.Text)
+		}
+	}
+	if here {
+		text = in.Glyphs.Pointer + text
+	} else if p.Current {
+		text = in.Glyphs.Here + text
+	}
+	if here {
+		paint = in.paint(themes.Focus).Reversed()
+	}
+	if text = in.cut(text, each-1); !named {
+		text = ""
+	}
+	l.Put(paint, widget.Blank(each-1-widget.Width(text))+text).Gap(1)
+}
+
+// brief is a figure without its unit.
+func brief(u engine.Unit, v float64) string {
+	text := figure.Of(u, v)
+	if u == engine.UnitSeconds || u == engine.UnitTraffic {
+		return strings.ReplaceAll(text, " ", "")
+	}
+	text, _, _ = strings.Cut(text, " ")
+	return text
+}

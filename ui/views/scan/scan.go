@@ -1,0 +1,222 @@
+// Package scan is the Scan screen: any figure of the report while one or two
+// knobs turn, as a line or a map, with the capacity line and the setup in force.
+package scan
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// Input is what the screen draws: the last legal setup and its report.
+type Input struct {
+	Setup  *engine.Setup
+	Report *engine.Report
+	Theme  *themes.Theme
+	Glyphs widget.Glyphs
+}
+
+// Request is what the screen asks of the program.
+type Request = widget.Request[engine.Setup]
+
+// choice is one thing that can be chosen of a scan.
+type choice uint8
+
+const (
+	figureChoice choice = iota
+	acrossChoice
+	byChoice
+	choices
+)
+
+func (c choice) label() string { return [choices]string{"figure", "across", "by"}[c] }
+
+func (c choice) help() string {
+	return [choices]string{
+		"which number of the report is drawn: any that has a formula",
+		"the knob that turns along the axis, through its legal values",
+		"a second knob: a row for each of its values; none draws a line",
+	}[c]
+}
+
+// question is what is scanned.
+type question struct {
+	setup  engine.Setup
+	figure string
+	x, by  engine.ParamID // by may be empty
+}
+
+// View is the Scan screen. Work that it asks for ends in a call that changes the
+// View, so a View stays where it is.
+type View struct {
+	figure  string
+	x, by   engine.ParamID
+	at      choice // under the cursor
+	inChart bool   // the arrow keys move in the chart
+	row     int    // of the chart's cursor
+	column  int
+
+	typing bool   // a part of a figure's name
+	part   string // what was typed of it
+
+	grid   *engine.Grid
+	of     question
+	asking bool
+	large  bool // too many points to go through
+}
+
+// New makes a screen.
+func New() *View {
+	return &View{figure: "throughput.tokens-per-second-per-gpu", x: "tp"}
+}
+
+// Refresh asks for the points where those that are there answer something else.
+func (v *View) Refresh(in Input) Request {
+	if in.Setup == nil {
+		return Request{}
+	}
+	want := question{*in.Setup, v.figure, v.x, v.by}
+	if v.of == want && (v.asking || v.grid != nil || v.large) {
+		return Request{}
+	}
+	v.of, v.asking, v.large = want, true, false
+	return Request{Work: func(ctx context.Context) func() {
+		scan := engine.Scan{
+			Setup: want.setup, Figure: want.figure,
+			X: engine.Axis{ID: want.x}, By: engine.Axis{ID: want.by},
+			Locks: engine.Locks{GPUs: true, Batch: true},
+		}
+		g, ok := scan.Run(func() bool { return ctx.Err() != nil })
+		stopped := ctx.Err() != nil
+		return func() {
+			if v.of != want {
+				return // something else is wanted by now
+			}
+			v.asking = false
+			switch {
+			case stopped:
+				v.of = question{}
+			case ok:
+				v.grid = &g
+				v.toCurrent()
+			default:
+				v.grid, v.large = nil, true
+			}
+		}
+	}}
+}
+
+// toCurrent puts the cursor of the chart on the setup in force.
+func (v *View) toCurrent() {
+	v.row, v.column = 0, 0
+	for i, row := range v.grid.Rows {
+		for j := range row {
+			if row[j].Current {
+				v.row, v.column = i, j
+			}
+		}
+	}
+}
+
+// Forget is for when the screen is left: the points can be worked out again.
+func (v *View) Forget() { v.grid, v.of, v.asking = nil, question{}, false }
+
+// Typing says that letters go into the name of a figure.
+func (v *View) Typing() bool { return v.typing }
+
+// Paste puts pasted text into the name that is typed.
+func (v *View) Paste(text string) { v.part += strings.TrimSpace(text) }
+
+// figures are the numbers of the report that can be drawn: all but those of
+// single ranks, in whose place stand those of the fullest.
+func figures(r *engine.Report) []string {
+	if r == nil {
+		return nil
+	}
+	var out []string
+	for _, f := range engine.Figures(r) {
+		if !strings.HasPrefix(f.ID, "memory.ranks.") && !strings.Contains(f.ID, "error") {
+			out = append(out, f.ID)
+		}
+	}
+	out = append(out, "memory.free")
+	for _, term := range []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead", "in-flight"} {
+		out = append(out, engine.FullestRank+term)
+	}
+	return out
+}
+
+// knobsOf are the parameters that have a ladder here.
+func knobsOf(s *engine.Setup) []engine.ParamID {
+	var out []engine.ParamID
+	params := engine.Params()
+	for i := range params {
+		p := &params[i]
+		if p.Kind == engine.TextParam || len(engine.Steps(*s, p.ID, engine.Locks{GPUs: true, Batch: true})) < 2 {
+			continue
+		}
+		out = append(out, p.ID)
+	}
+	return out
+}
+
+// turn goes n further in what can be chosen.
+func (v *View) turn(in *Input, n int) {
+	switch v.at {
+	case figureChoice:
+		list := figures(in.Report)
+		if i := slices.Index(list, v.figure); len(list) > 0 {
+			v.figure = list[(i+n+len(list))%len(list)]
+		}
+	case acrossChoice:
+		v.x = next(knobsOf(in.Setup), v.x, n)
+		if v.x == v.by {
+			v.by = ""
+		}
+	case byChoice, choices:
+		list := slices.DeleteFunc(knobsOf(in.Setup), func(id engine.ParamID) bool { return id == v.x })
+		v.by = next(append([]engine.ParamID{""}, list...), v.by, n)
+	}
+}
+
+func next(list []engine.ParamID, at engine.ParamID, n int) engine.ParamID {
+	if len(list) == 0 {
+		return at
+	}
+	return list[(slices.Index(list, at)+n+len(list))%len(list)]
+}
+
+// point is the one under the cursor of the chart.
+func (v *View) point() *engine.Point {
+	if v.grid == nil || v.row >= len(v.grid.Rows) || v.column >= len(v.grid.Rows[v.row]) {
+		return nil
+	}
+	return &v.grid.Rows[v.row][v.column]
+}
+
+func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
+
+func (in *Input) heading(w int, name, detail, remark string) string {
+	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
+}
+
+// cut shortens a text to w cells with the ellipsis of the terminal.
+func (in *Input) cut(s string, w int) string {
+	if w <= 0 || widget.Width(s) <= w {
+		return widget.Cut(s, w)
+	}
+	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+}
+
+func label(id engine.ParamID) string {
+	if p, ok := engine.FindParam(id); ok {
+		return p.Label
+	}
+	return string(id)
+}

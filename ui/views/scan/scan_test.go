@@ -1,0 +1,269 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+	t.Helper()
+	p, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := presets.DefaultSetup()
+	r := engine.Evaluate(s)
+	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+}
+
+// invented is an answer with round figures: frames are about what is drawn where,
+// and must not change when a prediction gets better.
+func invented(v *View, s *engine.Setup) {
+	v.of = question{*s, v.figure, v.x, v.by}
+	g := &engine.Grid{X: engine.Axis{ID: v.x}, By: engine.Axis{ID: v.by}, Unit: engine.UnitTokens, Usable: 79 * units.GiB}
+	if v.figure == "memory.peak" {
+		g.Unit = engine.UnitMemory
+	}
+	rows := 1
+	if v.by != "" {
+		rows = 4
+	}
+	for i := range rows {
+		var row []engine.Point
+		for j := range 6 {
+			value := 1200 - 50*float64(j*j) + 100*float64(i)
+			if g.Unit == engine.UnitMemory {
+				value = (200/float64(j+1) + 3*float64(i)) * (1 << 30)
+			}
+			p := engine.Point{X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s, Verdict: engine.PointFits, Value: &value, Current: i == rows/2 && j == 3}
+			switch {
+			case j == 0:
+				p.Verdict = engine.PointNoFit
+			case j == 5 && i == 0:
+				p.Verdict, p.Value, p.Why = engine.PointIllegal, nil, "tp 32: too large"
+			}
+			row = append(row, p)
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	v.grid = g
+	v.toCurrent()
+}
+
+func (v *View) press(in *Input, names ...string) (do Request) {
+	for _, name := range names {
+		_, do = v.HandleKey(*in, 118, 32, name)
+	}
+	return do
+}
+
+func TestFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for name, look := range map[string]struct {
+			profile colorprofile.Profile
+			unicode bool
+		}{
+			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
+			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
+		} {
+			for _, state := range []string{"line", "memory", "map"} {
+				t.Run(fmt.Sprintf("%s-%dx%d-%s", state, size[0], size[1], name), func(t *testing.T) {
+					in := input(t, look.profile, look.unicode)
+					band := 0.13
+					in.Report.Time.Evidence = engine.Evidence{ErrorBand: &band, TypicalError: &band, ValidatedBy: "first-table"}
+					in.Report.Memory.Evidence = in.Report.Time.Evidence
+					v := New()
+					switch state {
+					case "memory":
+						v.figure = "memory.peak"
+					case "map":
+						v.by = "pp"
+					}
+					invented(v, in.Setup)
+					if state == "map" {
+						v.inChart = true
+						v.column++
+					}
+					w, h := size[0], size[1]-4
+					out := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
+					if name == "plain" || name == "ascii" {
+						out = ansi.Strip(out)
+					}
+					if name == "ascii" && strings.ContainsFunc(out, func(r rune) bool { return r > 126 }) {
+						t.Error("not ASCII")
+					}
+					golden.RequireEqual(t, out)
+				})
+			}
+		}
+	}
+}
+
+// TestAnySizeAndKey: every frame has its size, whatever was pressed before and
+// whatever the figures are.
+func TestAnySizeAndKey(t *testing.T) {
+	names := []string{"up", "down", "left", "right", "home", "end", "enter", "esc", "f", "b", "/", "m", "backspace", "x"}
+	rapid.Check(t, func(r *rapid.T) {
+		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
+		v := New()
+		if rapid.Bool().Draw(r, "by") {
+			v.by = "zero"
+		}
+		invented(v, in.Setup)
+		switch rapid.IntRange(0, 5).Draw(r, "state") {
+		case 0:
+			v.grid = nil
+		case 1:
+			v.grid.Rows = nil
+		case 2:
+			odd := []float64{math.NaN(), math.Inf(1), 0, -1}
+			for i := range odd {
+				v.grid.Rows[0][i].Value = &odd[i]
+			}
+		case 3:
+			in.Report = nil
+		case 4:
+			v.large, v.grid = true, nil
+		}
+		for range rapid.IntRange(0, 8).Draw(r, "presses") {
+			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
+			if rapid.Bool().Draw(r, "large") {
+				w, h = 5*w, 5*h
+			}
+			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(names).Draw(r, "key"))
+			if do.Setup != nil && do.Text == "" {
+				r.Fatal("a setup without a note")
+			}
+			v.HandleMouse(in, w, h, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
+			lines := v.Render(in, w, h)
+			if len(lines) != h {
+				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
+			}
+			for i, l := range lines {
+				if ansi.StringWidth(l) != w {
+					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
+				}
+			}
+			if s := v.Status(in, w); ansi.StringWidth(s) > w {
+				r.Fatalf("status %q is wider than %d", s, w)
+			}
+			v.Hints(in)
+		}
+	})
+}
+
+// TestPoints: what is drawn are the engine's figures, every point can be taken,
+// the current one is the setup in force, and what was stopped is asked again.
+func TestPoints(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	v.Refresh(in).Work(stopped)()
+	if v.grid != nil || v.Refresh(in).Work == nil {
+		t.Fatal("what was stopped is not asked again")
+	}
+	v.Forget()
+	v.by = "zero"
+	v.Refresh(in).Work(t.Context())()
+	if v.Refresh(in).Work != nil {
+		t.Error("asks twice")
+	}
+	if p := v.point(); p == nil || !p.Current || p.Setup != *in.Setup {
+		t.Fatal("the cursor is not on the setup in force")
+	}
+	v.press(&in, "enter")
+	taken := 0
+	for i, row := range v.grid.Rows {
+		for j := range row {
+			v.row, v.column = i, j
+			do := v.press(&in, "enter")
+			if row[j].Verdict == engine.PointIllegal {
+				if do.Setup != nil {
+					t.Error("an illegal point is taken")
+				}
+				continue
+			}
+			r := engine.Evaluate(*do.Setup)
+			if !r.Legal || r.Throughput.TokensPerSecondPerGPU != *row[j].Value {
+				t.Errorf("%s, %s: %v", row[j].X, row[j].By, row[j].Value)
+			}
+			taken++
+		}
+	}
+	if taken < 12 {
+		t.Errorf("%d points", taken)
+	}
+}
+
+// TestEveryFigureCanBeDrawn: each figure offered is found in the report, and each
+// knob offered has a ladder.
+func TestEveryFigureCanBeDrawn(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	list := figures(in.Report)
+	if len(list) < 30 {
+		t.Errorf("%d figures", len(list))
+	}
+	for _, id := range list {
+		if _, ok := engine.FindFigure(in.Report, id); !ok {
+			t.Errorf("%s is not in the report", id)
+		}
+	}
+	v := New()
+	for range list {
+		v.press(&in, "right")
+	}
+	if v.figure != New().figure {
+		t.Errorf("going round the figures ends at %s", v.figure)
+	}
+	v.press(&in, "/", "p", "e", "a", "k", "enter")
+	if v.figure != "memory.peak" {
+		t.Errorf("peak finds %s", v.figure)
+	}
+	v.press(&in, "down", "down", "right", "b")
+	if v.by != "tp" || v.x == "" || v.x == "tp" {
+		t.Errorf("exchanged: %s by %s", v.x, v.by)
+	}
+}
+
+// TestBindings: in every state the help lists exactly the keys that are taken.
+func TestBindings(t *testing.T) {
+	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space"}
+	for c := '!'; c <= '~'; c++ {
+		names = append(names, string(c))
+	}
+	in := input(t, colorprofile.ASCII, true)
+	for _, reach := range [][]string{{}, {"f"}} {
+		state := func() *View {
+			v := New()
+			invented(v, in.Setup)
+			v.press(&in, reach...)
+			return v
+		}
+		listed := map[string]bool{}
+		for _, b := range state().Bindings() {
+			for _, name := range b.Keys {
+				listed[name] = true
+			}
+		}
+		for _, name := range names {
+			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
+				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
+			}
+		}
+	}
+}
