@@ -47,7 +47,8 @@ func (r *run) stopped() bool { return r.ctx.Err() != nil }
 
 // rank bounds every layout. Planes are visited in strides, so that a search that
 // is stopped has seen some of everything; share is how many it has seen. The
-// candidates come sorted by their bound.
+// candidates come sorted by their bound, or, when the search was stopped, those
+// that are still looked at.
 func (r *run) rank() (all []candidate, share float64) {
 	var next, done, legal atomic.Int64
 	var wait sync.WaitGroup
@@ -80,7 +81,11 @@ func (r *run) rank() (all []candidate, share float64) {
 		r.result.Legal += rankers[w].legal
 		r.result.Excluded += rankers[w].excluded
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
+	if r.stopped() {
+		first(all, lastSorted)
+	} else {
+		slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
+	}
 	if len(r.planes) == 0 {
 		return all, 1
 	}
