@@ -14,8 +14,9 @@ import (
 // validation is the document of validate --json.
 type validation struct {
 	header
-	Groups []published.Result `json:"groups"`
-	Rows   []published.Row    `json:"rows"`
+	Figures []published.Figure `json:"figures"` // of all groups; none where some were named
+	Groups  []published.Result `json:"groups"`
+	Rows    []published.Row    `json:"rows"`
 }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -23,7 +24,8 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
-		Long: "Compare the model with published measurements, group by group, those that constants were fitted to apart.\n\n" +
+		Long: "Compare the model with published measurements: the figures by which it is judged, then group by group,\n" +
+			"those that constants were fitted to apart.\n\n" +
 			"Beside each group stands what one constant rate reaches that is fitted to the same rows, and the best\n" +
 			"figure of another tool where there is one.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
@@ -59,8 +61,11 @@ func (a *app) validate(names []string) (validation, error) {
 			return validation{}, &usageError{fmt.Sprintf("validate: given %q, allowed is one of %s", clip(name), strings.Join(known, ", "))}
 		}
 	}
-	v := validation{header: header{schemaVersion, version}, Groups: []published.Result{}, Rows: []published.Row{}}
+	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
 	e := engine.Evaluator{Brief: true}
+	if len(names) == 0 {
+		v.Figures = published.Figures(&e, groups)
+	}
 	for i := range groups {
 		if len(names) == 0 || slices.Contains(names, groups[i].ID) {
 			results, rows := published.Compare(&e, &groups[i])
@@ -70,7 +75,49 @@ func (a *app) validate(names []string) (validation, error) {
 	return v, nil
 }
 
+// printFigures prints the figures by which the model is judged.
+func (a *app) printFigures(figures []published.Figure) error {
+	if len(figures) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(figures))
+	for i := range figures {
+		f := &figures[i]
+		write := func(v float64) string {
+			if f.Unit == "" {
+				return fmt.Sprintf("%.3f", v)
+			}
+			return fmt.Sprintf("%.1f %%", 100*v)
+		}
+		wanted, constant, peer := "at most "+write(f.Wanted), "-", "-"
+		if f.AtLeast {
+			wanted = "at least " + write(f.Wanted)
+		}
+		if !f.Met() {
+			wanted += " MISSED"
+		}
+		if f.Constant != nil {
+			constant = write(*f.Constant)
+		}
+		if f.PeerAt != nil {
+			peer = write(*f.PeerAt) + " " + f.Peer
+		}
+		rows[i] = []any{f.Number, f.Name, f.Measure, f.Rows, write(f.Value), wanted, constant, peer}
+	}
+	if _, err := fmt.Fprintln(a.stdout, "FIGURES: the model, the best single constant on the same rows, the best peer"); err != nil {
+		return err
+	}
+	if err := a.table([]any{"", "runs", "measure", "rows", "model", "wanted", "constant", "best peer"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.stdout)
+	return err
+}
+
 func (a *app) printValidation(v validation, byRow bool) error {
+	if err := a.printFigures(v.Figures); err != nil {
+		return err
+	}
 	for _, fitted := range []bool{true, false} {
 		var rows [][]any
 		for _, r := range v.Groups {
