@@ -281,3 +281,28 @@ func TestTerminalExport(t *testing.T) {
 	press(t, screen, "q")
 	restored(t, screen, 0)
 }
+
+// TestTerminalOwnKeys gives actions other keys in a file: the sound lines count,
+// the others are named with file, line and key.
+func TestTerminalOwnKeys(t *testing.T) {
+	t.Parallel()
+	program, home := build(t), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "meshscope"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, "meshscope", "keys.toml")
+	if err := os.WriteFile(file, []byte("next-screen = 'n'\nundo = 'q'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: 120, Rows: 36, Env: []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, Folder: home,
+	}, program, "--no-state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	see(t, screen, `keys.toml:2:1: undo: "q" is the key of quit`)
+	press(t, screen, "n")
+	see(t, screen, "[Memory]")
+	press(t, screen, "q")
+	restored(t, screen, 0)
+}

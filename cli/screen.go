@@ -15,6 +15,7 @@ import (
 	"meshscope/themes"
 	"meshscope/ui"
 	"meshscope/ui/export"
+	"meshscope/ui/keyfile"
 	"meshscope/ui/session"
 )
 
@@ -58,6 +59,11 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 		CrashDir: crashDir(), Notice: strings.Join(a.notices, "; "),
 	}
 	o.Share = func(text string) (string, error) { return session.Share(session.Path(os.Getenv), text) }
+	keys, wrong := keyfile.Load(keyfile.Path(os.Getenv), ui.Actions())
+	o.Keys = keys
+	if len(wrong) > 0 {
+		o.Notice = strings.Join(append(a.notices, wrong...), "; ")
+	}
 	o.Version = version
 	o.Export = func(f export.Format, d *export.Document) (string, error) { return export.File(".", f, d) }
 	a.remember(&o, f, fresh)

@@ -145,9 +145,9 @@ func change(s State, a Action) State {
 		}
 	case ToggleWords:
 		s.Unmarked = !s.Unmarked
-		s.Note = Note{Text: "words of the glossary are underlined; w looks them up"}
+		s.Note = Note{Text: "words of the glossary are underlined"}
 		if s.Unmarked {
-			s.Note.Text = "no more underlines; w looks words up all the same"
+			s.Note.Text = "words of the glossary are not underlined"
 		}
 	case Open:
 		s.Overlay = a.Screen

@@ -32,6 +32,9 @@ type Options struct {
 	NoColor bool   // as NO_COLOR does
 	NoMouse bool
 
+	// Keys are those that actions have in place of the built-in ones; see Actions.
+	Keys map[string][]string
+
 	Last   *session.Session      // what to go back to; nil: nothing
 	Keep   func(session.Session) // called at the end with what to go back to; nil: nobody
 	Notice string                // shown at the start
@@ -120,7 +123,7 @@ func New(o Options) *Model {
 		o.Setup = presets.DefaultSetup()
 	}
 	m := &Model{
-		options: o, keys: newKeyMap(), caps: newCaps(o.Env, o.ASCII),
+		options: o, keys: newKeyMap(o.Keys), caps: newCaps(o.Env, o.ASCII),
 		state: newState(o.Setup, o.Theme, !o.NoMouse), cache: newCache(), screens: newScreens(),
 	}
 	if o.NoColor || noColor(o.Env) {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -70,7 +71,7 @@ func (m *Model) openExplanation(i int) tea.Cmd {
 }
 
 func (m *Model) explainKey(msg tea.KeyPressMsg) tea.Cmd {
-	if msg.String() == "e" || m.explaining.open.HandleKey(msg) == overlay.Closed {
+	if key.Matches(msg, m.keys.Explain) || m.explaining.open.HandleKey(msg) == overlay.Closed {
 		return m.do(Action{Verb: Close})
 	}
 	return nil

@@ -140,11 +140,14 @@ func (m *Model) hint(w int) string {
 	if !m.look.glyphs.Unicode {
 		up, turn = "up down", "left right"
 	}
+	k := &m.keys
+	up, turn = k.shown(up, k.Up, k.Down), k.shown(turn, k.Left, k.Right)
+	help := k.shown("?", k.Help)
 	var words [][2]string // a key, and what is said of it
 	for _, words = range [][][2]string{
-		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure follows;"}, {"?", "lists all keys,"}, {"esc", "hides this line"}},
-		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it;"}, {"?", "lists all keys,"}, {"esc", "hides this"}},
-		{{up, "picks a knob,"}, {turn, "turns it;"}, {"?", "keys,"}, {"esc", "hides this"}},
+		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure follows;"}, {help, "lists all keys,"}, {"esc", "hides this line"}},
+		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it;"}, {help, "lists all keys,"}, {"esc", "hides this"}},
+		{{up, "picks a knob,"}, {turn, "turns it;"}, {help, "keys,"}, {"esc", "hides this"}},
 	} {
 		need := -1
 		for _, word := range words {

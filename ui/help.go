@@ -18,6 +18,9 @@ func (m *Model) openHelp() {
 	for _, e := range m.help {
 		h := e.binding.Help()
 		title := h.Desc
+		if m.keys.changed(e.binding) {
+			title += " (your key)"
+		}
 		if e.off != "" {
 			title += " (" + e.off + ")"
 		}
@@ -103,7 +106,7 @@ func (m *Model) shortHelp() []short {
 	if m.typing.on {
 		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
 	}
-	line := []short{{k.Help, "?", "help"}, {k.Quit, "q", "quit"}}
+	line := []short{{k.Help, k.shown("?", k.Help), "help"}, {k.Quit, k.shown("q", k.Quit), "quit"}}
 	if words := m.fixText(); words != "" {
 		line = append([]short{{k.Fix, "enter", "sets " + words}}, line...)
 	}
@@ -111,22 +114,22 @@ func (m *Model) shortHelp() []short {
 	if !m.look.glyphs.Unicode {
 		arrows = "up down"
 	}
-	line = append(line, short{k.Up, arrows, "knob"})
+	line = append(line, short{k.Up, k.shown(arrows, k.Up, k.Down), "knob"})
 	turn := "←→"
 	if !m.look.glyphs.Unicode {
 		turn = "left right"
 	}
-	line = append(line, short{k.Left, turn, "turn"}, short{k.Type, "0-9", "type"})
+	line = append(line, short{k.Left, k.shown(turn, k.Left, k.Right), "turn"}, short{k.Type, "0-9", "type"})
 	if m.pages() > 1 {
-		line = append(line, short{k.PageUp, "[ ]", "ranks"})
+		line = append(line, short{k.PageUp, k.shown("[ ]", k.PageUp, k.PageDown), "ranks"})
 	}
-	line = append(line, short{k.Note, "i", "why"}, short{k.Explain, "e", "explain"}, short{k.NextTab, "tab", m.neighbourTab(1).String()})
+	line = append(line, short{k.Note, k.shown("i", k.Note), "why"}, short{k.Explain, k.shown("e", k.Explain), "explain"}, short{k.NextTab, k.shown("tab", k.NextTab), m.neighbourTab(1).String()})
 	if m.state.past != nil {
-		line = append(line, short{k.Undo, "u", "undo"})
+		line = append(line, short{k.Undo, k.shown("u", k.Undo), "undo"})
 	}
-	line = append(line, short{k.Model, "m", "model"}, short{k.Cluster, "g", "cluster"})
+	line = append(line, short{k.Model, k.shown("m", k.Model), "model"}, short{k.Cluster, k.shown("g", k.Cluster), "cluster"})
 	if locked(m.state.Focus) {
-		line = append(line, short{k.Lock, "f", "flip lock"})
+		line = append(line, short{k.Lock, k.shown("f", k.Lock), "flip lock"})
 	}
-	return append(line, short{k.Words, "w", "words"}, short{k.Export, "x", "export"}, short{k.Theme, "t", "theme"}, short{k.Mouse, "M", "mouse"}, short{k.Suspend, "ctrl+z", "suspend"})
+	return append(line, short{k.Words, k.shown("w", k.Words), "words"}, short{k.Export, k.shown("x", k.Export), "export"}, short{k.Theme, k.shown("t", k.Theme), "theme"}, short{k.Mouse, k.shown("M", k.Mouse), "mouse"}, short{k.Suspend, k.shown("ctrl+z", k.Suspend), "suspend"})
 }

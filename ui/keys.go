@@ -26,9 +26,18 @@ type KeyMap struct {
 	Theme, Mouse, Hush         key.Binding
 	Terminal                   key.Binding
 	Help, Quit, Force, Suspend key.Binding
+
+	own map[string]bool // bindings that a file has changed, by their words
 }
 
-func newKeyMap() KeyMap {
+// newKeyMap is the built-in keys, with those of a file in their place.
+func newKeyMap(own map[string][]string) KeyMap {
+	k := builtInKeys()
+	k.rebind(own)
+	return k
+}
+
+func builtInKeys() KeyMap {
 	bind := func(shown, what string, keys ...string) key.Binding {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what))
 	}
@@ -168,7 +177,7 @@ func locked(id engine.ParamID) bool {
 // Keys is the key table of the documentation: key and meaning, in the order of
 // the help list.
 func Keys() [][2]string {
-	k := newKeyMap()
+	k := newKeyMap(nil)
 	table := make([][2]string, 0, 24)
 	for _, e := range k.entries(&State{}, Action{}) {
 		h := e.binding.Help()

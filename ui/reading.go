@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
@@ -53,23 +54,23 @@ func (m *Model) openNote() {
 			card.About = "legal here: " + strings.Join(r.Shown, "  ")
 		}
 	}
-	card.Hint = strings.Join([]string{"up/down other knobs", "left/right turn it", "i or esc closes"}, dot)
+	card.Hint = strings.Join([]string{"up/down other knobs", "left/right turn it", m.keys.shown("i", m.keys.Note) + " or esc closes"}, dot)
 	m.reading.card = overlay.NewCard(card, m.caps.width, m.caps.height)
 }
 
 // noteKey turns and changes the knob below the note, which follows.
 func (m *Model) noteKey(msg tea.KeyPressMsg) tea.Cmd {
 	var a Action
-	switch msg.String() {
-	case "up", "k":
+	switch k := &m.keys; {
+	case key.Matches(msg, k.Up):
 		a = Action{Verb: MoveFocus, N: -1}
-	case "down", "j":
+	case key.Matches(msg, k.Down):
 		a = Action{Verb: MoveFocus, N: 1}
-	case "left", "h":
+	case key.Matches(msg, k.Left):
 		a = Action{Verb: TurnKnob, N: -1}
-	case "right", "l":
+	case key.Matches(msg, k.Right):
 		a = Action{Verb: TurnKnob, N: 1}
-	case "i":
+	case key.Matches(msg, k.Note):
 		return m.do(Action{Verb: Close})
 	default:
 		if m.reading.card.HandleKey(msg) == overlay.Closed {

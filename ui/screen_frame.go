@@ -74,7 +74,13 @@ const workingText = "working this setup out"
 
 // screenHints are the keys of the moment, the program's own first.
 func (m *Model) screenHints(in screenInput, w int) string {
-	own := []widget.Hint{{Key: "?", Text: "help"}, {Key: "q", Text: "quit"}, {Key: "tab", Text: m.neighbourTab(1).String()}, {Key: "e", Text: "explain"}}
+	k := &m.keys
+	own := []widget.Hint{
+		{Key: k.shown("?", k.Help), Text: "help"},
+		{Key: k.shown("q", k.Quit), Text: "quit"},
+		{Key: k.shown("tab", k.NextTab), Text: m.neighbourTab(1).String()},
+		{Key: k.shown("e", k.Explain), Text: "explain"},
+	}
 	if words := fixWords(m.now.report.Problems); words != "" {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}

@@ -12,6 +12,7 @@ import (
 // openTerminal shows what the program found out about its terminal, and what
 // overrides it: nobody should have to guess why a screen looks as it does.
 func (m *Model) openTerminal() {
+	k := &m.keys
 	value := func(name string) string {
 		if v := lookup(m.options.Env, name); v != "" {
 			return name + "=" + v
@@ -45,19 +46,19 @@ func (m *Model) openTerminal() {
 		theme += ": " + m.look.theme.Name
 	}
 	card := overlay.Card{
-		Title: "TERMINAL", Remark: "T",
+		Title: "TERMINAL", Remark: k.shown("T", k.Terminal),
 		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.width, m.caps.height),
 		Paragraphs: []overlay.Paragraph{
 			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
 			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
 			{Label: "background", Text: ground + "; --theme overrides"},
-			{Label: "theme", Text: theme + "; t turns it, --theme chooses"},
+			{Label: "theme", Text: theme + "; " + k.shown("t", k.Theme) + " turns it, --theme chooses"},
 			{Label: "signs", Text: yes(m.caps.unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
-			{Label: "underlines", Text: yes(m.caps.underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; W turns them"},
-			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; M turns it, --no-mouse"},
+			{Label: "underlines", Text: yes(m.caps.underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + k.shown("W", k.Marks) + " turns them"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + k.shown("M", k.Mouse) + " turns it, --no-mouse"},
 			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(lookup(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
 		},
-		Hint: "T or esc closes",
+		Hint: k.shown("T", k.Terminal) + " or esc closes",
 	}
 	m.reading.card = overlay.NewCard(card, m.caps.width, m.caps.height)
 }

@@ -243,7 +243,7 @@ func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 	case m.state.Overlay == NoteOverlay:
 		return m.noteKey(msg)
 	case m.state.Overlay == TerminalOverlay:
-		if msg.String() == "T" || m.reading.card.HandleKey(msg) == overlay.Closed {
+		if key.Matches(msg, m.keys.Terminal) || m.reading.card.HandleKey(msg) == overlay.Closed {
 			return m.do(Action{Verb: Close})
 		}
 		return nil

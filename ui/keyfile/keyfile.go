@@ -1,0 +1,337 @@
+// Package keyfile reads the keys that a user wants in place of the built-in ones:
+// a TOML file of actions and keys.
+//
+//	undo = "z"
+//	help = ["?", "f1"]
+package keyfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+	"github.com/pelletier/go-toml/v2"
+
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// Action is what keys can be given to, with those it has.
+type Action struct {
+	Name string
+	Keys []string
+}
+
+// Path is where the file is: in $XDG_CONFIG_HOME, which counts only when it is
+// absolute, else in .config of the home folder. Empty: nowhere.
+func Path(getenv func(string) string) string {
+	dir := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "meshscope", "keys.toml")
+}
+
+// maxBytes and maxKeys bound what is read.
+const (
+	maxBytes = 64 << 10
+	maxKeys  = 8 // of one action
+)
+
+// Load reads the file: the keys of the actions that it changes, and what is wrong
+// in it, with line and key. What is wrong changes nothing; the rest counts. No
+// file is no error.
+func Load(path string, actions []Action) (map[string][]string, []string) {
+	if path == "" {
+		return nil, nil
+	}
+	shown := setupdoc.ShowName(path)
+	text, err := read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, []string{fmt.Sprintf("keys left as they are: %s: %v", shown, reason(err))}
+	}
+	keys, errs := Parse(shown, text, actions)
+	var notices []string
+	for _, err := range errs {
+		notices = append(notices, "key left as it is: "+err.Error())
+	}
+	return keys, notices
+}
+
+// read refuses what is not a plain file: opening a pipe would wait for ever.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a plain file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("longer than %d bytes", maxBytes)
+	}
+	return text, err
+}
+
+// reason is an error without the path, which is said already.
+func reason(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// Parse reads the text of a file. The errors are *presets.FileError, in the order
+// of the lines.
+func Parse(name string, text []byte, actions []Action) (map[string][]string, []error) {
+	f := file{name: name, text: string(text), actions: actions, wanted: map[string][]string{}}
+	raw, err := f.decode(text)
+	if err != nil {
+		return nil, []error{err}
+	}
+	for _, action := range f.inOrder(raw) {
+		keys, err := f.keysOf(action, raw[action])
+		if err != nil {
+			f.errs = append(f.errs, err)
+			continue
+		}
+		f.wanted[action] = keys
+	}
+	f.resolve()
+	if len(f.wanted) == 0 {
+		return nil, f.errs
+	}
+	return f.wanted, f.errs
+}
+
+// file is one file while it is read.
+type file struct {
+	name    string
+	text    string
+	actions []Action
+	wanted  map[string][]string
+	errs    []error
+}
+
+func (f *file) decode(text []byte) (raw map[string]any, err error) {
+	defer func() {
+		// The file may be anybody's; a fault of the parser is not worth a crash.
+		if fault := recover(); fault != nil {
+			err = &presets.FileError{File: f.name, Message: "cannot be read as TOML"}
+		}
+	}()
+	err = toml.NewDecoder(bytes.NewReader(text)).Decode(&raw)
+	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, column := bad.Position()
+		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: printable(strings.TrimPrefix(bad.Error(), "toml: "))}
+	}
+	if err != nil {
+		return nil, &presets.FileError{File: f.name, Message: printable(err.Error())}
+	}
+	return raw, nil
+}
+
+// inOrder are the actions of the file by their lines.
+func (f *file) inOrder(raw map[string]any) []string {
+	names := make([]string, 0, len(raw))
+	for name := range raw {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := f.line(a) - f.line(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// line is where an action stands: the format is flat, so the line that begins
+// with it. 0 where it cannot be found.
+func (f *file) line(action string) int {
+	for i, text := range strings.Split(f.text, "\n") {
+		name, _, ok := strings.Cut(text, "=")
+		if ok && strings.Trim(strings.TrimSpace(name), `"'`) == action {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func (f *file) wrong(action, format string, args ...any) error {
+	line := f.line(action)
+	return &presets.FileError{File: f.name, Line: line, Column: min(line, 1), Key: printable(action), Message: printable(fmt.Sprintf(format, args...))}
+}
+
+// keysOf are the keys of one line, checked by themselves.
+func (f *file) keysOf(action string, value any) ([]string, error) {
+	if !slices.ContainsFunc(f.actions, func(a Action) bool { return a.Name == action }) {
+		return nil, f.wrong(action, "is no action; closest: %s", f.closest(action))
+	}
+	var given []string
+	switch value := value.(type) {
+	case string:
+		given = []string{value}
+	case []any:
+		for _, one := range value {
+			text, ok := one.(string)
+			if !ok {
+				return nil, f.wrong(action, "allowed: a key in quotes, or a list of them")
+			}
+			given = append(given, text)
+		}
+	default:
+		return nil, f.wrong(action, "allowed: a key in quotes, or a list of them")
+	}
+	if len(given) == 0 || len(given) > maxKeys {
+		return nil, f.wrong(action, "has %d keys; allowed: 1 to %d", len(given), maxKeys)
+	}
+	keys := make([]string, 0, len(given))
+	for _, text := range given {
+		key, why := Canonical(text)
+		if why != "" {
+			return nil, f.wrong(action, "%q %s", text, why)
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+func (f *file) closest(word string) string {
+	best, distance := "", 1<<30
+	for _, a := range f.actions {
+		if d := levenshtein.Distance(printable(word), a.Name, nil); d < distance {
+			best, distance = a.Name, d
+		}
+	}
+	return best
+}
+
+// resolve refuses lines whose key is that of another action, until none is left:
+// a line that is refused gives its action the built-in keys back.
+func (f *file) resolve() {
+	for {
+		action, err := f.conflict()
+		if err == nil {
+			return
+		}
+		f.errs = append(f.errs, err)
+		delete(f.wanted, action)
+	}
+}
+
+// conflict is the first action of the file whose key another one has as well: one
+// earlier in the file, or one that the file leaves as it is.
+func (f *file) conflict() (string, error) {
+	owner := map[string]string{}
+	for _, a := range f.actions {
+		if _, changed := f.wanted[a.Name]; !changed {
+			for _, key := range a.Keys {
+				owner[key] = a.Name
+			}
+		}
+	}
+	names := make(map[string]any, len(f.wanted))
+	for name := range f.wanted {
+		names[name] = nil
+	}
+	for _, action := range f.inOrder(names) {
+		for _, key := range f.wanted[action] {
+			if other, taken := owner[key]; taken {
+				return action, f.wrong(action, "%q is the key of %s; give that another one too", key, other)
+			}
+			owner[key] = action
+		}
+	}
+	return "", nil
+}
+
+// named are the keys that have names.
+func named() []string {
+	names := []string{"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "tab", "space", "backspace", "delete", "insert"}
+	for i := 1; i <= 12; i++ {
+		names = append(names, fmt.Sprintf("f%d", i))
+	}
+	return names
+}
+
+// Canonical is a key as the terminal library calls it, or why it cannot be given
+// to an action.
+func Canonical(text string) (key, why string) {
+	rest, mods := text, map[string]bool{}
+	for {
+		cut := false
+		for _, mod := range []string{"ctrl", "alt", "shift"} {
+			if after, ok := strings.CutPrefix(rest, mod+"+"); ok && after != "" && !mods[mod] {
+				rest, mods[mod], cut = after, true, true
+			}
+		}
+		if !cut {
+			break
+		}
+	}
+	if rest == " " {
+		rest = "space"
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	single := rest != "" && size == len(rest) && r != utf8.RuneError && unicode.IsPrint(r)
+	switch {
+	case rest == "esc" || rest == "enter":
+		return "", "always does the same"
+	case single && !mods["ctrl"] && !mods["alt"] && r >= '0' && r <= '9':
+		return "", "types a value"
+	case single && mods["shift"]:
+		return "", "is written as the sign that it gives, such as A"
+	case mods["ctrl"] && rest == "c":
+		return "", "always quits"
+	case mods["ctrl"] && strings.Contains("imj[", rest) && single:
+		return "", "cannot be told from tab, enter or esc by terminals"
+	case !single && !slices.Contains(named(), rest):
+		return "", "is no key; allowed: a sign, or one of " + strings.Join(named()[:13], ", ") + ", f1 to f12, with ctrl+, alt+, shift+"
+	}
+	for _, mod := range []string{"ctrl", "alt", "shift"} {
+		if mods[mod] {
+			key += mod + "+"
+		}
+	}
+	return key + rest, ""
+}
+
+// printable makes text of a file safe and short enough for a message.
+func printable(s string) string {
+	const keep = 240
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if runes := []rune(s); len(runes) > keep {
+		return string(runes[:keep]) + "..."
+	}
+	return s
+}
