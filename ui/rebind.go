@@ -43,7 +43,7 @@ func (k *KeyMap) changeable() []named {
 		{"run", &k.Run},
 		{"words", &k.Words},
 		{"marks", &k.Marks},
-		{"search", &k.Search},
+		{"search", &k.Search}, {"pin", &k.Pin}, {"compare", &k.Compare},
 		{"copy", &k.Copy},
 		{"export", &k.Export},
 		{"theme", &k.Theme},
