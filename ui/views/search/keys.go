@@ -41,7 +41,12 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	case "a":
 		v.wish = wish{}
 		return true, v.Refresh(in)
+	case "3":
+		v.guide.open = !v.guide.open
+		v.inKnob = false
+		return true, v.Refresh(in)
 	case "v":
+		v.guide.open = false
 		v.nextPicture(v.arrange(w, h).small)
 		return true, v.Refresh(in)
 	case "esc":
@@ -50,6 +55,8 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	switch {
 	case v.inKnob:
 		return v.knobKey(in, key)
+	case v.guide.open:
+		return v.guideKey(&in, key)
 	case v.inPicture && v.picture != scatterPicture:
 		return v.pictureKey(key)
 	}
@@ -75,6 +82,8 @@ func (v *View) escape() bool {
 		t.takeFilter()
 	case v.inKnob:
 		v.inKnob = false
+	case v.guide.open:
+		v.guide.open = false
 	case v.inPicture:
 		v.inPicture = false
 	default:
@@ -220,6 +229,9 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	if x < a.knobs {
 		return v.mouseKnob(in, h, y, button)
 	}
+	if v.guide.open {
+		return v.mouseGuide(&in, h, y, button)
+	}
 	if a.plotW > 0 && x >= a.plotX && x < a.plotX+a.plotW && y >= a.plotY && y < a.plotY+a.plotH {
 		return v.mousePicture(a, y-a.plotY, x-a.plotX, button)
 	}
@@ -312,9 +324,18 @@ func (v *View) Bindings() []widget.Binding {
 		{Keys: []string{"f"}, Text: "what is searched: fix a degree, objective, headroom; and back"},
 		{Keys: []string{"a"}, Text: "search everything again: nothing fixed"},
 		{Keys: []string{"r"}, Text: "search again"},
+		{Keys: []string{"3"}, Text: "three steps to a layout: fit, global batch, throughput; and back"},
 		{Keys: []string{"v"}, Text: "next picture: memory and speed, model sizes by nodes, measured runs"},
 		{Keys: []string{"/"}, Text: "filter: tp=4 pp>2 free>5 interleaved"},
 		{Keys: []string{"esc"}, Text: "stop the search with what it has; take the filter away"},
+	}
+	if !v.inKnob && v.guide.open {
+		return append([]widget.Binding{
+			{Keys: []string{"enter"}, Text: "next step with this; at the last take the layout"},
+			{Keys: []string{"left", "right", "h", "l"}, Text: "step before, after"},
+			{Keys: []string{"up", "down", "k", "j"}, Text: "line above, below"},
+			{Keys: []string{"home", "end", "G"}, Text: "first, last line"},
+		}, general...)
 	}
 	if v.inPicture && v.picture != scatterPicture {
 		return append(v.pictureBindings(), general...)
@@ -347,6 +368,8 @@ func (v *View) Hints(Input) []widget.Hint {
 		return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "takes it away"}}
 	case v.running != nil:
 		return []widget.Hint{{Key: "esc", Text: "stop with what is found"}, {Key: "f", Text: "what is searched"}}
+	case v.guide.open && !v.inKnob:
+		return []widget.Hint{{Key: "enter", Text: "next step, then take it"}, {Key: "left/right", Text: "step"}, {Key: "up/down", Text: "line"}, {Key: "3", Text: "back to the layouts"}}
 	case v.inKnob:
 		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
 	}
@@ -358,6 +381,7 @@ func (v *View) Hints(Input) []widget.Hint {
 		{Key: "f", Text: "fix"},
 		{Key: "/", Text: "filter"},
 		{Key: "v", Text: "picture"},
+		{Key: "3", Text: "guide"},
 		{Key: "o", Text: "order"},
 		{Key: "n", Text: "your setup"},
 		{Key: "up/down", Text: "layout"},
@@ -371,6 +395,9 @@ func (v *View) Hints(Input) []widget.Hint {
 func (v *View) Status(in Input, w int) string {
 	if v.inKnob {
 		return in.cut(v.knob.label()+": "+v.knob.help(), w)
+	}
+	if v.guide.open {
+		return in.cut(v.guideStatus(), w)
 	}
 	if v.inPicture {
 		switch v.picture {

@@ -49,6 +49,7 @@ type View struct {
 	inPicture bool // the arrow keys move in the picture
 	heat      heat
 	measured  measured
+	guide     guide
 }
 
 // New makes a screen.
@@ -111,6 +112,9 @@ func (v *View) Refresh(in Input) Request {
 	case v.running != nil && v.running.of == want:
 		return Request{}
 	case v.running == nil && v.answer != nil && v.answer.of == want:
+		if v.guide.open {
+			return v.refreshGuide(&in)
+		}
 		return v.refreshPicture(&in)
 	}
 	return v.start(want)

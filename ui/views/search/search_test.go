@@ -108,6 +108,26 @@ func TestFrames(t *testing.T) {
 			}
 			v.press(in, "down")
 		},
+		"guide": func(v *View, in *Input) {
+			v.press(in, "3")
+			for i := range v.guide.rows[fitStage] {
+				o := &v.guide.rows[fitStage][i]
+				if o.done = i%3 != 2; o.done {
+					o.found, o.row, o.why = i%3 == 1, v.answer.rows[i], "takes 1,047 GiB at least, 79.1 are usable"
+				}
+			}
+			v.press(in, "up")
+		},
+		"guide-speed": func(v *View, in *Input) {
+			v.press(in, "3", "enter", "enter")
+			v.guide.rows[speedStage] = v.others(&v.answer.rows[0])
+			for i := range v.guide.rows[speedStage] {
+				o := &v.guide.rows[speedStage][i]
+				o.done, o.found, o.why = true, i%6 != 5, "no legal layout: nothing divides so"
+				o.row = v.answer.rows[i%30]
+			}
+			v.press(in, "down")
+		},
 		"nothing": func(v *View, in *Input) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
@@ -158,7 +178,7 @@ func (v *View) press(in *Input, names ...string) (do Request) {
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{
 		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", "r", "n",
-		"t", "p", "=", "4", "space", "backspace", "v", "b",
+		"t", "p", "=", "4", "space", "backspace", "v", "b", "3",
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
@@ -532,7 +552,7 @@ func TestBindings(t *testing.T) {
 		names = append(names, string(c))
 	}
 	in := input(t, colorprofile.ASCII, true)
-	for _, reach := range [][]string{{}, {"f"}, {"v"}, {"v", "v"}} {
+	for _, reach := range [][]string{{}, {"f"}, {"v"}, {"v", "v"}, {"3"}} {
 		state := func() *View {
 			v := prepared(&in)
 			v.press(&in, reach...)
@@ -549,5 +569,61 @@ func TestBindings(t *testing.T) {
 				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
 			}
 		}
+	}
+}
+
+// TestGuide: the three steps end in the layout that a search with what was chosen
+// puts first; what is ruled out says why, and nothing that fits is ruled out.
+func TestGuide(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	do := v.press(&in, "3")
+	finish := func() {
+		for do.Work != nil {
+			do.Work(t.Context())()
+			do = v.Refresh(in)
+		}
+	}
+	finish()
+	g := &v.guide
+	ruled := 0
+	for i := range g.rows[fitStage] {
+		o := &g.rows[fitStage][i]
+		p := g.problem(fitStage, i)
+		if r := find.Run(t.Context(), p, nil); (len(r.Best) > 0) != o.found || !o.done || o.found == (o.why != "") {
+			t.Errorf("%s: found %t, why %q, the search has %d", o.name, o.found, o.why, len(r.Best))
+		}
+		if !o.found {
+			ruled++
+		}
+	}
+	if ruled == 0 || ruled == len(g.rows[fitStage]) {
+		t.Errorf("%d of %d methods are ruled out", ruled, len(g.rows[fitStage]))
+	}
+	v.press(&in, "home")
+	if v.press(&in, "enter"); g.at != fitStage {
+		t.Error("what is ruled out leads on")
+	}
+	v.press(&in, "end")
+	do = v.press(&in, "enter")
+	finish()
+	do = v.press(&in, "enter")
+	finish()
+	if g.at != speedStage || len(g.rows[speedStage]) < 10 {
+		t.Fatalf("at step %d with %d lines", g.at, len(g.rows[speedStage]))
+	}
+	best := g.rows[speedStage][0].row
+	for i := range g.rows[speedStage] {
+		if o := &g.rows[speedStage][i]; o.found && o.row.perGPU > best.perGPU {
+			t.Errorf("%s is faster than the best", o.name)
+		}
+	}
+	take := v.press(&in, "enter")
+	if take.Setup == nil || *take.Setup != v.answer.rows[0].setup {
+		t.Errorf("the steps end in %v, the search in %+v", take.Setup, v.answer.rows[0].setup.Layout)
+	}
+	if v.press(&in, "esc"); g.open {
+		t.Error("esc does not close the guide")
 	}
 }

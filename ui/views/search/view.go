@@ -75,6 +75,10 @@ func (v *View) Render(in Input, w, h int) []string {
 	rows := v.shown(&in)
 	canvas := newCanvas(w, h)
 	canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
+	if v.guide.open {
+		canvas.put(a.x, 0, v.guideLines(&in, max(w-a.x, 0), h))
+		return canvas.lines()
+	}
 	canvas.put(a.x, 0, v.tablePanel(&in, rows, a.w, a.table))
 	if a.both {
 		canvas.put(a.plotX, 0, v.scatter(&in, rows, a.plotW, tallest))

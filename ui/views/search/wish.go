@@ -115,7 +115,9 @@ func (v *View) refreshValues(want *asked) {
 	v.values[sequenceParallel] = []string{anyValue, "on", "off"}
 	v.values[recompute] = []string{anyValue}
 	for _, r := range tried.Recompute {
-		v.values[recompute] = append(v.values[recompute], r.String())
+		if word := r.String(); !slices.Contains(v.values[recompute], word) {
+			v.values[recompute] = append(v.values[recompute], word)
+		}
 	}
 	for k := range knobs {
 		if w := v.wish[k]; w != "" && !slices.Contains(v.values[k], w) {

@@ -1,0 +1,304 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	find "meshscope/engine/search"
+	"meshscope/ui/figure"
+)
+
+// stage is one of the three steps to a layout.
+type stage uint8
+
+const (
+	fitStage stage = iota
+	batchStage
+	speedStage
+	stages
+)
+
+func (s stage) name() string {
+	return [stages]string{"1 FIT", "2 GLOBAL BATCH", "3 THROUGHPUT"}[s]
+}
+
+func (s stage) ask() string {
+	return [stages]string{
+		"which methods hold the model at all?",
+		"how many sequences a step, and what does that cost?",
+		"the best layout, and what every other choice would lose",
+	}[s]
+}
+
+// guide are the three steps of the playbook: make it fit, choose the global batch,
+// then the fastest. Every line is a search of its own; what finds nothing is ruled
+// out with its reason.
+type guide struct {
+	of     asked
+	open   bool
+	at     stage
+	rows   [stages][]option
+	row    [stages]int // under the cursor; of the steps before: what was chosen
+	own    int         // line of the setup's own batch
+	asking bool
+}
+
+// option is one line of a step.
+type option struct {
+	name  string
+	limit func(*find.Problem)
+	done  bool
+	found bool
+	row   row
+	why   string // it is ruled out
+}
+
+// families are the ways to make a model fit, the simple ones first.
+func families() []option {
+	one := []int{1}
+	alone := func(zero ...int) func(*find.Problem) {
+		return func(p *find.Problem) {
+			p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, one, zero
+		}
+	}
+	return []option{
+		{name: "DP alone", limit: alone(0)},
+		{name: "ZeRO-1", limit: alone(1)},
+		{name: "ZeRO-3 (FSDP)", limit: alone(3)},
+		{name: "TP", limit: func(p *find.Problem) { p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, []int{0, 1} }},
+		{name: "TP + ZeRO-3", limit: func(p *find.Problem) { p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, []int{3} }},
+		{name: "PP", limit: func(p *find.Problem) { p.Space.TP, p.Space.CP = one, one }},
+		{name: "TP + PP", limit: func(p *find.Problem) { p.Space.CP = one }},
+		{name: "all methods", limit: func(*find.Problem) {}},
+	}
+}
+
+// batches are the global batches beside that of the setup.
+func batches(s *engine.Setup) []option {
+	var out []option
+	for _, n := range []int{s.GBS / 4, s.GBS / 2, s.GBS, 2 * s.GBS, 4 * s.GBS} {
+		if n < 1 || n > engine.MaxBatch || slices.ContainsFunc(out, func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(n)+" ") }) {
+			continue
+		}
+		out = append(out, option{
+			name:  figure.Comma(n) + " seqs, " + figure.Short(float64(n)*float64(s.Seq)) + " tokens",
+			limit: func(p *find.Problem) { p.Setup.GBS = n },
+		})
+	}
+	return out
+}
+
+// others are the best layout and, knob by knob, what the best with another value
+// would be.
+func (v *View) others(best *row) []option {
+	out := []option{{name: "the best", limit: func(*find.Problem) {}}}
+	if best == nil {
+		return out
+	}
+	out[0].done, out[0].found, out[0].row = true, true, *best
+	for _, k := range []knob{tensor, pipeline, contextual, expert, zero, microBatch, recompute} {
+		now := [knobs]string{
+			tensor: strconv.Itoa(best.setup.TP), pipeline: strconv.Itoa(best.setup.PP), contextual: strconv.Itoa(best.setup.CP),
+			expert: strconv.Itoa(best.setup.EP), zero: strconv.Itoa(best.setup.ZeRO), microBatch: strconv.Itoa(best.setup.MBS),
+			recompute: best.setup.Recompute.String(),
+		}[k]
+		for _, value := range v.values[k] {
+			if value == anyValue || value == now {
+				continue
+			}
+			var fixed wish
+			fixed[k] = value
+			out = append(out, option{name: k.label() + " " + value, limit: func(p *find.Problem) {
+				with := (&asked{base: p.Setup, wish: fixed}).problem().Space
+				sp := &p.Space
+				for _, pair := range [][2]*[]int{{&sp.TP, &with.TP}, {&sp.PP, &with.PP}, {&sp.CP, &with.CP}, {&sp.EP, &with.EP}, {&sp.ZeRO, &with.ZeRO}, {&sp.MBS, &with.MBS}} {
+					if len(*pair[1]) > 0 {
+						*pair[0] = *pair[1]
+					}
+				}
+				if len(with.Recompute) > 0 {
+					sp.Recompute = with.Recompute
+				}
+			}})
+		}
+	}
+	return out
+}
+
+// refreshGuide asks for the next line that the step in front lacks.
+func (v *View) refreshGuide(in *Input) Request {
+	g := &v.guide
+	want := asked{base: base(in.Setup), wish: v.wish}
+	want.wish[objective] = ""
+	if g.of != want || g.rows[fitStage] == nil {
+		*g = guide{of: want, open: g.open}
+		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = families(), batches(in.Setup), v.others(nil)
+		g.row[fitStage] = len(g.rows[fitStage]) - 1
+		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(in.Setup.GBS)+" ") }), 0)
+		g.row[batchStage] = g.own
+	}
+	rows := g.rows[g.at]
+	i := slices.IndexFunc(rows, func(o option) bool { return !o.done })
+	if g.asking || i < 0 {
+		return Request{}
+	}
+	g.asking = true
+	stage, p := g.at, g.problem(g.at, i)
+	return Request{Work: func(open context.Context) func() {
+		answer := rows[i]
+		answer.look(open, p)
+		stopped := open.Err() != nil
+		return func() {
+			g.asking = false
+			if stopped || g.of != want || len(g.rows[stage]) != len(rows) || g.rows[stage][i].name != answer.name || g.rows[stage][i].done {
+				return
+			}
+			g.rows[stage][i] = answer
+			if stage == speedStage && i == 0 && answer.found {
+				g.rows[speedStage] = v.others(&answer.row)
+			}
+		}
+	}}
+}
+
+// problem is what a line of a step searches: what was chosen in the steps before,
+// and its own limit.
+func (g *guide) problem(at stage, i int) find.Problem {
+	p := g.of.problem()
+	p.Top, p.Front = 1, false
+	for before := range at {
+		if rows := g.rows[before]; g.row[before] < len(rows) {
+			rows[g.row[before]].limit(&p)
+		}
+	}
+	g.rows[at][i].limit(&p)
+	return p
+}
+
+// look searches; where nothing is found it says why.
+func (o *option) look(ctx context.Context, p find.Problem) {
+	o.done = true
+	r := find.Run(ctx, p, nil)
+	if len(r.Best) > 0 {
+		o.found, o.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, 1)
+		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	// With any memory at all: what the method takes at least.
+	p.Headroom, p.Objective = -anyMemory, find.LeastMemory
+	least := find.Run(ctx, p, nil)
+	switch {
+	case len(least.Best) > 0:
+		m := least.Best[0].Report.Memory
+		o.why = fmt.Sprintf("takes %s GiB at least, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
+	case ctx.Err() == nil:
+		o.why = "no legal layout: nothing divides so"
+	}
+}
+
+// anyMemory is a headroom, in usable memories of a GPU, that every layout keeps.
+const anyMemory = 1e6
+
+// guideKey goes through the steps and their lines, and takes the layout.
+func (v *View) guideKey(in *Input, key string) (bool, Request) {
+	g := &v.guide
+	last := max(len(g.rows[g.at])-1, 0)
+	switch key {
+	case "up", "k":
+		g.choose(g.row[g.at] - 1)
+	case "down", "j":
+		g.choose(g.row[g.at] + 1)
+	case "home":
+		g.choose(0)
+	case "end", "G":
+		g.choose(last)
+	case "left", "h":
+		if g.at > 0 {
+			g.at--
+		}
+	case "right", "l":
+		g.forward()
+	case "enter":
+		if g.at != speedStage {
+			g.forward()
+			break
+		}
+		if o := g.here(); o != nil && o.found {
+			s := o.row.setup
+			return true, Request{Setup: &s, Text: "of the three steps, " + o.name}
+		}
+	default:
+		return false, Request{}
+	}
+	return true, v.refreshGuide(in)
+}
+
+// here is the line under the cursor.
+func (g *guide) here() *option {
+	if rows := g.rows[g.at]; g.row[g.at] < len(rows) {
+		return &rows[g.row[g.at]]
+	}
+	return nil
+}
+
+// choose puts the cursor on a line. What the later steps have found was found for
+// another choice.
+func (g *guide) choose(i int) {
+	i = min(max(i, 0), max(len(g.rows[g.at])-1, 0))
+	if i == g.row[g.at] {
+		return
+	}
+	g.row[g.at] = i
+	if g.at == fitStage {
+		g.forget(batchStage)
+	}
+	if g.at != speedStage {
+		g.rows[speedStage] = []option{{name: "the best", limit: func(*find.Problem) {}}}
+		g.row[speedStage] = 0
+	}
+}
+
+func (g *guide) forget(s stage) {
+	for i := range g.rows[s] {
+		o := &g.rows[s][i]
+		*o = option{name: o.name, limit: o.limit}
+	}
+}
+
+// forward goes to the next step; what is ruled out leads nowhere.
+func (g *guide) forward() {
+	if o := g.here(); g.at < speedStage && o != nil && (o.found || !o.done) {
+		g.at++
+	}
+}
+
+// mouseGuide chooses a line; a second click goes on with it.
+func (v *View) mouseGuide(in *Input, h, y int, button string) (bool, Request) {
+	g := &v.guide
+	switch button {
+	case "wheelup":
+		return v.guideKey(in, "up")
+	case "wheeldown":
+		return v.guideKey(in, "down")
+	case "left":
+	default:
+		return false, Request{}
+	}
+	top := int(g.at) + 2
+	n := max(h-int(stages)-2, 1)
+	i := y - top + page(g.row[g.at], n, len(g.rows[g.at]))
+	if y < top || i >= len(g.rows[g.at]) {
+		return false, Request{}
+	}
+	if i == g.row[g.at] {
+		return v.guideKey(in, "enter")
+	}
+	g.choose(i)
+	return true, v.refreshGuide(in)
+}

@@ -1,0 +1,160 @@
+package search
+
+import (
+	"fmt"
+
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// guideLines draws the three steps: the one in front with its lines, the others
+// with what was chosen.
+func (v *View) guideLines(in *Input, w, h int) []string {
+	g := &v.guide
+	var lines []string
+	for s := range stages {
+		role, remark := themes.Muted, ""
+		if s == g.at {
+			role = themes.Accent
+			if in.Report != nil && in.Report.Time != nil {
+				remark = "steps " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+			}
+		} else if o := g.chosen(s); o != nil && s < g.at {
+			remark = o.name
+		}
+		ask := s.ask()
+		if widget.Width(s.name()+ask+remark)+6 > w && remark != "" {
+			ask = ""
+		}
+		lines = append(lines, widget.Heading(in.Theme, in.Glyphs, w, s.name(), in.cut(ask, w-widget.Width(s.name())-1), remark, role))
+		if s != g.at {
+			continue
+		}
+		room := h - len(lines) - int(stages-s) + 1 - 1
+		lines = append(lines, v.optionLines(in, w, max(room, 1))...)
+	}
+	return widget.Height(lines, w, h)
+}
+
+func (g *guide) chosen(s stage) *option {
+	if g.row[s] < len(g.rows[s]) {
+		return &g.rows[s][g.row[s]]
+	}
+	return nil
+}
+
+// optionLines are the lines of the step in front.
+func (v *View) optionLines(in *Input, w, h int) []string {
+	g := &v.guide
+	muted := in.paint(themes.Muted)
+	name := optionWidth(w)
+	head := widget.NewLine(w).RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
+	if g.at != fitStage {
+		head.RightAligned(muted, "beside", name+27)
+	}
+	lines := []string{head.String()}
+	rows := g.rows[g.at]
+	n := max(h-1, 1)
+	from := page(g.row[g.at], n, len(rows))
+	for i := from; i < min(from+n, len(rows)); i++ {
+		lines = append(lines, v.optionLine(in, &rows[i], i == g.row[g.at], w))
+	}
+	return append(lines[:min(len(lines), h)], widget.Blank(w))[:min(len(lines)+1, h)]
+}
+
+func optionWidth(w int) int {
+	if w < 70 {
+		return 20
+	}
+	return 32
+}
+
+func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
+	l := widget.NewLine(w)
+	role := themes.Text
+	if here {
+		role = themes.Focus
+		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+	}
+	name := optionWidth(w)
+	l.To(pointer).Put(in.paint(role), in.cut(o.name, name-pointer))
+	switch {
+	case !o.done:
+		return l.RightAligned(in.paint(themes.Muted), in.Glyphs.Ellipsis, name+8).String()
+	case !o.found:
+		l.To(name + 2)
+		text := "ruled out: " + o.why
+		if widget.Width(text)+2 > l.Left() {
+			text = o.why
+		}
+		return l.Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), in.cut(text, l.Left()-2)).String()
+	}
+	l.RightAligned(in.paint(role), figure.GiB(o.row.peak), name+8)
+	strong := role
+	if !here {
+		strong = themes.Strong
+	}
+	l.RightAligned(in.paint(strong), figure.Three(o.row.perGPU), name+18)
+	if against := v.against(); against > 0 && v.guide.at != fitStage {
+		d := 100 * (o.row.perGPU/against - 1)
+		text, paint := figure.Signed(d, 1)+" %", in.paint(role)
+		if !here && d < -0.05 {
+			paint = in.paint(themes.Warn)
+		}
+		l.RightAligned(paint, text, name+27)
+	}
+	return l.Gap(2).Put(in.paint(themes.Muted), in.cut(guideWords(o), l.Left())).String()
+}
+
+// against is the speed that the lines of a step are held against: that of the
+// batch of the setup, or of the best layout.
+func (v *View) against() float64 {
+	g := &v.guide
+	i := 0
+	if g.at == batchStage {
+		i = g.own
+	}
+	if rows := g.rows[g.at]; i < len(rows) && rows[i].found {
+		return rows[i].row.perGPU
+	}
+	return 0
+}
+
+// guideWords are the layout of a line in few cells.
+func guideWords(o *option) string {
+	s := &o.row.setup
+	text := fmt.Sprintf("dp %d tp %d pp %d", s.DP, s.TP, s.PP)
+	if s.VPP > 1 {
+		text += fmt.Sprintf(" vpp %d", s.VPP)
+	}
+	if s.CP > 1 {
+		text += fmt.Sprintf(" cp %d", s.CP)
+	}
+	if s.EP > 1 {
+		text += fmt.Sprintf(" ep %d", s.EP)
+	}
+	text += fmt.Sprintf(" z%d mbs %d m %d", s.ZeRO, s.MBS, s.MicroBatches)
+	if again := s.Recompute.String(); again != "none" {
+		text += " " + again
+	}
+	return text
+}
+
+// guideStatus says what the line under the cursor is.
+func (v *View) guideStatus() string {
+	o := v.guide.here()
+	switch {
+	case o == nil:
+		return ""
+	case !o.done:
+		return "searching"
+	case !o.found:
+		return o.name + ": " + o.why
+	case v.guide.at == fitStage:
+		return o.name + " fits; enter goes on to the global batch with it"
+	case v.guide.at == batchStage:
+		return o.name + ": larger batches hide more communication and bubble, until training gains no more from them; enter goes on"
+	}
+	return "enter takes it: " + layoutWords(&o.row.setup)
+}
