@@ -58,8 +58,9 @@ type option struct {
 }
 
 // families are the ways to make a model fit, the simple ones first.
-func families() []option {
+func (v *View) families() []option {
 	one := []int{1}
+	tp, pp := v.more(tensor), v.more(pipeline)
 	alone := func(zero ...int) func(*find.Problem) {
 		return func(p *find.Problem) {
 			p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, one, zero
@@ -69,12 +70,30 @@ func families() []option {
 		{name: "DP alone", limit: alone(0)},
 		{name: "ZeRO-1", limit: alone(1)},
 		{name: "ZeRO-3 (FSDP)", limit: alone(3)},
-		{name: "TP", limit: func(p *find.Problem) { p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, []int{0, 1} }},
-		{name: "TP + ZeRO-3", limit: func(p *find.Problem) { p.Space.PP, p.Space.CP, p.Space.ZeRO = one, one, []int{3} }},
-		{name: "PP", limit: func(p *find.Problem) { p.Space.TP, p.Space.CP = one, one }},
-		{name: "TP + PP", limit: func(p *find.Problem) { p.Space.CP = one }},
+		{name: "TP", limit: func(p *find.Problem) {
+			p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = tp, one, one, []int{0, 1}
+		}},
+		{name: "TP + ZeRO-3", limit: func(p *find.Problem) {
+			p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = tp, one, one, []int{3}
+		}},
+		{name: "PP", limit: func(p *find.Problem) { p.Space.TP, p.Space.PP, p.Space.CP = one, pp, one }},
+		{name: "TP + PP", limit: func(p *find.Problem) { p.Space.TP, p.Space.PP, p.Space.CP = tp, pp, one }},
 		{name: "all methods", limit: func(*find.Problem) {}},
 	}
+}
+
+// more are the values of a degree that are larger than one.
+func (v *View) more(k knob) []int {
+	var out []int
+	for _, text := range v.values[k] {
+		if n, err := strconv.Atoi(text); err == nil && n > 1 {
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return []int{2} // which is then found illegal
+	}
+	return out
 }
 
 // batches are the global batches beside that of the setup.
@@ -136,7 +155,7 @@ func (v *View) refreshGuide(in *Input) Request {
 	want.wish[objective] = ""
 	if g.of != want || g.rows[fitStage] == nil {
 		*g = guide{of: want, open: g.open}
-		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = families(), batches(in.Setup), v.others(nil)
+		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)
 		g.row[fitStage] = len(g.rows[fitStage]) - 1
 		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(in.Setup.GBS)+" ") }), 0)
 		g.row[batchStage] = g.own
