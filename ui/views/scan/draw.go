@@ -266,18 +266,10 @@ func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, 
 	text, paint := in.Glyphs.None, in.paint(themes.Muted)
 	if p.Value != nil {
 		text = brief(v.grid.Unit, *p.Value)
-		switch {
-		case p.Verdict == engine.PointNoFit:
+		paint = widget.Heat(in.Theme, (*p.Value-low)/(high-low))
+		if p.Verdict == engine.PointNoFit {
 			text += "!"
 			paint = in.paint(themes.Bad)
-		case in.Theme.Blends():
-			share := 0.1
-			if high > low {
-				share += 0.8 * (*p.Value - low) / (high - low)
-			}
-			paint = in.Theme.Blend(themes.Share{Fill: themes.Gauge, Share: share}, themes.Share{Fill: themes.Empty, Share: 1 - share})
-		default:
-			paint = in.paint(themes.Text)
 		}
 	}
 	if here {

@@ -233,14 +233,7 @@ func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top f
 		if part == 1 {
 			text = fmt.Sprintf("%d%s%d%s%d", c.setup.DP, in.Glyphs.Dot, c.setup.TP, in.Glyphs.Dot, c.setup.PP)
 		}
-		paint = in.paint(themes.Text)
-		if in.Theme.Blends() {
-			share := 0.1
-			if top > low {
-				share += 0.8 * (c.mfu - low) / (top - low)
-			}
-			paint = in.Theme.Blend(themes.Share{Fill: themes.Gauge, Share: share}, themes.Share{Fill: themes.Empty, Share: 1 - share})
-		}
+		paint = widget.Heat(in.Theme, (c.mfu-low)/(top-low))
 	}
 	here := i == m.row*len(m.nodes)+m.column && v.inPicture && v.picture == heatPicture
 	if here {
