@@ -36,7 +36,7 @@ func FuzzWords(f *testing.F) {
 			if code == 2 && (stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "meshscope: ")) {
 				t.Fatalf("%q: exit code 2 with %q and %q", args, stdout.String(), stderr.String())
 			}
-			if text := stdout.String() + stderr.String(); strings.ContainsAny(text, "\x1b\a\x9b") {
+			if text := stdout.String() + stderr.String(); strings.ContainsAny(text, "\x1b\a\u009b") {
 				t.Fatalf("%q: %q", args, text)
 			}
 		}
