@@ -3,6 +3,7 @@ package ui
 import (
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -76,7 +77,12 @@ func carryOut(m *Model, cmd tea.Cmd, deep int) {
 // small setup nothing is left of it.
 func TestHeapOfLongPipelines(t *testing.T) {
 	m := engined(presets.DefaultSetup())
-	play(m, "tab", "tab", "tab", "tab", "tab") // Evidence compares the runs once
+	visit := func(tab Tab, names ...string) {
+		carryOut(m, m.do(Action{Verb: GoTab, N: int(tab)}), 0)
+		play(m, names...)
+	}
+	visit(EvidenceTab) // compares the runs once
+	visit(ExploreTab)
 	small := liveHeap()
 	const operations = 1 << 18
 	bound := func(where string, timelines float64) {
@@ -91,20 +97,25 @@ func TestHeapOfLongPipelines(t *testing.T) {
 	s := long(t, operations)
 	carryOut(m, m.do(Action{Verb: UseSetup, Setup: &s}), 0)
 	bound("Explore", 1)
-	play(m, "tab", "down", "+", "right")
+	visit(MemoryTab, "down", "+", "right")
 	bound("Memory", 1)
-	play(m, "tab", "t")
+	visit(PipelineTab, "t")
 	bound("table of schedules", 1)
 	play(m, "t", "b", "home", "enter")
+	if !strings.Contains(screen(m), "B against A") {
+		t.Fatalf("no second schedule:\n%s", screen(m))
+	}
 	bound("two schedules", 2)
-	play(m, "tab")
+	visit(NetworkTab)
 	bound("Network", 1)
-	play(m, "tab", "tab", "e")
+	visit(ExploreTab, "e")
 	bound("list of figures", 2)
 	play(m, "esc")
 	for range 3 {
-		play(m, "tab", "tab", "shift+tab", "u", "ctrl+r") // undone, and done again
+		visit(MemoryTab, "u", "ctrl+r") // undone, and done again
+		visit(PipelineTab, "u", "ctrl+r")
 	}
+	visit(ExploreTab)
 	bound("after undo and redo", 1)
 	play(m, "u")
 	bound("back at the start", 0)

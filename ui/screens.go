@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -290,13 +291,22 @@ func (m *Model) refreshScreen() tea.Cmd {
 }
 
 // leaveScreen stops what a screen still waits for and lets it drop what is large.
-func (m *Model) leaveScreen(tab Tab) {
-	if m.screens.stop != nil {
-		m.screens.stop()
-	}
-	if s := m.screens.all[tab]; s != nil {
+// What its work has used goes back to the system: a search fills tens of
+// megabytes, and nothing that follows would have them collected soon.
+func (m *Model) leaveScreen(tab Tab) tea.Cmd {
+	s := m.screens.all[tab]
+	if s != nil {
 		s.forget()
 	}
+	if m.screens.stop == nil {
+		return nil
+	}
+	m.screens.stop()
+	m.screens.stop = nil
+	return m.guard(func() tea.Msg {
+		debug.FreeOSMemory()
+		return nil
+	})
 }
 
 // finish takes what a screen's work brought.

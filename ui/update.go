@@ -97,7 +97,7 @@ func (m *Model) do(a Action) tea.Cmd {
 		cmds = append(cmds, m.sweepCmd())
 	}
 	if m.state.Tab != was.Tab {
-		m.leaveScreen(was.Tab)
+		cmds = append(cmds, m.leaveScreen(was.Tab))
 	}
 	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
