@@ -45,6 +45,7 @@ type guide struct {
 	row    [stages]int // under the cursor; of the steps before: what was chosen
 	own    int         // line of the setup's own batch
 	asking bool
+	rules  rules
 }
 
 // option is one line of a step.
@@ -162,8 +163,11 @@ func (v *View) refreshGuide(in *Input) Request {
 	}
 	rows := g.rows[g.at]
 	i := slices.IndexFunc(rows, func(o option) bool { return !o.done })
-	if g.asking || i < 0 {
+	switch {
+	case g.asking:
 		return Request{}
+	case i < 0:
+		return v.refreshRules()
 	}
 	g.asking = true
 	stage, p := g.at, g.problem(g.at, i)

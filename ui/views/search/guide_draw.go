@@ -34,6 +34,9 @@ func (v *View) guideLines(in *Input, w, h int) []string {
 		room := h - len(lines) - int(stages-s) + 1 - 1
 		lines = append(lines, v.optionLines(in, w, max(room, 1))...)
 	}
+	if room := h - len(lines) - 1; room > 2 {
+		lines = append(append(lines, widget.Blank(w)), v.ruleLines(in, w, room)...)
+	}
 	return widget.Height(lines, w, h)
 }
 

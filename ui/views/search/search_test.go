@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
@@ -116,7 +118,11 @@ func TestFrames(t *testing.T) {
 					o.found, o.row, o.why = i%3 == 1, v.answer.rows[i], "takes 1,047 GiB at least, 79.1 are usable"
 				}
 			}
-			v.press(in, "up")
+			v.press(in, "up", "up", "up")
+			v.guide.rules = rules{of: v.guide.here().row.setup, list: []advise.Rule{
+				{Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone", Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Source: "playbook, step 1: fit"},
+				{Text: "of another step", Verdict: advise.Followed, Source: "playbook, step 2: batch"},
+			}}
 		},
 		"guide-speed": func(v *View, in *Input) {
 			v.press(in, "3", "enter", "enter")
@@ -597,6 +603,9 @@ func TestGuide(t *testing.T) {
 		if !o.found {
 			ruled++
 		}
+	}
+	if list := g.rules.list; g.rules.of != g.here().row.setup || !slices.ContainsFunc(list, func(r advise.Rule) bool { return strings.Contains(r.Source, "step 1") }) {
+		t.Errorf("no rule of the first step among %d", len(list))
 	}
 	if ruled == 0 || ruled == len(g.rows[fitStage]) {
 		t.Errorf("%d of %d methods are ruled out", ruled, len(g.rows[fitStage]))

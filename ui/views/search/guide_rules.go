@@ -1,0 +1,79 @@
+package search
+
+import (
+	"context"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/themes"
+	"meshscope/ui/widget"
+)
+
+// rules are the rules of thumb about the layout under the cursor of the guide.
+type rules struct {
+	of    engine.Setup
+	asked bool
+	list  []advise.Rule
+}
+
+// refreshRules asks for the rules where those that are there are about another
+// layout.
+func (v *View) refreshRules() Request {
+	g := &v.guide
+	o := g.here()
+	if o == nil || !o.found || g.rules.of == o.row.setup {
+		return Request{}
+	}
+	of := o.row.setup
+	g.rules = rules{of: of, asked: true}
+	return Request{Work: func(open context.Context) func() {
+		a, ok := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
+		stopped := open.Err() != nil
+		return func() {
+			switch r := &v.guide.rules; {
+			case r.of != of:
+			case stopped:
+				*r = rules{}
+			case ok:
+				r.asked, r.list = false, a.Rules
+			}
+		}
+	}}
+}
+
+// ruleLines are the rules that belong to the step in front, with what the model
+// says of each.
+func (v *View) ruleLines(in *Input, w, h int) []string {
+	r := &v.guide.rules
+	o := v.guide.here()
+	if h < 3 || o == nil || !o.found || r.of != o.row.setup {
+		return nil
+	}
+	step := "step " + v.guide.at.name()[:1]
+	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.paint(themes.Muted), in.cut("about "+o.name+", beside what the model predicts", w-18)).String()}
+	if r.asked {
+		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
+	}
+	for i := range r.list {
+		rule := &r.list[i]
+		if !strings.Contains(rule.Source, step) {
+			continue
+		}
+		role := themes.Good
+		switch rule.Verdict {
+		case advise.Warns, advise.Disagrees, advise.NoFit:
+			role = themes.Warn
+		case advise.Followed, advise.Agrees:
+		}
+		l := widget.NewLine(w).Gap(pointer).Put(in.paint(role), string(rule.Verdict)).To(pointer + 12)
+		lines = append(lines, l.Put(in.paint(themes.Text), in.cut(rule.Text, l.Left())).String())
+		if rule.Why != "" {
+			lines = append(lines, widget.NewLine(w).To(pointer+12).Put(in.paint(themes.Muted), in.cut(rule.Why, w-pointer-12)).String())
+		}
+	}
+	if len(lines) == 1 {
+		lines = append(lines, v.say(in, "none of the playbook's applies to this step here", w))
+	}
+	return lines[:min(len(lines), h)]
+}
