@@ -1,0 +1,102 @@
+package search
+
+import "slices"
+
+// HandleMouse chooses knobs, columns and rows; a second click turns, sorts or
+// takes.
+func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
+		return false, Request{}
+	}
+	a := v.arrange(w, h)
+	if x < a.knobs {
+		return v.mouseKnob(in, h, y, button)
+	}
+	if v.guide.open {
+		return v.mouseGuide(&in, h, y, button)
+	}
+	if a.plotW > 0 && x >= a.plotX && x < a.plotX+a.plotW && y >= a.plotY && y < a.plotY+a.plotH {
+		return v.mousePicture(a, y-a.plotY, x-a.plotX, button)
+	}
+	if x < a.x || x >= a.x+a.w || y >= a.table {
+		return false, Request{}
+	}
+	v.inPicture = false
+	rows := v.shown(&in)
+	top := 1 // line of the heads of the columns
+	if v.table.typing || v.table.input.Value() != "" {
+		top++
+	}
+	switch button {
+	case "wheelup", "wheeldown":
+		by := 1
+		if button == "wheelup" {
+			by = -1
+		}
+		v.inKnob = false
+		v.move(rows, by)
+		return true, Request{}
+	case "left":
+	default:
+		return false, Request{}
+	}
+	v.inKnob = false
+	if y == top {
+		return v.mouseHead(&in, a.w, x-a.x), Request{}
+	}
+	body := a.table - top - 1
+	at := min(v.table.row, len(rows)-1)
+	i := y - top - 1 + page(at, body, len(rows))
+	if y <= top || i >= len(rows) {
+		return false, Request{}
+	}
+	if i == at {
+		return true, v.take(rows)
+	}
+	v.table.row = i
+	return true, Request{}
+}
+
+func (v *View) mouseHead(in *Input, w, x int) bool {
+	t := &v.table
+	used := pointer
+	for _, i := range t.visible(w, in.Setup) {
+		used += t.all[i].width + t.gap(i)
+		if x < used {
+			t.column = i
+			t.order(i)
+			return true
+		}
+	}
+	return false
+}
+
+func (v *View) mouseKnob(in Input, h, y int, button string) (bool, Request) {
+	list := v.listed(&in)
+	i := y - 1
+	if h > 18 && i > slices.Index(list, launchers) {
+		if i--; i == slices.Index(list, launchers) {
+			return false, Request{}
+		}
+	}
+	if i < 0 || i >= len(list) {
+		return false, Request{}
+	}
+	again := v.inKnob && v.knob == list[i]
+	v.inKnob, v.knob = true, list[i]
+	switch button {
+	case "left":
+		if !again {
+			return true, Request{}
+		}
+		if before := v.wish; !v.turn(v.knob, 1) && v.wish == before { // round again
+			v.set(v.knob, v.values[v.knob][0])
+		}
+		return true, v.Refresh(in)
+	case "wheelup":
+		return true, v.turned(in, 1)
+	case "wheeldown":
+		return true, v.turned(in, -1)
+	}
+	return false, Request{}
+}

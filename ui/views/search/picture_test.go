@@ -1,0 +1,136 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	find "meshscope/engine/search"
+	"meshscope/presets"
+)
+
+// TestHeatCellsLoad: every cell is the best layout of the engine's search for that
+// model and number of nodes, and enter takes it.
+func TestHeatCellsLoad(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	do := v.press(&in, "v")
+	for n := 0; do.Work != nil && n < 4; n++ {
+		do.Work(t.Context())()
+		do = v.Refresh(in)
+	}
+	h := &v.heat
+	found := 0
+	for i := range h.cells {
+		c := &h.cells[i]
+		if !c.found {
+			continue
+		}
+		found++
+		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
+		take := v.press(&in, "enter")
+		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID || take.Setup.Nodes() != h.nodes[h.column] {
+			t.Fatalf("cell %d gives %v", i, take.Setup)
+		}
+		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput}
+		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.step {
+			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(), c.step, want.Best[0].Report.Time.Step)
+		}
+	}
+	if found < 3 {
+		t.Errorf("%d cells were found", found)
+	}
+}
+
+// TestMeasuredRuns: the runs shown are published ones of this model and number of
+// GPUs, their predictions the engine's, and enter takes them.
+func TestMeasuredRuns(t *testing.T) {
+	in := small(t)
+	m, err := presets.Default().Model("playbook-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	s.GPUs, s.DP, s.GBS = 32, 16, 128
+	in.Setup = &s
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	v.press(&in, "v")
+	v.press(&in, "v").Work(t.Context())()
+	if len(v.measured.runs) < 5 {
+		t.Fatalf("%d runs", len(v.measured.runs))
+	}
+	for i := range v.measured.runs {
+		r := &v.measured.runs[i]
+		p := engine.Evaluate(r.setup)
+		if r.setup.Model.ID != m.ID || r.setup.GPUs != 32 || r.predicted != p.Throughput.TokensPerSecondPerGPU || i > 0 && r.measured > v.measured.runs[i-1].measured {
+			t.Errorf("run %d, %s: %+v", i, r.id, r.setup.Layout)
+		}
+		if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != r.setup {
+			t.Errorf("run %d is not taken", i)
+		}
+		v.press(&in, "down")
+	}
+}
+
+// TestGuide: the three steps end in the layout that a search with what was chosen
+// puts first; what is ruled out says why, and nothing that fits is ruled out.
+func TestGuide(t *testing.T) {
+	in := small(t)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	do := v.press(&in, "3")
+	finish := func() {
+		for do.Work != nil {
+			do.Work(t.Context())()
+			do = v.Refresh(in)
+		}
+	}
+	finish()
+	g := &v.guide
+	ruled := 0
+	for i := range g.rows[fitStage] {
+		o := &g.rows[fitStage][i]
+		p := g.problem(fitStage, i)
+		if r := find.Run(t.Context(), p, nil); (len(r.Best) > 0) != o.found || !o.done || o.found == (o.why != "") {
+			t.Errorf("%s: found %t, why %q, the search has %d", o.name, o.found, o.why, len(r.Best))
+		}
+		if !o.found {
+			ruled++
+		}
+	}
+	if list := g.rules.list; g.rules.of != g.here().row.setup || !slices.ContainsFunc(list, func(r advise.Rule) bool { return strings.Contains(r.Source, "step 1") }) {
+		t.Errorf("no rule of the first step among %d", len(list))
+	}
+	if ruled == 0 || ruled == len(g.rows[fitStage]) {
+		t.Errorf("%d of %d methods are ruled out", ruled, len(g.rows[fitStage]))
+	}
+	v.press(&in, "home")
+	if v.press(&in, "enter"); g.at != fitStage {
+		t.Error("what is ruled out leads on")
+	}
+	v.press(&in, "end")
+	do = v.press(&in, "enter")
+	finish()
+	do = v.press(&in, "enter")
+	finish()
+	if g.at != speedStage || len(g.rows[speedStage]) < 10 {
+		t.Fatalf("at step %d with %d lines", g.at, len(g.rows[speedStage]))
+	}
+	best := g.rows[speedStage][0].row
+	for i := range g.rows[speedStage] {
+		if o := &g.rows[speedStage][i]; o.found && o.row.perGPU > best.perGPU {
+			t.Errorf("%s is faster than the best", o.name)
+		}
+	}
+	take := v.press(&in, "enter")
+	if take.Setup == nil || *take.Setup != v.answer.rows[0].setup {
+		t.Errorf("the steps end in %v, the search in %+v", take.Setup, v.answer.rows[0].setup.Layout)
+	}
+	if v.press(&in, "esc"); g.open {
+		t.Error("esc does not close the guide")
+	}
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"pgregory.net/rapid"
+
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+)
+
+// TestOrderAndFilter: every column orders its rows, and filters leave those that
+// meet them.
+func TestOrderAndFilter(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(&in)
+	for i := range v.table.all {
+		c := &v.table.all[i]
+		v.table.sort, v.table.back = i, false
+		for _, back := range []bool{false, true} {
+			v.table.back = back
+			rows := v.shown(&in)
+			for n := 1; n < len(rows) && !c.words && c.id != "rank"; n++ {
+				a, b := c.value(&rows[n-1]), c.value(&rows[n])
+				if a != b && (a < b) == (c.down != back) {
+					t.Fatalf("%s, back %t: %v before %v", c.id, back, a, b)
+				}
+			}
+		}
+	}
+	all := len(v.shown(&in))
+	v.press(&in, "/", "t", "p", "=", "4", " ", "p", "p", ">", "1", " ", "f", "u", "l", "l", "enter")
+	rows := v.shown(&in)
+	if len(rows) == 0 || len(rows) == all {
+		t.Fatalf("%d of %d rows pass", len(rows), all)
+	}
+	for i := range rows {
+		if s := &rows[i].setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
+			t.Errorf("%s passes", layoutWords(s))
+		}
+	}
+	v.press(&in, "esc")
+	if len(v.shown(&in)) != all {
+		t.Error("esc does not take the filter away")
+	}
+}
+
+func TestParseFilter(t *testing.T) {
+	all := columns()
+	for text, wrong := range map[string]string{
+		"":             "",
+		"tp=4 pp>=2":   "",
+		"mem=3":        "no column",
+		"tp=x":         "not a number",
+		"tp=":          "missing",
+		"schedule>1":   "is a word",
+		"tp!4":         "!=",
+		"zero!=3 none": "",
+		"TP==8":        "",
+		"tok>1,000":    "",
+	} {
+		_, err := parse(text, all)
+		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, text := range []string{"tp=4 pp>2 1f1b", "<", "!=", "step<=1e3", "schedule=interleaved", "a=b=c"} {
+		f.Add(text)
+	}
+	all := columns()
+	s := presets.DefaultSetup()
+	r := report(60, 50)
+	one := rowOf(&s, &r, 1)
+	f.Fuzz(func(t *testing.T, text string) {
+		conditions, err := parse(text, all)
+		if err != nil && conditions != nil {
+			t.Fatal("conditions and an error")
+		}
+		if err == nil && len(conditions) != len(strings.Fields(text)) {
+			t.Fatalf("%q: %d conditions", text, len(conditions))
+		}
+		passes(&one, conditions, all)
+	})
+}
+
+// TestFilterOfAnyColumn: a row passes the filter that names its own value, and
+// none that names another.
+func TestFilterOfAnyColumn(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	all := columns()
+	rows := invented(&in).rows
+	rapid.Check(t, func(r *rapid.T) {
+		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
+		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
+		value := c.text(one)
+		if !c.words {
+			value = fmt.Sprint(c.value(one))
+		}
+		for op, want := range map[string]bool{"=": true, "!=": false} {
+			conditions, err := parse(c.id+op+value, all)
+			if err != nil || passes(one, conditions, all) != want {
+				r.Fatalf("%s%s%s: %v", c.id, op, value, err)
+			}
+		}
+	})
+}
