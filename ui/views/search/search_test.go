@@ -363,29 +363,6 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// TestConflict: where nothing is found the screen says why, and enter gives the
-// layout that comes nearest.
-func TestConflict(t *testing.T) {
-	in := small(t)
-	m, err := presets.Default().Model("llama3.1-405b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := engine.WithModel(*in.Setup, m)
-	in.Setup, in.Report = &s, nil
-	v := New()
-	v.Refresh(in).Work(t.Context())()
-	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(&in, v.shown(&in), 90, 30), " "))), " ")
-	for _, want := range []string{"Llama-3.1 405B", "One thing alone excludes them all", "the memory of a GPU", "least memory"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in %q", want, text)
-		}
-	}
-	if do := v.press(&in, "enter"); do.Setup == nil || !engine.Legal(*do.Setup) {
-		t.Error("enter does not give the layout with the least memory")
-	}
-}
-
 // TestBindings: in every state the help lists exactly the keys that are taken.
 func TestBindings(t *testing.T) {
 	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "tab"}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"pgregory.net/rapid"
 
+	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -109,4 +110,27 @@ func TestFilterOfAnyColumn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConflict: where nothing is found the screen says why, and enter gives the
+// layout that comes nearest.
+func TestConflict(t *testing.T) {
+	in := small(t)
+	m, err := presets.Default().Model("llama3.1-405b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	in.Setup, in.Report = &s, nil
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(&in, v.shown(&in), 90, 30), " "))), " ")
+	for _, want := range []string{"Llama-3.1 405B", "One thing alone excludes them all", "the memory of a GPU", "least memory"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	if do := v.press(&in, "enter"); do.Setup == nil || !engine.Legal(*do.Setup) {
+		t.Error("enter does not give the layout with the least memory")
+	}
 }
