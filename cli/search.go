@@ -42,9 +42,9 @@ func (a *app) searchCommand() *cobra.Command {
 		Long: "Find the best layouts of a model on a cluster: every legal one is looked at, the best are evaluated in full.\n\n" +
 			"The flags of 'eval' say the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
 			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. What is left out is free within these bounds: " +
-			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each, vpp up to 16, " +
-			"mbs up to 16 and the powers of two up to 64, every ep and zero, 1f1b and interleaved, recompute none, full, and full for a quarter, a half and " +
-			"three quarters of a rank's layers. A range of gpus goes by whole nodes, " +
+			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
+			"vpp up to 16 over which the layers divide (with or without embedding and head), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
+			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
 			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens.\n\n" +
 			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +

@@ -15,7 +15,7 @@ import (
 // Floor is what an evaluation cannot undercut: the shortest step and the least
 // memory of the fullest rank (overhead included) that a setup can have, found
 // without ordering or simulating the pipeline. A search ranks by it before it
-// evaluates; tests hold it under Evaluate and say how far it can fall short.
+// evaluates; tests hold it under Evaluate and bound how far it falls short.
 type Floor struct {
 	Step units.Seconds
 	Peak units.Bytes
@@ -54,6 +54,11 @@ type team struct {
 	chunks    []int
 	layers    int
 	params    memory.Parameters
+	sharded
+}
+
+// sharded is what the ZeRO stage decides about a team.
+type sharded struct {
 	data      step.DataParallel
 	optimizer units.Seconds
 	static    units.Bytes // weights, gradients, optimizer and buffers
@@ -160,14 +165,16 @@ func (f *Floors) team(rank int) int {
 	return len(f.teams)
 }
 
-// Shard takes a ZeRO stage of the setup that was laid out.
-func (f *Floors) Shard(zero int) {
+// Shard takes a ZeRO stage of the setup that was laid out. It is false where
+// nothing of it differs from the stage before: evaluations do not either.
+func (f *Floors) Shard(zero int) (differs bool) {
 	e := &f.e
 	e.setup.ZeRO = zero
 	in, mem := &e.timInput, &e.memInput
 	shard := f.stack.Shard(mem)
 	for n := range f.teams {
 		t := &f.teams[n]
+		before := t.sharded
 		t.data = step.Data(in, t.params, t.layers)
 		if f.hosts.Placement == schedule.Bidirectional {
 			t.data.AddMirror(in, t.params)
@@ -176,6 +183,7 @@ func (f *Floors) Shard(zero int) {
 		t.optimizer = step.OptimizerTime(in, t.params)
 		t.static = shard.Bytes(t.params, e.setup.Offload) + f.stack.Buffers(mem, t.low, t.params)
 		t.update = f.stack.Update(mem, t.params)
+		differs = differs || t.sharded != before
 	}
 	// Up to stage 1 nothing travels in every micro-batch.
 	if f.zero < 0 || max(f.zero, zero) > 1 {
@@ -187,6 +195,7 @@ func (f *Floors) Shard(zero int) {
 		f.path.lay(&f.hosts, &e.timing, float64(e.wait(f.hop)))
 	}
 	f.zero = zero
+	return differs
 }
 
 // expose is the rule of Evaluator.exposedData where a rank waits for ever, and
@@ -222,20 +231,21 @@ func (f *Floors) optimizer() (most units.Seconds) {
 
 // exposed is the data-parallel traffic that nothing hides. Rank 0 starts the
 // pipeline; where backwards are whole it also ends it, because the gradient of
-// every micro-batch arrives there last. Somebody ends it in any case.
+// every micro-batch arrives there last, so it waits at neither end. Where they
+// are split a step is the longest span of a rank: that one does not wait, but it
+// can be any.
 func (f *Floors) exposed(info schedule.Info) units.Seconds {
 	first := &f.teams[f.teamOf[0]]
-	most := first.scatter + first.gatherBusy
-	if !info.SplitsBackward {
-		most = first.scatterBusy + first.gatherBusy
-	}
-	last := f.teams[0].scatterBusy + f.teams[0].gather
+	longest := first.scatterBusy + first.gatherBusy // of whoever does not wait
+	var most units.Seconds
 	for n := range f.teams {
 		t := &f.teams[n]
 		most = max(most, t.scatter+t.gather)
-		last = min(last, t.scatterBusy+t.gather)
+		if info.SplitsBackward {
+			longest = min(longest, t.scatterBusy+t.gatherBusy)
+		}
 	}
-	return max(most, last)
+	return max(most, longest)
 }
 
 // peak is the least of the fullest rank.

@@ -318,6 +318,8 @@ func (m *Model) choose() tea.Cmd {
 		return m.chooseRun(i)
 	case ExportOverlay:
 		return tea.Batch(m.do(Action{Verb: Close}), m.exportCmd(export.Formats()[i]))
+	case TerminalOverlay:
+		return m.do(Action{Verb: Close})
 	case NoOverlay, ExplainOverlay, NoteOverlay:
 		return nil
 	}

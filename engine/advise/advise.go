@@ -37,7 +37,7 @@ type Term struct {
 
 // Limit is one thing that the step is spent on.
 type Limit struct {
-	Name    string // compute, recompute, bubble, optimizer, or the dimension of exposed traffic
+	Name    string // compute, recompute, bubble, optimizer, the dimension of exposed traffic, or "waiting for messages"
 	Seconds units.Seconds
 	Share   float64 // of the step
 }
@@ -69,8 +69,8 @@ type Options struct {
 	Alone bool
 }
 
-// For advises on a setup. The second value is false for one that is illegal:
-// engine.Check has what it needs.
+// For advises on a setup. The second value is false for one that is illegal
+// (engine.Check has what it needs), or when it is stopped before anything is known.
 func For(s engine.Setup, o Options) (Advice, bool) {
 	a := adviser{options: o, now: s}
 	a.evaluator.Brief = true

@@ -176,7 +176,9 @@ func (a *adviser) floor(s *engine.Setup) (engine.Floor, bool) {
 // problem is the search that answers the same question without being bound to
 // two turns.
 func (a *adviser) problem() search.Problem {
-	return search.Problem{Setup: a.now, Top: 1, Workers: 1}
+	p := search.Problem{Setup: a.now, Top: 1, Workers: 1}
+	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
+	return p
 }
 
 // searched is the way to the best layout that is known to fit.

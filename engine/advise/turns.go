@@ -33,7 +33,7 @@ func locks() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
 // Model, machine, batch, sequence and number formats of the products are what
 // the user wants; they are not advice.
 func knobs() []engine.ParamID {
-	return []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "schedule", "recompute", "grad-dtype", "offload"}
+	return []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
 }
 
 // values of a knob are its ladder; recomputation gets parts of the layers too.

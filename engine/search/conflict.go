@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"slices"
+
+	"meshscope/engine"
 )
 
 // Conflict is why a search finds nothing: the shortest list of what was asked
@@ -13,7 +15,8 @@ type Conflict struct {
 	// Least is the layout with the least memory among those that meet everything
 	// but memory and headroom; nil where neither is among the reasons.
 	Least *Found
-	// Partial says that there was no time to look for a shorter list.
+	// Partial says that there was no time to prove the list, or to look for a
+	// shorter one.
 	Partial bool
 }
 
@@ -46,11 +49,17 @@ func (p *Problem) constraints() []constraint {
 	add("recompute", len(sp.Recompute) > 0, func(q *Problem) { q.Space.Recompute = nil })
 	add("schedule", len(sp.Schedules) > 0, func(q *Problem) { q.Space.Schedules = nil })
 	add("split", p.Setup.Split != "", func(q *Problem) { q.Setup.Split = "" })
+	add("hsdp", p.Setup.HSDP > 1, func(q *Problem) { q.Setup.HSDP = 0 })
+	add("group-size", p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
+	add("max-in-flight", p.Setup.MaxInFlight > 0, func(q *Problem) { q.Setup.MaxInFlight = 0 })
 	add("gbs", true, func(q *Problem) { q.Space.GBS = q.anyBatch() })
 	add("launchers", !sp.Refused, func(q *Problem) { q.Space.Refused = true })
-	add("deadline", p.Deadline > 0, func(q *Problem) { q.Deadline = 0 })
-	add("headroom", p.Headroom > 0, func(q *Problem) { q.Headroom = 0 })
+	if p.legalOnly {
+		return out
+	}
 	add("memory", true, func(q *Problem) { q.AnyMemory = true })
+	add("headroom", p.Headroom > 0, func(q *Problem) { q.Headroom = 0 })
+	add("deadline", p.Deadline > 0, func(q *Problem) { q.Deadline = 0 })
 	return out
 }
 
@@ -68,18 +77,30 @@ func (p *Problem) anyBatch() []int {
 	return out
 }
 
-// Explain says why a problem has no answer; nil where it has one.
+// Explain says why a problem has no answer; nil where it has one, or where the
+// context ended before anything was known.
 func Explain(ctx context.Context, p Problem) *Conflict {
-	all := p.constraints()
-	if p.feasible(ctx, all, nil) {
+	e := explainer{ctx: ctx, problem: p}
+	// What cannot run at all is not for want of memory or time.
+	legal := p
+	legal.legalOnly, legal.AnyMemory, legal.Headroom, legal.Deadline = true, true, 0, 0
+	all := legal.constraints()
+	switch e.excludes(&legal, all, all) {
+	case yes:
+		e.problem = legal
+	case no:
+		all = p.constraints()
+		if e.excludes(&p, all, all) == no {
+			return nil
+		}
+	case unsure:
 		return nil
 	}
 	out := &Conflict{}
-	keep := p.shortest(ctx, all)
-	out.Partial = ctx.Err() != nil
-	for _, c := range keep {
+	for _, c := range e.shortest(all) {
 		out.Fields = append(out.Fields, c.field)
 	}
+	out.Partial = e.partial
 	if slices.Contains(out.Fields, "memory") || slices.Contains(out.Fields, "headroom") {
 		q := p
 		q.AnyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
@@ -90,49 +111,102 @@ func Explain(ctx context.Context, p Problem) *Conflict {
 	return out
 }
 
-// shortest is the shortest list that excludes everything: one constraint, two,
-// and where that is not enough one that cannot be made shorter.
-func (p *Problem) shortest(ctx context.Context, all []constraint) []constraint {
-	excludes := func(keep []constraint) bool {
-		return ctx.Err() == nil && !p.feasible(ctx, all, keep)
-	}
-	if excludes([]constraint{}) {
+// answer is what is known of a question when the time may end.
+type answer uint8
+
+const (
+	unsure answer = iota
+	no
+	yes
+)
+
+// explainer looks for the shortest reason.
+type explainer struct {
+	ctx     context.Context
+	problem Problem
+	partial bool // a question could not be settled in time
+}
+
+// shortest is the shortest list that excludes everything: none, one constraint,
+// two, and where that is not enough one that cannot be made shorter.
+func (e *explainer) shortest(all []constraint) []constraint {
+	only := func(keep ...constraint) bool { return e.excludes(&e.problem, all, keep) == yes }
+	if only() {
 		return nil // the model and the machine alone
 	}
 	for i := range all {
-		if excludes(all[i : i+1]) {
+		if only(all[i]) {
 			return all[i : i+1]
 		}
 	}
 	for i := range all {
 		for j := i + 1; j < len(all); j++ {
-			if pair := []constraint{all[i], all[j]}; excludes(pair) {
-				return pair
+			if only(all[i], all[j]) {
+				return []constraint{all[i], all[j]}
 			}
 		}
 	}
 	keep := slices.Clone(all)
 	for i := len(keep) - 1; i >= 0; i-- {
-		if without := slices.Delete(slices.Clone(keep), i, i+1); excludes(without) {
+		if without := slices.Delete(slices.Clone(keep), i, i+1); only(without...) {
 			keep = without
 		}
 	}
 	return keep
 }
 
-// feasible says whether any layout meets the constraints that are kept (nil:
-// all of them).
-func (p *Problem) feasible(ctx context.Context, all, keep []constraint) bool {
+// excludes says whether no layout meets the constraints that are kept.
+func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 	q := *p
 	for _, c := range all {
-		if keep != nil && !slices.ContainsFunc(keep, func(k constraint) bool { return k.field == c.field }) {
+		if !slices.ContainsFunc(keep, func(k constraint) bool { return k.field == c.field }) {
 			c.relax(&q)
 		}
 	}
-	q.Top, q.Front, q.Workers = 1, false, max(p.Workers, 1)
-	q.Objective = LeastMemory
+	q.Top, q.Front, q.Objective = 1, false, LeastMemory
 	if q.Deadline > 0 {
 		q.Objective = Throughput
 	}
-	return len(Run(ctx, q, nil).Best) > 0
+	r := newRun(e.ctx, &q, nil)
+	switch found, all := r.any(); {
+	case found:
+		return no
+	case !all:
+		e.partial = true
+		return unsure
+	}
+	return yes
+}
+
+// any says whether any layout will do, and whether all were looked at: it ends at
+// the first. Of each plane the candidate with the best bound is evaluated at
+// once, the others only where none of these will do.
+func (r *run) any() (found, whole bool) {
+	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices, stop: r.stopped}
+	e := engine.Evaluator{Brief: true}
+	stride := coprime(len(r.planes))
+	var all []candidate
+	for n := range r.planes {
+		k.found = k.found[:0]
+		done := k.rank(n * stride % len(r.planes))
+		if len(k.found) > 0 {
+			best := 0
+			for i := range k.found {
+				if k.found[i].compare(&k.found[best]) < 0 {
+					best = i
+				}
+			}
+			if _, got := r.full(&e, &k.found[best], r.stopped); got == fits {
+				return true, false
+			}
+			all = append(all, k.found...)
+		}
+		if !done {
+			return false, false
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
+	r.result.Share, r.dropped, r.lowest = 1, k.dropped, k.lowest
+	r.evaluate(all)
+	return len(r.result.Best) > 0, r.result.Share >= 1
 }

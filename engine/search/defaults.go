@@ -6,10 +6,14 @@ import "meshscope/engine/layout"
 // one: large models of recent years start with about 4 million.
 const TargetTokens = 1 << 22
 
+// largestOdd is how large an odd part a default batch takes over.
+const largestOdd = 15
+
 // DefaultGBS is a global batch near TargetTokens that divides well: a power of
-// two sequences, times the odd part of the numbers of GPUs where that is small
-// enough, so that every number of copies divides it that divides the GPUs and is
-// no larger than it.
+// two sequences, times the odd part of the numbers of GPUs where that is small, so
+// that every number of copies divides it that divides the GPUs and is no larger
+// than it. Over many numbers of GPUs the common odd part leaves no room for powers
+// of two, which most layouts want: then it is a power of two alone.
 func DefaultGBS(gpus []int, seq int) int {
 	target := max(TargetTokens/max(seq, 1), 1)
 	odd := 1
@@ -18,7 +22,7 @@ func DefaultGBS(gpus []int, seq int) int {
 		for part%2 == 0 {
 			part /= 2
 		}
-		if odd = odd / common(odd, part) * part; odd > target {
+		if odd = odd / common(odd, part) * part; odd > min(largestOdd, target) {
 			odd = 1
 			break
 		}

@@ -82,6 +82,9 @@ func (r *run) evaluate(all []candidate) {
 		}
 		r.progress(Progress{Ranked: 1, Legal: r.result.Legal, Evaluated: r.result.Evaluated})
 	}
+	if r.dropped > 0 && k.missed(r.lowest) {
+		open += r.dropped
+	}
 	if open > 0 {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
 	}
@@ -91,9 +94,10 @@ func (r *run) evaluate(all []candidate) {
 // slow says whether the evaluation of a candidate takes longer than somebody who
 // has stopped a search wants to wait.
 func (r *run) slow(c *candidate) bool {
+	const most = 20_000 // operations: half a millisecond
 	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
 	s := k.setup(c)
-	return s.Slow()
+	return s.Spec().Work() > most
 }
 
 // choose takes up to so many candidates, from next on, that can still matter and
@@ -150,6 +154,11 @@ func (k *keeper) wants(c *candidate) bool {
 	return k.wantFront && !k.dominated(c.key.rate, c.peak)
 }
 
+// missed says whether candidates with no better bound than that can matter.
+func (k *keeper) missed(lowest score) bool {
+	return k.wantFront || len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(lowest)
+}
+
 // open counts the candidates that would still be looked at.
 func (k *keeper) open(list []candidate) (n int) {
 	for i := range list {
@@ -179,14 +188,32 @@ func (k *keeper) dominated(rate float64, peak units.Bytes) bool {
 
 // keep takes what has been evaluated and fits.
 func (k *keeper) keep(f *found) {
-	at, _ := slices.BinarySearchFunc(k.ranked, f, func(a found, b *found) int { return a.better(b) })
-	if at < k.top {
-		k.ranked = slices.Insert(k.ranked, at, *f)
-		k.ranked = k.ranked[:min(len(k.ranked), k.top)]
+	twin := slices.IndexFunc(k.ranked, f.twin)
+	if twin >= 0 && f.place(&k.ranked[twin].candidate) < 0 {
+		k.ranked = slices.Delete(k.ranked, twin, twin+1) // this one comes before it
+		twin = -1
+	}
+	if twin < 0 {
+		at, _ := slices.BinarySearchFunc(k.ranked, f, func(a found, b *found) int { return a.better(b) })
+		if at < k.top {
+			k.ranked = slices.Insert(k.ranked, at, *f)
+			k.ranked = k.ranked[:min(len(k.ranked), k.top)]
+		}
 	}
 	if k.wantFront {
 		k.extend(f)
 	}
+}
+
+// twin says whether another layout is the same under another name: on one
+// pipeline rank most schedules are.
+func (f *found) twin(g found) bool {
+	if f.Setup.PP > 1 || g.Setup.PP > 1 || f.exact != g.exact || f.Report.Memory.Peak != g.Report.Memory.Peak {
+		return false
+	}
+	s := g.Setup
+	s.Schedule, s.VPP = f.Setup.Schedule, f.Setup.VPP
+	return s == f.Setup
 }
 
 // better orders evaluated layouts, equal ones as the space lists them.

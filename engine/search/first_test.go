@@ -13,7 +13,7 @@ func TestFirst(t *testing.T) {
 		all := make([]candidate, rapid.IntRange(0, 200).Draw(t, "candidates"))
 		for i := range all {
 			all[i] = candidate{
-				plane: int32(rapid.IntRange(0, 5).Draw(t, "plane")), mbs: uint8(i),
+				plane: int32(rapid.IntRange(0, 5).Draw(t, "plane")), mbs: uint16(i),
 				key: score{rate: float64(rapid.IntRange(0, 20).Draw(t, "rate"))},
 			}
 		}

@@ -49,12 +49,12 @@ func (p *Problem) planes() []plane {
 	return out
 }
 
-// or is the list, or the one value where it is empty.
+// or is the list without repeats, or the one value where it is empty.
 func or(list []int, one int) []int {
 	if len(list) == 0 {
 		return []int{one}
 	}
-	return list
+	return unique(list)
 }
 
 // tensor are the degrees of TP: up to twice the GPUs that the fast link joins,
@@ -100,15 +100,27 @@ func (p *Problem) experts(out []plane, c plane) []plane {
 // allows says whether a list that may be empty allows a value.
 func allows[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// pick is the list that was given, or the candidates that a rule keeps.
+// pick is what was given, without repeats and what is no number of parts, or the
+// candidates that a rule keeps.
 func pick(given, candidates []int, keep func(int) bool) []int {
 	if len(given) > 0 {
-		return given
+		candidates, keep = unique(given), func(n int) bool { return n >= 1 && n <= layout.MaxDegree }
 	}
 	var out []int
 	for _, n := range candidates {
 		if keep(n) {
 			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// unique leaves repeats out; what comes first stays.
+func unique[T comparable](list []T) []T {
+	var out []T
+	for _, v := range list {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
 	return out
@@ -136,13 +148,17 @@ type choices struct {
 	sp        []bool
 	recompute []recipe.Recompute
 	zero      []int
+	offered   [4]bool // ZeRO stages, by the stack
 	kinds     []schedule.Info
 }
 
 func (p *Problem) choices() choices {
 	sp := &p.Space
-	c := choices{mbs: sp.MBS, sp: sp.SP, recompute: sp.Recompute, zero: sp.ZeRO}
-	if len(c.mbs) == 0 {
+	c := choices{
+		mbs: pick(sp.MBS, nil, nil), sp: unique(sp.SP), recompute: unique(sp.Recompute), zero: unique(sp.ZeRO),
+		offered: engine.ZeROStages(&p.Setup),
+	}
+	if len(sp.MBS) == 0 {
 		c.mbs = p.microBatches()
 	}
 	if len(c.sp) == 0 {
@@ -152,7 +168,7 @@ func (p *Problem) choices() choices {
 		c.recompute = recomputations(&p.Setup)
 	}
 	if len(c.zero) == 0 {
-		for stage, offered := range engine.ZeROStages(&p.Setup) {
+		for stage, offered := range c.offered {
 			if offered {
 				c.zero = append(c.zero, stage)
 			}
@@ -162,7 +178,7 @@ func (p *Problem) choices() choices {
 	if len(kinds) == 0 {
 		kinds = []schedule.Kind{schedule.OneFOneB, schedule.Interleaved}
 	}
-	for _, k := range kinds {
+	for _, k := range unique(kinds) {
 		if info, ok := k.Info(); ok {
 			c.kinds = append(c.kinds, info)
 		}
@@ -216,24 +232,10 @@ func part(r recipe.Recompute, s *engine.Setup) (recipe.Recompute, bool) {
 	return r, n > fewer && n < layers
 }
 
-// schedules are those that a pipeline of so many ranks is tried with: on one rank
-// they are all the same, so the first that runs there is enough.
-func (c *choices) schedules(pp int) []schedule.Info {
-	if pp > 1 || len(c.kinds) < 2 {
-		return c.kinds
-	}
-	for i := range c.kinds {
-		if k := &c.kinds[i]; k.Chunks < 2 && k.Kind != schedule.Interleaved {
-			return c.kinds[i : i+1]
-		}
-	}
-	return c.kinds[:1]
-}
-
 // chunks are the stages per rank that a schedule is tried with. Where any number
 // goes: those over which the layers divide, with or without the embedding and
 // the head counted as layers.
-func (p *Problem) chunks(info schedule.Info, pp int) []int {
+func (p *Problem) chunks(info *schedule.Info, pp int) []int {
 	switch {
 	case info.Chunks > 0:
 		if allows(p.Space.VPP, info.Chunks) {
@@ -241,7 +243,7 @@ func (p *Problem) chunks(info schedule.Info, pp int) []int {
 		}
 		return nil
 	case len(p.Space.VPP) > 0:
-		return p.Space.VPP
+		return pick(p.Space.VPP, nil, nil)
 	case pp == 1:
 		return []int{1}
 	}

@@ -38,10 +38,12 @@ type Problem struct {
 	// AnyMemory ranks layouts whether they fit or not, where no headroom is asked
 	// for.
 	AnyMemory bool
+
+	legalOnly bool // of constraints: only what makes a layout illegal
 }
 
 // Space lists the values that each knob may take. An empty list means every
-// legal value within the bounds that Default documents.
+// legal value within the named bounds (MaxPP and the others), in the numbers that divide.
 type Space struct {
 	GPUs, GBS, Seq               []int
 	DP, TP, PP, VPP, CP, EP, ETP []int

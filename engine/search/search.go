@@ -30,6 +30,9 @@ type run struct {
 	workers  int
 	progress func(Progress)
 	result   Result
+
+	dropped int   // candidates that there was no room for
+	lowest  score // the best bound of these
 }
 
 func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
@@ -57,7 +60,7 @@ func (r *run) rank() (all []candidate, share float64) {
 	stride := coprime(len(r.planes))
 	for w := range rankers {
 		k := &rankers[w]
-		k.problem, k.planes, k.choices = r.problem, r.planes, r.choices
+		k.problem, k.planes, k.choices, k.stop = r.problem, r.planes, r.choices, r.stopped
 		wait.Go(func() {
 			for !r.stopped() {
 				n := next.Add(1) - 1
@@ -65,7 +68,9 @@ func (r *run) rank() (all []candidate, share float64) {
 					return
 				}
 				before := k.legal
-				k.rank(int(n * int64(stride) % int64(len(r.planes))))
+				if !k.rank(int(n * int64(stride) % int64(len(r.planes)))) {
+					return
+				}
 				sum := legal.Add(int64(k.legal - before))
 				if d := done.Add(1); d%reportEvery == 0 {
 					lock.Lock()
@@ -80,6 +85,12 @@ func (r *run) rank() (all []candidate, share float64) {
 		all = append(all, rankers[w].found...)
 		r.result.Legal += rankers[w].legal
 		r.result.Excluded += rankers[w].excluded
+		if d := rankers[w].dropped; d > 0 {
+			if r.dropped == 0 || rankers[w].lowest.less(r.lowest) {
+				r.lowest = rankers[w].lowest
+			}
+			r.dropped += d
+		}
 	}
 	if r.stopped() {
 		first(all, lastSorted)

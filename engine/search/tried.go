@@ -33,8 +33,8 @@ func Tried(p Problem) Space {
 		}
 	}
 	for _, pp := range out.PP {
-		for _, k := range c.schedules(pp) {
-			for _, v := range p.chunks(k, pp) {
+		for i := range c.kinds {
+			for _, v := range p.chunks(&c.kinds[i], pp) {
 				if !slices.Contains(out.VPP, v) {
 					out.VPP = append(out.VPP, v)
 				}
