@@ -27,7 +27,7 @@ func unevenCosts(t *rapid.T, s schedule.Spec) schedule.Costs {
 
 // TestWaitsAddUp: the causes of a rank's idle time are never negative and add up
 // to it; nothing is on its way where hand-overs take no time, and nobody is
-// slower where all stages are equal.
+// slower where all stages are equal and no pair saves time.
 func TestWaitsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
@@ -56,7 +56,8 @@ func TestWaitsAddUp(t *testing.T) {
 			if costs.P2P == 0 && w.HandOver > 1e-9*line.Makespan {
 				t.Fatalf("rank %d: %v on the way without latency", r, w.HandOver)
 			}
-			if even && w.Paced > 1e-9*line.Makespan {
+			// Pairs that overlap save time on some ranks more than on others.
+			if even && costs.Overlap == 0 && w.Paced > 1e-9*line.Makespan {
 				t.Fatalf("rank %d: %v for slower ranks where all are equal", r, w.Paced)
 			}
 		}
