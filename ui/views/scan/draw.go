@@ -204,7 +204,7 @@ func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
 		}
 		lines = append(lines, l.RightAligned(in.paint(role), text, 34).String())
 	}
-	from := 0
+	from, h := 0, max(h, 0)
 	if len(lines) > h {
 		from = min(max(v.column-h/2, 0), len(lines)-h)
 	}
