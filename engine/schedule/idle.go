@@ -18,28 +18,34 @@ func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between +
 // it let it, so the chain has no gaps but hand-overs, and covers the wait. The
 // work is proportional to the operations on those chains.
 func (t *Timeline) Waits() []Waits {
-	w := waiting{line: t, index: t.Order.Index(), out: make([]Waits, len(t.Ranks))}
-	o := t.Order
+	index := t.Order.Index()
+	out := make([]Waits, len(t.Ranks))
 	for r := range t.Ranks {
-		from, to := o.Start[r], o.Start[r+1]
-		if from == to {
-			w.out[r].Drain = t.Makespan
-			continue
-		}
-		w.rank(r, from, to)
-		// What is idle and no gap is sending inside the operations themselves.
-		if rest := t.Ranks[r].Idle - w.out[r].Sum(); rest > 0 {
-			w.out[r].HandOver += rest
-		}
+		out[r] = t.WaitsOf(index, r)
+	}
+	return out
+}
+
+// WaitsOf is the same of one rank. The index is that of the order.
+func (t *Timeline) WaitsOf(index *Index, rank int) Waits {
+	w := waiting{line: t, index: index}
+	from, to := t.Order.Start[rank], t.Order.Start[rank+1]
+	if from == to {
+		return Waits{Drain: t.Makespan}
+	}
+	w.rank(rank, from, to)
+	// What is idle and no gap is sending inside the operations themselves.
+	if rest := t.Ranks[rank].Idle - w.out.Sum(); rest > 0 {
+		w.out.HandOver += rest
 	}
 	return w.out
 }
 
-// waiting is one run of Waits.
+// waiting is one run of WaitsOf.
 type waiting struct {
 	line  *Timeline
 	index *Index
-	out   []Waits
+	out   Waits
 }
 
 // rank divides the gaps of one rank; its operations are from to to-1.
@@ -53,7 +59,7 @@ func (w *waiting) rank(r, from, to int) {
 			firstBack = k
 		}
 	}
-	out := &w.out[r]
+	out := &w.out
 	for k := from; k < to; k++ {
 		begin := 0.0
 		if k > from {

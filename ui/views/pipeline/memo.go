@@ -9,7 +9,7 @@ import (
 // operations, too much for every frame and every key.
 type memo struct {
 	line   *schedule.Timeline
-	waits  []schedule.Waits
+	waits  map[int]schedule.Waits
 	path   []schedule.Place
 	index  *schedule.Index
 	curves map[int]curve
@@ -36,13 +36,20 @@ func (v *View) memoOf(line *schedule.Timeline) *memo {
 	return v.memos[0]
 }
 
-// waits are the causes of every rank's idle time.
-func (v *View) waits(line *schedule.Timeline) []schedule.Waits {
+// waits are the causes of a rank's idle time.
+func (v *View) waits(line *schedule.Timeline, rank int) schedule.Waits {
 	m := v.memoOf(line)
-	if m.waits == nil {
-		m.waits = line.Waits()
+	if w, ok := m.waits[rank]; ok {
+		return w
 	}
-	return m.waits
+	if m.index == nil {
+		m.index = line.Order.Index()
+	}
+	if m.waits == nil {
+		m.waits = map[int]schedule.Waits{}
+	}
+	m.waits[rank] = line.WaitsOf(m.index, rank)
+	return m.waits[rank]
 }
 
 // criticalPath is the timeline's.

@@ -13,7 +13,7 @@ func (v *View) paceFacts(b *block, rank int) [][2]string {
 	line := b.line
 	out := [][2]string{{fmt.Sprintf("rank %d", rank), pace(b, rank, fullest(line))}}
 	if st := &line.Ranks[rank]; st.Idle > 0 && line.Makespan > 0 {
-		out = append(out, [2]string{"its waiting", idleText(v.waits(line)[rank], st.Idle, line.Makespan)})
+		out = append(out, [2]string{"its waiting", idleText(v.waits(line, rank), st.Idle, line.Makespan)})
 	}
 	return out
 }
