@@ -31,7 +31,7 @@ func (r *run) evaluate(all []candidate) {
 	for w := range evaluators {
 		evaluators[w].Brief = true // timelines of long pipelines are megabytes
 	}
-	var todo []*candidate
+	var chosen []*candidate
 	done, got := make([]found, batch), make([]state, batch)
 	open := 0 // candidates that a stopped search has not settled
 	for next, rounds := 0, 0; ; {
@@ -52,12 +52,12 @@ func (r *run) evaluate(all []candidate) {
 			open++
 			return true
 		}
-		if todo, next = k.choose(todo[:0], all, next, most, skip); len(todo) == 0 {
+		if chosen, next = k.choose(chosen[:0], all, next, most, skip); len(chosen) == 0 {
 			break
 		}
-		r.each(len(todo), func(worker, i int) {
+		r.each(len(chosen), func(worker, i int) {
 			got[i] = unknown
-			setup := todo[i]
+			c := chosen[i]
 			if !late && r.stopped() {
 				return
 			}
@@ -65,9 +65,9 @@ func (r *run) evaluate(all []candidate) {
 			if late { // it is stopped already, and these few are quick
 				stop = nil
 			}
-			done[i], got[i] = r.full(&evaluators[worker], setup, stop)
+			done[i], got[i] = r.full(&evaluators[worker], c, stop)
 		})
-		for i := range todo {
+		for i := range chosen {
 			switch got[i] {
 			case fits:
 				r.result.Fitting++
