@@ -84,8 +84,9 @@ func prepared(in *Input) *View {
 	return v
 }
 
-func TestFrames(t *testing.T) {
-	states := map[string]func(*View, *Input){
+// states are what the frames show, and how the screen gets there.
+func states() map[string]func(*View, *Input) {
+	return map[string]func(*View, *Input){
 		"table":     func(*View, *Input) {},
 		"filter":    func(v *View, in *Input) { v.press(in, "/", "t", "p", "=", "4", " ", "n", "o") },
 		"knobs":     func(v *View, in *Input) { v.press(in, "f", "down", "down", "down", "down", "right"); v.running = nil },
@@ -140,6 +141,9 @@ func TestFrames(t *testing.T) {
 			v.answer.of.wish[tensor] = "1"
 		},
 	}
+}
+
+func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		for name, look := range map[string]struct {
 			profile colorprofile.Profile
@@ -148,7 +152,7 @@ func TestFrames(t *testing.T) {
 			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
 			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
 		} {
-			for state, reach := range states {
+			for state, reach := range states() {
 				if state != "table" && name != "plain" {
 					continue
 				}
