@@ -131,3 +131,31 @@ func prefixed(path string, keys []string) []string {
 	}
 	return full
 }
+
+// fields are the plain fields of a struct with their values, both as --set takes
+// them, in the order of the struct.
+type fields [][2]string
+
+// fieldsOf lists the fields of a struct and of the structs in it; prefix is its
+// own name.
+func fieldsOf(prefix string, of any) fields { return listFields(nil, prefix, reflect.ValueOf(of)) }
+
+func listFields(out fields, path string, v reflect.Value) fields {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if name := jsonName(v.Type().Field(i)); name != "-" {
+				out = listFields(out, path+"."+name, v.Field(i))
+			}
+		}
+		return out
+	case reflect.String:
+		return append(out, [2]string{path, v.String()})
+	case reflect.Bool:
+		return append(out, [2]string{path, strconv.FormatBool(v.Bool())})
+	case reflect.Float64:
+		return append(out, [2]string{path, strconv.FormatFloat(v.Float(), 'g', -1, 64)})
+	default:
+		return append(out, [2]string{path, strconv.FormatInt(v.Int(), 10)})
+	}
+}

@@ -1,6 +1,7 @@
 package setupdoc_test
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -84,9 +85,79 @@ func TestFlags(t *testing.T) {
 		}
 	})
 
-	edited := presets.DefaultSetup()
-	edited.Model.Layers--
-	if flags, ok := setupdoc.Flags(edited, lib); ok {
+	unknown := presets.DefaultSetup()
+	unknown.Model.ID = "nobody-knows"
+	if flags, ok := setupdoc.Flags(unknown, lib); ok {
 		t.Errorf("flags of a model that is no preset: %s", flags)
 	}
+}
+
+// TestFlagsOfEdits: what --set has changed of a model, a GPU or a machine is part of
+// the flags, and they settle to the same setup.
+func TestFlagsOfEdits(t *testing.T) {
+	lib := presets.Default()
+	for _, c := range []struct {
+		words []string // of --set
+		want  string   // part of the flags
+	}{
+		{[]string{"model.layers=40"}, "--set model.layers=40"},
+		{[]string{"model.layers=40", "model.vocab=131072", "tp=8"}, "--set model.layers=40 --set model.vocab=131072"},
+		{[]string{"cluster.inter.bandwidth=25e9"}, "--set cluster.inter.bandwidth=2.5e+10"},
+		{[]string{"gpu.memory_usable_bytes=6.5e10"}, "--set cluster.gpu.memory_usable_bytes=6.5e+10"},
+		{[]string{"model.name=it's ours", "model.tied_embeddings=true"}, `--set 'model.name=it'\''s ours'`},
+		{[]string{"gpu=a100-sxm-40g", "cluster.gpus_per_node=4"}, "--set cluster.gpus_per_node=4"},
+	} {
+		var d setupdoc.Document
+		for _, word := range c.words {
+			if err := d.Assign(word); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := d.Setup(lib)
+		if err != nil {
+			t.Fatalf("%v: %v", c.words, err)
+		}
+		flags, ok := setupdoc.Flags(s, lib)
+		if !ok || !strings.Contains(flags, c.want) {
+			t.Errorf("%v: flags %q (%v) lack %q", c.words, flags, ok, c.want)
+		}
+		if got := settled(t, shellWords(t, flags), lib); got != s {
+			t.Errorf("%v: %s settles to another setup", c.words, flags)
+		}
+	}
+}
+
+// settled is the setup of the words of a command line.
+func settled(t *testing.T, words []string, lib setupdoc.Library) engine.Setup {
+	t.Helper()
+	var d setupdoc.Document
+	for len(words) > 0 {
+		key, value, joined := strings.Cut(strings.TrimPrefix(words[0], "--"), "=")
+		words = words[1:]
+		if !joined {
+			value, words = words[0], words[1:]
+		}
+		err := d.Set(key, value)
+		if key == "set" {
+			err = d.Assign(value)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := d.Setup(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shellWords splits a command line as a shell does.
+func shellWords(t *testing.T, line string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", "for w in "+line+`; do printf '%s\n' "$w"; done`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
