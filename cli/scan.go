@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -110,13 +111,13 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	defer stop()
 	o := scanned{scan: *c, chart: f.draws(a)}
 	_, o.name = engine.FigureOf(f.y)
-	var done bool
-	if o.grid, done = c.Run(func() bool { return ctx.Err() != nil }); !done {
-		if ctx.Err() != nil {
-			a.sayf("meshscope: stopped before the scan was done\n")
-			return outcome(interrupted(ctx, int(code.Load())))
-		}
-		return tooManyPoints()
+	o.grid, err = c.Run(func() bool { return ctx.Err() != nil })
+	switch large, tooMany := errors.AsType[engine.PointsError](err); {
+	case tooMany:
+		return tooManyPoints(large.Points)
+	case err != nil:
+		a.sayf("meshscope: stopped before the scan was done\n")
+		return outcome(interrupted(ctx, int(code.Load())))
 	}
 	if err := o.checkFigure(f.y); err != nil {
 		return err
@@ -135,8 +136,8 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	return o.verdict()
 }
 
-func tooManyPoints() error {
-	return &usageError{fmt.Sprintf("--x and --by have more than the %s points of a scan; give fewer values, or a step or a factor, such as 1..64:x2", commas(engine.MaxPoints))}
+func tooManyPoints(n int) error {
+	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", commas(n), commas(engine.MaxPoints))}
 }
 
 // question reads the knobs, the figure and the locks.
@@ -167,8 +168,8 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 	if c.X.ID == c.By.ID {
 		return nil, &usageError{fmt.Sprintf("--x and --by contradict each other: both turn %s", c.X.ID)}
 	}
-	if len(c.X.Values)*len(c.By.Values) > engine.MaxPoints {
-		return nil, tooManyPoints()
+	if n := len(c.X.Values) * len(c.By.Values); n > engine.MaxPoints {
+		return nil, tooManyPoints(n)
 	}
 	return c, nil
 }

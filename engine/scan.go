@@ -56,9 +56,21 @@ type Point struct {
 	Current bool     // the setup that was asked about
 }
 
-// Run goes through the points, row by row. It is false once stop says true (nil:
-// never) or if there are more than MaxPoints.
-func (c Scan) Run(stop func() bool) (Grid, bool) {
+// StoppedError says that work was stopped before it had an answer.
+type StoppedError struct{}
+
+func (StoppedError) Error() string { return "stopped before it was done" }
+
+// PointsError says that a scan has more points than MaxPoints.
+type PointsError struct{ Points int }
+
+func (e PointsError) Error() string {
+	return strconv.Itoa(e.Points) + " points, a scan has at most " + strconv.Itoa(MaxPoints)
+}
+
+// Run goes through the points, row by row. The error is a PointsError, or, once
+// stop says true (nil: never), a StoppedError.
+func (c Scan) Run(stop func() bool) (Grid, error) {
 	g := Grid{X: c.X, By: c.By, Usable: c.Setup.Cluster.GPU.MemoryUsable}
 	if c.By.ID != "" && len(c.By.Values) == 0 {
 		g.By.Values = ladderTexts([]Setup{c.Setup}, c.By.ID, c.Locks)
@@ -78,8 +90,8 @@ func (c Scan) Run(stop func() bool) (Grid, bool) {
 	if len(c.X.Values) == 0 {
 		g.X.Values = ladderTexts(legalStarts, c.X.ID, c.Locks)
 	}
-	if len(rows)*len(g.X.Values) > MaxPoints {
-		return Grid{}, false
+	if n := len(rows) * len(g.X.Values); n > MaxPoints {
+		return Grid{}, PointsError{n}
 	}
 	e := Evaluator{Brief: true}
 	for i, by := range rows {
@@ -91,13 +103,13 @@ func (c Scan) Run(stop func() bool) (Grid, bool) {
 			}
 			p.X, p.By = x, by
 			if p.Why == "" && !c.ask(&e, &p, &g.Unit, stop) {
-				return Grid{}, false
+				return Grid{}, StoppedError{}
 			}
 			row = append(row, p)
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	return g, true
+	return g, nil
 }
 
 // turned is a setup with a knob turned; a value that cannot be taken is said.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"testing"
 
 	"meshscope/engine"
@@ -31,9 +32,9 @@ func TestScanIsEvaluate(t *testing.T) {
 				c.By.ID = ""
 			}
 		}
-		g, ok := c.Run(nil)
-		if !ok {
-			t.Fatal("no answer")
+		g, err := c.Run(nil)
+		if err != nil {
+			t.Fatal(err)
 		}
 		current := 0
 		for y, row := range g.Rows {
@@ -74,16 +75,16 @@ func checkPoint(t *rapid.T, c *engine.Scan, p *engine.Point) {
 	}
 }
 
-// A scan that is stopped or too large has no answer.
+// A scan that is stopped or too large has no answer, and says which it is.
 func TestScanBounds(t *testing.T) {
 	c := engine.Scan{Setup: presets.DefaultSetup(), X: engine.Axis{ID: "tp"}, Figure: "time.step", Locks: bothLocks()}
-	if _, ok := c.Run(func() bool { return true }); ok {
-		t.Error("stopped, and still an answer")
+	if _, err := c.Run(func() bool { return true }); !errors.Is(err, engine.StoppedError{}) {
+		t.Errorf("stopped, and the error is %v", err)
 	}
 	for range engine.MaxPoints + 1 {
 		c.X.Values = append(c.X.Values, "1")
 	}
-	if _, ok := c.Run(nil); ok {
-		t.Error("too many points, and still an answer")
+	if _, err := c.Run(nil); !errors.Is(err, engine.PointsError{Points: engine.MaxPoints + 1}) {
+		t.Errorf("too many points, and the error is %v", err)
 	}
 }

@@ -53,9 +53,10 @@ type Move struct {
 	Speed float64
 	Saved units.Bytes
 	Fits  bool
-	// Refused says that some launcher would not run it, unlike the setup. Such
-	// turns are no moves; rules and knobs show them.
-	Refused bool
+	// NowRefused says that some launcher would not run it, though all would run the
+	// setup; false too where the setup is refused already. Such turns are no moves;
+	// rules and knobs show them.
+	NowRefused bool
 }
 
 // Options of For.

@@ -39,7 +39,7 @@ func (a *adviser) faster() []Move {
 	return a.distinct(list)
 }
 
-func fits(m *Move) bool { return m.Fits && !m.Refused }
+func fits(m *Move) bool { return m.Fits && !m.NowRefused }
 
 func (a *adviser) mayFit(f engine.Floor) bool { return f.Peak <= a.report.Memory.Usable }
 
@@ -60,7 +60,7 @@ func (a *adviser) fixes() []Move {
 		return cmp.Or(cmp.Compare(x.Turned, y.Turned), cmp.Compare(y.Speed, x.Speed))
 	})
 	if len(list) == 0 {
-		list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.Refused })
+		list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.NowRefused })
 		if least, ok := a.smallest(); ok {
 			list = append(list, least)
 		}
@@ -195,9 +195,8 @@ func (a *adviser) smallest() (Move, bool) {
 }
 
 func (a *adviser) arrive(p search.Problem) (Move, bool) {
-	ctx, stop := a.context()
-	defer stop()
-	r := search.Run(ctx, p, nil)
+	p.Stop = a.options.Stop
+	r := search.Run(context.Background(), p, nil)
 	if len(r.Best) == 0 {
 		return Move{}, false
 	}
@@ -215,29 +214,4 @@ func turns(from, to *engine.Setup) int {
 		}
 	}
 	return max(n, 1)
-}
-
-// context ends when the adviser is stopped.
-func (a *adviser) context() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	if a.options.Stop == nil {
-		return ctx, cancel
-	}
-	return stoppable{ctx, a.options.Stop}, cancel
-}
-
-// stoppable is a context that asks a function whether it has ended.
-type stoppable struct {
-	context.Context
-	stop func() bool
-}
-
-func (s stoppable) Err() error {
-	if err := s.Context.Err(); err != nil {
-		return err
-	}
-	if s.stop() {
-		return context.Canceled
-	}
-	return nil
 }

@@ -89,7 +89,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	m.Speed = float64(a.report.Time.Step / r.Time.Step)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits
-	m.Refused = engine.Refused(r.Problems) && !engine.Refused(a.report.Problems)
+	m.NowRefused = engine.Refused(r.Problems) && !engine.Refused(a.report.Problems)
 	return m, true
 }
 

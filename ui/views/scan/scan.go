@@ -4,6 +4,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -92,20 +93,19 @@ func (v *View) Refresh(in Input) Request {
 			X: engine.Axis{ID: want.x}, By: engine.Axis{ID: want.by},
 			Locks: engine.Locks{GPUs: true, Batch: true},
 		}
-		g, ok := scan.Run(func() bool { return ctx.Err() != nil })
-		stopped := ctx.Err() != nil
+		g, err := scan.Run(func() bool { return ctx.Err() != nil })
 		return func() {
 			if v.of != want {
 				return // something else is wanted by now
 			}
 			v.asking = false
 			switch {
-			case stopped:
-				v.of = question{}
-			case ok:
+			case err == nil:
 				v.grid = &g
 				v.toCurrent()
-			default:
+			case errors.Is(err, engine.StoppedError{}):
+				v.of = question{}
+			default: // too many points
 				v.grid, v.large = nil, true
 			}
 		}
