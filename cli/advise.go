@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		if asJSON {
 			err = a.writeJSON(newAdvice(&got, a.lib))
 		} else {
-			err = writeAdvice(a.stdout, &got)
+			err = a.writeAdvice(&got, flags.ownBatch)
 		}
 		if err != nil {
 			return err
@@ -63,9 +62,10 @@ func (a *app) adviseCommand() *cobra.Command {
 	return cmd
 }
 
-// writeAdvice prints advice for people.
-func writeAdvice(to io.Writer, a *advise.Advice) error {
-	t := &textReport{page: newPage(to), setup: &a.Setup, report: &a.Report}
+// writeAdvice prints advice for people. ownBatch tells that nobody said the global
+// batch.
+func (p *app) writeAdvice(a *advise.Advice, ownBatch bool) error {
+	t := &textReport{page: newPage(p.stdout), setup: &a.Setup, report: &a.Report, ownBatch: ownBatch}
 	t.head()
 	out := t.page
 	if m := a.Report.Memory; m.Fits {
@@ -92,6 +92,11 @@ func writeAdvice(to io.Writer, a *advise.Advice) error {
 		}
 	}
 	writeMoves(out, a.Moves)
+	if len(a.Moves) > 0 {
+		if flags, ok := setupdoc.Flags(a.Moves[0].Setup, p.lib); ok {
+			out.printf("  the first of them in full:\n    meshscope eval %s\n", flags)
+		}
+	}
 	writeKnobs(out, a.Knobs)
 	writeRules(out, a.Rules)
 	return out.Flush()
@@ -138,16 +143,39 @@ func followedWords(m *advise.Move) string {
 }
 
 func writeKnobs(out page, knobs []advise.Knob) {
-	out.printf("\nEACH KNOB ALONE, from its best to its worst legal value\n")
-	rows := [][]string{{"  knob", "now", "step", "peak GiB", "values"}}
+	out.printf("\nEACH KNOB ALONE, from its best to its worst legal value, and at which others it fits\n")
+	rows := [][]string{{"  knob", "now", "step", "peak GiB", "fits at"}}
 	for i := range knobs {
 		k := &knobs[i]
 		rows = append(rows, []string{
 			"  " + string(k.ID), k.Current, seconds(k.Fastest) + " to " + seconds(k.Slowest),
-			fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fmt.Sprint(len(k.Values) + 1),
+			fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fittingWords(k),
 		})
 	}
 	out.table(rows)
+}
+
+// mostListed is how many values of a knob a line lists.
+const mostListed = 6
+
+// fittingWords are the other values of a knob at which the setup fits.
+func fittingWords(k *advise.Knob) string {
+	var fit []string
+	for _, v := range k.Values {
+		if v.Fits {
+			fit = append(fit, v.Text)
+		}
+	}
+	n := len(k.Values)
+	switch {
+	case len(fit) == 0:
+		return fmt.Sprintf("none of %d", n)
+	case len(fit) == n && n > mostListed:
+		return fmt.Sprintf("all %d", n)
+	case len(fit) > mostListed:
+		return fmt.Sprintf("%s and %d more of %d", strings.Join(fit[:mostListed-1], " "), len(fit)-mostListed+1, n)
+	}
+	return strings.Join(fit, " ")
 }
 
 func writeRules(out page, rules []advise.Rule) {

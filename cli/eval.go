@@ -61,7 +61,7 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if err := a.printReport(format, &s, &r); err != nil {
+		if err := a.printReport(format, &s, &r, flags.ownBatch); err != nil {
 			return err
 		}
 		return verdict(&r)
@@ -98,9 +98,9 @@ func checkFormat(cmd *cobra.Command, format *string, asJSON bool) error {
 }
 
 // printReport prints a report in a format.
-func (a *app) printReport(format string, s *engine.Setup, r *engine.Report) error {
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, ownBatch bool) error {
 	if format == textFormat {
-		return writeReport(a.stdout, s, r)
+		return writeReport(a.stdout, s, r, ownBatch)
 	}
 	d := newReport(*s, *r)
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {

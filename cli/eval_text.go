@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/ui/figure"
 )
@@ -17,9 +18,9 @@ import (
 const maxRows = 32
 
 // writeReport prints a report for people: aligned, no colours, units in the
-// headings.
-func writeReport(to io.Writer, s *engine.Setup, r *engine.Report) error {
-	t := &textReport{page: newPage(to), setup: s, report: r}
+// headings. ownBatch tells that nobody said the global batch.
+func writeReport(to io.Writer, s *engine.Setup, r *engine.Report, ownBatch bool) error {
+	t := &textReport{page: newPage(to), setup: s, report: r, ownBatch: ownBatch}
 	t.head()
 	t.problems()
 	if r.Legal {
@@ -38,6 +39,8 @@ type textReport struct {
 	page
 	setup  *engine.Setup
 	report *engine.Report
+
+	ownBatch bool // nobody said the global batch
 }
 
 // head says what was asked.
@@ -56,6 +59,10 @@ func (t *textReport) head() {
 		s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, onOff(s.SP), s.ZeRO)
 	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
+	if t.ownBatch {
+		t.printf("          nobody said the batch: %d sequences per pipeline rank and copy;\n", engine.DefaultBatchDepth)
+		t.printf("          where the layout is open, search takes near 4 M tokens: --gbs %d\n", search.DefaultGBS([]int{s.GPUs}, s.Seq))
+	}
 	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
 	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)
 }

@@ -92,7 +92,7 @@ func (a *app) noFigures(s engine.Setup, asJSON bool) error {
 	if asJSON {
 		err = a.writeJSON(newReport(s, r))
 	} else {
-		err = writeReport(a.stdout, &s, &r)
+		err = writeReport(a.stdout, &s, &r, false)
 	}
 	if err != nil {
 		return err

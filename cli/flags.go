@@ -21,6 +21,8 @@ import (
 type setupFlags struct {
 	file fileName
 	said []said
+
+	ownBatch bool // of setup: nobody said the global batch
 }
 
 // fileName is a flag that names a file.
@@ -128,7 +130,9 @@ func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	return f.over(doc, a)
+	s, err := f.over(doc, a)
+	f.ownBatch = !doc.SaysBatch()
+	return s, err
 }
 
 // document is the file that the flags name, or one that says nothing.

@@ -45,7 +45,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
 			"vpp up to 16 over which the layers divide (with or without embedding and head), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
 			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
-			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens.\n\n" +
+			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given.\n\n" +
 			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
 			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
@@ -228,6 +228,9 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 	p.Setup, p.Tokens, p.Deadline = q.setup, q.setup.Budget, units.Seconds(deadline)
 	if deadline > 0 && p.Tokens == 0 {
 		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
+	}
+	if p.Objective == search.Cost && p.Tokens == 0 {
+		return nil, nil, &usageError{"--objective cost needs --tokens: what a run costs depends on how many tokens it has"}
 	}
 	if g := q.setup.Goodput; g > 0 {
 		p.Deadline *= units.Seconds(g / 100) // of which steps advance the run

@@ -25,11 +25,30 @@ type searchDocument struct {
 	Excluded  int     `json:"excluded_by_bound"`
 	Evaluated int     `json:"evaluated"`
 	Fitting   int     `json:"fitting"`
-	Seconds   float64 `json:"seconds"`
+
+	// Near counts layouts within 1 % of the best, Band those within its error band.
+	Near *nearDocument `json:"near,omitempty"`
+	Band *nearDocument `json:"within_error_band,omitempty"`
+
+	Seconds float64 `json:"seconds"`
 
 	Results  []foundDocument   `json:"results"`
 	Front    *[]foundDocument  `json:"front,omitempty"`
 	Conflict *conflictDocument `json:"conflict,omitempty"`
+}
+
+// nearDocument is how many layouts are within a share of the best, which counts.
+type nearDocument struct {
+	Share float64 `json:"share"`
+	Least int     `json:"at_least"`
+	Most  int     `json:"at_most"`
+}
+
+func newNear(n search.Near) *nearDocument {
+	if n.Least == 0 {
+		return nil
+	}
+	return &nearDocument{n.Share, n.Least, n.Most}
 }
 
 // foundDocument is one layout that was found.
@@ -83,6 +102,7 @@ func (o *answer) document(a *app) searchDocument {
 		header: header{schemaVersion, version}, Setup: o.problem.Setup, Objective: o.problem.Objective,
 		Given: map[string]string{}, DefaultGBS: o.asked.defaultGBS,
 		Partial: r.Partial, Share: r.Share, Legal: r.Legal, Excluded: r.Excluded, Evaluated: r.Evaluated, Fitting: r.Fitting,
+		Near: newNear(r.Near), Band: newNear(r.Band),
 		Seconds: o.seconds, Results: a.foundDocuments(r.Best),
 	}
 	for id, text := range o.asked.texts {

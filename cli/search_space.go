@@ -30,6 +30,7 @@ type asked struct {
 
 	defaultGBS bool // nobody said the global batch
 	counted    bool // it follows from dp, mbs and microbatches
+	cut        bool // one value of tp, pp, cp and the GPUs is said: eval's default batch is known
 }
 
 // askedFor reads the flags of a search on top of the file they name. What the
@@ -111,7 +112,7 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 		}
 	}
 	set("gpus", "nodes", "seq")
-	if said("tp", "pp", "cp") && (said("dp") || said("gpus") || said("nodes")) {
+	if q.cut = said("tp", "pp", "cp") && (said("dp") || said("gpus") || said("nodes")); q.cut {
 		set("dp", "tp", "pp", "cp")
 		if q.counted = said("mbs", "microbatches"); q.counted {
 			set("mbs", "microbatches", "gbs")
@@ -280,8 +281,11 @@ func (q *asked) doubling(id engine.ParamID, otherwise int, free []int) []int {
 // gbs is the global batch where the flags give no list of them.
 func (q *asked) gbs(gpus []int, seq int) int {
 	_, said := q.values["gbs"]
-	if q.defaultGBS = !said && !q.counted; !q.defaultGBS {
+	if said || q.counted {
 		return q.setup.GBS
+	}
+	if q.defaultGBS = true; q.cut {
+		return q.setup.GBS // what eval takes
 	}
 	return search.DefaultGBS(gpus, seq)
 }

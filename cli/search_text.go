@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
+	"meshscope/ui/figure"
 )
 
 // writeText prints what was asked, the table of layouts, and how to have the best
@@ -29,8 +31,11 @@ func (o *answer) writeText(a *app) error {
 		t.printf("\nFRONT  of speed and memory: no layout is faster with less memory\n")
 		o.table(t, r.Front)
 	}
+	o.nearness(t)
 	if flags, ok := setupdoc.Flags(r.Best[0].Setup, a.lib); ok {
 		t.printf("\nThe first of them again, in full (--json and --csv say it of every row):\n  meshscope eval %s\n", flags)
+	} else {
+		t.printf("\nNo flags give the first of them again: --json has its report, which --setup takes.\n")
 	}
 	return t.Flush()
 }
@@ -45,14 +50,10 @@ func (o *answer) head(t page, a *app) {
 		nodes = ", " + plural(s.Nodes(), "node")
 	}
 	t.printf("%s on %s x %s%s (%s)\n", name(s.Model.Name, s.Model.ID), gpus, name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
-	t.printf("  batch    %s sequences of %s tokens", batches, lengths)
-	if len(p.Space.GBS) == 1 && len(p.Space.Seq) == 1 {
-		t.printf(" = %s tokens", count(s.Tokens()))
-	}
+	t.printf("  batch    %s sequences of %s tokens = %s tokens\n", batches, lengths, o.batchTokens())
 	if o.asked.defaultGBS {
-		t.printf(" (nobody said: near 4 M)")
+		t.printf("           nobody said the batch: %s\n", o.defaultWords())
 	}
-	t.printf("\n")
 	if given := o.given(); given != "" {
 		t.printf("  given    %s\n", given)
 	}
@@ -69,10 +70,37 @@ func (o *answer) head(t page, a *app) {
 	}
 }
 
+// batchTokens is the global batch in tokens: one number, or from the least to the
+// most.
+func (o *answer) batchTokens() string {
+	sp := &o.problem.Space
+	low := float64(slices.Min(sp.GBS)) * float64(slices.Min(sp.Seq))
+	high := float64(slices.Max(sp.GBS)) * float64(slices.Max(sp.Seq))
+	if low == high {
+		return count(low)
+	}
+	return count(low) + " to " + count(high)
+}
+
+// defaultWords say which global batch is taken where nobody says one.
+func (o *answer) defaultWords() string {
+	sp := &o.problem.Space
+	switch {
+	case o.asked.cut:
+		return fmt.Sprintf("as eval, %d sequences per pipeline rank and copy", engine.DefaultBatchDepth)
+	case len(sp.Seq) > 1:
+		return "so many sequences that the longest have near 4 M tokens"
+	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
+		return "one sequence has more than the usual 4 M tokens"
+	}
+	return "near 4 M tokens; eval takes 4 sequences per pipeline rank and copy"
+}
+
 // aim is what the best is best in.
 func (o *answer) aim() string {
 	return map[search.Objective]string{
 		search.Throughput:  "most tokens per second and GPU first",
+		search.Cost:        "cheapest run first: the most tokens per GPU and hour",
 		search.FewestGPUs:  "fewest GPUs first, then the fastest",
 		search.LargestMBS:  "largest micro-batch first, then the fastest",
 		search.LongestSeq:  "longest sequence first, then the fastest",
@@ -184,7 +212,7 @@ func (o *answer) table(t page, list []search.Found) {
 	rows[0] = append(rows[0], "step", "MFU", "tok/s/GPU", "GiB", "free GiB")
 	run, agree := o.problem.Tokens > 0, bandsAgree(list)
 	if run {
-		rows[0] = append(rows[0], "days")
+		rows[0] = append(rows[0], "days", "GPU-hours", "cost")
 	}
 	if !agree {
 		rows[0] = append(rows[0], "±step", "±GiB")
@@ -194,7 +222,7 @@ func (o *answer) table(t page, list []search.Found) {
 		rows[i+1] = append(rows[i+1], seconds(f.Report.Time.Step), fmt.Sprintf("%.1f %%", 100*f.Report.Throughput.MFU), commas(int(f.Report.Throughput.TokensPerSecondPerGPU+0.5)),
 			fmt.Sprintf("%.1f", f.Report.Memory.Peak.GiB()), fmt.Sprintf("%.1f", f.Free.GiB()))
 		if run {
-			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.1f", f.Report.Run.Days))
+			rows[i+1] = append(rows[i+1], fmt.Sprintf("%.1f", f.Report.Run.Days), figure.Short(f.Report.Run.GPUHours), costWords(f.Report.Run))
 		}
 		if !agree {
 			rows[i+1] = append(rows[i+1], shortBand(&f.Report.Time.Evidence), shortBand(&f.Report.Memory.Evidence))
@@ -241,6 +269,14 @@ func bandsAgree(list []search.Found) bool {
 		}
 	}
 	return true
+}
+
+// costWords is what a run costs; a dash where no price is known.
+func costWords(r *engine.Run) string {
+	if r.Cost == nil {
+		return "-"
+	}
+	return figure.Dollars(*r.Cost)
 }
 
 func shortBand(e *engine.Evidence) string {

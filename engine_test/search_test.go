@@ -95,6 +95,9 @@ func TestSearchLosesNothing(t *testing.T) {
 				pruned += one(got.Evaluated < want.Evaluated)
 				sameFound(t, "best", got.Best, want.Best)
 				sameFound(t, "front", got.Front, want.Front)
+				if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least || len(got.Best) > 0 && got.Near.Least < 1 {
+					t.Fatalf("%+v of %d layouts that are near the best", got.Near, want.Near.Least)
+				}
 			}
 		})
 		if t.Failed() {

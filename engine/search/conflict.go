@@ -182,7 +182,8 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 // the first. Of each plane the candidate with the best bound is evaluated at
 // once, the others only where none of these will do.
 func (r *run) any() (found, whole bool) {
-	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices, stop: r.stopped}
+	k := r.ranker()
+	k.stop = r.stopped
 	e := engine.Evaluator{Brief: true}
 	stride := coprime(len(r.planes))
 	var all []candidate

@@ -34,6 +34,7 @@ func (r *run) evaluate(all []candidate) {
 	var chosen []*candidate
 	done, got := make([]found, batch), make([]state, batch)
 	open := 0 // candidates that a stopped search has not settled
+	seen := evaluated{}
 	for next, rounds := 0, 0; ; {
 		late := r.stopped()
 		if late && (r.result.Fitting > 0 || rounds == lastRounds) {
@@ -72,9 +73,11 @@ func (r *run) evaluate(all []candidate) {
 			case fits:
 				r.result.Fitting++
 				k.keep(&done[i])
+				seen.fits(&done[i])
 				fallthrough
 			case misses:
 				r.result.Evaluated++
+				seen.bounds = append(seen.bounds, chosen[i].key)
 			case unknown:
 				open++
 			}
@@ -89,13 +92,20 @@ func (r *run) evaluate(all []candidate) {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
 	}
 	r.result.Best, r.result.Front = k.best(), k.frontier()
+	if len(k.ranked) > 0 {
+		first := &k.ranked[0]
+		r.result.Near = r.near(first.exact, NearShare, &seen, all)
+		if band := first.Report.Time.ErrorBand; band != nil {
+			r.result.Band = r.near(first.exact, *band, &seen, all)
+		}
+	}
 }
 
 // slow says whether the evaluation of a candidate takes longer than somebody who
 // has stopped a search wants to wait.
 func (r *run) slow(c *candidate) bool {
 	const most = 20_000 // operations: half a millisecond
-	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+	k := r.ranker()
 	s := k.setup(c)
 	return s.Spec().Work() > most
 }

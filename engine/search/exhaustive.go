@@ -11,21 +11,27 @@ import (
 func Exhaustive(p Problem) Result {
 	r := newRun(context.Background(), &p, nil)
 	k := keeper{top: p.top(), wantFront: p.Front}
-	all := ranker{problem: r.problem, planes: r.planes, choices: r.choices, everything: true}
+	all := r.ranker()
+	all.everything = true
 	for n := range r.planes {
 		all.rank(n)
 	}
 	r.result.Legal, r.result.Share = all.legal, 1
 	e := engine.Evaluator{Brief: true}
+	seen := evaluated{}
 	for i := range all.found {
 		f, got := r.full(&e, &all.found[i], nil)
 		r.result.Evaluated++
 		if got == fits {
 			r.result.Fitting++
 			k.keep(&f)
+			seen.fits(&f)
 		}
 	}
 	r.result.Best, r.result.Front = k.best(), k.frontier()
+	if len(k.ranked) > 0 {
+		r.result.Near = r.near(k.ranked[0].exact, NearShare, &seen, nil)
+	}
 	return r.result
 }
 

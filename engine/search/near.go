@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"meshscope/engine"
@@ -25,26 +26,56 @@ type Near struct {
 // where memory leads that alone.
 func (p *Problem) worst(best score, share float64) (lead, rate float64) {
 	if p.Objective == LeastMemory {
-		return best.lead * (1 + share), 0
+		return best.lead * (1 + share), math.Inf(1)
 	}
 	return best.lead, best.rate * (1 + share)
 }
 
-// near counts what is within a share of the best: of those evaluated, and of the
-// candidates that were not, by their bounds.
-func (r *run) near(best score, share float64, evaluated []score, open []candidate) Near {
+// evaluated are the scores of what a search has evaluated.
+type evaluated struct {
+	fit    map[identity]struct{} // what fits
+	bounds []score               // of everything that was evaluated
+}
+
+// identity is what tells a layout from others: twins share it.
+type identity struct {
+	place candidate // without bounds
+	exact score
+	peak  units.Bytes
+}
+
+func (e *evaluated) fits(f *found) {
+	id := identity{place: f.candidate, exact: f.exact, peak: f.Report.Memory.Peak}
+	id.place.step, id.place.peak, id.place.key = 0, 0, score{}
+	if f.Setup.PP == 1 {
+		id.place.kind, id.place.chunks = 0, 0 // the schedule is but a name
+	}
+	if e.fit == nil {
+		e.fit = map[identity]struct{}{}
+	}
+	e.fit[id] = struct{}{}
+}
+
+// near counts what is within a share of the best: of what was evaluated, and of the
+// other candidates by their bounds.
+func (r *run) near(best score, share float64, seen *evaluated, all []candidate) Near {
 	lead, rate := r.problem.worst(best, share)
-	within := func(s score) bool { return s.lead <= lead && (rate == 0 || s.rate <= rate) }
+	within := func(s score) bool { return s.lead <= lead && s.rate <= rate }
 	n := Near{Share: share}
-	for _, s := range evaluated {
-		if within(s) {
+	for id := range seen.fit {
+		if within(id.exact) {
 			n.Least++
 		}
 	}
 	n.Most = n.Least + r.dropped
-	for i := range open {
-		if within(open[i].key) {
+	for i := range all {
+		if within(all[i].key) {
 			n.Most++
+		}
+	}
+	for _, s := range seen.bounds {
+		if within(s) {
+			n.Most--
 		}
 	}
 	return n

@@ -34,6 +34,9 @@ type Problem struct {
 	Tokens   float64
 
 	Workers int // goroutines; 0 means 1. The answer does not depend on it
+	// Stop ends the search as the end of its context does, for callers that have
+	// none; nil: never. Every worker calls it.
+	Stop func() bool
 
 	// AnyMemory ranks layouts whether they fit or not, where no headroom is asked
 	// for.
@@ -61,9 +64,12 @@ type Space struct {
 // Objective is what is best.
 type Objective string
 
-// Objectives. All but the first put something before speed.
+// Objectives. All but the first two put something before speed. A GPU costs the same
+// by the hour whatever it does, so that the cheapest run is the one with the most
+// tokens per GPU: cost ranks as throughput does, and is asked for by another name.
 const (
 	Throughput  Objective = "throughput"  // most tokens per second and GPU
+	Cost        Objective = "cost"        // least GPU-hours for a token, and so least money
 	FewestGPUs  Objective = "fewest-gpus" // that meet the deadline
 	LargestMBS  Objective = "largest-mbs" // sequences per micro-batch
 	LongestSeq  Objective = "longest-seq" // tokens per sequence
@@ -72,7 +78,7 @@ const (
 
 // Objectives lists them.
 func Objectives() []Objective {
-	return []Objective{Throughput, FewestGPUs, LargestMBS, LongestSeq, LeastMemory}
+	return []Objective{Throughput, Cost, FewestGPUs, LargestMBS, LongestSeq, LeastMemory}
 }
 
 // Found is one layout with its full report.
@@ -91,6 +97,10 @@ type Result struct {
 	Excluded  int // of these, those whose bound alone shows that they do not fit or miss the deadline
 	Evaluated int // evaluated in full
 	Fitting   int // of the evaluated, those that fit and meet the deadline
+
+	// Near are the layouts within NearShare of the best, Band those within the error
+	// band of its step time; that has no share where the step is not validated.
+	Near, Band Near
 
 	// Partial says that the search was stopped. Share is how much of the space
 	// was settled, 0 to 1; what was found may then not be the best.
@@ -148,7 +158,7 @@ func (p *Problem) score(s *engine.Setup, f engine.Floor) score {
 		out.lead = -float64(s.Seq)
 	case LeastMemory:
 		out.lead = float64(f.Peak)
-	case Throughput:
+	case Throughput, Cost:
 	}
 	return out
 }

@@ -45,8 +45,15 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	}
 }
 
+// ranker is one that goes through the planes of the run.
+func (r *run) ranker() ranker {
+	return ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+}
+
 // stopped says whether nobody waits any more.
-func (r *run) stopped() bool { return r.ctx.Err() != nil }
+func (r *run) stopped() bool {
+	return r.ctx.Err() != nil || r.problem.Stop != nil && r.problem.Stop()
+}
 
 // rank bounds every layout. Planes are visited in strides, so that a search that
 // is stopped has seen some of everything; share is how many it has seen. The
@@ -59,8 +66,9 @@ func (r *run) rank() (all []candidate, share float64) {
 	rankers := make([]ranker, r.workers)
 	stride := coprime(len(r.planes))
 	for w := range rankers {
+		rankers[w] = r.ranker()
 		k := &rankers[w]
-		k.problem, k.planes, k.choices, k.stop = r.problem, r.planes, r.choices, r.stopped
+		k.stop = r.stopped
 		wait.Go(func() {
 			for !r.stopped() {
 				n := next.Add(1) - 1
@@ -168,7 +176,7 @@ const (
 
 // full evaluates a candidate, unless stop says true.
 func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, state) {
-	k := ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+	k := r.ranker()
 	f := found{candidate: *c}
 	f.Setup = k.setup(c)
 	var done bool

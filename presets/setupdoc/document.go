@@ -290,6 +290,10 @@ func (d *Document) Set(key, value string) error {
 	return d.draft.Set(id, value)
 }
 
+// SaysBatch tells whether the document says the global batch, or the micro-batches
+// that it follows from.
+func (d *Document) SaysBatch() bool { return d.draft.GBS != nil || d.draft.MicroBatches != nil }
+
 // Take gives what the document says of a parameter, in the words of the command
 // line, and unsays it; false where it says nothing.
 func (d *Document) Take(id engine.ParamID) (text string, said bool) {

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine/search"
+)
+
+// nearness says how little the order of the best tells, and what the first place
+// rests on.
+func (o *answer) nearness(t page) {
+	r := &o.result
+	t.printf("\nHOW SURE the order is\n")
+	t.lines("  " + nearWords(&r.Near, "1 % of the best") + ": their order is the model's, not a measurement.")
+	first := &r.Best[0].Report
+	if r.Band.Share > 0 {
+		t.lines("  " + nearWords(&r.Band, "its error band ("+first.Time.Band("±")+")") + ".")
+	} else {
+		t.lines("  The step times are not validated here: no published run is like them, so there is no error band to count in.")
+	}
+	leans := search.Leans(first)
+	if len(leans) == 0 {
+		t.lines("  The first place rests on no traffic that is taken to hide behind computing.")
+		return
+	}
+	words := make([]string, len(leans))
+	for i, l := range leans {
+		words[i] = fmt.Sprintf("%s of %s (%s of the step)", seconds(l.Hidden), l.Dimension, percent(l.Share))
+	}
+	t.lines("  The first place rests on traffic that is taken to hide behind computing: " + strings.Join(words, ", ") +
+		". What of it does not hide is added to the step; eval lists all that is assumed.")
+}
+
+// nearWords are how many layouts are within something of the best.
+func nearWords(n *search.Near, within string) string {
+	switch {
+	case n.Most == 1:
+		return "No other layout lies within " + within
+	case n.Least == n.Most:
+		return fmt.Sprintf("%s layouts lie within %s, the best counted", commas(n.Least), within)
+	}
+	return fmt.Sprintf("At least %s and, by their bounds, at most %s layouts lie within %s, the best counted", commas(n.Least), commas(n.Most), within)
+}
