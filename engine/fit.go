@@ -88,7 +88,7 @@ func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 	case termBuffers:
 		w.say("temporaries of the software stack")
 	case termWeights, termGradients, termOptimizer:
-		w.say("for ").number(rank.Parameters/1e9, 'g', 3).say(" G parameters on a GPU under ZeRO-").count(s.ZeRO)
+		w.say("for ").number(rank.Parameters/1e9, 'g', 3).say(" B parameters on a GPU under ZeRO-").count(s.ZeRO)
 	default:
 		w.say("those of ").number(rank.InFlight, 'g', 4).say(" micro-batches in flight at once under ").say(string(s.Schedule)).
 			say(" over ").count(rank.Layers).say(" layers")

@@ -60,6 +60,11 @@ const (
 	Gauge
 	GaugeBad
 	Empty // the unused part of a bar
+
+	Heat1 // cells of a heat map, from the least value
+	Heat2
+	Heat3
+	Heat4 // to the largest
 	numFills
 )
 
@@ -78,6 +83,7 @@ func fillNames() [numFills]string {
 		"compute", "recompute", "bubble", "exposed", "update",
 		"forward", "forward-alt", "backward", "backward-alt", "input-grad", "weight-grad", "idle",
 		"gauge", "gauge-bad", "empty",
+		"heat-1", "heat-2", "heat-3", "heat-4",
 	}
 }
 
@@ -113,5 +119,6 @@ func (f Fill) Mark() Mark {
 		Forward: {'F', '▒'}, ForwardAlt: {'f', '░'}, Backward: {'B', '█'}, BackwardAlt: {'b', '▓'},
 		InputGrad: {'I', '▓'}, WeightGrad: {'W', '░'}, Idle: {'.', '·'},
 		Gauge: {'#', '█'}, GaugeBad: {'!', '█'}, Empty: {'.', '·'},
+		Heat1: {'1', '·'}, Heat2: {'2', '░'}, Heat3: {'3', '▒'}, Heat4: {'4', '▓'},
 	}[min(f, numFills-1)]
 }

@@ -142,24 +142,32 @@ func deficient(c color.Color, m [9]float64) [3]float64 {
 	return out
 }
 
-// TestColourVision: areas that touch stay apart for every common colour
-// vision deficiency.
-func TestColourVision(t *testing.T) {
-	kinds := map[string][9]float64{
+// kinds are the matrices of ordinary vision and of the three deficiencies.
+func kinds() map[string][9]float64 {
+	return map[string][9]float64{
 		"normal":       {1, 0, 0, 0, 1, 0, 0, 0, 1},
 		"protanopia":   {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
 		"deuteranopia": {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
 		"tritanopia":   {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900},
 	}
+}
+
+// apart is the distance of two seen colours.
+func apart(a, b [3]float64) float64 {
+	return math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
+}
+
+// TestColourVision: areas that touch stay apart for every common colour
+// vision deficiency.
+func TestColourVision(t *testing.T) {
 	for name, least := range map[string]float64{"dark": 0.12, "light": 0.12, "high-contrast": 0.3, "colour-blind": 0.4} {
 		p := load(t, name)
-		for kind, m := range kinds {
+		for kind, m := range kinds() {
 			for _, bar := range neighbours() {
 				for i := 1; i < len(bar); i++ {
 					a := deficient(xterm(t, p.Fills[bar[i-1].String()].C256), m)
 					b := deficient(xterm(t, p.Fills[bar[i].String()].C256), m)
-					d := math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
-					if d < least {
+					if d := apart(a, b); d < least {
 						t.Errorf("%s, %s: %s and %s differ by %.2f only", name, kind, bar[i-1], bar[i], d)
 					}
 				}
@@ -194,6 +202,30 @@ func TestBoldBlack(t *testing.T) {
 			}
 			if !p.Dark && role != "faint" && tone.On16 == "" && strings.Contains(" 2 3 6 7 9 10 11 12 13 14 15 ", " "+tone.C16+" ") && tone.C16 != "" {
 				t.Errorf("%s %s: colour %s on white", name, role, tone.C16)
+			}
+		}
+	}
+}
+
+// TestRamp: the steps of a heat map go one way in lightness, and each can be told
+// from the next with every colour vision deficiency.
+func TestRamp(t *testing.T) {
+	steps := []Fill{Heat1, Heat2, Heat3, Heat4}
+	for _, name := range colourful() {
+		p := load(t, name)
+		for i, fill := range steps[1:] {
+			a, b := p.Fills[steps[i].String()], p.Fills[fill.String()]
+			was, is := xterm(t, a.C256), xterm(t, b.C256)
+			if up := luminance(is) > luminance(was); up != p.Dark {
+				t.Errorf("%s: %s is lighter than %s: %t", name, fill, steps[i], up)
+			}
+			if a.C16 == b.C16 {
+				t.Errorf("%s: %s and %s are one colour of 16", name, steps[i], fill)
+			}
+			for kind, m := range kinds() {
+				if d := apart(deficient(was, m), deficient(is, m)); d < 0.2 {
+					t.Errorf("%s, %s: %s and %s differ by %.2f only", name, kind, steps[i], fill, d)
+				}
 			}
 		}
 	}

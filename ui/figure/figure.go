@@ -151,6 +151,8 @@ func Traffic(b units.Bytes) string {
 	switch {
 	case !ok(v):
 		return Unknown
+	case v == 0:
+		return "0 B"
 	case v >= 1e12:
 		return Three(v/1e12) + " TB"
 	case v >= 1e9:

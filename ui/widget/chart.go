@@ -28,10 +28,15 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	if !any {
 		return Height(nil, w, h)
 	}
-	// ntcharts scales x over all dots of a row; a column is two dots wide.
-	chart := linechart.New(w, h, 0, float64(2*w-1), low, high, linechart.WithXYSteps(0, 0))
+	// The axes of ntcharts count dots: a cell has two across and four up. A line
+	// goes through the middle of the cells that its points are drawn in, else
+	// marks would float beside it.
+	chart := linechart.New(w, h, 0, float64(2*w-1), 0, float64(4*h-1), linechart.WithXYSteps(0, 0))
 	point := func(i int) canvas.Float64Point {
-		return canvas.Float64Point{X: float64(2 * c.At[i]), Y: min(max(c.Values[i], low), high)}
+		v := min(max(c.Values[i], low), high)
+		bottom := float64(4 * (h - 1 - rowOf(v, low, high, h)))
+		dot := (v - low) / (high - low) * float64(4*h-1)
+		return canvas.Float64Point{X: float64(2 * c.At[i]), Y: min(max(dot, bottom+1), bottom+2)}
 	}
 	if g.Unicode {
 		for i := 1; i < len(c.Values); i++ {

@@ -93,7 +93,7 @@ func (v *Gantt) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 		p.row(r)
 		writeCells(&b, p.cells)
 		if idle > 0 {
-			b.WriteString(t.Paint(themes.Muted).Render(padLeft(v.idleText(r), idle-1) + " "))
+			b.WriteString(t.Paint(themes.Muted).Render(padLeft(v.idleText(r), idle)))
 		}
 		lines = append(lines, b.String())
 	}

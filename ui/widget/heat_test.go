@@ -31,7 +31,7 @@ func TestHeat(t *testing.T) {
 				}
 				seen = append(seen, paint)
 			}
-			if want := 4; theme.Blends() && len(seen) != want {
+			if want := 4; theme.Colours && len(seen) != want {
 				t.Errorf("%s: %d steps, not %d", name, len(seen), want)
 			}
 		}

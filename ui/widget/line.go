@@ -15,6 +15,7 @@ type Line struct {
 	width int
 	used  int
 	blank themes.Paint // of the gaps
+	whole bool         // of the text too
 }
 
 // NewLine starts a line of the given width.
@@ -27,6 +28,13 @@ func NewLine(width int) *Line {
 // OnBlank sets the look of gaps, for rows with a background of their own.
 func (l *Line) OnBlank(p themes.Paint) *Line {
 	l.blank = p
+	return l
+}
+
+// Whole gives gaps and text one look, whatever paint a text asks for: a chosen row
+// has no holes in its background.
+func (l *Line) Whole(p themes.Paint) *Line {
+	l.blank, l.whole = p, true
 	return l
 }
 
@@ -45,6 +53,9 @@ func (l *Line) Put(p themes.Paint, s string) *Line {
 	}
 	if w == 0 {
 		return l
+	}
+	if l.whole {
+		p = l.blank
 	}
 	l.b.WriteString(p.Open())
 	l.b.WriteString(s)
@@ -126,6 +137,14 @@ func Cut(s string, w int) string {
 		return ansi.Truncate(s, w, "")
 	}
 	return ansi.Truncate(s, w, "…")
+}
+
+// Wrap breaks a text between words into lines of w cells; nothing for no text.
+func Wrap(s string, w int) []string {
+	if s == "" || w < 1 {
+		return nil
+	}
+	return strings.Split(ansi.Wordwrap(s, w, ""), "\n")
 }
 
 // Blank is a line of w blanks.

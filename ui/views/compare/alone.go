@@ -149,7 +149,7 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 		Put(in.paint(themes.Muted), in.cut("time of "+figure.Comma(a.list[0].setup.GBS)+" sequences", bar))
 	lines = append(lines, head.RightAligned(in.paint(themes.Muted), "tok/s/GPU", w).String())
 	tall := 1
-	if h-3 >= 2*len(a.list) {
+	if h-4 >= 2*len(a.list) {
 		tall = 2
 	}
 	for i := range a.list {
@@ -159,7 +159,7 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 			lines = append(lines, widget.Blank(w))
 		}
 	}
-	lines = append(lines, legend(in, w))
+	lines = append(lines, legend(in, w)...)
 	return widget.Height(lines, w, h)
 }
 
@@ -249,28 +249,43 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 	return l.RightAligned(in.paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()
 }
 
-// legend names the fills.
-func legend(in *Input, w int) string {
-	l := widget.NewLine(w).To(nameWidth)
-	for _, part := range []struct {
+// legend names the fills of both bars, those of memory first.
+func legend(in *Input, w int) []string {
+	type name struct {
 		fill themes.Fill
-		name string
-	}{
-		{themes.Weights, "weights"},
-		{themes.Gradients, "gradients"},
-		{themes.Optimizer, "optimizer"},
-		{themes.Activations, "activations"},
-		{themes.Logits, "logits"},
-		{themes.Compute, "compute"},
-		{themes.Bubble, "bubble"},
-		{themes.Exposed, "exposed comm"},
-		{themes.Overhead, "other"},
-	} {
-		if l.Left() < widget.Width(part.name)+4 {
-			break
-		}
-		widget.Swatch(l, in.Theme, in.Glyphs, part.fill)
-		l.Gap(1).Put(in.paint(themes.Muted), part.name).Gap(2)
+		text string
 	}
-	return l.String()
+	lines := make([]string, 0, 2)
+	for i, names := range [][]name{
+		{
+			{themes.Weights, "weights"},
+			{themes.Gradients, "gradients"},
+			{themes.Optimizer, "optimizer"},
+			{themes.Activations, "activations"},
+			{themes.Logits, "logits"},
+			{themes.Buffers, "buffers"},
+			{themes.Overhead, "other"},
+		},
+		{
+			{themes.Compute, "compute"},
+			{themes.Recompute, "recompute"},
+			{themes.Bubble, "bubble"},
+			{themes.Exposed, "exposed comm"},
+			{themes.Update, "optimizer step"},
+		},
+	} {
+		l := widget.NewLine(w).To(nameWidth)
+		for _, n := range names {
+			if l.Left() < widget.Width(n.text)+4 {
+				break
+			}
+			widget.Swatch(l, in.Theme, in.Glyphs, n.fill)
+			l.Gap(1).Put(in.paint(themes.Muted), n.text).Gap(2)
+		}
+		if i == 0 && l.Left() > len("| usable") {
+			l.Put(in.paint(themes.Limit), in.Glyphs.Limit).Gap(1).Put(in.paint(themes.Muted), "usable")
+		}
+		lines = append(lines, l.String())
+	}
+	return lines
 }

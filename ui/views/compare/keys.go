@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/ui/widget"
 )
 
@@ -176,7 +174,7 @@ func (v *View) Status(in Input, w int) string {
 		}
 	case methodsPane:
 		if list := methodRows(); v.row < len(list) {
-			text = "when: " + v.methods[list[v.row].note].Use
+			text = strings.Join(whole("when: "+lower(v.methods[list[v.row].note].Use), w, 1, &in), "")
 		}
 	case pairPane, panes:
 		text = v.pairStatus()
@@ -193,19 +191,19 @@ func lower(s string) string {
 	return string(r)
 }
 
-func wrap(text string, w int) []string {
-	if w < 1 {
-		return nil
+// whole is as many sentences of a text as n lines hold; where not even the first
+// one does, it is cut.
+func whole(text string, w, n int, in *Input) []string {
+	for s := text; ; {
+		lines := widget.Wrap(s, w)
+		if len(lines) <= n {
+			return lines
+		}
+		end := strings.LastIndex(strings.TrimSuffix(s, "."), ". ")
+		if end < 0 {
+			last := strings.Join(lines[max(n-1, 0):], " ")
+			return append(lines[:max(n-1, 0)], in.cut(last, w))[:n]
+		}
+		s = s[:end+1]
 	}
-	return strings.Split(ansi.Wordwrap(text, w, ""), "\n")
-}
-
-// wrapN is wrap in at most n lines.
-func wrapN(text string, w, n int, in *Input) []string {
-	lines := wrap(text, w)
-	if len(lines) <= n || n < 1 {
-		return lines[:min(len(lines), max(n, 0))]
-	}
-	last := strings.Join(lines[n-1:], " ")
-	return append(lines[:n-1], in.cut(last, w))
 }

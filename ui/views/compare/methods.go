@@ -2,6 +2,7 @@ package compare
 
 import (
 	"strconv"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
@@ -70,13 +71,25 @@ func (v *View) matrix(in *Input, w, h int) []string {
 	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 31).RightAligned(muted, "exposed", 41).Gap(3).Put(muted, "cuts; costs").String())
 	list := methodRows()
 	room := max((h-2)/len(list), 1)
+	spare := h - 2 - room*len(list)
 	for i := range list {
-		lines = append(lines, v.methodLines(in, &list[i], i == min(v.row, len(list)-1), w, room)...)
+		more := 0
+		if note := v.methods[list[i].note]; room > 1 { // for a first sentence that would be cut
+			more = min(max(firstLines(note.Cuts, w)+firstLines(note.Costs, w)-room, 0), max(spare, 0))
+			spare -= more
+		}
+		lines = append(lines, v.methodLines(in, &list[i], i == min(v.row, len(list)-1), w, room+more)...)
 	}
 	return widget.Height(lines, w, h)
 }
 
 const proseAt = 44
+
+// firstLines is how many lines the first sentence of a note takes.
+func firstLines(text string, w int) int {
+	first, _, _ := strings.Cut("cuts "+text, ". ")
+	return len(widget.Wrap(first, w-proseAt))
+}
 
 func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []string {
 	note := v.methods[row.note]
@@ -92,20 +105,19 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 	if sent, exposed, ok := traffic(in, row.dimension); ok {
 		l.RightAligned(in.paint(themes.Text), sent, 31).RightAligned(in.paint(themes.Text), exposed, 41)
 	}
-	prose := wrap("cuts "+lower(note.Cuts), w-proseAt)
-	prose = append(prose, wrap("costs "+lower(note.Costs), w-proseAt)...)
+	var prose []string
 	if room == 1 {
-		prose = []string{note.Cuts}
-	}
-	if len(prose) > room-1 && room > 1 {
-		prose = append(wrapN("cuts "+lower(note.Cuts), w-proseAt, room/2, in), wrapN("costs "+lower(note.Costs), w-proseAt, room-room/2-min(1, room/4), in)...)
+		prose = whole(note.Cuts, w-proseAt, 1, in)
+	} else {
+		costs := whole("costs "+lower(note.Costs), w-proseAt, max(room-max(room/2, firstLines(note.Cuts, w)), 1), in)
+		prose = append(whole("cuts "+lower(note.Cuts), w-proseAt, room-len(costs), in), costs...)
 	}
 	var lines []string
 	for i, text := range prose {
 		if i > 0 {
 			l = widget.NewLine(w)
 		}
-		lines = append(lines, l.To(proseAt).Put(in.paint(themes.Text), in.cut(text, w-proseAt)).String())
+		lines = append(lines, l.To(proseAt).Put(in.paint(themes.Text), text).String())
 	}
 	if len(lines) == 0 {
 		lines = append(lines, l.String())

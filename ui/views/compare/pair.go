@@ -116,7 +116,7 @@ func (v *View) moveLine(in *Input, w int, text string, step, dStep units.Seconds
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 	}
 	c := changeColumns(w)
 	l.To(3).Put(in.paint(role), in.cut(text, c[0]-14))
@@ -226,7 +226,7 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 	}
 	c := deltaColumns(w)
 	l.To(3).Put(in.paint(themes.Muted), group).To(18).Put(in.paint(role), in.cut(d.Name, c[0]-29))

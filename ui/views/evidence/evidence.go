@@ -155,6 +155,7 @@ const (
 	wideFrom   = 150
 	bandLines  = 4
 	tablesWide = 96 // width of the tables from which more is left to the plot
+	peersFrom  = 62 // width of the tables from which they name other tools
 )
 
 // arrangement is where the panels stand; plot is the width of the scatter plot,
@@ -167,7 +168,9 @@ func (v *View) arrange(w, h int) arrangement {
 	case w >= wideFrom:
 		a.plot = w - gutter - tablesWide
 	case w >= plotFrom:
-		a.plot = max((w-gutter)*2/5, w-gutter-tablesWide)
+		if a.plot = (w - gutter) * 2 / 5; w-gutter-a.plot >= peersFrom {
+			a.plot = max((w-gutter)/3, w-gutter-tablesWide)
+		}
 	}
 	if a.plot > 0 {
 		a.tables = w - gutter - a.plot

@@ -52,8 +52,10 @@ func (v *View) scatter(in *Input, close []int, w, h int) []string {
 		name = "MEMORY, GiB"
 	}
 	detail := "across: measured, up: predicted"
-	if widget.Width(name+detail)+1 > w {
-		detail = ""
+	for _, brief := range []string{"up: predicted", ""} {
+		if widget.Width(name+detail)+1 > w {
+			detail = brief
+		}
 	}
 	lines := []string{in.heading(w, name, detail, "")}
 	pw, ph := w-tickWidth, h-plotFoot

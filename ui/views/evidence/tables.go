@@ -86,7 +86,7 @@ func count(n int, what string) string {
 type groupColumns struct{ name, rows, mean, median, most, constant, peer int }
 
 func columnsOfGroups(w int) groupColumns {
-	if w < 62 {
+	if w < peersFrom {
 		return groupColumns{name: 20, rows: 24, mean: 31, median: 38, most: 46}
 	}
 	return groupColumns{name: 20, rows: 25, mean: 32, median: 39, most: 46, constant: 55, peer: 57}
@@ -143,7 +143,11 @@ func (v *View) groupLine(in *Input, r *result, here bool, w int, c *groupColumns
 			constant = figure.PercentValue(r.Constant)
 		}
 		if r.Peer != "" {
-			peer = figure.PercentValue(r.PeerMean) + " " + r.Peer
+			peer = figure.PercentValue(r.PeerMean)
+			if r.PeerMean >= 0.9995 {
+				peer = figure.Three(100 * r.PeerMean)
+			}
+			peer += " " + r.Peer
 		}
 		l.RightAligned(in.paint(themes.Muted), constant, c.constant)
 		l.To(c.peer).Put(in.paint(themes.Muted), in.cut(peer, l.Left()))

@@ -115,6 +115,7 @@ const (
 	gutter      = 2
 	twoColumns  = 110 // width from which the map stands beside the ratios
 	ladderLines = 4
+	leastMap    = 48 // width for the words below the map
 )
 
 // arrangement is the heights of the panels; left is the width of the column of
@@ -137,6 +138,9 @@ func (v *View) arrange(in *Input, w, h int) arrangement {
 		rest--
 	}
 	a.left, a.nodes = (w-gutter)/2, rest
+	if p := v.plan(in, w-gutter-a.left, rest-1); p.columns == 1 { // the ratios take what the map leaves
+		a.left = max(a.left, w-gutter-max(p.width, leastMap))
+	}
 	a.ladder = min(rest, ladderLines)
 	if rest >= 16 {
 		a.ladder += min(8, rest-16) // room for a curve

@@ -62,6 +62,10 @@ func (v *View) groupLines(in *Input, w, h int) []string {
 	if h > len(list)+1 {
 		lines = append(lines, widget.Blank(w), in.heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
 	}
+	names := 0
+	for i := range list {
+		names = max(names, widget.Width(list[i].Dimension))
+	}
 	for i := range list {
 		name := list[i].Dimension
 		r := in.Setup.Ring(name, v.cursor(in))
@@ -70,8 +74,15 @@ func (v *View) groupLines(in *Input, w, h int) []string {
 		if name == v.dim(in) {
 			paint = themes.Accent
 		}
-		l.Put(in.paint(paint), strings.ToUpper(name)).To(12)
-		lines = append(lines, l.Put(in.paint(themes.Muted), in.cut(in.links(name, r), l.Left())).String())
+		l.Put(in.paint(paint), strings.ToUpper(name))
+		words := widget.Wrap(in.links(name, r), w-4-names)
+		if len(lines)+len(list)-i+len(words)-1 > h { // the others need the room
+			words = []string{in.cut(in.links(name, r), w-4-names)}
+		}
+		for _, text := range words {
+			lines = append(lines, l.To(4+names).Put(in.paint(themes.Muted), text).String())
+			l = widget.NewLine(w)
+		}
 	}
 	return lines
 }

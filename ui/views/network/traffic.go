@@ -103,7 +103,11 @@ func (v *View) overlaps(in *Input, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
-	lines := []string{in.heading(w, "CAN IT HIDE?", "traffic over the work beside it, at peak rates", "1 or less hides")}
+	detail, remark := "traffic over the work beside it, at peak rates", "1 or less hides"
+	if w < 80 {
+		detail = "traffic over work, at peak rates"
+	}
+	lines := []string{in.heading(w, "CAN IT HIDE?", detail, remark)}
 	list := engine.Overlaps(in.Setup, in.Report)
 	if len(list) == 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no group of more than one GPU").String())
@@ -136,7 +140,11 @@ func (v *View) overlapRow(in *Input, o *engine.Overlap, w int, brief bool) strin
 	l.Gap(2).Put(in.paint(themes.Muted), o.ID+" ").Put(in.paint(name), strings.ToUpper(o.Dimension))
 	l.RightAligned(in.paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.paint(role), word)
 	if !brief {
-		l.To(24).Put(in.paint(themes.Text), in.cut(o.Moves+", under "+o.Under, l.Left()))
+		text := o.Moves + ", under " + o.Under
+		if l.To(24); widget.Width(text) > l.Left() {
+			text = o.Moves
+		}
+		l.Put(in.paint(themes.Text), in.cut(text, l.Left()))
 		return l.String()
 	}
 	l.To(24)

@@ -48,7 +48,7 @@ func (v *View) choiceLines(in *Input, w int) []string {
 		role, value := themes.Text, themes.Current
 		if c == v.at && !v.inChart {
 			role, value = themes.Focus, themes.Focus
-			l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+			l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(role), c.label()).To(10)
 		text := v.figure
@@ -226,7 +226,7 @@ func (v *View) cells(in *Input, w, h int) []string {
 	}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
-		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-1), tickWidth+(j-first+1)*each-1)
+		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)
 	}
 	lines = append(lines, head.String())
 	low, high := math.Inf(1), math.Inf(-1)
@@ -264,11 +264,12 @@ func (v *View) cells(in *Input, w, h int) []string {
 
 func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, named bool, low, high float64) {
 	text, paint := in.Glyphs.None, in.paint(themes.Muted)
+	end := " "
 	if p.Value != nil {
 		text = brief(v.grid.Unit, *p.Value)
 		paint = widget.Heat(in.Theme, (*p.Value-low)/(high-low))
 		if p.Verdict == engine.PointNoFit {
-			text += "!"
+			end = "!"
 			paint = in.paint(themes.Bad)
 		}
 	}
@@ -280,7 +281,7 @@ func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, 
 	if here {
 		paint = in.paint(themes.Focus).Reversed()
 	}
-	if text = in.cut(text, each-1); !named {
+	if text = in.cut(text, each-2) + end; !named {
 		text = ""
 	}
 	l.Put(paint, widget.Blank(each-1-widget.Width(text))+text).Gap(1)

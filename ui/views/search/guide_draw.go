@@ -70,7 +70,7 @@ func optionWidth(w int) int {
 	if w < 70 {
 		return 20
 	}
-	return 32
+	return 27
 }
 
 func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
@@ -78,7 +78,7 @@ func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 	}
 	name := optionWidth(w)
 	l.To(pointer).Put(in.paint(role), in.cut(o.name, name-pointer))

@@ -67,9 +67,12 @@ func (v *View) ruleLines(in *Input, w, h int) []string {
 		case advise.Followed, advise.Agrees:
 		}
 		l := widget.NewLine(w).Gap(pointer).Put(in.paint(role), string(rule.Verdict)).To(pointer + 12)
-		lines = append(lines, l.Put(in.paint(themes.Text), in.cut(rule.Text, l.Left())).String())
-		if rule.Why != "" {
-			lines = append(lines, widget.NewLine(w).To(pointer+12).Put(in.paint(themes.Muted), in.cut(rule.Why, w-pointer-12)).String())
+		for _, text := range widget.Wrap(rule.Text, l.Left()) {
+			lines = append(lines, l.To(pointer+12).Put(in.paint(themes.Text), text).String())
+			l = widget.NewLine(w)
+		}
+		for _, text := range widget.Wrap(rule.Why, w-pointer-12) {
+			lines = append(lines, widget.NewLine(w).To(pointer+12).Put(in.paint(themes.Muted), text).String())
 		}
 	}
 	if len(lines) == 1 {

@@ -164,7 +164,7 @@ func (v *View) runLine(in *Input, i int, here bool, w int) string {
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.OnBlank(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 	}
 	l.RightAligned(in.paint(themes.Muted), fmt.Sprint(i+1), pointer+3)
 	l.RightAligned(in.paint(role), figure.Three(r.measured), pointer+14)

@@ -231,7 +231,7 @@ func (v *View) line(in *Input, cols []int, r *row, here bool, w int) string {
 	base := themes.Text
 	if here {
 		base = themes.Focus
-		l.OnBlank(in.paint(themes.Focus))
+		l.Whole(in.paint(themes.Focus))
 		l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
 	}
 	l.To(1)

@@ -133,7 +133,7 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 		}
 		if v.inKnob && k == v.knob {
 			label, value = themes.Focus, themes.Focus
-			l.OnBlank(in.paint(themes.Focus))
+			l.Whole(in.paint(themes.Focus))
 			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(label), k.label())
