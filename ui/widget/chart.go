@@ -36,6 +36,9 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 		v := min(max(c.Values[i], low), high)
 		bottom := float64(4 * (h - 1 - rowOf(v, low, high, h)))
 		dot := (v - low) / (high - low) * float64(4*h-1)
+		if !usable(dot) { // the span is beyond the largest number
+			dot = bottom + 1
+		}
 		return canvas.Float64Point{X: float64(2 * c.At[i]), Y: min(max(dot, bottom+1), bottom+2)}
 	}
 	if g.Unicode {
