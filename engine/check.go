@@ -180,6 +180,9 @@ func (s *Setup) machine(bad func(code, field, format string, args ...any)) {
 	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {
 		bad("offload-bandwidth", "offload", "cluster.gpu.host_bandwidth is missing: nobody published the link of %s to its host, so the time of offloading is unknown", g.Name)
 	}
+	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
+		bad("calibration-missing", "stack", "%s: the memory is unknown without it", lacks)
+	}
 	if cal := s.Cluster.Calibration; cal != nil && s.Stack.Resolve() != recipe.Textbook {
 		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {
 			bad("calibration-missing", "calibration", "%s: the step time is unknown without it", lacks)

@@ -222,6 +222,7 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
 		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
+		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	e.timInput = step.Input{
 		Model: &s.Model, Layout: &s.Layout,

@@ -258,7 +258,7 @@ func (f *Floors) peak(spec schedule.Spec, info schedule.Info) units.Bytes {
 			most = max(most, t.static+max(f.passing(t, spec.Warmup(r), exact), t.update))
 		}
 	}
-	return most + f.stack.Overhead(&f.e.memInput, most).Sum()
+	return most + f.e.memInput.Overhead(most).Sum()
 }
 
 // passing is what micro-batches need on a rank at the least; exactly that where

@@ -62,7 +62,7 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 		ro := RankOverStep{Rank: rank, Curves: memory.Curves(course)}
 		for i := range ro.Curves {
 			most := ro.Curves[i].Peak().Allocated()
-			ro.Peaks[i] = most + stack.Overhead(in, most).Sum()
+			ro.Peaks[i] = most + in.Overhead(most).Sum()
 			out.Fits[i] = out.Fits[i] && ro.Peaks[i] <= out.Usable
 		}
 		if out.Ranks = append(out.Ranks, ro); ro.Peaks[1] > out.Ranks[out.PeakRank].Peaks[1] {

@@ -13,13 +13,13 @@ import (
 )
 
 // calibrationFile is calibrations/ID.toml: constants of a GPU's kernels, of a
-// machine's links, or the behaviour of a software stack, with what they were
+// machine's links, the behaviour of a software stack or what it keeps in memory, with what they were
 // fitted to. Every figure is optional; a missing one is that of the file named
 // in Inherits.
 type calibrationFile struct {
 	ID       string   `toml:"id"`
-	Kind     string   `toml:"kind"`       // gpu, network, stack
-	For      []string `toml:"applies_to"` // ids of clusters or GPUs; a cluster goes before its GPU
+	Kind     string   `toml:"kind"`       // gpu, network, stack, memory
+	For      []string `toml:"applies_to"` // ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
 	Inherits string   `toml:"inherits"`
 
 	FittedTo  string   `toml:"fitted_to"`
@@ -44,6 +44,7 @@ const (
 	kindGPU     = "gpu"
 	kindNetwork = "network"
 	kindStack   = "stack"
+	kindMemory  = "memory" // what software stacks keep, whatever the machine
 )
 
 // CalibrationPreset is a calibration file that was checked.
@@ -76,7 +77,7 @@ func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 	d.identity(f.ID, f.ID, f.Source)
 	known, ok := figureRanges(f.Kind)
 	if !ok {
-		d.refuse("kind", printable(f.Kind), "gpu, network, stack")
+		d.refuse("kind", printable(f.Kind), "gpu, network, stack, memory")
 	}
 	p := CalibrationPreset{
 		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, Inherits: f.Inherits, FittedTo: d.required("fitted_to", f.FittedTo),
@@ -118,6 +119,7 @@ func (d *document) figures(known []figureRange, given, into map[string]float64) 
 // calibrated gives a cluster everything that is known about its speed.
 func (l *Library) calibrated(c hardware.Cluster) hardware.Cluster {
 	c.Calibration = l.tables.of(l, &c)
+	c.Memory = l.memories()
 	return c
 }
 
@@ -147,10 +149,11 @@ func (l *Library) calibrationFiles() []CalibrationPreset {
 // tables keeps one Calibration per cluster and GPU, so that equal setups stay
 // equal.
 type tables struct {
-	mu    sync.Mutex
-	made  map[[2]string]*hardware.Calibration
-	files []CalibrationPreset
-	bands []hardware.Band
+	mu     sync.Mutex
+	made   map[[2]string]*hardware.Calibration
+	files  []CalibrationPreset
+	bands  []hardware.Band
+	memory *hardware.StackMemories
 }
 
 const bandsFile = "bands.toml"
@@ -217,6 +220,32 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	}
 	t.made[key] = cal
 	return cal
+}
+
+// memories are the memory constants of every stack that a file speaks of.
+func (l *Library) memories() *hardware.StackMemories {
+	l.tables.mu.Lock()
+	defer l.tables.mu.Unlock()
+	if l.tables.memory != nil {
+		return l.tables.memory
+	}
+	files, all := l.calibrationFiles(), hardware.StackMemories{}
+	for i := range files {
+		if files[i].Kind != kindMemory {
+			continue
+		}
+		for _, id := range files[i].AppliesTo {
+			stack := recipe.Stack(id)
+			if _, known := all[stack]; known {
+				continue
+			}
+			m := hardware.StackMemory{From: files[i].FittedTo}
+			m.Missing = missing(files[i].ID, settle(memoryFigures(&m, stack == recipe.Nanotron), inherited(files, &files[i])))
+			all[stack] = m
+		}
+	}
+	l.tables.memory = &all
+	return l.tables.memory
 }
 
 // compose puts together the calibration of a machine from the files that name

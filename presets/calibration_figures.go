@@ -59,6 +59,8 @@ func figureRanges(kind string) ([]figureRange, bool) {
 		return networkFigures(&hardware.Network{}), true
 	case kindStack:
 		return softwareFigures(&hardware.Software{}), true
+	case kindMemory:
+		return memoryFigures(&hardware.StackMemory{}, true), true
 	default:
 		return nil, false
 	}
@@ -142,4 +144,41 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		number("bucket_bytes", 0, 1e12, &s.Bucket),
 		number("reduce_bytes", 0, 8, &s.Reduce),
 	}
+}
+
+// memoryFigures are those of a stack's memory. A stack whose layers were fitted
+// instead of counted needs what they keep.
+func memoryFigures(m *hardware.StackMemory, fitted bool) []figureRange {
+	const (
+		mostGiB   = 1000
+		mostBytes = 1000 // per token and unit of width, or per parameter
+	)
+	gib := func(key string, into *units.Bytes) figureRange {
+		return figureRange{key: key, low: 0, high: mostGiB, set: func(v float64) { *into = units.Bytes(v) * units.GiB }}
+	}
+	list := []figureRange{
+		share("allocator_slack", &m.Slack).need(),
+		gib("driver_context_GiB", &m.Context).need(),
+		gib("communicators_GiB", &m.Communicators).need(),
+		share("communicators_share", &m.CommunicatorsShare),
+	}
+	k := &m.Kept
+	for _, f := range []struct {
+		key  string
+		into *float64
+	}{
+		{"layer_bytes_per_hidden", &k.Layer},
+		{"mlp_bytes_per_width", &k.MLP},
+		{"head_bytes_per_logit", &k.Logit},
+		{"gathered_bytes_per_hidden", &k.Gathered},
+		{"gathered_without_pipeline_bytes_per_hidden", &k.NoPipeline},
+		{"between_steps_bytes_per_hidden", &k.Between},
+		{"plain_gradient_bytes_per_parameter", &k.Plain},
+		{"update_bytes_per_parameter", &k.Update},
+	} {
+		r := number(f.key, 0, mostBytes, f.into)
+		r.needed = fitted
+		list = append(list, r)
+	}
+	return list
 }

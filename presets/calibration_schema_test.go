@@ -18,12 +18,15 @@ import (
 // fileOf is a calibration of one's own for the default machine, with the figures
 // given and nothing inherited.
 func fileOf(kind string, figures map[string]float64) fstest.MapFS {
-	id := "mine"
-	if kind == kindStack {
+	id, appliesTo := "mine", "dgx-h100"
+	switch kind {
+	case kindStack:
 		id = "stack-" + string(recipe.MegatronCore)
+	case kindMemory:
+		appliesTo = string(recipe.Nanotron)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "id = %q\nkind = %q\napplies_to = [\"dgx-h100\"]\nfitted_to = \"a test\"\nsource = \"a test\"\n\n[figures]\n", id, kind)
+	fmt.Fprintf(&b, "id = %q\nkind = %q\napplies_to = [%q]\nfitted_to = \"a test\"\nsource = \"a test\"\n\n[figures]\n", id, kind, appliesTo)
 	for _, key := range slices.Sorted(maps.Keys(figures)) {
 		fmt.Fprintf(&b, "%s = %s\n", key, tomlNumber(figures[key]))
 	}
@@ -50,21 +53,26 @@ func tomlNumber(v float64) string {
 func complete(t *testing.T, kind string) map[string]float64 {
 	t.Helper()
 	files := Default().calibrationFiles()
-	f := pick(files, kind, "dgx-h100", "h100-sxm")
-	if kind == kindStack {
-		f = &files[slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == "stack-megatron-core" })]
+	named := func(id string) *CalibrationPreset {
+		return &files[slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == id })]
 	}
-	return inherited(files, f)
+	switch kind {
+	case kindStack:
+		return inherited(files, named("stack-megatron-core"))
+	case kindMemory:
+		return inherited(files, named("memory-nanotron"))
+	}
+	return inherited(files, pick(files, kind, "dgx-h100", "h100-sxm"))
 }
 
-func onDefaultMachine(t *testing.T, lib *Library) engine.Report {
+func onDefaultMachine(t *testing.T, lib *Library, stack recipe.Stack) engine.Report {
 	t.Helper()
 	s := DefaultSetup()
 	c, err := lib.Cluster("dgx-h100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Cluster, s.Stack = c, recipe.MegatronCore
+	s.Cluster, s.Stack = c, stack
 	return engine.Evaluate(s)
 }
 
@@ -72,7 +80,7 @@ func onDefaultMachine(t *testing.T, lib *Library) engine.Report {
 // and above what can be, no number and infinity are refused with the file's and
 // the figure's name; a rate cannot be zero.
 func TestEveryImpossibleFigureIsRefused(t *testing.T) {
-	for _, kind := range []string{kindGPU, kindNetwork, kindStack} {
+	for _, kind := range []string{kindGPU, kindNetwork, kindStack, kindMemory} {
 		known, _ := figureRanges(kind)
 		for _, r := range known {
 			bad := []float64{r.low - 0.5, -1, 1.01*r.high + 1, math.NaN(), math.Inf(1), math.Inf(-1)}
@@ -94,7 +102,7 @@ func TestEveryImpossibleFigureIsRefused(t *testing.T) {
 // one that is needed makes the result unknown, by name; without one that is not,
 // there is a result, and it is finite.
 func TestNoFigureIsMissedSilently(t *testing.T) {
-	for _, kind := range []string{kindGPU, kindNetwork, kindStack} {
+	for _, kind := range []string{kindGPU, kindNetwork, kindStack, kindMemory} {
 		known, _ := figureRanges(kind)
 		all := complete(t, kind)
 		if kind == kindNetwork { // a node of two halves, so that its figures are there too
@@ -107,7 +115,11 @@ func TestNoFigureIsMissedSilently(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatalf("%s without %s: %v", kind, r.key, errs)
 			}
-			report := onDefaultMachine(t, lib)
+			stack := recipe.MegatronCore
+			if kind == kindMemory {
+				stack = recipe.Nanotron
+			}
+			report := onDefaultMachine(t, lib, stack)
 			needed := r.needed || strings.HasPrefix(r.key, "half_node_")
 			switch {
 			case needed && (report.Legal || report.Time != nil):
@@ -127,6 +139,11 @@ func TestNoFigureIsMissedSilently(t *testing.T) {
 // every stack.
 func TestBuiltInCalibrationsLackNothing(t *testing.T) {
 	for _, c := range Default().Clusters() {
+		for _, stack := range recipe.Stacks() {
+			if lacks := c.MemoryOf(stack).Missing; lacks != "" {
+				t.Errorf("%s: %s", c.ID, lacks)
+			}
+		}
 		for i := range c.Calibration.Software {
 			if lacks := c.Calibration.Lacks(c.Calibration.Software[i].Stack); lacks != "" {
 				t.Errorf("%s: %s", c.ID, lacks)

@@ -27,10 +27,10 @@ func (b *Book) buffers(r int) *Expr {
 	case stack == recipe.Nanotron:
 		var sum []*Expr
 		if s.TP > 1 {
-			sum = append(sum, mul(lit(4), b.hidden(), b.tokens()))
+			sum = append(sum, mul(lit(b.w.Memory.Fitted.Kept.Between), b.hidden(), b.tokens()))
 		}
 		if s.ZeRO == 0 || s.ZeRO == 1 && !shards {
-			sum = append(sum, mul(count("bytes per parameter", 1), all()))
+			sum = append(sum, mul(count("bytes per parameter", b.w.Memory.Fitted.Kept.Plain), all()))
 		}
 		return add(sum...)
 	case stack == recipe.TorchTitan && s.Precision == recipe.FP32 && (s.ZeRO < 2 || !shards):

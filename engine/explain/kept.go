@@ -86,9 +86,9 @@ func (b *Book) widthBytes() float64 {
 	switch {
 	case b.w.Setup.Stack.Resolve() == recipe.Nanotron:
 		if b.w.Setup.Model.Gated {
-			return 7.75
+			return b.w.Memory.Fitted.Kept.MLP
 		}
-		return 4 + 7.75 - 6
+		return 4 + b.w.Memory.Fitted.Kept.MLP - 6
 	case b.w.Setup.Model.Gated:
 		return 6
 	}
@@ -156,7 +156,7 @@ func (b *Book) keptAttention() share {
 		out.along(lit(2), b.hidden())
 	}
 	if s.Stack.Resolve() == recipe.Nanotron {
-		out.evenly(lit(8), b.hidden())
+		out.evenly(lit(b.w.Memory.Fitted.Kept.Layer), b.hidden())
 	}
 	b.dropoutMask(&out)
 	return out
@@ -178,7 +178,7 @@ func (b *Book) keptExperts() []*Expr {
 		case !s.Recompute.Has(recipe.ModuleShared):
 			b.keptInside(&shared, f, s.Recompute.Has(recipe.ModuleAct))
 		case s.Stack.Resolve() == recipe.Nanotron:
-			shared.evenly(lit(7.75-6), f)
+			shared.evenly(lit(b.w.Memory.Fitted.Kept.MLP-6), f)
 		}
 		sum = append(sum, b.keptPart(true, "shared", "shared experts", shared))
 	}

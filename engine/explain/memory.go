@@ -7,7 +7,6 @@ import (
 
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
-	"meshscope/engine/units"
 )
 
 const gpuSource = "the GPU's datasheet and what its driver reports, see presets gpus"
@@ -70,11 +69,11 @@ func (b *Book) rankName(r int, term string) about {
 	case "overhead":
 		a.name = "Memory beyond allocated tensors"
 	case "overhead.allocator-slack":
-		a.name, a.source = "Slack of the allocator", "fitted: median of reserved over allocated memory in 43 B200 runs of SimuMax, 1.040"
+		a.name, a.source = "Slack of the allocator", from(b.w.Memory.Fitted.From)
 	case "overhead.driver-context":
-		a.name, a.source = "Driver context", "Ultra-Scale Playbook: 1 to 2 GB for context and communicators together"
+		a.name, a.source = "Driver context", outsideSource
 	case "overhead.communicators":
-		a.name, a.source = "Communicators and libraries", "Ultra-Scale Playbook: 1 to 2 GB for context and communicators together"
+		a.name, a.source = "Communicators and libraries", outsideSource
 	case "offloaded":
 		a.name, a.source = "Optimizer state kept in host memory", "bytes per parameter times parameters"
 	case "in-flight":
@@ -90,10 +89,13 @@ func (b *Book) rankName(r int, term string) about {
 	return a
 }
 
+// outsideSource is where bytes beyond the framework's come from.
+const outsideSource = "Ultra-Scale Playbook: 1 to 2 GB for context and communicators together"
+
 func (b *Book) rank(r int, term string) *Explanation {
 	a := b.rankName(r, term)
 	if b.w.Setup.Stack.Resolve() == recipe.Nanotron && strings.HasPrefix(term, "overhead.") {
-		a.source = "fitted: where runs of the playbook's sweep ran out of memory, 4 GiB and 3 %"
+		a.source = from(b.w.Memory.Fitted.From)
 	}
 	return b.explain(fmt.Sprintf("memory.ranks.%d.%s", r, term), a, func() *Expr { return b.rankFormula(r, term) })
 }
@@ -154,20 +156,18 @@ func (b *Book) rankFormula(r int, term string) *Expr {
 
 func (b *Book) overhead(r int, term string) *Expr {
 	allocated := func(share float64) *Expr { return mul(num("share", share, Share), b.rankTerm(r, "allocated")) }
-	half := num("fixed", float64(units.GiB/2), Memory)
-	switch stack := b.w.Setup.Stack.Resolve(); {
-	case stack == recipe.Textbook:
-		return lit(0)
-	case stack == recipe.Nanotron && term == "overhead.allocator-slack":
-		return lit(0)
-	case stack == recipe.Nanotron && term == "overhead.communicators":
-		return allocated(0.03)
-	case stack == recipe.Nanotron:
-		return num("fixed", float64(4*units.GiB), Memory)
-	case term == "overhead.allocator-slack":
-		return allocated(0.04)
+	f := &b.w.Memory.Fitted
+	switch term {
+	case "overhead.allocator-slack":
+		return allocated(f.Slack)
+	case "overhead.driver-context":
+		return num("fixed", float64(f.Context), Memory)
 	}
-	return half
+	fixed := num("fixed", float64(f.Communicators), Memory)
+	if f.CommunicatorsShare > 0 {
+		return add(fixed, allocated(f.CommunicatorsShare))
+	}
+	return fixed
 }
 
 // moment is what a rank holds at its peak, chunk by chunk.
@@ -280,7 +280,7 @@ func (b *Book) update(r int) (*Expr, bool) {
 	if b.w.Parameters[r].Expert > 0 {
 		params = add(params, b.rankParameters(r, true))
 	}
-	return mul(count("bytes of the update per parameter", 2), params), true
+	return mul(count("bytes of the update per parameter", b.w.Memory.Fitted.Kept.Update), params), true
 }
 
 func (b *Book) persistent(r int) *Expr {

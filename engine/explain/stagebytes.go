@@ -69,7 +69,7 @@ func (b *Book) stageActivations(stage int) *Expr {
 	case (stack == recipe.Megatron2022 || stack == recipe.Megatron2021) && st.Embedding:
 		x = add(x, mul(b.tokens(), b.overSP(b.hidden()))) // the mask of the embedding's dropout
 	case stack == recipe.Nanotron && s.TP > 1:
-		x = add(x, mul(count("bytes of gathered inputs", 10), b.hidden(), b.tokens(), b.element()))
+		x = add(x, mul(count("bytes of gathered inputs", b.w.Memory.Fitted.Kept.Gathered), b.hidden(), b.tokens(), b.element()))
 	}
 	return x
 }
@@ -140,7 +140,7 @@ func (b *Book) stageLogits(stage int) *Expr {
 	switch stack := s.Stack.Resolve(); {
 	case stack == recipe.Nanotron:
 		vocab = count("V", s.Model.Vocab)
-		if bytes = 10; b.w.Memory.Loss == recipe.FusedLoss {
+		if bytes = b.w.Memory.Fitted.Kept.Logit; b.w.Memory.Loss == recipe.FusedLoss {
 			bytes = 2
 		}
 	case !fused && stack == recipe.TorchTitan:

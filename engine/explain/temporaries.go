@@ -25,7 +25,7 @@ func (b *Book) temporaries(stage int, backward bool) *Expr {
 	switch {
 	case stack == recipe.Nanotron:
 		if s.TP > 1 && s.PP == 1 {
-			sum = append(sum, t(count("bytes of gathered inputs without a pipeline", 55), h, tokens))
+			sum = append(sum, t(count("bytes of gathered inputs without a pipeline", b.w.Memory.Fitted.Kept.NoPipeline), h, tokens))
 		}
 	case st.Head:
 		sum = append(sum, t(b.overTP(mul(lit(4), tokens, h)))) // the final norm's input and output

@@ -81,6 +81,8 @@ type Cluster struct {
 	// Calibration is what is known about the speed of this machine, found by the
 	// ids above; nil: nothing, and times are those of a plain roofline.
 	Calibration *Calibration `json:"-"`
+	// Memory is what is known about the memory of software stacks; nil: nothing.
+	Memory *StackMemories `json:"-"`
 }
 
 // Domain is the number of GPUs joined by the scale-up link.

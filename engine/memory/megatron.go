@@ -207,11 +207,3 @@ func gathered(in *Input, p Parameters) units.Bytes {
 	w := in.Precision.GatherBytes()
 	return units.Bytes((w+in.Precision.Bytes()+4)*p.Largest + w*p.Largest)
 }
-
-// Overhead is allocator slack (the median of reserved/allocated over SimuMax's
-// 43 B200 rows is 1.040), and 1 GiB for the driver context and communicators
-// (the playbook says 1 to 2 GB), half each.
-func (megatronCore) Overhead(_ *Input, allocated units.Bytes) Overhead {
-	const slack = 0.040
-	return Overhead{Slack: units.Bytes(slack) * allocated, Context: units.GiB / 2, Communicators: units.GiB / 2}
-}

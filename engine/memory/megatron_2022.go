@@ -59,8 +59,3 @@ func (k megatron2022) Stage(in *Input, stage int) Live {
 func (megatron2022) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
 
 func (megatron2022) Update(*Input, Parameters) units.Bytes { return 0 }
-
-// Overhead as for Megatron-Core: nobody published reserved memory of this one.
-func (megatron2022) Overhead(in *Input, allocated units.Bytes) Overhead {
-	return megatronCore{}.Overhead(in, allocated)
-}

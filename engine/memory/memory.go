@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
@@ -27,6 +28,7 @@ type Input struct {
 	Recompute recipe.Recompute
 	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP  bool
+	Fitted    hardware.StackMemory // constants of the stack
 }
 
 // Rank is the memory of one pipeline rank at its peak, per GPU, term by term.
@@ -58,6 +60,16 @@ type Overhead struct {
 	Slack         units.Bytes `json:"allocator_slack_bytes"`
 	Context       units.Bytes `json:"driver_context_bytes"`
 	Communicators units.Bytes `json:"communicators_bytes"`
+}
+
+// Overhead is what a GPU uses beyond so many allocated bytes.
+func (in *Input) Overhead(allocated units.Bytes) Overhead {
+	f := &in.Fitted
+	return Overhead{
+		Slack:         units.Bytes(f.Slack) * allocated,
+		Context:       f.Context,
+		Communicators: f.Communicators + units.Bytes(f.CommunicatorsShare)*allocated,
+	}
 }
 
 // Sum is all of it.
@@ -97,8 +109,6 @@ type Stack interface {
 	// LazyGradients says whether gradients are allocated as the first backward
 	// makes them, and freed by the update.
 	LazyGradients() bool
-	// Overhead is what the device uses beyond allocated tensors.
-	Overhead(in *Input, allocated units.Bytes) Overhead
 }
 
 // For gives the implementation of a stack; the second value is false for a
@@ -196,7 +206,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	}
 	out.Buffers += stack.Buffers(in, r, params)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
-	out.OverheadParts = stack.Overhead(in, out.Allocated)
+	out.OverheadParts = in.Overhead(out.Allocated)
 	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
 	return out

@@ -11,28 +11,13 @@ import (
 // the 1B and 8B runs): with Adam 18 on one data-parallel rank, 20 on more, and
 // 10 + 14/dp with ZeRO-1.
 //
-// What the constants below stand for was chosen by what PyTorch keeps; their
-// values are fitted to the peak reserved memory of the sweep's 1B and 8B rows
-// and to which of those ran out of memory. engine_test/sweep_test.go states the
-// error, also with half of the rows and with one model held out.
+// What is kept beyond that was chosen by what PyTorch keeps; the bytes are fitted
+// to the peak reserved memory of the sweep's 1B and 8B rows and to which of those
+// ran out of memory (presets/calibrations/memory-nanotron.toml). Reserved memory
+// is what was measured, so blocks that the allocator cannot reuse are in them.
+// engine_test/sweep_test.go states the error, also with half of the rows and with
+// one model held out.
 type nanotron struct{}
-
-// Fitted constants, in bytes. Reserved memory is what was measured, so blocks
-// that the allocator cannot reuse are in them.
-const (
-	nanotronLayer = 8    // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
-	nanotronMLP   = 7.75 // per token and MLP width, for gate and up, the activation and their product
-	nanotronHead  = 10   // per token and vocabulary entry, of a loss in fp32
-	nanotronTP    = 10   // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
-	// Without a pipeline the sweep's runs are mostly of older code that kept
-	// more gathered tensors; this is per token and hidden width, once.
-	nanotronTPOld = 55
-	// Kept between steps: an all-gather buffer for attention and MLP.
-	nanotronGather = 4
-
-	nanotronPlain  = 1.0 // per parameter, ZeRO-0: what the backward makes of gradients beside the stored ones
-	nanotronUpdate = 2.0 // per parameter, ZeRO-1: what the update adds, until the next backward
-)
 
 func (nanotron) Offers() [4]bool { return [4]bool{true, true, false, false} }
 
@@ -87,18 +72,18 @@ func flattened(in *Input, bytes float64) PerParam {
 	return p
 }
 
-// Layer is the fitted layer; see the constants.
+// Layer is what Megatron-Core keeps of one and the fitted rest.
 func (nanotron) Layer(in *Input, moe bool) Kept {
 	kept := megatronCore{}.Layer(in, moe)
 	m, l := in.Model, in.Layout
-	more := nanotronMLP - mlpWidth(true)
+	more := in.Fitted.Kept.MLP - mlpWidth(true)
 	width := float64(m.FFN)
 	if moe {
 		width = float64(m.SharedFFN)
 		kept.Experts += split{seq: float64(m.TopK) * in.Load * more * float64(m.ExpertFFN)}.bytes(l)
 	}
 	kept.MLP += split{even: more * width}.bytes(l)
-	kept.Attention += split{even: nanotronLayer * float64(m.Hidden)}.bytes(l)
+	kept.Attention += split{even: in.Fitted.Kept.Layer * float64(m.Hidden)}.bytes(l)
 	return kept
 }
 
@@ -109,13 +94,13 @@ func (n nanotron) Stage(in *Input, stage int) Live {
 	live := keep(in, stage, n, split{seq: 2 * h}.bytes(l))
 	work := 0.0
 	if l.TP > 1 {
-		live.Activations += units.Bytes(nanotronTP * h * tokens * e)
+		live.Activations += units.Bytes(in.Fitted.Kept.Gathered * h * tokens * e)
 		if l.PP == 1 {
-			work = nanotronTPOld * h * tokens * e
+			work = in.Fitted.Kept.NoPipeline * h * tokens * e
 		}
 	}
 	if st.Head {
-		perLogit := float64(nanotronHead)
+		perLogit := in.Fitted.Kept.Logit
 		if in.Loss == recipe.FusedLoss {
 			perLogit = logits(in.Loss)
 		}
@@ -131,10 +116,10 @@ func (n nanotron) Stage(in *Input, stage int) Live {
 func (n nanotron) Buffers(in *Input, _ int, p Parameters) units.Bytes {
 	var total units.Bytes
 	if l := in.Layout; l.TP > 1 {
-		total += units.Bytes(nanotronGather * float64(in.Model.Hidden) * l.MicroBatchTokens())
+		total += units.Bytes(in.Fitted.Kept.Between * float64(in.Model.Hidden) * l.MicroBatchTokens())
 	}
 	if n.zeroStage(in) == 0 {
-		total += units.Bytes(nanotronPlain * (p.Dense + p.Expert))
+		total += units.Bytes(in.Fitted.Kept.Plain * (p.Dense + p.Expert))
 	}
 	return total
 }
@@ -144,14 +129,5 @@ func (n nanotron) Update(in *Input, p Parameters) units.Bytes {
 	if n.zeroStage(in) != 1 {
 		return 0
 	}
-	return units.Bytes(nanotronUpdate * (p.Dense + p.Expert))
-}
-
-// Overhead beyond what PyTorch reserved: the driver's context, the buffers of
-// the communicators, and what the allocator cannot use. The sweep's runs failed
-// from 71 GiB of reserved memory on by this model's count (of those between 71
-// and 75.5, 23 ran out and 2 did not), which 4 GiB and 3 % reproduce.
-func (nanotron) Overhead(_ *Input, allocated units.Bytes) Overhead {
-	const outside = 0.03
-	return Overhead{Context: 4 * units.GiB, Communicators: units.Bytes(outside) * allocated}
+	return units.Bytes(in.Fitted.Kept.Update * (p.Dense + p.Expert))
 }

@@ -72,5 +72,3 @@ func (textbook) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
 func (textbook) Update(*Input, Parameters) units.Bytes { return 0 }
 
 func (textbook) LazyGradients() bool { return true }
-
-func (textbook) Overhead(*Input, units.Bytes) Overhead { return Overhead{} }

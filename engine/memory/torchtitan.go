@@ -87,8 +87,3 @@ func (torchTitan) Buffers(in *Input, _ int, p Parameters) units.Bytes {
 		return units.Bytes(all) // autocast's copies of the weights
 	}
 }
-
-// Overhead: PyTorch's allocator is the same as under Megatron-Core.
-func (torchTitan) Overhead(in *Input, allocated units.Bytes) Overhead {
-	return megatronCore{}.Overhead(in, allocated)
-}

@@ -1,0 +1,59 @@
+package hardware
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// StackMemory are the fitted constants of what a software stack keeps on a GPU.
+// They depend on the stack, not on the machine. It is data (see
+// presets/calibrations, kind memory).
+type StackMemory struct {
+	From    string // what the constants were fitted to
+	Missing string // which needed figure no file gives; empty: none
+
+	// Beyond allocated tensors.
+	Slack              float64     // of the allocator, share of what is allocated
+	Context            units.Bytes // of the driver
+	Communicators      units.Bytes // fixed
+	CommunicatorsShare float64     // share of what is allocated
+
+	Kept KeptMemory
+}
+
+// KeptMemory are the bytes that a stack keeps per token and unit of width, where
+// they were fitted instead of counted tensor by tensor.
+type KeptMemory struct {
+	Layer      float64 // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
+	MLP        float64 // per token and MLP width, for gate and up, the activation and their product
+	Logit      float64 // per token and vocabulary entry, of a loss in fp32
+	Gathered   float64 // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
+	NoPipeline float64 // per token and hidden width, once, with TP and without a pipeline
+	Between    float64 // per token and hidden width, kept between steps with TP
+	Plain      float64 // per parameter, ZeRO-0: what the backward makes of gradients beside the stored ones
+	Update     float64 // per parameter, ZeRO-1: what the update adds, until the next backward
+}
+
+// StackMemories are the memory constants of software stacks. They are never
+// changed once a Cluster points to them, so a Setup stays a plain value.
+type StackMemories map[recipe.Stack]StackMemory
+
+// MemoryOf are the memory constants of a stack on this cluster. One that came
+// with none has 4 % of slack and 1 GiB besides, round numbers near what is usual,
+// and lacks what a stack needs that was fitted as a whole.
+func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
+	stack = stack.Resolve()
+	if stack == recipe.Textbook {
+		return StackMemory{From: "formulas, which know of nothing beside tensors"}
+	}
+	if c.Memory != nil {
+		if got, ok := (*c.Memory)[stack]; ok {
+			return got
+		}
+	}
+	m := StackMemory{From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2}
+	if stack == recipe.Nanotron {
+		m.Missing = "no calibration gives what " + string(stack) + " keeps"
+	}
+	return m
+}
