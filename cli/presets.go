@@ -149,6 +149,15 @@ const presetWidth = 100
 // table prints a list within the width of the terminal: what does not fit is
 // cut from the names (the second column), then from the columns on the right.
 func (a *app) table(heading []any, rows [][]any) error {
+	return a.tableWithin(a.width(presetWidth), heading, rows)
+}
+
+// wholeTable is a table that loses no column in a pipe or a file.
+func (a *app) wholeTable(heading []any, rows [][]any) error {
+	return a.tableWithin(a.width(maxWidth), heading, rows)
+}
+
+func (a *app) tableWithin(width int, heading []any, rows [][]any) error {
 	out := newPage(a.stdout)
 	cells := make([][]string, 0, len(rows)+1)
 	for _, row := range append([][]any{heading}, rows...) {
@@ -158,7 +167,7 @@ func (a *app) table(heading []any, rows [][]any) error {
 		}
 		cells = append(cells, line)
 	}
-	out.table(fit(cells, a.width(presetWidth)))
+	out.table(fit(cells, width))
 	return out.Flush()
 }
 

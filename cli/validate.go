@@ -64,7 +64,9 @@ func (a *app) validate(names []string) (validation, error) {
 	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
 	e := engine.Evaluator{Brief: true}
 	if len(names) == 0 {
-		v.Figures = published.Figures(&e, groups)
+		if v.Figures, err = published.Figures(&e, a.lib, groups); err != nil {
+			return validation{}, err
+		}
 	}
 	for i := range groups {
 		if len(names) == 0 || slices.Contains(names, groups[i].ID) {
@@ -89,9 +91,9 @@ func (a *app) printFigures(figures []published.Figure) error {
 			}
 			return fmt.Sprintf("%.1f %%", 100*v)
 		}
-		wanted, constant, peer := "at most "+write(f.Wanted), "-", "-"
+		wanted, constant, peer := "<= "+write(f.Wanted), "-", "-"
 		if f.AtLeast {
-			wanted = "at least " + write(f.Wanted)
+			wanted = ">= " + write(f.Wanted)
 		}
 		if !f.Met() {
 			wanted += " MISSED"
@@ -107,7 +109,7 @@ func (a *app) printFigures(figures []published.Figure) error {
 	if _, err := fmt.Fprintln(a.stdout, "FIGURES: the model, the best single constant on the same rows, the best peer"); err != nil {
 		return err
 	}
-	if err := a.table([]any{"", "runs", "measure", "rows", "model", "wanted", "constant", "best peer"}, rows); err != nil {
+	if err := a.wholeTable([]any{"", "runs", "measure", "rows", "model", "wanted", "constant", "best peer"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout)
@@ -135,7 +137,7 @@ func (a *app) printValidation(v validation, byRow bool) error {
 		if _, err := fmt.Fprintln(a.stdout, heading); err != nil {
 			return err
 		}
-		if err := a.table([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "best peer"}, rows); err != nil {
+		if err := a.wholeTable([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "best peer"}, rows); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
@@ -149,7 +151,7 @@ func (a *app) printValidation(v validation, byRow bool) error {
 	for i, r := range v.Rows {
 		rows[i] = []any{r.Group, r.ID, r.Metric, fmt.Sprintf("%.4g", r.Measured), fmt.Sprintf("%.4g", r.Predicted), fmt.Sprintf("%+.1f %%", 100*r.Error)}
 	}
-	return a.table([]any{"group", "run", "metric", "measured", "predicted", "error"}, rows)
+	return a.wholeTable([]any{"group", "run", "metric", "measured", "predicted", "error"}, rows)
 }
 
 func resultRow(r published.Result) []any {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -26,15 +27,15 @@ var files embed.FS
 
 // Group is a set of runs of one source.
 type Group struct {
-	ID        string   `json:"name"`
-	Source    string   `json:"source"`
-	Fitted    bool     `json:"fitted"`    // constants were fitted to these runs
-	FittedTo  string   `json:"constants"` // which, or that none were
-	Peer      string   `json:"peer,omitempty"`
-	PeerError float64  `json:"peer_error,omitempty"` // mean absolute relative error of the best peer on such runs
-	Note      string   `json:"note,omitempty"`
-	Runs      []Run    `json:"-"`
-	Bad       []string `json:"-"`
+	ID        string  `json:"name"`
+	Source    string  `json:"source"`
+	Fitted    bool    `json:"fitted"`    // constants were fitted to these runs
+	FittedTo  string  `json:"constants"` // which, or that none were
+	Peer      string  `json:"peer,omitempty"`
+	PeerError float64 `json:"peer_error,omitempty"` // mean absolute relative error of the best peer on such runs
+	Note      string  `json:"note,omitempty"`
+	Runs      []Run   `json:"-"`
+	file      *groupFile
 }
 
 // Run is one measured run and the setup that describes it.
@@ -42,7 +43,8 @@ type Run struct {
 	ID     string
 	Setup  engine.Setup
 	Step   float64 // seconds; 0: not published
-	Memory float64 // GiB allocated on the fullest GPU; 0: not published
+	Memory float64 // GiB allocated (or reserved, where that is what a stack's model is of) on the fullest GPU; 0: not published
+	First  bool    // Memory is that of the first pipeline rank
 }
 
 // Library finds models, GPUs and clusters.
@@ -60,7 +62,9 @@ type groupFile struct {
 	PeerError float64        `toml:"peer_error"`
 	Note      string         `toml:"note"`
 	Common    map[string]any `toml:"common"` // setup keys of every run
+	First     bool           `toml:"memory_of_first_rank"`
 	Runs      []runFile      `toml:"run"`
+	Cells     []cellFile     `toml:"cell"`
 }
 
 type runFile struct {
@@ -68,6 +72,48 @@ type runFile struct {
 	Step   float64        `toml:"step_seconds"`
 	Memory float64        `toml:"allocated_GiB"`
 	Setup  map[string]any `toml:"setup"`
+}
+
+// cellFile are many runs that differ in a few integers, a line each: the id, the
+// values of Columns, the step time in seconds and the memory in GiB. A run out of
+// memory has neither.
+type cellFile struct {
+	Setup       map[string]any `toml:"setup"`
+	Columns     []string       `toml:"columns"`
+	Runs        [][]float64    `toml:"runs"`
+	OutOfMemory [][]float64    `toml:"out_of_memory"`
+}
+
+// settle are the lines of a cell as runs. The document is read once: only the
+// columns differ.
+func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures int) ([]Run, error) {
+	doc, err := f.document(c.Setup)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Run, 0, len(lines))
+	for _, line := range lines {
+		if len(line) != 1+len(c.Columns)+figures {
+			return nil, fmt.Errorf("a line of %d values: an id, %d columns and %d figures are needed", len(line), len(c.Columns), figures)
+		}
+		run := Run{ID: strconv.Itoa(int(line[0])), First: f.First}
+		for i, column := range c.Columns {
+			if err := doc.Set(column, strconv.Itoa(int(line[1+i]))); err != nil {
+				return nil, fmt.Errorf("run %s: %w", run.ID, err)
+			}
+		}
+		if figures > 0 {
+			run.Step, run.Memory = line[1+len(c.Columns)], line[2+len(c.Columns)]
+			if err := run.measured(); err != nil {
+				return nil, err
+			}
+		}
+		if err := run.take(doc, lib); err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	return out, nil
 }
 
 // Groups reads every built-in group. A file or a run that is not right is an
@@ -108,41 +154,86 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	}
 	g := Group{
 		ID: f.ID, Source: f.Source, Fitted: f.Fitted, FittedTo: f.FittedTo,
-		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note,
+		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, file: &f,
 	}
 	for _, r := range f.Runs {
-		run, err := settle(&f, r, lib)
+		run := Run{ID: r.ID, Step: r.Step, Memory: r.Memory, First: f.First}
+		doc, err := f.document(r.Setup)
+		if err == nil {
+			err = run.measured()
+		}
+		if err == nil {
+			err = run.take(doc, lib)
+		}
 		if err != nil {
-			return Group{}, fmt.Errorf("run %s: %w", r.ID, err)
+			return Group{}, err
 		}
 		g.Runs = append(g.Runs, run)
 	}
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		const stepAndMemory = 2
+		runs, err := c.settle(&f, lib, c.Runs, stepAndMemory)
+		if err != nil {
+			return Group{}, err
+		}
+		c.Runs = nil
+		g.Runs = append(g.Runs, runs...)
+	}
+	f.Runs = nil
 	return g, nil
 }
 
-func settle(f *groupFile, r runFile, lib Library) (Run, error) {
-	if r.ID == "" || r.Step < 0 || r.Memory < 0 || r.Step+r.Memory == 0 {
-		return Run{}, errors.New("an id and a positive step_seconds or allocated_GiB are needed")
+// OutOfMemory are the runs of the group that did not fit: they have a setup and no
+// figure. They are read when they are asked for.
+func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
+	if g.file == nil {
+		return nil, nil
 	}
+	var out []Run
+	for i := range g.file.Cells {
+		c := &g.file.Cells[i]
+		failed, err := c.settle(g.file, lib, c.OutOfMemory, 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, failed...)
+	}
+	return out, nil
+}
+
+// measured says whether a run has what a measurement has.
+func (r *Run) measured() error {
+	if r.ID == "" || r.Step < 0 || r.Memory < 0 || r.Step+r.Memory == 0 {
+		return fmt.Errorf("run %s: an id and a positive step_seconds or allocated_GiB are needed", r.ID)
+	}
+	return nil
+}
+
+// take gives a run the setup of a document.
+func (r *Run) take(doc *setupdoc.Document, lib Library) error {
+	s, err := doc.Setup(lib)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.ID, err)
+	}
+	if !engine.Legal(s) {
+		return fmt.Errorf("run %s: illegal layout: %s", r.ID, engine.Check(s)[0].Message)
+	}
+	r.Setup = s
+	return nil
+}
+
+// document says what all runs of a group have in common and what one has of its
+// own.
+func (f *groupFile) document(own map[string]any) (*setupdoc.Document, error) {
 	keys := maps.Clone(f.Common)
 	if keys == nil {
 		keys = map[string]any{}
 	}
-	maps.Copy(keys, r.Setup)
+	maps.Copy(keys, own)
 	text, err := json.Marshal(keys)
 	if err != nil {
-		return Run{}, err
+		return nil, err
 	}
-	doc, err := setupdoc.Parse("run.json", text)
-	if err != nil {
-		return Run{}, err
-	}
-	s, err := doc.Setup(lib)
-	if err != nil {
-		return Run{}, err
-	}
-	if !engine.Legal(s) {
-		return Run{}, fmt.Errorf("illegal layout: %s", engine.Check(s)[0].Message)
-	}
-	return Run{ID: r.ID, Setup: s, Step: r.Step, Memory: r.Memory}, nil
+	return setupdoc.Parse("run.json", text)
 }

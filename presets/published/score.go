@@ -60,7 +60,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 		}
 		if r.Memory > 0 {
 			row.Metric, row.Measured = AllocatedGiB, r.Memory
-			row.Predicted = allocated(&report)
+			row.Predicted = allocated(&report, r.First)
 			row.Error = row.Predicted/row.Measured - 1
 			memory = append(memory, row)
 		}
@@ -73,7 +73,10 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	return results, append(step, memory...)
 }
 
-func allocated(r *engine.Report) float64 {
+func allocated(r *engine.Report, first bool) float64 {
+	if first {
+		return r.Memory.Ranks[0].Allocated.GiB()
+	}
 	most := 0.0
 	for i := range r.Memory.Ranks {
 		most = max(most, r.Memory.Ranks[i].Allocated.GiB())
@@ -123,17 +126,21 @@ func Constant(work, step []float64) (fitted, left []float64) {
 	for i := range work {
 		rates[i] = work[i] / step[i]
 	}
+	sums := make([]float64, len(rates)) // of the errors of each rate on all rows
+	for j := range rates {
+		for i := range rates {
+			sums[j] += math.Abs(rates[i]/rates[j] - 1)
+		}
+	}
 	best := func(skip int) float64 {
 		rate, least := math.NaN(), math.Inf(1)
 		for j := range rates {
 			if j == skip {
 				continue
 			}
-			sum := 0.0
-			for i := range rates {
-				if i != skip {
-					sum += math.Abs(rates[i]/rates[j] - 1)
-				}
+			sum := sums[j]
+			if skip >= 0 {
+				sum -= math.Abs(rates[skip]/rates[j] - 1)
 			}
 			if sum < least {
 				rate, least = rates[j], sum
