@@ -15,7 +15,7 @@ type runEntry struct {
 	Source string       `json:"source"`
 	Fitted bool         `json:"fitted"`
 	Step   float64      `json:"step_seconds,omitempty"`
-	Memory float64      `json:"allocated_GiB,omitempty"`
+	Memory float64      `json:"memory_GiB,omitempty"`
 	Setup  engine.Setup `json:"setup"`
 }
 

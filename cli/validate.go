@@ -164,7 +164,7 @@ func resultRow(r published.Result) []any {
 		peer = share(r.PeerMean) + " " + r.Peer
 	}
 	metric := "time"
-	if r.Metric == published.AllocatedGiB {
+	if r.Metric == published.MemoryGiB {
 		metric = "memory"
 	}
 	return []any{r.Name, metric, r.Rows, share(r.Mean), share(r.Median), share(r.Max), constant, peer}

@@ -35,7 +35,7 @@ func Bands(groups []Group) []hardware.Band {
 			first := &parts[key].Runs[0].Setup
 			for _, r := range results {
 				b := hardware.Band{
-					Group: g.ID, Memory: r.Metric == AllocatedGiB, Stack: first.Stack.Resolve(), GPU: first.Cluster.GPU.ID,
+					Group: g.ID, Memory: r.Metric == MemoryGiB, Stack: first.Stack.Resolve(), GPU: first.Cluster.GPU.ID,
 					MoE: first.Model.IsMoE(), Rows: r.Rows, Median: round(r.Median), P90: round(r.P90), InSample: g.Fitted,
 				}
 				for j := range parts[key].Runs {

@@ -43,9 +43,20 @@ type Run struct {
 	ID     string
 	Setup  engine.Setup
 	Step   float64 // seconds; 0: not published
-	Memory float64 // GiB allocated (or reserved, where that is what a stack's model is of) on the fullest GPU; 0: not published
-	First  bool    // Memory is that of the first pipeline rank
+	Memory float64 // GiB on the fullest GPU; 0: not published
+	Kind   MemoryKind
+	First  bool // Memory is that of the first pipeline rank
 }
+
+// MemoryKind is what a published figure of memory counts.
+type MemoryKind string
+
+// Kinds of memory.
+const (
+	Allocated MemoryKind = "allocated" // tensors at the peak
+	Reserved  MemoryKind = "reserved"  // what the framework took from the driver for them
+	Device    MemoryKind = "device"    // everything on the GPU, as the driver reports it
+)
 
 // Library finds models, GPUs and clusters.
 type Library interface {
@@ -62,6 +73,7 @@ type groupFile struct {
 	PeerError float64        `toml:"peer_error"`
 	Note      string         `toml:"note"`
 	Common    map[string]any `toml:"common"` // setup keys of every run
+	Memory    MemoryKind     `toml:"memory"` // allocated where nothing is said
 	First     bool           `toml:"memory_of_first_rank"`
 	Runs      []runFile      `toml:"run"`
 	Cells     []cellFile     `toml:"cell"`
@@ -70,7 +82,7 @@ type groupFile struct {
 type runFile struct {
 	ID     string         `toml:"id"`
 	Step   float64        `toml:"step_seconds"`
-	Memory float64        `toml:"allocated_GiB"`
+	Memory float64        `toml:"memory_GiB"`
 	Setup  map[string]any `toml:"setup"`
 }
 
@@ -96,7 +108,7 @@ func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures 
 		if len(line) != 1+len(c.Columns)+figures {
 			return nil, fmt.Errorf("a line of %d values: an id, %d columns and %d figures are needed", len(line), len(c.Columns), figures)
 		}
-		run := Run{ID: strconv.Itoa(int(line[0])), First: f.First}
+		run := Run{ID: strconv.Itoa(int(line[0])), Kind: f.Memory, First: f.First}
 		for i, column := range c.Columns {
 			if err := doc.Set(column, strconv.Itoa(int(line[1+i]))); err != nil {
 				return nil, fmt.Errorf("run %s: %w", run.ID, err)
@@ -152,12 +164,19 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Source == "" {
 		return Group{}, errors.New("id must be the file's name and source must be given")
 	}
+	switch f.Memory {
+	case "":
+		f.Memory = Allocated
+	case Allocated, Reserved, Device:
+	default:
+		return Group{}, fmt.Errorf("memory: given %q, allowed is allocated, reserved or device", f.Memory)
+	}
 	g := Group{
 		ID: f.ID, Source: f.Source, Fitted: f.Fitted, FittedTo: f.FittedTo,
 		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, file: &f,
 	}
 	for _, r := range f.Runs {
-		run := Run{ID: r.ID, Step: r.Step, Memory: r.Memory, First: f.First}
+		run := Run{ID: r.ID, Step: r.Step, Memory: r.Memory, Kind: f.Memory, First: f.First}
 		doc, err := f.document(r.Setup)
 		if err == nil {
 			err = run.measured()
@@ -205,7 +224,7 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 // measured says whether a run has what a measurement has.
 func (r *Run) measured() error {
 	if r.ID == "" || r.Step < 0 || r.Memory < 0 || r.Step+r.Memory == 0 {
-		return fmt.Errorf("run %s: an id and a positive step_seconds or allocated_GiB are needed", r.ID)
+		return fmt.Errorf("run %s: an id and a positive step_seconds or memory_GiB are needed", r.ID)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 )
 
@@ -13,7 +14,7 @@ type Row struct {
 	ID        string  `json:"id"`
 	Group     string  `json:"group"`
 	Source    string  `json:"source"`
-	Metric    string  `json:"metric"` // step_seconds or allocated_GiB
+	Metric    string  `json:"metric"` // step_seconds or memory_GiB
 	Measured  float64 `json:"measured"`
 	Predicted float64 `json:"predicted"`
 	Error     float64 `json:"error"` // predicted over measured, less 1
@@ -22,8 +23,8 @@ type Row struct {
 
 // Metrics of a Row.
 const (
-	StepSeconds  = "step_seconds"
-	AllocatedGiB = "allocated_GiB"
+	StepSeconds = "step_seconds"
+	MemoryGiB   = "memory_GiB" // of the kind that was published
 )
 
 // Result is how far the model is from one group in one metric.
@@ -59,8 +60,8 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 			step = append(step, row)
 		}
 		if r.Memory > 0 {
-			row.Metric, row.Measured = AllocatedGiB, r.Memory
-			row.Predicted = allocated(&report, r.First)
+			row.Metric, row.Measured = MemoryGiB, r.Memory
+			row.Predicted = r.memory(&report)
 			row.Error = row.Predicted/row.Measured - 1
 			memory = append(memory, row)
 		}
@@ -73,13 +74,25 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	return results, append(step, memory...)
 }
 
-func allocated(r *engine.Report, first bool) float64 {
-	if first {
-		return r.Memory.Ranks[0].Allocated.GiB()
+// memory is what is predicted of the kind that was measured.
+func (r *Run) memory(report *engine.Report) float64 {
+	of := func(rank *memory.Rank) float64 {
+		switch r.Kind {
+		case Reserved:
+			return (rank.Allocated + rank.OverheadParts.Slack).GiB()
+		case Device:
+			return rank.Total.GiB()
+		default:
+			return rank.Allocated.GiB()
+		}
+	}
+	ranks := report.Memory.Ranks
+	if r.First {
+		return of(&ranks[0])
 	}
 	most := 0.0
-	for i := range r.Memory.Ranks {
-		most = max(most, r.Memory.Ranks[i].Allocated.GiB())
+	for i := range ranks {
+		most = max(most, of(&ranks[i]))
 	}
 	return most
 }

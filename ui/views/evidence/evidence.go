@@ -214,7 +214,7 @@ func (v *View) Render(in Input, w, h int) []string {
 // metric is the name of the figure that is shown.
 func (v *View) metric() string {
 	if v.memory {
-		return published.AllocatedGiB
+		return published.MemoryGiB
 	}
 	return published.StepSeconds
 }

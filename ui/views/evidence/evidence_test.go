@@ -63,9 +63,9 @@ func invented() *data {
 			}})
 		}
 		if g == 0 {
-			result.Metric, result.Rows, result.Constant, result.LeftOut = published.AllocatedGiB, 1, 0, 0
+			result.Metric, result.Rows, result.Constant, result.LeftOut = published.MemoryGiB, 1, 0, 0
 			d.results = append(d.results, lineOf(result, g))
-			d.rows = append(d.rows, row{Row: published.Row{ID: group.Runs[0].ID, Group: id, Metric: published.AllocatedGiB, Measured: 60, Predicted: 66, Error: 0.1}})
+			d.rows = append(d.rows, row{Row: published.Row{ID: group.Runs[0].ID, Group: id, Metric: published.MemoryGiB, Measured: 60, Predicted: 66, Error: 0.1}})
 		}
 		d.groups = append(d.groups, group)
 	}
