@@ -16,7 +16,7 @@ func (m *Model) screenFrame() []string {
 	x, inner := m.margin(), w-2*m.margin()
 	f.put(Rect{x, 0, inner, 1}, []string{explore.Title(current, inner)})
 	f.put(Rect{x, 1, inner, 1}, []string{m.tabLine(inner)})
-	if m.legal.report.Legal {
+	if m.shows() {
 		f.put(at, m.screen().render(in, at.W, at.H))
 	} else {
 		f.put(at, m.nothingYet(at.W, at.H))
@@ -31,6 +31,8 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
 	switch errs := errorsOf(m.now.report.Problems); {
+	case len(errs) > 0 && m.screen().anyway():
+		return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
 	case len(errs) > 0:
@@ -43,7 +45,7 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 			role = themes.Bad
 		}
 		return l.Put(t.Paint(role), widget.Cut(m.state.Note.Text, w)).String()
-	case !m.legal.report.Legal:
+	case !m.shows():
 		return l.String()
 	}
 	return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
@@ -81,10 +83,10 @@ func (m *Model) screenHints(in screenInput, w int) string {
 		{Key: k.shown("tab", k.NextTab), Text: m.neighbourTab(1).String()},
 		{Key: k.shown("e", k.Explain), Text: "explain"},
 	}
-	if words := fixWords(m.now.report.Problems); words != "" {
+	if words := fixWords(m.now.report.Problems); words != "" && !m.screen().anyway() {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}
-	if m.legal.report.Legal {
+	if m.shows() {
 		own = append(own, m.screen().hints(in)...)
 	}
 	l := widget.NewLine(w)

@@ -81,6 +81,7 @@ type tabScreen interface {
 	forget()                        // it is left: what is large can be worked out again
 	mover() mover                   // nil: nothing moves by itself
 	writer() writer                 // nil: it takes no text
+	anyway() bool                   // it works on a setup that cannot run
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -100,6 +101,10 @@ type mover interface {
 	Playing() bool
 	Tick() bool
 }
+
+// anyway is a screen that has something to show for a setup that cannot run: it gets
+// that one, with a report that has no figures.
+type anyway interface{ Anyway() bool }
 
 // writer is a screen that takes letters as text while Typing.
 type writer interface {
@@ -141,6 +146,11 @@ func (a adapted[I]) writer() writer {
 	return w
 }
 
+func (a adapted[I]) anyway() bool {
+	x, ok := a.view.(anyway)
+	return ok && x.Anyway()
+}
+
 // screens are the tabs of one program.
 type screens struct {
 	all     [tabs]tabScreen    // nil for Explore
@@ -163,7 +173,7 @@ func newScreens() screens {
 		return network.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, net.Refresh}
 	s.all[SearchTab] = adapted[search.Input]{sea, func(in screenInput) search.Input {
-		return search.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
+		return search.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs, Problems: in.problems}
 	}, sea.Refresh}
 	s.all[CompareTab] = adapted[compare.Input]{s.compare, func(in screenInput) compare.Input {
 		return compare.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
@@ -187,11 +197,18 @@ func (m *Model) screen() tabScreen {
 
 func (m *Model) screenInput() screenInput {
 	in := screenInput{setup: &m.legal.setup, report: &m.legal.report, theme: m.look.theme, glyphs: m.look.glyphs}
-	if !m.now.report.Legal {
+	switch {
+	case m.now.report.Legal:
+	case m.screen() != nil && m.screen().anyway():
+		in.setup, in.report, in.problems = &m.now.setup, &m.now.report, errorsOf(m.now.report.Problems)
+	default:
 		in.theme, in.problems = m.look.dim, errorsOf(m.now.report.Problems)
 	}
 	return in
 }
+
+// shows says whether the screen in front has something to show and keys to take.
+func (m *Model) shows() bool { return m.legal.report.Legal || m.screen().anyway() }
 
 // Lines around the area of a screen: title and tabs, status and keys.
 const (
@@ -213,11 +230,11 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	// Where the foot offers to mend an illegal setup, enter does that.
-	fixes := key.Matches(msg, k.Fix) && fixWords(m.now.report.Problems) != ""
+	fixes := key.Matches(msg, k.Fix) && !m.screen().anyway() && fixWords(m.now.report.Problems) != ""
 	// A screen with a list of its own filters it with the slash; elsewhere that
 	// opens the list of keys.
 	program := key.Matches(msg, k.NextTab, k.LastTab, k.Help) && msg.String() != "/"
-	if !fixes && !program && m.legal.report.Legal {
+	if !fixes && !program && m.shows() {
 		if cmd, handled := m.screenKey(msg.String()); handled {
 			return cmd
 		}
@@ -284,7 +301,7 @@ func (m *Model) fulfil(ask request) tea.Cmd {
 
 // refreshScreen asks the screen that is shown what it wants worked out.
 func (m *Model) refreshScreen() tea.Cmd {
-	if s := m.screen(); s != nil && m.legal.report.Legal {
+	if s := m.screen(); s != nil && m.shows() {
 		return m.fulfil(s.refresh(m.screenInput()))
 	}
 	return nil
@@ -320,7 +337,7 @@ func (m *Model) finish(msg workedMsg) tea.Cmd {
 
 // writing says that the screen in front takes letters as text.
 func (m *Model) writing() bool {
-	if m.screen() == nil || !m.legal.report.Legal {
+	if m.screen() == nil || !m.shows() {
 		return false
 	}
 	w := m.screen().writer()

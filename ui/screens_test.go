@@ -221,3 +221,32 @@ func TestScreenThemes(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchFromIllegal: a start that cannot run leads to Search all the same, and
+// what is taken there can run.
+func TestSearchFromIllegal(t *testing.T) {
+	s := presets.DefaultSetup()
+	m, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Model, s.GPUs, s.DP, s.TP, s.PP, s.GBS, s.MicroBatches = m, 8, 2, 3, 1, 64, 32
+	p := New(Options{Setup: s, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+	send(p, tea.WindowSizeMsg{Width: 120, Height: 36})
+	_, cmd := p.Update(press("s"))
+	if text := screen(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
+		t.Fatalf("no search:\n%s", text)
+	}
+	finishAll(p, cmd)
+	checkFrame(t, p)
+	if text := screen(p); !strings.Contains(text, "your setup is illegal") || !strings.Contains(text, "tok/s/GPU") {
+		t.Fatalf("no layouts:\n%s", text)
+	}
+	keys(p, "down", "enter")
+	if got := p.state.Setup; !p.now.report.Legal || got.GPUs != 8 || got.GBS != 64 || got.Model != m {
+		t.Errorf("took %+v", got)
+	}
+	if text := screen(p); strings.Contains(text, "illegal") {
+		t.Errorf("still illegal:\n%s", text)
+	}
+}

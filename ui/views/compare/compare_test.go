@@ -16,6 +16,7 @@ import (
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/figure"
+	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
 
@@ -144,30 +145,7 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Report = nil
 			v.pair.all.A.Report = engine.Report{}
 		}
-		for range rapid.IntRange(0, 8).Draw(r, "presses") {
-			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
-			if rapid.Bool().Draw(r, "large") {
-				w, h = 5*w, 5*h
-			}
-			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(names).Draw(r, "key"))
-			if do.Setup != nil && do.Text == "" {
-				r.Fatal("a setup without a note")
-			}
-			v.HandleMouse(in, w, h, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
-			lines := v.Render(in, w, h)
-			if len(lines) != h {
-				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
-			}
-			for i, l := range lines {
-				if ansi.StringWidth(l) != w {
-					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
-				}
-			}
-			if s := v.Status(in, w); ansi.StringWidth(s) > w {
-				r.Fatalf("status %q is wider than %d", s, w)
-			}
-			v.Hints(in)
-		}
+		viewtest.Play(r, in, v, names)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
 
@@ -119,30 +120,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		if v.data == nil {
 			v.fault = rapid.SampledFrom([]string{"", "a file is not right and this is why it is not"}).Draw(r, "fault")
 		}
-		for range rapid.IntRange(0, 8).Draw(r, "presses") {
-			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
-			if rapid.Bool().Draw(r, "large") {
-				w, h = 4*w, 4*h
-			}
-			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(r, "key"))
-			if do.Setup != nil && do.Text == "" {
-				r.Fatal("a setup without a note")
-			}
-			v.HandleMouse(in, w, h, rapid.IntRange(-1, 160).Draw(r, "x"), rapid.IntRange(-1, 50).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
-			lines := v.Render(in, w, h)
-			if len(lines) != h {
-				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
-			}
-			for i, l := range lines {
-				if ansi.StringWidth(l) != w {
-					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
-				}
-			}
-			if s := v.Status(in, w); ansi.StringWidth(s) > w {
-				r.Fatalf("status %q is wider than %d", s, w)
-			}
-			v.Hints(in)
-		}
+		viewtest.Play(r, in, v, keys)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
 
@@ -112,27 +113,7 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Setup = &one
 		}
 		v := New()
-		for range rapid.IntRange(0, 8).Draw(r, "presses") {
-			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
-			if rapid.Bool().Draw(r, "large") {
-				w, h = 4*w, 4*h
-			}
-			v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(r, "key"))
-			v.HandleMouse(in, w, h, rapid.IntRange(-1, 160).Draw(r, "x"), rapid.IntRange(-1, 50).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
-			lines := v.Render(in, w, h)
-			if len(lines) != h {
-				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
-			}
-			for i, l := range lines {
-				if ansi.StringWidth(l) != w {
-					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
-				}
-			}
-			if s := v.Status(in, w); ansi.StringWidth(s) > w {
-				r.Fatalf("status %q is wider than %d", s, w)
-			}
-			v.Hints(in)
-		}
+		viewtest.Play(r, in, v, keys)
 	})
 }
 

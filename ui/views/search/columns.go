@@ -13,31 +13,33 @@ type column struct {
 	id, head string
 	names    []string // other names for it in a filter
 	help     string
-	width    int
-	drop     int // order in which columns leave a table that is too narrow; 0: never
-	words    bool
-	text     func(*row) string
-	value    func(*row) float64 // of a number
-	down     bool               // large values first
+	drop     int  // of columns that say as much, the larger leaves a table that is too narrow; 0: never
+	words    bool // at the left
+	knob     bool // a part of the layout, not a figure of it
+
+	onlyVaried bool // no column where all rows agree
+	text       func(*row) string
+	value      func(*row) float64 // of a number
+	down       bool               // large values first
 }
 
 // columns are all columns, in the order of the table.
 func columns() []column {
-	count := func(id, head, help string, width, drop int, of func(*row) int) column {
+	count := func(id, head, help string, drop int, of func(*row) int) column {
 		return column{
-			id: id, head: head, help: help, width: width, drop: drop,
+			id: id, head: head, help: help, drop: drop, knob: id != "rank",
 			text:  func(r *row) string { return figure.Comma(of(r)) },
 			value: func(r *row) float64 { return float64(of(r)) },
 		}
 	}
-	share := func(id, head, help string, width, drop int, down bool, of func(*row) float64) column {
+	share := func(id, head, help string, drop int, down bool, of func(*row) float64) column {
 		return column{
-			id: id, head: head, help: help, width: width, drop: drop, down: down,
+			id: id, head: head, help: help, drop: drop, down: down,
 			text:  func(r *row) string { return figure.PercentValue(of(r)) },
 			value: func(r *row) float64 { return 100 * of(r) },
 		}
 	}
-	rank := count("rank", "#", "rank among all layouts", 5, 0, func(r *row) int { return r.rank })
+	rank := count("rank", "#", "rank among all layouts", 0, func(r *row) int { return r.rank })
 	rank.text = func(r *row) string {
 		if r.rank == 0 {
 			return ""
@@ -53,39 +55,61 @@ func columns() []column {
 	return []column{
 		rank,
 		{
-			id: "step", head: "step", help: "time of one optimizer step, s", width: 8, drop: 9,
+			id: "step", head: "step", help: "time of one optimizer step, s", drop: 9,
 			text: func(r *row) string { return figure.Seconds(r.step) }, value: func(r *row) float64 { return float64(r.step) },
 		},
 		{
-			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second and GPU", width: 10, down: true,
+			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second and GPU", down: true,
 			text: func(r *row) string { return figure.Three(r.perGPU) }, value: func(r *row) float64 { return r.perGPU },
 		},
-		share("mfu", "MFU %", "model FLOPs utilisation, %", 6, 11, true, func(r *row) float64 { return r.mfu }),
+		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),
 		{
-			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB", width: 6,
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB",
 			text: func(r *row) string { return figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
 		},
 		{
-			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB", width: 6, drop: 15, down: true,
+			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB", drop: 15, down: true,
 			text: func(r *row) string { return figure.GiB(r.free) }, value: func(r *row) float64 { return r.free.GiB() },
 		},
-		count("dp", "DP", "data-parallel degree", 4, 3, func(r *row) int { return r.setup.DP }),
-		count("tp", "TP", "tensor-parallel degree", 3, 0, func(r *row) int { return r.setup.TP }),
-		count("pp", "PP", "pipeline-parallel degree", 3, 0, func(r *row) int { return r.setup.PP }),
-		count("vpp", "VPP", "stages per pipeline rank", 4, 4, func(r *row) int { return r.setup.VPP }),
-		count("cp", "CP", "context-parallel degree", 3, 2, func(r *row) int { return r.setup.CP }),
-		count("ep", "EP", "expert-parallel degree", 4, 1, func(r *row) int { return r.setup.EP }),
-		count("etp", "ETP", "tensor parallelism of the experts", 4, 8, func(r *row) int { return r.setup.ETP }),
-		count("zero", "Z", "ZeRO stage", 3, 5, func(r *row) int { return r.setup.ZeRO }),
-		count("mbs", "mbs", "sequences of a micro-batch", 4, 6, func(r *row) int { return r.setup.MBS }),
-		count("m", "m", "micro-batches per pipeline and step", 6, 12, func(r *row) int { return r.setup.MicroBatches }),
-		count("seq", "seq", "tokens of a sequence", 8, 10, func(r *row) int { return r.setup.Seq }),
-		{id: "sp", head: "SP", help: "sequence parallelism", width: 4, drop: 13, words: true, text: func(r *row) string { return onOff(r.setup.SP) }},
-		{id: "recompute", head: "recompute", help: "what runs again", width: 10, drop: 7, words: true, text: func(r *row) string { return r.setup.Recompute.String() }},
-		{id: "schedule", head: "schedule", help: "pipeline schedule", width: 12, drop: 14, words: true, text: func(r *row) string { return string(r.setup.Schedule) }},
-		share("bubble", "bubble", "waiting over work of the busiest rank, %", 7, 16, false, func(r *row) float64 { return r.bubble }),
-		share("comm", "comm", "exposed communication, % of the step", 6, 17, false, func(r *row) float64 { return r.comm }),
+		onlyVaried(column{
+			id: "days", head: "days", help: "the whole run, days", drop: 1,
+			text: func(r *row) string { return orNothing(r.days, figure.Three) }, value: func(r *row) float64 { return r.days },
+		}),
+		onlyVaried(column{
+			id: "cost", head: "$", names: []string{"$"}, help: "the whole run, US dollars", drop: 2,
+			text: func(r *row) string { return orNothing(r.cost, figure.Short) }, value: func(r *row) float64 { return r.cost },
+		}),
+		onlyVaried(count("gpus", "GPUs", "GPUs", 1, func(r *row) int { return r.setup.GPUs })),
+		count("dp", "DP", "data-parallel degree", 3, func(r *row) int { return r.setup.DP }),
+		count("tp", "TP", "tensor-parallel degree", 0, func(r *row) int { return r.setup.TP }),
+		count("pp", "PP", "pipeline-parallel degree", 0, func(r *row) int { return r.setup.PP }),
+		count("vpp", "VPP", "stages per pipeline rank", 4, func(r *row) int { return r.setup.VPP }),
+		count("cp", "CP", "context-parallel degree", 2, func(r *row) int { return r.setup.CP }),
+		count("ep", "EP", "expert-parallel degree", 1, func(r *row) int { return r.setup.EP }),
+		count("etp", "ETP", "tensor parallelism of the experts", 8, func(r *row) int { return r.setup.ETP }),
+		count("zero", "Z", "ZeRO stage", 5, func(r *row) int { return r.setup.ZeRO }),
+		count("mbs", "mbs", "sequences of a micro-batch", 6, func(r *row) int { return r.setup.MBS }),
+		count("m", "m", "micro-batches per pipeline and step", 8, func(r *row) int { return r.setup.MicroBatches }),
+		onlyVaried(count("seq", "seq", "tokens of a sequence", 1, func(r *row) int { return r.setup.Seq })),
+		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return onOff(r.setup.SP) }},
+		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},
+		{id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true, text: func(r *row) string { return string(r.setup.Schedule) }},
+		share("bubble", "bubble", "waiting over work of the busiest rank, %", 16, false, func(r *row) float64 { return r.bubble }),
+		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
 	}
+}
+
+// orNothing writes a figure that may be unknown.
+func orNothing(v float64, write func(float64) string) string {
+	if v == 0 {
+		return ""
+	}
+	return write(v)
+}
+
+func onlyVaried(c column) column {
+	c.onlyVaried = true
+	return c
 }
 
 // columnOf finds a column by any of its names.

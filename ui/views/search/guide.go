@@ -152,8 +152,7 @@ func (v *View) others(best *row) []option {
 // refreshGuide asks for the next line that the step in front lacks.
 func (v *View) refreshGuide(in *Input) Request {
 	g := &v.guide
-	want := asked{base: base(in.Setup), wish: v.wish}
-	want.wish[objective] = ""
+	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
 	if g.of != want || g.rows[fitStage] == nil {
 		*g = guide{of: want, open: g.open}
 		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)

@@ -159,5 +159,5 @@ func (v *View) guideStatus() string {
 	case v.guide.at == batchStage:
 		return o.name + ": larger batches hide more communication and bubble, until training gains no more from them; enter goes on"
 	}
-	return "enter takes it: " + layoutWords(&o.row.setup)
+	return "enter takes it: " + layoutWords(&o.row.setup, nil)
 }

@@ -42,8 +42,7 @@ const most = 8
 // force first.
 func (v *View) refreshHeat(in *Input) Request {
 	h := &v.heat
-	want := asked{base: base(in.Setup), wish: v.wish}
-	want.wish[objective] = ""
+	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
 	kin := want
 	kin.base.GPUs = 0
 	if h.models == nil || h.of.base != kin.base || h.of.wish != kin.wish {
@@ -304,5 +303,5 @@ func (v *View) heatStatus(in *Input) string {
 	case !c.found:
 		return where + "no layout fits, or the batch does not divide"
 	}
-	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " a step; " + layoutWords(&c.setup)
+	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " a step; " + layoutWords(&c.setup, nil)
 }

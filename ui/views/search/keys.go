@@ -128,7 +128,7 @@ func (v *View) turned(in Input, n int) Request {
 func (v *View) tableKey(in Input, w, h int, key string) (bool, Request) {
 	t := &v.table
 	rows := v.shown(&in)
-	body := max(v.arrange(w, h).table-3, 1)
+	body := max(v.arrange(w, h).table-2-v.above(&in), 1)
 	switch key {
 	case "up", "k":
 		v.move(rows, -1)
@@ -149,7 +149,7 @@ func (v *View) tableKey(in Input, w, h int, key string) (bool, Request) {
 	case "o":
 		t.order(t.column)
 	case "-":
-		t.hide(&in, v.arrange(w, h).w)
+		t.hide(v.shape(&in, v.arrange(w, h).w).cols)
 	case "+", "=":
 		t.hidden = make([]bool, len(t.all))
 	case "n":
@@ -169,7 +169,7 @@ func (v *View) move(rows []row, n int) {
 
 func (v *View) moveColumn(in *Input, w, h, n int) {
 	t := &v.table
-	cols := t.visible(v.arrange(w, h).w, in.Setup)
+	cols := v.shape(in, v.arrange(w, h).w).cols
 	if len(cols) == 0 {
 		return
 	}
@@ -186,9 +186,8 @@ func (t *table) order(column int) {
 	t.sort, t.back, t.row = column, false, 0
 }
 
-// hide takes the column under the cursor away; the rank stays.
-func (t *table) hide(in *Input, w int) {
-	cols := t.visible(w, in.Setup)
+// hide takes the column under the cursor away, one of those shown; the rank stays.
+func (t *table) hide(cols []int) {
 	at := slices.Index(cols, t.column)
 	if t.all[t.column].id == "rank" || at < 0 {
 		return
@@ -314,11 +313,35 @@ func (v *View) Status(in Input, w int) string {
 		return ""
 	}
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	text := layoutWords(&r.setup)
-	if own := v.own(&in); own != nil && !r.own && own.step > 0 && r.step > 0 && r.perGPU > 0 {
-		text += "; " + figure.Signed(100*(r.perGPU/own.perGPU-1), 1) + " % tokens/s beside the setup in force"
+	return in.cut(v.rowStatus(&in, r, w), w)
+}
+
+// rowStatus is what the table does not show of a layout: how it stands beside the
+// setup in force, then the knobs that have no column.
+func (v *View) rowStatus(in *Input, r *row, w int) string {
+	text := ""
+	if own := v.own(in); own != nil && !r.own && own.step > 0 && r.step > 0 && r.perGPU > 0 {
+		text = figure.Signed(100*(r.perGPU/own.perGPU-1), 1) + " % tokens/s over yours; "
 	}
-	return in.cut(text, w)
+	shown := map[string]bool{}
+	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
+		shown[v.table.all[i].id] = true
+	}
+	if rest := layoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
+		text += rest + "; "
+	}
+	return text + v.spentWords(in, r)
+}
+
+// spentWords are what a layout loses its time to, beside what the setup in force
+// does: most of the reason for its place.
+func (v *View) spentWords(in *Input, r *row) string {
+	comm, bubble := "exposed traffic "+figure.Percent(r.comm), "bubble "+figure.Percent(r.bubble)
+	if own := v.own(in); own != nil && !r.own {
+		comm += " (yours " + figure.Percent(own.comm) + ")"
+		bubble += " (yours " + figure.Percent(own.bubble) + ")"
+	}
+	return comm + ", " + bubble
 }
 
 // seconds writes how long a search took.

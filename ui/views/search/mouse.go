@@ -23,10 +23,7 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	}
 	v.inPicture = false
 	rows := v.shown(&in)
-	top := 1 // line of the heads of the columns
-	if v.table.typing || v.table.input.Value() != "" {
-		top++
-	}
+	top := v.above(&in) // line of the heads of the columns
 	switch button {
 	case "wheelup", "wheeldown":
 		by := 1
@@ -60,8 +57,9 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 func (v *View) mouseHead(in *Input, w, x int) bool {
 	t := &v.table
 	used := pointer
-	for _, i := range t.visible(w, in.Setup) {
-		used += t.all[i].width + t.gap(i)
+	form := v.shape(in, w)
+	for _, i := range form.cols {
+		used += form.widths[i]
 		if x < used {
 			t.column = i
 			t.order(i)
@@ -74,7 +72,7 @@ func (v *View) mouseHead(in *Input, w, x int) bool {
 func (v *View) mouseKnob(in Input, h, y int, button string) (bool, Request) {
 	list := v.listed(&in)
 	i := y - 1
-	if h > 18 && i > slices.Index(list, launchers) {
+	if v.airy(&in, h) && i > slices.Index(list, launchers) {
 		if i--; i == slices.Index(list, launchers) {
 			return false, Request{}
 		}

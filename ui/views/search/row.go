@@ -23,6 +23,7 @@ type row struct {
 	perGPU, mfu  float64 // tokens per second and GPU; share of the peak
 	peak, free   units.Bytes
 	bubble, comm float64 // bubble over ideal; exposed communication over the step
+	days, cost   float64 // of the whole run; 0: unknown
 }
 
 func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
@@ -34,6 +35,11 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 	out.fits, out.peak, out.free = m.Fits, m.Peak, m.Usable-m.Peak
 	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
 	out.bubble = r.Pipeline.BubbleOverIdeal
+	if r.Run != nil {
+		if out.days = r.Run.Days; r.Run.Cost != nil {
+			out.cost = *r.Run.Cost
+		}
+	}
 	if r.Time.Step > 0 {
 		out.comm = float64(r.Time.Exposed / r.Time.Step)
 	}
@@ -66,25 +72,28 @@ func plain(s *engine.Setup) engine.Setup {
 }
 
 // layoutWords are a layout in the words of the command line, without what is one
-// or off.
-func layoutWords(s *engine.Setup) string {
-	parts := []string{fmt.Sprintf("dp %s", figure.Comma(s.DP))}
+// or off, nor what a reader sees already (nil: nothing).
+func layoutWords(s *engine.Setup, seen func(id string) bool) string {
+	var parts []string
+	put := func(id, text string, says bool) {
+		if says && (seen == nil || !seen(id)) {
+			parts = append(parts, text)
+		}
+	}
+	put("dp", "dp "+figure.Comma(s.DP), true)
 	for _, p := range []struct {
 		name string
 		n    int
 	}{{"tp", s.TP}, {"pp", s.PP}, {"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}, {"etp", s.ETP}} {
-		if p.n > 1 {
-			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.n))
-		}
+		put(p.name, fmt.Sprintf("%s %d", p.name, p.n), p.n > 1)
 	}
-	if s.TP > 1 {
-		parts = append(parts, "sp "+onOff(s.SP))
-	}
-	parts = append(parts, fmt.Sprintf("zero %d", s.ZeRO), fmt.Sprintf("mbs %d", s.MBS), figure.Comma(s.MicroBatches)+" micro-batches")
-	if s.PP > 1 {
-		parts = append(parts, string(s.Schedule))
-	}
-	return strings.Join(append(parts, "recompute "+s.Recompute.String()), ", ")
+	put("sp", "sp "+onOff(s.SP), s.TP > 1)
+	put("zero", fmt.Sprintf("zero %d", s.ZeRO), true)
+	put("mbs", fmt.Sprintf("mbs %d", s.MBS), true)
+	put("m", figure.Comma(s.MicroBatches)+" micro-batches", true)
+	put("schedule", string(s.Schedule), s.PP > 1)
+	put("recompute", "recompute "+s.Recompute.String(), true)
+	return strings.Join(parts, ", ")
 }
 
 func onOff(on bool) string {

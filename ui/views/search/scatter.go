@@ -15,7 +15,7 @@ func (v *View) scatter(in *Input, rows []row, w, h int) []string {
 	if v.ranked() == 0 || h < 6 || w < 24 {
 		return widget.Height(lines, w, h)
 	}
-	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: func(x float64) string { return figure.Three(x) }}
+	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}
 	dot := func(r *row, kind widget.Spot) {
 		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
 			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind})
@@ -40,4 +40,12 @@ func (v *View) scatter(in *Input, rows []row, w, h int) []string {
 		widget.SpotPlain: "found", widget.SpotMarked: "none is faster with less", widget.SpotHere: "your setup", widget.SpotPointed: "cursor",
 	}))
 	return widget.Height(lines, w, h)
+}
+
+// tick is a number of an axis; what is left of a difference of equals is nothing.
+func tick(x float64) string {
+	if math.Abs(x) < 1e-6 {
+		return "0"
+	}
+	return figure.Three(x)
 }

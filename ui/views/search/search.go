@@ -15,6 +15,7 @@ import (
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
 	"meshscope/themes"
+	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
@@ -24,6 +25,9 @@ type Input struct {
 	Report *engine.Report
 	Theme  *themes.Theme
 	Glyphs widget.Glyphs
+	// Problems are what makes the setup illegal. Its model, cluster and batch are
+	// searched all the same; the Report has no figures then.
+	Problems []engine.Problem
 }
 
 // Request is what the screen asks of the program.
@@ -66,8 +70,10 @@ type asked struct {
 type answer struct {
 	of       asked
 	result   counts
-	rows     []row // ranked
-	front    []int // of rows: no other has both more speed and less memory
+	rows     []row       // ranked
+	front    []int       // of rows: no other has both more speed and less memory
+	leans    []find.Lean // what the first place rests on
+	exact    string      // the error band of its step
 	conflict *find.Conflict
 	seconds  float64
 }
@@ -77,6 +83,7 @@ type counts struct {
 	legal, evaluated, fitting int
 	partial                   bool
 	share                     float64
+	near, band                find.Near // within 1 % of the best, and within its error band
 }
 
 // job is a search that runs.
@@ -154,7 +161,12 @@ func (j *job) search(ctx context.Context) *answer {
 	})
 	a := &answer{of: j.of, result: counts{
 		legal: r.Legal, evaluated: r.Evaluated, fitting: r.Fitting, partial: r.Partial, share: r.Share,
+		near: r.Near, band: r.Band,
 	}}
+	if len(r.Best) > 0 {
+		first := &r.Best[0].Report
+		a.leans, a.exact = find.Leans(first), figure.Percent(r.Band.Share)
+	}
 	for i := range r.Best {
 		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, i+1))
 	}
@@ -192,6 +204,10 @@ func (v *View) Playing() bool { return v.running != nil }
 
 // Tick is called while Playing: what a search reports is read where it is drawn.
 func (v *View) Tick() bool { return v.running != nil }
+
+// Anyway says that a setup which cannot run is no hindrance: layouts that can are what
+// the screen looks for.
+func (*View) Anyway() bool { return true }
 
 // Forget is for when the screen is left: what runs is stopped by the program, and
 // what was found is small.

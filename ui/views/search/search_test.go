@@ -20,6 +20,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
 
@@ -192,7 +193,7 @@ func TestAnySizeAndKey(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := prepared(&in)
-		switch rapid.IntRange(0, 4).Draw(r, "state") {
+		switch rapid.IntRange(0, 5).Draw(r, "state") {
 		case 0:
 			v.answer = nil
 		case 1:
@@ -201,32 +202,10 @@ func TestAnySizeAndKey(t *testing.T) {
 			v.answer.rows = v.answer.rows[:rapid.IntRange(0, 2).Draw(r, "rows")]
 		case 3:
 			in.Report = nil
+		case 4: // a setup that cannot run
+			in.Report, in.Problems = &engine.Report{}, []engine.Problem{{Message: "tp 3 does not divide the heads"}}
 		}
-		for range rapid.IntRange(0, 8).Draw(r, "presses") {
-			w, h := rapid.IntRange(0, 40).Draw(r, "w"), rapid.IntRange(0, 12).Draw(r, "h")
-			if rapid.Bool().Draw(r, "large") {
-				w, h = 5*w, 5*h
-			}
-			_, do := v.HandleKey(in, w, h, rapid.SampledFrom(names).Draw(r, "key"))
-			if do.Setup != nil && do.Text == "" {
-				r.Fatal("a setup without a note")
-			}
-			v.HandleMouse(in, w, h, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom([]string{"left", "wheelup", "wheeldown"}).Draw(r, "button"))
-			lines := v.Render(in, w, h)
-			if len(lines) != h {
-				r.Fatalf("%d lines at %dx%d", len(lines), w, h)
-			}
-			for i, l := range lines {
-				if ansi.StringWidth(l) != w {
-					r.Fatalf("line %d is %d cells wide at %dx%d: %q", i, ansi.StringWidth(l), w, h, l)
-				}
-			}
-			if s := v.Status(in, w); ansi.StringWidth(s) > w {
-				r.Fatalf("status %q is wider than %d", s, w)
-			}
-			v.Hints(in)
-			v.Tick()
-		}
+		viewtest.Play(r, in, v, names)
 	})
 }
 
@@ -362,7 +341,7 @@ func TestWishes(t *testing.T) {
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull || float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
-			t.Errorf("row %d: %s, %.1f GiB", i, layoutWords(&r.setup), r.peak.GiB())
+			t.Errorf("row %d: %s, %.1f GiB", i, layoutWords(&r.setup, nil), r.peak.GiB())
 		}
 	}
 }

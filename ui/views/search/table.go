@@ -8,7 +8,6 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/widget"
 )
@@ -31,7 +30,7 @@ type table struct {
 func newTable() table {
 	t := table{all: columns(), input: textinput.New()}
 	t.hidden = make([]bool, len(t.all))
-	for _, id := range []string{"bubble", "comm", "seq", "free"} {
+	for _, id := range []string{"bubble", "comm", "free"} {
 		t.hidden[columnOf(t.all, id)] = true
 	}
 	t.input.SetVirtualCursor(false)
@@ -121,50 +120,14 @@ func worth(a, b *row) int {
 	return cmp.Compare(b.perGPU, a.perGPU)
 }
 
-// visible are the columns that there is room for, as indices.
-func (t *table) visible(w int, s *engine.Setup) []int {
-	var out []int
-	used := pointer
-	for i := range t.all {
-		if t.hidden[i] || s != nil && !s.Model.IsMoE() && (t.all[i].id == "ep" || t.all[i].id == "etp") {
-			continue
-		}
-		out = append(out, i)
-		used += t.all[i].width + t.gap(i)
-	}
-	for used > w {
-		worst := -1
-		for n, i := range out {
-			if t.all[i].drop > 0 && (worst < 0 || t.all[i].drop > t.all[out[worst]].drop) {
-				worst = n
-			}
-		}
-		if worst < 0 {
-			break
-		}
-		used -= t.all[out[worst]].width + t.gap(out[worst])
-		out = slices.Delete(out, worst, worst+1)
-	}
-	return out
-}
-
-// gap is what stands before a column besides its width: words do not end where
-// the number before them does.
-func (t *table) gap(i int) int {
-	if t.all[i].words {
-		return 2
-	}
-	return 0
-}
-
 // pointer is the width of the marks before a row: cursor and setup in force.
 const pointer = 2
 
 // lines draws head and rows: exactly h lines of w cells.
 func (v *View) lines(in *Input, rows []row, w, h int) []string {
 	t := &v.table
-	cols := t.visible(w, in.Setup)
-	lines := []string{v.head(in, cols, w)}
+	form := v.shape(in, w)
+	lines := []string{v.head(in, &form, w)}
 	at := min(t.row, len(rows)-1)
 	from := page(at, h-1, len(rows))
 	pinned := t.pinned(rows, from, h-1)
@@ -172,7 +135,7 @@ func (v *View) lines(in *Input, rows []row, w, h int) []string {
 		if pinned >= 0 && len(lines) == h-1 {
 			i = pinned
 		}
-		lines = append(lines, v.line(in, cols, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
+		lines = append(lines, v.line(in, &form, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
 		if i == pinned {
 			break
 		}
@@ -190,10 +153,10 @@ func (t *table) pinned(rows []row, from, n int) int {
 	return at
 }
 
-func (v *View) head(in *Input, cols []int, w int) string {
+func (v *View) head(in *Input, form *shape, w int) string {
 	t := &v.table
 	l := widget.NewLine(w).Gap(pointer)
-	for _, i := range cols {
+	for _, i := range form.cols {
 		c := &t.all[i]
 		text, role := c.head, themes.Muted
 		if i == t.sort {
@@ -201,31 +164,28 @@ func (v *View) head(in *Input, cols []int, w int) string {
 			if c.down == t.back {
 				sign = in.Glyphs.Up
 			}
-			if text += sign; widget.Width(text) > c.width {
-				text = sign
-			}
+			text += sign
 			role = themes.Strong
 		}
 		if i == t.column && !v.inKnob {
 			role = themes.Accent
 		}
-		t.cell(in, l, i, in.paint(role), text)
+		t.cell(in, l, i, form.widths[i], in.paint(role), text)
 	}
 	return l.String()
 }
 
-// cell writes a text into a column.
-func (t *table) cell(in *Input, l *widget.Line, i int, p themes.Paint, text string) {
-	c := &t.all[i]
-	if c.words {
-		end := l.Used() + 2 + c.width
-		l.Gap(2).Put(p, in.cut(text, c.width)).To(end)
+// cell writes a text into a column of that width.
+func (t *table) cell(in *Input, l *widget.Line, i, width int, p themes.Paint, text string) {
+	end := l.Used() + width
+	if t.all[i].words {
+		l.Gap(2).Put(p, in.cut(text, width-2)).To(end)
 		return
 	}
-	l.RightAligned(p, text, l.Used()+c.width)
+	l.RightAligned(p, text, end)
 }
 
-func (v *View) line(in *Input, cols []int, r *row, here bool, w int) string {
+func (v *View) line(in *Input, form *shape, r *row, here bool, w int) string {
 	t := &v.table
 	l := widget.NewLine(w)
 	base := themes.Text
@@ -242,13 +202,11 @@ func (v *View) line(in *Input, cols []int, r *row, here bool, w int) string {
 		l.Put(in.paint(themes.Good), in.Glyphs.Point)
 	}
 	l.To(pointer)
-	for _, i := range cols {
+	for _, i := range form.cols {
 		role := base
 		c := &t.all[i]
-		text := c.text(r)
+		text := v.cellText(in, c, r)
 		switch {
-		case c.id == "rank" && r.own && r.rank == 0:
-			text = v.beyond(in, r)
 		case here:
 		case r.own:
 			role = themes.Current
@@ -260,7 +218,7 @@ func (v *View) line(in *Input, cols []int, r *row, here bool, w int) string {
 		if (c.id == "peak" || c.id == "free") && !r.fits && !here {
 			role = themes.Bad
 		}
-		t.cell(in, l, i, in.paint(role), text)
+		t.cell(in, l, i, form.widths[i], in.paint(role), text)
 	}
 	return l.String()
 }

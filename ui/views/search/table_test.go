@@ -41,7 +41,7 @@ func TestOrderAndFilter(t *testing.T) {
 	}
 	for i := range rows {
 		if s := &rows[i].setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
-			t.Errorf("%s passes", layoutWords(s))
+			t.Errorf("%s passes", layoutWords(s, nil))
 		}
 	}
 	v.press(&in, "esc")

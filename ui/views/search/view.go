@@ -122,45 +122,6 @@ func (c *canvas) lines() []string {
 	return out
 }
 
-// knobLines are what is searched, one knob a line.
-func (v *View) knobLines(in *Input, w, h int) []string {
-	lines := []string{in.heading(w, "SEARCH", "", "", themes.Muted)}
-	for _, k := range v.listed(in) {
-		l := widget.NewLine(w)
-		label, value := themes.Text, themes.Muted
-		if !v.wish.free(k) {
-			value = themes.Current
-		}
-		if v.inKnob && k == v.knob {
-			label, value = themes.Focus, themes.Focus
-			l.Whole(in.paint(themes.Focus))
-			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
-		}
-		l.To(2).Put(in.paint(label), k.label())
-		l.To(valueAt).Put(in.paint(value), in.cut(v.word(k), w-valueAt))
-		lines = append(lines, l.String())
-		if k == launchers && h > 18 {
-			lines = append(lines, widget.Blank(w))
-		}
-	}
-	return lines
-}
-
-// valueAt is the column in which the values of the knobs start.
-const valueAt = 14
-
-// listed are the knobs that have a choice for this model.
-func (v *View) listed(in *Input) []knob {
-	var out []knob
-	for k := range knobs {
-		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {
-			continue
-		}
-		out = append(out, k)
-	}
-	return out
-}
-
 // tablePanel is the heading, then the ranked layouts or why there are none.
 func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 	if w <= 0 || h <= 0 {
@@ -176,7 +137,10 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 		remark = short
 	}
 	lines := []string{in.heading(w, name, exact, remark, role)}
-	if t := &v.table; t.typing || t.input.Value() != "" {
+	if len(in.Problems) > 0 {
+		lines = append(lines, v.illegalLine(in, w))
+	}
+	if v.filtering() {
 		lines = append(lines, v.filterLine(in, w))
 	}
 	switch {
@@ -196,6 +160,30 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
+// illegalLine says that the setup in force cannot run, and what is searched then.
+func (v *View) illegalLine(in *Input, w int) string {
+	text := in.Glyphs.Cross + " your setup is illegal; these have its model, GPUs and batch: enter takes one"
+	if long := text + ". " + in.Problems[0].Message; widget.Width(long) <= w {
+		text = long
+	}
+	return widget.NewLine(w).Put(in.paint(themes.Warn), in.cut(text, w)).String()
+}
+
+// filtering says whether the line of the filter stands above the table.
+func (v *View) filtering() bool { return v.table.typing || v.table.input.Value() != "" }
+
+// above is how many lines stand above the heads of the columns.
+func (v *View) above(in *Input) int {
+	n := 1
+	if len(in.Problems) > 0 {
+		n++
+	}
+	if v.filtering() {
+		n++
+	}
+	return n
+}
+
 // remark says how much was searched, or how far it is, at length and in brief.
 func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 	if j := v.running; j != nil {
@@ -206,6 +194,9 @@ func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 		return "", "", themes.Muted
 	}
 	r := &v.answer.result
+	if text := v.answer.of.lacking(); text != "" {
+		return text, "needs tokens", themes.Warn
+	}
 	if r.partial {
 		share := figure.Percent(r.share)
 		return "PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share, themes.Warn
@@ -289,7 +280,7 @@ func (v *View) conflictWords(in *Input) []string {
 	if l := c.Least; l != nil && l.Report.Memory != nil {
 		m := l.Report.Memory
 		out = append(out, "", fmt.Sprintf("The layout with the least memory takes %s GiB (%s) of the %s usable: %s.",
-			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup)), "enter loads it.")
+			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup, nil)), "enter loads it.")
 	}
 	return out
 }
@@ -306,8 +297,6 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		return "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
 	case "launchers":
 		return "what launchers refuse"
-	case "deadline":
-		return "the deadline"
 	case "split":
 		return "the split of the layers by hand"
 	}

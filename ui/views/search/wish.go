@@ -18,6 +18,9 @@ type knob uint8
 // layout is made of.
 const (
 	objective knob = iota
+	numbers
+	budget
+	deadline
 	headroom
 	schedules
 	launchers
@@ -44,14 +47,17 @@ type wish [knobs]string
 // label of a knob.
 func (k knob) label() string {
 	return [knobs]string{
-		"best is", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
+		"best is", "GPUs", "tokens", "deadline", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
 	}[k]
 }
 
 // help is a sentence about a knob.
 func (k knob) help() string {
 	return [knobs]string{
-		"what comes first: throughput is tokens per second and GPU; the others break ties by it",
+		"what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU",
+		"how many are tried, doubled from one node on; auto: those of the setup, and for fewest-gpus and cost all",
+		"of the whole run, for deadline and cost; auto: those of the setup. r says tokens, price and goodput exactly",
+		"leaves out layouts that need longer for the tokens",
 		"share of the usable memory that must stay free on the fullest rank: what no model of memory foresees",
 		"which pipeline schedules are tried: 1f1b and interleaved, which every launcher has; all, which takes longer; or one",
 		"launchable leaves out what some launcher refuses although it could run, such as ZeRO-2 with a pipeline",
@@ -97,9 +103,12 @@ func (v *View) refreshValues(want *asked) {
 	tried := find.Tried(open.problem())
 	v.valuesOf, v.haveValues = want.base, true
 	v.values[objective] = nil
-	for _, o := range []find.Objective{find.Throughput, find.LeastMemory, find.LargestMBS, find.LongestSeq} {
+	for _, o := range find.Objectives() {
 		v.values[objective] = append(v.values[objective], string(o))
 	}
+	v.values[numbers] = numbersOf(&want.base)
+	v.values[budget] = []string{autoValue, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "30T"}
+	v.values[deadline] = []string{noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days", "90 days", "180 days", "365 days"}
 	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
 	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
 	v.values[launchers] = []string{rulesKept, rulesBroken}
@@ -157,6 +166,13 @@ func (v *View) set(k knob, word string) {
 	v.wish[k] = word
 }
 
+// fastest is the same wish for the fastest layouts on the GPUs of the setup.
+func (w *wish) fastest() wish {
+	out := *w
+	out[objective], out[numbers], out[budget], out[deadline] = "", "", "", ""
+	return out
+}
+
 // one are the values that a knob leaves to a search: nil for any.
 func (w *wish) one(k knob) []int {
 	if n, err := strconv.Atoi(w[k]); err == nil {
@@ -176,8 +192,10 @@ func (a *asked) problem() find.Problem {
 	if _, err := fmt.Sscanf(w[headroom], "%d", &percent); err == nil {
 		p.Headroom = float64(percent) / 100
 	}
+	a.wholeRun(&p)
 	p.Space = find.Space{
-		TP: w.one(tensor), PP: w.one(pipeline), VPP: w.one(virtual), CP: w.one(contextual),
+		GPUs: a.gpus(p.Objective),
+		TP:   w.one(tensor), PP: w.one(pipeline), VPP: w.one(virtual), CP: w.one(contextual),
 		EP: w.one(expert), ETP: w.one(expertTensor), ZeRO: w.one(zero), MBS: w.one(microBatch),
 		Refused: w[launchers] == rulesBroken,
 	}
@@ -217,7 +235,7 @@ func sequences(s *engine.Setup) []int {
 func field(name string) (knob, bool) {
 	k, ok := map[string]knob{
 		"tp": tensor, "pp": pipeline, "cp": contextual, "ep": expert, "etp": expertTensor, "vpp": virtual, "mbs": microBatch,
-		"zero": zero, "sp": sequenceParallel, "recompute": recompute, "schedule": schedules, "headroom": headroom, "launchers": launchers,
+		"zero": zero, "sp": sequenceParallel, "recompute": recompute, "schedule": schedules, "headroom": headroom, "launchers": launchers, "deadline": deadline,
 	}[name]
 	return k, ok
 }

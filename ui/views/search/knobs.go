@@ -1,0 +1,98 @@
+package search
+
+import (
+	"math"
+	"strings"
+
+	find "meshscope/engine/search"
+	"meshscope/themes"
+	"meshscope/ui/figure"
+	"meshscope/ui/widget"
+)
+
+// knobLines are what is searched, one knob a line, then how sure the order is.
+func (v *View) knobLines(in *Input, w, h int) []string {
+	lines := []string{in.heading(w, "SEARCH", "", "", themes.Muted)}
+	for _, k := range v.listed(in) {
+		l := widget.NewLine(w)
+		label, value := themes.Text, themes.Muted
+		if !v.wish.free(k) {
+			value = themes.Current
+		}
+		if v.inKnob && k == v.knob {
+			label, value = themes.Focus, themes.Focus
+			l.Whole(in.paint(themes.Focus))
+			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
+		}
+		l.To(2).Put(in.paint(label), k.label())
+		l.To(valueAt).Put(in.paint(value), in.cut(v.word(k), w-valueAt))
+		lines = append(lines, l.String())
+		if k == launchers && v.airy(in, h) {
+			lines = append(lines, widget.Blank(w))
+		}
+	}
+	if v.airy(in, h) {
+		lines = append(lines, widget.Blank(w))
+	}
+	return append(lines, v.sureLines(in, w)...)
+}
+
+// airy says whether there is room for blank lines between the knobs.
+func (v *View) airy(in *Input, h int) bool { return h >= len(v.listed(in))+7 }
+
+// sureLines say how little the order of the best tells, and what the first place
+// rests on.
+func (v *View) sureLines(in *Input, w int) []string {
+	a := v.answer
+	if a == nil || a.result.near.Least == 0 || v.running != nil {
+		return nil
+	}
+	texts := []string{nearWords(&a.result.near) + " within 1 %"}
+	if long := texts[0] + " of rank 1"; widget.Width(long) <= w-pointer {
+		texts[0] = long
+	}
+	if a.result.near.Most == 1 {
+		texts[0] = "rank 1 leads by > 1 %"
+	}
+	if len(a.leans) > 0 {
+		var parts []string
+		for _, l := range a.leans[:min(len(a.leans), 2)] {
+			parts = append(parts, l.Dimension+" "+figure.Short(math.Round(100*l.Share)))
+		}
+		texts = append(texts, "hidden: "+strings.Join(parts, ", ")+" %")
+	}
+	if a.result.band.Least > 0 {
+		texts = append(texts, nearWords(&a.result.band)+" in "+in.Glyphs.PlusMinus+a.exact)
+	} else {
+		texts = append(texts, "no error band here")
+	}
+	lines := []string{in.heading(w, "HOW SURE", "", "", themes.Muted)}
+	for _, text := range texts {
+		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String())
+	}
+	return lines
+}
+
+// nearWords are how many layouts are near the best: 11, or 11 to 340 where bounds
+// leave it open.
+func nearWords(n *find.Near) string {
+	if n.Least == n.Most {
+		return figure.Comma(n.Least)
+	}
+	return figure.Comma(n.Least) + " to " + figure.Comma(n.Most)
+}
+
+// valueAt is the column in which the values of the knobs start.
+const valueAt = 14
+
+// listed are the knobs that have a choice for this model.
+func (v *View) listed(in *Input) []knob {
+	var out []knob
+	for k := range knobs {
+		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {
+			continue
+		}
+		out = append(out, k)
+	}
+	return out
+}

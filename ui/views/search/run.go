@@ -1,0 +1,99 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"meshscope/engine"
+	find "meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
+)
+
+// Words of the knobs about the whole run.
+const (
+	autoValue  = "auto"
+	noDeadline = "none"
+)
+
+// mostNodes is up to how many nodes are tried, doubled from one on.
+const mostNodes = 2048
+
+// numbersOf are the words for how many GPUs are tried: auto, or up to so many.
+func numbersOf(s *engine.Setup) []string {
+	out := []string{autoValue}
+	for _, n := range doubled(s) {
+		if n > s.Cluster.Node() {
+			out = append(out, upTo(n))
+		}
+	}
+	return out
+}
+
+func upTo(gpus int) string { return "to " + figure.Comma(gpus) }
+
+// doubled are the GPUs of 1, 2, 4 and more nodes, as far as the machine goes.
+func doubled(s *engine.Setup) []int {
+	most := engine.MaxGPUs
+	if m := s.Cluster.MaxGPUs; m > 0 {
+		most = m
+	}
+	var out []int
+	for n := 1; n <= mostNodes && n*s.Cluster.Node() <= most; n *= 2 {
+		out = append(out, n*s.Cluster.Node())
+	}
+	return out
+}
+
+// gpus are the numbers of GPUs that are tried; nil: those of the setup.
+func (a *asked) gpus(o find.Objective) []int {
+	all := doubled(&a.base)
+	switch word := a.wish[numbers]; {
+	case word == "" && o != find.FewestGPUs && o != find.Cost:
+		return nil
+	case word != "":
+		if i := slices.IndexFunc(all, func(n int) bool { return upTo(n) == word }); i >= 0 {
+			all = all[:i+1]
+		}
+	}
+	if own := a.base.GPUs; !slices.Contains(all, own) {
+		all = append(all, own)
+		slices.Sort(all)
+	}
+	return all
+}
+
+// wholeRun puts tokens and deadline into a problem.
+func (a *asked) wholeRun(p *find.Problem) {
+	if tokens, ok := engine.FindParam("tokens"); ok && a.wish[budget] != "" {
+		if n, err := tokens.ParseFigure(a.wish[budget]); err == nil {
+			p.Setup.Budget = n
+		}
+	}
+	p.Tokens = p.Setup.Budget
+	var days float64
+	if _, err := fmt.Sscanf(a.wish[deadline], "%f", &days); err == nil {
+		p.Deadline = units.Seconds(days * 86400)
+		if g := p.Setup.Goodput; g > 0 {
+			p.Deadline *= units.Seconds(g / 100) // of which steps advance the run
+		}
+	}
+}
+
+// lacking says what the wish needs to know and nobody said.
+func (a *asked) lacking() string {
+	p := a.problem()
+	switch {
+	case p.Tokens > 0 && p.Objective == find.Cost && p.Setup.Price == 0 && p.Setup.Cluster.GPU.PriceUSD == 0:
+		return "no price of " + p.Setup.Cluster.GPU.Name + " is known: r says one; the order is the same"
+	case p.Tokens > 0:
+		return ""
+	case p.Deadline > 0:
+		return "the deadline counts for nothing: it needs tokens (f, or r)"
+	case p.Objective == find.Cost:
+		return "costs need tokens (f, or r); the order is the same"
+	case p.Objective == find.FewestGPUs:
+		return "without tokens and a deadline these are the fewest GPUs that hold the model (f)"
+	}
+	return ""
+}
