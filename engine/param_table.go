@@ -28,7 +28,7 @@ func degreeParams() []Param {
 		return number(Param{ID: id, Label: label, Help: help, Min: 1, Max: MaxDegree}, field, draft)
 	}
 	return []Param{
-		degree("dp", "DP", "Copies of the model that each take their own share of the batch: more throughput, paid with one gradient exchange per step.",
+		degree("dp", "DP", "Copies of the model that each take their own share of the batch: more throughput, paid with an exchange of all gradients.",
 			func(s *Setup) *int { return &s.DP }, func(d *Draft) **int { return &d.DP }),
 		degree("tp", "TP", "How many GPUs share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
 			func(s *Setup) *int { return &s.TP }, func(d *Draft) **int { return &d.TP }),
@@ -42,9 +42,9 @@ func degreeParams() []Param {
 			func(s *Setup) *int { return &s.EP }, func(d *Draft) **int { return &d.EP }),
 		degree("etp", "ETP", "Tensor parallelism inside each expert: cuts its matrices, paid with small matrix products and more traffic.",
 			func(s *Setup) *int { return &s.ETP }, func(d *Draft) **int { return &d.ETP }),
-		toggle(Param{ID: "sp", Label: "SP", Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP at the same traffic."},
+		toggle(Param{ID: "sp", Label: "SP", Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, paid with one more gather per exchange in the backward."},
 			func(s *Setup) *bool { return &s.SP }, func(d *Draft) **bool { return &d.SP }),
-		number(Param{ID: "zero", Label: "ZeRO", Help: "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 3 gathers the weights again and again.", Min: 0, Max: 3},
+		number(Param{ID: "zero", Label: "ZeRO", Help: "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 2 sums gradients and 3 gathers weights too for every micro-batch.", Min: 0, Max: 3},
 			func(s *Setup) *int { return &s.ZeRO }, func(d *Draft) **int { return &d.ZeRO }),
 		degree("hsdp", "replicas", "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
 			func(s *Setup) *int { return &s.HSDP }, func(d *Draft) **int { return &d.HSDP }),
@@ -57,7 +57,7 @@ func batchParams() []Param {
 			func(s *Setup) *int { return &s.MBS }, func(d *Draft) **int { return &d.MBS }),
 		number(Param{ID: "microbatches", Label: "micro-batches", Help: "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, paid with a larger global batch.", Min: 1, Max: MaxMicroBatches},
 			func(s *Setup) *int { return &s.MicroBatches }, func(d *Draft) **int { return &d.MicroBatches }),
-		number(Param{ID: "gbs", Label: "global batch", Unit: "sequences", Help: "Sequences per optimizer step over all GPUs: amortises the gradient exchange and the bubble; what training can use of it is limited.", Min: 1, Max: MaxBatch},
+		number(Param{ID: "gbs", Label: "global batch", Unit: "sequences", Help: "Sequences per optimizer step over all GPUs: a smaller share for the bubble and for what happens once per step; what training can use of it is limited.", Min: 1, Max: MaxBatch},
 			func(s *Setup) *int { return &s.GBS }, func(d *Draft) **int { return &d.GBS }),
 		number(Param{ID: "seq", Label: "sequence", Unit: "tokens", Help: "Tokens per sequence: activations grow in proportion, the work of attention per token too.", Min: 1, Max: MaxSeq},
 			func(s *Setup) *int { return &s.Seq }, func(d *Draft) **int { return &d.Seq }),

@@ -76,6 +76,7 @@ func pointOf(text string, r engine.Report) explore.Point {
 	p := explore.Point{Text: text}
 	if r.Legal && r.Memory != nil && r.Time != nil {
 		p.Known, p.Step, p.Peak, p.Fits = true, r.Time.Step, r.Memory.Peak, r.Memory.Fits
+		p.Traffic = sent(&r)
 	}
 	return p
 }

@@ -34,13 +34,14 @@ func (m *Model) openNote() {
 	card := overlay.Card{
 		Title: "KNOB", Remark: "--" + string(p.ID),
 		Name: note.Name, Value: knobs.Show(&p, p.Text(m.state.Setup)), About: p.Allowed(),
-		Paragraphs: []overlay.Paragraph{
+		Paragraphs: slices.Concat([]overlay.Paragraph{
 			{Label: "cuts", Text: note.Cuts},
 			{Label: "costs", Text: note.Costs},
+		}, m.noteFigures(), []overlay.Paragraph{
 			{Label: "when", Text: note.Use},
 			{Label: "watch", Text: note.Watch},
 			{Label: "source", Text: note.Source},
-		},
+		}),
 	}
 	if !strings.EqualFold(p.Label, note.Name) {
 		card.Name = p.Label + ", " + note.Name

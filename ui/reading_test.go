@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"meshscope/engine"
+	"meshscope/ui/figure"
 	"meshscope/ui/knobs"
 )
 
@@ -162,5 +164,33 @@ func TestMarks(t *testing.T) {
 		if m := sample(t, 120, 36, func(o *Options) { o.Env = []string{"TERM=" + term} }); underlined(m, "DP") {
 			t.Errorf("underlined on %s", term)
 		}
+	}
+}
+
+// TestNoteFigures: the note shows what the values of its knob give on the setup
+// in force, by the engine's own figures, so that it cannot contradict them.
+func TestNoteFigures(t *testing.T) {
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(1), ZeRO: new(2)})
+	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
+	m.do(Action{Verb: FocusKnob, ID: "zero"})
+	m.do(Action{Verb: Open, Screen: NoteOverlay})
+	if text := screen(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
+		t.Errorf("figures before they are worked out:\n%s", text)
+	}
+	settle(m)
+	checkFrame(t, m)
+	text := screen(m)
+	for zero := range 4 {
+		s := setup
+		s.ZeRO = zero
+		r := engine.Evaluate(s)
+		for _, want := range []string{figure.Traffic(r.Communication[0].Bytes), figure.Seconds(r.Time.Step), figure.GiB(r.Memory.Peak)} {
+			if !strings.Contains(text, " "+want) {
+				t.Errorf("ZeRO %d: %s is not on the card:\n%s", zero, want, text)
+			}
+		}
+	}
+	if !strings.Contains(text, "[2]") {
+		t.Errorf("the current value is not marked:\n%s", text)
 	}
 }

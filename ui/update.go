@@ -182,6 +182,9 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
 	m.sweep.pending = false
 	m.remedies = msg.remedies
+	if m.state.Overlay == NoteOverlay {
+		m.openNote()
+	}
 }
 
 // handleKey: what leaves the program first, then what is open, then the keys

@@ -25,7 +25,11 @@ type Card struct {
 }
 
 // Paragraph is a text with a label beside it; an empty text is left out.
-type Paragraph struct{ Label, Text string }
+type Paragraph struct {
+	Label, Text string
+	Tight       bool // stands right below the one before
+	Plain       bool // is one line, blanks and all, cut where there is no room
+}
 
 // NewCard prepares a card for a screen of w x h cells.
 func NewCard(c Card, w, h int) *Card {
@@ -120,7 +124,13 @@ func (c *Card) body() []entry {
 		if p.Text == "" {
 			continue
 		}
-		starts = append(starts, len(lines))
+		if !p.Tight {
+			starts = append(starts, len(lines))
+		}
+		if p.Plain {
+			lines = append(lines, entry{label: p.Label, text: p.Text, part: -1})
+			continue
+		}
 		label := p.Label
 		for text := range strings.SplitSeq(wordwrap(p.Text, room), "\n") {
 			lines = append(lines, entry{label: label, text: text, part: -1})

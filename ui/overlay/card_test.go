@@ -16,10 +16,10 @@ func someCard(links ...string) Card {
 	return Card{
 		Title: "WORD", Remark: "glossary", Name: "bubble", Value: "0.8 %", About: "idle",
 		Paragraphs: []Paragraph{
-			{"means", "The time in which pipeline ranks wait for each other. The headline figure is over the ideal work of a rank; over the whole time it is smaller. Say which."},
-			{"formula", "over ideal (p-1)/(v m); over total (p-1)/(m + p-1) for v = 1; with equal stages"},
-			{"unit", ""},
-			{"source", "Megatron-LM, arXiv 2104.04473, section 2.2"},
+			{Label: "means", Text: "The time in which pipeline ranks wait for each other. The headline figure is over the ideal work of a rank; over the whole time it is smaller. Say which."},
+			{Label: "formula", Text: "over ideal (p-1)/(v m); over total (p-1)/(m + p-1) for v = 1; with equal stages"},
+			{Label: "unit", Text: ""},
+			{Label: "source", Text: "Megatron-LM, arXiv 2104.04473, section 2.2"},
 		},
 		Links: links, Hint: "enter goes on",
 	}

@@ -16,7 +16,9 @@ type Point struct {
 	Step  units.Seconds
 	Peak  units.Bytes
 	Fits  bool
-	Large bool // not worked out: a schedule of more operations than are scanned
+	// Traffic is what a GPU sends in a step, over all dimensions.
+	Traffic units.Bytes
+	Large   bool // not worked out: a schedule of more operations than are scanned
 }
 
 // Sweep is the focused knob at each of its legal values.
