@@ -231,6 +231,25 @@ func TestRamp(t *testing.T) {
 	}
 }
 
+// TestPointers: what the operation under the cursor reads from, and who reads its
+// result, look like no kind of operation.
+func TestPointers(t *testing.T) {
+	for _, name := range colourful() {
+		p := load(t, name)
+		for _, role := range []Role{Input, Reader} {
+			a := p.Roles[role.String()]
+			for _, fill := range []Fill{Forward, ForwardAlt, Backward, BackwardAlt, InputGrad, WeightGrad} {
+				b := p.Fills[fill.String()]
+				normal := kinds()["normal"]
+				d := apart(deficient(xterm(t, a.C256), normal), deficient(xterm(t, b.C256), normal))
+				if a.C16 == b.C16 || d < 0.25 {
+					t.Errorf("%s: %s and %s: %s and %s of 16, %.2f apart", name, role, fill, a.C16, b.C16, d)
+				}
+			}
+		}
+	}
+}
+
 // TestMarks: without colours areas that touch differ in letter and in shade.
 func TestMarks(t *testing.T) {
 	for _, bar := range neighbours() {

@@ -1,12 +1,17 @@
 package widget
 
-import "meshscope/themes"
+import (
+	"strings"
+
+	"meshscope/themes"
+)
 
 // Heading is the first line of a panel: its name, what the name needs to be
 // understood, a thin rule, and a remark at the right end.
 func Heading(t *themes.Theme, g Glyphs, w int, name, detail, remark string, role themes.Role) string {
 	l := NewLine(w)
-	l.Put(t.Paint(themes.Heading), name)
+	words := strings.TrimLeft(name, " ") // a heading may be underlined, blanks before it not
+	l.Gap(Width(name)-Width(words)).Put(t.Paint(themes.Heading), words)
 	if detail != "" {
 		l.Gap(1).Put(t.Paint(themes.Muted), detail)
 	}

@@ -267,7 +267,7 @@ func (r *Rows) mark(rank int, m Marked) {
 			r.letter(op, a, b)
 		}
 	}
-	role := map[Mark]themes.Role{Producer: themes.Bad, Consumer: themes.Good, Here: themes.Strong}[m.Mark]
+	role := map[Mark]themes.Role{Producer: themes.Input, Consumer: themes.Reader, Here: themes.Strong}[m.Mark]
 	if m.Mark == Lit {
 		return
 	}

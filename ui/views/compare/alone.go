@@ -145,8 +145,12 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 		return widget.Height(append(lines, in.line(w, themes.Muted, "  the window is too narrow")), w, h)
 	}
 	memory, step := a.scales()
+	timeOf := "time of " + figure.Comma(a.list[0].setup.GBS) + " sequences"
+	if widget.Width(timeOf) > bar {
+		timeOf = "time, " + figure.Comma(a.list[0].setup.GBS) + " seqs"
+	}
 	head := widget.NewLine(w).To(nameWidth).Put(in.paint(themes.Muted), in.cut("memory, GiB", bar)).To(nameWidth+bar+figWidth+1).
-		Put(in.paint(themes.Muted), in.cut("time of "+figure.Comma(a.list[0].setup.GBS)+" sequences", bar))
+		Put(in.paint(themes.Muted), in.cut(timeOf, bar))
 	lines = append(lines, head.RightAligned(in.paint(themes.Muted), "tok/s/GPU", w).String())
 	tall := 1
 	if h-4 >= 2*len(a.list) {
@@ -252,30 +256,34 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 // legend names the fills of both bars, those of memory first.
 func legend(in *Input, w int) []string {
 	type name struct {
-		fill themes.Fill
-		text string
+		fill        themes.Fill
+		text, brief string
 	}
+	narrow := w < 100
 	lines := make([]string, 0, 2)
 	for i, names := range [][]name{
 		{
-			{themes.Weights, "weights"},
-			{themes.Gradients, "gradients"},
-			{themes.Optimizer, "optimizer"},
-			{themes.Activations, "activations"},
-			{themes.Logits, "logits"},
-			{themes.Buffers, "buffers"},
-			{themes.Overhead, "other"},
+			{themes.Weights, "weights", "wts"},
+			{themes.Gradients, "gradients", "grad"},
+			{themes.Optimizer, "optimizer", "opt"},
+			{themes.Activations, "activations", "act"},
+			{themes.Logits, "logits", "log"},
+			{themes.Buffers, "buffers", "buf"},
+			{themes.Overhead, "other", "ovh"},
 		},
 		{
-			{themes.Compute, "compute"},
-			{themes.Recompute, "recompute"},
-			{themes.Bubble, "bubble"},
-			{themes.Exposed, "exposed comm"},
-			{themes.Update, "optimizer step"},
+			{themes.Compute, "compute", "compute"},
+			{themes.Recompute, "recompute", "recomp"},
+			{themes.Bubble, "bubble", "bubble"},
+			{themes.Exposed, "exposed comm", "comm"},
+			{themes.Update, "optimizer step", "optim"},
 		},
 	} {
 		l := widget.NewLine(w).To(nameWidth)
 		for _, n := range names {
+			if narrow {
+				n.text = n.brief
+			}
 			if l.Left() < widget.Width(n.text)+4 {
 				break
 			}

@@ -72,13 +72,22 @@ func (v *View) matrix(in *Input, w, h int) []string {
 	list := methodRows()
 	room := max((h-2)/len(list), 1)
 	spare := h - 2 - room*len(list)
-	for i := range list {
-		more := 0
-		if note := v.methods[list[i].note]; room > 1 { // for a first sentence that would be cut
-			more = min(max(firstLines(note.Cuts, w)+firstLines(note.Costs, w)-room, 0), max(spare, 0))
-			spare -= more
+	at := min(v.row, len(list)-1)
+	if room < 3 { // a line each; that under the cursor is told in full
+		for i := range list {
+			n := 1
+			if i == at {
+				n = max(h-1-len(list), 1)
+			}
+			lines = append(lines, v.methodLines(in, &list[i], i == at, w, n)...)
 		}
-		lines = append(lines, v.methodLines(in, &list[i], i == min(v.row, len(list)-1), w, room+more)...)
+		return widget.Height(lines, w, h)
+	}
+	for i := range list {
+		note := v.methods[list[i].note] // more room for a first sentence that would be cut
+		more := min(max(firstLines(note.Cuts, w)+firstLines(note.Costs, w)-room, 0), max(spare, 0))
+		spare -= more
+		lines = append(lines, v.methodLines(in, &list[i], i == at, w, room+more)...)
 	}
 	return widget.Height(lines, w, h)
 }
@@ -109,8 +118,8 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 	if room == 1 {
 		prose = whole(note.Cuts, w-proseAt, 1, in)
 	} else {
-		costs := whole("costs "+lower(note.Costs), w-proseAt, max(room-max(room/2, firstLines(note.Cuts, w)), 1), in)
-		prose = append(whole("cuts "+lower(note.Cuts), w-proseAt, room-len(costs), in), costs...)
+		prose = whole("cuts "+lower(note.Cuts), w-proseAt, max(room-firstLines(note.Costs, w), 1), in)
+		prose = append(prose, whole("costs "+lower(note.Costs), w-proseAt, room-len(prose), in)...)
 	}
 	var lines []string
 	for i, text := range prose {

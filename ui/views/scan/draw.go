@@ -279,7 +279,7 @@ func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, 
 		text = in.Glyphs.Here + text
 	}
 	if here {
-		paint = in.paint(themes.Focus).Reversed()
+		paint = in.paint(themes.Strong).Reversed()
 	}
 	if text = in.cut(text, each-2) + end; !named {
 		text = ""

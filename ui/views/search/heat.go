@@ -236,7 +236,7 @@ func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top f
 	}
 	here := i == m.row*len(m.nodes)+m.column && v.inPicture && v.picture == heatPicture
 	if here {
-		paint = in.paint(themes.Focus).Reversed()
+		paint = in.paint(themes.Strong).Reversed()
 	}
 	left := max((each-1-widget.Width(text))/2, 0)
 	if text = in.cut(text, each-1); here && part == 0 && left > 0 {

@@ -42,6 +42,9 @@ func (v *View) arrange(w, h int) arrangement {
 	if w < thinBelow {
 		a.knobs = thinKnobs
 	}
+	if v.guide.open && !v.inKnob && w < thinBelow {
+		a.knobs = -gutter // the steps need the room
+	}
 	a.x = a.knobs + gutter
 	a.w = max(w-a.x, 0)
 	switch {
@@ -74,7 +77,9 @@ func (v *View) Render(in Input, w, h int) []string {
 	a := v.arrange(w, h)
 	rows := v.shown(&in)
 	canvas := newCanvas(w, h)
-	canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
+	if a.knobs > 0 {
+		canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
+	}
 	if v.guide.open {
 		canvas.put(a.x, 0, v.guideLines(&in, max(w-a.x, 0), h))
 		return canvas.lines()
