@@ -26,6 +26,7 @@ type Rule struct {
 	ID      string
 	Text    string
 	Source  string
+	Step    int // of the playbook's three to a configuration that it belongs to; 0: none
 	Verdict Verdict
 	Why     string // in numbers
 	Move    *Move  // what the rule would have one do; nil where it is followed or warns
@@ -34,6 +35,7 @@ type Rule struct {
 // rule is one entry of the table.
 type rule struct {
 	id, text, source string
+	step             int
 	applies          func(*adviser) bool
 	followed         func(*adviser) bool
 	cases            func(*adviser) []engine.Setup // what it would have one do; nil: nothing that may be turned
@@ -47,21 +49,28 @@ const (
 )
 
 // Bounds that the rules name. The playbook has the sizes, numbers of GPUs and
-// tokens; what counts as a long sequence and as close to the limit is ours.
+// tokens; what counts as a long sequence, as close to the limit and as exposed is ours.
 const (
 	small, large      = 10e9, 100e9 // parameters
 	many, thousands   = 512, 1024   // GPUs
 	batchLow          = 4e6         // tokens per step: Llama 1
-	batchHigh         = 60e6        // the same: DeepSeek
+	batchHigh         = 60e6        // the same: DeepSeek, 15,360 sequences of 4,096
+	batchCheatsheet   = 40e6        // the same: where the playbook's cheatsheet ends
+	nearly            = 0.9         // of these bounds: "4 M" is 512 x 8,192, "60 M" is 62.9 M
 	longSequence      = 32768       // tokens
 	tightHeadroom     = 0.05        // of the usable memory
 	nodeOfThePlaybook = 8           // GPUs
 )
 
 func rules() []rule {
+	return append(fitRules(), throughputRules()...)
+}
+
+// fitRules are those about memory and batch.
+func fitRules() []rule {
 	return []rule{
 		{
-			id: "one-method", source: playbookFit,
+			id: "one-method", source: playbookFit, step: 1,
 			text:     "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 with full recomputation",
 			applies:  func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
 			followed: func(a *adviser) bool { return methods(&a.now) <= 1 },
@@ -70,7 +79,7 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "two-methods", source: playbookFit,
+			id: "two-methods", source: playbookFit, step: 1,
 			text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone",
 			applies: func(a *adviser) bool {
 				n := float64(a.now.Model.Total())
@@ -85,7 +94,7 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "not-data-alone", source: playbookFit,
+			id: "not-data-alone", source: playbookFit, step: 1,
 			text:     "From 512 GPUs on data parallelism alone, ZeRO-3 included, waits for its own traffic: add TP or PP",
 			applies:  func(a *adviser) bool { return a.now.GPUs >= many },
 			followed: func(a *adviser) bool { return a.now.TP > 1 || a.now.PP > 1 },
@@ -94,7 +103,7 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "three-methods", source: playbookFit,
+			id: "three-methods", source: playbookFit, step: 1,
 			text:     "From 1,024 GPUs on: TP 8 with ZeRO-2 and PP",
 			applies:  func(a *adviser) bool { return a.now.GPUs >= thousands },
 			followed: func(a *adviser) bool { return a.now.TP == 8 && a.now.PP > 1 && a.now.ZeRO == 2 },
@@ -103,30 +112,14 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "tp-in-the-node", source: playbookThroughput,
-			text:     "TP up to the GPUs that the fast link joins, not beyond",
-			applies:  func(a *adviser) bool { return a.now.TP > 1 },
-			followed: func(a *adviser) bool { return a.now.TP <= a.now.Cluster.Domain() },
-			cases:    func(a *adviser) []engine.Setup { return a.turned("tp", a.now.Cluster.Domain()) },
-		},
-		{
-			id: "fill-the-pipeline", source: playbookThroughput,
-			text:     "At least as many micro-batches as pipeline ranks, better many more",
-			applies:  func(a *adviser) bool { return a.now.PP > 1 },
-			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
-			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned("mbs", max(a.now.MBS/2, 1)), a.turned("pp", max(a.now.PP/2, 1))...)
-			},
-		},
-		{
-			id: "long-sequences", source: playbookFit,
+			id: "long-sequences", source: playbookFit, step: 1,
 			text:     "Very long sequences: CP, over nodes if need be",
 			applies:  func(a *adviser) bool { return a.now.Seq >= longSequence },
 			followed: func(a *adviser) bool { return a.now.CP > 1 },
 			cases:    func(a *adviser) []engine.Setup { return append(a.turned("cp", 2), a.turned("cp", 4)...) },
 		},
 		{
-			id: "experts", source: playbookFit,
+			id: "experts", source: playbookFit, step: 1,
 			text:     "Mixtures of experts: EP, over nodes if need be",
 			applies:  func(a *adviser) bool { return a.now.Model.IsMoE() },
 			followed: func(a *adviser) bool { return a.now.EP > 1 },
@@ -135,8 +128,8 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "few-gpus", source: playbookFit,
-			text:     "Short of memory: full recomputation, small micro-batches and more of them",
+			id: "few-gpus", source: playbookFit, step: 1,
+			text:     "Short of memory: full recomputation and more micro-batches, which are then smaller",
 			applies:  func(a *adviser) bool { return !a.report.Memory.Fits },
 			followed: func(a *adviser) bool { return a.now.Recompute.Mode == recipe.RecomputeFull && a.now.MBS == 1 },
 			cases: func(a *adviser) []engine.Setup {
@@ -150,14 +143,21 @@ func rules() []rule {
 			},
 		},
 		{
-			id: "global-batch", source: playbookBatch,
+			id: "global-batch", source: playbookBatch + "; its cheatsheet says 4 to 40 M", step: 2,
 			text:    "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
 			applies: func(*adviser) bool { return true },
 			followed: func(a *adviser) bool {
 				n := a.now.Tokens()
-				return n >= batchLow*0.9 && n <= batchHigh*1.1 // 512 x 8,192 is 4.2 M
+				return n >= batchLow*nearly && n <= batchHigh/nearly
 			},
-			why: func(a *adviser) string { return fmt.Sprintf("a step has %.3g M tokens", a.now.Tokens()/1e6) },
+			why: func(a *adviser) string {
+				n := a.now.Tokens()
+				text := fmt.Sprintf("a step has %.3g M tokens", n/1e6)
+				if n > batchCheatsheet && n <= batchHigh/nearly {
+					text += ", more than the 40 M of the cheatsheet"
+				}
+				return text
+			},
 		},
 		{
 			id: "headroom", source: "ours: what the allocator and other ranks need beyond the count",
@@ -193,7 +193,7 @@ func (a *adviser) rules() []Rule {
 		if !r.applies(a) {
 			continue
 		}
-		said := Rule{ID: r.id, Text: r.text, Source: r.source}
+		said := Rule{ID: r.id, Text: r.text, Source: r.source, Step: r.step}
 		switch {
 		case r.followed(a):
 			said.Verdict = Followed
@@ -203,7 +203,10 @@ func (a *adviser) rules() []Rule {
 			a.weigh(&said, r.cases(a))
 		}
 		if r.why != nil {
-			said.Why = r.why(a)
+			if said.Why != "" {
+				said.Why += "; "
+			}
+			said.Why += r.why(a)
 		}
 		if said.Verdict != "" {
 			out = append(out, said)

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
@@ -50,14 +49,14 @@ func (v *View) ruleLines(in *Input, w, h int) []string {
 	if h < 3 || o == nil || !o.found || r.of != o.row.setup {
 		return nil
 	}
-	step := "step " + v.guide.at.name()[:1]
+	step := int(v.guide.at) + 1
 	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.paint(themes.Muted), in.cut("about "+o.name+", beside what the model predicts", w-18)).String()}
 	if r.asked {
 		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
 	}
 	for i := range r.list {
 		rule := &r.list[i]
-		if !strings.Contains(rule.Source, step) {
+		if rule.Step != step {
 			continue
 		}
 		role := themes.Good

@@ -1,0 +1,104 @@
+package advise
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+)
+
+// exposedEnough is from what share of the step on data-parallel traffic that nothing
+// hides counts as a bottleneck; the playbook names no number.
+const exposedEnough = 0.05
+
+// throughputRules are the moves of the playbook's third step, in its order: one
+// dimension at a time.
+func throughputRules() []rule {
+	return []rule{
+		{
+			id: "tp-to-the-node", source: playbookThroughput, step: 3,
+			text:     "Raise TP up to the GPUs that the fast link joins, not beyond",
+			applies:  func(a *adviser) bool { return a.domain() > 1 && a.now.GPUs >= a.domain() },
+			followed: func(a *adviser) bool { return a.now.TP == a.domain() },
+			cases: func(a *adviser) []engine.Setup {
+				list := a.turned("tp", a.domain())
+				if n := a.now.TP * 2; n < a.domain() {
+					list = append(list, a.turned("tp", n)...)
+				}
+				return list
+			},
+		},
+		{
+			id: "dp-with-zero3", source: playbookThroughput, step: 3,
+			text:     "More data parallelism with ZeRO-3, at the same global batch, in place of other cuts",
+			applies:  func(a *adviser) bool { return a.now.GPUs > 1 },
+			followed: func(a *adviser) bool { return a.now.ZeRO == 3 && a.now.PP*a.now.CP == 1 },
+			cases: func(a *adviser) []engine.Setup {
+				list := a.cuts(cut{tp: a.now.TP, zero: 3})
+				if a.now.TP > 1 {
+					list = append(list, a.cuts(cut{tp: a.now.TP / 2, zero: 3}, cut{zero: 3})...)
+				}
+				return list
+			},
+		},
+		{
+			id: "pp-where-dp-waits", source: playbookThroughput + "; that 5 % of the step counts as a bottleneck is ours", step: 3,
+			text:     "Where data-parallel traffic becomes the bottleneck: pipeline parallelism in its place",
+			applies:  func(a *adviser) bool { return a.exposed("dp")+a.exposed("expert-dp") >= exposedEnough },
+			followed: func(*adviser) bool { return false },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned("pp", 2*a.now.PP), a.turned("pp", 4*a.now.PP)...)
+			},
+			why: func(a *adviser) string {
+				return fmt.Sprintf("%.0f %% of the step waits for it", 100*(a.exposed("dp")+a.exposed("expert-dp")))
+			},
+		},
+		{
+			id: "tune-mbs", source: playbookThroughput, step: 3,
+			text:     "Try micro-batch sizes: larger ones feed the kernels, smaller ones leave less bubble and memory",
+			applies:  func(a *adviser) bool { return a.now.GBS > a.now.DP },
+			followed: func(a *adviser) bool { return a.best("mbs") },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned("mbs", 2*a.now.MBS), a.turned("mbs", max(a.now.MBS/2, 1))...)
+			},
+		},
+		{
+			id: "fill-the-pipeline", step: 3,
+			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep leaves out fewer than p-1, we ask for p",
+			text:     "At least as many micro-batches as pipeline ranks, better many more",
+			applies:  func(a *adviser) bool { return a.now.PP > 1 },
+			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned("mbs", max(a.now.MBS/2, 1)), a.turned("pp", max(a.now.PP/2, 1))...)
+			},
+		},
+	}
+}
+
+// domain is how many GPUs the fast link joins of those that there are.
+func (a *adviser) domain() int { return a.now.Cluster.Domain() }
+
+// exposed is the share of the step that traffic of a dimension adds.
+func (a *adviser) exposed(dimension string) float64 {
+	var sum units.Seconds
+	for i := range a.report.Communication {
+		if c := &a.report.Communication[i]; c.Dimension == dimension {
+			sum += c.Exposed
+		}
+	}
+	return float64(sum / a.report.Time.Step)
+}
+
+// best says whether no other value of a knob that fits is faster, where the setup
+// fits itself.
+func (a *adviser) best(knob engine.ParamID) bool {
+	if !a.report.Memory.Fits {
+		return false
+	}
+	for i := range a.turns {
+		if t := &a.turns[i]; t.knob == knob && fits(&t.Move) && t.Speed > worthwhile {
+			return false
+		}
+	}
+	return true
+}
