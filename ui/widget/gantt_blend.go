@@ -55,6 +55,10 @@ func (b *ganttBlend) span(p *ganttPainter, s ganttSpan, k, end int) {
 
 // paint turns the shares into cells and names the stretches that are long enough.
 func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
+	if !p.theme.Blends() {
+		b.few(p, s)
+		return
+	}
 	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
 	b.settle(keys)
 	for i, key := range keys {
@@ -66,11 +70,8 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 		case i > 0 && key == keys[i-1]:
 			cells[i] = cells[i-1]
 		default:
-			cells[i] = b.look(p, key)
+			cells[i] = b.look(p, key, 0)
 		}
-	}
-	if !p.theme.Blends() {
-		return
 	}
 	for i := 0; i < len(cells); {
 		j, name := i, blendName(keys[i])
@@ -85,12 +86,6 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 		i = j
 	}
 }
-
-// Signs of columns without colours that no letter can stand for.
-const (
-	signSeveral = "#" // several kinds
-	signPartly  = "+" // a quarter of the time or more is waiting
-)
 
 // settle rounds the shares of each column, averaged over its neighbours as long
 // as none of them is idle.
@@ -153,77 +148,28 @@ func blendName(key uint32) string {
 	}[kinds]
 }
 
-// look is the cell of a mix, made once for each.
-func (b *ganttBlend) look(p *ganttPainter, key uint32) ganttCell {
-	if cell, ok := b.looks[key]; ok {
-		return cell
+// look is the cell of a mix in a column of the picture, made once for each.
+func (b *ganttBlend) look(p *ganttPainter, key uint32, column int) ganttCell {
+	if !p.theme.Blends() {
+		return b.fewLook(p, key, column)
 	}
-	cell := mixedCell(p, key)
-	b.looks[key] = cell
+	cell, ok := b.looks[key]
+	if !ok {
+		cell = mixedCell(p, key)
+		b.looks[key] = cell
+	}
 	return cell
 }
 
-// mixedCell is the blend where colours can be mixed, two colours and a shade
-// between them where there are 16, and a letter without any.
+// mixedCell is the kinds' colours and the ground's, mixed by their shares.
 func mixedCell(p *ganttPainter, key uint32) ganttCell {
-	fills := [4]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}
-	shares := make([]themes.Share, 0, len(fills)+1)
+	shares := make([]themes.Share, 0, fewIdle+1)
 	work := 0
 	for kind := range schedule.WeightGradient + 1 {
 		level := blendLevel(key, kind)
 		work += level
-		shares = append(shares, themes.Share{Fill: fills[kind], Share: float64(level)})
+		shares = append(shares, themes.Share{Fill: kindFill(int(kind)), Share: float64(level)})
 	}
-	switch {
-	case p.theme.Blends():
-		shares = append(shares, themes.Share{Fill: themes.Idle, Share: float64(max(0, blendLevels-work))})
-		return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
-	case p.theme.Colours && p.glyphs.Unicode:
-		return shadedCell(p, shares, work)
-	}
-	cell := ganttCell{paint: p.theme.Area(themes.Forward), sign: blendName(key)}
-	switch {
-	case 4*work < 3*blendLevels: // a small letter would be a second chunk
-		cell.sign = signPartly
-	case len(cell.sign) > 1:
-		cell.sign = signSeveral
-	}
-	for _, s := range shares {
-		if s.Share > 0 && 2*s.Share >= float64(work) {
-			cell.paint = p.theme.Area(s.Fill)
-		}
-	}
-	return cell
-}
-
-// shadedCell shows the two largest shares of a mix as a shade of one colour on
-// the other, or on the ground when a good part is idle.
-func shadedCell(p *ganttPainter, shares []themes.Share, work int) ganttCell {
-	var first, second themes.Share
-	for _, s := range shares {
-		switch {
-		case s.Share > first.Share:
-			first, second = s, first
-		case s.Share > second.Share:
-			second = s
-		}
-	}
-	if 4*work < 3*blendLevels {
-		sign := "▒"
-		if 3*work < blendLevels {
-			sign = "░"
-		} else if 2*work > blendLevels {
-			sign = "▓"
-		}
-		return ganttCell{paint: p.theme.Line(first.Fill), sign: sign}
-	}
-	if 8*second.Share < first.Share {
-		return ganttCell{paint: p.theme.Area(first.Fill), sign: " "}
-	}
-	sign := "▒"
-	if 2*second.Share < first.Share {
-		sign = "░"
-	}
-	// The larger share is the ground, the smaller one the dots on it.
-	return ganttCell{paint: p.theme.Edge(second.Fill, first.Fill), sign: sign}
+	shares = append(shares, themes.Share{Fill: themes.Idle, Share: float64(max(0, blendLevels-work))})
+	return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
 }

@@ -30,10 +30,17 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 			break
 		}
 	}
+	need := -3
+	for _, e := range entries {
+		need += 3 + Width(e.Sign) + 1 + Width(e.Text)
+	}
 	for _, e := range entries {
 		apart := 3
 		if l.Used() == 0 {
 			apart = 0
+		}
+		if need > w && e.Brief != "" {
+			e.Text = e.Brief
 		}
 		if apart+Width(e.Sign)+1+Width(e.Text) > l.Left() {
 			break
@@ -99,11 +106,8 @@ const (
 
 // mixLegend explains what was drawn where a column holds several operations.
 func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
-	if !p.theme.Colours {
-		return []LegendEntry{
-			{Sign: signSeveral, Text: "several kinds", Brief: "several"},
-			{Sign: signPartly, Text: "partly waiting", Brief: "partly"},
-		}
+	if !p.theme.Blends() {
+		return p.fewLegend()
 	}
 	type mix struct {
 		name      string
@@ -133,12 +137,8 @@ func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
 		if i == legendMixes || float64(m.sum) < legendLeast*float64(total) {
 			break
 		}
-		cell := p.blend.look(p, m.key)
-		sign := p.framed(m.name)
-		if cell.sign != " " {
-			sign = Fill(cell.sign, 3)
-		}
-		entries = append(entries, LegendEntry{Paint: cell.paint, Sign: sign, Text: mixText(m.name, paired), Brief: briefMix(m.name, cell.sign != " ", paired)})
+		cell := p.blend.look(p, m.key, 0)
+		entries = append(entries, LegendEntry{Paint: cell.paint, Sign: p.framed(m.name), Text: mixText(m.name, paired), Brief: briefMix(m.name, paired)})
 	}
 	return entries
 }
@@ -156,13 +156,10 @@ func mixText(name string, paired bool) string {
 	return text
 }
 
-// briefMix is the kinds where the sign does not have them, and that they run at
-// the same time where they do.
-func briefMix(name string, shaded, paired bool) string {
-	switch {
-	case shaded:
-		return name
-	case paired && strings.HasPrefix(name, "FB"):
+// briefMix says of kinds that run at the same time that they do; their letters are
+// in the sign.
+func briefMix(name string, paired bool) string {
+	if paired && strings.HasPrefix(name, "FB") {
 		return "at once"
 	}
 	return ""

@@ -72,10 +72,10 @@ func TestGanttText(t *testing.T) {
 2 |..FF..B0FB1FB2FB3FB4FB5FB6.B7....    27.3 %|
 3 |...FB0FB1FB2FB3FB4FB5FB6FB7......    27.3 %|`},
 		{"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false, 60, 4, `
- 0 │FFF+·····##############################B+B++B++B  19.0 %|
- 1 │FFF+····+##############################+B++B++B+  19.0 %|
- 2 │+FF+····+##############################BB+B++B++  19.0 %|
-15 │···#######################################······  19.0 %|`},
+ 0 │FFF······BBFBBFBBFBFBBFBBFBFBBFBBFBFBBBB·BB·B·BB  19.0 %|
+ 1 │FFF······FBFBBFBBFBFBBFBBFBFBBFBBFBFBBFB·BB·BB··  19.0 %|
+ 2 │FFF·····BBFBFBBFBBFBFBBFBBFBFBBFBBFBFBBB·BB·B·B·  19.0 %|
+15 │···FBBFBBFBFBBFBBFBFBBFBBFBFBBFBBFBFBBFBBF······  19.0 %|`},
 		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
 0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│   2.3 %|
 1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F-│B125│···B126│··B127-│·····   2.3 %|
@@ -249,9 +249,10 @@ func TestGanttLegend(t *testing.T) {
 	}{
 		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
 		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " FB  F, B in turn    F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 60, "▒▒▒ F, B in turn    F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "# several kinds   + partly waiting   F forward   B backward"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "# several kinds"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty above: waiting    F  forward    B  backward   · waiting"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · waiting"},
+		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "BFB shares of time   F fwd"},
 	} {
 		line := c.v.Legend(c.theme, NewGlyphs(true), c.w, 16)
 		if got := strings.TrimRight(ansi.Strip(line), " "); got != c.want || ansi.StringWidth(line) != c.w {

@@ -48,7 +48,7 @@ func (r *Rows) stall(rank int) {
 	}
 	r.drawn++
 	half := 0.5 / r.frame.perUnit()
-	if r.base.perOp < 1 && r.theme.Colours {
+	if r.base.perOp < 1 {
 		half /= blendLevels
 	}
 	from, to := r.frame.Shows()

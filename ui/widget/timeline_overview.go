@@ -61,7 +61,7 @@ func (o *Overview) Render(a *Axis, t *themes.Theme, g Glyphs, from, to float64) 
 				p = grey
 			}
 			if cells[c] = (ganttCell{paint: p.idle, sign: bright.idleSign}); key != 0 {
-				cells[c] = p.blend.look(p, key)
+				cells[c] = p.blend.look(p, key, c)
 			}
 		}
 		writeCells(&b, cells)

@@ -167,9 +167,9 @@ func (r *Rows) Below(b *strings.Builder) {
 	writeCells(b, cells)
 }
 
-// lettered tells whether a sign is a letter, a digit or one for a mix.
+// lettered tells whether a sign is a letter, a digit or the mark of a pair.
 func lettered(s string) bool {
-	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "#" || s == "+" || s == "&")
+	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "&")
 }
 
 // Legend names the looks of the ranks that were drawn: mixes of kinds where

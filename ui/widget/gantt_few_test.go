@@ -1,0 +1,166 @@
+package widget
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"pgregory.net/rapid"
+
+	"meshscope/engine/schedule"
+	"meshscope/themes"
+)
+
+// drawnShares is how many columns of a row each kind fills, read from its cells.
+func drawnShares(t *rapid.T, p *ganttPainter) (columns [fewIdle]float64) {
+	for i, c := range p.cells {
+		height, painted := strings.Index("▁▂▃▄▅▆▇", c.sign), false
+		for kind := range fewIdle {
+			full := p.theme.Area(kindFill(kind))
+			switch {
+			case !p.theme.Colours && c.sign == schedule.OpKind(kind).String(),
+				p.theme.Colours && c.paint == full:
+				columns[kind]++
+				painted = true
+			case p.theme.Colours && height >= 0 && c.sign != "":
+				share := float64(height/len("▁")+1) / 8
+				if c.paint == p.theme.Line(kindFill(kind)) {
+					columns[kind] += share
+					painted = true
+				}
+				for top := range fewIdle {
+					if top != kind && c.paint == p.theme.Edge(kindFill(kind), kindFill(top)) {
+						columns[kind] += share
+						columns[top] += 1 - share
+						painted = true
+					}
+				}
+			}
+		}
+		if !painted && c.sign != p.idleSign && c.sign != " " {
+			t.Fatalf("column %d: %q", i, c)
+		}
+	}
+	return columns
+}
+
+// TestFewColoursKeepShares: without blended colours a row still shows how long its
+// rank runs each kind, as letters without colours and as areas with sixteen.
+func TestFewColoursKeepShares(t *testing.T) {
+	looks := []*themes.Theme{ganttTheme(t, "mono", colorprofile.ASCII), ganttTheme(t, "dark", colorprofile.ANSI)}
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB, schedule.Interleaved}).Draw(t, "kind")
+		p := rapid.IntRange(2, 8).Draw(t, "p")
+		s := schedule.Spec{Kind: kind, Ranks: p, VirtualStages: 1, MicroBatches: p * rapid.IntRange(12, 40).Draw(t, "groups")}
+		if kind == schedule.Interleaved {
+			s.VirtualStages = 2
+		}
+		order, err := schedule.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := schedule.ChunkTimes{F: 1, I: rapid.Float64Range(0.5, 3).Draw(t, "I"), W: rapid.Float64Range(0.5, 2).Draw(t, "W")}
+		times.B = times.I + times.W
+		line, err := schedule.Simulate(order, schedule.UniformCosts(s, times, rapid.Float64Range(0, 0.3).Draw(t, "p2p")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Gantt{Timeline: line, Plain: true}
+		const w = 120
+		if perOp(v.picture(w, p), v.scale(v.Rows(p))) >= 1 {
+			t.Skip("operations have a column each")
+		}
+		for _, theme := range looks {
+			painter := v.newPainter(theme, NewGlyphs(true), w, v.Rows(p))
+			for rank := range p {
+				painter.row(rank)
+				got := drawnShares(t, painter)
+				var want [fewIdle]float64
+				for k := order.Start[rank]; k < order.Start[rank+1]; k++ {
+					want[order.Ops[k].Kind()] += (line.End[k] - line.Begin[k]) * w / line.Makespan
+				}
+				for k := range want {
+					// An eighth of a column is all that a cell can say; stretches are
+					// rounded to that, and the ends of each to a column.
+					// With colours an eighth of waiting is left out beside several kinds.
+					near := 4.0 + w/16
+					if theme.Colours {
+						near += w / 8
+					}
+					if math.Abs(got[k]-want[k]) > near {
+						t.Errorf("%v, rank %d, colours %v: %v fills %.1f columns, drawn are %.1f of %v", s, rank, theme.Colours, schedule.OpKind(k), want[k], got[k], painter.cells)
+					}
+					if want[k] == 0 && got[k] != 0 {
+						t.Errorf("%v, rank %d: a %v that is not there", s, rank, schedule.OpKind(k))
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFewColoursAreCalm: the steady state, the warm-up and the drain of a long 1F1B
+// are a handful of looks each, not one for each column.
+func TestFewColoursAreCalm(t *testing.T) {
+	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 256), 0), Plain: true}
+	p := v.newPainter(ganttTheme(t, "dark", colorprofile.ANSI), NewGlyphs(true), 100, v.Rows(16))
+	for rank := range 16 {
+		p.row(rank)
+		changes := 0
+		for i := 1; i < len(p.cells); i++ {
+			if p.cells[i].paint != p.cells[i-1].paint || p.cells[i].sign != p.cells[i-1].sign {
+				changes++
+			}
+		}
+		if changes > 14 {
+			t.Errorf("rank %d: %d changes in 100 columns: %v", rank, changes, p.cells)
+		}
+	}
+}
+
+// TestTurn: each part comes as often as it has units, and never far from when it is due.
+func TestTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.IntRange(0, 8), 1, 5).Draw(t, "parts")
+		total := 0
+		for _, n := range parts {
+			total += n
+		}
+		given := make([]int, len(parts))
+		for at := range total {
+			given[turn(parts, at)]++
+			for part, n := range parts {
+				if due := float64(n*(at+1)) / float64(total); math.Abs(float64(given[part])-due) >= 2 {
+					t.Fatalf("%v: after %d places part %d was given %d", parts, at+1, part, given[part])
+				}
+			}
+		}
+		for part, n := range parts {
+			if given[part] != n {
+				t.Fatalf("%v: part %d was given %d", parts, part, given[part])
+			}
+		}
+	})
+}
+
+// TestPureStretches: forwards alone are never averaged with what follows, and a wait
+// of many columns stays one.
+func TestPureStretches(t *testing.T) {
+	f, b, mixed := [4]float32{1}, [4]float32{0, 1}, [4]float32{0.4, 0.6}
+	var idle [4]float32
+	blend := newGanttBlend(0)
+	blend.shares = [][4]float32{{0.4}, f, f, f, idle, idle, mixed, idle, mixed, mixed, b, mixed, {0, 0.7}, {0, 0.7}, {0, 0.7}, {0, 0.2}, idle}
+	keys := make([]uint32, len(blend.shares))
+	blend.calm(keys, true)
+	names := ""
+	for _, k := range keys {
+		names += blendName(k) + " "
+	}
+	if names != " F F F   FB FB FB FB FB FB B B B   " {
+		t.Errorf("%q", names)
+	}
+	if level := blendLevel(keys[1], schedule.Forward); level != blendLevels {
+		t.Errorf("%d eighths of forward", level)
+	}
+}
