@@ -19,6 +19,7 @@ import (
 // job is one line of a batch; its answer goes to done.
 type job struct {
 	line    []byte
+	number  int // from 1, empty lines included
 	tooLong bool
 	done    chan<- []byte
 }
@@ -50,11 +51,13 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 	}
 	readErr := make(chan error, 1)
 	go func() {
+		number := 0
 		readErr <- readLines(in, func(line []byte, tooLong bool) bool {
+			number++
 			done := make(chan []byte, 1)
 			select {
 			case order <- done:
-				jobs <- job{line, tooLong, done}
+				jobs <- job{line, number, tooLong, done}
 				return true
 			case <-stop:
 				return false
@@ -126,23 +129,23 @@ func (a *app) answer(e *engine.Evaluator, j job, flags *setupFlags) (text []byte
 	defer func() {
 		if r := recover(); r != nil {
 			*e = engine.Evaluator{} // its scratch memory may be half-written
-			text = errorLine(fmt.Errorf("internal error: %v", r))
+			text = errorLine(fmt.Errorf("internal error: %v", r), j.number)
 		}
 	}()
 	if j.tooLong {
-		return errorLine(&usageError{fmt.Sprintf("the line is longer than %d bytes", setupdoc.MaxBytes)})
+		return errorLine(&usageError{fmt.Sprintf("line %d is longer than %d bytes", j.number, setupdoc.MaxBytes)}, j.number)
 	}
 	doc, err := setupdoc.ParseLine(j.line)
 	if err != nil {
-		return errorLine(err)
+		return errorLine(err, j.number)
 	}
 	s, err := flags.over(doc, a)
 	if err != nil {
-		return errorLine(err)
+		return errorLine(err, j.number)
 	}
 	text, err = json.Marshal(newReport(s, e.Evaluate(s)))
 	if err != nil {
-		return errorLine(err)
+		return errorLine(err, j.number)
 	}
 	return text
 }
@@ -155,14 +158,20 @@ type lineError struct {
 	Given   string   `json:"given,omitempty"`
 	Allowed string   `json:"allowed,omitempty"`
 	Nearest []string `json:"nearest,omitempty"`
+	Line    int      `json:"line"`             // of the file, from 1
 	Column  int      `json:"column,omitempty"` // of the line, from 1
 }
 
-func errorLine(err error) []byte {
+// errorLine answers a line of a batch, which is a document of one line to its
+// reader: places in it are those of the file.
+func errorLine(err error, number int) []byte {
+	if document := (*setupdoc.Error)(nil); errors.As(err, &document) && document.Line > 0 {
+		document.Line = number
+	}
 	document := struct {
 		SchemaVersion int       `json:"schema_version"`
 		Error         lineError `json:"error"`
-	}{schemaVersion, newLineError(err)}
+	}{schemaVersion, newLineError(err, number)}
 	text, failed := json.Marshal(document)
 	if failed != nil {
 		return []byte(`{"schema_version":1,"error":{"code":"internal","message":"the error cannot be written"}}`)
@@ -170,8 +179,8 @@ func errorLine(err error) []byte {
 	return text
 }
 
-func newLineError(err error) lineError {
-	out := lineError{Code: "error", Message: err.Error()}
+func newLineError(err error, number int) lineError {
+	out := lineError{Code: "error", Message: err.Error(), Line: number}
 	if exitCode(err) == exitUsage {
 		out.Code = "usage"
 	}

@@ -180,7 +180,9 @@ func (t *textReport) pipeline() {
 	}
 	t.printf("\n  and %s of the time of all ranks; ends after %s, %s\n", percent(p.BubbleOverTotal), seconds(p.Makespan), t.report.Time.Band("within "))
 	if p.BubbleSpan != nil {
-		t.printf("  inside a rank's own first start and last end %s: what is left if ranks need not wait for each other's step\n", percent(*p.BubbleSpan))
+		t.printf("  inside a rank's own first start and last end %s: ranks need not wait for each other's step, so that one lasts\n"+
+			"  the longest rank's own span, %s, and the pipeline's ends overlap those of the steps beside it\n",
+			percent(*p.BubbleSpan), seconds(units.Seconds(t.report.Timeline.LongestSpan())))
 	}
 }
 
@@ -188,14 +190,22 @@ func (t *textReport) communication() {
 	if len(t.report.Communication) == 0 {
 		return
 	}
-	t.printf("\nCOMMUNICATION  per GPU and step\n")
-	rows := [][]string{{"  ", "operation", "group", "spans", "GB", "time", "exposed"}}
+	several := t.report.Pipeline != nil && t.report.Pipeline.Ranks > 1
+	t.printf("\nCOMMUNICATION  per GPU and step")
+	if several {
+		t.printf(", of one pipeline rank in each row")
+	}
+	t.printf("\n")
+	rows := [][]string{{"  ", "operation", "rank", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range t.report.Communication {
 		rows = append(rows, []string{
-			"  " + c.Dimension, c.Operation, strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
+			"  " + c.Dimension, c.Operation, strconv.Itoa(c.Rank), strconv.Itoa(c.GroupSize), c.Spans, fmt.Sprintf("%.3f", c.Bytes.GB()), seconds(c.Seconds), seconds(c.Exposed),
 		})
 	}
 	t.table(rows)
+	if several {
+		t.printf("  waiting for hand-overs (pp) is in the bubble; what the other rows expose adds up to that of the step\n")
+	}
 }
 
 func (t *textReport) time() {

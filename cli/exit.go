@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -95,7 +97,12 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		f := missing.GetFlag()
 		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
-		return &usageError{fmt.Sprintf("--%s: given %q, allowed is %s", invalid.GetFlag().Name, clip(invalid.GetValue()), allowedType(invalid.GetFlag()))}
+		f := invalid.GetFlag()
+		message := fmt.Sprintf("--%s: given %q, allowed is %s", f.Name, clip(invalid.GetValue()), allowedType(f))
+		if near := nearestOf(f, invalid.GetValue()); near != "" {
+			message += ", nearest " + near
+		}
+		return &usageError{message}
 	}
 	return &usageError{err.Error()}
 }
@@ -107,6 +114,8 @@ func allowedType(f *pflag.Flag) string {
 		return "true or false"
 	case "float64":
 		return "a number"
+	case "int":
+		return "a whole number"
 	case "cost":
 		return fmt.Sprintf("0, or a number from %g to %g", minCost, maxCost)
 	case "share":
@@ -117,6 +126,28 @@ func allowedType(f *pflag.Flag) string {
 		return fmt.Sprintf("a whole number from %d to %d", minWidth, maxWidth)
 	}
 	return "a " + f.Value.Type()
+}
+
+// nearestOf is the allowed value of a flag with bounds that is nearest to a number;
+// empty where there is none.
+func nearestOf(f *pflag.Flag, given string) string {
+	v, err := strconv.ParseFloat(given, 64)
+	if math.IsNaN(v) || err != nil && !errors.Is(err, strconv.ErrRange) {
+		return ""
+	}
+	low, high := 0.0, 1.0
+	switch f.Value.Type() {
+	case "share":
+	case "cost":
+		if low, high = minCost, maxCost; v < minCost/2 {
+			return "0"
+		}
+	case "columns":
+		low, high, v = minWidth, maxWidth, math.Round(v)
+	default:
+		return ""
+	}
+	return strconv.FormatFloat(min(max(v, low), high), 'g', -1, 64)
 }
 
 func flagNames(cmd *cobra.Command) []string {

@@ -50,7 +50,7 @@ func (a *app) explainCommand() *cobra.Command {
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		if depth < 0 || depth > maxExplainDepth {
-			return &usageError{fmt.Sprintf("--depth: given %d, allowed is 0 to %d", depth, maxExplainDepth)}
+			return &usageError{fmt.Sprintf("--depth: given %d, allowed is 0 to %d, nearest %d", depth, maxExplainDepth, min(max(depth, 0), maxExplainDepth))}
 		}
 		if len(args) > 1 {
 			return &usageError{fmt.Sprintf("explain takes one figure, given %d", len(args))}

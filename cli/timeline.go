@@ -84,7 +84,7 @@ func (u *unitCosts) check() error {
 	case u.extra != 0 && !u.said():
 		return &usageError{"--extra-warmup" + unitsOnly}
 	case u.extra < 0 || u.extra > 1:
-		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1", u.extra)}
+		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1, nearest %d", u.extra, min(max(u.extra, 0), 1))}
 	}
 	return nil
 }
@@ -240,6 +240,9 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 	times, err := costs.times()
 	if err != nil {
 		return nil, err
+	}
+	if times.F+times.B == 0 && costs.p2p.value == 0 {
+		return nil, &usageError{"--tf: given \"0\", and no other cost is above 0: there is no time to draw, nearest 1"}
 	}
 	if problems := cannot(s); len(problems) > 0 {
 		a.complain(problems)

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/ui/widget"
 )
 
 // drawing is a timeline on its way out.
@@ -34,7 +35,8 @@ const (
 
 // writeText draws one row per rank in lines of a width: each operation is its
 // letter and micro-batch where there is room, else its letter; idle time is
-// dots. Where columns hold several operations they say of which kind.
+// dots. Where columns hold several operations their letters are in turn, as often
+// as their kinds' shares of the time.
 func (d *drawing) writeText(to io.Writer, width int) error {
 	t := d.timeline
 	spec := t.Order.Spec
@@ -104,8 +106,9 @@ type textPicture struct {
 	columns int
 	scale   float64 // columns per unit of time
 	// crowded: at least one operation is narrower than a column, so that a
-	// column may hold several.
+	// column may hold several; letters then writes the rows.
 	crowded bool
+	letters func(rank int) string
 }
 
 // picture gives the makespan its columns: with unit costs a whole number of them
@@ -126,7 +129,7 @@ func (d *drawing) picture(room int) *textPicture {
 	for i, begin := range p.Begin {
 		const almost = 0.999
 		if cells := (p.End[i] - begin) * p.scale; cells > 0 && cells < almost {
-			p.crowded = true
+			p.crowded, p.letters = true, widget.Letters(p.Timeline, p.columns)
 			break
 		}
 	}
@@ -135,7 +138,7 @@ func (d *drawing) picture(room int) *textPicture {
 
 func (p *textPicture) row(rank int) string {
 	if p.crowded {
-		return p.crowd(rank)
+		return p.letters(rank)
 	}
 	row := []byte(strings.Repeat(".", p.columns))
 	first := p.Order.Start[rank]
@@ -187,45 +190,6 @@ func opLabel(ops []schedule.Op, room int) string {
 	return short
 }
 
-// mixed is a column with operations of several kinds.
-const mixed = '*'
-
-// crowd draws a row whose columns hold several operations: the letter of their
-// kind, a star for several kinds, a dot where the rank is idle most of the time.
-func (p *textPicture) crowd(rank int) string {
-	const most, trace = 0.5, 0.02 // of a column
-	busy := make([]float64, p.columns)
-	row := make([]byte, p.columns)
-	first := p.Order.Start[rank]
-	ops := p.Order.Rank(rank)
-	for i, op := range ops {
-		letter, part := op.Kind().String()[0], 1.0
-		if op.Paired() || i > 0 && ops[i-1].Paired() {
-			part = 0.5 // both halves at the same time
-		}
-		begin, end := p.Begin[first+i]*p.scale, min(p.End[first+i]*p.scale, float64(p.columns))
-		for c := int(begin); c < p.columns && float64(c) < end; c++ {
-			share := min(end, float64(c+1)) - max(begin, float64(c))
-			if share < min(trace, (end-begin)/2) {
-				continue // the edge of a neighbour
-			}
-			busy[c] += part * share
-			switch row[c] {
-			case 0, letter:
-				row[c] = letter
-			default:
-				row[c] = mixed
-			}
-		}
-	}
-	for c := range row {
-		if busy[c] < most {
-			row[c] = '.'
-		}
-	}
-	return string(row)
-}
-
 // perColumn is how many operations a busy column holds on the rank with most.
 func (p *textPicture) perColumn() float64 {
 	var most float64
@@ -260,15 +224,12 @@ func (p *textPicture) legend(column string) string {
 		}
 		return strings.Join(append(names, "- goes on", "| ends", ". idle"), ", ") + "; one column is " + column + "; " + live
 	}
-	for i := range names {
-		names[i] += " only"
-	}
 	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
 	if n := p.perColumn(); n >= 10 {
 		many = commas(int(math.Round(n)))
 	}
-	return fmt.Sprintf("one column is %s, about %s operations of a rank, and its letter says which: %s, %c several kinds, . mostly idle; %s",
-		column, many, strings.Join(names, ", "), mixed, live)
+	return fmt.Sprintf("one column is %s, about %s operations of a rank: letters take turns by their shares of the time, %s, . idle; %s",
+		column, many, strings.Join(names, ", "), live)
 }
 
 func (d *drawing) time(v float64) string {

@@ -162,7 +162,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	}
 	data := e.data[slowest]
 	data.Expose(zero + tail)
-	return t, e.communication(s, in.Groups, links, data)
+	return t, e.communication(s, in.Groups, onRank{rank, slowest}, links, data)
 }
 
 // period is what the pipeline adds to a step. The zero-bubble papers check the
@@ -224,12 +224,17 @@ func ends(s *Setup, line *schedule.Timeline, r int, gradients units.Seconds) (be
 	return between - after, after
 }
 
-func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, data step.DataParallel) []Communication {
+// onRank says of which pipeline rank the traffic inside layers is, and that of
+// gradients and weights.
+type onRank struct{ links, data int }
+
+func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links step.Links, data step.DataParallel) []Communication {
 	out := make([]Communication, 0, 8)
+	rank := of.links
 	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
 		if group.Size > 1 && t.Bytes > 0 {
 			out = append(out, Communication{
-				Dimension: dimension, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
+				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
 				Bytes: t.Bytes, Seconds: t.Seconds, Exposed: t.Exposed,
 			})
 		}
@@ -247,6 +252,7 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, d
 	if s.ZeRO == 0 {
 		gradients = "all-reduce"
 	}
+	rank = of.data
 	add("dp", gradients, g.DenseDP, data.Dense)
 	add("expert-dp", gradients, g.ExpertDP, data.Expert)
 	add("mirror", "send/receive", layout.Group{Size: 2, Span: g.PP.Span}, data.Mirror)
@@ -257,9 +263,9 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, links step.Links, d
 // Its exposed time is what hand-over latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.
 func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line *schedule.Timeline) Communication {
-	sends := float64(2 * s.MicroBatches * s.VPP)
+	sends := float64(s.Spec().Sends())
 	return Communication{
-		Dimension: "pp", Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
+		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
 		Exposed: units.Seconds(max(0, line.Makespan-e.free)),
 	}

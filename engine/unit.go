@@ -67,8 +67,9 @@ func scale(v float64, base string, prefixes ...prefix) string {
 }
 
 func small(v float64) string {
+	const rounding = 1e-12 // what is left of a difference of two equal times
 	switch a := math.Abs(v); {
-	case a == 0:
+	case a < rounding:
 		return "0 s"
 	case a < 1e-3:
 		return digits(v*1e6) + " us"

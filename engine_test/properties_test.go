@@ -208,6 +208,18 @@ func TestLegalSetupsAddUp(t *testing.T) {
 				whole += float64(c.Exposed)
 			}
 		}
+		rows := 0.0 // what the table of traffic says is exposed; hand-overs are in the bubble
+		for _, c := range r.Communication {
+			if c.Rank < 0 || c.Rank >= s.PP {
+				t.Fatalf("traffic of no rank: %+v", c)
+			}
+			if c.Dimension != "pp" {
+				rows += float64(c.Exposed)
+			}
+		}
+		if rest := float64(tm.Exposed) - rows; rest < -1e-9*float64(tm.Step) || s.VPP == 1 && rest > 1e-9*float64(tm.Step) {
+			t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed), r.Communication)
+		}
 		if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
 			t.Fatalf("pipeline, optimizer and gradients are %g s, the step %+v", whole, tm)
 		}

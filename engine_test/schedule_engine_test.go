@@ -230,6 +230,39 @@ func TestScheduleMessages(t *testing.T) {
 	}
 }
 
+// TestScheduleSends: no rank sends more messages than Sends says, counted from the
+// order, one does, and all of them send what Messages says.
+func TestScheduleSends(t *testing.T) {
+	for _, info := range schedule.Kinds() {
+		for _, p := range []int{2, 4, 6} {
+			s := schedule.Spec{Kind: info.Kind, Ranks: p, VirtualStages: max(1, info.Chunks), MicroBatches: 4 * p}
+			if info.Chunks != 1 && s.VirtualStages == 1 {
+				s.VirtualStages = 2
+			}
+			order, err := schedule.Build(s)
+			if err != nil {
+				continue // another test says which specifications run
+			}
+			most, all := 0, 0
+			for rank := range p {
+				own := 0
+				for k := order.Start[rank]; k < order.Start[rank+1]; k++ {
+					if order.Ops[k].Kind() == schedule.WeightGradient {
+						continue
+					}
+					if to, ok := order.Consumer(schedule.Place{Rank: rank, Op: k}); ok && to.Rank != rank {
+						own++
+					}
+				}
+				most, all = max(most, own), all+own
+			}
+			if most != s.Sends() || all != s.Messages() {
+				t.Errorf("%+v: %d messages of %d, Sends says %d and Messages %d", s, most, all, s.Sends(), s.Messages())
+			}
+		}
+	}
+}
+
 // TestRecomputeIsPartOfTheBackward: with full recomputation every backward begins
 // with the forward again, at its own rate; without, with nothing.
 func TestRecomputeIsPartOfTheBackward(t *testing.T) {

@@ -129,6 +129,9 @@ func (b *Book) handOvers(what string) *Expr {
 	s := b.w.Setup
 	message, latency := b.handOver()
 	sends := mul(lit(2), count("m", s.MicroBatches), count("v", s.VPP))
+	if spec := s.Spec(); s.PP == 2 { // each rank sends half of all messages
+		sends = div(count("messages", spec.Messages()), lit(2))
+	}
 	switch what {
 	case "bytes":
 		return mul(sends, message)

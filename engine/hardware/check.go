@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,7 +24,10 @@ const (
 )
 
 // FieldError is a figure of a GPU or cluster that cannot be.
-type FieldError struct{ Field, Given, Allowed string }
+type FieldError struct {
+	Field, Given, Allowed string
+	Nearest               string // allowed value; empty where none is near
+}
 
 // Error names the field, what was given and what is allowed.
 func (e FieldError) Error() string {
@@ -73,6 +77,7 @@ func (k *checker) within(field string, value, low, high float64) {
 		return
 	}
 	k.add(field, figure(value), fmt.Sprintf("%s to %s", figure(low), figure(high)))
+	k.near(value, low, high)
 }
 
 func (k *checker) withinOrZero(field string, value, low, high float64) {
@@ -80,6 +85,14 @@ func (k *checker) withinOrZero(field string, value, low, high float64) {
 		return
 	}
 	k.add(field, figure(value), fmt.Sprintf("%s to %s, or 0 for none", figure(low), figure(high)))
+	k.near(value, low, high)
+}
+
+// near gives the last error the bound that is nearest to what was given.
+func (k *checker) near(value, low, high float64) {
+	if !math.IsNaN(value) {
+		k.errs[len(k.errs)-1].Nearest = figure(min(max(value, low), high))
+	}
 }
 
 func (k *checker) add(field, given, allowed string) {

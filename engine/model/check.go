@@ -30,6 +30,7 @@ type FieldError struct {
 	Field   string
 	Given   string
 	Allowed string
+	Nearest string // allowed value; empty where none is near
 }
 
 func (e FieldError) Error() string {
@@ -94,6 +95,7 @@ func (c *checker) add(field, given, allowed string) {
 func (c *checker) between(field string, value, low, high int) {
 	if value < low || value > high {
 		c.add(field, strconv.Itoa(value), fmt.Sprintf("a whole number from %d to %d", low, high))
+		c.errs[len(c.errs)-1].Nearest = strconv.Itoa(min(max(value, low), high))
 	}
 }
 

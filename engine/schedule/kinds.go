@@ -138,3 +138,10 @@ func (s Spec) Messages() int {
 	}
 	return 2 * s.MicroBatches * crossings
 }
+
+// Sends is how many of the messages one rank sends in a step: a rank in the middle,
+// to both neighbours for every micro-batch of every chunk. Of two ranks each has half
+// of all.
+func (s Spec) Sends() int {
+	return min(2*s.MicroBatches*s.VirtualStages, s.Messages()/2)
+}

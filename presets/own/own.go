@@ -41,8 +41,14 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 	for _, err := range flatten(errs) {
 		notices = append(notices, notice(folder, err))
 	}
+	if more := len(notices) - mostNotices; more > 0 {
+		notices = append(notices[:mostNotices], fmt.Sprintf("%d more presets left out in %s", more, setupdoc.ShowName(folder)))
+	}
 	return lib, notices
 }
+
+// mostNotices is how many files that are refused are named one by one.
+const mostNotices = 8
 
 // flatten takes joined errors apart: each is one notice.
 func flatten(errs []error) []error {

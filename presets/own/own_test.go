@@ -3,6 +3,7 @@ package own_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,5 +92,17 @@ func TestFolder(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q and %q: %q, want %q", c.config, c.home, got, c.want)
 		}
+	}
+}
+
+// TestManyFaults: of many files that are refused the first are named, the others counted.
+func TestManyFaults(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 50 {
+		write(t, filepath.Join(folder, "models", strconv.Itoa(i)+".toml"), "x")
+	}
+	_, notices := own.Load(folder, presets.Default())
+	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "42 more presets left out in ") {
+		t.Errorf("%d notices: %q", n, notices)
 	}
 }

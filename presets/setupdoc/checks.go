@@ -16,7 +16,7 @@ func (d *Document) checkModel(m *model.Model) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	return d.refuse("model."+wrong[0].Field, wrong[0].Given, wrong[0].Allowed)
+	return d.refuse("model."+wrong[0].Field, wrong[0].Given, wrong[0].Allowed, wrong[0].Nearest)
 }
 
 // checkCluster does the same for the machine.
@@ -26,11 +26,11 @@ func (d *Document) checkCluster(c *hardware.Cluster) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	return d.refuse(wrong[0].Field, wrong[0].Given, wrong[0].Allowed)
+	return d.refuse(wrong[0].Field, wrong[0].Given, wrong[0].Allowed, wrong[0].Nearest)
 }
 
-func (d *Document) refuse(field, given, allowed string) error {
+func (d *Document) refuse(field, given, allowed, nearest string) error {
 	return place(d.placeOf(field), &engine.ValueError{
-		Field: d.spelled(field), Given: strings.Trim(given, `"`), Allowed: allowed,
+		Field: d.spelled(field), Given: strings.Trim(given, `"`), Allowed: allowed, Nearest: nearest,
 	})
 }

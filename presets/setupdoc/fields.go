@@ -85,8 +85,12 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 	return nil
 }
 
-// wrongValue is a *engine.ValueError at the place of the value.
+// wrongValue is a *engine.ValueError at the place of the value. A text that reads
+// like the number that is wanted would look right.
 func wrongValue(path string, n *node, allowed string) error {
+	if _, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text {
+		allowed += ", without quotes"
+	}
 	return place(n.at, &engine.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
 }
 

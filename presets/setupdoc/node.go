@@ -66,7 +66,7 @@ func (d *Document) nodeOf(g hardware.GPU, lib Library) (hardware.Cluster, error)
 		{"cluster.gpu.intra_node_bandwidth", "bytes per second, 1000000 to 1e+16", c.GPU.LinkBandwidth > 0},
 	} {
 		if !needed.there { // its node cannot be made of nothing
-			return c, d.refuse(needed.field, "nothing", needed.allowed)
+			return c, d.refuse(needed.field, "nothing", needed.allowed, "")
 		}
 	}
 	return lib.NodeOf(c.GPU), nil

@@ -2,6 +2,7 @@ package widget
 
 import (
 	"math"
+	"strings"
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
@@ -75,6 +76,26 @@ func letters(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
 			}
 		}
 		cells[i] = letterCell(p, next(key))
+	}
+}
+
+// Letters writes the ranks of a whole step in some columns, for text: what the picture
+// without colours has where operations are narrower than a column.
+func Letters(line *schedule.Timeline, columns int) func(rank int) string {
+	gantt := Gantt{Timeline: line, Plain: true}
+	if columns <= 0 || !drawable(line) {
+		return func(int) string { return "" }
+	}
+	p := gantt.newPainter(&themes.Theme{}, NewGlyphs(false), columns, gantt.Rows(1))
+	p.spans, p.perOp = []ganttSpan{{to: line.Makespan, cols: columns}}, 0
+	p.blend = newGanttBlend(columns)
+	return func(rank int) string {
+		p.row(rank)
+		var b strings.Builder
+		for i := range p.cells {
+			b.WriteString(p.cells[i].sign)
+		}
+		return b.String()
 	}
 }
 
