@@ -192,7 +192,7 @@ func (m *Model) flow(f *footer, note string, from int, help string) {
 		return
 	}
 	begin := func(text string) (first, rest string) {
-		first, rest, _ = strings.Cut(ansi.Wordwrap(text, room, ""), "\n")
+		first, rest, _ = strings.Cut(ansi.Wrap(text, room, ""), "\n")
 		return first, strings.ReplaceAll(rest, "\n", " ")
 	}
 	first, rest := begin(help)
@@ -274,7 +274,7 @@ func wrap(text string, w, n int) []string {
 		if n == 1 {
 			return append(out, widget.Cut(text, w))
 		}
-		first, rest, _ := strings.Cut(ansi.Wordwrap(text, w, ""), "\n")
+		first, rest, _ := strings.Cut(ansi.Wrap(text, w, ""), "\n")
 		out = append(out, first)
 		text = strings.ReplaceAll(rest, "\n", " ")
 		n--

@@ -139,12 +139,14 @@ func Cut(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
-// Wrap breaks a text between words into lines of w cells; nothing for no text.
+// Wrap breaks a text between words into lines of at most w cells, as long as each
+// word has that room; nothing for no text. (ansi.Wordwrap forgets the hyphen that it
+// breaks after, and is a cell too wide.)
 func Wrap(s string, w int) []string {
 	if s == "" || w < 1 {
 		return nil
 	}
-	return strings.Split(ansi.Wordwrap(s, w, ""), "\n")
+	return strings.Split(ansi.Wrap(s, w, ""), "\n")
 }
 
 // Blank is a line of w blanks.

@@ -233,6 +233,25 @@ func TestLineWidth(t *testing.T) {
 	})
 }
 
+// TestWrap: no line is too wide, also where it breaks after a hyphen, and no letter
+// is lost.
+func TestWrap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"micro-batch", "ZeRO-1,", "of", "all-to-all", "gradients:", "é"}), 1, 20).Draw(t, "words")
+		text, w := strings.Join(words, " "), rapid.IntRange(12, 60).Draw(t, "w") // every word fits
+		lines := Wrap(text, w)
+		for _, line := range lines {
+			if Width(line) > w {
+				t.Fatalf("%q has more than %d cells", line, w)
+			}
+		}
+		bare := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if got := bare(strings.Join(lines, "")); got != bare(text) {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
 func TestCut(t *testing.T) {
 	for _, test := range []struct {
 		text string

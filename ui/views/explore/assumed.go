@@ -26,7 +26,7 @@ func Assumed(in Input, w, h int) []string {
 func (in *Input) sentences(title string, sentences []string, w int) []string {
 	lines := []string{in.heading(w, title, "", "", themes.Muted)}
 	for _, s := range sentences {
-		for i, part := range strings.Split(ansi.Wordwrap(s, w-2, ""), "\n") {
+		for i, part := range strings.Split(ansi.Wrap(s, w-2, ""), "\n") {
 			l := widget.NewLine(w)
 			if i == 0 {
 				l.Put(in.paint(themes.Faint), in.Glyphs.Dot)

@@ -23,7 +23,7 @@ func Problems(in Input, wrong []Wrong, w, h int) []string {
 	for _, p := range wrong {
 		lines = append(lines, widget.Blank(w))
 		sign := in.Glyphs.Cross + " "
-		for _, part := range strings.Split(ansi.Wordwrap(p.Text, max(w-2, 1), ""), "\n") {
+		for _, part := range strings.Split(ansi.Wrap(p.Text, max(w-2, 1), ""), "\n") {
 			lines = append(lines, widget.NewLine(w).Put(in.paint(themes.Bad), sign).Put(in.paint(themes.Strong), part).String())
 			sign = "  "
 		}

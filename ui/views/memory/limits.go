@@ -49,7 +49,7 @@ func (v *View) limitBrief(in Input, w int) []string {
 // wrapped is a sentence on as many lines as it needs.
 func (in *Input) wrapped(text string, w int) []string {
 	var lines []string
-	for i, line := range strings.Split(ansi.Wordwrap(text, max(w-4, 1), ""), "\n") {
+	for i, line := range strings.Split(ansi.Wrap(text, max(w-4, 1), ""), "\n") {
 		l := widget.NewLine(w).Gap(2)
 		if i > 0 {
 			l.Gap(2)

@@ -106,5 +106,5 @@ func wrap(text string, w int) []string {
 	if w < 1 {
 		return nil
 	}
-	return strings.Split(ansi.Wordwrap(text, w, ""), "\n")
+	return strings.Split(ansi.Wrap(text, w, ""), "\n")
 }

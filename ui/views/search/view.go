@@ -315,7 +315,7 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 func (in *Input) paragraph(texts []string, role themes.Role, w, h int) []string {
 	var lines []string
 	for _, text := range texts {
-		for _, part := range strings.Split(ansi.Wordwrap(text, max(w-2*pointer, 1), ""), "\n") {
+		for _, part := range strings.Split(ansi.Wrap(text, max(w-2*pointer, 1), ""), "\n") {
 			lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(role), part).String())
 		}
 	}
