@@ -229,6 +229,27 @@ func (t *turn) next() (chunk, microBatch int) {
 	return chunk, microBatch
 }
 
+// write puts the next n pairs into a list as operations of a kind, one into every
+// stride-th place; mirrored ones with the chunks the other way round.
+func (t *turn) write(list []Op, stride, n int, kind OpKind, mirrored bool) {
+	for at := 0; n > 0; {
+		chunk := t.chunk
+		if mirrored {
+			chunk = t.chunks - 1 - chunk
+		}
+		op := NewOp(kind, chunk, t.microBatch)
+		length := min(n, t.hi-t.microBatch)
+		for range length {
+			list[at] = op
+			op++
+			at += stride
+		}
+		n -= length
+		t.microBatch += length - 1
+		t.next()
+	}
+}
+
 // warmLoop appends the list of one rank: warmup forwards, then forward and
 // backward in turn, then the remaining backwards. Both walk the same table of
 // the given group size, the backwards with the chunks mirrored.
@@ -236,20 +257,13 @@ func (o *Order) warmLoop(warmup, group int) {
 	v, m := o.Spec.VirtualStages, o.Spec.MicroBatches
 	n := v * m
 	warmup = min(warmup, n)
+	at := len(o.Ops)
+	o.Ops = append(o.Ops, make([]Op, 2*n)...)
+	list := o.Ops[at:]
 	fwd, bwd := newTurn(v, m, group), newTurn(v, m, group)
-	for range warmup {
-		c, i := fwd.next()
-		o.Ops = append(o.Ops, NewOp(Forward, c, i))
-	}
-	for range n - warmup {
-		c, i := fwd.next()
-		o.Ops = append(o.Ops, NewOp(Forward, c, i))
-		c, i = bwd.next()
-		o.Ops = append(o.Ops, NewOp(Backward, v-1-c, i))
-	}
-	for range warmup {
-		c, i := bwd.next()
-		o.Ops = append(o.Ops, NewOp(Backward, v-1-c, i))
-	}
+	fwd.write(list, 1, warmup, Forward, false)
+	fwd.write(list[warmup:], 2, n-warmup, Forward, false)
+	bwd.write(list[warmup+1:], 2, n-warmup, Backward, true)
+	bwd.write(list[2*n-warmup:], 1, warmup, Backward, true)
 	o.endRank()
 }

@@ -15,17 +15,16 @@ type plan struct {
 	// Scratch of the making. A result is what an operation makes for others:
 	// F the output of (stage, micro-batch), at stage*m+micro-batch, B and I its
 	// input gradient, at (stages+stage)*m+micro-batch.
-	made    []int32 // index+1 of the operation that makes a result, once planned
+	made    []int32 // index+planned of the operation that makes a result, once planned
 	slots   []slot  // at (rank*chunks+chunk)*4+kind
 	cursors []cursor
-	waits   []int32 // the result that each rank waits for; -1: none
+	waits   []int32 // the result that each rank waits for, -1: none; and one more, for results that nobody takes
 	ready   []int32 // ranks to take up
 }
 
 // step is one operation: op is its index in Order.Ops with the flags below,
-// input the index of the operation on another chunk that it needs (-1: none;
-// inputs from its own chunk always come earlier on the same rank), cost the
-// place of its duration in a table by kind and stage.
+// input the index of the operation that it needs (-1: none), cost the place of
+// its duration in a table by kind and stage.
 type step struct {
 	op    uint32
 	input int32
@@ -40,23 +39,44 @@ const (
 	stepPair   = 1 << 29 // runs overlapped with the next step
 )
 
+// What stands in plan.made: nothing yet, or that there is no operation and that
+// none is needed, or the index of one with this added.
+const (
+	unneeded = 1
+	planned  = 2
+)
+
 // rankPlan are the peaks of one rank.
 type rankPlan struct{ inFlight, untilInput, pendingW int }
 
 // slot is what all operations of one kind on one chunk of a rank have in
-// common. Results are those of micro-batch 0; -1 is none.
+// common. A result is what an operation makes for others: F the output of (stage,
+// micro-batch), at stage*m+micro-batch, B and I its input gradient, at
+// (stages+stage)*m+micro-batch. Those here are of micro-batch 0. For operations
+// that need nothing and for those that make nothing there is a row each behind
+// these, so that neither is a case of its own.
 type slot struct {
-	input    int32 // result taken from another chunk
-	own      int32 // result needed from the rank's own earlier work
-	result   int32 // result made
-	consumer int32 // rank that takes it, for its input
-	cost     int32 // place in the table of durations
+	input    int32  // result needed
+	result   int32  // result made
+	consumer int32  // rank that takes it; as many as there are ranks: none
+	cost     int32  // place in the table of durations
+	flags    uint32 // of its steps
+}
+
+// rows are the sizes of plan.made: of all, and where the two rows of no operation
+// begin.
+func (o *Order) rows() (all, nothing, nobody int) {
+	m := o.Spec.MicroBatches
+	nothing = 2 * o.Spec.Stages() * m
+	return nothing + 2*m, nothing, nothing + m
 }
 
 // cursor is how far a rank has come.
 type cursor struct {
 	at, end        int
-	live, pendingW int // activations until B or W; those whose I has run
+	live, pendingW int32 // activations until B or W; those whose I has run
+
+	inFlight, untilInput, mostPendingW int32 // peaks so far
 }
 
 // build plans a valid order. It fails with a *DeadlockError when ranks wait for
@@ -68,11 +88,7 @@ type cursor struct {
 // work is proportional to their number.
 func (pl *plan) build(o *Order) error {
 	pl.prepare(o)
-	for len(pl.ready) > 0 {
-		r := pl.ready[len(pl.ready)-1]
-		pl.ready = pl.ready[:len(pl.ready)-1]
-		pl.advance(o, int(r))
-	}
+	pl.takeTurns(o)
 	if len(pl.steps) < len(o.Ops) {
 		return pl.deadlock(o)
 	}
@@ -86,12 +102,17 @@ func (pl *plan) forget() { pl.made = nil }
 // prepare sizes and clears the memory.
 func (pl *plan) prepare(o *Order) {
 	p, chunks := o.Spec.Ranks, o.Chunks()
+	all, nothing, nobody := o.rows()
 	pl.steps = resize(pl.steps, len(o.Ops))[:0]
-	pl.ranks = cleared(pl.ranks, p)
+	pl.ranks = resize(pl.ranks, p)
 	pl.counts = cleared(pl.counts, p*chunks*4)
-	pl.made = cleared(pl.made, 2*o.Spec.Stages()*o.Spec.MicroBatches)
+	pl.made = cleared(pl.made, all)
+	for i := nothing; i < nobody; i++ {
+		pl.made[i] = unneeded
+	}
 	pl.slots = resize(pl.slots, p*chunks*4)
-	pl.cursors, pl.waits, pl.ready = resize(pl.cursors, p), resize(pl.waits, p), resize(pl.ready, p)
+	pl.cursors, pl.waits, pl.ready = resize(pl.cursors, p), resize(pl.waits, p+1), resize(pl.ready, p)
+	pl.waits[p] = -1
 	for r := range p {
 		for ch := range chunks {
 			fillSlots(pl.slots[(r*chunks+ch)*4:][:4], o, r, ch)
@@ -103,107 +124,102 @@ func (pl *plan) prepare(o *Order) {
 }
 
 // fillSlots writes the dependencies of one chunk of a rank, by kind: F takes the
-// output of the stage before; B and I need F and take the gradient of the stage
-// after; W needs I.
+// output of the stage before; B and I the gradient of the stage after, on the last
+// stage the output of its own F; W needs I. That B needs the F of its own stage on
+// any other is said by what it takes, which was made of that F's output.
 func fillSlots(slots []slot, o *Order, rank, chunk int) {
 	p, stages, m := o.Spec.Ranks, o.Spec.Stages(), o.Spec.MicroBatches
 	stage := o.StageOf(rank, chunk)
 	output, gradient := int32(stage*m), int32((stages+stage)*m)
-	prev, next := int32(-1), int32(-1)
-	f := slot{input: -1, own: -1, result: output}
-	b := slot{input: -1, own: output, result: gradient}
+	_, nothing, nobody := o.rows()
+	f := slot{input: int32(nothing), result: output, consumer: int32(p)}
+	b := slot{input: output, result: gradient, consumer: int32(p)}
 	if stage > 0 {
-		f.input = output - int32(m)
-		prev = int32(o.Placement.rank(p, stage-1, chunk))
+		before := o.Placement.rank(p, stage-1, chunk)
+		f.input, f.flags = output-int32(m), remote(before != rank)
+		b.consumer = int32(before)
 	}
 	if stage < stages-1 {
-		b.input = gradient + int32(m)
-		next = int32(o.Placement.rank(p, stage+1, chunk))
+		after := o.Placement.rank(p, stage+1, chunk)
+		b.input, b.flags = gradient+int32(m), remote(after != rank)
+		f.consumer = int32(after)
 	}
-	f.consumer, b.consumer = next, prev
 	slots[Forward], slots[Backward], slots[InputGradient] = f, b, b
-	slots[WeightGradient] = slot{input: -1, own: gradient, result: -1, consumer: -1}
+	slots[WeightGradient] = slot{input: gradient, result: int32(nobody), consumer: int32(p)}
 	for kind := range slots {
 		slots[kind].cost = int32(kind*stages + stage)
 	}
 }
 
-// advance plans the operations of rank r until its list ends or an input is missing.
-func (pl *plan) advance(o *Order, r int) {
-	cur, peaks := &pl.cursors[r], &pl.ranks[r]
-	slots := pl.slots[r*o.Chunks()*4 : (r+1)*o.Chunks()*4]
-	counts := pl.counts[r*o.Chunks()*4:][:len(slots)]
-	ops, first := o.Ops[:cur.end], o.Start[r]
-	for at := cur.at; at < len(ops); at++ {
-		op := ops[at]
-		place := op.place()
-		sl, mb := &slots[place], int32(op.MicroBatch())
-		missing := pl.missing(sl, mb)
-		if op.Paired() && missing < 0 { // both halves need their inputs before either starts
-			second := ops[at+1]
-			missing = pl.missing(&slots[second.place()], int32(second.MicroBatch()))
-		}
-		if missing >= 0 {
-			pl.waits[r] = missing
-			cur.at = at
-			return
-		}
+// remote are the flags of a step whose input comes from another rank, or not.
+func remote(yes bool) uint32 {
+	if yes {
+		return stepRemote
+	}
+	return 0
+}
 
-		st := step{op: uint32(at), input: -1, cost: sl.cost}
-		if sl.input >= 0 {
-			st.input = pl.made[sl.input+mb] - 1
-			if int(st.input) < first || int(st.input) >= len(ops) {
-				st.op |= stepRemote
+// takeTurns plans the operations of each rank that is ready until its list ends or
+// an input is missing. A turn is short, a few operations in a steady state, so that
+// what it costs by itself counts as much as they do.
+func (pl *plan) takeTurns(o *Order) {
+	width := o.Chunks() * 4
+	// What an operation of each kind adds to the activations alive, and to those
+	// whose I has run.
+	lives := [4]int32{Forward: 1, Backward: -1, WeightGradient: -1}
+	pendings := [4]int32{InputGradient: 1, WeightGradient: -1}
+	made, waits := pl.made, pl.waits
+	steps := pl.steps[:len(o.Ops)]
+	done := 0
+	for len(pl.ready) > 0 {
+		r := pl.ready[len(pl.ready)-1]
+		pl.ready = pl.ready[:len(pl.ready)-1]
+		cur := &pl.cursors[r]
+		slots := pl.slots[int(r)*width:][:width]
+		counts := pl.counts[int(r)*width:][:width]
+		live, pendingW := cur.live, cur.pendingW
+		at := cur.at
+		for ; at < cur.end; at++ {
+			op := o.Ops[at]
+			place := op.place()
+			sl, mb := &slots[place], int32(op.MicroBatch())
+			input := made[sl.input+mb]
+			if input == 0 {
+				waits[r] = sl.input + mb
+				break
 			}
-		}
-		if at == first {
-			st.op |= stepFirst
-		}
-		if op.Paired() {
-			st.op |= stepPair
-		}
-		pl.steps = append(pl.steps, st)
-		counts[place]++
-		cur.count(op.Kind(), peaks)
-		if sl.result >= 0 {
-			pl.made[sl.result+mb] = int32(at) + 1
-			if sl.consumer >= 0 && pl.waits[sl.consumer] == sl.result+mb {
-				pl.waits[sl.consumer] = -1
+			if op.Paired() { // both halves need their inputs before either starts
+				second := o.Ops[at+1]
+				if missing := slots[second.place()].input + int32(second.MicroBatch()); made[missing] == 0 {
+					waits[r] = missing
+					break
+				}
+			}
+			flags := sl.flags | uint32(op&pairFlag)>>1
+			steps[done] = step{op: uint32(at) | flags, input: input - planned, cost: sl.cost}
+			done++
+			counts[place]++
+			live += lives[op.Kind()]
+			pendingW += pendings[op.Kind()]
+			cur.inFlight = max(cur.inFlight, live)
+			cur.untilInput = max(cur.untilInput, live-pendingW)
+			cur.mostPendingW = max(cur.mostPendingW, pendingW)
+			result := sl.result + mb
+			made[result] = int32(at) + planned
+			if waits[sl.consumer] == result {
+				waits[sl.consumer] = -1
 				pl.ready = append(pl.ready, sl.consumer)
 			}
 		}
+		if at > cur.at && cur.at == o.Start[r] {
+			steps[done-(at-cur.at)].op |= stepFirst
+		}
+		cur.at, cur.live, cur.pendingW = at, live, pendingW
 	}
-	cur.at = cur.end
-}
-
-// missing is a result that an operation needs and that is not planned yet, -1
-// when there is none. The rank's own earlier work takes no waiting, but a list
-// may have it in the wrong order.
-func (pl *plan) missing(sl *slot, mb int32) int32 {
-	if sl.own >= 0 && pl.made[sl.own+mb] == 0 {
-		return sl.own + mb
-	}
-	if sl.input >= 0 && pl.made[sl.input+mb] == 0 {
-		return sl.input + mb
-	}
-	return -1
-}
-
-// count is what an operation makes live and what it frees.
-func (cur *cursor) count(kind OpKind, peaks *rankPlan) {
-	switch kind {
-	case Forward:
-		cur.live++
-		peaks.inFlight = max(peaks.inFlight, cur.live)
-		peaks.untilInput = max(peaks.untilInput, cur.live-cur.pendingW)
-	case Backward:
-		cur.live--
-	case InputGradient:
-		cur.pendingW++
-		peaks.pendingW = max(peaks.pendingW, cur.pendingW)
-	case WeightGradient:
-		cur.live--
-		cur.pendingW--
+	pl.steps = steps[:done]
+	for r := range pl.cursors {
+		cur := &pl.cursors[r]
+		pl.ranks[r] = rankPlan{inFlight: int(cur.inFlight), untilInput: int(cur.untilInput), pendingW: int(cur.mostPendingW)}
 	}
 }
 
