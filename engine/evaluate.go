@@ -35,6 +35,7 @@ type Evaluator struct {
 	timInput step.Input
 	stop     func() bool
 
+	info    schedule.Info // of the setup's schedule
 	order   *schedule.Order
 	planned schedule.Costs // what an automatic order was made for
 	sim     schedule.Simulator
@@ -94,24 +95,26 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	in := &e.timInput
 	message, latency := step.HandOver(in)
 	wait := e.wait(latency)
+	a := new(answers)
 	line := &e.line
 	if !e.Brief {
 		line = new(schedule.Timeline)
 		r.Timeline = line
 	}
 	var err error
-	if e.free, err = e.sim.RunFree(e.order, e.timing.costs(wait), line); err != nil {
+	if e.free, err = e.sim.Outline(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
 	e.saved = line.Ranks[busiest(line)].Saved
-	r.Memory = worst(s, ranks)
-	r.Memory.Stages = slices.Clone(e.mem.Live())
-	r.Pipeline = e.pipeline(s, line)
-	r.Time, r.Communication = e.stepTime(s, in, line)
+	r.Memory, r.Pipeline, r.Time, r.Throughput = &a.memory, &a.pipeline, &a.time, &a.throughput
+	a.memory = worst(s, ranks)
+	a.memory.Stages = slices.Clone(e.mem.Live())
+	e.pipeline(s, line, a)
+	r.Communication = e.stepTime(s, in, line, &a.time)
 	if s.PP > 1 {
 		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line))
 	}
-	r.Throughput = e.throughput(s, r.Model, r.Time)
+	a.throughput = e.throughput(s, r.Model, r.Time)
 	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = wholeRun(s, r.Time)
@@ -132,6 +135,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	}
 	stack, _ := memory.For(s.Stack)
 	spec := s.Spec()
+	e.info, _ = spec.Kind.Info()
 	hosts := e.hosts(spec)
 	e.inputs(s, hosts)
 	in := &e.timInput
@@ -154,7 +158,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	_, latency := step.HandOver(in)
 	e.timing.set(e, s, hosts, latency)
 	costs := e.timing.costs(e.wait(latency))
-	if info, _ := spec.Kind.Info(); info.Automatic {
+	if e.info.Automatic {
 		costs.Held, costs.HeldForW = e.timing.held(e.mem.Pass(&e.memInput, stack))
 	}
 	err = e.plan(spec, costs)
@@ -194,7 +198,7 @@ func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
 // point to theirs.
 func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
 	if e.order != nil && e.order.Spec == spec {
-		if info, _ := spec.Kind.Info(); !info.Automatic || sameDurations(&e.planned, &costs) {
+		if !e.info.Automatic || sameDurations(&e.planned, &costs) {
 			return nil
 		}
 	}
@@ -242,33 +246,44 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	}
 }
 
-func worst(s *Setup, ranks []memory.Rank) *Memory {
-	m := &Memory{Capacity: s.Cluster.GPU.MemoryNominal, Usable: s.Cluster.GPU.MemoryUsable, Ranks: ranks}
+// answers are the parts of a Report that lie in one piece of memory.
+type answers struct {
+	memory     Memory
+	pipeline   Pipeline
+	time       Time
+	throughput Throughput
+	closedForm float64
+	span       float64
+}
+
+func worst(s *Setup, ranks []memory.Rank) Memory {
+	m := Memory{Capacity: s.Cluster.GPU.MemoryNominal, Usable: s.Cluster.GPU.MemoryUsable, Ranks: ranks}
 	for i, r := range ranks {
 		if r.Total > m.Peak {
 			m.Peak, m.PeakRank = r.Total, i
 		}
 	}
 	if m.Fits = m.Peak <= m.Usable; !m.Fits {
-		m.Reason = shortfall(s, m)
+		m.Reason = shortfall(s, &m)
 	}
 	return m
 }
 
-func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline) *Pipeline {
-	p := &Pipeline{
+func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
+	p := &a.pipeline
+	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
 		Makespan: line.Duration(),
 	}
 	if form, ok := s.Spec().ClosedFormBubble(e.timing.mean()); ok {
-		p.BubbleClosedForm = &form
+		a.closedForm = form
+		p.BubbleClosedForm = &a.closedForm
 	}
-	if info, _ := s.Schedule.Info(); info.SplitsBackward {
-		span := line.SpanOverIdeal()
-		p.BubbleSpan = &span
+	if e.info.SplitsBackward {
+		a.span = line.SpanOverIdeal()
+		p.BubbleSpan = &a.span
 	}
-	return p
 }
 
 func modelFigures(s *Setup) *ModelFigures {
@@ -284,12 +299,12 @@ func modelFigures(s *Setup) *ModelFigures {
 	}
 }
 
-func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) *Throughput {
+func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Throughput {
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
 	again := float64(e.recomputedFLOPs(s))
-	return &Throughput{
+	return Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
 		MFU:               rate / peak, HFU: (rate + perGPU*again) / peak,

@@ -101,7 +101,8 @@ func (e *Evaluator) memory(s Setup) *Memory {
 	if !ok || e.arrange(&e.setup) != nil {
 		return nil
 	}
-	return worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
+	m := worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
+	return &m
 }
 
 // LayerParts is one kind of layer of a setup, taken to pieces.

@@ -58,7 +58,7 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 		if stop != nil && stop() {
 			return OverStep{}, false
 		}
-		course := memory.NewCourse(in, stack, r.Timeline, rank, r.Time.Optimizer)
+		course := memory.NewCourse(in, stack, r.Timeline.Times(), rank, r.Time.Optimizer)
 		ro := RankOverStep{Rank: rank, Curves: memory.Curves(course)}
 		for i := range ro.Curves {
 			most := ro.Curves[i].Peak().Allocated()

@@ -25,7 +25,8 @@ type Report struct {
 	NotModelled []string `json:"not_modelled"`
 
 	// Timeline is the simulated pipeline of one step, for drawing; its times
-	// are the stage times of this setup.
+	// are the stage times of this setup. Those of single operations are worked
+	// out by its method Times, which whoever draws it calls.
 	Timeline *schedule.Timeline `json:"-"`
 }
 
@@ -72,7 +73,7 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 	for c := range chunks {
 		chunks[c] = r.Memory.Stages[o.StageOf(rank, c)].Chunk()
 	}
-	return r.Timeline.Memory(into, rank, chunks)
+	return r.Timeline.Times().Memory(into, rank, chunks)
 }
 
 // Communication is the traffic of one dimension over one step, per GPU of one

@@ -127,9 +127,8 @@ func resize[T any](list []T, n int) []T {
 
 // stepTime splits the step of the rank with the most work into its parts, and
 // lists the traffic of that rank.
-func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) (*Time, []Communication) {
+func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, t *Time) []Communication {
 	rank := busiest(line)
-	t := &Time{}
 	var links step.Links
 	var zero, blocked units.Seconds
 	for c := range e.order.Chunks() {
@@ -147,10 +146,11 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroApart[stage]
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
-	t.Bubble = units.Seconds(max(0, period(s, line)-line.Ranks[rank].Busy))
+	length := period(&e.info, line)
+	t.Bubble = units.Seconds(max(0, length-line.Ranks[rank].Busy))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
-		if exposed := e.exposedData(r, line); exposed > tail {
+		if exposed := e.exposedData(r, line, length); exposed > tail {
 			slowest, tail = r, exposed
 		}
 		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
@@ -162,7 +162,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 	}
 	data := e.data[slowest]
 	data.Expose(zero + tail)
-	return t, e.communication(s, in.Groups, onRank{rank, slowest}, links, data)
+	return e.communication(s, in.Groups, onRank{rank, slowest}, links, data)
 }
 
 // period is what the pipeline adds to a step. The zero-bubble papers check the
@@ -170,8 +170,8 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline) 
 // waits for the others at its end: the step lasts as long as the longest rank is
 // at work, not from the first start to the last end. The same is assumed of every
 // schedule that runs weight gradients apart.
-func period(s *Setup, line *schedule.Timeline) float64 {
-	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
+func period(info *schedule.Info, line *schedule.Timeline) float64 {
+	if !info.SplitsBackward {
 		return line.Makespan
 	}
 	longest := 0.0
@@ -195,7 +195,7 @@ func busiest(line *schedule.Timeline) int {
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
 // backward and the rank's wait after it, the gather the wait before the first
 // forward and that forward.
-func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
+func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) units.Seconds {
 	d := &e.data[r]
 	var forward, backward units.Seconds
 	for c := range e.order.Chunks() {
@@ -203,7 +203,7 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 		forward += k.Forward
 		backward += k.InputGrad + k.WeightGrad
 	}
-	before, after := ends(&e.setup, line, r, d.ScatterSeconds-backward)
+	before, after := ends(&e.info, line, r, length, d.ScatterSeconds-backward)
 	soft := &e.timInput.Machine.Software
 	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
 	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
@@ -211,15 +211,15 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline) units.Seconds {
 }
 
 // ends are a rank's waits at the ends of the step, before its first operation
-// and after its last one. Where no rank waits for the others at the end both are
+// and after its last one, in a step whose pipeline has the given length. Where no rank waits for the others at the end both are
 // one wait between two steps, the period less the rank's own span: gradients
 // have as much of it as they need, weights the rest.
-func ends(s *Setup, line *schedule.Timeline, r int, gradients units.Seconds) (before, after units.Seconds) {
+func ends(info *schedule.Info, line *schedule.Timeline, r int, length float64, gradients units.Seconds) (before, after units.Seconds) {
 	first, last := line.Ranks[r].First, line.Ranks[r].Last
-	if info, ok := s.Schedule.Info(); !ok || !info.SplitsBackward {
+	if !info.SplitsBackward {
 		return units.Seconds(first), units.Seconds(line.Makespan - last)
 	}
-	between := units.Seconds(max(0, period(s, line)-(last-first)))
+	between := units.Seconds(max(0, length-(last-first)))
 	after = min(between, max(0, gradients))
 	return between - after, after
 }

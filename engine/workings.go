@@ -54,7 +54,8 @@ func (w *Workings) Load() float64 { return w.Memory.Load }
 // Ends are a rank's waits before its first operation and after its last one;
 // gradients is what of them no compute hides.
 func (w *Workings) Ends(line *schedule.Timeline, rank int, gradients units.Seconds) (before, after units.Seconds) {
-	return ends(w.Setup, line, rank, gradients)
+	info, _ := w.Setup.Schedule.Info()
+	return ends(&info, line, rank, period(&info, line), gradients)
 }
 
 // Busiest is the rank whose time the step is.

@@ -92,7 +92,7 @@ func first(list []memory.Sample, from, to units.Seconds) memory.Sample {
 func TestMemoryOverStepIsSmall(t *testing.T) {
 	s := million(t)
 	r := engine.Evaluate(s)
-	ops := len(r.Timeline.Order.Ops)
+	ops := len(r.Timeline.Times().Order.Ops)
 	if ops < 1_000_000 {
 		t.Fatalf("%d operations", ops)
 	}

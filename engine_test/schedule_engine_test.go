@@ -268,11 +268,11 @@ func TestScheduleSends(t *testing.T) {
 func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 	full := recipe.Recompute{Mode: recipe.RecomputeFull}
 	for _, k := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.DualPipeV} {
-		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})).Timeline
+		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})).Timeline.Times()
 		if len(plain.Recompute) != 0 || plain.RecomputeEnd(0, 5) != plain.Begin[5] {
 			t.Errorf("%s recomputes without being told to", k)
 		}
-		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *engine.Draft) { d.Recompute = &full })).Timeline
+		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *engine.Draft) { d.Recompute = &full })).Timeline.Times()
 		o := tl.Order
 		again := 0
 		for r := range o.Spec.Ranks {

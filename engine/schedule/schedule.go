@@ -7,7 +7,11 @@
 // the table of kinds.go.
 package schedule
 
-import "meshscope/engine/units"
+import (
+	"sync"
+
+	"meshscope/engine/units"
+)
 
 // Kind is the name of a schedule.
 type Kind string
@@ -96,6 +100,26 @@ type Costs struct {
 	Held, HeldForW []float64
 }
 
+// keep takes a copy of the costs that Times simulates again with, in one piece of
+// memory.
+func (t *Timeline) keep(c *Costs) {
+	t.costs, t.timed = *c, sync.Once{}
+	t.costs.Held, t.costs.HeldForW = nil, nil // the order is there
+	lists := [...]*[]float64{&t.costs.F, &t.costs.B, &t.costs.I, &t.costs.W, &t.costs.R, &t.costs.HiddenF, &t.costs.HiddenB}
+	n := 0
+	for _, list := range lists {
+		n += len(*list)
+	}
+	t.kept = resize(t.kept, n)[:0]
+	for _, list := range lists {
+		if *list != nil {
+			from := len(t.kept)
+			t.kept = append(t.kept, *list...)
+			*list = t.kept[from:]
+		}
+	}
+}
+
 // RankStats are the figures of one rank of a timeline.
 type RankStats struct {
 	Busy, Idle     float64 // Idle = makespan - Busy; sending that blocks is not work
@@ -106,7 +130,8 @@ type RankStats struct {
 	PeakPendingW   int     // chunks between I and W
 }
 
-// Timeline is a simulated order. Begin and End run parallel to Order.Ops.
+// Timeline is a simulated order. Begin and End run parallel to Order.Ops. In the
+// report of an evaluation the two, and Lasts, are there once Times was called.
 type Timeline struct {
 	Order      *Order
 	Begin, End []float64
@@ -114,6 +139,29 @@ type Timeline struct {
 	Ranks      []RankStats
 	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
 	Lasts      []float64 // of each kind of operation on each model stage, by kind*stages+stage; 0 of kinds that do not run
+
+	costs Costs     // of an outline, for Times
+	kept  []float64 // their memory
+	timed sync.Once
+}
+
+// Times gives the timeline with the times of its operations, which it works out
+// at the first call; nil of nil. It may be called by several goroutines.
+func (t *Timeline) Times() *Timeline {
+	if t == nil {
+		return nil
+	}
+	t.timed.Do(func() {
+		if t.costs.F == nil {
+			return // simulated whole
+		}
+		var full Timeline
+		var s Simulator
+		if s.Run(t.Order, t.costs, &full) == nil { // it has run before, for the outline
+			t.Begin, t.End, t.Lasts = full.Begin, full.End, full.Lasts
+		}
+	})
+	return t
 }
 
 // Last is how long a kind of operation takes on a model stage, on its own: an

@@ -5,11 +5,11 @@ import "math"
 // Simulator turns orders into timelines. It keeps its scratch memory from run
 // to run; one Simulator must not be used by two goroutines at a time.
 type Simulator struct {
-	costs []float64 // duration by kind and stage, at kind*stages+stage
-	free  []float64 // ends of the operations if hand-overs took no time
-	sends []float64 // the part of it that is sending
-	saved []float64 // by rank: what the overlap of pairs saves
-	plan  plan      // of orders that were made by hand
+	costs []float64  // duration by kind and stage, at kind*stages+stage
+	sends []float64  // the part of it that is sending
+	saved []float64  // by rank: what the overlap of pairs saves
+	ends  []outlined // of the operations of an outline
+	plan  plan       // of orders that were made by hand
 }
 
 // keptOps is how many operations the scratch memory that is kept has room for;
@@ -31,50 +31,60 @@ func Simulate(o *Order, c Costs) (*Timeline, error) {
 // with an *OrderError when they are malformed and a *DeadlockError when ranks
 // wait for each other; t is then not to be read.
 func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
-	return s.run(o, &c, t, false)
-}
-
-// RunFree is Run that also gives the makespan if hand-overs between ranks took no
-// time. Both are found in one walk: two chains of additions beside each other
-// take little longer than one.
-func (s *Simulator) RunFree(o *Order, c Costs, t *Timeline) (free float64, err error) {
-	apart := o.Spec.Ranks > 1 && c.arrival() > 0
-	if err := s.run(o, &c, t, apart); err != nil {
-		return 0, err
-	}
-	if !apart {
-		return t.Makespan, nil
-	}
-	for r := range o.Spec.Ranks {
-		if from, to := o.Start[r], o.Start[r+1]; from < to {
-			free = max(free, s.free[to-1])
-		}
-	}
-	if len(s.free) > keptOps {
-		s.free = nil
-	}
-	return free, nil
-}
-
-func (s *Simulator) run(o *Order, c *Costs, t *Timeline, free bool) error {
-	pl, err := s.planOf(o)
+	pl, err := s.start(o, &c, t)
 	if err != nil {
 		return err
 	}
-	if err := s.load(o, pl, c); err != nil {
-		return err
-	}
-	t.Order, t.Recompute = o, append(t.Recompute[:0], c.R...)
 	t.room(len(o.Ops), len(s.costs))
 	copy(t.Lasts, s.costs)
-	s.saved = cleared(s.saved, o.Spec.Ranks)
-	if free {
-		s.free = resize(s.free, len(o.Ops))
-		s.walkBoth(o, pl, c, t)
-	} else {
-		s.walk(o, pl, c, t)
+	s.walk(o, pl, &c, t)
+	for r := range t.Ranks {
+		if from, to := o.Start[r], o.Start[r+1]; from < to {
+			t.Ranks[r].First, t.Ranks[r].Last = t.Begin[from], t.End[to-1]
+		}
 	}
 	return s.finish(o, pl, t)
+}
+
+// Outline is Run without the times of the operations, which are most of a
+// timeline: they are worked out where they are asked for, by Timeline.Times. It
+// gives the makespan if hand-overs between ranks took no time as well. Both are
+// found in one walk: two chains of additions beside each other take little longer
+// than one.
+func (s *Simulator) Outline(o *Order, c Costs, t *Timeline) (free float64, err error) {
+	pl, err := s.start(o, &c, t)
+	if err != nil {
+		return 0, err
+	}
+	t.Begin, t.End, t.Lasts = nil, nil, nil
+	s.ends = resize(s.ends, len(o.Ops))
+	s.outline(o, pl, &c, t)
+	for r := range t.Ranks {
+		if from, to := o.Start[r], o.Start[r+1]; from < to {
+			t.Ranks[r].Last = s.ends[to-1].end
+			free = max(free, s.ends[to-1].free)
+		}
+	}
+	if len(s.ends) > keptOps {
+		s.ends = nil
+	}
+	t.keep(&c)
+	return free, s.finish(o, pl, t)
+}
+
+// start checks what is simulated and prepares the walk.
+func (s *Simulator) start(o *Order, c *Costs, t *Timeline) (*plan, error) {
+	pl, err := s.planOf(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.load(o, pl, c); err != nil {
+		return nil, err
+	}
+	t.Order, t.Recompute = o, append(t.Recompute[:0], c.R...)
+	t.Ranks = cleared(t.Ranks, o.Spec.Ranks)
+	s.saved = cleared(s.saved, o.Spec.Ranks)
+	return pl, nil
 }
 
 // room makes place for the times of ops operations and for the durations by kind
@@ -124,87 +134,6 @@ func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
 		}
 		begins[k], ends[k] = begin, begin+s.costs[st.cost]
 	}
-}
-
-// walkBoth is walk that also finds the ends without latency.
-func (s *Simulator) walkBoth(o *Order, pl *plan, c *Costs, t *Timeline) {
-	latency := [2]float64{0, c.arrival()}
-	begins, ends, frees := t.Begin[:len(o.Ops)], t.End[:len(o.Ops)], s.free[:len(o.Ops)]
-	steps := pl.steps
-	for i := 0; i < len(steps); i++ {
-		st := steps[i]
-		if st.op&stepPair != 0 {
-			_, end, _ := s.pair(o, steps[i:i+2], c, frees, 0)
-			k := st.op & stepIndex
-			frees[k], frees[k+1] = end, end
-			s.walkPair(o, steps[i:i+2], c, t)
-			i++
-			continue
-		}
-		k := st.op & stepIndex
-		begin, soonest := 0.0, 0.0
-		if st.op&stepFirst == 0 {
-			begin, soonest = ends[k-1], frees[k-1]
-		}
-		if st.input >= 0 {
-			if arrives := ends[st.input] + latency[st.op/stepRemote&1]; arrives > begin {
-				begin = arrives
-			}
-			if arrives := frees[st.input]; arrives > soonest {
-				soonest = arrives
-			}
-		}
-		cost := s.costs[st.cost]
-		begins[k], ends[k], frees[k] = begin, begin+cost, soonest+cost
-	}
-}
-
-// walkPair gives the two operations of an overlapped pair their common times.
-func (s *Simulator) walkPair(o *Order, steps []step, c *Costs, t *Timeline) {
-	k := steps[0].op & stepIndex
-	begin, end, saved := s.pair(o, steps, c, t.End, c.arrival())
-	s.saved[o.rankOf(int(k))] += saved
-	t.Begin[k], t.End[k], t.Begin[k+1], t.End[k+1] = begin, end, begin, end
-}
-
-// pair is when an overlapped pair starts, when both have their inputs, when they
-// end together, and how much sooner that is than one after the other.
-func (s *Simulator) pair(o *Order, steps []step, c *Costs, ends []float64, latency float64) (begin, end, saved float64) {
-	k := steps[0].op & stepIndex
-	if steps[0].op&stepFirst == 0 {
-		begin = ends[k-1]
-	}
-	for _, st := range steps {
-		if st.input < 0 {
-			continue
-		}
-		arrives := ends[st.input]
-		if st.op&stepRemote != 0 {
-			arrives += latency
-		}
-		begin = max(begin, arrives)
-	}
-	sends := s.sends[steps[0].cost] + s.sends[steps[1].cost] // come after the work and hide nothing
-	a, b := s.costs[steps[0].cost]-s.sends[steps[0].cost], s.costs[steps[1].cost]-s.sends[steps[1].cost]
-	saved = c.Overlap * min(a, b)
-	if c.HiddenF != nil || c.HiddenB != nil {
-		saved = min(saved+c.hides(steps[0].cost, a, steps[1].cost, b, int32(o.Spec.Stages())), a, b)
-	}
-	return begin, begin + a + b - saved + sends, saved
-}
-
-// hides is the traffic in each half of a pair that the rest of the other half
-// covers; the halves are given by their places in the table of durations.
-func (c *Costs) hides(first int32, a float64, second int32, b float64, stages int32) float64 {
-	traffic := func(place int32, lasts float64) float64 {
-		list := c.HiddenF
-		if OpKind(place/stages) != Forward {
-			list = c.HiddenB
-		}
-		return min(at(list, int(place%stages)), lasts)
-	}
-	ta, tb := traffic(first, a), traffic(second, b)
-	return min(ta, b-tb) + min(tb, a-ta)
 }
 
 // rankOf is the rank of an operation by its index.
@@ -300,7 +229,6 @@ func (pl *plan) uses(kind OpKind) bool {
 func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 	chunks, stages := o.Chunks(), o.Spec.Stages()
 	t.Makespan = 0
-	t.Ranks = cleared(t.Ranks, o.Spec.Ranks)
 	for r := range t.Ranks {
 		st, peaks := &t.Ranks[r], pl.ranks[r]
 		st.PeakInFlight, st.PeakUntilInput, st.PeakPendingW = peaks.inFlight, peaks.untilInput, peaks.pendingW
@@ -312,9 +240,6 @@ func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 		}
 		st.Saved = s.saved[r]
 		st.Busy -= st.Saved
-		if from, to := o.Start[r], o.Start[r+1]; from < to {
-			st.First, st.Last = t.Begin[from], t.End[to-1]
-		}
 		t.Makespan = max(t.Makespan, st.Last)
 	}
 	if math.IsInf(t.Makespan, 0) || math.IsNaN(t.Makespan) {

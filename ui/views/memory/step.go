@@ -224,7 +224,7 @@ func stepName(which int) string {
 
 // operation is what the rank under the cursor does at a moment of the step.
 func (v *View) operation(in Input, t float64) string {
-	line := in.Report.Timeline
+	line := in.Report.Timeline.Times()
 	rank := v.cursorRank(in.memory())
 	if line == nil || line.Order == nil || !v.fresh(in) || rank >= line.Order.Spec.Ranks {
 		return ""
