@@ -49,6 +49,7 @@ func exitCode(err error) int {
 		document *setupdoc.Error
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
+		preset   *presets.FileError
 	)
 	switch {
 	case err == nil:
@@ -56,7 +57,7 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown):
+		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &preset):
 		return exitUsage
 	}
 	return exitError

@@ -69,7 +69,7 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 	add := func(key, kind, usage string) *pflag.Flag {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
-	add("model", "id", "model, an id of 'presets models'; default "+setupdoc.DefaultModel)
+	add("model", "id", "model: an id of 'presets models', a config.json of Hugging Face or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "kind of GPU, an id of 'presets gpus', in its typical node")
 	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range engine.Params() {

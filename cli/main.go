@@ -40,7 +40,8 @@ func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // Run is the program on given streams; the result is the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
-	a.lib, a.notices = own.Load(own.Folder(os.Getenv), presets.Default())
+	lib, notices := own.Load(own.Folder(os.Getenv), presets.Default())
+	a.lib, a.notices = lib.ReadingModels(own.ReadModel), notices
 	defer func() {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)

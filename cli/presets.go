@@ -14,21 +14,30 @@ import (
 func presetKinds() []string { return []string{"models", "gpus", "clusters", "calibrations", "runs"} }
 
 func (a *app) presetsCommand() *cobra.Command {
-	asJSON := false
+	asJSON, asTOML := false, false
 	cmd := &cobra.Command{
-		Use:   "presets KIND",
+		Use:   "presets KIND [ID]",
 		Short: "List models, GPUs, clusters, calibrations and published runs",
 		Long: "List what the program knows. KIND is one of models, gpus, clusters, calibrations, runs." +
-			"\nCalibrations say how fast GPUs, links and software stacks are, and what that was fitted to.",
-		Example:   "meshscope presets models\nmeshscope presets gpus --json",
+			"\nCalibrations say how fast GPUs, links and software stacks are, and what that was fitted to." +
+			"\nWith the ID of a model, a GPU or a cluster: that one; --toml prints its file, a template for one of" +
+			"\nyour own in ~/.config/meshscope/presets/KIND/ID.toml. A model may be a file too, such as a config.json.",
+		Example:   "meshscope presets models\nmeshscope presets gpus --json\nmeshscope presets models llama3.2-3b --toml",
 		ValidArgs: presetKinds(),
 		Args:      cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every figure and its source")
+	cmd.Flags().BoolVar(&asTOML, "toml", false, "print the file of the ID, which loads back as a preset")
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		allowed := strings.Join(presetKinds(), ", ")
-		if len(args) != 1 {
-			return &usageError{fmt.Sprintf("presets takes one word, given %d; allowed is one of %s", len(args), allowed)}
+		if len(args) < 1 || len(args) > 2 {
+			return &usageError{fmt.Sprintf("presets takes a kind and perhaps an id, given %d words; the kind is one of %s", len(args), allowed)}
+		}
+		if len(args) == 2 {
+			return a.onePreset(args[0], args[1], asTOML, asJSON)
+		}
+		if asTOML {
+			return &usageError{"--toml needs the id of one preset: presets " + clip(args[0]) + " ID --toml"}
 		}
 		switch args[0] {
 		case "models":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ type document struct {
 }
 
 // decode reads the file into a struct and refuses every key that the struct
-// does not have.
+// does not have. The error is of a file that cannot be read at all.
 func (d *document) decode(into any) (err error) {
 	defer func() {
 		// The file may be anybody's; a fault of the parser is not worth a crash.
@@ -62,11 +63,12 @@ func (d *document) decode(into any) (err error) {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		var errs []error
+		known := keysOf(reflect.TypeOf(into))
 		for i := range missing.Errors {
-			errs = append(errs, d.located(&missing.Errors[i], "unknown key"))
+			key := missing.Errors[i].Key()
+			d.errs = append(d.errs, d.located(&missing.Errors[i], "unknown key"+closestKey(key[len(key)-1], known)))
 		}
-		return errors.Join(errs...)
+		return nil // the rest is there: what else is wrong is said with it
 	case errors.As(err, &bad):
 		return d.located(bad, inWords(strings.TrimPrefix(bad.Error(), "toml: ")))
 	}
@@ -124,6 +126,13 @@ func (d *document) find(key string) (line, column int) {
 
 // err is everything that was refused.
 func (d *document) err() error { return errors.Join(d.errs...) }
+
+// demand refuses a file that leaves a key out.
+func (d *document) demand(key, allowed string) {
+	if line, _ := d.find(key); line == 0 {
+		d.refuse(key, "", allowed)
+	}
+}
 
 // identity checks what every preset has: the id is the file's name, and there
 // is a name and a source.

@@ -1,6 +1,8 @@
 package presets
 
 import (
+	"strings"
+
 	"meshscope/engine/model"
 )
 
@@ -21,6 +23,12 @@ func parseModel(_ *Library, d *document) (ModelPreset, error) {
 		return ModelPreset{}, err
 	}
 	d.identity(f.ID, f.Name, f.Source)
+	// 0 and false mean something here, so a forgotten line would be another model.
+	d.demand("tied_embeddings", "true or false: whether the head is the embedding's matrix")
+	d.demand("gated_ffn", "true (three MLP matrices, as with swiglu) or false (two)")
+	d.demand("activation", strings.Join(model.Activations(), ", "))
+	d.demand("norms_per_layer", "a whole number, mostly 2")
+	d.demand("pos_embedding", strings.Join(model.Positions(), ", "))
 	for _, e := range f.Check() {
 		d.refuse(e.Field, e.Given, e.Allowed)
 	}

@@ -92,6 +92,9 @@ type Library struct {
 	calibrations store[CalibrationPreset]
 	tables       tables
 	links        func() (*linkTable, error)
+
+	// outside reads a model that is named by its file; nil: none is.
+	outside func(name string) (ModelPreset, error)
 }
 
 // Default is the library of the files built into the program. Every call
@@ -137,6 +140,9 @@ func (l *Library) Model(id string) (model.Model, error) {
 
 // ModelPreset is Model with sources.
 func (l *Library) ModelPreset(id string) (ModelPreset, error) {
+	if namesFile(id) && l.outside != nil {
+		return l.outside(id)
+	}
 	return find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
 }
 

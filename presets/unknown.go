@@ -15,10 +15,14 @@ type UnknownError struct {
 	Kind    string // model, GPU, cluster
 	ID      string
 	Nearest []string // best first
+	NoFile  bool     // the id names a file, which is not there
 }
 
 func (e *UnknownError) Error() string {
 	message := fmt.Sprintf("unknown %s %q", e.Kind, printable(e.ID))
+	if e.NoFile {
+		return message + "; there is no such file"
+	}
 	if len(e.Nearest) == 0 {
 		return message
 	}

@@ -176,6 +176,9 @@ func (c *checker) words(m *Model) {
 	if m.Activation != "" { // an own model may leave out what no count needs
 		c.oneOf("activation", m.Activation, Activations())
 	}
+	if gated, known := GatedActivation(m.Activation); known && gated != m.Gated {
+		c.add("gated_ffn", strconv.FormatBool(m.Gated), fmt.Sprintf("%t with activation = %q (three MLP matrices are swiglu or geglu, two gelu or relu)", gated, m.Activation))
+	}
 	if m.Position != "" {
 		c.oneOf("pos_embedding", m.Position, Positions())
 	}

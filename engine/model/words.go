@@ -38,6 +38,18 @@ func Activations() []string {
 	return []string{"swiglu", "clamped swiglu", "geglu", "gelu", "relu", "squared-relu", "silu"}
 }
 
+// GatedActivation says whether a function is that of an MLP of three matrices; known
+// is false where the word leaves it open.
+func GatedActivation(word string) (gated, known bool) {
+	switch word {
+	case "swiglu", "clamped swiglu", "geglu":
+		return true, true
+	case "gelu", "relu", "squared-relu":
+		return false, true
+	}
+	return false, false
+}
+
 // Positions lists how a model knows the order of its tokens.
 func Positions() []string {
 	return []string{PositionLearned, "rope", "rope (assumed)", "rope, NoPE every 4th layer", "alibi", "relative", "sinusoidal", "none"}

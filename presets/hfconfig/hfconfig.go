@@ -1,0 +1,251 @@
+// Package hfconfig reads a model from the config.json of a Hugging Face
+// checkpoint: the file that stands beside the weights. It knows the families of
+// architectures whose parameters it can count and refuses all others by name; what
+// a class of the transformers library takes for granted (a bias, tied embeddings)
+// and the file therefore leaves out is in the family's entry. Field names and
+// defaults are those of huggingface/transformers, configuration_*.py.
+package hfconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine/model"
+)
+
+// config is what is read of the file. A pointer tells what is left out from what
+// is 0, false or empty; null counts as left out.
+type config struct {
+	Type     string          `json:"model_type"`
+	Name     string          `json:"_name_or_path"`
+	Text     json.RawMessage `json:"text_config"` // the language model of one that also sees
+	Hidden   *int            `json:"hidden_size"`
+	Layers   *int            `json:"num_hidden_layers"`
+	Heads    *int            `json:"num_attention_heads"`
+	KVHeads  *int            `json:"num_key_value_heads"`
+	HeadDim  *int            `json:"head_dim"`
+	FFN      *int            `json:"intermediate_size"`
+	Vocab    *int            `json:"vocab_size"`
+	MaxSeq   *int            `json:"max_position_embeddings"`
+	Tied     *bool           `json:"tie_word_embeddings"`
+	Act      string          `json:"hidden_act"`
+	ActGemma string          `json:"hidden_activation"`
+	AttnBias *bool           `json:"attention_bias"`
+	MLPBias  *bool           `json:"mlp_bias"`
+	QKNorm   *bool           `json:"use_qk_norm"`
+	Parallel *bool           `json:"use_parallel_residual"`
+
+	Window     *int     `json:"sliding_window"`
+	UseWindow  *bool    `json:"use_sliding_window"`
+	Pattern    *int     `json:"sliding_window_pattern"`
+	LayerTypes []string `json:"layer_types"`
+
+	LocalExperts  *int  `json:"num_local_experts"`
+	Experts       *int  `json:"num_experts"`
+	RoutedExperts *int  `json:"n_routed_experts"`
+	SharedExperts *int  `json:"n_shared_experts"`
+	TopK          *int  `json:"num_experts_per_tok"`
+	ExpertFFN     *int  `json:"moe_intermediate_size"`
+	FirstDense    *int  `json:"first_k_dense_replace"`
+	SparseStep    *int  `json:"decoder_sparse_step"`
+	DenseLayers   []int `json:"mlp_only_layers"`
+	MoEFreq       *int  `json:"moe_layer_freq"`
+	MTPLayers     *int  `json:"num_nextn_predict_layers"`
+
+	QLoraRank  *int `json:"q_lora_rank"`
+	KVLoraRank *int `json:"kv_lora_rank"`
+	QKNope     *int `json:"qk_nope_head_dim"`
+	QKRope     *int `json:"qk_rope_head_dim"`
+	VHead      *int `json:"v_head_dim"`
+
+	Embed     *int   `json:"n_embd"` // GPT-2's names
+	Depth     *int   `json:"n_layer"`
+	NHead     *int   `json:"n_head"`
+	Positions *int   `json:"n_positions"`
+	Inner     *int   `json:"n_inner"`
+	ActGPT2   string `json:"activation_function"`
+}
+
+// reader fills a model from a config and keeps what is wrong on the way.
+type reader struct {
+	c       *config
+	m       model.Model
+	missing []string
+	errs    []error
+}
+
+// Model reads a config.json. The model has the checkpoint's name, if the file says
+// one, and no id.
+func Model(data []byte) (model.Model, error) {
+	c, err := parse(data)
+	if err != nil {
+		return model.Model{}, err
+	}
+	f, ok := families()[c.Type]
+	if !ok {
+		return model.Model{}, unknown(c.Type)
+	}
+	r := reader{c: c}
+	r.common(&f)
+	if f.more != nil {
+		f.more(&r)
+	}
+	if len(r.missing) > 0 {
+		slices.Sort(r.missing)
+		r.errs = append(r.errs, fmt.Errorf("missing for model_type %q: %s", c.Type, strings.Join(slices.Compact(r.missing), ", ")))
+	}
+	if len(r.errs) > 0 {
+		return model.Model{}, errors.Join(r.errs...)
+	}
+	for _, e := range r.m.Check() {
+		r.errs = append(r.errs, e)
+	}
+	return r.m, errors.Join(r.errs...)
+}
+
+// parse reads the file, and the language model inside where it also sees.
+func parse(data []byte) (*config, error) {
+	var c config
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, inWords(err)
+	}
+	if len(c.Text) > 0 && string(c.Text) != "null" {
+		outer := c
+		c = config{Type: outer.Type, Name: outer.Name, Tied: outer.Tied, Vocab: outer.Vocab}
+		if err := json.Unmarshal(outer.Text, &c); err != nil {
+			return nil, inWords(err)
+		}
+		c.Name = outer.Name
+	}
+	return &c, nil
+}
+
+// inWords says what the JSON parser found wrong without the words of Go.
+func inWords(err error) error {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		return fmt.Errorf("%s: is a JSON %s, which it cannot be", kind.Field, kind.Value)
+	}
+	return fmt.Errorf("not a JSON document of a model: %w", err)
+}
+
+// UnknownError names an architecture that is not read.
+type UnknownError struct{ Type string }
+
+func unknown(name string) error { return &UnknownError{name} }
+
+func (e *UnknownError) Error() string {
+	known := make([]string, 0, len(families()))
+	for name := range families() {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	list := "; known are " + strings.Join(known, ", ") + "; write a preset instead"
+	if e.Type == "" {
+		return "no model_type, so this is no config.json of Hugging Face" + list
+	}
+	return fmt.Sprintf("model_type %.40q is not known%s", e.Type, list)
+}
+
+// number is a value that has to be there.
+func (r *reader) number(key string, v *int) int {
+	if v == nil {
+		r.missing = append(r.missing, key)
+		return 0
+	}
+	return *v
+}
+
+func (r *reader) refusef(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf(format, args...))
+}
+
+// or is a value, or what stands for one that is left out.
+func or[T any](v *T, otherwise T) T {
+	if v == nil {
+		return otherwise
+	}
+	return *v
+}
+
+// common reads what nearly all families say alike.
+func (r *reader) common(f *family) {
+	c, m := r.c, &r.m
+	m.Name, m.Family = name(c), c.Type
+	m.Tied, m.Norm, m.NormsPer, m.Position = or(c.Tied, f.tied), model.NormRMS, 2, "rope"
+	m.AttnBias, m.QKNorm, m.MLPBias = model.BiasNone, model.QKNormNone, or(c.MLPBias, false)
+	m.Gated, m.MoEFreq = true, 0
+	if f.gpt2 {
+		return // has names of its own for all of it
+	}
+	m.Hidden, m.Layers = r.number("hidden_size", c.Hidden), r.number("num_hidden_layers", c.Layers)
+	m.Heads, m.Vocab = r.number("num_attention_heads", c.Heads), r.number("vocab_size", c.Vocab)
+	m.MaxSeq = r.number("max_position_embeddings", c.MaxSeq)
+	if !f.experts {
+		m.FFN = r.number("intermediate_size", c.FFN)
+	}
+	m.KVHeads = m.Heads
+	if c.KVHeads != nil {
+		m.KVHeads = *c.KVHeads
+	} else if !f.mha {
+		r.missing = append(r.missing, "num_key_value_heads")
+	}
+	switch {
+	case c.HeadDim != nil && !f.latent:
+		m.HeadDim = *c.HeadDim
+	case f.ownHead:
+		r.missing = append(r.missing, "head_dim")
+	case m.Heads > 0 && m.Hidden%m.Heads == 0:
+		m.HeadDim = m.Hidden / m.Heads
+	case m.Heads > 0:
+		r.refusef("head_dim is missing, and hidden_size %d does not divide by num_attention_heads %d", m.Hidden, m.Heads)
+	}
+	if or(c.AttnBias, f.bias) {
+		m.AttnBias = f.biasWord()
+	}
+	r.activation(f)
+	m.Attention = "gqa"
+	if m.KVHeads == m.Heads {
+		m.Attention = "mha"
+	}
+}
+
+// activation says whether the MLP has two matrices or three, by the family, and
+// which function stands between them.
+func (r *reader) activation(f *family) {
+	act := r.c.Act
+	if r.c.ActGemma != "" {
+		act = r.c.ActGemma
+	}
+	if act == "" {
+		act = f.act
+	}
+	smooth := strings.HasPrefix(act, "gelu")
+	r.m.Gated = !f.plain
+	switch {
+	case f.plain && smooth:
+		r.m.Activation = "gelu"
+	case f.plain && act == "relu":
+		r.m.Activation = "relu"
+	case !f.plain && (act == "silu" || act == "swish"):
+		r.m.Activation = "swiglu"
+	case !f.plain && smooth:
+		r.m.Activation = "geglu"
+	case act == "":
+		r.missing = append(r.missing, "hidden_act")
+	default:
+		r.refusef("hidden_act %.40q is not known for model_type %q", act, r.c.Type)
+	}
+}
+
+// name is that of the checkpoint where the file says it in words that can be
+// shown, else that of the family.
+func name(c *config) string {
+	if c.Name == "" || len(c.Name) > model.MaxLabel || strings.ContainsFunc(c.Name, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return c.Type
+	}
+	return c.Name
+}

@@ -1,0 +1,68 @@
+package presets
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// otherNames are what other files call a key of ours: Hugging Face's config.json,
+// and the flags of this program.
+func otherNames() map[string]string {
+	return map[string]string{
+		"hidden_size": "hidden", "n_embd": "hidden", "num_hidden_layers": "layers", "n_layer": "layers", "num_layers": "layers",
+		"num_attention_heads": "heads", "n_head": "heads", "num_key_value_heads": "kv_heads", "num_query_groups": "kv_heads",
+		"intermediate_size": "ffn_hidden", "ffn_hidden_size": "ffn_hidden", "vocab_size": "vocab",
+		"max_position_embeddings": "max_seq", "seq_length": "max_seq", "tie_word_embeddings": "tied_embeddings",
+		"hidden_act": "activation", "attention_bias": "attn_bias",
+		"num_experts": "n_experts", "num_local_experts": "n_experts", "n_routed_experts": "n_experts",
+		"num_experts_per_tok": "top_k", "moe_intermediate_size": "moe_ffn_hidden",
+		"first_k_dense_replace": "first_k_dense_layers", "num_nextn_predict_layers": "mtp_layers",
+		"gpu": "gpu_id", "memory_bandwidth": "hbm_bandwidth_TBps", "bandwidth": "hbm_bandwidth_TBps",
+		"intra_node_bandwidth": "intra_node_GBps_per_dir_per_gpu", "inter_node_bandwidth": "inter_node_GBps_per_dir_per_gpu",
+		"nodes": "gpus_per_node",
+	}
+}
+
+// keysOf are the TOML keys of a struct, those of embedded ones among them.
+func keysOf(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var keys []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		if f.Anonymous && key == "" {
+			keys = append(keys, keysOf(f.Type)...)
+		} else if key != "" && key != "-" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// alike is how much of a key has to agree for it to be meant.
+const alike = 0.6
+
+// closestKey proposes the key that was meant, or nothing.
+func closestKey(given string, known []string) string {
+	best, score := "", alike
+	for _, key := range known {
+		if other := otherNames()[strings.ToLower(given)]; other == key {
+			return "; closest: " + key
+		}
+		s := levenshtein.Match(plain(strings.ToLower(given)), plain(strings.ToLower(key)), nil)
+		if s > score {
+			best, score = key, s
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; closest: " + best
+}
