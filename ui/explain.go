@@ -55,6 +55,7 @@ func (m *Model) takeBook(msg bookReadMsg) {
 	}
 	m.explaining = explaining{book: msg.book, ids: msg.ids}
 	m.picker = overlay.New("FIGURES", "type to search · enter explains it · esc closes", msg.items, 0)
+	m.picker.Valued = true
 	m.picker.Resize(m.caps.height)
 }
 

@@ -44,6 +44,7 @@ const (
 type Picker struct {
 	Title  string
 	Hint   string   // last line
+	Valued bool     // the first field is a value, for which a name gives way
 	Empty  string   // what is said when nothing matches
 	Orders []string // names of the items' Values
 	order  int      // by which of them the list is sorted, from 1; 0: as it was given
@@ -398,12 +399,16 @@ func (c *columns) need() int {
 }
 
 // columns shares room among the columns: first a readable part of the title,
-// then the name, the rest of the title, and the fields from the first on, of
-// which the last that has room may be cut.
+// then the name, or the value of a Valued list, the rest of the title, and the
+// fields from the first on, of which the last that has room may be cut.
 func (p *Picker) columns(room int) columns {
 	const readable, least = 34, 12
 	c := columns{title: min(p.title, readable, room)}
-	if p.name > 0 && c.title+apart+p.name <= room {
+	kept := 0
+	if p.Valued && len(p.widths) > 0 {
+		kept = apart + p.widths[0]
+	}
+	if p.name > 0 && c.title+apart+p.name+kept <= room {
 		c.name = p.name
 	}
 	for _, w := range p.widths {

@@ -143,7 +143,7 @@ func (v *View) arrange(in *Input, w, h int) arrangement {
 	}
 	a.ladder = min(rest, ladderLines)
 	if rest >= 16 {
-		a.ladder += min(8, rest-16) // room for a curve
+		a.ladder += min(max(8, (rest-16)/2), rest-16) // room for a curve
 	}
 	a.overlaps = rest - a.ladder
 	return a

@@ -112,7 +112,7 @@ func (v *View) overlaps(in *Input, w, h int) []string {
 	if len(list) == 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no group of more than one GPU").String())
 	}
-	room := h - 1
+	room, spent := h-1, 0 // lines beyond one for each formula
 	for i := range list {
 		brief, long := room < 4*len(list), room >= 5*len(list)
 		lines = append(lines, v.overlapRow(in, &list[i], w, brief))
@@ -120,8 +120,14 @@ func (v *View) overlaps(in *Input, w, h int) []string {
 			lines = append(lines, in.overlapWords(&list[i], w)...)
 		}
 		if long {
-			text := list[i].Formula + " (" + list[i].Erratum + ")"
-			lines = append(lines, widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), in.cut(text, w-5)).String())
+			words := widget.Wrap(list[i].Formula+" ("+list[i].Erratum+")", w-5)
+			if n := 1 + room - 5*len(list) - spent; len(words) > n {
+				words = append(words[:n-1], in.cut(strings.Join(words[n-1:], " "), w-5))
+			}
+			spent += len(words) - 1
+			for _, text := range words {
+				lines = append(lines, widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), text).String())
+			}
 		}
 	}
 	return widget.Height(lines, w, h)

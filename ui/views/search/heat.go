@@ -199,6 +199,9 @@ func (v *View) heatMap(in *Input, w, h int) []string {
 	if tall == 1 {
 		words = "each cell is the best of a search of its own, at the batch of this setup"
 	}
+	if widget.Width(words) > w {
+		words = "each cell: the best of its own search"
+	}
 	return append(lines, widget.NewLine(w).Put(in.paint(themes.Muted), in.cut(words, w)).String())
 }
 
