@@ -5,7 +5,9 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 
@@ -16,7 +18,7 @@ import (
 // Sizes of the picture in SVG units.
 const (
 	svgLeft    = 64.0   // rank numbers
-	svgRight   = 150.0  // idle share and activations in flight
+	svgRight   = 180.0  // idle share and activations in flight
 	svgTop     = 58.0   // heading and legend
 	svgWidth   = 1240.0 // of the time axis
 	svgRow     = 22.0   // from rank to rank
@@ -208,8 +210,15 @@ func (p *picture) legend() {
 		p.text(x+17, 44, svgSmall, "start", "R forward again")
 		x += 17 + svgLetter*float64(len("R forward again")) + 24
 	}
+	var remarks []string
 	if o.Chunks() > 1 {
-		p.text(x, 44, svgSmall, "start", "lighter: odd chunks")
+		remarks = append(remarks, "lighter: odd chunks")
+	}
+	if slices.ContainsFunc(o.Ops, schedule.Op.Paired) {
+		remarks = append(remarks, "one above the other: at the same time")
+	}
+	if len(remarks) > 0 {
+		p.text(x, 44, svgSmall, "start", strings.Join(remarks, "; "))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // writeTrace writes the Trace Event Format that chrome://tracing and
-// ui.perfetto.dev read: a track per rank with its operations, and a counter per
-// rank with the activations it holds. Its times are microseconds; a unit without
+// ui.perfetto.dev read: a track per rank with its operations, an arrow for each
+// message between ranks, and a counter per rank with the activations it holds. Its times are microseconds; a unit without
 // a model is drawn as a millisecond.
 func (d *drawing) writeTrace(to io.Writer) error {
 	t := d.timeline
@@ -37,8 +37,38 @@ func (d *drawing) writeTrace(to io.Writer) error {
 		d.traceOps(out, rank, scale)
 		d.traceMemory(out, rank, scale)
 	}
+	if len(t.Order.Ops) <= maxTraceArrows {
+		d.traceMessages(out, scale)
+	}
 	out.printf("\n]}\n")
 	return out.Flush()
+}
+
+// maxTraceArrows is how many operations a trace has at most that shows its messages:
+// two events for each would make long ones twice as large.
+const maxTraceArrows = 200_000
+
+// traceMessages writes a flow for each message between two ranks, from the operation
+// whose result it is to the one that takes it. Viewers attach both ends to the event
+// that encloses their time, which is where that begins.
+func (d *drawing) traceMessages(out page, scale float64) {
+	t := d.timeline
+	o := t.Order
+	id := 0
+	for rank := range o.Spec.Ranks {
+		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
+			from, ok := o.Producer(schedule.Place{Rank: rank, Op: k})
+			if !ok || from.Rank == rank {
+				continue
+			}
+			id++
+			sent := max(t.Begin[from.Op], t.RecomputeEnd(from.Rank, from.Op))
+			out.printf(",\n"+`{"name":"message","cat":"message","ph":"s","id":%d,"pid":0,"tid":%d,"ts":%s}`,
+				id, from.Rank, jsonNumber(sent*scale))
+			out.printf(",\n"+`{"name":"message","cat":"message","ph":"f","bp":"e","id":%d,"pid":0,"tid":%d,"ts":%s}`,
+				id, rank, jsonNumber(t.Begin[k]*scale))
+		}
+	}
 }
 
 // traceOps writes a complete event per operation, one for both halves of a pair.

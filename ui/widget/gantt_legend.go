@@ -81,10 +81,14 @@ func (p *ganttPainter) legend(rows []int) []LegendEntry {
 			entries = append(entries, LegendEntry{Paint: p.theme.Area(fills[kind]), Sign: p.framed(letter), Text: name, Brief: briefKind(p.theme.Colours, kind)})
 		}
 	}
-	if small && p.perOp >= 2 {
+	named := 2.0 // columns from which chunks and pairs show; letters do in one
+	if !p.theme.Colours {
+		named = 1
+	}
+	if small && p.perOp >= named {
 		entries = append(entries, LegendEntry{Paint: p.theme.Area(themes.ForwardAlt), Sign: p.framed("f"), Text: "of a second chunk", Brief: "2nd chunk"})
 	}
-	if paired && p.perOp >= 2 {
+	if paired && p.perOp >= named {
 		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})
 	}
 	return entries

@@ -23,14 +23,17 @@ func TestFrames(t *testing.T) {
 		keys string
 		w, h int
 	}{
-		{"wide", small, "+", 80, 20},
-		{"two columns", small, "", 80, 20},
+		{"wide", small, "+ +", 80, 20},
+		{"two columns", spec(schedule.OneFOneB, 4, 1, 6), "", 80, 20},
 		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 80, 20},
 		{"wide", small, "+ +", 200, 56},
-		{"two columns", spec(schedule.OneFOneB, 4, 1, 24), "f", 200, 56},
+		{"two columns", spec(schedule.OneFOneB, 4, 1, 20), "f", 200, 56},
 		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 200, 56},
 		{"narrow", long, "f", 80, 20},
 		{"narrow split", spec(schedule.ZBH1, 8, 1, 64), "f", 80, 20},
+		{"narrow split", spec(schedule.ZBH1, 8, 1, 128), "f", 200, 56},
+		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 64), "f", 80, 20},
+		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 128), "f", 200, 56},
 		{"folded", long, "", 80, 20},
 		{"folded", long, "", 200, 56},
 		{"whole", long, "f", 200, 56},
@@ -60,8 +63,28 @@ func TestFrames(t *testing.T) {
 					v.Tick()
 				}
 				frame(t, v, in, test.w, test.h)
+				regime(t, v, test.name)
 			})
 		}
+	}
+}
+
+// regime checks that a frame shows what its name says: how many columns the shortest
+// operation has, and whether repetitions are folded away.
+func regime(t *testing.T, v *View, name string) {
+	t.Helper()
+	columns := map[string][2]float64{
+		"wide": {4, 100}, "two columns": {2, 4}, "one column": {1, 2}, "whole": {0, 1},
+		"narrow": {0, 1}, "narrow split": {0, 1}, "narrow pairs": {0, 1},
+	}
+	if want, ok := columns[name]; ok {
+		const near = 0.02 // a whole number of columns is that of the axis, rounded
+		if n := v.drawn.blocks[0].rows.PerOp(); n < want[0]-near || n >= want[1] {
+			t.Errorf("%s: the shortest operation has %.2f columns", name, n)
+		}
+	}
+	if folded := v.drawn.axis.Folded > 0; folded && columns[name] != [2]float64{} || !folded && name == "folded" {
+		t.Errorf("%s: folded %v", name, folded)
 	}
 }
 
