@@ -78,7 +78,6 @@ func TestCause(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		index := o.Index()
 		latency := costs.P2P
 		if costs.P2PBlocks {
 			latency = 0
@@ -86,7 +85,7 @@ func TestCause(t *testing.T) {
 		for rank := range s.Ranks {
 			for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
 				at := schedule.Place{Rank: rank, Op: k}
-				c, ok := line.Cause(index, at)
+				c, ok := line.Cause(at)
 				if !ok {
 					continue
 				}
@@ -132,16 +131,16 @@ func TestWaitsByHand(t *testing.T) {
 		t.Errorf("rank 1 takes %v and %v", f, b)
 	}
 	// B0 of rank 0 waits for micro-batch 0, which goes to rank 1 and comes back.
-	c, ok := line.Cause(o.Index(), schedule.Place{Rank: 0, Op: 2})
+	c, ok := line.Cause(schedule.Place{Rank: 0, Op: 2})
 	if text := pathText(o, c.Path); !ok || !c.First || text != "0F0 1F0 1B0 " {
 		t.Errorf("B0 of rank 0 is there because of %q, %+v", text, c)
 	}
 	// B1 waits for rank 1, which has worked since its first forward.
-	c, ok = line.Cause(o.Index(), schedule.Place{Rank: 0, Op: 4})
+	c, ok = line.Cause(schedule.Place{Rank: 0, Op: 4})
 	if text := pathText(o, c.Path); !ok || c.First || c.Since != 1 || text != "1F1 1B1 " {
 		t.Errorf("B1 of rank 0 is there because of %q, %+v", text, c)
 	}
-	if _, ok := line.Cause(o.Index(), schedule.Place{Rank: 0, Op: 1}); ok {
+	if _, ok := line.Cause(schedule.Place{Rank: 0, Op: 1}); ok {
 		t.Error("F1 of rank 0 waits for nothing")
 	}
 }

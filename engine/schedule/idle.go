@@ -18,17 +18,16 @@ func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between +
 // it let it, so the chain has no gaps but hand-overs, and covers the wait. The
 // work is proportional to the operations on those chains.
 func (t *Timeline) Waits() []Waits {
-	index := t.Order.Index()
 	out := make([]Waits, len(t.Ranks))
 	for r := range t.Ranks {
-		out[r] = t.WaitsOf(index, r)
+		out[r] = t.WaitsOf(r)
 	}
 	return out
 }
 
-// WaitsOf is the same of one rank. The index is that of the order.
-func (t *Timeline) WaitsOf(index *Index, rank int) Waits {
-	w := waiting{line: t, index: index}
+// WaitsOf is the same of one rank.
+func (t *Timeline) WaitsOf(rank int) Waits {
+	w := waiting{line: t}
 	from, to := t.Order.Start[rank], t.Order.Start[rank+1]
 	if from == to {
 		return Waits{Drain: t.Makespan}
@@ -43,9 +42,8 @@ func (t *Timeline) WaitsOf(index *Index, rank int) Waits {
 
 // waiting is one run of WaitsOf.
 type waiting struct {
-	line  *Timeline
-	index *Index
-	out   Waits
+	line *Timeline
+	out  Waits
 }
 
 // rank divides the gaps of one rank; its operations are from to to-1.
@@ -91,7 +89,7 @@ func (w *waiting) chain(at Place, since, until float64) (flight, slower float64)
 	t := w.line
 	rank := at.Rank
 	for until > since {
-		before, ok := t.binding(at, w.index.producer)
+		before, ok := t.Binding(at)
 		if !ok {
 			return flight, slower
 		}
@@ -131,11 +129,11 @@ type Cause struct {
 
 // Cause follows what an operation waits for back to where it began: the start of
 // the step, or a rank that had other work to do. It is false for an operation
-// that waited for nothing from elsewhere. The index is that of the order.
-func (t *Timeline) Cause(index *Index, at Place) (Cause, bool) {
+// that waited for nothing from elsewhere.
+func (t *Timeline) Cause(at Place) (Cause, bool) {
 	var c Cause
 	for {
-		before, ok := t.feeding(at, index)
+		before, ok := t.feeding(at)
 		if !ok {
 			break
 		}
@@ -161,7 +159,7 @@ func (t *Timeline) Cause(index *Index, at Place) (Cause, bool) {
 // feeding is the operation whose result came last before an operation started,
 // if that is what it waited for. Where its rank became free at the same moment
 // the result counts.
-func (t *Timeline) feeding(at Place, index *Index) (Place, bool) {
+func (t *Timeline) feeding(at Place) (Place, bool) {
 	o := t.Order
 	first, last := o.Box(at)
 	free, latest := 0.0, -1.0
@@ -170,7 +168,7 @@ func (t *Timeline) feeding(at Place, index *Index) (Place, bool) {
 	}
 	var found Place
 	for k := first; k <= last; k++ {
-		p, ok := index.input(Place{Rank: at.Rank, Op: k})
+		p, ok := t.input(Place{Rank: at.Rank, Op: k})
 		if ok && t.End[p.Op] > latest {
 			found, latest = p, t.End[p.Op]
 		}

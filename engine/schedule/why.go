@@ -69,10 +69,6 @@ func (o *Order) Box(at Place) (first, last int) {
 // came last, or the operation before it on its rank where the result was there
 // already. An operation that starts the step has none.
 func (t *Timeline) Binding(at Place) (Place, bool) {
-	return t.binding(at, t.Order.Producer)
-}
-
-func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place, bool) {
 	o := t.Order
 	first, last := o.Box(at)
 	before := Place{Rank: at.Rank, Op: first - 1}
@@ -82,7 +78,7 @@ func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place,
 	}
 	found, latest := Place{}, -1.0
 	for k := first; k <= last; k++ {
-		if p, ok := producer(Place{Rank: at.Rank, Op: k}); ok && t.End[p.Op] > latest {
+		if p, ok := t.producer(Place{Rank: at.Rank, Op: k}); ok && t.End[p.Op] > latest {
 			found, latest = p, t.End[p.Op]
 		}
 	}
@@ -97,7 +93,6 @@ func (t *Timeline) binding(at Place, producer func(Place) (Place, bool)) (Place,
 // It takes time proportional to the number of operations.
 func (t *Timeline) CriticalPath() []Place {
 	o := t.Order
-	index := o.Index()
 	at, found := Place{}, false
 	for rank := range o.Spec.Ranks {
 		if k := o.Start[rank+1] - 1; k >= o.Start[rank] && (!found || t.End[k] > t.End[at.Op]) {
@@ -107,7 +102,7 @@ func (t *Timeline) CriticalPath() []Place {
 	var path []Place
 	for found && len(path) < len(o.Ops) {
 		path = append(path, at)
-		at, found = t.binding(at, index.producer)
+		at, found = t.Binding(at)
 	}
 	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
 		path[i], path[j] = path[j], path[i]
@@ -115,60 +110,16 @@ func (t *Timeline) CriticalPath() []Place {
 	return path
 }
 
-// Index finds producers at once. Making it takes time proportional to the number
-// of operations.
-type Index struct {
-	order *Order
-	made  []int32 // operations by what they make: forwards, then gradients, by stage and micro-batch; -1: none
-}
-
-// Index of an order.
-func (o *Order) Index() *Index {
-	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
-	x := &Index{order: o, made: make([]int32, 2*stages*m)}
-	for i := range x.made {
-		x.made[i] = -1
-	}
-	for rank := range o.Spec.Ranks {
-		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
-			op := o.Ops[k]
-			if op.Kind() == WeightGradient || op.MicroBatch() >= m {
-				continue
-			}
-			row := o.Stage(rank, op)
-			if op.Kind() != Forward {
-				row += stages
-			}
-			x.made[row*m+op.MicroBatch()] = int32(k)
-		}
-	}
-	return x
-}
-
-// find is the operation that made a result of like's micro-batch on a stage.
-func (x *Index) find(forward bool, stage int, like Op) (Place, bool) {
-	o := x.order
-	m, stages := o.Spec.MicroBatches, o.Spec.Stages()
-	if stage < 0 || stage >= stages || like.MicroBatch() >= m {
-		return Place{}, false
-	}
-	row := stage
-	if !forward {
-		row += stages
-	}
-	k := x.made[row*m+like.MicroBatch()]
-	return Place{Rank: o.Placement.rank(o.Spec.Ranks, stage, like.Chunk()), Op: int(k)}, k >= 0
-}
-
-// producer is Order.Producer.
-func (x *Index) producer(at Place) (Place, bool) {
-	op := x.order.Ops[at.Op]
-	stage := x.order.Stage(at.Rank, op)
+// producer is Order.Producer, which looks through a whole rank. It begins at the
+// moment when the operation starts and goes back: where that had to wait for the
+// result, it was made just before.
+func (t *Timeline) producer(at Place) (Place, bool) {
+	op, stage := t.Order.Ops[at.Op], t.Order.Stage(at.Rank, t.Order.Ops[at.Op])
 	switch op.Kind() {
 	case Forward:
-		return x.find(true, stage-1, op)
+		return t.result(true, stage-1, op, t.Begin[at.Op])
 	case Backward, InputGradient:
-		return x.find(false, stage+1, op)
+		return t.result(false, stage+1, op, t.Begin[at.Op])
 	case WeightGradient:
 	}
 	return Place{}, false
@@ -176,13 +127,31 @@ func (x *Index) producer(at Place) (Place, bool) {
 
 // input is the producer, and for the backward of the last stage the forward
 // that it follows.
-func (x *Index) input(at Place) (Place, bool) {
-	o := x.order
-	op := o.Ops[at.Op]
-	if last := o.Spec.Stages() - 1; op.Kind() != Forward && op.Kind() != WeightGradient && o.Stage(at.Rank, op) == last {
-		return x.find(true, last, op)
+func (t *Timeline) input(at Place) (Place, bool) {
+	op := t.Order.Ops[at.Op]
+	last := t.Order.Spec.Stages() - 1
+	if op.Kind() != Forward && op.Kind() != WeightGradient && t.Order.Stage(at.Rank, op) == last {
+		return t.result(true, last, op, t.Begin[at.Op])
 	}
-	return x.producer(at)
+	return t.producer(at)
+}
+
+// result is Order.result for one that was there at a moment.
+func (t *Timeline) result(forward bool, stage int, like Op, by float64) (Place, bool) {
+	o := t.Order
+	if stage < 0 || stage >= o.Spec.Stages() {
+		return Place{}, false
+	}
+	rank := o.Placement.rank(o.Spec.Ranks, stage, like.Chunk())
+	ended, _ := t.Running(rank, by)
+	for k := ended - 1; k >= o.Start[rank]; k-- {
+		op := o.Ops[k]
+		if op.MicroBatch() == like.MicroBatch() && op.Kind() != WeightGradient &&
+			(op.Kind() == Forward) == forward && o.Stage(rank, op) == stage {
+			return Place{Rank: rank, Op: k}, true
+		}
+	}
+	return Place{}, false
 }
 
 // Running is the operation that a rank runs at a moment, the first half of a

@@ -9,6 +9,8 @@ import (
 // of the kinds in it, and of idle time.
 type ganttBlend struct {
 	shares [][4]float32 // by column and kind
+	parts  [][4]float32 // the same, divided by the columns that a mean is of
+	full   []bool       // by column: no idle time
 	keys   []uint32     // what the columns look like
 	looks  map[uint32]ganttCell
 	seen   map[uint32]int // how many columns look like it, of all that were drawn
@@ -24,7 +26,7 @@ const (
 )
 
 func newGanttBlend(w int) ganttBlend {
-	return ganttBlend{shares: make([][4]float32, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
+	return ganttBlend{shares: make([][4]float32, w), parts: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
 }
 
 // span draws operations from the given one on.
@@ -61,17 +63,19 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 	}
 	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
 	b.settle(keys)
-	for i, key := range keys {
+	for i := 0; i < len(keys); {
+		j, key := i, keys[i]
+		for j < len(keys) && keys[j] == key {
+			j++
+		}
 		if key != 0 {
-			b.seen[key]++
+			b.seen[key] += j - i
+			cell := b.look(p, key, 0)
+			for k := i; k < j; k++ {
+				cells[k] = cell
+			}
 		}
-		switch {
-		case key == 0:
-		case i > 0 && key == keys[i-1]:
-			cells[i] = cells[i-1]
-		default:
-			cells[i] = b.look(p, key, 0)
-		}
+		i = j
 	}
 	for i := 0; i < len(cells); {
 		j, name := i, blendName(keys[i])
@@ -90,26 +94,36 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 // settle rounds the shares of each column, averaged over its neighbours as long
 // as none of them is idle.
 func (b *ganttBlend) settle(keys []uint32) {
-	shares := b.shares[:len(keys)]
-	busy := func(i int) bool {
+	const window = 2*blendReach + 1
+	shares, parts, full := b.shares[:len(keys)], b.parts[:len(keys)], b.full[:len(keys)]
+	for i := range shares {
 		s := &shares[i]
-		return s[0]+s[1]+s[2]+s[3] > 1-1.0/(2*blendLevels)
+		full[i] = s[0]+s[1]+s[2]+s[3] > 1-1.0/(2*blendLevels)
+		parts[i] = [4]float32{s[0] / window, s[1] / window, s[2] / window, s[3] / window}
 	}
 	for i := range keys {
-		mean := shares[i]
-		if busy(i) {
-			from, to := i, i+1
-			for from > 0 && i-from < blendReach && busy(from-1) {
-				from--
+		if !full[i] {
+			keys[i] = blendKey(&shares[i])
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && i-from < blendReach && full[from-1] {
+			from--
+		}
+		for to < len(shares) && to-i <= blendReach && full[to] {
+			to++
+		}
+		var mean [4]float32
+		if to-from == window {
+			for k := from; k < to; k++ {
+				s := &parts[k]
+				mean[0], mean[1], mean[2], mean[3] = mean[0]+s[0], mean[1]+s[1], mean[2]+s[2], mean[3]+s[3]
 			}
-			for to < len(shares) && to-i <= blendReach && busy(to) {
-				to++
-			}
-			mean = [4]float32{}
-			for _, s := range shares[from:to] {
-				for kind := range mean {
-					mean[kind] += s[kind] / float32(to-from)
-				}
+		} else {
+			of := float32(to - from)
+			for k := from; k < to; k++ {
+				s := &shares[k]
+				mean[0], mean[1], mean[2], mean[3] = mean[0]+s[0]/of, mean[1]+s[1]/of, mean[2]+s[2]/of, mean[3]+s[3]/of
 			}
 		}
 		keys[i] = blendKey(&mean)

@@ -51,12 +51,24 @@ func (r *Rows) stall(rank int) {
 	if r.base.perOp < 1 {
 		half /= blendLevels
 	}
-	from, to := r.frame.Shows()
+	from, _ := r.frame.Shows()
 	k, _ := line.Running(rank, from)
-	for k = max(k, line.Order.Start[rank]+1); k < line.Order.Start[rank+1] && line.Begin[k] < to; k++ {
-		if gap := line.Begin[k] - line.End[k-1]; gap > 0 && gap < half {
-			if col := r.frame.Column(line.Begin[k]); col >= 0 && col < len(r.stalls) && !r.frame.folded(col) {
-				r.stalls[col] += gap
+	start, end := line.Order.Start[rank], line.Order.Start[rank+1]
+	k = max(k, start+1)
+	begins, ends := line.Begin[:end], line.End[:end]
+	for _, s := range r.frame.spans { // one after the other, as the operations are
+		if s.folded > 0 || s.cols <= 0 {
+			for k < end && begins[k] < s.to {
+				k++
+			}
+			continue
+		}
+		scale := s.to - s.from
+		for ; k < end && begins[k] < s.to; k++ {
+			if gap := begins[k] - ends[k-1]; gap > 0 && gap < half {
+				if col := s.col + int((begins[k]-s.from)*float64(s.cols)/scale); col >= 0 && begins[k] >= r.frame.spans[0].from {
+					r.stalls[min(col, s.col+s.cols-1, len(r.stalls)-1)] += gap
+				}
 			}
 		}
 	}

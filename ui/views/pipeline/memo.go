@@ -11,7 +11,6 @@ type memo struct {
 	line   *schedule.Timeline
 	waits  map[int]schedule.Waits
 	path   []schedule.Place
-	index  *schedule.Index
 	curves map[int]curve
 }
 
@@ -42,13 +41,10 @@ func (v *View) waits(line *schedule.Timeline, rank int) schedule.Waits {
 	if w, ok := m.waits[rank]; ok {
 		return w
 	}
-	if m.index == nil {
-		m.index = line.Order.Index()
-	}
 	if m.waits == nil {
 		m.waits = map[int]schedule.Waits{}
 	}
-	m.waits[rank] = line.WaitsOf(m.index, rank)
+	m.waits[rank] = line.WaitsOf(rank)
 	return m.waits[rank]
 }
 
@@ -59,15 +55,6 @@ func (v *View) criticalPath(line *schedule.Timeline) []schedule.Place {
 		m.path = line.CriticalPath()
 	}
 	return m.path
-}
-
-// cause is where the wait before an operation comes from.
-func (v *View) cause(line *schedule.Timeline, at schedule.Place) (schedule.Cause, bool) {
-	m := v.memoOf(line)
-	if m.index == nil {
-		m.index = line.Order.Index()
-	}
-	return line.Cause(m.index, at)
 }
 
 // curveOf is the memory of a rank of a report.

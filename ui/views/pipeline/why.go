@@ -31,7 +31,7 @@ func (v *View) why(s *spot) string {
 	if s.line.End[b.Op] <= s.from {
 		return when + fmt.Sprintf("%s waits for %s, which is on the way", next, longName(o, b))
 	}
-	c, ok := v.cause(s.line, s.place())
+	c, ok := s.line.Cause(s.place())
 	if !ok {
 		return when + fmt.Sprintf("%s waits for %s", next, longName(o, b))
 	}
