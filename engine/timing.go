@@ -147,7 +147,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
 	length := period(&e.info, line)
-	t.Bubble = units.Seconds(max(0, length-line.Ranks[rank].Busy))
+	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
 		if exposed := e.exposedData(r, line, length); exposed > tail {
@@ -267,6 +267,6 @@ func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, lat
 	return Communication{
 		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
-		Exposed: units.Seconds(max(0, line.Makespan-e.free)),
+		Exposed: units.Seconds(max(0, units.Difference(line.Makespan, e.free))),
 	}
 }

@@ -187,8 +187,8 @@ func TestNotesSayWhatTheEngineDoes(t *testing.T) {
 	}
 }
 
-// claimed is the report of a setup with a knob turned to a value.
-func claimed(t *testing.T, on string, knob engine.ParamID, value string) engine.Report {
+// claimedDraft is a setup in words: model, cluster, knobs.
+func claimedDraft(t *testing.T, on string) engine.Draft {
 	t.Helper()
 	said := strings.Fields(on)
 	m := presetModel(t, said[0])
@@ -206,10 +206,13 @@ func claimed(t *testing.T, on string, knob engine.ParamID, value string) engine.
 			t.Fatal(err)
 		}
 	}
-	s, err := d.Resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return d
+}
+
+// claimed is the report of a setup with a knob turned to a value.
+func claimed(t *testing.T, on string, knob engine.ParamID, value string) engine.Report {
+	t.Helper()
+	s := claimedSetup(t, on)
 	locks := engine.Locks{GPUs: true, Batch: true}
 	switch knob {
 	case "nodes", "dp": // more of them at the same batch

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"fmt"
+
 	"meshscope/engine/recipe"
 )
 
@@ -15,10 +17,12 @@ func (b *Book) buffers(r int) *Expr {
 		}
 		return p
 	}
-	largest := count("parameters of the largest layer", b.w.Parameters[r].Largest)
 	wire, elem := count("bytes of a gathered weight", s.Precision.GatherBytes()), b.elem()
 	gathered := func() *Expr { // the block at work, its gradient and the buffer to scatter it from, the next block
-		return mul(add(mul(lit(2), wire), elem, lit(4)), largest)
+		return add(
+			b.ofLargest(r, "gathered", "gathered weights", "Weights that ZeRO-3 gathers: the layer at work and the next one", mul(lit(2), wire)),
+			b.scattered(r, elem),
+		)
 	}
 	shards := s.DenseShards() > 1
 	switch stack := s.Stack.Resolve(); {
@@ -38,15 +42,39 @@ func (b *Book) buffers(r int) *Expr {
 	case stack == recipe.TorchTitan && s.ZeRO == 3:
 		return gathered()
 	case stack == recipe.TorchTitan && s.ZeRO == 2:
-		return add(mul(wire, all()), mul(add(elem, lit(4)), largest))
+		return add(mul(wire, all()), b.scattered(r, elem))
 	case stack == recipe.TorchTitan:
 		return mul(wire, all())
 	case stack == recipe.MegatronCore && s.ZeRO == 3 && shards:
 		return add(b.dummies(r), gathered())
 	case stack == recipe.MegatronCore && s.ZeRO == 2 && shards:
-		return add(b.dummies(r), mul(lit(6), largest))
+		return add(b.dummies(r), b.scattered(r, lit(2)))
 	}
 	return b.dummies(r)
+}
+
+// scattered are the whole gradients that ZeRO-2 and 3 make before they are summed
+// over the copies: as the products give them, and in the fp32 buffer that is sent.
+func (b *Book) scattered(r int, elem *Expr) *Expr {
+	return b.ofLargest(r, "scattered", "whole gradients", "Whole gradients on their way, and the fp32 buffer that they are scattered from", add(elem, lit(4)))
+}
+
+// ofLargest are bytes of each parameter of the largest layer, or of the embedding
+// or head where that is larger.
+func (b *Book) ofLargest(r int, id, symbol, name string, bytes *Expr) *Expr {
+	what := "layer"
+	m := &b.w.Setup.Model
+	table := float64(m.Vocab) * float64(m.Hidden) / float64(b.w.Setup.TP) // a stack pads it a little
+	if p := b.w.Parameters[r]; p.Embedding > 0 && p.Largest >= table && p.Largest < 1.02*table {
+		what = "matrix (embedding or head)"
+	}
+	return b.term(fmt.Sprintf("memory.ranks.%d.buffers.%s", r, id), about{
+		name: fmt.Sprintf("%s, pipeline rank %d", name, r), symbol: symbol, unit: Memory,
+		source: "bytes per parameter, for the largest " + what + " on the rank, since one is handled at a time",
+		omits:  "parts of layers that are handled apart",
+	}, func() *Expr {
+		return mul(bytes, count("parameters of the largest "+what, b.w.Parameters[r].Largest))
+	})
 }
 
 // dummies are Transformer Engine's dummy weight gradients: one in 16 bits per
@@ -82,7 +110,11 @@ func (b *Book) dummies(r int) *Expr {
 			shape(m.SharedFFN/s.TP, m.Hidden)
 		}
 	}
-	return mul(b.elem(), add(sum...))
+	return b.term(fmt.Sprintf("memory.ranks.%d.buffers.dummies", r), about{
+		name: fmt.Sprintf("Dummy weight gradients, pipeline rank %d", r), symbol: "dummy gradients", unit: Memory,
+		source: "Transformer Engine hands one in 16 bits per distinct weight shape to autograd, since it adds the real ones up itself",
+		omits:  "shapes of embedding and head",
+	}, func() *Expr { return mul(b.elem(), add(sum...)) })
 }
 
 // attentionShapes are the weight matrices of attention on one GPU.

@@ -3,6 +3,8 @@ package explain
 import (
 	"math"
 	"strings"
+
+	"meshscope/engine/units"
 )
 
 // Expr is a formula as a tree. The same tree is evaluated and written, once
@@ -101,7 +103,7 @@ func (x *Expr) Value() float64 {
 		case plus:
 			v += w
 		case minus:
-			v -= w
+			v = units.Difference(v, w)
 		case times:
 			v *= w
 		case over:

@@ -1,5 +1,7 @@
 package schedule
 
+import "meshscope/engine/units"
+
 // busy is the work of the busiest rank and that of all ranks together.
 func (t *Timeline) busy() (most, sum float64) {
 	for i := range t.Ranks {
@@ -16,7 +18,7 @@ func (t *Timeline) BubbleOverIdeal() float64 {
 	if most == 0 {
 		return 0
 	}
-	return max(0, (t.Makespan-most)/most)
+	return max(0, units.Difference(t.Makespan, most)/most)
 }
 
 // BubbleOverTotal is 1 - sum of busy/(ranks x makespan), between 0 and 1:
@@ -26,7 +28,7 @@ func (t *Timeline) BubbleOverTotal() float64 {
 		return 0
 	}
 	_, sum := t.busy()
-	return max(0, 1-sum/(float64(len(t.Ranks))*t.Makespan))
+	return max(0, units.Difference(1, sum/(float64(len(t.Ranks))*t.Makespan)))
 }
 
 // LongestSpan is the longest time from the first start to the last end of a
@@ -82,7 +84,7 @@ func (t *Timeline) SpanOverIdeal() float64 {
 	if most == 0 {
 		return 0
 	}
-	return max(0, (t.LongestSpan()-most)/most)
+	return max(0, units.Difference(t.LongestSpan(), most)/most)
 }
 
 // UniformCosts are the costs of a spec whose chunks are all equal.

@@ -36,6 +36,17 @@ const (
 	Millisecond Seconds = 1e-3
 )
 
+// Difference is a - b, and 0 where that is no more than what rounding leaves of
+// two long sums of the same parts, one in 10^12.
+func Difference[T ~float64](a, b T) T {
+	const rounding = 1e-12
+	d := a - b
+	if most := max(a, -a, b, -b); d < rounding*most && -d < rounding*most {
+		return 0
+	}
+	return d
+}
+
 // GiB converts to gibibytes, the unit of GPU memory.
 func (b Bytes) GiB() float64 { return float64(b / GiB) }
 
