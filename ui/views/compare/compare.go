@@ -45,10 +45,11 @@ const (
 // View is the Compare screen. Work that it asks for ends in a call that changes
 // the View, so a View stays where it is.
 type View struct {
-	pins []engine.Setup
-	a, b int // pins that are held against each other; b = -1: the setup in force
-	pane pane
-	row  int // under the cursor
+	pins   []engine.Setup
+	speeds map[engine.Setup]float64 // MFU of pins, as far as they were worked out
+	a, b   int                      // pins that are held against each other; b = -1: the setup in force
+	pane   pane
+	row    int // under the cursor
 
 	pair    *pair
 	asking  bool
@@ -92,7 +93,7 @@ func (v *View) Pin(s engine.Setup) string {
 		}
 	}
 	v.pins = append(v.pins, s)
-	return fmt.Sprintf("pinned as %d; c compares", len(v.pins))
+	return fmt.Sprintf("pinned as %d, %s; c compares", len(v.pins), names(v.pins)[len(v.pins)-1])
 }
 
 // Pins are the pinned setups, the oldest first.
@@ -130,9 +131,11 @@ func (v *View) Refresh(in Input) Request {
 		return Request{}
 	}
 	v.asking, v.asked = true, want
+	pins := v.Pins()
 	return Request{Work: func(ctx context.Context) func() {
 		p := &pair{of: want, all: engine.Compare(want.a, want.b)}
 		p.way = engine.Way(want.a, want.b, func() bool { return ctx.Err() != nil })
+		speeds := speedsOf(pins, func() bool { return ctx.Err() != nil })
 		stopped := ctx.Err() != nil
 		return func() {
 			if v.asked != want {
@@ -140,7 +143,7 @@ func (v *View) Refresh(in Input) Request {
 			}
 			v.asking = false
 			if !stopped {
-				v.pair = p
+				v.pair, v.speeds = p, speeds
 			}
 		}
 	}}

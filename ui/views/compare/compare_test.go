@@ -285,3 +285,45 @@ func TestBindings(t *testing.T) {
 		}
 	}
 }
+
+// TestNames: pins are called by what tells them apart, and no two by the same name.
+func TestNames(t *testing.T) {
+	start := presets.DefaultSetup()
+	if got := names([]engine.Setup{start}); got[0] != "tp8 pp2 zero1" {
+		t.Errorf("one pin is called %q", got[0])
+	}
+	if got := names([]engine.Setup{other(t), start}); got[0] != "tp4 pp4 zero0" || got[1] != "tp8 pp2 zero1" {
+		t.Errorf("two pins are called %q", got)
+	}
+	m, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names([]engine.Setup{engine.WithModel(start, m), start}); !strings.HasPrefix(got[0], m.Name) {
+		t.Errorf("pins of two models are called %q", got)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		p := rapid.SampledFrom(engine.Params()).Draw(r, "param")
+		steps := engine.Steps(start, p.ID, engine.Locks{GPUs: true, Batch: true})
+		if len(steps) == 0 {
+			r.Skip("nothing to turn")
+		}
+		s := rapid.SampledFrom(steps).Draw(r, "step").Setup
+		if got := names([]engine.Setup{start, s}); s != start && got[0] == got[1] {
+			r.Fatalf("%s: both are called %q", p.ID, got[0])
+		}
+	})
+	in := input(t, colorprofile.ASCII, true)
+	r := engine.Evaluate(start)
+	in.Report = &r
+	v := New()
+	v.Pin(other(t))
+	v.Refresh(in).Work(t.Context())()
+	a := engine.Evaluate(other(t))
+	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	for _, want := range []string{"tp4 pp4 zero0 · " + figure.Percent(a.Throughput.MFU), "tp8 pp2 zero1 · " + figure.Percent(r.Throughput.MFU)} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

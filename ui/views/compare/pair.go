@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -48,13 +48,22 @@ func (v *View) unpinned(in *Input, w, h int) []string {
 // pinLines lists the pins and the setup in force, with the two sides marked.
 func (v *View) pinLines(in *Input, w int) []string {
 	lines := make([]string, 0, len(v.pins)+1)
+	titles := v.titles(in)
+	wide := 0
+	for _, title := range titles {
+		wide = max(wide, widget.Width(title))
+	}
+	wide = min(wide, w/2)
 	put := func(mark string, name string, s *engine.Setup, here bool) {
 		l := widget.NewLine(w).Put(in.paint(themes.Accent), mark).To(3)
 		role := themes.Text
 		if here {
 			role = themes.Current
 		}
-		l.Put(in.paint(role), name).To(14)
+		l.Put(in.paint(role), name).To(5).Put(in.paint(role), in.cut(titles[len(lines)], wide)).To(5 + wide + 2)
+		if !here {
+			role = themes.Muted
+		}
 		lines = append(lines, l.Put(in.paint(role), in.cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+layoutWords(s), l.Left())).String())
 	}
 	for i := range v.pins {
@@ -65,13 +74,13 @@ func (v *View) pinLines(in *Input, w int) []string {
 		if i == v.b {
 			mark += "B"
 		}
-		put(mark, fmt.Sprintf("pin %d", i+1), &v.pins[i], false)
+		put(mark, strconv.Itoa(i+1), &v.pins[i], false)
 	}
 	mark := ""
 	if v.b < 0 {
 		mark = "B"
 	}
-	put(mark, in.Glyphs.Here+" in force", in.Setup, true)
+	put(mark, in.Glyphs.Here, in.Setup, true)
 	return lines
 }
 
@@ -82,7 +91,12 @@ func (v *View) wayLines(in *Input, w int) []string {
 	if t := p.all.B.Report.Time; t != nil {
 		exact = "steps " + t.Band(in.Glyphs.PlusMinus)
 	}
-	lines := []string{in.heading(w, "CHANGE BY CHANGE", exact, "from A to B, each on top of those above")}
+	names := names([]engine.Setup{p.of.a, p.of.b})
+	remark := "from " + names[0] + " to " + names[1] + ", each on top of those above"
+	if widget.Width(remark)+widget.Width(exact) > w-24 {
+		remark = "from A to B, each on top of those above"
+	}
+	lines := []string{in.heading(w, "CHANGE BY CHANGE", exact, remark)}
 	switch {
 	case p.of.a == p.of.b:
 		return append(lines, in.line(w, themes.Muted, "   A and B are the same setup"))

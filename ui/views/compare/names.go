@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/ui/figure"
+)
+
+// named are the parameters that a pin is named by, the telling ones first. Those that
+// follow from others come last: they count where nothing else differs.
+func named() []engine.ParamID {
+	first := []engine.ParamID{"gpus", "tp", "pp", "cp", "ep", "vpp", "zero", "mbs", "recompute", "schedule"}
+	last := []engine.ParamID{"nodes", "dp", "microbatches"}
+	out := slices.Clone(first)
+	for _, p := range engine.Params() {
+		if !slices.Contains(first, p.ID) && !slices.Contains(last, p.ID) {
+			out = append(out, p.ID)
+		}
+	}
+	return append(out, last...)
+}
+
+// mostNamed is how many parameters a name has.
+const mostNamed = 4
+
+// names call setups by what tells them apart: tp8 pp2 zero1. Where they are all the
+// same they are called by their cut.
+func names(list []engine.Setup) []string {
+	var fields []engine.ParamID
+	for _, id := range named() {
+		p, ok := engine.FindParam(id)
+		differs := func(s engine.Setup) bool { return p.Text(s) != p.Text(list[0]) }
+		if ok && slices.ContainsFunc(list, differs) && len(fields) < mostNamed {
+			fields = append(fields, id)
+		}
+	}
+	models := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Model.ID != list[0].Model.ID })
+	machines := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Cluster.ID != list[0].Cluster.ID })
+	if len(fields) == 0 && !models && !machines {
+		fields = []engine.ParamID{"tp", "pp", "zero"}
+	}
+	out := make([]string, len(list))
+	for i := range list {
+		var parts []string
+		if models {
+			parts = append(parts, list[i].Model.Name)
+		}
+		if machines {
+			parts = append(parts, list[i].Cluster.GPU.ID)
+		}
+		for _, id := range fields {
+			parts = append(parts, word(id, &list[i]))
+		}
+		out[i] = strings.Join(parts, " ")
+	}
+	return out
+}
+
+// word is a parameter in a name: tp8, interleaved, recompute full.
+func word(id engine.ParamID, s *engine.Setup) string {
+	p, _ := engine.FindParam(id)
+	text := p.Text(*s)
+	switch {
+	case id == "schedule" || id == "precision":
+		return text
+	case p.Kind == engine.IntParam:
+		return string(id) + text
+	}
+	return string(id) + " " + text
+}
+
+// titles are the names of the pins and of the setup in force, which is the last, each
+// with its speed where it is known.
+func (v *View) titles(in *Input) []string {
+	list := append(v.Pins(), *in.Setup)
+	out := names(list)
+	for i := range list {
+		if mfu := v.speed(in, &list[i]); mfu > 0 {
+			out[i] += " " + in.Glyphs.Dot + " " + figure.Percent(mfu)
+		}
+	}
+	return out
+}
+
+// speed is the MFU of a setup; 0 where it has not been worked out.
+func (v *View) speed(in *Input, s *engine.Setup) float64 {
+	if *s == *in.Setup && in.Report != nil && in.Report.Throughput != nil {
+		return in.Report.Throughput.MFU
+	}
+	return v.speeds[*s]
+}
+
+// speedsOf works out the MFU of those setups that are quick to evaluate.
+func speedsOf(list []engine.Setup, stop func() bool) map[engine.Setup]float64 {
+	out := map[engine.Setup]float64{}
+	e := engine.Evaluator{Brief: true}
+	for i := range list {
+		if list[i].Slow() {
+			continue
+		}
+		if r, done := e.EvaluateUntil(list[i], stop); done && r.Throughput != nil {
+			out[list[i]] = r.Throughput.MFU
+		}
+	}
+	return out
+}
