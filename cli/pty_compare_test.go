@@ -28,7 +28,7 @@ func TestCompareInTerminal(t *testing.T) {
 	restored(t, screen, 0)
 
 	screen = open(t, program, 120, 36, env...)
-	see(t, screen, "pin 1")
+	see(t, screen, "1 tp")
 	press(t, screen, "q")
 	restored(t, screen, 0)
 }
