@@ -126,6 +126,34 @@ func TestFrameWithoutColour(t *testing.T) {
 	}
 }
 
+// TestASCIIKeys: without Unicode the help names the arrow keys, its box stays whole,
+// and an arrow in a note does not widen its line.
+func TestASCIIKeys(t *testing.T) {
+	m := sample(t, 80, 24, func(o *Options) { o.ASCII = true })
+	keys(m, "left")
+	checkFrame(t, m)
+	if text := screen(m); !strings.Contains(text, "TP 8 -> 4") {
+		t.Errorf("the note is not on the screen:\n%s", text)
+	}
+	keys(m, "?")
+	checkFrame(t, m)
+	text := screen(m)
+	for _, want := range []string{" up k ", " left h ", " shift+right L "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the help:\n%s", want, text)
+		}
+	}
+	right := map[int]bool{}
+	for line := range strings.Lines(text) {
+		if _, inside, ok := strings.Cut(line, "|"); ok && strings.Contains(inside, " legal value") {
+			right[strings.Index(inside, "|")] = true
+		}
+	}
+	if len(right) != 1 {
+		t.Errorf("the box is torn:\n%s", text)
+	}
+}
+
 // TestEmptySize: before the first size nothing is drawn, but on the alternate
 // screen; a terminal that says 0x0 is taken for 80x24.
 func TestEmptySize(t *testing.T) {

@@ -15,6 +15,10 @@ import (
 func (m *Model) openHelp() {
 	m.help = m.helpEntries()
 	items := make([]overlay.Item, 0, len(m.help))
+	names := strings.NewReplacer()
+	if !m.look.glyphs.Unicode {
+		names = strings.NewReplacer("←", "left", "→", "right", "↑", "up", "↓", "down", "…", "-")
+	}
 	for _, e := range m.help {
 		h := e.binding.Help()
 		title := h.Desc
@@ -24,7 +28,7 @@ func (m *Model) openHelp() {
 		if e.off != "" {
 			title += " (" + e.off + ")"
 		}
-		items = append(items, overlay.Item{Title: title, Name: h.Key, Off: e.off != ""})
+		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != ""})
 	}
 	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
 	m.picker.Resize(m.caps.height)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
 	"meshscope/ui/figure"
@@ -24,7 +25,7 @@ func (m *Model) View() tea.View {
 	}
 	lines, cursor := m.frame()
 	if !m.caps.unicode {
-		plainASCII(lines)
+		plainASCII(lines, m.caps.width)
 	}
 	v.Content = strings.Join(lines, "\n")
 	v.Cursor = cursor
@@ -237,10 +238,14 @@ func (m *Model) tiny(w, h int) []string {
 	return lines
 }
 
-// plainASCII replaces what slipped through beyond ASCII, in names and notes.
-func plainASCII(lines []string) {
+// plainASCII replaces what slipped through beyond ASCII, in names and notes, in
+// lines of w cells.
+func plainASCII(lines []string, w int) {
 	replace := strings.NewReplacer("…", "~", "→", "->", "×", "x", "·", "-", "–", "-", "—", "-", "─", "-")
 	for i, line := range lines {
+		if strings.Contains(line, "→") { // which takes a cell more
+			line = ansi.Truncate(replace.Replace(line), w, "")
+		}
 		line = replace.Replace(line)
 		lines[i] = strings.Map(func(r rune) rune {
 			if r > 0x7e {
