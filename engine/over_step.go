@@ -13,7 +13,7 @@ type OverStep struct {
 	Ranks      []RankOverStep `json:"ranks"`
 	Fits       [2]bool        `json:"fits"`      // the first step, the later ones
 	PeakRank   int            `json:"peak_rank"` // the fullest in the later steps
-	Milestones Milestones     `json:"milestones"`
+	Milestones Milestones     `json:"milestones"` // of that rank
 }
 
 // RankOverStep is one rank over the first step and over a later one. Peaks are
@@ -22,9 +22,11 @@ type RankOverStep struct {
 	Rank   int             `json:"rank"`
 	Curves [2]memory.Curve `json:"-"`
 	Peaks  [2]units.Bytes  `json:"peak_bytes"`
+
+	Milestones Milestones `json:"milestones"`
 }
 
-// Milestones are the allocated memory of the fullest rank as training starts.
+// Milestones are the allocated memory of a rank as training starts, without overhead.
 type Milestones struct {
 	Model       units.Bytes `json:"model_bytes"`        // weights as they are loaded
 	States      units.Bytes `json:"states_bytes"`       // with master copy and gradients, before the first forward
@@ -65,18 +67,23 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 			ro.Peaks[i] = most + in.Overhead(most).Sum()
 			out.Fits[i] = out.Fits[i] && ro.Peaks[i] <= out.Usable
 		}
+		ro.Milestones = milestones(&ro.Curves)
 		if out.Ranks = append(out.Ranks, ro); ro.Peaks[1] > out.Ranks[out.PeakRank].Peaks[1] {
 			out.PeakRank = rank
 		}
 	}
-	full := &out.Ranks[out.PeakRank].Curves
-	before, after := full[0].Start(), full[1].Start()
-	level := after.Weights + after.Gradients + after.Optimizer
-	out.Milestones = Milestones{
-		Model: before.Weights, States: before.Weights + before.Gradients + before.Optimizer,
-		FirstPeak: full[0].Pass(), AfterUpdate: level, LaterPeak: full[1].Pass(), Pass: full[1].Pass() - level,
-	}
+	out.Milestones = out.Ranks[out.PeakRank].Milestones
 	return out, true
+}
+
+// milestones reads them off the first step and a later one.
+func milestones(of *[2]memory.Curve) Milestones {
+	before, after := of[0].Start(), of[1].Start()
+	level := after.Weights + after.Gradients + after.Optimizer
+	return Milestones{
+		Model: before.Weights, States: before.Weights + before.Gradients + before.Optimizer,
+		FirstPeak: of[0].Pass(), AfterUpdate: level, LaterPeak: of[1].Pass(), Pass: of[1].Pass() - level,
+	}
 }
 
 // Following is an Evaluator that knows the order of a report's operations: further

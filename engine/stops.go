@@ -11,8 +11,9 @@ import (
 type Stop struct {
 	Rank  int         `json:"rank"`
 	Term  string      `json:"term"` // weights, gradients, optimizer, activations, logits, buffers, overhead
-	More  units.Bytes `json:"more_bytes"`
+	More  units.Bytes `json:"more_bytes"`  // of that term alone
 	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
+	Grows units.Bytes `json:"grows_bytes"` // all terms of the rank together
 }
 
 // Stops says what ends the longest sequence and the largest micro-batch of
@@ -51,7 +52,7 @@ func (e *Evaluator) stopAt(s Setup, some bool, set func(t *Setup, more int)) *St
 			before = m.Ranks[next.PeakRank]
 		}
 	}
-	out := &Stop{Rank: next.PeakRank, Total: full.Total}
+	out := &Stop{Rank: next.PeakRank, Total: full.Total, Grows: full.Total - before.Total}
 	for _, t := range [...]struct {
 		name       string
 		after, was units.Bytes

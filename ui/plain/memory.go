@@ -95,7 +95,7 @@ func (t *text) terms() {
 			name += ", the fullest"
 		}
 		t.heading(name)
-		t.sayf("%s, %s parameters, %s micro-batches in flight.", plural(r.Layers, "layer"), figure.Short(r.Parameters), number(r.InFlight))
+		t.sayf("%s, %s parameters, %s in flight.", plural(r.Layers, "layer"), figure.Short(r.Parameters), flying(r.InFlight))
 		largest := term{}
 		for _, x := range termsOf(r) {
 			if x.value > largest.value {
@@ -214,6 +214,14 @@ func (t *text) layers() {
 	}
 }
 
+// flying is how many micro-batches are in flight.
+func flying(n float64) string {
+	if n == 1 {
+		return "1 micro-batch"
+	}
+	return number(n) + " micro-batches"
+}
+
 // number writes a plain number with at most four digits.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
@@ -258,7 +266,7 @@ func (t *text) stop(s *engine.Stop, next string, some bool) {
 	switch {
 	case s == nil:
 	case some:
-		t.sayf("With %s, rank %d needs %s; of its terms the %s grow most, by %s.", next, s.Rank, gib(s.Total), s.Term, gib(s.More))
+		t.sayf("With %s, rank %d needs %s, %s more; of that the %s take %s.", next, s.Rank, gib(s.Total), gib(s.Grows), s.Term, gib(s.More))
 	default:
 		t.sayf("Already with that rank %d needs %s, its %s alone %s.", s.Rank, gib(s.Total), s.Term, gib(s.More))
 	}

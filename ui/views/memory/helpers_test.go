@@ -85,9 +85,11 @@ func answered(in Input) *View {
 		a.shards.Whole = append(a.shards.Whole, whole)
 	}
 	a.shards.Dense, a.shards.Expert = 4, 1
-	a.over.Milestones = engine.Milestones{
-		Model: 4 * units.GiB, States: 16 * units.GiB, FirstPeak: 57 * units.GiB,
-		AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Pass: 41 * units.GiB,
+	for i := range a.over.Ranks {
+		a.over.Ranks[i].Milestones = engine.Milestones{
+			Model: 4 * units.GiB, States: 16 * units.GiB, FirstPeak: 57 * units.GiB,
+			AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Pass: 41 * units.GiB,
+		}
 	}
 	a.kinds = []engine.LayerParts{{Layers: 80, Parts: []memory.Part{
 		{Name: "attention", Parameters: 20e6, States: 160 * units.MiB, Activations: 50 * units.MiB},
@@ -95,8 +97,8 @@ func answered(in Input) *View {
 		{Name: "norms", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB},
 	}}}
 	a.limits = engine.MemoryLimits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
-	a.seq = &engine.Stop{Term: "activations", More: units.GiB / 2, Total: 79.4 * units.GiB}
-	a.mbs = &engine.Stop{Term: "activations", More: 40 * units.GiB, Total: 108 * units.GiB}
+	a.seq = &engine.Stop{Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2, Total: 79.4 * units.GiB}
+	a.mbs = &engine.Stop{Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB, Total: 108 * units.GiB}
 	v.answers, v.asked = a, *in.Setup
 	return v
 }

@@ -39,7 +39,7 @@ func (v *View) limitBrief(in Input, w int) []string {
 			text = "no " + name + " fits"
 		}
 		if s != nil {
-			text += fmt.Sprintf(", then %s on rank %d: +%s, %s", s.Term, s.Rank, figure.GiB(s.More), gib(s.Total))
+			text += fmt.Sprintf(", then %s on rank %d, mostly %s", gib(s.Total), s.Rank, s.Term)
 		}
 		return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), widget.Cut(text, w-2)).String()
 	}
@@ -99,5 +99,5 @@ func stopWords(s *engine.Stop, some bool, ranks int, next string) string {
 	if !some {
 		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), gib(s.Total))
 	}
-	return fmt.Sprintf("; stopped by %s%s: +%s GiB for %s, %s in all", s.Term, where, figure.GiB(s.More), next, figure.GiB(s.Total))
+	return fmt.Sprintf("; %s would need %s%s: +%s, of it %s +%s", next, gib(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
 }

@@ -34,7 +34,7 @@ func (v *View) grid(in Input, w, h int, headed bool) grid {
 	n := len(m.Ranks)
 	g := grid{label: 2 + len("rank ") + len(strconv.Itoa(max(n-1, 99))) + 1}
 	widest := 5
-	for _, total := range sums(m) {
+	for _, total := range sums(m.Ranks) {
 		widest = max(widest, widget.Width(figure.GiB(total)))
 	}
 	// A value, its handles and its mark.
@@ -96,9 +96,9 @@ func namesFit(variant, room int) bool {
 }
 
 // sums are the terms over all ranks of the pipeline.
-func sums(m *engine.Memory) (all [totalTerm + 1]units.Bytes) {
-	for i := range m.Ranks {
-		for t, b := range values(&m.Ranks[i]) {
+func sums(ranks []engine.RankMemory) (all [totalTerm + 1]units.Bytes) {
+	for i := range ranks {
+		for t, b := range values(&ranks[i]) {
 			all[t] += b
 		}
 	}
@@ -129,10 +129,11 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 		lines = append(lines, v.tableRow(in, i, w, &g))
 	}
 	if len(m.Ranks) > 1 {
-		lines = append(lines, v.sumRow(in, w, &g, "sum", sums(m)))
+		lines = append(lines, v.sumRow(in, w, &g, "sum", sums(m.Ranks)))
 	}
-	if rank := v.cursorRank(m); v.fresh(in) && rank < len(v.answers.shards.Whole) && in.Setup.ZeRO > 0 {
-		lines = append(lines, v.sumRow(in, w, &g, "no ZeRO", values(&v.answers.shards.Whole[rank])))
+	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 {
+		// Of the same ranks as the line above it.
+		lines = append(lines, v.sumRow(in, w, &g, "no ZeRO", sums(v.answers.shards.Whole)))
 	}
 	if len(lines)+3 < h {
 		lines = append(lines, widget.Blank(w))

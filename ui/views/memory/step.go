@@ -295,7 +295,7 @@ func (v *View) verdictWords(rank int) (long, short string, good bool) {
 	over := &v.answers.over
 	r := &over.Ranks[rank]
 	brief := fmt.Sprintf("%s, then %s", figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
-	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, at %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
+	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
 	switch {
 	case r.Peaks[0] <= over.Usable && r.Peaks[1] > over.Usable:
 		return "fits step 1 but not step 2: " + peaks, "fits step 1 but not step 2: " + brief, false
@@ -309,17 +309,17 @@ func (v *View) verdictWords(rank int) (long, short string, good bool) {
 	}
 }
 
-// milestones are the levels of the fullest rank as training starts.
+// milestones are the levels of the rank under the cursor as training starts. They
+// leave the overhead out, which the peaks above them hold.
 func (v *View) milestones(in Input, w int) []string {
-	o := &v.answers.over
-	m := &o.Milestones
+	m := &v.answers.over.Ranks[v.cursorRank(in.memory())].Milestones
 	var texts []string
 	for _, names := range [][6]string{
-		{" allocates", " GiB once loaded", " with its states", " in the first pass", " after the update", " in later passes"},
-		{":", " loaded", " with states", " first pass", " updated", " later passes"},
-		{":", " loaded", " states", " first", " updated", " later"},
+		{"allocated, overhead left out:", " GiB once loaded", " with its states", " in the first pass", " after the update", " in later passes"},
+		{"allocated, no overhead:", " loaded", " with states", " first pass", " updated", " later passes"},
+		{"allocated:", " loaded", " states", " first", " updated", " later"},
 	} {
-		text := fmt.Sprintf("rank %d%s ", o.PeakRank, names[0])
+		text := names[0] + " "
 		for i, b := range []units.Bytes{m.Model, m.States, m.FirstPeak, m.AfterUpdate, m.LaterPeak} {
 			if i > 0 {
 				text += " " + in.Glyphs.Arrow + " "
@@ -328,7 +328,7 @@ func (v *View) milestones(in Input, w int) []string {
 		}
 		texts = append(texts, text)
 	}
-	texts = append(texts, fmt.Sprintf("rank %d: %s loaded, first %s, updated %s, later %s",
-		o.PeakRank, figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
+	texts = append(texts, fmt.Sprintf("allocated: %s loaded, first %s, updated %s, later %s",
+		figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
 	return []string{widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fitting(w-2, texts...)).String()}
 }
