@@ -168,6 +168,22 @@ func TestEmptySize(t *testing.T) {
 }
 
 // checkFrame: no line is wider than the screen, and there are not more lines.
+// TestTinyAnswers: where the screens do not fit the answer is there in lines, the
+// pipeline's too, as far as there are lines.
+func TestTinyAnswers(t *testing.T) {
+	m := sample(t, 59, 18)
+	got := screen(m)
+	for _, want := range []string{"MFU", "the whole screen needs 60 x 20", "on 2 ranks: bubble "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
+	if got := screen(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") {
+		t.Errorf("two lines are:\n%s", got)
+	}
+}
+
 func checkFrame(t *testing.T, m *Model) {
 	t.Helper()
 	w, h := m.caps.width, m.caps.height

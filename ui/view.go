@@ -209,7 +209,7 @@ func (m *Model) content() Content {
 func (m *Model) tiny(w, h int) []string {
 	s := &m.state.Setup
 	r := &m.now.report
-	texts := make([]string, 0, 3)
+	texts := make([]string, 0, 5)
 	switch {
 	case !r.Legal && len(errorsOf(r.Problems)) > 0:
 		texts = append(texts, m.look.glyphs.Cross+" "+errorsOf(r.Problems)[0].Message)
@@ -229,6 +229,10 @@ func (m *Model) tiny(w, h int) []string {
 		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times, s.Cluster.GPU.Name),
 		fmt.Sprintf("the whole screen needs %d x %d", minWidth, minHeight),
 	)
+	if l := r.Pipeline; l != nil && l.Ranks > 1 && r.Time != nil {
+		texts = append(texts, fmt.Sprintf("%s on %d ranks: bubble %s of a step of %s",
+			l.Schedule, l.Ranks, figure.Percent(float64(r.Time.Bubble/r.Time.Step)), figure.Seconds(r.Time.Step)))
+	}
 	lines := make([]string, 0, h)
 	for _, text := range texts {
 		if len(lines) < h {

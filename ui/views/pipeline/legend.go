@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"meshscope/themes"
@@ -98,9 +99,9 @@ func (v *View) mode(l *layout) string {
 	case v.lost != "":
 		return string(v.lost) + " cannot run this setup"
 	case v.playing:
-		return "playing " + speedText(v.speed) + ", " + seconds(l.axis.Moment(v.head))
+		return "playing " + speedText(v.speed) + ", at " + seconds(l.axis.Moment(v.head))
 	case v.head > 0:
-		return "paused " + speedText(v.speed) + ", " + seconds(l.axis.Moment(v.head))
+		return "paused at " + seconds(l.axis.Moment(v.head)) + ", " + speedText(v.speed)
 	case v.critical && v.microBatch:
 		return "critical path and one micro-batch"
 	case v.critical:
@@ -117,11 +118,7 @@ func (v *View) mode(l *layout) string {
 	return ""
 }
 
+// speedText says how fast the playback is: in how long it shows a whole step.
 func speedText(speed int) string {
-	switch {
-	case speed < 0:
-		return "x1/" + []string{"1", "2", "4"}[min(2, -speed)]
-	default:
-		return "x" + []string{"1", "2", "4", "8", "16"}[min(4, speed)]
-	}
+	return fmt.Sprintf("a step in %g s", playSeconds*math.Pow(2, -float64(speed)))
 }
