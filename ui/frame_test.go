@@ -167,7 +167,6 @@ func TestEmptySize(t *testing.T) {
 	}
 }
 
-// checkFrame: no line is wider than the screen, and there are not more lines.
 // TestTinyAnswers: where the screens do not fit the answer is there in lines, the
 // pipeline's too, as far as there are lines.
 func TestTinyAnswers(t *testing.T) {
@@ -184,6 +183,7 @@ func TestTinyAnswers(t *testing.T) {
 	}
 }
 
+// checkFrame: no line is wider than the screen, and there are not more lines.
 func checkFrame(t *testing.T, m *Model) {
 	t.Helper()
 	w, h := m.caps.width, m.caps.height
