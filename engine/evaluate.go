@@ -224,7 +224,7 @@ func sameDurations(a, b *schedule.Costs) bool {
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
-		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
@@ -232,7 +232,7 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 		Model: &s.Model, Layout: &s.Layout,
 		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
-		Precision: s.Precision, GradDtype: s.GradDtype, Attention: s.Attention,
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
 		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	if s.VPP < 2 {

@@ -29,7 +29,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
 	s.stackAssumptions(say)
-	say(s.Precision.IsFP8(), "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
+	eight := s.Precision.On(s.Stack) == recipe.FP8Megatron
+	say(s.Precision.IsFP8() && !eight, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
+	say(eight, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
 	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list, fmt.Sprintf("the job takes %d of the %d GPUs of each scale-up domain, so that no group straddles two", used, s.Cluster.Domain()))
@@ -38,7 +40,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
-	say(s.CP > 1, "context parallelism is ring attention in time; memory counts the copy that the all-to-all mode keeps")
+	say(s.CP > 1, "context parallelism is ring attention in time, a kernel and a merge of partial results per rank; memory counts the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	info, _ := s.Schedule.Info()
 	pairs := s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
@@ -127,7 +129,11 @@ func notModelled(s *Setup) []string {
 		list = append(list, "node-limited routing")
 	}
 	if s.Precision.IsFP8() {
-		list = append(list, "fp8 copies and transposes of the weights, and quantisation kernels")
+		copies := "fp8 copies and transposes of the weights, and quantisation kernels"
+		if s.Precision.On(s.Stack) == recipe.FP8Megatron {
+			copies = "quantisation kernels of fp8"
+		}
+		list = append(list, copies)
 	}
 	return list
 }

@@ -115,7 +115,7 @@ func Overlaps(s *Setup, r *Report) []Overlap {
 
 func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
 	in.Members, in.Passes = float64(g.DenseDP.Size), 2
-	in.Element = s.GradDtype.ReduceBytes(s.Precision)
+	in.Element = s.GradDtype.ReduceBytes(s.Precision.On(s.Stack))
 	if own := m.Software.Reduce; own > 0 {
 		in.Element = own
 	}
@@ -146,7 +146,7 @@ func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in Overlap
 }
 
 func weightOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
-	in.Members, in.Element = float64(g.DenseShard.Size), s.Precision.GatherBytes()
+	in.Members, in.Element = float64(g.DenseShard.Size), s.Precision.On(s.Stack).GatherBytes()
 	in.Bandwidth = reached(m.AllGather, g.DenseShard)
 	o := Overlap{
 		ID: "O2", Dimension: "dp", Moves: "the next layer's weights, gathered", Under: "the forward of one layer",

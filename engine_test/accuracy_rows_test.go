@@ -149,6 +149,7 @@ func publishedRun(row map[string]string) (run, error) {
 			machine = lib.NodeOf(cluster) // the other half of a table of two GPUs
 		}
 	}
+	out.bridge(&machine)
 	d := engine.Draft{
 		Model: &model, Cluster: &machine,
 		GPUs: integer(row, "n_gpus"), TP: integer(row, "tp"), PP: integer(row, "pp"), VPP: integer(row, "vpp"),
@@ -204,6 +205,9 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 	default:
 		d.Precision = ptr(recipe.BF16)
 	}
+	if strings.HasPrefix(row["group"], "mbridge") {
+		d.GradDtype = ptr(recipe.GradBF16) // grad_reduce_in_fp32 is off in all of its performance recipes
+	}
 	r.stated = true
 	mode := recipe.RecomputeNone
 	switch word := row["recompute"]; {
@@ -251,6 +255,7 @@ func publishedRuns(t testing.TB) (runs []run, skipped map[string]int) {
 		if row["mode"] == "memory model" || row["mode"] == "layer microbenchmark" || row["mode"] == "lora" || row["mode"] == "sft" || row["status"] != "ok" {
 			continue
 		}
+		correct(row)
 		r, err := publishedRun(row)
 		if err != nil {
 			skipped[row["group"]+": "+err.Error()]++

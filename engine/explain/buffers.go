@@ -17,7 +17,7 @@ func (b *Book) buffers(r int) *Expr {
 		}
 		return p
 	}
-	wire, elem := count("bytes of a gathered weight", s.Precision.GatherBytes()), b.elem()
+	wire, elem := count("bytes of a gathered weight", b.precision().GatherBytes()), b.elem()
 	gathered := func() *Expr { // the block at work, its gradient and the buffer to scatter it from, the next block
 		return add(
 			b.ofLargest(r, "gathered", "gathered weights", "Weights that ZeRO-3 gathers: the layer at work and the next one", mul(lit(2), wire)),
@@ -37,7 +37,7 @@ func (b *Book) buffers(r int) *Expr {
 			sum = append(sum, mul(count("bytes per parameter", b.w.Memory.Fitted.Kept.Plain), all()))
 		}
 		return add(sum...)
-	case stack == recipe.TorchTitan && s.Precision == recipe.FP32 && (s.ZeRO < 2 || !shards):
+	case stack == recipe.TorchTitan && b.precision() == recipe.FP32 && (s.ZeRO < 2 || !shards):
 		return lit(0)
 	case stack == recipe.TorchTitan && s.ZeRO == 3:
 		return gathered()

@@ -47,7 +47,7 @@ func (b *Book) domain(r int, experts bool, d *replicas, f *flow, groups [3]layou
 	if experts {
 		kind = "expert"
 	}
-	reduce := s.GradDtype.ReduceBytes(s.Precision)
+	reduce := s.GradDtype.ReduceBytes(b.precision())
 	if soft.Reduce > 0 {
 		reduce = soft.Reduce
 	}
@@ -57,7 +57,7 @@ func (b *Book) domain(r int, experts bool, d *replicas, f *flow, groups [3]layou
 			name: fmt.Sprintf("%s of %s parameters, rank %d", name, kind, r), symbol: "v_" + id, unit: Traffic, source: "parameters on the GPU times bytes on the wire",
 		}, func() *Expr { return mul(b.rankParameters(r, experts), count("bytes on the wire", bytes)) })
 	}
-	grads, weights := volume("gradients", "Gradients", reduce), volume("weights", "Weights", s.Precision.GatherBytes())
+	grads, weights := volume("gradients", "Gradients", reduce), volume("weights", "Weights", b.precision().GatherBytes())
 	all := func(v *Expr, g layout.Group) {
 		if g.Size <= 1 {
 			return
@@ -138,7 +138,7 @@ func (b *Book) mirror(r int, d *replicas) {
 		if p.Expert > 0 {
 			params = add(params, over(b.rankParameters(r, true), "expert-DP", s.ExpertDP()))
 		}
-		return mul(params, count("bytes on the wire", s.GradDtype.ReduceBytes(s.Precision)))
+		return mul(params, count("bytes on the wire", s.GradDtype.ReduceBytes(b.precision())))
 	})
 	t := b.send(v, b.w.Step.Groups.PP.Crosses())
 	d.mirror = flow{[]*Expr{v}, []*Expr{t}}
@@ -232,7 +232,7 @@ func (b *Book) optimizerTime(r int) *Expr {
 			params = add(params, over(b.rankParameters(r, true), "expert shards", s.ExpertShards()))
 		}
 		if s.Offload == recipe.OffloadOptimizer {
-			each := count("bytes over PCIe", s.GradDtype.ReduceBytes(s.Precision)+s.Precision.GatherBytes())
+			each := count("bytes over PCIe", s.GradDtype.ReduceBytes(b.precision())+b.precision().GatherBytes())
 			return div(mul(each, params), num("PCIe", float64(s.Cluster.GPU.HostBandwidth), Bandwidth))
 		}
 		t := b.stream(mul(count("bytes per parameter", soft.Optimizer), params))

@@ -77,7 +77,7 @@ func (b *Book) keptDense() []*Expr {
 // keptNorm is the output of the second norm.
 func (b *Book) keptNorm(s *share) {
 	if !b.w.Setup.Recompute.Has(recipe.ModuleNorm) {
-		s.along(lit(2), b.hidden())
+		s.along(b.input(), b.hidden())
 	}
 }
 
@@ -86,13 +86,13 @@ func (b *Book) widthBytes() float64 {
 	switch {
 	case b.w.Setup.Stack.Resolve() == recipe.Nanotron:
 		if b.w.Setup.Model.Gated {
-			return b.w.Memory.Fitted.Kept.MLP
+			return b.w.Memory.Fitted.Kept.MLP - 2 + b.inputWidth()
 		}
-		return 4 + b.w.Memory.Fitted.Kept.MLP - 6
+		return b.w.Memory.Fitted.Kept.MLP - 4 + b.inputWidth()
 	case b.w.Setup.Model.Gated:
-		return 6
+		return 4 + b.inputWidth()
 	}
-	return 4
+	return 2 + b.inputWidth()
 }
 
 // keptInside is the inside of an MLP: what the activation read and its product,
@@ -100,7 +100,7 @@ func (b *Book) widthBytes() float64 {
 func (b *Book) keptInside(s *share, width *Expr, again bool) {
 	w := b.widthBytes()
 	if again {
-		w -= 2
+		w -= b.inputWidth()
 	}
 	s.evenly(lit(w), width)
 }
@@ -135,17 +135,18 @@ func (b *Book) keptAttention() share {
 		out.evenly(lit(bytes), a, count("s", s.Seq))
 	}
 	if m.IsMLA() {
-		out.along(lit(4), count("r_q", m.QLoraRank))
-		out.along(lit(4), count("r_kv", m.KVLoraRank))
+		both := lit(2 + b.inputWidth()) // the norm's input and its output
+		out.along(both, count("r_q", m.QLoraRank))
+		out.along(both, count("r_kv", m.KVLoraRank))
 		v := count("d_v", m.VHeadDim)
-		out.evenly(lit(2), a, v)
+		out.evenly(lit(2+b.ownInput()), a, v)
 		if !s.Recompute.Has(recipe.ModuleMLAUp) {
 			out.evenly(lit(4), a, count("d_nope + d_rope", m.QKNopeDim+m.QKRopeDim))
 			out.evenly(lit(2), a, v)
 		}
 	} else {
 		kv := mul(maxOf(div(count("kv heads", m.KVHeads), b.tp()), lit(1)), b.tp(), d)
-		out.evenly(lit(4), a, d)
+		out.evenly(lit(4+b.ownInput()), a, d)
 		out.evenly(lit(4), kv)
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			out.evenly(lit(2), a, d)
@@ -168,11 +169,14 @@ func (b *Book) keptExperts() []*Expr {
 	m := &s.Model
 	var router, routed share
 	b.keptNorm(&router)
+	if b.ownInput() > 0 {
+		router.along(lit(2), b.hidden()) // the router reads 16 bits
+	}
 	router.along(lit(8), count("E", m.Experts))
 	sum := []*Expr{b.keptPart(true, "router", "router", router)}
 	if m.SharedFFN > 0 {
 		var shared share
-		shared.along(lit(2), b.hidden())
+		shared.along(b.input(), b.hidden())
 		f := count("f_shared", m.SharedFFN)
 		switch {
 		case !s.Recompute.Has(recipe.ModuleShared):
@@ -184,9 +188,9 @@ func (b *Book) keptExperts() []*Expr {
 	}
 	w := b.widthBytes()
 	if s.Recompute.Has(recipe.ModuleMoEAct) {
-		w -= 2
+		w -= b.inputWidth()
 	}
-	each := add(mul(lit(2), b.hidden(), count("ETP", s.ETP)), mul(lit(w), count("f_expert", m.ExpertFFN)))
+	each := add(mul(b.input(), b.hidden(), count("ETP", s.ETP)), mul(lit(w), count("f_expert", m.ExpertFFN)))
 	k := count("k", m.TopK)
 	routed.along(scaled(b.w.Load(), "imbalance", k), each)
 	b.dropoutMask(&routed)

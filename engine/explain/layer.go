@@ -63,7 +63,7 @@ func (l links) exposed() []*Expr {
 // shard are the tokens outside the TP regions.
 func (b *Book) shard() *Expr { return b.overSP(b.tokens()) }
 
-func (b *Book) elem() *Expr { return num("bytes", b.w.Setup.Precision.Bytes(), Count) }
+func (b *Book) elem() *Expr { return num("bytes", b.precision().Bytes(), Count) }
 
 // over divides by TP, or not where that is 1.
 func (b *Book) overTP(x *Expr) *Expr {
@@ -79,7 +79,7 @@ func (b *Book) matmul(l *layer, id, name string, rows, inner, cols *Expr) {
 	touched := b.term(l.id+"."+id+".bytes", about{
 		name: "Operands and result of the " + name, symbol: "touched", unit: Memory, source: "read and written once each",
 	}, func() *Expr { return mul(b.elem(), add(in, weight, out)) })
-	grads := count("bytes of a gradient", b.w.Setup.GradDtype.Bytes(b.w.Setup.Precision))
+	grads := count("bytes of a gradient", b.w.Setup.GradDtype.Bytes(b.precision()))
 	base := l.id + "." + id
 	l.f = append(l.f, b.product(base+".forward", name, rows, inner, cols, touched))
 	l.i = append(l.i, b.product(base+".input-gradient", name+", input gradient", rows, cols, inner, touched))
@@ -229,11 +229,12 @@ func (b *Book) scores() (forward, backward *Expr) {
 		return x
 	}
 	start := seconds("start", k.Ops.AttentionStart)
+	ringF, ringB := b.ring()
 	forward = b.term("layer.attention.forward", a, func() *Expr {
-		return add(div(flops, rate("share of the peak", k.Ops.AttentionForward)), start)
+		return add(div(flops, rate("share of the peak", k.Ops.AttentionForward)), start, ringF)
 	})
 	backward = b.term("layer.attention.backward", back, func() *Expr {
-		return add(div(mul(lit(2.5), flops), rate("share of the peak", k.Ops.AttentionBackward)), start)
+		return add(div(mul(lit(2.5), flops), rate("share of the peak", k.Ops.AttentionBackward)), start, ringB)
 	})
 	return forward, backward
 }
@@ -248,12 +249,12 @@ func (b *Book) unfused(a, back about, width int) (forward, backward *Expr) {
 	rows := div(mul(heads, b.tokens()), batched)
 	first := b.grouped("layer.attention.scores", "scores", batched, rows, d, seq, touched)
 	second := b.grouped("layer.attention.values", "scores times values", batched, rows, seq, d, touched)
-	passes := 4*s.Precision.Bytes() + 1
+	passes := 4*b.precision().Bytes() + 1
 	forward = b.term("layer.attention.forward", a, func() *Expr {
 		return add(first, second, b.stream(mul(count("bytes per score", passes), square)))
 	})
 	backward = b.term("layer.attention.backward", back, func() *Expr {
-		return add(mul(lit(2), add(first, second)), b.stream(mul(count("bytes per score", passes+s.Precision.Bytes()), square)))
+		return add(mul(lit(2), add(first, second)), b.stream(mul(count("bytes per score", passes+b.precision().Bytes()), square)))
 	})
 	return forward, backward
 }
@@ -295,7 +296,7 @@ func (b *Book) expertOps(l *layer) {
 	local, etp := div(count("E", m.Experts), count("EP", s.EP)), count("ETP", s.ETP)
 	rows := div(mul(b.routed(), etp), local)
 	width := div(count("f_expert", m.ExpertFFN), etp)
-	grads := count("bytes of a gradient", s.GradDtype.Bytes(s.Precision))
+	grads := count("bytes of a gradient", s.GradDtype.Bytes(b.precision()))
 	for k, p := range [2][2]*Expr{{h, mul(lit(b.gates()), width)}, {width, h}} {
 		id, name := "experts-up", "experts up"
 		if k == 1 {

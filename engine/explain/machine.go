@@ -29,7 +29,7 @@ func (b *Book) matmulRate() *Expr {
 		name: "Rate of a large matrix product", symbol: "R", unit: Rate, source: "dense peak of the datasheet times a share; " + from(m.Ops.From),
 	}, func() *Expr {
 		g := &s.Cluster.GPU
-		if s.Precision.IsFP8() && g.PeakFP8 > 0 {
+		if b.precision().IsFP8() && g.PeakFP8 > 0 {
 			return div(mul(num("fp8 peak", float64(g.PeakFP8), Rate), num("share of the peak", m.Ops.GemmF8, Share)), count("stack's fp8 time over the best", m.Software.FP8))
 		}
 		return mul(b.peak16(), num("share of the peak", m.Ops.Gemm, Share))
@@ -39,7 +39,7 @@ func (b *Book) matmulRate() *Expr {
 // peak16 is the peak of what does not run in fp8.
 func (b *Book) peak16() *Expr {
 	s := b.w.Setup
-	p := s.Precision
+	p := b.precision()
 	if p.IsFP8() {
 		p = recipe.BF16
 	}
@@ -235,7 +235,7 @@ func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, copies in
 	m := b.machine()
 	return b.term(id, about{
 		name: name, symbol: "t(" + name + ")", unit: Seconds,
-		source: "traffic inside the domain and out of it at the same time; copies to one domain may cross once (DeepEP, arXiv 2412.19437 section 3.2.2); " + from(m.Network.From),
+		source: "traffic inside the domain and out of it at the same time; copies to one rank or domain may travel once (DeepEP, arXiv 2412.19437 section 3.2.2); " + from(m.Network.From),
 		omits:  "node-limited routing, other traffic on the same links",
 	}, func() *Expr {
 		if g.Size <= 1 {
@@ -243,16 +243,19 @@ func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, copies in
 		}
 		net, c := &m.Network, m.Cluster
 		n, in := count("n", g.Size), count("n_in", min(g.PerDomain, g.Size))
-		near := div(mul(volume, sub(in, lit(1))), mul(n, num("link", float64(c.Intra.Bandwidth), Bandwidth), num("share of the link", b.inside(g, net.AllToAll, net.HalfAllToAll), Share)))
+		hit := func(volume, d *Expr) *Expr { // of d places, those that any of k copies goes to
+			if !m.Software.Once || copies <= 1 {
+				return volume
+			}
+			k := count("k", copies)
+			return mul(volume, div(mul(d, sub(lit(1), pow(sub(lit(1), div(lit(1), d)), k))), k))
+		}
+		near := div(mul(hit(volume, n), sub(in, lit(1))), mul(n, num("link", float64(c.Intra.Bandwidth), Bandwidth), num("share of the link", b.inside(g, net.AllToAll, net.HalfAllToAll), Share)))
 		fixed := []*Expr{seconds("start of a call", net.Fixed)}
 		if g.Size <= g.PerDomain {
 			return add(append(fixed, near)...)
 		}
-		crossing := mul(volume, sub(n, in))
-		if m.Software.Once && copies > 1 {
-			d, k := count("n_out", (g.Size+g.PerDomain-1)/g.PerDomain), count("k", copies)
-			crossing = mul(crossing, div(mul(d, sub(lit(1), pow(sub(lit(1), div(lit(1), d)), k))), k))
-		}
+		crossing := mul(hit(volume, count("n_out", (g.Size+g.PerDomain-1)/g.PerDomain)), sub(n, in))
 		far := div(crossing, mul(n, num("network", float64(c.Inter.Bandwidth), Bandwidth), num("share of the network", net.InterAllToAll, Share)))
 		return add(append(fixed, seconds("start over the network", net.InterFixed), maxOf(near, far))...)
 	})

@@ -295,8 +295,8 @@ func (b *Book) perParam(term string, experts bool) *Expr {
 // width is the bytes of a term before sharding, and whether it is sharded.
 func (b *Book) width(term string, experts bool) (*Expr, bool) {
 	s := b.w.Setup
-	weight, grad := count("b_weight", s.Precision.WeightBytes()), count("b_gradient", s.GradDtype.Bytes(s.Precision))
-	master, moment := count("b_master", s.Optimizer.MasterBytes(s.Precision)), count("b_moments", s.Optimizer.MomentBytes(s.Precision))
+	weight, grad := count("b_weight", b.precision().WeightBytes()), count("b_gradient", s.GradDtype.Bytes(b.precision()))
+	master, moment := count("b_master", s.Optimizer.MasterBytes(b.precision())), count("b_moments", s.Optimizer.MomentBytes(b.precision()))
 	zero := map[string]struct {
 		bytes *Expr
 		from  int
@@ -304,7 +304,7 @@ func (b *Book) width(term string, experts bool) (*Expr, bool) {
 	plain := func() (*Expr, bool) { return zero.bytes, s.ZeRO >= zero.from }
 	switch s.Stack.Resolve() {
 	case recipe.TorchTitan:
-		if s.Precision.WeightBytes() < 2 {
+		if b.precision().WeightBytes() < 2 {
 			return plain()
 		}
 		if term == "optimizer" {

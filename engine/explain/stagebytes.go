@@ -14,8 +14,26 @@ func (b *Book) tokens() *Expr {
 	}, func() *Expr { return div(mul(count("s", s.Seq), count("b", s.MBS)), count("c", s.CP)) })
 }
 
+// precision is what the setup's means on its stack.
+func (b *Book) precision() recipe.Precision { return b.w.Setup.Precision.On(b.w.Setup.Stack) }
+
+// input is the width in bytes of a product's input that is kept, for a 16-bit
+// element.
+func (b *Book) input() *Expr { return lit(b.inputWidth()) }
+
+func (b *Book) inputWidth() float64 { return 2 * b.precision().InputBytes() / b.precision().Bytes() }
+
+// ownInput is what the output projection keeps of attention's output beside
+// attention itself, for a 16-bit element: nothing where both keep the same tensor.
+func (b *Book) ownInput() float64 {
+	if w := b.inputWidth(); w < 2 {
+		return w
+	}
+	return 0
+}
+
 // element is the width of an activation over 16 bits.
-func (b *Book) element() *Expr { return count("e", b.w.Setup.Precision.Bytes()/2) }
+func (b *Book) element() *Expr { return count("e", b.precision().Bytes()/2) }
 
 // stageBytes is what one micro-batch adds on a stage.
 func (b *Book) stageBytes(stage int, what string) *Expr {

@@ -102,16 +102,16 @@ func (b *Book) againOf(moe bool) *Expr {
 	}
 	var out share
 	if r.Has(recipe.ModuleNorm) {
-		out.along(lit(4), b.hidden())
+		out.along(lit(2*b.inputWidth()), b.hidden())
 	}
 	if r.Has(recipe.ModuleMLAUp) && m.IsMLA() {
 		a := count("a", m.Heads)
 		out.evenly(lit(4), a, count("d_nope + d_rope", m.QKNopeDim+m.QKRopeDim))
 		out.evenly(lit(2), a, count("d_v", m.VHeadDim))
 	}
-	width := 4.0
+	width := 2 + b.inputWidth()
 	if m.Gated {
-		width = 6
+		width = 4 + b.inputWidth()
 	}
 	f := count("f", m.FFN)
 	if moe {
@@ -122,10 +122,10 @@ func (b *Book) againOf(moe bool) *Expr {
 	case shared:
 		out.evenly(lit(width), f) // with its activation
 	case inside && r.Has(recipe.ModuleAct):
-		out.evenly(lit(2), f)
+		out.evenly(b.input(), f)
 	}
 	if moe && r.Has(recipe.ModuleMoEAct) {
-		out.along(scaled(b.w.Load(), "imbalance", count("k", m.TopK)), lit(2), count("f_expert", m.ExpertFFN))
+		out.along(scaled(b.w.Load(), "imbalance", count("k", m.TopK)), b.input(), count("f_expert", m.ExpertFFN))
 	}
 	if len(out.even)+len(out.seq) == 0 {
 		return nil

@@ -117,7 +117,7 @@ type Software struct {
 	TPBackward float64 // share of backward TP traffic that is exposed
 	CP         float64 // the same of CP traffic beyond what attention hides
 	EP         float64 // share of expert traffic that is exposed
-	Once       bool    // a token crosses to another domain once, however many of its experts are there
+	Once       bool    // a token travels to another rank or domain once, however many of its experts are there
 	DP         float64 // share of gradient traffic that compute can never hide
 	Gather     float64 // share of ZeRO-1's weight gather that compute can never hide
 	Shard      float64 // share of ZeRO-3's traffic that compute can never hide

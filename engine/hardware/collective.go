@@ -106,30 +106,31 @@ func (m *Machine) AllGather(volume units.Bytes, g Members) units.Seconds {
 // each member (itself included). Traffic inside the domain and to other domains
 // flows at the same time.
 //
-// Of the copies that every token sends, those to one other domain may travel
-// once and spread there (DeepEP, arXiv 2412.19437 section 3.2.2); copies is
-// how many there are, 1 where nothing can be saved.
+// Of the copies that every token sends, those to one rank may travel once, and
+// those to one other domain too and spread there (DeepEP, arXiv 2412.19437 section
+// 3.2.2; NVIDIA's HybridEP); copies is how many there are, 1 where nothing can be
+// saved.
 func (m *Machine) AllToAll(volume units.Bytes, g Members, copies int) units.Seconds {
 	if g.Size <= 1 {
 		return 0
 	}
 	c, net := m.Cluster, &m.Network
 	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
-	near := units.Bytes(float64(volume) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
+	near := units.Bytes(float64(volume) * m.crossing(n, copies) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
 	if n <= in {
 		return net.Fixed + near
 	}
-	far := units.Bytes(float64(volume) * m.crossing(g, copies) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
+	far := units.Bytes(float64(volume) * m.crossing(g.domains(), copies) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
 	return net.Fixed + net.InterFixed + max(near, far)
 }
 
-// crossing is the share of the copies that must cross: of d domains hit at
-// random by k copies, d*(1-(1-1/d)^k) are hit at all.
-func (m *Machine) crossing(g Members, copies int) float64 {
+// crossing is the share of the copies that must travel: of d ranks or domains hit
+// at random by k copies, d*(1-(1-1/d)^k) are hit at all.
+func (m *Machine) crossing(d float64, copies int) float64 {
 	if !m.Software.Once || copies <= 1 {
 		return 1
 	}
-	d, k := g.domains(), float64(copies)
+	k := float64(copies)
 	return d * (1 - math.Pow(1-1/d, k)) / k
 }
 

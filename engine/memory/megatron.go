@@ -32,7 +32,7 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 	m, l := in.Model, in.Layout
 	h := float64(m.Hidden)
 	attention, again := flashAttention(in)
-	inner := split{seq: 2 * h} // the second norm's output
+	inner := split{seq: inputWidth(in) * h} // the second norm's output
 	if in.Recompute.Has(recipe.ModuleNorm) {
 		again = again.plus(inner)
 		inner = split{}
@@ -60,14 +60,19 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 func flashAttention(in *Input) (kept, again split) {
 	m, l := in.Model, in.Layout
 	h, a := float64(m.Hidden), float64(m.Heads)
-	kept = split{seq: 2 * h, even: 2*a + scores(in, 2)}
+	w := inputWidth(in)
+	kept = split{seq: w * h, even: 2*a + scores(in, 2)}
 	if in.Recompute.Has(recipe.ModuleNorm) {
-		kept.seq, again.seq = 0, 2*h
+		kept.seq, again.seq = 0, w*h
+	}
+	own := 0.0 // of the output projection's input, where attention keeps another of its output
+	if w < 2 {
+		own = w
 	}
 	if m.IsMLA() {
-		kept.seq += 4*float64(m.QLoraRank) + 4*float64(m.KVLoraRank)
+		kept.seq += (2 + w) * float64(m.QLoraRank+m.KVLoraRank)
 		up := 4*a*float64(m.QKNopeDim+m.QKRopeDim) + 2*a*float64(m.VHeadDim)
-		kept.even += 2 * a * float64(m.VHeadDim) // the output
+		kept.even += (2 + own) * a * float64(m.VHeadDim) // the output
 		if in.Recompute.Has(recipe.ModuleMLAUp) {
 			again.even += up
 		} else {
@@ -76,7 +81,7 @@ func flashAttention(in *Input) (kept, again split) {
 	} else {
 		width := a * float64(m.HeadDim)
 		kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP) // over TP again below
-		kept.even += 4*width + 4*kv
+		kept.even += (4+own)*width + 4*kv
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			kept.even += 2*width + 2*kv
 		}
@@ -87,12 +92,19 @@ func flashAttention(in *Input) (kept, again split) {
 	return kept, again
 }
 
+// inputWidth is the bytes of a kept input of a product, for a 16-bit element.
+func inputWidth(in *Input) float64 { return 2 * in.Precision.InputBytes() / in.Precision.Bytes() }
+
+// keptWidth is what an MLP keeps per token and unit of width: what the activation
+// read in 16 bits, and its product, an input.
+func keptWidth(in *Input) float64 { return mlpWidth(in.Model.Gated) - 2 + inputWidth(in) }
+
 // gatedMLP is the inside of an MLP of some width: what the activation read and
 // its product, unless that is worked out again.
 func gatedMLP(in *Input, width int) (kept, again split) {
-	kept.even = mlpWidth(in.Model.Gated) * float64(width)
+	kept.even = keptWidth(in) * float64(width)
 	if in.Recompute.Has(recipe.ModuleAct) {
-		again.even = 2 * float64(width)
+		again.even = inputWidth(in) * float64(width)
 		kept.even -= again.even
 	}
 	return kept, again
@@ -103,7 +115,10 @@ func gatedMLP(in *Input, width int) (kept, again split) {
 // sends, times the load of the busiest one.
 func expertLayer(in *Input, norm split, kept *Kept) (again split) {
 	m, l := in.Model, in.Layout
-	h, w := float64(m.Hidden), mlpWidth(m.Gated)
+	h, w, x := float64(m.Hidden), keptWidth(in), inputWidth(in)
+	if x < 2 {
+		norm.seq += 2 * h // the router reads 16 bits
+	}
 	kept.Router = norm.plus(split{seq: 8 * float64(m.Experts)}).bytes(l) // logits and probabilities
 	if m.SharedFFN > 0 {
 		inside, act := gatedMLP(in, m.SharedFFN)
@@ -112,16 +127,16 @@ func expertLayer(in *Input, norm split, kept *Kept) (again split) {
 			again = again.plus(inside)
 			inside = split{}
 		}
-		kept.MLP = inside.plus(split{seq: 2 * h}).bytes(l)
+		kept.MLP = inside.plus(split{seq: x * h}).bytes(l)
 	}
 	routed := float64(m.TopK) * in.Load
 	inside := w * float64(m.ExpertFFN)
 	if in.Recompute.Has(recipe.ModuleMoEAct) {
-		act := 2 * float64(m.ExpertFFN)
+		act := x * float64(m.ExpertFFN)
 		inside -= act
 		again.seq += routed * act
 	}
-	kept.Experts = split{seq: routed * (2*h*float64(l.ETP) + inside)}.bytes(l)
+	kept.Experts = split{seq: routed * (x*h*float64(l.ETP) + inside)}.bytes(l)
 	return again
 }
 

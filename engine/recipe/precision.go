@@ -10,22 +10,44 @@ const (
 	BF16        Precision = "bf16"
 	FP16        Precision = "fp16"
 	FP32        Precision = "fp32"
-	FP8         Precision = "fp8" // the same as fp8:te
+	FP8         Precision = "fp8" // as the stack does it; see On
 	FP8TE       Precision = "fp8:te"
 	FP8DeepSeek Precision = "fp8:deepseek"
 	FP8LM       Precision = "fp8:fp8-lm"
 	FP8Nanotron Precision = "fp8:nanotron"
+	FP8Megatron Precision = "fp8:megatron" // Transformer Engine with 8-bit weights (--fp8-param-gather)
 )
 
 // Precisions lists every precision, the default first.
 func Precisions() []Precision {
-	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron}
+	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron}
+}
+
+// On is what a precision means on a stack: fp8 alone is what Megatron-Core keeps
+// there, elsewhere the playbook's table of Transformer Engine.
+func (p Precision) On(s Stack) Precision {
+	if p == FP8 && s.Resolve() == MegatronCore {
+		return FP8Megatron
+	}
+	return p
 }
 
 // IsFP8 says whether matrix products run in fp8.
 func (p Precision) IsFP8() bool {
 	_, ok := p.fp8()
-	return ok
+	return ok || p == FP8Megatron
+}
+
+// InputBytes is the size of one element of a product's input as it is kept for
+// the weight gradient: fp8 keeps the quantised copy that the gradient's product
+// reads (Transformer Engine, module/linear.py: the columnwise copy is saved). What
+// other operations read stays in 16 bits: inputs of norms, of the activation and
+// of attention, whose output is kept in both widths.
+func (p Precision) InputBytes() float64 {
+	if p == FP8Megatron {
+		return 1
+	}
+	return p.Bytes()
 }
 
 // Bytes is the size of one activation, and of one element that a collective
@@ -56,6 +78,11 @@ type fp8Bytes struct {
 	gradients, own  float64 // own: before they are accumulated
 	first, second   float64
 }
+
+// FP8Megatron is not in the table: its weights are two 8-bit copies, by rows and
+// by columns, where bf16 has one of 16 bits; gradients follow --grad-dtype, and
+// the distributed optimizer keeps an fp32 master and two fp32 moments, as with bf16
+// (NVIDIA-NeMo/Megatron-Bridge, training/mixed_precision.py: fp8_param_gather).
 
 // fp8 is the table of the Ultra-Scale Playbook, "FP8 pretraining": master copy,
 // weights, gradients (own and accumulated), both moments. The sums are 16, 15,

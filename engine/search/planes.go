@@ -233,8 +233,9 @@ func part(r recipe.Recompute, s *engine.Setup) (recipe.Recompute, bool) {
 }
 
 // chunks are the stages per rank that a schedule is tried with. Where any number
-// goes: those over which the layers divide, with or without the embedding and
-// the head counted as layers.
+// goes: those over which the layers divide when up to two are added, or three with a
+// multi-token-prediction module: embedding, head and module in places of layers
+// (as in Megatron's layout strings, "Et*4|(t*4|)*14tmL" for 61 layers).
 func (p *Problem) chunks(info *schedule.Info, pp int) []int {
 	switch {
 	case info.Chunks > 0:
@@ -248,9 +249,12 @@ func (p *Problem) chunks(info *schedule.Info, pp int) []int {
 		return []int{1}
 	}
 	var out []int
-	layers := p.Setup.Model.Layers
-	for v := 2; v <= MaxVPP && pp*v <= layers+2; v++ {
-		if layers%(pp*v) == 0 || (layers+2)%(pp*v) == 0 {
+	layers, most := p.Setup.Model.Layers, 2
+	if p.Setup.Model.MTPLayers > 0 {
+		most = 3
+	}
+	for v := 2; v <= MaxVPP && pp*v <= layers+most; v++ {
+		if short := (pp*v - layers%(pp*v)) % (pp * v); short <= most {
 			out = append(out, v)
 		}
 	}

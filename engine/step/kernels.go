@@ -42,6 +42,7 @@ func (k *kernels) coreAttention() {
 	if k.in.Attention != recipe.Standard {
 		f := m.LayerForward(false, l.Seq, true).Scores * units.FLOPs(m.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens/k.t)
 		k.scores, k.scoresBack = k.m.Attention(f, width)
+		k.ring()
 		return
 	}
 	// Unfused: two batched products over the whole square, the mask does not
