@@ -92,18 +92,15 @@ func layoutWords(s *engine.Setup) string {
 	return fmt.Sprintf("tp%d pp%d vpp%d cp%d ep%d dp%d z%d mbs%d %s %s", s.TP, s.PP, s.VPP, s.CP, s.EP, s.DP, s.ZeRO, s.MBS, s.Recompute, s.Schedule)
 }
 
-// layoutsTable asks for the whole table: every published layout and its rank,
-// some minutes. Without it every twelfth of the tuned layouts is placed, unranked.
+// layoutsTable asks for the whole table: 1 for every published layout and its rank,
+// some minutes; tuned for the tuned ones, unranked. Without it every twelfth of these
+// is placed.
 const layoutsTable = "MESHSCOPE_LAYOUTS"
 
 // tunedNear is the share of tuned layouts that was within 10 % of our best when
-// this test was last looked at: 38 %, and 48 % when our best may shard no more
-// than they do. The aim is 80 %. What stands between, in the order of its weight:
-// recomputation is not stated, and by our count of fp8 activations (16 bits) many
-// dense recipes need some that they did without; we let ZeRO-3 with one expert
-// group compete with the distributed optimizer, and expert all-to-all that leaves
-// the node is never hidden in 1F1B.
-const tunedNear = 0.64
+// this test was last looked at: 69 %, and 72 % when our best may shard no more than
+// they do. The aim is 80 %; docs/accuracy.md says what stands between.
+const tunedNear = 0.68
 
 // Where the layouts that people published stand among all that the search knows,
 // and what we predict that they lose against our best. Layouts that were tuned
@@ -149,10 +146,12 @@ func TestPublishedLayoutsInTheSearch(t *testing.T) {
 	if share := float64(near) / float64(max(all, 1)); whole && share < tunedNear {
 		t.Errorf("%.0f %% of the tuned layouts are within 10 %% of our best; it was %.0f %%", 100*share, 100*tunedNear)
 	}
-	// What people run is in the space, so it cannot beat the best by more than
-	// what is not: micro-batches that are no power of two, other splits.
-	if len(list) < 4 || list[0].own.Memory.Fits && list[0].loss < -0.02 {
-		t.Errorf("%d layouts placed; the first beats our best: %v", len(list), list[0])
+	// What people run is in the space, so it cannot beat the best by more than what
+	// is not: micro-batches that are no power of two, other splits. Activations in host
+	// memory are not in it.
+	inside := slices.DeleteFunc(slices.Clone(list), func(p placed) bool { return p.offloaded() > 0 })
+	if len(inside) < 4 || inside[0].own.Memory.Fits && inside[0].loss < -0.02 {
+		t.Errorf("%d layouts placed; the first beats our best: %v", len(inside), inside[0])
 	}
 }
 
