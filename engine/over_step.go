@@ -11,8 +11,8 @@ import (
 type OverStep struct {
 	Usable     units.Bytes    `json:"usable_bytes"`
 	Ranks      []RankOverStep `json:"ranks"`
-	Fits       [2]bool        `json:"fits"`      // the first step, the later ones
-	PeakRank   int            `json:"peak_rank"` // the fullest in the later steps
+	Fits       [2]bool        `json:"fits"`       // the first step, the later ones
+	PeakRank   int            `json:"peak_rank"`  // the fullest in the later steps
 	Milestones Milestones     `json:"milestones"` // of that rank
 }
 

@@ -10,7 +10,7 @@ import (
 // no value fits it is the largest term of the smallest value.
 type Stop struct {
 	Rank  int         `json:"rank"`
-	Term  string      `json:"term"` // weights, gradients, optimizer, activations, logits, buffers, overhead
+	Term  string      `json:"term"`        // weights, gradients, optimizer, activations, logits, buffers, overhead
 	More  units.Bytes `json:"more_bytes"`  // of that term alone
 	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
 	Grows units.Bytes `json:"grows_bytes"` // all terms of the rank together

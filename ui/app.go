@@ -82,6 +82,7 @@ type Model struct {
 	picker     *overlay.Picker
 	ahead      []tea.KeyPressMsg // keys for a list that is still being read
 	help       []entry           // what the lines of an open help run
+	leads      []destination     // where those below them lead
 	catalog    *catalog
 
 	evaluator engine.Evaluator

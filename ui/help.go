@@ -11,7 +11,8 @@ import (
 	"meshscope/ui/widget"
 )
 
-// openHelp makes the list of all keys; choosing a line runs it.
+// openHelp makes the list of all keys, then of screens, knobs and words; choosing a
+// line runs it or goes there.
 func (m *Model) openHelp() {
 	m.help = m.helpEntries()
 	items := make([]overlay.Item, 0, len(m.help))
@@ -30,7 +31,11 @@ func (m *Model) openHelp() {
 		}
 		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != ""})
 	}
-	m.picker = overlay.New("KEYS", "type to search · enter runs · esc closes", items, 0)
+	m.leads = m.destinations()
+	for _, d := range m.leads {
+		items = append(items, d.item)
+	}
+	m.picker = overlay.New("KEYS", "type a key, screen, knob or word · enter runs · esc closes", items, 0)
 	m.picker.Resize(m.caps.height)
 }
 

@@ -299,6 +299,9 @@ func (m *Model) choose() tea.Cmd {
 	var a Action
 	switch m.state.Overlay {
 	case HelpOverlay:
+		if i >= len(m.help) {
+			return m.follow(&m.leads[i-len(m.help)])
+		}
 		if press := m.help[i].press; press != "" {
 			closing := m.do(Action{Verb: Close})
 			if !m.legal.report.Legal {
@@ -332,7 +335,7 @@ func (m *Model) choose() tea.Cmd {
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
 	m.ahead = nil
-	m.picker, m.help, m.explaining, m.reading.card = nil, nil, explaining{}, nil // a book has a timeline of its own
+	m.picker, m.help, m.leads, m.explaining, m.reading.card = nil, nil, nil, explaining{}, nil // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:
 		m.openHelp()

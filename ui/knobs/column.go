@@ -1,6 +1,8 @@
 package knobs
 
 import (
+	"strconv"
+
 	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -62,18 +64,35 @@ func (c *Column) Render(w, h int) Drawn {
 		e := entries[i]
 		switch {
 		case e.row >= 0:
-			c.renderRow(&d, &c.Rows[e.row], w)
+			c.renderRow(&d, &c.Rows[e.row], w, i == from+h-1 && i < len(entries)-1)
 		case e.title != "":
 			d.Lines = append(d.Lines, c.heading(e.title, w))
 		default:
 			d.Lines = append(d.Lines, widget.Blank(w))
 		}
 	}
-	if last := from + h - 1; len(d.Lines) == h && last < len(entries) && entries[last].title != "" {
-		d.Lines[h-1] = widget.Blank(w) // a heading over nothing
-	}
 	d.Lines = widget.Height(d.Lines, w, h)
+	c.mark(&d, entries, from, w, h)
 	return d
+}
+
+// mark says how many knobs lie below, in the last line where no knob is on it (a
+// heading over nothing goes).
+func (c *Column) mark(d *Drawn, entries []entry, from, w, h int) {
+	below := 0
+	for _, e := range entries[min(from+h, len(entries)):] {
+		if e.row >= 0 {
+			below++
+		}
+	}
+	if below == 0 {
+		return
+	}
+	muted, last := c.Theme.Paint(themes.Muted), entries[from+h-1]
+	if last.row < 0 {
+		text := c.Glyphs.Down + " " + strconv.Itoa(below) + " more below"
+		d.Lines[h-1] = widget.NewLine(w).Put(muted, widget.Cut(text, w)).String()
+	}
 }
 
 // entries lays the rows out with headings where there is room for the groups
@@ -131,7 +150,8 @@ func (c *Column) heading(title string, w int) string {
 	return l.String()
 }
 
-func (c *Column) renderRow(d *Drawn, r *Row, w int) {
+// renderRow draws a knob; more says that others lie below it that are not drawn.
+func (c *Column) renderRow(d *Drawn, r *Row, w int, more bool) {
 	t, y := c.Theme, len(d.Lines)
 	focused := r.ID == c.Focus
 	label, value, remark := t.Paint(themes.Text), t.Paint(themes.Strong), t.Paint(themes.Muted)
@@ -143,6 +163,8 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int) {
 		label, value, remark = t.Paint(themes.Focus), t.Paint(themes.Focus), t.Paint(themes.Focus)
 		l.OnBlank(t.Paint(themes.Focus))
 		l.Put(label, c.Glyphs.Pointer)
+	} else if more {
+		l.Put(remark, c.Glyphs.Down)
 	}
 	if r.Off != "" && !focused {
 		label, value = remark, remark

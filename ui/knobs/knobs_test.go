@@ -131,3 +131,24 @@ func BenchmarkRows(b *testing.B) {
 		Rows(s, both)
 	}
 }
+
+// TestMoreBelow: where knobs lie below the last line, the column says so, and how
+// many where a line is free; at its end it does not.
+func TestMoreBelow(t *testing.T) {
+	c := column(t, presets.DefaultSetup(), "tp")
+	for h := 3; h < 70; h++ {
+		for _, focus := range []engine.ParamID{Order()[0], Order()[len(Order())-1]} {
+			c.Focus = focus
+			d := c.Render(60, h)
+			shown := map[engine.ParamID]bool{}
+			for _, hit := range d.Hits {
+				shown[hit.ID] = true
+			}
+			lastLine := ansi.Strip(d.Lines[h-1])
+			below := focus == Order()[0] && !shown[Order()[len(Order())-1]]
+			if marked := strings.HasPrefix(lastLine, c.Glyphs.Down); marked != below {
+				t.Errorf("height %d at %s: %q, knobs below: %t", h, focus, lastLine, below)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"meshscope/ui/knobs"
+)
+
+// TestPalette: the list of keys leads to every screen, every knob and every word
+// of the glossary, from any screen, by typing its name.
+func TestPalette(t *testing.T) {
+	typed := func(m *Model, text string) {
+		keys(m, ":")
+		for _, r := range text {
+			m.Update(press(string(r)))
+		}
+		keys(m, "enter")
+	}
+	for tab := range tabs {
+		m := sample(t, 80, 24)
+		typed(m, strings.ToLower(tab.String())+" screen")
+		if m.state.Tab != tab || m.state.Overlay != NoOverlay {
+			t.Errorf("%s: on %s with overlay %d", tab, m.state.Tab, m.state.Overlay)
+		}
+		checkFrame(t, m)
+	}
+	for _, id := range knobs.Order() {
+		m := sample(t, 80, 24)
+		m.do(Action{Verb: GoTab, N: int(MemoryTab)})
+		typed(m, "--"+string(id))
+		if m.state.Tab != ExploreTab || m.state.Focus != id {
+			t.Errorf("--%s: on %s at %s", id, m.state.Tab, m.state.Focus)
+		}
+	}
+	for text, want := range map[string]string{"word causal": "causal", "word zero": "ZeRO", "driver context": "overhead"} {
+		m := sample(t, 80, 24)
+		typed(m, text)
+		if got := screen(m); len(m.reading.path) != 1 || m.glossary()[m.reading.path[0]].Term != want {
+			t.Errorf("%q does not lead to %s:\n%s", text, want, got)
+		}
+	}
+	for _, text := range []string{"zero", "mem", "causal"} {
+		m := sample(t, 80, 24)
+		keys(m, ":")
+		for _, r := range text {
+			m.Update(press(string(r)))
+		}
+		if got := screen(m); strings.Contains(got, "nothing matches") || text == "mem" && !strings.Contains(got, "Memory screen") {
+			t.Errorf("%s:\n%s", text, got)
+		}
+	}
+}
