@@ -338,3 +338,38 @@ func BenchmarkRenderHugeCritical(b *testing.B) {
 func BenchmarkRenderHugeMemory(b *testing.B) {
 	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f s")
 }
+
+// BenchmarkTimelineCold is a budget: order, simulation and first picture of
+// 262,144 operations, all in new memory, in 8 milliseconds.
+func BenchmarkTimelineCold(b *testing.B) {
+	s := spec(schedule.Interleaved, 64, 4, 512)
+	in := input(b, colorprofile.ANSI256, s)
+	b.ReportAllocs()
+	for b.Loop() {
+		setup, r := report(b, s)
+		in.Setup, in.Report = &setup, &r
+		v := &View{}
+		v.Render(in, 160, 46)
+	}
+}
+
+// BenchmarkTimelineTimes is the budget of the same where only times changed: the
+// order is there, simulation and picture are made anew, in 5 milliseconds.
+func BenchmarkTimelineTimes(b *testing.B) {
+	s := spec(schedule.Interleaved, 64, 4, 512)
+	in := input(b, colorprofile.ANSI256, s)
+	r := *in.Report
+	v, f := &View{}, 1e-3
+	b.ReportAllocs()
+	for b.Loop() {
+		f *= 1.001
+		costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: f, B: 2e-3}, 0.05e-3)
+		line, err := schedule.Simulate(in.Report.Timeline.Order, costs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Timeline = line
+		in.Report = &r
+		v.Render(in, 160, 46)
+	}
+}
