@@ -72,12 +72,7 @@ func (o *Order) rows() (all, nothing, nobody int) {
 }
 
 // cursor is how far a rank has come.
-type cursor struct {
-	at, end        int
-	live, pendingW int32 // activations until B or W; those whose I has run
-
-	inFlight, untilInput, mostPendingW int32 // peaks so far
-}
+type cursor struct{ at, end int }
 
 // build plans a valid order. It fails with a *DeadlockError when ranks wait for
 // each other.
@@ -92,6 +87,7 @@ func (pl *plan) build(o *Order) error {
 	if len(pl.steps) < len(o.Ops) {
 		return pl.deadlock(o)
 	}
+	pl.count(o)
 	return nil
 }
 
@@ -164,10 +160,6 @@ func remote(yes bool) uint32 {
 // what it costs by itself counts as much as they do.
 func (pl *plan) takeTurns(o *Order) {
 	width := o.Chunks() * 4
-	// What an operation of each kind adds to the activations alive, and to those
-	// whose I has run.
-	lives := [4]int32{Forward: 1, Backward: -1, WeightGradient: -1}
-	pendings := [4]int32{InputGradient: 1, WeightGradient: -1}
 	made, waits := pl.made, pl.waits
 	steps := pl.steps[:len(o.Ops)]
 	done := 0
@@ -176,8 +168,6 @@ func (pl *plan) takeTurns(o *Order) {
 		pl.ready = pl.ready[:len(pl.ready)-1]
 		cur := &pl.cursors[r]
 		slots := pl.slots[int(r)*width:][:width]
-		counts := pl.counts[int(r)*width:][:width]
-		live, pendingW := cur.live, cur.pendingW
 		at := cur.at
 		for ; at < cur.end; at++ {
 			op := o.Ops[at]
@@ -198,12 +188,6 @@ func (pl *plan) takeTurns(o *Order) {
 			flags := sl.flags | uint32(op&pairFlag)>>1
 			steps[done] = step{op: uint32(at) | flags, input: input - planned, cost: sl.cost}
 			done++
-			counts[place]++
-			live += lives[op.Kind()]
-			pendingW += pendings[op.Kind()]
-			cur.inFlight = max(cur.inFlight, live)
-			cur.untilInput = max(cur.untilInput, live-pendingW)
-			cur.mostPendingW = max(cur.mostPendingW, pendingW)
 			result := sl.result + mb
 			made[result] = int32(at) + planned
 			if waits[sl.consumer] == result {
@@ -214,12 +198,37 @@ func (pl *plan) takeTurns(o *Order) {
 		if at > cur.at && cur.at == o.Start[r] {
 			steps[done-(at-cur.at)].op |= stepFirst
 		}
-		cur.at, cur.live, cur.pendingW = at, live, pendingW
+		cur.at = at
 	}
 	pl.steps = steps[:done]
-	for r := range pl.cursors {
-		cur := &pl.cursors[r]
-		pl.ranks[r] = rankPlan{inFlight: int(cur.inFlight), untilInput: int(cur.untilInput), pendingW: int(cur.mostPendingW)}
+}
+
+// count counts the operations of each rank by kind and chunk, and the peaks of
+// what is alive.
+func (pl *plan) count(o *Order) {
+	width := o.Chunks() * 4
+	for r := range pl.ranks {
+		counts := pl.counts[r*width:][:width]
+		live, pendingW := 0, 0 // activations until B or W; those whose I has run
+		var peaks rankPlan
+		for _, op := range o.Rank(r) {
+			counts[op.place()]++
+			switch op.Kind() {
+			case Forward:
+				live++
+				peaks.inFlight = max(peaks.inFlight, live)
+				peaks.untilInput = max(peaks.untilInput, live-pendingW)
+			case Backward:
+				live--
+			case InputGradient:
+				pendingW++
+				peaks.pendingW = max(peaks.pendingW, pendingW)
+			case WeightGradient:
+				live--
+				pendingW--
+			}
+		}
+		pl.ranks[r] = peaks
 	}
 }
 
