@@ -241,7 +241,7 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 				t.Errorf("%s: no figure has the value %v of the report", model, n)
 			}
 		}
-		const labels = 1 // peak_rank; the ranks' own numbers are collected apart
+		labels := 1 + len(b.Report().Communication) // peak_rank, and the rank of each row; the ranks' own numbers are collected apart
 		if got := len(b.Figures()) + labels + s.PP - omitted(b); got != len(numbers) {
 			t.Errorf("%s: the report has %d numbers, %d figures are explained (with labels)", model, len(numbers), got)
 		}
