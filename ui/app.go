@@ -9,7 +9,6 @@ package ui
 import (
 	"context"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
@@ -19,6 +18,7 @@ import (
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/session"
+	"meshscope/ui/textbox"
 	"meshscope/ui/views/explore"
 )
 
@@ -111,7 +111,7 @@ type sweep struct {
 type typing struct {
 	on    bool
 	id    engine.ParamID
-	input textinput.Model
+	input textbox.Field
 	wrong string // why the typed value was not taken
 }
 

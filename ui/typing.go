@@ -3,21 +3,16 @@ package ui
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/ui/textbox"
 )
 
 // startTyping opens the focused knob for a typed value.
 func (m *Model) startTyping(text string) {
-	input := textinput.New()
-	input.SetVirtualCursor(false)
-	input.Prompt = ""
-	input.CharLimit = 40
-	input.Focus()
-	input.SetValue(text)
-	input.CursorEnd()
+	input := textbox.New(40)
+	input.Set(text)
 	m.typing = typing{on: true, id: m.state.Focus, input: input}
 }
 
@@ -32,7 +27,7 @@ func (m *Model) typingKey(msg tea.KeyPressMsg) tea.Cmd {
 		m.typing = typing{}
 		return m.do(m.keyAction(msg))
 	}
-	m.typing.input, _ = m.typing.input.Update(msg) // commands would only blink a cursor
+	m.typing.input.Key(msg)
 	m.typing.wrong = ""
 	return nil
 }
@@ -63,18 +58,18 @@ func (m *Model) takeTyped() tea.Cmd {
 
 // handlePaste puts pasted text where typed text would go.
 func (m *Model) handlePaste(msg tea.PasteMsg) {
-	msg.Content = strings.TrimSpace(msg.Content)
+	text := strings.TrimSpace(msg.Content)
 	switch {
 	case m.state.Overlay != NoOverlay:
 		if m.picker != nil {
-			m.picker.Paste(msg)
+			m.picker.Paste(text)
 		}
 	case m.writing():
-		m.screen().writer().Paste(msg.Content)
+		m.screen().writer().Paste(text)
 	default:
 		if !m.typing.on {
 			m.startTyping("")
 		}
-		m.typing.input, _ = m.typing.input.Update(msg)
+		m.typing.input.Paste(text)
 	}
 }

@@ -21,7 +21,7 @@ func TestWholeRun(t *testing.T) {
 	if m.state.Tab != ExploreTab || m.state.Focus != "tokens" || !m.typing.on {
 		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing.on)
 	}
-	m.typing.input.SetValue("")
+	m.typing.input.Set("")
 	keys(m, "1", "5", "T", "enter")
 	if m.state.Setup.Budget != 15e12 || m.now.report.Run == nil {
 		t.Fatalf("15T was typed: %v", m.state.Setup.Budget)

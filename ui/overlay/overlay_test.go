@@ -87,7 +87,7 @@ func TestKeys(t *testing.T) {
 	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != Closed {
 		t.Error("the second esc does not close")
 	}
-	p.Paste(tea.PasteMsg{Content: "405"})
+	p.Paste("405")
 	if i, _ := p.Choice(); i != 2 {
 		t.Errorf("pasting 405 leads to %d", i)
 	}

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
 	"meshscope/themes"
+	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
 
@@ -52,7 +52,7 @@ type Picker struct {
 	widths []int // of the fields
 	title  int   // width of the longest title, and of the longest name
 	name   int
-	input  textinput.Model
+	input  textbox.Field
 	shown  []match
 	cursor int
 	height int // of the screen
@@ -66,12 +66,7 @@ type match struct {
 
 // New makes a picker with the given item chosen at first.
 func New(title, hint string, items []Item, current int) *Picker {
-	input := textinput.New()
-	input.SetVirtualCursor(false)
-	input.Prompt = ""
-	input.CharLimit = 80
-	input.Focus()
-	p := &Picker{Title: title, Hint: hint, items: items, input: input, height: 24, Empty: "nothing matches; backspace widens"}
+	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(80), height: 24, Empty: "nothing matches; backspace widens"}
 	for _, item := range items {
 		p.title, p.name = max(p.title, widget.Width(item.Title)), max(p.name, widget.Width(item.Name))
 		for i, f := range item.Fields {
@@ -142,7 +137,7 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 	case "end":
 		p.Move(len(p.shown))
 	default:
-		p.forward(msg)
+		p.edit(func() { p.input.Key(msg) })
 	}
 	return Open
 }
@@ -173,11 +168,12 @@ func (p *Picker) sort() {
 }
 
 // Paste puts pasted text into the filter.
-func (p *Picker) Paste(msg tea.PasteMsg) { p.forward(msg) }
+func (p *Picker) Paste(text string) { p.edit(func() { p.input.Paste(text) }) }
 
-func (p *Picker) forward(msg tea.Msg) {
+// edit changes the filter, and with it the list.
+func (p *Picker) edit(change func()) {
 	before := p.input.Value()
-	p.input, _ = p.input.Update(msg) // commands would only blink a cursor
+	change()
 	if p.input.Value() != before {
 		p.filter()
 		p.cursor = 0

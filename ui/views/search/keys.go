@@ -13,7 +13,7 @@ func (v *View) Typing() bool { return v.table.typing }
 // Paste puts pasted text into the filter that is typed.
 func (v *View) Paste(text string) {
 	for _, r := range text {
-		v.table.input, _ = v.table.input.Update(message(string(r)))
+		v.table.input.Key(message(string(r)))
 	}
 	v.table.takeFilter()
 }
@@ -33,8 +33,7 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 		return true, Request{}
 	case "/":
 		v.table.typing = true
-		v.table.input.Focus()
-		v.table.input.CursorEnd()
+		v.table.input.End()
 		return true, Request{}
 	case "r":
 		return true, v.again(&in)

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/themes"
+	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
 
@@ -21,21 +21,18 @@ type table struct {
 	back   bool   // in reverse
 	row    int    // under the cursor, of those shown
 
-	input      textinput.Model
+	input      textbox.Field
 	typing     bool
 	conditions []condition
 	wrong      string // why the filter is not taken
 }
 
 func newTable() table {
-	t := table{all: columns(), input: textinput.New()}
+	t := table{all: columns(), input: textbox.New(80)}
 	t.hidden = make([]bool, len(t.all))
 	for _, id := range []string{"bubble", "comm", "free"} {
 		t.hidden[columnOf(t.all, id)] = true
 	}
-	t.input.SetVirtualCursor(false)
-	t.input.Prompt = ""
-	t.input.CharLimit = 80
 	return t
 }
 
@@ -274,15 +271,12 @@ func (t *table) filterKey(key string) {
 		t.endTyping()
 		return
 	default:
-		t.input, _ = t.input.Update(message(key)) // commands would only blink a cursor
+		t.input.Key(message(key))
 	}
 	t.takeFilter()
 }
 
-func (t *table) endTyping() {
-	t.typing = false
-	t.input.Blur()
-}
+func (t *table) endTyping() { t.typing = false }
 
 // takeFilter reads what is typed. While it cannot be read the last filter stays.
 func (t *table) takeFilter() {
