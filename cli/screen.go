@@ -24,6 +24,8 @@ type screenFlags struct {
 	theme                   string
 	ascii, noColor, noMouse bool
 	noState, plain          bool
+
+	said func(flag string) bool // on the command line
 }
 
 // themeNames are what --theme takes; auto asks the terminal for its background.
@@ -31,6 +33,7 @@ func themeNames() []string { return append([]string{"auto"}, themes.Names()...) 
 
 func (f *screenFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.said = flags.Changed
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: "+strings.Join(themeNames(), ", "))
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as the environment variable NO_COLOR asks for")
 	flags.BoolVar(&f.ascii, "ascii", false, "no characters beyond ASCII, for fonts without blocks and lines")
@@ -55,18 +58,24 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 	defer stop()
 	o := ui.Options{
 		Setup: s, Library: a.lib,
-		Theme: f.theme, ASCII: f.ascii, NoColor: f.noColor, NoMouse: f.noMouse,
-		CrashDir: crashDir(), Notice: strings.Join(a.notices, "; "),
+		ASCII: f.ascii, NoColor: f.noColor, Asked: fresh,
+		CrashDir: crashDir(), Notices: slices.Clone(a.notices),
 	}
-	o.Share = func(text string) (string, error) { return session.Share(session.Path(os.Getenv), text) }
+	if f.said("theme") {
+		o.Theme = f.theme
+	}
+	if f.said("no-mouse") {
+		mouse := !f.noMouse
+		o.Mouse = &mouse
+	}
 	keys, wrong := keyfile.Load(keyfile.Path(os.Getenv), ui.Actions())
 	o.Keys = keys
-	if len(wrong) > 0 {
-		o.Notice = strings.Join(append(a.notices, wrong...), "; ")
-	}
+	o.Notices = append(o.Notices, wrong...)
 	o.Version = version
 	o.Export = func(f export.Format, d *export.Document) (string, error) { return export.File(".", f, d) }
-	a.remember(&o, f, fresh)
+	if !f.noState {
+		a.remember(&o)
+	}
 	err := ui.Run(o, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	if signalled := int(code.Load()); signalled != exitFine {
 		return outcome(signalled)
@@ -77,23 +86,17 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 	return err
 }
 
-// remember goes back to where the last session was left, unless a setup was asked
-// for, and keeps where this one is left. A home that cannot be written is fine.
-func (a *app) remember(o *ui.Options, f *screenFlags, fresh bool) {
-	if f.noState {
-		return
-	}
+// remember goes back to where the last session was left, as far as nothing else was
+// asked for, and keeps what this one changes. A home that cannot be written is fine.
+func (a *app) remember(o *ui.Options) {
 	path := session.Path(os.Getenv)
-	last, found, notice := session.Load(path, a.lib)
-	if found && !fresh {
-		o.Last = &last
-	}
-	if notice != "" {
-		o.Notice = strings.TrimPrefix(o.Notice+"; "+notice, "; ")
-	}
-	o.Hint = path != "" && !last.Hinted && notice == ""
-	o.Keep = func(s session.Session) {
-		if err := session.Save(path, s); err != nil && !session.Unwritable(err) {
+	store, last, notices := session.Open(path, a.lib)
+	o.Last = &last
+	o.Notices = append(o.Notices, notices...)
+	o.Hint = path != "" && !last.Hinted && len(notices) == 0
+	o.Share = func(text string) (string, error) { return session.Share(path, text) }
+	o.Keep = func(start, end session.Session) {
+		if err := store.Save(start, end); err != nil && !session.Unwritable(err) {
 			a.sayf("meshscope: %v\n", err)
 		}
 	}

@@ -27,18 +27,21 @@ type Options struct {
 	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
 
-	Theme   string // auto (or empty), dark, light, mono
+	Asked   bool   // the setup was asked for: a kept one does not take its place
+	Theme   string // auto, dark, light, mono; empty: as it was kept, else auto
 	ASCII   bool   // no characters beyond ASCII
 	NoColor bool   // as NO_COLOR does
-	NoMouse bool
+	Mouse   *bool  // nil: as it was kept, else on
 
 	// Keys are those that actions have in place of the built-in ones; see Actions.
 	Keys map[string][]string
 
-	Last   *session.Session      // what to go back to; nil: nothing
-	Keep   func(session.Session) // called at the end with what to go back to; nil: nobody
-	Notice string                // shown at the start
-	Hint   bool                  // the first start: a line says how to begin
+	Last *session.Session // what to go back to; nil: nothing
+	// Keep is called at the end with what the run began and ended with: what differs
+	// is kept. nil: nobody.
+	Keep    func(start, end session.Session)
+	Notices []string // what went wrong before the start
+	Hint    bool     // the first start: a line says how to begin
 
 	// Share writes what was copied to a file as well and gives its name; nil, an
 	// error or an empty name: to none.
@@ -61,6 +64,7 @@ type Model struct {
 	options Options
 	keys    KeyMap
 	state   State
+	start   session.Session // what it began with
 	caps    caps
 	look    look
 
@@ -125,22 +129,23 @@ func New(o Options) *Model {
 	}
 	m := &Model{
 		options: o, keys: newKeyMap(o.Keys), caps: newCaps(o.Env, o.ASCII),
-		state: newState(o.Setup, o.Theme, !o.NoMouse), cache: newCache(), screens: newScreens(),
+		state: newState(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(),
 	}
 	if o.NoColor || noColor(o.Env) {
 		m.caps.profile = colorprofile.ASCII
 	}
 	if o.Last != nil {
-		m.state.restore(*o.Last, o.Theme, !o.NoMouse)
-		m.screens.compare.Restore(pinned(o.Last))
+		m.restore(o.Last)
 	}
 	m.state.Hint = o.Hint
-	if o.Notice != "" {
-		m.state.Note = Note{Text: o.Notice, Tone: Trouble}
+	if len(o.Notices) > 0 {
+		m.state.Note = Note{Text: m.noticed(), Tone: Trouble}
 	}
 	m.look = newLook(m.state.Theme, m.caps, m.known(), 1)
 	m.evaluate()
 	m.before = explore.Vital{}
+	m.start.Setup = m.state.Setup
+	m.start = m.session()
 	return m
 }
 

@@ -5,20 +5,36 @@ import (
 	"meshscope/ui/session"
 )
 
-// restore goes back to where a session was left.
-func (s *State) restore(last session.Session, theme string, mouse bool) {
-	s.Setup, s.Locks, s.Focus = last.Setup, last.Locks, last.Focus
-	if theme == "" || theme == themeAuto {
+// restore goes back to where a session was left. Of a start that asks for a setup it
+// is the locks, the choices and the pins, not the place; what a flag says holds for
+// this run.
+func (m *Model) restore(last *session.Session) {
+	s, o := &m.state, &m.options
+	s.Locks, s.Unmarked = last.Locks, last.Unmarked
+	if o.Theme == "" && last.Theme != "" {
 		s.Theme = last.Theme
 	}
-	s.Mouse = last.Mouse && mouse
-	s.Unmarked = last.Unmarked
+	if o.Mouse == nil {
+		s.Mouse = last.Mouse
+	}
+	m.screens.compare.Restore(pinned(last))
+	if o.Asked {
+		return
+	}
+	if last.Setup != (engine.Setup{}) {
+		s.Setup = last.Setup
+	}
+	if last.Focus != "" {
+		s.Focus = last.Focus
+	}
 	for tab := range tabs {
 		if tab.String() == last.Screen {
 			s.Tab = tab
 		}
 	}
-	s.Note = Note{Text: "back where you left; --no-state starts afresh"}
+	if *last != session.None() {
+		s.Note = Note{Text: "back where you left; --no-state starts afresh"}
+	}
 }
 
 // session is what the next run starts with: the last legal setup and how it was
@@ -28,6 +44,9 @@ func (m *Model) session() session.Session {
 	out := session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: s.Tab.String(), Theme: s.Theme, Mouse: s.Mouse,
 		Hinted: !s.Hint, Unmarked: s.Unmarked,
+	}
+	if !m.legal.report.Legal {
+		out.Setup = m.start.Setup
 	}
 	copy(out.Pins[:], m.screens.compare.Pins())
 	return out

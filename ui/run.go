@@ -53,9 +53,7 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 	guard.program = tea.NewProgram(guard, append(options, extra...)...)
 	_, err := guard.program.Run()
 	guard.model.halt()
-	if o.Keep != nil && guard.crash == nil && guard.model.legal.report.Legal {
-		o.Keep(guard.model.session())
-	}
+	guard.keep()
 	switch {
 	case guard.crash != nil:
 		guard.crash.Err = err
@@ -66,6 +64,25 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return err
+}
+
+// keep hands over what to go back to. After a crash it is the last legal setup and
+// the pins, on the first screen: another could crash again as soon as it is drawn.
+// What a crash left of the model may be such that reading it is a second one, which
+// must not hide the first.
+func (r *rescue) keep() {
+	o := &r.model.options
+	if o.Keep == nil {
+		return
+	}
+	if r.crash == nil {
+		o.Keep(r.model.start, r.model.session())
+		return
+	}
+	defer func() { _ = recover() }()
+	start, end := r.model.start, r.model.session()
+	start.Screen, end.Screen = "", ExploreTab.String()
+	o.Keep(start, end)
 }
 
 // rescue wraps the model: a panic in it is written to a file, and the program

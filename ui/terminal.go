@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/presets/setupdoc"
 	"meshscope/ui/overlay"
 )
 
@@ -15,7 +16,7 @@ func (m *Model) openTerminal() {
 	k := &m.keys
 	value := func(name string) string {
 		if v := lookup(m.options.Env, name); v != "" {
-			return name + "=" + v
+			return name + "=" + setupdoc.ShowName(v) // it may hold what steers a terminal
 		}
 		return name + " is not set"
 	}
@@ -60,5 +61,18 @@ func (m *Model) openTerminal() {
 		},
 		Hint: k.shown("T", k.Terminal) + " or esc closes",
 	}
+	for _, text := range m.options.Notices {
+		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "at start", Text: text})
+	}
 	m.reading.card = overlay.NewCard(card, m.caps.width, m.caps.height)
+}
+
+// noticed is the line about what went wrong before the start. It has room for little
+// and goes with the first key; all of it stays on the terminal's page.
+func (m *Model) noticed() string {
+	first, key := m.options.Notices[0], m.keys.shown("T", m.keys.Terminal)
+	if n := len(m.options.Notices); n > 1 {
+		return fmt.Sprintf("%d messages from the start, all under %s; the first: %s", n, key, first)
+	}
+	return first + "; " + key + " shows it again"
 }

@@ -145,7 +145,7 @@ func TestTerminalPage(t *testing.T) {
 		{func(o *Options) { o.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "TMUX=/tmp/x"} }, []string{
 			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "mouse clicks", "set-clipboard on", "120 x 36",
 		}},
-		{func(o *Options) { o.Env = []string{"TERM=linux", "NO_COLOR=1"}; o.NoMouse = true }, []string{
+		{func(o *Options) { o.Env = []string{"TERM=linux", "NO_COLOR=1"}; o.Mouse = new(bool) }, []string{
 			"colours none, as NO_COLOR says", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "mouse left to the terminal",
 		}},
 	} {

@@ -1,56 +1,13 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"meshscope/engine"
-	"meshscope/presets/setupdoc"
 )
-
-// Save writes a session so that a reader, and a crash in between, see the old
-// file or the new one and never a part: into a file beside it, which then takes
-// its name. Unwritable tells the errors that nobody needs to hear of.
-func Save(path string, s Session) error {
-	if path == "" {
-		return nil
-	}
-	setup, err := setupdoc.JSON(s.Setup)
-	if err != nil {
-		return fmt.Errorf("session: %w", err)
-	}
-	var pins []json.RawMessage
-	for _, pin := range s.Pins {
-		if pin == (engine.Setup{}) {
-			continue
-		}
-		text, err := setupdoc.JSON(pin)
-		if err != nil {
-			return fmt.Errorf("session: %w", err)
-		}
-		pins = append(pins, text)
-	}
-	text, err := json.MarshalIndent(document{
-		Version: version, Setup: setup, GPUs: s.Locks.GPUs, Batch: s.Locks.Batch,
-		Focus: string(s.Focus), Screen: s.Screen, Theme: s.Theme, Mouse: s.Mouse, Hinted: s.Hinted, Unmarked: s.Unmarked, Pins: pins,
-	}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("session: %w", err)
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("session: %w", err)
-	}
-	if err := replace(dir, path, append(text, '\n')); err != nil {
-		return fmt.Errorf("session: %w", err)
-	}
-	return nil
-}
 
 // Share puts a text that was copied into the file "copied" beside a session's, for
 // terminals that do not pass the clipboard on, and gives the file's name.
@@ -69,6 +26,8 @@ func Share(path, text string) (string, error) {
 	return file, nil
 }
 
+// replace writes a file so that a reader, and a crash in between, see the old one or
+// the new one and never a part: into a file beside it, which then takes its name.
 func replace(dir, path string, text []byte) (err error) {
 	file, err := os.CreateTemp(dir, ".session-*")
 	if err != nil {
@@ -93,10 +52,10 @@ func replace(dir, path string, text []byte) (err error) {
 }
 
 // Unwritable says whether an error of Save is of the kind that a machine has
-// for good: a home that is read-only, missing or full. The session is then not
+// for good: a home that is read-only, missing, full or no folder. The session is then not
 // kept, and nothing is said.
 func Unwritable(err error) bool {
-	for _, known := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.EROFS, syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT} {
+	for _, known := range []error{fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.EROFS, syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -51,12 +51,20 @@ type View struct {
 	pane   pane
 	row    int // under the cursor
 
+	dropped *dropped // what D puts back; nil: nothing
+
 	pair    *pair
 	asking  bool
 	asked   sides
 	alone   alone
 	methods map[engine.ParamID]words.Method
 	fault   string // why there are no methods
+}
+
+// dropped is a pin that was taken out, and where it was.
+type dropped struct {
+	at    int
+	setup engine.Setup
 }
 
 // sides are the two setups.
@@ -80,17 +88,14 @@ func New() *View {
 	return v
 }
 
-// Pin keeps a setup and says what happened.
+// Pin keeps a setup and says what happened. Where there is no room it is refused: a
+// pin that somebody keeps is not thrown away for another.
 func (v *View) Pin(s engine.Setup) string {
 	if i := slices.Index(v.pins, s); i >= 0 {
 		return fmt.Sprintf("pinned already, as %d", i+1)
 	}
-	if len(v.pins) == MaxPins {
-		v.pins = slices.Delete(v.pins, 0, 1)
-		v.a = max(v.a-1, 0)
-		if v.b > 0 {
-			v.b--
-		}
+	if len(v.pins) >= MaxPins {
+		return fmt.Sprintf("not pinned: %d are, as many as are kept; on Compare (c) d drops one", MaxPins)
 	}
 	v.pins = append(v.pins, s)
 	return fmt.Sprintf("pinned as %d, %s; c compares", len(v.pins), names(v.pins)[len(v.pins)-1])

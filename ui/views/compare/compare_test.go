@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,20 +192,40 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// TestPins: at most nine are kept, the same one once, and they come back.
+// TestPins: at most nine are kept, the same one once, and they come back; a tenth is
+// refused with the way out, and a pin that was dropped can be put back.
 func TestPins(t *testing.T) {
 	v := New()
 	s := presets.DefaultSetup()
 	for i := range 12 {
 		s.GBS = 512 * (i + 1)
-		v.Pin(s)
-		if got := v.Pin(s); !strings.Contains(got, "already") {
-			t.Errorf("pinned twice: %q", got)
+		got, again := v.Pin(s), v.Pin(s)
+		if i < MaxPins && (!strings.HasPrefix(got, "pinned as") || !strings.Contains(again, "already")) {
+			t.Errorf("pin %d: %q, then %q", i+1, got, again)
+		}
+		if i >= MaxPins && (!strings.Contains(got, "not pinned: 9 are") || !strings.Contains(got, "d drops one")) {
+			t.Errorf("pin %d: %q", i+1, got)
 		}
 	}
 	pins := v.Pins()
-	if len(pins) != MaxPins || pins[MaxPins-1] != s || pins[0].GBS != 512*4 {
+	if len(pins) != MaxPins || pins[0].GBS != 512 || pins[MaxPins-1].GBS != 512*MaxPins {
 		t.Fatalf("%d pins, the first has %d", len(pins), pins[0].GBS)
+	}
+	in := input(t, colorprofile.ANSI256, true)
+	for range 2 {
+		for range 3 {
+			v.press(&in, "a")
+		}
+		v.press(&in, "d")
+		if left := v.Pins(); len(left) != MaxPins-1 || slices.Contains(left, pins[3]) {
+			t.Fatalf("%d pins after one was dropped", len(left))
+		}
+		v.press(&in, "D")
+		v.press(&in, "D") // once is enough
+		if back := v.Pins(); !slices.Equal(back, pins) {
+			t.Fatalf("%d pins after it was put back", len(back))
+		}
+		v.a = 0
 	}
 	w := New()
 	w.Restore(pins)

@@ -44,6 +44,10 @@ func (v *View) pairKey(in *Input, key string) (bool, Request) {
 	if v.pane == alonePane && key == "enter" {
 		return true, v.takeAlone()
 	}
+	if v.pane == pairPane && key == "D" && v.dropped != nil {
+		v.putBack()
+		return true, v.Refresh(*in)
+	}
 	if v.pane != pairPane || len(v.pins) == 0 {
 		return false, Request{}
 	}
@@ -55,6 +59,7 @@ func (v *View) pairKey(in *Input, key string) (bool, Request) {
 			v.b = -1
 		}
 	case "d":
+		v.dropped = &dropped{v.a, v.pins[v.a]}
 		v.pins = slices.Delete(v.pins, v.a, v.a+1)
 		v.a, v.b = max(v.a-1, 0), -1
 	case "enter":
@@ -64,6 +69,16 @@ func (v *View) pairKey(in *Input, key string) (bool, Request) {
 	}
 	v.row = 0
 	return true, v.Refresh(*in)
+}
+
+// putBack takes the pin that was dropped last back to its place.
+func (v *View) putBack() {
+	if len(v.pins) < MaxPins && !slices.Contains(v.pins, v.dropped.setup) {
+		v.a = min(v.dropped.at, len(v.pins))
+		v.pins = slices.Insert(v.pins, v.a, v.dropped.setup)
+		v.b, v.row = -1, 0
+	}
+	v.dropped = nil
 }
 
 // take makes a setup on the way the setup in force, or A where the cursor is on
@@ -130,6 +145,9 @@ func (v *View) Bindings() []widget.Binding {
 		{Keys: []string{"pgup", "pgdown"}, Text: "ten lines up, down"},
 		{Keys: []string{"home", "end", "G"}, Text: "first, last line"},
 	}
+	if v.pane == pairPane && v.dropped != nil {
+		list = append(list, widget.Binding{Keys: []string{"D"}, Text: "put the pin back that was dropped"})
+	}
 	switch {
 	case v.pane == alonePane:
 		return append(list,
@@ -155,6 +173,9 @@ func (v *View) Hints(Input) []widget.Hint {
 		list = append(list, widget.Hint{Key: "a b", Text: "sides"}, widget.Hint{Key: "enter", Text: "take it"}, widget.Hint{Key: "d", Text: "drop A"})
 	}
 	if v.pane == pairPane {
+		if v.dropped != nil {
+			list = append(list, widget.Hint{Key: "D", Text: "put it back"})
+		}
 		list = append(list, widget.Hint{Key: "p", Text: "pin"})
 	}
 	return append(list, widget.Hint{Key: "up/down", Text: "line"})

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/presets/setupdoc"
+	"meshscope/themes"
+)
+
+// document is the file by its keys. What this program does not know stays as it is.
+type document map[string]json.RawMessage
+
+// text is the file that holds a document.
+func (d document) text() ([]byte, error) {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// put sets a key. Words, numbers and switches are always JSON.
+func (d document) put(key string, value any) {
+	if text, err := json.Marshal(value); err == nil {
+		d[key] = text
+	}
+}
+
+// decode reads a file; an error means that none of it can be used.
+func decode(text []byte) (document, error) {
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxBytes)
+	}
+	var d document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, where(text, err)
+	}
+	var n int
+	if err := json.Unmarshal(d[versionKey], &n); err != nil || n != version {
+		given := strings.TrimSpace(string(d[versionKey]))
+		if given == "" {
+			given = "missing"
+		}
+		return nil, fmt.Errorf("schema_version is %s, not %d", given, version)
+	}
+	return d, nil
+}
+
+// reading is what a document says, and what of it is refused.
+type reading struct {
+	Session
+	refused map[string]error // by key
+	pins    int              // in the file that are understood
+	strange int              // pins that are not: they stay in the file
+}
+
+// read takes a document for a session. A key that cannot be used counts as missing
+// and is refused; words that this program does not have are left out.
+func (d document) read(lib setupdoc.Library) reading {
+	r := reading{Session: None(), refused: map[string]error{}}
+	take := func(key string, into any) {
+		if text, said := d[key]; said {
+			if err := json.Unmarshal(text, into); err != nil {
+				r.refused[key] = err
+			}
+		}
+	}
+	take(gpusKey, &r.Locks.GPUs)
+	take(batchKey, &r.Locks.Batch)
+	take(focusKey, &r.Focus)
+	take(screenKey, &r.Screen)
+	take(themeKey, &r.Theme)
+	take(mouseKey, &r.Mouse)
+	take(hintedKey, &r.Hinted)
+	take(unmarkedKey, &r.Unmarked)
+	if text, said := d[setupKey]; said {
+		setup, err := readSetup(text, lib)
+		if err != nil {
+			r.refused[setupKey] = err
+		}
+		r.Setup = setup
+	}
+	if _, err := d.pinTexts(); err != nil {
+		r.refused[pinsKey] = err
+	}
+	r.takePins(d, lib)
+	if _, ok := engine.FindParam(r.Focus); !ok {
+		r.Focus = ""
+	}
+	if r.Theme != "auto" && !slices.Contains(themes.Names(), r.Theme) {
+		r.Theme = ""
+	}
+	if len(r.Screen) > maxScreen {
+		r.Screen = ""
+	}
+	return r
+}
+
+func (r *reading) takePins(d document, lib setupdoc.Library) {
+	texts, _ := d.pinTexts()
+	for _, text := range texts {
+		pin, err := readSetup(text, lib)
+		if err != nil {
+			r.strange++
+			continue
+		}
+		if r.pins < MaxPins {
+			r.Pins[r.pins] = pin
+		}
+		r.pins++
+	}
+}
+
+func (d document) pinTexts() ([]json.RawMessage, error) {
+	var texts []json.RawMessage
+	if text, said := d[pinsKey]; said {
+		if err := json.Unmarshal(text, &texts); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// readSetup reads a legal setup.
+func readSetup(text []byte, lib setupdoc.Library) (engine.Setup, error) {
+	doc, err := setupdoc.Parse("session.json", text)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	setup, err := doc.Setup(lib)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	if !engine.Legal(setup) {
+		return engine.Setup{}, errors.New("it is not legal")
+	}
+	return setup, nil
+}
+
+// merged is a document with what a run changed between its start and its end. The
+// error says what could not be kept; the rest is.
+func (d document) merged(start, end *Session, lib setupdoc.Library) (document, error) {
+	out := maps.Clone(d)
+	if out == nil {
+		out = document{}
+	}
+	out.put(versionKey, version)
+	for _, c := range []struct {
+		key     string
+		was, is any
+	}{
+		{gpusKey, start.Locks.GPUs, end.Locks.GPUs},
+		{batchKey, start.Locks.Batch, end.Locks.Batch},
+		{focusKey, start.Focus, end.Focus},
+		{screenKey, start.Screen, end.Screen},
+		{themeKey, start.Theme, end.Theme},
+		{mouseKey, start.Mouse, end.Mouse},
+		{hintedKey, start.Hinted, end.Hinted},
+		{unmarkedKey, start.Unmarked, end.Unmarked},
+	} {
+		if c.was != c.is {
+			out.put(c.key, c.is)
+		}
+	}
+	if end.Setup != start.Setup && end.Setup != (engine.Setup{}) {
+		text, err := setupdoc.JSON(end.Setup)
+		if err != nil {
+			return out, fmt.Errorf("session: %w", err)
+		}
+		out[setupKey] = text
+	}
+	return out, out.mergePins(start, end, lib)
+}
+
+// mergePins adds what was pinned and takes out what was dropped. Pins that are not
+// understood stay.
+func (d document) mergePins(start, end *Session, lib setupdoc.Library) error {
+	before, after := listed(start), listed(end)
+	if slices.Equal(before, after) {
+		return nil
+	}
+	old, _ := d.pinTexts()
+	var texts []json.RawMessage
+	var there []engine.Setup
+	for _, text := range old {
+		pin, err := readSetup(text, lib)
+		if err == nil && slices.Contains(before, pin) && !slices.Contains(after, pin) {
+			continue
+		}
+		texts, there = append(texts, text), append(there, pin)
+	}
+	left := 0
+	for _, pin := range after {
+		if slices.Contains(before, pin) || slices.Contains(there, pin) {
+			continue
+		}
+		if len(texts) >= mostPins {
+			left++
+			continue
+		}
+		text, err := setupdoc.JSON(pin)
+		if err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		texts = append(texts, text)
+	}
+	delete(d, pinsKey)
+	if len(texts) > 0 {
+		d.put(pinsKey, texts)
+	}
+	if left > 0 {
+		return fmt.Errorf("session: %d pins of this run are not kept: the file holds %d", left, mostPins)
+	}
+	return nil
+}
+
+// listed are the pins of a session.
+func listed(s *Session) []engine.Setup {
+	return slices.DeleteFunc(slices.Clone(s.Pins[:]), func(pin engine.Setup) bool { return pin == (engine.Setup{}) })
+}
+
+// where adds the line to an error of the JSON parser.
+func where(text []byte, err error) error {
+	offset := int64(-1)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = syntax.Offset
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset = kind.Offset
+	}
+	if offset < 0 || offset > int64(len(text)) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:offset], []byte("\n")), err)
+}
