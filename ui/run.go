@@ -8,9 +8,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-
-	"meshscope/ui/wire"
 )
 
 // ErrInterrupted is what Run returns after ctrl+c or SIGINT.
@@ -46,12 +43,11 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 		o.Env = os.Environ()
 	}
 	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	options := []tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env), tea.WithOutput(wire.NewFile(os.Stdout))}
-	if o.NoColor || noColor(o.Env) {
-		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
-	}
+	options := append([]tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env)}, window(&o)...)
 	guard.program = tea.NewProgram(guard, append(options, extra...)...)
+	stop := followWindow(guard.program)
 	_, err := guard.program.Run()
+	stop()
 	guard.model.halt()
 	guard.keep()
 	switch {
@@ -115,6 +111,9 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	}
 	if cmd := r.rehearsal.update(msg); cmd != nil {
 		return r, guarded(r.dir, cmd)
+	}
+	if _, ok := msg.(tea.ResumeMsg); ok {
+		return r, resized // the window may be another one by now
 	}
 	_, cmd = r.model.Update(msg)
 	return r, cmd

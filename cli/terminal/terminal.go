@@ -149,6 +149,9 @@ func (t *Terminal) setSize(columns, rows int) error {
 	return pty.Setsize(t.master, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 }
 
+// Claim makes the terminal tell a size that it does not have, as broken ones do.
+func (t *Terminal) Claim(columns, rows int) error { return t.setSize(columns, rows) }
+
 // Resize changes the size of the terminal under the running program.
 func (t *Terminal) Resize(columns, rows int) error {
 	t.mu.Lock()

@@ -1,0 +1,121 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"meshscope/cli/terminal"
+)
+
+// TestTerminalUnendedPaste: the end of a paste was lost, as on a link that drops.
+// ctrl+c leaves all the same, and after a pause keys are keys again.
+func TestTerminalUnendedPaste(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, key := range map[string]string{"ctrl+c": terminal.CtrlC, "ctrl+c of kitty": "\x1b[99;5u"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 80, 24)
+			press(t, screen, "\x1b[200~12")
+			press(t, screen, key)
+			restored(t, screen, 0)
+		})
+	}
+	t.Run("a pause", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 80, 24)
+		press(t, screen, "\x1b[200~12")
+		screen.Settle(3 * time.Second / 2) // longer than the pause after which a key is one
+		press(t, screen, "3")
+		see(t, screen, "123")
+		press(t, screen, "\x1b")
+		press(t, screen, "q")
+		restored(t, screen, 0)
+	})
+}
+
+// TestTerminalClaims: a terminal that claims to be larger than any, at the start and
+// later. The program draws a part of it, uses no more memory than for that, and ends
+// when it should.
+func TestTerminalClaims(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	const most = 200.0 // MB; every cell of the claim would be hundreds of gigabytes
+
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 80, 24)
+		for _, size := range [][2]int{{65_535, 65_535}, {65_535, 1}, {1, 65_535}, {80, 24}} {
+			if err := screen.Claim(size[0], size[1]); err != nil {
+				t.Fatal(err)
+			}
+			press(t, screen, terminal.Right)
+		}
+		see(t, screen, "Llama")
+		small(t, screen, most)
+		press(t, screen, "q")
+		restored(t, screen, 0)
+	})
+
+	t.Run("at the start", func(t *testing.T) {
+		t.Parallel()
+		screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 80, Rows: 24, Env: []string{"HOME=" + t.TempDir()}},
+			"/bin/sh", "-c", `stty rows 65535 cols 65535 && exec "$0" --no-state`, program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = screen.WaitFor("something drawn", func(text string) bool { return strings.TrimSpace(text) != "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		screen.Settle(frameGap)
+		small(t, screen, most)
+		press(t, screen, terminal.CtrlC)
+		end, err := screen.Wait()
+		if err != nil || end.Code != 0 || !end.Cooked {
+			t.Errorf("exit code %d, restored %v, %v", end.Code, end.Cooked, err)
+		}
+	})
+
+	t.Run("somewhat too large", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 560, 230)
+		exact := open(t, program, 500, 200)
+		for _, key := range []string{terminal.Down, terminal.Right, "\t", "?", "\x1b"} {
+			press(t, screen, key)
+			press(t, exact, key)
+			var got, want string
+			same := screen.WaitFor("the part that is drawn of a larger terminal", func(text string) bool {
+				got, want = strings.TrimRight(text, "\n"), strings.TrimRight(exact.Text(), "\n")
+				return got == want
+			})
+			if same != nil {
+				other := strings.Split(want, "\n")
+				for y, line := range strings.Split(got, "\n") {
+					if y >= len(other) || line != other[y] {
+						t.Fatalf("after %q line %d differs from that of a terminal of its size:\n%s", key, y+1, line)
+					}
+				}
+			}
+		}
+		for _, s := range []*terminal.Terminal{screen, exact} {
+			press(t, s, "q")
+			restored(t, s, 0)
+		}
+	})
+}
+
+// small holds the program's memory against a bound in MB.
+func small(t *testing.T, screen *terminal.Terminal, most float64) {
+	t.Helper()
+	resident, err := residentMB(screen.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resident > most {
+		t.Errorf("%.0f MB resident, more than %.0f", resident, most)
+	}
+}

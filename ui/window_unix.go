@@ -1,0 +1,66 @@
+//go:build unix
+
+package ui
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+
+	"meshscope/ui/wire"
+)
+
+// window is the terminal that is drawn on. The terminal program would ask it for its
+// size by itself, and keep every cell of what a terminal claims to have: 65,535 times
+// 65,535 is more memory than there is. So it is told a size that is bounded, at the
+// start, when the window changes and when the program comes back from the background.
+func window(o *Options) []tea.ProgramOption {
+	profile := colorprofile.Detect(os.Stdout, o.Env)
+	if o.NoColor || noColor(o.Env) {
+		profile = colorprofile.ASCII
+	}
+	columns, rows := windowSize()
+	return []tea.ProgramOption{
+		tea.WithInput(wire.NewInput(os.Stdin)), tea.WithOutput(wire.New(os.Stdout, windowSize)),
+		tea.WithWindowSize(columns, rows), tea.WithColorProfile(profile),
+	}
+}
+
+// windowSize is the part of the window that is drawn on; 0 where nobody knows.
+func windowSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(os.Stdout.Fd())
+	if err != nil {
+		return 0, 0
+	}
+	return min(columns, maxWidth), min(rows, maxHeight)
+}
+
+// followWindow tells the program when the size changes, until it is stopped.
+func followWindow(p *tea.Program) (stop func()) {
+	changed, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(changed, syscall.SIGWINCH)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-changed:
+				p.Send(resized())
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changed)
+		close(done)
+	}
+}
+
+// resized is the news of the size that the window has now.
+func resized() tea.Msg {
+	columns, rows := windowSize()
+	return tea.WindowSizeMsg{Width: columns, Height: rows}
+}

@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Marks that a terminal puts around what is pasted.
+const (
+	pasteBegins = "\x1b[200~"
+	pasteEnds   = "\x1b[201~"
+)
+
+// Bounds of a paste. No field here takes more than a line.
+const (
+	longestPaste = 64 << 10    // bytes; more is left out
+	pastePause   = time.Second // after which what looks like a key is one
+	longestKey   = 16          // bytes
+)
+
+// Input is a terminal that is read. What comes after the beginning of a paste is text
+// until its end, so a paste whose end is lost, on a link that drops for a moment,
+// would take every key for ever. Input ends it: at ctrl+c, which is a key wherever it
+// comes alone, and at any key after a pause.
+type Input struct {
+	*os.File
+	pastes pastes
+}
+
+// NewInput reads from a terminal.
+func NewInput(f *os.File) *Input {
+	return &Input{File: f, pastes: pastes{now: time.Now}}
+}
+
+// Read reads what was typed and pasted. It keeps nothing back: the next call may come
+// only when there is more to read.
+func (i *Input) Read(p []byte) (int, error) { return i.pastes.read(i.File, p) }
+
+// pastes follows the marks in what is read.
+type pastes struct {
+	now func() time.Time
+
+	on      bool
+	length  int       // of the paste so far
+	last    time.Time // when something of it came
+	matched []byte    // the beginning of a mark at the end of what was read
+}
+
+func (s *pastes) read(from io.Reader, p []byte) (int, error) {
+	room := len(p) - len(pasteEnds)
+	if room <= 0 {
+		return from.Read(p)
+	}
+	n, err := from.Read(p[:room])
+	if n <= 0 {
+		return n, err
+	}
+	return copy(p, s.pass(bytes.Clone(p[:n]))), err
+}
+
+// pass is what is handed on in place of what was read: at most an end of a paste
+// longer.
+func (s *pastes) pass(read []byte) []byte {
+	var out []byte
+	pause := s.now().Sub(s.last) >= pastePause
+	if s.on && (interrupts(read) || pause && len(read) <= longestKey && !bytes.Contains(read, []byte(pasteEnds))) {
+		out = append(out, pasteEnds...)
+		s.on, s.matched = false, nil
+	}
+	for _, b := range read {
+		full := s.on && s.length >= longestPaste
+		if s.on {
+			s.length++
+		}
+		mark := s.match(b)
+		switch {
+		case mark == pasteEnds && full: // its beginning was left out
+			out = append(out, pasteEnds...)
+		case !full:
+			out = append(out, b)
+		}
+		switch mark {
+		case pasteBegins:
+			s.on, s.length = true, 0
+		case pasteEnds:
+			s.on = false
+		}
+	}
+	s.last = s.now()
+	return out
+}
+
+// match takes a byte and gives the mark that it completes.
+func (s *pastes) match(b byte) string {
+	s.matched = append(s.matched, b)
+	for _, mark := range []string{pasteBegins, pasteEnds} {
+		if string(s.matched) == mark {
+			s.matched = s.matched[:0]
+			return mark
+		}
+	}
+	if !bytes.HasPrefix([]byte(pasteBegins), s.matched) && !bytes.HasPrefix([]byte(pasteEnds), s.matched) {
+		s.matched = s.matched[:0]
+		if b == pasteBegins[0] {
+			s.matched = append(s.matched, b)
+		}
+	}
+	return ""
+}
+
+// interrupts says whether what was read is ctrl+c and nothing else, in either of the
+// ways that terminals send it: pasted text has it among other text, if at all.
+func interrupts(read []byte) bool {
+	const old, begin, end = '\x03', "\x1b[99", 'u'
+	for len(read) > 0 {
+		if read[0] == old {
+			read = read[1:]
+			continue
+		}
+		at := bytes.IndexByte(read, end)
+		if at < 0 || !bytes.HasPrefix(read, []byte(begin)) || !control(read[len(begin):at]) {
+			return false
+		}
+		read = read[at+1:]
+	}
+	return true
+}
+
+// control says whether the parameters of a key have the modifier: they are the key's
+// other codes, then one more than the modifiers, then what happened to it.
+func control(params []byte) bool {
+	const ctrl = 4
+	parts := bytes.Split(params, []byte(";"))
+	if len(parts) < 2 || len(parts[0]) > 0 && parts[0][0] != ':' {
+		return false
+	}
+	held, _, _ := bytes.Cut(parts[1], []byte(":"))
+	n, err := strconv.Atoi(string(held))
+	return err == nil && n > 0 && (n-1)&ctrl != 0
+}
