@@ -31,15 +31,12 @@ func (a *app) adviseCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().IntVar(&moves, "moves", moves, fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
+	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return &usageError{fmt.Sprintf("advise takes no arguments, given %q", clip(args[0]))}
-		}
-		if moves < 1 || moves > maxMoves {
-			return &usageError{fmt.Sprintf("--moves: given %d, allowed is 1 to %d", moves, maxMoves)}
 		}
 		s, err := flags.setup(a)
 		if err != nil {

@@ -36,34 +36,74 @@ func amount(text string, units []unit) (float64, bool) {
 	return 0, false
 }
 
+// sign takes the sign off a number and says whether it was a minus.
+func sign(text string) (unsigned string, negative bool) {
+	trimmed := strings.TrimSpace(text)
+	if rest, ok := strings.CutPrefix(trimmed, "-"); ok {
+		return rest, true
+	}
+	return strings.TrimPrefix(trimmed, "+"), false
+}
+
+// Bounds of a deadline, in seconds.
+const (
+	day         = 86400
+	minDeadline = 1
+	maxDeadline = 1000 * 365 * day
+)
+
 // parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
 func parseDays(text string) (float64, error) {
-	const day = 86400
-	s, ok := amount(text, []unit{{"s", 1}, {"min", 60}, {"h", 3600}, {"d", day}, {"w", 7 * day}, {"y", 365 * day}})
-	if !ok || s <= 0 || s > 1000*365*day {
-		return 0, &engine.ValueError{Field: "--deadline", Given: clip(text), Allowed: "a time such as 30d, 36h or 6w (min, h, d, w, y)"}
+	units := []unit{{"s", 1}, {"min", 60}, {"h", 3600}, {"d", day}, {"w", 7 * day}, {"y", 365 * day}}
+	s, ok := amount(text, units)
+	if ok && s >= minDeadline && s <= maxDeadline {
+		return s, nil
 	}
-	return s, nil
+	wrong := &engine.ValueError{Field: "--deadline", Given: clip(text), Allowed: "a time from 1s to 1000y, such as 30d, 36h or 6w (min, h, d, w, y)"}
+	unsigned, negative := sign(text)
+	if size, ok := amount(unsigned, units); ok {
+		if wrong.Nearest = "1000y"; negative || size < minDeadline {
+			wrong.Nearest = "1s"
+		}
+	}
+	return 0, wrong
 }
 
 // parseShare reads 5% or 0.05.
 func parseShare(field, text string) (float64, error) {
-	n, ok := amount(text, []unit{{"", 1}, {"%", 0.01}})
-	if !ok || n >= 1 {
-		wrong := &engine.ValueError{Field: field, Given: clip(text), Allowed: "a share of the usable memory from 0% to below 100%, such as 5%"}
-		if ok && n < 100 && !strings.Contains(text, "%") {
-			wrong.Nearest = strings.TrimSpace(text) + "%"
-		}
-		return 0, wrong
+	units := []unit{{"", 1}, {"%", 0.01}}
+	n, ok := amount(text, units)
+	if ok && n < 1 {
+		return n, nil
 	}
-	return n, nil
+	wrong := &engine.ValueError{Field: field, Given: clip(text), Allowed: "a share of the usable memory from 0% to below 100%, such as 5%"}
+	switch unsigned, negative := sign(text); {
+	case ok && n < 100 && !strings.Contains(text, "%"): // percent were meant
+		wrong.Nearest = strings.TrimSpace(text) + "%"
+	case ok:
+		wrong.Nearest = "99%"
+	case negative:
+		if _, ok := amount(unsigned, units); ok {
+			wrong.Nearest = "0%"
+		}
+	}
+	return 0, wrong
 }
 
 // parseTime reads how long the program may take, 0 for as long as it needs.
 func parseTime(text string) (time.Duration, error) {
+	const most = 24 * time.Hour
 	d, err := time.ParseDuration(strings.TrimSpace(text))
-	if err != nil || d < 0 || d > 24*time.Hour {
-		return 0, &engine.ValueError{Field: "--time", Given: clip(text), Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
+	if err == nil && d >= 0 && d <= most {
+		return d, nil
 	}
-	return d, nil
+	wrong := &engine.ValueError{Field: "--time", Given: clip(text), Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
+	switch {
+	case err != nil:
+	case d < 0:
+		wrong.Nearest = "1s"
+	default:
+		wrong.Nearest = "24h"
+	}
+	return 0, wrong
 }

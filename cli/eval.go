@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,9 +82,10 @@ func reportFormats() []string {
 
 // checkFormat settles what --format and --json say together.
 func checkFormat(cmd *cobra.Command, format *string, asJSON bool) error {
+	if err := oneOf("--format", *format, reportFormats()); err != nil {
+		return err
+	}
 	switch said := cmd.Flags().Changed("format"); {
-	case !slices.Contains(reportFormats(), *format):
-		return &engine.ValueError{Field: "--format", Given: clip(*format), Allowed: "one of " + strings.Join(reportFormats(), ", ")}
 	case said && asJSON && *format != string(export.JSON):
 		return &usageError{fmt.Sprintf("--json and --format %s contradict each other", *format)}
 	case said && cmd.Flags().Changed("batch") && *format != string(export.JSON):

@@ -3,9 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -99,11 +97,11 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		message := fmt.Sprintf("--%s: given %q, allowed is %s", f.Name, clip(invalid.GetValue()), allowedType(f))
-		if near := nearestOf(f, invalid.GetValue()); near != "" {
-			message += ", nearest " + near
+		wrong := &engine.ValueError{Field: "--" + f.Name, Given: clip(invalid.GetValue()), Allowed: allowedType(f)}
+		if b, ok := f.Value.(bounded); ok {
+			wrong.Allowed, wrong.Nearest = b.allowed(), b.nearest(invalid.GetValue())
 		}
-		return &usageError{message}
+		return wrong
 	}
 	return &usageError{err.Error()}
 }
@@ -115,40 +113,10 @@ func allowedType(f *pflag.Flag) string {
 		return "true or false"
 	case "float64":
 		return "a number"
-	case "int":
-		return "a whole number"
-	case "cost":
-		return fmt.Sprintf("0, or a number from %g to %g", minCost, maxCost)
-	case "share":
-		return "a number from 0 to 1"
 	case "file":
 		return "the name of a file, or - for standard input"
-	case "columns":
-		return fmt.Sprintf("a whole number from %d to %d", minWidth, maxWidth)
 	}
 	return "a " + f.Value.Type()
-}
-
-// nearestOf is the allowed value of a flag with bounds that is nearest to a number;
-// empty where there is none.
-func nearestOf(f *pflag.Flag, given string) string {
-	v, err := strconv.ParseFloat(given, 64)
-	if math.IsNaN(v) || err != nil && !errors.Is(err, strconv.ErrRange) {
-		return ""
-	}
-	low, high := 0.0, 1.0
-	switch f.Value.Type() {
-	case "share":
-	case "cost":
-		if low, high = minCost, maxCost; v < minCost/2 {
-			return "0"
-		}
-	case "columns":
-		low, high, v = minWidth, maxWidth, math.Round(v)
-	default:
-		return ""
-	}
-	return strconv.FormatFloat(min(max(v, low), high), 'g', -1, 64)
 }
 
 func flagNames(cmd *cobra.Command) []string {
@@ -165,7 +133,7 @@ func closest(typed string, words []string) []string {
 		return nil
 	}
 	for _, w := range words {
-		if d := levenshtein.Distance(typed, w, nil); d <= len(best) && d < max(len(w), 2) {
+		if d := levenshtein.Distance(strings.ToLower(typed), strings.ToLower(w), nil); d <= len(best) && d < max(len(w), 2) {
 			best[max(d, 1)-1] = append(best[max(d, 1)-1], w)
 		}
 	}

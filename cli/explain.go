@@ -45,13 +45,10 @@ func (a *app) explainCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().IntVar(&depth, "depth", 1, fmt.Sprintf("how far down to go, 0 to %d", maxExplainDepth))
+	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("how far down to go, 0 to %d", maxExplainDepth))
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
-		if depth < 0 || depth > maxExplainDepth {
-			return &usageError{fmt.Sprintf("--depth: given %d, allowed is 0 to %d, nearest %d", depth, maxExplainDepth, min(max(depth, 0), maxExplainDepth))}
-		}
 		if len(args) > 1 {
 			return &usageError{fmt.Sprintf("explain takes one figure, given %d", len(args))}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -149,10 +148,9 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 		return nil, &usageError{"--json and --csv contradict each other: standard output takes one of them"}
 	case f.x == "":
 		return nil, &usageError{"--x is missing: the knob that turns, such as --x tp"}
-	case !slices.Contains([]string{"auto", "on", "off"}, f.chart):
-		return nil, &engine.ValueError{Field: "--chart", Given: clip(f.chart), Allowed: "one of auto, on, off"}
-	case !slices.Contains(lockWords(), f.lock):
-		return nil, &engine.ValueError{Field: "--lock", Given: clip(f.lock), Allowed: "one of " + strings.Join(lockWords(), ", ")}
+	}
+	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}), oneOf("--lock", f.lock, lockWords())); err != nil {
+		return nil, err
 	}
 	c.Locks = engine.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
 	c.Figure, _ = engine.FigureOf(f.y)

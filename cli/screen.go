@@ -44,10 +44,7 @@ func (f *screenFlags) register(cmd *cobra.Command) {
 }
 
 func (f *screenFlags) check() error {
-	if slices.Contains(themeNames(), f.theme) {
-		return nil
-	}
-	return &engine.ValueError{Field: "--theme", Given: clip(f.theme), Allowed: "one of " + strings.Join(themeNames(), ", ")}
+	return oneOf("--theme", f.theme, themeNames())
 }
 
 // runScreen shows the explorer until the user leaves it or a signal ends it. The

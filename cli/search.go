@@ -69,7 +69,8 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
 	flags.BoolVar(&f.asCSV, "csv", false, "print a table as comma-separated values")
-	flags.IntVar(&f.top, "top", 10, fmt.Sprintf("how many layouts, 1 to %d", maxTop))
+	f.top = 10
+	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("how many layouts, 1 to %d", maxTop))
 	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what is best: "+strings.Join(objectiveWords(), ", "))
 	flags.BoolVar(&f.front, "front", false, "also the Pareto front of memory and speed")
 	flags.StringVar(&f.headroom, "headroom", "0%", "share of the usable memory that must stay free")
@@ -77,7 +78,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.refused, "refused", false, "also what some launcher refuses although it could run")
 	flags.StringVar(&f.free, "free", "", "knobs of the setup file that are free all the same: a list, or all")
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0 for no bound")
-	flags.IntVar(&f.jobs, "jobs", 0, "how many layouts at a time; 0 is one per core")
+	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "how many layouts at a time; 0 is one per core")
 	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(searched())...), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -247,20 +248,10 @@ func (f *searchFlags) check() error {
 	switch {
 	case f.asJSON && f.asCSV:
 		return &usageError{"--json and --csv contradict each other: standard output takes one of them"}
-	case !slices.Contains(objectiveWords(), f.objective):
-		wrong := &engine.ValueError{Field: "--objective", Given: clip(f.objective), Allowed: "one of " + strings.Join(objectiveWords(), ", ")}
-		if near := closest(f.objective, objectiveWords()); len(near) > 0 {
-			wrong.Nearest = near[0]
-		}
-		return wrong
-	case f.top < 1 || f.top > maxTop:
-		return &engine.ValueError{Field: "--top", Given: fmt.Sprint(f.top), Allowed: fmt.Sprintf("a whole number from 1 to %d", maxTop)}
-	case f.jobs < 0 || f.jobs > maxJobs:
-		return &engine.ValueError{Field: "--jobs", Given: fmt.Sprint(f.jobs), Allowed: fmt.Sprintf("a whole number from 0 (one per core) to %d", maxJobs)}
 	case f.free != "" && f.setup.file == "":
 		return &usageError{"--free goes with --setup: what no file says is free already"}
 	}
-	return nil
+	return oneOf("--objective", f.objective, objectiveWords())
 }
 
 func parseFree(text string) ([]engine.ParamID, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,6 +123,14 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 		return err
 	}
 	q.setup, err = doc.Setup(a.lib)
+	if wrong := (*engine.ValueError)(nil); errors.As(err, &wrong) && !q.cut {
+		// So many GPUs may need the one degree that was said, though others are free.
+		err = nil
+		set("tp", "pp", "cp")
+		if err == nil {
+			q.setup, err = doc.Setup(a.lib)
+		}
+	}
 	return err
 }
 

@@ -46,6 +46,23 @@ const (
 	maxCost = 1e12
 )
 
+func (c *cost) allowed() string {
+	if c.share {
+		return "a number from 0 to 1"
+	}
+	return fmt.Sprintf("0, or a number from %g to %g", minCost, maxCost)
+}
+
+func (c *cost) nearest(given string) string {
+	if c.share {
+		return nearestIn(given, 0, 1, false)
+	}
+	if v, ok := number(given); ok && v < minCost/2 {
+		return "0"
+	}
+	return nearestIn(given, minCost, maxCost, false)
+}
+
 func (c *cost) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	least, most := minCost, maxCost
@@ -66,7 +83,7 @@ func (u *unitCosts) register(cmd *cobra.Command) {
 	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
 	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
-	cmd.Flags().IntVar(&u.extra, "extra-warmup", 0, "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
+	cmd.Flags().Var(within(&u.extra, 0, 1, ""), "extra-warmup", "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
 	u.overlap.share = true
 	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
 }
@@ -83,8 +100,6 @@ func (u *unitCosts) check() error {
 		return &usageError{"--p2p-blocks" + unitsOnly}
 	case u.extra != 0 && !u.said():
 		return &usageError{"--extra-warmup" + unitsOnly}
-	case u.extra < 0 || u.extra > 1:
-		return &usageError{fmt.Sprintf("--extra-warmup: given %d, allowed is 0 or 1, nearest %d", u.extra, min(max(u.extra, 0), 1))}
 	}
 	return nil
 }
@@ -140,6 +155,11 @@ func (c *columns) String() string {
 	return strconv.Itoa(int(*c))
 }
 func (c *columns) Type() string { return "columns" }
+
+func (c *columns) allowed() string {
+	return fmt.Sprintf("a whole number from %d to %d", minWidth, maxWidth)
+}
+func (c *columns) nearest(given string) string { return nearestIn(given, minWidth, maxWidth, true) }
 
 func (c *columns) Set(text string) error {
 	n, err := strconv.Atoi(text)

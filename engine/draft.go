@@ -213,7 +213,8 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 		if s.DP > MaxDegree {
 			return false, &ValueError{
 				Field: said, Given: fmt.Sprintf("%d GPUs in all", s.GPUs),
-				Allowed: fmt.Sprintf("up to %d copies (dp) of tp x pp x cp = %d GPUs", MaxDegree, replica),
+				Allowed: fmt.Sprintf("up to %d copies (dp) of tp x pp x cp = %d GPUs; larger ones take more of tp, pp or cp", MaxDegree, replica),
+				Nearest: nearestGPUs(said, product(MaxDegree, replica), node),
 			}
 		}
 		return s.GPUs == product(s.DP, replica), nil
@@ -227,6 +228,14 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// nearestGPUs is so many GPUs in what was said, GPUs or nodes.
+func nearestGPUs(said string, gpus, node int) string {
+	if said == "nodes" {
+		gpus /= node
+	}
+	return strconv.Itoa(gpus)
 }
 
 // defaultVPP is 1, or 2 where the schedule that was said needs or wants several

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
 
@@ -183,6 +184,8 @@ func (p *Param) ParseInt(text string) (int, error) {
 		nearest := ""
 		if n != 0 {
 			nearest = strconv.Itoa(min(max(n, p.Min), p.Max))
+		} else if v, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && !math.IsNaN(v) { // 1.5, 1e3
+			nearest = strconv.Itoa(int(min(max(math.Round(v), float64(p.Min)), float64(p.Max))))
 		}
 		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed(), Nearest: nearest}
 	}
@@ -232,11 +235,11 @@ func (p *Param) Allowed() string {
 	case BoolParam:
 		return "on or off"
 	case TextParam:
-		return "whole numbers of layers separated by commas, one per stage, or nothing for a balanced split"
+		return fmt.Sprintf("whole numbers of layers from 0 to %d separated by commas, one per stage, or nothing for a balanced split", MaxDegree)
 	case ChoiceParam:
 		words := strings.Join(p.Choices, ", ")
 		if p.ID == "recompute" {
-			words += ", full:N (N layers per rank), modules:LIST (of norm, mla-up, act, moe-act, shared)"
+			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) + ", modules:LIST (of norm, mla-up, act, moe-act, shared)"
 		}
 		return "one of " + words
 	case FigureParam:

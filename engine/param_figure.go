@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -67,17 +68,24 @@ func (p *Param) ParseFigure(text string) (float64, error) {
 		}
 	}
 	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil || strings.Trim(digits, "+-.eE0123456789") != "" || math.IsInf(v, 0) {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.Trim(digits, "+-.eE0123456789") != "" {
 		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed()}
 	}
-	if v *= size; p.Large {
-		v = math.Round(v) // there is no half token
-	}
-	if v != 0 && (v < p.Low || v > p.High) {
+	v *= size
+	if v == 0 && !isZero(digits) || v != 0 && (v < p.Low || v > p.High) {
 		nearest := figureText(min(max(v, p.Low), p.High), p.Large)
 		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed(), Nearest: nearest}
 	}
+	if p.Large {
+		v = math.Round(v) // there is no half token
+	}
 	return v, nil
+}
+
+// isZero says whether a decimal number is zero, and not just too small for a float.
+func isZero(digits string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(digits), "e")
+	return strings.Trim(mantissa, "+-.0") == ""
 }
 
 // clamp is the nearest value that is allowed; none for what is no number.

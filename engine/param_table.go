@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +161,17 @@ func choice[T ~string](p Param, words []T, field func(*Setup) *T, draft func(*Dr
 	return p
 }
 
+// nearestRecompute is a number of layers within bounds for full:N, else the word that
+// is most like it.
+func nearestRecompute(text string, words []string) string {
+	if mode, layers, ok := strings.Cut(strings.TrimSpace(text), ":"); ok && mode == string(recipe.RecomputeFull) {
+		if n, err := strconv.ParseFloat(layers, 64); err == nil && !math.IsNaN(n) {
+			return fmt.Sprintf("%s:%d", mode, int(min(max(math.Round(n), 1), recipe.MaxRecomputeLayers)))
+		}
+	}
+	return closestWord(text, words)
+}
+
 func recomputeParam() Param {
 	p := Param{
 		ID: "recompute", Label: "recompute", Kind: ChoiceParam, Max: 2,
@@ -169,7 +182,7 @@ func recomputeParam() Param {
 	parse := func(text string) (recipe.Recompute, error) {
 		var r recipe.Recompute
 		if r.UnmarshalText([]byte(strings.TrimSpace(text))) != nil {
-			return r, &ValueError{Field: "recompute", Given: text, Allowed: check.Allowed(), Nearest: closestWord(text, check.Choices)}
+			return r, &ValueError{Field: "recompute", Given: text, Allowed: check.Allowed(), Nearest: nearestRecompute(text, check.Choices)}
 		}
 		return r, nil
 	}
@@ -248,7 +261,7 @@ func splitParam() Param {
 // typed, hyphens aside; none when not even the first letter agrees.
 func closestWord(typed string, choices []string) string {
 	best, length := "", 0
-	typed = strings.ReplaceAll(typed, "-", "")
+	typed = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(typed), "-", ""))
 	for _, c := range choices {
 		n, plain := 0, strings.ReplaceAll(c, "-", "")
 		for n < len(plain) && n < len(typed) && plain[n] == typed[n] {
