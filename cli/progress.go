@@ -20,20 +20,20 @@ const (
 )
 
 // progress gives what shows how far a search is on standard error, if that is a
-// terminal, and what takes it away again.
-func (a *app) progress() (show func(search.Progress), clear func()) {
+// terminal (otherwise it does nothing), and what takes it away again.
+func (a *app) progress() (show func(line func() string), clear func()) {
 	file, ok := a.stderr.(*os.File)
 	if !ok || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
-		return nil, func() {}
+		return func(func() string) {}, func() {}
 	}
 	var lock sync.Mutex
 	next, shown := time.Now().Add(progressAfter), false
-	show = func(p search.Progress) {
+	show = func(line func() string) {
 		lock.Lock()
 		defer lock.Unlock()
 		if now := time.Now(); now.After(next) {
 			next, shown = now.Add(progressEvery), true
-			_, _ = fmt.Fprintf(a.stderr, "\r%s\x1b[K", progressLine(p))
+			_, _ = fmt.Fprintf(a.stderr, "\r%s\x1b[K", line())
 		}
 	}
 	return show, func() {
@@ -49,4 +49,9 @@ func progressLine(p search.Progress) string {
 		return fmt.Sprintf("%3.0f %% of the cuts ranked, %s layouts; ctrl+c stops", 100*p.Ranked, commas(p.Legal))
 	}
 	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", commas(p.Legal), commas(p.Evaluated))
+}
+
+// askingLine is that line while the reason is looked for why there is nothing.
+func askingLine(p search.Asking) string {
+	return fmt.Sprintf("nothing found; why? question %d, %.0f %% of it; ctrl+c stops", p.Questions, 100*p.Share)
 }

@@ -128,9 +128,11 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	start := time.Now()
 	show, clear := a.progress()
-	out := answer{asked: q, problem: *p, result: search.Run(ctx, *p, show)}
+	out := answer{asked: q, problem: *p, result: search.Run(ctx, *p, func(at search.Progress) {
+		show(func() string { return progressLine(at) })
+	})}
 	if len(out.result.Best) == 0 && !out.result.Partial {
-		out.explain(ctx)
+		out.explain(ctx, func(at search.Asking) { show(func() string { return askingLine(at) }) })
 	}
 	clear()
 	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
@@ -149,8 +151,8 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 }
 
 // explain finds out why there is no layout, and how far the deadline is.
-func (o *answer) explain(ctx context.Context) {
-	o.conflict = search.Explain(ctx, o.problem)
+func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
+	o.conflict = search.Explain(ctx, o.problem, progress)
 	if o.conflict == nil || !slices.Contains(o.conflict.Fields, "deadline") {
 		return
 	}

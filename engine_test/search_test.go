@@ -226,7 +226,7 @@ func TestConflictsAreTheReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := search.Problem{Setup: llama, Space: c.space, Headroom: c.headroom, Workers: 2}
-			got := search.Explain(t.Context(), p)
+			got := search.Explain(t.Context(), p, nil)
 			if got == nil {
 				t.Fatal("there is an answer")
 			}
@@ -238,7 +238,7 @@ func TestConflictsAreTheReason(t *testing.T) {
 			}
 		})
 	}
-	if got := search.Explain(t.Context(), search.Problem{Setup: llama}); got != nil {
+	if got := search.Explain(t.Context(), search.Problem{Setup: llama}, nil); got != nil {
 		t.Errorf("a reason %v for a problem with answers", got.Fields)
 	}
 }

@@ -77,10 +77,22 @@ func (p *Problem) anyBatch() []int {
 	return out
 }
 
+// Asking is how far Explain is. It asks whether anything is left when some of what
+// was asked for is given up, and cannot know how often it will have to.
+type Asking struct {
+	Questions int     // answered or open
+	Share     float64 // of the space that the one that is open has gone through
+}
+
 // Explain says why a problem has no answer; nil where it has one, or where the
-// context ended before anything was known.
-func Explain(ctx context.Context, p Problem) *Conflict {
-	e := explainer{ctx: ctx, problem: p}
+// context ended before anything was known. It calls progress (nil: nobody wants to
+// know) while it works. When the context ends it returns what it has by then: a list
+// that excludes everything, marked partial.
+func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
+	if progress == nil {
+		progress = func(Asking) {}
+	}
+	e := explainer{ctx: ctx, problem: p, progress: progress}
 	// What cannot run at all is not for want of memory or time.
 	legal := p
 	legal.legalOnly, legal.AnyMemory, legal.Headroom, legal.Deadline = true, true, 0, 0
@@ -122,9 +134,11 @@ const (
 
 // explainer looks for the shortest reason.
 type explainer struct {
-	ctx     context.Context
-	problem Problem
-	partial bool // a question could not be settled in time
+	ctx      context.Context
+	problem  Problem
+	progress func(Asking)
+	asked    int  // questions
+	partial  bool // a question could not be settled in time
 }
 
 // shortest is the shortest list that excludes everything: none, one constraint,
@@ -134,15 +148,16 @@ func (e *explainer) shortest(all []constraint) []constraint {
 	if only() {
 		return nil // the model and the machine alone
 	}
-	for i := range all {
-		if only(all[i]) {
-			return all[i : i+1]
+	likely := likelyFirst(all)
+	for i := range likely {
+		if only(likely[i]) {
+			return likely[i : i+1]
 		}
 	}
-	for i := range all {
-		for j := i + 1; j < len(all); j++ {
-			if only(all[i], all[j]) {
-				return []constraint{all[i], all[j]}
+	for i := range likely {
+		for j := i + 1; j < len(likely); j++ {
+			if only(likely[i], likely[j]) {
+				return []constraint{likely[i], likely[j]}
 			}
 		}
 	}
@@ -153,6 +168,21 @@ func (e *explainer) shortest(all []constraint) []constraint {
 		}
 	}
 	return keep
+}
+
+// likelyFirst puts what most often excludes everything in front: a question that
+// settles it saves all that would come after it.
+func likelyFirst(all []constraint) []constraint {
+	usual := []string{"memory", "headroom", "deadline"}
+	out := make([]constraint, 0, len(all))
+	for _, first := range []bool{true, false} {
+		for _, c := range all {
+			if slices.Contains(usual, c.field) == first {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 // excludes says whether no layout meets the constraints that are kept.
@@ -167,7 +197,9 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 	if q.Deadline > 0 {
 		q.Objective = Throughput
 	}
-	r := newRun(e.ctx, &q, nil)
+	e.asked++
+	e.progress(Asking{Questions: e.asked})
+	r := newRun(e.ctx, &q, func(at Progress) { e.progress(Asking{e.asked, at.Ranked}) })
 	switch found, all := r.any(); {
 	case found:
 		return no
@@ -201,6 +233,9 @@ func (r *run) any() (found, whole bool) {
 				return true, false
 			}
 			all = append(all, k.found...)
+		}
+		if n%reportEvery == 0 {
+			r.progress(Progress{Ranked: float64(n) / float64(len(r.planes))})
 		}
 		if !done {
 			return false, false

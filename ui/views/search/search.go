@@ -75,6 +75,7 @@ type answer struct {
 	leans    []find.Lean // what the first place rests on
 	exact    string      // the error band of its step
 	conflict *find.Conflict
+	searched bool // everything was searched, and nothing found
 	seconds  float64
 }
 
@@ -93,6 +94,8 @@ type job struct {
 
 	ranked           atomic.Int64 // thousandths of the ranking pass
 	legal, evaluated atomic.Int64
+
+	questions, asking atomic.Int64 // why there is nothing: asked, thousandths of the open one
 }
 
 // top is how many layouts are listed.
@@ -172,7 +175,11 @@ func (j *job) search(ctx context.Context) *answer {
 	}
 	a.mergeFront(r.Front)
 	if len(r.Best) == 0 && !r.Partial {
-		a.conflict = find.Explain(ctx, p)
+		a.searched = true
+		a.conflict = find.Explain(ctx, p, func(at find.Asking) {
+			j.questions.Store(int64(at.Questions))
+			j.asking.Store(int64(1000 * at.Share))
+		})
 	}
 	a.seconds = time.Since(began).Seconds()
 	return a

@@ -192,6 +192,10 @@ func (v *View) above(in *Input) int {
 // remark says how much was searched, or how far it is, at length and in brief.
 func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 	if j := v.running; j != nil {
+		if n := int(j.questions.Load()); n > 0 {
+			short = "nothing found; why?"
+			return short + " question " + figure.Comma(n), short, themes.Accent
+		}
 		short = "searching" + in.Glyphs.Ellipsis
 		return fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short, themes.Accent
 	}
@@ -213,12 +217,15 @@ func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 // progress is a bar of the ranking pass.
 func (v *View) progress(in *Input, w int) []string {
 	j := v.running
-	share := float64(j.ranked.Load()) / 1000
+	share, text := float64(j.ranked.Load())/1000, "every legal layout is bounded, the best are evaluated in full"
+	if n := j.questions.Load(); n > 0 {
+		share = float64(j.asking.Load()) / 1000
+		text = fmt.Sprintf("no layout is left; which of what is asked excludes them all? question %d; esc stops", n)
+	}
 	bar := widget.Gauge{Value: share, Full: 1, Fill: themes.Gauge, Over: themes.Gauge}
 	width := min(w-2*pointer, 48)
 	l := widget.NewLine(w).Gap(pointer)
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), max(width, 0))
-	text := "every legal layout is bounded, the best are evaluated in full"
 	return []string{
 		l.String(),
 		widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String(),
@@ -256,6 +263,9 @@ func (v *View) nothing(in *Input, w, h int) []string {
 	a := v.answer
 	if a.conflict == nil {
 		text := "Nothing was found before the search was stopped. r searches again."
+		if a.searched {
+			text = "There is no layout. The search for the reason was stopped before it had one; r searches again."
+		}
 		return in.paragraph([]string{"", text}, themes.Text, w, h)
 	}
 	texts := append([]string{""}, v.conflictWords(in)...)
