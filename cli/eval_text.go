@@ -204,8 +204,25 @@ func (t *textReport) communication() {
 	}
 	t.table(rows)
 	if several {
-		t.printf("  waiting for hand-overs (pp) is in the bubble; what the other rows expose adds up to that of the step\n")
+		t.printf("  waiting for hand-overs (pp) is in the bubble; what the other rows expose adds up to that of the step%s\n", t.blocked())
 	}
+}
+
+// blocked is the part of the step's exposed communication that is in no row: stacks
+// that wait for each message of interleaved stages.
+func (t *textReport) blocked() string {
+	const rounding = 1e-9
+	s := t.report.Time
+	rest := s.Exposed
+	for _, c := range t.report.Communication {
+		if c.Dimension != "pp" {
+			rest -= c.Exposed
+		}
+	}
+	if rest <= rounding*s.Step {
+		return ""
+	}
+	return ",\n  with " + seconds(rest) + " in which ranks stand still while they send and receive"
 }
 
 func (t *textReport) time() {
