@@ -316,6 +316,10 @@ func TestNames(t *testing.T) {
 	if got := names([]engine.Setup{other(t), start}); got[0] != "tp4 pp4 zero0" || got[1] != "tp8 pp2 zero1" {
 		t.Errorf("two pins are called %q", got)
 	}
+	wide, err := engine.Turn(start, "tp", "16", engine.Locks{GPUs: true, Batch: true})
+	if got := names([]engine.Setup{start, wide}); err != nil || got[0] != "tp8" || got[1] != "tp16" {
+		t.Errorf("what follows from tp is named: %q", got)
+	}
 	m, err := presets.Default().Model("llama3.1-8b")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // follow from others come last: they count where nothing else differs.
 func named() []engine.ParamID {
 	first := []engine.ParamID{"gpus", "tp", "pp", "cp", "ep", "vpp", "zero", "mbs", "recompute", "schedule"}
-	last := []engine.ParamID{"nodes", "dp", "microbatches"}
+	last := following()
 	out := slices.Clone(first)
 	for _, p := range engine.Params() {
 		if !slices.Contains(first, p.ID) && !slices.Contains(last, p.ID) {
@@ -22,6 +22,9 @@ func named() []engine.ParamID {
 	return append(out, last...)
 }
 
+// following are the parameters that follow from others.
+func following() []engine.ParamID { return []engine.ParamID{"nodes", "dp", "microbatches"} }
+
 // mostNamed is how many parameters a name has.
 const mostNamed = 4
 
@@ -30,6 +33,9 @@ const mostNamed = 4
 func names(list []engine.Setup) []string {
 	var fields []engine.ParamID
 	for _, id := range named() {
+		if len(fields) > 0 && slices.Contains(following(), id) {
+			break
+		}
 		p, ok := engine.FindParam(id)
 		differs := func(s engine.Setup) bool { return p.Text(s) != p.Text(list[0]) }
 		if ok && slices.ContainsFunc(list, differs) && len(fields) < mostNamed {
