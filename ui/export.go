@@ -26,11 +26,15 @@ func (m *Model) openExport() tea.Cmd {
 		export.JSON:     "JSON, as eval --json prints it",
 	}
 	d := export.New(m.options.Version, m.now.setup, m.now.report)
+	title := "EXPORT"
+	if tables := m.tables(); len(tables) > 0 {
+		title += ": the tables of " + m.state.Tab.String() + ", then all figures"
+	}
 	var items []overlay.Item
 	for _, f := range export.Formats() {
 		items = append(items, overlay.Item{Title: what[f], Name: export.Name(&d) + f.Extension()})
 	}
-	m.picker = overlay.New("EXPORT", "enter writes a new file into the current folder "+m.look.glyphs.Dot+" esc closes", items, 0)
+	m.picker = overlay.New(title, "enter writes a new file into the current folder "+m.look.glyphs.Dot+" esc closes", items, 0)
 	m.picker.Resize(m.caps.height)
 	return nil
 }
@@ -39,10 +43,19 @@ func (m *Model) refuseExport(why string) tea.Cmd {
 	return tea.Batch(m.do(Action{Verb: Close}), m.do(Action{Verb: Say, Text: why}))
 }
 
+// tables are those of the screen in front.
+func (m *Model) tables() []export.Table {
+	if s := m.screen(); s != nil && m.now.report.Legal {
+		return s.tables(m.screenInput())
+	}
+	return nil
+}
+
 // exportCmd writes the figures to a file.
 func (m *Model) exportCmd(f export.Format) tea.Cmd {
 	write, library := m.options.Export, m.options.Library
 	d := export.New(m.options.Version, m.now.setup, m.now.report)
+	d.Screen = m.tables()
 	return m.guard(func() tea.Msg {
 		if flags, ok := setupdoc.Flags(d.Setup, library); ok {
 			d.Command = "meshscope " + flags

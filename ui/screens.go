@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/export"
 	"meshscope/ui/views/compare"
 	"meshscope/ui/views/evidence"
 	"meshscope/ui/views/memory"
@@ -82,6 +83,7 @@ type tabScreen interface {
 	mover() mover                   // nil: nothing moves by itself
 	writer() writer                 // nil: it takes no text
 	anyway() bool                   // it works on a setup that cannot run
+	tables(in screenInput) []export.Table
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -144,6 +146,14 @@ func (a adapted[I]) mover() mover {
 func (a adapted[I]) writer() writer {
 	w, _ := a.view.(writer)
 	return w
+}
+
+// tables are what the screen has to write into a file besides the report.
+func (a adapted[I]) tables(in screenInput) []export.Table {
+	if v, ok := a.view.(interface{ Tables(in I) []export.Table }); ok {
+		return v.Tables(a.input(in))
+	}
+	return nil
 }
 
 func (a adapted[I]) anyway() bool {

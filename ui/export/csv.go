@@ -18,7 +18,9 @@ import (
 // all digits, and its unit. Parts and keys are those of the JSON. Of a setup that
 // flags can give it writes the flags.
 func writeCSV(to io.Writer, d *Document) error {
-	text, err := json.Marshal(d)
+	bare := *d
+	bare.Screen = nil // written as tables, below
+	text, err := json.Marshal(&bare)
 	if err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
@@ -30,6 +32,7 @@ func writeCSV(to io.Writer, d *Document) error {
 		_ = w.Write(cells) // Error below gives the first one
 	}
 	row("part", "item", "figure", "value", "unit")
+	screenCSV(d, row)
 	l := leaves{decoder: json.NewDecoder(bytes.NewReader(text)), row: row}
 	if d.Command != "" { // which says all of the setup
 		l.skip = "setup"

@@ -36,6 +36,10 @@ type Document struct {
 
 	// Command is the command line that gives the setup; empty where no flags do.
 	Command string `json:"-"`
+
+	// Screen are the tables of the screen that the document was asked on; eval has
+	// none.
+	Screen []Table `json:"screen,omitempty"`
 }
 
 // New is the document of a setup and its report, by a version of the program.

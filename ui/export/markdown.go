@@ -17,7 +17,9 @@ import (
 func writeMarkdown(to io.Writer, d *Document) error {
 	b := bufio.NewWriter(to)
 	m := markdown{Writer: b, doc: d}
-	m.head()
+	m.title()
+	m.screen()
+	m.setup()
 	m.problems()
 	if d.Legal {
 		m.memory()
@@ -75,9 +77,13 @@ func plain(s string) string {
 	return strings.NewReplacer("|", `\|`, "`", "'", "<", "&lt;", "\n", " ", "*", `\*`, "[", `\[`).Replace(s)
 }
 
-func (m *markdown) head() {
+func (m *markdown) title() {
 	s := &m.doc.Setup
 	m.sayf("# %s on %s x %s\n", plain(s.Model.Name), figure.Comma(s.GPUs), plain(s.Cluster.GPU.Name))
+}
+
+func (m *markdown) setup() {
+	s := &m.doc.Setup
 	var rows [][]string
 	params := engine.Params()
 	for i := range params {

@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/ui/export"
+	"meshscope/ui/figure"
+)
+
+// exported is what x writes on a screen, in a format.
+func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format) (text string, d *export.Document) {
+	t.Helper()
+	*into = nil
+	_, cmd := m.Update(press("x"))
+	finishAll(m, cmd)
+	for _, other := range export.Formats() {
+		if other == f {
+			break
+		}
+		m.Update(press("down"))
+	}
+	_, cmd = m.Update(press("enter"))
+	finishAll(m, cmd)
+	if len(*into) != 1 {
+		t.Fatalf("%d documents written:\n%s", len(*into), screen(m))
+	}
+	var b strings.Builder
+	if err := export.Write(&b, f, (*into)[0]); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), (*into)[0]
+}
+
+// TestExportWritesTheScreen: x writes the tables of the screen it is pressed on, in
+// every format, with the figures that the engine gives.
+func TestExportWritesTheScreen(t *testing.T) {
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(1), PP: new(4), ZeRO: new(2)})
+	var written []*export.Document
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Setup, o.Evaluate = setup, engine.Evaluate
+		o.Export = func(_ export.Format, d *export.Document) (string, error) {
+			written = append(written, d)
+			return "x", nil
+		}
+	})
+	plainText, _ := exported(t, m, &written, export.CSV)
+	if strings.Contains(plainText, "memory over a step") {
+		t.Error("Explore writes the tables of Memory")
+	}
+	reach := func(tab Tab, more ...string) {
+		finishAll(m, m.do(Action{Verb: GoTab, N: int(tab)}))
+		for _, k := range more {
+			_, cmd := m.Update(press(k))
+			finishAll(m, cmd)
+		}
+	}
+	reach(MemoryTab)
+	text, _ := exported(t, m, &written, export.CSV)
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := engine.Evaluate(setup)
+	find := func(part, item, name string) string {
+		for _, row := range rows {
+			if row[0] == part && row[1] == item && row[2] == name {
+				return row[3]
+			}
+		}
+		return ""
+	}
+	table := "memory per GPU at each rank's peak"
+	if got, _ := strconv.ParseFloat(find(table, "rank 1", "activations"), 64); got != float64(r.Memory.Ranks[1].Activations) {
+		t.Errorf("activations of rank 1: %g, want %g", got, r.Memory.Ranks[1].Activations)
+	}
+	sum, _ := strconv.ParseFloat(find(table, "sum", "total"), 64)
+	without, _ := strconv.ParseFloat(find(table, "sum without ZeRO", "total"), 64)
+	if sum <= 0 || without <= sum {
+		t.Errorf("%g with ZeRO, %g without", sum, without)
+	}
+	if find("memory over a step", "rank 0", "later passes") == "" || find("stops fitting", "micro-batch", "needs") == "" || find("inside a layer on one GPU", "dense layer: MLP", "parameters") == "" {
+		t.Errorf("tables are missing:\n%s", text[:2000])
+	}
+
+	reach(CompareTab, "v")
+	if text, _ = exported(t, m, &written, export.Markdown); !strings.Contains(text, "## each method alone") || !strings.Contains(text, "| ZeRO-2 |") {
+		t.Errorf("no table of the methods:\n%.1500s", text)
+	}
+	m.do(Action{Verb: Pin})
+	m.do(Action{Verb: SetKnob, ID: "zero", Text: "1"})
+	reach(ExploreTab)
+	reach(CompareTab, "v", "v")
+	text, d := exported(t, m, &written, export.Markdown)
+	if !strings.Contains(text, "## figures of A and B") || len(d.Screen) != 2 {
+		t.Errorf("no table of A and B:\n%.1500s", text)
+	}
+
+	reach(ScanTab)
+	text, d = exported(t, m, &written, export.JSON)
+	var document struct {
+		Screen []struct {
+			Title string
+			Rows  [][]any
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &document); err != nil || len(document.Screen) != 1 || !strings.HasPrefix(document.Screen[0].Title, "scan of ") {
+		t.Fatalf("%v: %+v", err, document)
+	}
+	for i, row := range d.Screen[0].Rows {
+		if value, ok := document.Screen[0].Rows[i][1].(float64); ok && (value != row[1].Value || row[1].Text != figure.Of(row[1].Unit, value)) {
+			t.Errorf("point %d: %v beside %v", i, document.Screen[0].Rows[i], row)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/ui/export"
+)
+
+// Tables are what the screen shows, for a file: ranks and terms, memory over a step,
+// one layer, and where it stops fitting.
+func (v *View) Tables(in Input) []export.Table {
+	m := in.memory()
+	if m == nil {
+		return nil
+	}
+	all := []export.Table{v.ranksTable(in, m)}
+	if !v.fresh(in) {
+		return all
+	}
+	a := &v.answers
+	over := export.Table{Title: "memory over a step", Head: []string{"rank", "peak in step 1", "peak from step 2 on", "loaded", "with states", "first pass", "after the update", "later passes"}}
+	for i := range a.over.Ranks {
+		r := &a.over.Ranks[i]
+		s := &r.Milestones
+		over.Rows = append(over.Rows, row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak))
+	}
+	layer := export.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "kept of one micro-batch"}}
+	for i := range a.kinds {
+		kind := "dense layer: "
+		if a.kinds[i].MoE {
+			kind = "layer with experts: "
+		}
+		for _, p := range a.kinds[i].Parts {
+			cells := row(kind+p.Name, p.States, p.Activations)
+			layer.Rows = append(layer.Rows, append([]export.Cell{cells[0], export.Figure(engine.UnitCount, p.Parameters)}, cells[1:]...))
+		}
+	}
+	return append(all, over, layer, v.limitsTable())
+}
+
+// ranksTable is ranks by terms, with the sum, and the sum without ZeRO.
+func (v *View) ranksTable(in Input, m *engine.Memory) export.Table {
+	t := export.Table{Title: "memory per GPU at each rank's peak", Head: []string{"rank"}}
+	for term := range totalTerm + 1 {
+		t.Head = append(t.Head, termName(term)[0])
+	}
+	add := func(name string, of [totalTerm + 1]units.Bytes) { t.Rows = append(t.Rows, row(name, of[:]...)) }
+	for i := range m.Ranks {
+		add("rank "+strconv.Itoa(m.Ranks[i].Rank), values(&m.Ranks[i]))
+	}
+	add("sum", sums(m.Ranks))
+	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 {
+		add("sum without ZeRO", sums(v.answers.shards.Whole))
+	}
+	return t
+}
+
+// limitsTable is the largest sequence and micro-batch, and what the next needs.
+func (v *View) limitsTable() export.Table {
+	t := export.Table{Title: "stops fitting", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
+	l := &v.answers.limits
+	for _, x := range []struct {
+		name string
+		most int
+		peak units.Bytes
+		stop *engine.Stop
+	}{{"sequence", l.Seq, l.SeqPeak, v.answers.seq}, {"micro-batch", l.MBS, l.MBSPeak, v.answers.mbs}} {
+		cells := []export.Cell{export.Word(x.name), export.Figure(engine.UnitCount, float64(x.most)), export.Figure(engine.UnitMemory, float64(x.peak)), export.Word(""), export.Word("nothing in memory")}
+		if x.stop != nil {
+			cells[3], cells[4] = export.Figure(engine.UnitMemory, float64(x.stop.Total)), export.Word(x.stop.Term)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// row is a name and some bytes.
+func row(name string, of ...units.Bytes) []export.Cell {
+	cells := []export.Cell{export.Word(name)}
+	for _, b := range of {
+		cells = append(cells, export.Figure(engine.UnitMemory, float64(b)))
+	}
+	return cells
+}

@@ -1,0 +1,30 @@
+package scan
+
+import (
+	"meshscope/engine"
+	"meshscope/ui/export"
+)
+
+// Tables is the scan that the screen shows, for a file: a row for each point.
+func (v *View) Tables(in Input) []export.Table {
+	g := v.grid
+	if g == nil || in.Setup == nil || v.of.setup != *in.Setup {
+		return nil
+	}
+	_, name := engine.FigureOf(v.of.figure)
+	t := export.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
+	if g.By.ID != "" {
+		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)
+	}
+	for _, row := range g.Rows {
+		for i := range row {
+			p := &row[i]
+			at := p.X
+			if g.By.ID != "" {
+				at += ", " + p.By
+			}
+			t.Rows = append(t.Rows, []export.Cell{export.Word(at), export.Maybe(g.Unit, p.Value), export.Word(string(p.Verdict)), export.Word(p.Why)})
+		}
+	}
+	return []export.Table{t}
+}
