@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
+	"meshscope/ui/export"
 	"meshscope/ui/figure"
 )
 
@@ -18,7 +19,7 @@ const maxMoves = 100
 
 func (a *app) adviseCommand() *cobra.Command {
 	var flags setupFlags
-	asJSON, moves := false, 8
+	asJSON, moves, format := false, 8, textFormat
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Say why a layout does not fit, or what limits it, and what to turn",
@@ -30,11 +31,16 @@ func (a *app) adviseCommand() *cobra.Command {
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,
 	}
+	formatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		var err error
+		if format, err = settled(cmd, format, asJSON, false); err != nil {
+			return err
+		}
 		if len(args) > 0 {
 			return &usageError{fmt.Sprintf("advise takes no arguments, given %q", clip(args[0]))}
 		}
@@ -44,14 +50,9 @@ func (a *app) adviseCommand() *cobra.Command {
 		}
 		got, ok := advise.For(s, advise.Options{Moves: moves})
 		if !ok {
-			return a.noFigures(s, asJSON)
+			return a.noFigures(s, format == string(export.JSON))
 		}
-		if asJSON {
-			err = a.writeJSON(newAdvice(&got, a.lib))
-		} else {
-			err = a.writeAdvice(&got, flags.ownBatch)
-		}
-		if err != nil {
+		if err = a.print(format, adviceAnswer{a, &got, flags.ownBatch}); err != nil {
 			return err
 		}
 		return verdict(&got.Report)

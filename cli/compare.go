@@ -17,7 +17,7 @@ import (
 
 func (a *app) compareCommand() *cobra.Command {
 	var flags setupFlags
-	asJSON := false
+	asJSON, format := false, textFormat
 	cmd := &cobra.Command{
 		Use:   "compare [A] B",
 		Short: "Hold one setup against another, term by term",
@@ -32,13 +32,18 @@ func (a *app) compareCommand() *cobra.Command {
 			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
 		Args: cobra.ArbitraryArgs,
 	}
+	formatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
-	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		var err error
+		if format, err = settled(cmd, format, asJSON, false); err != nil {
+			return err
+		}
 		if len(args) == 0 || len(args) > 2 {
 			return &usageError{fmt.Sprintf("compare takes one or two setups (files, or lists such as tp=4,pp=2), given %d", len(args))}
 		}
@@ -57,13 +62,7 @@ func (a *app) compareCommand() *cobra.Command {
 		}
 		c := engine.Compare(sides[0], sides[1])
 		way := engine.Way(sides[0], sides[1], nil)
-		var err error
-		if asJSON {
-			err = a.writeJSON(a.newComparison(&c, way))
-		} else {
-			err = writeComparison(a.stdout, &c, way, args)
-		}
-		if err != nil {
+		if err := a.print(format, comparison{a, &c, way, args}); err != nil {
 			return err
 		}
 		return worse(verdict(&c.A.Report), verdict(&c.B.Report))

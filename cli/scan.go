@@ -21,6 +21,7 @@ type scanFlags struct {
 	x, by, y      string
 	lock, chart   string
 	asJSON, asCSV bool
+	format        string
 }
 
 func (a *app) scanCommand() *cobra.Command {
@@ -47,6 +48,10 @@ func (a *app) scanCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
+		var err error
+		if f.format, err = settled(cmd, f.format, f.asJSON, f.asCSV); err != nil {
+			return err
+		}
 		return a.scan(cmd.Context(), f)
 	})
 	return cmd
@@ -59,6 +64,7 @@ func (f *scanFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.y, "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
 	flags.StringVar(&f.lock, "lock", "both", "what stays when a knob turns: "+strings.Join(lockWords(), ", "))
 	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
+	formatFlag(cmd, &f.format)
 	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
 	flags.BoolVar(&f.asCSV, "csv", false, "print comma-separated values, a line per point")
 	_ = cmd.RegisterFlagCompletionFunc("x", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
@@ -121,15 +127,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if err := o.checkFigure(f.y); err != nil {
 		return err
 	}
-	switch {
-	case f.asJSON:
-		err = a.writeJSON(o.document())
-	case f.asCSV:
-		err = o.writeCSV(a.stdout)
-	default:
-		err = o.writeText(a.stdout)
-	}
-	if err != nil {
+	if err = a.print(f.format, scanAnswer{a, &o}); err != nil {
 		return err
 	}
 	return o.verdict()
@@ -143,10 +141,7 @@ func tooManyPoints(n int) error {
 func (f *scanFlags) question() (*engine.Scan, error) {
 	c := &engine.Scan{}
 	var err error
-	switch {
-	case f.asJSON && f.asCSV:
-		return nil, &usageError{"--json and --csv contradict each other: standard output takes one of them"}
-	case f.x == "":
+	if f.x == "" {
 		return nil, &usageError{"--x is missing: the knob that turns, such as --x tp"}
 	}
 	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}), oneOf("--lock", f.lock, lockWords())); err != nil {

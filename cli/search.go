@@ -26,6 +26,7 @@ type searchFlags struct {
 	top, jobs       int
 	front, refused  bool
 	asJSON, asCSV   bool
+	format          string
 }
 
 // Bounds of numbers of a search.
@@ -60,6 +61,10 @@ func (a *app) searchCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
+		var err error
+		if f.format, err = settled(cmd, f.format, f.asJSON, f.asCSV); err != nil {
+			return err
+		}
 		return a.search(cmd.Context(), f)
 	})
 	return cmd
@@ -67,6 +72,7 @@ func (a *app) searchCommand() *cobra.Command {
 
 func (f *searchFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	formatFlag(cmd, &f.format)
 	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
 	flags.BoolVar(&f.asCSV, "csv", false, "print a table as comma-separated values")
 	f.top = 10
@@ -136,15 +142,7 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	clear()
 	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
-	switch {
-	case f.asJSON:
-		err = a.writeJSON(out.document(a))
-	case f.asCSV:
-		err = out.writeCSV(a)
-	default:
-		err = out.writeText(a)
-	}
-	if err != nil {
+	if err = a.print(f.format, searchAnswer{a, &out}); err != nil {
 		return err
 	}
 	return out.verdict()

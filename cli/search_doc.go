@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/csv"
+	"io"
 	"strconv"
 
 	"meshscope/engine"
@@ -136,8 +137,8 @@ func (a *app) foundDocuments(list []search.Found) []foundDocument {
 }
 
 // writeCSV writes one line per layout: those that are best, then the front.
-func (o *answer) writeCSV(a *app) error {
-	w := csv.NewWriter(a.stdout)
+func (o *answer) writeCSV(a *app, to io.Writer) error {
+	w := csv.NewWriter(to)
 	// The writer keeps its first error for the end.
 	_ = w.Write([]string{
 		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",

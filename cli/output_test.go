@@ -1,0 +1,56 @@
+package cli_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestFormats: --format means the same on every command that has it: JSON is that
+// of --json, the Markdown table has the rows of CSV, and what contradicts is refused.
+func TestFormats(t *testing.T) {
+	setup := []string{"--model", "llama3.1-8b", "--gpus", "8", "--tp", "1", "--gbs", "32"}
+	for name, words := range map[string][]string{
+		"scan":    append([]string{"scan", "--x", "zero", "--y", "peak"}, setup...),
+		"compare": append([]string{"compare", "zero=2"}, setup...),
+		"advise":  append([]string{"advise"}, setup...),
+		"search":  {"search", "--model", "llama3.2-1b", "--gpus", "8", "--pp", "1", "--cp", "1", "--top", "3"},
+		"eval":    append([]string{"eval"}, setup...),
+	} {
+		ask := func(more ...string) (string, int) {
+			code, out, _ := runWords(t, append(append([]string(nil), words...), more...)...)
+			return out, code
+		}
+		document, code := ask("--format", "json")
+		if !json.Valid([]byte(document)) || code != 0 && code != 4 {
+			t.Errorf("%s: exit %d, no JSON:\n%.300s", name, code, document)
+		}
+		table, _ := ask("--format", "csv")
+		rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+		if err != nil || len(rows) < 3 {
+			t.Errorf("%s: %d rows, %v", name, len(rows), err)
+			continue
+		}
+		text, _ := ask("--format", "markdown")
+		if !strings.Contains(text, "| ---") && !strings.Contains(text, "| --- |") {
+			t.Errorf("%s: no table:\n%.300s", name, text)
+		}
+		if name != "eval" { // which writes several tables
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			if len(lines) != len(rows)+1 {
+				t.Errorf("%s: %d lines of Markdown, %d rows of CSV", name, len(lines), len(rows))
+			}
+			for i, line := range lines {
+				if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != strings.Count(lines[1], "|") {
+					t.Errorf("%s: line %d has other columns: %s", name, i, line)
+				}
+			}
+		}
+		for _, wrong := range [][]string{{"--format", "xml"}, {"--json", "--format", "csv"}} {
+			if _, code := ask(wrong...); code != 2 {
+				t.Errorf("%s %v: exit %d", name, wrong, code)
+			}
+		}
+	}
+}
