@@ -29,7 +29,8 @@ func (a *app) evalCommand() *cobra.Command {
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. A number may end in k or M, which count in powers of two: " +
 			"--seq 8k is --seq 8192.\n\n" +
-			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit.",
+			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit. " +
+			"With --batch it is 0 where every line was answered, also by an error or an illegal layout.",
 		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +
 			"meshscope eval --tp 8 --pp 2 --format markdown > layout.md\n" +

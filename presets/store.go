@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +142,8 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	if len(text) > maxFileBytes {
 		return nil, &FileError{File: name, Message: fmt.Sprintf("longer than %d bytes", maxFileBytes)}
 	}
-	return text, nil
+	const byteOrderMark = "\ufeff" // some editors begin with it
+	return bytes.TrimPrefix(text, []byte(byteOrderMark)), nil
 }
 
 // validID also keeps a path out of an id.

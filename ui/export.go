@@ -63,7 +63,7 @@ func (m *Model) exportCmd(f export.Format) tea.Cmd {
 		file, err := write(f, &d)
 		if err != nil {
 			text := err.Error()
-			if _, ok := errors.AsType[*export.FileError](err); ok {
+			if at, ok := errors.AsType[*export.FileError](err); ok && at.Elsewhere() {
 				text += "; start meshscope in a folder that can be written to"
 			}
 			return exportedMsg{Note{Text: text, Tone: Trouble}}

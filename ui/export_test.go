@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -44,7 +43,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	keys(m, "esc")
-	refuse = &export.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: errors.New("permission denied")}}
+	refuse = &export.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: fs.ErrPermission}}
 	keys(m, "x")
 	_, cmd := m.Update(press("enter"))
 	finishAll(m, cmd)

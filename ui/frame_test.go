@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/export"
 )
 
 // TestFrames compares whole screens, without colours.
@@ -180,6 +181,38 @@ func TestTinyAnswers(t *testing.T) {
 	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
 	if got := screen(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") {
 		t.Errorf("two lines are:\n%s", got)
+	}
+}
+
+// TestTinyKeys: where nothing of it is seen, no list opens, nothing is written, typed
+// or pinned; turning works, its answer is there. What was open before can be closed.
+func TestTinyKeys(t *testing.T) {
+	written := 0
+	m := sample(t, 40, 8, func(o *Options) {
+		o.Export = func(export.Format, *export.Document) (string, error) { written++; return "x", nil }
+	})
+	for _, open := range []string{"x", "?", "m", "g", "w", "e", "r", "T", "i", "3", "p", "y"} {
+		keys(m, open, "enter")
+		if m.state.Overlay != NoOverlay || m.typing.on || written > 0 || len(m.screens.compare.Pins()) > 0 {
+			t.Fatalf("%q opens overlay %d, typing %v, %d files", open, m.state.Overlay, m.typing.on, written)
+		}
+	}
+	before := m.state.Setup
+	if keys(m, "right"); m.state.Setup == before {
+		t.Error("nothing turns")
+	}
+	send(m, tea.WindowSizeMsg{Width: 80, Height: 24})
+	keys(m, "x")
+	send(m, tea.WindowSizeMsg{Width: 40, Height: 8})
+	if keys(m, "enter"); written > 0 || m.state.Overlay != ExportOverlay {
+		t.Errorf("%d files, overlay %d", written, m.state.Overlay)
+	}
+	if keys(m, "esc"); m.state.Overlay != NoOverlay {
+		t.Error("esc does not close")
+	}
+	keys(m, "tab")
+	if cmd := m.handleKey(press("q")); cmd == nil {
+		t.Error("q does nothing")
 	}
 }
 

@@ -195,6 +195,8 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.do(Action{Verb: Interrupt})
 	case key.Matches(msg, m.keys.Suspend):
 		return m.do(Action{Verb: Suspend})
+	case m.unseen(msg):
+		return nil
 	case m.state.Overlay != NoOverlay:
 		return m.overlayKey(msg)
 	case m.typing.on:
@@ -204,6 +206,27 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.handleScreenKey(msg)
 	}
 	return m.do(m.keyAction(msg))
+}
+
+// unseen says whether a key would do something that nobody sees: where the window has
+// no room for the screen, what is open takes no key but the one that closes it, the
+// screens beside Explore none of their own, and nothing opens.
+func (m *Model) unseen(msg tea.KeyPressMsg) bool {
+	if m.caps.width == 0 || m.caps.width >= minWidth && m.caps.height >= minHeight {
+		return false
+	}
+	if m.state.Overlay != NoOverlay || m.typing.on {
+		return msg.String() != "esc"
+	}
+	a := m.keyAction(msg)
+	switch a.Verb {
+	case Open, Type, Copy, Pin:
+		return true
+	case Quit, NextTab, GoTab:
+		return false
+	default:
+		return m.screen() != nil
+	}
 }
 
 func (m *Model) keyAction(msg tea.KeyPressMsg) Action {

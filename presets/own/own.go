@@ -3,10 +3,12 @@
 package own
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -44,7 +46,38 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 	if more := len(notices) - mostNotices; more > 0 {
 		notices = append(notices[:mostNotices], fmt.Sprintf("%d more presets left out in %s", more, setupdoc.ShowName(folder)))
 	}
+	if taken := replaced(lib, base, folder); len(taken) > 0 {
+		notices = append(notices, "presets of your own stand in place of built-in ones: "+strings.Join(taken, ", "))
+	}
 	return lib, notices
+}
+
+// replaced names the built-in presets that others of the same id take the place of,
+// where they differ: "llama3.1-8b" may be on purpose, but is then another model.
+func replaced(lib, base *presets.Library, folder string) []string {
+	var out []string
+	for _, kind := range []struct {
+		dir     string
+		was, is func(id string) ([]byte, error)
+	}{
+		{"models", base.ModelText, lib.ModelText},
+		{"gpus", base.GPUText, lib.GPUText},
+		{"clusters", base.ClusterText, lib.ClusterText},
+	} {
+		files, _ := os.ReadDir(filepath.Join(folder, kind.dir)) // what cannot be read has no presets
+		for _, file := range files {
+			id, ok := strings.CutSuffix(file.Name(), ".toml")
+			if !ok || len(out) == mostNotices {
+				continue
+			}
+			was, none := kind.was(id)
+			is, err := kind.is(id)
+			if none == nil && err == nil && !bytes.Equal(was, is) {
+				out = append(out, kind.dir+" "+setupdoc.ShowName(id))
+			}
+		}
+	}
+	return out
 }
 
 // mostNotices is how many files that are refused are named one by one.

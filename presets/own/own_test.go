@@ -54,6 +54,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestReplaced: a preset of one's own with the id of a built-in one is said, unless it
+// is the same or refused.
+func TestReplaced(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "models", "llama3.1-8b.toml")
+	for text, want := range map[string]bool{
+		builtIn(t, "models/llama3.1-8b.toml", "layers = 32", "layers = 16"):           true,
+		builtIn(t, "models/llama3.1-8b.toml", "layers = 32", "layers = 32"):           false,
+		builtIn(t, "models/llama3.1-8b.toml", "layers = 32", "layers = -2"):           false,
+		"\ufeff" + builtIn(t, "models/llama3.1-8b.toml", "layers = 32", "layers = 8"): true,
+	} {
+		write(t, file, text)
+		_, notices := own.Load(folder, presets.Default())
+		said := strings.Contains(strings.Join(notices, "\n"), "in place of built-in ones: models llama3.1-8b")
+		if said != want {
+			t.Errorf("said %v: %q", said, notices)
+		}
+	}
+}
+
 // Two things wrong in a file are two notices.
 func TestEveryFault(t *testing.T) {
 	folder := t.TempDir()

@@ -99,8 +99,10 @@ func parseTree(name string, data []byte) (*node, error) {
 // that the message is about the format that was meant.
 func tableHeader(trimmed []byte) bool {
 	line, _, _ := bytes.Cut(trimmed, []byte("\n"))
-	return trimmed[0] == '[' && len(line) > 1 && line[1] >= 'a' && line[1] <= 'z' ||
-		trimmed[0] == '"' && bytes.Contains(line, []byte("="))
+	if name := bytes.TrimLeft(line, "["); trimmed[0] == '[' && len(name) > 0 && name[0] >= 'a' && name[0] <= 'z' {
+		return true // [model] and [[model]]
+	}
+	return trimmed[0] == '"' && bytes.Contains(line, []byte("="))
 }
 
 // inFile adds the file's name to an error that has a place.

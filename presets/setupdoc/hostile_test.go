@@ -227,6 +227,16 @@ func TestBatchLines(t *testing.T) {
 	}
 }
 
+// A file without an end in its name is taken for the format that it looks like.
+func TestFormatOfTables(t *testing.T) {
+	for _, text := range []string{"[[model]]\nlayers = 1\n", "[model]\nlayerz = 1\n"} {
+		_, err := setupdoc.Parse("", []byte(text))
+		if err != nil && strings.Contains(err.Error(), "JSON") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestKnownWords(t *testing.T) {
 	for _, text := range []string{"model.activation=nonsense", "model.pos_embedding=nonsense", "set=1"} {
 		var d setupdoc.Document

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -195,6 +196,13 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := File(blocked, JSON, &d)
+	full := &FileError{Folder: ".", Err: syscall.ENOSPC}
+	if full.Elsewhere() || !strings.Contains(full.Error(), "the current folder: no space") {
+		t.Errorf("%v, elsewhere %v", full, full.Elsewhere())
+	}
+	if refused := (&FileError{Folder: ".", Err: fs.ErrPermission}); !refused.Elsewhere() {
+		t.Error("another folder would do")
+	}
 	if _, ok := errors.AsType[*FileError](err); !ok || !strings.Contains(err.Error(), blocked+": not a directory") {
 		t.Errorf("%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Name is what a file of a document is called, without its end: the model and
@@ -43,7 +44,16 @@ func (e *FileError) Error() string {
 	if at, ok := errors.AsType[*fs.PathError](e.Err); ok {
 		why = at.Err.Error()
 	}
-	return fmt.Sprintf("nothing written: %s: %s", e.Folder, why)
+	where := e.Folder
+	if where == "." {
+		where = "the current folder"
+	}
+	return fmt.Sprintf("nothing written: %s: %s", where, why)
+}
+
+// Elsewhere says whether another folder would do: this one cannot be written to.
+func (e *FileError) Elsewhere() bool {
+	return errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, syscall.EROFS) || errors.Is(e.Err, fs.ErrNotExist)
 }
 
 // Unwrap is the error of the file system.
@@ -73,7 +83,7 @@ func File(folder string, f Format, d *Document) (string, error) {
 			return "", &FileError{Folder: folder, Err: err}
 		}
 	}
-	return "", &FileError{Folder: folder, Err: fmt.Errorf("%d files of this name are there already", maxSame)}
+	return "", &FileError{Folder: folder, Err: fmt.Errorf("%d files of this name are there already; move or remove some", maxSame)}
 }
 
 // create writes a new file; one that cannot be written whole is taken away

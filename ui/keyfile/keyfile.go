@@ -142,7 +142,8 @@ func (f *file) decode(text []byte) (raw map[string]any, err error) {
 			err = &presets.FileError{File: f.name, Message: "cannot be read as TOML"}
 		}
 	}()
-	err = toml.NewDecoder(bytes.NewReader(text)).Decode(&raw)
+	const byteOrderMark = "\ufeff" // some editors begin with it
+	err = toml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(byteOrderMark)))).Decode(&raw)
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := bad.Position()
 		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: printable(strings.TrimPrefix(bad.Error(), "toml: "))}

@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 	}{
 		"nothing":       {"# only a remark\n", nil, nil},
 		"one key":       {"undo = 'z'\n", map[string][]string{"undo": {"z"}}, nil},
+		"a mark first":  {"\ufeffundo = 'z'\n", map[string][]string{"undo": {"z"}}, nil},
 		"several keys":  {"undo = ['z', 'alt+ctrl+f5', 'z']\n", map[string][]string{"undo": {"z", "ctrl+alt+f5"}}, nil},
 		"exchanged":     {"undo = 'm'\nmodel = 'u'\n", map[string][]string{"undo": {"m"}, "model": {"u"}}, nil},
 		"its own":       {"redo = ['U', 'R']\n", map[string][]string{"redo": {"U", "R"}}, nil},
