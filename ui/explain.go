@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -54,7 +56,11 @@ func (m *Model) takeBook(msg bookReadMsg) {
 		return
 	}
 	m.explaining = explaining{book: msg.book, ids: msg.ids}
-	m.picker = overlay.New("FIGURES", "type to search · enter explains it · esc closes", msg.items, 0)
+	at := 0
+	if s := m.screen(); s != nil && m.legal.report.Legal {
+		at = max(slices.Index(msg.ids, s.figure(m.screenInput())), 0)
+	}
+	m.picker = overlay.New("FIGURES", "type to search · enter explains it · esc closes", msg.items, at)
 	m.picker.Valued = true
 	m.picker.Resize(m.caps.height)
 }

@@ -84,6 +84,7 @@ type tabScreen interface {
 	writer() writer                 // nil: it takes no text
 	anyway() bool                   // it works on a setup that cannot run
 	tables(in screenInput) []export.Table
+	figure(in screenInput) string // under the cursor, as the report names it; empty: none
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -154,6 +155,13 @@ func (a adapted[I]) tables(in screenInput) []export.Table {
 		return v.Tables(a.input(in))
 	}
 	return nil
+}
+
+func (a adapted[I]) figure(in screenInput) string {
+	if v, ok := a.view.(interface{ Figure(in I) string }); ok {
+		return v.Figure(a.input(in))
+	}
+	return ""
 }
 
 func (a adapted[I]) anyway() bool {

@@ -84,3 +84,12 @@ func row(name string, of ...units.Bytes) []export.Cell {
 	}
 	return cells
 }
+
+// Figure is the figure under the cursor, as the report names it.
+func (v *View) Figure(in Input) string {
+	m := in.memory()
+	if m == nil {
+		return ""
+	}
+	return "memory.ranks." + strconv.Itoa(m.Ranks[v.cursorRank(m)].Rank) + "." + termName(v.cursorTerm(m))[0]
+}

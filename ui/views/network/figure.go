@@ -1,0 +1,9 @@
+package network
+
+// Figure is the traffic of the dimension in focus, as the report names it.
+func (v *View) Figure(in Input) string {
+	if in.Setup == nil || in.Report == nil || len(in.Report.Communication) == 0 {
+		return ""
+	}
+	return "communication." + v.dim(&in) + ".bytes"
+}
