@@ -176,3 +176,23 @@ func TestTerminalPage(t *testing.T) {
 	}
 	checkFrame(t, few)
 }
+
+// TestTerminalPageIsHarmless: what the environment and the messages of the start hold
+// does not reach the terminal as it is.
+func TestTerminalPageIsHarmless(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Env = []string{"TERM=\x1b[31mx", "COLORTERM=\x1b]0;x\a", "LANG=C.UTF-8\u009b1m"}
+		o.Notices = []string{"first", "second"}
+	})
+	if !strings.Contains(screen(m), "2 messages from the start, all under T; the first: first") {
+		t.Errorf("no word of two messages:\n%s", screen(m))
+	}
+	keys(m, "T")
+	text := m.View().Content
+	if strings.Contains(text, "[31mx") && !strings.Contains(text, `\x1b[31mx`) || strings.ContainsAny(text, "\a\u009b") {
+		t.Errorf("%q", text)
+	}
+	if !strings.Contains(screen(m), "second") {
+		t.Errorf("the second message is nowhere:\n%s", screen(m))
+	}
+}
