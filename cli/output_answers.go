@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/presets/setupdoc"
+	"meshscope/ui/export"
 )
 
 // scanAnswer, searchAnswer, comparison and advice are the answers of the commands.
@@ -50,7 +51,7 @@ func (c comparison) csv(to io.Writer) error {
 		if v == nil {
 			return ""
 		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
+		return export.Digits(*v)
 	}
 	for i := range c.of.Deltas {
 		d := &c.of.Deltas[i]
@@ -80,7 +81,7 @@ func (a adviceAnswer) json() any   { return newAdvice(a.of, a.app.lib) }
 func (a adviceAnswer) csv(to io.Writer) error {
 	w := csv.NewWriter(to) // keeps its first error for the end
 	_ = w.Write([]string{"move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command"})
-	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	exact := export.Digits
 	line := func(name, follows string, fits bool, r *engine.Report, speed, saved float64, s engine.Setup) {
 		command := ""
 		if flags, ok := setupdoc.Flags(s, a.app.lib); ok {

@@ -265,7 +265,7 @@ func TestTerminalExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	see(t, screen, "Llama")
-	for _, name := range []string{"meshscope-llama3.1-70b-64gpus.csv", "meshscope-llama3.1-70b-64gpus-2.csv"} {
+	for _, name := range []string{"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv"} {
 		press(t, screen, "x")
 		press(t, screen, terminal.Enter)
 		see(t, screen, "wrote "+name+" into the current folder")

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/ui/export"
 )
 
 // scanDocument is what scan --json prints.
@@ -75,7 +76,7 @@ func (o *scanned) writeCSV(to io.Writer) error {
 	for p := range o.points {
 		cell := ""
 		if p.Value != nil {
-			cell = strconv.FormatFloat(*p.Value, 'g', -1, 64)
+			cell = export.Digits(*p.Value)
 		}
 		row := []string{p.X, cell, string(o.grid.Unit), string(p.Verdict), strconv.FormatBool(p.Current), p.Why}
 		if by != "" {

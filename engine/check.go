@@ -121,7 +121,11 @@ func (s *Setup) choices(into []Problem, layout func(*model.Model, *hardware.Clus
 	return s.stackWarnings(into)
 }
 
-// stackWarnings say where the setup asks for more than its stack has.
+// vastBatch is beyond every published batch, in tokens: the largest are some tens
+// of millions. Who reaches it has mostly typed tokens where sequences are asked.
+const vastBatch = 1e9
+
+// stackWarnings say where the setup asks for more than its stack has, or than makes sense.
 func (s *Setup) stackWarnings(into []Problem) []Problem {
 	warnf := func(code, field, format string, args ...any) {
 		into = append(into, Problem{Code: code, Severity: layout.Warning, Field: field, Message: fmt.Sprintf(format, args...)})
@@ -136,6 +140,9 @@ func (s *Setup) stackWarnings(into []Problem) []Problem {
 	}
 	if s.SP && s.TP > 1 && name == recipe.Megatron2021 {
 		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, recipe.Megatron2022)
+	}
+	if tokens := s.Tokens(); tokens > vastBatch {
+		warnf("vast-batch", "gbs", "the global batch is %d sequences, %.3g million tokens a step: it counts sequences, and no published run takes so many", s.GBS, tokens/1e6)
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
 		warnf("hsdp-without-zero", "hsdp", "replicas are whole copies already with ZeRO-0: hsdp does nothing")

@@ -90,7 +90,11 @@ func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 	case termWeights, termGradients, termOptimizer:
 		w.say("for ").number(rank.Parameters/1e9, 'g', 3).say(" B parameters on a GPU under ZeRO-").count(s.ZeRO)
 	default:
-		w.say("those of ").number(rank.InFlight, 'g', 4).say(" micro-batches in flight at once under ").say(string(s.Schedule)).
+		flying := " micro-batches in flight at once under "
+		if rank.InFlight == 1 {
+			flying = " micro-batch in flight under "
+		}
+		w.say("those of ").number(rank.InFlight, 'g', 4).say(flying).say(string(s.Schedule)).
 			say(" over ").count(rank.Layers).say(" layers")
 		if s.Recompute.Mode == recipe.RecomputeNone {
 			w.say(", nothing recomputed")

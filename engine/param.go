@@ -181,13 +181,17 @@ func (p *Param) ParseInt(text string) (int, error) {
 	}
 	if err != nil {
 		// A number beyond 64 bits is out of range, anything else is no number.
-		nearest := ""
+		nearest, allowed := "", p.Allowed()
 		if n != 0 {
 			nearest = strconv.Itoa(min(max(n, p.Min), p.Max))
 		} else if v, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && !math.IsNaN(v) { // 1.5, 1e3
 			nearest = strconv.Itoa(int(min(max(math.Round(v), float64(p.Min)), float64(p.Max))))
 		}
-		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: p.Allowed(), Nearest: nearest}
+		if part, ok := suffixed(text); ok { // 9.2k: no whole number of them
+			nearest = strconv.Itoa(min(max(int(math.Round(part)), p.Min), p.Max))
+			allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)", strconv.FormatFloat(part, 'f', -1, 64))
+		}
+		return 0, &ValueError{Field: string(p.ID), Given: text, Allowed: allowed, Nearest: nearest}
 	}
 	if n < p.Min || n > p.Max {
 		return 0, p.outOfRange(text, min(max(n, p.Min), p.Max))
@@ -198,6 +202,16 @@ func (p *Param) ParseInt(text string) (int, error) {
 // binarySuffix reads 8k, 1.5k, 2M; false for anything else and where the result
 // is not whole.
 func binarySuffix(text string) (int, bool) {
+	value, ok := suffixed(text)
+	if !ok || value != math.Trunc(value) {
+		return 0, false
+	}
+	return int(value), true
+}
+
+// suffixed is a number before k or M, whole or not; false for anything else and
+// where it is beyond all bounds.
+func suffixed(text string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
 	if len(trimmed) < 2 {
 		return 0, false
@@ -217,10 +231,10 @@ func binarySuffix(text string) (int, bool) {
 	}
 	x, err := strconv.ParseFloat(digits, 64)
 	value := x * unit
-	if err != nil || value != math.Trunc(value) || math.Abs(value) > 1<<53 {
+	if err != nil || math.Abs(value) > 1<<53 {
 		return 0, false
 	}
-	return int(value), true
+	return value, true
 }
 
 func (p *Param) outOfRange(given string, nearest int) *ValueError {

@@ -21,9 +21,9 @@ func (m *Model) openExport() tea.Cmd {
 		return m.refuseExport("nothing can be written to files here")
 	}
 	what := map[export.Format]string{
-		export.CSV:      "CSV, one figure a row, for spreadsheets",
-		export.Markdown: "Markdown, tables for a document",
-		export.JSON:     "JSON, as eval --json prints it",
+		export.CSV:      "CSV, for spreadsheets",
+		export.Markdown: "Markdown, for a document",
+		export.JSON:     "JSON, for programs",
 	}
 	d := export.New(m.options.Version, m.now.setup, m.now.report)
 	title := "EXPORT"

@@ -177,7 +177,7 @@ func TestHostileNames(t *testing.T) {
 func TestFile(t *testing.T) {
 	folder := t.TempDir()
 	d := document()
-	for _, want := range []string{"meshscope-llama3.1-70b-64gpus.csv", "meshscope-llama3.1-70b-64gpus-2.csv", "meshscope-llama3.1-70b-64gpus-3.csv"} {
+	for _, want := range []string{"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-3.csv"} {
 		path, err := File(folder, CSV, &d)
 		if err != nil || filepath.Base(path) != want {
 			t.Fatalf("%s, %v", path, err)

@@ -11,10 +11,11 @@ import (
 	"syscall"
 )
 
-// Name is what a file of a document is called, without its end: the model and
-// the number of GPUs, in letters that every file system has.
+// Name is what a file of a document is called, without its end: the model, the
+// number of GPUs, the degrees above one and the ZeRO stage, in letters that every
+// file system has.
 func Name(d *Document) string {
-	const longest = 60
+	const longest = 40
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '-':
@@ -30,7 +31,17 @@ func Name(d *Document) string {
 	if id == "" {
 		id = "model"
 	}
-	return "meshscope-" + id + "-" + strconv.Itoa(d.Setup.GPUs) + "gpus"
+	name := "meshscope-" + id + "-" + strconv.Itoa(d.Setup.GPUs) + "gpus"
+	s := &d.Setup
+	for _, degree := range []struct {
+		name string
+		n    int
+	}{{"tp", s.TP}, {"pp", s.PP}, {"cp", s.CP}, {"ep", s.EP}} {
+		if degree.n > 1 {
+			name += "-" + degree.name + strconv.Itoa(degree.n)
+		}
+	}
+	return name + "-zero" + strconv.Itoa(s.ZeRO)
 }
 
 // FileError says why no file was written, and in which folder.

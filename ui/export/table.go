@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 
 	"meshscope/engine"
@@ -50,9 +51,18 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 // exact is the cell with all digits.
 func (c Cell) exact() string {
 	if c.Number {
-		return strconv.FormatFloat(c.Value, 'g', -1, 64)
+		return Digits(c.Value)
 	}
 	return c.Text
+}
+
+// Digits writes a number with all digits, without a power of ten where it is read
+// by people: bytes and tokens.
+func Digits(v float64) string {
+	if a := math.Abs(v); a >= 1 && a < 1e21 || v == 0 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // screenCSV writes the tables as the other figures are: the table, the row, the

@@ -1,0 +1,39 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+)
+
+// TestTokensForSequences: a batch that only tokens would explain is warned of; the
+// batches that people train with are not.
+func TestTokensForSequences(t *testing.T) {
+	s := claimedSetup(t, "llama3.1-8b dgx-h100 gpus=8 tp=1 zero=2")
+	for gbs, want := range map[string]bool{"4M": true, "131072": true, "7680": false, "512": false} {
+		turned, err := engine.Turn(s, "gbs", gbs, engine.Locks{GPUs: true, Batch: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want || !engine.Legal(turned) {
+			t.Errorf("gbs %s: %+v", gbs, problems)
+		}
+	}
+}
+
+// TestNoWholeNumberOfThem: 9.2k is refused with what it would be.
+func TestNoWholeNumberOfThem(t *testing.T) {
+	p, _ := engine.FindParam("seq")
+	_, err := p.ParseInt("9.2k")
+	bad, ok := errors.AsType[*engine.ValueError](err)
+	if !ok || bad.Nearest != "9421" || !strings.Contains(bad.Allowed, "this is 9420.8") {
+		t.Errorf("%v", err)
+	}
+	for text, want := range map[string]int{"8k": 8192, "1.5k": 1536} {
+		if n, err := p.ParseInt(text); n != want || err != nil {
+			t.Errorf("%s: %d, %v", text, n, err)
+		}
+	}
+}
