@@ -56,7 +56,7 @@ func plain(s engine.Setup) engine.Report {
 	r.Throughput = &engine.Throughput{
 		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu,
 	}
-	r.Model = &engine.ModelFigures{Parameters: parameters, ActiveParameters: parameters, TrainingFLOPs: 6 * parameters, Convention: "causal"}
+	r.Model = &engine.ModelFigures{Parameters: float64(s.Model.Total()), ActiveParameters: float64(s.Model.Active()), TrainingFLOPs: 6 * float64(s.Model.Active()), Convention: string(s.MFU)}
 	r.Communication = []engine.Communication{
 		{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: s.TP, Spans: "node", Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 2},
 		{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: s.DP, Spans: "cluster", Bytes: 20 * units.GB, Seconds: 1.5, Exposed: 1},
