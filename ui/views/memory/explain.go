@@ -41,6 +41,14 @@ func depends(term int) string {
 	}[term]
 }
 
+// moves is depends, with what is particular to the setup.
+func (v *View) moves(in Input, rank, term int) string {
+	if by, _ := v.sharded(in, rank, term); term == weightsTerm && by > 1 && in.Setup.ZeRO < 3 {
+		return "sharded by this stack below ZeRO-3 too; the gathered copy that layers use is in buffers"
+	}
+	return depends(term)
+}
+
 // formula is the focused figure in words, with the numbers in force.
 func (v *View) formula(in Input, rank, term int) string {
 	m := in.memory()

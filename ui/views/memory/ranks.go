@@ -339,7 +339,7 @@ func (v *View) details(in Input, w int) []string {
 	}
 	formula, why := widget.NewLine(w), widget.NewLine(w)
 	formula.Gap(2).Put(in.paint(themes.Text), fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
-	why.Gap(2).Put(in.paint(themes.Muted), widget.Cut(depends(term), w-2))
+	why.Gap(2).Put(in.paint(themes.Muted), widget.Cut(v.moves(in, rank, term), w-2))
 	return []string{l.String(), formula.String(), why.String()}
 }
 

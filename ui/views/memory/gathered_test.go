@@ -1,0 +1,40 @@
+package memory
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+)
+
+// TestWeightsShardedBelowZeRO3: where a stack divides the weights although the
+// stage is below 3, the screen says where the whole ones are.
+func TestWeightsShardedBelowZeRO3(t *testing.T) {
+	for stack, want := range map[recipe.Stack]bool{recipe.TorchTitan: true, recipe.MegatronCore: false} {
+		m, err := presets.Default().Model("llama3.1-8b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := presets.Default().Cluster("dgx-h100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := engine.Draft{Model: &m, Cluster: &c, GPUs: new(8), TP: new(1), ZeRO: new(2), Stack: &stack}.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := engine.Evaluate(s)
+		v := New()
+		in := Input{Setup: &s, Report: &r}
+		v.Refresh(in).Work(context.Background())()
+		if got := strings.Contains(v.moves(in, 0, weightsTerm), "in buffers"); got != want {
+			t.Errorf("%s: %q", stack, v.moves(in, 0, weightsTerm))
+		}
+		if v.moves(in, 0, gradientsTerm) != depends(gradientsTerm) {
+			t.Error("the gradients are not in buffers")
+		}
+	}
+}
