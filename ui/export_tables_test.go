@@ -100,6 +100,23 @@ func TestExportWritesTheScreen(t *testing.T) {
 		t.Errorf("no table of A and B:\n%.1500s", text)
 	}
 
+	reach(PipelineTab)
+	text, d = exported(t, m, &written, export.CSV)
+	line := engine.Evaluate(m.state.Setup).Timeline
+	if !strings.Contains(text, "pipeline ranks,rank 0,works,"+export.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
+		t.Errorf("no ranks of the pipeline:\n%.800s", text)
+	}
+	reach(SearchTab)
+	text, d = exported(t, m, &written, export.Markdown)
+	if len(d.Screen) != 1 || len(d.Screen[0].Rows) < 3 || !strings.Contains(text, "## layouts, the best first") {
+		t.Fatalf("no ranked layouts:\n%.800s", text)
+	}
+	for i := range d.Screen[0].Rows {
+		if len(d.Screen[0].Rows[i]) != len(d.Screen[0].Head) {
+			t.Errorf("row %d has %d cells", i, len(d.Screen[0].Rows[i]))
+		}
+	}
+
 	reach(ScanTab)
 	text, d = exported(t, m, &written, export.JSON)
 	var document struct {

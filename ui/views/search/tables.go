@@ -1,0 +1,42 @@
+package search
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/ui/export"
+)
+
+// Tables are the ranked layouts that the screen lists, for a file.
+func (v *View) Tables(in Input) []export.Table {
+	if v.answer == nil || in.Setup == nil || v.answer.of.base != base(in.Setup) {
+		return nil
+	}
+	t := export.Table{Title: "layouts, the best first", Head: []string{
+		"place", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "schedule", "recompute",
+		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front",
+	}}
+	yes := func(is bool) export.Cell {
+		if is {
+			return export.Word("yes")
+		}
+		return export.Word("no")
+	}
+	for i := range v.answer.rows {
+		r := &v.answer.rows[i]
+		s := &r.setup
+		place := strconv.Itoa(r.rank)
+		if r.rank == 0 {
+			place = "the setup in force"
+		}
+		cells := []export.Cell{export.Word(place)}
+		for _, n := range []int{s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS, s.MicroBatches} {
+			cells = append(cells, export.Figure(engine.UnitCount, float64(n)))
+		}
+		t.Rows = append(t.Rows, append(
+			cells, export.Word(string(s.Schedule)), export.Word(s.Recompute.String()),
+			export.Figure(engine.UnitSeconds, float64(r.step)), export.Figure(engine.UnitTokens, r.perGPU), export.Figure(engine.UnitShare, r.mfu),
+			export.Figure(engine.UnitMemory, float64(r.peak)), export.Figure(engine.UnitShare, r.bubble), export.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front)))
+	}
+	return []export.Table{t}
+}
