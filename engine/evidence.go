@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 )
 
@@ -23,13 +24,22 @@ type Evidence struct {
 
 // evidence finds the published runs that are most like the setup.
 func evidence(s *Setup, memory bool) Evidence {
-	stack := s.Stack.Resolve()
-	if cal := s.Cluster.Calibration; cal != nil && stack != recipe.Textbook {
-		if b := cal.Nearest(memory, stack, s.Model.IsMoE(), s.GPUs); b != nil {
+	if s.Stack.Resolve() != recipe.Textbook {
+		like := Like(s)
+		if b := s.Cluster.Nearest(memory, &like); b != nil {
 			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group, Runs: b.Rows, Fitted: &b.InSample}
 		}
 	}
 	return Evidence{ValidatedBy: NotValidated}
+}
+
+// Like is what a setup is compared by with published runs.
+func Like(s *Setup) hardware.Like {
+	return hardware.Like{
+		Stack: s.Stack.Resolve(), MoE: s.Model.IsMoE(), GPUs: s.GPUs, Seq: s.Seq, TP: s.TP, PP: s.PP, CP: s.CP, EP: s.EP,
+		Parameters: func() float64 { return float64(s.Model.Total()) }, Precision: s.Precision, Schedule: string(s.Schedule),
+		Recompute: s.Recompute.Mode, Offload: s.Offload,
+	}
 }
 
 // Validated says whether there is a group.

@@ -236,21 +236,11 @@ func exposedShare(r *Report, dimension string) *float64 {
 }
 
 // ScaleBandwidth gives a setup the same machine with faster or slower links:
-// datasheet figures and measured curves are multiplied, latencies stay. A link
+// datasheet figures are multiplied, measured curves follow, latencies stay. A link
 // that there is not stays away.
 func ScaleBandwidth(s Setup, intra, inter float64) Setup {
 	c := &s.Cluster
 	c.Intra.Bandwidth *= units.BytesPerSecond(intra)
 	c.Inter.Bandwidth *= units.BytesPerSecond(inter)
-	if c.Calibration == nil {
-		return s
-	}
-	own := *c.Calibration
-	own.Network.HalfSize *= units.Bytes(intra) // the time to get going stays
-	for i := range own.Network.Curve {
-		own.Network.Curve[i] *= units.BytesPerSecond(inter)
-		own.Network.Ring[i] *= units.BytesPerSecond(inter)
-	}
-	c.Calibration = &own
 	return s
 }

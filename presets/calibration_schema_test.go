@@ -21,7 +21,7 @@ func fileOf(kind string, figures map[string]float64) fstest.MapFS {
 	id, appliesTo := "mine", "dgx-h100"
 	switch kind {
 	case kindStack:
-		id = "stack-" + string(recipe.MegatronCore)
+		appliesTo = string(recipe.MegatronCore)
 	case kindMemory:
 		appliesTo = string(recipe.Nanotron)
 	}
@@ -58,11 +58,11 @@ func complete(t *testing.T, kind string) map[string]float64 {
 	}
 	switch kind {
 	case kindStack:
-		return inherited(files, named("stack-megatron-core"))
+		return files.inherited(named("stack-megatron-core"), nil)
 	case kindMemory:
-		return inherited(files, named("memory-nanotron"))
+		return files.inherited(named("memory-nanotron"), nil)
 	}
-	return inherited(files, pick(files, kind, "dgx-h100", "h100-sxm"))
+	return files.inherited(files.pick(kind, []string{"dgx-h100", "h100-sxm"}), nil)
 }
 
 func onDefaultMachine(t *testing.T, lib *Library, stack recipe.Stack) engine.Report {

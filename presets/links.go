@@ -103,9 +103,14 @@ func (t *linkTable) of(name string) *linkClass {
 // the GPU's typical cluster.
 func (l *Library) NodeOf(g hardware.GPU) hardware.Cluster { return l.calibrated(l.nodeOf(g)) }
 
+// nodeID is the id of the typical nodes of a GPU.
+func nodeID(g hardware.GPU) string { return nodePrefix + g.ID }
+
+const nodePrefix = "node-of-"
+
 func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 	c := hardware.Cluster{
-		ID: "node-of-" + g.ID, Name: g.Name + " nodes", GPU: g,
+		ID: nodeID(g), Name: g.Name + " nodes", GPU: g,
 		NodeGPUs: max(g.NodeGPUs, 1), ScaleUpGPUs: max(g.ScaleUpGPUs, 1),
 		Intra: hardware.Link{Name: g.LinkName, Bandwidth: g.LinkBandwidth},
 	}
@@ -123,7 +128,9 @@ func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 	if err != nil || preset.TypicalCluster == "" {
 		return c
 	}
-	if typical, err := l.Cluster(preset.TypicalCluster); err == nil {
+	// Not through ClusterPreset: nodes are asked for while a machine is calibrated.
+	typical, err := find(l, preset.TypicalCluster, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	if err == nil {
 		c.Inter = typical.Inter
 		if typical.GPU.ID == g.ID {
 			c.Intra.Latency = typical.Intra.Latency

@@ -91,6 +91,7 @@ type Library struct {
 	clusters     store[ClusterPreset]
 	calibrations store[CalibrationPreset]
 	tables       tables
+	refused      map[string]bool // calibrations whose file is sound and which say what cannot be
 	links        func() (*linkTable, error)
 
 	// outside reads a model that is named by its file; nil: none is.
@@ -117,6 +118,7 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	errs = append(errs, l.models.problems(l)...)
 	errs = append(errs, l.gpus.problems(l)...)
 	errs = append(errs, l.calibrations.problems(l)...)
+	errs = append(errs, l.refuseCalibrations()...)
 	return l, append(errs, l.clusters.problems(l)...)
 }
 

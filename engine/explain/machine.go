@@ -26,13 +26,23 @@ func seconds(name string, t units.Seconds) *Expr { return num(name, float64(t), 
 func (b *Book) matmulRate() *Expr {
 	s, m := b.w.Setup, b.machine()
 	return b.term("gpu.matmul-rate", about{
-		name: "Rate of a large matrix product", symbol: "R", unit: Rate, source: "dense peak of the datasheet times a share; " + from(m.Ops.From),
+		name: "Rate of a large matrix product", symbol: "R", unit: Rate, source: "dense peak of the datasheet times a share, at most the best product that was measured on the GPU; " + from(m.Ops.From),
 	}, func() *Expr {
 		g := &s.Cluster.GPU
-		if b.precision().IsFP8() && g.PeakFP8 > 0 {
-			return div(mul(num("fp8 peak", float64(g.PeakFP8), Rate), num("share of the peak", m.Ops.GemmF8, Share)), count("stack's fp8 time over the best", m.Software.FP8))
+		capped := func(x *Expr) *Expr {
+			if measured := g.Measured(b.precision()); measured > 0 {
+				return minOf(x, num("best measured product", float64(measured), Rate))
+			}
+			return x
 		}
-		return mul(b.peak16(), num("share of the peak", m.Ops.Gemm, Share))
+		if b.precision().IsFP8() && g.PeakFP8 > 0 {
+			return div(capped(mul(num("fp8 peak", float64(g.PeakFP8), Rate), num("share of the peak", m.Ops.GemmF8, Share))), count("stack's fp8 time over the best", m.Software.FP8))
+		}
+		x := mul(b.peak16(), num("share of the peak", m.Ops.Gemm, Share))
+		if b.precision().IsFP8() {
+			return x
+		}
+		return capped(x)
 	})
 }
 

@@ -15,7 +15,12 @@ type Calibration struct {
 	Network  Network
 	Software []Software // by stack; the first is used for a stack that is not listed
 	Bands    []Band
-	Notes    []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
+	// Of is the machine that the figures speak of, as its preset has it; nil for one
+	// that no preset has. Where a setup changes its links, measured curves follow.
+	Of *Cluster
+	// NetworkID is the file that the links' constants come from.
+	NetworkID string
+	Notes     []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
 
 	// Missing says which needed figure of the kernels or links no file gives; empty:
 	// none. A step time would then be worked out from zero.
@@ -128,44 +133,6 @@ type Software struct {
 	Scatter    bool        // messages between stages travel as TP shards also without SP
 	Bucket     units.Bytes // gradients per collective call; 0: all at once
 	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
-}
-
-// Band is the error of one validated group of published runs, of one GPU, stack
-// and kind of model. Errors are absolute and relative, of the step time or of
-// allocated memory.
-type Band struct {
-	Group    string
-	Memory   bool
-	Stack    recipe.Stack
-	GPU      string
-	MoE      bool
-	MaxGPUs  int
-	Rows     int
-	Median   float64
-	P90      float64 // nine runs of ten are closer
-	InSample bool    // constants were fitted to these runs
-}
-
-// maxReach is how many times more GPUs than the largest validated run a band
-// still speaks for.
-const maxReach = 2
-
-// Nearest is the validated group closest to a setup on this machine: of its
-// stack and kind of model, with enough runs and GPUs, the one with the most
-// runs. It is nil when there is none.
-func (c *Calibration) Nearest(memory bool, stack recipe.Stack, moe bool, gpus int) *Band {
-	const minRows = 3
-	var best *Band
-	for i := range c.Bands {
-		b := &c.Bands[i]
-		if b.Memory != memory || b.Stack != stack || b.MoE != moe || b.Rows < minRows || gpus > maxReach*b.MaxGPUs {
-			continue
-		}
-		if best == nil || b.Rows > best.Rows {
-			best = b
-		}
-	}
-	return best
 }
 
 // For finds the behaviour of a stack.

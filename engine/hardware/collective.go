@@ -78,6 +78,21 @@ func (m *Machine) inside(g Members, whole, half float64) float64 {
 	return min(whole, net.Bridge/float64(stride))
 }
 
+// scale makes what was measured follow the links: curves are multiplied, the time
+// to get going stays.
+func (n *Network) scale(intra, inter float64) {
+	if intra != 1 {
+		n.HalfSize *= units.Bytes(intra)
+	}
+	if inter == 1 {
+		return
+	}
+	for i := range n.Curve {
+		n.Curve[i] *= units.BytesPerSecond(inter)
+		n.Ring[i] *= units.BytesPerSecond(inter)
+	}
+}
+
 // at is the bandwidth over n nodes, between and beyond the measured points by
 // the power law of the two nearest.
 func (c *Curve) at(n float64) units.BytesPerSecond {

@@ -58,6 +58,19 @@ func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
 	}
 }
 
+// Measured is the best matrix product that somebody measured on the GPU in this
+// precision, which no long run is faster than; 0 where nobody did.
+func (g *GPU) Measured(p recipe.Precision) units.FLOPsPerSecond {
+	switch {
+	case p.IsFP8():
+		return g.MatmulFP8
+	case p == recipe.FP32:
+		return 0
+	default:
+		return g.MatmulBF16
+	}
+}
+
 // Link is one kind of connection, as one GPU sees it.
 type Link struct {
 	Name      string               `json:"name"`

@@ -25,6 +25,7 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	m := Machine{Cluster: c}
 	if cal := c.Calibration; cal != nil && stack.Resolve() != recipe.Textbook {
 		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack.Resolve())
+		m.Network.scale(c.linkScale())
 	} else {
 		m.Ops, m.Network, m.Software = plain()
 	}
@@ -34,8 +35,15 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits
 	}
 	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
-	if p.IsFP8() && g.PeakFP8 > 0 {
-		m.gemm = g.PeakFP8 * units.FLOPsPerSecond(m.Ops.GemmF8/m.Software.FP8)
+	switch measured := g.Measured(p); {
+	case p.IsFP8() && g.PeakFP8 > 0:
+		m.gemm = g.PeakFP8 * units.FLOPsPerSecond(m.Ops.GemmF8)
+		if measured > 0 {
+			m.gemm = min(m.gemm, measured)
+		}
+		m.gemm /= units.FLOPsPerSecond(m.Software.FP8)
+	case measured > 0 && !p.IsFP8():
+		m.gemm = min(m.gemm, measured)
 	}
 	m.stream = g.MemoryBandwidth * units.BytesPerSecond(m.Ops.Stream)
 	return m

@@ -1,13 +1,16 @@
 package published
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/units"
 	"meshscope/presets"
 )
 
@@ -36,16 +39,56 @@ func Bands(groups []Group) []hardware.Band {
 			for _, r := range results {
 				b := hardware.Band{
 					Group: g.ID, Memory: r.Metric == MemoryGiB, Stack: first.Stack.Resolve(), GPU: first.Cluster.GPU.ID,
-					MoE: first.Model.IsMoE(), Rows: r.Rows, Median: round(r.Median), P90: round(r.P90), InSample: g.Fitted,
-				}
-				for j := range parts[key].Runs {
-					b.MaxGPUs = max(b.MaxGPUs, parts[key].Runs[j].Setup.GPUs)
+					MoE: first.Model.IsMoE(), Reach: reachOf(parts[key].Runs, r.Metric), Rows: r.Rows, Median: round(r.Median), P90: round(r.P90), InSample: g.Fitted,
 				}
 				bands = append(bands, b)
 			}
 		}
 	}
 	return bands
+}
+
+// reachOf is how far the runs go that have a figure.
+func reachOf(runs []Run, metric string) hardware.Reach {
+	var out hardware.Reach
+	for i := range runs {
+		r := &runs[i]
+		if r.Step <= 0 && metric == StepSeconds || r.Memory <= 0 && metric == MemoryGiB {
+			continue
+		}
+		s := &r.Setup
+		like := engine.Like(s)
+		for _, x := range []struct {
+			into  *hardware.Range
+			value float64
+		}{
+			{&out.GPUs, float64(s.GPUs)},
+			{&out.Seq, float64(s.Seq)},
+			{&out.TP, float64(s.TP)},
+			{&out.PP, float64(s.PP)},
+			{&out.CP, float64(s.CP)},
+			{&out.EP, float64(s.EP)},
+			{&out.Parameters, like.Parameters()},
+		} {
+			*x.into = x.into.With(x.value)
+		}
+		add(&out.Precisions, like.Precision)
+		add(&out.Schedules, like.Schedule)
+		add(&out.Recompute, like.Recompute)
+		if cal := s.Cluster.Calibration; cal != nil && s.GPUs > s.Cluster.Domain() {
+			out.Nodes = true
+			out.Inter = out.Inter.With(float64(s.Cluster.Inter.Bandwidth))
+			add(&out.Networks, cal.NetworkID)
+		}
+	}
+	return out
+}
+
+// add puts a value into a sorted list, once.
+func add[T cmp.Ordered](list *[]T, value T) {
+	if at, found := slices.BinarySearch(*list, value); !found {
+		*list = slices.Insert(*list, at, value)
+	}
 }
 
 func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
@@ -56,10 +99,46 @@ func BandFile(bands []hardware.Band) string {
 	b.WriteString("# Errors of the model on the groups of presets/published, by GPU, stack and kind of\n" +
 		"# model. Written by the test of that package; never by hand.\n")
 	for _, x := range bands {
-		fmt.Fprintf(&b, "\n[[band]]\ngroup = %q\nmemory = %t\nstack = %q\ngpu = %q\nmoe = %t\nmax_gpus = %d\nrows = %d\nmedian = %g\np90 = %g\nfitted = %t\n",
-			x.Group, x.Memory, x.Stack, x.GPU, x.MoE, x.MaxGPUs, x.Rows, x.Median, x.P90, x.InSample)
+		fmt.Fprintf(&b, "\n[[band]]\ngroup = %q\nmemory = %t\nstack = %q\ngpu = %q\nmoe = %t\nrows = %d\nmedian = %g\np90 = %g\nfitted = %t\n",
+			x.Group, x.Memory, x.Stack, x.GPU, x.MoE, x.Rows, x.Median, x.P90, x.InSample)
+		r := &x.Reach
+		for _, f := range []struct {
+			key  string
+			unit float64
+			of   hardware.Range
+		}{
+			{"gpus", 1, r.GPUs},
+			{"seq", 1, r.Seq},
+			{"tp", 1, r.TP},
+			{"pp", 1, r.PP},
+			{"cp", 1, r.CP},
+			{"ep", 1, r.EP},
+			{"parameters", 1, r.Parameters},
+			{"inter_GBps", float64(units.GBps), r.Inter},
+		} {
+			fmt.Fprintf(&b, "%s = [%s, %s]\n", f.key, decimal(f.of.Least/f.unit), decimal(f.of.Most/f.unit))
+		}
+		fmt.Fprintf(&b, "nodes = %t\nnetworks = [%s]\nprecisions = [%s]\nschedules = [%s]\nrecompute = [%s]\n",
+			r.Nodes, quoted(r.Networks), quoted(r.Precisions), quoted(r.Schedules), quoted(r.Recompute))
 	}
 	return b.String()
+}
+
+// decimal writes a number as TOML takes it for one with a fraction.
+func decimal(v float64) string {
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+func quoted[T ~string](list []T) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = strconv.Quote(string(v))
+	}
+	return strings.Join(parts, ", ")
 }
 
 var _ Library = (*presets.Library)(nil)

@@ -1,0 +1,104 @@
+package presets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine/recipe"
+)
+
+// refuseCalibrations finds the calibrations of one's own that would be silently
+// without effect: that speak of nothing known, inherit from nothing, or speak of
+// what another file speaks of.
+func (l *Library) refuseCalibrations() []error {
+	l.refused = map[string]bool{}
+	var errs []error
+	refuse := func(f *CalibrationPreset, key, format string, args ...any) {
+		l.refused[f.ID] = true
+		errs = append(errs, &FileError{File: "calibrations/" + f.ID + extension, Key: key, Message: fmt.Sprintf(format, args...)})
+	}
+	own := l.calibrations.list(l)
+	spoken := map[[2]string]string{} // by kind and what is spoken of: the file
+	for i := range own {
+		f := &own[i]
+		if len(f.AppliesTo) == 0 {
+			refuse(f, "applies_to", "missing; allowed is a list of %s", f.appliesToWhat())
+		}
+		for _, id := range f.AppliesTo {
+			if err := l.speaksOf(f.Kind, id); err != nil {
+				refuse(f, "applies_to", "%v", err)
+				continue
+			}
+			if first := spoken[[2]string{f.Kind, id}]; first != "" {
+				refuse(f, "applies_to", "%q is what %s speaks of; one file of each kind may", id, first)
+				continue
+			}
+			spoken[[2]string{f.Kind, id}] = "calibrations/" + f.ID + extension
+		}
+		if reason := l.badChain(f); reason != "" {
+			refuse(f, "inherits", "%s", reason)
+		}
+	}
+	return errs
+}
+
+func (p *CalibrationPreset) appliesToWhat() string {
+	if p.Kind == kindStack || p.Kind == kindMemory {
+		return "stacks"
+	}
+	return "ids of clusters and GPUs"
+}
+
+// speaksOf says what is wrong with an id that a calibration of some kind names.
+func (l *Library) speaksOf(kind, id string) error {
+	if kind == kindStack || kind == kindMemory {
+		var known []string
+		for _, s := range recipe.Stacks() {
+			if s != recipe.DefaultStack && s != recipe.Textbook {
+				known = append(known, string(s))
+			}
+		}
+		if !slices.Contains(known, id) {
+			return unknown("stack", id, known)
+		}
+		return nil
+	}
+	if id == "*" || strings.HasPrefix(id, nodePrefix) {
+		return nil
+	}
+	if _, err := find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters }); err == nil {
+		return nil
+	}
+	if _, err := l.GPU(id); err != nil {
+		return fmt.Errorf("neither a cluster nor a GPU: %w", err)
+	}
+	return nil
+}
+
+// badChain says what is wrong with what a file inherits from; empty: nothing.
+func (l *Library) badChain(f *CalibrationPreset) string {
+	files := l.calibrationFiles()
+	seen := []string{f.ID}
+	for at := f; at.Inherits != ""; {
+		if slices.Contains(seen, at.Inherits) {
+			return "a cycle: " + strings.Join(append(seen, at.Inherits), " -> ")
+		}
+		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits })
+		switch {
+		case i < 0:
+			var known []string
+			for j := range files {
+				if files[j].Kind == f.Kind && files[j].ID != f.ID {
+					known = append(known, files[j].ID)
+				}
+			}
+			return unknown("calibration", at.Inherits, known).Error()
+		case files[i].Kind != f.Kind:
+			return fmt.Sprintf("%s is of the kind %s, this file of %s", at.Inherits, files[i].Kind, f.Kind)
+		}
+		seen = append(seen, at.Inherits)
+		at = &files[i]
+	}
+	return ""
+}

@@ -1,0 +1,268 @@
+package presets
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+)
+
+// tables keeps one Calibration per cluster and GPU, so that equal setups stay
+// equal.
+type tables struct {
+	mu     sync.Mutex
+	made   map[[2]string]*hardware.Calibration
+	files  calibrationList
+	bands  []hardware.Band
+	memory *hardware.StackMemories
+}
+
+const bandsFile = "bands.toml"
+
+// of is what is known of a machine.
+func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := [2]string{c.ID, c.GPU.ID}
+	if got, ok := t.made[key]; ok {
+		return got
+	}
+	if t.files == nil {
+		t.files = l.calibrationFiles()
+		t.bands = l.bandTable()
+	}
+	cal, own := t.files.compose(c.ID, c.GPU.ID)
+	if cal != nil {
+		cal.Of = l.presetOf(c)
+		for _, b := range t.bands {
+			if b.GPU == c.GPU.ID && (b.Group == "simumax-b200") == (c.ID == "b200-8x-simumax") && !own.touches(&b) {
+				cal.Bands = append(cal.Bands, b)
+			}
+		}
+	}
+	if t.made == nil {
+		t.made = map[[2]string]*hardware.Calibration{}
+	}
+	t.made[key] = cal
+	return cal
+}
+
+// presetOf is a machine as its preset has it, with the GPU's own preset; nil
+// where there is none.
+func (l *Library) presetOf(c *hardware.Cluster) *hardware.Cluster {
+	gpu, err := l.GPU(c.GPU.ID)
+	if err != nil {
+		return nil
+	}
+	if c.ID == nodeID(gpu) {
+		node := l.nodeOf(gpu)
+		return &node
+	}
+	p, err := find(l, c.ID, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	if err != nil {
+		return nil
+	}
+	p.GPU = gpu
+	return &p.Cluster
+}
+
+// ownParts are the parts of a calibration that come from files of the user's own:
+// what the built-in ones scored says nothing about them.
+type ownParts struct {
+	machine        bool
+	stacks, memory map[recipe.Stack]bool
+}
+
+func (o *ownParts) touches(b *hardware.Band) bool {
+	if b.Memory {
+		return o.memory[b.Stack]
+	}
+	return o.machine || o.stacks[b.Stack]
+}
+
+// memories are the memory constants of every stack that a file speaks of.
+func (l *Library) memories() *hardware.StackMemories {
+	l.tables.mu.Lock()
+	defer l.tables.mu.Unlock()
+	if l.tables.memory != nil {
+		return l.tables.memory
+	}
+	files, all := l.calibrationFiles(), hardware.StackMemories{}
+	for _, stack := range recipe.Stacks() {
+		f := files.ofStack(kindMemory, stack)
+		if f == nil {
+			continue
+		}
+		m := hardware.StackMemory{From: f.FittedTo}
+		m.Missing = missing(f.ID, settle(memoryFigures(&m, stack == recipe.Nanotron), files.inherited(f, nil)))
+		all[stack] = m
+	}
+	l.tables.memory = &all
+	return l.tables.memory
+}
+
+// calibrationList are all files that speak, the user's own first.
+type calibrationList []CalibrationPreset
+
+// compose puts together the calibration of a machine from the files that name
+// its cluster or its GPU. It is nil when no file speaks of its kernels.
+func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration, *ownParts) {
+	machine := []string{cluster, gpu, "*"}
+	ops, network := files.pick(kindGPU, machine), files.pick(kindNetwork, machine)
+	if ops == nil || network == nil {
+		return nil, nil
+	}
+	cal := &hardware.Calibration{ID: cluster, NetworkID: network.ID}
+	var noKernels, noLinks []string
+	cal.Ops, noKernels = opsOf(files.inherited(ops, nil))
+	cal.Ops.From = ops.FittedTo
+	cal.Network, noLinks = networkOf(files.inherited(network, nil))
+	cal.Network.From = network.FittedTo
+	if cal.Missing = missing(ops.ID, noKernels); cal.Missing == "" {
+		cal.Missing = missing(network.ID, noLinks)
+	}
+	inherits := func(f *CalibrationPreset) bool {
+		return !slices.Contains(f.AppliesTo[:min(1, len(f.AppliesTo))], gpu) && !slices.Contains(f.AppliesTo, cluster)
+	}
+	if inherits(ops) {
+		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", its nearest relative with measurements")
+	}
+	if inherits(network) {
+		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", its nearest relative with measurements")
+	}
+	cal.Notes = append(cal.Notes, "kernels: "+ops.FittedTo, "links: "+network.FittedTo)
+	own := &ownParts{machine: files.own(ops) || files.own(network), stacks: map[recipe.Stack]bool{}, memory: map[recipe.Stack]bool{}}
+	for _, stack := range recipe.Stacks() { // the default stack first
+		if f := files.ofStack(kindStack, stack); f != nil {
+			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
+			own.stacks[stack] = files.own(f)
+		}
+		own.memory[stack] = files.own(files.ofStack(kindMemory, stack))
+	}
+	if len(cal.Software) == 0 {
+		return nil, nil
+	}
+	return cal, own
+}
+
+// pick is the first file of a kind that names the first of some ids that any file
+// of the kind names.
+func (files calibrationList) pick(kind string, ids []string) *CalibrationPreset {
+	for _, id := range ids {
+		for i := range files {
+			if files[i].Kind == kind && slices.Contains(files[i].AppliesTo, id) {
+				return &files[i]
+			}
+		}
+	}
+	return nil
+}
+
+// ofStack is the file of a stack; nil for the word that only stands for one.
+func (files calibrationList) ofStack(kind string, stack recipe.Stack) *CalibrationPreset {
+	return files.pick(kind, []string{string(stack)})
+}
+
+// maxInherits bounds a chain of files that inherit from each other.
+const maxInherits = 8
+
+// chain is a file and those that it inherits from, one after the other.
+func (files calibrationList) chain(f *CalibrationPreset) []*CalibrationPreset {
+	if f == nil {
+		return nil
+	}
+	chain := []*CalibrationPreset{f}
+	for range maxInherits {
+		last := chain[len(chain)-1]
+		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == last.Inherits && p.Kind == last.Kind })
+		if i < 0 {
+			break
+		}
+		chain = append(chain, &files[i])
+	}
+	return chain
+}
+
+// own says whether a file, or one that it inherits from, is the user's.
+func (files calibrationList) own(f *CalibrationPreset) bool {
+	return slices.ContainsFunc(files.chain(f), func(p *CalibrationPreset) bool { return p.own })
+}
+
+// inherited are the figures of a file over those of the files it inherits from; of
+// each the figures of some machines over those for all.
+func (files calibrationList) inherited(f *CalibrationPreset, machines []string) map[string]float64 {
+	figures := map[string]float64{}
+	for _, p := range slices.Backward(files.chain(f)) {
+		maps.Copy(figures, p.Figures)
+		for _, id := range machines {
+			for _, m := range p.Machines {
+				if slices.Contains(m.AppliesTo, id) {
+					maps.Copy(figures, m.Figures)
+				}
+			}
+		}
+	}
+	return figures
+}
+
+func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, cluster, gpu string) hardware.Software {
+	machines := []string{gpu, cluster}
+	figures, from := files.inherited(f, machines), f.FittedTo
+	for _, id := range machines {
+		for _, m := range f.Machines {
+			if slices.Contains(m.AppliesTo, id) && m.FittedTo != "" {
+				from = m.FittedTo
+			}
+		}
+	}
+	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1}
+	s.Missing = missing(f.ID, settle(softwareFigures(&s), figures))
+	_, s.Fitted = figures["factor"]
+	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from
+	return s
+}
+
+func opsOf(figures map[string]float64) (o hardware.Ops, lacks []string) {
+	lacks = settle(opsFigures(&o), figures)
+	return o, lacks
+}
+
+func networkOf(figures map[string]float64) (n hardware.Network, lacks []string) {
+	lacks = settle(networkFigures(&n), figures)
+	if _, bridged := figures["bridge_efficiency"]; bridged {
+		for _, key := range []string{"half_node_ring_efficiency", "half_node_all_to_all_efficiency"} {
+			if _, ok := figures[key]; !ok {
+				lacks = append(lacks, key)
+			}
+		}
+	}
+	return n, lacks
+}
+
+// settle writes figures where they go and gives the needed ones that are not
+// there.
+func settle(known []figureRange, figures map[string]float64) (lacks []string) {
+	for _, r := range known {
+		if v, ok := figures[r.key]; ok {
+			r.set(v)
+		} else if r.needed {
+			lacks = append(lacks, r.key)
+		}
+	}
+	return lacks
+}
+
+// missing names a file and the figures that neither it nor those it inherits from
+// give.
+func missing(id string, lacks []string) string {
+	if len(lacks) == 0 {
+		return ""
+	}
+	return id + " lacks " + strings.Join(lacks, ", ")
+}
+
+const micro = float64(units.Microsecond)
