@@ -164,8 +164,18 @@ func TestScaledBandwidth(t *testing.T) {
 	if seconds(fast, "tp") != seconds(base, "tp") {
 		t.Error("the link between nodes changes traffic inside a node")
 	}
-	if s.Cluster.Calibration == nil || engine.ScaleBandwidth(s, 1, 4).Cluster.Calibration == s.Cluster.Calibration {
-		t.Error("the calibration must be a copy")
+	// Links that are set by hand are scaled in the same way, also where a curve over
+	// nodes was measured.
+	c, err := presets.Default().Cluster("hf-p5-playbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Cluster = c
+	byHand := s
+	byHand.Cluster.Inter.Bandwidth *= 4
+	scaled, set := engine.Evaluate(engine.ScaleBandwidth(s, 1, 4)), engine.Evaluate(byHand)
+	if before := engine.Evaluate(s); scaled.Time.Step != set.Time.Step || !(set.Time.Step < before.Time.Step) {
+		t.Errorf("four times the bandwidth: %v scaled, %v set, %v before", scaled.Time.Step, set.Time.Step, before.Time.Step)
 	}
 	var none layout.Ring
 	if _, ok := none.Place(0); ok {

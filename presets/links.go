@@ -120,7 +120,7 @@ func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 	}
 	c.Intra.Latency = links.of(g.LinkName).latency()
 	c.Inter = hardware.Link{
-		Name:      links.ScaleOut.Link,
+		Name:      links.ScaleOut.Link + ", assumed",
 		Bandwidth: units.GBps * units.BytesPerSecond(links.ScaleOut.GBps),
 		Latency:   links.of(links.ScaleOut.Link).latency(),
 	}

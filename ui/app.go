@@ -129,7 +129,7 @@ func New(o Options) *Model {
 	}
 	m := &Model{
 		options: o, keys: newKeyMap(o.Keys), caps: newCaps(o.Env, o.ASCII),
-		state: newState(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(),
+		state: newState(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(o.Library),
 	}
 	if o.NoColor || noColor(o.Env) {
 		m.caps.profile = colorprofile.ASCII

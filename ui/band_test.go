@@ -23,7 +23,7 @@ func banded(t *testing.T) map[string]engine.Setup {
 	stack := recipe.TorchTitan
 	out := map[string]engine.Setup{
 		"both":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", engine.Draft{GPUs: n(8), TP: n(2), PP: n(2), GBS: n(32), Seq: n(4096)}),
-		"step only": setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), PP: n(1), GBS: n(64), Stack: &stack}),
+		"step only": setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(1), PP: n(1), GBS: n(64), Stack: &stack, Recompute: &recipe.Recompute{Mode: recipe.RecomputeFull}}),
 		"neither":   presets.DefaultSetup(),
 		"too large": setupOf(t, "llama3.1-405b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), PP: n(4), GBS: n(64)}),
 	}

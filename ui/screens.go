@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/export"
 	"meshscope/ui/views/compare"
@@ -177,10 +178,10 @@ type screens struct {
 	ticking bool
 }
 
-func newScreens() screens {
+func newScreens(lib *presets.Library) screens {
 	s := screens{compare: compare.New()}
 	line := new(pipeline.View)
-	mem, net, sea, sweep, ev := memory.New(), network.New(), search.New(), scan.New(), evidence.New()
+	mem, net, sea, sweep, ev := memory.New(), network.New(), search.New(lib), scan.New(), evidence.New(lib)
 	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
 		return memory.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
 	}, mem.Refresh}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math"
+	"strings"
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
@@ -15,6 +16,9 @@ func (b *Book) machine() *hardware.Machine { return &b.w.Step.Machine }
 func from(what string) string {
 	if what == "" {
 		return "constants of the calibration"
+	}
+	if rest, ok := strings.CutPrefix(what, "nothing: "); ok {
+		return "constants fitted to nothing: " + rest
 	}
 	return "fitted constants: " + what
 }

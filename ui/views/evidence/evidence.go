@@ -50,6 +50,8 @@ func (f filter) String() string {
 // View is the Evidence screen. The zero value is ready. Work that it asks for
 // ends in a call that changes the View, so a View stays where it is.
 type View struct {
+	lib *presets.Library
+
 	data  *data // compared once; nil: not yet
 	asked bool
 	fault string // why there is no data
@@ -62,8 +64,8 @@ type View struct {
 	worst  bool   // largest error first
 }
 
-// New makes a screen.
-func New() *View { return &View{} }
+// New makes a screen of the runs, on the machines of a library.
+func New(lib *presets.Library) *View { return &View{lib: lib} }
 
 // data are all published runs with what the engine says about them. It is not
 // changed once it is made.
@@ -95,7 +97,7 @@ func (v *View) Refresh(Input) Request {
 	}
 	v.asked = true
 	return Request{Work: func(ctx context.Context) func() {
-		groups, err := published.Groups(presets.Default())
+		groups, err := published.Groups(v.lib)
 		var d *data
 		if err == nil {
 			d = compare(ctx, groups)

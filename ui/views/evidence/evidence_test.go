@@ -128,7 +128,7 @@ func TestAnySizeAndKey(t *testing.T) {
 // them gives its own legal setup with its source.
 func TestEveryRunLoads(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := New()
+	v := New(presets.Default())
 	do := v.Refresh(in)
 	if do.Work == nil || v.Refresh(in).Work != nil {
 		t.Fatal("the runs must be compared once")
@@ -216,7 +216,7 @@ func TestPointsStandWhereTheyShould(t *testing.T) {
 
 func BenchmarkRender(b *testing.B) {
 	in := input(b, colorprofile.ANSI256, true)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(b.Context())()
 	for _, size := range [][2]int{{80, 20}, {200, 56}} {
 		b.Run(strconv.Itoa(size[0]), func(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/presets"
 	"meshscope/ui/figure"
 )
 
@@ -51,7 +52,7 @@ func TestColumnsStandApart(t *testing.T) {
 // long as one more column could tell them apart.
 func TestRowsDiffer(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	rows := v.shown(&in)[:16]
 	for _, w := range []int{54, 90, 140} {
@@ -108,7 +109,7 @@ func TestIllegalSetup(t *testing.T) {
 		t.Fatal("tp 3 is legal")
 	}
 	in.Setup, in.Report, in.Problems = &s, &r, r.Problems
-	v := New()
+	v := New(presets.Default())
 	do := v.Refresh(in)
 	if do.Work == nil {
 		t.Fatal("nothing is searched")

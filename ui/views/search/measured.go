@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"meshscope/engine"
-	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/themes"
 	"meshscope/ui/figure"
@@ -48,7 +47,7 @@ func (v *View) refreshMeasured(in *Input) Request {
 	}
 	*m = measured{of: want, asked: true}
 	return Request{Work: func(open context.Context) func() {
-		groups, err := published.Groups(presets.Default())
+		groups, err := published.Groups(v.lib)
 		runs := like(open, groups, want)
 		stopped := open.Err() != nil
 		return func() {

@@ -15,7 +15,7 @@ import (
 // model and number of nodes, and enter takes it.
 func TestHeatCellsLoad(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	do := v.press(&in, "v")
 	for n := 0; do.Work != nil && n < 4; n++ {
@@ -56,7 +56,7 @@ func TestMeasuredRuns(t *testing.T) {
 	s := engine.WithModel(*in.Setup, m)
 	s.GPUs, s.DP, s.GBS = 32, 16, 128
 	in.Setup = &s
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	v.press(&in, "v")
 	v.press(&in, "v").Work(t.Context())()
@@ -80,7 +80,7 @@ func TestMeasuredRuns(t *testing.T) {
 // puts first; what is ruled out says why, and nothing that fits is ruled out.
 func TestGuide(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	do := v.press(&in, "3")
 	finish := func() {

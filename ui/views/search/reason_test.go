@@ -21,7 +21,7 @@ func TestReasonCanBeStopped(t *testing.T) {
 	}
 	s := engine.WithModel(*in.Setup, m)
 	in.Setup, in.Report = &s, nil
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in)
 	j := v.running
 	j.questions.Store(7)

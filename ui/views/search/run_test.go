@@ -8,6 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	find "meshscope/engine/search"
+
+	"meshscope/presets"
 )
 
 // TestFewestGPUs: the fewest GPUs that train the tokens before the deadline are those
@@ -15,7 +17,7 @@ import (
 // stands beside each layout.
 func TestFewestGPUs(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.refreshValues(&asked{base: base(in.Setup)})
 	v.set(objective, string(find.FewestGPUs))
 	v.set(numbers, "to 64")
@@ -55,7 +57,7 @@ func TestCostsNeedTokens(t *testing.T) {
 		{map[knob]string{objective: string(find.Cost), budget: "1T", numbers: "to 16"}, ""},
 		{map[knob]string{deadline: "7 days", budget: "1T"}, ""},
 	} {
-		v := New()
+		v := New(presets.Default())
 		v.refreshValues(&asked{base: base(in.Setup)})
 		for k, word := range c.set {
 			v.set(k, word)

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
+	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -36,6 +37,8 @@ type Request = widget.Request[engine.Setup]
 // View is the Search screen. Work that it asks for ends in a call that changes
 // the View, so a View stays where it is.
 type View struct {
+	lib *presets.Library
+
 	wish   wish
 	knob   knob // under the cursor
 	inKnob bool // the arrow keys choose and turn what is searched
@@ -57,7 +60,7 @@ type View struct {
 }
 
 // New makes a screen.
-func New() *View { return &View{table: newTable()} }
+func New(lib *presets.Library) *View { return &View{lib: lib, table: newTable()} }
 
 // asked is what a search answers: the setup without its layout, and what was
 // asked for.

@@ -78,7 +78,7 @@ func invented(in *Input) *answer {
 
 // prepared is a screen with an answer.
 func prepared(in *Input) *View {
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(*in)
 	v.running.stop()
 	v.running, v.answer = nil, invented(in)
@@ -232,7 +232,7 @@ func small(t testing.TB) Input {
 // for no other search.
 func TestRowsLoad(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	want := find.Run(t.Context(), v.answer.of.problem(), nil)
 	if len(want.Best) < 20 || v.ranked() != len(want.Best) || v.answer.result.legal != want.Legal {
@@ -268,7 +268,7 @@ func TestRowsLoad(t *testing.T) {
 // of a search that the setup has left behind is dropped.
 func TestStopAndMoveOn(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	do := v.Refresh(in)
 	if !v.Playing() || !isNothing(v.press(&in, "esc")) {
 		t.Fatal("esc must stop the search")
@@ -313,7 +313,7 @@ func isNothing(r Request) bool { return r.Setup == nil && r.Work == nil }
 // all that is found.
 func TestWishes(t *testing.T) {
 	in := small(t)
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in)
 	for k := range knobs {
 		if k == expert || k == expertTensor { // a dense model

@@ -123,7 +123,7 @@ func TestConflict(t *testing.T) {
 	}
 	s := engine.WithModel(*in.Setup, m)
 	in.Setup, in.Report = &s, nil
-	v := New()
+	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(&in, v.shown(&in), 90, 30), " "))), " ")
 	for _, want := range []string{"Llama-3.1 405B", "One thing alone excludes them all", "the memory of a GPU", "least memory"} {

@@ -1,0 +1,96 @@
+package presets_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+)
+
+func calibrations(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for id, rest := range files {
+		out["calibrations/"+id+".toml"] = &fstest.MapFile{Data: []byte("id = \"" + id + "\"\nfitted_to = \"a test\"\nsource = \"a test\"\n" + rest)}
+	}
+	return out
+}
+
+func onSweep(t *testing.T, lib *presets.Library) engine.Report {
+	t.Helper()
+	m, err := lib.Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lib.Cluster("hf-p5-playbook-early")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := func(v int) *int { return &v }
+	stack := recipe.Nanotron
+	s, err := engine.Draft{Model: &m, Cluster: &c, GPUs: n(64), Seq: n(4096), TP: n(2), ZeRO: n(1), GBS: n(256), Stack: &stack}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Evaluate(s)
+}
+
+// TestOwnCalibrationsHaveNoBuiltInBand: what the built-in constants scored says
+// nothing about others; what is not changed keeps its band.
+func TestOwnCalibrationsHaveNoBuiltInBand(t *testing.T) {
+	base := onSweep(t, presets.Default())
+	if !base.Time.Validated() || !base.Memory.Validated() {
+		t.Fatal("the setup is one of the sweep's")
+	}
+	for name, c := range map[string]struct {
+		file         string
+		time, memory bool
+	}{
+		"kernels":       {"kind = \"gpu\"\napplies_to = [\"h100-sxm\"]\ninherits = \"gpu-h100\"\n[figures]\ngemm_efficiency = 0.1\n", false, true},
+		"a stack":       {"kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"stack-nanotron\"\n[figures]\nfactor = 2.0\n", false, true},
+		"another stack": {"kind = \"stack\"\napplies_to = [\"torchtitan\"]\ninherits = \"stack-torchtitan\"\n[figures]\nfactor = 2.0\n", true, true},
+		"memory":        {"kind = \"memory\"\napplies_to = [\"nanotron\"]\ninherits = \"memory-nanotron\"\n[figures]\ndriver_context_GiB = 9.0\n", true, false},
+	} {
+		lib, errs := presets.Load(calibrations(map[string]string{"mine": c.file}), presets.Default())
+		if len(errs) > 0 {
+			t.Fatalf("%s: %v", name, errs)
+		}
+		r := onSweep(t, lib)
+		if r.Time.Validated() != c.time || r.Memory.Validated() != c.memory {
+			t.Errorf("%s: step by %q, memory by %q", name, r.Time.ValidatedBy, r.Memory.ValidatedBy)
+		}
+		if changed := r.Time.Step != base.Time.Step || r.Memory.Peak != base.Memory.Peak; changed != (name != "another stack") {
+			t.Errorf("%s: %v and %v, before %v and %v", name, r.Time.Step, r.Memory.Peak, base.Time.Step, base.Memory.Peak)
+		}
+	}
+}
+
+// TestCalibrationsWithoutEffectAreRefused: a file of one's own is used or refused
+// by name, never ignored.
+func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
+	const gpu = "kind = \"gpu\"\napplies_to = [\"h100-sxm\"]\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"an unknown GPU":         {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"h100-smx\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/a.toml: applies_to: neither a cluster nor a GPU: unknown GPU \"h100-smx\"; closest: h100-sxm"},
+		"nothing to speak of":    {map[string]string{"a": "kind = \"gpu\"\ninherits = \"gpu-h100\"\n"}, "applies_to: missing"},
+		"an unknown stack":       {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotrn\"]\ninherits = \"stack-nanotron\"\n"}, "unknown stack \"nanotrn\"; closest: nanotron"},
+		"an unknown parent":      {map[string]string{"a": gpu + "inherits = \"gpu-h10\"\n"}, "inherits: unknown calibration \"gpu-h10\"; closest: gpu-h100"},
+		"itself":                 {map[string]string{"a": gpu + "inherits = \"a\"\n"}, "inherits: a cycle: a -> a"},
+		"a cycle":                {map[string]string{"a": gpu + "inherits = \"b\"\n", "b": "kind = \"gpu\"\napplies_to = [\"h20\"]\ninherits = \"a\"\n"}, "a cycle: a -> b -> a"},
+		"another kind":           {map[string]string{"a": gpu + "inherits = \"stack-nanotron\"\n"}, "stack-nanotron is of the kind stack, this file of gpu"},
+		"two files for one GPU":  {map[string]string{"a": gpu + "inherits = \"gpu-h100\"\n", "b": gpu + "inherits = \"gpu-h100\"\n"}, "calibrations/b.toml: applies_to: \"h100-sxm\" is what calibrations/a.toml speaks of"},
+		"a stack that is a word": {map[string]string{"a": "kind = \"memory\"\napplies_to = [\"default\"]\n"}, "unknown stack \"default\""},
+	} {
+		lib, errs := presets.Load(calibrations(c.files), presets.Default())
+		if len(errs) == 0 || !strings.Contains(errs[0].Error(), c.want) {
+			t.Errorf("%s: %v, wanted %q", name, errs, c.want)
+		}
+		if r := onSweep(t, lib); !r.Legal || !(r.Time.Step > 0) {
+			t.Errorf("%s: what is refused must not count: %v", name, r.Problems)
+		}
+	}
+}
