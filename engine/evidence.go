@@ -37,7 +37,7 @@ func evidence(s *Setup, memory bool) Evidence {
 func Like(s *Setup) hardware.Like {
 	return hardware.Like{
 		Stack: s.Stack.Resolve(), MoE: s.Model.IsMoE(), GPUs: s.GPUs, Seq: s.Seq, TP: s.TP, PP: s.PP, CP: s.CP, EP: s.EP,
-		Parameters: func() float64 { return float64(s.Model.Total()) }, Precision: s.Precision, Schedule: string(s.Schedule),
+		Model: &s.Model, Precision: s.Precision, Schedule: string(s.Schedule),
 		Recompute: s.Recompute.Mode, Offload: s.Offload,
 	}
 }

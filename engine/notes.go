@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
@@ -85,7 +84,7 @@ func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
 
 // stackAssumptions are what the memory of the stack takes for granted.
 func (s *Setup) stackAssumptions(say func(bool, string)) {
-	overhead := s.overheadWords()
+	overhead := s.Cluster.MemoryOf(s.Stack).Note
 	switch s.Stack.Resolve() {
 	case recipe.Textbook:
 		say(true, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
@@ -93,7 +92,7 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
 		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
 		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-		say(true, overhead+": what the sweep left of the GPU when it ran out")
+		say(true, overhead)
 	case recipe.TorchTitan:
 		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
 		say(true, overhead)
@@ -105,14 +104,6 @@ func (s *Setup) stackAssumptions(say func(bool, string)) {
 		say(true, overhead)
 		say(s.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
 	}
-}
-
-// overheadWords say what the memory beyond tensors is taken for.
-func (s *Setup) overheadWords() string {
-	f := s.Cluster.MemoryOf(s.Stack)
-	share := strconv.FormatFloat(100*(f.Slack+f.CommunicatorsShare), 'g', 3, 64)
-	fixed := strconv.FormatFloat((f.Context + f.Communicators).GiB(), 'g', 3, 64)
-	return "overhead is " + share + " % of allocated memory and " + fixed + " GiB for the driver context and communicators"
 }
 
 // notModelled is what the figures leave out.

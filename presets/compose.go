@@ -99,6 +99,7 @@ func (l *Library) memories() *hardware.StackMemories {
 		}
 		m := hardware.StackMemory{From: f.FittedTo}
 		m.Missing = missing(f.ID, settle(memoryFigures(&m, stack == recipe.Nanotron), files.inherited(f, nil)))
+		m.Note = m.Words()
 		all[stack] = m
 	}
 	l.tables.memory = &all

@@ -66,7 +66,7 @@ type Like struct {
 	Stack                     recipe.Stack
 	MoE                       bool
 	GPUs, Seq, TP, PP, CP, EP int
-	Parameters                func() float64
+	Model                     interface{ Total() int64 } // parameters, counted only where the rest is like
 	Precision                 recipe.Precision
 	Schedule                  string
 	Recompute                 recipe.RecomputeMode
@@ -109,7 +109,7 @@ func (b *Band) covers(c *Cluster, like *Like) bool {
 	case !b.Memory && !r.links(c, like.GPUs > c.Domain()):
 		return false
 	}
-	return r.Parameters.near(like.Parameters(), reach)
+	return r.Parameters.near(float64(like.Model.Total()), reach)
 }
 
 // links says whether a machine's links are those that the runs had.

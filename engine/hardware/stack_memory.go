@@ -1,6 +1,8 @@
 package hardware
 
 import (
+	"strconv"
+
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -10,6 +12,7 @@ import (
 // presets/calibrations, kind memory).
 type StackMemory struct {
 	From    string // what the constants were fitted to
+	Note    string // a sentence for the assumptions, see Words
 	Missing string // which needed figure no file gives; empty: none
 
 	// Beyond allocated tensors.
@@ -34,6 +37,13 @@ type KeptMemory struct {
 	Update     float64 // per parameter, ZeRO-1: what the update adds, until the next backward
 }
 
+// Words say what the memory beyond tensors is taken for.
+func (m *StackMemory) Words() string {
+	share := strconv.FormatFloat(100*(m.Slack+m.CommunicatorsShare), 'g', 3, 64)
+	fixed := strconv.FormatFloat((m.Context + m.Communicators).GiB(), 'g', 3, 64)
+	return "overhead is " + share + " % of allocated memory and " + fixed + " GiB for the driver context and communicators"
+}
+
 // StackMemories are the memory constants of software stacks. They are never
 // changed once a Cluster points to them, so a Setup stays a plain value.
 type StackMemories map[recipe.Stack]StackMemory
@@ -51,7 +61,10 @@ func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 			return got
 		}
 	}
-	m := StackMemory{From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2}
+	m := StackMemory{
+		From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2,
+		Note: "overhead is taken to be 4 % of allocated memory and 1 GiB",
+	}
 	if stack == recipe.Nanotron {
 		m.Missing = "no calibration gives what " + string(stack) + " keeps"
 	}

@@ -68,7 +68,7 @@ func reachOf(runs []Run, metric string) hardware.Reach {
 			{&out.PP, float64(s.PP)},
 			{&out.CP, float64(s.CP)},
 			{&out.EP, float64(s.EP)},
-			{&out.Parameters, like.Parameters()},
+			{&out.Parameters, float64(like.Model.Total())},
 		} {
 			*x.into = x.into.With(x.value)
 		}
