@@ -81,22 +81,29 @@ func TestTerminalPublishedRuns(t *testing.T) {
 	}
 }
 
-// focus goes down until the knob with a label is marked, at most once round.
+// focus goes to the first knob and down until the one with a label is marked. It
+// waits for every move to be seen: on a busy machine a frame may be late.
 func focus(t *testing.T, screen *terminal.Terminal, label string) {
 	t.Helper()
-	for range 40 {
-		for line := range strings.Lines(screen.Text()) {
-			if strings.HasPrefix(line, "▸ "+label+" ") {
-				return
-			}
-		}
-		before := screen.Text()
+	press(t, screen, "\x1b[H") // home
+	see(t, screen, "▸ nodes ")
+	for at := "nodes"; at != label; {
 		press(t, screen, terminal.Down)
-		if screen.Text() == before {
-			press(t, screen, "\x1b[H") // home: the search starts again at the top
+		before := at
+		if err := screen.WaitFor("the knob below "+before, func(text string) bool {
+			at = marked(text)
+			return at != "" && at != before
+		}); err != nil {
+			t.Fatalf("no knob %q: %v", label, err)
 		}
 	}
-	t.Fatalf("no knob %q:\n%s", label, screen.Text())
+}
+
+// marked is the label of the knob that the screen marks; empty: none.
+func marked(text string) string {
+	_, after, _ := strings.Cut("\n"+text, "\n▸ ")
+	label, _, _ := strings.Cut(after, "  ")
+	return label
 }
 
 // figures are what eval answers, as the explorer writes it.
