@@ -86,7 +86,7 @@ func candidates(e *engine.Evaluator, lib Library, g *Group) (map[string][]candid
 			return
 		}
 		c := candidate{rate: rate, fits: report.Memory.Fits, gpus: r.Setup.GPUs, peak: report.Memory.Peak.GiB()}
-		c.time, c.work = float64(report.Time.Step)/r.Setup.Tokens(), work(&r.Setup, &report)/r.Setup.Tokens()
+		c.time, c.work = float64(report.Time.Step)/r.Setup.Tokens(), work(e, &r.Setup, &report)/r.Setup.Tokens()
 		out[cellOf(r)] = append(out[cellOf(r)], c)
 	}
 	for i := range g.Runs {

@@ -56,7 +56,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 		if r.Step > 0 {
 			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, float64(report.Time.Step)
 			row.Error = row.Predicted/row.Measured - 1
-			row.work = work(&r.Setup, &report)
+			row.work = work(e, &r.Setup, &report)
 			step = append(step, row)
 		}
 		if r.Memory > 0 {
@@ -100,11 +100,11 @@ func (r *Run) memory(report *engine.Report) float64 {
 // work is what a single constant rate divides: the operations of a step on one
 // GPU with what is recomputed, scores over the whole square where the kernel
 // computes them so.
-func work(s *engine.Setup, r *engine.Report) float64 {
+func work(e *engine.Evaluator, s *engine.Setup, r *engine.Report) float64 {
 	if s.Attention == recipe.Standard && s.MFU != recipe.MFUFull {
 		full := *s
 		full.MFU = recipe.MFUFull
-		*r = engine.Evaluate(full)
+		*r = e.Evaluate(full)
 	}
 	return r.Throughput.HFU * float64(s.Cluster.GPU.Peak(s.Precision)) * float64(r.Time.Step)
 }

@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -102,6 +103,8 @@ func (v *View) Refresh(Input) Request {
 		if err == nil {
 			d = compare(ctx, groups)
 		}
+		// Reading a thousand setups takes several times the memory of what is kept.
+		debug.FreeOSMemory()
 		return func() {
 			v.data, v.asked = d, false
 			if err != nil {
