@@ -274,7 +274,7 @@ func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
 	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(),
+		Makespan: line.Duration(), Disproved: s.Spec().Disproved(e.timing.mean()),
 	}
 	if form, ok := s.Spec().ClosedFormBubble(e.timing.mean()); ok {
 		a.closedForm = form

@@ -51,6 +51,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
 	say(info.Automatic && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
+	if wrong := s.Spec().Disproved(t.mean()); r.Legal && wrong != "" {
+		list = append(list, wrong+"; the bubble shown is simulated")
+	}
 	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
 	plainly := s.Schedule == schedule.InterleavedZB || s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
 	say(info.SplitsBackward && !plainly, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")

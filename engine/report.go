@@ -60,6 +60,7 @@ type Pipeline struct {
 	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"`     // (p-1)/m and its kin, over ideal; absent where none is exact
 	BubbleSpan       *float64      `json:"bubble_span_over_ideal,omitempty"` // simulated, of schedules that split the backward: the wait inside the longest rank's own first start and last end, over busy time
 	Makespan         units.Seconds `json:"makespan_seconds"`
+	Disproved        string        `json:"-"` // in words, a formula usually quoted for the bubble that does not hold here; the assumptions have it too
 }
 
 // MemoryOver appends how a rank's activations grow and shrink over the step, for

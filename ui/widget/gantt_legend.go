@@ -18,10 +18,8 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 	}
 	label, idle := v.margins(w)
 	p := v.newPainter(t, g, w-label-idle, rows)
-	if p.perOp < 1 { // which mixes there are shows in the picture only
-		for _, r := range rows {
-			p.row(r)
-		}
+	for _, r := range rows { // which mixes and which labels there are shows in the picture only
+		p.row(r)
 	}
 	entries := append(p.legend(rows), LegendEntry{Paint: p.idle, Sign: p.idleSign, Text: "waiting"})
 	for _, s := range p.spans {
@@ -63,11 +61,10 @@ type LegendEntry struct {
 func (p *ganttPainter) legend(rows []int) []LegendEntry {
 	var runs [4]bool
 	o := p.line.Order
-	paired, small := false, false
+	paired := false
 	for _, op := range o.Rank(rows[0]) {
 		runs[op.Kind()] = true
 		paired = paired || op.Paired()
-		small = small || op.Chunk()%2 == 1
 	}
 	var entries []LegendEntry
 	if p.perOp < 1 {
@@ -81,14 +78,10 @@ func (p *ganttPainter) legend(rows []int) []LegendEntry {
 			entries = append(entries, LegendEntry{Paint: p.theme.Area(fills[kind]), Sign: p.framed(letter), Text: name, Brief: briefKind(p.theme.Colours, kind)})
 		}
 	}
-	named := 2.0 // columns from which chunks and pairs show; letters do in one
-	if !p.theme.Colours {
-		named = 1
+	if p.small {
+		entries = append(entries, LegendEntry{Paint: p.theme.Area(themes.ForwardAlt), Sign: p.framed("f"), Text: "second chunk, F3.1 in words", Brief: "2nd chunk"})
 	}
-	if small && p.perOp >= named {
-		entries = append(entries, LegendEntry{Paint: p.theme.Area(themes.ForwardAlt), Sign: p.framed("f"), Text: "of a second chunk", Brief: "2nd chunk"})
-	}
-	if paired && p.perOp >= named {
+	if p.joined {
 		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})
 	}
 	return entries
@@ -142,6 +135,9 @@ func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
 			break
 		}
 		cell := p.blend.look(p, m.key, 0)
+		if n := len(entries); n > 0 && entries[n-1].Brief == inTurn { // said once, behind the last
+			entries[n-1].Brief = ""
+		}
 		entries = append(entries, LegendEntry{Paint: cell.paint, Sign: p.framed(m.name), Text: mixText(m.name, paired), Brief: briefMix(m.name, paired)})
 	}
 	return entries
@@ -151,8 +147,8 @@ func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
 // overlapped pairs run at the same time.
 func mixText(name string, paired bool) string {
 	text := strings.Join(strings.Split(name, ""), ", ") + " in turn"
-	if paired && strings.HasPrefix(name, "F") && len(name) > 1 && name[1] != 'W' {
-		text = name[:1] + " & " + name[1:2] + " at once"
+	if paired && strings.HasPrefix(name, "FB") {
+		text = "F & B at once"
 		if len(name) > 2 {
 			text += ", " + strings.Join(strings.Split(name[2:], ""), ", ")
 		}
@@ -166,8 +162,10 @@ func briefMix(name string, paired bool) string {
 	if paired && strings.HasPrefix(name, "FB") {
 		return "at once"
 	}
-	return ""
+	return inTurn
 }
+
+const inTurn = "in turn"
 
 // framed gives a letter its coloured area; without colours it stands alone.
 func (p *ganttPainter) framed(letters string) string {

@@ -17,6 +17,8 @@ type ganttPainter struct {
 	spans  []ganttSpan
 	perOp  float64 // columns of the shortest kind of operation
 	cells  []ganttCell
+	// small and joined: a label of a second chunk was written, and the mark of a pair.
+	small, joined bool
 
 	idleSign     string
 	idle, inside themes.Paint // waiting at the ends of the step, and between two operations
@@ -123,8 +125,8 @@ func (p *ganttPainter) span(s ganttSpan, k, end int) {
 			middle := (a + b + 1) / 2
 			p.op(ops[k], a, middle, false)
 			p.op(ops[k+1], middle, b, closed)
-			if middle-a > 3 {
-				p.cells[middle-1].sign = "&"
+			if middle-a >= 2 && !lettered(p.cells[middle-1].sign) {
+				p.cells[middle-1].sign, p.joined = "&", true
 			}
 			k++
 			continue
@@ -165,20 +167,20 @@ func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
 // there; a second chunk has a small one.
 func (p *ganttPainter) label(op schedule.Op, n int) string {
 	letter, number := op.Kind().String(), strconv.Itoa(op.MicroBatch())
-	if op.Chunk()%2 == 1 {
+	second := op.Chunk()%2 == 1
+	if second {
 		letter = string(letter[0] | 0x20)
 	}
+	fits := len(letter)+len(number) <= n
 	switch {
-	case !p.theme.Colours && len(letter)+len(number) <= n:
-		return letter + number
-	case !p.theme.Colours:
-		return letter
-	case n >= 4 && len(letter)+len(number) <= n:
-		return letter + number
-	case n == 1:
+	case p.theme.Colours && n == 1:
 		return ""
-	case len(number) <= n:
+	case p.theme.Colours && len(number) <= n && (n < 4 || !fits):
 		return number
+	}
+	p.small = p.small || second
+	if fits && (n >= 4 || !p.theme.Colours) {
+		return letter + number
 	}
 	return letter
 }

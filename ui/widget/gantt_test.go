@@ -277,7 +277,7 @@ func TestGanttPair(t *testing.T) {
 	mono := ganttTheme(t, "mono", colorprofile.ASCII)
 	for w, want := range map[int]string{
 		24: "F0-│F1---&B0---│B1-----│",
-		12: "F0F1-B0│B1-│",
+		12: "F0F1&B0│B1-│",
 	} {
 		if got := ansi.Strip(v.Render(mono, NewGlyphs(true), w, 1)[0]); got != want {
 			t.Errorf("%d columns: %q, want %q", w, got, want)

@@ -176,6 +176,7 @@ func lettered(s string) bool {
 // operations are narrower than a column, then the kinds.
 func (r *Rows) Legend() []LegendEntry {
 	r.lit.blend.seen = r.base.blend.seen
+	r.lit.small, r.lit.joined = r.lit.small || r.base.small, r.lit.joined || r.base.joined
 	entries := r.lit.legend([]int{0})
 	for _, d := range r.lit.line.Recompute {
 		if d > 0 && r.lit.perOp >= 2 {

@@ -144,9 +144,12 @@ func (v *View) differences(in *Input, l *layout, w int) []string {
 		span = points(*pa.BubbleSpan, *pb.BubbleSpan)
 	}
 	live := float64(b.inFlight)/float64(max(b.chunks, 1)) - float64(a.inFlight)/float64(max(a.chunks, 1))
-	messages := figure.Comma(b.messages - a.messages)
+	messages, copies := figure.Comma(b.messages-a.messages), fmt.Sprint(b.copies-a.copies)
 	if b.messages > a.messages {
 		messages = "+" + messages
+	}
+	if b.copies > a.copies {
+		copies = "+" + copies
 	}
 	return []string{
 		row(themes.Muted, "", "step", "pipeline", "of work", "ranks idle", "peak GiB", "in flight", "overlap", "in span", "messages", "copies"),
@@ -156,7 +159,7 @@ func (v *View) differences(in *Input, l *layout, w int) []string {
 			themes.Strong, "B against A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
 			points(pa.BubbleOverIdeal, pb.BubbleOverIdeal), points(pa.BubbleOverTotal, pb.BubbleOverTotal),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
-			span, messages, fmt.Sprintf("%+d", b.copies-a.copies),
+			span, messages, copies,
 		),
 	}
 }

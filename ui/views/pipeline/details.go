@@ -6,7 +6,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -65,8 +64,8 @@ func facts(b *block, rank int) [][2]string {
 	if p.BubbleClosedForm != nil {
 		form = figure.Percent(*p.BubbleClosedForm) + " of the work for equal stages without hand-overs; idle time " + info.Idle
 	}
-	if s := b.setup; info.Kind == schedule.Interleaved && s.MicroBatches < s.PP {
-		form += "; (p-1)/(v m) is too low with fewer micro-batches than ranks"
+	if p.Disproved != "" {
+		form += "; " + p.Disproved
 	}
 	bubble := fmt.Sprintf("the rank with most to do waits %s of its work, %s of the step; all ranks wait %s of the pipeline's time",
 		f.overIdeal, figure.Percent(ofStep(b.report)), f.overTotal)

@@ -29,13 +29,20 @@ func fullest(line *schedule.Timeline) int {
 	return most
 }
 
+func layers(n int) string {
+	if n == 1 {
+		return "1 layer"
+	}
+	return fmt.Sprintf("%d layers", n)
+}
+
 // pace is what a rank takes for a micro-batch, beside the rank with most to do.
 func pace(b *block, rank, most int) string {
 	own := func(r int) string {
 		f, back := b.line.PerMicroBatch(r)
 		text := fmt.Sprintf("F %s and B %s", seconds(f), seconds(back))
 		if m := b.report.Memory; m != nil && r < len(m.Ranks) && m.Ranks[r].Layers > 0 {
-			text = fmt.Sprintf("%d layers, ", m.Ranks[r].Layers) + text
+			text = layers(m.Ranks[r].Layers) + ", " + text
 		}
 		return text
 	}
