@@ -16,7 +16,6 @@ func zbH1() descriptor {
 		generate: func(o *Order) { o.zeroBubble(1) },
 		check:    func(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) },
 		idle:     idleZBH1,
-		span:     nil,
 	}
 }
 

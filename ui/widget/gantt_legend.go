@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine/schedule"
 	"meshscope/themes"
 )
 
@@ -79,7 +80,7 @@ func (p *ganttPainter) legend(rows []int) []LegendEntry {
 		}
 	}
 	if p.small {
-		entries = append(entries, LegendEntry{Paint: p.theme.Area(themes.ForwardAlt), Sign: p.framed("f"), Text: "second chunk, F3.1 in words", Brief: "2nd chunk"})
+		entries = append(entries, LegendEntry{Paint: p.theme.Area(p.fill(schedule.NewOp(schedule.Forward, 1, 0))), Sign: p.framed("f"), Text: "second chunk, F3.1 in words", Brief: "2nd chunk"})
 	}
 	if p.joined {
 		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})
