@@ -121,8 +121,9 @@ func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in Overlap
 	}
 	moves := "gradients, summed over the data-parallel ranks"
 	switch s.ZeRO {
-	case 1:
-		moves = "gradients scattered and weights gathered"
+	case 1: // each one pass, of elements of its own width
+		in.Element = (in.Element + s.Precision.On(s.Stack).GatherBytes()) / 2
+		moves = "gradients scattered and weights gathered, bytes the mean of both"
 	case 2:
 		in.Passes, moves = 1, "gradients scattered"
 	}

@@ -88,8 +88,7 @@ func (v *View) shown() []int {
 // cursor is the place of the run under the cursor in the list of those shown.
 func (v *View) cursor(rows []int) int { return min(max(v.row, 0), len(rows)-1) }
 
-// nearest are the rows of the runs most like the setup: of the same model and
-// as many GPUs, else of the same model and the nearest number of GPUs.
+// nearest are the rows of the runs of the same model that are most like the setup.
 func (v *View) nearest(in *Input) []int {
 	if in.Setup == nil || in.Setup.Model.ID == "" || in.Setup.GPUs < 1 {
 		return nil
@@ -111,12 +110,21 @@ func (v *View) nearest(in *Input) []int {
 	return out
 }
 
-// distance of two setups: infinite between models, else by the number of GPUs.
+// distance of two setups: infinite between models; the same GPU goes first, then the
+// same stack, then the number of GPUs.
 func distance(a, b *engine.Setup) float64 {
 	if a.Model.ID != b.Model.ID {
 		return math.Inf(1)
 	}
-	return math.Abs(math.Log(float64(a.GPUs) / float64(b.GPUs)))
+	const otherGPU, otherStack = 1000, 100 // far more than numbers of GPUs differ by
+	far := math.Abs(math.Log(float64(a.GPUs) / float64(b.GPUs)))
+	if a.Cluster.GPU.ID != b.Cluster.GPU.ID {
+		far += otherGPU
+	}
+	if a.Stack.Resolve() != b.Stack.Resolve() {
+		far += otherStack
+	}
+	return far
 }
 
 // page is the first of n shown lines out of all; it stands still while the

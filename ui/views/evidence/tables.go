@@ -71,8 +71,23 @@ func (v *View) nearestLine(in *Input, w int) string {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
 	l.Put(in.paint(themes.Current), in.Glyphs.Here+" ")
-	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span)
+	text := fmt.Sprintf("nearest: %s of %s on %s GPUs%s, off by %s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), other(in.Setup, first), span)
 	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+}
+
+// other names what a run has of another kind.
+func other(s, run *engine.Setup) string {
+	var words []string
+	if s.Cluster.GPU.ID != run.Cluster.GPU.ID {
+		words = append(words, "another GPU ("+run.Cluster.GPU.Name+")")
+	}
+	if s.Stack.Resolve() != run.Stack.Resolve() {
+		words = append(words, "another stack ("+string(run.Stack.Resolve())+")")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(words, ", ")
 }
 
 func count(n int, what string) string {

@@ -205,10 +205,18 @@ func (in *Input) overlapWords(o *engine.Overlap, w int) []string {
 	lines := []string{take.String(), form.String()}
 	if o.Exposed != nil {
 		says := widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), "the step model leaves ").
-			Put(in.paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.paint(themes.Muted), " of its time exposed")
+			Put(in.paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.paint(themes.Muted), " of its time exposed"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
 	return lines
+}
+
+// waits says how more time can be exposed than the traffic of one rank takes.
+func waits(exposed float64) string {
+	if exposed <= 1 {
+		return ""
+	}
+	return ": a rank waits for those of others, too"
 }
 
 // ratioText writes a ratio, small ones with two digits that count.
