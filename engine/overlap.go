@@ -123,7 +123,7 @@ func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in Overlap
 	switch s.ZeRO {
 	case 1: // each one pass, of elements of its own width
 		in.Element = (in.Element + s.Precision.On(s.Stack).GatherBytes()) / 2
-		moves = "gradients scattered and weights gathered, bytes the mean of both"
+		moves = "gradients scattered and weights gathered"
 	case 2:
 		in.Passes, moves = 1, "gradients scattered"
 	}
@@ -137,6 +137,9 @@ func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in Overlap
 		Formula:   "passes/4 * bytes * (d-1)/d * F / (W * tokens)",
 		Erratum:   "the printed ratio keeps the number of parameters, which cancels",
 		LeavesOut: "attention scores, which add work; latency",
+	}
+	if s.ZeRO == 1 {
+		o.Formula += ", bytes the mean of both"
 	}
 	if s.Model.IsMoE() {
 		o.LeavesOut = "routed experts, whose gradients are many for the work they do; attention scores; latency"
