@@ -101,6 +101,11 @@ func (r *Rows) draw(rank int, m *Marks) {
 			}
 		}
 	}
+	for _, s := range r.frame.spans {
+		if s.folded > 0 && len(m.Ops) > 0 { // an operation longer than the fold covers it
+			r.base.fold(s)
+		}
+	}
 	if m.Until > 0 {
 		r.future(m.Until)
 	}
@@ -310,6 +315,11 @@ func (r *Rows) columns(k int) (a, b int) {
 	b = min(r.frame.Cols, r.exact(min(end, to)))
 	if s := r.frame.Column(begin); s >= 0 && r.frame.inFold(begin) && r.frame.inFold(end) {
 		return 0, 0
+	}
+	for _, s := range r.frame.spans {
+		if s.folded > 0 && begin < s.from && end > s.from && end <= s.to {
+			b = s.col // what ends inside a fold is drawn up to it
+		}
 	}
 	b = max(b, a+1)
 	ops := line.Order.Ops
