@@ -6,6 +6,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/units"
 )
 
 // assumptions are what the figures take for granted, in the order in which they
@@ -38,6 +39,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(s.Model.IsMoE() && s.load() == 1, "tokens are routed evenly over the experts")
 	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
+	if s.Model.IsMoE() {
+		expertAssumptions(&soft, say)
+	}
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is ring attention in time, a kernel and a merge of partial results per rank; memory counts the copy that the all-to-all mode keeps")
@@ -66,6 +70,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
 	return list
+}
+
+// expertAssumptions are what layers with experts cost beyond the best kernels.
+func expertAssumptions(soft *hardware.Software, say func(bool, string)) {
+	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, whatever the GPU", float64(soft.MoELayer/units.Millisecond)))
+	say(soft.Experts > 0 && soft.Expert > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, and at least %.3g us for each expert of the rank, whatever the GPU", soft.Experts, float64(soft.Expert/units.Microsecond)))
 }
 
 // unbalanced tells whether a V-shaped schedule meets durations that its fixed

@@ -304,51 +304,13 @@ func (b *Book) expertOps(l *layer) {
 		}
 		in, weight, out := mul(rows, local, p[0]), mul(local, p[0], p[1]), mul(rows, local, p[1])
 		touched := mul(b.elem(), add(in, weight, out))
-		l.f = append(l.f, b.grouped(l.id+"."+id+".forward", name, local, rows, p[0], p[1], touched))
-		l.i = append(l.i, b.grouped(l.id+"."+id+".input-gradient", name+", input gradient", local, rows, p[1], p[0], touched))
-		l.w = append(l.w, b.grouped(l.id+"."+id+".weight-gradient", name+", weight gradient", local, rows, p[0], p[1],
-			add(mul(b.elem(), add(in, out)), mul(lit(2), grads, weight))))
+		each := func(t *Expr) *Expr { return b.issued(t, local) }
+		l.f = append(l.f, each(b.grouped(l.id+"."+id+".forward", name, local, rows, p[0], p[1], touched)))
+		l.i = append(l.i, each(b.grouped(l.id+"."+id+".input-gradient", name+", input gradient", local, rows, p[1], p[0], touched)))
+		l.w = append(l.w, each(b.grouped(l.id+"."+id+".weight-gradient", name+", weight gradient", local, rows, p[0], p[1],
+			add(mul(b.elem(), add(in, out)), mul(lit(2), grads, weight)))))
 	}
 	b.activation(l, "experts", "experts", mul(b.routed(), etp, width))
-}
-
-// host keeps a layer from being faster than the host can issue it.
-func (b *Book) host(l *layer, moe bool) {
-	s, soft := b.w.Setup, &b.machine().Software
-	floor := seconds("host's time per layer", soft.HostLayer)
-	if moe && soft.HostMoE > 0 {
-		floor = maxOf(floor, seconds("host's time per MoE layer", soft.HostMoE))
-	}
-	if s.TP > 1 {
-		each, rank := soft.HostTP, soft.HostTPRank
-		far := s.GPUs > b.machine().Cluster.Domain() && soft.HostTPFar > 0
-		if far {
-			each, rank = soft.HostTPFar, soft.HostTPRankFar
-		}
-		if b.w.Step.Groups.TP.Crosses() {
-			if rank = soft.HostTPRankCross; soft.HostTPFar > 0 {
-				rank = soft.HostTPRankCrossFar
-			}
-		}
-		floor = maxOf(floor, add(seconds("host's time with TP", each), mul(seconds("per TP rank", rank), b.tp())))
-	}
-	if floor.Value() <= 0 {
-		return
-	}
-	a := about{
-		unit: Seconds, source: "a layer is no faster than the host issues it; " + from(soft.From),
-		omits: "CUDA graphs",
-	}
-	wait := func(id, name string, share float64, busy []*Expr) *Expr {
-		a.name, a.symbol = name, "t("+name+")"
-		return b.term(l.id+"."+id, a, func() *Expr {
-			return maxOf(lit(0), sub(mul(floor, num("share of the pass", share, Share)), add(busy...)))
-		})
-	}
-	forward := wait("host-forward", "waiting for the host, forward", 0.4, append(append([]*Expr{}, l.f...), l.forward.exposed()...))
-	busy := append(append(append([]*Expr{}, l.i...), l.w...), l.backward.exposed()...)
-	backward := wait("host-backward", "waiting for the host, backward", 0.6, busy)
-	l.f, l.i = append(l.f, forward), append(l.i, backward)
 }
 
 func (b *Book) embedding() *layer {

@@ -106,11 +106,18 @@ type Software struct {
 
 	Passes    float64       // memory passes of element-wise operations, against fused ones
 	Attention float64       // time of its fused attention over that of the best kernel
+	Experts   float64       // time of the routed experts' products over that of the best kernels, casts and uneven groups included; 0: 1
 	FP8       float64       // time of its fp8 products over that of the best kernels, casts included
 	Optimizer float64       // bytes of memory traffic per updated parameter
 	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
-	HostMoE   units.Seconds // the same of a layer with routed experts: many more kernels
 	HostStep  units.Seconds // once per step
+	// MoELayer is added to the forward and backward of every layer with routed
+	// experts: the host waits there for the number of tokens of each expert, so that
+	// what it issues next hides under nothing.
+	MoELayer units.Seconds
+	// Expert is what the host needs to issue the product of one expert, casts of its
+	// rows included: a grouped product takes at least that for every expert of the rank.
+	Expert units.Seconds
 	// What the host needs to issue one layer's forward and backward with TP:
 	// a part per layer and a part per rank of the group. Far is for jobs of
 	// several scale-up domains, where these differ; Cross for groups that leave

@@ -109,13 +109,11 @@ func (k *kernels) layer(moe bool) Cost {
 // hostForward is the part of a layer's issue time that falls on the forward.
 const hostForward = 0.4
 
-// host keeps a layer from being faster than the host can issue it.
+// host keeps a layer from being faster than the host can issue it, and adds what a
+// layer with experts waits for the host.
 func (k *kernels) host(c *Cost, moe bool) {
 	l, soft := k.in.Layout, &k.m.Software
 	floor := soft.HostLayer
-	if moe {
-		floor = max(floor, soft.HostMoE)
-	}
 	if l.TP > 1 {
 		layer, rank := soft.HostTP, soft.HostTPRank
 		if l.GPUs > k.m.Cluster.Domain() && soft.HostTPFar > 0 {
@@ -128,6 +126,10 @@ func (k *kernels) host(c *Cost, moe bool) {
 			}
 		}
 		floor = max(floor, layer+rank*units.Seconds(l.TP))
+	}
+	if moe {
+		c.Forward += soft.MoELayer * hostForward
+		c.InputGrad += soft.MoELayer * (1 - hostForward)
 	}
 	c.Forward += max(0, floor*hostForward-c.ForwardTime())
 	c.InputGrad += max(0, floor*(1-hostForward)-c.BackwardTime())
@@ -208,13 +210,20 @@ func (k *kernels) experts(c *Cost) {
 	local := float64(m.Experts) / float64(l.EP)
 	rows := routed * float64(l.ETP) / local
 	width := float64(m.ExpertFFN) / float64(l.ETP)
+	soft := &k.m.Software
+	issued := func(t units.Seconds) units.Seconds {
+		if soft.Experts > 0 {
+			t *= units.Seconds(soft.Experts)
+		}
+		return max(t, soft.Expert*units.Seconds(local))
+	}
 	for _, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
 		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
 		touched := units.Bytes(k.elem * (in + weight + out))
-		c.Forward += k.m.GroupedMatMul(local, rows, p[0], p[1], touched)
-		c.InputGrad += k.m.GroupedMatMul(local, rows, p[1], p[0], touched)
-		c.WeightGrad += k.m.GroupedMatMul(local, rows, p[0], p[1],
-			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight))
+		c.Forward += issued(k.m.GroupedMatMul(local, rows, p[0], p[1], touched))
+		c.InputGrad += issued(k.m.GroupedMatMul(local, rows, p[1], p[0], touched))
+		c.WeightGrad += issued(k.m.GroupedMatMul(local, rows, p[0], p[1],
+			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight)))
 	}
 	k.activation(c, routed*float64(l.ETP)*width)
 }
