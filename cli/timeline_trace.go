@@ -10,8 +10,8 @@ import (
 
 // writeTrace writes the Trace Event Format that chrome://tracing and
 // ui.perfetto.dev read: a track per rank with its operations, an arrow for each
-// message between ranks, and a counter per rank with the activations it holds. Its times are microseconds; a unit without
-// a model is drawn as a millisecond.
+// message between ranks, and a counter per rank with the activations it holds. Its
+// times are microseconds; a unit without a model is drawn as a millisecond.
 func (d *drawing) writeTrace(to io.Writer) error {
 	t := d.timeline
 	if !finite(t) {
@@ -54,11 +54,11 @@ const maxTraceArrows = 200_000
 func (d *drawing) traceMessages(out page, scale float64) {
 	t := d.timeline
 	o := t.Order
-	id := 0
+	id, producers := 0, o.Producers()
 	for rank := range o.Spec.Ranks {
 		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
-			from, ok := o.Producer(schedule.Place{Rank: rank, Op: k})
-			if !ok || from.Rank == rank {
+			from := producers[k]
+			if from.Op < 0 || from.Rank == rank {
 				continue
 			}
 			id++

@@ -1,6 +1,9 @@
 package schedule
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // Simulator turns orders into timelines. It keeps its scratch memory from run
 // to run; one Simulator must not be used by two goroutines at a time.
@@ -35,6 +38,7 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 	if err != nil {
 		return err
 	}
+	t.costs, t.timed = Costs{}, sync.Once{} // of an outline that was here before
 	t.room(len(o.Ops), len(s.costs))
 	copy(t.Lasts, s.costs)
 	s.walk(o, pl, &c, t)

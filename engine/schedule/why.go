@@ -1,5 +1,7 @@
 package schedule
 
+import "slices"
+
 // Place is an operation of a timeline: its rank and its index in Order.Ops.
 type Place struct{ Rank, Op int }
 
@@ -17,6 +19,48 @@ func (o *Order) Producer(at Place) (Place, bool) {
 	case WeightGradient:
 	}
 	return Place{}, false
+}
+
+// Producers are the producers of all operations, in the order of Ops; an operation
+// that takes no result has one whose Op is -1. It takes time proportional to the
+// number of operations, where Producer looks through a whole rank for each.
+func (o *Order) Producers() []Place {
+	stages, m := o.Spec.Stages(), o.Spec.MicroBatches
+	slot := func(forward bool, stage, microBatch int) int {
+		if stage < 0 || stage >= stages {
+			return -1
+		}
+		if !forward {
+			stage += stages
+		}
+		return stage*m + microBatch
+	}
+	none := Place{Op: -1}
+	made := slices.Repeat([]Place{none}, 2*stages*m) // a micro-batch meets a stage once each way
+	for rank := range o.Spec.Ranks {
+		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
+			if op := o.Ops[k]; op.Kind() != WeightGradient {
+				made[slot(op.Kind() == Forward, o.Stage(rank, op), op.MicroBatch())] = Place{Rank: rank, Op: k}
+			}
+		}
+	}
+	out := make([]Place, len(o.Ops))
+	for rank := range o.Spec.Ranks {
+		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
+			op, at := o.Ops[k], -1
+			switch stage := o.Stage(rank, op); op.Kind() {
+			case Forward:
+				at = slot(true, stage-1, op.MicroBatch())
+			case Backward, InputGradient:
+				at = slot(false, stage+1, op.MicroBatch())
+			case WeightGradient:
+			}
+			if out[k] = none; at >= 0 {
+				out[k] = made[at]
+			}
+		}
+	}
+	return out
 }
 
 // Consumer is the operation that takes an operation's result: the other way of
