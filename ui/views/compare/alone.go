@@ -15,11 +15,11 @@ import (
 
 // alone is every method by itself on a few GPUs.
 type alone struct {
-	of    engine.Setup
-	gpus  int // 0: one node
-	done  int // GPUs that the list is of
-	list  []method
-	asked bool
+	of   engine.Setup
+	gpus int // 0: one node
+	done int // GPUs that the list is of
+	list []method
+	jobs widget.Jobs
 }
 
 // method is one way of using the GPUs and nothing else.
@@ -81,11 +81,12 @@ func (a *alone) count(in *Input) int {
 // refresh asks for the methods where they are of another setup.
 func (a *alone) refresh(in *Input) Request {
 	n := a.count(in)
-	if a.of == *in.Setup && a.done == n && (a.asked || a.list != nil) {
+	if a.of == *in.Setup && a.done == n && (a.jobs.Running() || a.list != nil) {
 		return Request{}
 	}
 	of := *in.Setup
-	*a = alone{of: of, gpus: a.gpus, done: n, asked: true}
+	*a = alone{of: of, gpus: a.gpus, done: n, jobs: a.jobs}
+	job := a.jobs.Begin()
 	return Request{Work: func(ctx context.Context) func() {
 		list := each(of, n)
 		e := engine.Evaluator{Brief: true}
@@ -96,10 +97,7 @@ func (a *alone) refresh(in *Input) Request {
 		}
 		stopped := ctx.Err() != nil
 		return func() {
-			if a.of != of || a.done != n {
-				return
-			}
-			if a.asked = false; !stopped {
+			if a.jobs.End(job) && !stopped {
 				a.list = list
 			}
 		}

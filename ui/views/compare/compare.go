@@ -54,7 +54,7 @@ type View struct {
 	dropped *dropped // what D puts back; nil: nothing
 
 	pair    *pair
-	asking  bool
+	jobs    widget.Jobs
 	asked   sides
 	alone   alone
 	methods map[engine.ParamID]words.Method
@@ -132,10 +132,11 @@ func (v *View) Refresh(in Input) Request {
 		return v.alone.refresh(&in)
 	}
 	want, ok := v.sides(&in)
-	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.asking && v.asked == want {
+	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.asked == want {
 		return Request{}
 	}
-	v.asking, v.asked = true, want
+	v.asked = want
+	job := v.jobs.Begin()
 	pins := v.Pins()
 	return Request{Work: func(ctx context.Context) func() {
 		p := &pair{of: want, all: engine.Compare(want.a, want.b)}
@@ -143,11 +144,7 @@ func (v *View) Refresh(in Input) Request {
 		speeds := speedsOf(pins, func() bool { return ctx.Err() != nil })
 		stopped := ctx.Err() != nil
 		return func() {
-			if v.asked != want {
-				return
-			}
-			v.asking = false
-			if !stopped {
+			if v.jobs.End(job) && !stopped {
 				v.pair, v.speeds = p, speeds
 			}
 		}
@@ -156,7 +153,10 @@ func (v *View) Refresh(in Input) Request {
 
 // Forget is for when the screen is left: the reports of a pair can be worked out
 // again.
-func (v *View) Forget() { v.pair, v.asking = nil, false }
+func (v *View) Forget() {
+	v.pair = nil
+	v.jobs.Drop()
+}
 
 func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
 

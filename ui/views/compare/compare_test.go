@@ -17,6 +17,7 @@ import (
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/figure"
+
 	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
@@ -85,9 +86,10 @@ func prepared(t testing.TB, in *Input) *View {
 			v.pair.way = append(v.pair.way, engine.Move{Changes: changes[i : i+1], Setup: *in.Setup, Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2})
 		}
 	}
-	v.asking = false
+	v.jobs.Drop()
 	v.alone.refresh(in)
-	v.alone.asked, v.alone.list = false, each(*in.Setup, 8)
+	v.alone.jobs.Drop()
+	v.alone.list = each(*in.Setup, 8)
 	for i := range v.alone.list[:9] {
 		v.alone.list[i].report = report(10+float64(i), 160-12*float64(i))
 	}
@@ -350,5 +352,44 @@ func TestNames(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
+	}
+}
+
+// TestThereAndBack: who chooses others and comes back before the stopped work has
+// reported gets what was asked for, and no work begins itself again.
+func TestThereAndBack(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	a := other(t)
+	b := a
+	b.ZeRO = 2
+	v.pins = []engine.Setup{a, b}
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	for _, at := range []int{0, 1, 0} {
+		v.a = at
+		p.Ask()
+	}
+	p.Settle(t, 3)
+	if want, _ := v.sides(&in); v.pair == nil || v.pair.of != want {
+		t.Error("the pair is not there")
+	}
+	v.Forget()
+	p.Ask()
+	v.Forget() // left and back
+	p.Stop()
+	p.Ask()
+	p.Settle(t, 5)
+	if v.pair == nil {
+		t.Error("the pair is not there again")
+	}
+	v.pane = alonePane
+	p.Ask()
+	for _, up := range []bool{true, false} {
+		v.alone.turn(&in, up)
+		p.Ask()
+	}
+	p.Settle(t, 8)
+	if v.alone.list == nil || v.alone.of != *in.Setup {
+		t.Error("the methods are not there")
 	}
 }

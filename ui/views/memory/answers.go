@@ -43,6 +43,7 @@ func (a *answers) trim() {
 func (v *View) Forget() {
 	if v.answers.trim(); !v.answers.known {
 		v.asked = engine.Setup{}
+		v.jobs.Drop()
 	}
 }
 
@@ -59,14 +60,16 @@ func (v *View) Refresh(in Input) Request {
 	}
 	setup, report := *in.Setup, *in.Report
 	v.asked = setup
+	job := v.jobs.Begin()
 	v.answers.trim()
 	return Request{Work: func(ctx context.Context) func() {
 		found, ok := work(ctx, setup, &report)
 		return func() {
 			switch {
+			case !v.jobs.End(job): // another one is on its way
 			case ok:
 				v.answers = found
-			case v.asked == setup && ctx.Err() != nil:
+			case ctx.Err() != nil:
 				v.asked = engine.Setup{} // called off: the next call asks again
 			}
 		}

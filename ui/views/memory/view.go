@@ -50,6 +50,7 @@ type View struct {
 
 	answers answers      // the last result of Work
 	asked   engine.Setup // what was last asked for
+	jobs    widget.Jobs
 }
 
 // New makes a screen.

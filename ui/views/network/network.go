@@ -34,6 +34,7 @@ type View struct {
 
 	answer whatIf   // the last result of Work
 	asked  question // what was last asked for
+	jobs   widget.Jobs
 }
 
 // New makes a screen.

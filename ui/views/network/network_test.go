@@ -17,6 +17,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+
 	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
@@ -198,5 +199,22 @@ func BenchmarkRender(b *testing.B) {
 				v.Render(in, size[0], size[1])
 			}
 		})
+	}
+}
+
+// TestThereAndBack: who turns to the other link and back before the stopped work has
+// reported gets the ladder, and no work begins itself again.
+func TestThereAndBack(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p.Ask()
+	for range 2 {
+		v.other = !v.other
+		p.Ask()
+	}
+	p.Settle(t, 3)
+	if v.current(&in) == nil {
+		t.Error("no answer")
 	}
 }

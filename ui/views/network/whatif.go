@@ -56,14 +56,16 @@ func (v *View) Refresh(in Input) Request {
 		return Request{}
 	}
 	v.asked = q
+	job := v.jobs.Begin()
 	report := *in.Report
 	return Request{Work: func(ctx context.Context) func() {
 		answer, ok := ask(ctx, q, &report)
 		return func() {
 			switch {
+			case !v.jobs.End(job): // another one is on its way
 			case ok:
 				v.answer = answer
-			case v.asked == q:
+			default:
 				v.asked = question{} // stopped: ask again
 			}
 		}

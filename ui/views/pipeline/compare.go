@@ -14,6 +14,7 @@ import (
 // compare takes a schedule of the table as the second timeline.
 func (v *View) compare(kind schedule.Kind) {
 	v.against, v.secondOf, v.fetching = kind, v.table.of, ""
+	v.jobs.Drop()
 	v.second, v.lost = nil, kind
 	for i := range v.table.rows {
 		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal && r.Report.Timeline != nil {
@@ -39,13 +40,14 @@ func (v *View) compareWith(r engine.ScheduleRow) Request {
 // was stopped, which Sync then asks for again.
 func (v *View) again(s engine.Setup, kind schedule.Kind) Request {
 	v.against, v.secondOf, v.fetching = kind, s, kind
+	job := v.jobs.Begin()
 	return Request{Work: func(ctx context.Context) func() {
 		info, _ := kind.Info()
 		row := engine.UnderSchedule(s, info)
 		var e engine.Evaluator
 		report, done := e.EvaluateUntil(row.Setup, func() bool { return ctx.Err() != nil })
 		return func() {
-			if v.fetching != kind || v.secondOf != s {
+			if !v.jobs.End(job) {
 				return
 			}
 			v.fetching = ""

@@ -178,6 +178,7 @@ func (v *View) escape() {
 
 // single ends the comparison.
 func (v *View) single() {
+	v.jobs.Drop()
 	v.second, v.against, v.fetching, v.lost, v.below, v.flip = nil, "", "", "", false, false
 }
 

@@ -38,6 +38,7 @@ type View struct {
 	against  schedule.Kind // what is compared with, also while it has no timeline
 	secondOf engine.Setup  // what the second one was worked out for
 	fetching schedule.Kind // the second one, while it is worked out
+	jobs     widget.Jobs   // those that work it out
 	lost     schedule.Kind // the second one, while it cannot run the setup
 
 	memos [2]*memo
@@ -102,7 +103,7 @@ func (v *View) Sync(in Input) Request {
 func (v *View) Playing() bool { return v.playing || v.working() }
 
 // working tells whether schedules are being worked out in sight.
-func (v *View) working() bool { return v.table.pending && v.table.open }
+func (v *View) working() bool { return v.table.jobs.Running() && v.table.open }
 
 // TicksPerSecond is how often the program calls Tick while Playing.
 const TicksPerSecond = 20

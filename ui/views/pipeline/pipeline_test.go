@@ -218,7 +218,7 @@ func TestTakeASchedule(t *testing.T) {
 	in.Setup = &setup
 	v := &View{}
 	handled, do := v.HandleKey(in, 80, 20, "t")
-	if !handled || do.Work == nil || !v.table.pending {
+	if !handled || do.Work == nil || !v.table.jobs.Running() {
 		t.Fatal("no work asked for")
 	}
 	if _, again := v.HandleKey(in, 80, 20, "t"); again.Work != nil {
@@ -226,7 +226,7 @@ func TestTakeASchedule(t *testing.T) {
 	}
 	v.HandleKey(in, 80, 20, "t")
 	do.Work(context.Background())()
-	if len(v.table.rows) != len(schedule.Kinds()) || v.table.pending {
+	if len(v.table.rows) != len(schedule.Kinds()) || v.table.jobs.Running() {
 		t.Fatalf("%d rows", len(v.table.rows))
 	}
 	for i := 1; i < len(v.table.rows); i++ {

@@ -20,11 +20,11 @@ type table struct {
 	second bool // a line is chosen to compare with, not to take
 	row    int  // the cursor's
 
-	rows    []row
-	of      engine.Setup // what the rows were worked out for
-	wanted  engine.Setup // what is being worked out
-	pending bool
-	done    *progress // of what is being worked out
+	rows   []row
+	of     engine.Setup // what the rows were worked out for
+	wanted engine.Setup // what is being worked out
+	jobs   widget.Jobs
+	done   *progress // of what is being worked out
 }
 
 // progress is how far the working out of all schedules is. The work counts in it
@@ -56,13 +56,14 @@ const keepOps = 1 << 16
 // current tells whether the rows are those of the setup.
 func (t *table) current(s *engine.Setup) bool { return len(t.rows) > 0 && t.of == *s }
 
-func (t *table) pendingFor(s *engine.Setup) bool { return t.pending && t.wanted == *s }
+func (t *table) pendingFor(s *engine.Setup) bool { return t.jobs.Running() && t.wanted == *s }
 
 // work evaluates all schedules and gives the rows to v.
 func (v *View) work(s engine.Setup) Request {
 	t := &v.table
 	done := new(progress)
-	t.pending, t.wanted, t.done = true, s, done
+	t.wanted, t.done = s, done
+	job := t.jobs.Begin()
 	keep := v.against
 	return Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
@@ -74,12 +75,8 @@ func (v *View) work(s engine.Setup) Request {
 		})
 		stopped := ctx.Err() != nil
 		return func() {
-			if !t.pendingFor(&s) {
-				return // another one is on its way
-			}
-			t.pending = false
-			if stopped {
-				return
+			if !t.jobs.End(job) || stopped {
+				return // the first: another one is on its way
 			}
 			t.take(rows, s)
 			if keep != "" && v.against == keep {
@@ -211,7 +208,7 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 		name, remark = "COMPARE WITH", "enter compares"
 	}
 	switch {
-	case t.pending:
+	case t.jobs.Running():
 		remark = t.done.text(&in.Glyphs)
 	case in.Setup == nil || !t.current(in.Setup):
 		remark = "for an earlier setup"

@@ -28,7 +28,7 @@ func (v *View) Render(in Input, w, h int) []string {
 		lines = append(lines, v.say(&in, "turning the knob "+in.Glyphs.Ellipsis, w))
 	case len(v.grid.Rows) == 0 || len(v.grid.Rows[0]) == 0:
 		lines = append(lines, v.say(&in, "no value of these knobs is legal here", w))
-	case v.of.by == "":
+	case v.drawn.by == "":
 		lines = append(lines, v.curve(&in, w, h-len(lines))...)
 	default:
 		lines = append(lines, v.cells(&in, w, h-len(lines))...)
@@ -42,7 +42,7 @@ func (v *View) say(in *Input, text string, w int) string {
 
 // choiceLines are what is scanned.
 func (v *View) choiceLines(in *Input, w int) []string {
-	lines := []string{in.heading(w, "SCAN", "a figure while knobs turn", v.exact(in))}
+	lines := []string{in.heading(w, "SCAN", "a figure while knobs turn", exact(in, v.figure))}
 	for c := range choices {
 		l := widget.NewLine(w)
 		role, value := themes.Text, themes.Current
@@ -70,13 +70,13 @@ func (v *View) choiceLines(in *Input, w int) []string {
 	return append(lines, widget.Blank(w))
 }
 
-// exact is how exact what is drawn is: the band of the setup in force.
-func (v *View) exact(in *Input) string {
+// exact is how exact a figure is: the band of the setup in force.
+func exact(in *Input, id string) string {
 	r := in.Report
 	switch {
 	case r == nil || r.Time == nil || r.Memory == nil:
 		return ""
-	case strings.HasPrefix(v.figure, "memory."):
+	case strings.HasPrefix(id, "memory."):
 		return "memory " + r.Memory.Band(in.Glyphs.PlusMinus)
 	}
 	return "steps " + r.Time.Band(in.Glyphs.PlusMinus)
@@ -96,7 +96,7 @@ func values(row []engine.Point) []float64 {
 
 // limit is the capacity line of figures of memory.
 func (v *View) limit() float64 {
-	if v.of.figure == "memory.peak" {
+	if v.drawn.figure == "memory.peak" {
 		return float64(v.grid.Usable)
 	}
 	return 0
@@ -105,7 +105,7 @@ func (v *View) limit() float64 {
 // curve draws one row as a line, its values below.
 func (v *View) curve(in *Input, w, h int) []string {
 	row := v.grid.Rows[0]
-	lines := []string{in.heading(w, strings.ToUpper(label(v.of.x)), "across; up: "+v.of.figure, v.capacity())}
+	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+v.drawn.figure, v.remark(in, v.capacity()))}
 	pw, ph := w-tickWidth, h-5
 	if pw < 2*len(row) || ph < 3 {
 		return append(lines, v.table(in, row, w, h-1)...)
@@ -177,6 +177,15 @@ func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string
 	return []string{names.String(), numbers.String(), marks.String()}
 }
 
+// remark is what stands at the end of the chart's heading: that it is an old one
+// where another is worked out.
+func (v *View) remark(in *Input, text string) string {
+	if v.working() {
+		return "as it was; working" + in.Glyphs.Ellipsis
+	}
+	return text
+}
+
 func (v *View) capacity() string {
 	if v.limit() > 0 {
 		return "line: " + figure.GiB(v.grid.Usable) + " GiB usable"
@@ -215,7 +224,7 @@ func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
 // it lies between the least and the largest.
 func (v *View) cells(in *Input, w, h int) []string {
 	g := v.grid
-	lines := []string{in.heading(w, strings.ToUpper(label(v.of.x)), "across; down: "+label(v.of.by)+"; cells: "+v.of.figure, "! does not fit")}
+	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+v.drawn.figure, v.remark(in, "! does not fit"))}
 	n := len(g.Rows[0])
 	each := min((w-tickWidth)/max(n, 1), 12)
 	first := 0

@@ -100,9 +100,9 @@ func (v *View) take() Request {
 		return Request{}
 	}
 	s := p.Setup
-	text := label(v.of.x) + " " + p.X
-	if v.of.by != "" {
-		text += ", " + label(v.of.by) + " " + p.By
+	text := label(v.drawn.x) + " " + p.X
+	if v.drawn.by != "" {
+		text += ", " + label(v.drawn.by) + " " + p.By
 	}
 	return Request{Setup: &s, Text: "of the scan: " + text}
 }
@@ -140,7 +140,7 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	last := max(len(v.grid.Rows[0])-1, 0)
 	if n != 0 {
 		v.column = min(max(v.column+n, 0), last)
-	} else if v.of.by == "" && w > tickWidth {
+	} else if v.drawn.by == "" && w > tickWidth {
 		v.column = min(max((x-tickWidth)*len(v.grid.Rows[0])/(w-tickWidth), 0), last)
 	}
 	return true, Request{}
@@ -187,18 +187,18 @@ func (v *View) Status(in Input, w int) string {
 	if !v.inChart || p == nil {
 		return in.cut(v.at.label()+": "+v.at.help(), w)
 	}
-	text := label(v.of.x) + " " + p.X
-	if v.of.by != "" {
-		text += ", " + label(v.of.by) + " " + p.By
+	text := label(v.drawn.x) + " " + p.X
+	if v.drawn.by != "" {
+		text += ", " + label(v.drawn.by) + " " + p.By
 	}
 	switch {
 	case p.Verdict == engine.PointIllegal:
 		text += ": " + p.Why
 	case p.Value == nil:
-		text += ": has no " + v.of.figure
+		text += ": has no " + v.drawn.figure
 	default:
-		text += ": " + v.of.figure + " " + figure.Of(v.grid.Unit, *p.Value)
-		if exact := v.exact(&in); exact != "" {
+		text += ": " + v.drawn.figure + " " + figure.Of(v.grid.Unit, *p.Value)
+		if exact := exact(&in, v.drawn.figure); exact != "" {
 			text += " (" + exact + ")"
 		}
 		if p.Verdict == engine.PointNoFit {

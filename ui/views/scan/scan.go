@@ -66,10 +66,11 @@ type View struct {
 	typing bool   // a part of a figure's name
 	part   string // what was typed of it
 
-	grid   *engine.Grid
-	of     question
-	asking bool
-	large  bool // too many points to go through
+	grid  *engine.Grid
+	drawn question // what grid answers
+	of    question // what is wanted: while it is worked out, grid answers another
+	jobs  widget.Jobs
+	large bool // too many points to go through
 }
 
 // New makes a screen.
@@ -83,10 +84,11 @@ func (v *View) Refresh(in Input) Request {
 		return Request{}
 	}
 	want := question{*in.Setup, v.figure, v.x, v.by}
-	if v.of == want && (v.asking || v.grid != nil || v.large) {
+	if v.of == want && (v.jobs.Running() || v.grid != nil || v.large) {
 		return Request{}
 	}
-	v.of, v.asking, v.large = want, true, false
+	v.of, v.large = want, false
+	job := v.jobs.Begin()
 	return Request{Work: func(ctx context.Context) func() {
 		scan := engine.Scan{
 			Setup: want.setup, Figure: want.figure,
@@ -95,13 +97,12 @@ func (v *View) Refresh(in Input) Request {
 		}
 		g, err := scan.Run(func() bool { return ctx.Err() != nil })
 		return func() {
-			if v.of != want {
-				return // something else is wanted by now
+			if !v.jobs.End(job) {
+				return // another one is on its way
 			}
-			v.asking = false
 			switch {
 			case err == nil:
-				v.grid = &g
+				v.grid, v.drawn = &g, want
 				v.toCurrent()
 			case errors.Is(err, engine.StoppedError{}):
 				v.of = question{}
@@ -125,7 +126,13 @@ func (v *View) toCurrent() {
 }
 
 // Forget is for when the screen is left: the points can be worked out again.
-func (v *View) Forget() { v.grid, v.of, v.asking = nil, question{}, false }
+func (v *View) Forget() {
+	v.grid, v.drawn, v.of = nil, question{}, question{}
+	v.jobs.Drop()
+}
+
+// working says that what is drawn answers another question than what is wanted.
+func (v *View) working() bool { return v.grid != nil && v.drawn != v.of }
 
 // Typing says that letters go into the name of a figure.
 func (v *View) Typing() bool { return v.typing }

@@ -61,7 +61,7 @@ func invented(v *View, s *engine.Setup) {
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	v.grid = g
+	v.grid, v.drawn = g, v.of
 	v.toCurrent()
 }
 

@@ -8,10 +8,10 @@ import (
 // Tables is the scan that the screen shows, for a file: a row for each point.
 func (v *View) Tables(in Input) []export.Table {
 	g := v.grid
-	if g == nil || in.Setup == nil || v.of.setup != *in.Setup {
+	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
 		return nil
 	}
-	_, name := engine.FigureOf(v.of.figure)
+	_, name := engine.FigureOf(v.drawn.figure)
 	t := export.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
 	if g.By.ID != "" {
 		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)

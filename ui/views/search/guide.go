@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	find "meshscope/engine/search"
 	"meshscope/ui/figure"
+	"meshscope/ui/widget"
 )
 
 // stage is one of the three steps to a layout.
@@ -38,14 +39,15 @@ func (s stage) ask() string {
 // then the fastest. Every line is a search of its own; what finds nothing is ruled
 // out with its reason.
 type guide struct {
-	of     asked
-	open   bool
-	at     stage
-	rows   [stages][]option
-	row    [stages]int // under the cursor; of the steps before: what was chosen
-	own    int         // line of the setup's own batch
-	asking bool
-	rules  rules
+	of    asked
+	open  bool
+	at    stage
+	rows  [stages][]option
+	row   [stages]int // under the cursor; of the steps before: what was chosen
+	own   int         // line of the setup's own batch
+	jobs  widget.Jobs // the searches of the lines
+	seeks stage       // the step that the last of them is for
+	rules rules
 }
 
 // option is one line of a step.
@@ -154,7 +156,9 @@ func (v *View) refreshGuide(in *Input) Request {
 	g := &v.guide
 	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
 	if g.of != want || g.rows[fitStage] == nil {
-		*g = guide{of: want, open: g.open}
+		g.jobs.Drop()
+		g.rules.jobs.Drop()
+		*g = guide{of: want, open: g.open, jobs: g.jobs, rules: rules{jobs: g.rules.jobs}}
 		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)
 		g.row[fitStage] = len(g.rows[fitStage]) - 1
 		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(in.Setup.GBS)+" ") }), 0)
@@ -163,21 +167,20 @@ func (v *View) refreshGuide(in *Input) Request {
 	rows := g.rows[g.at]
 	i := slices.IndexFunc(rows, func(o option) bool { return !o.done })
 	switch {
-	case g.asking:
+	case g.jobs.Running():
 		return Request{}
 	case i < 0:
 		return v.refreshRules()
 	}
-	g.asking = true
-	stage, p := g.at, g.problem(g.at, i)
+	stage, answer, p := g.at, rows[i], g.problem(g.at, i)
+	job := g.jobs.Begin()
+	g.seeks = stage
 	return Request{Work: func(open context.Context) func() {
-		answer := rows[i]
 		answer.look(open, p)
 		stopped := open.Err() != nil
 		return func() {
-			g.asking = false
-			if stopped || g.of != want || len(g.rows[stage]) != len(rows) || g.rows[stage][i].name != answer.name || g.rows[stage][i].done {
-				return
+			if !g.jobs.End(job) || stopped {
+				return // the first: it was for another choice
 			}
 			g.rows[stage][i] = answer
 			if stage == speedStage && i == 0 && answer.found {
@@ -277,6 +280,9 @@ func (g *guide) choose(i int) {
 		return
 	}
 	g.row[g.at] = i
+	if g.seeks > g.at {
+		g.jobs.Drop() // it is for the choice before
+	}
 	if g.at == fitStage {
 		g.forget(batchStage)
 	}

@@ -11,9 +11,9 @@ import (
 
 // rules are the rules of thumb about the layout under the cursor of the guide.
 type rules struct {
-	of    engine.Setup
-	asked bool
-	list  []advise.Rule
+	of   engine.Setup
+	jobs widget.Jobs
+	list []advise.Rule
 }
 
 // refreshRules asks for the rules where those that are there are about another
@@ -25,17 +25,18 @@ func (v *View) refreshRules() Request {
 		return Request{}
 	}
 	of := o.row.setup
-	g.rules = rules{of: of, asked: true}
+	g.rules.of, g.rules.list = of, nil
+	job := g.rules.jobs.Begin()
 	return Request{Work: func(open context.Context) func() {
 		a, ok := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
 		stopped := open.Err() != nil
 		return func() {
 			switch r := &v.guide.rules; {
-			case r.of != of:
+			case !r.jobs.End(job): // another one is on its way
 			case stopped:
-				*r = rules{}
+				r.of = engine.Setup{}
 			case ok:
-				r.asked, r.list = false, a.Rules
+				r.list = a.Rules
 			}
 		}
 	}}
@@ -51,7 +52,7 @@ func (v *View) ruleLines(in *Input, w, h int) []string {
 	}
 	step := int(v.guide.at) + 1
 	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.paint(themes.Muted), in.cut("about "+o.name+", beside what the model predicts", w-18)).String()}
-	if r.asked {
+	if r.jobs.Running() {
 		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
 	}
 	for i := range r.list {

@@ -24,7 +24,7 @@ type heat struct {
 	cells  []cell // by model, then nodes
 	row    int    // under the cursor
 	column int
-	asked  bool // a cell is being worked out
+	jobs   widget.Jobs // the searches of the cells
 }
 
 // cell is the best layout of one model on one number of nodes.
@@ -46,7 +46,8 @@ func (v *View) refreshHeat(in *Input) Request {
 	kin := want
 	kin.base.GPUs = 0
 	if h.models == nil || h.of.base != kin.base || h.of.wish != kin.wish {
-		*h = heat{of: kin}
+		h.jobs.Drop()
+		*h = heat{of: kin, jobs: h.jobs}
 		h.models = family(&in.Setup.Model)
 		for n := 1; n <= 64 && n*in.Setup.Cluster.Node() <= engine.MaxGPUs; n *= 2 {
 			h.nodes = append(h.nodes, n)
@@ -56,24 +57,21 @@ func (v *View) refreshHeat(in *Input) Request {
 		h.column = nearestTo(h.nodes, in.Setup.Nodes())
 	}
 	i := h.next(in)
-	if h.asked || i < 0 {
+	if h.jobs.Running() || i < 0 {
 		return Request{}
 	}
-	h.asked = true
+	job := h.jobs.Begin()
 	h.of.base, h.of.wish = kin.base, kin.wish
 	one := want
 	one.base = engine.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
-	of := h.of
 	return Request{Work: func(open context.Context) func() {
 		c := one.best(open)
 		stopped := open.Err() != nil
 		return func() {
-			h.asked = false
-			if stopped || h.of != of {
-				return
+			if h.jobs.End(job) && !stopped {
+				h.cells[i] = c
 			}
-			h.cells[i] = c
 		}
 	}}
 }

@@ -19,7 +19,7 @@ import (
 type measured struct {
 	of    runsOf
 	done  bool
-	asked bool
+	jobs  widget.Jobs
 	runs  []run // the fastest per GPU first
 	fault string
 	row   int // under the cursor
@@ -42,20 +42,17 @@ type run struct {
 func (v *View) refreshMeasured(in *Input) Request {
 	m := &v.measured
 	want := runsOf{in.Setup.Model.ID, in.Setup.GPUs}
-	if m.of == want && (m.done || m.asked) {
+	if m.of == want && (m.done || m.jobs.Running()) {
 		return Request{}
 	}
-	*m = measured{of: want, asked: true}
+	*m = measured{of: want, jobs: m.jobs}
+	job := m.jobs.Begin()
 	return Request{Work: func(open context.Context) func() {
 		groups, err := published.Groups(v.lib)
 		runs := like(open, groups, want)
 		stopped := open.Err() != nil
 		return func() {
-			if m.of != want {
-				return
-			}
-			m.asked = false
-			if stopped {
+			if !m.jobs.End(job) || stopped {
 				return
 			}
 			m.done, m.runs = true, runs

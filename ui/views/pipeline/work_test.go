@@ -1,0 +1,42 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/presets"
+	"meshscope/ui/views/viewtest"
+)
+
+// TestThereAndBack: a setting that is turned and turned back before the stopped work
+// has reported has its table and its second timeline, and no work begins itself again.
+func TestThereAndBack(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	first := presets.DefaultSetup()
+	second, err := engine.Turn(first, "microbatches", "64", engine.Locks{GPUs: true, Batch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &View{}
+	p := &viewtest.Program{Refresh: func() Request { return v.Sync(in) }}
+	thereAndBack := func(most int) {
+		for _, s := range []engine.Setup{first, second, first} {
+			in.Setup = &s
+			p.Ask()
+		}
+		p.Settle(t, most)
+	}
+	v.table.open = true
+	thereAndBack(3)
+	if !v.table.current(&first) {
+		t.Error("the table is not there")
+	}
+	v.table.open, v.against = false, schedule.ZBAuto
+	thereAndBack(6)
+	if v.second == nil || v.second.Setup.MicroBatches != first.MicroBatches || v.fetching != "" {
+		t.Error("the second timeline is not there")
+	}
+}

@@ -1,0 +1,76 @@
+package scan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/ui/views/viewtest"
+)
+
+// TestThereAndBack: who leaves a scan, or turns it, and comes back before the stopped
+// work has reported gets the scan, and no work begins itself again.
+func TestThereAndBack(t *testing.T) {
+	for name, away := range map[string]func(v *View, in *Input, p *viewtest.Program){
+		"left": func(v *View, _ *Input, p *viewtest.Program) { v.Forget(); p.Stop() },
+		"turned": func(v *View, in *Input, p *viewtest.Program) {
+			v.turn(in, 1)
+			p.Ask()
+			v.turn(in, -1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, colorprofile.ASCII, true)
+			v := New()
+			p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+			p.Ask()
+			away(v, &in, p)
+			p.Ask()
+			p.Settle(t, 3)
+			if v.grid == nil || v.drawn.setup != *in.Setup || v.drawn.figure != v.figure {
+				t.Error("the scan is not there")
+			}
+		})
+	}
+}
+
+// TestOldScan: while another scan is worked out the old one stands under its own
+// name, says so, and is not written to a file.
+func TestOldScan(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	v.inChart = true
+	frame := func() string { return ansi.Strip(strings.Join(v.Render(in, 118, 30)[choiceLines:], "\n")) }
+	before, said := frame(), v.Status(in, 200)
+	v.figure = "memory.peak"
+	work := v.Refresh(in).Work
+	after := frame()
+	heading, body, _ := strings.Cut(after, "\n")
+	_, was, _ := strings.Cut(before, "\n")
+	if !strings.Contains(heading, "throughput.tokens-per-second-per-gpu") || !strings.Contains(heading, "working") || body != was {
+		t.Errorf("the old scan is drawn as\n%s", after)
+	}
+	if v.Status(in, 200) != said {
+		t.Errorf("the status says %q of a point of which it said %q", v.Status(in, 200), said)
+	}
+	if len(v.Tables(in)) != 0 {
+		t.Error("the old scan is written to a file")
+	}
+	work(t.Context())()
+	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "memory.peak") || strings.Contains(heading, "working") {
+		t.Errorf("the new scan is headed %q", heading)
+	}
+	if tables := v.Tables(in); len(tables) != 1 || !strings.Contains(tables[0].Title, "memory") {
+		t.Error("the new scan is not written to a file")
+	}
+	// A point of an old scan is taken under the knob that it turned.
+	v.x = "pp"
+	v.Refresh(in)
+	v.column = 0
+	if do := v.take(); do.Setup == nil || !strings.Contains(do.Text, "TP ") {
+		t.Errorf("taken as %q", do.Text)
+	}
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"testing"
+
+	"meshscope/presets"
+	"meshscope/ui/views/viewtest"
+)
+
+// guided is the guide of a small search with all methods found or ruled out.
+func guided(t *testing.T) (*View, Input) {
+	in := small(t)
+	v := New(presets.Default())
+	v.Refresh(in).Work(t.Context())()
+	v.press(&in, "3")
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	v.guide.jobs.Drop()
+	p.Ask()
+	p.Settle(t, 20)
+	return v, in
+}
+
+// TestGuideChoosesAnew: what was searched for the method chosen before is not shown
+// under another one. The search runs while the method is chosen.
+func TestGuideChoosesAnew(t *testing.T) {
+	v, in := guided(t)
+	do := v.press(&in, "enter") // the batches with all methods
+	if do.Work == nil {
+		t.Fatal("no batch is searched")
+	}
+	report := make(chan func())
+	go func() { report <- do.Work(t.Context()) }()
+	v.press(&in, "left")
+	for range len(v.guide.rows[fitStage]) {
+		v.press(&in, "up")
+		if v.guide.here().found {
+			break
+		}
+	}
+	if !v.guide.here().found || v.guide.row[fitStage] == len(v.guide.rows[fitStage])-1 {
+		t.Fatal("no other method is found")
+	}
+	(<-report)()
+	if o := v.guide.rows[batchStage][0]; o.done {
+		t.Errorf("the answer of another method is shown: %+v", o.row.setup)
+	}
+	// The batches are searched for the method that is chosen now.
+	v.press(&in, "enter")
+	v.guide.jobs.Drop()
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p.Ask()
+	p.Settle(t, 20)
+	shown := v.guide.rows[batchStage][v.guide.own]
+	fresh := option{name: shown.name, limit: shown.limit}
+	fresh.look(t.Context(), v.guide.problem(batchStage, v.guide.own))
+	if !shown.done || shown.found != fresh.found || shown.row.setup != fresh.row.setup {
+		t.Errorf("shown is %+v, searched alone %+v", shown.row.setup, fresh.row.setup)
+	}
+}
+
+// TestGuideKeepsItsStep: a line of the first step that is being searched goes on
+// while the cursor moves: it does not rest on the choice.
+func TestGuideKeepsItsStep(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.Refresh(in).Work(t.Context())()
+	do := v.press(&in, "3")
+	if do.Work == nil {
+		t.Fatal("no method is searched")
+	}
+	if again := v.press(&in, "up"); again.Work != nil {
+		t.Error("the cursor begins the search anew")
+	}
+	do.Work(t.Context())()
+	if !v.guide.rows[fitStage][0].done {
+		t.Error("the first method has no answer")
+	}
+}
