@@ -60,8 +60,8 @@ func (t *textReport) head() {
 	t.printf("  batch   %s = mbs %s x %s x dp %d; %s tokens each\n", plural(s.GBS, "sequence"), commas(s.MBS),
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
 	if t.ownBatch {
-		t.printf("          nobody said the batch: %d sequences per pipeline rank and copy;\n", engine.DefaultBatchDepth)
-		t.printf("          where the layout is open, search takes near 4 M tokens: --gbs %d\n", search.DefaultGBS([]int{s.GPUs}, s.Seq))
+		t.printf("          nobody said the batch: %s;\n", batchDepth(s))
+		t.printf("          where the layout is open, search takes near %s: --gbs %d\n", usualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))
 	}
 	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
 	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)

@@ -44,9 +44,9 @@ func (a *app) searchCommand() *cobra.Command {
 			"The flags of 'eval' say the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
 			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. What is left out is free within these bounds: " +
 			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
-			"vpp up to 16 over which the layers divide (with or without embedding and head), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
+			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
 			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
-			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given.\n\n" +
+			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches.\n\n" +
 			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
 			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
@@ -245,10 +245,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 
 // check refuses what contradicts itself before any file is read.
 func (f *searchFlags) check() error {
-	switch {
-	case f.asJSON && f.asCSV:
-		return &usageError{"--json and --csv contradict each other: standard output takes one of them"}
-	case f.free != "" && f.setup.file == "":
+	if f.free != "" && f.setup.file == "" {
 		return &usageError{"--free goes with --setup: what no file says is free already"}
 	}
 	return oneOf("--objective", f.objective, objectiveWords())

@@ -31,7 +31,8 @@ type asked struct {
 
 	defaultGBS bool // nobody said the global batch
 	counted    bool // it follows from dp, mbs and microbatches
-	cut        bool // one value of tp, pp, cp and the GPUs is said: eval's default batch is known
+	cut        bool // one value of tp, pp, cp and the GPUs is said
+	asEval     bool // and no list of mbs or microbatches: eval's default batch is known
 }
 
 // askedFor reads the flags of a search on top of the file they name. What the
@@ -95,6 +96,13 @@ func (q *asked) single(id engine.ParamID) (string, bool) {
 	return q.texts[id], one
 }
 
+// several tells that a list or a range of a knob was said.
+func (q *asked) several(id engine.ParamID) bool {
+	_, said := q.values[id]
+	_, one := q.single(id)
+	return said && !one
+}
+
 // settle makes the setup that everything starts from. What can only contradict
 // itself is held against the identities here, as eval does; the search finds out
 // about the rest.
@@ -115,8 +123,13 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 	set("gpus", "nodes", "seq")
 	if q.cut = said("tp", "pp", "cp") && (said("dp") || said("gpus") || said("nodes")); q.cut {
 		set("dp", "tp", "pp", "cp")
-		if q.counted = said("mbs", "microbatches"); q.counted {
+		_, batch := q.values["gbs"]
+		switch q.counted = said("mbs", "microbatches"); {
+		case q.counted:
 			set("mbs", "microbatches", "gbs")
+		case !batch && !q.several("mbs") && !q.several("microbatches"):
+			q.asEval = true
+			set("mbs", "microbatches")
 		}
 	}
 	if err != nil {
@@ -293,7 +306,7 @@ func (q *asked) gbs(gpus []int, seq int) int {
 	if said || q.counted {
 		return q.setup.GBS
 	}
-	if q.defaultGBS = true; q.cut {
+	if q.defaultGBS = true; q.asEval {
 		return q.setup.GBS // what eval takes
 	}
 	return search.DefaultGBS(gpus, seq)

@@ -86,14 +86,27 @@ func (o *answer) batchTokens() string {
 func (o *answer) defaultWords() string {
 	sp := &o.problem.Space
 	switch {
-	case o.asked.cut:
-		return fmt.Sprintf("as eval, %d sequences per pipeline rank and copy", engine.DefaultBatchDepth)
+	case o.asked.asEval:
+		return "as eval, " + batchDepth(&o.asked.setup)
 	case len(sp.Seq) > 1:
-		return "so many sequences that the longest have near 4 M tokens"
+		return "so many sequences that the longest have near " + usualBatch()
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
-		return "one sequence has more than the usual 4 M tokens"
+		return "one sequence has more than the usual " + usualBatch()
 	}
-	return "near 4 M tokens; eval takes 4 sequences per pipeline rank and copy"
+	least := ""
+	if _, said := o.asked.values["mbs"]; said { // a micro-batch may be more than that
+		least = "at least "
+	}
+	return fmt.Sprintf("near %s; eval takes %s%d sequences per pipeline rank and copy", usualBatch(), least, engine.DefaultBatchDepth)
+}
+
+// usualBatch is the global batch that a search takes by itself.
+func usualBatch() string { return fmt.Sprintf("%d M tokens", search.TargetTokens/1_000_000) }
+
+// batchDepth is the global batch of a setup as the default counts it: the default
+// of the engine, or more where that is no whole number of micro-batches.
+func batchDepth(s *engine.Setup) string {
+	return trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " sequences per pipeline rank and copy"
 }
 
 // aim is what the best is best in.

@@ -47,7 +47,7 @@ type Draft struct {
 const (
 	DefaultNodes      = 8
 	DefaultSeq        = 8192 // tokens, or the model's own length when shorter
-	DefaultBatchDepth = 4    // micro-batches per pipeline rank
+	DefaultBatchDepth = 4    // sequences per pipeline rank and copy, in whole micro-batches
 )
 
 // ConflictError says that two things that were both said cannot both be true.
