@@ -37,8 +37,12 @@ func evidence(s *Setup, memory bool) Evidence {
 func Like(s *Setup) hardware.Like {
 	return hardware.Like{
 		Stack: s.Stack.Resolve(), MoE: s.Model.IsMoE(), GPUs: s.GPUs, Seq: s.Seq, TP: s.TP, PP: s.PP, CP: s.CP, EP: s.EP,
-		Model: &s.Model, Precision: s.Precision, Schedule: string(s.Schedule),
+		Model: &s.Model, Precision: s.Precision.On(s.Stack), Schedule: string(s.Schedule),
 		Recompute: s.Recompute.Mode, Offload: s.Offload,
+		Recipe: hardware.Recipe{
+			ZeRO: s.ZeRO, HSDP: s.Replicas() > 1, TP: s.TP > 1, SP: s.TP > 1 && s.SP,
+			Attention: s.Attention, Optimizer: s.Optimizer, Gradients: s.GradDtype,
+		},
 	}
 }
 

@@ -54,10 +54,26 @@ type bandFile struct {
 	Precisions []recipe.Precision     `toml:"precisions"`
 	Schedules  []string               `toml:"schedules"`
 	Recompute  []recipe.RecomputeMode `toml:"recompute"`
+	Recipes    []recipeFile           `toml:"recipes"`
+}
+
+// recipeFile is a hardware.Recipe as a file has it.
+type recipeFile struct {
+	ZeRO      int              `toml:"zero"`
+	HSDP      bool             `toml:"hsdp"`
+	TP        bool             `toml:"tp"`
+	SP        bool             `toml:"sp"`
+	Attention recipe.Attention `toml:"attention"`
+	Optimizer recipe.Optimizer `toml:"optimizer"`
+	Gradients recipe.GradDtype `toml:"gradients"`
 }
 
 func (b *bandFile) band() hardware.Band {
 	of := func(ends [2]float64) hardware.Range { return hardware.Range{Least: ends[0], Most: ends[1]} }
+	recipes := make([]hardware.Recipe, len(b.Recipes))
+	for i, r := range b.Recipes {
+		recipes[i] = hardware.Recipe(r)
+	}
 	inter := of(b.Inter)
 	inter.Least, inter.Most = inter.Least*float64(units.GBps), inter.Most*float64(units.GBps)
 	return hardware.Band{
@@ -66,7 +82,7 @@ func (b *bandFile) band() hardware.Band {
 		Reach: hardware.Reach{
 			GPUs: of(b.GPUs), Seq: of(b.Seq), TP: of(b.TP), PP: of(b.PP), CP: of(b.CP), EP: of(b.EP),
 			Parameters: of(b.Parameters), Inter: inter, Nodes: b.Nodes, Networks: b.Networks,
-			Precisions: b.Precisions, Schedules: b.Schedules, Recompute: b.Recompute,
+			Precisions: b.Precisions, Schedules: b.Schedules, Recompute: b.Recompute, Recipes: recipes,
 		},
 	}
 }

@@ -36,8 +36,25 @@ func (l *Library) refuseCalibrations() []error {
 			}
 			spoken[[2]string{f.Kind, id}] = "calibrations/" + f.ID + extension
 		}
-		if reason := l.badChain(f); reason != "" {
-			refuse(f, "inherits", "%s", reason)
+		for _, m := range f.Machines {
+			for _, id := range m.AppliesTo {
+				if err := l.speaksOf(kindGPU, id); err != nil {
+					refuse(f, "machine.applies_to", "%v", err)
+				}
+			}
+		}
+	}
+	// A file that inherits from a refused one is refused, too, in whatever order they
+	// come.
+	for again := true; again; {
+		again = false
+		for i := range own {
+			if f := &own[i]; !l.refused[f.ID] {
+				if reason := l.badChain(f); reason != "" {
+					refuse(f, "inherits", "%s", reason)
+					again = true
+				}
+			}
 		}
 	}
 	return errs
@@ -64,9 +81,10 @@ func (l *Library) speaksOf(kind, id string) error {
 		}
 		return nil
 	}
-	if id == "*" || strings.HasPrefix(id, nodePrefix) {
+	if id == "*" {
 		return nil
 	}
+	id = strings.TrimPrefix(id, nodePrefix)
 	if _, err := find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters }); err == nil {
 		return nil
 	}
@@ -97,7 +115,9 @@ func (l *Library) badChain(f *CalibrationPreset) string {
 		case files[i].Kind != f.Kind:
 			return fmt.Sprintf("%s is of the kind %s, this file of %s", at.Inherits, files[i].Kind, f.Kind)
 		}
-		seen = append(seen, at.Inherits)
+		if seen = append(seen, at.Inherits); len(seen) > maxInherits {
+			return fmt.Sprintf("a chain of more than %d files", maxInherits)
+		}
 		at = &files[i]
 	}
 	return ""

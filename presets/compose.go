@@ -2,6 +2,7 @@ package presets
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,9 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	}
 	cal, own := t.files.compose(c.ID, c.GPU.ID)
 	if cal != nil {
-		cal.Of = l.presetOf(c)
+		var ownMachine bool
+		cal.Of, ownMachine = l.presetOf(c)
+		own.machine, own.preset = own.machine || ownMachine, ownMachine
 		for _, b := range t.bands {
 			if b.GPU == c.GPU.ID && (b.Group == "simumax-b200") == (c.ID == "b200-8x-simumax") && !own.touches(&b) {
 				cal.Bands = append(cal.Bands, b)
@@ -51,35 +54,52 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	return cal
 }
 
-// presetOf is a machine as its preset has it, with the GPU's own preset; nil
-// where there is none.
-func (l *Library) presetOf(c *hardware.Cluster) *hardware.Cluster {
+// presetOf is a machine as its preset has it, nil where there is none; own says
+// whether that is a preset of the user's own. A built-in cluster has the built-in
+// GPU, whatever else goes by its id.
+func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool) {
 	gpu, err := l.GPU(c.GPU.ID)
 	if err != nil {
-		return nil
+		return nil, false
 	}
+	ownGPU := l.has(gpuDir, gpu.ID)
 	if c.ID == nodeID(gpu) {
 		node := l.nodeOf(gpu)
-		return &node
+		return &node, ownGPU
 	}
 	p, err := find(l, c.ID, func(l *Library) *store[ClusterPreset] { return &l.clusters })
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	p.GPU = gpu
-	return &p.Cluster
+	ownCluster := l.has(clusterDir, p.ID)
+	if p.GPU.ID != gpu.ID || ownCluster {
+		p.GPU = gpu
+		return &p.Cluster, ownCluster || ownGPU
+	}
+	return &p.Cluster, false
+}
+
+// has says whether a preset comes from a library over the built-in one.
+func (l *Library) has(dir, id string) bool {
+	for at := l; at != nil && at.base != nil; at = at.base {
+		if _, err := readFile(at.fsys, path.Join(dir, strings.ToLower(id)+extension)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // ownParts are the parts of a calibration that come from files of the user's own:
 // what the built-in ones scored says nothing about them.
 type ownParts struct {
-	machine        bool
+	machine        bool // kernels or links
+	preset         bool // the GPU or the cluster itself
 	stacks, memory map[recipe.Stack]bool
 }
 
 func (o *ownParts) touches(b *hardware.Band) bool {
 	if b.Memory {
-		return o.memory[b.Stack]
+		return o.preset || o.memory[b.Stack]
 	}
 	return o.machine || o.stacks[b.Stack]
 }

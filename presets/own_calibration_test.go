@@ -82,6 +82,9 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		"itself":                 {map[string]string{"a": gpu + "inherits = \"a\"\n"}, "inherits: a cycle: a -> a"},
 		"a cycle":                {map[string]string{"a": gpu + "inherits = \"b\"\n", "b": "kind = \"gpu\"\napplies_to = [\"h20\"]\ninherits = \"a\"\n"}, "a cycle: a -> b -> a"},
 		"another kind":           {map[string]string{"a": gpu + "inherits = \"stack-nanotron\"\n"}, "stack-nanotron is of the kind stack, this file of gpu"},
+		"nodes of nothing":       {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"node-of-nothing\"]\ninherits = \"gpu-h100\"\n"}, "unknown GPU \"nothing\""},
+		"an unknown machine":     {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"stack-nanotron\"\n[[machine]]\napplies_to = [\"h1000\"]\n[machine.figures]\nfactor = 2.0\n"}, "machine.applies_to: neither a cluster nor a GPU"},
+		"a refused parent":       {map[string]string{"a": gpu + "inherits = \"z\"\n", "z": "kind = \"gpu\"\napplies_to = [\"nothing\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/z.toml: applies_to"},
 		"two files for one GPU":  {map[string]string{"a": gpu + "inherits = \"gpu-h100\"\n", "b": gpu + "inherits = \"gpu-h100\"\n"}, "calibrations/b.toml: applies_to: \"h100-sxm\" is what calibrations/a.toml speaks of"},
 		"a stack that is a word": {map[string]string{"a": "kind = \"memory\"\napplies_to = [\"default\"]\n"}, "unknown stack \"default\""},
 	} {
@@ -92,5 +95,31 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		if r := onSweep(t, lib); !r.Legal || !(r.Time.Step > 0) {
 			t.Errorf("%s: what is refused must not count: %v", name, r.Problems)
 		}
+	}
+}
+
+// TestOwnMachinesHaveNoBuiltInBand: a GPU or cluster of one's own under a built-in
+// id is another machine; a built-in cluster keeps the built-in GPU.
+func TestOwnMachinesHaveNoBuiltInBand(t *testing.T) {
+	text, err := presets.Default().GPUText("h100-sxm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, errs := presets.Load(fstest.MapFS{"gpus/h100-sxm.toml": &fstest.MapFile{Data: text}}, presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if r := onSweep(t, lib); !r.Time.Validated() {
+		t.Error("a built-in cluster has lost its band")
+	}
+	if text, err = presets.Default().ClusterText("hf-p5-playbook-early"); err != nil {
+		t.Fatal(err)
+	}
+	lib, errs = presets.Load(fstest.MapFS{"clusters/hf-p5-playbook-early.toml": &fstest.MapFile{Data: text}}, presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if r := onSweep(t, lib); r.Time.Validated() || r.Memory.Validated() {
+		t.Errorf("a cluster of one's own: step by %q, memory by %q", r.Time.ValidatedBy, r.Memory.ValidatedBy)
 	}
 }

@@ -122,12 +122,18 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	return l, append(errs, l.clusters.problems(l)...)
 }
 
+// Folders of presets that machines are made of.
+const (
+	gpuDir     = "gpus"
+	clusterDir = "clusters"
+)
+
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
 		fsys: fsys, base: base,
 		models:       store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
-		gpus:         store[GPUPreset]{kind: "GPU", dir: "gpus", parse: parseGPU},
-		clusters:     store[ClusterPreset]{kind: "cluster", dir: "clusters", parse: parseCluster},
+		gpus:         store[GPUPreset]{kind: "GPU", dir: gpuDir, parse: parseGPU},
+		clusters:     store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
 		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
 	}
 	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })

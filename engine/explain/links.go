@@ -1,6 +1,10 @@
 package explain
 
-import "strings"
+import (
+	"strings"
+
+	"meshscope/engine/hardware"
+)
 
 // volume is a micro-batch's hidden states.
 func (b *Book) volume() *Expr {
@@ -111,7 +115,7 @@ func (b *Book) expertParallel(l *layer) {
 		l.backward.add(dimension, 2, bytes, t, x)
 	}
 	if s.EP > 1 {
-		both("ep", sent(v, g.EP), b.allToAll("layer.ep-all-to-all", "expert all-to-all", v, g.EP, s.Model.TopK))
+		both("ep", sent(v, g.EP), b.allToAll("layer.ep-all-to-all", "expert all-to-all", v, g.EP, hardware.Routing{Copies: s.Model.TopK, Experts: s.Model.Experts}))
 	}
 	if s.ETP > 1 {
 		whole := mul(v, count("ETP", s.ETP))

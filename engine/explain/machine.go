@@ -245,7 +245,7 @@ func (b *Book) inside(g layout.Group, whole, half float64) float64 {
 }
 
 // allToAll is hardware.Machine.AllToAll.
-func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, copies int) *Expr {
+func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, r hardware.Routing) *Expr {
 	m := b.machine()
 	return b.term(id, about{
 		name: name, symbol: "t(" + name + ")", unit: Seconds,
@@ -257,12 +257,18 @@ func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, copies in
 		}
 		net, c := &m.Network, m.Cluster
 		n, in := count("n", g.Size), count("n_in", min(g.PerDomain, g.Size))
-		hit := func(volume, d *Expr) *Expr { // of d places, those that any of k copies goes to
-			if !m.Software.Once || copies <= 1 {
+		// Of d places that hold the experts evenly, those that any of k different ones
+		// is in: a factor for each that misses a place.
+		hit := func(volume, d *Expr) *Expr {
+			if !m.Software.Once || r.Copies <= 1 {
 				return volume
 			}
-			k := count("k", copies)
-			return mul(volume, div(mul(d, sub(lit(1), pow(sub(lit(1), div(lit(1), d)), k))), k))
+			e := count("E", r.Experts)
+			var missed []*Expr
+			for i := range r.Copies {
+				missed = append(missed, div(maxOf(sub(sub(e, div(e, d)), lit(float64(i))), lit(0)), sub(e, lit(float64(i)))))
+			}
+			return mul(volume, div(mul(d, sub(lit(1), mul(missed...))), count("k", r.Copies)))
 		}
 		near := div(mul(hit(volume, n), sub(in, lit(1))), mul(n, num("link", float64(c.Intra.Bandwidth), Bandwidth), num("share of the link", b.inside(g, net.AllToAll, net.HalfAllToAll), Share)))
 		fixed := []*Expr{seconds("start of a call", net.Fixed)}

@@ -46,6 +46,7 @@ func (b *Book) rankTerm(r int, term string) *Expr { return ref(b.rank(r, term)) 
 
 // rankName is the name, symbol and source of a term of a rank's memory.
 func (b *Book) rankName(r int, term string) about {
+	outside := from(b.w.Memory.Fitted.From)
 	a := about{symbol: strings.ReplaceAll(term, "-", " "), unit: Memory, source: "the sum of its parts"}
 	switch term {
 	case "total":
@@ -69,11 +70,11 @@ func (b *Book) rankName(r int, term string) about {
 	case "overhead":
 		a.name = "Memory beyond allocated tensors"
 	case "overhead.allocator-slack":
-		a.name, a.source = "Slack of the allocator", from(b.w.Memory.Fitted.From)
+		a.name, a.source = "Slack of the allocator", outside
 	case "overhead.driver-context":
-		a.name, a.source = "Driver context", outsideSource
+		a.name, a.source = "Driver context", outside
 	case "overhead.communicators":
-		a.name, a.source = "Communicators and libraries", outsideSource
+		a.name, a.source = "Communicators and libraries", outside
 	case "offloaded":
 		a.name, a.source = "Optimizer state kept in host memory", "bytes per parameter times parameters"
 	case "in-flight":
@@ -89,14 +90,8 @@ func (b *Book) rankName(r int, term string) about {
 	return a
 }
 
-// outsideSource is where bytes beyond the framework's come from.
-const outsideSource = "Ultra-Scale Playbook: 1 to 2 GB for context and communicators together"
-
 func (b *Book) rank(r int, term string) *Explanation {
 	a := b.rankName(r, term)
-	if b.w.Setup.Stack.Resolve() == recipe.Nanotron && strings.HasPrefix(term, "overhead.") {
-		a.source = from(b.w.Memory.Fitted.From)
-	}
 	return b.explain(fmt.Sprintf("memory.ranks.%d.%s", r, term), a, func() *Expr { return b.rankFormula(r, term) })
 }
 

@@ -34,6 +34,17 @@ type Reach struct {
 	Precisions                []recipe.Precision
 	Schedules                 []string
 	Recompute                 []recipe.RecomputeMode
+	Recipes                   []Recipe
+}
+
+// Recipe is what else of a setup must be that of some run.
+type Recipe struct {
+	ZeRO      int
+	HSDP      bool // ZeRO does not shard over all replicas
+	TP, SP    bool
+	Attention recipe.Attention
+	Optimizer recipe.Optimizer
+	Gradients recipe.GradDtype
 }
 
 // Range is from the least to the most of the runs.
@@ -71,6 +82,7 @@ type Like struct {
 	Schedule                  string
 	Recompute                 recipe.RecomputeMode
 	Offload                   recipe.Offload
+	Recipe                    Recipe
 }
 
 // Nearest is the validated group whose runs a setup on this machine is like. Of
@@ -104,7 +116,7 @@ func (b *Band) covers(c *Cluster, like *Like) bool {
 	case float64(like.GPUs) > reach*r.GPUs.Most, !r.Seq.near(float64(like.Seq), reach),
 		!r.TP.degree(float64(like.TP)), !r.PP.degree(float64(like.PP)), !r.CP.degree(float64(like.CP)), !r.EP.degree(float64(like.EP)),
 		!slices.Contains(r.Precisions, like.Precision), !slices.Contains(r.Schedules, like.Schedule),
-		!slices.Contains(r.Recompute, like.Recompute), like.Offload != "" && like.Offload != recipe.OffloadNone:
+		!slices.Contains(r.Recompute, like.Recompute), !slices.Contains(r.Recipes, like.Recipe), like.Offload != "" && like.Offload != recipe.OffloadNone:
 		return false
 	case !b.Memory && !r.links(c, like.GPUs > c.Domain()):
 		return false
@@ -116,10 +128,12 @@ func (b *Band) covers(c *Cluster, like *Like) bool {
 func (r *Reach) links(c *Cluster, nodes bool) bool {
 	of := c.Calibration.Of
 	switch {
-	case c.Intra.Bandwidth != of.Intra.Bandwidth || c.Domain() != of.Domain():
+	case c.Intra != of.Intra || c.Domain() != of.Domain():
 		return false
 	case !nodes:
 		return true
+	case c.Inter.Latency != of.Inter.Latency:
+		return false
 	}
 	return r.Nodes && slices.Contains(r.Networks, c.Calibration.NetworkID) && r.Inter.near(float64(c.Inter.Bandwidth), reachLink)
 }

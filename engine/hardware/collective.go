@@ -123,30 +123,37 @@ func (m *Machine) AllGather(volume units.Bytes, g Members) units.Seconds {
 //
 // Of the copies that every token sends, those to one rank may travel once, and
 // those to one other domain too and spread there (DeepEP, arXiv 2412.19437 section
-// 3.2.2; NVIDIA's HybridEP); copies is how many there are, 1 where nothing can be
-// saved.
-func (m *Machine) AllToAll(volume units.Bytes, g Members, copies int) units.Seconds {
+// 3.2.2; NVIDIA's HybridEP).
+func (m *Machine) AllToAll(volume units.Bytes, g Members, r Routing) units.Seconds {
 	if g.Size <= 1 {
 		return 0
 	}
 	c, net := m.Cluster, &m.Network
 	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
-	near := units.Bytes(float64(volume) * m.crossing(n, copies) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
+	near := units.Bytes(float64(volume) * m.crossing(n, r) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
 	if n <= in {
 		return net.Fixed + near
 	}
-	far := units.Bytes(float64(volume) * m.crossing(g.domains(), copies) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
+	far := units.Bytes(float64(volume) * m.crossing(g.domains(), r) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
 	return net.Fixed + net.InterFixed + max(near, far)
 }
 
-// crossing is the share of the copies that must travel: of d ranks or domains hit
-// at random by k copies, d*(1-(1-1/d)^k) are hit at all.
-func (m *Machine) crossing(d float64, copies int) float64 {
-	if !m.Software.Once || copies <= 1 {
+// Routing says how many copies of a token go to as many different experts of how
+// many there are.
+type Routing struct{ Copies, Experts int }
+
+// crossing is the share of the copies that must travel: of d ranks or domains that
+// hold the experts E evenly, d*(1-C(E-E/d,k)/C(E,k)) are hit by k different ones
+// chosen at random.
+func (m *Machine) crossing(d float64, r Routing) float64 {
+	if !m.Software.Once || r.Copies <= 1 {
 		return 1
 	}
-	k := float64(copies)
-	return d * (1 - math.Pow(1-1/d, k)) / k
+	e, missed := float64(r.Experts), 1.0
+	for i := range r.Copies {
+		missed *= max(0, e-e/d-float64(i)) / (e - float64(i))
+	}
+	return d * (1 - missed) / float64(r.Copies)
 }
 
 // Send is the time of one point-to-point message; far says whether it leaves

@@ -102,7 +102,7 @@ func (k *kernels) expertParallel(c *Cost) {
 	share := units.Seconds(k.m.Software.EP)
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
 	if l.EP > 1 {
-		once := k.m.AllToAll(routed, members(g.EP), m.TopK)
+		once := k.m.AllToAll(routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
 		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
 		c.ForwardLinks.EP.add(t, 2)
 		c.BackwardLinks.EP.add(t, 2)

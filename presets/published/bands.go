@@ -75,6 +75,9 @@ func reachOf(runs []Run, metric string) hardware.Reach {
 		add(&out.Precisions, like.Precision)
 		add(&out.Schedules, like.Schedule)
 		add(&out.Recompute, like.Recompute)
+		if !slices.Contains(out.Recipes, like.Recipe) {
+			out.Recipes = append(out.Recipes, like.Recipe)
+		}
 		if cal := s.Cluster.Calibration; cal != nil && s.GPUs > s.Cluster.Domain() {
 			out.Nodes = true
 			out.Inter = out.Inter.With(float64(s.Cluster.Inter.Bandwidth))
@@ -120,6 +123,12 @@ func BandFile(bands []hardware.Band) string {
 		}
 		fmt.Fprintf(&b, "nodes = %t\nnetworks = [%s]\nprecisions = [%s]\nschedules = [%s]\nrecompute = [%s]\n",
 			r.Nodes, quoted(r.Networks), quoted(r.Precisions), quoted(r.Schedules), quoted(r.Recompute))
+		b.WriteString("recipes = [\n")
+		for _, x := range r.Recipes {
+			fmt.Fprintf(&b, "  {zero = %d, hsdp = %t, tp = %t, sp = %t, attention = %q, optimizer = %q, gradients = %q},\n",
+				x.ZeRO, x.HSDP, x.TP, x.SP, x.Attention, x.Optimizer, x.Gradients)
+		}
+		b.WriteString("]\n")
 	}
 	return b.String()
 }
