@@ -42,7 +42,7 @@ type searchDocument struct {
 type nearDocument struct {
 	Share float64 `json:"share"`
 	Least int     `json:"at_least"`
-	Most  int     `json:"at_most"`
+	Most  int     `json:"at_most,omitempty"` // absent of a search that was stopped
 }
 
 func newNear(n search.Near) *nearDocument {

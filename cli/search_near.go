@@ -12,10 +12,12 @@ import (
 func (o *answer) nearness(t page) {
 	r := &o.result
 	t.printf("\nHOW SURE the order is\n")
-	t.lines("  " + nearWords(&r.Near, "1 % of the best") + ": their order is the model's, not a measurement.")
+	t.lines("  " + nearWords(&r.Near, "1 % of the best") + ". The order of layouts so close is the model's, not a measurement.")
 	first := &r.Best[0].Report
-	if r.Band.Share > 0 {
-		t.lines("  " + nearWords(&r.Band, "its error band ("+first.Time.Band("±")+")") + ".")
+	if evidence := o.problem.Objective.Evidence(first); r.Band.Share > 0 {
+		t.lines("  " + nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")
+	} else if o.problem.Objective == search.LeastMemory {
+		t.lines("  The memory is not validated here: no published run is like them, so there is no error band to count in.")
 	} else {
 		t.lines("  The step times are not validated here: no published run is like them, so there is no error band to count in.")
 	}
@@ -35,6 +37,10 @@ func (o *answer) nearness(t page) {
 // nearWords are how many layouts are within something of the best.
 func nearWords(n *search.Near, within string) string {
 	switch {
+	case n.Most == 0 && n.Least == 1: // stopped: of what was not looked at nothing is known
+		return "No other layout is known yet that lies within " + within
+	case n.Most == 0:
+		return fmt.Sprintf("At least %s of the layouts that were looked at lie within %s, the best counted", commas(n.Least), within)
 	case n.Most == 1:
 		return "No other layout lies within " + within
 	case n.Least == n.Most:

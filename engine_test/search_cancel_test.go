@@ -85,6 +85,9 @@ func TestSearchStopsSoon(t *testing.T) {
 				t.Errorf("%s: never stopped", named.name)
 				continue
 			}
+			if r.Near.Most != 0 || r.Band.Most != 0 || len(r.Best) > 0 && r.Near.Least < 1 {
+				t.Errorf("%s: %+v and %+v near the best, though not all was looked at", named.name, r.Near, r.Band)
+			}
 			after := r.Evaluated - at
 			t.Logf("%s, stopped after %d evaluations: %d more, %.1f %% of the space", named.name, at, after, 100*r.Share)
 			if most := max(roundsWhenStopped, atATime); after > most || !r.Partial {

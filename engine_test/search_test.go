@@ -98,6 +98,9 @@ func TestSearchLosesNothing(t *testing.T) {
 				if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least || len(got.Best) > 0 && got.Near.Least < 1 {
 					t.Fatalf("%+v of %d layouts that are near the best", got.Near, want.Near.Least)
 				}
+				if got.Band.Share != want.Band.Share || got.Band.Least > want.Band.Least || got.Band.Most < want.Band.Least {
+					t.Fatalf("%+v of %+v within the error band of the best", got.Band, want.Band)
+				}
 			}
 		})
 		if t.Failed() {

@@ -91,14 +91,9 @@ func (r *run) evaluate(all []candidate) {
 	if open > 0 {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
 	}
+	r.result.Partial = r.result.Share < 1
 	r.result.Best, r.result.Front = k.best(), k.frontier()
-	if len(k.ranked) > 0 {
-		first := &k.ranked[0]
-		r.result.Near = r.near(first.exact, NearShare, &seen, all)
-		if band := first.Report.Time.ErrorBand; band != nil {
-			r.result.Band = r.near(first.exact, *band, &seen, all)
-		}
-	}
+	r.sure(&k, &seen, all)
 }
 
 // slow says whether the evaluation of a candidate takes longer than somebody who

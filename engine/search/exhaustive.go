@@ -29,9 +29,7 @@ func Exhaustive(p Problem) Result {
 		}
 	}
 	r.result.Best, r.result.Front = k.best(), k.frontier()
-	if len(k.ranked) > 0 {
-		r.result.Near = r.near(k.ranked[0].exact, NearShare, &seen, nil)
-	}
+	r.sure(&k, &seen, nil)
 	return r.result
 }
 

@@ -15,10 +15,35 @@ const NearShare = 0.01
 
 // Near is how many layouts are as good as the best but for a share of what the
 // objective ranks by, the best counted. Layouts whose bound left them without an
-// evaluation may be among them: they are counted in Most alone.
+// evaluation may be among them: they are counted in Most alone. Of a search that was
+// stopped nobody knows how many there are at most: Most is then 0.
 type Near struct {
 	Share       float64
 	Least, Most int
+}
+
+// Evidence is what is known about the errors of the figure that decides between
+// layouts: the memory where that leads, else the time of a step.
+func (o Objective) Evidence(r *engine.Report) *engine.Evidence {
+	if o == LeastMemory {
+		return &r.Memory.Evidence
+	}
+	return &r.Time.Evidence
+}
+
+// sure counts what is near the best, once everything is evaluated that will be.
+func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
+	if len(k.ranked) == 0 {
+		return
+	}
+	first := &k.ranked[0]
+	r.result.Near = r.near(first.exact, NearShare, seen, all)
+	if band := r.problem.Objective.Evidence(&first.Report).ErrorBand; band != nil {
+		r.result.Band = r.near(first.exact, *band, seen, all)
+	}
+	if r.result.Partial {
+		r.result.Near.Most, r.result.Band.Most = 0, 0
+	}
 }
 
 // worst is the worst score that is still within a share of another: of layouts with

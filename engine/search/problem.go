@@ -99,7 +99,8 @@ type Result struct {
 	Fitting   int // of the evaluated, those that fit and meet the deadline
 
 	// Near are the layouts within NearShare of the best, Band those within the error
-	// band of its step time; that has no share where the step is not validated.
+	// band of what the objective ranks by (Objective.Evidence); that has no share where
+	// it is not validated.
 	Near, Band Near
 
 	// Partial says that the search was stopped. Share is how much of the space

@@ -17,7 +17,6 @@ func Run(ctx context.Context, p Problem, progress func(Progress)) Result {
 	all, share := r.rank()
 	r.result.Share = share
 	r.evaluate(all)
-	r.result.Partial = r.result.Share < 1
 	return r.result
 }
 

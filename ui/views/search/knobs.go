@@ -74,8 +74,11 @@ func (v *View) sureLines(in *Input, w int) []string {
 }
 
 // nearWords are how many layouts are near the best: 11, or 11 to 340 where bounds
-// leave it open.
+// leave it open, or at least 11 where the search was stopped.
 func nearWords(n *find.Near) string {
+	if n.Most == 0 {
+		return "at least " + figure.Comma(n.Least)
+	}
 	if n.Least == n.Most {
 		return figure.Comma(n.Least)
 	}
