@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Marks that a terminal puts around what is pasted.
@@ -24,7 +25,7 @@ const (
 // Input is a terminal that is read. What comes after the beginning of a paste is text
 // until its end, so a paste whose end is lost, on a link that drops for a moment,
 // would take every key for ever. Input ends it: at ctrl+c, which is a key wherever it
-// comes alone, and at any key after a pause.
+// comes alone, and at a key that comes alone after a pause.
 type Input struct {
 	*os.File
 	pastes pastes
@@ -66,7 +67,7 @@ func (s *pastes) read(from io.Reader, p []byte) (int, error) {
 func (s *pastes) pass(read []byte) []byte {
 	var out []byte
 	pause := s.now().Sub(s.last) >= pastePause
-	if s.on && (interrupts(read) || pause && len(read) <= longestKey && !bytes.Contains(read, []byte(pasteEnds))) {
+	if s.on && (interrupts(read) || pause && s.aKey(read)) {
 		out = append(out, pasteEnds...)
 		s.on, s.matched = false, nil
 	}
@@ -111,22 +112,62 @@ func (s *pastes) match(b byte) string {
 	return ""
 }
 
-// interrupts says whether what was read is ctrl+c and nothing else, in either of the
+// aKey says whether what was read is one key and nothing else: a sign, with alt or
+// without, or one whole sequence. The rest of a paste that comes late is rarely that,
+// and a part of the mark that ends it never.
+func (s *pastes) aKey(read []byte) bool {
+	if len(read) > longestKey || bytes.HasPrefix([]byte(pasteEnds), append(bytes.Clone(s.matched), read...)) && len(s.matched)+len(read) > 1 {
+		return false
+	}
+	rest, escaped := bytes.CutPrefix(read, []byte("\x1b"))
+	switch {
+	case !escaped || len(rest) == 0:
+		return oneRune(read)
+	case rest[0] == '[':
+		final := bytes.IndexFunc(rest[1:], func(r rune) bool { return r >= '@' && r <= '~' })
+		return final >= 0 && final == len(rest)-2
+	case rest[0] == 'O':
+		return len(rest) == 2
+	}
+	return oneRune(rest)
+}
+
+func oneRune(text []byte) bool {
+	r, n := utf8.DecodeRune(text)
+	return n == len(text) && (r != utf8.RuneError || n > 1)
+}
+
+// interrupts says whether what was read is ctrl+c and nothing else, in any of the
 // ways that terminals send it: pasted text has it among other text, if at all.
 func interrupts(read []byte) bool {
-	const old, begin, end = '\x03', "\x1b[99", 'u'
 	for len(read) > 0 {
-		if read[0] == old {
-			read = read[1:]
-			continue
-		}
-		at := bytes.IndexByte(read, end)
-		if at < 0 || !bytes.HasPrefix(read, []byte(begin)) || !control(read[len(begin):at]) {
+		n := interrupt(read)
+		if n == 0 {
 			return false
 		}
-		read = read[at+1:]
+		read = read[n:]
 	}
 	return true
+}
+
+// interrupt is how long the ctrl+c is that comes first; 0: something else does. It is
+// a byte, a key of the kitty protocol, or one of xterm's modifyOtherKeys.
+func interrupt(read []byte) int {
+	const old, kitty, xterm = '\x03', "\x1b[99", "\x1b[27"
+	if read[0] == old {
+		return 1
+	}
+	if params, ok := bytes.CutPrefix(read, []byte(kitty)); ok {
+		if at := bytes.IndexByte(params, 'u'); at >= 0 && control(params[:at]) {
+			return len(kitty) + at + 1
+		}
+	}
+	if params, ok := bytes.CutPrefix(read, []byte(xterm)); ok {
+		if held, _, ok := bytes.Cut(params, []byte(";99~")); ok && control(held) {
+			return len(xterm) + len(held) + len(";99~")
+		}
+	}
+	return 0
 }
 
 // control says whether the parameters of a key have the modifier: they are the key's
