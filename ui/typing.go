@@ -57,7 +57,7 @@ func (m *Model) takeTyped() tea.Cmd {
 }
 
 // handlePaste puts pasted text where typed text would go.
-func (m *Model) handlePaste(msg tea.PasteMsg) {
+func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	text := strings.TrimSpace(msg.Content)
 	switch {
 	case m.state.Overlay != NoOverlay:
@@ -66,10 +66,12 @@ func (m *Model) handlePaste(msg tea.PasteMsg) {
 		}
 	case m.writing():
 		m.screen().writer().Paste(text)
+		return m.refreshScreen()
 	default:
 		if !m.typing.on {
 			m.startTyping("")
 		}
 		m.typing.input.Paste(text)
 	}
+	return nil
 }

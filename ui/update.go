@@ -65,8 +65,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
-		m.handlePaste(msg)
-		return m, nil
+		return m, m.handlePaste(msg)
 	case tea.MouseMsg:
 		return m, m.handleMouse(msg)
 	}

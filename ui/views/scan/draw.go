@@ -61,8 +61,10 @@ func (v *View) choiceLines(in *Input, w int) []string {
 				text = label(v.by)
 			}
 		case figureChoice, choices:
-			if v.typing {
-				text = "find: " + v.part + "_  " + v.figure
+			if v.find.on {
+				v.find.line(in, l, v.figure)
+				lines = append(lines, l.String())
+				continue
 			}
 		}
 		lines = append(lines, l.Put(in.paint(value), in.cut(text, l.Left())).String())

@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"strings"
-
 	"meshscope/engine"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -13,15 +11,15 @@ func (v *View) HandleKey(in Input, _, _ int, key string) (handled bool, do Reque
 	if in.Setup == nil {
 		return false, Request{}
 	}
-	if v.typing {
-		v.find(&in, key)
+	if v.find.on {
+		v.findKey(key)
 		return true, v.Refresh(in)
 	}
 	switch key {
 	case "f":
 		v.inChart = !v.inChart
 	case "/":
-		v.typing, v.part, v.at, v.inChart = true, "", figureChoice, false
+		v.startFinding(&in)
 	case "b":
 		v.x, v.by = v.by, v.x
 		if v.x == "" {
@@ -72,25 +70,6 @@ func (v *View) arrow(in *Input, key string) {
 		v.turn(in, n)
 	default:
 		v.at = choice(min(max(int(v.at)+n, 0), int(choices)-1))
-	}
-}
-
-// find takes a letter of a figure's name and goes to the first that has them.
-func (v *View) find(in *Input, key string) {
-	switch {
-	case key == "enter" || key == "esc":
-		v.typing = false
-		return
-	case key == "backspace" && v.part != "":
-		v.part = v.part[:len(v.part)-1]
-	case len(key) == 1 && len(v.part) < 40:
-		v.part += key
-	}
-	for _, id := range figures(in.Report) {
-		if strings.Contains(id, strings.ToLower(v.part)) {
-			v.figure = id
-			return
-		}
 	}
 }
 
@@ -173,8 +152,8 @@ func (v *View) Bindings() []widget.Binding {
 // Hints are the keys of the moment.
 func (v *View) Hints(Input) []widget.Hint {
 	switch {
-	case v.typing:
-		return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "backspace", Text: "widens"}}
+	case v.find.on:
+		return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "back to the figure before"}}
 	case v.inChart:
 		return []widget.Hint{{Key: "enter", Text: "take it"}, {Key: "left/right", Text: "point"}, {Key: "f", Text: "what is scanned"}, {Key: "b", Text: "exchange"}}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
 
@@ -63,8 +64,7 @@ type View struct {
 	row     int    // of the chart's cursor
 	column  int
 
-	typing bool   // a part of a figure's name
-	part   string // what was typed of it
+	find find // a figure by a part of its name
 
 	grid  *engine.Grid
 	drawn question // what grid answers
@@ -75,7 +75,7 @@ type View struct {
 
 // New makes a screen.
 func New() *View {
-	return &View{figure: "throughput.tokens-per-second-per-gpu", x: "tp"}
+	return &View{figure: "throughput.tokens-per-second-per-gpu", x: "tp", find: find{part: textbox.New(40)}}
 }
 
 // Refresh asks for the points where those that are there answer something else.
@@ -133,12 +133,6 @@ func (v *View) Forget() {
 
 // working says that what is drawn answers another question than what is wanted.
 func (v *View) working() bool { return v.grid != nil && v.drawn != v.of }
-
-// Typing says that letters go into the name of a figure.
-func (v *View) Typing() bool { return v.typing }
-
-// Paste puts pasted text into the name that is typed.
-func (v *View) Paste(text string) { v.part += strings.TrimSpace(text) }
 
 // figures are the numbers of the report that can be drawn: all but those of
 // single ranks, in whose place stand those of the fullest.

@@ -74,3 +74,34 @@ func TestOldScan(t *testing.T) {
 		t.Errorf("taken as %q", do.Text)
 	}
 }
+
+// TestFind: what is typed or pasted is one line that finds at once; what finds nothing
+// says so; esc goes back to the figure before.
+func TestFind(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	v.Refresh(in).Work(t.Context())()
+	before := v.figure
+	v.press(&in, "/")
+	v.Paste("memory\nfoo\tbar\x1b[31m" + strings.Repeat("x", 1<<16))
+	lines := v.Render(in, 118, 30)
+	if n := strings.Count(strings.Join(lines, "\n"), "\n"); n != 29 || len(v.find.part.Value()) > 40 {
+		t.Errorf("%d line breaks in 30 lines, %d bytes taken", n, len(v.find.part.Value()))
+	}
+	if text := ansi.Strip(lines[1]); !v.find.none || !strings.Contains(text, "no figure has this") {
+		t.Errorf("nothing matches: %q", text)
+	}
+	v.press(&in, "ctrl+u")
+	v.Paste("Memory.Peak")
+	if v.figure != "memory.peak" || v.find.none {
+		t.Errorf("pasted, it finds %s", v.figure)
+	}
+	v.press(&in, "ctrl+a", "ctrl+k", "é", "backspace")
+	if v.find.part.Value() != "" {
+		t.Errorf("é and backspace leave %q", v.find.part.Value())
+	}
+	v.press(&in, "p", "e", "a", "k", "esc")
+	if v.figure != before || v.Typing() {
+		t.Errorf("esc leaves %s", v.figure)
+	}
+}

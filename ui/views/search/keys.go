@@ -12,9 +12,7 @@ func (v *View) Typing() bool { return v.table.typing }
 
 // Paste puts pasted text into the filter that is typed.
 func (v *View) Paste(text string) {
-	for _, r := range text {
-		v.table.input.Key(message(string(r)))
-	}
+	v.table.input.Paste(text)
 	v.table.takeFilter()
 }
 

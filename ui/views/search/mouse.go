@@ -43,10 +43,12 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	}
 	body := a.table - top - 1
 	at := min(v.table.row, len(rows)-1)
-	i := y - top - 1 + page(at, body, len(rows))
-	if y <= top || i >= len(rows) {
+	lines := seen(rows, at, body)
+	line := y - top - 1
+	if line < 0 || line >= len(lines) {
 		return false, Request{}
 	}
+	i := lines[line]
 	if i == at {
 		return true, v.take(rows)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	tea "charm.land/bubbletea/v2"
-
 	"meshscope/themes"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -126,28 +124,36 @@ func (v *View) lines(in *Input, rows []row, w, h int) []string {
 	form := v.shape(in, w)
 	lines := []string{v.head(in, &form, w)}
 	at := min(t.row, len(rows)-1)
-	from := page(at, h-1, len(rows))
-	pinned := t.pinned(rows, from, h-1)
-	for i := from; i < min(from+h-1, len(rows)); i++ {
-		if pinned >= 0 && len(lines) == h-1 {
-			i = pinned
-		}
+	for _, i := range seen(rows, at, h-1) {
 		lines = append(lines, v.line(in, &form, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
-		if i == pinned {
-			break
-		}
 	}
 	return widget.Height(lines, w, h)
 }
 
-// pinned is the row of the setup in force where it is beyond the page: it takes
-// the last line. -1: it is on the page, or there is none.
-func (t *table) pinned(rows []row, from, n int) int {
-	at := slices.IndexFunc(rows, func(r row) bool { return r.own })
-	if at >= from && at < from+n || n < 4 {
-		return -1
+// seen are the rows on n lines, that of the cursor among them. Where the setup in
+// force is beyond the page it takes the last line, and the pages are a line shorter.
+func seen(rows []row, at, n int) []int {
+	own := slices.IndexFunc(rows, func(r row) bool { return r.own })
+	from := page(at, n, len(rows))
+	pinned := own >= 0 && n >= 4 && (own < from || own >= from+n)
+	if pinned {
+		n--
+		from = page(at, n, len(rows))
 	}
-	return at
+	out := make([]int, 0, max(n, 0)+1)
+	for i := from; i < min(from+n, len(rows)); i++ {
+		out = append(out, i)
+	}
+	switch {
+	case !pinned:
+	case !slices.Contains(out, own):
+		out = append(out, own)
+	case from+n < len(rows):
+		out = append(out, from+n)
+	case from > 0:
+		out = slices.Insert(out, 0, from-1)
+	}
+	return out
 }
 
 func (v *View) head(in *Input, form *shape, w int) string {
@@ -271,7 +277,7 @@ func (t *table) filterKey(key string) {
 		t.endTyping()
 		return
 	default:
-		t.input.Key(message(key))
+		t.input.Type(key)
 	}
 	t.takeFilter()
 }
@@ -287,25 +293,4 @@ func (t *table) takeFilter() {
 		return
 	}
 	t.conditions, t.row = conditions, 0
-}
-
-// message is a key by its name as the library wants it.
-func message(name string) tea.KeyPressMsg {
-	codes := map[string]rune{
-		"left": tea.KeyLeft, "right": tea.KeyRight, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
-		"home": tea.KeyHome, "end": tea.KeyEnd,
-	}
-	if code, ok := codes[name]; ok {
-		return tea.KeyPressMsg{Code: code}
-	}
-	if name == "space" {
-		name = " "
-	}
-	if r := []rune(name); len(r) == 1 {
-		return tea.KeyPressMsg{Code: r[0], Text: name}
-	}
-	if name == "ctrl+u" || name == "ctrl+w" || name == "ctrl+a" || name == "ctrl+e" {
-		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
-	}
-	return tea.KeyPressMsg{}
 }

@@ -135,3 +135,28 @@ func TestConflict(t *testing.T) {
 		t.Error("enter does not give the layout with the least memory")
 	}
 }
+
+// TestFilterIsALineOfText: every key of a line of text works in the filter, as in all
+// others.
+func TestFilterIsALineOfText(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"to the end":        {[]string{"ctrl+a", "ctrl+k"}, ""},
+		"a word forward":    {[]string{"home", "alt+d"}, " pp=2"},
+		"a word backward":   {[]string{"alt+b", "x"}, "tp=4 xpp=2"},
+		"by ctrl+left":      {[]string{"ctrl+left", "x"}, "tp=4 xpp=2"},
+		"under the caret":   {[]string{"home", "ctrl+d"}, "p=4 pp=2"},
+		"two signs at once": {[]string{"日本"}, "tp=4 pp=2日本"},
+	} {
+		v := prepared(&in)
+		v.press(&in, "/")
+		v.Paste("tp=4 pp=2")
+		v.press(&in, c.keys...)
+		if got := v.table.input.Value(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -5,16 +5,21 @@ import (
 
 	"meshscope/engine"
 	"meshscope/ui/export"
+	"meshscope/ui/figure"
 )
 
 // Tables are the ranked layouts that the screen lists, for a file.
 func (v *View) Tables(in Input) []export.Table {
-	if v.answer == nil || in.Setup == nil || v.answer.of.base != base(in.Setup) {
+	if v.answer == nil || in.Setup == nil || v.answer.of != (asked{base(in.Setup), v.wish}) {
 		return nil
 	}
-	t := export.Table{Title: "layouts, the best first", Head: []string{
-		"place", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "schedule", "recompute",
-		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front",
+	title := "layouts, the best first"
+	if r := &v.answer.result; r.partial {
+		title += " (partial: " + figure.Percent(r.share) + " of the space searched)"
+	}
+	t := export.Table{Title: title, Head: []string{
+		"place", "GPUs", "sequence", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "SP", "schedule", "recompute",
+		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "in force",
 	}}
 	yes := func(is bool) export.Cell {
 		if is {
@@ -27,16 +32,16 @@ func (v *View) Tables(in Input) []export.Table {
 		s := &r.setup
 		place := strconv.Itoa(r.rank)
 		if r.rank == 0 {
-			place = "the setup in force"
+			place = "front" // beyond the listed ones
 		}
 		cells := []export.Cell{export.Word(place)}
-		for _, n := range []int{s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS, s.MicroBatches} {
+		for _, n := range []int{s.GPUs, s.Seq, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS, s.MicroBatches} {
 			cells = append(cells, export.Figure(engine.UnitCount, float64(n)))
 		}
 		t.Rows = append(t.Rows, append(
-			cells, export.Word(string(s.Schedule)), export.Word(s.Recompute.String()),
+			cells, yes(s.SP), export.Word(string(s.Schedule)), export.Word(s.Recompute.String()),
 			export.Figure(engine.UnitSeconds, float64(r.step)), export.Figure(engine.UnitTokens, r.perGPU), export.Figure(engine.UnitShare, r.mfu),
-			export.Figure(engine.UnitMemory, float64(r.peak)), export.Figure(engine.UnitShare, r.bubble), export.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front)))
+			export.Figure(engine.UnitMemory, float64(r.peak)), export.Figure(engine.UnitShare, r.bubble), export.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
 	}
 	return []export.Table{t}
 }

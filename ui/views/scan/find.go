@@ -1,0 +1,74 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+
+	"meshscope/themes"
+	"meshscope/ui/textbox"
+	"meshscope/ui/widget"
+)
+
+// find is the search for a figure by a part of its name.
+type find struct {
+	on     bool
+	part   textbox.Field
+	names  []string // that can be found
+	before string   // the figure that esc goes back to
+	none   bool     // no name has what was typed
+}
+
+// Typing says that letters go into the name of a figure.
+func (v *View) Typing() bool { return v.find.on }
+
+// Paste puts pasted text into the name that is typed.
+func (v *View) Paste(text string) {
+	v.find.part.Paste(text)
+	v.found()
+}
+
+func (v *View) startFinding(in *Input) {
+	f := &v.find
+	f.on, f.names, f.before, f.none = true, figures(in.Report), v.figure, false
+	f.part.Reset()
+	v.at, v.inChart = figureChoice, false
+}
+
+// findKey takes a key of the name that is typed.
+func (v *View) findKey(key string) {
+	switch f := &v.find; key {
+	case "enter":
+		f.on = false
+	case "esc":
+		f.on, v.figure = false, f.before
+	default:
+		f.part.Type(key)
+		v.found()
+	}
+}
+
+// found goes to the first figure that has what is typed.
+func (v *View) found() {
+	f := &v.find
+	part := strings.ToLower(f.part.Value())
+	at := slices.IndexFunc(f.names, func(id string) bool { return strings.Contains(id, part) })
+	if f.none = at < 0; !f.none {
+		v.figure = f.names[at]
+	}
+}
+
+// line draws what is typed and what it finds.
+func (f *find) line(in *Input, l *widget.Line, figure string) {
+	runes, at := []rune(f.part.Value()), f.part.Position()
+	under, after := " ", ""
+	if at < len(runes) {
+		under, after = string(runes[at]), string(runes[at+1:])
+	}
+	entry := in.paint(themes.Entry)
+	l.Put(in.paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
+	if f.none {
+		l.Put(in.paint(themes.Bad), in.cut("no figure has this in its name", l.Left()))
+		return
+	}
+	l.Put(in.paint(themes.Focus), in.cut(figure, l.Left()))
+}

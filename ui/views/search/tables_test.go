@@ -1,0 +1,110 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/ui/export"
+)
+
+// TestTables: every row of the export names its layout in full, only that of the setup
+// in force is called so, and a layout beyond the list is of the front.
+func TestTables(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(&in)
+	v.answer.rows[3].setup = *in.Setup
+	table := v.Tables(in)[0]
+	cell := func(row int, head string) export.Cell {
+		at := slices.Index(table.Head, head)
+		if at < 0 {
+			t.Fatalf("no column %q in %v", head, table.Head)
+		}
+		return table.Rows[row][at]
+	}
+	if len(table.Rows) != len(v.answer.rows) {
+		t.Fatalf("%d rows of %d", len(table.Rows), len(v.answer.rows))
+	}
+	for i := range v.answer.rows {
+		r := &v.answer.rows[i]
+		place, forced, sp := "front", "no", "no"
+		if r.rank > 0 {
+			place = strconv.Itoa(r.rank)
+		}
+		if i == 3 {
+			forced = "yes"
+		}
+		if r.setup.SP {
+			sp = "yes"
+		}
+		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place || cell(i, "in force").Text != forced || cell(i, "SP").Text != sp {
+			t.Errorf("row %d: %v", i, table.Rows[i])
+		}
+		for head, n := range map[string]int{"GPUs": r.setup.GPUs, "sequence": r.setup.Seq, "TP": r.setup.TP, "micro-batch": r.setup.MBS} {
+			if cell(i, head).Value != float64(n) {
+				t.Errorf("row %d: %s is %v, of the layout %d", i, head, cell(i, head).Value, n)
+			}
+		}
+	}
+	if strings.Contains(table.Title, "partial") {
+		t.Errorf("a whole search is titled %q", table.Title)
+	}
+	v.answer.result.partial, v.answer.result.share = true, 0.34
+	if title := v.Tables(in)[0].Title; !strings.Contains(title, "partial: 34.0 %") {
+		t.Errorf("a part of a search is titled %q", title)
+	}
+	v.wish[tensor] = "8"
+	if len(v.Tables(in)) > 0 {
+		t.Error("what answers another wish is written")
+	}
+}
+
+// TestEveryRowIsSeen: wherever the cursor is, its row is on the screen, each row once,
+// and with it the setup in force; a click chooses the row that it is on.
+func TestEveryRowIsSeen(t *testing.T) {
+	for own := range 10 {
+		for n := 1; n <= 12; n++ {
+			rows := make([]row, 10)
+			rows[own].own = true
+			for at := range rows {
+				lines := seen(rows, at, n)
+				sorted := slices.Clone(lines)
+				slices.Sort(sorted)
+				if len(lines) != min(n, len(rows)) || !slices.Contains(lines, at) || len(slices.Compact(sorted)) != len(lines) {
+					t.Fatalf("cursor %d, own %d: %v on %d lines", at, own, lines, n)
+				}
+				if n >= 4 && !slices.Contains(lines, own) {
+					t.Fatalf("cursor %d: the setup in force, %d, is not among %v", at, own, lines)
+				}
+			}
+		}
+	}
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(&in)
+	slow := report(200, 55)
+	in.Report = &slow
+	const w, h = 118, 20
+	rows := v.shown(&in)
+	a := v.arrange(w, h)
+	top := v.above(&in)
+	for line, want := range seen(rows, 0, a.table-top-1) {
+		if line == 0 {
+			continue // where the cursor is: a click takes it
+		}
+		v.table.row = 0
+		v.HandleMouse(in, w, h, a.x+3, top+1+line, "left")
+		if v.table.row != want {
+			t.Errorf("a click on line %d chooses row %d, there is row %d", line, v.table.row, want)
+		}
+	}
+	if !rows[v.table.row].own {
+		t.Error("the last line is not the setup in force")
+	}
+	if text := fmt.Sprint(v.lines(&in, rows, a.w, a.table-top)); !strings.Contains(text, in.Glyphs.Here) {
+		t.Error("the setup in force is not marked")
+	}
+}
