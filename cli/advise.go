@@ -10,7 +10,6 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/export"
 	"meshscope/ui/figure"
 )
 
@@ -50,7 +49,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		}
 		got, ok := advise.For(s, advise.Options{Moves: moves})
 		if !ok {
-			return a.noFigures(s, format == string(export.JSON))
+			return a.noFigures(s, format)
 		}
 		if err = a.print(format, adviceAnswer{a, &got, flags.ownBatch}); err != nil {
 			return err

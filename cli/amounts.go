@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -99,11 +100,19 @@ func parseTime(text string) (time.Duration, error) {
 	}
 	wrong := &engine.ValueError{Field: "--time", Given: clip(text), Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
 	switch {
-	case err != nil:
-	case d < 0:
+	case err == nil && d < 0:
 		wrong.Nearest = "1s"
-	default:
+	case err == nil || beyondDuration(text):
 		wrong.Nearest = "24h"
 	}
 	return 0, wrong
 }
+
+// beyondDuration says that a text is a time, but one longer than a time.Duration
+// holds: with one digit for each number it is read.
+func beyondDuration(text string) bool {
+	_, err := time.ParseDuration(longNumbers().ReplaceAllString(strings.TrimSpace(text), "1"))
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(text), "-")
+}
+
+func longNumbers() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) }

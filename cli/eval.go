@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,8 +37,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().StringVar(&format, "format", textFormat, "how it is printed: "+strings.Join(reportFormats(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats(), cobra.ShellCompDirectiveNoFileComp))
+	formatFlag(cmd, &format)
 	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -47,10 +45,14 @@ func (a *app) evalCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		if err := checkFormat(cmd, &format, asJSON); err != nil {
+		var err error
+		if format, err = settled(cmd, format, asJSON, false); err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("batch") {
+			if cmd.Flags().Changed("format") && format != string(export.JSON) {
+				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", format)}
+			}
 			if flags.file != "" {
 				return &usageError{"--batch and --setup contradict each other: a batch brings its own setups"}
 			}
@@ -67,35 +69,6 @@ func (a *app) evalCommand() *cobra.Command {
 		return verdict(&r)
 	})
 	return cmd
-}
-
-// textFormat is the format for people who read a terminal.
-const textFormat = "text"
-
-// reportFormats are what --format takes.
-func reportFormats() []string {
-	names := []string{textFormat}
-	for _, f := range export.Formats() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
-// checkFormat settles what --format and --json say together.
-func checkFormat(cmd *cobra.Command, format *string, asJSON bool) error {
-	if err := oneOf("--format", *format, reportFormats()); err != nil {
-		return err
-	}
-	switch said := cmd.Flags().Changed("format"); {
-	case said && asJSON && *format != string(export.JSON):
-		return &usageError{fmt.Sprintf("--json and --format %s contradict each other", *format)}
-	case said && cmd.Flags().Changed("batch") && *format != string(export.JSON):
-		return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", *format)}
-	}
-	if asJSON {
-		*format = string(export.JSON)
-	}
-	return nil
 }
 
 // printReport prints a report in a format.

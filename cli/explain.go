@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
+	"meshscope/ui/export"
 )
 
 // explained is an explanation with the figures in its formula, as deep as was
@@ -58,7 +59,11 @@ func (a *app) explainCommand() *cobra.Command {
 		}
 		book, ok := explain.Of(s)
 		if !ok {
-			return a.noFigures(s, asJSON)
+			format := textFormat
+			if asJSON {
+				format = string(export.JSON)
+			}
+			return a.noFigures(s, format)
 		}
 		if len(args) == 0 {
 			return a.listFigures(book, s, asJSON)
@@ -82,16 +87,10 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// noFigures answers for an illegal setup, as eval does.
-func (a *app) noFigures(s engine.Setup, asJSON bool) error {
+// noFigures answers for an illegal setup in a format, as eval does.
+func (a *app) noFigures(s engine.Setup, format string) error {
 	r := engine.Evaluate(s)
-	var err error
-	if asJSON {
-		err = a.writeJSON(newReport(s, r))
-	} else {
-		err = writeReport(a.stdout, &s, &r, false)
-	}
-	if err != nil {
+	if err := a.printReport(format, &s, &r, false); err != nil {
 		return err
 	}
 	return verdict(&r)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"meshscope/engine"
 	"meshscope/ui/export"
 )
 
@@ -21,10 +20,22 @@ func formatFlag(cmd *cobra.Command, format *string) {
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
+// textFormat is the format for people who read a terminal.
+const textFormat = "text"
+
+// reportFormats are what --format takes.
+func reportFormats() []string {
+	names := []string{textFormat}
+	for _, f := range export.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
 // settled is the format that --format, --json and --csv say together.
 func settled(cmd *cobra.Command, format string, asJSON, asCSV bool) (string, error) {
-	if !slices.Contains(reportFormats(), format) {
-		return "", &engine.ValueError{Field: "--format", Given: clip(format), Allowed: "one of " + strings.Join(reportFormats(), ", ")}
+	if err := oneOf("--format", format, reportFormats()); err != nil {
+		return "", err
 	}
 	if asJSON && asCSV {
 		return "", &usageError{"--json and --csv contradict each other: standard output takes one of them"}
@@ -36,10 +47,10 @@ func settled(cmd *cobra.Command, format string, asJSON, asCSV bool) (string, err
 	case asCSV:
 		short = string(export.CSV)
 	}
-	if said := cmd.Flags().Changed("format"); said && short != "" && short != format {
+	switch said := cmd.Flags().Changed("format"); {
+	case said && short != "" && short != format:
 		return "", &usageError{fmt.Sprintf("--%s and --format %s contradict each other", short, format)}
-	}
-	if short != "" {
+	case short != "":
 		return short, nil
 	}
 	return format, nil
@@ -71,7 +82,7 @@ func (a *app) print(format string, o answerer) error {
 }
 
 // writeMarkdownTable writes comma-separated values as a Markdown table. Columns
-// without a value in any row are left out.
+// without a value in any row are left out, but not where there are no rows.
 func writeMarkdownTable(to io.Writer, from io.Reader) error {
 	rows, err := csv.NewReader(from).ReadAll()
 	if err != nil || len(rows) == 0 {
@@ -79,7 +90,7 @@ func writeMarkdownTable(to io.Writer, from io.Reader) error {
 	}
 	var columns []int
 	for j := range rows[0] {
-		if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[j] != "" }) {
+		if len(rows) == 1 || slices.ContainsFunc(rows[1:], func(row []string) bool { return row[j] != "" }) {
 			columns = append(columns, j)
 		}
 	}

@@ -47,10 +47,34 @@ func TestFormats(t *testing.T) {
 				}
 			}
 		}
+		if _, _, stderr := runWords(t, append(append([]string(nil), words...), "--format", "cvs")...); !strings.Contains(stderr, "nearest csv") {
+			t.Errorf("%s: no nearest word for cvs: %s", name, stderr)
+		}
 		for _, wrong := range [][]string{{"--format", "xml"}, {"--json", "--format", "csv"}} {
 			if _, code := ask(wrong...); code != 2 {
 				t.Errorf("%s %v: exit %d", name, wrong, code)
 			}
+		}
+	}
+}
+
+// TestFormatsOfNothing: where there are no figures the format holds all the same: an
+// illegal setup is told as eval tells it, and an empty table keeps its columns, with
+// the reason beside it.
+func TestFormatsOfNothing(t *testing.T) {
+	for _, format := range []string{"csv", "markdown", "json"} {
+		illegal := []string{"--tp", "7", "--gpus", "64", "--format", format}
+		code, advice, _ := runWords(t, append([]string{"advise"}, illegal...)...)
+		_, report, _ := runWords(t, append([]string{"eval"}, illegal...)...)
+		if code != 3 || advice != report {
+			t.Errorf("%s: exit %d, advise and eval tell an illegal setup apart:\n%.300s\n%.300s", format, code, advice, report)
+		}
+	}
+	for _, format := range []string{"csv", "markdown"} {
+		code, out, stderr := runWords(t, "search", "--tp", "3", "--format", format)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if code != 3 || !strings.Contains(lines[0], "microbatches") || !strings.Contains(stderr, "--tp 3 excludes every layout") {
+			t.Errorf("%s: exit %d\n%s\n%s", format, code, out, stderr)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/ui/export"
 )
 
 // searchFlags are the flags of a search beside those of the setup.
@@ -144,6 +146,9 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
 	if err = a.print(f.format, searchAnswer{a, &out}); err != nil {
 		return err
+	}
+	if table := f.format == string(export.CSV) || f.format == string(export.Markdown); table && len(out.result.Best) == 0 {
+		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.reason(), "in the time there was; --time gives more"))
 	}
 	return out.verdict()
 }

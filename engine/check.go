@@ -142,12 +142,22 @@ func (s *Setup) stackWarnings(into []Problem) []Problem {
 		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, recipe.Megatron2022)
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf("vast-batch", "gbs", "the global batch is %d sequences, %.3g million tokens a step: it counts sequences, and no published run takes so many", s.GBS, tokens/1e6)
+		warnf("vast-batch", "gbs", "the global batch is %d sequences, %s tokens a step: it counts sequences, and no published run takes so many; as many tokens are %d sequences",
+			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
 		warnf("hsdp-without-zero", "hsdp", "replicas are whole copies already with ZeRO-0: hsdp does nothing")
 	}
 	return into
+}
+
+// vastWords is a number of tokens in billions or, from a thousand of them on, in
+// trillions.
+func vastWords(tokens float64) string {
+	if tokens >= 1e12 {
+		return fmt.Sprintf("%.3g trillion", tokens/1e12)
+	}
+	return fmt.Sprintf("%.3g billion", tokens/1e9)
 }
 
 func hasCode(problems []Problem, code string) bool {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,6 +20,8 @@ func TestTokensForSequences(t *testing.T) {
 		}
 		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want || !engine.Legal(turned) {
 			t.Errorf("gbs %s: %+v", gbs, problems)
+		} else if text := fmt.Sprint(problems); gbs == "4M" && !strings.Contains(text, "34.4 billion tokens a step") || want && !strings.Contains(text, "as many tokens are") {
+			t.Errorf("gbs %s: %s", gbs, text)
 		}
 	}
 }

@@ -21,7 +21,6 @@ func otherNames() map[string]string {
 		"first_k_dense_replace": "first_k_dense_layers", "num_nextn_predict_layers": "mtp_layers",
 		"gpu": "gpu_id", "memory_bandwidth": "hbm_bandwidth_TBps", "bandwidth": "hbm_bandwidth_TBps",
 		"intra_node_bandwidth": "intra_node_GBps_per_dir_per_gpu", "inter_node_bandwidth": "inter_node_GBps_per_dir_per_gpu",
-		"nodes": "gpus_per_node",
 	}
 }
 
@@ -52,8 +51,9 @@ const alike = 0.6
 // closestKey proposes the key that was meant, or nothing.
 func closestKey(given string, known []string) string {
 	best, score := "", alike
+	meant := otherNames()[strings.ToLower(given)]
 	for _, key := range known {
-		if other := otherNames()[strings.ToLower(given)]; other == key {
+		if meant == key {
 			return "; closest: " + key
 		}
 		s := levenshtein.Match(plain(strings.ToLower(given)), plain(strings.ToLower(key)), nil)

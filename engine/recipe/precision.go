@@ -15,7 +15,12 @@ const (
 	FP8DeepSeek Precision = "fp8:deepseek"
 	FP8LM       Precision = "fp8:fp8-lm"
 	FP8Nanotron Precision = "fp8:nanotron"
-	FP8Megatron Precision = "fp8:megatron" // Transformer Engine with 8-bit weights (--fp8-param-gather)
+	// FP8Megatron is Transformer Engine with 8-bit weights (--fp8-param-gather), and not
+	// in the table fp8Bytes: its weights are two 8-bit copies, by rows and by columns,
+	// where bf16 has one of 16 bits; gradients follow --grad-dtype, and the distributed
+	// optimizer keeps an fp32 master and two fp32 moments, as with bf16
+	// (NVIDIA-NeMo/Megatron-Bridge, training/mixed_precision.py: fp8_param_gather).
+	FP8Megatron Precision = "fp8:megatron"
 )
 
 // Precisions lists every precision, the default first.
@@ -78,11 +83,6 @@ type fp8Bytes struct {
 	gradients, own  float64 // own: before they are accumulated
 	first, second   float64
 }
-
-// FP8Megatron is not in the table: its weights are two 8-bit copies, by rows and
-// by columns, where bf16 has one of 16 bits; gradients follow --grad-dtype, and
-// the distributed optimizer keeps an fp32 master and two fp32 moments, as with bf16
-// (NVIDIA-NeMo/Megatron-Bridge, training/mixed_precision.py: fp8_param_gather).
 
 // fp8 is the table of the Ultra-Scale Playbook, "FP8 pretraining": master copy,
 // weights, gradients (own and accumulated), both moments. The sums are 16, 15,
