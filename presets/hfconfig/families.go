@@ -1,6 +1,8 @@
 package hfconfig
 
 import (
+	"encoding/json"
+	"slices"
 	"strconv"
 
 	"meshscope/engine/model"
@@ -126,9 +128,22 @@ func latent(r *reader) {
 	c, m := r.c, &r.m
 	sharedExperts(r)
 	m.KVHeads, m.Attention, m.QKNorm = m.Heads, "mla", model.QKNormLatent
-	m.QLoraRank, m.KVLoraRank = or(c.QLoraRank, 0), r.number("kv_lora_rank", c.KVLoraRank)
+	m.QLoraRank, m.KVLoraRank = r.orNone("q_lora_rank", c.QLoraRank), r.number("kv_lora_rank", c.KVLoraRank)
 	m.QKNopeDim, m.QKRopeDim = r.number("qk_nope_head_dim", c.QKNope), r.number("qk_rope_head_dim", c.QKRope)
 	m.VHeadDim = r.number("v_head_dim", c.VHead)
+}
+
+// orNone reads a number that null says there is none of. It has to be there: left out
+// it is what the library's class takes, which differs between versions.
+func (r *reader) orNone(key string, raw json.RawMessage) int {
+	var n *int
+	switch err := json.Unmarshal(raw, &n); {
+	case len(raw) == 0:
+		r.refusef("%s is missing: a number, or null for none", key)
+	case err != nil:
+		r.refusef("%s: a whole number or null, not %.30q", key, raw)
+	}
+	return or(n, 0)
 }
 
 // gptOSS: experts of intermediate_size with biases, learned sinks (one number per
@@ -139,7 +154,9 @@ func gptOSS(r *reader) {
 	m.Activation, m.MLPBias = "clamped swiglu", true
 	m.ExtraParams, m.ExtraParamsWhat = int64(m.Layers)*int64(m.Heads), "attention sinks"
 	if m.LocalWindow = or(c.Window, 0); m.LocalWindow > 0 {
-		m.LocalRatio = "1:1"
+		if every := r.period(2); every > 1 {
+			m.LocalRatio = strconv.Itoa(every-1) + ":1"
+		}
 	}
 }
 
@@ -147,16 +164,36 @@ func gptOSS(r *reader) {
 func gemma(r *reader, every int) {
 	c, m := r.c, &r.m
 	m.NormsPer, m.LocalWindow = 4, or(c.Window, 0)
-	every = or(c.Pattern, every)
-	for i, kind := range c.LayerTypes {
-		if kind == "full_attention" {
-			every = i + 1
-			break
-		}
-	}
+	every = r.period(or(c.Pattern, every))
 	if m.LocalWindow > 0 && every > 1 {
 		m.LocalRatio = strconv.Itoa(every-1) + ":1"
 	}
+}
+
+// period is every how many layers one attends to all tokens, by layer_types where
+// the file has them: the last of every n-th, as the library lays them out, in a list
+// as long as the model or in one period of it.
+func (r *reader) period(every int) int {
+	types := r.c.LayerTypes
+	if len(types) == 0 {
+		return every
+	}
+	switch every = 1 + slices.Index(types, "full_attention"); every {
+	case 0:
+		every = len(types) + 1 // a window in every layer
+	case 1:
+		r.m.LocalWindow = 0
+	}
+	for i, kind := range types {
+		if want := (i+1)%every == 0; (kind == "full_attention") != want || !want && kind != "sliding_attention" {
+			r.refusef("layer_types: layer %d is %.30q, which is no pattern of one full_attention after every %d sliding_attention", i+1, kind, every-1)
+			return every
+		}
+	}
+	if every > len(types) {
+		return 1
+	}
+	return every
 }
 
 func gpt2(r *reader) {

@@ -55,11 +55,11 @@ type config struct {
 	MoEFreq       *int  `json:"moe_layer_freq"`
 	MTPLayers     *int  `json:"num_nextn_predict_layers"`
 
-	QLoraRank  *int `json:"q_lora_rank"`
-	KVLoraRank *int `json:"kv_lora_rank"`
-	QKNope     *int `json:"qk_nope_head_dim"`
-	QKRope     *int `json:"qk_rope_head_dim"`
-	VHead      *int `json:"v_head_dim"`
+	QLoraRank  json.RawMessage `json:"q_lora_rank"`
+	KVLoraRank *int            `json:"kv_lora_rank"`
+	QKNope     *int            `json:"qk_nope_head_dim"`
+	QKRope     *int            `json:"qk_rope_head_dim"`
+	VHead      *int            `json:"v_head_dim"`
 
 	Embed     *int   `json:"n_embd"` // GPT-2's names
 	Depth     *int   `json:"n_layer"`

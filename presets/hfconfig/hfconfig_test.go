@@ -73,6 +73,35 @@ func TestNeoX(t *testing.T) {
 	}
 }
 
+// gemmaOf is a Gemma 3 with such layers.
+func gemmaOf(kinds ...string) string {
+	var words []string
+	for _, kind := range kinds {
+		words = append(words, `"`+kind+`_attention"`)
+	}
+	return `{"model_type":"gemma3_text","hidden_size":2560,"num_hidden_layers":34,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":256,` +
+		`"intermediate_size":10240,"vocab_size":262208,"max_position_embeddings":131072,"sliding_window":1024,"layer_types":[` + strings.Join(words, ",") + `]}`
+}
+
+// TestLayerTypes: the pattern of local and global layers is counted.
+func TestLayerTypes(t *testing.T) {
+	for _, c := range []struct {
+		kinds  []string
+		window int
+		ratio  string
+	}{
+		{[]string{"sliding", "sliding", "full", "sliding", "sliding", "full", "sliding"}, 1024, "2:1"},
+		{[]string{"full", "full", "full"}, 0, ""},
+		{[]string{"sliding", "sliding"}, 1024, ""},
+		{nil, 1024, "5:1"},
+	} {
+		m, err := hfconfig.Model([]byte(gemmaOf(c.kinds...)))
+		if err != nil || m.LocalWindow != c.window || m.LocalRatio != c.ratio {
+			t.Errorf("%v: window %d, ratio %q, %v", c.kinds, m.LocalWindow, m.LocalRatio, err)
+		}
+	}
+}
+
 // TestRefused: what cannot be counted is refused by name, and everything that is
 // missing is said at once.
 func TestRefused(t *testing.T) {
@@ -90,6 +119,11 @@ func TestRefused(t *testing.T) {
 		"zero layers":           {strings.Replace(llama32, `"num_hidden_layers":28`, `"num_hidden_layers":0`, 1), []string{"layers is 0"}},
 		"heads do not divide":   {strings.Replace(strings.Replace(llama32, `"head_dim":128,`, "", 1), ":24", ":23", 1), []string{"head_dim"}},
 		"dense here and there":  {`{"model_type":"qwen3_moe","mlp_only_layers":[3]}`, []string{"mlp_only_layers"}},
+		"no pattern of layers":  {gemmaOf("full", "sliding", "full"), []string{"layer_types: layer 2", "sliding_attention"}},
+		"two patterns":          {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: layer 4"}},
+		"an unknown layer":      {gemmaOf("sliding", "chunked"), nil},
+		"unsaid query rank":     {`{"model_type":"deepseek_v2"}`, []string{"q_lora_rank is missing: a number, or null"}},
+		"text for a query rank": {`{"model_type":"deepseek_v2","q_lora_rank":"x"}`, []string{"q_lora_rank: a whole number or null"}},
 		"a window from a layer": {`{"model_type":"qwen2","use_sliding_window":true}`, []string{"use_sliding_window"}},
 	} {
 		m, err := hfconfig.Model([]byte(c.text))
