@@ -238,9 +238,6 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 	if p.Objective == search.Cost && p.Tokens == 0 {
 		return nil, nil, &usageError{"--objective cost needs --tokens: what a run costs depends on how many tokens it has"}
 	}
-	if g := q.setup.Goodput; g > 0 {
-		p.Deadline *= units.Seconds(g / 100) // of which steps advance the run
-	}
 	s := &p.Setup
 	s.GPUs, s.GBS, s.Seq = p.Space.GPUs[0], p.Space.GBS[0], p.Space.Seq[0]
 	s.DP = max(1, s.GPUs/(s.TP*s.PP*s.CP))

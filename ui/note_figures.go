@@ -95,9 +95,7 @@ func noteColumns(s *explore.Sweep) (first, last, width int) {
 }
 
 // sent is what a GPU sends in a step, over all dimensions.
-func sent(r *engine.Report) (b units.Bytes) {
-	for i := range r.Communication {
-		b += r.Communication[i].Bytes
-	}
-	return b
+func sent(r *engine.Report) units.Bytes {
+	sum, _ := r.Sent()
+	return sum.Bytes
 }

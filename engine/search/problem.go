@@ -28,8 +28,9 @@ type Problem struct {
 	Front     bool // return the Pareto front of memory and speed too
 
 	Headroom float64 // share of the usable memory that must stay free, 0 to 1
-	// A layout slower than this for the whole run is left out; 0: any speed.
-	// Tokens is the run.
+	// A layout slower than this for the whole run is left out; 0: any speed. It is
+	// time on the clock: of it only the goodput of Setup advances the run. Tokens is
+	// the run.
 	Deadline units.Seconds
 	Tokens   float64
 
@@ -133,7 +134,11 @@ func (p *Problem) limit() units.Bytes {
 
 // inTime says whether steps of that length end the run before the deadline.
 func (p *Problem) inTime(step units.Seconds, tokens float64) bool {
-	return p.Deadline <= 0 || p.Tokens <= 0 || float64(step)*(p.Tokens/tokens) <= float64(p.Deadline)
+	training := p.Deadline
+	if g := p.Setup.Goodput; g > 0 {
+		training *= units.Seconds(g / 100) // percent
+	}
+	return p.Deadline <= 0 || p.Tokens <= 0 || float64(step)*(p.Tokens/tokens) <= float64(training)
 }
 
 // score is what layouts are ranked by, smaller before larger: what the

@@ -48,6 +48,14 @@ type Run struct {
 	First  bool // Memory is that of the first pipeline rank
 }
 
+// TokensPerSecondPerGPU is the speed that was measured; 0 where no step was published.
+func (r *Run) TokensPerSecondPerGPU() float64 {
+	if r.Step <= 0 {
+		return 0
+	}
+	return r.Setup.Tokens() / r.Step / float64(r.Setup.GPUs)
+}
+
 // MemoryKind is what a published figure of memory counts.
 type MemoryKind string
 

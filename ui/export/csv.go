@@ -136,26 +136,43 @@ func (l *leaves) leaf(path []string, value string) {
 	l.row(part, item, name, value, unitOf(name))
 }
 
+// unitWord is a unit as every row of a CSV calls it.
+func unitWord(u engine.Unit) string {
+	switch u {
+	case engine.UnitShare:
+		return "ratio"
+	case engine.UnitSeconds:
+		return "s"
+	case engine.UnitTraffic:
+		return string(engine.UnitMemory)
+	default:
+		return string(u)
+	}
+}
+
 // unitOf is the unit that the end of a key says.
 func unitOf(key string) string {
-	for _, u := range [][2]string{
-		{"_per_second_per_gpu", "tokens/s"},
-		{"tokens_per_second", "tokens/s"},
-		{"tflops_per_gpu", "TFLOP/s"},
-		{"_bytes_per_gpu", "bytes"},
-		{"bytes_per_gpu", "bytes"},
-		{"_bytes", "bytes"},
-		{"_seconds", "s"},
-		{"seconds", "s"},
-		{"_flops_per_token", "FLOP"},
-		{"_over_ideal", "ratio"},
-		{"_over_total", "ratio"},
-		{"bubble_closed_form", "ratio"},
-		{"mfu", "ratio"},
-		{"hfu", "ratio"},
+	for _, u := range []struct {
+		end  string
+		unit engine.Unit
+	}{
+		{"_per_second_per_gpu", engine.UnitTokens},
+		{"tokens_per_second", engine.UnitTokens},
+		{"tflops_per_gpu", engine.UnitTFLOPS},
+		{"_bytes_per_gpu", engine.UnitMemory},
+		{"bytes_per_gpu", engine.UnitMemory},
+		{"_bytes", engine.UnitMemory},
+		{"_seconds", engine.UnitSeconds},
+		{"seconds", engine.UnitSeconds},
+		{"_flops_per_token", engine.UnitFLOPs},
+		{"_over_ideal", engine.UnitShare},
+		{"_over_total", engine.UnitShare},
+		{"bubble_closed_form", engine.UnitShare},
+		{"mfu", engine.UnitShare},
+		{"hfu", engine.UnitShare},
 	} {
-		if strings.HasSuffix(key, u[0]) {
-			return u[1]
+		if strings.HasSuffix(key, u.end) {
+			return unitWord(u.unit)
 		}
 	}
 	return ""

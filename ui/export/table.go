@@ -32,6 +32,11 @@ func Figure(u engine.Unit, value float64) Cell {
 	return Cell{Text: figure.Of(u, value), Value: value, Unit: u, Number: true}
 }
 
+// Ratio is a cell with a factor.
+func Ratio(value float64) Cell {
+	return Cell{Text: figure.Three(value), Value: value, Unit: engine.UnitShare, Number: true}
+}
+
 // Maybe is a figure that there may not be.
 func Maybe(u engine.Unit, value *float64) Cell {
 	if value == nil {
@@ -73,7 +78,7 @@ func screenCSV(d *Document, row func(cells ...string)) {
 		for _, cells := range t.Rows {
 			for j := 1; j < len(cells); j++ {
 				if cells[j].exact() != "" {
-					row(t.Title, cells[0].Text, t.Head[j], cells[j].exact(), string(cells[j].Unit))
+					row(t.Title, cells[0].Text, t.Head[j], cells[j].exact(), unitWord(cells[j].Unit))
 				}
 			}
 		}

@@ -139,18 +139,9 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 
 // traffic is what the dimensions of a method send and what of it waits.
 func traffic(in *Input, dimensions []string) (sent, exposed string, ok bool) {
-	if in.Report == nil {
+	if in.Report == nil || len(dimensions) == 0 {
 		return "", "", false
 	}
-	var total engine.Communication
-	for _, c := range in.Report.Communication {
-		for _, d := range dimensions {
-			if c.Dimension == d {
-				total.Bytes += c.Bytes
-				total.Exposed += c.Exposed
-				ok = true
-			}
-		}
-	}
+	total, ok := in.Report.Sent(dimensions...)
 	return figure.Traffic(total.Bytes), figure.Seconds(total.Exposed), ok
 }

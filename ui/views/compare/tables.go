@@ -2,7 +2,6 @@ package compare
 
 import (
 	"meshscope/engine"
-	"meshscope/engine/units"
 	"meshscope/ui/export"
 )
 
@@ -44,7 +43,7 @@ func figuresTable(c *engine.Comparison) export.Table {
 			cells[3] = export.Figure(d.Unit, x)
 		}
 		if x, ok := d.Ratio(); ok {
-			cells[4] = export.Figure(engine.UnitCount, x)
+			cells[4] = export.Ratio(x)
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -65,17 +64,14 @@ func (a *alone) table() export.Table {
 			t.Rows = append(t.Rows, append(cells, export.Word("illegal")))
 			continue
 		}
-		var sent units.Bytes
-		for _, c := range r.Communication {
-			sent += c.Bytes
-		}
+		sent, _ := r.Sent()
 		fits := "yes"
 		if !r.Memory.Fits {
 			fits = "no"
 		}
 		t.Rows = append(t.Rows, append(
 			cells, export.Figure(engine.UnitSeconds, float64(r.Time.Step)), export.Figure(engine.UnitShare, r.Throughput.MFU),
-			export.Figure(engine.UnitMemory, float64(r.Memory.Peak)), export.Figure(engine.UnitTraffic, float64(sent)),
+			export.Figure(engine.UnitMemory, float64(r.Memory.Peak)), export.Figure(engine.UnitTraffic, float64(sent.Bytes)),
 			export.Figure(engine.UnitSeconds, float64(r.Time.Exposed)), export.Word(fits)))
 	}
 	return t
@@ -85,17 +81,12 @@ func (a *alone) table() export.Table {
 func methodsTable(in *Input) export.Table {
 	t := export.Table{Title: "methods in use", Head: []string{"method", "now", "sent per GPU", "exposed"}}
 	for _, m := range methodRows() {
-		var sent units.Bytes
-		var exposed units.Seconds
-		for _, c := range in.Report.Communication {
-			for _, d := range m.dimension {
-				if c.Dimension == d {
-					sent, exposed = sent+c.Bytes, exposed+c.Exposed
-				}
-			}
+		var sent engine.Communication // a method without traffic of its own sends nothing
+		if len(m.dimension) > 0 {
+			sent, _ = in.Report.Sent(m.dimension...)
 		}
 		t.Rows = append(t.Rows, []export.Cell{
-			export.Word(m.name), export.Word(m.now(in.Setup)), export.Figure(engine.UnitTraffic, float64(sent)), export.Figure(engine.UnitSeconds, float64(exposed)),
+			export.Word(m.name), export.Word(m.now(in.Setup)), export.Figure(engine.UnitTraffic, float64(sent.Bytes)), export.Figure(engine.UnitSeconds, float64(sent.Exposed)),
 		})
 	}
 	return t

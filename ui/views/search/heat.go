@@ -38,6 +38,9 @@ type cell struct {
 // most are how many models of a family stand in the map.
 const most = 8
 
+// widest is the largest number of nodes in the map.
+const widest = 64
+
 // refreshHeat asks for the next cell that the map lacks, those of the model in
 // force first.
 func (v *View) refreshHeat(in *Input) Request {
@@ -48,9 +51,14 @@ func (v *View) refreshHeat(in *Input) Request {
 	if h.models == nil || h.of.base != kin.base || h.of.wish != kin.wish {
 		h.jobs.Drop()
 		*h = heat{of: kin, jobs: h.jobs}
-		h.models = family(&in.Setup.Model)
-		for n := 1; n <= 64 && n*in.Setup.Cluster.Node() <= engine.MaxGPUs; n *= 2 {
-			h.nodes = append(h.nodes, n)
+		h.models = family(v.lib, &in.Setup.Model)
+		for _, gpus := range doubled(in.Setup) {
+			if n := gpus / in.Setup.Cluster.Node(); n <= widest {
+				h.nodes = append(h.nodes, n)
+			}
+		}
+		if len(h.nodes) == 0 { // a machine of less than a node
+			h.nodes = []int{1}
 		}
 		h.cells = make([]cell, len(h.models)*len(h.nodes))
 		h.row = max(slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID }), 0)
@@ -111,9 +119,9 @@ func (a *asked) best(ctx context.Context) cell {
 
 // family are the models that belong with one, by size; of a long family those
 // next to it.
-func family(m *model.Model) []model.Model {
+func family(lib *presets.Library, m *model.Model) []model.Model {
 	var out []model.Model
-	for _, preset := range presets.Default().Models() {
+	for _, preset := range lib.Models() {
 		if !strings.EqualFold(preset.Family, m.Family) || m.Family == "" || preset.ID == m.ID {
 			continue
 		}

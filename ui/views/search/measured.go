@@ -81,7 +81,7 @@ func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 			if far < best {
 				best, out = far, nil
 			}
-			one := run{id: r.ID, source: groups[g].Source, setup: r.Setup, measured: r.Setup.Tokens() / r.Step / float64(r.Setup.GPUs)}
+			one := run{id: r.ID, source: groups[g].Source, setup: r.Setup, measured: r.TokensPerSecondPerGPU()}
 			if p := e.Evaluate(r.Setup); p.Legal {
 				one.predicted = p.Throughput.TokensPerSecondPerGPU
 			}

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
@@ -132,5 +135,24 @@ func TestGuide(t *testing.T) {
 	}
 	if v.press(&in, "esc"); g.open {
 		t.Error("esc does not close the guide")
+	}
+}
+
+// TestHeatKeepsToTheMachine: the map has no more nodes than the machine, and the models
+// of the library that the program was given.
+func TestHeatKeepsToTheMachine(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	in.Setup.Cluster.MaxGPUs = 4 * in.Setup.Cluster.Node()
+	v := New(presets.Default())
+	v.refreshHeat(&in)
+	if !slices.Equal(v.heat.nodes, []int{1, 2, 4}) {
+		t.Errorf("nodes %v", v.heat.nodes)
+	}
+	known := len(v.heat.models)
+	without, _ := presets.Load(fstest.MapFS{}, nil)
+	v = New(without)
+	v.refreshHeat(&in)
+	if len(v.heat.models) != 1 || known < 2 {
+		t.Errorf("%d models of a library without any, %d of the program's own", len(v.heat.models), known)
 	}
 }

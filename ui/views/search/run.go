@@ -74,9 +74,6 @@ func (a *asked) wholeRun(p *find.Problem) {
 	var days float64
 	if _, err := fmt.Sscanf(a.wish[deadline], "%f", &days); err == nil {
 		p.Deadline = units.Seconds(days * 86400)
-		if g := p.Setup.Goodput; g > 0 {
-			p.Deadline *= units.Seconds(g / 100) // of which steps advance the run
-		}
 	}
 }
 

@@ -70,10 +70,10 @@ func TestCostsNeedTokens(t *testing.T) {
 			t.Errorf("%v tries %v GPUs", c.set, p.Space.GPUs)
 		}
 	}
-	// Goodput is time that steps do not have.
+	// The search takes the goodput off the deadline.
 	a := asked{base: base(in.Setup)}
 	a.base.Goodput, a.wish[deadline], a.wish[budget] = 50, "10 days", "1T"
-	if p := a.problem(); p.Deadline != 5*86400 || p.Tokens != 1e12 {
+	if p := a.problem(); p.Deadline != 10*86400 || p.Setup.Goodput != 50 || p.Tokens != 1e12 {
 		t.Errorf("a deadline of %v s for %v tokens", p.Deadline, p.Tokens)
 	}
 }
