@@ -55,7 +55,7 @@ func TestSearchEqualsEval(t *testing.T) {
 		"--model llama3.1-8b --gpu a100-sxm-40g --gpus 16 --recompute none,full,full:2 --front --seq 4k,8k --calibration nanotron",
 		"--model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all --etp 1,2",
 	} {
-		code, stdout, stderr := run(t, append(strings.Fields("search --top 6 --json"), strings.Fields(problem)...)...)
+		code, stdout, stderr := run(t, append(strings.Fields("search --top 6 --json --time 1h"), strings.Fields(problem)...)...)
 		if code != 0 {
 			t.Fatalf("search %s: exit code %d: %s", problem, code, stderr)
 		}
