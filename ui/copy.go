@@ -8,16 +8,24 @@ import (
 
 // copySetup puts the command line of the setup into the clipboard, by way of the
 // terminal (OSC 52), and into a file: not every terminal passes it on.
+//
+// On a screen with a list of setups it is the one under the cursor.
 func (m *Model) copySetup() tea.Cmd {
-	text, what := "", "the command line"
-	if flags, ok := setupdoc.Flags(m.state.Setup, m.options.Library); ok {
+	setup, of := m.state.Setup, ""
+	if s := m.screen(); s != nil && m.state.Overlay == NoOverlay {
+		if under, name := s.under(m.screenInput()); under != nil {
+			setup, of = *under, " of "+name
+		}
+	}
+	text, what := "", "the command line"+of
+	if flags, ok := setupdoc.Flags(setup, m.options.Library); ok {
 		text = "meshscope " + flags
 	} else {
-		document, err := setupdoc.JSON(m.state.Setup)
+		document, err := setupdoc.JSON(setup)
 		if err != nil {
 			return m.do(Action{Verb: Say, Text: "cannot be copied: " + err.Error()})
 		}
-		text, what = string(document), "a setup document for --setup"
+		text, what = string(document), "a setup document for --setup"+of
 	}
 	share, note := m.options.Share, "copied "+what
 	if lookup(m.options.Env, "TMUX") != "" {

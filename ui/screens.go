@@ -86,6 +86,9 @@ type tabScreen interface {
 	anyway() bool                   // it works on a setup that cannot run
 	tables(in screenInput) []export.Table
 	figure(in screenInput) string // under the cursor, as the report names it; empty: none
+	// under is the setup under the cursor of a list, and what the list calls it; nil:
+	// there is only the one in force.
+	under(in screenInput) (*engine.Setup, string)
 }
 
 // viewer is what every package under views offers, for its own Input.
@@ -163,6 +166,15 @@ func (a adapted[I]) figure(in screenInput) string {
 		return v.Figure(a.input(in))
 	}
 	return ""
+}
+
+func (a adapted[I]) under(in screenInput) (*engine.Setup, string) {
+	if v, ok := a.view.(interface {
+		Under(in I) (*engine.Setup, string)
+	}); ok {
+		return v.Under(a.input(in))
+	}
+	return nil, ""
 }
 
 func (a adapted[I]) anyway() bool {
