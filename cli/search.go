@@ -48,7 +48,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
 			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
 			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
-			"one of gbs or seq doubles. GPUs that are not said are those of 'eval'; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches.\n\n" +
+			"one of gbs or seq doubles. GPUs that are not said are those of 'eval', or for fewest-gpus 1, 2, 4 nodes and so on and then, in ever finer steps, those between the fewest that will do and the next smaller number; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches. Such a batch follows the GPUs for fewest-gpus, and doubles up to 60 million tokens where nothing meets the deadline.\n\n" +
 			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
 			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
@@ -112,6 +112,7 @@ type answer struct {
 	asked    *asked
 	problem  search.Problem
 	result   search.Result
+	first    int              // global batch that was tried before it was raised
 	conflict *search.Conflict // where nothing was found
 	fastest  *search.Found    // where nothing meets the deadline
 	seconds  float64
@@ -136,9 +137,8 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	start := time.Now()
 	show, clear := a.progress()
-	out := answer{asked: q, problem: *p, result: search.Run(ctx, *p, func(at search.Progress) {
-		show(func() string { return progressLine(at) })
-	})}
+	out := answer{asked: q, problem: *p}
+	out.run(ctx, func(at search.Progress) { show(func() string { return progressLine(at) }) })
 	if len(out.result.Best) == 0 && !out.result.Partial {
 		out.explain(ctx, func(at search.Asking) { show(func() string { return askingLine(at) }) })
 	}
@@ -231,6 +231,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 		return nil, nil, err
 	}
 	p.Space.Refused = f.refused
+	p.Space.FollowGBS = p.Objective == search.FewestGPUs && q.defaultGBS && !q.cut
 	p.Setup, p.Tokens, p.Deadline = q.setup, q.setup.Budget, units.Seconds(deadline)
 	if deadline > 0 && p.Tokens == 0 {
 		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}

@@ -20,6 +20,9 @@ type searchDocument struct {
 	// DefaultGBS says that nobody gave a global batch.
 	DefaultGBS bool `json:"default_gbs"`
 
+	// GPUs are the numbers of GPUs that were tried, where the fewest were looked for.
+	GPUs []int `json:"gpus_tried,omitempty"`
+
 	Partial   bool    `json:"partial"`
 	Share     float64 `json:"share_searched"`
 	Legal     int     `json:"legal"`
@@ -103,6 +106,7 @@ func (o *answer) document(a *app) searchDocument {
 		header: header{schemaVersion, version}, Setup: o.problem.Setup, Objective: o.problem.Objective,
 		Given: map[string]string{}, DefaultGBS: o.asked.defaultGBS,
 		Partial: r.Partial, Share: r.Share, Legal: r.Legal, Excluded: r.Excluded, Evaluated: r.Evaluated, Fitting: r.Fitting,
+		GPUs: r.GPUs,
 		Near: newNear(r.Near), Band: newNear(r.Band),
 		Seconds: o.seconds, Results: a.foundDocuments(r.Best),
 	}

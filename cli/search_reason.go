@@ -27,11 +27,7 @@ func (o *answer) reason() string {
 	if len(words) == 1 {
 		return words[0] + " excludes every layout by itself"
 	}
-	together := " together exclude every layout, and none of them can be left out"
-	if c.Partial {
-		together = " together exclude every layout"
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + together
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
 }
 
 // constraint says one thing that was asked for.
@@ -47,6 +43,9 @@ func (o *answer) constraint(field string) string {
 	case "launchers":
 		return "leaving out what some launcher refuses (--refused lets it in)"
 	case "gbs":
+		if o.asked.defaultGBS {
+			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(p.Space.GBS))
+		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	case "split":
 		return "--split " + clip(p.Setup.Split)
@@ -65,9 +64,15 @@ func (o *answer) writeReason(t page, a *app) {
 	title := "NO LEGAL LAYOUT"
 	if o.noFit() {
 		title = "NOTHING FITS"
-		if !slices.Contains(c.Fields, "memory") && !slices.Contains(c.Fields, "headroom") {
+		switch slow := slices.Contains(c.Fields, "deadline"); {
+		case slow && (c.Partial || slices.Contains(c.Fields, "memory") || slices.Contains(c.Fields, "headroom")):
+			title = "NOTHING FITS IN TIME"
+		case slow:
 			title = "NOTHING IS FAST ENOUGH"
 		}
+	}
+	if c.Partial {
+		title += ", and the time ended before it was known why (--time gives more)"
 	}
 	t.printf("\n%s\n", title)
 	t.lines("  " + strings.ToUpper(o.reason()[:1]) + o.reason()[1:] + ".")

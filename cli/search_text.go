@@ -52,13 +52,16 @@ func (o *answer) head(t page, a *app) {
 	t.printf("%s on %s x %s%s (%s)\n", name(s.Model.Name, s.Model.ID), gpus, name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
 	t.printf("  batch    %s sequences of %s tokens = %s tokens\n", batches, lengths, o.batchTokens())
 	if o.asked.defaultGBS {
-		t.printf("           nobody said the batch: %s\n", o.defaultWords())
+		t.hanging("           ", "nobody said the batch: "+o.batchWords())
 	}
 	if given := o.given(); given != "" {
 		t.printf("  given    %s\n", given)
 	}
 	if limits := o.limits(); limits != "" {
 		t.printf("  limits   %s\n", limits)
+	}
+	if words := o.gpuWords(); words != "" {
+		t.hanging("  GPUs     ", words)
 	}
 	t.printf("  searched %s; a bound excludes %s, %s evaluated in full", plural(r.Legal, "legal layout"), commas(r.Excluded), commas(r.Evaluated))
 	if out, ok := a.stdout.(*os.File); ok && term.IsTerminal(out.Fd()) {
@@ -252,7 +255,7 @@ func (o *answer) table(t page, list []search.Found) {
 func (o *answer) headSays(id string) bool {
 	sp := &o.problem.Space
 	list, ok := map[string][]int{"gpus": sp.GPUs, "gbs": sp.GBS, "seq": sp.Seq}[id]
-	return ok && len(list) == 1
+	return ok && len(list) == 1 && (id != "gbs" || !sp.FollowGBS)
 }
 
 // lines prints a text in lines of at most 78 columns.
@@ -260,6 +263,14 @@ func (p page) lines(text string) {
 	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	for line := range strings.Lines(wrap(strings.TrimSpace(text), 78-len(indent))) {
 		p.printf("%s%s\n", indent, strings.TrimSpace(line))
+	}
+}
+
+// hanging prints a text beside a word, in lines of at most 78 columns.
+func (p page) hanging(head, text string) {
+	for line := range strings.Lines(wrap(text, 78-len(head))) {
+		p.printf("%s%s\n", head, strings.TrimSpace(line))
+		head = strings.Repeat(" ", len(head))
 	}
 }
 

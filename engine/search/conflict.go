@@ -20,6 +20,14 @@ type Conflict struct {
 	Partial bool
 }
 
+// Together says how far a list of several is known to be the reason.
+func (c *Conflict) Together() string {
+	if c.Partial {
+		return "exclude every layout; there was no time to find out which of them suffice"
+	}
+	return "exclude every layout; giving up any one of them leaves some"
+}
+
 // constraint is one thing that was asked for, and how to give it up.
 type constraint struct {
 	field string
@@ -52,7 +60,7 @@ func (p *Problem) constraints() []constraint {
 	add("hsdp", p.Setup.HSDP > 1, func(q *Problem) { q.Setup.HSDP = 0 })
 	add("group-size", p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
 	add("max-in-flight", p.Setup.MaxInFlight > 0, func(q *Problem) { q.Setup.MaxInFlight = 0 })
-	add("gbs", true, func(q *Problem) { q.Space.GBS = q.anyBatch() })
+	add("gbs", true, func(q *Problem) { q.Space.GBS, q.Space.FollowGBS = q.anyBatch(), false })
 	add("launchers", !sp.Refused, func(q *Problem) { q.Space.Refused = true })
 	if p.legalOnly {
 		return out
@@ -65,9 +73,17 @@ func (p *Problem) constraints() []constraint {
 
 // anyBatch are global batches that the usual cuts divide.
 func (p *Problem) anyBatch() []int {
-	out := or(p.Space.GBS, p.Setup.GBS)
-	for _, gpus := range or(p.Space.GPUs, p.Setup.GPUs) {
-		out = append(slices.Clone(out), gpus*MaxMBS)
+	out := slices.Clone(p.allBatches())
+	counts := slices.Clone(or(p.Space.GPUs, p.Setup.GPUs))
+	slices.Sort(counts)
+	slices.Reverse(counts)
+	var large []int
+	for _, gpus := range counts {
+		// What divides a batch divides its multiples; those of numbers not much larger do.
+		if !slices.ContainsFunc(large, func(n int) bool { return n%gpus == 0 && n/gpus <= 16 }) {
+			large = append(large, gpus)
+			out = append(out, gpus*MaxMBS)
+		}
 		for _, m := range p.Space.MicroBatches {
 			for _, dp := range divisors(gpus) {
 				out = append(out, dp*m)

@@ -31,7 +31,7 @@ func (p *Problem) planes() []plane {
 			continue
 		}
 		divisors := divisors(gpus)
-		for _, gbs := range or(sp.GBS, s.GBS) {
+		for _, gbs := range p.batches(gpus) {
 			for _, seq := range or(sp.Seq, s.Seq) {
 				for _, tp := range p.tensor(divisors) {
 					for _, pp := range p.pipeline(divisors) {
@@ -189,11 +189,12 @@ func (p *Problem) choices() choices {
 // microBatches are the micro-batch sizes that divide any of the global batches.
 func (p *Problem) microBatches() []int {
 	var out []int
+	all := p.allBatches()
 	for n := 1; n <= MaxMBS; n++ {
 		if n > MaxOddMBS && n&(n-1) != 0 {
 			continue
 		}
-		for _, gbs := range or(p.Space.GBS, p.Setup.GBS) {
+		for _, gbs := range all {
 			if gbs%n == 0 {
 				out = append(out, n)
 				break

@@ -56,6 +56,10 @@ type Space struct {
 	Recompute                    []recipe.Recompute
 	Schedules                    []schedule.Kind
 
+	// FollowGBS takes of each global batch the nearest one that the number of GPUs
+	// divides well (Following), where nobody wants exactly the one that is listed.
+	FollowGBS bool
+
 	// Refused lets in what some launcher refuses although it could run: ZeRO-2
 	// and 3 together with a pipeline, TP of experts without SP, fewer
 	// micro-batches than pipeline ranks where the schedule's own code wants them.
@@ -103,6 +107,9 @@ type Result struct {
 	// band of what the objective ranks by (Objective.Evidence); that has no share where
 	// it is not validated.
 	Near, Band Near
+
+	// GPUs are the numbers of GPUs that Fewest tried, in ascending order.
+	GPUs []int
 
 	// Partial says that the search was stopped. Share is how much of the space
 	// was settled, 0 to 1; what was found may then not be the best.

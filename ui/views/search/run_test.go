@@ -13,7 +13,7 @@ import (
 )
 
 // TestFewestGPUs: the fewest GPUs that train the tokens before the deadline are those
-// that the engine finds among 1, 2, 4 and more nodes; what a run takes and costs
+// that the engine finds among 1, 2, 4 and more nodes and between them; what a run takes and costs
 // stands beside each layout.
 func TestFewestGPUs(t *testing.T) {
 	in := small(t)
@@ -35,7 +35,7 @@ func TestFewestGPUs(t *testing.T) {
 		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400,
 		Space: find.Space{GPUs: []int{8, 16, 32, 64}},
 	}
-	r := find.Run(t.Context(), want, nil)
+	r := find.Fewest(t.Context(), want, 8, nil)
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
 		t.Errorf("%d GPUs, the engine finds %v", best.setup.GPUs, r.Best)
 	}

@@ -160,7 +160,11 @@ func (v *View) start(want asked) Request {
 func (j *job) search(ctx context.Context) *answer {
 	began := time.Now()
 	p := j.of.problem()
-	r := find.Run(ctx, p, func(at find.Progress) {
+	step := 0 // all numbers of GPUs that are asked for are tried
+	if p.Objective == find.FewestGPUs {
+		step = p.Setup.Cluster.Node()
+	}
+	r := find.Fewest(ctx, p, step, func(at find.Progress) {
 		j.ranked.Store(int64(1000 * at.Ranked))
 		j.legal.Store(int64(at.Legal))
 		j.evaluated.Store(int64(at.Evaluated))

@@ -194,7 +194,7 @@ func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 	if j := v.running; j != nil {
 		if n := int(j.questions.Load()); n > 0 {
 			short = "nothing found; why?"
-			return short + " question " + figure.Comma(n), short, themes.Accent
+			return "nothing found; which limit excludes all? try " + figure.Comma(n), short, themes.Accent
 		}
 		short = "searching" + in.Glyphs.Ellipsis
 		return fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short, themes.Accent
@@ -220,7 +220,7 @@ func (v *View) progress(in *Input, w int) []string {
 	share, text := float64(j.ranked.Load())/1000, "every legal layout is bounded, the best are evaluated in full"
 	if n := j.questions.Load(); n > 0 {
 		share = float64(j.asking.Load()) / 1000
-		text = fmt.Sprintf("no layout is left; which of what is asked excludes them all? question %d; esc stops", n)
+		text = fmt.Sprintf("each try searches again with some of the limits given up: try %d; esc stops", n)
 	}
 	bar := widget.Gauge{Value: share, Full: 1, Fill: themes.Gauge, Over: themes.Gauge}
 	width := min(w-2*pointer, 48)
@@ -276,7 +276,7 @@ func (v *View) nothing(in *Input, w, h int) []string {
 func (v *View) conflictWords(in *Input) []string {
 	c := v.answer.conflict
 	s := &v.answer.of.base
-	out := []string{"No layout of " + s.Model.Name + " on " + gpus(s) + " meets what is asked."}
+	out := []string{"No layout of " + s.Model.Name + " on " + v.answer.of.gpuWords() + " meets what is asked."}
 	var parts []string
 	for _, name := range c.Fields {
 		parts = append(parts, v.constraintWords(name, s))
@@ -287,10 +287,7 @@ func (v *View) conflictWords(in *Input) []string {
 	case 1:
 		out = append(out, "One thing alone excludes them all: "+parts[0]+".")
 	default:
-		out = append(out, "Together these exclude them all, and none of them can be left out: "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
-	}
-	if c.Partial {
-		out = append(out, "There was no time to look for a shorter list.")
+		out = append(out, "Together these "+c.Together()+": "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
 	}
 	if l := c.Least; l != nil && l.Report.Memory != nil {
 		m := l.Report.Memory
@@ -300,7 +297,15 @@ func (v *View) conflictWords(in *Input) []string {
 	return out
 }
 
-func gpus(s *engine.Setup) string { return figure.Comma(s.GPUs) + " " + s.Cluster.GPU.Name }
+// gpuWords are the GPUs that a search covered.
+func (a *asked) gpuWords() string {
+	p := a.problem()
+	list, text := p.Space.GPUs, figure.Comma(a.base.GPUs)
+	if n := len(list); n > 1 {
+		text = figure.Comma(list[0]) + " to " + figure.Comma(list[n-1])
+	}
+	return text + " " + a.base.Cluster.GPU.Name
+}
 
 // constraintWords are a field of a conflict in words.
 func (v *View) constraintWords(name string, s *engine.Setup) string {
@@ -309,7 +314,11 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 	case "memory":
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
 	case "gbs":
-		return "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
+		text := "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
+		if w[deadline] != "" {
+			text += "; a larger one is worked off in less time"
+		}
+		return text
 	case "launchers":
 		return "what launchers refuse"
 	case "split":

@@ -55,7 +55,7 @@ func (k knob) label() string {
 func (k knob) help() string {
 	return [knobs]string{
 		"what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU",
-		"how many are tried, doubled from one node on; auto: those of the setup, and for fewest-gpus and cost all",
+		"how many are tried, doubled from one node on (fewest-gpus: then in between), at the batch of the setup; auto: those of the setup, and for fewest-gpus and cost all",
 		"of the whole run, for deadline and cost; auto: those of the setup. r says tokens, price and goodput exactly",
 		"leaves out layouts that need longer for the tokens",
 		"share of the usable memory that must stay free on the fullest rank: what no model of memory foresees",

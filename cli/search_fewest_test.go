@@ -1,0 +1,65 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// fewest is what these tests read of search --json.
+type fewest struct {
+	GPUs    []int `json:"gpus_tried"`
+	Results []struct {
+		Layout struct{ GPUs, GBS, DP, MBS int }
+		Report struct{ Run struct{ Days float64 } }
+	}
+	Conflict *struct{ Message string }
+}
+
+func searchFewest(t *testing.T, flags string) (fewest, string) {
+	t.Helper()
+	var f fewest
+	args := append([]string{"search", "--time", "0"}, strings.Fields(flags)...)
+	_, text, complaint := run(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		t.Fatalf("%v %s", err, complaint)
+	}
+	_, page, _ := run(t, args...)
+	return f, strings.Join(strings.Fields(page), " ")
+}
+
+// The fewest GPUs are no power of two where fewer will do, and the page says among
+// which numbers it looked.
+func TestFewestGPUs(t *testing.T) {
+	f, page := searchFewest(t, "--tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%")
+	if len(f.Results) == 0 || f.Results[0].Layout.GPUs > 3456 || f.Results[0].Report.Run.Days > 60 || len(f.GPUs) < 20 {
+		t.Errorf("%+v", f)
+	}
+	for _, want := range []string{"numbers of GPUs", "another may do too", "2,048", "with each number of GPUs the nearest"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not said:\n%s", want, page)
+		}
+	}
+	// A batch that was given is kept, and said to bind.
+	f, page = searchFewest(t, "--model llama3.1-8b --tokens 1T --deadline 20d --objective fewest-gpus --gbs 512")
+	if len(f.Results) == 0 || f.Results[0].Layout.GBS != 512 || !strings.Contains(page, "with another --gbs fewer may do") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+}
+
+// A batch that nobody chose gives way to the deadline; one that was given does not.
+func TestDeadlineRaisesTheBatch(t *testing.T) {
+	const question = "--model llama3.1-8b --gpus 2048 --tokens 15T --deadline 9d --pp 1 --top 1"
+	f, page := searchFewest(t, question)
+	if len(f.Results) == 0 || f.Results[0].Layout.GBS <= 512 || f.Results[0].Report.Run.Days > 9 || !strings.Contains(page, "nothing met the deadline; it was doubled") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+	if f, page = searchFewest(t, question+" --gbs 512"); len(f.Results) > 0 || !strings.Contains(page, "a global batch of 512 sequences (--gbs)") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+	// Where no usual batch will do, nobody is said to have given one.
+	f, page = searchFewest(t, strings.Replace(question, "9d", "1d", 1))
+	if f.Conflict == nil || !strings.Contains(page, "up to the 60 M") || strings.Contains(page, "sequences (--gbs)") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+}
