@@ -52,7 +52,11 @@ func (o *answer) head(t page, a *app) {
 	t.printf("%s on %s x %s%s (%s)\n", name(s.Model.Name, s.Model.ID), gpus, name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
 	t.printf("  batch    %s sequences of %s tokens = %s tokens\n", batches, lengths, o.batchTokens())
 	if o.asked.defaultGBS {
-		t.hanging("           ", "nobody said the batch: "+o.batchWords())
+		if words := o.batchWords(); words == o.defaultWords() {
+			t.printf("           nobody said the batch: %s\n", words)
+		} else {
+			t.hanging("           ", "nobody said the batch: "+words)
+		}
 	}
 	if given := o.given(); given != "" {
 		t.printf("  given    %s\n", given)
