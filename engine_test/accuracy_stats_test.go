@@ -62,50 +62,6 @@ func hardwareWork(e *engine.Evaluator, s engine.Setup) float64 {
 	return r.Throughput.HFU * float64(s.Cluster.GPU.Peak(s.Precision)) * float64(r.Time.Step)
 }
 
-// spearman is the rank correlation, ties at their mean rank.
-func spearman(a, b []float64) float64 {
-	x, y := ranks(a), ranks(b)
-	mx, my := average(x), average(y)
-	var xy, xx, yy float64
-	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-		yy += (y[i] - my) * (y[i] - my)
-	}
-	if xx == 0 || yy == 0 {
-		return 0
-	}
-	return xy / math.Sqrt(xx*yy)
-}
-
-func ranks(list []float64) []float64 {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		switch {
-		case list[i] < list[j]:
-			return -1
-		case list[i] > list[j]:
-			return 1
-		}
-		return 0
-	})
-	out := make([]float64, len(list))
-	for i := 0; i < len(order); {
-		j := i
-		for j < len(order) && list[order[j]] == list[order[i]] {
-			j++
-		}
-		for k := i; k < j; k++ {
-			out[order[k]] = float64(i+j-1) / 2
-		}
-		i = j
-	}
-	return out
-}
-
 func average(list []float64) float64 {
 	sum := 0.0
 	for _, v := range list {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/presets/published"
 )
 
 // sweep are the usable rows of the playbook's sweep, and its OOM rows.
@@ -49,7 +50,7 @@ func TestAccuracySweep(t *testing.T) {
 		if len(a) < 5 {
 			continue
 		}
-		rho := spearman(a, b)
+		rho := published.RankCorrelation(a, b)
 		rhos = append(rhos, rho)
 		t.Logf("    cell %-14s n %3d rank correlation %.3f median error %.1f %% bias %+.1f %%", name, len(a), rho, 100*scoreOf(errs).median, 100*middle(errs))
 	}

@@ -57,7 +57,7 @@ func (j *judged) correlation() (ours, constant float64, cells int) {
 		for k, i := range cell {
 			measured[k], predicted[k], work[k] = j.rows[i].Measured, j.rows[i].Predicted, j.rows[i].work
 		}
-		a, b = append(a, spearman(predicted, measured)), append(b, spearman(work, measured))
+		a, b = append(a, RankCorrelation(predicted, measured)), append(b, RankCorrelation(work, measured))
 	}
 	return Mean(a), Mean(b), len(a)
 }
@@ -190,50 +190,4 @@ func fitAnswers(cells map[string][]candidate) answers {
 		border: (near[0].right/near[0].all + near[1].right/near[1].all) / 2,
 		all:    int(total), near: int(near[0].all + near[1].all),
 	}
-}
-
-// spearman is the rank correlation of two lists; 0 where one has no order.
-func spearman(a, b []float64) float64 {
-	x, y := ranks(a), ranks(b)
-	mx, my := Mean(x), Mean(y)
-	var xy, xx, yy float64
-	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-		yy += (y[i] - my) * (y[i] - my)
-	}
-	if xx == 0 || yy == 0 {
-		return 0
-	}
-	return xy / math.Sqrt(xx*yy)
-}
-
-// ranks gives the places in ascending order; equal values share theirs, as do
-// values that differ by rounding.
-func ranks(list []float64) []float64 {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case list[a] < list[b]:
-			return -1
-		case list[a] > list[b]:
-			return 1
-		}
-		return 0
-	})
-	out := make([]float64, len(list))
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && list[order[to]]-list[order[from]] <= 1e-9*math.Abs(list[order[from]]) {
-			to++
-		}
-		for k := from; k < to; k++ {
-			out[order[k]] = float64(from+to-1) / 2
-		}
-		from = to
-	}
-	return out
 }
