@@ -24,8 +24,8 @@ func (a *app) adviseCommand() *cobra.Command {
 		Short: "Say why a layout does not fit, or what limits it, and what to turn",
 		Long: "Say why a layout does not fit and which turns of which knobs make it fit, or, where it fits, what the step is\n" +
 			"spent on and which turns make it faster. GPUs, global batch, sequence and number formats stay as they are. Every\n" +
-			"move is applied and evaluated: knobs one by one, in pairs, and all of them on the way to the best layout that\n" +
-			"'search' knows. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n" +
+			"move is applied and evaluated: knobs one by one, in pairs, in threes that begin with the most promising pairs, and\n" +
+			"all of them on the way to the best layout that 'search' knows, and on from it. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n" +
 			"It ends as eval does: 0 where the layout fits, 3 where it is illegal, 4 where it does not fit.",
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,
@@ -85,18 +85,46 @@ func (p *app) writeAdvice(a *advise.Advice, ownBatch bool) error {
 		if len(a.Moves) > 0 && !a.Moves[0].Fits {
 			out.printf("\nMOVES that save memory; none makes it fit\n")
 		} else {
-			out.printf("\nMOVES that make it fit\n")
+			out.printf("\nMOVES that make it fit, the fewest turns first\n")
 		}
 	}
 	writeMoves(out, a.Moves)
-	if len(a.Moves) > 0 {
-		if flags, ok := setupdoc.Flags(a.Moves[0].Setup, p.lib); ok {
-			out.printf("  the first of them in full:\n    meshscope eval %s\n", flags)
-		}
-	}
+	p.writeInFull(out, a.Moves)
+	out.lines("  " + lookedWords(&a.Looked))
 	writeKnobs(out, a.Knobs)
 	writeRules(out, a.Rules)
 	return out.Flush()
+}
+
+// writeInFull gives the command lines of the first move, and of the fastest where that
+// is another one.
+func (p *app) writeInFull(out page, moves []advise.Move) {
+	if len(moves) == 0 {
+		return
+	}
+	fastest := 0
+	for i := range moves {
+		if moves[i].Speed > moves[fastest].Speed && moves[i].Fits {
+			fastest = i
+		}
+	}
+	put := func(name string, i int) {
+		if flags, ok := setupdoc.Flags(moves[i].Setup, p.lib); ok {
+			out.printf("  the %s of them in full:\n    meshscope eval %s\n", name, flags)
+		}
+	}
+	put("first", 0)
+	if fastest > 0 {
+		put("fastest", fastest)
+	}
+}
+
+// lookedWords say what the moves were chosen from, and what was left out.
+func lookedWords(l *advise.Looked) string {
+	return fmt.Sprintf("looked at %s turns of one knob, %s of two, %s of three that begin with the %s most promising pairs, "+
+		"%s layouts of a search with the schedules 1f1b and interleaved, and %s turns on from the best of these. "+
+		"Other moves of three knobs and more may be faster.",
+		commas(l.Singles), commas(l.Pairs), commas(l.Triples), commas(l.Beam), commas(l.Layouts), commas(l.Further))
 }
 
 func writeMoves(out page, moves []advise.Move) {
@@ -108,22 +136,11 @@ func writeMoves(out page, moves []advise.Move) {
 	for i := range moves {
 		m := &moves[i]
 		rows = append(rows, []string{
-			"  " + turnedWords(m), followedWords(m), seconds(m.Report.Time.Step), fmt.Sprintf("x%.3f", m.Speed),
+			"  " + m.Turns(), followedWords(m), seconds(m.Report.Time.Step), fmt.Sprintf("x%.3f", m.Speed),
 			fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), figure.Signed(m.Saved.GiB(), 1),
 		})
 	}
 	out.table(rows)
-}
-
-// turnedWords are what to turn, in the words of the command line.
-func turnedWords(m *advise.Move) string {
-	var words []string
-	for _, c := range m.Changes {
-		if c.Follows == "" {
-			words = append(words, c.Field+" "+c.B)
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 func followedWords(m *advise.Move) string {
@@ -179,20 +196,14 @@ func writeRules(out page, rules []advise.Rule) {
 	if len(rules) == 0 {
 		return
 	}
-	words := map[advise.Verdict]string{
-		advise.Followed: "followed", advise.Agrees: "the model agrees", advise.Disagrees: "the model disagrees",
-		advise.NoFit: "does not fit by the model's count", advise.Warns: "not followed",
-	}
 	out.printf("\nRULES OF THUMB, and what the model says\n")
-	for _, r := range rules {
-		line := words[r.Verdict]
-		if r.Why != "" {
-			line += ": " + r.Why
+	for i := range rules {
+		r := &rules[i]
+		line := r.Verdict.Words()
+		if reason := r.Reason(); reason != "" {
+			line += ": " + reason
 		}
-		if r.Move != nil {
-			line += " (" + turnedWords(r.Move) + ")"
-		}
-		out.printf("  %s\n    %s\n    source: %s\n", r.Text, line, r.Source)
+		out.printf("  %s: %s\n    %s\n    source: %s\n", r.ID, r.Text, line, r.Source)
 	}
 }
 
@@ -204,6 +215,7 @@ type adviceDocument struct {
 	Terms  []termDocument `json:"memory_terms"`
 	Limits []limitDoc     `json:"limits"`
 	Moves  []moveDocument `json:"moves"`
+	Looked lookedDocument `json:"looked_at"`
 	Knobs  []knobDocument `json:"knobs"`
 	Rules  []ruleDocument `json:"rules"`
 }
@@ -230,6 +242,16 @@ type moveDocument struct {
 	Saved   float64         `json:"saved_bytes"`
 }
 
+// lookedDocument is what the moves were chosen from, in setups.
+type lookedDocument struct {
+	Singles int `json:"singles"`
+	Pairs   int `json:"pairs"`
+	Triples int `json:"triples"`
+	Beam    int `json:"triples_from_pairs"`
+	Layouts int `json:"search_layouts"`
+	Further int `json:"on_from_the_best"`
+}
+
 type knobDocument struct {
 	Knob    engine.ParamID  `json:"knob"`
 	Current string          `json:"current"`
@@ -254,7 +276,7 @@ type ruleDocument struct {
 
 func newAdvice(a *advise.Advice, lib *presets.Library) adviceDocument {
 	d := adviceDocument{
-		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits,
+		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: lookedDocument(a.Looked),
 		Terms: []termDocument{}, Limits: []limitDoc{}, Moves: []moveDocument{}, Knobs: []knobDocument{}, Rules: []ruleDocument{},
 	}
 	for _, t := range a.Terms {

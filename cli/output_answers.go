@@ -92,7 +92,7 @@ func (a adviceAnswer) csv(to io.Writer) error {
 	line("as it is", "", a.of.Report.Memory.Fits, &a.of.Report, 1, 0, a.of.Setup)
 	for i := range a.of.Moves {
 		m := &a.of.Moves[i]
-		line(turnedWords(m), followedWords(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)
+		line(m.Turns(), followedWords(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)
 	}
 	w.Flush()
 	return w.Error()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,12 +106,13 @@ func TestPrintedCommandsReproduce(t *testing.T) {
 
 func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// The first move of advise again: the command line that is printed, and the flags of
-// every move of its document.
+// The first and the fastest move of advise again: the command lines that are printed,
+// and the flags of every move of its document.
 func TestAdviceReproduces(t *testing.T) {
 	printed := regexp.MustCompile(`(?m)^ +(meshscope eval .*)$`)
 	for _, problem := range []string{
 		"--gpus 64 --tp 2 --pp 2 --gbs 512",
+		"--gpus 64 --tp 8 --pp 1 --gbs 32",
 		"--gpus 64 --tp 8 --pp 2 --gbs 512 --set model.layers=40 --set cluster.inter.bandwidth=25e9",
 	} {
 		arguments := append([]string{"advise"}, strings.Fields(problem)...)
@@ -127,8 +129,25 @@ func TestAdviceReproduces(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &answer); err != nil {
 			t.Fatal(err)
 		}
-		if len(lines) != 1 || len(answer.Moves) == 0 || lines[0][1] != "meshscope eval "+answer.Moves[0].Flags {
-			t.Fatalf("advise %s prints %q", problem, lines)
+		if len(answer.Moves) == 0 {
+			t.Fatalf("advise %s has no moves", problem)
+		}
+		fastest := answer.Moves[0]
+		for _, m := range answer.Moves {
+			if m.Step < fastest.Step {
+				fastest = m
+			}
+		}
+		want := []string{answer.Moves[0].Flags}
+		if fastest.Flags != want[0] {
+			want = append(want, fastest.Flags)
+		}
+		var got []string
+		for _, line := range lines {
+			got = append(got, strings.TrimPrefix(line[1], "meshscope eval "))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("advise %s prints %q, want %q", problem, got, want)
 		}
 		for _, m := range answer.Moves {
 			if got := evaluate(t, "meshscope eval "+m.Flags); got.Time.Step != m.Step || got.Memory.Peak != m.Peak {

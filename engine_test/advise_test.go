@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/model"
 	"meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 
 	"pgregory.net/rapid"
 )
@@ -87,6 +88,88 @@ func TestAdviceMakesItFaster(t *testing.T) {
 	best := search.Run(t.Context(), search.Problem{Setup: s, Top: 1}, nil).Best[0]
 	if float64(a.Report.Time.Step/best.Report.Time.Step) > a.Moves[0].Speed*1.001 {
 		t.Errorf("the search finds %v s, the best move %v s", best.Report.Time.Step, a.Moves[0].Report.Time.Step)
+	}
+}
+
+// turnsOf are all setups one turn of a knob away.
+func turnsOf(s *engine.Setup, knob engine.ParamID) []engine.Setup {
+	var out []engine.Setup
+	for _, v := range engine.Steps(*s, knob, engine.Locks{GPUs: true, Batch: true}) {
+		if !v.Current && v.Setup != *s && !v.Setup.Slow() {
+			out = append(out, v.Setup)
+		}
+	}
+	return out
+}
+
+// The best of the moves is as fast as the best of all that turn three knobs, each in
+// every way, found by evaluating all that a bound does not exclude.
+func TestAdviceReachesTriples(t *testing.T) {
+	lib := presets.Default()
+	knobs := []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
+	for _, text := range []string{
+		`{"model":"llama3.1-70b","cluster":"dgx-h100","gpus":32,"tp":8,"pp":4,"gbs":32}`,
+		`{"model":"llama3.1-8b","cluster":"dgx-h100","gpus":16,"tp":2,"pp":4,"gbs":64}`,
+		`{"model":"llama3.1-70b","cluster":"dgx-h100","gpus":16,"tp":8,"pp":2,"gbs":64}`, // does not fit
+		`{"model":"llama3.1-70b","cluster":"dgx-h100","gpus":64,"tp":8,"pp":2,"gbs":512}`,
+		`{"model":"qwen3-30b-a3b","cluster":"dgx-h100","gpus":32,"tp":4,"pp":2,"ep":8,"gbs":256}`,
+	} {
+		document, err := setupdoc.Parse("", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := document.Setup(lib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, ok := advise.For(s, advise.Options{})
+		if !ok || len(a.Moves) == 0 {
+			t.Fatalf("no moves on %s", text)
+		}
+		step := a.Report.Time.Step
+		advised := step
+		for _, m := range a.Moves {
+			if m.Fits && (advised == step || m.Report.Time.Step < advised) {
+				advised = m.Report.Time.Step
+			}
+		}
+		var floors engine.Floors
+		evaluator := engine.Evaluator{Brief: true}
+		seen := map[engine.Setup]bool{s: true}
+		var best engine.Setup
+		fastest := advised
+		var look func(from *engine.Setup, first, left int)
+		look = func(from *engine.Setup, first, left int) {
+			for n := first; n < len(knobs); n++ {
+				for _, turned := range turnsOf(from, knobs[n]) {
+					if left > 1 {
+						look(&turned, n+1, left-1)
+					}
+					if seen[turned] {
+						continue
+					}
+					seen[turned] = true
+					if !floors.Lay(&turned) {
+						continue
+					}
+					floors.Shard(turned.ZeRO)
+					if f := floors.Of(turned.Spec()); f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
+						continue
+					}
+					r := evaluator.Evaluate(turned)
+					if r.Legal && r.Memory.Fits && !engine.Refused(r.Problems) && r.Time.Step < fastest {
+						best, fastest = turned, r.Time.Step
+					}
+				}
+			}
+		}
+		look(&s, 0, 3)
+		if advised > fastest*1.001 {
+			t.Errorf("%s: advice reaches %.4g s of %.4g, three turns %.4g: %+v %s", text, advised, step, fastest, best.Layout, best.Schedule)
+		}
+		if len(seen) < 2000 {
+			t.Errorf("%s: only %d setups", text, len(seen))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ package advise
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/units"
@@ -22,7 +23,8 @@ type Advice struct {
 	// Moves, the best first. Where the setup does not fit they make it fit, or,
 	// where nothing that is known does, lower the peak. Where it fits they make
 	// it faster and keep it fitting.
-	Moves []Move
+	Moves  []Move
+	Looked Looked // what the moves were chosen from
 	// Knobs are what each knob alone can do to step and peak.
 	Knobs []Knob
 	Rules []Rule
@@ -59,6 +61,17 @@ type Move struct {
 	NowRefused bool
 }
 
+// Turns are what to turn, in the words of the command line.
+func (m *Move) Turns() string {
+	var words []string
+	for _, c := range m.Changes {
+		if c.Follows == "" {
+			words = append(words, c.Field+" "+c.B)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // Options of For.
 type Options struct {
 	// Stop ends the work early; nil: never. What was found by then is returned.
@@ -86,6 +99,7 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	a.turnEach()
 	out.Knobs = a.tornado()
 	out.Moves = a.moves()
+	out.Looked = a.looked
 	out.Rules = a.rules()
 	return out, true
 }

@@ -7,11 +7,10 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/search"
-	"meshscope/engine/units"
 )
 
-// moves are the best ones: of one knob, of two, and the whole way to the best
-// layout that a search finds.
+// moves are the best ones: of one knob, of two, of three, and the whole way to the
+// best layout that is known.
 func (a *adviser) moves() []Move {
 	if a.report.Memory.Fits {
 		return a.faster()
@@ -22,18 +21,11 @@ func (a *adviser) moves() []Move {
 // worthwhile is by how much a step must get shorter to be a move.
 const worthwhile = 1.001
 
-// faster are moves that shorten the step and keep it fitting.
+// faster are moves that shorten the step and keep it fitting, the fastest first.
 func (a *adviser) faster() []Move {
 	list := a.bestOfEach(func(m *Move) bool { return fits(m) && m.Speed > worthwhile })
 	if !a.options.Alone {
-		single := worthwhile
-		if len(list) > 0 {
-			single = max(list[0].Speed, single)
-		}
-		list = append(list, a.pairs(single, a.mayFit, fits)...)
-		if best, ok := a.searched(); ok && best.Speed > single*worthwhile {
-			list = append(list, best)
-		}
+		list = a.farther(list, worthwhile)
 	}
 	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Speed, x.Speed) })
 	return a.distinct(list)
@@ -43,18 +35,39 @@ func fits(m *Move) bool { return m.Fits && !m.NowRefused }
 
 func (a *adviser) mayFit(f engine.Floor) bool { return f.Peak <= a.report.Memory.Usable }
 
+// farther adds moves of more knobs, where they are faster than those of fewer: of
+// two, of three, and the whole way to the best that is known.
+func (a *adviser) farther(list []Move, least float64) []Move {
+	r := a.reach()
+	list = append(list, a.settle(r.pairs, 2, least, a.mayFit, fits)...)
+	list = append(list, a.settle(a.triples(r), 3, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
+	if speed := fastest(list); speed > 0 {
+		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed })]
+		list = append(list, a.climb(best))
+	}
+	if best, ok := a.searched(); ok && fits(&best) {
+		if best = a.climb(best); best.Speed > max(least, fastest(list)*worthwhile) {
+			list = append(list, best)
+		}
+	}
+	return list
+}
+
+// fastest is the speed of the fastest move.
+func fastest(list []Move) float64 {
+	speed := 0.0
+	for i := range list {
+		speed = max(speed, list[i].Speed)
+	}
+	return speed
+}
+
 // fixes are moves that make the setup fit, the fewest turns first and of those
 // the fastest. Where none does, those that lower the peak most.
 func (a *adviser) fixes() []Move {
 	list := a.bestOfEach(fits)
-	enough := func() bool { return a.options.Alone && len(list) > 0 }
-	if !enough() {
-		list = append(list, a.pairs(0, a.mayFit, fits)...)
-	}
-	if !enough() {
-		if best, ok := a.searched(); ok {
-			list = append(list, best)
-		}
+	if !a.options.Alone || len(list) == 0 {
+		list = a.farther(list, 0)
 	}
 	slices.SortStableFunc(list, func(x, y Move) int {
 		return cmp.Or(cmp.Compare(x.Turned, y.Turned), cmp.Compare(y.Speed, x.Speed))
@@ -89,73 +102,28 @@ func (a *adviser) bestOfEach(will func(*Move) bool) []Move {
 }
 
 // distinct drops moves that end in the same setup, and those beyond the number
-// that is wanted.
+// that is wanted; the fastest stays, wherever it stands.
 func (a *adviser) distinct(list []Move) []Move {
 	var out []Move
 	for _, m := range list {
-		if len(out) < a.options.Moves && !slices.ContainsFunc(out, func(o Move) bool { return o.Setup == m.Setup }) {
+		if !slices.ContainsFunc(out, func(o Move) bool { return o.Setup == m.Setup }) {
 			out = append(out, m)
 		}
 	}
-	return out
-}
-
-// pair is a setup two turns away, with its floor.
-type pair struct {
-	setup engine.Setup
-	floor engine.Floor
-}
-
-// pairs are the best moves of two knobs that are faster than a speed: every
-// second turn after every first one is bounded from below, and the best are
-// evaluated until no bound that is left can be among them.
-func (a *adviser) pairs(speed float64, may func(engine.Floor) bool, will func(*Move) bool) []Move {
-	var open []pair
-	seen := map[engine.Setup]bool{a.now: true}
-	for i := range a.turns {
-		seen[a.turns[i].Setup] = true
+	most := a.options.Moves
+	if len(out) <= most {
+		return out
 	}
-	for i := range a.turns {
-		first := &a.turns[i]
-		for _, knob := range later(first.knob) {
-			if a.stopped() {
-				return nil
-			}
-			for _, v := range values(&first.Setup, knob) {
-				if v.Current || seen[v.Setup] || a.slow(&v.Setup) {
-					continue
-				}
-				seen[v.Setup] = true
-				floor, ok := a.floor(&v.Setup)
-				if ok && may(floor) && float64(a.report.Time.Step/floor.Step) > speed {
-					open = append(open, pair{v.Setup, floor})
-				}
-			}
+	best := 0
+	for i := range out {
+		if out[i].Speed > out[best].Speed {
+			best = i
 		}
 	}
-	slices.SortStableFunc(open, func(x, y pair) int { return cmp.Compare(x.floor.Step, y.floor.Step) })
-	return a.settle(open, speed, will)
-}
-
-// settle evaluates pairs in the order of their bounds.
-func (a *adviser) settle(open []pair, speed float64, will func(*Move) bool) []Move {
-	const wanted = 3
-	var out []Move
-	for i := range open {
-		if a.stopped() || len(out) == wanted && open[i].floor.Step >= out[wanted-1].Report.Time.Step {
-			break
-		}
-		m, ok := a.try(open[i].setup, 2)
-		if !ok || !will(&m) || m.Speed <= speed {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(out, m.Report.Time.Step, func(o Move, step units.Seconds) int {
-			return cmp.Compare(o.Report.Time.Step, step)
-		})
-		out = slices.Insert(out, at, m)
-		out = out[:min(len(out), wanted)]
+	if best >= most && out[best].Fits && most > 1 {
+		out[most-1] = out[best]
 	}
-	return out
+	return out[:most]
 }
 
 // later are the knobs that a pair turns after one: each pair of knobs is tried
@@ -197,6 +165,7 @@ func (a *adviser) smallest() (Move, bool) {
 func (a *adviser) arrive(p search.Problem) (Move, bool) {
 	p.Stop = a.options.Stop
 	r := search.Run(context.Background(), p, nil)
+	a.looked.Layouts += r.Legal
 	if len(r.Best) == 0 {
 		return Move{}, false
 	}

@@ -20,16 +20,43 @@ const (
 	Warns     Verdict = "warns"     // broken, and nothing that advice may turn mends it
 )
 
+// Words are what a verdict is called wherever people read it.
+func (v Verdict) Words() string {
+	switch v {
+	case Agrees:
+		return "the model agrees"
+	case Disagrees:
+		return "the model disagrees"
+	case NoFit:
+		return "does not fit"
+	case Warns:
+		return "not followed"
+	case Followed:
+	}
+	return "followed"
+}
+
 // Rule is a rule of thumb that applies to the setup, beside what the model
 // predicts of it.
 type Rule struct {
-	ID      string
+	ID      string // its name, also where people read it
 	Text    string
 	Source  string
 	Step    int // of the playbook's three to a configuration that it belongs to; 0: none
 	Verdict Verdict
 	Why     string // in numbers
 	Move    *Move  // what the rule would have one do; nil where it is followed or warns
+}
+
+// Reason is why the verdict is what it is, with what the rule would have one turn.
+func (r *Rule) Reason() string {
+	switch {
+	case r.Move == nil:
+		return r.Why
+	case r.Why == "":
+		return r.Move.Turns()
+	}
+	return r.Why + " (" + r.Move.Turns() + ")"
 }
 
 // rule is one entry of the table.

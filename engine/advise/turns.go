@@ -17,6 +17,7 @@ type adviser struct {
 	evaluator engine.Evaluator
 	floors    engine.Floors
 	turns     []turned // each knob alone, evaluated
+	looked    Looked
 }
 
 // turned is one knob at one of its other values.
@@ -77,6 +78,7 @@ func (a *adviser) turnEach() {
 			}
 		}
 	}
+	a.looked.Singles = len(a.turns)
 }
 
 // try evaluates a setup as a move from the one that is advised on.

@@ -42,6 +42,9 @@ func (v *View) refreshRules() Request {
 	}}
 }
 
+// ruleAt is the column in which the text of a rule starts.
+const ruleAt = pointer + len("the model disagrees") + 2
+
 // ruleLines are the rules that belong to the step in front, with what the model
 // says of each.
 func (v *View) ruleLines(in *Input, w, h int) []string {
@@ -66,13 +69,13 @@ func (v *View) ruleLines(in *Input, w, h int) []string {
 			role = themes.Warn
 		case advise.Followed, advise.Agrees:
 		}
-		l := widget.NewLine(w).Gap(pointer).Put(in.paint(role), string(rule.Verdict)).To(pointer + 12)
-		for _, text := range widget.Wrap(rule.Text, l.Left()) {
-			lines = append(lines, l.To(pointer+12).Put(in.paint(themes.Text), text).String())
+		l := widget.NewLine(w).Gap(pointer).Put(in.paint(role), rule.Verdict.Words()).To(ruleAt)
+		for _, text := range widget.Wrap(rule.ID+": "+rule.Text, w-ruleAt) {
+			lines = append(lines, l.To(ruleAt).Put(in.paint(themes.Text), text).String())
 			l = widget.NewLine(w)
 		}
-		for _, text := range widget.Wrap(rule.Why, w-pointer-12) {
-			lines = append(lines, widget.NewLine(w).To(pointer+12).Put(in.paint(themes.Muted), text).String())
+		for _, text := range widget.Wrap(rule.Reason(), w-ruleAt) {
+			lines = append(lines, widget.NewLine(w).To(ruleAt).Put(in.paint(themes.Muted), text).String())
 		}
 	}
 	if len(lines) == 1 {

@@ -1,8 +1,12 @@
 package search
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/ui/views/viewtest"
 )
@@ -74,5 +78,36 @@ func TestGuideKeepsItsStep(t *testing.T) {
 	do.Work(t.Context())()
 	if !v.guide.rows[fitStage][0].done {
 		t.Error("the first method has no answer")
+	}
+}
+
+// TestGuideNamesRules: the rules of the three steps have the names and the words that
+// advise has for them.
+func TestGuideNamesRules(t *testing.T) {
+	v, in := guided(t)
+	v.guide.rules.jobs.Drop()
+	p := &viewtest.Program{Refresh: func() Request { return v.refreshRules() }}
+	v.guide.rules.of = engine.Setup{}
+	p.Ask()
+	p.Settle(t, 5)
+	if len(v.guide.rules.list) == 0 {
+		t.Fatal("no rules")
+	}
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.Render(in, 200, 60), " "))), " ")
+	seen := 0
+	for _, r := range v.guide.rules.list {
+		if r.Step != int(v.guide.at)+1 {
+			continue
+		}
+		seen++
+		if want := r.Verdict.Words() + " " + r.ID + ": " + r.Text; !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+		if !strings.Contains(text, r.Reason()) {
+			t.Errorf("%s does not say %q", r.ID, r.Reason())
+		}
+	}
+	if seen == 0 {
+		t.Error("no rule of this step")
 	}
 }

@@ -121,7 +121,7 @@ func states() map[string]func(*View, *Input) {
 			}
 			v.press(in, "up", "up", "up")
 			v.guide.rules = rules{of: v.guide.here().row.setup, list: []advise.Rule{
-				{Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone", Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Step: 1, Source: "playbook, step 1: fit"},
+				{ID: "two-methods", Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone", Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Step: 1, Source: "playbook, step 1: fit"},
 				{Text: "of another step", Verdict: advise.Followed, Step: 2, Source: "playbook, step 2: batch"},
 			}}
 		},
