@@ -103,10 +103,14 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 
 // Dim is the grey twin of a theme: every role muted, areas in greys as light as
 // their colours, with the same signs as in colour. With 16 colours there are
-// no greys to choose from, and areas are told apart by shade.
+// no greys to choose from, and areas are told apart by shade. Without colours all
+// of it is faint.
 func (t *Theme) Dim() *Theme {
 	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: true, Colours: t.Blends()}
 	muted, faint := t.roles[Muted], t.roles[Faint]
+	if !t.Colours {
+		muted = faint
+	}
 	for i := range d.roles {
 		d.roles[i] = muted
 	}

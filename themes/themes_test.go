@@ -176,6 +176,107 @@ func TestColourVision(t *testing.T) {
 	}
 }
 
+// terminals16 are the colours 0 to 15 where they are best known: xterm's and the
+// VGA's, which the Linux console and most others come close to.
+func terminals16() map[string][16]color.RGBA {
+	out := map[string][16]color.RGBA{}
+	for name, list := range map[string][16]uint32{
+		"xterm": {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff},
+		"VGA":   {0x000000, 0xaa0000, 0x00aa00, 0xaa5500, 0x0000aa, 0xaa00aa, 0x00aaaa, 0xaaaaaa, 0x555555, 0xff5555, 0x55ff55, 0xffff55, 0x5555ff, 0xff55ff, 0x55ffff, 0xffffff},
+	} {
+		var table [16]color.RGBA
+		for i, v := range list {
+			table[i] = color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
+		}
+		out[name] = table
+	}
+	return out
+}
+
+// of16 is the colour of an index of 16; nil for "the terminal's own".
+func of16(t testing.TB, table *[16]color.RGBA, index string) color.Color {
+	t.Helper()
+	if index == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table[n]
+}
+
+// TestContrast16: with 16 colours too, what is read on black has 4.5 to 1, and so
+// have letters on areas.
+func TestContrast16(t *testing.T) {
+	for kind, table := range terminals16() {
+		for _, name := range []string{"colour-blind", "high-contrast"} {
+			p := load(t, name)
+			for role, tone := range p.Roles {
+				text, ground := of16(t, &table, tone.C16), of16(t, &table, tone.On16)
+				if text == nil || role == "faint" {
+					continue
+				}
+				if ground == nil {
+					ground = color.Black
+				}
+				if got := contrast(text, ground); got < 4.5 {
+					t.Errorf("%s, %s: %s: contrast %.2f", name, kind, role, got)
+				}
+			}
+			for fill, tone := range p.Fills {
+				if fill == "empty" { // its dots are decoration
+					continue
+				}
+				if got := contrast(of16(t, &table, tone.Ink16), of16(t, &table, tone.C16)); got < 4.5 {
+					t.Errorf("%s, %s: ink on %s: contrast %.2f", name, kind, fill, got)
+				}
+			}
+		}
+	}
+}
+
+// TestColourVision16: the theme for colour-blind eyes keeps apart with 16 colours
+// what touches: neighbours, terms between which others may be too small to be seen,
+// and every two kinds of work on the timeline.
+func TestColourVision16(t *testing.T) {
+	bars := append(neighbours(),
+		[]Fill{Weights, Optimizer, Overhead}, []Fill{Gradients, Activations, Buffers}, []Fill{Activations, Overhead, Empty},
+		[]Fill{Compute, Bubble, Update}, []Fill{Compute, Exposed}, []Fill{Recompute, Exposed}, []Fill{Compute, Update},
+		[]Fill{InputGrad, Forward}, []Fill{InputGrad, Backward}, []Fill{WeightGrad, Backward}, []Fill{Gauge, Empty}, []Fill{Exposed, Gauge})
+	p := load(t, "colour-blind")
+	for kind, table := range terminals16() {
+		for sight, m := range kinds() {
+			for _, bar := range bars {
+				for i := 1; i < len(bar); i++ {
+					a := deficient(of16(t, &table, p.Fills[bar[i-1].String()].C16), m)
+					b := deficient(of16(t, &table, p.Fills[bar[i].String()].C16), m)
+					if d := apart(a, b); d < 0.3 {
+						t.Errorf("%s, %s: %s and %s differ by %.2f only", kind, sight, bar[i-1], bar[i], d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTurns: the two shades of forwards and backwards, in which micro-batches take
+// turns, can be told apart in the themes that are made for eyes of their own.
+func TestTurns(t *testing.T) {
+	for _, name := range []string{"colour-blind", "high-contrast"} {
+		p := load(t, name)
+		for _, pair := range [][2]Fill{{Forward, ForwardAlt}, {Backward, BackwardAlt}} {
+			for sight, m := range kinds() {
+				a := deficient(xterm(t, p.Fills[pair[0].String()].C256), m)
+				b := deficient(xterm(t, p.Fills[pair[1].String()].C256), m)
+				if d := apart(a, b); d < 0.12 {
+					t.Errorf("%s, %s: %s and %s differ by %.2f only", name, sight, pair[0], pair[1], d)
+				}
+			}
+		}
+	}
+}
+
 // TestFewColours: with 16 and 256 colours areas that touch are not the same.
 func TestFewColours(t *testing.T) {
 	for _, name := range colourful() {
@@ -259,7 +360,7 @@ func TestMarks(t *testing.T) {
 					t.Errorf("%s and %s share the letter %c", a, b, a.Mark().Letter)
 				}
 			}
-			if i > 0 && bar[i-1].Mark().Shade == a.Mark().Shade && a != Empty {
+			if i > 0 && bar[i-1].Mark().Shade == a.Mark().Shade {
 				t.Errorf("%s and %s share the shade %c", bar[i-1], a, a.Mark().Shade)
 			}
 		}
@@ -293,8 +394,12 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestDim: the dimmed twin has no colours, but keeps the signs of the theme.
+// TestDim: the dimmed twin has no colours, but keeps the signs of the theme; without
+// colours it is faint, and so is seen not to be in force.
 func TestDim(t *testing.T) {
+	if dim := load(t, "mono").Resolve(colorprofile.ASCII).Dim(); dim.Paint(Strong).Open() != "\x1b[2m" || dim.Area(Weights).Open() != "\x1b[2m" {
+		t.Errorf("mono dimmed: %q, %q", dim.Paint(Strong).Open(), dim.Area(Weights).Open())
+	}
 	for _, name := range colourful() {
 		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
 			theme := load(t, name).Resolve(profile)

@@ -136,7 +136,7 @@ func (s *Stack) signRun(signs []string, f themes.Fill, t *themes.Theme, g Glyphs
 	switch {
 	case f == themes.Empty && !g.Unicode:
 		body = "."
-	case f == themes.Empty && !t.Colours:
+	case f == themes.Empty && !t.Blends(): // none of 16 colours is a quiet ground
 		body = "·"
 	case f == themes.Empty || t.Colours:
 	case !g.Unicode:
