@@ -10,6 +10,7 @@ import (
 type ganttBlend struct {
 	shares [][4]float32 // by column and kind
 	parts  [][4]float32 // the same, divided by the columns that a mean is of
+	means  [][4]float32 // by column, with few colours: averaged over its neighbours
 	full   []bool       // by column: no idle time
 	keys   []uint32     // what the columns look like
 	looks  map[uint32]ganttCell
@@ -26,7 +27,7 @@ const (
 )
 
 func newGanttBlend(w int) ganttBlend {
-	return ganttBlend{shares: make([][4]float32, w), parts: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
+	return ganttBlend{shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
 }
 
 // span draws operations from the given one on.

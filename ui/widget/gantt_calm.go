@@ -19,7 +19,7 @@ func (b *ganttBlend) calm(keys []uint32, snap bool) {
 			from++
 			continue
 		}
-		calmStretch(keys[from:to], shares[from:to])
+		calmStretch(keys[from:to], shares[from:to], b.means[from:to])
 		for _, end := range []int{from, to - 1} {
 			if snap && partly(&shares[end]) {
 				edge(keys, end)
@@ -123,7 +123,7 @@ func partly(s *[4]float32) bool { return s[0]+s[1]+s[2]+s[3] < 1-1.0/(2*blendLev
 
 // calmStretch averages and rounds. Columns that are partly idle because the stretch
 // begins or ends in them stand for themselves.
-func calmStretch(keys []uint32, shares [][4]float32) {
+func calmStretch(keys []uint32, shares, means [][4]float32) {
 	inner := [2]int{0, len(keys)}
 	if partly(&shares[0]) {
 		inner[0]++
@@ -146,6 +146,7 @@ func calmStretch(keys []uint32, shares [][4]float32) {
 		if i == inner[0] || i == inner[1] {
 			last = [4]int{}
 		}
+		means[i] = mean
 		last = steady(&mean, last)
 		for kind, level := range last {
 			keys[i] |= uint32(level) << (4 * kind)

@@ -24,14 +24,10 @@ func (b *ganttBlend) few(p *ganttPainter, s ganttSpan) {
 		}
 	}
 	if !p.stacks() {
-		letters(p, cells, keys, s.col)
+		b.letters(p, cells, keys, s.col)
 		return
 	}
-	for i, key := range keys {
-		if key != 0 {
-			cells[i] = b.fewLook(p, key, s.col+i)
-		}
-	}
+	b.stacks(p, cells, keys, s.col)
 	for i := 0; i < len(keys); {
 		j := i
 		for j < len(keys) && keys[j] == keys[i] {
@@ -44,35 +40,129 @@ func (b *ganttBlend) few(p *ganttPainter, s ganttSpan) {
 	}
 }
 
-// letters writes columns from one of the picture on. What a column cannot show of its
-// mix is owed to the next ones, so that the letters of a row add up to what its rank
-// runs; where ranks have the same mix they have the same letters in a column.
-func letters(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
-	var owed [fewIdle + 1]int
-	next := func(key uint32) int {
-		due, total := 0, 0
-		for part, n := range fewParts(key) {
-			total += n
-			if owed[part] += n; owed[part] > owed[due] {
-				due = part
+// stacks paints columns from one of the picture on: which kind stands below the top one
+// goes by turns.
+func (b *ganttBlend) stacks(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
+	var t turns
+	resting := true // nothing stands below
+	for i, key := range keys {
+		s := stackOf(key)
+		if key != 0 {
+			t.ran(&b.shares[i])
+			t.drew(s.top, 1-float32(s.height)/blendLevels)
+		}
+		if s.rest == 0 {
+			if resting = true; key != 0 {
+				cells[i] = b.stackLook(p, key, s, s.top)
+			}
+			continue
+		}
+		if resting {
+			t.begin(s.below, b.means[i], column+i)
+			resting = false
+		}
+		shares := fewShares(&b.shares[i])
+		for part, n := range s.below {
+			if n == 0 {
+				shares[part] = 0
 			}
 		}
-		owed[due] -= total
-		return due
+		part := t.late(t.next(s.below, b.means[i]), shares)
+		t.drew(part, float32(s.height)/blendLevels)
+		cells[i] = b.stackLook(p, key, s, part)
 	}
+}
+
+// letters writes columns from one of the picture on: the parts of a mix take turns.
+func (b *ganttBlend) letters(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
+	var t turns
 	for i, key := range keys {
+		parts := fewParts(key)
+		t.ran(&b.shares[i])
 		if key == 0 {
+			part := t.late(fewIdle, fewShares(&b.shares[i]))
+			t.drew(part, 1)
+			if part != fewIdle {
+				cells[i] = letterCell(p, part)
+			}
 			continue
 		}
 		if i == 0 || keys[i-1] == 0 {
-			owed = [fewIdle + 1]int{}
-			for range (column + i) % blendLevels {
-				next(key)
-			}
+			t.begin(parts, b.means[i], column+i)
 		}
-		cells[i] = letterCell(p, next(key))
+		part := t.late(t.next(parts, b.means[i]), fewShares(&b.shares[i]))
+		t.drew(part, 1)
+		cells[i] = letterCell(p, part)
 	}
 }
+
+// turns is who comes next where several kinds share columns. What a column cannot show
+// of its mix is owed to the next ones.
+type turns struct {
+	owed   [fewIdle + 1]float32 // by the mixes so far, since the stretch began
+	behind [fewIdle + 1]float32 // columns that a kind has run for and nothing shows
+}
+
+// begin forgets what is owed where a stretch begins in a column of the picture, such
+// that ranks with one mix have the same letters in a column.
+func (t *turns) begin(parts [fewIdle + 1]int, mean [4]float32, column int) {
+	const cycle = 120 // a whole number of turns of two to six and of eight
+	t.owed = [fewIdle + 1]float32{}
+	for range column % cycle {
+		t.next(parts, mean)
+	}
+}
+
+// next is whose turn it is among the parts of a column, by their means.
+func (t *turns) next(parts [fewIdle + 1]int, mean [4]float32) int {
+	shares, total := fewShares(&mean), float32(0)
+	for part, n := range parts {
+		if n == 0 {
+			shares[part] = 0
+		} else if shares[part] == 0 {
+			shares[part] = float32(n) / blendLevels // the end of a stretch, made whole
+		}
+		total += shares[part]
+	}
+	due := -1
+	for part, n := range parts {
+		if t.owed[part] += shares[part] / total; n > 0 && (due < 0 || t.owed[part] > t.owed[due]) {
+			due = part
+		}
+	}
+	t.owed[due]--
+	return due
+}
+
+// late is who takes a turn instead: a part of the column that is behind the one whose
+// turn it is by more than turnsLate. The ends of stretches are rounded to columns, which
+// adds up over a row.
+func (t *turns) late(part int, shares [fewIdle + 1]float32) int {
+	instead := part
+	for other, share := range shares {
+		if share >= 1.0/blendLevels && t.behind[other] > t.behind[instead] {
+			instead = other
+		}
+	}
+	if t.behind[instead] > t.behind[part]+turnsLate {
+		return instead
+	}
+	return part
+}
+
+// turnsLate is how many columns a kind may fall behind another before the order in which
+// they take turns is broken for it: with less the steady state of a long step loses its
+// rhythm.
+const turnsLate = 2.5
+
+// ran counts what a column holds, drew what is drawn of it.
+func (t *turns) ran(shares *[4]float32) {
+	for part, share := range fewShares(shares) {
+		t.behind[part] += share
+	}
+}
+
+func (t *turns) drew(part int, columns float32) { t.behind[part] -= columns }
 
 // Letters writes the ranks of a whole step in some columns, for text: what the picture
 // without colours has where operations are narrower than a column.
@@ -102,21 +192,27 @@ func letterCell(p *ganttPainter, part int) ganttCell {
 	return ganttCell{paint: p.theme.Area(kindFill(part)), sign: schedule.OpKind(part).String()}
 }
 
-// fewLook is the cell of a mix in a column of the picture.
-func (b *ganttBlend) fewLook(p *ganttPainter, key uint32, column int) ganttCell {
-	parts := fewParts(key)
-	at := 0
-	for _, level := range parts {
-		at += level
-	}
-	at = column % at
-	known := key | uint32(at+1)<<16
+// stackLook is the cell of a stack with a kind below, made once for each.
+func (b *ganttBlend) stackLook(p *ganttPainter, key uint32, s stack, kind int) ganttCell {
+	known := key | uint32(kind+1)<<16
 	cell, ok := b.looks[known]
 	if !ok {
-		cell = fewCell(p, parts, at)
+		cell = s.cell(p, kind)
 		b.looks[known] = cell
 	}
 	return cell
+}
+
+// fewLook is the cell of a mix in a column of the picture, for the legend.
+func (b *ganttBlend) fewLook(p *ganttPainter, key uint32, column int) ganttCell {
+	s, parts := stackOf(key), fewParts(key)
+	if !p.stacks() {
+		return letterCell(p, turn(parts[:], column%blendLevels))
+	}
+	if s.rest == 0 {
+		return b.stackLook(p, key, s, s.top)
+	}
+	return b.stackLook(p, key, s, turn(s.below[:], column%s.rest))
 }
 
 // fewIdle is the place of waiting in the parts of a column, after the kinds.
@@ -131,6 +227,17 @@ func fewParts(key uint32) (parts [fewIdle + 1]int) {
 		left -= parts[kind]
 	}
 	parts[fewIdle] = max(0, left)
+	return parts
+}
+
+// fewShares is what a column consists of, as it is: each kind, and waiting.
+func fewShares(shares *[4]float32) (parts [fewIdle + 1]float32) {
+	parts[fewIdle] = 1
+	for kind, s := range shares {
+		parts[kind] = max(0, s)
+		parts[fewIdle] -= parts[kind]
+	}
+	parts[fewIdle] = max(0, parts[fewIdle])
 	return parts
 }
 
@@ -160,48 +267,53 @@ func kindFill(kind int) themes.Fill {
 	return [fewIdle]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}[kind]
 }
 
-// fewCell is a column of some parts, at a place of their sequence.
-func fewCell(p *ganttPainter, parts [fewIdle + 1]int, at int) ganttCell {
-	if p.stacks() {
-		return stackedCell(p, parts, at)
-	}
-	return letterCell(p, turn(parts[:], at))
-}
-
 // stacks tells whether a column of several kinds is a stack of colours: there are
 // some, and blocks to draw it with.
 func (p *ganttPainter) stacks() bool { return p.theme.Colours && p.glyphs.Unicode }
 
-// stackedCell is a column as a stack of two: waiting above all kinds, or else the
-// first kind above the others. A single eighth of waiting gives way to that.
-func stackedCell(p *ganttPainter, parts [fewIdle + 1]int, at int) ganttCell {
+// stack is a column as a stack of two: waiting above all kinds, or else the first kind
+// above the others. A single eighth of waiting gives way to that.
+type stack struct {
+	top    int
+	height int              // eighths that are not the top's, 0 if it is alone
+	below  [fewIdle + 1]int // eighths of those that take turns below it
+	rest   int              // their sum
+}
+
+func stackOf(key uint32) stack {
+	parts := fewParts(key)
 	if parts[fewIdle] == 1 {
 		parts[fewIdle] = 0
 	}
-	total, first := 0, -1
+	total, first := 0, fewIdle
 	for part, n := range parts {
 		total += n
-		if n > 0 && first < 0 {
-			first = part
+		if n > 0 {
+			first = min(first, part)
 		}
 	}
-	below := parts
-	top := fewIdle
-	if parts[fewIdle] == 0 {
-		top = first
+	s := stack{top: first, below: parts}
+	if parts[fewIdle] > 0 {
+		s.top = fewIdle
 	}
-	below[top] = 0
-	rest := total - parts[top]
-	if rest == 0 {
-		return ganttCell{paint: p.theme.Area(kindFill(top)), sign: " "}
+	s.below[s.top] = 0
+	s.rest = total - parts[s.top]
+	if s.rest > 0 {
+		s.height = min(7, max(1, (s.rest*blendLevels+total/2)/total))
 	}
-	height := min(7, max(1, (rest*blendLevels+total/2)/total))
-	kind := turn(below[:], at%rest)
+	return s
+}
+
+// cell is the stack with a kind below.
+func (s stack) cell(p *ganttPainter, kind int) ganttCell {
+	if s.rest == 0 {
+		return ganttCell{paint: p.theme.Area(kindFill(s.top)), sign: " "}
+	}
 	paint := p.theme.Line(kindFill(kind))
-	if top != fewIdle {
-		paint = p.theme.Edge(kindFill(kind), kindFill(top))
+	if s.top != fewIdle {
+		paint = p.theme.Edge(kindFill(kind), kindFill(s.top))
 	}
-	return ganttCell{paint: paint, sign: lowerEighth(height)}
+	return ganttCell{paint: paint, sign: lowerEighth(s.height)}
 }
 
 // lowerEighth is the block that fills n eighths of a cell from below, 1 to 7.

@@ -54,7 +54,7 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 		found = v.steady()
 	}
 	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
-	if folded, ok := v.folded(found, w, sc); ok {
+	if folded, ok := v.folded(found, w, sc); ok && perOp(folded, sc) > perOp(whole, sc) {
 		best, least = folded, ganttLegible
 	}
 	if perOp(best, sc) < least {
@@ -173,7 +173,10 @@ func placeSpans(spans []ganttSpan, w int, sc ganttScale) []ganttSpan {
 	}
 	perOp := room / total * sc.shortest
 	if whole := math.Floor(perOp * (1 + 1e-9)); sc.regular && whole >= 1 && whole >= ganttSnap*perOp {
-		room = math.Round(total / sc.shortest * whole)
+		wide := room
+		if room = math.Round(total / sc.shortest * whole); room < wide && whole == 1 && room < total/sc.shortest {
+			room++ // with less than a column each they would be blended
+		}
 	}
 	marks, passed := 0, 0.0
 	for i := range spans {

@@ -72,10 +72,10 @@ func TestGanttText(t *testing.T) {
 2 |..FF..B0FB1FB2FB3FB4FB5FB6.B7....    27.3 %|
 3 |...FB0FB1FB2FB3FB4FB5FB6FB7......    27.3 %|`},
 		{"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false, 60, 4, `
- 0 │FFF······BBFBBFBBFBFBBFBBFBFBBFBBFBFBBBB·BB·B·BB  19.0 %|
- 1 │FFF······FBFBBFBBFBFBBFBBFBFBBFBBFBFBBFB·BB·BB··  19.0 %|
- 2 │FFF·····BBFBFBBFBBFBFBBFBBFBFBBFBBFBFBBB·BB·B·B·  19.0 %|
-15 │···FBBFBBFBFBBFBBFBFBBFBBFBFBBFBBFBFBBFBBF······  19.0 %|`},
+ 0 │FFF······BBFBBFBBFBBFBBFBBFBBFBBFBBFBBBB·BB·B·BB  19.0 %|
+ 1 │FFF······BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB·BB·BB··  19.0 %|
+ 2 │FFF·····BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBB·BB·BB··  19.0 %|
+15 │···BFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB······  19.0 %|`},
 		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
 0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│   2.3 %|
 1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F-│B125│···B126│··B127-│·····   2.3 %|
