@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
-	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -68,11 +66,18 @@ func legal(s *Setup) bool { return !hasErrors(violations(s, nil)) }
 // context-parallel slice that does not balance.
 func Refused(problems []Problem) bool {
 	for i := range problems {
-		switch problems[i].Code {
-		case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
-			"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered":
+		if refuses(problems[i].Code) {
 			return true
 		}
+	}
+	return false
+}
+
+func refuses(code string) bool {
+	switch code {
+	case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
+		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered":
+		return true
 	}
 	return false
 }
@@ -103,32 +108,31 @@ func violations(s *Setup, into []Problem) []Problem {
 	if err := s.Cluster.Check(); err != nil {
 		return append(into, Problem{Code: "cluster", Severity: layout.Error, Field: "cluster", Message: err.Error()})
 	}
-	return s.choices(into, s.Rules)
-}
-
-// choices applies the rules about everything but the model and the cluster
-// themselves; layout are those about the layout.
-func (s *Setup) choices(into []Problem, layout func(*model.Model, *hardware.Cluster, []Problem) []Problem) []Problem {
 	before := len(into)
 	into = s.words(into)
-	into = layout(&s.Model, &s.Cluster, into)
+	into = s.Rules(&s.Model, &s.Cluster, into)
 	if hasCode(into[before:], "out-of-range") {
 		return into // the schedule's rules take counts for granted
 	}
 	for _, issue := range s.Spec().Check() {
 		into = append(into, fromSchedule(issue))
 	}
-	return s.stackWarnings(into)
+	return s.stackWarnings(into, false)
 }
 
 // vastBatch is beyond every published batch, in tokens: the largest are some tens
 // of millions. Who reaches it has mostly typed tokens where sequences are asked.
 const vastBatch = 1e9
 
-// stackWarnings say where the setup asks for more than its stack has, or than makes sense.
-func (s *Setup) stackWarnings(into []Problem) []Problem {
+// stackWarnings say where the setup asks for more than its stack has, or than makes
+// sense; mute: codes alone, no messages.
+func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	warnf := func(code, field, format string, args ...any) {
-		into = append(into, Problem{Code: code, Severity: layout.Warning, Field: field, Message: fmt.Sprintf(format, args...)})
+		p := Problem{Code: code, Severity: layout.Warning, Field: field}
+		if !mute {
+			p.Message = fmt.Sprintf(format, args...)
+		}
+		into = append(into, p)
 	}
 	stack, ok := memory.For(s.Stack)
 	if !ok || s.ZeRO < 0 || s.ZeRO > 3 {
@@ -230,23 +234,12 @@ func (s *Setup) words(into []Problem) []Problem {
 		bad("out-of-range", "imbalance", "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
 	s.machine(bad)
-	if n := s.Recompute.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
-		bad("recompute", "recompute", "recompute %s: layers must be 0 to %d", s.Recompute, recipe.MaxRecomputeLayers)
-	}
+	into = recomputeErrors(into, s.Recompute)
 	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {
 		into = append(into, Problem{
 			Code: "recompute-all", Severity: layout.Warning, Field: "recompute",
 			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
 		})
-	}
-	switch s.Recompute.Mode {
-	case recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull:
-	case recipe.RecomputeModules:
-		if m := s.Recompute.Modules; m == 0 || m > recipe.AllModules {
-			bad("recompute", "recompute", "recompute by modules names no part of a layer, or one that does not exist")
-		}
-	default:
-		bad("recompute", "recompute", "unknown recompute %q", s.Recompute.Mode)
 	}
 	params := registry()
 	for i := range params {
@@ -262,16 +255,22 @@ func (s *Setup) words(into []Problem) []Problem {
 	return into
 }
 
-// Judge is Legal for a search, into memory that is reused: refused is where some
-// launcher would not run a legal setup.
-func (f *Floors) Judge(s *Setup) (legal, refused bool) {
-	if f.model != s.Model || f.cluster != s.Cluster {
-		f.model, f.cluster = s.Model, s.Cluster
-		f.sound = s.Model.Check() == nil && s.Cluster.Check() == nil
+// recomputeErrors checks what is to run again.
+func recomputeErrors(into []Problem, r recipe.Recompute) []Problem {
+	bad := func(format string, args ...any) {
+		into = append(into, Problem{Code: "recompute", Severity: layout.Error, Field: "recompute", Message: fmt.Sprintf(format, args...)})
 	}
-	if !f.sound {
-		return false, false
+	if n := r.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
+		bad("recompute %s: layers must be 0 to %d", r, recipe.MaxRecomputeLayers)
 	}
-	f.problems = s.choices(f.problems[:0], s.RuleCodes)
-	return !hasErrors(f.problems), Refused(f.problems)
+	switch r.Mode {
+	case recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull:
+	case recipe.RecomputeModules:
+		if m := r.Modules; m == 0 || m > recipe.AllModules {
+			bad("recompute by modules names no part of a layer, or one that does not exist")
+		}
+	default:
+		bad("unknown recompute %q", r.Mode)
+	}
+	return into
 }

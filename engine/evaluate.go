@@ -222,29 +222,37 @@ func sameDurations(a, b *schedule.Costs) bool {
 
 // inputs tells the parts of the engine what they depend on.
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
+	e.givens(s)
+	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
+	e.timInput.Stages, e.timInput.Groups, e.timInput.Recompute = e.stages, s.Groups(&s.Cluster), s.Recompute
+	if !interleaves(s) {
+		e.timInput.Machine.Software.Blocking = false
+	}
+}
+
+// givens tells them what no layout changes.
+func (e *Evaluator) givens(s *Setup) {
 	e.memInput = memory.Input{
-		Model: &s.Model, Layout: &s.Layout, Stages: e.stages, Order: hosts,
+		Model: &s.Model, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
-		Optimizer: s.Optimizer, Offload: s.Offload, Recompute: s.Recompute, Load: s.load(), TrainMTP: s.TrainMTP,
+		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.load(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	e.timInput = step.Input{
 		Model: &s.Model, Layout: &s.Layout,
-		Machine: hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
-		Groups:  s.Groups(&s.Cluster), Stages: e.stages,
+		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
-		Recompute: s.Recompute, KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
-	}
-	if s.VPP < 2 {
-		// Only interleaved schedules hand over so often that waiting shows; the
-		// plain ones send and receive at once.
-		e.timInput.Machine.Software.Blocking = false
+		KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	if s.Stack.Resolve() == recipe.Textbook {
 		// The formulas store scores; that is no reason to compute them slowly.
 		e.timInput.Attention = recipe.Flash
 	}
 }
+
+// interleaves says whether a stack's waiting for messages shows: only interleaved
+// schedules hand over so often; the plain ones send and receive at once.
+func interleaves(s *Setup) bool { return s.VPP >= 2 }
 
 // answers are the parts of a Report that lie in one piece of memory.
 type answers struct {

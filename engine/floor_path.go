@@ -1,6 +1,77 @@
 package engine
 
-import "meshscope/engine/schedule"
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/schedule"
+	"meshscope/engine/step"
+)
+
+// stageTimes is how long a stage keeps its rank busy with one micro-batch: of timing
+// what a bound needs.
+type stageTimes struct {
+	f, b, i, w float64
+	traffic    float64 // of experts, contained in f and b (or i), which an overlapped pair hides
+}
+
+// timesOf are those of a stage whose rank has so many chunks.
+func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Software) stageTimes {
+	z := sendsOf(d, k, chunks, soft)
+	return stageTimes{
+		f: float64(k.ForwardTime() + z.forward), b: float64(k.BackwardTime() + z.backward),
+		i: float64(k.InputGradTime() + z.input), w: float64(k.WeightGradTime() + z.weight),
+		traffic: float64(k.ForwardLinks.EP.Exposed) + float64(k.BackwardLinks.EP.Exposed),
+	}
+}
+
+// time works out the times of all stages, and the way of the first micro-batch
+// through them, where they are not those of the setup so far.
+func (f *Floors) time() {
+	if f.timed {
+		return
+	}
+	f.timed = true
+	e, c := &f.e, &f.cut
+	if !f.pass.costed {
+		f.cost()
+	}
+	p := f.parts.of(&e.timInput)
+	for n := range c.kinds {
+		k := &c.kinds[n]
+		k.cost = k.once
+		p.Again(&k.cost, k.stage, k.layers)
+	}
+	soft := &e.timInput.Machine.Software
+	c.times = resize(c.times, len(c.chunks))
+	for n := range c.teams {
+		t := &c.teams[n]
+		for i, k := range t.chunks {
+			c.times[t.from+i] = timesOf(&c.kinds[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
+		}
+	}
+	f.times = resize(f.times, len(e.stages))
+	for r, n := range c.teamOf {
+		from := c.teams[n].from
+		for i, stage := range f.stages(r) {
+			f.times[stage] = c.times[from+i]
+		}
+	}
+	if soft.Blocking {
+		f.block()
+	}
+	f.path.lay(f.times, c.crosses, float64(e.wait(f.pass.hop)))
+}
+
+// block adds the waiting for messages, as timing does.
+func (f *Floors) block() {
+	hop := float64(f.pass.hop)
+	for stage := 1; stage < len(f.times); stage++ {
+		if f.cut.crosses[stage] {
+			f.times[stage-1].f += hop
+			f.times[stage].b += hop
+			f.times[stage].i += hop
+		}
+	}
+}
 
 // path is how long the first micro-batch takes through the stages, hops
 // included: nothing reaches a stage sooner.
@@ -15,37 +86,38 @@ type backward struct {
 	rest  []float64 // from the end of a stage's backward to the end of the first stage's
 }
 
-// lay adds up the stages' times.
-func (p *path) lay(hosts *schedule.Order, t *timing, p2p float64) {
-	n := len(t.f)
-	hop := func(stage int) float64 { // from the stage before
-		ranks := hosts.Spec.Ranks
-		if stage == 0 || hosts.Placement.Host(ranks, stage, 0) == hosts.Placement.Host(ranks, stage-1, 0) {
-			return 0
-		}
-		return p2p
-	}
+// lay adds up the stages' times, and a hop before each stage that another rank hands
+// over to.
+func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
+	n := len(times)
 	p.forward = resize(p.forward, n+1)
-	at := 0.0
-	for stage := range n {
-		at += hop(stage)
-		p.forward[stage] = at
-		at += t.f[stage]
-	}
-	p.forward[n] = at
-	for k, times := range [2][]float64{t.b, t.i} {
-		b := &p.back[k]
-		b.reach, b.rest = resize(b.reach, n), resize(b.rest, n)
-		down := 0.0
-		for stage := n - 1; stage >= 0; stage-- {
-			b.reach[stage] = down
-			down += times[stage] + hop(stage)
+	whole, input := &p.back[0], &p.back[1]
+	whole.rest, input.rest = resize(whole.rest, n), resize(input.rest, n)
+	whole.reach, input.reach = resize(whole.reach, n), resize(input.reach, n)
+	var up, downB, downI float64
+	for stage := range times {
+		t := &times[stage]
+		if crosses[stage] {
+			up += hop
+			downB += hop
+			downI += hop
 		}
-		down = 0
-		for stage := range n {
-			down += hop(stage)
-			b.rest[stage] = down
-			down += times[stage]
+		p.forward[stage], whole.rest[stage], input.rest[stage] = up, downB, downI
+		up += t.f
+		downB += t.b
+		downI += t.i
+	}
+	p.forward[n] = up
+	downB, downI = 0, 0
+	for stage := n - 1; stage >= 0; stage-- {
+		t := &times[stage]
+		whole.reach[stage], input.reach[stage] = downB, downI
+		if crosses[stage] {
+			downB += t.b + hop
+			downI += t.i + hop
+		} else {
+			downB += t.b
+			downI += t.i
 		}
 	}
 }
@@ -58,13 +130,13 @@ func (p *path) lay(hosts *schedule.Order, t *timing, p2p float64) {
 // forwards (schedule.Warmup) until then: the rest of its work comes after.
 // Where backwards are whole, the last gradient then goes down to the first
 // stage; where they are split, a step is as long as the longest rank's span.
-func (f *Floors) period(spec schedule.Spec, info schedule.Info) float64 {
+func (f *Floors) period(spec *schedule.Spec, info *schedule.Info) float64 {
 	longest := 0.0
-	for n := range f.teams {
-		t := &f.teams[n]
-		longest = max(longest, f.rank(t.low, f.work(t, t.low, spec, info), spec, info))
+	for n := range f.cut.teams {
+		t := &f.cut.teams[n]
+		longest = max(longest, f.rank(t.low, f.work(t.low, spec, info), spec, info))
 		if t.high != t.low { // where a V turns round less is waited for
-			longest = max(longest, f.rank(t.high, f.work(t, t.high, spec, info), spec, info))
+			longest = max(longest, f.rank(t.high, f.work(t.high, spec, info), spec, info))
 		}
 	}
 	return longest
@@ -77,39 +149,44 @@ type work struct {
 	saved             float64 // what overlapped pairs can hide at most
 }
 
-func (f *Floors) work(t *team, rank int, spec schedule.Spec, info schedule.Info) work {
-	times := &f.e.timing
+func (f *Floors) work(rank int, spec *schedule.Spec, info *schedule.Info) work {
 	var w work
 	m := float64(spec.MicroBatches)
 	if info.Placement == schedule.Bidirectional {
 		m /= 2 // of each direction
 	}
-	for c := range t.chunks {
-		stage := f.hosts.StageOf(rank, c)
-		w.forward += m * times.f[stage]
-		w.longest = max(w.longest, times.f[stage])
+	for _, stage := range f.stages(rank) {
+		times := &f.times[stage]
+		w.forward += m * times.f
+		w.longest = max(w.longest, times.f)
 		switch {
 		case info.SplitsBackward && !info.Pairs:
-			w.backward += m * (times.i[stage] + times.w[stage])
+			w.backward += m * (times.i + times.w)
 		default: // schedules with pairs run some backwards whole, which is no longer
-			w.backward += m * times.b[stage]
+			w.backward += m * times.b
 		}
 		if info.Pairs {
-			w.saved += m * (times.expertForward[stage] + times.expertBackward[stage])
+			w.saved += m * times.traffic
 		}
 	}
 	return w
 }
 
-func (f *Floors) rank(r int, w work, spec schedule.Spec, info schedule.Info) float64 {
+// stages are those of a rank.
+func (f *Floors) stages(rank int) []int {
+	chunks := f.hosts.Chunks()
+	return f.cut.stageOf[rank*chunks : (rank+1)*chunks]
+}
+
+func (f *Floors) rank(r int, w work, spec *schedule.Spec, info *schedule.Info) float64 {
 	back := &f.path.back[0]
 	if info.SplitsBackward {
 		back = &f.path.back[1]
 	}
-	stage := f.hosts.StageOf(r, 0)
+	stages := f.stages(r)
+	stage := stages[0]
 	first, reach, rest := f.path.forward[stage], back.reach[stage], back.rest[stage]
-	for c := 1; c < f.hosts.Chunks(); c++ {
-		stage = f.hosts.StageOf(r, c)
+	for _, stage := range stages[1:] {
 		first = min(first, f.path.forward[stage])
 		reach = min(reach, back.reach[stage])
 		rest = min(rest, back.rest[stage])

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
@@ -30,22 +31,15 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
 	t.zeroApart = resize(t.zeroApart, n)
 	t.blocked = resize(t.blocked, n)
-	chunks := units.Seconds(hosts.Chunks())
 	soft := &e.timInput.Machine.Software
-	share := units.Seconds(soft.Shard)
-	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
 	for r := range s.PP {
-		d := &e.data[r]
 		for c := range hosts.Chunks() {
 			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
-			b, w := d.PerBackward/chunks, d.PerWeight/chunks
-			t.zeroForward[stage] = exposed(d.PerForward/chunks, k.Forward)
-			t.zeroBackward[stage] = exposed(b, k.InputGrad+k.WeightGrad)
-			// The two parts of a split backward run apart, each beside its own traffic.
-			input, weight := exposed(b-w, k.InputGrad), exposed(w, k.WeightGrad)
-			t.zeroApart[stage] = max(0, input+weight-t.zeroBackward[stage])
-			t.i[stage], t.w[stage] = float64(k.InputGradTime()+input), float64(k.WeightGradTime()+weight)
+			z := sendsOf(&e.data[r], k, hosts.Chunks(), soft)
+			t.zeroForward[stage], t.zeroBackward[stage] = z.forward, z.backward
+			t.zeroApart[stage] = max(0, z.input+z.weight-z.backward)
+			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.input), float64(k.WeightGradTime()+z.weight)
 		}
 	}
 	for stage := range n {
@@ -70,6 +64,26 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	}
 	for stage := range t.again {
 		t.again[stage] = float64(e.cost[stage].Recompute)
+	}
+}
+
+// sends is the ZeRO traffic of one micro-batch on a stage that nothing hides: under a
+// forward and a whole backward, and under the two parts of a split one, which run
+// apart, each beside its own traffic.
+type sends struct{ forward, backward, input, weight units.Seconds }
+
+// sendsOf is that of a stage whose rank has so many chunks.
+func sendsOf(d *step.DataParallel, k *step.Cost, chunks int, soft *hardware.Software) sends {
+	if d.PerForward == 0 && d.PerBackward == 0 {
+		return sends{} // as up to ZeRO-1
+	}
+	share, n := units.Seconds(soft.Shard), units.Seconds(chunks)
+	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
+	b, w := d.PerBackward/n, d.PerWeight/n
+	return sends{
+		forward:  exposed(d.PerForward/n, k.Forward),
+		backward: exposed(b, k.InputGrad+k.WeightGrad),
+		input:    exposed(b-w, k.InputGrad), weight: exposed(w, k.WeightGrad),
 	}
 }
 
@@ -138,8 +152,8 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 		m := units.Seconds(n)
 		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
 		t.Recompute += m * k.Recompute
-		links.AddTimes(k.ForwardLinks, float64(n))
-		links.AddTimes(k.BackwardLinks, float64(n))
+		links.AddTimes(&k.ForwardLinks, float64(n))
+		links.AddTimes(&k.BackwardLinks, float64(n))
 		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
 		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])

@@ -149,11 +149,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					seen[turned] = true
-					if !floors.Lay(&turned) {
-						continue
-					}
-					floors.Shard(turned.ZeRO)
-					if f := floors.Of(turned.Spec()); f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
+					if f, ok := floors.Under(&turned); !ok || f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
 						continue
 					}
 					r := evaluator.Evaluate(turned)

@@ -83,11 +83,10 @@ func TestFloorsAreUnderEvaluations(t *testing.T) {
 			t.Skip("illegal, or an automatic schedule of many operations")
 		}
 		var f engine.Floors
-		if !f.Lay(&s) {
+		floor, ok := f.Under(&s)
+		if !ok {
 			t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
 		}
-		f.Shard(s.ZeRO)
-		floor := f.Of(s.Spec())
 		if floor.Step > r.Time.Step {
 			t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
 		}

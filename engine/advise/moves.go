@@ -133,14 +133,6 @@ func later(first engine.ParamID) []engine.ParamID {
 	return all[slices.Index(all, first)+1:]
 }
 
-func (a *adviser) floor(s *engine.Setup) (engine.Floor, bool) {
-	if !a.floors.Lay(s) {
-		return engine.Floor{}, false
-	}
-	a.floors.Shard(s.ZeRO)
-	return a.floors.Of(s.Spec()), true
-}
-
 // problem is the search that answers the same question without being bound to
 // two turns.
 func (a *adviser) problem() search.Problem {

@@ -60,7 +60,7 @@ func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setu
 			continue
 		}
 		seen[v.Setup] = true
-		if floor, ok := a.floor(&v.Setup); ok {
+		if floor, ok := a.floors.Under(&v.Setup); ok {
 			list = append(list, pair{v.Setup, floor, turned})
 		}
 	}

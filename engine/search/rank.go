@@ -36,7 +36,10 @@ type ranker struct {
 
 	stop       func() bool // nil: never
 	everything bool        // bounds exclude nothing
-	tried      []int       // scratch of pipelines
+
+	begun, sound bool
+	limit        units.Bytes
+	tried        []int // scratch of rank
 }
 
 // setup is the layout of a candidate.
@@ -67,36 +70,16 @@ func (r *ranker) batch(s *engine.Setup, mbs int) bool {
 	return allows(r.problem.Space.MicroBatches, s.MicroBatches)
 }
 
-// rank bounds every layout of a plane; false where it was stopped on the way.
+// rank bounds every layout of a plane; false where it was stopped on the way. It goes
+// through the choices in the order in which layouts share most (engine.Floors).
 func (r *ranker) rank(index int) bool {
-	s := r.problem.Setup
-	p := r.planes[index]
-	r.cut(&s, p)
-	at := candidate{plane: int32(index)}
-	for i, mbs := range r.choices.mbs {
-		if !r.batch(&s, mbs) {
-			continue
-		}
-		at.mbs = uint16(i)
-		for j, sp := range r.choices.sp {
-			if sp && p.tp == 1 && len(r.choices.sp) > 1 {
-				continue // does nothing
-			}
-			s.SP, at.sp = sp, uint16(j)
-			for k := range r.choices.recompute {
-				at.recompute = uint16(k)
-				if !r.pipelines(&s, at) {
-					return false
-				}
-			}
-		}
+	if !r.begin() {
+		return true
 	}
-	return true
-}
-
-// pipelines goes through the schedules, those with the same stages on the same
-// ranks one after the other. It is false where it was stopped.
-func (r *ranker) pipelines(s *engine.Setup, at candidate) bool {
+	s := r.problem.Setup
+	r.cut(&s, r.planes[index])
+	r.floors.Plane(&s.Layout)
+	at := candidate{plane: int32(index)}
 	for placement := schedule.Linear; placement <= schedule.Bidirectional; placement++ {
 		r.tried = r.tried[:0]
 		for n := range r.choices.kinds {
@@ -108,14 +91,10 @@ func (r *ranker) pipelines(s *engine.Setup, at candidate) bool {
 				if slices.Contains(r.tried, v) {
 					continue
 				}
-				if r.stop != nil && r.stop() {
-					return false
-				}
 				r.tried = append(r.tried, v)
 				s.VPP, at.chunks = v, uint16(v)
-				var some bool
-				if s.Recompute, some = part(r.choices.recompute[at.recompute], s); some {
-					r.stages(s, at, placement)
+				if !r.stages(&s, at, placement) {
+					return false
 				}
 			}
 		}
@@ -123,19 +102,65 @@ func (r *ranker) pipelines(s *engine.Setup, at candidate) bool {
 	return true
 }
 
-// ZeRO stages that are judged alike: offered by the stack or not, and from 2 on,
-// which some launchers refuse together with a pipeline.
-const zeroClasses = 4
+// begin takes the problem, once; false where nothing of it can be legal.
+func (r *ranker) begin() bool {
+	if !r.begun {
+		r.begun = true
+		r.floors.Begin(&r.problem.Setup)
+		r.sound = r.floors.JudgeGiven().Legal
+		r.limit = r.problem.limit()
+	}
+	return r.sound
+}
 
-func (r *ranker) zeroClass(zero int) int {
-	class := 0
-	if zero < 0 || zero > 3 || !r.choices.offered[zero] {
-		class = 2
+// allowed says whether what was judged so may be among the answers.
+func (r *ranker) allowed(j engine.Judgement) bool {
+	return j.Legal && (!j.Refused || r.problem.Space.Refused)
+}
+
+// stages bounds one way of laying stages on ranks, under every schedule that lays
+// them so. It is false where it was stopped.
+func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placement) bool {
+	cut := false
+	for i, mbs := range r.choices.mbs {
+		if !r.batch(s, mbs) {
+			continue
+		}
+		at.mbs = uint16(i)
+		kinds := r.schedules(s, placement)
+		if kinds == 0 {
+			continue
+		}
+		for j, sp := range r.choices.sp {
+			if sp && s.TP == 1 && len(r.choices.sp) > 1 {
+				continue // does nothing
+			}
+			if r.stop != nil && r.stop() {
+				return false
+			}
+			s.SP, at.sp = sp, uint16(j)
+			runs, some := r.sharded(s)
+			if !some {
+				continue
+			}
+			if !cut {
+				if cut = r.floors.Cut(s.VPP, placement); !cut {
+					return true
+				}
+			}
+			r.floors.Pass(&s.Layout)
+			for k, given := range r.choices.recompute {
+				again, some := part(given, s)
+				if !some || !r.allowed(r.floors.JudgeRecompute(again)) {
+					continue
+				}
+				at.recompute, s.Recompute = uint16(k), again
+				r.floors.Again(again)
+				r.bound(s, at, kinds, &runs)
+			}
+		}
 	}
-	if zero >= 2 {
-		class++
-	}
-	return class
+	return true
 }
 
 // kindSet is a set of indices into choices.kinds, of which there are 18 at most.
@@ -143,70 +168,87 @@ type kindSet uint32
 
 func (k kindSet) has(n int) bool { return k&(1<<n) != 0 }
 
-// stages bounds one way of laying stages on ranks, under every schedule that
-// lays them so and every ZeRO stage.
-func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placement) {
-	var runs [zeroClasses]kindSet
+// schedules are those with a placement that can run so many stages and
+// micro-batches.
+func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out kindSet) {
+	for n := range r.choices.kinds {
+		k := &r.choices.kinds[n]
+		if k.Placement != placement || k.Chunks > 0 && k.Chunks != s.VPP {
+			continue
+		}
+		s.Schedule = k.Kind
+		if r.allowed(engine.JudgeSchedule(s.Spec())) {
+			out |= 1 << n
+		}
+	}
+	return out
+}
+
+// ZeRO stages that are judged alike: offered by the stack or not, and from 2 on,
+// which some launchers refuse together with a pipeline. What is no stage has none.
+const zeroClasses = 4
+
+func (r *ranker) zeroClass(zero int) (class int, ok bool) {
+	if zero < 0 || zero >= len(r.choices.offered) {
+		return 0, false
+	}
+	if !r.choices.offered[zero] {
+		class = 2
+	}
+	if zero >= 2 {
+		class++
+	}
+	return class, true
+}
+
+// sharded says which classes of ZeRO stages can run, if any.
+func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 	var judged [zeroClasses]bool
-	laid := false
 	for _, zero := range r.choices.zero {
-		class := r.zeroClass(zero)
-		if judged[class] {
+		class, ok := r.zeroClass(zero)
+		if !ok || judged[class] {
 			continue
 		}
 		judged[class], s.ZeRO = true, zero
-		for n := range r.choices.kinds {
-			k := &r.choices.kinds[n]
-			if k.Placement != placement || k.Chunks > 0 && k.Chunks != s.VPP {
-				continue
-			}
-			s.Schedule = k.Kind
-			legal, refused := r.floors.Judge(s)
-			if !legal || refused && !r.problem.Space.Refused {
-				continue
-			}
-			runs[class] |= 1 << n
-			if !laid {
-				if laid = r.floors.Lay(s); !laid {
-					return
-				}
-			}
-		}
+		runs[class] = r.allowed(r.floors.JudgeLayout(s))
+		some = some || runs[class]
 	}
-	if laid {
-		r.bound(s, at, runs)
-	}
+	return runs, some
 }
 
 // bound adds what the limits do not exclude. A ZeRO stage that changes nothing
 // (one data-parallel rank, or the stack shares no more) is the one before it.
-func (r *ranker) bound(s *engine.Setup, at candidate, runs [zeroClasses]kindSet) {
+func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zeroClasses]bool) {
 	tokens := s.Tokens()
-	var before kindSet
 	for i, zero := range r.choices.zero {
-		run := runs[r.zeroClass(zero)]
-		if run == 0 {
+		if class, ok := r.zeroClass(zero); !ok || !runs[class] {
 			continue
 		}
 		s.ZeRO, at.zero = zero, uint16(i)
-		if r.floors.Shard(zero) {
-			before = 0
+		if !r.floors.Shard(zero) {
+			continue
 		}
 		for n := range r.choices.kinds {
-			if !run.has(n) || before.has(n) {
+			if !kinds.has(n) {
 				continue
 			}
 			r.legal++
-			s.Schedule, at.kind = r.choices.kinds[n].Kind, uint16(n)
-			floor := r.floors.Of(s.Spec())
-			if !r.everything && (floor.Peak > r.problem.limit() || !r.problem.inTime(floor.Step, tokens)) {
+			info := &r.choices.kinds[n]
+			s.Schedule, at.kind = info.Kind, uint16(n)
+			spec := s.Spec()
+			at.peak = r.floors.Peak(&spec, info)
+			if at.peak > r.limit && !r.everything {
 				r.excluded++
 				continue
 			}
-			at.step, at.peak, at.key = floor.Step, floor.Peak, r.problem.score(s, floor)
+			at.step = r.floors.Step(&spec, info)
+			if !r.problem.inTime(at.step, tokens) && !r.everything {
+				r.excluded++
+				continue
+			}
+			at.key = r.problem.score(s, engine.Floor{Step: at.step, Peak: at.peak})
 			r.add(&at)
 		}
-		before |= run
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // recompute adds the forward work of what is recomputed to the backward.
-func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe Cost) {
+func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe *Cost) {
 	switch k.in.Recompute.Mode {
 	case recipe.RecomputeFull:
 		n := again(k.in, stage)
@@ -38,9 +38,9 @@ func again(in *Input, stage int) int {
 }
 
 // addForward adds the forward of layers to the backward.
-func (c *Cost) addForward(layer Cost, times int) {
+func (c *Cost) addForward(layer *Cost, times int) {
 	c.Recompute += layer.Forward * units.Seconds(times)
-	c.BackwardLinks.AddTimes(layer.ForwardLinks, float64(times))
+	c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(times))
 }
 
 // halfOfProducts is what runs again of a dense layer when every second matrix

@@ -60,7 +60,7 @@ func (t *Traffic) add(u Traffic, times float64) {
 type Links struct{ TP, CP, EP, ETP Traffic }
 
 // AddTimes adds the traffic of that many passes.
-func (l *Links) AddTimes(m Links, times float64) {
+func (l *Links) AddTimes(m *Links, times float64) {
 	l.TP.add(m.TP, times)
 	l.CP.add(m.CP, times)
 	l.EP.add(m.EP, times)
@@ -83,14 +83,14 @@ type Cost struct {
 	Unhidden       units.Seconds // TP traffic that a whole backward hides and a split one does not
 }
 
-func (c *Cost) add(d Cost, times float64) {
+func (c *Cost) add(d *Cost, times float64) {
 	n := units.Seconds(times)
 	c.Forward += d.Forward * n
 	c.InputGrad += d.InputGrad * n
 	c.WeightGrad += d.WeightGrad * n
 	c.Recompute += d.Recompute * n
-	c.ForwardLinks.AddTimes(d.ForwardLinks, times)
-	c.BackwardLinks.AddTimes(d.BackwardLinks, times)
+	c.ForwardLinks.AddTimes(&d.ForwardLinks, times)
+	c.BackwardLinks.AddTimes(&d.BackwardLinks, times)
 	c.HeadWeightGrad += d.HeadWeightGrad * n
 	c.Unhidden += d.Unhidden * n
 }
@@ -133,37 +133,68 @@ func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeig
 // same, so each kind is worked out once, and a stage like the one before is not
 // added up again.
 func Stages(in *Input, into []Cost) []Cost {
-	k := newKernels(in)
-	dense := k.layer(false)
-	moe := dense
-	if in.Model.IsMoE() {
-		moe = k.layer(true)
-	}
-	head, embedding := k.head(), k.embedding()
+	p := NewParts(in)
 	first := len(into)
 	for i, st := range in.Stages {
 		if i > 0 && st == in.Stages[i-1] && again(in, i) == again(in, i-1) {
 			into = append(into, into[first+i-1])
 			continue
 		}
-		var c Cost
-		c.add(dense, float64(st.Dense))
-		c.add(moe, float64(st.MoE))
-		if st.Embedding {
-			c.add(embedding, 1)
-		}
-		if st.Head {
-			c.add(head, 1)
-			if in.TrainMTP {
-				n := float64(in.Model.MTPLayers)
-				c.add(moe, n)
-				c.add(k.mtpProjection(), n)
-				c.add(head, n)
-			}
-		}
-		k.recompute(&c, i, st, dense, moe)
-		c.scale(k.m.Software.Factor)
+		c := p.Stage(st)
+		p.Again(&c, i, st)
 		into = append(into, c)
 	}
 	return into
+}
+
+// Parts are what one micro-batch costs in everything that stages are made of. They
+// follow from degrees, micro-batch, sequence and SP: not from where the layers stand
+// nor from what runs again.
+type Parts struct {
+	k                                    kernels
+	dense, moe, head, embedding, modules Cost // modules: the projection of a multi-token-prediction module
+}
+
+// NewParts works them out. The input is read again by Again.
+func NewParts(in *Input) Parts {
+	p := Parts{k: newKernels(in)}
+	p.dense = p.k.layer(false)
+	p.moe = p.dense
+	if in.Model.IsMoE() {
+		p.moe = p.k.layer(true)
+	}
+	p.head, p.embedding = p.k.head(), p.k.embedding()
+	if in.TrainMTP {
+		p.modules = p.k.mtpProjection()
+	}
+	return p
+}
+
+// Stage adds up a stage that recomputes nothing. Again completes it.
+func (p *Parts) Stage(st layout.Stage) Cost {
+	var c Cost
+	c.add(&p.dense, float64(st.Dense))
+	if st.MoE > 0 {
+		c.add(&p.moe, float64(st.MoE))
+	}
+	if st.Embedding {
+		c.add(&p.embedding, 1)
+	}
+	if st.Head {
+		c.add(&p.head, 1)
+		if in := p.k.in; in.TrainMTP {
+			n := float64(in.Model.MTPLayers)
+			c.add(&p.moe, n)
+			c.add(&p.modules, n)
+			c.add(&p.head, n)
+		}
+	}
+	return c
+}
+
+// Again adds what the input's recomputation runs again on a stage, given by its
+// number and what it holds, and what the stack takes longer for all of it.
+func (p *Parts) Again(c *Cost, stage int, st layout.Stage) {
+	p.k.recompute(c, stage, st, &p.dense, &p.moe)
+	c.scale(p.k.m.Software.Factor)
 }

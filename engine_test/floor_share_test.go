@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+
+	"pgregory.net/rapid"
+)
+
+// What Floors keeps from one setup for the next never shows: after any walk from
+// setup to setup, in which it takes what changed and all levels below, a floor is that
+// of a fresh one, to the last bit. What is judged level by level is what Check says.
+func TestFloorsKeepNothingStale(t *testing.T) {
+	w := newWorld(t)
+	compared, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		var f engine.Floors
+		s := w.pipelined(t)
+		f.Begin(&s)
+		given := f.JudgeGiven()
+		level := 0 // what was illegal is not taken: the next move begins anew
+		for range rapid.IntRange(2, 12).Draw(t, "moves") {
+			info, from := move(t, &s, level)
+			layout, order, again := f.JudgeLayout(&s), engine.JudgeSchedule(s.Spec()), f.JudgeRecompute(s.Recompute)
+			legal := engine.Legal(s)
+			if legal != (given.Legal && layout.Legal && order.Legal && again.Legal) {
+				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again, legal, s.Schedule, s.Layout)
+			}
+			if level = 0; !legal {
+				continue
+			}
+			if no := layout.Refused || order.Refused; no != engine.Refused(engine.Check(s)) {
+				t.Fatalf("judged to be refused: %t, Check says otherwise: %s %+v", no, s.Schedule, s.Layout)
+			}
+			refused += one(layout.Refused || order.Refused)
+			level = deepest
+			descend(&f, &s, info, from)
+			spec := s.Spec()
+			got := engine.Floor{Step: f.Step(&spec, info), Peak: f.Peak(&spec, info)}
+			var fresh engine.Floors
+			if want, ok := fresh.Under(&s); !ok || got != want {
+				t.Fatalf("%+v of a Floors that is reused, %+v of a fresh one: %s %+v", got, want, s.Schedule, s.Layout)
+			}
+			compared++
+		}
+	})
+	if compared < 100 || refused < 20 {
+		t.Errorf("only %d floors were compared, %d of them of setups that are refused", compared, refused)
+	}
+}
+
+// The levels of Floors from which a move can begin.
+const (
+	fromPlane = iota
+	fromCut
+	fromPass
+	fromAgain
+	deepest
+)
+
+// move changes a setup from some level on, which is no deeper than the one given.
+func move(t *rapid.T, s *engine.Setup, most int) (info *schedule.Info, from int) {
+	pick := func(name string, values ...int) int { return rapid.SampledFrom(values).Draw(t, name) }
+	before, _ := s.Schedule.Info()
+	drawn := rapid.SampledFrom(schedule.Kinds()).Draw(t, "schedule")
+	s.Schedule = drawn.Kind
+	from = rapid.IntRange(0, most).Draw(t, "level")
+	if before.Placement != drawn.Placement || before.Chunks != drawn.Chunks {
+		from = min(from, fromCut)
+	}
+	if from <= fromPlane {
+		s.TP, s.PP, s.DP = pick("tp", 1, 2, 4), pick("pp", 1, 2, 4), pick("dp", 1, 2, 4)
+		s.Seq, s.Split = pick("seq", 1024, 4096), ""
+		if s.Model.IsMoE() {
+			s.EP = pick("ep", 1, 2)
+		}
+	}
+	if from <= fromCut {
+		if s.VPP = drawn.Chunks; s.VPP == 0 {
+			s.VPP = pick("vpp", 1, 2, 3)
+		}
+	}
+	if from <= fromPass {
+		s.MBS, s.MicroBatches = pick("mbs", 1, 2, 3), pick("m", 1, 4, 8)
+		s.SP = s.TP > 1 && rapid.Bool().Draw(t, "sp")
+	}
+	s.GPUs, s.GBS = s.Ranks(), s.MBS*s.MicroBatches*s.DP
+	if from <= fromAgain {
+		s.Recompute = rapid.SampledFrom([]recipe.Recompute{
+			{Mode: "none"},
+			{Mode: "full"},
+			{Mode: "selective"},
+			{Mode: "full", Layers: 3},
+			{Mode: "full", Layers: 4},
+			{Mode: "modules", Modules: recipe.AllModules},
+			{Mode: "modules"},
+		}).Draw(t, "recompute")
+	}
+	s.ZeRO = pick("zero", 0, 1, 2, 3)
+	return &drawn, from
+}
+
+// descend tells a Floors what changed, from some level on.
+func descend(f *engine.Floors, s *engine.Setup, info *schedule.Info, from int) {
+	if from <= fromPlane {
+		f.Plane(&s.Layout)
+	}
+	if from <= fromCut {
+		f.Cut(s.VPP, info.Placement)
+	}
+	if from <= fromPass {
+		f.Pass(&s.Layout)
+	}
+	if from <= fromAgain {
+		f.Again(s.Recompute)
+	}
+	f.Shard(s.ZeRO)
+}
