@@ -61,7 +61,7 @@ func (t *textReport) head() {
 		plural(s.MicroBatches, "micro-batch"), s.DP, commas(s.Seq))
 	if t.ownBatch {
 		t.printf("          nobody said the batch: %s;\n", batchDepth(s))
-		t.printf("          where the layout is open, search takes near %s: --gbs %d\n", usualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))
+		t.printf("          where the layout is open, search takes %s: --gbs %d\n", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))
 	}
 	t.printf("  recipe  %s, gradients %s, %s, %s attention, recompute %s\n", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)
 	t.printf("          schedule %s, stack %s\n", s.Schedule, s.Stack)

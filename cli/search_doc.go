@@ -33,6 +33,9 @@ type searchDocument struct {
 	// Near counts layouts within 1 % of the best, Band those within its error band.
 	Near *nearDocument `json:"near,omitempty"`
 	Band *nearDocument `json:"within_error_band,omitempty"`
+	// FitUnsure says that the error band of the first place's memory reaches beyond what
+	// is usable; absent where there is no first place or no band.
+	FitUnsure *bool `json:"fit_unsure,omitempty"`
 
 	Seconds float64 `json:"seconds"`
 
@@ -109,6 +112,10 @@ func (o *answer) document(a *app) searchDocument {
 		GPUs: r.GPUs,
 		Near: newNear(r.Near), Band: newNear(r.Band),
 		Seconds: o.seconds, Results: a.foundDocuments(r.Best),
+	}
+	if len(r.Best) > 0 && r.Best[0].Report.Memory.ErrorBand != nil {
+		unsure := r.Best[0].Report.Memory.Close()
+		d.FitUnsure = &unsure
 	}
 	for id, text := range o.asked.texts {
 		d.Given[string(id)] = text

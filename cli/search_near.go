@@ -2,9 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
 )
 
 // nearness says how little the order of the best tells, and what the first place
@@ -21,6 +25,9 @@ func (o *answer) nearness(t page) {
 	} else {
 		t.lines("  The step times are not validated here: no published run is like them, so there is no error band to count in.")
 	}
+	if words := roomWords(first.Memory); words != "" {
+		t.lines("  " + words)
+	}
 	leans := search.Leans(first)
 	if len(leans) == 0 {
 		t.lines("  The first place rests on no traffic that is taken to hide behind computing.")
@@ -33,6 +40,27 @@ func (o *answer) nearness(t page) {
 	t.lines("  The first place rests on traffic that is taken to hide behind computing: " + strings.Join(words, ", ") +
 		". What of it does not hide is added to the step; eval lists all that is assumed.")
 }
+
+// roomWords say how sure it is that the first place fits: its free memory beside the
+// error band of the model of memory.
+func roomWords(m *engine.Memory) string {
+	if !m.Fits {
+		return ""
+	}
+	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
+	switch {
+	case m.ErrorBand == nil:
+		return "The first place has " + free + ". The memory is not validated here: there is no error band to hold that against."
+	case !m.Close():
+		return fmt.Sprintf("The first place has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), slip(m))
+	}
+	headroom := math.Ceil(100 * *m.ErrorBand / (1 + *m.ErrorBand))
+	return fmt.Sprintf("Whether the first place fits is not sure: it has %s, and its memory may be wrong by %s (%s GiB). --headroom %.0f%% leaves out what is so close.",
+		free, m.Band("±"), slip(m), headroom)
+}
+
+// slip is by how much a peak may be wrong, in GiB.
+func slip(m *engine.Memory) string { return figure.GiB(m.Peak * units.Bytes(*m.ErrorBand)) }
 
 // nearWords are how many layouts are within something of the best.
 func nearWords(n *search.Near, within string) string {

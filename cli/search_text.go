@@ -96,24 +96,21 @@ func (o *answer) defaultWords() string {
 	case o.asked.asEval:
 		return "as eval, " + batchDepth(&o.asked.setup)
 	case len(sp.Seq) > 1:
-		return "so many sequences that the longest have near " + usualBatch()
+		return "so many sequences that the longest have " + search.UsualBatch()
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
-		return "one sequence has more than the usual " + usualBatch()
+		return "one sequence has more tokens than the usual batch, " + search.UsualBatch()
 	}
 	least := ""
 	if _, said := o.asked.values["mbs"]; said { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("near %s; eval takes %s%d sequences per pipeline rank and copy", usualBatch(), least, engine.DefaultBatchDepth)
+	return fmt.Sprintf("%s; eval takes %s%d %s", search.UsualBatch(), least, engine.DefaultBatchDepth, engine.BatchDepthUnit)
 }
-
-// usualBatch is the global batch that a search takes by itself.
-func usualBatch() string { return fmt.Sprintf("%d M tokens", search.TargetTokens/1_000_000) }
 
 // batchDepth is the global batch of a setup as the default counts it: the default
 // of the engine, or more where that is no whole number of micro-batches.
 func batchDepth(s *engine.Setup) string {
-	return trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " sequences per pipeline rank and copy"
+	return trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " " + engine.BatchDepthUnit
 }
 
 // aim is what the best is best in.

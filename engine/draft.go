@@ -50,6 +50,9 @@ const (
 	DefaultBatchDepth = 4    // sequences per pipeline rank and copy, in whole micro-batches
 )
 
+// BatchDepthUnit is what DefaultBatchDepth counts, in words.
+const BatchDepthUnit = "sequences per pipeline rank and copy"
+
 // ConflictError says that two things that were both said cannot both be true.
 type ConflictError struct {
 	Fields [2]string // the flags' names

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
+	"meshscope/engine/units"
 )
 
 // NotValidated is said where no published group is close enough.
@@ -57,6 +58,16 @@ func (e *Evidence) Band(sign string) string {
 		return NotValidated
 	}
 	return sign + errorPercent(*e.ErrorBand)
+}
+
+// Close says whether the error band of the peak covers the usable memory: then the
+// figure alone does not tell whether the setup fits. False where it is not validated.
+func (m *Memory) Close() bool {
+	if m.ErrorBand == nil {
+		return false
+	}
+	slip := m.Peak * units.Bytes(*m.ErrorBand)
+	return m.Peak-slip <= m.Usable && m.Usable < m.Peak+slip
 }
 
 // Words explain the band in a sentence: whose error it is, of how many runs, and

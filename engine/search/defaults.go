@@ -1,10 +1,17 @@
 package search
 
-import "meshscope/engine/layout"
+import (
+	"fmt"
+
+	"meshscope/engine/layout"
+)
 
 // TargetTokens is the global batch, in tokens, that is taken where nobody says
 // one: large models of recent years start with about 4 million.
 const TargetTokens = 1 << 22
+
+// UsualBatch is what DefaultGBS takes, in words.
+func UsualBatch() string { return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000) }
 
 // largestOdd is how large an odd part a default batch takes over.
 const largestOdd = 15

@@ -24,6 +24,8 @@ const (
 type Dot struct {
 	X, Y float64
 	Spot Spot
+	// Loose dots have no say in the range of the axes: beyond it they stand at the edge.
+	Loose bool
 }
 
 // Scatter is a plot of dots over two linear axes, with a limit across x.
@@ -183,7 +185,7 @@ func (a scale) share(v float64) float64 { return (v - a.low) / (a.high - a.low) 
 func (s *Scatter) scales() (x, y scale) {
 	x, y = scale{math.Inf(1), math.Inf(-1)}, scale{math.Inf(1), math.Inf(-1)}
 	for _, p := range s.Points {
-		if usable(p.X) && usable(p.Y) {
+		if usable(p.X) && usable(p.Y) && !p.Loose {
 			x.low, x.high = min(x.low, p.X), max(x.high, p.X)
 			y.low, y.high = min(y.low, p.Y), max(y.high, p.Y)
 		}
@@ -202,6 +204,12 @@ func (s *Scatter) scales() (x, y scale) {
 		a.low, a.high = a.low-air, a.high+air
 	}
 	return x, y
+}
+
+// Beyond says whether a dot is outside the axes, and so stands at their edge.
+func (s *Scatter) Beyond(p Dot) bool {
+	x, y := s.scales()
+	return p.X < x.low || p.X > x.high || p.Y < y.low || p.Y > y.high
 }
 
 // ticks are round values on the axis, at most n.

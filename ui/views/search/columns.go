@@ -64,8 +64,8 @@ func columns() []column {
 		},
 		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),
 		{
-			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB",
-			text: func(r *row) string { return figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: the error band of the memory reaches beyond what is usable",
+			text: func(r *row) string { return r.room.mark() + figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
 		},
 		{
 			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB", drop: 15, down: true,

@@ -53,6 +53,7 @@ type guide struct {
 // option is one line of a step.
 type option struct {
 	name  string
+	note  string // what is particular about it
 	limit func(*find.Problem)
 	done  bool
 	found bool
@@ -99,15 +100,27 @@ func (v *View) more(k knob) []int {
 	return out
 }
 
-// batches are the global batches beside that of the setup.
+// batches are the global batches beside that of the setup, and the one that a search
+// takes where nobody says any.
 func batches(s *engine.Setup) []option {
 	var out []option
-	for _, n := range []int{s.GBS / 4, s.GBS / 2, s.GBS, 2 * s.GBS, 4 * s.GBS} {
-		if n < 1 || n > engine.MaxBatch || slices.ContainsFunc(out, func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(n)+" ") }) {
+	usual := find.DefaultGBS([]int{s.GPUs}, s.Seq)
+	sizes := []int{s.GBS / 4, s.GBS / 2, s.GBS, 2 * s.GBS, 4 * s.GBS, usual}
+	slices.Sort(sizes)
+	for _, n := range slices.Compact(sizes) {
+		if n < 1 || n > engine.MaxBatch {
 			continue
+		}
+		note := ""
+		switch n {
+		case s.GBS:
+			note = "yours"
+		case usual:
+			note = find.UsualBatch()
 		}
 		out = append(out, option{
 			name:  figure.Comma(n) + " seqs, " + figure.Short(float64(n)*float64(s.Seq)) + " tokens",
+			note:  note,
 			limit: func(p *find.Problem) { p.Setup.GBS = n },
 		})
 	}
@@ -295,7 +308,7 @@ func (g *guide) choose(i int) {
 func (g *guide) forget(s stage) {
 	for i := range g.rows[s] {
 		o := &g.rows[s][i]
-		*o = option{name: o.name, limit: o.limit}
+		*o = option{name: o.name, note: o.note, limit: o.limit}
 	}
 }
 

@@ -3,6 +3,8 @@ package search
 import (
 	"fmt"
 
+	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -53,8 +55,12 @@ func (v *View) optionLines(in *Input, w, h int) []string {
 	muted := in.paint(themes.Muted)
 	name := optionWidth(w)
 	head := widget.NewLine(w).RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
-	if g.at != fitStage {
-		head.RightAligned(muted, "beside", name+27)
+	switch g.at {
+	case batchStage:
+		head.RightAligned(muted, "to yours", name+27)
+	case speedStage:
+		head.RightAligned(muted, "to best", name+27)
+	case fitStage, stages:
 	}
 	lines := []string{head.String()}
 	rows := g.rows[g.at]
@@ -107,7 +113,11 @@ func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
 		}
 		l.RightAligned(paint, text, name+27)
 	}
-	return l.Gap(2).Put(in.paint(themes.Muted), in.cut(guideWords(o), l.Left())).String()
+	words := guideWords(o)
+	if o.note != "" {
+		words = o.note + ": " + words
+	}
+	return l.Gap(2).Put(in.paint(themes.Muted), in.cut(words, l.Left())).String()
 }
 
 // against is the speed that the lines of a step are held against: that of the
@@ -150,6 +160,8 @@ func (v *View) guideStatus() string {
 	switch {
 	case o == nil:
 		return ""
+	case v.guide.at == batchStage && o.note == find.UsualBatch() && (o.found || !o.done):
+		return fmt.Sprintf("%s: what search takes where nobody says a batch; eval takes %d %s", o.name, engine.DefaultBatchDepth, engine.BatchDepthUnit)
 	case !o.done:
 		return "searching"
 	case !o.found:

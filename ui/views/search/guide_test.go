@@ -111,3 +111,32 @@ func TestGuideNamesRules(t *testing.T) {
 		t.Error("no rule of this step")
 	}
 }
+
+// TestGuideSaysDefaultBatch: the batch that a search takes where nobody says one is a
+// line of the second step, in the words of the command line, beside that of the setup.
+func TestGuideSaysDefaultBatch(t *testing.T) {
+	in := small(t) // 32 sequences of 8,192 tokens
+	v := New(presets.Default())
+	v.Refresh(in).Work(t.Context())()
+	v.press(&in, "3", "enter")
+	text := ""
+	for range 8 {
+		text += ansi.Strip(strings.Join(append(v.Render(in, 120, 32), v.Status(in, 200)), "\n"))
+		v.press(&in, "down")
+	}
+	seen := map[string]bool{}
+	for _, o := range v.guide.rows[batchStage] {
+		seen[o.name+": "+o.note] = true
+	}
+	if !seen["32 seqs, 262,144 tokens: yours"] || !seen["512 seqs, 4.19 M tokens: near 4 M tokens"] {
+		t.Errorf("the batches are %v", seen)
+	}
+	for i := 1; i < len(v.guide.rows[batchStage]); i++ {
+		if a, b := v.guide.problem(batchStage, i-1), v.guide.problem(batchStage, i); a.Setup.GBS >= b.Setup.GBS {
+			t.Errorf("%d sequences stand before %d", a.Setup.GBS, b.Setup.GBS)
+		}
+	}
+	if want := "what search takes where nobody says a batch; eval takes 4 sequences per pipeline rank and copy"; !strings.Contains(text, want) {
+		t.Errorf("it does not say %q", want)
+	}
+}

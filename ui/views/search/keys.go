@@ -2,17 +2,23 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
-// Typing says that letters go into the filter.
-func (v *View) Typing() bool { return v.table.typing }
+// Typing says that letters go into the filter or the value of a knob.
+func (v *View) Typing() bool { return v.table.typing || v.entry.on }
 
-// Paste puts pasted text into the filter that is typed.
+// Paste puts pasted text into the filter or the value that is typed.
 func (v *View) Paste(text string) {
+	if v.entry.on {
+		v.entry.input.Paste(text)
+		v.entry.wrong = ""
+		return
+	}
 	v.table.input.Paste(text)
 	v.table.takeFilter()
 }
@@ -24,6 +30,12 @@ func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Reque
 	}
 	if v.table.typing {
 		v.table.filterKey(key)
+		return true, Request{}
+	}
+	if v.entry.on {
+		return v.entryKey(in, key)
+	}
+	if v.entry = (entry{}); v.inKnob && v.startEntry(key) {
 		return true, Request{}
 	}
 	switch key {
@@ -243,6 +255,9 @@ func (v *View) Bindings() []widget.Binding {
 		{Keys: []string{"/"}, Text: "filter: tp=4 pp>2 free>5 interleaved"},
 		{Keys: []string{"esc"}, Text: "stop the search with what it has; take the filter away"},
 	}
+	if v.inKnob { // the digit is one of a value there
+		general = slices.DeleteFunc(general, func(b widget.Binding) bool { return b.Keys[0] == "3" })
+	}
 	if !v.inKnob && v.guide.open {
 		return append([]widget.Binding{
 			{Keys: []string{"enter"}, Text: "next step with this; at the last take the layout"},
@@ -258,6 +273,7 @@ func (v *View) Bindings() []widget.Binding {
 		return append([]widget.Binding{
 			{Keys: []string{"up", "down", "k", "j"}, Text: "knob above, below"},
 			{Keys: []string{"left", "right", "h", "l"}, Text: "turn the knob: fix it or leave it to the search"},
+			{Keys: []string{"0", "9", "1", "2", "3", "4", "5", "6", "7", "8"}, Text: "digits type a value, enter takes it"},
 			{Keys: []string{"home", "end"}, Text: "first, last knob"},
 			{Keys: []string{"enter"}, Text: "back to the layouts"},
 		}, general...)
@@ -285,7 +301,10 @@ func (v *View) Hints(Input) []widget.Hint {
 	case v.guide.open && !v.inKnob:
 		return []widget.Hint{{Key: "enter", Text: "next step, then take it"}, {Key: "left/right", Text: "step"}, {Key: "up/down", Text: "line"}, {Key: "3", Text: "back to the layouts"}}
 	case v.inKnob:
-		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
+		if v.entry.on {
+			return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "does not"}}
+		}
+		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "0-9", Text: "type"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
 	}
 	if v.inPicture && v.picture != scatterPicture {
 		return []widget.Hint{{Key: "enter", Text: "take it"}, {Key: "arrows", Text: "move"}, {Key: "v", Text: "next picture"}, {Key: "esc", Text: "back to the layouts"}}
@@ -308,6 +327,9 @@ func (v *View) Hints(Input) []widget.Hint {
 // Status says the whole layout under the cursor, or what a knob does.
 func (v *View) Status(in Input, w int) string {
 	if v.inKnob {
+		if v.entry.on || v.entry.wrong != "" {
+			return in.cut(v.entryStatus(), w)
+		}
 		return in.cut(v.knob.label()+": "+v.knob.help(), w)
 	}
 	if v.guide.open {
@@ -333,9 +355,9 @@ func (v *View) Status(in Input, w int) string {
 // rowStatus is what the table does not show of a layout: how it stands beside the
 // setup in force, then the knobs that have no column.
 func (v *View) rowStatus(in *Input, r *row, w int) string {
-	text := ""
-	if own := v.own(in); own != nil && !r.own && own.step > 0 && r.step > 0 && r.perGPU > 0 {
-		text = figure.Signed(100*(r.perGPU/own.perGPU-1), 1) + " % tokens/s over yours; "
+	text := v.besideOwn(in, r)
+	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
+		text += words + "; "
 	}
 	shown := map[string]bool{}
 	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
@@ -345,6 +367,33 @@ func (v *View) rowStatus(in *Input, r *row, w int) string {
 		text += rest + "; "
 	}
 	return text + v.spentWords(in, r)
+}
+
+// besideOwn is how much faster a layout is than the setup in force: by its tokens, and
+// where it has another number of GPUs by those of each GPU too.
+func (v *View) besideOwn(in *Input, r *row) string {
+	own := v.own(in)
+	if own == nil || r.own || own.perGPU <= 0 || r.perGPU <= 0 {
+		return ""
+	}
+	than := " than yours"
+	if r.setup.GPUs != own.setup.GPUs {
+		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
+		than = " a GPU and " + moreWords(all) + " in all" + than + " on " + figure.Comma(own.setup.GPUs) + " GPUs"
+	}
+	if !own.fits {
+		than += ", which does not fit"
+	}
+	return moreWords(r.perGPU/own.perGPU) + " tokens/s" + than + "; "
+}
+
+// moreWords say a ratio as so much more or less.
+func moreWords(ratio float64) string {
+	percent := 100 * (ratio - 1)
+	if percent < 0 {
+		return strings.TrimPrefix(figure.Signed(percent, 1), "-") + " % fewer"
+	}
+	return strings.TrimPrefix(figure.Signed(percent, 1), "+") + " % more"
 }
 
 // spentWords are what a layout loses its time to, beside what the setup in force

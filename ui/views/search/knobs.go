@@ -25,7 +25,12 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(label), k.label())
-		l.To(valueAt).Put(in.paint(value), in.cut(v.word(k), w-valueAt))
+		l.To(valueAt)
+		if v.entry.on && v.inKnob && k == v.knob {
+			v.entryText(in, l)
+		} else {
+			l.Put(in.paint(value), in.cut(v.word(k), w-valueAt))
+		}
 		lines = append(lines, l.String())
 		if k == launchers && v.airy(in, h) {
 			lines = append(lines, widget.Blank(w))
@@ -66,7 +71,14 @@ func (v *View) sureLines(in *Input, w int) []string {
 	} else {
 		texts = append(texts, "no error band here")
 	}
-	lines := []string{in.heading(w, "HOW SURE", "", "", themes.Muted)}
+	if words := a.room.brief(in.Glyphs.PlusMinus); words != "" {
+		texts = append(texts, words)
+	}
+	remark := ""
+	if a.room.mark() != "" { // in the heading, which stands on the smallest screen too
+		remark = "may not fit"
+	}
+	lines := []string{in.heading(w, "HOW SURE", "", remark, themes.Warn)}
 	for _, text := range texts {
 		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String())
 	}

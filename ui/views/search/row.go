@@ -22,6 +22,7 @@ type row struct {
 	step         units.Seconds
 	perGPU, mfu  float64 // tokens per second and GPU; share of the peak
 	peak, free   units.Bytes
+	room         room
 	bubble, comm float64 // bubble over ideal; exposed communication over the step
 	days, cost   float64 // of the whole run; 0: unknown
 }
@@ -33,6 +34,7 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 	}
 	m := r.Memory
 	out.fits, out.peak, out.free = m.Fits, m.Peak, m.Usable-m.Peak
+	out.room = roomOf(m)
 	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
 	out.bubble = r.Pipeline.BubbleOverIdeal
 	if r.Run != nil {

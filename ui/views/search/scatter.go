@@ -18,7 +18,7 @@ func (v *View) scatter(in *Input, rows []row, w, h int) []string {
 	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}
 	dot := func(r *row, kind widget.Spot) {
 		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
-			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind})
+			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits})
 		}
 	}
 	for i := range v.answer.rows {
@@ -29,17 +29,39 @@ func (v *View) scatter(in *Input, rows []row, w, h int) []string {
 		}
 		dot(r, kind)
 	}
+	names := [widget.Spots]string{
+		widget.SpotPlain: "found", widget.SpotMarked: "none is faster with less", widget.SpotHere: "your setup", widget.SpotPointed: "cursor",
+	}
 	if own := v.own(in); own != nil {
 		dot(own, widget.SpotHere)
+		if last := len(s.Points) - 1; last >= 0 && s.Beyond(s.Points[last]) {
+			names[widget.SpotHere] = beyondEdge(own, w)
+			names[widget.SpotMarked] = "best at its GiB"
+		}
 	}
 	if len(rows) > 0 && !v.inKnob {
 		dot(&rows[min(max(v.table.row, 0), len(rows)-1)], widget.SpotPointed)
 	}
 	lines = append(lines, s.Render(in.Theme, in.Glyphs, w, h-2)...)
-	lines = append(lines, s.Legend(in.Theme, in.Glyphs, w, [widget.Spots]string{
-		widget.SpotPlain: "found", widget.SpotMarked: "none is faster with less", widget.SpotHere: "your setup", widget.SpotPointed: "cursor",
-	}))
+	lines = append(lines, s.Legend(in.Theme, in.Glyphs, w, names))
 	return widget.Height(lines, w, h)
+}
+
+// beyondEdge names the setup in force where it is outside the window of the plot, in
+// as many words as there is room for.
+func beyondEdge(own *row, w int) string {
+	const others = 36 // cells that the axis and the other names take
+	name := ""
+	for _, text := range []string{
+		"your setup, beyond the edge: " + figure.GiB(own.peak) + " GiB, " + figure.Three(own.perGPU) + " tokens/s/GPU",
+		"your setup, beyond: " + figure.GiB(own.peak) + " GiB",
+		"yours: " + figure.GiB(own.peak) + " GiB",
+	} {
+		if name = text; widget.Width(text)+others <= w {
+			break
+		}
+	}
+	return name
 }
 
 // tick is a number of an axis; what is left of a difference of equals is nothing.

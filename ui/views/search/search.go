@@ -46,6 +46,8 @@ type View struct {
 	values     [knobs][]string // what each knob can be turned to
 	valuesOf   engine.Setup    // the base that they are of
 	haveValues bool
+	typed      wish // words that somebody typed, beside the values that there are
+	entry      entry
 
 	running *job
 	answer  *answer // of the last search that ended
@@ -77,6 +79,7 @@ type answer struct {
 	front    []int       // of rows: no other has both more speed and less memory
 	leans    []find.Lean // what the first place rests on
 	exact    string      // the error band of its step
+	room     room        // that its memory leaves
 	conflict *find.Conflict
 	searched bool // everything was searched, and nothing found
 	seconds  float64
@@ -176,6 +179,7 @@ func (j *job) search(ctx context.Context) *answer {
 	if len(r.Best) > 0 {
 		first := &r.Best[0].Report
 		a.leans, a.exact = find.Leans(first), figure.Percent(r.Band.Share)
+		a.room = roomOf(first.Memory)
 	}
 	for i := range r.Best {
 		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, i+1))

@@ -91,6 +91,7 @@ func states() map[string]func(*View, *Input) {
 		"table":     func(*View, *Input) {},
 		"filter":    func(v *View, in *Input) { v.press(in, "/", "t", "p", "=", "4", " ", "n", "o") },
 		"knobs":     func(v *View, in *Input) { v.press(in, "f", "down", "down", "down", "down", "right"); v.running = nil },
+		"typing":    func(v *View, in *Input) { v.press(in, "f", "down", "down", "4", "5") },
 		"searching": func(v *View, in *Input) { v.answer = nil; v.again(in) },
 		"partial":   func(v *View, _ *Input) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
 		"heat": func(v *View, in *Input) {
@@ -188,7 +189,7 @@ func (v *View) press(in *Input, names ...string) (do Request) {
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{
 		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", "r", "n",
-		"t", "p", "=", "4", "space", "backspace", "v", "b", "3",
+		"t", "p", "=", "4", "space", "backspace", "v", "b", "3", "7",
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))

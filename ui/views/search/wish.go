@@ -129,6 +129,9 @@ func (v *View) refreshValues(want *asked) {
 		}
 	}
 	for k := range knobs {
+		if w := v.wish[k]; w != "" && w == v.typed[k] && (k.counts() && k != numbers) {
+			v.admit(k, w)
+		}
 		if w := v.wish[k]; w != "" && !slices.Contains(v.values[k], w) {
 			v.wish[k] = ""
 		}
@@ -188,9 +191,9 @@ func (a *asked) problem() find.Problem {
 	if w[objective] != "" {
 		p.Objective = find.Objective(w[objective])
 	}
-	var percent int
-	if _, err := fmt.Sscanf(w[headroom], "%d", &percent); err == nil {
-		p.Headroom = float64(percent) / 100
+	var percent float64
+	if _, err := fmt.Sscanf(w[headroom], "%f", &percent); err == nil {
+		p.Headroom = percent / 100
 	}
 	a.wholeRun(&p)
 	p.Space = find.Space{

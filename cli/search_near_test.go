@@ -1,0 +1,75 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A first place whose memory is within its error band of what is usable is said to be
+// unsure, with the headroom that leaves it out; one that is farther is said to be so.
+func TestSearchSaysHowSureItFits(t *testing.T) {
+	near, far := 0, 0
+	for _, flags := range []string{
+		"--dp 64 --tp 1 --mbs 2 --zero 0", "--dp 64 --tp 1 --mbs 2 --zero 1", "--dp 64 --tp 1 --mbs 1 --zero 0", "--dp 32 --tp 2 --mbs 8",
+	} {
+		arguments := append(strings.Fields("search --calibration nanotron --model llama3.2-1b --gpus 64 --gbs 512 --top 1"), strings.Fields(flags)...)
+		_, text, _ := run(t, arguments...)
+		text = strings.Join(strings.Fields(text), " ")
+		_, document, _ := run(t, append(arguments, "--json")...)
+		var answer struct {
+			Unsure  *bool `json:"fit_unsure"`
+			Results []struct {
+				Report struct {
+					Memory struct {
+						Usable float64  `json:"usable_bytes"`
+						Peak   float64  `json:"peak_bytes"`
+						Band   *float64 `json:"error_band"`
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(document), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if len(answer.Results) == 0 {
+			continue
+		}
+		m := answer.Results[0].Report.Memory
+		if m.Band == nil {
+			if answer.Unsure != nil || !strings.Contains(text, "GiB free. The memory is not validated here") {
+				t.Errorf("%s: no band: %s", flags, text)
+			}
+			continue
+		}
+		unsure := m.Peak*(1+*m.Band) > m.Usable
+		if answer.Unsure == nil || *answer.Unsure != unsure {
+			t.Errorf("%s: unsure %v, want %t", flags, answer.Unsure, unsure)
+		}
+		want := "more than the error band of its memory (±"
+		if unsure {
+			want = "Whether the first place fits is not sure: it has "
+			near++
+		} else {
+			far++
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q: %s", flags, want, text)
+		}
+		_, headroom, ok := strings.Cut(text, "--headroom ")
+		if ok != unsure {
+			t.Errorf("%s names a headroom: %t", flags, ok)
+		}
+		if !unsure {
+			continue
+		}
+		value, _, _ := strings.Cut(headroom, " ")
+		_, with, _ := run(t, append(arguments, "--headroom", value)...)
+		if strings.Contains(strings.Join(strings.Fields(with), " "), want) {
+			t.Errorf("%s --headroom %s is still unsure", flags, value)
+		}
+	}
+	if near == 0 || far == 0 {
+		t.Errorf("%d near, %d far", near, far)
+	}
+}

@@ -1,0 +1,242 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/textbox"
+	"meshscope/ui/widget"
+)
+
+// entry is a value that is typed into the knob under the cursor.
+type entry struct {
+	on    bool
+	input textbox.Field
+	wrong string // why it is not taken
+}
+
+// Bounds of what is typed: of a deadline in days, and of the share of the memory that
+// is left free in percent, where all of it would leave nothing.
+const (
+	longestDeadline = 36500
+	mostHeadroom    = 99
+)
+
+// param is the parameter of a knob that is one.
+func (k knob) param() (engine.Param, bool) {
+	id, ok := map[knob]engine.ParamID{
+		tensor: "tp", pipeline: "pp", virtual: "vpp", contextual: "cp", expert: "ep", expertTensor: "etp", zero: "zero", microBatch: "mbs", budget: "tokens",
+	}[k]
+	if !ok {
+		return engine.Param{}, false
+	}
+	return engine.FindParam(id)
+}
+
+// counts says whether a knob takes numbers.
+func (k knob) counts() bool {
+	_, ok := k.param()
+	return ok || k == numbers || k == deadline || k == headroom
+}
+
+// startEntry begins to type into the knob under the cursor; false where the key is no
+// digit.
+func (v *View) startEntry(key string) bool {
+	if len(key) != 1 || key[0] < '0' || key[0] > '9' {
+		return false
+	}
+	e := &v.entry
+	*e = entry{on: true, input: textbox.New(16)}
+	if !v.knob.counts() {
+		e.on = false
+		e.wrong = v.knob.label() + " takes one of: " + strings.Join(v.values[v.knob], ", ")
+		return true
+	}
+	e.input.Type(key)
+	return true
+}
+
+// entryKey edits, takes or drops what is typed.
+func (v *View) entryKey(in Input, key string) (bool, Request) {
+	e := &v.entry
+	switch key {
+	case "esc":
+		*e = entry{}
+	case "enter":
+		return true, v.takeEntry(in)
+	case "up", "down":
+		*e = entry{}
+		return v.knobKey(in, key)
+	default:
+		e.input.Type(key)
+		e.wrong = ""
+	}
+	return true, Request{}
+}
+
+// takeEntry turns the knob to what is typed. What it cannot be stays, with the reason
+// and the nearest value, which a second enter takes.
+func (v *View) takeEntry(in Input) Request {
+	e := &v.entry
+	word, err := v.read(v.knob, e.input.Value())
+	if err != nil {
+		e.wrong = err.Error()
+		var value *engine.ValueError
+		if errors.As(err, &value) && value.Nearest != "" {
+			e.input.Set(value.Nearest)
+			e.input.End()
+			e.wrong += "; enter takes it"
+		}
+		return Request{}
+	}
+	*e = entry{}
+	v.admit(v.knob, word)
+	before := v.wish
+	if v.set(v.knob, word); v.wish == before {
+		return Request{}
+	}
+	return v.Refresh(in)
+}
+
+// read makes the word of a knob of what was typed.
+func (v *View) read(k knob, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if i := slices.IndexFunc(v.values[k], func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
+		return v.values[k][i], nil
+	}
+	text = strings.TrimSpace(strings.NewReplacer(",", "", "%", "", "days", "", "day", "").Replace(text))
+	refuse := func(allowed, nearest string) error {
+		return &engine.ValueError{Field: k.label(), Given: text, Allowed: allowed, Nearest: nearest}
+	}
+	p, ok := k.param()
+	switch {
+	case k == budget:
+		n, err := p.ParseFigure(text)
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			return v.values[k][0], nil
+		}
+		s := v.valuesOf
+		s.Budget = n
+		return p.Text(s), nil
+	case ok:
+		n, err := p.ParseInt(text)
+		return strconv.Itoa(n), err
+	case k == headroom:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n < 0 || n > mostHeadroom {
+			return "", refuse(fmt.Sprintf("0 to %d %%", mostHeadroom), near(err, n, 0, mostHeadroom))
+		}
+		return plainNumber(n) + " %", nil
+	case k == deadline:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n < 0 || n > longestDeadline {
+			return "", refuse(fmt.Sprintf("0 (none) to %d days", longestDeadline), near(err, n, 0, longestDeadline))
+		}
+		switch n {
+		case 0:
+			return noDeadline, nil
+		case 1:
+			return "1 day", nil
+		}
+		return plainNumber(n) + " days", nil
+	case k == numbers:
+		n, err := strconv.Atoi(strings.TrimPrefix(text, "to "))
+		all := doubled(&v.valuesOf)
+		if i := slices.Index(all, n); err == nil && i >= 0 && slices.Contains(v.values[k], upTo(n)) {
+			return upTo(n), nil
+		}
+		nearest := ""
+		if err == nil {
+			nearest = strconv.Itoa(nearestOf(all[min(1, len(all)-1):], n))
+		}
+		return "", refuse("the GPUs of 1, 2, 4 and more nodes, doubled", nearest)
+	}
+	return "", refuse(strings.Join(v.values[k], ", "), "")
+}
+
+// near is the nearest of the numbers between two, where a number was read.
+func near(err error, n, low, high float64) string {
+	if err != nil {
+		return ""
+	}
+	return plainNumber(min(max(n, low), high))
+}
+
+func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// nearestOf is the value of a list that is closest by ratio; of two the smaller.
+func nearestOf(list []int, n int) int {
+	best := list[0]
+	for _, v := range list {
+		if ratio(v, n) < ratio(best, n) {
+			best = v
+		}
+	}
+	return best
+}
+
+func ratio(a, b int) float64 {
+	x, y := float64(max(a, 1)), float64(max(b, 1))
+	return max(x/y, y/x)
+}
+
+// admit puts a word that was typed among the values of its knob, in their order.
+func (v *View) admit(k knob, word string) {
+	if slices.Contains(v.values[k], word) || len(v.values[k]) == 0 {
+		return
+	}
+	v.typed[k] = word
+	size := func(word string) float64 {
+		var n float64
+		if k == budget {
+			if p, ok := k.param(); ok {
+				n, _ = p.ParseFigure(word)
+			}
+			return n
+		}
+		_, _ = fmt.Sscanf(word, "%f", &n)
+		return n
+	}
+	at := 1 + len(v.values[k][1:])
+	for i, other := range v.values[k] {
+		if i > 0 && size(other) > size(word) {
+			at = i
+			break
+		}
+	}
+	v.values[k] = slices.Insert(slices.Clone(v.values[k]), at, word)
+}
+
+// entryText draws what is typed, with its caret.
+func (v *View) entryText(in *Input, l *widget.Line) {
+	runes, at := []rune(v.entry.input.Value()), v.entry.input.Position()
+	paint := in.paint(themes.Entry)
+	under := " "
+	if at < len(runes) {
+		under = string(runes[at])
+	}
+	l.Put(paint, string(runes[:min(at, len(runes))])).Put(paint.Reversed(), under)
+	if at+1 < len(runes) {
+		l.Put(paint, string(runes[at+1:]))
+	}
+}
+
+// entryStatus is what can be typed, or why what was typed is not taken.
+func (v *View) entryStatus() string {
+	if v.entry.wrong != "" {
+		return v.entry.wrong
+	}
+	allowed := "a number"
+	if p, ok := v.knob.param(); ok {
+		allowed = p.Allowed()
+	}
+	return v.knob.label() + ": " + allowed + "; enter takes it, esc does not"
+}

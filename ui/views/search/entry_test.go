@@ -1,0 +1,107 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"meshscope/presets"
+)
+
+// TestDigitsType: in the settings digits type a value, which enter takes; what it
+// cannot be is refused with the nearest value, which a second enter takes.
+func TestDigitsType(t *testing.T) {
+	in := small(t)
+	for _, c := range []struct {
+		k       knob
+		typed   string
+		refused bool // by the first enter
+		want    string
+	}{
+		{tensor, "4", false, "4"},
+		{tensor, "16", false, "16"}, // legal or not: the search says why there is nothing
+		{zero, "7", true, "3"},
+		{microBatch, "3", false, "3"},
+		{headroom, "7", false, "7 %"},
+		{headroom, "2.5%", false, "2.5 %"},
+		{headroom, "400", true, "99 %"},
+		{deadline, "45", false, "45 days"},
+		{deadline, "1", false, "1 day"},
+		{deadline, "0", false, ""},
+		{budget, "1.5T", false, "1.5T"},
+		{budget, "1234567890", false, "1234567890"},
+		{numbers, "64", false, "to 64"},
+		{numbers, "100", true, "to 128"},
+	} {
+		v := New(presets.Default())
+		v.Refresh(in)
+		v.press(&in, "f")
+		v.knob = c.k
+		for _, key := range strings.Split(c.typed, "") {
+			v.press(&in, key)
+		}
+		if !v.Typing() {
+			t.Fatalf("%s: %q does not type", c.k.label(), c.typed)
+		}
+		shown := strings.Join(v.Render(in, 118, 32), "\n")
+		if !strings.Contains(shown, c.typed[:len(c.typed)-1]) {
+			t.Errorf("%s: what is typed is not shown:\n%s", c.k.label(), shown)
+		}
+		v.press(&in, "enter")
+		if v.Typing() != c.refused {
+			t.Errorf("%s %s: still typing %t, want %t: %s", c.k.label(), c.typed, v.Typing(), c.refused, v.entry.wrong)
+		}
+		if c.refused {
+			if status := v.Status(in, 200); !strings.Contains(status, "allowed") || !strings.Contains(status, "nearest") {
+				t.Errorf("%s %s: %q", c.k.label(), c.typed, status)
+			}
+			v.press(&in, "enter")
+		}
+		if v.Typing() || v.wish[c.k] != c.want {
+			t.Errorf("%s %s gives %q, want %q", c.k.label(), c.typed, v.wish[c.k], c.want)
+		}
+		if c.want != "" && !slices.Contains(v.values[c.k], c.want) {
+			t.Errorf("%s: %q is not among %q, and cannot be turned from", c.k.label(), c.want, v.values[c.k])
+		}
+		p := (&asked{base: base(in.Setup), wish: v.wish}).problem()
+		switch {
+		case c.k == headroom && c.typed == "2.5%" && p.Headroom != 0.025:
+			t.Errorf("a headroom of 2.5 %% is %v", p.Headroom)
+		case c.k == deadline && c.want == "45 days" && p.Deadline != 45*86400:
+			t.Errorf("45 days are %v s", p.Deadline)
+		case c.k == microBatch && !slices.Equal(p.Space.MBS, []int{3}):
+			t.Errorf("mbs 3 is %v", p.Space.MBS)
+		}
+	}
+}
+
+// TestTypedStays: a value that was typed is still asked when the setup changes, and
+// another digit begins anew; esc takes nothing.
+func TestTypedStays(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.Refresh(in)
+	v.press(&in, "f")
+	v.knob = headroom
+	v.press(&in, "7", "enter")
+	s := *in.Setup
+	s.GBS, s.MicroBatches = 64, 16
+	in.Setup = &s
+	v.Refresh(in)
+	if v.wish[headroom] != "7 %" || !slices.Contains(v.values[headroom], "7 %") {
+		t.Errorf("headroom is %q of %q", v.wish[headroom], v.values[headroom])
+	}
+	v.press(&in, "9", "esc")
+	if v.Typing() || v.wish[headroom] != "7 %" {
+		t.Errorf("after esc %t, %q", v.Typing(), v.wish[headroom])
+	}
+	v.knob = schedules
+	v.press(&in, "1")
+	if v.Typing() || !strings.Contains(v.Status(in, 200), "takes one of: usual, all") {
+		t.Errorf("schedules: %t, %q", v.Typing(), v.Status(in, 200))
+	}
+	v.press(&in, "down")
+	if strings.Contains(v.Status(in, 200), "takes one of") {
+		t.Error("the refusal stays under another knob")
+	}
+}

@@ -1,0 +1,54 @@
+package search
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/ui/figure"
+)
+
+// room is how far the memory of a layout is from the capacity, and how far the model
+// of memory may be off.
+type room struct {
+	fits bool
+	free units.Bytes
+	slip units.Bytes // by how much the peak may be wrong; 0: nobody knows
+	sure bool        // the error band does not reach the capacity, or there is none
+}
+
+func roomOf(m *engine.Memory) room {
+	out := room{fits: m.Fits, free: m.Usable - m.Peak, sure: !m.Close()}
+	if m.ErrorBand != nil {
+		out.slip = m.Peak * units.Bytes(*m.ErrorBand)
+	}
+	return out
+}
+
+// mark stands before a peak of which the error band covers the capacity.
+func (r *room) mark() string {
+	if r.fits && !r.sure {
+		return "?"
+	}
+	return ""
+}
+
+// doubt says that a layout may not fit although its figure does; empty where the error
+// band does not reach so far.
+func (r *room) doubt(sign string) string {
+	if !r.fits || r.sure {
+		return ""
+	}
+	return fmt.Sprintf("may not fit: %s GiB free, good to %s%s", figure.GiB(r.free), sign, figure.GiB(r.slip))
+}
+
+// brief is the same in few cells, also where it is sure to fit.
+func (r *room) brief(sign string) string {
+	switch {
+	case !r.fits:
+		return ""
+	case r.slip > 0:
+		return fmt.Sprintf("fits by %s %s%s GiB", figure.GiB(r.free), sign, figure.GiB(r.slip))
+	}
+	return fmt.Sprintf("fits by %s GiB", figure.GiB(r.free))
+}
