@@ -336,11 +336,15 @@ func ungrouped(text string) string {
 
 // preview says what typed text would mean, while it is typed.
 func preview(p *engine.Param, text string) string {
+	allowed := p.Label + ": " + p.Allowed()
+	if p.Kind == engine.IntParam {
+		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min), figure.Comma(p.Max))
+	}
 	if text == "" {
-		return p.Label + ": " + p.Allowed()
+		return allowed
 	}
 	if n, err := p.ParseInt(ungrouped(text)); p.Kind == engine.IntParam && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}
-	return p.Label + ": " + p.Allowed()
+	return allowed
 }

@@ -159,6 +159,17 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestAllowed: bounds are written as all figures are, before anything is typed and
+// while it is.
+func TestAllowed(t *testing.T) {
+	p, _ := engine.FindParam("tp")
+	for _, typed := range []string{"", "12", "x"} {
+		if got := preview(&p, typed); got != "TP: a whole number from 1 to 1,048,576" {
+			t.Errorf("after %q: %s", typed, got)
+		}
+	}
+}
+
 // TestWhyNot: a knob that does not turn says why.
 func TestWhyNot(t *testing.T) {
 	n := func(v int) *int { return &v }

@@ -50,6 +50,36 @@ func TestFootSpeaks(t *testing.T) {
 	}
 }
 
+// TestFootSilentUnderLists: while a list or card is open, the last line offers no key
+// of the screen below it, which would go into the filter; afterwards it does again.
+func TestFootSilentUnderLists(t *testing.T) {
+	last := func(m *Model) string {
+		lines := strings.Split(strings.TrimSuffix(screen(m), "\n"), "\n")
+		return lines[len(lines)-1]
+	}
+	for _, to := range [][]string{nil, {"tab"}} {
+		for _, open := range []string{"?", "m", "g", "w", "i", "r", "T"} {
+			m := sample(t, 120, 36)
+			keys(m, to...)
+			if to != nil && strings.Contains("imgr", open) {
+				continue // keys of Explore
+			}
+			before := last(m)
+			keys(m, open)
+			if m.state.Overlay == NoOverlay {
+				t.Fatalf("%s opens nothing", open)
+			}
+			if got := last(m); got != "" {
+				t.Errorf("%s after %v: %q below", open, to, got)
+			}
+			keys(m, "esc")
+			if got := last(m); got != before || !strings.Contains(got, "q quit") {
+				t.Errorf("%s and esc after %v: %q below", open, to, got)
+			}
+		}
+	}
+}
+
 // TestScrollsByOne: the first press of ] brings another rank, in the memory
 // and in the timeline.
 func TestScrollsByOne(t *testing.T) {

@@ -90,9 +90,13 @@ type short struct {
 }
 
 // helpLine is the last line: what can be done now, most needed first. The
-// order is that of being dropped from the right on narrow screens.
+// order is that of being dropped from the right on narrow screens. It is empty
+// while a list or card is open, which says its own keys.
 func (m *Model) helpLine(w int) string {
 	l := widget.NewLine(w)
+	if m.state.Overlay != NoOverlay {
+		return l.String()
+	}
 	t := m.look.theme
 	for i, s := range m.shortHelp() {
 		need := widget.Width(s.shown) + 1 + widget.Width(s.word)

@@ -74,8 +74,12 @@ func (m *Model) nothingYet(w, h int) []string {
 // workingText stands while a slow setup is worked out.
 const workingText = "working this setup out"
 
-// screenHints are the keys of the moment, the program's own first.
+// screenHints are the keys of the moment, the program's own first; none while a list
+// or card is open, which says its own.
 func (m *Model) screenHints(in screenInput, w int) string {
+	if m.state.Overlay != NoOverlay {
+		return widget.Blank(w)
+	}
 	k := &m.keys
 	own := []widget.Hint{
 		{Key: k.shown("?", k.Help), Text: "help"},

@@ -11,7 +11,12 @@ import (
 func Heading(t *themes.Theme, g Glyphs, w int, name, detail, remark string, role themes.Role) string {
 	l := NewLine(w)
 	words := strings.TrimLeft(name, " ") // a heading may be underlined, blanks before it not
-	l.Gap(Width(name)-Width(words)).Put(t.Paint(themes.Heading), words)
+	l.Gap(Width(name) - Width(words))
+	if after, marked := strings.CutPrefix(words, g.Pointer+" "); marked {
+		l.Put(t.Paint(themes.Strong), g.Pointer).Gap(1)
+		words = after
+	}
+	l.Put(t.Paint(themes.Heading), words)
 	if detail != "" {
 		l.Gap(1).Put(t.Paint(themes.Muted), detail)
 	}

@@ -104,6 +104,33 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestSaysWhatIsHidden: a list that does not fit says which of its lines are shown,
+// one that does says nothing.
+func TestSaysWhatIsHidden(t *testing.T) {
+	for _, c := range []struct {
+		w, h int
+		want []string
+		not  string
+	}{
+		{80, 10, []string{"GROUPS 1-2 of 4", "RUNS 1-2 of 27"}, ""},
+		{120, 30, []string{"RUNS 1-", " of 27 as published"}, "GROUPS 1"},
+		{200, 80, nil, " of "},
+	} {
+		in := input(t, colorprofile.ASCII, true)
+		v := &View{data: invented()}
+		lines := v.Render(in, c.w, c.h)[bandLines:]
+		text := ansi.Strip(strings.Join(lines, "\n"))
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%dx%d: %q is not in\n%s", c.w, c.h, want, text)
+			}
+		}
+		if c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%dx%d: %q is in\n%s", c.w, c.h, c.not, text)
+		}
+	}
+}
+
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before and
 // whatever the figures are.
 func TestAnySizeAndKey(t *testing.T) {

@@ -1,11 +1,13 @@
 package evidence
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"meshscope/engine"
 	"meshscope/presets/published"
+	"meshscope/ui/figure"
 )
 
 // shows says whether a group passes the filter.
@@ -125,6 +127,15 @@ func distance(a, b *engine.Setup) float64 {
 		far += otherStack
 	}
 	return far
+}
+
+// window says which of all lines are shown from the given one on; nothing where
+// all are.
+func window(from, n, all int) string {
+	if n <= 0 || all <= n {
+		return ""
+	}
+	return fmt.Sprintf("%s-%s of %s", figure.Comma(from+1), figure.Comma(from+n), figure.Comma(all))
 }
 
 // page is the first of n shown lines out of all; it stands still while the

@@ -115,17 +115,21 @@ func (v *View) groupTable(in *Input, w, h int) []string {
 	}
 	c := columnsOfGroups(w)
 	muted := in.paint(themes.Muted)
+	list := v.listed()
+	at := v.chosen(list)
+	from := page(at, h-1, len(list))
 	head := widget.NewLine(w)
-	head.Put(in.paint(themes.Heading), "GROUPS").RightAligned(muted, "rows", c.rows)
+	head.Put(in.paint(themes.Heading), "GROUPS")
+	if text := window(from, h-1, len(list)); len("GROUPS ")+len(text)+len(" rows") <= c.rows {
+		head.Gap(1).Put(muted, text)
+	}
+	head.RightAligned(muted, "rows", c.rows)
 	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted, "max", c.most)
 	if c.constant > 0 {
 		head.RightAligned(muted, "constant", c.constant).To(c.peer)
 		head.Put(muted, in.cut("best peer", head.Left()))
 	}
 	lines := []string{head.String()}
-	list := v.listed()
-	at := v.chosen(list)
-	from := page(at, h-1, len(list))
 	for i := from; i < min(from+h-1, len(list)); i++ {
 		lines = append(lines, v.groupLine(in, &list[i], i == at, w, &c))
 	}
@@ -176,17 +180,24 @@ func (v *View) rowTable(in *Input, near []int, w, h int) []string {
 		return nil
 	}
 	rows := v.shown()
-	detail := "as published"
+	at := v.cursor(rows)
+	from := page(at, h-1, len(rows))
+	details := []string{"as published", ""}
 	if v.worst {
-		detail = "largest error first"
+		details = []string{"largest error first", "by error", ""}
 	}
 	head := widget.NewLine(w)
 	muted := in.paint(themes.Muted)
-	head.Put(in.paint(themes.Heading), "RUNS").Gap(1).Put(muted, detail)
+	head.Put(in.paint(themes.Heading), "RUNS")
+	for _, detail := range details {
+		text := strings.TrimSpace(window(from, h-1, len(rows)) + " " + detail)
+		if text != "" && head.Used()+len(text)+2 <= w-20-len("measured") {
+			head.Gap(1).Put(muted, text)
+			break
+		}
+	}
 	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted, "error %", w-1)
 	lines := []string{head.String()}
-	at := v.cursor(rows)
-	from := page(at, h-1, len(rows))
 	for i := from; i < min(from+h-1, len(rows)); i++ {
 		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, contains(near, rows[i]), w))
 	}

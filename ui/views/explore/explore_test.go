@@ -87,6 +87,30 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// TestWholeSentences: what is assumed is shown in whole sentences, and the number of
+// those that have no room is right.
+func TestWholeSentences(t *testing.T) {
+	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), bare())
+	all := append(append([]string{}, in.Report.Assumptions...), in.Report.NotModelled...)
+	for h := 3; h < 16; h++ {
+		for w := 20; w < 90; w += 5 {
+			text := strings.Join(strings.Fields(ansi.Strip(strings.Join(Assumed(in, w, h), " "))), " ")
+			shown := 0
+			for _, s := range all {
+				if strings.Contains(text, in.Glyphs.Dot+" "+s) {
+					shown++
+				}
+			}
+			if got := strings.Count(text, in.Glyphs.Dot); got != shown {
+				t.Fatalf("%dx%d: %d sentences, %d of them whole: %s", w, h, got, shown, text)
+			}
+			if left := strconv.Itoa(len(all)-shown) + " more"; shown < len(all) != strings.Contains(text, left) {
+				t.Fatalf("%dx%d: %d of %d shown: %s", w, h, shown, len(all), text)
+			}
+		}
+	}
+}
+
 // TestEverySize: every panel keeps to its size, also where parts of the report
 // are missing or not numbers.
 func TestEverySize(t *testing.T) {

@@ -236,7 +236,7 @@ func (v *View) names(in Input, w int, g *grid) string {
 		l.Gap(1).Put(in.paint(role), name)
 	}
 	if g.bar > 0 {
-		l.Gap(3).Put(in.paint(themes.Muted), figure.GiB(m.Usable)+" usable "+in.Glyphs.Limit)
+		l.Gap(3).Put(in.paint(themes.Muted), figure.GiB(m.Usable)+" usable ").Put(in.paint(themes.Limit), in.Glyphs.Limit)
 	}
 	return l.String()
 }

@@ -148,7 +148,7 @@ func (v *View) ladder(in *Input, w, h int) []string {
 	}
 	lines := []string{in.heading(w, "IF BANDWIDTH", detail, remark)}
 	a := v.current(in)
-	const label = 9
+	const label, factor = 10, "bandwidth"
 	cell := min(max((w-label)/steps, 1), 11)
 	if plot := h - ladderLines; plot >= 3 && a != nil {
 		curve := widget.Curve{Values: a.step[:], Current: v.place(), Role: themes.Time}
@@ -165,7 +165,7 @@ func (v *View) ladder(in *Input, w, h int) []string {
 			t, paint, end := text(i), in.paint(themes.Text), label+(i+1)*cell-1
 			if i == v.place() {
 				paint = in.paint(themes.Current)
-				if name == "x" {
+				if name == factor {
 					t, end = "["+t+"]", end+1
 				}
 			}
@@ -189,7 +189,7 @@ func (v *View) ladder(in *Input, w, h int) []string {
 		}
 		return figure.PercentValue(a.mfu[i])
 	})
-	row("x", themes.Muted, func(i int) string { return factorText(i, in.Glyphs) })
+	row(factor, themes.Muted, func(i int) string { return factorText(i, in.Glyphs) })
 	return widget.Height(lines, w, h)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/themes"
 	"meshscope/ui/widget"
 )
 
@@ -156,6 +157,26 @@ func TestFrameTable(t *testing.T) {
 		press(v, in, 80, 20, "t")
 		frame(t, v, in, 80, 20)
 	})
+}
+
+// TestChosenRow: the chosen line of the table has one look from end to end, also where
+// its figures are bad or its schedule cannot run.
+func TestChosenRow(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 24))
+	v := &View{}
+	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.Interleaved, 4, 2, 24), spec(schedule.ZBH2, 4, 1, 24))
+	press(v, in, 120, 20, "t home")
+	v.table.rows[1].Report.Memory.Fits = false
+	v.table.rows[2].Report.Legal = false
+	for i := range v.table.rows {
+		v.table.row = i
+		line := v.tableRow(&in, i, 120)
+		focus := in.paint(themes.Focus)
+		rest := strings.NewReplacer(focus.Open(), "", focus.Close(), "").Replace(line)
+		if strings.Contains(rest, "\x1b") || !strings.HasPrefix(line, focus.Open()) || !strings.HasSuffix(line, focus.Close()) {
+			t.Errorf("%q", line)
+		}
+	}
 }
 
 // TestFrameIllegal keeps the last legal picture and says what is wrong.

@@ -267,23 +267,18 @@ func (in *Input) tableHead(w int) string {
 // tableRow is one schedule: its figures, or why it cannot run.
 func (v *View) tableRow(in *Input, i, w int) string {
 	row := &v.table.rows[i]
-	text, sign := themes.Text, " "
-	if i == v.table.row {
-		text, sign = themes.Focus, in.Glyphs.Pointer
+	line, sign := widget.NewLine(w), " "
+	paint := in.paint
+	if i == v.table.row { // one look from end to end, whatever stands in it
+		sign, paint = in.Glyphs.Pointer, func(themes.Role) themes.Paint { return in.paint(themes.Focus) }
+		line.OnBlank(paint(themes.Text))
 	}
-	line := widget.NewLine(w).Put(in.paint(themes.Accent), sign).Gap(1).Put(in.paint(text), string(row.Info.Kind))
-	if i == v.table.row {
-		line.OnBlank(in.paint(text))
-	}
+	line.Put(paint(themes.Accent), sign).Gap(1).Put(paint(themes.Text), string(row.Info.Kind))
 	if row.Setup.VPP > 1 {
-		line.Put(in.paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
+		line.Put(paint(themes.Muted), fmt.Sprintf(" v%d", row.Setup.VPP))
 	}
 	if in.Setup != nil && row.Info.Kind == in.Setup.Schedule {
-		role := themes.Current
-		if i == v.table.row {
-			role = text
-		}
-		line.Put(in.paint(role), " "+in.Glyphs.Here)
+		line.Put(paint(themes.Current), " "+in.Glyphs.Here)
 	}
 	r := &row.Report
 	if !r.Legal || r.Memory == nil || r.Time == nil {
@@ -291,10 +286,10 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		if list := errors(r.Problems); len(list) > 0 {
 			reason = list[0].Message
 		}
-		return line.To(22).Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), reason).String()
+		return line.To(22).Put(paint(themes.Bad), in.Glyphs.Cross+" ").Put(paint(themes.Muted), reason).String()
 	}
 	f := row.figures
-	peak := text
+	peak := themes.Text
 	if !r.Memory.Fits {
 		peak = themes.Bad
 		f.peak = in.Glyphs.Cross + " " + f.peak
@@ -303,12 +298,12 @@ func (v *View) tableRow(in *Input, i, w int) string {
 		figure.Seconds(r.Time.Step), f.overIdeal, f.overTotal, f.peak, f.live(),
 		f.saved, f.exposed, f.span, figure.Comma(row.Messages), fmt.Sprint(f.copies),
 	} {
-		role := text
+		role := themes.Text
 		if k == 3 {
 			role = peak
 		}
 		if columns()[k].ends <= w {
-			line.RightAligned(in.paint(role), c, columns()[k].ends)
+			line.RightAligned(paint(role), c, columns()[k].ends)
 		}
 	}
 	return line.String()
