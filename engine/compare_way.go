@@ -16,7 +16,7 @@ type Move struct {
 }
 
 // Way goes from A to B one change at a time, in the order of the changes as far
-// as each is legal there, so that a reader sees which of them moved what; the
+// as each is legal there (and no schedule of several stages per rank with one), so that a reader sees which of them moved what; the
 // last Setup is B. What a change is worth depends on what has been changed
 // before. Nil where a side is illegal, nothing changed, or stop says true.
 func Way(a, b Setup, stop func() bool) []Move {
@@ -43,23 +43,38 @@ func Way(a, b Setup, stop func() bool) []Move {
 	return moves
 }
 
-// nextMove is the first change that is legal by itself, else as many from the
-// front as are legal together.
+// nextMove is the first change that may stand by itself, else the first two that may
+// together, else as many from the front as may.
 func nextMove(at, b *Setup, open [][]Change) (turned []Change, rest [][]Change) {
-	lawful := func(changes []Change) bool {
+	may := func(changes []Change) bool {
 		t := *at
 		turnTo(&t, b, changes)
-		return legal(&t)
+		return legal(&t) && (!nameOnly(&t) || nameOnly(at) || nameOnly(b))
 	}
 	for i := range open {
-		if lawful(open[i]) {
+		if may(open[i]) {
 			return open[i], append(slices.Clone(open[:i]), open[i+1:]...)
 		}
 	}
-	for n := 2; n < len(open); n++ {
-		if together := slices.Concat(open[:n]...); lawful(together) {
+	for i := range open {
+		for j := i + 1; j < len(open) && len(open) > 2; j++ {
+			if together := slices.Concat(open[i], open[j]); may(together) {
+				rest = append(slices.Clone(open[:i]), open[i+1:j]...)
+				return together, append(rest, open[j+1:]...)
+			}
+		}
+	}
+	for n := 3; n < len(open); n++ {
+		if together := slices.Concat(open[:n]...); may(together) {
 			return together, open[n:]
 		}
 	}
 	return slices.Concat(open...), nil
+}
+
+// nameOnly says whether the schedule is one of several stages per rank with one: it
+// can run, but nobody means it, and no launcher gives it that name.
+func nameOnly(s *Setup) bool {
+	info, ok := s.Schedule.Info()
+	return ok && info.Chunks == 0 && s.VPP == 1 && s.PP > 1
 }

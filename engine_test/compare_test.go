@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/schedule"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -127,6 +128,38 @@ func TestWayEndsAtB(t *testing.T) {
 			t.Fatal("the way ends elsewhere")
 		}
 	})
+}
+
+// An interleaved schedule and its stages per rank are turned together: on the way
+// there is none with one stage a rank, which is 1F1B by another name.
+func TestWayTurnsChunksWithTheirSchedule(t *testing.T) {
+	a := presets.DefaultSetup() // pp 2, 1f1b
+	for _, c := range []struct {
+		vpp  string
+		also map[engine.ParamID]string
+	}{
+		{"2", nil}, {"10", map[engine.ParamID]string{"recompute": "full"}}, {"4", map[engine.ParamID]string{"tp": "4", "pp": "4", "zero": "0"}},
+	} {
+		b := a
+		for id, text := range c.also {
+			b = turnedTo(t, b, id, text)
+		}
+		b = turnedTo(t, b, "vpp", c.vpp)
+		if b.Schedule != schedule.Interleaved || b.VPP == 1 {
+			t.Fatalf("vpp %s gives %s", c.vpp, b.Schedule)
+		}
+		for _, ends := range [][2]engine.Setup{{a, b}, {b, a}} {
+			way := engine.Way(ends[0], ends[1], nil)
+			if len(way) != 1+len(c.also) {
+				t.Errorf("%d moves for %d changes and the schedule: %+v", len(way), len(c.also), way)
+			}
+			for _, m := range way {
+				if m.Setup.Schedule == schedule.Interleaved && m.Setup.VPP == 1 {
+					t.Errorf("the way passes %s with vpp 1 after %v", m.Setup.Schedule, m.Changes)
+				}
+			}
+		}
+	}
 }
 
 // What is said of TP 8 to TP 4 on the built-in start, with the figures of the

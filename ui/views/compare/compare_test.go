@@ -393,3 +393,40 @@ func TestThereAndBack(t *testing.T) {
 		t.Error("the methods are not there")
 	}
 }
+
+// TestMethodsWhole: at the usual sizes no sentence about a method is cut.
+func TestMethodsWhole(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(t, &in)
+	v.press(&in, "v", "v")
+	for _, size := range [][2]int{{118, 32}, {198, 56}} {
+		for range methodRows() {
+			if text := ansi.Strip(strings.Join(v.Render(in, size[0], size[1]), "\n")); strings.Contains(text, in.Glyphs.Ellipsis) {
+				t.Errorf("%v: a sentence is cut:\n%s", size, text)
+			}
+			v.press(&in, "down")
+		}
+	}
+}
+
+// TestWayMarksWhatDoesNotFit: without colours too, each stop of the way that does not
+// fit is marked, and no other.
+func TestWayMarksWhatDoesNotFit(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(t, &in)
+	v.row = len(v.pair.way) // no cursor on the way
+	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	marked := 0
+	for _, m := range v.pair.way {
+		at := in.Glyphs.Cross + " " + figure.GiB(m.Peak)
+		if strings.Contains(text, at) == m.Fits {
+			t.Errorf("a peak of %s that fits (%t) is marked: %t\n%s", figure.GiB(m.Peak), m.Fits, m.Fits, text)
+		}
+		if !m.Fits {
+			marked++
+		}
+	}
+	if marked == 0 || marked == len(v.pair.way) {
+		t.Errorf("%d of %d do not fit", marked, len(v.pair.way))
+	}
+}

@@ -70,33 +70,48 @@ func (v *View) matrix(in *Input, w, h int) []string {
 	muted := in.paint(themes.Muted)
 	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 31).RightAligned(muted, "exposed", 41).Gap(3).Put(muted, "cuts; costs").String())
 	list := methodRows()
-	room := max((h-2)/len(list), 1)
-	spare := h - 2 - room*len(list)
+	rooms := v.rooms(list, w, h-len(lines))
 	at := min(v.row, len(list)-1)
-	if room < 3 { // a line each; that under the cursor is told in full
-		for i := range list {
-			n := 1
-			if i == at {
-				n = max(h-1-len(list), 1)
-			}
-			lines = append(lines, v.methodLines(in, &list[i], i == at, w, n)...)
-		}
-		return widget.Height(lines, w, h)
-	}
 	for i := range list {
-		note := v.methods[list[i].note] // more room for a first sentence that would be cut
-		more := min(max(firstLines(note.Cuts, w)+firstLines(note.Costs, w)-room, 0), max(spare, 0))
-		spare -= more
-		lines = append(lines, v.methodLines(in, &list[i], i == at, w, room+more)...)
+		n := 1
+		switch {
+		case rooms != nil:
+			n = rooms[i]
+		case i == at: // a line each; that under the cursor is told in full
+			n = max(h-1-len(list), 1)
+		}
+		lines = append(lines, v.methodLines(in, &list[i], i == at, w, n)...)
 	}
 	return widget.Height(lines, w, h)
+}
+
+// rooms are so many lines for each method that none of its first sentences is cut, what
+// is left dealt out to all; nil where there are not so many.
+func (v *View) rooms(list []methodRow, w, h int) []int {
+	rooms := make([]int, len(list))
+	left := h
+	for i := range list {
+		note := v.methods[list[i].note]
+		rooms[i] = firstLines("cuts "+note.Cuts, w) + firstLines("costs "+note.Costs, w)
+		left -= rooms[i]
+	}
+	if left < 0 {
+		return nil
+	}
+	for i := range rooms {
+		rooms[i] += left / len(list)
+	}
+	return rooms
 }
 
 const proseAt = 44
 
 // firstLines is how many lines the first sentence of a note takes.
 func firstLines(text string, w int) int {
-	first, _, _ := strings.Cut("cuts "+text, ". ")
+	first, rest, _ := strings.Cut(text, ". ")
+	if rest != "" {
+		first += "."
+	}
 	return len(widget.Wrap(first, w-proseAt))
 }
 
@@ -118,7 +133,7 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 	if room == 1 {
 		prose = whole(note.Cuts, w-proseAt, 1, in)
 	} else {
-		prose = whole("cuts "+lower(note.Cuts), w-proseAt, max(room-firstLines(note.Costs, w), 1), in)
+		prose = whole("cuts "+lower(note.Cuts), w-proseAt, max(room-firstLines("costs "+note.Costs, w), 1), in)
 		prose = append(prose, whole("costs "+lower(note.Costs), w-proseAt, room-len(prose), in)...)
 	}
 	var lines []string

@@ -125,7 +125,7 @@ func changeColumns(w int) [4]int {
 	return [4]int{w - 33, w - 22, w - 11, w - 1}
 }
 
-func (v *View) moveLine(in *Input, w int, text string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
+func (v *View) moveLine(in *Input, w int, name string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
@@ -133,18 +133,21 @@ func (v *View) moveLine(in *Input, w int, text string, step, dStep units.Seconds
 		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 	}
 	c := changeColumns(w)
-	l.To(3).Put(in.paint(role), in.cut(text, c[0]-14))
+	l.To(3).Put(in.paint(role), in.cut(name, c[0]-14))
 	l.RightAligned(in.paint(role), figure.Seconds(step), c[0])
-	peakRole := role
-	if !fits && !here {
-		peakRole = themes.Bad
+	peakRole, text := role, figure.GiB(peak)
+	if !fits {
+		text = in.Glyphs.Cross + " " + text
+		if !here {
+			peakRole = themes.Bad
+		}
 	}
 	if first {
 		l.To(c[1])
-		return l.RightAligned(in.paint(peakRole), figure.GiB(peak), c[2]).String()
+		return l.RightAligned(in.paint(peakRole), text, c[2]).String()
 	}
 	l.RightAligned(in.paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)), c[1])
-	l.RightAligned(in.paint(peakRole), figure.GiB(peak), c[2])
+	l.RightAligned(in.paint(peakRole), text, c[2])
 	return l.RightAligned(in.paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
 }
 
