@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -23,44 +25,75 @@ type bookReadMsg struct {
 
 // explaining is the list of figures and the explanation that is open.
 type explaining struct {
-	book *explain.Book
-	ids  []string // of the lines of the list
-	open *overlay.Explain
+	setup engine.Setup // of the figures
+	name  string       // what a list calls it; empty: the setup in force
+	at    string       // the figure that the list opens at
+	book  *explain.Book
+	ids   []string // of the lines of the list
+	open  *overlay.Explain
 }
 
-// readBookCmd explains every figure of the setup, for the list to choose from.
+// readBookCmd explains every figure of the setup under the cursor, else of the one in
+// force, for the list to choose from.
 func (m *Model) readBookCmd() tea.Cmd {
-	setup := m.legal.setup
+	want := explaining{setup: m.legal.setup}
+	if s := m.screen(); s != nil && m.shows() {
+		in := m.screenInput()
+		if under, name := s.under(in); under != nil {
+			want.setup, want.name = *under, name
+		}
+		want.at = s.figure(in)
+	}
+	m.explaining = want
 	return m.guard(func() tea.Msg {
-		msg := bookReadMsg{setup: setup}
-		book, ok := explain.Of(setup)
+		msg := bookReadMsg{setup: want.setup}
+		book, ok := explain.Of(want.setup)
 		if !ok {
 			return msg
 		}
 		msg.book = book
-		for _, f := range book.Figures() {
-			e, ok := book.Explain(f.ID)
-			if !ok {
-				continue
+		add := func(id string) {
+			if e, ok := book.Explain(id); ok {
+				msg.ids = append(msg.ids, id)
+				msg.items = append(msg.items, overlay.Item{Title: e.Name, Name: id, Fields: []string{e.Text()}})
 			}
-			msg.ids = append(msg.ids, f.ID)
-			msg.items = append(msg.items, overlay.Item{Title: e.Name, Name: f.ID, Fields: []string{e.Text()}})
+		}
+		figures := book.Figures()
+		at := figureOf(book.Report(), want.at)
+		if !slices.ContainsFunc(figures, func(f explain.Figure) bool { return f.ID == at }) {
+			add(at) // what the figures of the report are made of is not in their list
+		}
+		for _, f := range figures {
+			add(f.ID)
 		}
 		return msg
 	})
 }
 
+// figureOf is the figure of a report that has an explanation, for one that a screen
+// shows: what is free is usable less the peak, and the fullest rank has a number.
+func figureOf(r *engine.Report, id string) string {
+	if id == "memory.free" {
+		return "memory.peak"
+	}
+	if rest, ok := strings.CutPrefix(id, engine.FullestRank); ok && r != nil && r.Memory != nil {
+		return fmt.Sprintf("memory.ranks.%d.%s", r.Memory.Ranks[r.Memory.PeakRank].Rank, rest)
+	}
+	return id
+}
+
 // takeBook opens the list of figures, if it is still wanted.
 func (m *Model) takeBook(msg bookReadMsg) {
-	if m.state.Overlay != FiguresOverlay || msg.book == nil || msg.setup != m.legal.setup {
+	if m.state.Overlay != FiguresOverlay || msg.book == nil || msg.setup != m.explaining.setup {
 		return
 	}
-	m.explaining = explaining{book: msg.book, ids: msg.ids}
-	at := 0
-	if s := m.screen(); s != nil && m.legal.report.Legal {
-		at = max(slices.Index(msg.ids, s.figure(m.screenInput())), 0)
+	m.explaining.book, m.explaining.ids = msg.book, msg.ids
+	title := "FIGURES"
+	if m.explaining.name != "" {
+		title += " of " + m.explaining.name
 	}
-	m.picker = overlay.New("FIGURES", "type to search · enter explains it · esc closes", msg.items, at)
+	at := max(slices.Index(msg.ids, figureOf(msg.book.Report(), m.explaining.at)), 0)
+	m.picker = overlay.New(title, "type to search · enter explains it · esc closes", msg.items, at)
 	m.picker.Valued = true
 	m.picker.Resize(m.caps.height)
 }

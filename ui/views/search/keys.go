@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
@@ -222,26 +221,6 @@ func (v *View) take(rows []row) Request {
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
 	s := r.setup
 	return Request{Setup: &s, Text: r.name()}
-}
-
-// name is what a row is called beside the table.
-func (r *row) name() string {
-	if r.rank > 0 {
-		return "rank " + figure.Comma(r.rank) + " of the search"
-	}
-	return "the setup in force"
-}
-
-// Under is the setup of the row under the cursor, and its name; nil where no row is
-// pointed at.
-func (v *View) Under(in Input) (*engine.Setup, string) {
-	rows := v.shown(&in)
-	if v.guide.open || v.inPicture && v.picture != scatterPicture || len(rows) == 0 {
-		return nil, ""
-	}
-	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	s := r.setup
-	return &s, r.name()
 }
 
 // Bindings are all keys of the screen for the help.

@@ -32,6 +32,10 @@ func TestUnder(t *testing.T) {
 	}
 	v.guide.open = true
 	if s, _ := v.Under(in); s != nil {
-		t.Error("the guide has no row of the table")
+		t.Error("a step of the guide that has no lines yet")
+	}
+	v.guide.rows[fitStage] = []option{{name: "TP", done: true, found: true, row: rows[1]}}
+	if s, name := v.Under(in); s == nil || *s != rows[1].setup || name != "TP of the three steps" {
+		t.Errorf("in the guide: %q", name)
 	}
 }

@@ -1,0 +1,79 @@
+package compare
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+)
+
+// Figure is the figure in the line under the cursor, as the report names it.
+func (v *View) Figure(in Input) string {
+	switch v.pane {
+	case alonePane:
+		return "time.step"
+	case methodsPane:
+		return v.methodFigure(&in)
+	case pairPane, panes:
+	}
+	switch i := v.row; {
+	case v.pair == nil:
+		return ""
+	case i < len(v.pair.way):
+		return "time.step"
+	case i-len(v.pair.way) < len(v.pair.all.Deltas):
+		return v.pair.all.Deltas[i-len(v.pair.way)].ID
+	}
+	return ""
+}
+
+// methodFigure is the traffic of a method where it has any, else what it is there for.
+func (v *View) methodFigure(in *Input) string {
+	list := methodRows()
+	if v.row >= len(list) || in.Report == nil {
+		return ""
+	}
+	row := &list[v.row]
+	for _, dimension := range row.dimension {
+		for i := range in.Report.Communication {
+			if in.Report.Communication[i].Dimension == dimension {
+				return "communication." + dimension + ".bytes"
+			}
+		}
+	}
+	switch row.note {
+	case "zero":
+		return engine.FullestRank + "optimizer"
+	case "recompute":
+		return "time.recompute"
+	}
+	return engine.FullestRank + "activations"
+}
+
+// Under is the setup of the line under the cursor: on the way from A to B the one
+// after that change, of a figure B, of a method alone its own; nil where that is the
+// setup in force.
+func (v *View) Under(in Input) (*engine.Setup, string) {
+	switch v.pane {
+	case alonePane:
+		if v.row < len(v.alone.list) && v.alone.list[v.row].report.Legal {
+			s := v.alone.list[v.row].setup
+			return &s, v.alone.list[v.row].name + " alone"
+		}
+		return nil, ""
+	case methodsPane:
+		return nil, ""
+	case pairPane, panes:
+	}
+	want, ok := v.sides(&in)
+	if !ok || v.pair == nil || v.pair.of != want {
+		return nil, ""
+	}
+	if v.row < len(v.pair.way)-1 {
+		m := &v.pair.way[v.row]
+		return &m.Setup, "the setup after " + moveWords(&in, m)
+	}
+	if v.b >= 0 {
+		return &want.b, "B, pin " + strconv.Itoa(v.b+1)
+	}
+	return nil, ""
+}

@@ -1,0 +1,80 @@
+package search
+
+import (
+	"meshscope/engine"
+	"meshscope/ui/figure"
+)
+
+// ranking is the figure that layouts are ranked by, as the report names it.
+const ranking = "throughput.tokens-per-second-per-gpu"
+
+// Figure is the figure in the column under the cursor, as the report names it; of a
+// column that is no figure, the one that layouts are ranked by.
+func (v *View) Figure(in Input) string {
+	if in.Setup == nil {
+		return ""
+	}
+	switch {
+	case v.guide.open && v.guide.at == fitStage:
+		return "memory.peak"
+	case v.guide.open:
+		return ranking
+	case v.inPicture && v.picture == heatPicture:
+		return "throughput.mfu"
+	case v.inPicture && v.picture == measuredPicture:
+		return ranking
+	}
+	id := map[string]string{
+		"step": "time.step", "mfu": "throughput.mfu", "peak": "memory.peak", "free": "memory.free",
+		"days": "run.days", "cost": "run.cost", "bubble": "pipeline.bubble-over-ideal", "comm": "time.exposed",
+	}[v.table.all[v.table.column].id]
+	if id == "" {
+		return ranking
+	}
+	return id
+}
+
+// Under is the setup of the row, cell or line under the cursor, and its name; nil
+// where none is pointed at.
+func (v *View) Under(in Input) (*engine.Setup, string) {
+	if v.guide.open {
+		if o := v.guide.here(); o != nil && o.found {
+			s := o.row.setup
+			return &s, o.name + " of the three steps"
+		}
+		return nil, ""
+	}
+	if v.inPicture {
+		switch v.picture {
+		case heatPicture:
+			if c := v.heat.here(); c != nil && c.found {
+				s := c.setup
+				return &s, "the best of " + s.Model.Name + " on " + nodes(&s)
+			}
+			return nil, ""
+		case measuredPicture:
+			if m := &v.measured; len(m.runs) > 0 {
+				r := &m.runs[min(m.row, len(m.runs)-1)]
+				s := r.setup
+				return &s, "published run " + r.id
+			}
+			return nil, ""
+		case scatterPicture, pictures:
+		}
+	}
+	rows := v.shown(&in)
+	if len(rows) == 0 {
+		return nil, ""
+	}
+	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
+	s := r.setup
+	return &s, r.name()
+}
+
+// name is what a row is called beside the table.
+func (r *row) name() string {
+	if r.rank > 0 {
+		return "rank " + figure.Comma(r.rank) + " of the search"
+	}
+	return "the setup in force"
+}
