@@ -74,11 +74,14 @@ func fore(code string) string {
 // have colours of their own. It works without colours too.
 func (p Paint) Reversed() Paint { return Paint{open: p.open + "\x1b[7m"} }
 
+// Underlined is a paint with a line below the text.
+func (p Paint) Underlined() Paint { return Paint{open: p.open + "\x1b[4m"} }
+
 // Word is the paint of a role for a word, underlined if it can be looked up.
 func (t *Theme) Word(r Role, word string) Paint {
 	p := t.Paint(r)
 	if t.Known == nil || !t.Known(word) {
 		return p
 	}
-	return Paint{open: p.open + "\x1b[4m"}
+	return p.Underlined()
 }

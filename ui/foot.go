@@ -272,7 +272,7 @@ func wrap(text string, w, n int) []string {
 	var out []string
 	for n > 0 && text != "" {
 		if n == 1 {
-			return append(out, widget.Cut(text, w))
+			return append(out, widget.CutText(text, w, "…"))
 		}
 		first, rest, _ := strings.Cut(ansi.Wrap(text, w, ""), "\n")
 		out = append(out, first)

@@ -440,3 +440,35 @@ func TestFrameThemes(t *testing.T) {
 		}
 	}
 }
+
+// TestCovered: a list or a card leaves no half sentence of the foot and no keys of the
+// page beside it, and stands before a dimmed page.
+func TestCovered(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
+		for _, open := range []string{"?", "m", "g", "r", "w", "i", "x", "T"} {
+			for _, tab := range []string{"", "tab"} {
+				m := sample(t, size[0], size[1])
+				m.catalog = new(catalog)
+				*m.catalog = readCatalog(m.options.Library)
+				if tab != "" {
+					keys(m, tab)
+				}
+				before := strings.Split(m.View().Content, "\n")
+				if keys(m, open); !m.covered() {
+					continue // the screen has its own use for the key
+				}
+				after := strings.Split(m.View().Content, "\n")
+				if last := ansi.Strip(after[size[1]-1]); strings.Contains(last, "help") || strings.Contains(last, "quit") {
+					t.Errorf("%s at %v: keys that do something else: %q", open, size, last)
+				}
+				if after[0] == before[0] && !strings.Contains(ansi.Strip(after[0]), "╭") {
+					t.Errorf("%s at %v: the page is as bright as before", open, size)
+				}
+				text := strings.Join(after, "\n")
+				if keys(m, "esc"); strings.Join(strings.Split(m.View().Content, "\n"), "") != strings.Join(before, "") {
+					t.Errorf("%s at %v: closing does not bring the page back\n%s", open, size, text)
+				}
+			}
+		}
+	}
+}

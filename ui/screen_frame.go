@@ -36,7 +36,7 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 	case len(errs) > 0 && !m.legal.report.Legal:
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
 	case len(errs) > 0:
-		return l.Put(t.Paint(themes.Bad), widget.Cut(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w)).String()
+		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w, m.look.glyphs.Ellipsis)).String()
 	case m.slow.pending:
 		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  the figures are of the setup before").String()
 	case m.state.Note.Text != "":
@@ -44,7 +44,7 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 		if m.state.Note.Tone == Trouble {
 			role = themes.Bad
 		}
-		return l.Put(t.Paint(role), widget.Cut(m.state.Note.Text, w)).String()
+		return l.Put(t.Paint(role), widget.CutText(m.state.Note.Text, w, m.look.glyphs.Ellipsis)).String()
 	case !m.shows():
 		return l.String()
 	}

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/ui/figure"
 	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
 	"meshscope/ui/widget"
 )
@@ -39,10 +40,24 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
-	if m.screen() != nil {
-		return m.withPicker(m.screenFrame(), nil)
+	if !m.covered() {
+		return m.page(r)
 	}
-	f := newFrame(w, h)
+	look := m.look
+	if look.theme.Blends() { // with fewer colours a dimmed picture has other signs
+		m.look.theme, m.look.serial = look.dim, -look.serial
+	}
+	lines, cursor := m.page(r)
+	m.look = look
+	return m.withPicker(lines, cursor, r)
+}
+
+// page is the screen in front, and where its caret is.
+func (m *Model) page(r Rects) ([]string, *tea.Cursor) {
+	if m.screen() != nil {
+		return m.screenFrame(), nil
+	}
+	f := newFrame(m.caps.width, m.caps.height)
 	t := m.look.theme
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
 	f.put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
@@ -56,30 +71,43 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	m.picture(f, r)
 	f.put(r.Foot, m.foot(r.Foot.W, r.Foot.H))
 	f.put(r.Help, []string{m.helpLine(r.Help.W)})
-	lines := f.lines()
-
 	var cursor *tea.Cursor
 	if column.CaretX >= 0 {
 		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)
 	}
-	return m.withPicker(lines, cursor)
+	return f.lines(), cursor
 }
 
-// withPicker lays an open list over the lines.
-func (m *Model) withPicker(lines []string, cursor *tea.Cursor) ([]string, *tea.Cursor) {
+// covered says whether a list or a card lies over the page.
+func (m *Model) covered() bool {
+	return m.explaining.open != nil || m.reading.card != nil || m.picker != nil
+}
+
+// withPicker lays what is open over the page. Its keys are not those of the page, and
+// half a sentence of the foot says nothing: below the box both are left out.
+func (m *Model) withPicker(lines []string, cursor *tea.Cursor, r Rects) ([]string, *tea.Cursor) {
 	w, h, t := m.caps.width, m.caps.height, m.look.theme
-	if m.explaining.open != nil {
-		return over(lines, m.explaining.open.Render(t, m.look.glyphs, w, h)), nil
-	}
-	if m.reading.card != nil {
-		return over(lines, m.reading.card.Render(t, m.look.glyphs, w, h)), nil
-	}
-	if m.picker != nil {
-		d := m.picker.Render(t, m.look.glyphs, w, h)
-		lines = over(lines, d)
+	var d overlay.Drawn
+	switch {
+	case m.explaining.open != nil:
+		d, cursor = m.explaining.open.Render(t, m.look.glyphs, w, h), nil
+	case m.reading.card != nil:
+		d, cursor = m.reading.card.Render(t, m.look.glyphs, w, h), nil
+	case m.picker != nil:
+		d = m.picker.Render(t, m.look.glyphs, w, h)
 		cursor = tea.NewCursor(d.CaretX, d.CaretY)
 	}
-	return lines, cursor
+	foot := h - screenFoot
+	if m.screen() == nil {
+		foot = r.Foot.Y
+	}
+	if end := d.Y + len(d.Lines); end <= foot {
+		foot = h - 1
+	}
+	for y := max(foot, 0); y < len(lines); y++ {
+		lines[y] = widget.Blank(w)
+	}
+	return over(lines, d), cursor
 }
 
 // picture draws the panels of the last legal setup, dimmed while the one in

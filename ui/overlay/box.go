@@ -13,6 +13,16 @@ type box struct {
 	lines  []string
 }
 
+// stretched is the width of a box on a screen of w cells: all of it rather than strips
+// of the page at the sides.
+func stretched(width, w int) int {
+	const strips = 8
+	if width > w-strips {
+		return max(w, 0)
+	}
+	return width
+}
+
 // corner returns the signs of the frame: corners from the top left clockwise,
 // horizontal, vertical, and the two tees.
 func (b *box) signs() [8]string {

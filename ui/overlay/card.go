@@ -111,7 +111,7 @@ func (c *Card) frame() int {
 
 func (c *Card) wide() int {
 	const widest = 84
-	return max(min(c.w, widest), 0)
+	return stretched(widest, c.w)
 }
 
 // body is the paragraphs, with a blank line between them where all have room,

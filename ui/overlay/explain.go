@@ -135,11 +135,8 @@ func (x *Explain) rows() int {
 
 // wide is the width of the box.
 func (x *Explain) wide() int {
-	const widest, margin = 104, 4
-	if x.w < 90 {
-		return max(x.w, 0)
-	}
-	return min(x.w-margin, widest)
+	const widest = 104
+	return stretched(widest, x.w)
 }
 
 // entry is one line of the body: a label and text, or a part.
@@ -291,12 +288,4 @@ func (x *Explain) line(b *box, e *entry) *widget.Line {
 }
 
 // shorten cuts a text to w cells with the terminal's own ellipsis.
-func shorten(s string, w int, g widget.Glyphs) string {
-	if w <= 0 {
-		return ""
-	}
-	if widget.Width(s) <= w {
-		return s
-	}
-	return ansi.Truncate(s, w, ansi.Truncate(g.Ellipsis, w, ""))
-}
+func shorten(s string, w int, g widget.Glyphs) string { return widget.CutText(s, w, g.Ellipsis) }

@@ -188,3 +188,32 @@ func TestSort(t *testing.T) {
 		t.Errorf("chosen %d of %s after the filter was put away", i, order())
 	}
 }
+
+// TestMatchedLetters: what a filter matched is set off in every row, the chosen one too,
+// which keeps its ground.
+func TestMatchedLetters(t *testing.T) {
+	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+		p := New("MODEL", "", items(), 0)
+		typed(p, "llama")
+		th := theme(t, profile)
+		d := p.Render(th, widget.NewGlyphs(true), 80, 24)
+		chosen, other := d.Lines[3], d.Lines[4]
+		if want := th.Paint(themes.Chosen).Underlined().Render("Llama"); !strings.Contains(chosen, want) {
+			t.Errorf("%v: %q", profile, chosen)
+		}
+		if want := th.Paint(themes.Match).Render("Llama"); !strings.Contains(other, want) {
+			t.Errorf("%v: %q", profile, other)
+		}
+	}
+}
+
+// TestStretched: a box leaves either room beside it or none.
+func TestStretched(t *testing.T) {
+	for w := range 140 {
+		for need := range 130 {
+			if got := stretched(need, w); got > w || got < w && (got != need || w-got < 8) {
+				t.Fatalf("%d cells needed on %d: %d", need, w, got)
+			}
+		}
+	}
+}

@@ -289,7 +289,7 @@ type Drawn struct {
 func (p *Picker) wide(w int) int {
 	const least, frame, margins = 60, 2, 3
 	c := p.columns(1 << 16)
-	return min(w, max(least, frame+margins+c.need()))
+	return stretched(max(least, frame+margins+c.need()), w)
 }
 
 // Render draws the picker in the middle of a screen of w x h cells.
@@ -347,21 +347,21 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 	}
 	if i == p.cursor {
 		chosen := t.Paint(themes.Chosen)
-		title, name, hit = chosen, chosen, chosen
+		title, name, hit = chosen, chosen, chosen.Underlined()
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
 	l.To(2)
 	c := p.columns(l.Left() - 1)
-	p.putMatched(l, item.Title, 0, m.letters, title, hit, 2+c.title)
+	p.putMatched(l, item.Title, g.Ellipsis, 0, m.letters, title, hit, 2+c.title)
 	at := 2 + c.title + apart
 	if c.name > 0 {
 		l.To(at)
-		p.putMatched(l, item.Name, len(item.Title)+1, m.letters, name, hit, at+c.name)
+		p.putMatched(l, item.Name, g.Ellipsis, len(item.Title)+1, m.letters, name, hit, at+c.name)
 		at += c.name + apart
 	}
 	for f, text := range item.Fields[:min(len(c.fields), len(item.Fields))] {
 		if item.Prose {
-			l.To(at).Put(name, widget.Cut(text, c.fields[f]))
+			l.To(at).Put(name, widget.CutText(text, c.fields[f], g.Ellipsis))
 			at += c.fields[f] + apart
 			continue
 		}
@@ -419,8 +419,8 @@ func (p *Picker) columns(room int) columns {
 }
 
 // putMatched writes a text with its matched letters set off, up to column end.
-func (p *Picker) putMatched(l *widget.Line, text string, offset int, letters []int, plain, hit themes.Paint, end int) {
-	text = widget.Cut(text, end-l.Used())
+func (p *Picker) putMatched(l *widget.Line, text, ellipsis string, offset int, letters []int, plain, hit themes.Paint, end int) {
+	text = widget.CutText(text, end-l.Used(), ellipsis)
 	matched := make(map[int]bool, len(letters))
 	for _, i := range letters {
 		matched[i-offset] = true

@@ -101,6 +101,12 @@ func (p *areaPainter) cell(x, y int) (themes.Paint, string) {
 		}
 		eighths = 8
 	}
+	if x == p.a.Cursor && eighths < 8 { // a line without gaps, to the nearest half cell
+		if eighths < 4 {
+			lower = upper
+		}
+		eighths = 8
+	}
 	whole := eighths == 8
 	switch {
 	case x == p.a.Cursor && whole && lower == themes.Empty:

@@ -95,3 +95,20 @@ func TestAreaCrossed(t *testing.T) {
 		t.Errorf("line %q has no %q", lines[1], want)
 	}
 }
+
+// TestAreaCursor: the cursor's line has no gaps, also where a cell has two fills.
+func TestAreaCursor(t *testing.T) {
+	th := areaTheme(t, colorprofile.ANSI256)
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(0, 30), 3, 3).Draw(t, "values")
+		a := Area{
+			Fills:   []themes.Fill{themes.Weights, themes.Gradients, themes.Activations},
+			Columns: [][]float64{values, values, values}, Scale: 100, Limit: rapid.Float64Range(0, 100).Draw(t, "limit"), Cursor: 1,
+		}
+		for y, line := range a.Render(th, NewGlyphs(true), 3, rapid.IntRange(1, 30).Draw(t, "h")) {
+			if cells := []rune(ansi.Strip(line)); cells[1] != '│' {
+				t.Fatalf("line %d: %q", y, string(cells))
+			}
+		}
+	})
+}

@@ -139,6 +139,30 @@ func Cut(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
+// CutText shortens a sentence to w cells behind a word that has room, ending in an
+// ellipsis; within a word only where that would lose more than a third of the room.
+func CutText(s string, w int, ellipsis string) string {
+	if w <= 0 {
+		return ""
+	}
+	if Width(s) <= w {
+		return s
+	}
+	const loose = " ,;:(|·" // ends nothing
+	room := w - Width(ellipsis)
+	if room < 3 {
+		return ansi.Truncate(s, w, "")
+	}
+	head := ansi.Truncate(s, room, "")
+	if strings.HasPrefix(s[len(head):], " ") {
+		return strings.TrimRight(head, loose) + ellipsis
+	}
+	if at := strings.LastIndexByte(head, ' '); at > 0 && 3*Width(head[:at]) >= 2*room {
+		head = strings.TrimRight(head[:at], loose)
+	}
+	return head + ellipsis
+}
+
 // Wrap breaks a text between words into lines of at most w cells, as long as each
 // word has that room; nothing for no text. (ansi.Wordwrap forgets the hyphen that it
 // breaks after, and is a cell too wide.)

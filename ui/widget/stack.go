@@ -36,10 +36,7 @@ func (s *Stack) Render(t *themes.Theme, g Glyphs, w int) string {
 		return ""
 	}
 	cells := s.cells(w, g.Unicode && t.Colours)
-	limit := -1
-	if s.Limit > 0 && s.Scale > 0 {
-		limit = min(int(s.Limit/s.Scale*float64(w)), w-1)
-	}
+	limit := s.LimitAt(w)
 	signs := s.signs(cells, t, g, limit)
 	var b strings.Builder
 	b.Grow(4 * w)
@@ -76,6 +73,14 @@ func (s *Stack) Render(t *themes.Theme, g Glyphs, w int) string {
 		b.WriteString("\x1b[m")
 	}
 	return b.String()
+}
+
+// LimitAt is the cell of the limit line in a bar w cells wide; -1: none.
+func (s *Stack) LimitAt(w int) int {
+	if s.Limit <= 0 || s.Scale <= 0 {
+		return -1
+	}
+	return min(int(s.Limit/s.Scale*float64(w)), w-1)
 }
 
 // cells works out what covers each cell, in eighths where they can be shown.

@@ -281,3 +281,35 @@ func BenchmarkCurve(b *testing.B) {
 		c.Render(theme, glyphs, 52, 5)
 	}
 }
+
+// TestCutText: a sentence ends behind a word, with nothing loose before the ellipsis.
+func TestCutText(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		w    int
+		want string
+	}{
+		{"all of it", 9, "all of it"},
+		{"cuts weights, paid with traffic", 20, "cuts weights, paid…"},
+		{"cuts weights, paid with traffic", 18, "cuts weights…"},
+		{"seven (two three)", 11, "seven (two…"},
+		{"seven (twos three)", 8, "seven…"},
+		{"seven · two three", 9, "seven…"},
+		{"forward_backward_pipelining_without", 12, "forward_bac…"}, // one word
+		{"a forward_backward_pipelining", 12, "a forward_b…"},       // the word is most of it
+		{"", 5, ""},
+		{"words", 3, "wor"},
+		{"words", 0, ""},
+		{"wörter im Satz", 8, "wörter…"},
+	} {
+		if got := CutText(c.text, c.w, "…"); got != c.want {
+			t.Errorf("%q in %d cells: %q", c.text, c.w, got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, w := rapid.String().Draw(t, "text"), rapid.IntRange(-1, 40).Draw(t, "w")
+		if got := CutText(text, w, "…"); Width(got) > max(w, 0) {
+			t.Fatalf("%q in %d cells is %q", text, w, got)
+		}
+	})
+}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/engine"
 	"meshscope/presets/words"
 	"meshscope/themes"
@@ -166,10 +164,7 @@ func (in *Input) heading(w int, name, detail, remark string) string {
 
 // cut shortens a text to w cells with the ellipsis of the terminal.
 func (in *Input) cut(s string, w int) string {
-	if w <= 0 || widget.Width(s) <= w {
-		return widget.Cut(s, w)
-	}
-	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }
 
 // Render draws the screen: exactly h lines of w cells.

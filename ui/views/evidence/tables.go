@@ -71,7 +71,7 @@ func (v *View) nearestLine(in *Input, w int) string {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
 	l.Put(in.paint(themes.Current), in.Glyphs.Here+" ")
-	text := fmt.Sprintf("nearest: %s of %s on %s GPUs%s, off by %s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), other(in.Setup, first), span)
+	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first))
 	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
 }
 
@@ -79,7 +79,8 @@ func (v *View) nearestLine(in *Input, w int) string {
 func other(s, run *engine.Setup) string {
 	var words []string
 	if s.Cluster.GPU.ID != run.Cluster.GPU.ID {
-		words = append(words, "another GPU ("+run.Cluster.GPU.Name+")")
+		chip, _, _ := strings.Cut(run.Cluster.GPU.Name, " (") // without whose it was
+		words = append(words, "another GPU ("+chip+")")
 	}
 	if s.Stack.Resolve() != run.Stack.Resolve() {
 		words = append(words, "another stack ("+string(run.Stack.Resolve())+")")
@@ -87,7 +88,7 @@ func other(s, run *engine.Setup) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return ", " + strings.Join(words, ", ")
+	return "; " + strings.Join(words, ", ")
 }
 
 func count(n int, what string) string {

@@ -159,10 +159,14 @@ func Traffic(in Input, w, h int) []string {
 		return in.empty(w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
 	}
 	lines := []string{in.heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed", themes.Muted)}
+	name := 2
+	for _, c := range in.Report.Communication {
+		name = max(name, len(c.Dimension))
+	}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
-		l.Put(in.paint(themes.Strong), upper(c.Dimension)).To(4)
-		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(14)
+		l.Put(in.paint(themes.Strong), upper(c.Dimension)).To(name + 2)
+		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + 12)
 		room := w - 3*columnWidth - l.Used() - 1
 		where := "in the " + c.Spans
 		if widget.Width(where) > room {

@@ -136,3 +136,22 @@ func overheadWords(r *engine.RankMemory) string {
 	}
 	return strings.Join(parts, " + ") + " = " + gib(r.Overhead)
 }
+
+// rankWords is how a rank stands to what is usable, and what takes most of it; where
+// each term comes from is said in the pane.
+func rankWords(m *engine.Memory, i int) string {
+	r := &m.Ranks[i]
+	text := "rank " + strconv.Itoa(r.Rank)
+	if i == fullest(m) && len(m.Ranks) > 1 {
+		text += ", the fullest"
+	}
+	if left := m.Usable - r.Total; left >= 0 {
+		text += ": " + gib(left) + " left of " + gib(m.Usable)
+	} else {
+		text += ": " + gib(-left) + " too many for " + gib(m.Usable)
+	}
+	if most := largestTerm(r); r.Total > 0 {
+		text += "; largest part " + termName(most)[0] + ", " + figure.Percent(float64(values(r)[most]/r.Total))
+	}
+	return text
+}

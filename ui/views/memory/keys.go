@@ -273,13 +273,7 @@ func (v *View) Status(in Input, w int) string {
 	text := ""
 	switch v.pane {
 	case ranksPane:
-		term := v.cursorTerm(m)
-		why := ". It " + depends(term)
-		if term >= overheadTerm {
-			why = ". " + depends(term)
-		}
-		name, long := termName(term)[0]+": ", v.formula(in, rank, term)
-		text = fitting(w, name+long+why, name+v.briefFormula(in, rank, term)+why, name+long, name+v.briefFormula(in, rank, term))
+		text = rankWords(m, rank)
 	case stepPane:
 		if p, ok := v.picture(in, 80); ok {
 			text, _, _ = v.verdictWords(rank)
@@ -292,5 +286,5 @@ func (v *View) Status(in Input, w int) string {
 	default:
 		text = v.layerWords(in)
 	}
-	return widget.Cut(text, w)
+	return widget.CutText(text, w, in.Glyphs.Ellipsis)
 }

@@ -258,3 +258,26 @@ func BenchmarkWork(b *testing.B) {
 		work(b.Context(), s, &r)
 	}
 }
+
+// TestLimitLabel: the words of the limit stand over its line in the bars.
+func TestLimitLabel(t *testing.T) {
+	for _, w := range []int{110, 120, 160, 200, 240} {
+		in := input(t, colorprofile.ASCII, true, 4)
+		v := New()
+		lines := v.Render(in, w, 40)
+		at := -1
+		for _, line := range lines {
+			cells := []rune(ansi.Strip(line))
+			if i := strings.Index(string(cells), " usable │"); i >= 0 {
+				at = len([]rune(string(cells)[:i])) + len(" usable ")
+				continue
+			}
+			if at >= 0 && strings.HasPrefix(strings.TrimLeft(string(cells), " ▸"), "rank ") && cells[at] != '│' {
+				t.Errorf("%d cells wide: no limit below its label: %q", w, string(cells))
+			}
+		}
+		if at < 0 {
+			t.Errorf("%d cells wide: no label", w)
+		}
+	}
+}

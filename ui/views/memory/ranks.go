@@ -182,13 +182,18 @@ func (v *View) label(in Input, l *widget.Line, i int, g *grid) {
 // bar is the stacked bar of a rank, with the usable memory as a line.
 func (v *View) bar(in Input, l *widget.Line, r *engine.RankMemory, width int) {
 	m := in.memory()
-	bar := widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
+	bar := barOf(m)
 	all := values(r)
 	for t := range totalTerm {
 		bar.Segments = append(bar.Segments, widget.Segment{Fill: termFill(t), Value: all[t].GiB(), Label: termName(t)[0]})
 	}
 	width = min(width, l.Left())
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
+}
+
+// barOf is the bar of every rank, still without its terms.
+func barOf(m *engine.Memory) widget.Stack {
+	return widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
 }
 
 // total is the sum at the end of a bar's line.
@@ -236,7 +241,10 @@ func (v *View) names(in Input, w int, g *grid) string {
 		l.Gap(1).Put(in.paint(role), name)
 	}
 	if g.bar > 0 {
-		l.Gap(3).Put(in.paint(themes.Muted), figure.GiB(m.Usable)+" usable ").Put(in.paint(themes.Limit), in.Glyphs.Limit)
+		l.To(g.label + (totalTerm+1)*g.pitch + 2)
+		bar := barOf(m)
+		at := l.Used() + bar.LimitAt(min(g.bar, l.Left()))
+		l.RightAligned(in.paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1).To(at).Put(in.paint(themes.Limit), in.Glyphs.Limit)
 	}
 	return l.String()
 }

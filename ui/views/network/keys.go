@@ -180,7 +180,9 @@ func (v *View) Status(in Input, w int) string {
 	text := fmt.Sprintf("GPU %s = node %s, GPU %d: %s", figure.Comma(rank), figure.Comma(rank/s.Cluster.Node()), rank%s.Cluster.Node(),
 		place(&s.Layout, c))
 	if r := v.ring(&in); r.Size > 1 {
-		text += ". Its " + v.dim(&in) + " group: " + in.links(v.dim(&in), r)
+		if group := ". Its " + v.dim(&in) + " group: " + in.links(v.dim(&in), r); widget.Width(text+group) <= w {
+			text += group // the panel of the groups says it too
+		}
 	}
 	return in.cut(text, w)
 }

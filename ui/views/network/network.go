@@ -4,8 +4,6 @@
 package network
 
 import (
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/themes"
@@ -48,10 +46,7 @@ func (in *Input) heading(w int, name, detail, remark string) string {
 
 // cut shortens a text to w cells with the ellipsis of the terminal.
 func (in *Input) cut(s string, w int) string {
-	if w <= 0 || widget.Width(s) <= w {
-		return widget.Cut(s, w)
-	}
-	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }
 
 // known says whether there is anything to draw.

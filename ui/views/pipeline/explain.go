@@ -18,7 +18,7 @@ func (v *View) Status(in Input, w int) string {
 		return line.String()
 	}
 	if v.table.open {
-		return line.Put(in.paint(themes.Muted), v.table.status()).String()
+		return line.Put(in.paint(themes.Muted), v.table.status(&in)).String()
 	}
 	l := v.drawn
 	if l == nil || in.line() == nil || l.key.first != in.line() {

@@ -189,3 +189,23 @@ func TestFrameIllegal(t *testing.T) {
 	}}
 	frame(t, &View{}, in, 80, 20)
 }
+
+// TestChosenSchedule: the foot says how the chosen schedule stands to the one in force.
+func TestChosenSchedule(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 24))
+	v := &View{}
+	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.Interleaved, 4, 2, 24))
+	press(v, in, 100, 20, "t home")
+	for i := range v.table.rows {
+		v.table.row = i
+		want := "against 1F1B: step "
+		if kind := v.table.rows[i].Info.Kind; kind == in.Setup.Schedule {
+			want = "is in force"
+		} else if kind == schedule.DualPipe {
+			want = "needs an even number of ranks"
+		}
+		if status := v.Status(in, 100); !strings.Contains(status, want) {
+			t.Errorf("row %d: %q", i, status)
+		}
+	}
+}

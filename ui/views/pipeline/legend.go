@@ -29,6 +29,10 @@ func (v *View) legend(in *Input, l *layout, w int) string {
 	mode := v.mode(l)
 	room := w - l.label - widget.Width(mode) - 1
 	brief := length(entries, false) > room
+	if brief && length(entries, true) > room && l.axis.Folded > 0 && mode == foldWords(l, false) {
+		mode = foldWords(l, true)
+		room = w - l.label - widget.Width(mode) - 1
+	}
 	line := widget.NewLine(w).Gap(l.label)
 	for _, e := range entries {
 		text := words(&e, brief)
@@ -113,9 +117,18 @@ func (v *View) mode(l *layout) string {
 	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
 		return "nothing to fold in both"
 	case l.axis.Folded > 0:
-		return fmt.Sprintf("folded: %d times the same, %s", l.axis.Folded, seconds(l.axis.Whole-l.axis.Length))
+		return foldWords(l, false)
 	}
 	return ""
+}
+
+// foldWords says how much of the steady state is left out.
+func foldWords(l *layout, brief bool) string {
+	form := "folded: %d times the same, %s"
+	if brief {
+		form = "%d same folded, %s"
+	}
+	return fmt.Sprintf(form, l.axis.Folded, seconds(l.axis.Whole-l.axis.Length))
 }
 
 // speedText says how fast the playback is: in how long it shows a whole step.

@@ -319,10 +319,6 @@ func (v *View) tableFoot(in *Input, w, n int) []string {
 	info := &row.Info
 	lines := []string{widget.NewLine(w).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
 	say := func(role themes.Role, text string) {
-		if n <= 4 {
-			lines = append(lines, widget.NewLine(w).Put(in.paint(role), text).String())
-			return
-		}
 		for _, part := range wrap(text, w) {
 			lines = append(lines, widget.NewLine(w).Put(in.paint(role), part).String())
 		}
@@ -344,19 +340,28 @@ func (v *View) tableFoot(in *Input, w, n int) []string {
 	return widget.Height(lines, w, n)
 }
 
-// status is the line about the chosen schedule.
-func (t *table) status() string {
+// status is the chosen schedule against the one in force.
+func (t *table) status(in *Input) string {
 	if t.row < 0 || t.row >= len(t.rows) {
 		return "working out every schedule for this setup"
 	}
-	row := &t.rows[t.row]
-	if list := errors(row.Report.Problems); len(list) > 0 {
-		return row.Info.Name + ": " + list[0].Message
+	chosen := &t.rows[t.row]
+	if list := errors(chosen.Report.Problems); len(list) > 0 {
+		return chosen.Info.Name + ": " + list[0].Message
 	}
-	if m := row.Report.Memory; m != nil && !m.Fits {
-		return row.Info.Name + ": " + m.Reason
+	if m := chosen.Report.Memory; m != nil && !m.Fits {
+		return chosen.Info.Name + ": " + m.Reason
 	}
-	return row.Info.Name
+	i := slices.IndexFunc(t.rows, func(r row) bool { return in.Setup != nil && r.Info.Kind == in.Setup.Schedule })
+	switch {
+	case i == t.row:
+		return chosen.Info.Name + " is in force; another schedule is held against it here"
+	case i < 0 || chosen.Report.Time == nil || t.rows[i].Report.Time == nil || chosen.Report.Memory == nil || t.rows[i].Report.Memory == nil:
+		return chosen.Info.Name
+	}
+	own := &t.rows[i].Report
+	return fmt.Sprintf("%s against %s: step %s %%, peak %s GiB", chosen.Info.Name, t.rows[i].Info.Name,
+		figure.Signed(100*(float64(chosen.Report.Time.Step/own.Time.Step)-1), 1), figure.Signed((chosen.Report.Memory.Peak-own.Memory.Peak).GiB(), 1))
 }
 
 // nearest writes legal values: "microbatches 40, pp 8".

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -248,8 +246,5 @@ func (in *Input) heading(w int, name, detail, remark string, role themes.Role) s
 
 // cut shortens a text to w cells with the ellipsis of the terminal.
 func (in *Input) cut(s string, w int) string {
-	if w <= 0 || widget.Width(s) <= w {
-		return widget.Cut(s, w)
-	}
-	return ansi.Truncate(s, w, in.Glyphs.Ellipsis)
+	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }
