@@ -135,11 +135,11 @@ func (a *app) printPlain(flags *setupFlags) error {
 }
 
 const shortHelp = `The explorer needs a terminal. In a script or a pipe use:
-  meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2     one layout, as text or --json
-  meshscope eval --batch FILE                                     one JSON setup per line
-  meshscope search --model llama3.1-70b --gpus 64                 the best layouts
-  meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2        a pipeline schedule
-  meshscope presets models                                        what can be named
+  meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2    one layout
+  meshscope eval --batch FILE                                    many, a line each
+  meshscope search --model llama3.1-70b --gpus 64                the best layouts
+  meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2       a schedule
+  meshscope presets models                                       names
   meshscope --help
 `
 

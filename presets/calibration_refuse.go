@@ -104,6 +104,8 @@ func (l *Library) badChain(f *CalibrationPreset) string {
 		}
 		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits })
 		switch {
+		case i < 0 && l.refused[at.Inherits]:
+			return at.Inherits + " is refused itself"
 		case i < 0:
 			var known []string
 			for j := range files {

@@ -92,6 +92,9 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		if len(errs) == 0 || !strings.Contains(errs[0].Error(), c.want) {
 			t.Errorf("%s: %v, wanted %q", name, errs, c.want)
 		}
+		if name == "a cycle" && (len(errs) != 2 || !strings.Contains(errs[1].Error(), "calibrations/b.toml: inherits: a is refused itself")) {
+			t.Errorf("%s: %v", name, errs)
+		}
 		if r := onSweep(t, lib); !r.Legal || !(r.Time.Step > 0) {
 			t.Errorf("%s: what is refused must not count: %v", name, r.Problems)
 		}

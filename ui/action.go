@@ -139,13 +139,13 @@ func change(s State, a Action) State {
 		s = nextTheme(s, a.Text)
 	case ToggleMouse:
 		s.Mouse = !s.Mouse
-		s.Note = Note{Text: "mouse off: the terminal selects text again"}
+		s.Note = Note{Text: "mouse off: the terminal selects text again", Tone: Answer}
 		if s.Mouse {
 			s.Note.Text = "mouse on: shift and drag selects text"
 		}
 	case ToggleWords:
 		s.Unmarked = !s.Unmarked
-		s.Note = Note{Text: "words of the glossary are underlined"}
+		s.Note = Note{Text: "words of the glossary are underlined", Tone: Answer}
 		if s.Unmarked {
 			s.Note.Text = "words of the glossary are not underlined"
 		}
@@ -171,7 +171,7 @@ func nextTheme(s State, auto string) State {
 		at++
 	}
 	s.Theme = names[at%len(names)]
-	s.Note = Note{Text: "theme: " + s.Theme}
+	s.Note = Note{Text: "theme: " + s.Theme, Tone: Answer}
 	return s
 }
 

@@ -68,6 +68,6 @@ func (m *Model) exportCmd(f export.Format) tea.Cmd {
 			}
 			return exportedMsg{Note{Text: text, Tone: Trouble}}
 		}
-		return exportedMsg{Note{Text: "wrote " + setupdoc.ShowName(filepath.Base(file)) + " into the current folder"}}
+		return exportedMsg{Note{Text: "wrote " + setupdoc.ShowName(filepath.Base(file)) + " into the current folder", Tone: Answer}}
 	})
 }

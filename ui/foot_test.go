@@ -50,6 +50,36 @@ func TestFootSpeaks(t *testing.T) {
 	}
 }
 
+// TestAnswersAreSeen: what a key did that turns nothing is in sight at every size,
+// before new warnings and before why the setup does not fit or is illegal.
+func TestAnswersAreSeen(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
+		for name, before := range map[string][]string{
+			"fine": nil, "a warning": {"right"}, "no fit": {"left", "left", "left"}, "illegal": {"7", "enter"},
+		} {
+			m := sample(t, size[0], size[1])
+			keys(m, before...)
+			for _, answer := range []struct {
+				do   func()
+				want string
+			}{
+				{func() { keys(m, "t") }, "theme: "},
+				{func() { keys(m, "M") }, "mouse o"},
+				{func() { keys(m, "W") }, "words of the glossary are"},
+				{func() { keys(m, "U") }, "nothing left to redo"},
+				{func() { keys(m, "p") }, "pinned"},
+				{func() { send(m, copiedMsg{note: "copied"}) }, "copied"},
+				{func() { send(m, exportedMsg{Note{Text: "wrote", Tone: Answer}}) }, "wrote"},
+			} {
+				answer.do()
+				if got := screen(m); !strings.Contains(got, answer.want) {
+					t.Errorf("%s at %v: %q is not seen:\n%s", name, size, answer.want, got)
+				}
+			}
+		}
+	}
+}
+
 // TestFootSilentUnderLists: while a list or card is open, the last line offers no key
 // of the screen below it, which would go into the filter; afterwards it does again.
 func TestFootSilentUnderLists(t *testing.T) {

@@ -179,8 +179,14 @@ func TestTinyAnswers(t *testing.T) {
 		}
 	}
 	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
-	if got := screen(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") {
+	if got := screen(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the whole screen needs 60 x 20") {
 		t.Errorf("two lines are:\n%s", got)
+	}
+	for _, size := range [][2]int{{5, 2}, {7, 2}, {20, 2}, {5, 9}, {13, 3}, {200, 2}, {59, 19}} {
+		send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		if got := strings.ReplaceAll(screen(m), " ", ""); !strings.Contains(got, "60x20") {
+			t.Errorf("%v does not say what it needs:\n%s", size, got)
+		}
 	}
 }
 

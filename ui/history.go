@@ -50,7 +50,7 @@ func (s State) move(setup engine.Setup, locks engine.Locks, note string) State {
 // that was turned.
 func (s State) undo() State {
 	if s.past == nil {
-		s.Note = Note{Text: "nothing left to undo"}
+		s.Note = Note{Text: "nothing left to undo", Tone: Answer}
 		return s
 	}
 	m := s.past
@@ -63,7 +63,7 @@ func (s State) undo() State {
 
 func (s State) redo() State {
 	if s.future == nil {
-		s.Note = Note{Text: "nothing left to redo"}
+		s.Note = Note{Text: "nothing left to redo", Tone: Answer}
 		return s
 	}
 	m := s.future

@@ -10,8 +10,8 @@ type Tone uint8
 
 // Tones of notes.
 const (
-	Plain   Tone = iota // what happened
-	Answer              // why nothing did
+	Plain   Tone = iota // which knobs turned
+	Answer              // what another key did, or why it did nothing: seen before all else
 	Trouble             // what went wrong
 )
 

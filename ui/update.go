@@ -50,7 +50,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		return m, m.ticked()
 	case copiedMsg:
-		m.state.Note = Note{Text: msg.note}
+		m.state.Note = Note{Text: msg.note, Tone: Answer}
 		return m, nil
 	case exportedMsg:
 		m.state.Note = msg.note

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -255,11 +256,21 @@ func (m *Model) tiny(w, h int) []string {
 	texts = append(texts,
 		fmt.Sprintf("%s %s %s", m.look.glyphs.Pointer, p.Label, knobs.Show(&p, p.Text(*s))),
 		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times, s.Cluster.GPU.Name),
-		fmt.Sprintf("the whole screen needs %d x %d", minWidth, minHeight),
+		need(w),
 	)
 	if l := r.Pipeline; l != nil && l.Ranks > 1 && r.Time != nil {
 		texts = append(texts, fmt.Sprintf("%s on %d ranks: bubble %s of a step of %s",
 			l.Schedule, l.Ranks, figure.Percent(float64(r.Time.Bubble/r.Time.Step)), figure.Seconds(r.Time.Step)))
+	}
+	// What the screen needs is said in the last line, where it has none of its own
+	// behind what stands there or in its place.
+	if at := slices.Index(texts, need(w)); h > 1 && at >= h {
+		last := widget.Width(texts[h-1]) + 3
+		if room := w - last; room >= len(need(0)) {
+			texts[h-1] += "   " + need(room)
+		} else {
+			texts[h-1] = texts[at]
+		}
 	}
 	lines := make([]string, 0, h)
 	for _, text := range texts {
@@ -268,6 +279,17 @@ func (m *Model) tiny(w, h int) []string {
 		}
 	}
 	return lines
+}
+
+// need says how large a window the whole screen needs, as long as w cells allow.
+func need(w int) string {
+	size := fmt.Sprintf("%d x %d", minWidth, minHeight)
+	for _, text := range []string{"the whole screen needs " + size, "needs " + size, size} {
+		if len(text) <= w {
+			return text
+		}
+	}
+	return strings.ReplaceAll(size, " ", "")
 }
 
 // plainASCII replaces what slipped through beyond ASCII, in names and notes, in

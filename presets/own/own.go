@@ -44,7 +44,11 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 		notices = append(notices, notice(folder, err))
 	}
 	if more := len(notices) - mostNotices; more > 0 {
-		notices = append(notices[:mostNotices], fmt.Sprintf("%d more presets left out in %s", more, setupdoc.ShowName(folder)))
+		what := "presets"
+		if more == 1 {
+			what = "preset"
+		}
+		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s left out in %s", more, what, setupdoc.ShowName(folder)))
 	}
 	if taken := replaced(lib, base, folder); len(taken) > 0 {
 		notices = append(notices, "presets of your own stand in place of built-in ones: "+strings.Join(taken, ", "))

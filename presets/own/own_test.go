@@ -125,4 +125,13 @@ func TestManyFaults(t *testing.T) {
 	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "42 more presets left out in ") {
 		t.Errorf("%d notices: %q", n, notices)
 	}
+	for i := 9; i < 50; i++ {
+		if err := os.Remove(filepath.Join(folder, "models", strconv.Itoa(i)+".toml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, notices = own.Load(folder, presets.Default())
+	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "1 more preset left out in ") {
+		t.Errorf("%d notices: %q", n, notices)
+	}
 }
