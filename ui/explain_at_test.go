@@ -35,6 +35,8 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.", ""},
 		{CompareTab, []string{"b", "down"}, "memory.ranks.", "B, pin 1"},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
+		{ScanTab, nil, ranked, ""},
+		{ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
 		{CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
 	} {
 		m := sample(t, 120, 36, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })

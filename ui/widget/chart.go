@@ -34,7 +34,7 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	chart := linechart.New(w, h, 0, float64(2*w-1), 0, float64(4*h-1), linechart.WithXYSteps(0, 0))
 	point := func(i int) canvas.Float64Point {
 		v := min(max(c.Values[i], low), high)
-		bottom := float64(4 * (h - 1 - rowOf(v, low, high, h)))
+		bottom := float64(4 * (h - 1 - RowOf(v, low, high, h)))
 		dot := (v - low) / (high - low) * float64(4*h-1)
 		if !usable(dot) { // the span is beyond the largest number
 			dot = bottom + 1
@@ -71,7 +71,7 @@ func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, low, high fl
 	if c.Limit <= 0 || c.Limit > high || c.Limit < low {
 		return
 	}
-	y := rowOf(c.Limit, low, high, len(grid))
+	y := RowOf(c.Limit, low, high, len(grid))
 	for x := range grid[y] {
 		if grid[y][x].sign == "" {
 			grid[y][x] = mark{sign: g.Dash, paint: t.Paint(themes.Limit)}
@@ -88,7 +88,7 @@ func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high f
 		if i == c.Current {
 			m = mark{sign: g.Here, paint: t.Paint(themes.Current)}
 		}
-		grid[rowOf(v, low, high, len(grid))][c.At[i]] = m
+		grid[RowOf(v, low, high, len(grid))][c.At[i]] = m
 	}
 }
 
@@ -121,8 +121,8 @@ func (c *Curve) span() (low, high float64, any bool) {
 
 func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// rowOf is the row of a value, 0 at the top.
-func rowOf(v, low, high float64, h int) int {
+// RowOf is the line of a value on an axis of h lines, 0 at the top.
+func RowOf(v, low, high float64, h int) int {
 	y := int(math.Round((v - low) / (high - low) * float64(h-1)))
 	return h - 1 - min(max(y, 0), h-1)
 }

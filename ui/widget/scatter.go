@@ -212,6 +212,9 @@ func (s *Scatter) Beyond(p Dot) bool {
 	return p.X < x.low || p.X > x.high || p.Y < y.low || p.Y > y.high
 }
 
+// Ticks are round values between two, at most n and one.
+func Ticks(low, high float64, n int) []float64 { return scale{low, high}.ticks(n) }
+
 // ticks are round values on the axis, at most n.
 func (a scale) ticks(n int) []float64 {
 	span := a.high - a.low

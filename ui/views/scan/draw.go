@@ -13,6 +13,8 @@ import (
 const (
 	choiceLines = 5 // what is scanned, and a blank line
 	tickWidth   = 11
+	leastCell   = 6 // width of a cell of a map
+	mostCell    = 12
 )
 
 // Render draws the screen: exactly h lines of w cells.
@@ -123,60 +125,16 @@ func (v *View) curve(in *Input, w, h int) []string {
 			c.Current = i
 		}
 	}
-	low, high, any := c.Span()
+	ticks := v.ticks(&c, ph)
 	for i, drawn := range c.Render(in.Theme, in.Glyphs, pw, ph) {
 		l := widget.NewLine(w)
-		switch {
-		case !any:
-		case i == 0:
-			l.RightAligned(in.paint(themes.Muted), figure.Of(v.grid.Unit, high), tickWidth-2)
-		case i == ph-1:
-			l.RightAligned(in.paint(themes.Muted), figure.Of(v.grid.Unit, low), tickWidth-2)
+		if text, ok := ticks[i]; ok {
+			l.RightAligned(in.paint(themes.Muted), text, tickWidth-2)
 		}
 		l.To(tickWidth-1).Put(in.paint(themes.Faint), in.Glyphs.Limit)
 		lines = append(lines, l.Raw(drawn, pw).String())
 	}
 	return append(lines, v.axis(in, row, w, each)...)
-}
-
-// axis are the values of the knob, the figures, and what does not fit.
-func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string {
-	names, numbers, marks := widget.NewLine(w), widget.NewLine(w), widget.NewLine(w)
-	put := func(l *widget.Line, i int, p themes.Paint, text string) {
-		at := tickWidth + int((float64(i)+0.5)*each) - widget.Width(text)/2
-		if at > l.Used() || l.Used() == 0 {
-			l.To(at).Put(p, text)
-		}
-	}
-	for i := range row {
-		p := &row[i]
-		role := themes.Muted
-		text := p.X
-		if p.Current {
-			role, text = themes.Current, "["+p.X+"]"
-		}
-		here := v.inChart && i == v.column
-		if here {
-			role = themes.Focus
-		}
-		put(names, i, in.paint(role), in.cut(text, max(int(each)-1, 1)))
-		switch {
-		case p.Value != nil:
-			if text := figure.Of(v.grid.Unit, *p.Value); widget.Width(text) < int(each) || here {
-				put(numbers, i, in.paint(themes.Text), text)
-			}
-		case p.Verdict == engine.PointIllegal:
-			put(numbers, i, in.paint(themes.Muted), in.Glyphs.Cross)
-		}
-		if p.Verdict == engine.PointNoFit {
-			mark := "no fit"
-			if widget.Width(mark) >= int(each) {
-				mark = "!"
-			}
-			put(marks, i, in.paint(themes.Bad), mark)
-		}
-	}
-	return []string{names.String(), numbers.String(), marks.String()}
 }
 
 // remark is what stands at the end of the chart's heading: that it is an old one
@@ -226,15 +184,19 @@ func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
 // it lies between the least and the largest.
 func (v *View) cells(in *Input, w, h int) []string {
 	g := v.grid
-	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+v.drawn.figure, v.remark(in, "! does not fit"))}
 	n := len(g.Rows[0])
-	each := min((w-tickWidth)/max(n, 1), 12)
+	widest := 0
+	for j := range g.Rows[0] {
+		widest = max(widest, widget.Width(g.Rows[0][j].X))
+	}
+	each := min((w-tickWidth)/max(n, 1), mostCell)
 	first := 0
-	if each < 6 { // a window of the columns
-		each = 6
-		n = max((w-tickWidth)/each, 1)
+	if least := min(max(leastCell, widest+2), mostCell); each < least { // a window of the columns
+		each = least
+		n = min(max((w-tickWidth)/each, 1), len(g.Rows[0]))
 		first = min(max(v.column-n/2, 0), len(g.Rows[0])-n)
 	}
+	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+v.drawn.figure, v.remark(in, span(first, n, len(g.Rows[0]))+"! does not fit"))}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
 		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)

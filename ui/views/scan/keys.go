@@ -79,10 +79,7 @@ func (v *View) take() Request {
 		return Request{}
 	}
 	s := p.Setup
-	text := label(v.drawn.x) + " " + p.X
-	if v.drawn.by != "" {
-		text += ", " + label(v.drawn.by) + " " + p.By
-	}
+	text := v.pointName(p)
 	return Request{Setup: &s, Text: "of the scan: " + text}
 }
 
@@ -166,10 +163,7 @@ func (v *View) Status(in Input, w int) string {
 	if !v.inChart || p == nil {
 		return in.cut(v.at.label()+": "+v.at.help(), w)
 	}
-	text := label(v.drawn.x) + " " + p.X
-	if v.drawn.by != "" {
-		text += ", " + label(v.drawn.by) + " " + p.By
-	}
+	text := v.pointName(p)
 	switch {
 	case p.Verdict == engine.PointIllegal:
 		text += ": " + p.Why

@@ -1,0 +1,26 @@
+package scan
+
+import "meshscope/engine"
+
+// Figure is the figure that is scanned, as the report names it.
+func (v *View) Figure(Input) string { return v.figure }
+
+// Under is the setup of the point under the cursor of the chart, and its name; nil
+// where that cannot run, or where the cursor is elsewhere.
+func (v *View) Under(Input) (*engine.Setup, string) {
+	p := v.point()
+	if !v.inChart || p == nil || p.Verdict == engine.PointIllegal {
+		return nil, ""
+	}
+	s := p.Setup
+	return &s, "the scan, " + v.pointName(p)
+}
+
+// pointName is a point by the values of its knobs.
+func (v *View) pointName(p *engine.Point) string {
+	text := label(v.drawn.x) + " " + p.X
+	if v.drawn.by != "" {
+		text += ", " + label(v.drawn.by) + " " + p.By
+	}
+	return text
+}
