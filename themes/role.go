@@ -25,7 +25,8 @@ const (
 	Time                // curve of the step time
 	Memory              // curve of the peak memory
 	Limit               // a limit line: usable memory
-	Input               // operation that the one under the cursor reads from
+	Cursor              // operation under the cursor; drawn reversed
+	Input               // operation that it reads from
 	Reader              // operation that reads its result
 	numRoles
 )
@@ -76,7 +77,7 @@ func roleNames() [numRoles]string {
 	return [numRoles]string{
 		"text", "strong", "muted", "faint", "title", "heading", "accent", "focus", "current",
 		"good", "warn", "bad", "key", "entry", "match", "chosen", "time", "memory", "limit",
-		"input", "reader",
+		"cursor", "input", "reader",
 	}
 }
 

@@ -351,6 +351,35 @@ func TestPointers(t *testing.T) {
 	}
 }
 
+// TestMixes: columns of a schedule with split backwards, whose colours are mixed, can be
+// told from each other, from the cursor, and from the kinds alone.
+func TestMixes(t *testing.T) {
+	f, b, i, w := Share{Forward, 4}, Share{Backward, 4}, Share{InputGrad, 4}, Share{WeightGrad, 4}
+	for _, name := range []string{"dark", "light"} {
+		p := load(t, name)
+		theme := p.Resolve(colorprofile.ANSI256)
+		seen := func(code string) [3]float64 {
+			_, index, _ := strings.Cut(code, "48;5;")
+			index, _, _ = strings.Cut(index, "m")
+			return deficient(xterm(t, index), kinds()["normal"])
+		}
+		cursor := deficient(xterm(t, p.Roles["cursor"].C256), kinds()["normal"])
+		split := [][]Share{{f}, {i}, {w}, {f, i}, {i, w}, {f, w}, {f, i, w}}
+		for x, mix := range append(split, []Share{b}, []Share{f, b}) {
+			c := seen(ground(theme.Blend(mix...)) + "m")
+			if d := apart(c, cursor); d < 0.3 {
+				t.Errorf("%s: %v is %.2f from the cursor", name, mix, d)
+			}
+			for y := range min(x, len(split)) {
+				other := seen(ground(theme.Blend(split[y]...)) + "m")
+				if d := apart(c, other); x < len(split) && d < 0.2 {
+					t.Errorf("%s: %v and %v differ by %.2f only", name, mix, split[y], d)
+				}
+			}
+		}
+	}
+}
+
 // TestMarks: without colours areas that touch differ in letter and in shade.
 func TestMarks(t *testing.T) {
 	for _, bar := range neighbours() {

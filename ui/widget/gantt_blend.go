@@ -179,12 +179,42 @@ func (b *ganttBlend) look(p *ganttPainter, key uint32, column int) ganttCell {
 // mixedCell is the kinds' colours and the ground's, mixed by their shares.
 func mixedCell(p *ganttPainter, key uint32) ganttCell {
 	shares := make([]themes.Share, 0, fewIdle+1)
-	work := 0
+	work := float64(0)
+	for kind, share := range tint(key) {
+		work += share
+		shares = append(shares, themes.Share{Fill: kindFill(kind), Share: share})
+	}
+	shares = append(shares, themes.Share{Fill: themes.Idle, Share: max(0, blendLevels-work)})
+	return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
+}
+
+// tint is the shares that a column is painted with, in eighths. Where those of the kinds
+// in its name are alike they count as equal, and what is not in the name does not count:
+// the table of 256 colours turns an eighth more or less into another hue, so that one
+// mix would be a patchwork and have no colour of its own in the legend.
+func tint(key uint32) [fewIdle]float64 {
+	const alike = 2 // eighths
+	work, named, low, high := 0, 0, blendLevels, 0
+	for kind := range schedule.WeightGradient + 1 {
+		work += blendLevel(key, kind)
+	}
+	var shares [fewIdle]float64
 	for kind := range schedule.WeightGradient + 1 {
 		level := blendLevel(key, kind)
-		work += level
-		shares = append(shares, themes.Share{Fill: kindFill(int(kind)), Share: float64(level)})
+		shares[kind] = float64(level)
+		if level > 0 && 4*level >= work {
+			named, low, high = named+1, min(low, level), max(high, level)
+		}
 	}
-	shares = append(shares, themes.Share{Fill: themes.Idle, Share: float64(max(0, blendLevels-work))})
-	return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
+	if named == 0 || high-low > alike {
+		return shares
+	}
+	for kind := range schedule.WeightGradient + 1 {
+		level := blendLevel(key, kind)
+		shares[kind] = 0
+		if level > 0 && 4*level >= work {
+			shares[kind] = float64(work) / float64(named)
+		}
+	}
+	return shares
 }

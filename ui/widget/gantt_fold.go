@@ -22,6 +22,9 @@ func (s *ganttSpan) drawn() bool { return s.folded == 0 && !s.cut && s.to > s.fr
 const (
 	// ganttLeastFold is the smallest number of periods that are worth a fold mark.
 	ganttLeastFold = 2
+	// ganttFoldGain is how much wider a fold has to make what is left: its mark takes
+	// columns too, and tears the picture.
+	ganttFoldGain = 1.1
 	// ganttSnap is the share of the width that a picture must keep when it is
 	// narrowed to give every operation a whole number of columns.
 	ganttSnap = 0.8
@@ -54,7 +57,7 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 		found = v.steady()
 	}
 	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
-	if folded, ok := v.folded(found, w, sc); ok && perOp(folded, sc) > perOp(whole, sc) {
+	if folded, ok := v.folded(found, w, sc); ok && perOp(folded, sc) >= ganttFoldGain*perOp(whole, sc) {
 		best, least = folded, ganttLegible
 	}
 	if perOp(best, sc) < least {

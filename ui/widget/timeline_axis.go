@@ -91,7 +91,7 @@ func commonPeriods(a, b []periodic) []periodic {
 }
 
 // cut leaves out as many periods as it takes to make operations readable, and
-// keeps one or two on each side.
+// keeps one or two on each side. A fold that makes the rest hardly wider is none.
 func (a *Axis) cut(found []periodic, w int) {
 	room := float64(w - len(found)*len("<x1000>"))
 	foldable := 0.0
@@ -112,6 +112,13 @@ func (a *Axis) cut(found []periodic, w int) {
 		a.cuts = append(a.cuts, ganttSpan{from: from, to: to, folded: n, cols: Width(foldText(n, true))})
 		a.Length -= to - from
 		a.Folded += n
+	}
+	drawn := float64(w)
+	for _, c := range a.cuts {
+		drawn -= float64(c.cols)
+	}
+	if drawn*a.Whole < ganttFoldGain*float64(w)*a.Length {
+		a.cuts, a.Folded, a.Length = nil, 0, a.Whole
 	}
 }
 

@@ -196,7 +196,7 @@ func (r *Rows) gap(from, to float64) {
 	cells := r.base.cells
 	a := max(0, r.exact(from))
 	z := min(len(cells), max(a+1, r.exact(to)))
-	paint := r.theme.Paint(themes.Strong).Reversed()
+	paint := r.theme.Paint(themes.Cursor).Reversed()
 	for i := a; i < z; i++ {
 		cells[i].paint = paint
 		if !r.theme.Colours && (i == a || i == z-1) {
@@ -273,7 +273,7 @@ func (r *Rows) mark(rank int, m Marked) {
 			r.letter(op, a, b)
 		}
 	}
-	role := map[Mark]themes.Role{Producer: themes.Input, Consumer: themes.Reader, Here: themes.Strong}[m.Mark]
+	role := map[Mark]themes.Role{Producer: themes.Input, Consumer: themes.Reader, Here: themes.Cursor}[m.Mark]
 	if m.Mark == Lit {
 		return
 	}

@@ -106,3 +106,31 @@ func TestOverview(t *testing.T) {
 		}
 	})
 }
+
+// TestFoldGains: a fold is there where it makes operations wider, and only there.
+func TestFoldGains(t *testing.T) {
+	for name, c := range map[string]struct {
+		s     schedule.Spec
+		w     int
+		folds bool
+	}{
+		"long 1F1B":  {oneFOneB(4, 256), 100, true},
+		"short 1F1B": {oneFOneB(16, 22), 60, false}, // five of its periods are alike, of which two may go
+	} {
+		line := ganttTimeline(t, c.s, 0)
+		a := NewAxis([]*schedule.Timeline{line}, true, c.w)
+		if folds := a.Folded > 0; folds != c.folds {
+			t.Errorf("%s: folded %d periods", name, a.Folded)
+		}
+		for w := 20; w < 240; w += 7 {
+			a := NewAxis([]*schedule.Timeline{line}, true, w)
+			mark := 0
+			for _, s := range a.cuts {
+				mark += s.cols
+			}
+			if gain := float64(w-mark) / a.Length / (float64(w) / a.Whole); a.Folded > 0 && gain < ganttFoldGain {
+				t.Errorf("%s, %d columns: %d periods folded for a gain of %.2f", name, w, a.Folded, gain)
+			}
+		}
+	}
+}

@@ -69,7 +69,7 @@ func (v *View) signs(in *Input, l *layout) []widget.LegendEntry {
 		}
 	}
 	return append([]widget.LegendEntry{
-		{Paint: in.paint(themes.Strong).Reversed(), Sign: here, Text: "cursor"},
+		{Paint: in.paint(themes.Cursor).Reversed(), Sign: here, Text: "cursor"},
 		{Paint: in.paint(themes.Input).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
 		{Paint: in.paint(themes.Reader).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
 	}, waiting...)
