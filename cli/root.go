@@ -124,11 +124,7 @@ func (a *app) printPlain(flags *setupFlags) error {
 		return err
 	}
 	r := engine.Evaluate(s)
-	text := plain.Render(&s, &r)
-	if r.Legal {
-		text += "\n" + plain.Memory(&s, &r)
-	}
-	if _, err := io.WriteString(a.stdout, text); err != nil {
+	if _, err := io.WriteString(a.stdout, plain.Render(&s, &r)); err != nil {
 		return err
 	}
 	return verdict(&r)

@@ -343,6 +343,7 @@ func preview(p *engine.Param, text string) string {
 	if text == "" {
 		return allowed
 	}
+	text = strings.TrimSpace(text) // a paste may end in a blank
 	if n, err := p.ParseInt(ungrouped(text)); p.Kind == engine.IntParam && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}

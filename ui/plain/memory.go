@@ -52,45 +52,11 @@ func (t *text) each(do func(r *engine.RankMemory)) {
 	}
 }
 
-// ranks is one sentence a rank.
-func (t *text) ranks() {
-	m := t.report.Memory
-	if m == nil {
-		return
-	}
-	t.heading("Memory of each pipeline rank, per GPU")
-	t.each(func(r *engine.RankMemory) {
-		over := ""
-		if r.Total > m.Usable {
-			over = ", too much by " + gib(r.Total-m.Usable)
-		}
-		t.sayf("Rank %d: %s%s. In GiB: %s.", r.Rank, gib(r.Total), over, sentence(r))
-	})
-}
-
-// sentence lists the terms that are there.
-func sentence(r *engine.RankMemory) string {
-	text := ""
-	for _, x := range termsOf(r) {
-		if x.value <= 0 {
-			continue
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += x.name + " " + figure.GiB(x.value)
-	}
-	if text == "" {
-		return "nothing allocated"
-	}
-	return text
-}
-
 // terms is a line a term of every rank.
 func (t *text) terms() {
 	m := t.report.Memory
 	t.each(func(r *engine.RankMemory) {
-		name := "Rank " + figure.Comma(r.Rank)
+		name := "Memory of rank " + figure.Comma(r.Rank)
 		if r.Rank == m.PeakRank && len(m.Ranks) > 1 {
 			name += ", the fullest"
 		}
@@ -120,7 +86,11 @@ func (t *text) terms() {
 		if r.Offloaded > 0 {
 			t.sayf("In host memory: %s.", gib(r.Offloaded))
 		}
-		t.sayf("Total: %s.", gib(r.Total))
+		over := ""
+		if r.Total > m.Usable {
+			over = ", too much by " + gib(r.Total-m.Usable)
+		}
+		t.sayf("Total: %s%s.", gib(r.Total), over)
 	})
 	if len(m.Ranks) > 1 {
 		var sum units.Bytes

@@ -1,6 +1,6 @@
-// Package plain writes what a screen shows as linear text, for pipes and for
+// Package plain writes what the screens show as linear text, for pipes and for
 // screen readers: headings and sentences from top to bottom, one fact a line,
-// ASCII only, nothing drawn. All figures come from the Report.
+// ASCII only, nothing drawn. All figures come from the engine.
 package plain
 
 import (
@@ -13,36 +13,40 @@ import (
 	"meshscope/ui/figure"
 )
 
-// Render is the Explore screen.
+// Render says what Explore, Pipeline, Network and Memory show of a setup, nothing
+// twice, and which commands print what the other screens are for. It works out what
+// these screens show beside the report, so it is not for a key press.
 func Render(s *engine.Setup, r *engine.Report) string {
-	t := begin(s, r)
+	t := &text{setup: s, report: r}
+	t.what()
+	t.problems()
 	if !r.Legal {
 		return t.String()
 	}
 	t.verdict()
-	t.ranks()
 	t.pipeline()
+	t.waiting()
 	t.step()
 	t.run()
 	t.traffic()
+	t.hiding()
+	if r.Memory != nil {
+		t.terms()
+		t.shards()
+		t.overStep()
+		t.layers()
+		t.limits()
+	}
 	t.list("Assumed", r.Assumptions)
 	t.list("Not modelled", r.NotModelled)
-	return t.String()
-}
-
-// Memory is the Memory screen. It works out what the screen shows beside the
-// report, so it is not for a key press.
-func Memory(s *engine.Setup, r *engine.Report) string {
-	t := begin(s, r)
-	if !r.Legal || r.Memory == nil {
-		return t.String()
-	}
-	t.fit()
-	t.terms()
-	t.shards()
-	t.overStep()
-	t.layers()
-	t.limits()
+	t.list("What other screens are for", []string{
+		"Search, the best layouts: meshscope search, and meshscope advise",
+		"Compare, one setup beside another: meshscope compare",
+		"Scan, a figure while knobs turn: meshscope scan",
+		"Evidence, the model beside published runs: meshscope validate",
+		"Where a figure comes from: meshscope explain",
+		"The operations of the pipeline: meshscope timeline --json",
+	})
 	return t.String()
 }
 
@@ -51,14 +55,6 @@ type text struct {
 	strings.Builder
 	setup  *engine.Setup
 	report *engine.Report
-}
-
-// begin starts with what both screens say first.
-func begin(s *engine.Setup, r *engine.Report) *text {
-	t := &text{setup: s, report: r}
-	t.what()
-	t.problems()
-	return t
 }
 
 // heading starts a section.

@@ -20,6 +20,7 @@ func round() (engine.Setup, engine.Report) {
 	s := presets.DefaultSetup()
 	s.Stack = recipe.Textbook
 	r := engine.Evaluate(s)
+	r.Timeline = nil
 	r.Time = &engine.Time{Step: 20, Compute: 15, Bubble: 1, Exposed: 3, Optimizer: 1}
 	r.Throughput = &engine.Throughput{TokensPerSecond: 200_000, ModelTFLOPSPerGPU: 400, MFU: 0.4, HFU: 0.4}
 	form := 1.0 / 128
@@ -46,10 +47,14 @@ func TestMemory(t *testing.T) {
 		s := presets.DefaultSetup()
 		change(&s)
 		r := engine.Evaluate(s)
-		text := Memory(&s, &r)
+		text := Render(&s, &r)
 		for _, rank := range r.Memory.Ranks {
+			total := "Total: " + figure.GiB(rank.Total) + " GiB."
+			if rank.Total > r.Memory.Usable {
+				total = "Total: " + figure.GiB(rank.Total) + " GiB, too much by " + figure.GiB(rank.Total-r.Memory.Usable) + " GiB."
+			}
 			for _, want := range []string{
-				fmt.Sprintf("Rank %d", rank.Rank), "Total: " + figure.GiB(rank.Total) + " GiB.",
+				fmt.Sprintf("Memory of rank %d", rank.Rank), total,
 				"Weights: " + figure.GiB(rank.Weights), "Activations: " + figure.GiB(rank.Activations), "driver context",
 			} {
 				if !strings.Contains(text, want) {
@@ -68,6 +73,39 @@ func TestMemory(t *testing.T) {
 		}
 		linear(t, text)
 	}
+}
+
+// TestSaysEachScreen: what Pipeline and Network show is there: every rank with the
+// share of its time that it waits, every ratio with its verdict; no heading twice.
+func TestSaysEachScreen(t *testing.T) {
+	s := presets.DefaultSetup()
+	r := engine.Evaluate(s)
+	text := Render(&s, &r)
+	for i, rank := range r.Timeline.Ranks {
+		want := fmt.Sprintf("it waits %s percent", figure.PercentValue(rank.Idle/r.Timeline.Makespan))
+		if at := strings.Index(text, fmt.Sprintf("\nRank %d: ", i)); at < 0 || !strings.Contains(strings.SplitN(text[at+1:], "\n", 2)[0], want) {
+			t.Errorf("rank %d: no %q in\n%s", i, want, text)
+		}
+	}
+	overlaps := engine.Overlaps(&s, &r)
+	for _, o := range overlaps {
+		word := map[bool]string{true: "hides", false: "waits"}[o.Ratio <= 1]
+		if !strings.Contains(text, fmt.Sprintf("%s, %s, under %s: %s, %s.", o.Dimension, o.Moves, o.Under, ratio(o.Ratio), word)) {
+			t.Errorf("%s is not said", o.ID)
+		}
+	}
+	if len(overlaps) < 3 {
+		t.Errorf("%d ratios", len(overlaps))
+	}
+	seen := map[string]bool{}
+	for _, block := range strings.Split(text, "\n\n") {
+		head, _, _ := strings.Cut(block, "\n")
+		if seen[head] {
+			t.Errorf("%q stands twice", head)
+		}
+		seen[head] = true
+	}
+	linear(t, text)
 }
 
 // linear checks that a text is headings and sentences in ASCII, nothing drawn.
@@ -100,15 +138,13 @@ func TestAnything(t *testing.T) {
 	illegal.TP = 7
 	r := engine.Evaluate(illegal)
 	text := Render(&illegal, &r)
-	if !strings.Contains(text, "Illegal\n") || strings.Contains(text, "Fit\n") || Memory(&illegal, &r) != text {
+	if !strings.Contains(text, "Illegal\n") || strings.Contains(text, "Fit\n") {
 		t.Errorf("illegal:\n%s", text)
 	}
 	linear(t, text)
 	s.Model.Name = "evil\x1b]0;x\x07 × name"
 	empty := engine.Report{Legal: true}
-	for _, text := range []string{Render(&s, &empty), Memory(&s, &empty)} {
-		linear(t, text)
-	}
+	linear(t, Render(&s, &empty))
 	many := presets.DefaultSetup()
 	many.PP, many.TP, many.DP = 64, 1, 1
 	many.GPUs, many.MicroBatches = 64, 64
@@ -118,7 +154,7 @@ func TestAnything(t *testing.T) {
 		t.Fatal(r.Problems)
 	}
 	text = Render(&many, &r)
-	if !strings.Contains(text, "32 ranks between them are left out.") || !strings.Contains(text, "Rank 63:") || strings.Contains(text, "Rank 20:") {
+	if !strings.Contains(text, "32 ranks between them are left out.") || !strings.Contains(text, "Rank 63:") || !strings.Contains(text, "Memory of rank 63\n") || strings.Contains(text, "Rank 20:") || strings.Contains(text, "rank 20\n") {
 		t.Errorf("64 ranks:\n%s", text)
 	}
 	linear(t, text)
