@@ -72,6 +72,7 @@ func (m *Model) openTerminal() {
 func (m *Model) noticed() string {
 	first, key := m.options.Notices[0], m.keys.shown("T", m.keys.Terminal)
 	if n := len(m.options.Notices); n > 1 {
+		first = strings.ReplaceAll(first, "; ", ", ") // the foot shortens a text before its last semicolon
 		return fmt.Sprintf("%d messages from the start, all under %s; the first: %s", n, key, first)
 	}
 	return first + "; " + key + " shows it again"

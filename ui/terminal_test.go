@@ -195,4 +195,11 @@ func TestTerminalPageIsHarmless(t *testing.T) {
 	if !strings.Contains(screen(m), "second") {
 		t.Errorf("the second message is nowhere:\n%s", screen(m))
 	}
+	// The foot of a small screen keeps the beginning of the first message.
+	small := sample(t, 80, 24, func(o *Options) {
+		o.Notices = []string{"the last session was set aside as /a/long/path/to/session.json.broken; its setup cannot be used: session.json:6:17: wrong", "second"}
+	})
+	if flat := strings.Join(strings.Fields(screen(small)), " "); !strings.Contains(flat, "the first: the last session was set aside") {
+		t.Errorf("the first message is garbled:\n%s", screen(small))
+	}
 }
