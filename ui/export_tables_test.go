@@ -134,3 +134,65 @@ func TestExportWritesTheScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestExportNetworkAndEvidence: x on Network writes traffic, ratios and the step at
+// other bandwidths, on Evidence the groups and the runs that are shown.
+func TestExportNetworkAndEvidence(t *testing.T) {
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(16), TP: new(4), PP: new(2)})
+	var written []*export.Document
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Setup, o.Evaluate = setup, engine.Evaluate
+		o.Export = func(_ export.Format, d *export.Document) (string, error) {
+			written = append(written, d)
+			return "x", nil
+		}
+	})
+	number := func(c export.Cell) float64 {
+		if !c.Number {
+			t.Errorf("%q is no number", c.Text)
+		}
+		return c.Value
+	}
+	finishAll(m, m.do(Action{Verb: GoTab, N: int(NetworkTab)}))
+	text, d := exported(t, m, &written, export.CSV)
+	r := engine.Evaluate(setup)
+	if len(d.Screen) != 3 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
+		t.Fatalf("tables of Network:\n%.1500s", text)
+	}
+	for i, c := range r.Communication {
+		row := d.Screen[0].Rows[i]
+		if row[0].Text != c.Dimension || number(row[4]) != float64(c.Bytes) || number(row[6]) != float64(c.Exposed) {
+			t.Errorf("%s: %+v", c.Dimension, row)
+		}
+	}
+	if middle := d.Screen[2].Rows[3]; number(middle[2]) != float64(r.Time.Step) || number(middle[1]) != float64(setup.Cluster.Inter.Bandwidth) {
+		t.Errorf("at the bandwidth there is: %+v, want %v", middle, r.Time.Step)
+	}
+	for _, table := range d.Screen {
+		for _, row := range table.Rows {
+			if len(row) != len(table.Head) {
+				t.Errorf("%s: %d cells of %d", table.Title, len(row), len(table.Head))
+			}
+		}
+	}
+	finishAll(m, m.do(Action{Verb: GoTab, N: int(EvidenceTab)}))
+	text, d = exported(t, m, &written, export.Markdown)
+	if len(d.Screen) != 2 || len(d.Screen[0].Rows) < 10 || !strings.Contains(text, "## published runs by group") {
+		t.Fatalf("tables of Evidence:\n%.1500s", text)
+	}
+	all := d.Screen[0].Rows[0]
+	if runs := len(d.Screen[1].Rows); all[0].Text != "all" || number(all[1]) != float64(runs) || runs < 500 {
+		t.Errorf("%d runs, the first group is %+v", runs, all)
+	}
+	sum := 0.0
+	for _, row := range d.Screen[1].Rows {
+		measured, predicted := number(row[5]), number(row[6])
+		if e := predicted/measured - 1; e-number(row[7]) > 1e-9 || number(row[7])-e > 1e-9 {
+			t.Errorf("%s: error %v of %v and %v", row[0].Text, row[7].Value, measured, predicted)
+		}
+		sum += max(row[7].Value, -row[7].Value)
+	}
+	if mean := sum / float64(len(d.Screen[1].Rows)); mean-number(all[2]) > 1e-9 || number(all[2])-mean > 1e-9 {
+		t.Errorf("the mean error is %v, the group says %v", mean, all[2].Value)
+	}
+}
