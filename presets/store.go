@@ -1,7 +1,6 @@
 package presets
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"meshscope/presets/plaintext"
 )
 
 // Limits of a preset folder, far above what anyone writes by hand.
@@ -142,8 +143,11 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	if len(text) > maxFileBytes {
 		return nil, &FileError{File: name, Message: fmt.Sprintf("longer than %d bytes", maxFileBytes)}
 	}
-	const byteOrderMark = "\ufeff" // some editors begin with it
-	return bytes.TrimPrefix(text, []byte(byteOrderMark)), nil
+	text, err = plaintext.Trim(text)
+	if other, ok := errors.AsType[*plaintext.Error](err); ok {
+		return nil, &FileError{File: name, Line: other.Line, Column: other.Column, Message: other.Error()}
+	}
+	return text, err
 }
 
 // validID also keeps a path out of an id.

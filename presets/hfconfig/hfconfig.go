@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"meshscope/engine/model"
+	"meshscope/presets/plaintext"
 )
 
 // config is what is read of the file. A pointer tells what is left out from what
@@ -80,7 +81,11 @@ type reader struct {
 // Model reads a config.json. The model has the checkpoint's name, if the file says
 // one, and no id.
 func Model(data []byte) (model.Model, error) {
-	c, err := parse(data)
+	text, err := plaintext.Trim(data)
+	if err != nil {
+		return model.Model{}, inWords(err)
+	}
+	c, err := parse(text)
 	if err != nil {
 		return model.Model{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
+	"meshscope/presets/plaintext"
 )
 
 // What is taken when nothing is said.
@@ -68,7 +69,16 @@ func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (
 	if len(data) > MaxBytes {
 		return nil, &Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", MaxBytes)}
 	}
-	root, err := tree(name, bytes.TrimPrefix(data, []byte(byteOrderMark)))
+	text, err := plaintext.Trim(data)
+	if err != nil {
+		out := &Error{File: name, Err: err}
+		var other *plaintext.Error
+		if errors.As(err, &other) {
+			out.Line, out.Column = other.Line, other.Column
+		}
+		return nil, out
+	}
+	root, err := tree(name, text)
 	if err == nil {
 		err = d.read(root)
 	}
@@ -77,9 +87,6 @@ func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (
 	}
 	return d, nil
 }
-
-// byteOrderMark is what some editors write before a text.
-const byteOrderMark = "\ufeff"
 
 func parseTree(name string, data []byte) (*node, error) {
 	switch strings.ToLower(filepath.Ext(name)) {

@@ -1,6 +1,7 @@
 package setupdoc_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -247,5 +248,38 @@ func TestKnownWords(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "closest: set") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A setup in another encoding is refused with what it is and what is allowed, in a
+// file as in a line of a batch.
+func TestOtherEncodings(t *testing.T) {
+	const text = `{"model":"llama3.1-8b","gpus":8}`
+	wide := "\xff\xfe"
+	for _, b := range []byte(text) {
+		wide += string(rune(b)) + "\x00"
+	}
+	for data, want := range map[string]string{
+		wide:                                 "this is UTF-16 (little-endian); allowed is text in UTF-8",
+		strings.TrimPrefix(wide, "\xff\xfe"): "this is UTF-16LE",
+		"{\"model\":\"\xe9\"}":               "byte 0xE9 is no UTF-8",
+		"\x1f\x8b\x08":                       "this is gzip",
+	} {
+		for _, name := range []string{"a.json", "a.toml", "", "a line"} {
+			var err error
+			if name == "a line" {
+				_, err = setupdoc.ParseLine([]byte(data))
+			} else {
+				_, err = setupdoc.Parse(name, []byte(data))
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q as %q: %v, want %q", data, name, err, want)
+			}
+		}
+	}
+	_, err := setupdoc.Parse("a.toml", []byte("tp = 8\n# \xe9\n"))
+	var placed *setupdoc.Error
+	if !errors.As(err, &placed) || placed.Line != 2 || placed.Column != 3 {
+		t.Errorf("%v at %+v", err, placed)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"meshscope/presets"
+	"meshscope/presets/plaintext"
 	"meshscope/presets/setupdoc"
 )
 
@@ -142,8 +143,11 @@ func (f *file) decode(text []byte) (raw map[string]any, err error) {
 			err = &presets.FileError{File: f.name, Message: "cannot be read as TOML"}
 		}
 	}()
-	const byteOrderMark = "\ufeff" // some editors begin with it
-	err = toml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(byteOrderMark)))).Decode(&raw)
+	text, err = plaintext.Trim(text)
+	if other, ok := errors.AsType[*plaintext.Error](err); ok {
+		return nil, &presets.FileError{File: f.name, Line: other.Line, Column: other.Column, Message: other.Error()}
+	}
+	err = toml.NewDecoder(bytes.NewReader(text)).Decode(&raw)
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := bad.Position()
 		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: printable(strings.TrimPrefix(bad.Error(), "toml: "))}
