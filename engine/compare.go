@@ -50,9 +50,10 @@ func (d *Delta) Change() (float64, bool) {
 	return *d.B - *d.A, true
 }
 
-// Ratio is B / A; false where a side is missing, or A is nothing.
+// Ratio is B / A; false where a side is missing or below nothing, as the free memory of
+// what does not fit, or A is nothing.
 func (d *Delta) Ratio() (float64, bool) {
-	if d.A == nil || d.B == nil || *d.A == 0 {
+	if d.A == nil || d.B == nil || *d.A <= 0 || *d.B < 0 {
 		return 0, false
 	}
 	return *d.B / *d.A, true

@@ -221,3 +221,27 @@ func TestFindFigure(t *testing.T) {
 		t.Error("an illegal setup has figures")
 	}
 }
+
+// TestRatioOfWhatIsMissing: less than nothing has no ratio.
+func TestRatioOfWhatIsMissing(t *testing.T) {
+	of := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		a, b *float64
+		want float64
+		ok   bool
+	}{
+		{of(2), of(3), 1.5, true},
+		{of(2), of(0), 0, true},
+		{of(0), of(3), 0, false},
+		{nil, of(3), 0, false},
+		{of(2), nil, 0, false},
+		{of(-2.7), of(24.9), 0, false},
+		{of(24.9), of(-2.7), 0, false},
+		{of(-2), of(-1), 0, false},
+	} {
+		d := engine.Delta{A: c.a, B: c.b}
+		if ratio, ok := d.Ratio(); ratio != c.want || ok != c.ok {
+			t.Errorf("%+v: %v, %v", c, ratio, ok)
+		}
+	}
+}

@@ -234,7 +234,8 @@ func deltaColumns(w int) [4]int {
 	if w < 100 { // without the ratio
 		return [4]int{w - 26, w - 14, w - 1, 0}
 	}
-	const first, each = 46, 14
+	const each = 14
+	first := min(56, w-3*each-12) // the longest name has room from 110 on
 	return [4]int{first + each, first + 2*each, first + 3*each, first + 3*each + 10}
 }
 
