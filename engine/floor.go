@@ -48,6 +48,8 @@ type Floors struct {
 	timed bool         // the times of stages are those of the setup so far
 	times []stageTimes // by stage
 	path  path
+	ends  []rankEnds // of Step
+	free  []float64  // of breadthFirst
 
 	problems []Problem
 }
@@ -137,7 +139,7 @@ func (f *Floors) Again(r recipe.Recompute) {
 		f.cut.kinds[n].live = f.stack.Stage(&e.memInput, f.cut.kinds[n].stage)
 	}
 	for n := range f.cut.teams {
-		f.cut.teams[n].passes(f.cut.kinds)
+		f.cut.teams[n].passes(f.cut.kinds, f.hosts.Placement == schedule.Bidirectional)
 	}
 }
 
@@ -165,48 +167,48 @@ const floorRounding = 1 - 1e-9
 // placement are those that were cut.
 func (f *Floors) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	f.time()
-	return (units.Seconds(f.period(spec, info)) + f.exposed(info) + f.optimizer()) * floorRounding
+	length := f.spans(spec, info)
+	var most, optimizer units.Seconds
+	for i := range f.ends {
+		e := &f.ends[i]
+		most = max(most, f.exposed(e, length, info.SplitsBackward))
+		optimizer = max(optimizer, e.team.sharded[f.zero].optimizer)
+	}
+	return (most + optimizer) * floorRounding
 }
 
-func (f *Floors) optimizer() (most units.Seconds) {
-	for n := range f.cut.teams {
-		most = max(most, f.cut.teams[n].sharded[f.zero].optimizer)
+// exposed is the step without the optimizer as one rank makes it, in a pipeline of so
+// many seconds: with the data-parallel traffic that nothing hides. The rule is that of
+// Evaluator.exposedData, and what it gives grows with the length of the pipeline and
+// with the rank's own end: bounds of both from below make one of the step.
+func (f *Floors) exposed(e *rankEnds, length float64, split bool) units.Seconds {
+	soft, t := &f.e.timInput.Machine.Software, e.team
+	d := &t.sharded[f.zero].data
+	var before, after units.Seconds
+	if between := units.Seconds(length - (e.last - e.first)); split {
+		after = min(between, max(0, d.ScatterSeconds-t.backward))
+		before = between - after
+	} else {
+		before, after = units.Seconds(e.first), units.Seconds(length-e.last)
 	}
-	return most
-}
-
-// exposed is the data-parallel traffic that nothing hides. Rank 0 starts the
-// pipeline; where backwards are whole it also ends it, because the gradient of
-// every micro-batch arrives there last, so it waits at neither end. Where they
-// are split a step is the longest span of a rank: that one does not wait, but it
-// can be any.
-func (f *Floors) exposed(info *schedule.Info) units.Seconds {
-	soft := &f.e.timInput.Machine.Software
-	alone, busy := f.cut.teams[f.cut.teamOf[0]].exposed(f.zero, soft)
-	most, longest := alone, busy // longest: of whoever does not wait
-	for n := range f.cut.teams {
-		alone, busy = f.cut.teams[n].exposed(f.zero, soft)
-		most = max(most, alone)
-		if info.SplitsBackward {
-			longest = min(longest, busy)
-		}
-	}
-	return max(most, longest)
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-t.backward-after)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-t.forward-before)
+	return units.Seconds(length) + scatter + gather
 }
 
 // Peak is the least that the fullest rank needs under a schedule, given as for
 // Step.
 func (f *Floors) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	var most units.Bytes
-	exact := f.hosts.Chunks() == 1 && !info.SplitsBackward
 	for n := range f.cut.teams {
 		t := &f.cut.teams[n]
 		held := &t.sharded[f.zero]
 		static := held.states + held.buffers
-		most = max(most, static+max(t.passing(spec.Warmup(t.low), exact), held.update))
+		passing := t.passing(t.low, spec, info, f.cut.kinds)
 		if t.high != t.low {
-			most = max(most, static+max(t.passing(spec.Warmup(t.high), exact), held.update))
+			passing = max(passing, t.passing(t.high, spec, info, f.cut.kinds))
 		}
+		most = max(most, static+max(passing, held.update))
 	}
 	return (most + f.e.memInput.Overhead(most).Sum()) * floorRounding
 }

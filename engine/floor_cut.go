@@ -1,7 +1,8 @@
 package engine
 
 import (
-	"meshscope/engine/hardware"
+	"math"
+
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
@@ -51,11 +52,14 @@ type team struct {
 
 	forward, backward units.Seconds // computing of one micro-batch, nothing run again
 
-	// Of a micro-batch on the chunk where each is least: what it keeps until its
-	// input gradient, from then on, and what a forward needs beside.
-	kept, waiting, beside units.Bytes
-	one                   units.Bytes // a single micro-batch on the chunk where it needs most
-	first                 *memory.Live
+	// Of a micro-batch: what it keeps until its input gradient and from then on, on the
+	// chunk where each is least; what each of several keeps before the first gradient;
+	// what runs beside them then; and what a single one needs, where that is most: while
+	// it runs, and while it waits for its weight gradient.
+	kept, waiting, early, beside, one, put units.Bytes
+
+	alike bool        // all chunks keep as much
+	least units.Bytes // what runs beside at any time
 }
 
 // sharded is what the ZeRO stage decides about a team.
@@ -187,34 +191,47 @@ func (f *Floors) share(zero int) {
 	}
 }
 
-// exposed is the rule of Evaluator.exposedData: what nothing hides of the
-// data-parallel traffic where a rank waits for ever, and where it does not wait.
-func (t *team) exposed(zero int, soft *hardware.Software) (waiting, busy units.Seconds) {
-	d := &t.sharded[zero].data
-	scatter := d.ScatterSeconds * units.Seconds(soft.DP)
-	gather := d.GatherSeconds * units.Seconds(soft.Gather)
-	return scatter + gather, max(scatter, d.ScatterSeconds-t.backward) + max(gather, d.GatherSeconds-t.forward)
-}
-
 // passes is what micro-batches on the team's chunks need.
-func (t *team) passes(kinds []kindOfStage) {
-	l := &kinds[t.chunks[0]].live
-	t.first = l
-	t.kept, t.beside, t.waiting = l.Activations, l.Logits+l.Forward, l.WeightInputs
-	t.one = 0
-	for _, k := range t.chunks {
+//
+// Before the first gradient a micro-batch that is on a chunk has been on those before
+// it, whose activations are all there: of so many, on average no fewer than on the
+// first chunks, however many these are. In a bidirectional pipeline chunks have
+// micro-batches of their own. The first gradient is that of the last chunk.
+func (t *team) passes(kinds []kindOfStage, bidirectional bool) {
+	inf := units.Bytes(math.Inf(1))
+	t.kept, t.waiting, t.early, t.beside, t.one, t.put = inf, inf, inf, inf, 0, 0
+	t.alike = true
+	var sum, last units.Bytes
+	for n, k := range t.chunks {
 		l := &kinds[k].live
-		t.kept, t.beside = min(t.kept, l.Activations), min(t.beside, l.Logits+l.Forward)
-		t.waiting = min(t.waiting, l.WeightInputs)
+		sum += l.Activations
+		t.kept, t.waiting = min(t.kept, l.Activations), min(t.waiting, l.WeightInputs)
+		t.early = min(t.early, sum/units.Bytes(n+1))
+		t.beside = min(t.beside, l.Logits+l.Forward)
+		last = l.Logits + l.Backward
 		t.one = max(t.one, l.Activations+l.Logits+max(l.Forward, l.Backward))
+		t.put = max(t.put, l.WeightInputs)
+		t.alike = t.alike && l.Activations == t.kept
+	}
+	t.least = t.beside
+	if bidirectional {
+		t.early = t.kept
+	} else {
+		t.beside = max(t.beside, last)
 	}
 }
 
-// passing is what micro-batches need on a rank at the least; exactly that where
-// the rank has one chunk and whole backwards, so that the warmup is the peak.
-func (t *team) passing(w schedule.Warmup, exact bool) units.Bytes {
-	if exact {
-		return units.Bytes(w.Least)*t.first.Activations + t.first.Logits + max(t.first.Forward, t.first.Backward)
+// passing is what micro-batches need on a rank at the least. It is exactly that where
+// the rank has one chunk and whole backwards, or runs all its forwards first: the
+// warmup is then the peak.
+func (t *team) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []kindOfStage) units.Bytes {
+	w := spec.Warmup(rank)
+	ahead := units.Bytes(w.Least)*t.early + t.beside
+	if w.Least == spec.MicroBatches*len(t.chunks) {
+		ahead = t.full(units.Bytes(spec.MicroBatches), kinds)
+	}
+	if group := spec.Turns(); group > 0 && !t.alike {
+		ahead = max(ahead, t.mixed(w.Least, group, spec, info, kinds))
 	}
 	// Of those alive at most so many wait for their input gradient.
 	whole := 0
@@ -222,5 +239,51 @@ func (t *team) passing(w schedule.Warmup, exact bool) units.Bytes {
 		whole = min(w.Most, w.Alive)
 	}
 	waiting := units.Bytes(whole)*t.kept + units.Bytes(w.Alive-whole)*t.waiting
-	return max(units.Bytes(w.Least)*t.kept+t.beside, waiting, t.one)
+	if info.SplitsBackward {
+		waiting = max(waiting, units.Bytes(spec.PutOff(rank))*t.waiting)
+		if !info.Pairs { // with pairs some backwards are whole
+			waiting = max(waiting, t.put)
+		}
+	}
+	return max(ahead, waiting, t.one)
+}
+
+// full is what a rank needs that runs all forwards of so many micro-batches before the
+// first gradient: at the last forward of a chunk, and at its first backward, everything
+// of it and of the chunks before it is alive.
+func (t *team) full(microBatches units.Bytes, kinds []kindOfStage) (most units.Bytes) {
+	var alive units.Bytes
+	for _, k := range t.chunks {
+		l := &kinds[k].live
+		alive += microBatches * l.Activations
+		most = max(most, alive+l.Logits+max(l.Forward, l.Backward))
+	}
+	return most
+}
+
+// mixed is what micro-batches need on a rank whose chunks take turns, after so many
+// forwards: it is known of which chunks they are. With whole backwards it is known of
+// every moment after that too, when a forward and a backward run in turn; between the
+// moments at which one of them goes on to another chunk the bytes change evenly.
+func (t *team) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, kinds []kindOfStage) units.Bytes {
+	chunks := len(t.chunks)
+	alive := func(more int) (sum units.Bytes) {
+		for c, k := range t.chunks {
+			n := spec.Led(forwards+more, c, group) - spec.Led(more, chunks-1-c, group)
+			sum += units.Bytes(n) * kinds[k].live.Activations
+		}
+		return sum
+	}
+	most := alive(0) + t.beside
+	if info.SplitsBackward {
+		return most
+	}
+	last := min(spec.MicroBatches*chunks-forwards, chunks*group)
+	for turn := 0; turn <= last; turn += group {
+		most = max(most, alive(turn)+t.least)
+		if next := turn + (group-forwards%group)%group; next <= last {
+			most = max(most, alive(next)+t.least)
+		}
+	}
+	return most
 }

@@ -10,7 +10,7 @@ import (
 // what a bound needs.
 type stageTimes struct {
 	f, b, i, w float64
-	traffic    float64 // of experts, contained in f and b (or i), which an overlapped pair hides
+	up, down   float64 // expert traffic contained in f and in b (or i), which an overlapped pair hides
 }
 
 // timesOf are those of a stage whose rank has so many chunks.
@@ -19,7 +19,7 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 	return stageTimes{
 		f: float64(k.ForwardTime() + z.forward), b: float64(k.BackwardTime() + z.backward),
 		i: float64(k.InputGradTime() + z.input), w: float64(k.WeightGradTime() + z.weight),
-		traffic: float64(k.ForwardLinks.EP.Exposed) + float64(k.BackwardLinks.EP.Exposed),
+		up: float64(k.ForwardLinks.EP.Exposed), down: float64(k.BackwardLinks.EP.Exposed),
 	}
 }
 
@@ -77,6 +77,7 @@ func (f *Floors) block() {
 // included: nothing reaches a stage sooner.
 type path struct {
 	forward []float64   // from the start of the step to a stage's forward; one more: to its end
+	hop     float64     // from a rank to the next
 	back    [2]backward // of whole backwards, and of input gradients
 }
 
@@ -86,10 +87,19 @@ type backward struct {
 	rest  []float64 // from the end of a stage's backward to the end of the first stage's
 }
 
+// backward is the way down of a schedule's gradients.
+func (p *path) backward(info *schedule.Info) *backward {
+	if info.SplitsBackward {
+		return &p.back[1]
+	}
+	return &p.back[0]
+}
+
 // lay adds up the stages' times, and a hop before each stage that another rank hands
 // over to.
 func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
 	n := len(times)
+	p.hop = hop
 	p.forward = resize(p.forward, n+1)
 	whole, input := &p.back[0], &p.back[1]
 	whole.rest, input.rest = resize(whole.rest, n), resize(input.rest, n)
@@ -122,80 +132,8 @@ func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
 	}
 }
 
-// period is a bound from below of what the pipeline adds to a step; see the
-// function of the same name for what that is.
-//
-// A rank is busy for all its work after the first micro-batch has reached it.
-// It can do no backward before the first gradient comes back, and only so many
-// forwards (schedule.Warmup) until then: the rest of its work comes after.
-// Where backwards are whole, the last gradient then goes down to the first
-// stage; where they are split, a step is as long as the longest rank's span.
-func (f *Floors) period(spec *schedule.Spec, info *schedule.Info) float64 {
-	longest := 0.0
-	for n := range f.cut.teams {
-		t := &f.cut.teams[n]
-		longest = max(longest, f.rank(t.low, f.work(t.low, spec, info), spec, info))
-		if t.high != t.low { // where a V turns round less is waited for
-			longest = max(longest, f.rank(t.high, f.work(t.high, spec, info), spec, info))
-		}
-	}
-	return longest
-}
-
-// work is what one rank does in a step.
-type work struct {
-	forward, backward float64 // in all
-	longest           float64 // forward of one micro-batch on one chunk
-	saved             float64 // what overlapped pairs can hide at most
-}
-
-func (f *Floors) work(rank int, spec *schedule.Spec, info *schedule.Info) work {
-	var w work
-	m := float64(spec.MicroBatches)
-	if info.Placement == schedule.Bidirectional {
-		m /= 2 // of each direction
-	}
-	for _, stage := range f.stages(rank) {
-		times := &f.times[stage]
-		w.forward += m * times.f
-		w.longest = max(w.longest, times.f)
-		switch {
-		case info.SplitsBackward && !info.Pairs:
-			w.backward += m * (times.i + times.w)
-		default: // schedules with pairs run some backwards whole, which is no longer
-			w.backward += m * times.b
-		}
-		if info.Pairs {
-			w.saved += m * times.traffic
-		}
-	}
-	return w
-}
-
-// stages are those of a rank.
+// stages are those of a rank, by chunk.
 func (f *Floors) stages(rank int) []int {
 	chunks := f.hosts.Chunks()
 	return f.cut.stageOf[rank*chunks : (rank+1)*chunks]
-}
-
-func (f *Floors) rank(r int, w work, spec *schedule.Spec, info *schedule.Info) float64 {
-	back := &f.path.back[0]
-	if info.SplitsBackward {
-		back = &f.path.back[1]
-	}
-	stages := f.stages(r)
-	stage := stages[0]
-	first, reach, rest := f.path.forward[stage], back.reach[stage], back.rest[stage]
-	for _, stage := range stages[1:] {
-		first = min(first, f.path.forward[stage])
-		reach = min(reach, back.reach[stage])
-		rest = min(rest, back.rest[stage])
-	}
-	ahead := min(w.forward, float64(spec.Warmup(r).Most)*w.longest)
-	gradient := f.path.forward[len(f.path.forward)-1] + reach
-	ends := max(first+w.forward, gradient+w.forward-ahead) + w.backward - w.saved
-	if info.SplitsBackward {
-		return ends - first
-	}
-	return ends + rest
 }

@@ -59,58 +59,140 @@ func unevenSplit(t *rapid.T, layers, stages int) string {
 	return strings.Join(list, ",")
 }
 
-// floorShort is how far a step can lie over its floor where a schedule has no
-// waits of its own making: 1F1B with a balanced split. It is far only where a
-// single micro-batch leaves some rank's gradients without cover (1.45 in 60,000
-// draws); typical is a hundredth.
-const floorShort = 1.6
+// short is how far an evaluation can lie over its floor: what nine in ten setups stay
+// within, and what all do. Both are ratios, of the step and of the memory of the fullest
+// rank.
+type short struct {
+	step, stepMost float64
+	peak, peakMost float64
+}
 
-// A floor is under what an evaluation finds, for every schedule and stack: no
-// layout that a search leaves out because of it could have won. Of 1F1B the peak
-// is met and the step is not far away.
+// exact is a floor that an evaluation meets, but for rounding.
+const exact = 1 + 1e-6
+
+// floorShort bounds the ranking pass, schedule by schedule. What is exact is so by
+// construction. The other figures are measured over 400,000 setups of pipelined, one
+// in four with layers moved by hand, and rounded up: nine in ten to the next hundredth
+// or two, the largest by some more.
+//
+// Steps, in what makes them longer than their floor. A floor knows each rank's own work,
+// how many micro-batches it may have on their way, the way of the first and of the last
+// one and the gradients' way down: not in which order a rank takes what it could take.
+//
+//   - naive, afab, looped-bfs: nothing; floor_exact.go follows their whole timeline.
+//   - 1f1b: ranks between two slower ones. With equal stages nothing (engine's
+//     TestSpansAreUnderSimulations says where else).
+//   - interleaved, interleaved-zb, 1f1b-v: the order in which chunks take turns is fixed;
+//     where stages differ the next one is not the one that is there.
+//   - zb-h1, zb-h2, zb-v, v-half, v-min: the order is that of equal F, I and W. Real ones
+//     are not equal, and the fewer activations it allows the less there is to fill a
+//     wait: v-min, with a third, waits most.
+//   - zb-1p, zb-2p, zb-auto, zb-v-auto: a heuristic finds the order.
+//   - dualpipe, dualpipe-v: the floor takes it that every pair hides all the traffic it
+//     can, with the best of partners.
+//
+// Memory. Naive, afab, looped-bfs and 1f1b meet their floor: their warmup is the peak.
+// Elsewhere the peak can come later, when other chunks are alive than during the warmup,
+// or hold more that waits for weight gradients than is said of the order. Automatic
+// schedules promise no more than one activation and may hold any number up to their
+// limit: that is their bound.
+func floorShort() map[schedule.Kind]short {
+	return map[schedule.Kind]short{
+		schedule.Naive:         {exact, exact, exact, exact},
+		schedule.AFAB:          {exact, exact, exact, exact},
+		schedule.LoopedBFS:     {exact, exact, exact, exact},
+		schedule.OneFOneB:      {1.005, 1.25, exact, exact},
+		schedule.Interleaved:   {1.02, 1.5, 1.01, 2.2},
+		schedule.ZBH1:          {1.04, 1.25, 1.08, 2.2},
+		schedule.ZBH2:          {1.03, 1.25, 1.08, 2.2},
+		schedule.ZB1P:          {1.07, 1.3, 1.55, itsLimit},
+		schedule.ZB2P:          {1.02, 1.25, 2, itsLimit},
+		schedule.ZBAuto:        {1.04, 1.25, 1.8, itsLimit},
+		schedule.InterleavedZB: {1.06, 1.6, 1.08, 2.8},
+		schedule.ZBV:           {1.1, 1.5, 1.04, 8},
+		schedule.ZBVAuto:       {1.05, 1.4, 1.75, itsLimit},
+		schedule.VHalf:         {1.19, 1.7, 1.05, 5},
+		schedule.VMin:          {1.33, 2.2, 1.25, 4},
+		schedule.OneFOneBV:     {1.06, 1.8, 1.23, 3},
+		schedule.DualPipe:      {1.1, 1.5, 1.25, 4.5},
+		schedule.DualPipeV:     {1.1, 1.5, 1.2, 4.5},
+	}
+}
+
+// itsLimit stands for floorLimit.
+const itsLimit = 0
+
+// floorLimit is how many activations an automatic schedule can hold on a rank, of which
+// its floor promises one.
+func floorLimit(s *engine.Setup) float64 {
+	switch s.Schedule {
+	case schedule.ZB1P:
+		return float64(s.PP)
+	case schedule.ZBAuto:
+		return float64((3*s.PP + 1) / 2)
+	default: // zb-2p, and zb-v-auto with two chunks on each rank
+		return float64(2 * s.PP)
+	}
+}
+
+// A floor is under what an evaluation finds, for every schedule and stack: no layout
+// that a search leaves out because of it could have won. And it is not far under it:
+// floorShort says by how much, for every schedule.
 func TestFloorsAreUnderEvaluations(t *testing.T) {
 	w := newWorld(t)
-	pipelines, split := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		var s engine.Setup
-		for range 8 {
-			if s = w.pipelined(t); engine.Legal(s) && !s.Slow() {
-				break
+	const least = 60 // setups of each schedule
+	type counted struct{ all, step, peak int }
+	seen, bounds := map[schedule.Kind]*counted{}, floorShort()
+	for _, i := range schedule.Kinds() {
+		seen[i.Kind] = &counted{}
+	}
+	enough := func() bool {
+		for _, c := range seen {
+			if c.all < least {
+				return false
 			}
 		}
-		r := engine.Evaluate(s)
-		if !r.Legal || s.Slow() {
-			t.Skip("illegal, or an automatic schedule of many operations")
+		return true
+	}
+	for !enough() && !t.Failed() {
+		rapid.Check(t, func(t *rapid.T) {
+			s := w.pipelined(t)
+			if !engine.Legal(s) || s.Slow() {
+				return // of an automatic schedule with many operations
+			}
+			r := engine.Evaluate(s)
+			if !r.Legal {
+				return
+			}
+			var f engine.Floors
+			floor, ok := f.Under(&s)
+			if !ok {
+				t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
+			}
+			if floor.Step > r.Time.Step {
+				t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
+			}
+			if floor.Peak > r.Memory.Peak {
+				t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(), s.Schedule, s.Layout)
+			}
+			c, most := seen[s.Schedule], bounds[s.Schedule]
+			if most.peakMost == itsLimit {
+				most.peakMost = exact * floorLimit(&s)
+			}
+			step, peak := float64(r.Time.Step/floor.Step), float64(r.Memory.Peak/floor.Peak)
+			if step > most.stepMost || peak > most.peakMost {
+				t.Fatalf("the step is %v times its floor, the peak %v times: %s %+v", step, peak, s.Schedule, s.Layout)
+			}
+			c.all++
+			c.step += one(step > most.step)
+			c.peak += one(peak > most.peak)
+		})
+	}
+	// One in ten is over what is usual; of sixty more than one in three would be chance
+	// once in ten million times.
+	for kind, c := range seen {
+		if most := c.all / 3; c.step > most || c.peak > most {
+			t.Errorf("%s: of %d setups the steps of %d and the peaks of %d are further over their floors than is usual", kind, c.all, c.step, c.peak)
 		}
-		var f engine.Floors
-		floor, ok := f.Under(&s)
-		if !ok {
-			t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
-		}
-		if floor.Step > r.Time.Step {
-			t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
-		}
-		if floor.Peak > r.Memory.Peak {
-			t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(), s.Schedule, s.Layout)
-		}
-		info, _ := s.Schedule.Info()
-		if s.PP > 1 {
-			pipelines++
-		}
-		if s.PP > 1 && info.SplitsBackward {
-			split++
-		}
-		if s.Schedule != schedule.OneFOneB {
-			return
-		}
-		if short := float64(r.Memory.Peak / floor.Peak); short > 1+1e-6 {
-			t.Fatalf("the peak is %v times its floor: %+v", short, s.Layout)
-		}
-		if short := float64(r.Time.Step / floor.Step); s.Split == "" && short > floorShort {
-			t.Fatalf("the step is %v times its floor: %+v", short, s.Layout)
-		}
-	})
-	if pipelines < 40 || split < 15 {
-		t.Errorf("only %d pipelines, %d of them with split backwards", pipelines, split)
 	}
 }

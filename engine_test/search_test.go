@@ -112,6 +112,59 @@ func TestSearchLosesNothing(t *testing.T) {
 	}
 }
 
+// The first place among all 18 schedules, and the places after it, are those of
+// evaluating every layout in full: the ranking pass bounds some schedules closely and
+// others not (floorShort), and no difference of bounds decides. Every schedule has
+// layouts in the spaces that are searched, and enough of them win.
+func TestSearchRanksAllSchedules(t *testing.T) {
+	w := newWorld(t)
+	ran, won := map[schedule.Kind]int{}, map[schedule.Kind]int{}
+	answered := 0
+	for answered < 40 {
+		rapid.Check(t, func(t *rapid.T) {
+			p := w.problem(t)
+			p.Space.Schedules = nil
+			for _, i := range schedule.Kinds() {
+				p.Space.Schedules = append(p.Space.Schedules, i.Kind)
+			}
+			s := &p.Setup
+			s.GPUs = rapid.SampledFrom([]int{4, 8}).Draw(t, "few gpus")
+			s.GBS = s.GPUs * rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "small batch")
+			p.Space.GPUs, p.Space.GBS, p.Space.DP, p.Space.MicroBatches = nil, nil, nil, nil
+			p.Space.PP = []int{rapid.SampledFrom([]int{2, 4}).Draw(t, "depth")}
+			p.Space.MBS, p.Space.VPP, p.Space.Refused = []int{1, 2}, []int{1, 2}, true
+			p.Objective = rapid.SampledFrom([]search.Objective{search.Throughput, search.LeastMemory}).Draw(t, "what is best")
+			p.Top, p.Front, p.Deadline = 3, true, 0
+			want := search.Exhaustive(p)
+			got := search.Run(context.Background(), p, nil)
+			sameFound(t, "best", got.Best, want.Best)
+			sameFound(t, "front", got.Front, want.Front)
+			if len(want.Best) == 0 {
+				return
+			}
+			answered++
+			won[want.Best[0].Setup.Schedule]++
+			for _, k := range p.Space.Schedules {
+				alone := p
+				alone.Space.Schedules = []schedule.Kind{k}
+				ran[k] += one(search.Count(alone) > 0)
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d problems; first places: %v", answered, won)
+	for _, i := range schedule.Kinds() {
+		if ran[i.Kind] < answered/10 {
+			t.Errorf("%s had layouts in %d of %d problems", i.Kind, ran[i.Kind], answered)
+		}
+	}
+	if len(won) < 5 {
+		t.Errorf("only %d schedules ever won", len(won))
+	}
+}
+
 // The space has every legal layout of what is listed: loops over all values, with
 // engine.Legal as the only judge, find no faster one.
 func TestSearchKnowsEveryLayout(t *testing.T) {

@@ -59,3 +59,48 @@ func (s Spec) Warmup(rank int) Warmup {
 	}
 	return Warmup{1, v * m, 1}
 }
+
+// PutOff is how many weight gradients of a rank wait at some moment at the least, in a
+// schedule that splits the backward. Tests compare it with the orders.
+func (s Spec) PutOff(rank int) int {
+	switch p, all := s.Ranks, s.VirtualStages*s.MicroBatches; s.Kind {
+	case ZBH1, InterleavedZB:
+		return min(rank+1, all)
+	case ZBH2:
+		return min(2*rank+1, all)
+	case ZBV:
+		if s.MicroBatches >= 2*p {
+			return 2*rank + 1
+		}
+	case DualPipe:
+		return min(rank, p-1-rank) + 1
+	case DualPipeV:
+		return rank + 1
+	default: // automatic ones follow the durations; the others hold little
+	}
+	return 1
+}
+
+// Turns is how many micro-batches of a chunk come one after the other before the
+// forwards of a rank go on to its next chunk; 0 where their order is another.
+func (s Spec) Turns() int {
+	switch s.Kind {
+	case Interleaved:
+		return s.group()
+	case InterleavedZB:
+		return s.roundSize()
+	case LoopedBFS:
+		return s.MicroBatches
+	default:
+		return 0
+	}
+}
+
+// Led is how many of the first n forwards of a rank are of a chunk, where chunks take
+// turns with groups of so many micro-batches. Of the backwards of interleaved as many
+// are of the chunk that comes so many before the last.
+func (s Spec) Led(n, chunk, group int) int {
+	before := n / (group * s.VirtualStages) * group // in whole rounds
+	size := min(group, s.MicroBatches-before)       // of this round
+	return before + min(max(n-before*s.VirtualStages-chunk*size, 0), size)
+}

@@ -26,7 +26,11 @@ func TestWarmupIsWhatOrdersDo(t *testing.T) {
 
 func warmupHolds(t *testing.T, o *Order) {
 	t.Helper()
+	info, _ := o.Spec.Kind.Info()
 	for r := range o.Spec.Ranks {
+		if pending := o.plan.ranks[r].pendingW; info.SplitsBackward && pending < o.Spec.PutOff(r) {
+			t.Fatalf("%+v rank %d: %d weight gradients wait; said %d", o.Spec, r, pending, o.Spec.PutOff(r))
+		}
 		leading := 0
 		for _, op := range o.Rank(r) {
 			if op.Kind() != Forward {
@@ -37,6 +41,85 @@ func warmupHolds(t *testing.T, o *Order) {
 		w, peaks := o.Spec.Warmup(r), o.plan.ranks[r]
 		if leading < w.Least || leading > w.Most || peaks.untilInput > w.Most || peaks.inFlight < w.Alive {
 			t.Fatalf("%+v rank %d: %d forwards first, %d until I, %d alive; said %+v", o.Spec, r, leading, peaks.untilInput, peaks.inFlight, w)
+		}
+	}
+}
+
+// Overlapped pairs join a forward and a backward of the two different chunks of a rank.
+func TestPairsJoinBothChunks(t *testing.T) {
+	pairs := 0
+	for _, kind := range []Kind{DualPipe, DualPipeV} {
+		info, _ := kind.Info()
+		for p := 1; p <= 8; p++ {
+			for m := 1; m <= 4*p+2; m++ {
+				o, err := Build(Spec{Kind: kind, Ranks: p, VirtualStages: info.Chunks, MicroBatches: m})
+				if err != nil {
+					continue
+				}
+				for i, op := range o.Ops {
+					if !op.Paired() {
+						continue
+					}
+					pairs++
+					if o.Ops[i+1].Chunk() == op.Chunk() || o.Chunks() != 2 {
+						t.Fatalf("%+v: a pair of %v and %v", o.Spec, op, o.Ops[i+1])
+					}
+				}
+			}
+		}
+	}
+	if pairs < 1000 {
+		t.Errorf("only %d pairs were looked at", pairs)
+	}
+}
+
+// What is said of the order in which chunks take turns is that of the orders.
+func TestLedIsWhatOrdersDo(t *testing.T) {
+	compared := 0
+	for _, kind := range []Kind{Interleaved, InterleavedZB, LoopedBFS} {
+		for p := 1; p <= 6; p++ {
+			for v := 1; v <= 4; v++ {
+				for m := 1; m <= 4*p+1; m++ {
+					for group := 0; group <= m; group++ {
+						s := Spec{Kind: kind, Ranks: p, VirtualStages: v, MicroBatches: m, GroupSize: group}
+						if o, err := Build(s); err == nil {
+							compared++
+							ledHolds(t, o)
+						}
+					}
+				}
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d orders were looked at", compared)
+	}
+}
+
+func ledHolds(t *testing.T, o *Order) {
+	t.Helper()
+	v, group := o.Spec.VirtualStages, o.Spec.Turns()
+	for r := range o.Spec.Ranks {
+		forwards, backwards := make([]int, v+1), make([]int, v+1) // by chunk, the last is all
+		for _, op := range o.Rank(r) {
+			count := forwards
+			switch op.Kind() {
+			case Forward:
+			case Backward:
+				count = backwards
+			default:
+				continue
+			}
+			count[op.Chunk()]++
+			count[v]++
+			for c := range v {
+				if led := o.Spec.Led(forwards[v], c, group); led != forwards[c] {
+					t.Fatalf("%+v rank %d: %d of the first %d forwards are of chunk %d; said %d", o.Spec, r, forwards[c], forwards[v], c, led)
+				}
+				if back := o.Spec.Led(backwards[v], v-1-c, group); back != backwards[c] {
+					t.Fatalf("%+v rank %d: %d of the first %d backwards are of chunk %d; said %d", o.Spec, r, backwards[c], backwards[v], c, back)
+				}
+			}
 		}
 	}
 }
