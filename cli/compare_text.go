@@ -196,6 +196,25 @@ func ratio(d *engine.Delta) string {
 	return fmt.Sprintf("%+.1f %%", 100*(r-1))
 }
 
+// mostMove is how much of the words of a move a line has room for.
+const mostMove = 44
+
+// moveWords are the changes of a move.
+func moveWords(m *engine.Move) string {
+	words := make([]string, len(m.Changes))
+	for i, c := range m.Changes {
+		words[i] = c.Field + " " + value(c.B)
+	}
+	return strings.Join(words, ", ")
+}
+
+func longestMove(way []engine.Move) (n int) {
+	for i := range way {
+		n = max(n, len([]rune(moveWords(&way[i]))))
+	}
+	return n
+}
+
 // writeWay prints what each change is worth on the way from A to B.
 func writeWay(t page, c *engine.Comparison, way []engine.Move) {
 	if len(way) == 0 {
@@ -203,18 +222,15 @@ func writeWay(t page, c *engine.Comparison, way []engine.Move) {
 	}
 	t.printf("\nTHE WAY  from A to B, one change after the other; what follows moves along\n")
 	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
+	nameRoom := max(nameRoom, min(longestMove(way), mostMove))
 	rows := [][]string{{strings.Repeat(" ", nameRoom), "GiB", "", "step", ""}, {fmt.Sprintf("  %-*s", nameRoom, "A"), fmt.Sprintf("%.1f", peak.GiB()), "", seconds(step), ""}}
 	for i := range way {
 		m := &way[i]
-		var what []string
-		for _, c := range m.Changes {
-			what = append(what, c.Field+" "+value(c.B))
-		}
 		mark := ""
 		if !m.Fits {
 			mark = " !"
 		}
-		text := strings.Join(what, ", ")
+		text := moveWords(m)
 		if r := []rune(text); len(r) > nameRoom {
 			text = string(r[:nameRoom-3]) + "..."
 		}

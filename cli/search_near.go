@@ -16,7 +16,11 @@ import (
 func (o *answer) nearness(t page) {
 	r := &o.result
 	t.printf("\nHOW SURE the order is\n")
-	t.lines("  " + nearWords(&r.Near, "1 % of the best") + ". The order of layouts so close is the model's, not a measurement.")
+	close := nearWords(&r.Near, "1 % of the best") + "."
+	if r.Near.Most != 1 {
+		close += " The order of layouts so close is the model's, not a measurement."
+	}
+	t.lines("  " + close)
 	first := &r.Best[0].Report
 	if evidence := o.problem.Objective.Evidence(first); r.Band.Share > 0 {
 		t.lines("  " + nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")

@@ -73,3 +73,27 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 		t.Errorf("%d near, %d far", near, far)
 	}
 }
+
+// A search that finds nothing says the arithmetic where that is plain, and how to learn
+// the number of GPUs that the model needs.
+func TestSearchSaysWhy(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--gpus 64 --tp 8 --pp 16":                     "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
+		"--gpus 64 --dp 8 --gbs 7":                     "dp = 8 does not divide the 7 sequences of the batch",
+		"--model llama3.1-70b --nodes 1":               "--objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.",
+		"--gpus 64 --deadline 1d --tokens 15T":         "15.00 T tokens within 1 day (--deadline) excludes",
+		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 copies do not divide the 64 GPUs",
+	} {
+		_, text, _ := run(t, append([]string{"search"}, strings.Fields(flags)...)...)
+		if text = strings.Join(strings.Fields(text), " "); !strings.Contains(text, want) {
+			t.Errorf("search %s does not say %q: %s", flags, want, text)
+		}
+	}
+	for _, flags := range []string{"--model llama3.1-8b --nodes 1 --gbs 512", "--gpus 64 --gbs 512"} {
+		_, text, _ := run(t, append([]string{"search"}, strings.Fields(flags)...)...)
+		text = strings.Join(strings.Fields(text), " ")
+		if alone := strings.Contains(text, "No other layout lies within 1 % of the best."); alone == strings.Contains(text, "The order of layouts so close is the model's") {
+			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not where there are: %s", flags, text)
+		}
+	}
+}

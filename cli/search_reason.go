@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
 )
 
@@ -81,6 +82,9 @@ func (o *answer) writeReason(t page, a *app) {
 			t.lines("    " + field + ": " + why)
 		}
 	}
+	if why := c.Why(&o.problem); why != "" {
+		t.lines("    " + why)
+	}
 	near := o.fastest
 	if near != nil {
 		t.lines(fmt.Sprintf("  The fastest layout that meets everything else takes %s days (error: %s):", trim(near.Report.Run.Days), near.Report.Time.Band("within ")))
@@ -97,6 +101,9 @@ func (o *answer) writeReason(t page, a *app) {
 	}
 	if flags, ok := setupdoc.Flags(near.Setup, a.lib); ok {
 		t.printf("    meshscope eval %s\n", flags)
+	}
+	if o.problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && o.fastest == nil {
+		t.lines("  --objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.")
 	}
 }
 

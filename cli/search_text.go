@@ -153,7 +153,11 @@ func (o *answer) limits() string {
 }
 
 func (o *answer) deadline() string {
-	text := fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), trim(float64(o.problem.Deadline)/86400))
+	days := trim(float64(o.problem.Deadline) / 86400)
+	text := fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), days)
+	if days == "1" {
+		text = strings.TrimSuffix(text, "s")
+	}
 	if g := o.problem.Setup.Goodput; g > 0 {
 		text += fmt.Sprintf(" of steps (goodput %s %%)", trim(g))
 	}

@@ -39,7 +39,7 @@ func (a *adviser) mayFit(f engine.Floor) bool { return f.Peak <= a.report.Memory
 // two, of three, and the whole way to the best that is known.
 func (a *adviser) farther(list []Move, least float64) []Move {
 	r := a.reach()
-	list = append(list, a.settle(r.pairs, 2, least, a.mayFit, fits)...)
+	list = append(list, a.settle(r.pairs, 2, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
 	list = append(list, a.settle(a.triples(r), 3, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
 	if speed := fastest(list); speed > 0 {
 		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed })]

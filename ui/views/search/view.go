@@ -289,6 +289,10 @@ func (v *View) conflictWords(in *Input) []string {
 	default:
 		out = append(out, "Together these "+c.Together()+": "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
 	}
+	p := v.answer.of.problem()
+	if why := c.Why(&p); why != "" {
+		out = append(out, why+".")
+	}
 	if l := c.Least; l != nil && l.Report.Memory != nil {
 		m := l.Report.Memory
 		out = append(out, "", fmt.Sprintf("The layout with the least memory takes %s GiB (%s) of the %s usable: %s.",

@@ -1,0 +1,44 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Why is the arithmetic behind a list of several constraints where it is plain: degrees
+// that do not divide the GPUs, copies that do not divide the batch. Empty elsewhere.
+func (c *Conflict) Why(p *Problem) string {
+	if len(c.Fields) < 2 {
+		return ""
+	}
+	gpus, gbs := or(p.Space.GPUs, p.Setup.GPUs), or(p.Space.GBS, p.Setup.GBS)
+	product, names, numbers := 1, []string{}, []string{}
+	for _, field := range c.Fields {
+		list, ok := map[string][]int{
+			"dp": p.Space.DP, "tp": p.Space.TP, "pp": p.Space.PP, "cp": p.Space.CP, "mbs": p.Space.MBS, "gbs": gbs,
+		}[field]
+		if !ok || len(list) != 1 {
+			return ""
+		}
+		if field != "gbs" {
+			product *= list[0]
+			names, numbers = append(names, field), append(numbers, fmt.Sprint(list[0]))
+		}
+	}
+	of, what := gpus, "GPUs"
+	if slices.Contains(c.Fields, "gbs") || slices.Contains(c.Fields, "mbs") {
+		if slices.ContainsFunc(names, func(name string) bool { return name != "dp" && name != "mbs" }) {
+			return ""
+		}
+		of, what = gbs, "sequences of the batch"
+	}
+	if len(of) != 1 || product < 1 || of[0]%product == 0 {
+		return ""
+	}
+	left := numbers[0]
+	if len(numbers) > 1 {
+		left = strings.Join(numbers, " x ") + " = " + fmt.Sprint(product)
+	}
+	return fmt.Sprintf("%s = %s does not divide the %d %s", strings.Join(names, " x "), left, of[0], what)
+}
