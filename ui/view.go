@@ -45,7 +45,7 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 		return m.page(r)
 	}
 	look := m.look
-	if look.theme.Blends() { // with fewer colours a dimmed picture has other signs
+	if look.theme.Blends() || !look.theme.Colours { // with 16 colours a dimmed picture has other signs
 		m.look.theme, m.look.serial = look.dim, -look.serial
 	}
 	lines, cursor := m.page(r)

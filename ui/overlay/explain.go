@@ -207,7 +207,7 @@ func (x *Explain) draw(t *themes.Theme, g widget.Glyphs) Drawn {
 	if b.width < narrowest {
 		return d
 	}
-	b.top("EXPLAIN", v.figure.Figure)
+	b.top("EXPLAIN", "") // its identifier ends the line of the way down
 	l := b.line().Gap(1)
 	value := v.figure.Text()
 	l.Put(t.Paint(themes.Strong), shorten(v.figure.Name, l.Left()-widget.Width(value)-3, g))

@@ -188,32 +188,34 @@ func mixedCell(p *ganttPainter, key uint32) ganttCell {
 	return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
 }
 
-// tint is the shares that a column is painted with, in eighths. Where those of the kinds
-// in its name are alike they count as equal, and what is not in the name does not count:
-// the table of 256 colours turns an eighth more or less into another hue, so that one
-// mix would be a patchwork and have no colour of its own in the legend.
+// tint is the shares that a column is painted with, in eighths. What is not in its name
+// does not count, where the kinds that are have alike shares they count as equal, and a
+// single eighth of waiting gives way: the table of 256 colours turns an eighth more or less
+// into another hue, so that one mix would be a patchwork and have no colour of its own in
+// the legend.
 func tint(key uint32) [fewIdle]float64 {
-	const alike = 2 // eighths
-	work, named, low, high := 0, 0, blendLevels, 0
+	const alike = 3 // eighths
+	var shares [fewIdle]float64
+	work, sum, named, low, high := 0, 0, 0, blendLevels, 0
 	for kind := range schedule.WeightGradient + 1 {
 		work += blendLevel(key, kind)
 	}
-	var shares [fewIdle]float64
 	for kind := range schedule.WeightGradient + 1 {
-		level := blendLevel(key, kind)
-		shares[kind] = float64(level)
-		if level > 0 && 4*level >= work {
-			named, low, high = named+1, min(low, level), max(high, level)
+		if level := blendLevel(key, kind); level > 0 && 4*level >= work {
+			shares[kind] = float64(level)
+			sum, named, low, high = sum+level, named+1, min(low, level), max(high, level)
 		}
 	}
-	if named == 0 || high-low > alike {
-		return shares
+	if work == blendLevels-1 {
+		work = blendLevels
 	}
-	for kind := range schedule.WeightGradient + 1 {
-		level := blendLevel(key, kind)
-		shares[kind] = 0
-		if level > 0 && 4*level >= work {
+	for kind, share := range shares {
+		switch {
+		case share == 0:
+		case high-low <= alike:
 			shares[kind] = float64(work) / float64(named)
+		default:
+			shares[kind] = share * float64(work) / float64(sum)
 		}
 	}
 	return shares

@@ -169,3 +169,47 @@ func TestPureStretches(t *testing.T) {
 		t.Errorf("%d eighths of forward", level)
 	}
 }
+
+// TestTint: a mix of kinds has one colour, whatever its eighths; where one kind has most of
+// it, it shows; and the work of the column stays what it is.
+func TestTint(t *testing.T) {
+	of := func(levels ...uint32) (key uint32) {
+		for kind, n := range levels {
+			key |= n << (4 * kind)
+		}
+		return key
+	}
+	for _, c := range []struct {
+		key  uint32
+		want [fewIdle]float64
+	}{
+		{of(3, 5), [4]float64{4, 4}},
+		{of(2, 6), [4]float64{2, 6}},
+		{of(3, 0, 3, 2), [4]float64{8. / 3, 0, 8. / 3, 8. / 3}},
+		{of(1, 0, 5, 2), [4]float64{0, 0, 4, 4}}, // IW: too little forward for its name
+		{of(0, 0, 2, 2), [4]float64{0, 0, 2, 2}}, // half of it waiting
+		{of(0, 0, 4, 3), [4]float64{0, 0, 4, 4}}, // an eighth of it waiting
+		{of(8), [4]float64{8}},
+		{0, [4]float64{}},
+	} {
+		if got := tint(c.key); got != c.want {
+			t.Errorf("%x: %v, want %v", c.key, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, i := rapid.IntRange(0, 8).Draw(t, "a"), rapid.IntRange(0, 8).Draw(t, "b"), rapid.IntRange(0, 8).Draw(t, "i")
+		left := blendLevels
+		var levels []uint32
+		for _, n := range []int{a, b, i, 8} {
+			n = min(n, left)
+			levels, left = append(levels, uint32(n)), left-n
+		}
+		key, sum := of(levels...), 0.0
+		for _, share := range tint(key) {
+			sum += share
+		}
+		if work := float64(blendLevels - left); math.Abs(sum-work) > 1e-9 && work != blendLevels-1 {
+			t.Fatalf("%v: %g eighths painted of %g worked", levels, sum, work)
+		}
+	})
+}
