@@ -50,7 +50,7 @@ type Theme struct {
 	Name    string
 	Dark    bool
 	Colours bool // false: attributes only, areas are told apart by shade and letter
-	Dimmed  bool // the grey twin, for a picture that is no longer in force
+	Dimmed  bool // the grey twin of one with colours, whose signs it keeps
 
 	// Known says whether a reader can look a word up; nil: no word is marked.
 	Known func(word string) bool
@@ -106,7 +106,7 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 // no greys to choose from, and areas are told apart by shade. Without colours all
 // of it is faint.
 func (t *Theme) Dim() *Theme {
-	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: true, Colours: t.Blends()}
+	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: t.Colours, Colours: t.Blends()}
 	muted, faint := t.roles[Muted], t.roles[Faint]
 	if !t.Colours {
 		muted = faint

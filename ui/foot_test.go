@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
 	"meshscope/presets"
@@ -77,6 +78,34 @@ func TestAnswersAreSeen(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestPageStepsBackWithoutColours: behind a list the page is faint and nothing of it is
+// reversed, so that one chosen line is seen; its signs stay what they were.
+func TestPageStepsBackWithoutColours(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) { o.Theme = "mono" })
+	before := strings.Split(m.View().Content, "\n")
+	keys(m, "r")
+	behind := strings.Split(m.View().Content, "\n")
+	const focus = 11 // the row of TP, above the list
+	if !strings.Contains(before[focus], "\x1b[1;7m") {
+		t.Fatalf("no focus in %q", before[focus])
+	}
+	for i, line := range behind {
+		if strings.Contains(ansi.Strip(line), "train on") {
+			break
+		}
+		if i <= focus && (strings.Contains(line, ";7m") || strings.Contains(line, "[7m") || strings.Contains(line, "[1m")) {
+			t.Errorf("line %d stands out: %q", i, line)
+		}
+		if i <= focus && ansi.Strip(line) != ansi.Strip(before[i]) {
+			t.Errorf("line %d says %q instead of %q", i, ansi.Strip(line), ansi.Strip(before[i]))
+		}
+	}
+	keys(m, "esc", "7", "enter")
+	if got := screen(m); !strings.Contains(got, "ILLEGAL") || !strings.Contains(got, "W█ ") {
+		t.Errorf("the legend of the last legal picture has no shades:\n%s", got)
 	}
 }
 
