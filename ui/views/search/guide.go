@@ -73,6 +73,7 @@ func (v *View) families() []option {
 	return []option{
 		{name: "DP alone", limit: alone(0)},
 		{name: "ZeRO-1", limit: alone(1)},
+		{name: "ZeRO-2", limit: alone(2)},
 		{name: "ZeRO-3 (FSDP)", limit: alone(3)},
 		{name: "TP", limit: func(p *find.Problem) {
 			p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = tp, one, one, []int{0, 1}

@@ -211,11 +211,14 @@ func (t *table) hide(cols []int) {
 
 // take makes the layout under the cursor the setup.
 func (v *View) take(rows []row) Request {
-	if len(rows) == 0 {
-		if v.answer != nil && v.answer.conflict != nil && v.answer.conflict.Least != nil {
-			s := v.answer.conflict.Least.Setup
+	if v.foundNothing() { // the setup in force is the only row, and is not shown
+		if c := v.answer.conflict; c != nil && c.Least != nil {
+			s := c.Least.Setup
 			return Request{Setup: &s, Text: "the layout with the least memory"}
 		}
+		return Request{}
+	}
+	if len(rows) == 0 {
 		return Request{}
 	}
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
@@ -322,6 +325,9 @@ func (v *View) Status(in Input, w int) string {
 			return in.cut(v.measuredStatus(), w)
 		case scatterPicture, pictures:
 		}
+	}
+	if v.foundNothing() {
+		return in.cut(v.nothingStatus(), w)
 	}
 	rows := v.shown(&in)
 	if len(rows) == 0 {

@@ -150,6 +150,10 @@ func (v *View) standing(in *Input, w int) string {
 		}
 	}
 	l.Put(in.paint(themes.Current), in.Glyphs.Here).To(pointer)
+	if !own.fits {
+		text := fmt.Sprintf("your setup does not fit, and so has no place among these (%s tok/s/GPU if it did)", figure.Three(own.perGPU))
+		return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+	}
 	text := fmt.Sprintf("your setup: %s tok/s/GPU predicted (%s), place %d among these %d", figure.Three(own.perGPU), in.Report.Time.Band(in.Glyphs.PlusMinus), place, len(m.runs))
 	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
 }

@@ -13,6 +13,9 @@ import (
 func (v *View) scatter(in *Input, rows []row, w, h int) []string {
 	lines := []string{in.heading(w, "MEMORY AND SPEED", "across: peak GiB, up: tokens/s/GPU", "", themes.Muted)}
 	if v.ranked() == 0 || h < 6 || w < 24 {
+		if v.foundNothing() {
+			lines = append(lines, v.say(in, "no layout was found to draw", w))
+		}
 		return widget.Height(lines, w, h)
 	}
 	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}

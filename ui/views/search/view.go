@@ -2,11 +2,13 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/widget"
@@ -154,7 +156,7 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 		lines[len(lines)-1] = widget.Blank(w)
 		lines = append(lines, v.progress(in, w)...)
 	case v.answer == nil:
-	case v.ranked() == 0 && len(v.table.conditions) == 0:
+	case v.foundNothing():
 		lines = append(lines, v.nothing(in, w, h-len(lines))...)
 	default:
 		lines = append(lines, v.lines(in, rows, w, h-len(lines))...)
@@ -258,6 +260,19 @@ func (v *View) filterLine(in *Input, w int) string {
 	return l.String()
 }
 
+// foundNothing says whether the search ended without a layout.
+func (v *View) foundNothing() bool {
+	return v.answer != nil && v.ranked() == 0 && len(v.table.conditions) == 0
+}
+
+// nothingStatus is what can be done where nothing was found.
+func (v *View) nothingStatus() string {
+	if c := v.answer.conflict; c != nil && c.Least != nil {
+		return "enter loads the layout with the least memory; f changes what is asked"
+	}
+	return "f changes what is asked, a asks for everything again"
+}
+
 // nothing says in plain words why no layout was found.
 func (v *View) nothing(in *Input, w, h int) []string {
 	a := v.answer
@@ -297,6 +312,9 @@ func (v *View) conflictWords(in *Input) []string {
 		m := l.Report.Memory
 		out = append(out, "", fmt.Sprintf("The layout with the least memory takes %s GiB (%s) of the %s usable: %s.",
 			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup, nil)), "enter loads it.")
+	}
+	if v.answer.of.problem().Objective != find.FewestGPUs && slices.Contains(c.Fields, "memory") {
+		out = append(out, "", "How many GPUs hold the model: f, and turn what is best to "+string(find.FewestGPUs)+".")
 	}
 	return out
 }

@@ -1,0 +1,68 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	find "meshscope/engine/search"
+)
+
+// TestNothingFound: where nothing is found no line speaks of a layout that is not on
+// the screen; it is said what can be done, and how many GPUs would do.
+func TestNothingFound(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(&in)
+	v.answer.rows = nil
+	v.answer.conflict = &find.Conflict{Fields: []string{"memory"}, Least: &find.Found{Setup: *in.Setup, Report: report(60, 92)}}
+	words := func() string {
+		lines := append(v.Render(in, 118, 32), v.Status(in, 118))
+		for i := range lines {
+			lines[i] = ansi.Strip(lines[i])
+		}
+		return strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+	}
+	text := words()
+	for _, want := range []string{
+		"turn what is best to fewest-gpus", "enter loads the layout with the least memory; f changes what is asked", "no layout was found to draw",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q: %s", want, text)
+		}
+	}
+	least := *in.Setup
+	least.TP, least.DP = 16, in.Setup.DP/2
+	v.answer.conflict.Least.Setup = least
+	if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != least {
+		t.Errorf("enter loads %+v", do.Setup)
+	}
+	if strings.Contains(text, "exposed traffic") {
+		t.Errorf("it speaks of a layout: %s", v.Status(in, 118))
+	}
+	v.answer.of.wish[objective] = string(find.FewestGPUs)
+	v.answer.conflict.Fields = []string{"tp", "pp"}
+	v.answer.conflict.Least = nil
+	v.answer.of.wish[tensor], v.answer.of.wish[pipeline] = "8", "16"
+	v.answer.of.wish[objective] = ""
+	if text = words(); !strings.Contains(text, "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs") || strings.Contains(text, "fewest-gpus.") || !strings.Contains(text, "a asks for everything again") {
+		t.Errorf("the arithmetic: %s", text)
+	}
+}
+
+// TestMeasuredPlaceOfWhatFits: a setup that does not fit has no place among runs that
+// were run.
+func TestMeasuredPlaceOfWhatFits(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	for gib, want := range map[float64]string{60: "your setup: 1,000 tok/s/GPU predicted", 92: "your setup does not fit, and so has no place among these (1,000 tok/s/GPU if it did)"} {
+		r := report(60, gib)
+		in.Report = &r
+		v := prepared(&in)
+		v.measured.done = true
+		v.measured.runs = []run{{id: "one", source: "a paper", setup: *in.Setup, measured: 900, predicted: 910}}
+		if text := ansi.Strip(v.standing(&in, 100)); !strings.Contains(text, want) {
+			t.Errorf("%v GiB: %q", gib, text)
+		}
+	}
+}
