@@ -139,26 +139,31 @@ func Cut(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
-// CutText shortens a sentence to w cells behind a word that has room, ending in an
-// ellipsis; within a word only where that would lose more than a third of the room.
+// CutText shortens a sentence to w cells, ending in an ellipsis: behind the last clause
+// that has room, else behind the last word, and within a word only where either would
+// lose more than a third of the room.
 func CutText(s string, w int, ellipsis string) string {
+	const loose = " ,;:(|·" // ends nothing
 	if w <= 0 {
 		return ""
 	}
 	if Width(s) <= w {
 		return s
 	}
-	const loose = " ,;:(|·" // ends nothing
 	room := w - Width(ellipsis)
 	if room < 3 {
 		return ansi.Truncate(s, w, "")
 	}
 	head := ansi.Truncate(s, room, "")
-	if strings.HasPrefix(s[len(head):], " ") {
-		return strings.TrimRight(head, loose) + ellipsis
+	whole := s[:len(head)+1] // with what follows it
+	word, clause := strings.LastIndexByte(whole, ' '), -1
+	for _, end := range []string{"; ", ", ", ": ", ". "} {
+		clause = max(clause, strings.LastIndex(whole, end))
 	}
-	if at := strings.LastIndexByte(head, ' '); at > 0 && 3*Width(head[:at]) >= 2*room {
-		head = strings.TrimRight(head[:at], loose)
+	for _, at := range []int{clause, word} {
+		if at > 0 && 3*Width(head[:min(at, len(head))]) >= 2*room {
+			return strings.TrimRight(head[:min(at, len(head))], loose) + ellipsis
+		}
 	}
 	return head + ellipsis
 }

@@ -290,7 +290,9 @@ func TestCutText(t *testing.T) {
 		want string
 	}{
 		{"all of it", 9, "all of it"},
-		{"cuts weights, paid with traffic", 20, "cuts weights, paid…"},
+		{"cuts weights, paid with traffic", 24, "cuts weights, paid with…"},
+		{"cuts weights, paid with traffic", 19, "cuts weights…"},
+		{"dp 4, tp 8, pp 2, zero 1, mbs 1, m 64", 36, "dp 4, tp 8, pp 2, zero 1, mbs 1…"},
 		{"cuts weights, paid with traffic", 18, "cuts weights…"},
 		{"seven (two three)", 11, "seven (two…"},
 		{"seven (twos three)", 8, "seven…"},
