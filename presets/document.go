@@ -79,7 +79,13 @@ func (d *document) decode(into any) (err error) {
 // words of Go.
 var mismatch = regexp.MustCompile(`^cannot decode TOML (.+?) into .*of type \*?(\S+)$`)
 
+// beyond is how it says that a number is too large to be held.
+var beyond = regexp.MustCompile(`value out of range$|too large to fit in`)
+
 func inWords(message string) string {
+	if beyond.MatchString(message) {
+		return "is too large to be read as a number"
+	}
 	m := mismatch.FindStringSubmatch(message)
 	if m == nil {
 		return message

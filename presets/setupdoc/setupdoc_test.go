@@ -147,6 +147,8 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"tp": 1.5}`, `tp: given "1.5"`},
 		{"a.json", `{"tp": 1e400}`, `tp: given "1e400"`},
 		{"a.json", `{"tp": 99999999999999999999}`, `nearest 1048576`},
+		{"a.toml", "mbs = 1\ntp = 99999999999999999999", `2:1: tp: given "99999999999999999999", allowed is a whole number from 1 to 1048576, nearest 1048576`},
+		{"a.toml", "tp = 1e400", `1:1: tp: given "1e400", allowed is a whole number from 1 to 1048576`},
 		{"a.json", `{"tp": null}`, `tp: given "null"`},
 		{"a.json", `{"tp": [8]}`, `tp: given "a list"`},
 		{"a.json", `{"tp": {"x":1}}`, `tp: given "a table"`},

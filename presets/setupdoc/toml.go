@@ -31,7 +31,7 @@ func parseTOML(data []byte) (*node, error) {
 		}
 	}
 	var checked map[string]any
-	if err := toml.Unmarshal(data, &checked); err != nil {
+	if err := toml.Unmarshal(data, &checked); err != nil && !tooLarge(err) {
 		var decode *toml.DecodeError
 		if errors.As(err, &decode) {
 			line, column := decode.Position()
@@ -172,4 +172,10 @@ func decimalTOML(literal string) string {
 		return strconv.FormatInt(n, 10)
 	}
 	return plain
+}
+
+// tooLarge says whether the library only cannot hold a number. What the number is
+// meant for knows better what is allowed.
+func tooLarge(err error) bool {
+	return strings.Contains(err.Error(), "value out of range") || strings.Contains(err.Error(), "too large to fit in")
 }
