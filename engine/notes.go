@@ -30,9 +30,10 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
 	s.stackAssumptions(say)
-	eight := s.Precision.On(s.Stack) == recipe.FP8Megatron
-	say(s.Precision.IsFP8() && !eight, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
+	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
+	say(s.Precision.IsFP8() && !eight && !one, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
 	say(eight, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
+	say(one, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (one copy of the weights: per-tensor scaling on Blackwell; Hopper needs two, fp8:megatron); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
 	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list, fmt.Sprintf("the job takes %d of the %d GPUs of each scale-up domain, so that no group straddles two", used, s.Cluster.Domain()))
@@ -40,7 +41,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Model.IsMoE() && s.load() == 1, "tokens are routed evenly over the experts")
 	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	if s.Model.IsMoE() {
-		expertAssumptions(&soft, say)
+		s.expertAssumptions(&soft, say)
 	}
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
@@ -73,9 +74,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 }
 
 // expertAssumptions are what layers with experts cost beyond the best kernels.
-func expertAssumptions(soft *hardware.Software, say func(bool, string)) {
+func (s *Setup) expertAssumptions(soft *hardware.Software, say func(bool, string)) {
 	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, whatever the GPU", float64(soft.MoELayer/units.Millisecond)))
-	say(soft.Experts > 0 && soft.Expert > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, and at least %.3g us for each expert of the rank, whatever the GPU", soft.Experts, float64(soft.Expert/units.Microsecond)))
+	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, whatever the GPU", soft.Experts))
+	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, whatever the GPU", float64(soft.Expert/units.Microsecond)))
+	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, whatever the GPU; CUDA graphs of whole iterations, which spare it, are not modelled", float64(soft.HostMoE8/units.Millisecond)))
+	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
 }
 
 // unbalanced tells whether a V-shaped schedule meets durations that its fixed
@@ -143,7 +147,7 @@ func notModelled(s *Setup) []string {
 	}
 	if s.Precision.IsFP8() {
 		copies := "fp8 copies and transposes of the weights, and quantisation kernels"
-		if s.Precision.On(s.Stack) == recipe.FP8Megatron {
+		if own := s.Precision.On(s.Stack); own == recipe.FP8Megatron || own == recipe.FP8Tensor {
 			copies = "quantisation kernels of fp8"
 		}
 		list = append(list, copies)

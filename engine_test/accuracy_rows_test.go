@@ -200,6 +200,9 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 	switch word := strings.ToLower(row["precision"]); {
 	case strings.Contains(word, "fp8"), strings.Contains(word, "float8"), strings.Contains(word, "nvfp4"):
 		d.Precision = ptr(recipe.FP8)
+		if r.perTensor() {
+			d.Precision = ptr(recipe.FP8Tensor)
+		}
 	case word == "fp16":
 		d.Precision = ptr(recipe.FP16)
 	default:

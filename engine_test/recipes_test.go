@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -14,33 +15,105 @@ import (
 // (*_workload_base_configs.py, *_llm_pretrain.py, in the version of the release that a
 // table belongs to as far as the layouts of both are the same).
 
+// A table of starts of "model gpu release": the runs whose recipe states something.
+type starts []string
+
+func (list starts) has(r *run) bool {
+	key := r.row["model_id"] + " " + r.row["gpu_id"] + " " + r.group
+	return slices.ContainsFunc(list, func(start string) bool { return strings.HasPrefix(key, start) })
+}
+
 // overlapped are the runs whose recipe overlaps the expert all-to-all of one
-// micro-batch with the work of another (overlap_moe_expert_parallel_comm).
-func overlapped() []string {
-	return []string{
-		"deepseek-v3 h100-sxm mbridge-25.09", "qwen3-235b-a22b h100-sxm mbridge-25.09", "qwen3-235b-a22b h100-sxm mbridge-25.11",
-		"qwen3-235b-a22b h100-sxm mbridge-26", "deepseek-v3 b200-sxm mbridge-26.04.01",
+// micro-batch with the work of another (overlap_moe_expert_parallel_comm, moe_a2a_1f1b).
+func overlapped() starts {
+	return starts{
+		"deepseek-v3 h100-sxm mbridge-25.09", "deepseek-v3 b200-sxm mbridge-26.04.01", "gpt-oss-120b gb200 mbridge-26.04.01",
+		"qwen3-235b-a22b h100-sxm mbridge-25.11", "qwen3-235b-a22b h100-sxm mbridge-26", "qwen3-30b-a3b h100-sxm mbridge-26.02", "qwen3-30b-a3b h100-sxm mbridge-moe-skill",
 	}
 }
 
 // plainDispatch are those that dispatch tokens by a plain all-to-all
 // (moe_token_dispatcher_type alltoall), where every copy of a token travels; the
-// others' dispatcher is DeepEP or HybridEP.
-func plainDispatch() []string {
-	return []string{
+// others' dispatcher is DeepEP or HybridEP. Where tokens are dropped, the dispatcher
+// must be the plain one (apply_moe_token_drop).
+func plainDispatch() starts {
+	return starts{
 		"deepseek-v3 gb200 mbridge-25", "deepseek-v3 b200-sxm mbridge-25",
 		"qwen3-235b-a22b h100-sxm mbridge", "qwen3-235b-a22b b200-sxm mbridge", "qwen3-235b-a22b b300-sxm mbridge",
+		"qwen3-235b-a22b gb200 mbridge-25.09", "qwen3-30b-a3b gb200 mbridge-25.09", "qwen3-30b-a3b b200-sxm mbridge-25.09", "qwen3-30b-a3b h100-sxm mbridge-25.09",
 	}
+}
+
+// wholeGraph are those that capture a whole iteration in one CUDA graph, so that the
+// host issues nothing: they drop tokens beyond an even share and pad to it, which
+// makes every shape known (cuda_graph_scope full_iteration and use_tokendrop in
+// qwen3_30b_a3b_llm_pretrain.py and qwen3_235b_a22b_llm_pretrain.py of that release).
+func wholeGraph() starts {
+	return starts{"qwen3-30b-a3b gb200 mbridge-25.09", "qwen3-30b-a3b b200-sxm mbridge-25.09", "qwen3-235b-a22b gb200 mbridge-25.09"}
+}
+
+// overlappedFelt is the share of an overlapped all-to-all that is felt: with the overlap
+// 36.55 % of the communication ran under products, without it 0.11 %
+// (NVIDIA-NeMo/Megatron-Bridge@228e9a3, skills/nemo-mbridge-perf-moe-hardware-configs).
+const overlappedFelt = 0.63
+
+// shardsWeights says whether the release of a run shards weights over the data-parallel
+// ranks (Megatron-FSDP, ZeRO 2 and 3 here). For models with experts it came with
+// Megatron-Core 0.15, the release of 25.11 (its notes: "Support FSDP with EP for MoE
+// models"), for MXFP8 after that (NVIDIA-NeMo/Megatron-Bridge issue 1213).
+func (r *run) shardsWeights() bool {
+	if !strings.HasPrefix(r.group, "mbridge") || !r.setup.Model.IsMoE() {
+		return true
+	}
+	return r.group != "mbridge-25.09" && (r.group != "mbridge-25.11" || r.row["precision"] != "FP8-MX")
+}
+
+// perTensor says whether a run in fp8 has one scale per tensor and a GPU that keeps one
+// copy of the weights then: the tables' "current scaling" and "FP8-CS", and "FP8" of 26.02
+// and later, where the other recipe is called MXFP8.
+func (r *run) perTensor() bool {
+	word := r.row["precision"]
+	blackwell := strings.HasPrefix(r.row["gpu_id"], "b") || strings.HasPrefix(r.row["gpu_id"], "gb")
+	return strings.HasPrefix(r.group, "mbridge") && blackwell && (word == "FP8" || strings.HasPrefix(word, "FP8-CS") || strings.Contains(word, "current scaling"))
+}
+
+// superseded are the rows whose recipe a later release of the tables runs with more
+// sequences in a micro-batch, everything else but the pipeline being the same.
+func superseded() []string {
+	return []string{"mbridge-25.09-019", "mbridge-25.11-008", "mbridge-26.02.01-030", "mbridge-26.04-016"}
+}
+
+// parts is what the recipe of a run with experts recomputes (recompute_modules); the
+// feed-forward of DeepSeek-V3's three dense layers ("mlp") is left out. known is false
+// for the others, whose tables and recipes are silent.
+func (r *run) parts() (what recipe.Recompute, known bool) {
+	if !strings.HasPrefix(r.group, "mbridge") || !r.setup.Model.IsMoE() {
+		return what, false
+	}
+	what.Mode = recipe.RecomputeModules
+	switch {
+	case (starts{"deepseek-v3 gb200 mbridge-26.04.01"}).has(r):
+		what.Mode = recipe.RecomputeNone
+	case (starts{"deepseek-v3", "kimi-k2"}).has(r):
+		what.Modules = recipe.ModuleMLAUp
+	case (starts{"gpt-oss-120b gb200", "gpt-oss-120b b200-sxm", "gpt-oss-120b h100-sxm"}).has(r):
+		what.Modules = recipe.ModuleNorm | recipe.ModuleMoEAct
+	default:
+		what.Mode = recipe.RecomputeNone
+	}
+	return what, true
 }
 
 // corrected are the cells in which a printed table contradicts itself and the recipe.
 // 25.09-004 prints 16 micro-batches, which only one sequence each gives; 26.02.01-003
 // and -001 lack the virtual stages of their recipe, which had them before and after
 // that release (one sequence, four pipeline ranks of five stages), and -001 would need
-// 913 GiB as printed.
+// 913 GiB as printed. 25.11-030 prints 2 micro-batches, which 4 sequences and 4 pipeline
+// ranks contradict (8); its recipe has 4 ranks and 1 sequence.
 func corrected() map[string]map[string]string {
 	return map[string]map[string]string{
 		"mbridge-25.09-004":    {"mbs": "1"},
+		"mbridge-25.11-030":    {"mbs": "1"},
 		"mbridge-26.02.01-003": {"mbs": "1", "vpp": "5"},
 		"mbridge-26.02.01-001": {"mbs": "1", "pp": "4", "vpp": "5", "dp": "16"},
 	}
@@ -89,23 +162,11 @@ func (r *run) offload(layers int) engine.Report {
 	return out
 }
 
-// hiddenAllToAll is the share of an overlapped all-to-all that is felt: assumed.
-const hiddenAllToAll = 0.2
-
 // bridge gives a run of Megatron-Bridge the settings that its recipe states: those
 // of the software, for every layout of the run alike.
 func (r *run) bridge(c *hardware.Cluster) {
 	if !strings.HasPrefix(r.group, "mbridge") || c.Calibration == nil {
 		return
-	}
-	key := r.row["model_id"] + " " + r.row["gpu_id"] + " " + r.group
-	is := func(list []string) bool {
-		for _, start := range list {
-			if strings.HasPrefix(key, start) {
-				return true
-			}
-		}
-		return false
 	}
 	own := *c.Calibration
 	own.Software = append([]hardware.Software(nil), own.Software...)
@@ -114,11 +175,14 @@ func (r *run) bridge(c *hardware.Cluster) {
 		if soft.Stack != recipe.MegatronCore {
 			continue
 		}
-		if is(overlapped()) {
-			soft.EP = hiddenAllToAll
+		if overlapped().has(r) {
+			soft.EPOverlap = overlappedFelt
 		}
-		if is(plainDispatch()) {
+		if plainDispatch().has(r) {
 			soft.Once = false
+		}
+		if wholeGraph().has(r) {
+			soft.HostMoE8 = 0
 		}
 	}
 	c.Calibration = &own

@@ -37,6 +37,9 @@ func (b *Book) host(l *layer, moe bool) {
 		}
 		floor = maxOf(floor, add(seconds("host's time with TP", each), mul(seconds("per TP rank", rank), b.tp())))
 	}
+	if moe && b.precision().IsFP8() && soft.HostMoE8 > 0 {
+		floor = maxOf(floor, seconds("host's time per layer with experts in fp8", soft.HostMoE8))
+	}
 	if floor.Value() <= 0 {
 		return
 	}
@@ -57,14 +60,14 @@ func (b *Book) host(l *layer, moe bool) {
 }
 
 // issued is a grouped product as the stack runs it: slower than the best kernel,
-// and no faster than the host issues a product per local expert.
+// and with a start for each local expert.
 func (b *Book) issued(t, local *Expr) *Expr {
 	soft := &b.machine().Software
 	if soft.Experts > 0 {
 		t = mul(num("experts of the stack over the best kernels", soft.Experts, Count), t)
 	}
 	if soft.Expert > 0 {
-		t = maxOf(t, mul(local, seconds("host's time per expert's product", soft.Expert)))
+		t = add(t, mul(local, seconds("start of each expert's product", soft.Expert)))
 	}
 	return t
 }

@@ -310,7 +310,11 @@ func (b *Book) expertOps(l *layer) {
 		l.w = append(l.w, each(b.grouped(l.id+"."+id+".weight-gradient", name+", weight gradient", local, rows, p[0], p[1],
 			add(mul(b.elem(), add(in, out)), mul(lit(2), grads, weight)))))
 	}
-	b.activation(l, "experts", "experts", mul(b.routed(), etp, width))
+	elements := mul(b.routed(), count("f_expert", m.ExpertFFN))
+	b.activation(l, "experts", "experts", elements)
+	if more := b.machine().Software.Biased; m.MLPBias && more > 0 {
+		b.activation(l, "expert-biases", "experts' biases, as passes of it", mul(count("passes", more), elements))
+	}
 }
 
 func (b *Book) embedding() *layer {

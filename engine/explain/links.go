@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/step"
 )
 
 // volume is a micro-batch's hidden states.
@@ -109,8 +110,15 @@ func (b *Book) expertParallel(l *layer) {
 	v := b.term("layer.experts.volume", about{
 		name: "Hidden states of the routed tokens of one micro-batch", symbol: "v_routed", unit: Traffic, source: "bytes x routed tokens x hidden width",
 	}, func() *Expr { return mul(b.elem(), b.routed(), b.hidden()) })
+	work := add(append(append(append([]*Expr{}, l.f...), l.i...), l.w...)...)
 	both := func(dimension string, bytes, t *Expr) {
-		x := b.exposed(l, dimension, "dispatch or combine over "+strings.ToUpper(dimension), "routed tokens go out and come back", func() *Expr { return mul(t, share) })
+		x := b.exposed(l, dimension, "dispatch or combine over "+strings.ToUpper(dimension), "routed tokens go out and come back", func() *Expr {
+			if dimension == "ep" && step.EPOverlaps(b.w.Step) {
+				overlapped := num("share felt beside another micro-batch", b.machine().Software.EPOverlap, Share)
+				return maxOf(mul(t, overlapped), sub(t, div(work, lit(4))))
+			}
+			return mul(t, share)
+		})
 		l.forward.add(dimension, 2, bytes, t, x)
 		l.backward.add(dimension, 2, bytes, t, x)
 	}

@@ -270,7 +270,7 @@ func (b *Book) allToAll(id, name string, volume *Expr, g layout.Group, r hardwar
 			}
 			return mul(volume, div(mul(d, sub(lit(1), mul(missed...))), count("k", r.Copies)))
 		}
-		near := div(mul(hit(volume, n), sub(in, lit(1))), mul(n, num("link", float64(c.Intra.Bandwidth), Bandwidth), num("share of the link", b.inside(g, net.AllToAll, net.HalfAllToAll), Share)))
+		near := div(mul(hit(volume, n), sub(in, lit(1))), mul(n, num("link", float64(c.Intra.Bandwidth), Bandwidth), num("share of the link", b.inside(g, m.Spread(r), net.HalfAllToAll), Share)))
 		fixed := []*Expr{seconds("start of a call", net.Fixed)}
 		if g.Size <= g.PerDomain {
 			return add(append(fixed, near)...)

@@ -65,6 +65,7 @@ type Network struct {
 	AllReduce float64 // inside the scale-up domain, large messages
 	Gather    float64 // all-gather and reduce-scatter, inside
 	AllToAll  float64 // inside
+	Dispatch  float64 // inside, of kernels that send a token to a rank once; 0: as AllToAll
 	Send      float64
 	Fixed     units.Seconds // of every collective call
 	HalfSize  units.Bytes   // message size that reaches half of the bandwidth
@@ -115,9 +116,15 @@ type Software struct {
 	// experts: the host waits there for the number of tokens of each expert, so that
 	// what it issues next hides under nothing.
 	MoELayer units.Seconds
-	// Expert is what the host needs to issue the product of one expert, casts of its
-	// rows included: a grouped product takes at least that for every expert of the rank.
+	// Expert is added to a grouped product for every expert of the rank: the start of
+	// its product and of the kernels that prepare its rows.
 	Expert units.Seconds
+	// HostMoE8 is what the host needs to issue the forward and backward of a layer with
+	// experts in fp8, whose rows are cast in many small kernels; 0: never waited for.
+	HostMoE8 units.Seconds
+	// Biased is how many times the activation's memory traffic experts with biases have
+	// beside it: biases are added expert by expert in unfused operations.
+	Biased float64
 	// What the host needs to issue one layer's forward and backward with TP:
 	// a part per layer and a part per rank of the group. Far is for jobs of
 	// several scale-up domains, where these differ; Cross for groups that leave
@@ -129,17 +136,21 @@ type Software struct {
 	TPBackward float64 // share of backward TP traffic that is exposed
 	CP         float64 // the same of CP traffic beyond what attention hides
 	EP         float64 // share of expert traffic that is exposed
-	Once       bool    // a token travels to another rank or domain once, however many of its experts are there
-	DP         float64 // share of gradient traffic that compute can never hide
-	Gather     float64 // share of ZeRO-1's weight gather that compute can never hide
-	Shard      float64 // share of ZeRO-3's traffic that compute can never hide
-	ShardSlow  float64 // time of ZeRO-3's collectives over that of large ones: many small tensors
-	Keeps      bool    // ZeRO-3 keeps gathered weights and unreduced gradients over a step with PP
-	Hop        units.Seconds
-	Blocking   bool        // a stage waits while its message travels
-	Scatter    bool        // messages between stages travel as TP shards also without SP
-	Bucket     units.Bytes // gradients per collective call; 0: all at once
-	Reduce     float64     // bytes per gradient on the wire; 0: that of the buffer
+	// EPOverlap is the share that is felt where the expert traffic of one micro-batch runs
+	// beside the work of another: pipelines with virtual stages or without a pipeline, and
+	// no full recomputation. 0: the stack does not.
+	EPOverlap float64
+	Once      bool    // a token travels to another rank or domain once, however many of its experts are there
+	DP        float64 // share of gradient traffic that compute can never hide
+	Gather    float64 // share of ZeRO-1's weight gather that compute can never hide
+	Shard     float64 // share of ZeRO-3's traffic that compute can never hide
+	ShardSlow float64 // time of ZeRO-3's collectives over that of large ones: many small tensors
+	Keeps     bool    // ZeRO-3 keeps gathered weights and unreduced gradients over a step with PP
+	Hop       units.Seconds
+	Blocking  bool        // a stage waits while its message travels
+	Scatter   bool        // messages between stages travel as TP shards also without SP
+	Bucket    units.Bytes // gradients per collective call; 0: all at once
+	Reduce    float64     // bytes per gradient on the wire; 0: that of the buffer
 }
 
 // For finds the behaviour of a stack.

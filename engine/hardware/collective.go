@@ -130,12 +130,20 @@ func (m *Machine) AllToAll(volume units.Bytes, g Members, r Routing) units.Secon
 	}
 	c, net := m.Cluster, &m.Network
 	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
-	near := units.Bytes(float64(volume) * m.crossing(n, r) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, net.AllToAll, net.HalfAllToAll)))
+	near := units.Bytes(float64(volume) * m.crossing(n, r) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, m.Spread(r), net.HalfAllToAll)))
 	if n <= in {
 		return net.Fixed + near
 	}
 	far := units.Bytes(float64(volume) * m.crossing(g.domains(), r) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
 	return net.Fixed + net.InterFixed + max(near, far)
+}
+
+// Spread is the share of the scale-up link that an all-to-all of tokens reaches.
+func (m *Machine) Spread(r Routing) float64 {
+	if m.Software.Once && r.Copies > 1 && m.Network.Dispatch > 0 {
+		return m.Network.Dispatch
+	}
+	return m.Network.AllToAll
 }
 
 // Routing says how many copies of a token go to as many different experts of how

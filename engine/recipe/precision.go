@@ -21,11 +21,16 @@ const (
 	// optimizer keeps an fp32 master and two fp32 moments, as with bf16
 	// (NVIDIA-NeMo/Megatron-Bridge, training/mixed_precision.py: fp8_param_gather).
 	FP8Megatron Precision = "fp8:megatron"
+	// FP8Tensor is the same with one scale per tensor (delayed or current scaling) on
+	// Blackwell, whose products take 8-bit operands in any layout, so that weights are one
+	// 8-bit copy (NVIDIA/TransformerEngine, csrc/quantizer.cpp: a transposed copy is made
+	// only without nvte_is_non_tn_fp8_gemm_supported). On Hopper it is FP8Megatron.
+	FP8Tensor Precision = "fp8:tensor"
 )
 
 // Precisions lists every precision, the default first.
 func Precisions() []Precision {
-	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron}
+	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor}
 }
 
 // On is what a precision means on a stack: fp8 alone is what Megatron-Core keeps
@@ -40,7 +45,7 @@ func (p Precision) On(s Stack) Precision {
 // IsFP8 says whether matrix products run in fp8.
 func (p Precision) IsFP8() bool {
 	_, ok := p.fp8()
-	return ok || p == FP8Megatron
+	return ok || p.keepsEight()
 }
 
 // InputBytes is the size of one element of a product's input as it is kept for
@@ -49,11 +54,15 @@ func (p Precision) IsFP8() bool {
 // other operations read stays in 16 bits: inputs of norms, of the activation and
 // of attention, whose output is kept in both widths.
 func (p Precision) InputBytes() float64 {
-	if p == FP8Megatron {
+	if p.keepsEight() {
 		return 1
 	}
 	return p.Bytes()
 }
+
+// keepsEight says whether weights and the inputs of products are kept in 8 bits as
+// Megatron-Core keeps them.
+func (p Precision) keepsEight() bool { return p == FP8Megatron || p == FP8Tensor }
 
 // Bytes is the size of one activation, and of one element that a collective
 // inside a layer moves: fp8 recipes keep and send them in 16 bits.
@@ -68,6 +77,9 @@ func (p Precision) Bytes() float64 {
 func (p Precision) WeightBytes() float64 {
 	if f, ok := p.fp8(); ok {
 		return f.weights
+	}
+	if p == FP8Tensor {
+		return 1
 	}
 	return p.Bytes()
 }

@@ -130,6 +130,9 @@ func (k *kernels) host(c *Cost, moe bool) {
 	if moe {
 		c.Forward += soft.MoELayer * hostForward
 		c.InputGrad += soft.MoELayer * (1 - hostForward)
+		if k.in.Precision.IsFP8() {
+			floor = max(floor, soft.HostMoE8)
+		}
 	}
 	c.Forward += max(0, floor*hostForward-c.ForwardTime())
 	c.InputGrad += max(0, floor*(1-hostForward)-c.BackwardTime())
@@ -215,7 +218,7 @@ func (k *kernels) experts(c *Cost) {
 		if soft.Experts > 0 {
 			t *= units.Seconds(soft.Experts)
 		}
-		return max(t, soft.Expert*units.Seconds(local))
+		return t + soft.Expert*units.Seconds(local)
 	}
 	for _, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
 		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
@@ -225,7 +228,11 @@ func (k *kernels) experts(c *Cost) {
 		c.WeightGrad += issued(k.m.GroupedMatMul(local, rows, p[0], p[1],
 			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight)))
 	}
-	k.activation(c, routed*float64(l.ETP)*width)
+	elements := routed * float64(m.ExpertFFN)
+	k.activation(c, elements)
+	if m.MLPBias && soft.Biased > 0 {
+		k.activation(c, soft.Biased*elements)
+	}
 }
 
 func (k *kernels) embedding() Cost {

@@ -3,6 +3,7 @@ package step
 import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
 
@@ -104,6 +105,11 @@ func (k *kernels) expertParallel(c *Cost) {
 	if l.EP > 1 {
 		once := k.m.AllToAll(routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
 		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
+		if EPOverlaps(k.in) {
+			// of both dispatches and combines what does not fit beside the layer's work, at least
+			work := c.Forward + c.InputGrad + c.WeightGrad
+			t.Exposed = max(once*units.Seconds(k.m.Software.EPOverlap), once-work/4)
+		}
 		c.ForwardLinks.EP.add(t, 2)
 		c.BackwardLinks.EP.add(t, 2)
 	}
@@ -114,6 +120,14 @@ func (k *kernels) expertParallel(c *Cost) {
 		c.ForwardLinks.ETP.add(t, 2)
 		c.BackwardLinks.ETP.add(t, 2)
 	}
+}
+
+// EPOverlaps says whether the expert traffic of one micro-batch runs beside the work of
+// another: what Megatron-Core asks of its layouts and recomputation
+// (megatron/core/transformer/transformer_config.py: overlap_moe_expert_parallel_comm).
+func EPOverlaps(in *Input) bool {
+	l := in.Layout
+	return in.Machine.Software.EPOverlap > 0 && l.EP > 1 && (l.PP == 1 || l.VPP > 1) && in.Recompute.Mode != recipe.RecomputeFull
 }
 
 // HandOver is one message between neighbouring stages: a micro-batch's hidden
