@@ -150,3 +150,31 @@ func TestAccuracyBridgeExperts(t *testing.T) {
 		t.Logf("held out by %s: %.1f %%", by, 100*sum/float64(len(runs)))
 	}
 }
+
+// TestAccuracyExpertsUnseen holds the constants of layers with experts against runs that
+// they were not fitted to: Qwen3-235B on 256 H800 in bf16 with Megatron (xtuner's table,
+// which says what is recomputed and which runs dispatch by DeepEP). Other tests count
+// these runs as another stack, which is fitted to them.
+func TestAccuracyExpertsUnseen(t *testing.T) {
+	runs, _ := publishedRuns(t)
+	var e engine.Evaluator
+	var j judged
+	for _, r := range group(runs, "xtuner-qwen3") {
+		s := &r.setup
+		s.Stack = recipe.MegatronCore
+		if s.Recompute.Mode == recipe.RecomputeNone {
+			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm | recipe.ModuleMoEAct}
+		}
+		own := *s.Cluster.Calibration
+		own.Software = append([]hardware.Software(nil), own.Software...)
+		for i := range own.Software {
+			own.Software[i].Once = strings.Contains(r.row["note"], "deepep")
+		}
+		s.Cluster.Calibration = &own
+		j.runs, j.errs = append(j.runs, r), append(j.errs, predict(&e, *s)/r.step-1)
+	}
+	s := scoreOf(j.errs)
+	t.Logf("experts, unseen: n %d  mean %.1f %%  median %.1f %%  max %.1f %%  bias %+.1f %%", s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
+	j.list(t)
+	limit(t, "mean error", s.mean, 0.16)
+}
