@@ -28,8 +28,9 @@ type Floor struct {
 //	Pass    micro-batch and sequence parallelism: one pass through every stage
 //	Again   recomputation
 //	Shard   the ZeRO stage
-//	Peak    memory under one of the schedules with that placement
-//	Step    time under it
+//	Peak        memory under one of the schedules with that placement
+//	Step        time under it
+//	PeakInTime  memory, with what the time says of it
 //
 // What takes long is put off until it is asked for: of most layouts the memory
 // alone says that they do not fit. Floors reuses memory and is not for use by
@@ -50,6 +51,10 @@ type Floors struct {
 	path  path
 	ends  []rankEnds // of Step
 	free  []float64  // of breadthFirst
+
+	paced bool // ahead knows the times
+	costs schedule.Costs
+	ahead schedule.Ahead
 
 	problems []Problem
 }
@@ -78,7 +83,7 @@ func (f *Floors) Under(s *Setup) (Floor, bool) {
 	f.Again(s.Recompute)
 	f.Shard(s.ZeRO)
 	spec := s.Spec()
-	return Floor{Step: f.Step(&spec, info), Peak: f.Peak(&spec, info)}, true
+	return Floor{Step: f.Step(&spec, info), Peak: max(f.Peak(&spec, info), f.PeakInTime(&spec, info))}, true
 }
 
 func (f *Floors) info(k schedule.Kind) *schedule.Info {
@@ -211,6 +216,39 @@ func (f *Floors) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 		most = max(most, static+max(passing, held.update))
 	}
 	return (most + f.e.memInput.Overhead(most).Sum()) * floorRounding
+}
+
+// PeakInTime is a bound of the same that follows from how long stages take: closer for
+// the automatic schedules of which schedule.Ahead knows the warmup, 0 for others.
+func (f *Floors) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Bytes {
+	if !info.Automatic || info.Placement != schedule.Linear {
+		return 0
+	}
+	f.time()
+	if !f.paced && !f.pace() {
+		return 0
+	}
+	var most units.Bytes
+	for r, n := range f.ahead.Forwards(*spec) {
+		t := &f.cut.teams[f.cut.teamOf[r]]
+		held := &t.sharded[f.zero]
+		most = max(most, held.states+held.buffers+units.Bytes(n)*t.early+t.beside)
+	}
+	return (most + f.e.memInput.Overhead(most).Sum()) * floorRounding
+}
+
+// pace tells ahead the times; false where it does not take them.
+func (f *Floors) pace() bool {
+	c := &f.costs
+	c.F, c.I, c.W, c.Held, c.HeldForW = c.F[:0], c.I[:0], c.W[:0], c.Held[:0], c.HeldForW[:0]
+	for stage, k := range f.cut.kindOf {
+		s, l := &f.times[stage], &f.cut.kinds[k].live
+		c.F, c.I, c.W = append(c.F, s.f), append(c.I, s.i), append(c.W, s.w)
+		c.Held, c.HeldForW = append(c.Held, float64(l.Activations)), append(c.HeldForW, float64(l.WeightInputs))
+	}
+	c.P2P = f.path.hop
+	f.paced = f.ahead.Set(f.hosts.Spec.Ranks, c) == nil
+	return f.paced
 }
 
 // cost is what a pass through a stage of each kind takes.

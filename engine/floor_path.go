@@ -29,7 +29,7 @@ func (f *Floors) time() {
 	if f.timed {
 		return
 	}
-	f.timed = true
+	f.timed, f.paced = true, false
 	e, c := &f.e, &f.cut
 	if !f.pass.costed {
 		f.cost()

@@ -39,7 +39,7 @@ func TestFloorsKeepNothingStale(t *testing.T) {
 			level = deepest
 			descend(&f, &s, info, from)
 			spec := s.Spec()
-			got := engine.Floor{Step: f.Step(&spec, info), Peak: f.Peak(&spec, info)}
+			got := engine.Floor{Step: f.Step(&spec, info), Peak: max(f.Peak(&spec, info), f.PeakInTime(&spec, info))}
 			var fresh engine.Floors
 			if want, ok := fresh.Under(&s); !ok || got != want {
 				t.Fatalf("%+v of a Floors that is reused, %+v of a fresh one: %s %+v", got, want, s.Schedule, s.Layout)

@@ -93,9 +93,9 @@ const exact = 1 + 1e-6
 //
 // Memory. Naive, afab, looped-bfs and 1f1b meet their floor: their warmup is the peak.
 // Elsewhere the peak can come later, when other chunks are alive than during the warmup,
-// or hold more that waits for weight gradients than is said of the order. Automatic
-// schedules promise no more than one activation and may hold any number up to their
-// limit: that is their bound.
+// or hold more that waits for weight gradients than is said of the order. Of automatic
+// schedules the warmup is known, from their durations, and that they hold no more than
+// their limit: with a floor of one activation at the least, that limit is their bound.
 func floorShort() map[schedule.Kind]short {
 	return map[schedule.Kind]short{
 		schedule.Naive:         {exact, exact, exact, exact},
@@ -103,27 +103,26 @@ func floorShort() map[schedule.Kind]short {
 		schedule.LoopedBFS:     {exact, exact, exact, exact},
 		schedule.OneFOneB:      {1.005, 1.25, exact, exact},
 		schedule.Interleaved:   {1.02, 1.5, 1.01, 2.2},
-		schedule.ZBH1:          {1.04, 1.25, 1.08, 2.2},
-		schedule.ZBH2:          {1.03, 1.25, 1.08, 2.2},
-		schedule.ZB1P:          {1.07, 1.3, 1.55, itsLimit},
-		schedule.ZB2P:          {1.02, 1.25, 2, itsLimit},
-		schedule.ZBAuto:        {1.04, 1.25, 1.8, itsLimit},
-		schedule.InterleavedZB: {1.06, 1.6, 1.08, 2.8},
-		schedule.ZBV:           {1.1, 1.5, 1.04, 8},
-		schedule.ZBVAuto:       {1.05, 1.4, 1.75, itsLimit},
-		schedule.VHalf:         {1.19, 1.7, 1.05, 5},
+		schedule.ZBH1:          {1.04, 1.25, 1.05, 2.2},
+		schedule.ZBH2:          {1.03, 1.25, 1.05, 2.2},
+		schedule.ZB1P:          {1.07, 1.3, 1.13, itsLimit},
+		schedule.ZB2P:          {1.02, 1.25, 1.3, itsLimit},
+		schedule.ZBAuto:        {1.04, 1.25, 1.25, itsLimit},
+		schedule.InterleavedZB: {1.06, 1.6, 1.07, 2.8},
+		schedule.ZBV:           {1.1, 1.5, 1.03, 4},
+		schedule.ZBVAuto:       {1.05, 1.4, 1.2, itsLimit},
+		schedule.VHalf:         {1.19, 1.7, 1.05, 4},
 		schedule.VMin:          {1.33, 2.2, 1.25, 4},
 		schedule.OneFOneBV:     {1.06, 1.8, 1.23, 3},
-		schedule.DualPipe:      {1.1, 1.5, 1.25, 4.5},
-		schedule.DualPipeV:     {1.1, 1.5, 1.2, 4.5},
+		schedule.DualPipe:      {1.1, 1.5, 1.25, 4},
+		schedule.DualPipeV:     {1.1, 1.5, 1.17, 4},
 	}
 }
 
 // itsLimit stands for floorLimit.
 const itsLimit = 0
 
-// floorLimit is how many activations an automatic schedule can hold on a rank, of which
-// its floor promises one.
+// floorLimit is how many activations an automatic schedule can hold on a rank.
 func floorLimit(s *engine.Setup) float64 {
 	switch s.Schedule {
 	case schedule.ZB1P:

@@ -25,7 +25,7 @@ func equalTimes(stages int) *stageTimes {
 
 // countHalves makes an activation count 2, and 1 while it waits for W alone.
 func (t *stageTimes) countHalves(stages int) {
-	t.held, t.heldForW = make([]float64, stages), make([]float64, stages)
+	t.held, t.heldForW = resize(t.held, stages), resize(t.heldForW, stages)
 	for k := range stages {
 		t.held[k], t.heldForW[k] = 2, 1
 	}
@@ -51,7 +51,7 @@ func (t *stageTimes) hold(stages int, c *Costs) error {
 			most = max(most, b)
 		}
 	}
-	t.held, t.heldForW = rounded(c.Held, most), rounded(c.HeldForW, most)
+	t.held, t.heldForW = rounded(t.held, c.Held, most), rounded(t.heldForW, c.HeldForW, most)
 	for k := range t.held {
 		t.held[k] = max(t.held[k], t.heldForW[k])
 	}
@@ -59,42 +59,45 @@ func (t *stageTimes) hold(stages int, c *Costs) error {
 }
 
 // rounded are numbers in units of a power of two, a millionth of the largest or
-// less.
-func rounded(list []float64, largest float64) []float64 {
+// less, in memory that may be reused.
+func rounded(into, list []float64, largest float64) []float64 {
 	_, exponent := math.Frexp(largest)
 	unit := math.Ldexp(1, exponent-20)
 	if largest == 0 || unit == 0 {
 		unit = 1
 	}
-	out := make([]float64, len(list))
+	into = resize(into, len(list))
 	for k, d := range list {
-		out[k] = math.Round(d / unit)
+		into[k] = math.Round(d / unit)
 	}
-	return out
+	return into
 }
 
 // timesOf takes the durations of a simulation. They are rounded to a power of
 // two, a millionth of the longest or less, so that sums are exact and equal
 // lengths compare equal in whatever unit they come.
 func timesOf(stages int, c *Costs) (*stageTimes, error) {
+	t := new(stageTimes)
+	return t, t.set(stages, c)
+}
+
+func (t *stageTimes) set(stages int, c *Costs) error {
 	longest := c.P2P
 	for _, list := range [...][]float64{c.F, c.I, c.W} {
 		if len(list) != stages {
-			return nil, costError("%d durations for %d stages", len(list), stages)
+			return costError("%d durations for %d stages", len(list), stages)
 		}
 		for stage, d := range list {
 			if !(d >= 0) || math.IsInf(d, 1) {
-				return nil, costError("an operation of stage %d lasts %v", stage, d)
+				return costError("an operation of stage %d lasts %v", stage, d)
 			}
 			longest = max(longest, d)
 		}
 	}
 	if !(c.P2P >= 0) || math.IsInf(longest, 1) {
-		return nil, costError("a hand-over latency of %v", c.P2P)
+		return costError("a hand-over latency of %v", c.P2P)
 	}
-	t := &stageTimes{
-		f: rounded(c.F, longest), i: rounded(c.I, longest), w: rounded(c.W, longest),
-		latency: rounded([]float64{c.P2P}, longest)[0],
-	}
-	return t, t.hold(stages, c)
+	t.f, t.i, t.w = rounded(t.f, c.F, longest), rounded(t.i, c.I, longest), rounded(t.w, c.W, longest)
+	t.latency = rounded(nil, []float64{c.P2P}, longest)[0]
+	return t.hold(stages, c)
 }

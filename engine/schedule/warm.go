@@ -55,7 +55,12 @@ func (s Spec) Warmup(rank int) Warmup {
 		return Warmup{p, p + 1, p + 1}
 	case DualPipeV:
 		return Warmup{2 * p, 2*p + 1, 2*p + 1}
-	case ZB1P, ZB2P, ZBAuto, ZBVAuto: // they follow the durations
+	case ZBVAuto:
+		// Its warmup goes on until each rank has run one forward more of the second
+		// chunk than the rank before, and as many of the first (zbvSearch.warmUp).
+		least := min(2*(rank+1), 2*m)
+		return Warmup{least, v * m, least}
+	case ZB1P, ZB2P, ZBAuto: // they follow the durations: see Ahead
 	}
 	return Warmup{1, v * m, 1}
 }

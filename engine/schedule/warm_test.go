@@ -1,6 +1,11 @@
 package schedule
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 // What is said of a rank's first forwards and of what is alive holds for every
 // order up to 10 ranks; automatic schedules promise nothing.
@@ -121,5 +126,41 @@ func ledHolds(t *testing.T, o *Order) {
 				}
 			}
 		}
+	}
+}
+
+// What is said of how far automatic schedules run ahead holds for the orders that are
+// found, whatever the durations.
+func TestAheadIsWhatOrdersDo(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := Spec{
+			Kind: rapid.SampledFrom([]Kind{ZB1P, ZB2P, ZBAuto}).Draw(t, "schedule"), Ranks: rapid.IntRange(1, 8).Draw(t, "p"),
+			VirtualStages: 1, MicroBatches: rapid.IntRange(1, 20).Draw(t, "m"), MaxInFlight: rapid.IntRange(0, 9).Draw(t, "limit"),
+		}
+		c := Costs{P2P: rapid.Float64Range(0, 2).Draw(t, "hop")}
+		duration := rapid.Float64Range(0, 4)
+		for range s.Ranks {
+			c.F, c.I, c.W = append(c.F, duration.Draw(t, "F")), append(c.I, duration.Draw(t, "I")), append(c.W, duration.Draw(t, "W"))
+			c.Held, c.HeldForW = append(c.Held, duration.Draw(t, "held")), append(c.HeldForW, duration.Draw(t, "held for W"))
+		}
+		o, err := BuildFor(s, c, nil)
+		if err != nil {
+			return // no order within the limit
+		}
+		var a Ahead
+		if err := a.Set(s.Ranks, &c); err != nil {
+			t.Fatal(err)
+		}
+		for r, said := range a.Forwards(s) {
+			found++
+			leading := slices.IndexFunc(o.Rank(r), func(op Op) bool { return op.Kind() != Forward })
+			if leading < said {
+				t.Fatalf("%+v rank %d: %d forwards first; said %d", s, r, leading, said)
+			}
+		}
+	})
+	if found < 100 {
+		t.Errorf("only %d ranks were looked at", found)
 	}
 }

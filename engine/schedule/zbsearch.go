@@ -212,25 +212,7 @@ func (z *zbSearch) first() {
 	for j := range z.p {
 		z.put(j, zbF)
 	}
-	z.need[last] = 0
-	arrives := z.end[zbF][last*z.m] + z.t.i[last]
-	for j := last - 1; j >= 0; j-- {
-		n, held, t := 0, z.held[j], z.now[j]
-		for z.done[zbF][j]+n < z.m && held+z.t.held[j] <= z.limit[j] {
-			if z.choice.bubbleFirst && t+z.t.f[j] > arrives+z.t.latency || !z.choice.bubbleFirst && t >= arrives+z.t.latency {
-				break
-			}
-			n, held, t = n+1, held+z.t.held[j], t+z.t.f[j]
-		}
-		z.need[j] = n
-		arrives = max(t, arrives+z.t.latency) + z.t.i[j]
-	}
-	for j := 1; j < z.p; j++ {
-		for z.need[j] > 0 && z.need[j] >= z.need[j-1] && z.done[zbF][j]+z.need[j] < z.m {
-			z.need[j]--
-		}
-		z.need[j] = min(z.need[j], z.need[j-1]) // only stages of different length need this
-	}
+	zbAhead(z.t, z.now, z.limit, z.m, z.choice.bubbleFirst, z.need)
 	for j := range z.p {
 		for range z.need[j] {
 			z.put(j, zbF)
@@ -238,6 +220,38 @@ func (z *zbSearch) first() {
 	}
 	for j := last; j >= 0; j-- {
 		z.put(j, zbI)
+	}
+}
+
+// zbAhead counts the forwards of each rank after its first one, which ended at those
+// moments, for which there is time until its first input gradient arrives and room for
+// what they hold; bubbleFirst: none that would delay it. No rank runs more than those
+// before it.
+func zbAhead(t *stageTimes, now, limit []float64, m int, bubbleFirst bool, need []int) {
+	last := len(now) - 1
+	need[last] = 0
+	arrives := now[last] + t.i[last]
+	for j := last - 1; j >= 0; j-- {
+		wait := arrives + t.latency - now[j]
+		n := float64(m - 1)
+		if held := t.held[j]; held > 0 {
+			n = min(n, math.Floor(limit[j]/held)-1)
+		}
+		if f := t.f[j]; f > 0 && bubbleFirst {
+			n = min(n, math.Floor(wait/f))
+		} else if f > 0 {
+			n = min(n, math.Ceil(wait/f))
+		} else if bubbleFirst && wait < 0 || !bubbleFirst && wait <= 0 {
+			n = 0
+		}
+		need[j] = int(max(n, 0))
+		arrives = max(now[j]+float64(need[j])*t.f[j], arrives+t.latency) + t.i[j]
+	}
+	for j := 1; j <= last; j++ {
+		for need[j] > 0 && need[j] >= need[j-1] && 1+need[j] < m {
+			need[j]--
+		}
+		need[j] = min(need[j], need[j-1]) // only stages of different length need this
 	}
 }
 

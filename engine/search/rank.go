@@ -242,7 +242,8 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 				continue
 			}
 			at.step = r.floors.Step(&spec, info)
-			if !r.problem.inTime(at.step, tokens) && !r.everything {
+			at.peak = max(at.peak, r.floors.PeakInTime(&spec, info))
+			if (at.peak > r.limit || !r.problem.inTime(at.step, tokens)) && !r.everything {
 				r.excluded++
 				continue
 			}
