@@ -115,8 +115,10 @@ type answer struct {
 	first    int              // global batch that was tried before it was raised
 	conflict *search.Conflict // where nothing was found
 	fastest  *search.Found    // where nothing meets the deadline
-	seconds  float64
-	signal   int // exit code of the signal that ended it
+	// fastestSoFar says that the time ended before all were looked at.
+	fastestSoFar bool
+	seconds      float64
+	signal       int // exit code of the signal that ended it
 }
 
 func (a *app) search(ctx context.Context, f *searchFlags) error {
@@ -165,7 +167,7 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 		p.Space.GPUs = p.Space.GPUs[len(p.Space.GPUs)-1:] // the most are the fastest
 	}
 	if r := search.Run(ctx, p, nil); len(r.Best) > 0 {
-		o.fastest = &r.Best[0]
+		o.fastest, o.fastestSoFar = &r.Best[0], r.Partial
 	}
 }
 

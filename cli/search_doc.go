@@ -101,6 +101,11 @@ type conflictDocument struct {
 	Partial bool           `json:"partial,omitempty"` // there was no time to look for a shorter list
 	Least   *foundDocument `json:"least_memory,omitempty"`
 	Fastest *foundDocument `json:"fastest,omitempty"` // where the deadline is a reason
+	// The time ended before all were looked at: some may need less, or be faster.
+	LeastSoFar   bool     `json:"least_memory_so_far,omitempty"`
+	FastestSoFar bool     `json:"fastest_so_far,omitempty"`
+	Frees        []string `json:"enough_to_give_up,omitempty"`
+	Helps        []string `json:"would_fit_with,omitempty"`
 }
 
 func (o *answer) document(a *app) searchDocument {
@@ -125,7 +130,7 @@ func (o *answer) document(a *app) searchDocument {
 		d.Front = &front
 	}
 	if c := o.conflict; c != nil {
-		d.Conflict = &conflictDocument{Fields: listed(c.Fields), Message: o.reason(), Partial: c.Partial}
+		d.Conflict = &conflictDocument{Fields: listed(c.Fields), Message: o.reason(), Partial: c.Partial, LeastSoFar: c.LeastSoFar, FastestSoFar: o.fastestSoFar, Frees: c.Frees, Helps: c.Helps}
 		if c.Least != nil {
 			d.Conflict.Least = &a.foundDocuments([]search.Found{*c.Least})[0]
 		}

@@ -26,7 +26,7 @@ func (o *answer) reason() string {
 		words[i] = o.constraint(f)
 	}
 	if len(words) == 1 {
-		return words[0] + " excludes every layout by itself"
+		return words[0] + " " + c.Alone()
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
 }
@@ -48,10 +48,20 @@ func (o *answer) constraint(field string) string {
 			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(p.Space.GBS))
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
-	case "split":
-		return "--split " + clip(p.Setup.Split)
 	}
-	return "--" + field + " " + clip(o.asked.texts[engine.ParamID(field)])
+	return "--" + field + " " + clip(o.said(engine.ParamID(field)))
+}
+
+// said is the value of a knob, as it was given where the search goes over it.
+func (o *answer) said(id engine.ParamID) string {
+	if text, ok := o.asked.texts[id]; ok {
+		return text
+	}
+	p, ok := engine.FindParam(id)
+	if !ok {
+		return ""
+	}
+	return p.Text(o.problem.Setup)
 }
 
 // writeReason prints why there is no layout: the shortest list of what excludes
@@ -87,20 +97,31 @@ func (o *answer) writeReason(t page, a *app) {
 	}
 	near := o.fastest
 	if near != nil {
-		t.lines(fmt.Sprintf("  The fastest layout that meets everything else takes %s days (error: %s):", trim(near.Report.Run.Days), near.Report.Time.Band("within ")))
+		which := "The fastest layout that meets everything else"
+		if o.fastestSoFar {
+			which = "The fastest layout found in the time there was, of those that meet everything else,"
+		}
+		t.lines(fmt.Sprintf("  %s takes %s days (error: %s):", which, trim(near.Report.Run.Days), near.Report.Time.Band("within ")))
 	} else if near = c.Least; near != nil {
 		m := near.Report.Memory
 		more := ""
 		if m.Peak > m.Usable {
 			more = fmt.Sprintf(", %.1f more than it has", (m.Peak - m.Usable).GiB())
 		}
-		t.lines(fmt.Sprintf("  The least that a layout needs which meets everything else is %.1f GiB on the fullest GPU%s (error: %s):", m.Peak.GiB(), more, m.Band("within ")))
+		which := "The least that a layout needs which meets everything else"
+		if c.LeastSoFar {
+			which = "The least found in the time there was, of the layouts that meet everything else,"
+		}
+		t.lines(fmt.Sprintf("  %s is %.1f GiB on the fullest GPU%s (error: %s):", which, m.Peak.GiB(), more, m.Band("within ")))
 	}
 	if near == nil {
 		return
 	}
 	if flags, ok := setupdoc.Flags(near.Setup, a.lib); ok {
 		t.printf("    meshscope eval %s\n", flags)
+	}
+	if len(c.Helps) > 0 {
+		t.lines("  What the search did not look at by itself has layouts that fit: --" + strings.Join(c.Helps, ", --") + ".")
 	}
 	if o.problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && o.fastest == nil {
 		t.lines("  --objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.")

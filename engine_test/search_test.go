@@ -278,6 +278,7 @@ func TestConflictsAreTheReason(t *testing.T) {
 		"micro-batches":      {space: search.Space{MicroBatches: []int{7}}, want: []string{"microbatches", "gbs"}},
 		"no memory":          {space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}}, want: []string{"pp", "zero", "memory"}},
 		"too much headroom":  {headroom: 0.99, want: []string{"headroom"}},
+		"odd micro-batches":  {space: search.Space{MBS: []int{3}}, want: []string{"mbs", "gbs"}}, // 384 sequences would do
 		"schedule and depth": {space: search.Space{Schedules: []schedule.Kind{schedule.DualPipe}, PP: []int{1}}, want: []string{"pp", "schedule"}},
 	} {
 		t.Run(name, func(t *testing.T) {

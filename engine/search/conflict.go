@@ -13,19 +13,21 @@ import (
 type Conflict struct {
 	Fields []string // flags' names, and "memory", "headroom", "deadline" and "launchers"
 	// Least is the layout with the least memory among those that meet everything
-	// but memory and headroom; nil where neither is among the reasons.
-	Least *Found
+	// but memory and headroom; nil where neither is among the reasons. LeastSoFar says
+	// that the time ended before all were looked at: some may need less.
+	Least      *Found
+	LeastSoFar bool
+	// Frees are those of Fields of which giving up that one, and nothing else, leaves
+	// layouts; a second reason beside the list may leave it empty. Tried says that
+	// there was time to find out.
+	Frees []string
+	Tried bool
+	// Helps are what nobody spoke against and the search did not look at by itself,
+	// of which each lets in layouts that fit: "schedule all", "offload optimizer".
+	Helps []string
 	// Partial says that there was no time to prove the list, or to look for a
 	// shorter one.
 	Partial bool
-}
-
-// Together says how far a list of several is known to be the reason.
-func (c *Conflict) Together() string {
-	if c.Partial {
-		return "exclude every layout; there was no time to find out which of them suffice"
-	}
-	return "exclude every layout; giving up any one of them leaves some"
 }
 
 // constraint is one thing that was asked for, and how to give it up.
@@ -71,28 +73,6 @@ func (p *Problem) constraints() []constraint {
 	return out
 }
 
-// anyBatch are global batches that the usual cuts divide.
-func (p *Problem) anyBatch() []int {
-	out := slices.Clone(p.allBatches())
-	counts := slices.Clone(or(p.Space.GPUs, p.Setup.GPUs))
-	slices.Sort(counts)
-	slices.Reverse(counts)
-	var large []int
-	for _, gpus := range counts {
-		// What divides a batch divides its multiples; those of numbers not much larger do.
-		if !slices.ContainsFunc(large, func(n int) bool { return n%gpus == 0 && n/gpus <= 16 }) {
-			large = append(large, gpus)
-			out = append(out, gpus*MaxMBS)
-		}
-		for _, m := range p.Space.MicroBatches {
-			for _, dp := range divisors(gpus) {
-				out = append(out, dp*m)
-			}
-		}
-	}
-	return out
-}
-
 // Asking is how far Explain is. It asks whether anything is left when some of what
 // was asked for is given up, and cannot know how often it will have to.
 type Asking struct {
@@ -129,12 +109,16 @@ func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
 		out.Fields = append(out.Fields, c.field)
 	}
 	out.Partial = e.partial
+	if !out.Partial {
+		e.frees(out, &p)
+	}
 	if slices.Contains(out.Fields, "memory") || slices.Contains(out.Fields, "headroom") {
 		q := p
 		q.AnyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
 		if r := Run(ctx, q, nil); len(r.Best) > 0 {
-			out.Least = &r.Best[0]
+			out.Least, out.LeastSoFar = &r.Best[0], r.Partial
 		}
+		e.helps(out, &p)
 	}
 	return out
 }

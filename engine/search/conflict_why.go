@@ -6,6 +6,44 @@ import (
 	"strings"
 )
 
+// Alone says what a single constraint does.
+func (c *Conflict) Alone() string {
+	if c.Tried && len(c.Frees) == 0 {
+		return "excludes every layout by itself; giving it up is not enough, for others exclude too"
+	}
+	return "excludes every layout by itself"
+}
+
+// Together says what several constraints do, and how far that is known.
+func (c *Conflict) Together() string {
+	const none = "exclude every layout"
+	switch {
+	case c.Partial:
+		return none + "; there was no time to find out which of them suffice"
+	case !c.Tried:
+		return none + ", whatever else is given up"
+	case len(c.Frees) == len(c.Fields):
+		return none + "; giving up any one of them leaves some"
+	case len(c.Frees) == 0:
+		return none + "; giving up one of them is not enough, for others exclude too"
+	}
+	names := make([]string, len(c.Frees))
+	for i, field := range c.Frees {
+		names[i] = field
+		switch field {
+		case "memory":
+			names[i] = "the limit of memory"
+		case "gbs":
+			names[i] = "the batch"
+		case "headroom", "deadline", "split":
+			names[i] = "the " + field
+		case "launchers":
+			names[i] = "what launchers refuse"
+		}
+	}
+	return none + "; giving up " + strings.Join(names, " or ") + " leaves some, the others alone do not"
+}
+
 // Why is the arithmetic behind a list of several constraints where it is plain: degrees
 // that do not divide the GPUs, copies that do not divide the batch. Empty elsewhere.
 func (c *Conflict) Why(p *Problem) string {

@@ -139,7 +139,7 @@ func states() map[string]func(*View, *Input) {
 		"nothing": func(v *View, in *Input) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
-			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Least: least}
+			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Frees: []string{"memory", "tp"}, Tried: true, Least: least}
 			v.answer.of.wish[tensor] = "1"
 		},
 	}

@@ -300,7 +300,11 @@ func (v *View) conflictWords(in *Input) []string {
 	case 0:
 		out = append(out, "The model and the machine alone exclude every layout: no way to cut it divides.")
 	case 1:
-		out = append(out, "One thing alone excludes them all: "+parts[0]+".")
+		text := "One thing alone excludes them all: " + parts[0] + "."
+		if c.Tried && len(c.Frees) == 0 {
+			text += " Giving it up is not enough: others exclude too."
+		}
+		out = append(out, text)
 	default:
 		out = append(out, "Together these "+c.Together()+": "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
 	}
@@ -308,9 +312,16 @@ func (v *View) conflictWords(in *Input) []string {
 	if why := c.Why(&p); why != "" {
 		out = append(out, why+".")
 	}
+	if len(c.Helps) > 0 {
+		out = append(out, "What this search does not look at by itself has layouts that fit: "+strings.Join(c.Helps, ", ")+".")
+	}
 	if l := c.Least; l != nil && l.Report.Memory != nil {
 		m := l.Report.Memory
-		out = append(out, "", fmt.Sprintf("The layout with the least memory takes %s GiB (%s) of the %s usable: %s.",
+		which := "The layout with the least memory takes"
+		if c.LeastSoFar {
+			which = "Of those looked at before the search was stopped, the layout with the least memory takes"
+		}
+		out = append(out, "", fmt.Sprintf(which+" %s GiB (%s) of the %s usable: %s.",
 			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup, nil)), "enter loads it.")
 	}
 	if v.answer.of.problem().Objective != find.FewestGPUs && slices.Contains(c.Fields, "memory") {
