@@ -73,6 +73,17 @@ func Refused(problems []Problem) bool {
 	return false
 }
 
+// Refusal is what the first of the problems that Refused speaks of says; empty where
+// there is none.
+func Refusal(problems []Problem) string {
+	for i := range problems {
+		if refuses(problems[i].Code) {
+			return problems[i].Message
+		}
+	}
+	return ""
+}
+
 func refuses(code string) bool {
 	switch code {
 	case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",

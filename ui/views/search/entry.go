@@ -234,8 +234,11 @@ func (v *View) entryStatus() string {
 	if v.entry.wrong != "" {
 		return v.entry.wrong
 	}
-	allowed := "a number"
-	if p, ok := v.knob.param(); ok {
+	p, ok := v.knob.param()
+	allowed := map[knob]string{
+		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: fmt.Sprintf("0 to %d %% of the usable memory", mostHeadroom), deadline: "days, 0 for none",
+	}[v.knob]
+	if ok {
 		allowed = p.Allowed()
 	}
 	return v.knob.label() + ": " + allowed + "; enter takes it, esc does not"

@@ -44,6 +44,9 @@ func TestDigitsType(t *testing.T) {
 			t.Fatalf("%s: %q does not type", c.k.label(), c.typed)
 		}
 		shown := strings.Join(v.Render(in, 118, 32), "\n")
+		if !strings.Contains(shown, "\x1b[7m") && !strings.Contains(shown, ";7m") {
+			t.Errorf("%s: no caret", c.k.label())
+		}
 		if !strings.Contains(shown, c.typed[:len(c.typed)-1]) {
 			t.Errorf("%s: what is typed is not shown:\n%s", c.k.label(), shown)
 		}

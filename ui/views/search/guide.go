@@ -237,8 +237,20 @@ func (o *option) look(ctx context.Context, p find.Problem) {
 		m := least.Best[0].Report.Memory
 		o.why = fmt.Sprintf("takes %s GiB at least, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
 	case ctx.Err() == nil:
-		o.why = "no legal layout: nothing divides so"
+		o.why = refusedWords(ctx, p)
 	}
+}
+
+// refusedWords say why no layout of a method is let in: what a launcher or the stack
+// refuses of it, or that there is none.
+func refusedWords(ctx context.Context, p find.Problem) string {
+	p.Space.Refused = true
+	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
+		if why := engine.Refusal(r.Best[0].Report.Problems); why != "" {
+			return why
+		}
+	}
+	return "no legal layout: nothing divides so"
 }
 
 // anyMemory is a headroom, in usable memories of a GPU, that every layout keeps.

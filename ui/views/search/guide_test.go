@@ -7,6 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/recipe"
+	find "meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/ui/views/viewtest"
 )
@@ -138,5 +140,28 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 	}
 	if want := "what search takes where nobody says a batch; eval takes 4 sequences per pipeline rank and copy"; !strings.Contains(text, want) {
 		t.Errorf("it does not say %q", want)
+	}
+}
+
+// TestGuideSaysWhoRefuses: a method that the software stack does not offer is ruled out
+// by that, not by arithmetic.
+func TestGuideSaysWhoRefuses(t *testing.T) {
+	in := small(t)
+	s := *in.Setup
+	s.Stack = recipe.Nanotron
+	for zero, want := range map[int]string{2: "does not offer ZeRO-2", 3: "does not offer ZeRO-3"} {
+		p := find.Problem{Setup: base(&s), Top: 1, Workers: 1}
+		p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = []int{1}, []int{1}, []int{1}, []int{zero}
+		o := option{name: "ZeRO"}
+		o.look(t.Context(), p)
+		if !o.done || o.found || !strings.Contains(o.why, want) {
+			t.Errorf("ZeRO-%d of nanotron: %+v", zero, o.why)
+		}
+	}
+	p := find.Problem{Setup: base(in.Setup), Top: 1, Workers: 1}
+	p.Space.TP = []int{3}
+	o := option{name: "TP"}
+	if o.look(t.Context(), p); o.found || o.why != "no legal layout: nothing divides so" {
+		t.Errorf("TP 3: %+v", o.why)
 	}
 }

@@ -21,7 +21,9 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 		}
 		if v.inKnob && k == v.knob {
 			label, value = themes.Focus, themes.Focus
-			l.Whole(in.paint(themes.Focus))
+			if !v.entry.on { // the caret has a look of its own
+				l.Whole(in.paint(themes.Focus))
+			}
 			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(label), k.label())

@@ -14,7 +14,6 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 
@@ -76,7 +75,7 @@ type answer struct {
 	rows     []row       // ranked
 	front    []int       // of rows: no other has both more speed and less memory
 	leans    []find.Lean // what the first place rests on
-	exact    string      // the error band of its step
+	exact    string      // the error band of what decides its place
 	room     room        // that its memory leaves
 	conflict *find.Conflict
 	searched bool // everything was searched, and nothing found
@@ -176,7 +175,7 @@ func (j *job) search(ctx context.Context) *answer {
 	}}
 	if len(r.Best) > 0 {
 		first := &r.Best[0].Report
-		a.leans, a.exact = find.Leans(first), figure.Percent(r.Band.Share)
+		a.leans, a.exact = find.Leans(first), p.Objective.Evidence(first).Band("")
 		a.room = roomOf(first.Memory)
 	}
 	for i := range r.Best {
