@@ -264,3 +264,19 @@ func BenchmarkCompare(b *testing.B) {
 		compare(b.Context(), groups)
 	}
 }
+
+// TestNearestSaysWhatDiffers: that the nearest run had another GPU or stack is said at
+// every width, by name where there is room.
+func TestNearestSaysWhatDiffers(t *testing.T) {
+	a, b := presets.DefaultSetup(), presets.DefaultSetup()
+	b.Cluster.GPU.ID, b.Cluster.GPU.Name, b.Stack = "other", "Other 96GB (of somebody)", "torchtitan"
+	if got := other(&a, &b, false); got != "; another GPU (Other 96GB), another stack (torchtitan)" {
+		t.Errorf("%q", got)
+	}
+	if got := other(&a, &b, true); got != "; another GPU, another stack" {
+		t.Errorf("%q", got)
+	}
+	if got := other(&a, &a, false); got != "" {
+		t.Errorf("%q", got)
+	}
+}

@@ -71,19 +71,30 @@ func (v *View) nearestLine(in *Input, w int) string {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
 	l.Put(in.paint(themes.Current), in.Glyphs.Here+" ")
-	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first))
+	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first, false))
+	if widget.Width(text) > l.Left() { // what is not like the setup matters more than its name
+		text = fmt.Sprintf("nearest: %s on %s GPUs, off by %s%s", count(len(near), "run"), figure.Comma(first.GPUs), span, other(in.Setup, first, true))
+	}
 	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
 }
 
-// other names what a run has of another kind.
-func other(s, run *engine.Setup) string {
+// other names what a run has of another kind, in brief only that it has.
+func other(s, run *engine.Setup, brief bool) string {
 	var words []string
+	named := func(what, name string) {
+		if brief {
+			name = ""
+		} else {
+			name = " (" + name + ")"
+		}
+		words = append(words, "another "+what+name)
+	}
 	if s.Cluster.GPU.ID != run.Cluster.GPU.ID {
 		chip, _, _ := strings.Cut(run.Cluster.GPU.Name, " (") // without whose it was
-		words = append(words, "another GPU ("+chip+")")
+		named("GPU", chip)
 	}
 	if s.Stack.Resolve() != run.Stack.Resolve() {
-		words = append(words, "another stack ("+string(run.Stack.Resolve())+")")
+		named("stack", string(run.Stack.Resolve()))
 	}
 	if len(words) == 0 {
 		return ""
