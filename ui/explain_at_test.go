@@ -16,12 +16,12 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 	for _, c := range []struct {
 		tab  Tab
 		keys []string
-		want string // the beginning of the figure
+		want string
 		of   string // what the setup is called; empty: the one in force
 	}{
-		{MemoryTab, []string{"down", "home", "right"}, "memory.ranks.", ""},
+		{MemoryTab, []string{"down", "home", "right"}, "memory.ranks.0.logits", ""},
 		{NetworkTab, nil, "communication.tp.bytes", ""},
-		{NetworkTab, []string{"d"}, "communication.", ""},
+		{NetworkTab, []string{"d"}, "communication.tp.bytes", ""},
 		{PipelineTab, nil, "stage.0.forward", ""},
 		{PipelineTab, []string{"end"}, "stage.0.time", ""},
 		{PipelineTab, []string{"down", "home"}, "time.bubble", ""}, // rank 1 has the head, and so the most work
@@ -32,8 +32,8 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{SearchTab, []string{"right", "right", "right", "down"}, "throughput.mfu", "rank 2 of the search"},
 		{SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
 		{CompareTab, nil, "time.step", "the setup after "},
-		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.", ""},
-		{CompareTab, []string{"b", "down"}, "memory.ranks.", "B, pin 1"},
+		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
+		{CompareTab, []string{"b", "down"}, "memory.ranks.0.gradients", "B, pin 1"},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
 		{ScanTab, nil, ranked, ""},
 		{ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
@@ -52,7 +52,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 			t.Fatalf("%s %v: no list", c.tab, c.keys)
 		}
 		i, ok := m.picker.Choice()
-		if got := m.explaining.ids[i]; !ok || !strings.HasPrefix(got, c.want) {
+		if got := m.explaining.ids[i]; !ok || got != c.want {
 			t.Errorf("%s %v: opens at %s, want %s", c.tab, c.keys, got, c.want)
 		}
 		if c.of == "" && m.explaining.setup != setup && m.explaining.setup != other {

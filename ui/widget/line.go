@@ -118,7 +118,7 @@ func (l *Line) String() string {
 // Width is the number of cells of a text without escape sequences.
 func Width(s string) int {
 	for i := range len(s) {
-		if s[i] >= 0x80 || s[i] < 0x20 {
+		if s[i] >= 0x7f || s[i] < 0x20 { // DEL takes no cell either
 			return ansi.StringWidth(s)
 		}
 	}
@@ -155,7 +155,7 @@ func CutText(s string, w int, ellipsis string) string {
 		return ansi.Truncate(s, w, "")
 	}
 	head := ansi.Truncate(s, room, "")
-	whole := s[:len(head)+1] // with what follows it
+	whole := s[:min(len(head)+1, len(s))] // with what follows it
 	word, clause := strings.LastIndexByte(whole, ' '), -1
 	for _, end := range []string{"; ", ", ", ": ", ". "} {
 		clause = max(clause, strings.LastIndex(whole, end))
