@@ -1,7 +1,7 @@
 // Package search finds the best layouts of a model on a cluster.
 //
 // Run goes over every legal layout of a Space twice. The ranking pass bounds
-// each from below (engine.Floors: a microsecond a layout or less); then layouts are
+// each from below (engine.Floors: about a microsecond a layout); then layouts are
 // evaluated in full, the most promising first, until no bound that is left can
 // beat what has been found. What is returned is what evaluating everything
 // would have returned, in the same order, on any number of cores.
