@@ -34,7 +34,7 @@ func (a *app) scanCommand() *cobra.Command {
 			"recompute=none,full. A range of at most 64 numbers has them all, a wider one doubles. --y takes a short word (" +
 			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists. " +
 			"Illegal points are marked -, those that do not fit !, the setup that was asked about *. With --lock GPUs and global batch stay and dp and the " +
-			"number of micro-batches follow.\n\n" +
+			"number of micro-batches follow, unless two knobs can only hold together where they change. Two values that contradict each other are illegal.\n\n" +
 			"Exit code: 0 a point fits, 2 usage, 3 every point is illegal, 4 none fits.",
 		Example: "meshscope scan --x tp --y step --gpus 64 --pp 2 --gbs 512\n" +
 			"meshscope scan --x tp=1..16 --by pp --y peak --gbs 512\n" +

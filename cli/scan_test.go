@@ -91,3 +91,47 @@ func TestAnyScan(t *testing.T) {
 		}
 	})
 }
+
+// A cell of a scan over two knobs is what eval says with both set, whichever of them is
+// across, and only what all points have is said to be kept.
+func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
+	base := []string{"--tp", "8", "--pp", "2", "--gbs", "512"}
+	cells := func(x, by string) map[string]scanPoint {
+		_, stdout, stderr := run(t, append([]string{"scan", "--x", x, "--by", by, "--y", "peak", "--json"}, base...)...)
+		var answer struct{ Points []scanPoint }
+		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Points) != 4 {
+			t.Fatalf("%d points: %v %s", len(answer.Points), err, stderr)
+		}
+		out := map[string]scanPoint{}
+		for _, p := range answer.Points {
+			out[p.X+" "+p.By] = p
+		}
+		return out
+	}
+	across, down := cells("tp=8,16", "dp=4,8"), cells("dp=4,8", "tp=8,16")
+	for _, c := range []struct{ tp, dp, gpus string }{{"8", "4", "64"}, {"16", "4", "128"}, {"8", "8", "128"}, {"16", "8", "256"}} {
+		_, stdout, _ := run(t, "eval", "--json", "--gpus", c.gpus, "--tp", c.tp, "--pp", "2", "--gbs", "512")
+		var report struct {
+			Memory struct {
+				Peak float64 `json:"peak_bytes"`
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.Memory.Peak == 0 {
+			t.Fatal(err, stdout)
+		}
+		for _, p := range []scanPoint{across[c.tp+" "+c.dp], down[c.dp+" "+c.tp]} {
+			if p.Value == nil || *p.Value != report.Memory.Peak {
+				t.Errorf("tp %s, dp %s: %v, eval says %v", c.tp, c.dp, p.Value, report.Memory.Peak)
+			}
+		}
+	}
+	for _, c := range []struct{ x, by, kept string }{
+		{"tp=8,16", "dp=4,8", "kept   a global batch of 512; changed: GPUs from 64 to 256"},
+		{"tp=4,8", "pp=1,2", "kept   64 GPUs and a global batch of 512"},
+		{"mbs=1,2", "microbatches=64,128", "kept   64 GPUs; changed: global batch from 256 to 1,024"},
+	} {
+		if _, stdout, _ := run(t, append([]string{"scan", "--x", c.x, "--by", c.by, "--y", "peak"}, base...)...); !strings.Contains(stdout, c.kept+"\n") {
+			t.Errorf("%s by %s does not say %q:\n%s", c.x, c.by, c.kept, stdout)
+		}
+	}
+}

@@ -42,17 +42,35 @@ func (o *scanned) writeText(to io.Writer) error {
 	return t.Flush()
 }
 
-// kept says what stays when the knobs turn.
+// kept says what stays when the knobs turn, and how far goes what does not: by the
+// points, as two knobs together move what each of them alone would keep.
 func (o *scanned) kept() string {
-	switch l := o.scan.Locks; {
-	case l.GPUs && l.Batch:
-		return "GPUs and global batch, unless they are turned"
-	case l.GPUs:
-		return "GPUs, unless they are turned; the global batch follows"
-	case l.Batch:
-		return "global batch, unless it is turned; GPUs follow"
+	var kept, moved []string
+	for _, n := range []struct {
+		held, name string
+		of         int
+		among      engine.Spread
+	}{
+		{plural(o.scan.Setup.GPUs, "GPU"), "GPUs", o.scan.Setup.GPUs, o.grid.GPUs()},
+		{"a global batch of " + commas(o.scan.Setup.GBS), "global batch", o.scan.Setup.GBS, o.grid.Batch()},
+	} {
+		switch {
+		case n.among == engine.Spread{} || n.among == engine.Spread{Low: n.of, High: n.of}:
+			kept = append(kept, n.held)
+		case n.among.Low == n.among.High:
+			moved = append(moved, fmt.Sprintf("%s %s", n.name, commas(n.among.Low)))
+		default:
+			moved = append(moved, fmt.Sprintf("%s from %s to %s", n.name, commas(n.among.Low), commas(n.among.High)))
+		}
 	}
-	return "neither GPUs nor global batch: they follow"
+	if len(kept) == 0 {
+		kept = []string{"neither GPUs nor global batch"}
+	}
+	text := strings.Join(kept, " and ")
+	if len(moved) > 0 {
+		text += "; changed: " + strings.Join(moved, ", ")
+	}
+	return text
 }
 
 // mark of a point.
@@ -262,8 +280,9 @@ func (o *scanned) legend(t page) {
 
 // reason is why some points are illegal.
 type reason struct {
-	why string
-	at  []string
+	why         string
+	contradicts bool // of any two values, of which why names the first
+	at          []string
 }
 
 // reasons says why points are illegal, each reason once.
@@ -277,9 +296,9 @@ func (o *scanned) reasons(t page) {
 		if o.grid.By.ID != "" {
 			at = p.By + `\` + p.X
 		}
-		i := slices.IndexFunc(all, func(r reason) bool { return r.why == p.Why })
+		i := slices.IndexFunc(all, func(r reason) bool { return r.why == p.Why || r.contradicts && p.Contradicts })
 		if i < 0 {
-			all, i = append(all, reason{why: p.Why}), len(all)
+			all, i = append(all, reason{why: p.Why, contradicts: p.Contradicts}), len(all)
 		}
 		all[i].at = append(all[i].at, at)
 	}
@@ -288,7 +307,11 @@ func (o *scanned) reasons(t page) {
 		if more := len(r.at) - 4; more > 0 {
 			points += fmt.Sprintf(" and %s more", commas(more))
 		}
-		t.lines("  " + points + ": " + clipLong(r.why))
+		why := r.why
+		if r.contradicts && len(r.at) > 1 {
+			why = fmt.Sprintf("%s and %s contradict each other; the first: %s", o.grid.X.ID, o.grid.By.ID, why)
+		}
+		t.lines("  " + points + ": " + clipLong(why))
 	}
 	if more := len(all) - maxReasons; more > 0 {
 		t.printf("  and %s more; --json says why each point is illegal\n", plural(more, "reason"))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,8 @@ type Point struct {
 	Why     string   // of an illegal point: what is wrong, in a sentence
 	Value   *float64 // nil where it is illegal or its report has no such figure
 	Current bool     // the setup that was asked about
+
+	Contradicts bool // illegal because its two values cannot both hold, see ContradictionError
 }
 
 // StoppedError says that work was stopped before it had an answer.
@@ -68,8 +71,9 @@ func (e PointsError) Error() string {
 	return strconv.Itoa(e.Points) + " points, a scan has at most " + strconv.Itoa(MaxPoints)
 }
 
-// Run goes through the points, row by row. The error is a PointsError, or, once
-// stop says true (nil: never), a StoppedError.
+// Run goes through the points, row by row. In a point both knobs have the values that
+// it is named by, or it is illegal and says why they cannot. The error is a
+// PointsError, or, once stop says true (nil: never), a StoppedError.
 func (c Scan) Run(stop func() bool) (Grid, error) {
 	g := Grid{X: c.X, By: c.By, Usable: c.Setup.Cluster.GPU.MemoryUsable}
 	if c.By.ID != "" && len(c.By.Values) == 0 {
@@ -79,29 +83,17 @@ func (c Scan) Run(stop func() bool) (Grid, error) {
 	if c.By.ID == "" {
 		rows = []string{""}
 	}
-	starts := make([]Point, len(rows))
-	var legalStarts []Setup
-	for i, by := range rows {
-		starts[i] = c.turned(c.Setup, c.By.ID, by)
-		if starts[i].Why == "" {
-			legalStarts = append(legalStarts, starts[i].Setup)
-		}
-	}
 	if len(c.X.Values) == 0 {
-		g.X.Values = ladderTexts(legalStarts, c.X.ID, c.Locks)
+		g.X.Values = c.ladder(rows)
 	}
 	if n := len(rows) * len(g.X.Values); n > MaxPoints {
 		return Grid{}, PointsError{n}
 	}
 	e := Evaluator{Brief: true}
-	for i, by := range rows {
+	for _, by := range rows {
 		row := make([]Point, 0, len(g.X.Values))
 		for _, x := range g.X.Values {
-			p := starts[i]
-			if p.Why == "" {
-				p = c.turned(p.Setup, c.X.ID, x)
-			}
-			p.X, p.By = x, by
+			p := c.turned(x, by)
 			if p.Why == "" && !c.ask(&e, &p, &g.Unit, stop) {
 				return Grid{}, StoppedError{}
 			}
@@ -109,20 +101,84 @@ func (c Scan) Run(stop func() bool) (Grid, error) {
 		}
 		g.Rows = append(g.Rows, row)
 	}
+	if len(c.X.Values) == 0 {
+		g.dropIllegalColumns()
+	}
 	return g, nil
 }
 
-// turned is a setup with a knob turned; a value that cannot be taken is said.
-func (c *Scan) turned(s Setup, id ParamID, text string) Point {
-	p := Point{Setup: s, Verdict: PointIllegal}
-	if id == "" {
-		return p
+// ladder are the values of the knob across that are legal on at least one row, were it
+// turned after the row's. What it would take back of the row's value is found out point
+// by point.
+func (c *Scan) ladder(rows []string) []string {
+	var starts []Setup
+	for _, by := range rows {
+		s, err := c.Setup, error(nil)
+		if c.By.ID != "" {
+			s, err = Turn(c.Setup, c.By.ID, by, c.Locks)
+		}
+		if err == nil {
+			starts = append(starts, s)
+		}
 	}
+	return ladderTexts(starts, c.X.ID, c.Locks)
+}
+
+// dropIllegalColumns leaves out values that nobody asked for and that are legal in no
+// row, where there are others.
+func (g *Grid) dropIllegalColumns() {
+	legal := make([]bool, len(g.X.Values))
+	for _, row := range g.Rows {
+		for i := range row {
+			legal[i] = legal[i] || row[i].Current || row[i].Verdict != PointIllegal
+		}
+	}
+	if !slices.Contains(legal, true) {
+		return
+	}
+	at := 0
+	g.X.Values = slices.DeleteFunc(g.X.Values, func(string) bool { at++; return !legal[at-1] })
+	for i := range g.Rows {
+		g.Rows[i] = slices.DeleteFunc(g.Rows[i], func(p Point) bool { return !slices.Contains(g.X.Values, p.X) })
+	}
+}
+
+// turned is the setup with the knobs turned; what cannot be is said.
+func (c *Scan) turned(x, by string) Point {
+	p := Point{X: x, By: by, Verdict: PointIllegal}
 	var err error
-	if p.Setup, err = Turn(s, id, text, c.Locks); err != nil {
+	if c.By.ID == "" {
+		p.Setup, err = Turn(c.Setup, c.X.ID, x, c.Locks)
+	} else {
+		p.Setup, err = TurnBoth(c.Setup, c.X.ID, x, c.By.ID, by, c.Locks)
+	}
+	if err != nil {
 		p.Why = err.Error()
+		_, p.Contradicts = errors.AsType[*ContradictionError](err)
 	}
 	return p
+}
+
+// Spread is how far a number goes among the legal points of a scan.
+type Spread struct{ Low, High int }
+
+// GPUs is the spread of the number of GPUs; zero where no point is legal.
+func (g *Grid) GPUs() Spread { return g.spread(func(s *Setup) int { return s.GPUs }) }
+
+// Batch is the spread of the global batch, in sequences; zero where no point is legal.
+func (g *Grid) Batch() Spread { return g.spread(func(s *Setup) int { return s.GBS }) }
+
+func (g *Grid) spread(of func(*Setup) int) (out Spread) {
+	for _, row := range g.Rows {
+		for i := range row {
+			if row[i].Verdict == PointIllegal {
+				continue
+			}
+			n := of(&row[i].Setup)
+			out.Low, out.High = cmp.Or(min(out.Low, n), n), max(out.High, n)
+		}
+	}
+	return out
 }
 
 // ask evaluates a point; false when it was stopped.

@@ -36,6 +36,11 @@ func turn(old Setup, p *Param, text string, l Locks) (Setup, error) {
 	if s == old || p.textOf(&s) == p.textOf(&old) {
 		return old, nil
 	}
+	return settle(s, old, p, text, l)
+}
+
+// settle lets everything else follow a parameter that was set.
+func settle(s, old Setup, p *Param, text string, l Locks) (Setup, error) {
 	switch p.ID {
 	case "tp", "pp", "cp":
 		followDegree(&s, &old, l)

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// TurnBoth turns two knobs so that both hold in the result, with what follows them.
+// Which of the two is named first makes no difference. The result may be illegal, as
+// that of Turn: Check tells. A value that cannot be taken is a *ValueError, two that
+// cannot hold together are a *ContradictionError; both leave the setup as it was.
+func TurnBoth(s Setup, a ParamID, atext string, b ParamID, btext string, l Locks) (Setup, error) {
+	first, second := knobAt{a, atext}, knobAt{b, btext}
+	if turnPlace(second.id) < turnPlace(first.id) || turnPlace(second.id) == turnPlace(first.id) && second.id < first.id {
+		first, second = second, first
+	}
+	out, err := turnPair(s, first, second, l)
+	if err == nil {
+		return out, nil
+	}
+	if other, failed := turnPair(s, second, first, l); failed == nil {
+		return other, nil
+	}
+	return s, err
+}
+
+// knobAt is a knob and the value that it is to have.
+type knobAt struct {
+	id   ParamID
+	text string
+}
+
+// ContradictionError says that two knobs cannot have two values at once, because with
+// the one the other follows from an identity.
+type ContradictionError struct {
+	Knob, Value   string // this one holds
+	Other, Wanted string // and then this one does not:
+	Becomes       string // it is that
+}
+
+func (e *ContradictionError) Error() string {
+	return fmt.Sprintf("%s %s and %s %s contradict each other: with %s %s, %s is %s",
+		e.Knob, e.Value, e.Other, e.Wanted, e.Knob, e.Value, e.Other, e.Becomes)
+}
+
+// turnPlace is the place of a knob among those that move others: an earlier one is
+// turned first, so that a later one, which it would have moved, has the last word.
+// Degrees move DP, the machine moves DP, DP and the micro-batch size move the number of
+// micro-batches or the batch, the stages per rank move the schedule, TP moves SP.
+func turnPlace(id ParamID) int {
+	order := []ParamID{"tp", "pp", "cp", "nodes", "gpus", "dp", "mbs", "gbs", "microbatches", "vpp", "schedule"}
+	if i := slices.Index(order, id); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// turnPair turns one knob and then the other, and holds the result against both.
+func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
+	out, err := Turn(s, first.id, first.text, l)
+	if err != nil {
+		return s, err
+	}
+	if out, err = turnAfter(s, out, second, l); err != nil {
+		return s, err
+	}
+	for _, k := range []struct{ held, other knobAt }{{second, first}, {first, second}} {
+		p, _ := FindParam(k.other.id)
+		asked := out
+		if err := p.setTo(&asked, k.other.text); err != nil {
+			return s, err
+		}
+		if want, is := p.textOf(&asked), p.textOf(&out); want != is {
+			return s, &ContradictionError{
+				Knob: string(k.held.id), Value: k.held.text, Other: string(k.other.id), Wanted: want, Becomes: is,
+			}
+		}
+	}
+	return out, nil
+}
+
+// turnAfter turns a knob where another one has been turned. It may have the value by
+// that other one's following alone, rounded down (96 sequences on 4 GPUs are one
+// micro-batch of 512), and then what follows from the value has still to follow.
+func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
+	out, err := Turn(turned, k.id, k.text, l)
+	whole := turned.GPUs == product(turned.DP, turned.TP, turned.PP, turned.CP) && turned.GBS == product(turned.MBS, turned.MicroBatches, turned.DP)
+	if err != nil || out != turned || whole || turned == s {
+		return out, err
+	}
+	p, _ := FindParam(k.id)
+	return settle(turned, turned, &p, k.text, l)
+}
