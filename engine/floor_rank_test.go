@@ -50,7 +50,7 @@ func simulated(t *rapid.T, spec schedule.Spec, info *schedule.Info, times []stag
 // met says where a bound is the simulation itself: always where ranks do all forwards
 // first or one micro-batch at a time. Where all stages take as long and messages take
 // no time that is so of 1F1B, and of interleaved with whole groups; where F, I and W
-// take as long too, of most schedules that are made for that.
+// take as long too, on up to 8 ranks of most schedules that are made for that.
 func met(spec *schedule.Spec, equalStages, equalParts bool) bool {
 	switch spec.Kind {
 	case schedule.Naive, schedule.AFAB, schedule.LoopedBFS:
