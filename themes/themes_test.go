@@ -352,7 +352,8 @@ func TestPointers(t *testing.T) {
 }
 
 // TestMixes: columns of a schedule with split backwards, whose colours are mixed, can be
-// told from each other, from the cursor, and from the kinds alone.
+// told from each other, from the cursor, and from the kinds alone in the dark and the
+// light theme; the other two have tints of their own, and letters.
 func TestMixes(t *testing.T) {
 	f, b, i, w := Share{Forward, 4}, Share{Backward, 4}, Share{InputGrad, 4}, Share{WeightGrad, 4}
 	for _, name := range []string{"dark", "light"} {

@@ -176,7 +176,8 @@ func (b *ganttBlend) look(p *ganttPainter, key uint32, column int) ganttCell {
 	return cell
 }
 
-// mixedCell is the kinds' colours and the ground's, mixed by their shares.
+// mixedCell is the kinds' colours and the ground's, mixed in the shares of tint: it names the
+// kinds of a column, not how much each has.
 func mixedCell(p *ganttPainter, key uint32) ganttCell {
 	shares := make([]themes.Share, 0, fewIdle+1)
 	work := float64(0)
