@@ -7,7 +7,6 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/search"
-	"meshscope/engine/units"
 	"meshscope/ui/figure"
 )
 
@@ -56,15 +55,12 @@ func roomWords(m *engine.Memory) string {
 	case m.ErrorBand == nil:
 		return "The first place has " + free + ". The memory is not validated here: there is no error band to hold that against."
 	case !m.Close():
-		return fmt.Sprintf("The first place has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), slip(m))
+		return fmt.Sprintf("The first place has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
 	}
 	headroom := math.Ceil(100 * *m.ErrorBand / (1 + *m.ErrorBand))
 	return fmt.Sprintf("Whether the first place fits is not sure: it has %s, and its memory may be wrong by %s (%s GiB). --headroom %.0f%% leaves out what is so close.",
-		free, m.Band("±"), slip(m), headroom)
+		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
 }
-
-// slip is by how much a peak may be wrong, in GiB.
-func slip(m *engine.Memory) string { return figure.GiB(m.Peak * units.Bytes(*m.ErrorBand)) }
 
 // nearWords are how many layouts are within something of the best.
 func nearWords(n *search.Near, within string) string {

@@ -63,11 +63,17 @@ func (e *Evidence) Band(sign string) string {
 // Close says whether the error band of the peak covers the usable memory: then the
 // figure alone does not tell whether the setup fits. False where it is not validated.
 func (m *Memory) Close() bool {
+	slip := m.Slip()
+	return slip > 0 && m.Peak-slip <= m.Usable && m.Usable < m.Peak+slip
+}
+
+// Slip is by how much the peak may be wrong, either way: its error band in bytes. 0
+// where it is not validated.
+func (m *Memory) Slip() units.Bytes {
 	if m.ErrorBand == nil {
-		return false
+		return 0
 	}
-	slip := m.Peak * units.Bytes(*m.ErrorBand)
-	return m.Peak-slip <= m.Usable && m.Usable < m.Peak+slip
+	return m.Peak * units.Bytes(*m.ErrorBand)
 }
 
 // Words explain the band in a sentence: whose error it is, of how many runs, and

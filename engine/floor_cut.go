@@ -73,7 +73,9 @@ type sharded struct {
 
 // lay finds the stages that are equal, and the ranks that hold equal stages. Where
 // the layers that a rank recomputes do not divide over its chunks, equal stages
-// recompute different numbers of them.
+// recompute different numbers of them. Ranks of a team are then still taken as one, by
+// its first and last: the bound holds, and is in rare splits (an empty stage) a little
+// lower than one that looks at each.
 func (f *Floors) lay(uneven bool) {
 	c := &f.cut
 	c.uneven = uneven

@@ -18,11 +18,7 @@ type room struct {
 }
 
 func roomOf(m *engine.Memory) room {
-	out := room{fits: m.Fits, free: m.Usable - m.Peak, sure: !m.Close()}
-	if m.ErrorBand != nil {
-		out.slip = m.Peak * units.Bytes(*m.ErrorBand)
-	}
-	return out
+	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: !m.Close()}
 }
 
 // mark stands before a peak of which the error band covers the capacity.
