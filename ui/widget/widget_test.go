@@ -299,7 +299,7 @@ func TestCutText(t *testing.T) {
 		{"seven · two three", 9, "seven…"},
 		{"forward_backward_pipelining_without", 12, "forward_bac…"}, // one word
 		{"a forward_backward_pipelining", 12, "a forward_b…"},       // the word is most of it
-		{"abc\x7f\x7f\x7f", 5, "abc\x7f\x7f\x7f"}, // DEL takes no cell
+		{"abc\x7f\x7f\x7f", 5, "abc\x7f\x7f\x7f"},                   // DEL takes no cell
 		{"A\x7f", 1, "A\x7f"},
 		{"", 5, ""},
 		{"words", 3, "wor"},
