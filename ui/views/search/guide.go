@@ -2,10 +2,8 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
@@ -55,6 +53,7 @@ type option struct {
 	name  string
 	note  string // what is particular about it
 	limit func(*find.Problem)
+	gbs   int // of a line of the second step: its batch
 	done  bool
 	found bool
 	row   row
@@ -122,6 +121,7 @@ func batches(s *engine.Setup) []option {
 		out = append(out, option{
 			name:  figure.Comma(n) + " seqs, " + figure.Short(float64(n)*float64(s.Seq)) + " tokens",
 			note:  note,
+			gbs:   n,
 			limit: func(p *find.Problem) { p.Setup.GBS = n },
 		})
 	}
@@ -175,7 +175,7 @@ func (v *View) refreshGuide(in *Input) Request {
 		*g = guide{of: want, open: g.open, jobs: g.jobs, rules: rules{jobs: g.rules.jobs}}
 		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)
 		g.row[fitStage] = len(g.rows[fitStage]) - 1
-		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return strings.HasPrefix(o.name, figure.Comma(in.Setup.GBS)+" ") }), 0)
+		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return o.gbs == in.Setup.GBS }), 0)
 		g.row[batchStage] = g.own
 	}
 	rows := g.rows[g.at]
@@ -187,10 +187,11 @@ func (v *View) refreshGuide(in *Input) Request {
 		return v.refreshRules()
 	}
 	stage, answer, p := g.at, rows[i], g.problem(g.at, i)
+	of := g.of
 	job := g.jobs.Begin()
 	g.seeks = stage
 	return Request{Work: func(open context.Context) func() {
-		answer.look(open, p)
+		answer.look(open, p, &of)
 		stopped := open.Err() != nil
 		return func() {
 			if !g.jobs.End(job) || stopped {
@@ -205,10 +206,16 @@ func (v *View) refreshGuide(in *Input) Request {
 }
 
 // problem is what a line of a step searches: what was chosen in the steps before,
-// and its own limit.
+// and its own limit. The batch is chosen in the second step: a method of the first is
+// ruled out only if none of those batches will do.
 func (g *guide) problem(at stage, i int) find.Problem {
 	p := g.of.problem()
 	p.Top, p.Front = 1, false
+	if at == fitStage {
+		for _, o := range g.rows[batchStage] {
+			p.Space.GBS = append(p.Space.GBS, o.gbs)
+		}
+	}
 	for before := range at {
 		if rows := g.rows[before]; g.row[before] < len(rows) {
 			rows[g.row[before]].limit(&p)
@@ -218,43 +225,24 @@ func (g *guide) problem(at stage, i int) find.Problem {
 	return p
 }
 
-// look searches; where nothing is found it says why.
-func (o *option) look(ctx context.Context, p find.Problem) {
+// look searches, with the batch of the setup before any other; where nothing is found
+// it says why. The wish is what was asked for beside the line.
+func (o *option) look(ctx context.Context, p find.Problem, of *asked) {
 	o.done = true
-	r := find.Run(ctx, p, nil)
+	own := p
+	own.Space.GBS = nil
+	r := find.Run(ctx, own, nil)
+	if len(r.Best) == 0 && len(p.Space.GBS) > 1 && ctx.Err() == nil {
+		r = find.Run(ctx, p, nil)
+	}
 	if len(r.Best) > 0 {
 		o.found, o.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, 1)
 		return
 	}
-	if ctx.Err() != nil {
-		return
-	}
-	// With any memory at all: what the method takes at least.
-	p.Headroom, p.Objective = -anyMemory, find.LeastMemory
-	least := find.Run(ctx, p, nil)
-	switch {
-	case len(least.Best) > 0:
-		m := least.Best[0].Report.Memory
-		o.why = fmt.Sprintf("takes %s GiB at least, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
-	case ctx.Err() == nil:
-		o.why = refusedWords(ctx, p)
+	if ctx.Err() == nil {
+		o.why = ruledOut(ctx, p, of)
 	}
 }
-
-// refusedWords say why no layout of a method is let in: what a launcher or the stack
-// refuses of it, or that there is none.
-func refusedWords(ctx context.Context, p find.Problem) string {
-	p.Space.Refused = true
-	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
-		if why := engine.Refusal(r.Best[0].Report.Problems); why != "" {
-			return why
-		}
-	}
-	return "no legal layout: nothing divides so"
-}
-
-// anyMemory is a headroom, in usable memories of a GPU, that every layout keeps.
-const anyMemory = 1e6
 
 // guideKey goes through the steps and their lines, and takes the layout.
 func (v *View) guideKey(in *Input, key string) (bool, Request) {
@@ -313,23 +301,36 @@ func (g *guide) choose(i int) {
 		g.forget(batchStage)
 	}
 	if g.at != speedStage {
-		g.rows[speedStage] = []option{{name: "the best", limit: func(*find.Problem) {}}}
-		g.row[speedStage] = 0
+		g.forgetSpeed()
 	}
+}
+
+func (g *guide) forgetSpeed() {
+	g.rows[speedStage] = []option{{name: "the best", limit: func(*find.Problem) {}}}
+	g.row[speedStage] = 0
 }
 
 func (g *guide) forget(s stage) {
 	for i := range g.rows[s] {
 		o := &g.rows[s][i]
-		*o = option{name: o.name, note: o.note, limit: o.limit}
+		*o = option{name: o.name, note: o.note, limit: o.limit, gbs: o.gbs}
 	}
 }
 
-// forward goes to the next step; what is ruled out leads nowhere.
+// forward goes to the next step; what is ruled out leads nowhere. A method that was
+// found with another batch than that of the setup puts the cursor on that one.
 func (g *guide) forward() {
-	if o := g.here(); g.at < speedStage && o != nil && (o.found || !o.done) {
-		g.at++
+	o := g.here()
+	if g.at >= speedStage || o == nil || !o.found && o.done {
+		return
 	}
+	if g.at == fitStage && o.found && g.row[batchStage] == g.own {
+		if i := slices.IndexFunc(g.rows[batchStage], func(b option) bool { return b.gbs == o.row.setup.GBS }); i >= 0 && i != g.own {
+			g.row[batchStage] = i
+			g.forgetSpeed()
+		}
+	}
+	g.at++
 }
 
 // mouseGuide chooses a line; a second click goes on with it.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
@@ -114,6 +115,9 @@ func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
 		l.RightAligned(paint, text, name+27)
 	}
 	words := guideWords(o)
+	if gbs := o.row.setup.GBS; v.guide.at == fitStage && gbs != v.guide.of.base.GBS {
+		words = "batch " + figure.Comma(gbs) + ": " + words
+	}
 	if o.note != "" {
 		words = o.note + ": " + words
 	}
@@ -155,7 +159,7 @@ func guideWords(o *option) string {
 }
 
 // guideStatus says what the line under the cursor is.
-func (v *View) guideStatus() string {
+func (v *View) guideStatus(in *Input) string {
 	o := v.guide.here()
 	switch {
 	case o == nil:
@@ -166,10 +170,19 @@ func (v *View) guideStatus() string {
 		return "searching"
 	case !o.found:
 		return o.name + ": " + o.why
+	case v.guide.at == fitStage && o.row.setup.GBS != v.guide.of.base.GBS:
+		return fmt.Sprintf("%s fits with %s sequences, not with your %s; enter goes on to the global batch with it", o.name, figure.Comma(o.row.setup.GBS), figure.Comma(v.guide.of.base.GBS))
 	case v.guide.at == fitStage:
-		return o.name + " fits; enter goes on to the global batch with it"
+		verb := " fits"
+		if strings.HasSuffix(o.name, "s") {
+			verb = " fit" // all methods
+		}
+		return o.name + verb + "; enter goes on to the global batch with it"
 	case v.guide.at == batchStage:
 		return o.name + ": larger batches hide more communication and bubble, until training gains no more from them; enter goes on"
+	}
+	if own := in.Setup; own != nil && same(&o.row.setup, own) {
+		return "this is your setup now: " + layoutWords(own, nil)
 	}
 	return "enter takes it: " + layoutWords(&o.row.setup, nil)
 }

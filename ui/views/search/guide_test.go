@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestGuideChoosesAnew(t *testing.T) {
 	p.Settle(t, 20)
 	shown := v.guide.rows[batchStage][v.guide.own]
 	fresh := option{name: shown.name, limit: shown.limit}
-	fresh.look(t.Context(), v.guide.problem(batchStage, v.guide.own))
+	fresh.look(t.Context(), v.guide.problem(batchStage, v.guide.own), &v.guide.of)
 	if !shown.done || shown.found != fresh.found || shown.row.setup != fresh.row.setup {
 		t.Errorf("shown is %+v, searched alone %+v", shown.row.setup, fresh.row.setup)
 	}
@@ -153,7 +154,7 @@ func TestGuideSaysWhoRefuses(t *testing.T) {
 		p := find.Problem{Setup: base(&s), Top: 1, Workers: 1}
 		p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = []int{1}, []int{1}, []int{1}, []int{zero}
 		o := option{name: "ZeRO"}
-		o.look(t.Context(), p)
+		o.look(t.Context(), p, &asked{base: p.Setup})
 		if !o.done || o.found || !strings.Contains(o.why, want) {
 			t.Errorf("ZeRO-%d of nanotron: %+v", zero, o.why)
 		}
@@ -161,7 +162,116 @@ func TestGuideSaysWhoRefuses(t *testing.T) {
 	p := find.Problem{Setup: base(in.Setup), Top: 1, Workers: 1}
 	p.Space.TP = []int{3}
 	o := option{name: "TP"}
-	if o.look(t.Context(), p); o.found || o.why != "no legal layout: nothing divides so" {
+	if o.look(t.Context(), p, &asked{base: p.Setup}); o.found || !strings.Contains(o.why, "TP 3") {
 		t.Errorf("TP 3: %+v", o.why)
+	}
+}
+
+// TestGuideGivesTrueReasons: a method is not ruled out by the batch of the setup, which
+// is chosen only in the second step; what is ruled out has a reason that holds: giving
+// up what it names leaves layouts.
+func TestGuideGivesTrueReasons(t *testing.T) {
+	in := small(t)
+	lib := presets.Default()
+	m, err := lib.Model("llama3.1-70b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engine.WithModel(*in.Setup, m)
+	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 32, 8, 1, 4, 16, 4
+	if s.Cluster.GPU, err = lib.GPU("a100-sxm-80g"); err != nil {
+		t.Fatal(err)
+	}
+	r := engine.Evaluate(s)
+	in.Setup, in.Report = &s, &r
+	v := New(lib)
+	v.Refresh(in).Work(t.Context())()
+	v.press(&in, "3")
+	v.guide.jobs.Drop()
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p.Ask()
+	p.Settle(t, 20)
+	for i, o := range v.guide.rows[fitStage] {
+		switch o.name {
+		case "ZeRO-3 (FSDP)":
+			if !o.found || o.row.setup.GBS == s.GBS {
+				t.Errorf("%s fits with a larger batch: %+v, %q", o.name, o.row.setup.Layout, o.why)
+			}
+			v.guide.choose(i)
+		default:
+			if strings.Contains(o.why, "divides") || !o.found && !strings.Contains(o.why, "takes") {
+				t.Errorf("%s: %q, though a batch of 512 has legal layouts", o.name, o.why)
+			}
+		}
+	}
+	if text := v.Status(in, 200); !strings.Contains(text, "not with your 16") {
+		t.Errorf("the status: %q", text)
+	}
+	v.press(&in, "enter")
+	if o := v.guide.here(); v.guide.at != batchStage || o.gbs == s.GBS {
+		t.Errorf("the second step begins with a batch of %d, which FSDP cannot have", o.gbs)
+	}
+	// With the batch of the setup 32 stages are refused by launchers alone.
+	g := &v.guide
+	o := option{name: "PP 32", limit: func(p *find.Problem) { p.Space.TP, p.Space.PP, p.Space.CP = []int{1}, []int{32}, []int{1} }}
+	g.rows[speedStage], g.row[fitStage], g.row[batchStage] = []option{o}, len(g.rows[fitStage])-1, g.own
+	o.look(t.Context(), g.problem(speedStage, 0), &g.of)
+	if o.found || !strings.Contains(o.why, "a batch of 16") || !strings.Contains(o.why, "fewer micro-batches (16) than pipeline ranks (32)") {
+		t.Errorf("PP 32: %q", o.why)
+	}
+}
+
+// TestGuideSaysWhatEnterDoes: the keys of the moment are those of the step, and what is
+// taken is not offered again.
+func TestGuideSaysWhatEnterDoes(t *testing.T) {
+	v, in := guided(t)
+	hint := func() string {
+		h := v.Hints(in)[0]
+		return h.Key + " " + h.Text
+	}
+	if got := hint(); got != "enter next step with it" {
+		t.Errorf("the first step: %q", got)
+	}
+	if text := v.Status(in, 200); !strings.Contains(text, "all methods fit;") {
+		t.Errorf("%q", text)
+	}
+	v.press(&in, "enter", "enter")
+	v.guide.jobs.Drop()
+	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p.Ask()
+	p.Settle(t, 40)
+	if got := hint(); got != "enter take it" {
+		t.Errorf("the last step: %q", got)
+	}
+	do := v.press(&in, "enter")
+	if do.Setup == nil {
+		t.Fatal("nothing is taken")
+	}
+	r := engine.Evaluate(*do.Setup)
+	in.Setup, in.Report = do.Setup, &r
+	if got := hint(); strings.HasPrefix(got, "enter") {
+		t.Errorf("after it was taken: %q", got)
+	}
+	if text := v.Status(in, 200); !strings.HasPrefix(text, "this is your setup now") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestMicroBatchesAreSaid: the sizes that the knob says are tried are those that are.
+func TestMicroBatchesAreSaid(t *testing.T) {
+	in := small(t)
+	s := *in.Setup
+	s.GBS, s.MicroBatches = 5040*64/16, 5040*64/16/4 // of many divisors
+	p := (&asked{base: base(&s)}).problem()
+	want := "1 to 16 and powers of two up to 64"
+	if !strings.Contains(microBatch.help(), want) {
+		t.Errorf("%q", microBatch.help())
+	}
+	tried := find.Tried(p).MBS
+	for n := 1; n <= 128; n++ {
+		says := s.GBS%n == 0 && (n <= 16 || n&(n-1) == 0 && n <= 64)
+		if says != slices.Contains(tried, n) {
+			t.Errorf("%d: tried %v", n, tried)
+		}
 	}
 }

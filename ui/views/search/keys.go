@@ -229,7 +229,7 @@ func (v *View) take(rows []row) Request {
 // Bindings are all keys of the screen for the help.
 func (v *View) Bindings() []widget.Binding {
 	general := []widget.Binding{
-		{Keys: []string{"f"}, Text: "what is searched: fix a degree, objective, headroom; and back"},
+		{Keys: []string{"f"}, Text: "what is searched: what is best, limits, degrees to hold; and back"},
 		{Keys: []string{"a"}, Text: "search everything again: nothing fixed"},
 		{Keys: []string{"r"}, Text: "search again"},
 		{Keys: []string{"3"}, Text: "three steps to a layout: fit, global batch, throughput; and back"},
@@ -254,7 +254,7 @@ func (v *View) Bindings() []widget.Binding {
 	if v.inKnob {
 		return append([]widget.Binding{
 			{Keys: []string{"up", "down", "k", "j"}, Text: "knob above, below"},
-			{Keys: []string{"left", "right", "h", "l"}, Text: "turn the knob: fix it or leave it to the search"},
+			{Keys: []string{"left", "right", "h", "l"}, Text: "turn the knob: hold a value or leave it to the search"},
 			{Keys: []string{"0", "9", "1", "2", "3", "4", "5", "6", "7", "8"}, Text: "digits type a value, enter takes it"},
 			{Keys: []string{"home", "end"}, Text: "first, last knob"},
 			{Keys: []string{"enter"}, Text: "back to the layouts"},
@@ -274,26 +274,33 @@ func (v *View) Bindings() []widget.Binding {
 }
 
 // Hints are the keys of the moment.
-func (v *View) Hints(Input) []widget.Hint {
+func (v *View) Hints(in Input) []widget.Hint {
 	switch {
 	case v.table.typing:
 		return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "takes it away"}}
 	case v.running != nil:
 		return []widget.Hint{{Key: "esc", Text: "stop with what is found"}, {Key: "f", Text: "what is searched"}}
 	case v.guide.open && !v.inKnob:
-		return []widget.Hint{{Key: "enter", Text: "next step, then take it"}, {Key: "left/right", Text: "step"}, {Key: "up/down", Text: "line"}, {Key: "3", Text: "back to the layouts"}}
+		hints := []widget.Hint{{Key: "enter", Text: "next step with it"}}
+		if v.guide.at == speedStage {
+			hints[0].Text = "take it"
+			if o := v.guide.here(); o == nil || !o.found || in.Setup != nil && same(&o.row.setup, in.Setup) {
+				hints = nil // there is nothing to take, or it is taken
+			}
+		}
+		return append(hints, []widget.Hint{{Key: "left/right", Text: "step"}, {Key: "up/down", Text: "line"}, {Key: "3", Text: "back to the layouts"}}...)
 	case v.inKnob:
 		if v.entry.on {
 			return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "does not"}}
 		}
-		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "fix or free"}, {Key: "0-9", Text: "type"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
+		return []widget.Hint{{Key: "up/down", Text: "choose"}, {Key: "left/right", Text: "hold or free"}, {Key: "0-9", Text: "type"}, {Key: "f", Text: "back to the layouts"}, {Key: "a", Text: "free all"}}
 	}
 	if v.inPicture && v.picture != scatterPicture {
 		return []widget.Hint{{Key: "enter", Text: "take it"}, {Key: "arrows", Text: "move"}, {Key: "v", Text: "next picture"}, {Key: "esc", Text: "back to the layouts"}}
 	}
 	return []widget.Hint{
 		{Key: "enter", Text: "take it"},
-		{Key: "f", Text: "fix"},
+		{Key: "f", Text: "what to search"},
 		{Key: "/", Text: "filter"},
 		{Key: "v", Text: "picture"},
 		{Key: "3", Text: "guide"},
@@ -315,7 +322,7 @@ func (v *View) Status(in Input, w int) string {
 		return in.cut(v.knob.label()+": "+v.knob.help(), w)
 	}
 	if v.guide.open {
-		return in.cut(v.guideStatus(), w)
+		return in.cut(v.guideStatus(&in), w)
 	}
 	if v.inPicture {
 		switch v.picture {

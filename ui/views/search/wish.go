@@ -68,7 +68,7 @@ func (k knob) help() string {
 		"degree of expert parallelism; any: the divisors of the experts",
 		"degree of tensor parallelism of the experts; any: 1 and TP",
 		"what data-parallel copies share; any: the stages that the stack offers",
-		"sequences of a micro-batch; any: powers of two up to 16",
+		fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS),
 		"sequence parallelism beside TP",
 		"what runs again in the backward pass",
 	}[k]

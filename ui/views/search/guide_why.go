@@ -1,0 +1,112 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	find "meshscope/engine/search"
+	"meshscope/ui/figure"
+)
+
+// ruledOut says why the problem of a line has no answer: the memory that it takes at
+// least, or what was asked for that leaves no legal layout, as a search says it.
+func ruledOut(ctx context.Context, p find.Problem, of *asked) string {
+	least := p
+	least.AnyMemory, least.Headroom, least.Objective = true, 0, find.LeastMemory
+	if r := find.Run(ctx, least, nil); len(r.Best) > 0 {
+		m := r.Best[0].Report.Memory
+		text := fmt.Sprintf("takes %s GiB at least, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
+		if m.Fits {
+			text += fmt.Sprintf(" and %s stay free", figure.Percent(p.Headroom))
+		}
+		return text
+	}
+	c := find.Explain(ctx, p, nil)
+	switch {
+	case c == nil:
+		return "not known: the search was stopped"
+	case len(c.Fields) == 0:
+		return "no legal layout of the model on these GPUs, whatever else is given up"
+	}
+	whole := of.problem()
+	refusal := ""
+	var own, rest []string
+	for _, name := range c.Fields {
+		if name == "launchers" {
+			if refusal = refusalWords(ctx, p); refusal != "" {
+				continue
+			}
+		}
+		if given, line := spaceText(&whole.Space, name), spaceText(&p.Space, name); given != line {
+			own = append(own, strings.TrimSpace(strings.ToUpper(name)+" "+line))
+			continue
+		}
+		rest = append(rest, guideReason(name, &p, of))
+	}
+	text := "no legal layout"
+	if refusal != "" {
+		if text = refusal; len(rest) > 0 {
+			text += "; with " + strings.Join(rest, " and ")
+		}
+	} else if len(rest) > 0 {
+		text += " with " + strings.Join(rest, " and ")
+	} else {
+		text += " with " + strings.Join(own, ", ") + ", whatever else is given up"
+	}
+	if why := c.Why(&p); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// refusalWords are what launchers refuse of the best layout that they do.
+func refusalWords(ctx context.Context, p find.Problem) string {
+	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
+	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
+		return engine.Refusal(r.Best[0].Report.Problems)
+	}
+	return ""
+}
+
+// spaceText is what a problem asks of a knob that a line of the guide may limit.
+func spaceText(sp *find.Space, name string) string {
+	if name == "recompute" {
+		words := make([]string, len(sp.Recompute))
+		for i, r := range sp.Recompute {
+			words[i] = r.String()
+		}
+		return strings.Join(words, ", ")
+	}
+	list := map[string][]int{"tp": sp.TP, "pp": sp.PP, "cp": sp.CP, "ep": sp.EP, "zero": sp.ZeRO, "mbs": sp.MBS}[name]
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return strconv.Itoa(list[0])
+	default:
+		return fmt.Sprintf("%d to %d", slices.Min(list), slices.Max(list))
+	}
+}
+
+// guideReason is something that was asked for beside the line.
+func guideReason(name string, p *find.Problem, of *asked) string {
+	switch name {
+	case "gbs":
+		if n := len(p.Space.GBS); n > 1 {
+			return "any batch of step 2 (" + figure.Comma(slices.Min(p.Space.GBS)) + " to " + figure.Comma(slices.Max(p.Space.GBS)) + ")"
+		}
+		return "a batch of " + figure.Comma(p.Setup.GBS)
+	case "launchers":
+		return "only what launchers run (f: layouts)"
+	case "schedule":
+		return "schedules " + of.wish[schedules]
+	}
+	if k, ok := field(name); ok {
+		return k.label() + " " + of.wish[k]
+	}
+	return name
+}
