@@ -1,9 +1,17 @@
 package search
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"meshscope/engine"
 )
 
 // condition is one word of a filter: a column with a comparison, or a part of a
@@ -19,53 +27,163 @@ type condition struct {
 func parse(text string, all []column) ([]condition, error) {
 	var out []condition
 	for _, part := range strings.Fields(strings.ToLower(text)) {
-		at := strings.IndexAny(part, "=<>!")
-		if at < 0 {
-			out = append(out, condition{column: -1, word: part})
-			continue
-		}
-		name, rest := part[:at], part[at:]
-		op := rest[:1]
-		if len(rest) > 1 && rest[1] == '=' {
-			op = rest[:2]
-		}
-		value := strings.ReplaceAll(rest[len(op):], ",", "")
-		if op == "==" {
-			op = "="
-		}
-		if op == "!" {
-			return nil, fmt.Errorf("%q: write != for unequal", part)
-		}
-		i := columnOf(all, name)
-		if i < 0 {
-			return nil, fmt.Errorf("%q: there is no column %q; columns are %s", part, name, columnNames(all))
-		}
-		c := condition{column: i, op: op, word: value}
-		if value == "" {
-			return nil, fmt.Errorf("%q: a value is missing", part)
-		}
-		if all[i].words {
-			if op != "=" && op != "!=" {
-				return nil, fmt.Errorf("%q: %s is a word, use = or !=", part, name)
-			}
-		} else {
-			n, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return nil, fmt.Errorf("%q: %q is not a number", part, value)
-			}
-			c.number = n
+		c, err := parsePart(part, all)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-func columnNames(all []column) string {
+// readable are the conditions of the parts of a filter that can be read.
+func readable(text string, all []column) []condition {
+	var out []condition
+	for _, part := range strings.Fields(strings.ToLower(text)) {
+		if c, err := parsePart(part, all); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// quoted is a part of a filter in an error: what would be long is cut.
+func quoted(part string) string {
+	const most = 20
+	if runes := []rune(part); len(runes) > most {
+		part = string(runes[:most-3]) + "..."
+	}
+	return strconv.Quote(part)
+}
+
+// parsePart reads one part of a filter.
+func parsePart(part string, all []column) (condition, error) {
+	at := strings.IndexAny(part, "=<>!")
+	if at < 0 {
+		return parseWord(part, all)
+	}
+	name, rest := part[:at], part[at:]
+	op := rest[:1]
+	if len(rest) > 1 && rest[1] == '=' {
+		op = rest[:2]
+	}
+	value := strings.ReplaceAll(rest[len(op):], ",", "")
+	if op == "==" {
+		op = "="
+	}
+	if op == "!" {
+		return condition{}, fmt.Errorf("%s: write != for unequal", quoted(part))
+	}
+	if name == "" {
+		return condition{}, fmt.Errorf("%s: the name of a column is missing, such as tp%s8", quoted(part), op)
+	}
+	i := columnOf(all, name)
+	if i < 0 {
+		return condition{}, fmt.Errorf("there is no column %s, nearest %s; columns are %s", quoted(name), nearestName(name, columnIDs(all)), columnNames(all))
+	}
+	c := condition{column: i, op: op, word: value}
+	if value == "" {
+		return condition{}, fmt.Errorf("%s: a value is missing", quoted(part))
+	}
+	if all[i].words {
+		if op != "=" && op != "!=" {
+			return condition{}, fmt.Errorf("%s: %s is a word, use = or !=", quoted(part), name)
+		}
+		if words := columnWords(all[i].id); !knownWord(value, words, func(a, b string) bool { return a == b }) {
+			return condition{}, fmt.Errorf("%s has no value %s, nearest %s", name, quoted(value), nearestName(value, words))
+		}
+		return c, nil
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return condition{}, fmt.Errorf("%s is beyond all numbers", quoted(value))
+	case err != nil, math.IsNaN(n), math.IsInf(n, 0):
+		return condition{}, fmt.Errorf("%s is not a number", quoted(value))
+	}
+	c.number = n
+	return c, nil
+}
+
+// parseWord reads a part of a filter without a comparison: a part of a word that a row
+// can have.
+func parseWord(part string, all []column) (condition, error) {
+	var words []string
+	for i := range all {
+		if all[i].words {
+			words = append(words, columnWords(all[i].id)...)
+		}
+	}
+	if knownWord(part, words, strings.Contains) {
+		return condition{column: -1, word: part}, nil
+	}
+	if columnOf(all, part) >= 0 {
+		return condition{}, fmt.Errorf("%s: a comparison is missing, such as %s=8 or %s>4", part, part, part)
+	}
+	return condition{}, fmt.Errorf("no layout can have the word %s, nearest %s", quoted(part), nearestName(part, append(words, columnIDs(all)...)))
+}
+
+// columnWords are the words that a column of words can have, layer counts and lists of
+// modules aside.
+func columnWords(id string) []string {
+	switch id {
+	case "schedule":
+		return kindWords()
+	case "recompute":
+		p, _ := engine.FindParam("recompute")
+		return p.Choices
+	default:
+		return []string{"on", "off"}
+	}
+}
+
+// knownWord says whether one of the words is what was typed, or contains it; full:4 and
+// modules:norm stand for themselves.
+func knownWord(typed string, words []string, is func(word, typed string) bool) bool {
+	return strings.HasPrefix(typed, "full:") || strings.HasPrefix(typed, "modules:") ||
+		slices.ContainsFunc(words, func(word string) bool { return is(word, typed) })
+}
+
+// nearestName is the name that takes the fewest letters to make of what was typed.
+func nearestName(typed string, names []string) string {
+	if runes := []rune(typed); len(runes) > 64 { // a paste: the distance takes the square of it
+		typed = string(runes[:64])
+	}
+	return slices.MinFunc(names, func(a, b string) int {
+		return cmp.Compare(levenshtein.Distance(typed, a, nil), levenshtein.Distance(typed, b, nil))
+	})
+}
+
+func columnNames(all []column) string { return strings.Join(columnIDs(all), " ") }
+
+func columnIDs(all []column) []string {
 	names := make([]string, 0, len(all))
 	for i := range all {
 		names = append(names, all[i].id)
 	}
-	return strings.Join(names, " ")
+	return names
+}
+
+// fixed are the knobs that a filter turns to one value, as it can be asked of a search.
+func fixed(conditions []condition, all []column) map[knob]string {
+	out := map[knob]string{}
+	for i := range conditions {
+		c := &conditions[i]
+		if c.column < 0 {
+			for _, id := range []string{"schedule", "recompute"} {
+				if k, ok := field(id); ok && slices.Contains(columnWords(id), c.word) {
+					out[k] = c.word
+				}
+			}
+			continue
+		}
+		if id := all[c.column].id; c.op == "=" && all[c.column].knob {
+			if k, ok := field(id); ok {
+				out[k] = c.word
+			}
+		}
+	}
+	return out
 }
 
 // passes says whether a row meets every condition.

@@ -164,6 +164,9 @@ func (v *View) tableKey(in Input, w, h int, key string) (bool, Request) {
 	case "n":
 		t.row = max(slices.IndexFunc(rows, func(r row) bool { return r.own }), 0)
 	case "enter":
+		if v.nonePasses(rows) && v.fixWords() != "" {
+			return true, v.fixFilter(in)
+		}
 		return true, v.take(rows)
 	default:
 		return false, Request{}
@@ -276,6 +279,8 @@ func (v *View) Bindings() []widget.Binding {
 // Hints are the keys of the moment.
 func (v *View) Hints(in Input) []widget.Hint {
 	switch {
+	case v.table.typing && v.table.wrong != "":
+		return []widget.Hint{{Key: "esc", Text: "takes it away"}}
 	case v.table.typing:
 		return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "takes it away"}}
 	case v.running != nil:
@@ -289,6 +294,12 @@ func (v *View) Hints(in Input) []widget.Hint {
 			}
 		}
 		return append(hints, []widget.Hint{{Key: "left/right", Text: "step"}, {Key: "up/down", Text: "line"}, {Key: "3", Text: "back to the layouts"}}...)
+	case !v.inKnob && !v.inPicture && v.nonePasses(v.shown(&in)):
+		hints := []widget.Hint{{Key: "esc", Text: "take the filter away"}, {Key: "/", Text: "change it"}}
+		if v.fixWords() != "" {
+			hints = append([]widget.Hint{{Key: "enter", Text: "search with it fixed"}}, hints...)
+		}
+		return hints
 	case v.inKnob:
 		if v.entry.on {
 			return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "does not"}}
@@ -315,6 +326,9 @@ func (v *View) Hints(in Input) []widget.Hint {
 
 // Status says the whole layout under the cursor, or what a knob does.
 func (v *View) Status(in Input, w int) string {
+	if v.table.typing && v.table.wrong != "" {
+		return in.cut(v.table.wrong, w)
+	}
 	if v.inKnob {
 		if v.entry.on || v.entry.wrong != "" {
 			return in.cut(v.entryStatus(), w)

@@ -2,10 +2,13 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"meshscope/themes"
+	"meshscope/ui/figure"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
@@ -274,7 +277,9 @@ func (t *table) filterKey(key string) {
 		}
 		t.input.Reset()
 	case "enter", "up", "down":
-		t.endTyping()
+		if t.wrong == "" { // what cannot be read stays under the caret, with the reason
+			t.endTyping()
+		}
 		return
 	default:
 		t.input.Type(key)
@@ -284,13 +289,86 @@ func (t *table) filterKey(key string) {
 
 func (t *table) endTyping() { t.typing = false }
 
-// takeFilter reads what is typed. While it cannot be read the last filter stays.
+// takeFilter reads what is typed. What of it cannot be read is said and does not count.
 func (t *table) takeFilter() {
 	conditions, err := parse(t.input.Value(), t.all)
 	t.wrong = ""
 	if err != nil {
-		t.wrong = err.Error()
-		return
+		t.wrong, conditions = err.Error(), readable(t.input.Value(), t.all)
 	}
 	t.conditions, t.row = conditions, 0
+}
+
+// passing is how many of the layouts that were found pass the filter.
+func passing(rows []row) int {
+	n := 0
+	for i := range rows {
+		if rows[i].rank > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// nonePasses says that layouts were found, and that the filter leaves none of them.
+func (v *View) nonePasses(rows []row) bool {
+	return v.answer != nil && v.running == nil && len(v.table.conditions) > 0 && v.ranked() > 0 && passing(rows) == 0
+}
+
+// lookedAt is what the filter looks at: the layouts that are listed, which are the best
+// of all that were ranked.
+func (v *View) lookedAt() string {
+	n, all := v.ranked(), v.answer.result.legal
+	if n < all {
+		return fmt.Sprintf("the best %s of %s", figure.Comma(n), figure.Comma(all))
+	}
+	return "all " + figure.Comma(n)
+}
+
+// noneLines say that no layout passes the filter, among which, and what enter does.
+func (v *View) noneLines(in *Input, w int) []string {
+	texts := []string{"none of " + v.lookedAt() + " layouts passes; esc takes the filter away"}
+	if words := v.fixWords(); words != "" {
+		texts = append(texts, "enter searches anew with "+words+" fixed")
+	}
+	lines := make([]string, 0, len(texts))
+	for _, text := range texts {
+		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String())
+	}
+	return lines
+}
+
+// fixWords are the knobs that enter fixes to what the filter says; none where they have
+// been fixed to it.
+func (v *View) fixWords() string {
+	asked := fixed(v.table.conditions, v.table.all)
+	var parts []string
+	for k := range knobs {
+		if word, ok := asked[k]; ok && v.wish[k] != word {
+			parts = append(parts, k.label()+" "+word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fixFilter searches anew with the knobs fixed to what the filter says.
+func (v *View) fixFilter(in Input) Request {
+	before, asked := v.wish, fixed(v.table.conditions, v.table.all)
+	for k, typed := range asked {
+		word, err := v.read(k, typed)
+		if err != nil {
+			v.wish, v.table.wrong, v.table.typing = before, err.Error(), true
+			return Request{}
+		}
+		v.admit(k, word)
+		v.set(k, word)
+	}
+	if v.wish == before {
+		return Request{}
+	}
+	if len(asked) == len(v.table.conditions) { // the knobs say all of it now
+		v.table.input.Reset()
+		v.table.takeFilter()
+	}
+	return v.Refresh(in)
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
+	"meshscope/ui/figure"
 )
 
 // TestOrderAndFilter: every column orders its rows, and filters leave those that
@@ -63,11 +65,81 @@ func TestParseFilter(t *testing.T) {
 		"zero!=3 none": "",
 		"TP==8":        "",
 		"tok>1,000":    "",
+		"foo=3":        `no column "foo", nearest`,
+		"zer=1":        `no column "zer", nearest zero`,
+		"zzz":          `no layout can have the word "zzz"`,
+		"interleavd":   "nearest interleaved",
+		"tp":           "a comparison is missing",
+		"tp=1e400":     "beyond all numbers",
+		"mbs>NaN":      "not a number",
+		"mbs<inf":      "not a number",
+		"<?8":          "name of a column is missing",
+		"schedule=gpi": `schedule has no value "gpi"`,
+		"full:4":       "",
+		"\x7fELF\x02\x01\x01\x03<\xc1\xf0\x9f\x92": "no column",
+		strings.Repeat("x", 100_000):               `xxx..."`,
 	} {
 		_, err := parse(text, all)
 		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestFilterSaysWhatItLookedAt: where nothing of what is listed passes, the screen says
+// among which it looked, and enter searches with the knobs fixed to the filter; what
+// cannot be read stays under the caret with its reason.
+func TestFilterSaysWhatItLookedAt(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.Refresh(in).Work(t.Context())()
+	if v.ranked() != top {
+		t.Fatalf("%d layouts, want a list that is not all", v.ranked())
+	}
+	listed := map[int]bool{}
+	for i := range v.answer.rows {
+		if r := &v.answer.rows[i]; r.rank > 0 {
+			listed[r.setup.PP] = true
+		}
+	}
+	absent := 0
+	for _, word := range v.values[pipeline][1:] {
+		if n, err := strconv.Atoi(word); err == nil && !listed[n] {
+			absent = n
+			break
+		}
+	}
+	if absent == 0 {
+		t.Fatalf("every PP is listed: %v", listed)
+	}
+	v.press(&in, "/")
+	v.Paste(fmt.Sprintf("pp=%d", absent))
+	v.press(&in, "enter")
+	frame := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	for _, want := range []string{fmt.Sprintf("none of the best 100 of %s layouts passes", figure.Comma(v.answer.result.legal)), fmt.Sprintf("enter searches anew with PP %d fixed", absent)} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the screen does not say %q:\n%s", want, frame)
+		}
+	}
+	_, do := v.HandleKey(in, 118, 32, "enter")
+	if do.Work == nil {
+		t.Fatal("enter does not search")
+	}
+	do.Work(t.Context())()
+	rows := v.shown(&in)
+	if v.ranked() == 0 && v.answer.conflict == nil {
+		t.Error("nothing found, and no reason")
+	}
+	for i := range rows {
+		if rows[i].rank > 0 && rows[i].setup.PP != absent {
+			t.Errorf("PP %d was asked for, this has %d", absent, rows[i].setup.PP)
+		}
+	}
+
+	v.press(&in, "a", "/", "f", "o", "o", "=", "3", "enter")
+	frame = ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	if !v.Typing() || !strings.Contains(frame, `no column "foo"`) {
+		t.Errorf("a column that there is not, typing %t:\n%s", v.Typing(), frame)
 	}
 }
 

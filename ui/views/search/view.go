@@ -159,10 +159,12 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 	case v.foundNothing():
 		lines = append(lines, v.nothing(in, w, h-len(lines))...)
 	default:
-		lines = append(lines, v.lines(in, rows, w, h-len(lines))...)
-		if len(rows) == 0 && len(lines) > 2 {
-			lines[len(lines)-1] = widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), "no layout passes the filter; esc takes it away").String()
+		if !v.nonePasses(rows) {
+			lines = append(lines, v.lines(in, rows, w, h-len(lines))...)
+			break
 		}
+		lines = append(lines, v.lines(in, rows, w, min(1+len(rows), h-len(lines)))...)
+		lines = append(lines, v.noneLines(in, w)...)
 	}
 	return widget.Height(lines, w, h)
 }
@@ -239,7 +241,11 @@ func (v *View) filterLine(in *Input, w int) string {
 	l := widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Key), "filter").Gap(1)
 	if !t.typing {
 		l.Put(in.paint(themes.Current), t.input.Value()).Gap(2)
-		return l.Put(in.paint(themes.Muted), in.cut("esc takes it away", l.Left())).String()
+		text := "esc takes it away"
+		if n := passing(v.shown(in)); n > 0 && v.answer != nil {
+			text = fmt.Sprintf("%s of %s pass; ", figure.Comma(n), v.lookedAt()) + text
+		}
+		return l.Put(in.paint(themes.Muted), in.cut(text, l.Left())).String()
 	}
 	runes, at := []rune(t.input.Value()), t.input.Position()
 	under := " "
@@ -262,7 +268,7 @@ func (v *View) filterLine(in *Input, w int) string {
 
 // foundNothing says whether the search ended without a layout.
 func (v *View) foundNothing() bool {
-	return v.answer != nil && v.ranked() == 0 && len(v.table.conditions) == 0
+	return v.answer != nil && v.ranked() == 0
 }
 
 // nothingStatus is what can be done where nothing was found.
