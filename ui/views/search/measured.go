@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/presets/published"
@@ -106,8 +107,12 @@ func (v *View) measuredTable(in *Input, w, h int) []string {
 	}
 	lines = append(lines, v.standing(in, w))
 	muted := in.paint(themes.Muted)
-	head := widget.NewLine(w).RightAligned(muted, "measured", pointer+14).RightAligned(muted, "predicted", pointer+24).RightAligned(muted, "error %", pointer+32).Gap(2)
-	lines = append(lines, head.Put(muted, in.cut("layout; tok/s/GPU", head.Left())).String())
+	head := widget.NewLine(w).RightAligned(muted, "measured", pointer+14).RightAligned(muted, "predicted", pointer+24).RightAligned(muted, "time error %", pointer+38).Gap(2)
+	what := "layout; tok/s/GPU"
+	if m.gpu() == "" {
+		what = "GPU, " + what
+	}
+	lines = append(lines, head.Put(muted, in.cut(what, head.Left())).String())
 	at := min(m.row, len(m.runs)-1)
 	body := h - len(lines)
 	from := page(at, body, len(m.runs))
@@ -121,6 +126,17 @@ func (v *View) say(in *Input, text string, w int) string {
 	return widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String()
 }
 
+// gpu is the GPU of all runs; empty where they have several.
+func (m *measured) gpu() string {
+	first := &m.runs[0].setup.Cluster.GPU
+	for i := range m.runs {
+		if m.runs[i].setup.Cluster.GPU.ID != first.ID {
+			return ""
+		}
+	}
+	return first.Name
+}
+
 func (v *View) measuredRemark(in *Input) string {
 	m := &v.measured
 	if len(m.runs) == 0 {
@@ -128,34 +144,70 @@ func (v *View) measuredRemark(in *Input) string {
 	}
 	n := m.runs[0].setup.GPUs
 	text := fmt.Sprintf("%d on %s GPUs", len(m.runs), figure.Comma(n))
+	if gpu := m.gpu(); gpu != "" {
+		text = fmt.Sprintf("%d on %s x %s", len(m.runs), figure.Comma(n), bareName(gpu))
+	}
 	if n != in.Setup.GPUs {
 		text += ", the nearest"
 	}
 	return text
 }
 
-// standing says which place among the measured runs the setup in force would
-// take by its prediction.
+// standing says where the setup in force would stand among the measured runs by its
+// prediction, or what keeps it from being held against them.
 func (v *View) standing(in *Input, w int) string {
-	m := &v.measured
+	text := v.standingWords(in)
 	l := widget.NewLine(w)
-	own := v.own(in)
-	if own == nil || m.runs[0].setup.GPUs != in.Setup.GPUs {
-		return l.Gap(pointer).Put(in.paint(themes.Muted), in.cut("on another number of GPUs than this setup, so not ranked with it", w-pointer)).String()
+	if own := v.own(in); own != nil && v.measured.runs[0].setup.GPUs == in.Setup.GPUs {
+		l.Put(in.paint(themes.Current), in.Glyphs.Here)
 	}
-	place := 1
+	l.To(pointer)
+	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+}
+
+func (v *View) standingWords(in *Input) string {
+	m := &v.measured
+	own := v.own(in)
+	if len(in.Problems) > 0 || own == nil {
+		return "your setup is illegal, so there is no prediction to hold against these"
+	}
+	speed := figure.Three(own.perGPU) + " tok/s/GPU"
+	predicted := fmt.Sprintf("your setup: %s predicted (%s)", speed, in.Report.Time.Band(in.Glyphs.PlusMinus))
+	all, faster := 0, 0
 	for i := range m.runs {
-		if m.runs[i].measured > own.perGPU {
-			place++
+		if m.runs[i].setup == *in.Setup {
+			text := fmt.Sprintf("%s, it is run %d", predicted, i+1)
+			if !own.fits {
+				text += ", which ran though the prediction is that it does not fit"
+			}
+			return text
+		}
+		if m.runs[i].setup.Cluster.GPU.ID == in.Setup.Cluster.GPU.ID {
+			all++
+			if own.perGPU > m.runs[i].measured {
+				faster++
+			}
 		}
 	}
-	l.Put(in.paint(themes.Current), in.Glyphs.Here).To(pointer)
-	if !own.fits {
-		text := fmt.Sprintf("your setup does not fit, and so has no place among these (%s tok/s/GPU if it did)", figure.Three(own.perGPU))
-		return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+	switch n := m.runs[0].setup.GPUs; {
+	case n != in.Setup.GPUs:
+		return fmt.Sprintf("no place for your setup, on %s GPUs (%s predicted)", figure.Comma(in.Setup.GPUs), speed)
+	case all == 0:
+		return fmt.Sprintf("no place for your setup, on %s (%s predicted)", bareName(in.Setup.Cluster.GPU.Name), speed)
+	case !own.fits:
+		return fmt.Sprintf("your setup does not fit, and so has no place among these (%s if it did)", speed)
+	case all == 1 && faster == 1:
+		return predicted + ", faster than the one run on its GPU"
+	case all == 1:
+		return predicted + ", not faster than the one run on its GPU"
 	}
-	text := fmt.Sprintf("your setup: %s tok/s/GPU predicted (%s), place %d among these %d", figure.Three(own.perGPU), in.Report.Time.Band(in.Glyphs.PlusMinus), place, len(m.runs))
-	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+	return predicted + fmt.Sprintf(", faster than %d of the %d on its GPU", faster, all)
+}
+
+// bareName is the name of a GPU without where it stands.
+func bareName(name string) string {
+	name, _, _ = strings.Cut(name, " (")
+	return name
 }
 
 func (v *View) runLine(in *Input, i int, here bool, w int) string {
@@ -168,7 +220,7 @@ func (v *View) runLine(in *Input, i int, here bool, w int) string {
 	}
 	l.RightAligned(in.paint(themes.Muted), fmt.Sprint(i+1), pointer+3)
 	l.RightAligned(in.paint(role), figure.Three(r.measured), pointer+14)
-	off := r.predicted/r.measured - 1
+	off := r.timeError()
 	errorPaint := in.paint(role)
 	if !here && r.predicted > 0 {
 		errorPaint = in.paint(errorRole(off))
@@ -177,9 +229,17 @@ func (v *View) runLine(in *Input, i int, here bool, w int) string {
 	if r.predicted > 0 {
 		predicted, wrong = figure.Three(r.predicted), figure.Signed(100*off, 1)
 	}
-	l.RightAligned(in.paint(role), predicted, pointer+24).RightAligned(errorPaint, wrong, pointer+32).Gap(2)
-	return l.Put(in.paint(role), in.cut(briefWords(&r.setup), l.Left())).String()
+	l.RightAligned(in.paint(role), predicted, pointer+24).RightAligned(errorPaint, wrong, pointer+38).Gap(2)
+	text := briefWords(&r.setup)
+	if v.measured.gpu() == "" {
+		text = bareName(r.setup.Cluster.GPU.Name) + ", " + text
+	}
+	return l.Put(in.paint(role), in.cut(text, l.Left())).String()
 }
+
+// timeError is the predicted step over the measured one, less 1, as on Evidence: above 0
+// the prediction is too slow. Infinite where nothing is predicted.
+func (r *run) timeError() float64 { return r.measured/r.predicted - 1 }
 
 // briefWords are a layout in few cells.
 func briefWords(s *engine.Setup) string {
@@ -237,5 +297,6 @@ func (v *View) measuredStatus() string {
 		return ""
 	}
 	r := &m.runs[min(m.row, len(m.runs)-1)]
-	return fmt.Sprintf("%s: gbs %s, seq %s, %s. %s", r.id, figure.Comma(r.setup.GBS), figure.Comma(r.setup.Seq), r.setup.Stack, r.source)
+	return fmt.Sprintf("%s: %s x %s, gbs %s, seq %s, %s. %s", r.id, figure.Comma(r.setup.GPUs), r.setup.Cluster.GPU.Name,
+		figure.Comma(r.setup.GBS), figure.Comma(r.setup.Seq), r.setup.Stack, r.source)
 }

@@ -61,6 +61,10 @@ func TestMeasuredPlaceOfWhatFits(t *testing.T) {
 		v := prepared(&in)
 		v.measured.done = true
 		v.measured.runs = []run{{id: "one", source: "a paper", setup: *in.Setup, measured: 900, predicted: 910}}
+		if text := v.standingWords(&in); !strings.Contains(text, "it is run 1") || strings.Contains(text, "though the prediction is that it does not fit") != (gib > 80) {
+			t.Errorf("%v GiB, the run itself: %q", gib, text)
+		}
+		v.measured.runs[0].setup.ZeRO = 3 - in.Setup.ZeRO
 		if text := ansi.Strip(v.standing(&in, 100)); !strings.Contains(text, want) {
 			t.Errorf("%v GiB: %q", gib, text)
 		}

@@ -1,12 +1,14 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
@@ -76,6 +78,50 @@ func TestMeasuredRuns(t *testing.T) {
 			t.Errorf("run %d is not taken", i)
 		}
 		v.press(&in, "down")
+	}
+}
+
+// TestMeasuredRunsAreHeldAgainstLikes: the setup in force is held only against runs on
+// its number of GPUs and its GPU; one that cannot run has no prediction; one that is a
+// run says so. The error is that of the time, as on Evidence.
+func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	one := *in.Setup
+	one.ZeRO = 3
+	v.measured.runs = []run{{id: "one", setup: one, measured: 1, predicted: 2}}
+	say := func(want string) {
+		t.Helper()
+		if got := v.standingWords(&in); !strings.Contains(got, want) || strings.Contains(got, "place 1 among") {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+	say("faster than the one run on its GPU")
+	v.measured.runs[0].measured = 1e9
+	say("not faster than the one run on its GPU")
+	v.measured.runs = append(v.measured.runs, run{id: "two", setup: one, measured: 1})
+	say("faster than 1 of the 2")
+	v.measured.runs[1].setup = *in.Setup
+	say("it is run 2")
+	for i := range v.measured.runs {
+		v.measured.runs[i].setup.Cluster.GPU.ID, v.measured.runs[i].setup.Cluster.GPU.Name = "other", "Other 96GB"
+	}
+	say("no place for your setup, on " + bareName(in.Setup.Cluster.GPU.Name))
+	if text := v.measuredRemark(&in); !strings.Contains(text, "2 on 8 x Other 96GB") {
+		t.Errorf("%q does not name the GPU", text)
+	}
+	for i := range v.measured.runs {
+		v.measured.runs[i].setup.GPUs = 16
+	}
+	say("no place for your setup, on 8 GPUs")
+	in.Problems = engine.Check(engine.Setup{})
+	say("is illegal")
+	if off := (&run{measured: 876, predicted: 575}).timeError(); math.Abs(off-0.5235) > 0.001 {
+		t.Errorf("predicted too slow by a half is %v", off)
+	}
+	v.measured.done = true
+	if text := ansi.Strip(strings.Join(v.measuredTable(&in, 90, 10), "\n")); !strings.Contains(text, "time error %") {
+		t.Errorf("the error is not labelled: %s", text)
 	}
 }
 
