@@ -12,27 +12,50 @@ import (
 )
 
 // Assumed lists what the figures rest on and what they leave out: whole sentences,
-// as far as there is room, and how many more there are.
+// as far as there is room, one of each list before more of the first, and how many
+// more there are.
 func Assumed(in Input, w, h int) []string {
+	type list struct {
+		head      []string
+		sentences [][]string
+	}
+	lists := []list{
+		{head: []string{in.heading(w, "ASSUMED", "", "", themes.Muted)}},
+		{head: []string{widget.Blank(w), in.heading(w, "NOT MODELLED", "", "", themes.Muted)}},
+	}
+	whole := 0
+	for i, texts := range [][]string{in.Report.Assumptions, in.Report.NotModelled} {
+		whole += len(lists[i].head)
+		for _, s := range texts {
+			lines := in.sentence(s, w)
+			lists[i].sentences, whole = append(lists[i].sentences, lines), whole+len(lines)
+		}
+	}
+	first, second := &lists[0], &lists[1]
+	room, reserved := h, 0
+	if whole > h {
+		room-- // for how many more there are
+		if len(first.sentences) > 0 && len(second.sentences) > 0 {
+			reserved = len(second.head) + len(second.sentences[0])
+			if len(first.head)+len(first.sentences[0])+reserved > room {
+				reserved = 0
+			}
+		}
+	}
 	var lines []string
 	left := 0
-	for _, list := range []struct {
-		title     string
-		sentences []string
-	}{{"ASSUMED", in.Report.Assumptions}, {"NOT MODELLED", in.Report.NotModelled}} {
-		head := []string{in.heading(w, list.title, "", "", themes.Muted)}
-		if len(lines) > 0 {
-			head = append([]string{widget.Blank(w)}, head...)
-		}
-		for i, s := range list.sentences {
-			next := slices.Concat(head, in.sentence(s, w))
-			last := i == len(list.sentences)-1 && list.title == "NOT MODELLED"
-			if left > 0 || len(lines)+len(next) > h || !last && len(lines)+len(next) == h {
-				left += len(list.sentences) - i
+	for i := range lists {
+		l := &lists[i]
+		head := l.head
+		for j, s := range l.sentences {
+			next := slices.Concat(head, s)
+			if len(lines)+len(next) > room-reserved {
+				left += len(l.sentences) - j
 				break
 			}
 			lines, head = append(lines, next...), nil
 		}
+		reserved = 0
 	}
 	if left > 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fmt.Sprintf("%d more: eval lists all", left)).String())

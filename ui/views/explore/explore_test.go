@@ -104,6 +104,9 @@ func TestWholeSentences(t *testing.T) {
 			if got := strings.Count(text, in.Glyphs.Dot); got != shown {
 				t.Fatalf("%dx%d: %d sentences, %d of them whole: %s", w, h, got, shown, text)
 			}
+			if second := strings.Contains(text, in.Report.NotModelled[0]); h >= 8 && w >= 45 && !second {
+				t.Fatalf("%dx%d: nothing of what is not modelled: %s", w, h, text)
+			}
 			if left := strconv.Itoa(len(all)-shown) + " more"; shown < len(all) != strings.Contains(text, left) {
 				t.Fatalf("%dx%d: %d of %d shown: %s", w, h, shown, len(all), text)
 			}
