@@ -11,6 +11,8 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/figure"
+	"meshscope/ui/overlay"
+	"meshscope/ui/widget"
 )
 
 // maxMoves bounds the list that --moves asks for.
@@ -73,7 +75,6 @@ func (p *app) writeAdvice(a *advise.Advice, ownBatch bool) error {
 			rows = append(rows, []string{"  " + l.Name, seconds(l.Seconds), figure.Percent(l.Share)})
 		}
 		out.table(rows)
-		out.printf("\nMOVES that make it faster\n")
 	} else {
 		out.printf("\nDOES NOT FIT  %s\n", m.Reason)
 		out.printf("\nWHAT THE FULLEST RANK HOLDS\n")
@@ -82,16 +83,12 @@ func (p *app) writeAdvice(a *advise.Advice, ownBatch bool) error {
 			rows = append(rows, []string{"  " + term.Name, figure.GiB(term.Bytes) + " GiB", figure.Percent(term.Share)})
 		}
 		out.table(rows)
-		if len(a.Moves) > 0 && !a.Moves[0].Fits {
-			out.printf("\nMOVES that save memory; none makes it fit\n")
-		} else {
-			out.printf("\nMOVES that make it fit, the fewest turns first\n")
-		}
 	}
+	out.printf("\nMOVES %s\n", a.Promise())
 	writeMoves(out, a.Moves)
 	p.writeInFull(out, a.Moves)
-	out.lines("  " + lookedWords(&a.Looked))
-	writeKnobs(out, a.Knobs)
+	out.lines("  " + a.Looked.Words(commas))
+	writeKnobs(out, a)
 	writeRules(out, a.Rules)
 	return out.Flush()
 }
@@ -119,14 +116,6 @@ func (p *app) writeInFull(out page, moves []advise.Move) {
 	}
 }
 
-// lookedWords say what the moves were chosen from, and what was left out.
-func lookedWords(l *advise.Looked) string {
-	return fmt.Sprintf("looked at %s turns of one knob, %s of two, %s of three that begin with the %s most promising pairs, "+
-		"%s layouts of a search with the schedules 1f1b and interleaved, and %s turns on from the best of these. "+
-		"Other moves of three knobs and more may be faster.",
-		commas(l.Singles), commas(l.Pairs), commas(l.Triples), commas(l.Beam), commas(l.Layouts), commas(l.Further))
-}
-
 func writeMoves(out page, moves []advise.Move) {
 	if len(moves) == 0 {
 		out.printf("  none that is known: every turn of the knobs and every layout of the search was tried\n")
@@ -144,29 +133,78 @@ func writeMoves(out page, moves []advise.Move) {
 }
 
 func followedWords(m *advise.Move) string {
-	var words []string
-	for _, c := range m.Changes {
-		if c.Follows != "" {
-			words = append(words, c.Field+" "+c.B)
-		}
+	if words := m.Follows(); words != "" {
+		return words
 	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, ", ")
+	return "-"
 }
 
-func writeKnobs(out page, knobs []advise.Knob) {
-	out.printf("\nEACH KNOB ALONE, from its best to its worst legal value, and at which others it fits\n")
-	rows := [][]string{{"  knob", "now", "step", "peak GiB", "fits at"}}
-	for i := range knobs {
-		k := &knobs[i]
-		rows = append(rows, []string{
-			"  " + string(k.ID), k.Current, seconds(k.Fastest) + " to " + seconds(k.Slowest),
-			fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fittingWords(k),
-		})
+// tornadoWidth is the length of the bars of the tornado, in cells.
+const tornadoWidth = 40
+
+// writeKnobs draws the tornado, a bar for each knob, then what each does to the memory.
+func writeKnobs(out page, a *advise.Advice) {
+	if len(a.Knobs) == 0 {
+		return
+	}
+	full, weak, axis := glyphs()
+	unicode := full != "#"
+	signs := widget.TornadoSigns(unicode)
+	signs[widget.TornadoFits], signs[widget.TornadoMisfit], signs[widget.TornadoAxis] = full, weak, axis
+	var bars []widget.Sides
+	for i := range a.Knobs {
+		bars = append(bars, overlay.Sides(&a.Knobs[i]))
+	}
+	scale := widget.NewTornado(bars, tornadoWidth)
+	out.printf("\nEACH KNOB ALONE, its fastest and slowest value around a step of %s now, and the best that fits\n", seconds(a.Report.Time.Step))
+	head := strings.Repeat(" ", max(scale.Axis-1, 0)) + "now"
+	rows := [][]string{{"  knob", "now", "faster", head, "slower", "best that fits"}}
+	for i := range a.Knobs {
+		k := &a.Knobs[i]
+		var bar strings.Builder
+		for _, c := range scale.Cells(bars[i]) {
+			bar.WriteString(signs[c])
+		}
+		fastest, slowest := k.Ends()
+		rows = append(rows, []string{"  " + string(k.ID), k.Current, endWords(k, fastest), bar.String(), endWords(k, slowest), bestWords(k)})
 	}
 	out.table(rows)
+	out.printf("  %s as far as a value fits, %s further, where none does; x does not fit, ! some launcher refuses it\n"+
+		"  one logarithmic scale: half and twice are as far from now; %s the bar goes on\n", full, weak, signs[widget.TornadoBeyond])
+	out.printf("\nEACH KNOB ALONE, its memory, and at which other values it fits\n")
+	rows = [][]string{{"  knob", "peak GiB", "fits at"}}
+	for i := range a.Knobs {
+		k := &a.Knobs[i]
+		rows = append(rows, []string{"  " + string(k.ID), fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fittingWords(k)})
+	}
+	out.table(rows)
+}
+
+// endWords are the step at one end of a knob, and at which value.
+func endWords(k *advise.Knob, v *advise.Value) string {
+	if v == &k.Now {
+		return "now"
+	}
+	text := seconds(v.Step) + " at " + v.Text
+	switch {
+	case !v.Fits:
+		text += " x"
+	case v.Refused:
+		text += " !"
+	}
+	return text
+}
+
+// bestWords are the value of a knob with the shortest step of those that fit.
+func bestWords(k *advise.Knob) string {
+	switch best := k.Best(); {
+	case best == nil:
+		return "none"
+	case best == &k.Now:
+		return best.Text + " (now)"
+	default:
+		return best.Text + ", " + seconds(best.Step)
+	}
 }
 
 // mostListed is how many values of a knob a line lists.
@@ -263,6 +301,8 @@ type valueDocument struct {
 	Step  float64 `json:"step_seconds"`
 	Peak  float64 `json:"peak_bytes"`
 	Fits  bool    `json:"fits"`
+	// Refused: some launcher would not run it, though all would run the setup.
+	Refused bool `json:"refused,omitempty"`
 }
 
 type ruleDocument struct {
@@ -291,7 +331,7 @@ func newAdvice(a *advise.Advice, lib *presets.Library) adviceDocument {
 	for _, k := range a.Knobs {
 		doc := knobDocument{k.ID, k.Current, []valueDocument{}}
 		for _, v := range k.Values {
-			doc.Values = append(doc.Values, valueDocument{v.Text, float64(v.Step), float64(v.Peak), v.Fits})
+			doc.Values = append(doc.Values, valueDocument{v.Text, float64(v.Step), float64(v.Peak), v.Fits, v.Refused})
 		}
 		d.Knobs = append(d.Knobs, doc)
 	}

@@ -54,3 +54,74 @@ func TestAdviseNamesItsRules(t *testing.T) {
 		t.Errorf("it does not say %q of %+v", want, l)
 	}
 }
+
+// The tornado of advise has a bar for each knob that is longer to the side that moves
+// the step more, names the values at its ends, marks those that do not fit, and names
+// the best that fits.
+func TestAdviseTornado(t *testing.T) {
+	for _, line := range []string{
+		"advise --gpus 64 --tp 8 --pp 2 --gbs 512",
+		"advise --model llama3.1-70b --gpu a100-sxm-80g --gpus 32 --tp 8 --pp 1",
+	} {
+		flags := strings.Fields(line)
+		_, text, _ := run(t, flags...)
+		_, document, _ := run(t, append(flags, "--json")...)
+		var answer struct {
+			Fits  bool
+			Knobs []struct {
+				Knob, Current string
+				Values        []struct {
+					Value   string
+					Step    float64 `json:"step_seconds"`
+					Fits    bool
+					Refused bool
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(document), &answer); err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(text, "EACH KNOB ALONE, its fastest")
+		table, _, _ = strings.Cut(table, "EACH KNOB ALONE, its memory")
+		drawn := 0
+		for _, k := range answer.Knobs {
+			_, rest, ok := strings.Cut(table, "\n  "+k.Knob+" ")
+			if !ok {
+				t.Fatalf("no %s in\n%s", k.Knob, text)
+			}
+			row, _, _ := strings.Cut(rest, "\n")
+			best, bestStep := "none", 0.0
+			fastest, slowest := -1, -1
+			for i, v := range k.Values {
+				if fastest < 0 || v.Step < k.Values[fastest].Step {
+					fastest = i
+				}
+				if slowest < 0 || v.Step > k.Values[slowest].Step {
+					slowest = i
+				}
+				if v.Fits && !v.Refused && (best == "none" || v.Step < bestStep) {
+					best, bestStep = v.Value, v.Step
+				}
+			}
+			for _, i := range []int{fastest, slowest} {
+				v := k.Values[i]
+				_, after, ok := strings.Cut(row, " at "+v.Value)
+				if !ok {
+					continue // the value now is the end
+				}
+				if drawn++; strings.HasPrefix(after, " x") == v.Fits {
+					t.Errorf("%s at %s fits: %v, but %s", k.Knob, v.Value, v.Fits, row)
+				}
+			}
+			if !strings.Contains(row, best) && !strings.Contains(row, k.Current+" (now)") {
+				t.Errorf("%s: the best that fits is %s: %s", k.Knob, best, row)
+			}
+			if k.Knob == "tp" && strings.Count(row, "█")+strings.Count(row, "░")+strings.Count(row, "#")+strings.Count(row, ":") < 5 {
+				t.Errorf("no bar: %s", row)
+			}
+		}
+		if drawn < len(answer.Knobs) {
+			t.Errorf("%d ends of %d knobs are named:\n%s", drawn, len(answer.Knobs), table)
+		}
+	}
+}

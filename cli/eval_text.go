@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -153,16 +154,17 @@ func (t *textReport) shortfall() {
 	for line := range strings.Lines(wrap(why, 76)) {
 		t.printf("  %s\n", strings.TrimSpace(line))
 	}
-	remedies := engine.Remedies(t.setup, nil)
-	if len(remedies) == 0 {
+	fixes := advise.Fixes(*t.setup, nil)
+	if len(fixes) == 0 {
 		t.printf("  no turn of a single knob makes it fit\n")
 		return
 	}
 	t.printf("  turns of a single knob that make it fit, the fastest step first:\n")
-	for _, r := range remedies {
-		line := fmt.Sprintf("    %-18s %6.1f GiB  %9s a step", r.Text, r.Report.Memory.Peak.GiB(), seconds(r.Report.Time.Step))
-		if r.Also != "" {
-			line += "  with " + r.Also
+	for i := range fixes {
+		m := &fixes[i]
+		line := fmt.Sprintf("    %-18s %6.1f GiB  %9s a step", m.Turns(), m.Report.Memory.Peak.GiB(), seconds(m.Report.Time.Step))
+		if also := m.Follows(); also != "" {
+			line += "  with " + also
 		}
 		t.printf("%s\n", line)
 	}

@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
-	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
 
@@ -105,108 +101,4 @@ func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 			w.say(", ").gib(rank.WeightInputs).say(" GiB of it kept for weight gradients that the schedule puts off")
 		}
 	}
-}
-
-// Remedy is one change of a setup that makes it fit. Its report comes without a
-// timeline.
-type Remedy struct {
-	Text   string // "recompute full", "tp 2", in the words of the command line
-	Also   string // what follows from it: "dp 64, microbatches 240"; often empty
-	Setup  Setup
-	Report Report
-}
-
-// remedyWork is up to which work a turn is tried, in operations of the pipeline:
-// where the global batch is kept, fewer data-parallel ranks or smaller
-// micro-batches make it many times longer. A turn that adds none is always tried.
-const remedyWork = 1 << 18
-
-// Remedies turns each knob that can save memory by as little as makes the setup
-// fit, and returns those turns, the fastest step first. Once stop (nil: never)
-// says true it returns none.
-func Remedies(s *Setup, stop func() bool) []Remedy {
-	e := Evaluator{Brief: true}
-	var list []Remedy
-	most := max(remedyWork, s.Spec().Work())
-	for _, changes := range memoryTurns(s) {
-		for _, c := range changes {
-			if c.Setup.Spec().Work() > most {
-				continue
-			}
-			r, done := e.EvaluateUntil(c.Setup, stop)
-			if !done || stop != nil && stop() {
-				return nil
-			}
-			if !r.Legal || !r.Memory.Fits {
-				continue
-			}
-			c.Report = r
-			list = append(list, c)
-			break
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Remedy) int { return cmp.Compare(a.Report.Time.Step, b.Report.Time.Step) })
-	return list
-}
-
-// memoryTurns lists, knob by knob, the changes that may save memory, from the
-// smallest to the largest.
-func memoryTurns(s *Setup) [][]Remedy {
-	locks := Locks{GPUs: true, Batch: true}
-	var knobs [][]Remedy
-	for _, id := range []ParamID{"tp", "pp", "cp", "ep", "zero"} {
-		var up []Remedy
-		past := false
-		for _, step := range Steps(*s, id, locks) {
-			if past {
-				up = append(up, remedy(s, id, step.Text, step.Setup))
-			}
-			past = past || step.Current
-		}
-		knobs = append(knobs, up)
-	}
-	var smaller []Remedy
-	for _, step := range slices.Backward(Steps(*s, "mbs", locks)) {
-		if step.Setup.MBS < s.MBS {
-			smaller = append(smaller, remedy(s, "mbs", step.Text, step.Setup))
-		}
-	}
-	words := func(id ParamID, texts ...string) []Remedy {
-		var list []Remedy
-		for _, text := range texts {
-			if t, err := Turn(*s, id, text, locks); err == nil && t != *s && legal(&t) {
-				list = append(list, remedy(s, id, text, t))
-			}
-		}
-		return list
-	}
-	again := []string{string(recipe.RecomputeSelective)}
-	if s.Recompute.Mode != recipe.RecomputeFull {
-		for n := 1; n*s.PP < s.Model.Layers; n *= 2 {
-			again = append(again, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
-		}
-	}
-	if s.PP > 1 { // with whole backwards, then in about a half and a third of that
-		knobs = append(knobs, words("schedule", string(schedule.OneFOneB), string(schedule.VHalf), string(schedule.VMin)))
-	}
-	return append(knobs, smaller,
-		words("recompute", append(again, string(recipe.RecomputeFull))...),
-		words("grad-dtype", string(recipe.GradBF16)))
-}
-
-func remedy(s *Setup, id ParamID, text string, t Setup) Remedy {
-	var also []string
-	for field, value := range difference(s, &t) {
-		switch value {
-		case true:
-			value = "on"
-		case false:
-			value = "off"
-		}
-		if field != string(id) {
-			also = append(also, fmt.Sprintf("%s %v", field, value))
-		}
-	}
-	slices.Sort(also)
-	return Remedy{Text: string(id) + " " + text, Also: strings.Join(also, ", "), Setup: t}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -31,13 +32,14 @@ func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
 		}
 	}
 	t.Log(why)
-	remedies := engine.Remedies(&s, nil)
+	fixes := advise.Fixes(s, nil)
 	full := false
-	for _, remedy := range remedies {
-		t.Logf("%s: %.1f GiB, %.1f s", remedy.Text, remedy.Report.Memory.Peak.GiB(), remedy.Report.Time.Step)
-		full = full || strings.HasPrefix(remedy.Text, "recompute full")
+	for i := range fixes {
+		remedy := &fixes[i]
+		t.Logf("%s: %.1f GiB, %.1f s", remedy.Turns(), remedy.Report.Memory.Peak.GiB(), remedy.Report.Time.Step)
+		full = full || strings.HasPrefix(remedy.Turns(), "recompute full")
 		if !remedy.Report.Memory.Fits {
-			t.Errorf("%s does not fit", remedy.Text)
+			t.Errorf("%s does not fit", remedy.Turns())
 		}
 	}
 	if !full {

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/presets"
 	"meshscope/ui/export"
 	"meshscope/ui/knobs"
@@ -73,11 +74,12 @@ type Model struct {
 	before explore.Vital
 	rows   []knobs.Row
 
-	fresh    []string        // warnings that the last change caused
-	remedies []engine.Remedy // turns that make a setup fit that does not
+	fresh    []string      // warnings that the last change caused
+	remedies []advise.Move // turns of one knob that make a setup fit that does not
 
 	screens    screens
 	explaining explaining
+	advising   advising
 	runLines   []runLine // of the open list about the whole run
 	reading    reading
 	sweep      sweep

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/ui/views/explore"
 )
 
@@ -57,7 +58,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 			}
 		}
 		if remedy && ctx.Err() == nil {
-			msg.remedies = engine.Remedies(&setup, func() bool { return ctx.Err() != nil })
+			msg.remedies = advise.Fixes(setup, func() bool { return ctx.Err() != nil })
 		}
 		return msg
 	})

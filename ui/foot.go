@@ -80,16 +80,12 @@ func (m *Model) urgent(f *footer) {
 		f.say(themes.Bad, g.Cross+" ", text+more, f.h)
 	case report.Memory != nil && report.Memory.Reason != "":
 		text := report.Memory.Reason
-		if !f.fits(text, min(f.h, 2)) {
+		lines := min(max(f.left()-1, 1), 2) // one is for what to do about it
+		if !f.fits(text, lines) {
 			text = cause(text)
 		}
-		f.say(themes.Bad, g.Cross+" ", text, 2)
-		switch {
-		case tooLarge(&m.state.Setup):
-			f.say(themes.Muted, "  ", "too large to scan for what would fit", 1)
-		case len(m.remedies) > 0:
-			f.say(themes.Text, "  ", "it fits with "+m.remedyWords(), 1)
-		}
+		f.say(themes.Bad, g.Cross+" ", text, lines)
+		f.say(themes.Text, "  ", m.fixesLine(f.w-2), 1)
 	case len(m.fresh) > 0:
 		f.say(themes.Warn, "! ", warning(m.fresh), 2)
 	}
@@ -254,17 +250,31 @@ func cost(help string) string {
 // remedyWords lists the single turns that make the setup fit, the fastest first.
 func (m *Model) remedyWords() string {
 	var words []string
-	for i, r := range m.remedies {
+	for i := range m.remedies {
+		r := &m.remedies[i]
 		detail := figure.Seconds(r.Report.Time.Step)
 		if i == 0 {
 			detail += " a step"
-			if r.Also != "" {
-				detail = r.Also + "; " + detail
+			if also := r.Follows(); also != "" {
+				detail = also + "; " + detail
 			}
 		}
-		words = append(words, r.Text+" ("+detail+")")
+		words = append(words, r.Turns()+" ("+detail+")")
 	}
 	return strings.Join(words, ", ")
+}
+
+// fixesLine is what makes the setup fit, and the key that opens all of it.
+func (m *Model) fixesLine(w int) string {
+	more := m.keys.shown("a", m.keys.Advice) + " advice: why, and all that makes it fit"
+	switch {
+	case tooLarge(&m.state.Setup):
+		return "too large to scan for what would fit; " + more
+	case len(m.remedies) == 0:
+		return more
+	}
+	more = "; " + m.keys.shown("a", m.keys.Advice) + " all of them"
+	return widget.CutText("it fits with "+m.remedyWords(), w-widget.Width(more), m.look.glyphs.Ellipsis) + more
 }
 
 // wrap breaks a text into lines of w cells, at most n; the last one is cut.

@@ -415,7 +415,7 @@ func TestRemedy(t *testing.T) {
 		t.Skip("the engine says that it fits")
 	}
 	send(m, m.sweepCmd()())
-	for _, want := range []string{m.now.report.Memory.Reason[:40], "it fits with", "enter sets " + m.remedies[0].Text} {
+	for _, want := range []string{m.now.report.Memory.Reason[:40], "it fits with", "enter sets " + m.remedies[0].Turns()} {
 		if !strings.Contains(screen(m), want) {
 			t.Errorf("%q is not on the screen:\n%s", want, screen(m))
 		}

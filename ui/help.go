@@ -29,7 +29,7 @@ func (m *Model) openHelp() {
 		if e.off != "" {
 			title += " (" + e.off + ")"
 		}
-		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != ""})
+		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != "", Hidden: e.also})
 	}
 	m.leads = m.destinations()
 	for _, d := range m.leads {
@@ -140,7 +140,7 @@ func (m *Model) shortHelp() []short {
 	if m.state.past != nil {
 		line = append(line, short{k.Undo, k.shown("u", k.Undo), "undo"})
 	}
-	line = append(line, short{k.Model, k.shown("m", k.Model), "model"}, short{k.Cluster, k.shown("g", k.Cluster), "cluster"})
+	line = append(line, short{k.Advice, k.shown("a", k.Advice), "advice"}, short{k.Model, k.shown("m", k.Model), "model"}, short{k.Cluster, k.shown("g", k.Cluster), "cluster"})
 	if locked(m.state.Focus) {
 		line = append(line, short{k.Lock, k.shown("f", k.Lock), "flip lock"})
 	}

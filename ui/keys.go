@@ -20,6 +20,7 @@ type KeyMap struct {
 	BigUp, BigDown             key.Binding
 	NextTab, LastTab           key.Binding
 	Explain, Note, Search, Run key.Binding
+	Advice                     key.Binding
 	Pin, Compare               key.Binding
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
@@ -66,6 +67,7 @@ func builtInKeys() KeyMap {
 		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
 		Note:     bind("i", "what the knob cuts and costs, and when to use it", "i"),
 		Run:      bind("r", "the whole run: days, GPU-hours, cost, energy", "r"),
+		Advice:   bind("a A", "advice: why it does not fit or is slow, what to turn", "a", "A"),
 		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
 		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
 		Pin:      bind("p", "pin the setup, to compare others with", "p"),
@@ -89,7 +91,8 @@ func builtInKeys() KeyMap {
 type entry struct {
 	binding key.Binding
 	action  Action
-	press   string // a key of the screen in front, in place of an action
+	press   string   // a key of the screen in front, in place of an action
+	also    []string // other words that the list is searched by
 	off     string
 }
 
@@ -138,6 +141,7 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
 		{binding: k.Note, action: Action{Verb: Open, Screen: NoteOverlay}},
 		{binding: k.Run, action: Action{Verb: Open, Screen: RunOverlay}},
+		{binding: k.Advice, action: Action{Verb: Open, Screen: AdviceOverlay}, also: adviceWords()},
 		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
 		{binding: k.Pin, action: Action{Verb: Pin}},
@@ -156,11 +160,16 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 	}
 }
 
+// adviceWords are what else people call advice.
+func adviceWords() []string {
+	return []string{"advise", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
+}
+
 // everywhere are the bindings that mean the same on every screen, where the
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Advice, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
 		k.Search, k.Pin, k.Compare,
 	}
 }

@@ -13,6 +13,9 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	if m.explaining.open != nil {
 		return m.explainMouse(msg)
 	}
+	if m.advising.open != nil {
+		return m.adviceMouse(msg)
+	}
 	if m.reading.card != nil {
 		return m.cardMouse(msg)
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 	"meshscope/ui/overlay"
@@ -15,7 +16,7 @@ type sweptMsg struct {
 	id         engine.ParamID
 	points     []explore.Point
 	current    int
-	remedies   []engine.Remedy // of a setup that does not fit
+	remedies   []advise.Move // of a setup that does not fit
 }
 
 // workedMsg brings the end of what a screen had worked out.

@@ -41,6 +41,7 @@ func (k *KeyMap) changeable() []named {
 		{"explain", &k.Explain},
 		{"note", &k.Note},
 		{"run", &k.Run},
+		{"advice", &k.Advice},
 		{"words", &k.Words},
 		{"marks", &k.Marks},
 		{"search", &k.Search},

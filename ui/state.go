@@ -37,6 +37,7 @@ const (
 	ExportOverlay
 	TerminalOverlay // what was found out about the terminal
 	RunOverlay      // the whole run
+	AdviceOverlay   // why it does not fit or what limits it, and what to turn
 )
 
 // State is everything that actions change. It is a value: apply returns a new

@@ -24,6 +24,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.explaining.open != nil {
 			m.explaining.open.Resize(m.caps.width, m.caps.height)
 		}
+		if m.advising.open != nil {
+			m.advising.open.Resize(m.caps.width, m.caps.height)
+		}
 		if m.reading.card != nil {
 			m.reading.card.Resize(m.caps.width, m.caps.height)
 		}
@@ -47,6 +50,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.takeSlow(msg)
 	case workedMsg:
 		return m, m.finish(msg)
+	case advisedMsg:
+		m.takeAdvice(msg)
+		return m, nil
 	case tickMsg:
 		return m, m.ticked()
 	case copiedMsg:
@@ -146,6 +152,7 @@ func (m *Model) halt() {
 	if m.sweep.stop != nil {
 		m.sweep.stop()
 	}
+	m.closeAdvice()
 }
 
 func (m *Model) restyle() {
@@ -257,12 +264,15 @@ func (m *Model) fixText() string {
 	if words := fixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
 		return words
 	}
-	return m.remedies[0].Text
+	return m.remedies[0].Turns()
 }
 
 func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
 	if m.explaining.open != nil {
 		return m.explainKey(msg)
+	}
+	if m.advising.open != nil {
+		return m.adviceKey(msg)
 	}
 	switch {
 	case m.state.Overlay == NoteOverlay:
@@ -348,7 +358,7 @@ func (m *Model) choose() tea.Cmd {
 		return tea.Batch(m.do(Action{Verb: Close}), m.exportCmd(export.Formats()[i]))
 	case TerminalOverlay:
 		return m.do(Action{Verb: Close})
-	case NoOverlay, ExplainOverlay, NoteOverlay:
+	case NoOverlay, ExplainOverlay, NoteOverlay, AdviceOverlay:
 		return nil
 	}
 	return tea.Batch(m.do(Action{Verb: Close}), m.do(a))
@@ -357,6 +367,7 @@ func (m *Model) choose() tea.Cmd {
 // changeOverlay makes or drops the list that is over the panels.
 func (m *Model) changeOverlay() tea.Cmd {
 	m.ahead = nil
+	m.closeAdvice()
 	m.picker, m.help, m.leads, m.explaining, m.reading.card = nil, nil, nil, explaining{}, nil // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:
@@ -378,6 +389,8 @@ func (m *Model) changeOverlay() tea.Cmd {
 		m.openTerminal()
 	case RunOverlay:
 		m.openRun()
+	case AdviceOverlay:
+		return m.openAdvice()
 	case NoOverlay, ExplainOverlay:
 	}
 	return nil

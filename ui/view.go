@@ -81,7 +81,7 @@ func (m *Model) page(r Rects) ([]string, *tea.Cursor) {
 
 // covered says whether a list or a card lies over the page.
 func (m *Model) covered() bool {
-	return m.explaining.open != nil || m.reading.card != nil || m.picker != nil
+	return m.explaining.open != nil || m.advising.open != nil || m.reading.card != nil || m.picker != nil
 }
 
 // withPicker lays what is open over the page. Its keys are not those of the page, and
@@ -92,6 +92,8 @@ func (m *Model) withPicker(lines []string, cursor *tea.Cursor, r Rects) ([]strin
 	switch {
 	case m.explaining.open != nil:
 		d, cursor = m.explaining.open.Render(t, m.look.glyphs, w, h), nil
+	case m.advising.open != nil:
+		d, cursor = m.advising.open.Render(t, m.look.glyphs, w, h), nil
 	case m.reading.card != nil:
 		d, cursor = m.reading.card.Render(t, m.look.glyphs, w, h), nil
 	case m.picker != nil:

@@ -72,6 +72,28 @@ func (m *Move) Turns() string {
 	return strings.Join(words, ", ")
 }
 
+// Follows is what follows from the turns, in the same words; empty where nothing does.
+func (m *Move) Follows() string {
+	var words []string
+	for _, c := range m.Changes {
+		if c.Follows != "" {
+			words = append(words, c.Field+" "+c.B)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// Promise is what the moves do: they make it fit, save memory, or make it faster.
+func (a *Advice) Promise() string {
+	switch {
+	case a.Report.Memory.Fits:
+		return "that make it faster"
+	case len(a.Moves) > 0 && !a.Moves[0].Fits:
+		return "that save memory; none makes it fit"
+	}
+	return "that make it fit, the fewest turns first"
+}
+
 // Options of For.
 type Options struct {
 	// Stop ends the work early; nil: never. What was found by then is returned.

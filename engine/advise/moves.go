@@ -39,8 +39,8 @@ func (a *adviser) mayFit(f engine.Floor) bool { return f.Peak <= a.report.Memory
 // two, of three, and the whole way to the best that is known.
 func (a *adviser) farther(list []Move, least float64) []Move {
 	r := a.reach()
-	list = append(list, a.settle(r.pairs, 2, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
-	list = append(list, a.settle(a.triples(r), 3, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
+	list = append(list, a.settle(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
+	list = append(list, a.settle(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
 	if speed := fastest(list); speed > 0 {
 		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed })]
 		list = append(list, a.climb(best))
@@ -52,6 +52,9 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 	}
 	return list
 }
+
+// several is how many moves of as many knobs are wanted.
+const several = 3
 
 // fastest is the speed of the fastest move.
 func fastest(list []Move) float64 {
@@ -65,7 +68,7 @@ func fastest(list []Move) float64 {
 // fixes are moves that make the setup fit, the fewest turns first and of those
 // the fastest. Where none does, those that lower the peak most.
 func (a *adviser) fixes() []Move {
-	list := a.bestOfEach(fits)
+	list := a.mended()
 	if !a.options.Alone || len(list) == 0 {
 		list = a.farther(list, 0)
 	}
@@ -80,6 +83,39 @@ func (a *adviser) fixes() []Move {
 		slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Saved, x.Saved) })
 	}
 	return a.distinct(list)
+}
+
+// Fixes are the turns of a single knob that make a setup fit: of each knob the value
+// with the shortest step that fits and that no launcher refuses on top, the shortest
+// step first. Advice on the setup begins with them. None for a setup that fits or is
+// illegal, and none once stop (nil: never) says true.
+func Fixes(s engine.Setup, stop func() bool) []Move {
+	a := adviser{options: Options{Stop: stop}, now: s}
+	a.evaluator.Brief = true
+	var done bool
+	if a.report, done = a.evaluator.EvaluateUntil(s, stop); !done || !a.report.Legal || a.report.Memory.Fits {
+		return nil
+	}
+	list := a.mended()
+	if a.stopped() {
+		return nil
+	}
+	return list
+}
+
+// mended are the fixes; what a bound excludes is not evaluated.
+func (a *adviser) mended() []Move {
+	var list []Move
+	for _, knob := range knobs() {
+		seen := map[engine.Setup]bool{a.now: true}
+		open := a.extend(nil, seen, &a.now, [2]engine.ParamID{knob}, knob)
+		byStep(open)
+		if best := a.settle(open, 1, 1, 0, a.mayFit, fits); len(best) > 0 {
+			list = append(list, best[0])
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Speed, x.Speed) })
+	return list
 }
 
 // bestOfEach takes of every knob the fastest value that will do.

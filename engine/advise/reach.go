@@ -20,6 +20,15 @@ type Looked struct {
 	Further int // turns of one knob more, from the best that was found
 }
 
+// Words say what the moves were chosen from and what was left out; number writes a
+// count.
+func (l *Looked) Words(number func(int) string) string {
+	return "looked at " + number(l.Singles) + " turns of one knob, " + number(l.Pairs) + " of two, " + number(l.Triples) +
+		" of three that begin with the " + number(l.Beam) + " most promising pairs, " + number(l.Layouts) +
+		" layouts of a search with the schedules 1f1b and interleaved, and " + number(l.Further) +
+		" turns on from the best of these. Other moves of three knobs and more may be faster."
+}
+
 // pair is a setup that is some turns away, with its floor.
 type pair struct {
 	setup  engine.Setup
@@ -121,9 +130,8 @@ func (a *adviser) triples(r *reached) []pair {
 }
 
 // settle evaluates setups in the order of their bounds, until no bound that is left
-// can be among the best three that are faster than a speed.
-func (a *adviser) settle(open []pair, turned int, speed float64, may func(engine.Floor) bool, will func(*Move) bool) []Move {
-	const wanted = 3
+// can be among the best that are wanted and faster than a speed.
+func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(engine.Floor) bool, will func(*Move) bool) []Move {
 	var out []Move
 	for i := range open {
 		floor := &open[i].floor
@@ -166,7 +174,7 @@ func (a *adviser) climb(from Move) Move {
 		}
 		a.looked.Further += len(open)
 		byStep(open)
-		better := a.settle(open, 0, from.Speed*worthwhile, a.mayFit, fits)
+		better := a.settle(open, 0, several, from.Speed*worthwhile, a.mayFit, fits)
 		if len(better) == 0 {
 			return from
 		}

@@ -99,6 +99,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 type Knob struct {
 	ID      engine.ParamID
 	Current string
+	Now     Value   // the current value
 	Values  []Value // in the order of the ladder, the current one left out
 	// Fastest and Slowest step, least and most memory over all values, the
 	// current one counted: what a tornado chart draws.
@@ -106,12 +107,66 @@ type Knob struct {
 	Least, Most      units.Bytes
 }
 
-// Value is one other value of a knob.
+// Value is one value of a knob.
 type Value struct {
 	Text string
 	Step units.Seconds
 	Peak units.Bytes
 	Fits bool
+	// Refused says that some launcher would not run it, though all would run the setup
+	// that is advised on.
+	Refused bool
+}
+
+// Ends are the values with the shortest and the longest step, whether they fit or
+// not; the current one where no other is shorter or longer.
+func (k *Knob) Ends() (fastest, slowest *Value) {
+	fastest, slowest = &k.Now, &k.Now
+	for i := range k.Values {
+		v := &k.Values[i]
+		if v.Step < fastest.Step {
+			fastest = v
+		}
+		if v.Step > slowest.Step {
+			slowest = v
+		}
+	}
+	return fastest, slowest
+}
+
+// Reach are the shortest and the longest step at values that fit, the current one
+// counted; false where none fits.
+func (k *Knob) Reach() (shortest, longest units.Seconds, ok bool) {
+	note := func(v *Value) {
+		switch {
+		case !v.Fits:
+		case !ok:
+			shortest, longest, ok = v.Step, v.Step, true
+		default:
+			shortest, longest = min(shortest, v.Step), max(longest, v.Step)
+		}
+	}
+	note(&k.Now)
+	for i := range k.Values {
+		note(&k.Values[i])
+	}
+	return shortest, longest, ok
+}
+
+// Best is the value with the shortest step of those that fit and that no launcher
+// refuses on top; the current one where it fits and no other is shorter, nil where
+// there is none.
+func (k *Knob) Best() *Value {
+	var best *Value
+	if k.Now.Fits {
+		best = &k.Now
+	}
+	for i := range k.Values {
+		if v := &k.Values[i]; v.Fits && !v.Refused && (best == nil || v.Step < best.Step) {
+			best = v
+		}
+	}
+	return best
 }
 
 // tornado sums up the turns, the knob that can change the step most first.
@@ -123,10 +178,11 @@ func (a *adviser) tornado() []Knob {
 			continue
 		}
 		step, peak := a.report.Time.Step, a.report.Memory.Peak
-		k := Knob{ID: id, Current: p.Text(a.now), Fastest: step, Slowest: step, Least: peak, Most: peak}
+		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits}
+		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits}
+				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)

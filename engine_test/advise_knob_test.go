@@ -1,0 +1,112 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/presets"
+)
+
+// TestKnobEnds: what a tornado chart draws of a knob is that of its values: no step is
+// shorter or longer than its ends, none that fits is outside of its reach, and none that
+// fits and that nobody refuses is faster than its best.
+func TestKnobEnds(t *testing.T) {
+	start := presets.DefaultSetup()
+	unfit := start
+	unfit.PP, unfit.DP, unfit.MicroBatches = 1, 8, 64
+	for name, s := range map[string]engine.Setup{"fits": start, "does not": unfit} {
+		a, ok := advise.For(s, advise.Options{Alone: true, Moves: 1})
+		if !ok || a.Report.Memory.Fits != (name == "fits") {
+			t.Fatalf("%s: %v, fits %v", name, ok, a.Report.Memory != nil && a.Report.Memory.Fits)
+		}
+		for i := range a.Knobs {
+			k := &a.Knobs[i]
+			if k.Now.Step != a.Report.Time.Step || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
+				t.Errorf("%s, %s: now is %+v", name, k.ID, k.Now)
+			}
+			fastest, slowest := k.Ends()
+			shortest, longest, any := k.Reach()
+			best := k.Best()
+			fitting := k.Now.Fits
+			for _, v := range append([]advise.Value{k.Now}, k.Values...) {
+				if v.Step < fastest.Step || v.Step > slowest.Step {
+					t.Errorf("%s, %s: %s is outside of its ends", name, k.ID, v.Text)
+				}
+				if v.Fits && (v.Step < shortest || v.Step > longest) {
+					t.Errorf("%s, %s: %s fits and is outside of its reach", name, k.ID, v.Text)
+				}
+				if v.Fits && !v.Refused && (best == nil || v.Step < best.Step) {
+					t.Errorf("%s, %s: %s is better than %+v", name, k.ID, v.Text, best)
+				}
+				fitting = fitting || v.Fits
+				if x, err := engine.Turn(s, k.ID, v.Text, engine.Locks{GPUs: true, Batch: true}); err == nil {
+					if got := engine.Evaluate(x); got.Time.Step != v.Step || got.Memory.Fits != v.Fits {
+						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, got.Time.Step, got.Memory.Fits)
+					}
+				}
+			}
+			if any != fitting || best != nil && (!best.Fits || best.Refused) {
+				t.Errorf("%s, %s: fits somewhere %v, best %+v", name, k.ID, fitting, best)
+			}
+		}
+	}
+}
+
+// TestFixes: what makes a setup fit is of each knob the fastest value that does, by all
+// its values, and is what advice on the setup begins with, whoever asks.
+func TestFixes(t *testing.T) {
+	wide, deep := presets.DefaultSetup(), presets.DefaultSetup()
+	wide.PP, wide.DP, wide.MicroBatches = 1, 8, 64
+	deep.TP, deep.DP, deep.MicroBatches = 4, 8, 64
+	for name, s := range map[string]engine.Setup{"tp 8": wide, "tp 4, pp 2": deep} {
+		fixes := advise.Fixes(s, nil)
+		if len(fixes) < 3 {
+			t.Fatalf("%s: %d fixes", name, len(fixes))
+		}
+		for i := range fixes {
+			r := engine.Evaluate(fixes[i].Setup)
+			if !r.Legal || !r.Memory.Fits || r.Time.Step != fixes[i].Report.Time.Step {
+				t.Errorf("%s: %s does not fit, or in another step", name, fixes[i].Turns())
+			}
+			if i > 0 && fixes[i].Speed > fixes[i-1].Speed {
+				t.Errorf("%s: %s is faster than what stands before it", name, fixes[i].Turns())
+			}
+		}
+		a, ok := advise.For(s, advise.Options{Moves: 100})
+		if !ok {
+			t.Fatal(name)
+		}
+		var best []float64
+		for i := range a.Knobs {
+			if v := a.Knobs[i].Best(); v != nil {
+				best = append(best, float64(v.Step))
+			}
+		}
+		slices.Sort(best)
+		if len(best) != len(fixes) {
+			t.Errorf("%s: %d knobs make it fit, %d are among the fixes", name, len(best), len(fixes))
+			continue
+		}
+		for i, step := range best {
+			if float64(fixes[i].Report.Time.Step) != step {
+				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].Report.Time.Step, step)
+			}
+		}
+		for i := range fixes {
+			if !slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.Setup == fixes[i].Setup }) {
+				t.Errorf("%s: advice does not know %s", name, fixes[i].Turns())
+			}
+		}
+		if a.Moves[0].Setup != fixes[0].Setup {
+			t.Errorf("%s: advice begins with %s, the fixes with %s", name, a.Moves[0].Turns(), fixes[0].Turns())
+		}
+	}
+	if fixes := advise.Fixes(presets.DefaultSetup(), nil); fixes != nil {
+		t.Errorf("a setup that fits is fixed: %d", len(fixes))
+	}
+	if fixes := advise.Fixes(wide, func() bool { return true }); fixes != nil {
+		t.Errorf("stopped, it still says %d", len(fixes))
+	}
+}
