@@ -221,6 +221,9 @@ func writeWay(t page, c *engine.Comparison, way []engine.Move) {
 		return
 	}
 	t.printf("\nTHE WAY  from A to B, one change after the other; what follows moves along\n")
+	if len(way) > 1 {
+		t.printf("  what each is worth depends on this order, the sum does not\n")
+	}
 	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
 	nameRoom := max(nameRoom, min(longestMove(way), mostMove))
 	rows := [][]string{{strings.Repeat(" ", nameRoom), "GiB", "", "step", ""}, {fmt.Sprintf("  %-*s", nameRoom, "A"), fmt.Sprintf("%.1f", peak.GiB()), "", seconds(step), ""}}

@@ -39,7 +39,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain [figure]",
 		Short: "Say where a figure comes from: formula, numbers, source",
 		Long: "Say where a figure of a layout comes from: its formula, the same with the numbers of the layout, the result,\n" +
-			"its source, what it leaves out, and the figures that it is made of. Without a figure it lists those of the report;\n" +
+			"its source, what it leaves out, and the figures that it is made of. A figure is a name or a short word of 'scan --y', such as mfu. Without one it lists those of the report;\n" +
 			"their parts, down to a single matrix product, can be asked for by the names that an explanation shows.",
 		Example: "meshscope explain\nmeshscope explain throughput.mfu --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope explain time.compute --depth 3 --json",
@@ -68,7 +68,15 @@ func (a *app) explainCommand() *cobra.Command {
 		if len(args) == 0 {
 			return a.listFigures(book, s, asJSON)
 		}
-		e, ok := book.Explain(args[0])
+		id, _ := engine.FigureOf(args[0])
+		r := engine.Evaluate(s)
+		e, ok := book.Explain(engine.RankFigure(&r, id))
+		if lacks := engine.Lacking(s, id); !ok && lacks != "" {
+			return &usageError{fmt.Sprintf("%s needs --%s", clip(args[0]), lacks)}
+		}
+		if !ok && id == "memory.free" {
+			return &usageError{"free is the usable memory less memory.peak, nothing more; 'meshscope explain peak' explains that"}
+		}
 		if !ok {
 			return unknownFigure(book, args[0])
 		}

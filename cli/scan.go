@@ -248,6 +248,9 @@ func (o *scanned) checkFigure(typed string) error {
 	if !legal {
 		return nil // the points say why
 	}
+	if id := engine.Lacking(any.Setup, o.scan.Figure); id != "" {
+		return &usageError{fmt.Sprintf("--y %s needs --%s", clip(typed), id)}
+	}
 	known := figureWords()
 	r := engine.Evaluate(any.Setup)
 	for _, f := range engine.Figures(&r) {

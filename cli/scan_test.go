@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/cli"
+	"meshscope/engine"
 )
 
 // scanPoint is what the tests read of a point of scan --json.
@@ -133,5 +134,30 @@ func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 		if _, stdout, _ := run(t, append([]string{"scan", "--x", c.x, "--by", c.by, "--y", "peak"}, base...)...); !strings.Contains(stdout, c.kept+"\n") {
 			t.Errorf("%s by %s does not say %q:\n%s", c.x, c.by, c.kept, stdout)
 		}
+	}
+}
+
+// A figure that needs a word about the run says which; explain takes the short words
+// of scan too.
+func TestFigureWordsEverywhere(t *testing.T) {
+	base := []string{"--tp", "8", "--pp", "2", "--gbs", "512"}
+	for _, c := range []struct{ y, want string }{{"cost", "--y cost needs --tokens"}, {"run.days", "--y run.days needs --tokens"}, {"cst", `no point has a figure "cst"`}} {
+		if code, _, stderr := run(t, append([]string{"scan", "--x", "tp", "--y", c.y}, base...)...); code != 2 || !strings.Contains(stderr, c.want) {
+			t.Errorf("--y %s ends with %d and %q, want %q", c.y, code, stderr, c.want)
+		}
+	}
+	for _, w := range engine.FigureWords() {
+		code, stdout, stderr := run(t, append([]string{"explain", w.Word, "--tokens", "1T"}, base...)...)
+		switch {
+		case w.Word == "free":
+			if code != 2 || !strings.Contains(stderr, "explain peak") {
+				t.Errorf("free: %d %q", code, stderr)
+			}
+		case code != 0 || !strings.Contains(stdout, "formula"):
+			t.Errorf("explain %s ends with %d: %s", w.Word, code, stderr)
+		}
+	}
+	if code, _, stderr := run(t, append([]string{"explain", "cost"}, base...)...); code != 2 || !strings.Contains(stderr, "cost needs --tokens") {
+		t.Errorf("explain cost ends with %d: %s", code, stderr)
 	}
 }

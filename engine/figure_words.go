@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"strconv"
+	"strings"
+)
+
 // FigureWord is a short word for a figure of a report that is asked for often.
 type FigureWord struct {
 	Word string
@@ -42,4 +47,36 @@ func FigureOf(word string) (id, name string) {
 		}
 	}
 	return word, word
+}
+
+// Lacking is what a setup has to say for its reports to have a figure: the ID of the
+// parameter (tokens, price), empty where nothing that it could say gives it one.
+func Lacking(s Setup, figure string) ParamID {
+	has := func(s Setup) bool {
+		r := Evaluate(s)
+		_, ok := FindFigure(&r, figure)
+		return ok
+	}
+	if has(s) {
+		return ""
+	}
+	if s.Budget == 0 {
+		if s.Budget = 1e12; has(s) {
+			return "tokens"
+		}
+	}
+	asked := s
+	if asked.Price = 1; s.Price == 0 && has(asked) {
+		return "price"
+	}
+	return ""
+}
+
+// RankFigure is the ID of a figure of the fullest rank with the number of that rank, as
+// explanations name it; any other ID is itself.
+func RankFigure(r *Report, id string) string {
+	if rest, ok := strings.CutPrefix(id, FullestRank); ok && r.Memory != nil {
+		return "memory.ranks." + strconv.Itoa(r.Memory.PeakRank) + "." + rest
+	}
+	return id
 }

@@ -147,7 +147,17 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 	if widget.Width(timeOf) > bar {
 		timeOf = "time, " + figure.Comma(a.list[0].setup.GBS) + " seqs"
 	}
-	head := widget.NewLine(w).To(nameWidth).Put(in.paint(themes.Muted), in.cut("memory, GiB", bar)).To(nameWidth+bar+figWidth+1).
+	memoryOf := "memory, GiB"
+	for i := range a.list {
+		if m := a.list[i].report.Memory; m == nil || m.Peak <= memory {
+			continue
+		}
+		if long := memoryOf + "; " + in.Glyphs.Arrow + " goes beyond"; widget.Width(long) <= bar {
+			memoryOf = long
+		}
+		break
+	}
+	head := widget.NewLine(w).To(nameWidth).Put(in.paint(themes.Muted), in.cut(memoryOf, bar)).To(nameWidth+bar+figWidth+1).
 		Put(in.paint(themes.Muted), in.cut(timeOf, bar))
 	lines = append(lines, head.RightAligned(in.paint(themes.Muted), "tok/s/GPU", w).String())
 	tall := 1
@@ -226,7 +236,12 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 	} {
 		stack.Segments = append(stack.Segments, widget.Segment{Fill: part.fill, Value: float64(part.bytes)})
 	}
-	l.Raw(stack.Render(in.Theme, in.Glyphs, bar), bar)
+	if r.Memory.Peak > memory { // the bar goes on beyond its full length
+		stack.Scale *= float64(bar-1) / float64(bar)
+		l.Raw(stack.Render(in.Theme, in.Glyphs, bar-1), bar-1).Put(in.paint(themes.Bad), in.Glyphs.Arrow)
+	} else {
+		l.Raw(stack.Render(in.Theme, in.Glyphs, bar), bar)
+	}
 	peak, text := themes.Strong, figure.GiB(r.Memory.Peak)+"  "
 	if !r.Memory.Fits {
 		peak, text = themes.Bad, figure.GiB(r.Memory.Peak)+" !"

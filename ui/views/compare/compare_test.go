@@ -282,6 +282,39 @@ func TestEachMethodAlone(t *testing.T) {
 	}
 }
 
+// TestClippedBarsSayIt: a bar of memory that would be longer than the longest one ends
+// in an arrow, and only such a bar does; the head says what the arrow means.
+func TestClippedBarsSayIt(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	v.press(&in, "v").Work(t.Context())()
+	memory, _ := v.alone.scales()
+	lines := v.alone.render(&in, -1, 120, 32)
+	clipped := 0
+	for i := range v.alone.list {
+		m := &v.alone.list[i]
+		if m.report.Memory == nil {
+			continue
+		}
+		for _, line := range lines {
+			text := ansi.Strip(line)
+			if !strings.HasPrefix(strings.TrimSpace(text), m.name+" ") || !strings.Contains(text, figure.GiB(m.report.Memory.Peak)) {
+				continue
+			}
+			beyond := m.report.Memory.Peak > memory
+			if strings.Contains(text, in.Glyphs.Arrow) != beyond {
+				t.Errorf("%s has %s GiB of %s: %q", m.name, figure.GiB(m.report.Memory.Peak), figure.GiB(memory), text)
+			}
+			if beyond {
+				clipped++
+			}
+		}
+	}
+	if clipped < 2 || !strings.Contains(ansi.Strip(strings.Join(lines, "\n")), in.Glyphs.Arrow+" goes beyond") {
+		t.Errorf("%d bars are clipped:\n%s", clipped, ansi.Strip(strings.Join(lines, "\n")))
+	}
+}
+
 // TestBindings: in every state the help lists exactly the keys that are taken.
 func TestBindings(t *testing.T) {
 	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "esc"}

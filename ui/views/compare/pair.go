@@ -118,6 +118,9 @@ func (v *View) wayLines(in *Input, w int) []string {
 		lines = append(lines, v.moveLine(in, w, moveWords(in, m), m.Step, m.Step-step, m.Peak, m.Peak-peak, m.Fits, false, i == v.row))
 		step, peak = m.Step, m.Peak
 	}
+	if len(p.way) > 1 {
+		lines = append(lines, in.line(w, themes.Muted, "   what each is worth depends on this order, the sum does not"))
+	}
 	return lines
 }
 
