@@ -58,14 +58,74 @@ func count(n float64) string {
 			if unit.name == " k" {
 				size = 1e3
 			}
-			return strconv.FormatFloat(n/size, 'f', 2, 64) + unit.name
+			return grouped(strconv.FormatFloat(n/size, 'f', 2, 64)) + unit.name
 		}
 	}
 	return strconv.FormatFloat(n, 'f', 0, 64)
 }
 
-// percent is 41.3 %.
-func percent(fraction float64) string { return fmt.Sprintf("%.2f %%", 100*fraction) }
+// percent is 41.30 %. What is less than the whole never reads as the whole.
+func percent(fraction float64) string {
+	const most = 14 // digits that a float64 has beside those of 99
+	for digits := 2; ; digits++ {
+		text := strconv.FormatFloat(100*fraction, 'f', digits, 64)
+		if fraction >= 1 || digits == most || !strings.HasPrefix(text, "100") {
+			return text + " %"
+		}
+	}
+}
+
+// lasting is how long a run may take, in the largest unit of which it is one or more.
+func lasting(t units.Seconds) string {
+	for _, unit := range []struct {
+		size units.Seconds
+		name string
+	}{{day, "day"}, {3600, "hour"}, {60, "minute"}} {
+		if t >= unit.size {
+			return several(float64(t/unit.size), unit.name)
+		}
+	}
+	return several(float64(t), "second")
+}
+
+// several is 1 day, 1.5 days, 1,024 days.
+func several(n float64, what string) string {
+	text := trim(n)
+	if math.Abs(n) >= 1e4 {
+		text = strconv.FormatFloat(n, 'f', 0, 64)
+	}
+	if text != "1" {
+		what += "s"
+	}
+	return grouped(text) + " " + what
+}
+
+// grouped sets commas into the whole part of a number.
+func grouped(text string) string {
+	whole, rest, point := strings.Cut(text, ".")
+	n, err := strconv.Atoi(whole)
+	if err != nil { // more digits than that, or no number
+		return text
+	}
+	if point {
+		rest = "." + rest
+	}
+	return commas(n) + rest
+}
+
+// room is 4.0 GiB, of less than a tenth in smaller units.
+func room(b units.Bytes) string {
+	const least = 0.1
+	for _, unit := range []struct {
+		size units.Bytes
+		name string
+	}{{units.GiB, "GiB"}, {units.GiB / 1024, "MiB"}} {
+		if b >= least*unit.size {
+			return fmt.Sprintf("%.1f %s", float64(b/unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%.1f KiB", float64(b/(units.GiB/(1024*1024))))
+}
 
 // seconds is 14.91 s, 3.20 ms, 12.0 us.
 func seconds(t units.Seconds) string {

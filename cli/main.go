@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/presets/own"
 )
@@ -127,7 +128,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("%s takes no argument, given %q", cmd.Name(), clip(args[0]))}
+	message := fmt.Sprintf("%s takes no argument, given %q", cmd.Name(), clip(args[0]))
+	// A switch may stand alone, and what comes after it is then no value of it.
+	for _, p := range engine.Params() {
+		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == engine.BoolParam && f != nil && f.Changed {
+			message += fmt.Sprintf("; --%s takes %s", p.ID, strings.TrimPrefix(p.Allowed(), "one of "))
+		}
+	}
+	return &usageError{message}
 }
 
 // joinSwitches lets "--sp off" mean "--sp=off": a switch may stand alone, so

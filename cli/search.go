@@ -49,7 +49,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
 			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
 			"one of gbs or seq doubles. GPUs that are not said are those of 'eval', or for fewest-gpus 1, 2, 4 nodes and so on and then, in ever finer steps, those between the fewest that will do and the next smaller number; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches. Such a batch follows the GPUs for fewest-gpus, and doubles up to 60 million tokens where nothing meets the deadline.\n\n" +
-			"Exit code: 0 something was found, 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
+			"Exit code: 0 something was found, 1 the time ended before anything was found (or an error), 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
 			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
 			"meshscope search --tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%\n" +
@@ -149,8 +149,12 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	if err = a.print(f.format, searchAnswer{a, &out}); err != nil {
 		return err
 	}
-	if table := f.format == string(export.CSV) || f.format == string(export.Markdown); table && len(out.result.Best) == 0 {
+	table := f.format == string(export.CSV) || f.format == string(export.Markdown)
+	if table && len(out.result.Best) == 0 {
 		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.reason(), "in the time there was; --time gives more"))
+	}
+	if r := &out.result; table && r.Partial && len(r.Best) > 0 {
+		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched: there may be better layouts\n", percent(r.Share))
 	}
 	return out.verdict()
 }

@@ -67,12 +67,17 @@ func (o *answer) batchWords() string {
 	return text
 }
 
+// numbers are the numbers of GPUs that were tried.
+func (o *answer) numbers() []int {
+	if len(o.result.GPUs) > 0 {
+		return o.result.GPUs
+	}
+	return o.problem.Space.GPUs
+}
+
 // gpuWords say among which numbers of GPUs the fewest were looked for.
 func (o *answer) gpuWords() string {
-	list := o.result.GPUs
-	if len(list) == 0 {
-		list = o.problem.Space.GPUs
-	}
+	list := o.numbers()
 	if o.problem.Objective != search.FewestGPUs || len(list) < 2 {
 		return ""
 	}

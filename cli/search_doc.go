@@ -16,7 +16,7 @@ type searchDocument struct {
 	header
 	Setup     engine.Setup      `json:"setup"` // what no layout changes; its layout is where nothing else is listed
 	Objective search.Objective  `json:"objective"`
-	Given     map[string]string `json:"given"` // knobs that were given, as they were
+	Given     map[string]string `json:"given"` // knobs that were given, as they are said back
 	// DefaultGBS says that nobody gave a global batch.
 	DefaultGBS bool `json:"default_gbs"`
 

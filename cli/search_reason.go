@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
 	"meshscope/presets/setupdoc"
 )
 
@@ -38,7 +39,7 @@ func (o *answer) constraint(field string) string {
 	case "memory":
 		return fmt.Sprintf("the %.1f GiB of memory that a GPU has to use", p.Setup.Cluster.GPU.MemoryUsable.GiB())
 	case "headroom":
-		return fmt.Sprintf("a headroom of %s (--headroom), which leaves %.1f GiB", percent(p.Headroom), p.Setup.Cluster.GPU.MemoryUsable.GiB()*(1-p.Headroom))
+		return fmt.Sprintf("a headroom of %s (--headroom, which leaves %s)", percent(p.Headroom), room(p.Setup.Cluster.GPU.MemoryUsable*units.Bytes(1-p.Headroom)))
 	case "deadline":
 		return o.deadline() + " (--deadline)"
 	case "launchers":
@@ -101,7 +102,7 @@ func (o *answer) writeReason(t page, a *app) {
 		if o.fastestSoFar {
 			which = "The fastest layout found in the time there was, of those that meet everything else,"
 		}
-		t.lines(fmt.Sprintf("  %s takes %s days (error: %s):", which, trim(near.Report.Run.Days), near.Report.Time.Band("within ")))
+		t.lines(fmt.Sprintf("  %s takes %s (error: %s):", which, lasting(units.Seconds(near.Report.Run.Days*day)), near.Report.Time.Band("within ")))
 	} else if near = c.Least; near != nil {
 		m := near.Report.Memory
 		more := ""

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/search"
@@ -27,7 +29,7 @@ func searched() []engine.ParamID {
 type asked struct {
 	setup  engine.Setup
 	values map[engine.ParamID]engine.Values
-	texts  map[engine.ParamID]string // as they were given
+	texts  map[engine.ParamID]string // as they are said back
 
 	defaultGBS bool // nobody said the global batch
 	counted    bool // it follows from dp, mbs and microbatches
@@ -50,6 +52,7 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 			}
 		}
 	}
+	once := map[engine.ParamID]string{}
 	for _, s := range f.said {
 		key, value := s.key, s.value
 		if s.assignment {
@@ -61,6 +64,15 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 			}
 		}
 		id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
+		// A list is said with commas: of two flags neither would be meant alone.
+		if before, twice := once[id]; twice {
+			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, clip(before), clip(value))
+			if slices.Contains(searched(), id) && before != value {
+				message += fmt.Sprintf("; a list is one flag: --%s %s,%s", id, clip(before), clip(value))
+			}
+			return nil, &usageError{message}
+		}
+		once[id] = value
 		switch {
 		case slices.Contains(free, id) && len(free) < len(searched()): // of all it is only what the file says
 			return nil, &usageError{fmt.Sprintf("--free %s and --%s contradict each other", id, id)}
@@ -82,7 +94,7 @@ func (q *asked) say(id engine.ParamID, text string) error {
 	if err != nil {
 		return err
 	}
-	q.values[id], q.texts[id] = v, text
+	q.values[id], q.texts[id] = v, v.Text()
 	return nil
 }
 
@@ -143,8 +155,33 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 		if err == nil {
 			q.setup, err = doc.Setup(a.lib)
 		}
+		if errors.As(err, &wrong) {
+			if able, ok := q.cutFiner(a, doc); ok {
+				q.setup, err = able, nil
+			}
+		}
 	}
 	return err
+}
+
+// cutFiner settles more GPUs than there can be copies: with a larger value of a degree
+// that is searched anyway, whether it divides them or not. False where there is no such
+// degree, or something else is wrong too.
+func (q *asked) cutFiner(a *app, doc *setupdoc.Document) (engine.Setup, bool) {
+	for _, id := range []engine.ParamID{"tp", "pp", "cp"} {
+		if _, one := q.single(id); one {
+			continue
+		}
+		for n := 2; n <= layout.MaxGPUs/layout.MaxDegree; n *= 2 {
+			if doc.Set(string(id), strconv.Itoa(n)) != nil {
+				break
+			}
+			if s, err := doc.Setup(a.lib); err == nil {
+				return s, true
+			}
+		}
+	}
+	return engine.Setup{}, false
 }
 
 // space turns what was said into lists of values. Ranges without a step stand

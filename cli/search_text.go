@@ -44,7 +44,7 @@ func (o *answer) writeText(a *app) error {
 func (o *answer) head(t page, a *app) {
 	p, r := &o.problem, &o.result
 	s := &p.Setup
-	gpus, batches, lengths := span(p.Space.GPUs), span(p.Space.GBS), span(p.Space.Seq)
+	gpus, batches, lengths := span(o.numbers()), span(p.Space.GBS), span(p.Space.Seq)
 	nodes := ""
 	if len(p.Space.GPUs) == 1 {
 		nodes = ", " + plural(s.Nodes(), "node")
@@ -153,11 +153,7 @@ func (o *answer) limits() string {
 }
 
 func (o *answer) deadline() string {
-	days := trim(float64(o.problem.Deadline) / 86400)
-	text := fmt.Sprintf("%s tokens within %s days", count(o.problem.Tokens), days)
-	if days == "1" {
-		text = strings.TrimSuffix(text, "s")
-	}
+	text := fmt.Sprintf("%s tokens within %s", count(o.problem.Tokens), lasting(o.problem.Deadline))
 	if g := o.problem.Setup.Goodput; g > 0 {
 		text += fmt.Sprintf(" of steps (goodput %s %%)", trim(g))
 	}

@@ -24,6 +24,20 @@ type Values struct {
 
 	numbers []int
 	ranges  []valueRange
+	items   []string // what was given, as Text writes it
+}
+
+// Text is the list in the way in which it is said back: digits without signs and
+// leading zeros, no blanks, nothing twice. What ParseValues makes of it is the same set.
+func (v *Values) Text() string { return strings.Join(v.items, ",") }
+
+// add takes in one item, unless it is there already.
+func (v *Values) add(item string) (fresh bool) {
+	if slices.Contains(v.items, item) {
+		return false
+	}
+	v.items = append(v.items, item)
+	return true
 }
 
 // valueRange is low..high. Without a step it stands for whatever may be legal
@@ -51,16 +65,21 @@ func (p *Param) ParseValues(text string) (Values, error) {
 		item = strings.TrimSpace(item)
 		if !strings.Contains(item, "..") {
 			n, err := p.ParseInt(item)
-			if err != nil {
+			switch {
+			case item == "" && clean != "": // an empty place of a list
+				return Values{}, p.noList(shortened(text), "; between commas there is a value")
+			case err != nil:
 				return Values{}, p.listed(err)
 			}
+			v.add(strconv.Itoa(n))
 			v.numbers = append(v.numbers, n)
 			continue
 		}
-		r, err := p.parseRange(item)
+		r, written, err := p.parseRange(item)
 		if err != nil {
 			return Values{}, err
 		}
+		v.add(written)
 		v.ranges = append(v.ranges, r)
 	}
 	if len(v.numbers)+len(v.ranges) > MaxValues || v.stepped() > MaxValues {
@@ -92,40 +111,47 @@ func (r *valueRange) each(take func(int) bool) {
 	}
 }
 
-func (p *Param) parseRange(item string) (valueRange, error) {
+// parseRange reads a range and says how it is written.
+func (p *Param) parseRange(item string) (r valueRange, written string, err error) {
 	ends, step, stepped := strings.Cut(item, ":")
 	from, to, _ := strings.Cut(ends, "..")
-	r := valueRange{low: p.Min, high: p.Max}
-	for _, end := range []struct {
+	r = valueRange{low: p.Min, high: p.Max}
+	for i, end := range []struct {
 		text string
 		into *int
 	}{{from, &r.low}, {to, &r.high}} {
+		if i == 1 {
+			written += ".."
+		}
 		if strings.TrimSpace(end.text) == "" {
 			continue
 		}
 		n, err := p.ParseInt(end.text)
 		if err != nil {
-			return r, p.listed(err)
+			return r, "", p.listed(err)
 		}
 		*end.into = n
+		written += strconv.Itoa(n)
 	}
 	if r.low > r.high {
-		return r, p.noList(item, ", from the smaller to the larger end").near(to + ".." + from)
+		return r, "", p.noList(item, ", from the smaller to the larger end").near(to + ".." + from)
 	}
 	if !stepped {
-		return r, nil
+		return r, written, nil
 	}
 	factor, times := strings.CutPrefix(strings.TrimSpace(step), "x")
 	n, err := strconv.Atoi(factor)
 	switch {
 	case err != nil, n < 1, times && n < 2, strings.HasPrefix(factor, "+"):
-		return r, p.noList(item, "; a step is a whole number from 1, a factor x2 or more")
+		return r, "", p.noList(item, "; a step is a whole number from 1, a factor x2 or more")
 	case times:
 		r.factor = n
+		written += ":x"
 	default:
 		r.step = n
+		written += ":"
 	}
-	return r, nil
+	return r, written + strconv.Itoa(n), nil
 }
 
 // noList says what a list of the parameter looks like.
@@ -174,8 +200,8 @@ func shortened(text string) string {
 // words reads a list of choices.
 func (p *Param) words(items []string, text string) (Values, error) {
 	var v Values
-	if len(items) == 1 && (items[0] == "all" || p.Kind == BoolParam && items[0] == "both") {
-		v.Words = slices.Clone(p.Choices)
+	if one := slices.Compact(slices.Clone(items)); len(one) == 1 && len(p.Choices) > 0 && (one[0] == "all" || p.Kind == BoolParam && one[0] == "both") {
+		v.Words, v.items = slices.Clone(p.Choices), one
 		return v, nil
 	}
 	for _, item := range items {
@@ -185,9 +211,13 @@ func (p *Param) words(items []string, text string) (Values, error) {
 			if strings.TrimSpace(item) == "" {
 				wrong.Given = shortened(text)
 			}
+			if strings.TrimSpace(item) == "all" && len(p.Choices) > 0 {
+				wrong.Given, wrong.Allowed = shortened(text), "all by itself, "+strings.TrimPrefix(wrong.Allowed, "all, ")
+				return Values{}, wrong.near("all")
+			}
 			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), p.Choices))
 		}
-		if word := p.textOf(&s); !slices.Contains(v.Words, word) {
+		if word := p.textOf(&s); v.add(word) {
 			v.Words = append(v.Words, word)
 		}
 	}

@@ -61,6 +61,7 @@ func TestValues(t *testing.T) {
 		{"recompute", "none,full:4", "none full:4"},
 		{"recompute", "none,modules:norm,act,full", "none modules:norm,act full"},
 		{"recompute", "all", "none selective full"},
+		{"sp", "all,all", "off on"},
 	} {
 		p, _ := engine.FindParam(c.id)
 		v, err := p.ParseValues(c.text)
@@ -71,6 +72,34 @@ func TestValues(t *testing.T) {
 	p, _ := engine.FindParam("schedule")
 	if v, err := p.ParseValues("all"); err != nil || len(v.Words) != len(p.Choices) {
 		t.Errorf("all schedules: %v %v", v.Words, err)
+	}
+}
+
+// A list is written back without signs, zeros, blanks and repeats, and means the same.
+func TestValuesText(t *testing.T) {
+	for _, c := range []struct {
+		id         engine.ParamID
+		text, want string
+	}{
+		{"tp", " 8 , +4,08", "8,4"},
+		{"tp", "2,2,2", "2"},
+		{"tp", " ..08 , 16..:x2, ..8", "..8,16..:x2"},
+		{"gpus", "064..0512:064", "64..512:64"},
+		{"seq", "8k..1M:x2", "8192..1048576:x2"},
+		{"schedule", "zb-h1, 1f1b,zb-h1", "zb-h1,1f1b"},
+		{"schedule", "all,all", "all"},
+		{"recompute", "none, modules:norm,act ,full", "none,modules:norm,act,full"},
+	} {
+		p, _ := engine.FindParam(c.id)
+		v, err := p.ParseValues(c.text)
+		if err != nil || v.Text() != c.want {
+			t.Errorf("--%s %q: %q %v, want %q", c.id, c.text, v.Text(), err, c.want)
+			continue
+		}
+		again, err := p.ParseValues(v.Text())
+		if err != nil || again.Text() != v.Text() || !slices.Equal(again.Words, v.Words) || !slices.Equal(again.Numbers([]int{1, 2, 16, 32}), v.Numbers([]int{1, 2, 16, 32})) {
+			t.Errorf("--%s %q is not the same again: %q %v", c.id, v.Text(), again.Text(), err)
+		}
 	}
 }
 
