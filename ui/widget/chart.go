@@ -14,7 +14,8 @@ import (
 type Curve struct {
 	Values  []float64
 	At      []int
-	Current int // marked; -1: none
+	Current int    // marked; -1: none
+	Warned  []bool // points that stand for something that does not work, drawn as !; nil: none
 	Limit   float64
 	Role    themes.Role
 }
@@ -85,8 +86,14 @@ func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high f
 			continue
 		}
 		m := mark{sign: g.Point, paint: t.Paint(c.Role)}
-		if i == c.Current {
+		warned := i < len(c.Warned) && c.Warned[i]
+		switch {
+		case i == c.Current && warned:
+			m = mark{sign: g.Here, paint: t.Paint(themes.Bad)}
+		case i == c.Current:
 			m = mark{sign: g.Here, paint: t.Paint(themes.Current)}
+		case warned:
+			m = mark{sign: "!", paint: t.Paint(themes.Bad)}
 		}
 		grid[RowOf(v, low, high, len(grid))][c.At[i]] = m
 	}

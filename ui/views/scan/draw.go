@@ -53,12 +53,15 @@ func (v *View) choiceLines(in *Input, w int) []string {
 			l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
 		}
 		l.To(2).Put(in.paint(role), c.label()).To(10)
-		text := v.figure
+		text, exactly := words(v.figure), ""
+		if text != v.figure {
+			exactly = v.figure
+		}
 		switch c {
 		case acrossChoice:
-			text = label(v.x)
+			text, exactly = label(v.x), ""
 		case byChoice:
-			text = "none"
+			text, exactly = "none", ""
 			if v.by != "" {
 				text = label(v.by)
 			}
@@ -69,9 +72,50 @@ func (v *View) choiceLines(in *Input, w int) []string {
 				continue
 			}
 		}
-		lines = append(lines, l.Put(in.paint(value), in.cut(text, l.Left())).String())
+		l.Put(in.paint(value), in.cut(text, l.Left())).Gap(2)
+		if exactly != "" && l.Left() >= widget.Width(exactly) {
+			l.Put(in.paint(themes.Muted), exactly)
+		}
+		lines = append(lines, l.String())
 	}
 	return append(lines, widget.Blank(w))
+}
+
+// words are a figure in words, where it has some.
+func words(id string) string {
+	_, name := engine.FigureOf(id)
+	return name
+}
+
+// unitWords is the unit of the numbers of a map, which are written without theirs;
+// empty where each has its own, the name of the figure says it, or there is none.
+func unitWords(u engine.Unit) string {
+	switch u {
+	case engine.UnitMemory:
+		return ", GiB"
+	case engine.UnitShare:
+		return ", %"
+	case engine.UnitSeconds, engine.UnitTraffic, engine.UnitTokens, engine.UnitCount:
+		return ""
+	default:
+		return ", " + string(u)
+	}
+}
+
+// moved says how far the number of GPUs and the global batch go where the points do not
+// all have those of the setup in force.
+func (v *View) moved() string {
+	text := ""
+	for _, n := range []struct {
+		name  string
+		of    int
+		among engine.Spread
+	}{{"GPUs", v.drawn.setup.GPUs, v.grid.GPUs()}, {"global batch", v.drawn.setup.GBS, v.grid.Batch()}} {
+		if n.among != (engine.Spread{}) && n.among != (engine.Spread{Low: n.of, High: n.of}) {
+			text += "; " + n.name + " " + figure.Comma(n.among.Low) + " to " + figure.Comma(n.among.High)
+		}
+	}
+	return text
 }
 
 // exact is how exact a figure is: the band of the setup in force.
@@ -109,7 +153,7 @@ func (v *View) limit() float64 {
 // curve draws one row as a line, its values below.
 func (v *View) curve(in *Input, w, h int) []string {
 	row := v.grid.Rows[0]
-	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+v.drawn.figure, v.remark(in, v.capacity()))}
+	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+words(v.drawn.figure)+v.moved(), v.remark(in, v.capacity()))}
 	pw, ph := w-tickWidth, h-5
 	if pw < 2*len(row) || ph < 3 {
 		return append(lines, v.table(in, row, w, h-1)...)
@@ -121,6 +165,7 @@ func (v *View) curve(in *Input, w, h int) []string {
 	each := float64(pw) / float64(len(row))
 	for i := range row {
 		c.At = append(c.At, int((float64(i)+0.5)*each))
+		c.Warned = append(c.Warned, row[i].Verdict == engine.PointNoFit)
 		if row[i].Current {
 			c.Current = i
 		}
@@ -196,7 +241,7 @@ func (v *View) cells(in *Input, w, h int) []string {
 		n = min(max((w-tickWidth)/each, 1), len(g.Rows[0]))
 		first = min(max(v.column-n/2, 0), len(g.Rows[0])-n)
 	}
-	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+v.drawn.figure, v.remark(in, span(first, n, len(g.Rows[0]))+"! does not fit"))}
+	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, span(first, n, len(g.Rows[0]))+"! does not fit"))}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
 		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -16,6 +17,7 @@ type find struct {
 	names  []string // that can be found
 	before string   // the figure that esc goes back to
 	none   bool     // no name has what was typed
+	lacks  string   // a figure of the whole run that has it, were the run known
 }
 
 // Typing says that letters go into the name of a figure.
@@ -47,13 +49,27 @@ func (v *View) findKey(key string) {
 	}
 }
 
-// found goes to the first figure that has what is typed.
+// found goes to the first figure that has what is typed in its name or in its words;
+// where none has, it stays at that of before.
 func (v *View) found() {
 	f := &v.find
 	part := strings.ToLower(f.part.Value())
+	has := func(id string) bool {
+		return strings.Contains(id, part) || strings.Contains(strings.ToLower(words(id)), part)
+	}
 	at := slices.IndexFunc(f.names, func(id string) bool { return strings.Contains(id, part) })
-	if f.none = at < 0; !f.none {
+	if at < 0 {
+		at = slices.IndexFunc(f.names, has)
+	}
+	if f.none, f.lacks = at < 0, ""; !f.none {
 		v.figure = f.names[at]
+		return
+	}
+	v.figure = f.before
+	for _, w := range engine.FigureWords() {
+		if strings.HasPrefix(w.ID, "run.") && (has(w.ID) || w.Word == part) {
+			f.lacks = w.Name
+		}
 	}
 }
 
@@ -67,8 +83,12 @@ func (f *find) line(in *Input, l *widget.Line, figure string) {
 	entry := in.paint(themes.Entry)
 	l.Put(in.paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
 	if f.none {
-		l.Put(in.paint(themes.Bad), in.cut("no figure has this in its name", l.Left()))
+		text := "no figure has this in its name"
+		if f.lacks != "" {
+			text = "the " + f.lacks + " needs tokens (and a price): r says them"
+		}
+		l.Put(in.paint(themes.Bad), in.cut(text, l.Left()))
 		return
 	}
-	l.Put(in.paint(themes.Focus), in.cut(figure, l.Left()))
+	l.Put(in.paint(themes.Focus), in.cut(words(figure), l.Left()))
 }

@@ -168,15 +168,21 @@ func (v *View) Status(in Input, w int) string {
 	case p.Verdict == engine.PointIllegal:
 		text += ": " + p.Why
 	case p.Value == nil:
-		text += ": has no " + v.drawn.figure
+		text += ": has no " + words(v.drawn.figure)
 	default:
-		text += ": " + v.drawn.figure + " " + figure.Of(v.grid.Unit, *p.Value)
+		text += ": " + words(v.drawn.figure) + " " + figure.Of(v.grid.Unit, *p.Value)
 		if exact := exact(&in, v.drawn.figure); exact != "" {
 			text += " (" + exact + ")"
 		}
 		if p.Verdict == engine.PointNoFit {
 			text += ", does not fit"
 		}
+	}
+	if s := &p.Setup; p.Verdict != engine.PointIllegal && s.GPUs != v.drawn.setup.GPUs {
+		text += ", on " + figure.Comma(s.GPUs) + " GPUs"
+	}
+	if s := &p.Setup; p.Verdict != engine.PointIllegal && s.GBS != v.drawn.setup.GBS {
+		text += ", global batch " + figure.Comma(s.GBS)
 	}
 	return in.cut(text, w)
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine"
+	"meshscope/ui/figure"
+
 	"meshscope/ui/views/viewtest"
 )
 
@@ -50,7 +53,7 @@ func TestOldScan(t *testing.T) {
 	after := frame()
 	heading, body, _ := strings.Cut(after, "\n")
 	_, was, _ := strings.Cut(before, "\n")
-	if !strings.Contains(heading, "throughput.tokens-per-second-per-gpu") || !strings.Contains(heading, "working") || body != was {
+	if !strings.Contains(heading, words("throughput.tokens-per-second-per-gpu")) || !strings.Contains(heading, "working") || body != was {
 		t.Errorf("the old scan is drawn as\n%s", after)
 	}
 	if v.Status(in, 200) != said {
@@ -60,7 +63,7 @@ func TestOldScan(t *testing.T) {
 		t.Error("the old scan is written to a file")
 	}
 	work(t.Context())()
-	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "memory.peak") || strings.Contains(heading, "working") {
+	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "memory of the fullest rank") || strings.Contains(heading, "working") {
 		t.Errorf("the new scan is headed %q", heading)
 	}
 	if tables := v.Tables(in); len(tables) != 1 || !strings.Contains(tables[0].Title, "memory") {
@@ -100,8 +103,47 @@ func TestFind(t *testing.T) {
 	if v.find.part.Value() != "" {
 		t.Errorf("é and backspace leave %q", v.find.part.Value())
 	}
-	v.press(&in, "p", "e", "a", "k", "esc")
+	v.press(&in, "c", "o")
+	if v.figure == before || v.find.none {
+		t.Errorf("co finds %s", v.figure)
+	}
+	v.press(&in, "s", "t")
+	if text := ansi.Strip(v.Render(in, 118, 30)[1]); v.figure != before || !strings.Contains(text, "cost of the whole run needs tokens") {
+		t.Errorf("cost leaves %s and says %q", v.figure, text)
+	}
+	v.press(&in, "ctrl+u", "p", "e", "a", "k", "esc")
 	if v.figure != before || v.Typing() {
 		t.Errorf("esc leaves %s", v.figure)
+	}
+}
+
+// TestPointsSayWhatTheyAre: what does not fit has a sign of its own in the line, a map
+// has the unit of its cells in the heading, and what GPUs two knobs move is said.
+func TestPointsSayWhatTheyAre(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	v.figure = "throughput.tokens-per-second-per-gpu"
+	v.Refresh(in).Work(t.Context())()
+	misfits := 0
+	for i := range v.grid.Rows[0] {
+		if p := &v.grid.Rows[0][i]; p.Verdict == engine.PointNoFit && !p.Current {
+			misfits++
+		}
+	}
+	drawn := ansi.Strip(strings.Join(v.curve(&in, 118, 24)[1:20], "\n"))
+	if misfits == 0 || strings.Count(drawn, "!") != misfits {
+		t.Errorf("%d points do not fit, %d are drawn so:\n%s", misfits, strings.Count(drawn, "!"), drawn)
+	}
+	v.figure, v.by = "memory.peak", "dp"
+	v.Refresh(in).Work(t.Context())()
+	heading := ansi.Strip(v.Render(in, 160, 30)[choiceLines])
+	for _, want := range []string{"memory of the fullest rank, GiB", "GPUs "} {
+		if !strings.Contains(heading, want) {
+			t.Errorf("the heading %q does not say %q", heading, want)
+		}
+	}
+	v.inChart, v.row, v.column = true, len(v.grid.Rows)-1, 0
+	if p := v.point(); p.Verdict != engine.PointIllegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in, 300), figure.Comma(p.Setup.GPUs)+" GPUs") {
+		t.Errorf("the point on %d GPUs says %q", p.Setup.GPUs, v.Status(in, 300))
 	}
 }
