@@ -166,6 +166,9 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 		return
 	}
 	p := o.problem
+	if ctx.Err() != nil {
+		return
+	}
 	p.Deadline, p.Objective, p.Top, p.Front = 0, search.Throughput, 1, false
 	if p.Space.GPUs[len(p.Space.GPUs)-1] > p.Space.GPUs[0] {
 		p.Space.GPUs = p.Space.GPUs[len(p.Space.GPUs)-1:] // the most are the fastest

@@ -115,6 +115,9 @@ func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
 	if slices.Contains(out.Fields, "memory") || slices.Contains(out.Fields, "headroom") {
 		q := p
 		q.AnyMemory, q.Headroom, q.Objective, q.Top, q.Front = true, 0, LeastMemory, 1, false
+		if ctx.Err() != nil {
+			return out
+		}
 		if r := Run(ctx, q, nil); len(r.Best) > 0 {
 			out.Least, out.LeastSoFar = &r.Best[0], r.Partial
 		}
@@ -187,6 +190,10 @@ func likelyFirst(all []constraint) []constraint {
 
 // excludes says whether no layout meets the constraints that are kept.
 func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
+	if e.ctx.Err() != nil { // even the list of cuts of a question takes time
+		e.partial = true
+		return unsure
+	}
 	q := *p
 	for _, c := range all {
 		if !slices.ContainsFunc(keep, func(k constraint) bool { return k.field == c.field }) {
@@ -241,7 +248,10 @@ func (r *run) any() (found, whole bool) {
 			return false, false
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
+	r.hasty = true
+	if !r.sort(all) {
+		return false, false
+	}
 	r.result.Share, r.dropped, r.lowest = 1, k.dropped, k.lowest
 	r.evaluate(all)
 	return len(r.result.Best) > 0, r.result.Share >= 1

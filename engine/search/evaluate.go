@@ -37,7 +37,7 @@ func (r *run) evaluate(all []candidate) {
 	seen := evaluated{}
 	for next, rounds := 0, 0; ; {
 		late := r.stopped()
-		if late && (r.result.Fitting > 0 || rounds == lastRounds) {
+		if late && (r.hasty || r.result.Fitting > 0 || rounds == lastRounds) {
 			open += k.open(all[next:])
 			break
 		}

@@ -30,6 +30,8 @@ type run struct {
 	progress func(Progress)
 	result   Result
 
+	hasty bool // whoever stops it wants no answer any more
+
 	dropped int   // candidates that there was no room for
 	lowest  score // the best bound of these
 }
@@ -99,15 +101,30 @@ func (r *run) rank() (all []candidate, share float64) {
 			r.dropped += d
 		}
 	}
-	if r.stopped() {
+	if r.stopped() || !r.sort(all) {
 		first(all, lastSorted)
-	} else {
-		slices.SortFunc(all, func(a, b candidate) int { return a.compare(&b) })
 	}
 	if len(r.planes) == 0 {
 		return all, 1
 	}
 	return all, float64(done.Load()) / float64(len(r.planes))
+}
+
+// sort puts candidates in the order of their bounds; false where it was stopped on the
+// way: they are then all there, in any order.
+func (r *run) sort(all []candidate) bool {
+	const often = 1 << 12 // comparisons between two looks at who waits
+	n, halted := 0, false
+	slices.SortFunc(all, func(a, b candidate) int {
+		if n++; n%often == 0 {
+			halted = halted || r.stopped()
+		}
+		if halted {
+			return 0 // all alike: nothing more is moved
+		}
+		return a.compare(&b)
+	})
+	return !halted
 }
 
 // reportEvery is how many planes pass between two reports of progress.
