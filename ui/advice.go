@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/ui/export"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )
@@ -18,6 +19,8 @@ type advising struct {
 	open *overlay.Advice
 	jobs widget.Jobs
 	stop context.CancelFunc
+
+	written []export.Table // of the card, while the list of formats is open over it
 }
 
 // advisedMsg brings advice; nil where there is none.
@@ -74,6 +77,10 @@ func (m *Model) takeAdvice(msg advisedMsg) {
 func (m *Model) adviceKey(msg tea.KeyPressMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.Advice) {
 		return m.do(Action{Verb: Close})
+	}
+	if found := m.advising.open.Found(); found != nil && key.Matches(msg, m.keys.Export) {
+		m.advising.written = adviceTables(found)
+		return m.do(Action{Verb: Open, Screen: ExportOverlay})
 	}
 	switch m.advising.open.HandleKey(msg) {
 	case overlay.Closed:

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/ui/export"
 )
 
 // bring carries out a command, and those it is made of, as far as advice goes.
@@ -213,5 +214,36 @@ func TestMisfitNamesAdvice(t *testing.T) {
 		if text := screen(m); !strings.Contains(text, "it fits with ") || !strings.Contains(text, "a all of them") {
 			t.Errorf("%v:\n%s", size, text)
 		}
+	}
+}
+
+// TestAdviceExport: x on the card writes its tables with all digits, and afterwards, on
+// the page, those of the screen again.
+func TestAdviceExport(t *testing.T) {
+	var written []*export.Document
+	m := unfitting(t, 120, 36)
+	m.options.Export = func(_ export.Format, d *export.Document) (string, error) {
+		written = append(written, d)
+		return "x", nil
+	}
+	bring(m, pressed(m, "a"))
+	found := m.advising.open.Found()
+	m.Update(press("x"))
+	if text := screen(m); !strings.Contains(text, "the tables of Advice") {
+		t.Fatalf("x on the card:\n%s", text)
+	}
+	m.Update(press("esc"))
+	text, d := func() (string, *export.Document) {
+		bring(m, pressed(m, "a"))
+		return exported(t, m, &written, export.CSV)
+	}()
+	if len(d.Screen) != 5 || len(d.Screen[2].Rows) != len(found.Moves) || d.Screen[2].Rows[0][2].Value != float64(found.Moves[0].Report.Time.Step) {
+		t.Errorf("the tables are %+v", d.Screen)
+	}
+	if !strings.Contains(text, found.Moves[0].Turns()) || !strings.Contains(text, "each knob alone") {
+		t.Errorf("the file:\n%s", text)
+	}
+	if _, d = exported(t, m, &written, export.CSV); len(d.Screen) != 0 {
+		t.Errorf("x on Explore writes %d tables of advice", len(d.Screen))
 	}
 }

@@ -28,7 +28,11 @@ func (m *Model) openExport() tea.Cmd {
 	d := export.New(m.options.Version, m.now.setup, m.now.report)
 	title := "EXPORT"
 	if tables := m.tables(); len(tables) > 0 {
-		title += ": the tables of " + m.state.Tab.String() + ", then all figures"
+		of := m.state.Tab.String()
+		if m.advising.written != nil {
+			of = "Advice"
+		}
+		title += ": the tables of " + of + ", then all figures"
 	}
 	var items []overlay.Item
 	for _, f := range export.Formats() {
@@ -43,8 +47,11 @@ func (m *Model) refuseExport(why string) tea.Cmd {
 	return tea.Batch(m.do(Action{Verb: Close}), m.do(Action{Verb: Say, Text: why}))
 }
 
-// tables are those of the screen in front.
+// tables are those of the advice that x was pressed on, else of the screen in front.
 func (m *Model) tables() []export.Table {
+	if m.advising.written != nil {
+		return m.advising.written
+	}
 	if s := m.screen(); s != nil && m.now.report.Legal {
 		return s.tables(m.screenInput())
 	}

@@ -355,7 +355,8 @@ func (m *Model) choose() tea.Cmd {
 	case RunOverlay:
 		return m.chooseRun(i)
 	case ExportOverlay:
-		return tea.Batch(m.do(Action{Verb: Close}), m.exportCmd(export.Formats()[i]))
+		write := m.exportCmd(export.Formats()[i]) // of what the list was opened for
+		return tea.Batch(m.do(Action{Verb: Close}), write)
 	case TerminalOverlay:
 		return m.do(Action{Verb: Close})
 	case NoOverlay, ExplainOverlay, NoteOverlay, AdviceOverlay:
@@ -368,6 +369,9 @@ func (m *Model) choose() tea.Cmd {
 func (m *Model) changeOverlay() tea.Cmd {
 	m.ahead = nil
 	m.closeAdvice()
+	if m.state.Overlay != ExportOverlay {
+		m.advising.written = nil
+	}
 	m.picker, m.help, m.leads, m.explaining, m.reading.card = nil, nil, nil, explaining{}, nil // a book has a timeline of its own
 	switch m.state.Overlay {
 	case HelpOverlay:

@@ -42,6 +42,9 @@ func (a *Advice) Take(found *advise.Advice) {
 	a.cursor = slices.IndexFunc(a.body(), func(l adviceLine) bool { return l.move != nil })
 }
 
+// Found is what it shows; nil while it is worked out.
+func (a *Advice) Found() *advise.Advice { return a.found }
+
 // Resize tells how large the screen is. What was chosen stays chosen.
 func (a *Advice) Resize(w, h int) {
 	was := a.Move()
@@ -539,6 +542,9 @@ func (a *Advice) hint(g widget.Glyphs) string {
 	words := "esc closes" + dot + "up/down" + dot + "space scrolls"
 	if a.Move() != nil {
 		words = "enter makes this move (u undoes it)" + dot + words
+	}
+	if more := words + dot + "x writes it to a file"; widget.Width(more) <= a.wide()-4 {
+		words = more
 	}
 	return words
 }

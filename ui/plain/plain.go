@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
 	"meshscope/ui/figure"
@@ -40,7 +41,8 @@ func Render(s *engine.Setup, r *engine.Report) string {
 	t.list("Assumed", r.Assumptions)
 	t.list("Not modelled", r.NotModelled)
 	t.list("What other screens are for", []string{
-		"Search, the best layouts: meshscope search, and meshscope advise",
+		"Search, the best layouts: meshscope search",
+		"Advice, what makes it fit or faster, and each knob alone: meshscope advise",
 		"Compare, one setup beside another: meshscope compare",
 		"Scan, a figure while knobs turn: meshscope scan",
 		"Evidence, the model beside published runs: meshscope validate",
@@ -173,6 +175,23 @@ func (t *text) fit() {
 	t.evidence("peak memory", &m.Evidence)
 	if m.Reason != "" {
 		t.sayf("Why: %s.", strings.TrimSuffix(m.Reason, "."))
+		t.fixes()
+	}
+}
+
+// fixes are the turns of one knob that make the setup fit.
+func (t *text) fixes() {
+	fixes := advise.Fixes(*t.setup, nil)
+	if len(fixes) == 0 {
+		t.sayf("No turn of one knob makes it fit: meshscope advise tries more.")
+		return
+	}
+	for i := range fixes {
+		words := fixes[i].Turns()
+		if also := fixes[i].Follows(); also != "" {
+			words += ", then " + also
+		}
+		t.sayf("It fits with %s: %s, a step takes %s.", words, gib(fixes[i].Report.Memory.Peak), figure.Seconds(fixes[i].Report.Time.Step))
 	}
 }
 

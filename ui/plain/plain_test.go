@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -158,4 +159,27 @@ func TestAnything(t *testing.T) {
 		t.Errorf("64 ranks:\n%s", text)
 	}
 	linear(t, text)
+}
+
+// TestFixes: the text of a setup that does not fit says each turn of one knob that
+// makes it fit, and where there is none, what tries more.
+func TestFixes(t *testing.T) {
+	s := presets.DefaultSetup()
+	s.PP, s.DP, s.MicroBatches = 1, 8, 64
+	r := engine.Evaluate(s)
+	fixes := advise.Fixes(s, nil)
+	if r.Memory.Fits || len(fixes) == 0 {
+		t.Fatalf("fits %v, %d fixes", r.Memory.Fits, len(fixes))
+	}
+	text := Render(&s, &r)
+	for i := range fixes {
+		if !strings.Contains(text, "It fits with "+fixes[i].Turns()) {
+			t.Errorf("it does not say %s:\n%s", fixes[i].Turns(), text)
+		}
+	}
+	s.Cluster.GPU.MemoryUsable = units.GiB / 8
+	r = engine.Evaluate(s)
+	if text = Render(&s, &r); strings.Contains(text, "It fits with") || !strings.Contains(text, "No turn of one knob makes it fit") {
+		t.Errorf("nothing makes it fit:\n%s", text)
+	}
 }
