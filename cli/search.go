@@ -241,6 +241,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 	}
 	p.Space.Refused = f.refused
 	p.Space.FollowGBS = p.Objective == search.FewestGPUs && q.defaultGBS && !q.cut
+	p.Space.RaiseGBS = p.Space.FollowGBS && deadline > 0
 	p.Setup, p.Tokens, p.Deadline = q.setup, q.setup.Budget, units.Seconds(deadline)
 	if deadline > 0 && p.Tokens == 0 {
 		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}

@@ -3,26 +3,26 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"meshscope/engine/search"
 )
 
-// mostTokens is up to which global batch, in tokens, a search goes by itself: the
-// largest of the published runs that the rules of advise know (DeepSeek, 15,360
-// sequences of 4,096).
-const mostTokens = 15360 * 4096
-
 // run searches. Where nothing meets the deadline at a global batch that nobody said,
-// the batch doubles until something does: a larger one leaves less of a pipeline idle
-// and has work for more copies.
+// it is raised until something does; the fewest GPUs are looked for at all batches that
+// a search of each number would take.
 func (o *answer) run(ctx context.Context, progress func(search.Progress)) {
 	o.first = o.problem.Space.GBS[0]
-	for {
-		if o.problem.Objective == search.FewestGPUs && o.asked.anyGPUs() {
-			o.result = search.Fewest(ctx, o.problem, o.problem.Setup.Cluster.Node(), progress)
-		} else {
-			o.result = search.Run(ctx, o.problem, progress)
+	if o.problem.Objective == search.FewestGPUs {
+		step := 0 // all numbers that are asked for are tried
+		if o.asked.anyGPUs() {
+			step = o.problem.Setup.Cluster.Node()
 		}
+		o.result = search.Fewest(ctx, o.problem, step, progress)
+		return
+	}
+	for {
+		o.result = search.Run(ctx, o.problem, progress)
 		next, more := o.raised()
 		if len(o.result.Best) > 0 || o.result.Partial || !more {
 			return
@@ -31,6 +31,15 @@ func (o *answer) run(ctx context.Context, progress func(search.Progress)) {
 		o.problem.Setup.MicroBatches *= 2
 		o.problem.Setup.GBS = next
 	}
+}
+
+// tried are the global batches that were searched.
+func (o *answer) tried() []int {
+	p := o.problem
+	if len(o.result.GPUs) > 0 {
+		p.Space.GPUs = o.result.GPUs
+	}
+	return slices.Sorted(slices.Values(p.Batches()))
 }
 
 // anyGPUs says that nobody gave a number of GPUs, nor a range.
@@ -47,22 +56,25 @@ func (o *answer) raised() (int, bool) {
 	if o.problem.Deadline == 0 || !o.asked.defaultGBS || o.asked.cut || len(sp.GBS) != 1 || len(sp.Seq) != 1 {
 		return 0, false
 	}
-	next := 2 * sp.GBS[0]
-	return next, next*sp.Seq[0] <= mostTokens+mostTokens/10
+	return search.Raised(sp.GBS[0], sp.Seq[0])
 }
 
 // batchWords say how the batch came about where nobody gave it.
 func (o *answer) batchWords() string {
 	sp := &o.problem.Space
 	text := o.defaultWords()
+	if sp.FollowGBS {
+		text = "of each number of GPUs what search takes of it alone, " + search.UsualBatch()
+		if sp.RaiseGBS {
+			text += ", doubled up to 60 M until something meets the deadline"
+		}
+		return text
+	}
 	if sp.GBS[0] > o.first {
 		text = fmt.Sprintf("near 4 M tokens (%s sequences) nothing met the deadline; it was doubled until something did, at most to 60 M", commas(o.first))
 		if len(o.result.Best) == 0 {
 			text = fmt.Sprintf("from %s sequences, near 4 M tokens, it was doubled up to the 60 M of the largest published runs", commas(o.first))
 		}
-	}
-	if sp.FollowGBS {
-		text += "; with each number of GPUs the nearest that it divides well"
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -35,7 +36,7 @@ func TestFewestGPUs(t *testing.T) {
 	if len(f.Results) == 0 || f.Results[0].Layout.GPUs > 3456 || f.Results[0].Report.Run.Days > 60 || len(f.GPUs) < 20 {
 		t.Errorf("%+v", f)
 	}
-	for _, want := range []string{"numbers of GPUs", "another may do too", "2,048", "with each number of GPUs the nearest"} {
+	for _, want := range []string{"numbers of GPUs", "another may do too", "2,048", "of each number of GPUs what search takes of it alone"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not said:\n%s", want, page)
 		}
@@ -61,5 +62,40 @@ func TestDeadlineRaisesTheBatch(t *testing.T) {
 	f, page = searchFewest(t, strings.Replace(question, "9d", "1d", 1))
 	if f.Conflict == nil || !strings.Contains(page, "up to the 60 M") || strings.Contains(page, "sequences (--gbs)") {
 		t.Errorf("%+v\n%s", f, page)
+	}
+}
+
+// The fewest GPUs are the least number for which a search of that number alone, with the
+// same limits, finds something: there is one rule for the batch that nobody gave.
+func TestFewestAgreesWithEachNumber(t *testing.T) {
+	for _, flags := range []string{
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4",
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp 2 --gpus 8..512:40",
+		"--model llama3.1-8b --headroom 20%",
+	} {
+		f, _ := searchFewest(t, flags+" --top 1 --objective fewest-gpus")
+		if len(f.Results) == 0 || len(f.GPUs) < 5 {
+			t.Fatalf("%s: %+v", flags, f)
+		}
+		fewest := f.Results[0].Layout
+		alone, _, _ := strings.Cut(flags, " --gpus")
+		for _, n := range f.GPUs {
+			if n > fewest.GPUs {
+				break
+			}
+			var one struct {
+				Results []struct{ Layout struct{ GPUs, GBS int } }
+			}
+			_, text, _ := run(t, append([]string{"search", "--time", "0", "--json", "--top", "1", "--gpus", strconv.Itoa(n)}, strings.Fields(alone)...)...)
+			if err := json.Unmarshal([]byte(text), &one); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case n < fewest.GPUs && len(one.Results) > 0:
+				t.Errorf("%s: %d GPUs will do, and %d are said to be the fewest", flags, n, fewest.GPUs)
+			case n == fewest.GPUs && (len(one.Results) == 0 || one.Results[0].Layout.GBS != fewest.GBS):
+				t.Errorf("%s: %d GPUs alone give %+v, among others a batch of %d", flags, n, one.Results, fewest.GBS)
+			}
+		}
 	}
 }

@@ -46,7 +46,7 @@ func (o *answer) constraint(field string) string {
 		return "leaving out what some launcher refuses (--refused lets it in)"
 	case "gbs":
 		if o.asked.defaultGBS {
-			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(p.Space.GBS))
+			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(o.tried()))
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	}

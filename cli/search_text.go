@@ -44,7 +44,7 @@ func (o *answer) writeText(a *app) error {
 func (o *answer) head(t page, a *app) {
 	p, r := &o.problem, &o.result
 	s := &p.Setup
-	gpus, batches, lengths := span(o.numbers()), span(p.Space.GBS), span(p.Space.Seq)
+	gpus, batches, lengths := span(o.numbers()), span(o.tried()), span(p.Space.Seq)
 	nodes := ""
 	if len(p.Space.GPUs) == 1 {
 		nodes = ", " + plural(s.Nodes(), "node")
@@ -80,9 +80,9 @@ func (o *answer) head(t page, a *app) {
 // batchTokens is the global batch in tokens: one number, or from the least to the
 // most.
 func (o *answer) batchTokens() string {
-	sp := &o.problem.Space
-	low := float64(slices.Min(sp.GBS)) * float64(slices.Min(sp.Seq))
-	high := float64(slices.Max(sp.GBS)) * float64(slices.Max(sp.Seq))
+	sp, batches := &o.problem.Space, o.tried()
+	low := float64(slices.Min(batches)) * float64(slices.Min(sp.Seq))
+	high := float64(slices.Max(batches)) * float64(slices.Max(sp.Seq))
 	if low == high {
 		return count(low)
 	}
@@ -118,11 +118,18 @@ func (o *answer) aim() string {
 	return map[search.Objective]string{
 		search.Throughput:  "most tokens per second and GPU first",
 		search.Cost:        "cheapest run first: the most tokens per GPU and hour",
-		search.FewestGPUs:  "fewest GPUs first, then the fastest",
+		search.FewestGPUs:  o.fewestAim(),
 		search.LargestMBS:  "largest micro-batch first, then the fastest",
 		search.LongestSeq:  "longest sequence first, then the fastest",
 		search.LeastMemory: "least memory first, then the fastest",
 	}[o.problem.Objective]
+}
+
+func (o *answer) fewestAim() string {
+	if o.problem.Space.RaiseGBS {
+		return "fewest GPUs first, of these the smallest batch, then the fastest"
+	}
+	return "fewest GPUs first, then the fastest"
 }
 
 // given lists the knobs that were given, in their order.

@@ -117,7 +117,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	a.throughput = e.throughput(s, r.Model, r.Time)
 	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
 	r.Throughput.Evidence = r.Time.Evidence
-	r.Run = wholeRun(s, r.Time)
+	r.Run = WholeRun(s, r.Time)
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",

@@ -53,8 +53,8 @@ const (
 	secondsPerDay  = 86400
 )
 
-// wholeRun answers for the token budget; nil when none was said.
-func wholeRun(s *Setup, t *Time) *Run {
+// WholeRun answers for the token budget; nil when none was said.
+func WholeRun(s *Setup, t *Time) *Run {
 	p := &s.RunPlan
 	if p.Budget <= 0 || t == nil {
 		return nil

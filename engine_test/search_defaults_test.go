@@ -22,6 +22,8 @@ func TestDefaultGBS(t *testing.T) {
 		{[]int{16384}, 131072, 32},
 		{[]int{7 * 11 * 13}, 8192, 512}, // 1001 alone is more than the target
 		{[]int{64}, 1 << 30, 1},
+		{[]int{85 * 32}, 8192, 680}, // of one number the odd part goes in where it can
+		{[]int{85 * 32, 64}, 8192, 512},
 		{nil, 8192, 512},
 	} {
 		if got := search.DefaultGBS(c.gpus, c.seq); got != c.want {

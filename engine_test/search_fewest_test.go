@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -17,7 +18,7 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 	days := func(n float64) units.Seconds { return units.Seconds(n * 86400) }
 	for name, p := range map[string]search.Problem{
 		"memory":   {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}}},
-		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, GBS: []int{512}, FollowGBS: true}, Tokens: 1e12, Deadline: days(30)},
+		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, FollowGBS: true, RaiseGBS: true}, Tokens: 1e12, Deadline: days(30)},
 		"batch":    {Space: search.Space{GPUs: []int{64, 128, 256, 512}, GBS: []int{480}}, Tokens: 1e12, Deadline: days(30)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,21 +53,52 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 	}
 }
 
-// A batch that follows the GPUs stays near what was asked for, and divides over all
-// copies that are a part of the GPUs' odd part and a power of two.
-func TestFollowing(t *testing.T) {
+// Where nobody gives a batch the fewest GPUs are the least number, of those tried, for
+// which a search of it alone finds something, raising the batch as it does; and the
+// batch is the one at which that search does.
+func TestFewestIsWhatEachNumberFinds(t *testing.T) {
+	lib := presets.Default()
 	rapid.Check(t, func(t *rapid.T) {
-		gbs, gpus := rapid.IntRange(1, 1<<16).Draw(t, "gbs"), rapid.IntRange(1, 1<<17).Draw(t, "gpus")
-		got := search.Following(gbs, gpus)
-		if got*got > 2*gbs*gbs || 2*got*got < gbs*gbs {
-			t.Fatalf("%d of %d on %d is too far", got, gbs, gpus)
+		p := search.Problem{Setup: presets.DefaultSetup(), Objective: search.FewestGPUs, Top: 3, Workers: 2}
+		m, err := lib.Model(rapid.SampledFrom([]string{"llama3.1-8b", "llama3.1-70b"}).Draw(t, "model"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		odd := gpus
-		for odd%2 == 0 {
-			odd /= 2
+		p.Setup.Model = m
+		p.Setup.Seq = rapid.SampledFrom([]int{8192, 65536}).Draw(t, "seq")
+		p.Headroom = rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "headroom")
+		p.Space.GPUs = []int{8, 16, 32, 64, 128}
+		p.Space.TP, p.Space.CP, p.Space.ZeRO = []int{2, 8}, []int{1}, []int{1}
+		p.Space.Recompute = []recipe.Recompute{{Mode: recipe.RecomputeNone}}
+		p.Space.FollowGBS = true
+		if rapid.IntRange(0, 3).Draw(t, "no deadline") > 0 {
+			p.Space.RaiseGBS, p.Tokens = true, 1e10
+			p.Deadline = units.Seconds(rapid.Float64Range(1e4, 1e6).Draw(t, "deadline"))
 		}
-		if got != gbs && got%odd != 0 {
-			t.Fatalf("%d has not the odd part %d", got, odd)
+		got := search.Fewest(t.Context(), p, 8, nil)
+		for _, gpus := range got.GPUs {
+			one := p
+			one.Objective, one.Top = search.Throughput, 1
+			one.Space.FollowGBS, one.Space.RaiseGBS = false, false
+			one.Space.GPUs = []int{gpus}
+			gbs := search.DefaultGBS(one.Space.GPUs, p.Setup.Seq)
+			var found []search.Found
+			for more := true; more && len(found) == 0; {
+				one.Space.GBS = []int{gbs}
+				found = search.Run(t.Context(), one, nil).Best
+				gbs, more = search.Raised(gbs, p.Setup.Seq)
+				more = more && p.Deadline > 0
+			}
+			if len(found) == 0 {
+				continue
+			}
+			if len(got.Best) == 0 || got.Best[0].Setup != found[0].Setup {
+				t.Fatalf("%d GPUs have %+v, the fewest are %+v", gpus, found[0].Setup.Layout, got.Best)
+			}
+			return
+		}
+		if len(got.Best) > 0 {
+			t.Fatalf("found %+v, which no search of one number finds", got.Best[0].Setup.Layout)
 		}
 	})
 }

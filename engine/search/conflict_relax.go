@@ -15,7 +15,7 @@ import (
 // many as there are pipeline ranks, and dp x pp divides the GPUs as well. The most,
 // MaxMBS for each GPU, are the fastest: they matter to a deadline.
 func (p *Problem) anyBatch() []int {
-	out := slices.Clone(p.allBatches())
+	out := slices.Clone(p.Batches())
 	sizes, rounds := p.Space.MBS, p.Space.MicroBatches
 	if len(sizes) == 0 {
 		sizes = []int{1}

@@ -13,23 +13,28 @@ const TargetTokens = 1 << 22
 // UsualBatch is what DefaultGBS takes, in words.
 func UsualBatch() string { return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000) }
 
-// largestOdd is how large an odd part a default batch takes over.
+// largestOdd is how large an odd part of several numbers of GPUs a default batch
+// takes over.
 const largestOdd = 15
 
 // DefaultGBS is a global batch near TargetTokens that divides well: a power of
 // two sequences, times the odd part of the numbers of GPUs where that is small, so
 // that every number of copies divides it that divides the GPUs and is no larger
-// than it. Over many numbers of GPUs the common odd part leaves no room for powers
+// than it. Of one number of GPUs the odd part is taken over as far as the target
+// goes. Over many numbers of GPUs the common odd part leaves no room for powers
 // of two, which most layouts want: then it is a power of two alone.
 func DefaultGBS(gpus []int, seq int) int {
 	target := max(TargetTokens/max(seq, 1), 1)
-	odd := 1
+	odd, most := 1, min(largestOdd, target)
+	if len(gpus) == 1 {
+		most = target
+	}
 	for _, n := range gpus {
 		part := max(n, 1)
 		for part%2 == 0 {
 			part /= 2
 		}
-		if odd = odd / common(odd, part) * part; odd > min(largestOdd, target) {
+		if odd = odd / common(odd, part) * part; odd > most {
 			odd = 1
 			break
 		}

@@ -2,10 +2,7 @@ package search
 
 import (
 	"context"
-	"math/bits"
 	"slices"
-
-	"meshscope/engine/layout"
 )
 
 // parts is into how many equal steps a gap between two numbers of GPUs is cut at a
@@ -81,50 +78,6 @@ func undominated(list []Found) (out []Found) {
 		if n := len(out); n == 0 || list[i].Report.Memory.Peak < out[n-1].Report.Memory.Peak {
 			out = append(out, list[i])
 		}
-	}
-	return out
-}
-
-// batches are the global batches that are tried on so many GPUs.
-func (p *Problem) batches(gpus int) []int {
-	list := or(p.Space.GBS, p.Setup.GBS)
-	if !p.Space.FollowGBS {
-		return list
-	}
-	out := make([]int, len(list))
-	for i, n := range list {
-		out[i] = Following(n, gpus)
-	}
-	return unique(out)
-}
-
-// allBatches are those of all numbers of GPUs.
-func (p *Problem) allBatches() (out []int) {
-	if !p.Space.FollowGBS {
-		return or(p.Space.GBS, p.Setup.GBS)
-	}
-	for _, gpus := range or(p.Space.GPUs, p.Setup.GPUs) {
-		out = append(out, p.batches(gpus)...)
-	}
-	return unique(out)
-}
-
-// Following is the global batch nearest to another, by ratio, that is the odd part of
-// a number of GPUs times a power of two: data-parallel copies can then be any part of
-// the GPUs that is no larger than the batch. It is the batch itself where that part
-// divides it, and where it is so large that the batch would go beyond the square root
-// of two from what was asked.
-func Following(gbs, gpus int) int {
-	odd := max(gpus, 1) >> bits.TrailingZeros(uint(max(gpus, 1)))
-	if gbs < 1 || gbs%odd == 0 {
-		return gbs
-	}
-	out := odd
-	for 2*out*out <= gbs*gbs && 2*out <= layout.MaxGBS {
-		out *= 2
-	}
-	if out*out > 2*gbs*gbs {
-		return gbs
 	}
 	return out
 }

@@ -189,7 +189,7 @@ func (p *Problem) choices() choices {
 // microBatches are the micro-batch sizes that divide any of the global batches.
 func (p *Problem) microBatches() []int {
 	var out []int
-	all := p.allBatches()
+	all := p.Batches()
 	for n := 1; n <= MaxMBS; n++ {
 		if n > MaxOddMBS && n&(n-1) != 0 {
 			continue

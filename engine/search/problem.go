@@ -56,9 +56,10 @@ type Space struct {
 	Recompute                    []recipe.Recompute
 	Schedules                    []schedule.Kind
 
-	// FollowGBS takes of each global batch the nearest one that the number of GPUs
-	// divides well (Following), where nobody wants exactly the one that is listed.
-	FollowGBS bool
+	// FollowGBS takes, in place of GBS, of each number of GPUs the global batch that a
+	// search of it alone takes where nobody gave one (DefaultGBS), and with RaiseGBS
+	// what it is raised to (Ladder). Of these the smallest that will do comes first.
+	FollowGBS, RaiseGBS bool
 
 	// Refused lets in what some launcher refuses although it could run: ZeRO-2
 	// and 3 together with a pipeline, TP of experts without SP, fewer
@@ -165,6 +166,11 @@ func (p *Problem) score(s *engine.Setup, f engine.Floor) score {
 	switch p.Objective {
 	case FewestGPUs:
 		out.lead = float64(s.GPUs)
+		if p.Space.FollowGBS && p.Space.RaiseGBS {
+			// Of the same GPUs the smaller batch leads. All are below this many tokens.
+			const most = 1 << 30
+			out.lead += min(s.Tokens(), most-1) / most
+		}
 	case LargestMBS:
 		out.lead = -float64(s.MBS)
 	case LongestSeq:

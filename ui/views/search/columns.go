@@ -90,6 +90,7 @@ func columns() []column {
 		count("zero", "Z", "ZeRO stage", 5, func(r *row) int { return r.setup.ZeRO }),
 		count("mbs", "mbs", "sequences of a micro-batch", 6, func(r *row) int { return r.setup.MBS }),
 		count("m", "m", "micro-batches per pipeline and step", 8, func(r *row) int { return r.setup.MicroBatches }),
+		onlyVaried(count("gbs", "gbs", "sequences of a step", 1, func(r *row) int { return r.setup.GBS })),
 		onlyVaried(count("seq", "seq", "tokens of a sequence", 1, func(r *row) int { return r.setup.Seq })),
 		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return onOff(r.setup.SP) }},
 		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},

@@ -109,6 +109,9 @@ func (v *View) listed(in *Input) []knob {
 		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {
 			continue
 		}
+		if k == batchRule && v.word(objective) != string(find.FewestGPUs) {
+			continue
+		}
 		out = append(out, k)
 	}
 	return out

@@ -38,9 +38,7 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
 	out.bubble = r.Pipeline.BubbleOverIdeal
 	if r.Run != nil {
-		if out.days = r.Run.Days; r.Run.Cost != nil {
-			out.cost = *r.Run.Cost
-		}
+		out.spend(r.Run)
 	}
 	if r.Time.Step > 0 {
 		out.comm = float64(r.Time.Exposed / r.Time.Step)
@@ -48,10 +46,18 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 	return out
 }
 
+// spend takes in what the whole run takes.
+func (r *row) spend(run *engine.Run) {
+	if r.days, r.cost = run.Days, 0; run.Cost != nil {
+		r.cost = *run.Cost
+	}
+}
+
 // same says whether two setups are the same layout: what does nothing in one of
 // them does not count.
 func same(a, b *engine.Setup) bool {
 	x, y := plain(a), plain(b)
+	y.RunPlan = x.RunPlan // how long it runs is no part of it
 	return x == y
 }
 

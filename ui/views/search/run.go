@@ -14,6 +14,7 @@ import (
 const (
 	autoValue  = "auto"
 	noDeadline = "none"
+	yourBatch  = "yours"
 )
 
 // mostNodes is up to how many nodes are tried, doubled from one on.
@@ -56,7 +57,8 @@ func (a *asked) gpus(o find.Objective) []int {
 			all = all[:i+1]
 		}
 	}
-	if own := a.base.GPUs; !slices.Contains(all, own) {
+	// The fewest are looked for among the numbers that the command line takes.
+	if own := a.base.GPUs; (o != find.FewestGPUs || len(all) == 0) && !slices.Contains(all, own) {
 		all = append(all, own)
 		slices.Sort(all)
 	}
@@ -77,6 +79,18 @@ func (a *asked) wholeRun(p *find.Problem) {
 	}
 }
 
+// batchWords say at which global batch was searched, and in brief.
+func (a *asked) batchWords() (long, short string) {
+	switch p := a.problem(); {
+	case p.Space.RaiseGBS:
+		return "batch near 4 M tokens, doubled for the deadline", "own batch each"
+	case p.Space.FollowGBS:
+		return "batch near 4 M tokens", "own batch each"
+	}
+	n := figure.Comma(a.base.GBS)
+	return "at your batch of " + n, "batch " + n
+}
+
 // lacking says what the wish needs to know and nobody said.
 func (a *asked) lacking() string {
 	p := a.problem()
@@ -89,8 +103,6 @@ func (a *asked) lacking() string {
 		return "the deadline counts for nothing: it needs tokens (f, or r)"
 	case p.Objective == find.Cost:
 		return "costs need tokens (f, or r); the order is the same"
-	case p.Objective == find.FewestGPUs:
-		return "without tokens and a deadline these are the fewest GPUs that hold the model (f)"
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine"
 	find "meshscope/engine/search"
 
 	"meshscope/presets"
@@ -53,7 +54,7 @@ func TestCostsNeedTokens(t *testing.T) {
 	}{
 		{map[knob]string{objective: string(find.Cost)}, "costs need tokens"},
 		{map[knob]string{deadline: "7 days"}, "the deadline counts for nothing"},
-		{map[knob]string{objective: string(find.FewestGPUs)}, "fewest GPUs that hold the model"},
+		{map[knob]string{objective: string(find.FewestGPUs)}, ""},
 		{map[knob]string{objective: string(find.Cost), budget: "1T", numbers: "to 16"}, ""},
 		{map[knob]string{deadline: "7 days", budget: "1T"}, ""},
 	} {
@@ -75,5 +76,60 @@ func TestCostsNeedTokens(t *testing.T) {
 	a.base.Goodput, a.wish[deadline], a.wish[budget] = 50, "10 days", "1T"
 	if p := a.problem(); p.Deadline != 10*86400 || p.Setup.Goodput != 50 || p.Tokens != 1e12 {
 		t.Errorf("a deadline of %v s for %v tokens", p.Deadline, p.Tokens)
+	}
+}
+
+// TestFewestHasTheBatchRule: where the fewest GPUs are looked for the screen takes the
+// batches that the command line takes, and says so; a knob keeps that of the setup.
+func TestFewestHasTheBatchRule(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.refreshValues(&asked{base: base(in.Setup)})
+	if slices.Contains(v.listed(&in), batchRule) {
+		t.Error("the knob is there where it does nothing")
+	}
+	v.set(objective, string(find.FewestGPUs))
+	v.set(budget, "1T")
+	v.set(deadline, "60 days")
+	v.set(numbers, "to 128")
+	v.set(tensor, "2")
+	if !slices.Contains(v.listed(&in), batchRule) {
+		t.Error("no knob of the batch")
+	}
+	a := asked{base: base(in.Setup), wish: v.wish}
+	p := a.problem()
+	want := find.Ladder(64, in.Setup.Seq)
+	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS, RaiseGBS: p.Space.RaiseGBS}}).Batches(); !slices.Equal(got, want) || len(want) < 3 {
+		t.Errorf("batches %v, want %v", got, want)
+	}
+	v.Refresh(in).Work(t.Context())()
+	if text := ansi.Strip(strings.Join(v.Render(in, 160, 32), "\n")); !strings.Contains(text, "batch near 4 M tokens, doubled for the deadline") {
+		t.Errorf("the batch is not said:\n%s", text)
+	}
+	// The setup in force has days and price as all others.
+	own := v.own(&in)
+	s := *in.Setup
+	s.Budget = 1e12
+	r := engine.Evaluate(s)
+	if own == nil || own.days == 0 || own.days != r.Run.Days || own.cost != *r.Run.Cost {
+		t.Errorf("the setup in force: %+v", own)
+	}
+	v.set(batchRule, yourBatch)
+	a.wish = v.wish
+	if p = a.problem(); p.Space.FollowGBS || p.Setup.GBS != in.Setup.GBS {
+		t.Errorf("the batch of the setup is not kept: %+v", p.Space)
+	}
+	v.Refresh(in).Work(t.Context())()
+	for _, w := range []int{80, 118, 160} {
+		if text := ansi.Strip(strings.Join(v.Render(in, w, 32), "\n")); !strings.Contains(text, "batch of 32") && !strings.Contains(text, "batch 32") {
+			t.Errorf("%d columns: the batch is not said:\n%s", w, text)
+		}
+	}
+	// Without tokens the number of layouts is said, as where there are some.
+	v.set(budget, autoValue)
+	v.set(deadline, noDeadline)
+	v.Refresh(in).Work(t.Context())()
+	if text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n")); strings.Contains(text, "needs tokens") || !strings.Contains(text, " layouts") {
+		t.Errorf("no count of layouts:\n%s", text)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/themes"
 	"meshscope/ui/figure"
 	"meshscope/ui/textbox"
@@ -48,6 +50,13 @@ func (v *View) own(in *Input) *row {
 	}
 	r := rowOf(in.Setup, in.Report, 0)
 	r.own = true
+	if v.answer != nil && v.answer.of.wish[budget] != "" { // the tokens are those of the question
+		p := find.Problem{Setup: *in.Setup}
+		v.answer.of.wholeRun(&p)
+		if run := engine.WholeRun(&p.Setup, in.Report.Time); run != nil {
+			r.spend(run)
+		}
+	}
 	r.last = !r.fits || v.wish[objective] != ""
 	return &r
 }

@@ -140,7 +140,9 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 		exact = "steps " + in.Report.Time.Band(in.Glyphs.PlusMinus)
 	}
 	remark, short, role := v.remark(in)
-	if widget.Width(name+exact+remark)+4 > w {
+	if v.answer != nil {
+		exact, remark = v.withBatch(w-widget.Width(name)-4, exact, remark, short)
+	} else if widget.Width(name+exact+remark)+4 > w {
 		remark = short
 	}
 	lines := []string{in.heading(w, name, exact, remark, role)}
@@ -167,6 +169,28 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 		lines = append(lines, v.noneLines(in, w)...)
 	}
 	return widget.Height(lines, w, h)
+}
+
+// withBatch adds the batch to a heading of w cells: in as many words as there is room
+// for, but before how much was searched is cut short.
+func (v *View) withBatch(w int, exact, remark, short string) (detail, right string) {
+	long, brief := v.answer.of.batchWords()
+	for _, right = range []string{remark, short} {
+		for _, detail = range []string{joined(exact, long), joined(exact, brief)} {
+			if widget.Width(detail+right) <= w {
+				return detail, right
+			}
+		}
+	}
+	return brief, short
+}
+
+// joined are two clauses, of which the first may be empty.
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
 }
 
 // illegalLine says that the setup in force cannot run, and what is searched then.
@@ -353,6 +377,9 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 	case "memory":
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
 	case "gbs":
+		if p := v.answer.of.problem(); p.Space.FollowGBS {
+			return "the global batches that search takes where nobody gives one, near 4 M tokens and up to 60 M for a deadline"
+		}
 		text := "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
 		if w[deadline] != "" {
 			text += "; a larger one is worked off in less time"

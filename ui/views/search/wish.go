@@ -19,6 +19,7 @@ type knob uint8
 const (
 	objective knob = iota
 	numbers
+	batchRule
 	budget
 	deadline
 	headroom
@@ -47,7 +48,7 @@ type wish [knobs]string
 // label of a knob.
 func (k knob) label() string {
 	return [knobs]string{
-		"best is", "GPUs", "tokens", "deadline", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
+		"best is", "GPUs", "batch", "tokens", "deadline", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
 	}[k]
 }
 
@@ -55,7 +56,8 @@ func (k knob) label() string {
 func (k knob) help() string {
 	return [knobs]string{
 		"what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU",
-		"how many are tried, doubled from one node on (fewest-gpus: then in between), at the batch of the setup; auto: those of the setup, and for fewest-gpus and cost all",
+		"how many are tried, doubled from one node on (fewest-gpus: then in between); auto: those of the setup, and for fewest-gpus and cost all",
+		"auto: of each number of GPUs what search takes of it alone, near 4 M tokens, and for a deadline doubled up to 60 M: the smallest that will do; yours: that of the setup",
 		"of the whole run, for deadline and cost; auto: those of the setup. r says tokens, price and goodput exactly",
 		"leaves out layouts that need longer for the tokens",
 		"share of the usable memory that must stay free on the fullest rank: what no model of memory foresees",
@@ -107,6 +109,7 @@ func (v *View) refreshValues(want *asked) {
 		v.values[objective] = append(v.values[objective], string(o))
 	}
 	v.values[numbers] = numbersOf(&want.base)
+	v.values[batchRule] = []string{autoValue, yourBatch}
 	v.values[budget] = []string{autoValue, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "30T"}
 	v.values[deadline] = []string{noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days", "90 days", "180 days", "365 days"}
 	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
@@ -172,7 +175,7 @@ func (v *View) set(k knob, word string) {
 // fastest is the same wish for the fastest layouts on the GPUs of the setup.
 func (w *wish) fastest() wish {
 	out := *w
-	out[objective], out[numbers], out[budget], out[deadline] = "", "", "", ""
+	out[objective], out[numbers], out[batchRule], out[budget], out[deadline] = "", "", "", "", ""
 	return out
 }
 
@@ -201,6 +204,9 @@ func (a *asked) problem() find.Problem {
 		TP:   w.one(tensor), PP: w.one(pipeline), VPP: w.one(virtual), CP: w.one(contextual),
 		EP: w.one(expert), ETP: w.one(expertTensor), ZeRO: w.one(zero), MBS: w.one(microBatch),
 		Refused: w[launchers] == rulesBroken,
+	}
+	if p.Objective == find.FewestGPUs && w[batchRule] == "" {
+		p.Space.FollowGBS, p.Space.RaiseGBS = true, p.Deadline > 0 && p.Tokens > 0
 	}
 	switch w[schedules] {
 	case "":
