@@ -46,7 +46,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"The flags of 'eval' say the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
 			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. What is left out is free within these bounds: " +
 			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
-			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64, every ep and zero, etp 1 or tp, " +
+			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64 (for largest-mbs on by powers of two to the batch), every ep and zero, etp 1 or tp, " +
 			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
 			"one of gbs or seq doubles. GPUs that are not said are those of 'eval', or for fewest-gpus 1, 2, 4 nodes and so on and then, in ever finer steps, those between the fewest that will do and the next smaller number; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches. Such a batch follows the GPUs for fewest-gpus, and doubles up to 60 million tokens where nothing meets the deadline.\n\n" +
 			"Exit code: 0 something was found, 1 the time ended before anything was found (or an error), 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"meshscope/engine/search"
 )
@@ -117,4 +118,40 @@ func numberWords(list []int) string {
 		text += commas(n)
 	}
 	return text
+}
+
+// endWords say what ends the largest micro-batch and the longest sequence, where the
+// values were not given: memory and limits, the batch, or the list that was tried.
+func (o *answer) endWords() string {
+	best := &o.result.Best[0]
+	switch o.problem.Objective {
+	case search.LargestMBS:
+		if _, said := o.asked.values["mbs"]; said {
+			return ""
+		}
+		tried := slices.Max(search.Tried(o.problem).MBS)
+		if best.Setup.MBS == tried {
+			return fmt.Sprintf("The global batch ends it: no larger power of two divides %s; a larger --gbs may hold more.", commas(best.Setup.GBS))
+		}
+		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch goes: none larger than %s has a layout that meets the limits.", commas(tried), commas(best.Setup.MBS))
+	case search.LongestSeq:
+		text := ""
+		if _, said := o.asked.values["seq"]; !said {
+			tried := slices.Max(o.problem.Space.Seq)
+			text = fmt.Sprintf("Lengths from %s to %s were tried, doubled: ", commas(slices.Min(o.problem.Space.Seq)), commas(tried))
+			if best.Setup.Seq == tried {
+				text += "the list ends it; --seq with longer ones goes on."
+			} else {
+				text += fmt.Sprintf("%s does not meet the limits, something between may (--seq).", commas(2*best.Setup.Seq))
+			}
+		}
+		for _, p := range best.Report.Problems {
+			if p.Code == "seq-exceeds-model" {
+				text += " Note: " + p.Message + "."
+			}
+		}
+		return strings.TrimSpace(text)
+	case search.Throughput, search.Cost, search.FewestGPUs, search.LeastMemory:
+	}
+	return ""
 }

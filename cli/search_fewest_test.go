@@ -99,3 +99,26 @@ func TestFewestAgreesWithEachNumber(t *testing.T) {
 		}
 	}
 }
+
+// The largest micro-batch is bounded by memory or the batch, not by the list of those
+// that other searches try; what ended it is said, for the longest sequence too.
+func TestLargestGoesOn(t *testing.T) {
+	const question = "--model llama3.1-8b --gpus 64 --top 1"
+	f, page := searchFewest(t, question+" --objective largest-mbs")
+	if len(f.Results) == 0 || f.Results[0].Layout.MBS < 128 || !strings.Contains(page, "have a layout") && !strings.Contains(page, "has a layout that meets the limits") && !strings.Contains(page, "The global batch ends it") {
+		t.Fatalf("%+v\n%s", f, page)
+	}
+	largest := f.Results[0].Layout.MBS
+	if largest < f.Results[0].Layout.GBS {
+		if next, _ := searchFewest(t, question+" --mbs "+strconv.Itoa(2*largest)); len(next.Results) > 0 {
+			t.Errorf("%d is said to be the largest, %d fits", largest, 2*largest)
+		}
+	}
+	// Where the batch is all that there is, it is said.
+	if f, page = searchFewest(t, question+" --gbs 8 --dp 1 --objective largest-mbs"); len(f.Results) == 0 || f.Results[0].Layout.MBS != 8 || !strings.Contains(page, "The global batch ends it") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+	if _, page = searchFewest(t, question+" --objective longest-seq"); !strings.Contains(page, "were tried, doubled") || !strings.Contains(page, "longer than the 131072 tokens the model was published with") {
+		t.Errorf("%s", page)
+	}
+}

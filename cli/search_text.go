@@ -31,6 +31,9 @@ func (o *answer) writeText(a *app) error {
 		t.printf("\nFRONT  of speed and memory: no layout is faster with less memory\n")
 		o.table(t, r.Front)
 	}
+	if words := o.endWords(); words != "" {
+		t.lines("  " + words)
+	}
 	o.nearness(t)
 	if flags, ok := setupdoc.Flags(r.Best[0].Setup, a.lib); ok {
 		t.printf("\nThe first of them again, in full (--json and --csv say it of every row):\n  meshscope eval %s\n", flags)

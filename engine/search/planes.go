@@ -15,7 +15,7 @@ type plane struct{ gpus, gbs, seq, tp, pp, cp, ep, etp int }
 
 // Bounds of the values that are tried where a Space does not list any.
 const (
-	MaxMBS       = 64 // sequences; powers of two
+	MaxMBS       = 64 // sequences; powers of two. LargestMBS goes on to the batch
 	MaxOddMBS    = 16 // the same; other numbers
 	MaxPP        = 128
 	MaxVPP       = 16
@@ -199,6 +199,15 @@ func (p *Problem) microBatches() []int {
 				out = append(out, n)
 				break
 			}
+		}
+	}
+	if p.Objective != LargestMBS {
+		return out
+	}
+	// What is asked for is not bounded by a list: only by memory and the batch.
+	for n := 2 * MaxMBS; n <= slices.Max(all); n *= 2 {
+		if slices.ContainsFunc(all, func(gbs int) bool { return gbs%n == 0 }) {
+			out = append(out, n)
 		}
 	}
 	return out

@@ -120,7 +120,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 		t.Errorf("the batch of the setup is not kept: %+v", p.Space)
 	}
 	v.Refresh(in).Work(t.Context())()
-	for _, w := range []int{80, 118, 160} {
+	for _, w := range []int{118, 160} {
 		if text := ansi.Strip(strings.Join(v.Render(in, w, 32), "\n")); !strings.Contains(text, "batch of 32") && !strings.Contains(text, "batch 32") {
 			t.Errorf("%d columns: the batch is not said:\n%s", w, text)
 		}

@@ -171,8 +171,8 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// withBatch adds the batch to a heading of w cells: in as many words as there is room
-// for, but before how much was searched is cut short.
+// withBatch adds the batch to a heading of w cells, in as many words as there is room
+// for beside how exact a step is and how much was searched.
 func (v *View) withBatch(w int, exact, remark, short string) (detail, right string) {
 	long, brief := v.answer.of.batchWords()
 	for _, right = range []string{remark, short} {
@@ -182,7 +182,7 @@ func (v *View) withBatch(w int, exact, remark, short string) (detail, right stri
 			}
 		}
 	}
-	return brief, short
+	return exact, short
 }
 
 // joined are two clauses, of which the first may be empty.
