@@ -315,6 +315,30 @@ func TestClippedBarsSayIt(t *testing.T) {
 	}
 }
 
+// TestSidesAreTwo: a and b go through the pins and never put both sides on one.
+func TestSidesAreTwo(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := prepared(t, &in)
+	for zero := range 3 {
+		s := *in.Setup
+		s.ZeRO = zero
+		v.pins = append(v.pins, s)
+	}
+	seen := map[[2]int]bool{}
+	for range 4 * len(v.pins) {
+		for _, key := range []string{"b", "a", "b", "b"} {
+			v.press(&in, key)
+			if v.a == v.b {
+				t.Fatalf("%s puts both sides on pin %d", key, v.a)
+			}
+			seen[[2]int{v.a, v.b}] = true
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("the sides are only %v", seen)
+	}
+}
+
 // TestBindings: in every state the help lists exactly the keys that are taken.
 func TestBindings(t *testing.T) {
 	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "esc"}

@@ -53,9 +53,14 @@ func (v *View) pairKey(in *Input, key string) (bool, Request) {
 	}
 	switch key {
 	case "a":
-		v.a = (v.a + 1) % len(v.pins)
+		if v.a = (v.a + 1) % len(v.pins); v.a == v.b { // a side against itself says nothing
+			v.a = (v.a + 1) % len(v.pins)
+		}
 	case "b":
-		if v.b++; v.b >= len(v.pins) {
+		if v.b++; v.b == v.a {
+			v.b++
+		}
+		if v.b >= len(v.pins) {
 			v.b = -1
 		}
 	case "d":
