@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +21,11 @@ type entry struct {
 	wrong string // why it is not taken
 }
 
-// Bounds of what is typed: of a deadline in days, and of the share of the memory that
-// is left free in percent, where all of it would leave nothing.
-const (
-	longestDeadline = 36500
-	mostHeadroom    = 99
-)
+// secondsPerDay are those of a deadline, which is shown in days.
+const secondsPerDay = 86400
+
+// grouped are numbers with commas between thousands; 2,5 is none.
+var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
 // param is the parameter of a knob that is one.
 func (k knob) param() (engine.Param, bool) {
@@ -109,7 +109,9 @@ func (v *View) read(k knob, text string) (string, error) {
 	if i := slices.IndexFunc(v.values[k], func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 		return v.values[k][i], nil
 	}
-	text = strings.TrimSpace(strings.NewReplacer(",", "", "%", "", "days", "", "day", "").Replace(text))
+	if grouped.MatchString(text) {
+		text = strings.ReplaceAll(text, ",", "")
+	}
 	refuse := func(allowed, nearest string) error {
 		return &engine.ValueError{Field: k.label(), Given: text, Allowed: allowed, Nearest: nearest}
 	}
@@ -129,24 +131,29 @@ func (v *View) read(k knob, text string) (string, error) {
 	case ok:
 		n, err := p.ParseInt(text)
 		return strconv.Itoa(n), err
-	case k == headroom:
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n < 0 || n > mostHeadroom {
-			return "", refuse(fmt.Sprintf("0 to %d %%", mostHeadroom), near(err, n, 0, mostHeadroom))
+	case k == headroom: // in percent, said or not
+		number := strings.TrimSpace(strings.TrimSuffix(text, "%"))
+		if _, err := engine.ParseShare(k.label(), number+"%"); err != nil {
+			return "", err
 		}
-		return plainNumber(n) + " %", nil
-	case k == deadline:
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n < 0 || n > longestDeadline {
-			return "", refuse(fmt.Sprintf("0 (none) to %d days", longestDeadline), near(err, n, 0, longestDeadline))
-		}
-		switch n {
-		case 0:
+		n, err := strconv.ParseFloat(number, 64)
+		return plainNumber(n) + " %", err
+	case k == deadline: // in days where no unit is said
+		time := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, "days"), "day"))
+		if n, err := strconv.ParseFloat(time, 64); err == nil && n == 0 {
 			return noDeadline, nil
-		case 1:
+		}
+		if time != "" && strings.Trim(time[len(time)-1:], "0123456789.") == "" {
+			time += "d"
+		}
+		seconds, err := engine.ParseDeadline(k.label(), time)
+		if err != nil {
+			return "", err
+		}
+		if seconds == secondsPerDay {
 			return "1 day", nil
 		}
-		return plainNumber(n) + " days", nil
+		return plainNumber(seconds/secondsPerDay) + " days", nil
 	case k == numbers:
 		n, err := strconv.Atoi(strings.TrimPrefix(text, "to "))
 		all := doubled(&v.valuesOf)
@@ -160,14 +167,6 @@ func (v *View) read(k knob, text string) (string, error) {
 		return "", refuse("the GPUs of 1, 2, 4 and more nodes, doubled", nearest)
 	}
 	return "", refuse(strings.Join(v.values[k], ", "), "")
-}
-
-// near is the nearest of the numbers between two, where a number was read.
-func near(err error, n, low, high float64) string {
-	if err != nil {
-		return ""
-	}
-	return plainNumber(min(max(n, low), high))
 }
 
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -236,7 +235,7 @@ func (v *View) entryStatus() string {
 	}
 	p, ok := v.knob.param()
 	allowed := map[knob]string{
-		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: fmt.Sprintf("0 to %d %% of the usable memory", mostHeadroom), deadline: "days, 0 for none",
+		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: "0 to below 100 % of the usable memory", deadline: "days, or a time such as 36h or 6w; 0 for none",
 	}[v.knob]
 	if ok {
 		allowed = p.Allowed()

@@ -1,10 +1,12 @@
 package search
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/presets"
 )
 
@@ -28,6 +30,9 @@ func TestDigitsType(t *testing.T) {
 		{deadline, "45", false, "45 days"},
 		{deadline, "1", false, "1 day"},
 		{deadline, "0", false, ""},
+		{deadline, "60d", false, "60 days"}, // as on the command line
+		{deadline, "36h", false, "1.5 days"},
+		{deadline, "2w", false, "14 days"},
 		{budget, "1.5T", false, "1.5T"},
 		{budget, "1234567890", false, "1234567890"},
 		{numbers, "64", false, "to 64"},
@@ -75,6 +80,26 @@ func TestDigitsType(t *testing.T) {
 		case c.k == microBatch && !slices.Equal(p.Space.MBS, []int{3}):
 			t.Errorf("mbs 3 is %v", p.Space.MBS)
 		}
+	}
+}
+
+// TestNoNumberIsRefused: what is no plain number is refused for headroom and deadline,
+// as the command line refuses it, and never read as another number.
+func TestNoNumberIsRefused(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.Refresh(in)
+	for _, k := range []knob{headroom, deadline, budget, microBatch} {
+		for _, text := range []string{"nan", "NaN", "inf", "-inf", "2,5", "2,5%", "1,5T", "1,5d", "0x10", "-3", ""} {
+			word, err := v.read(k, text)
+			var value *engine.ValueError
+			if err == nil || !errors.As(err, &value) || value.Allowed == "" {
+				t.Errorf("%s %q is read as %q, %v", k.label(), text, word, err)
+			}
+		}
+	}
+	if word, err := v.read(budget, "1,000,000,000"); err != nil || word == "" {
+		t.Errorf("commas between thousands: %q, %v", word, err)
 	}
 }
 
