@@ -24,10 +24,10 @@ func (a *app) adviseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Say why a layout does not fit, or what limits it, and what to turn",
-		Long: "Say why a layout does not fit and which turns of which knobs make it fit, or, where it fits, what the step is\n" +
-			"spent on and which turns make it faster. GPUs, global batch, sequence and number formats stay as they are. Every\n" +
-			"move is applied and evaluated: knobs one by one, in pairs, in threes that begin with the most promising pairs, and\n" +
-			"all of them on the way to the best layout that 'search' knows, and on from it. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n" +
+		Long: "Say why a layout does not fit and which turns of which knobs make it fit, or, where it fits, what the step is " +
+			"spent on and which turns make it faster. GPUs, global batch, sequence and number formats stay as they are. Every " +
+			"move is applied and evaluated: knobs one by one, in pairs, in threes that begin with the most promising pairs, and " +
+			"all of them on the way to the best layout that 'search' knows, and on from it. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n\n" +
 			"It ends as eval does: 0 where the layout fits, 3 where it is illegal, 4 where it does not fit.",
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,

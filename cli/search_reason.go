@@ -124,7 +124,10 @@ func (o *answer) writeReason(t page, a *app) {
 	if len(c.Helps) > 0 {
 		t.lines("  What the search did not look at by itself has layouts that fit: --" + strings.Join(c.Helps, ", --") + ".")
 	}
-	if o.problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && o.fastest == nil {
+	switch fewest := o.problem.Objective != search.FewestGPUs; {
+	case fewest && o.fastest != nil && !slices.Contains(c.Fields, "memory"):
+		t.lines("  --objective fewest-gpus, without --gpus and --nodes, says how many GPUs meet the deadline.")
+	case fewest && slices.Contains(c.Fields, "memory") && o.fastest == nil:
 		t.lines("  --objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.")
 	}
 }
@@ -135,6 +138,13 @@ func (o *answer) rule(field string) string {
 	gpus := o.problem.Space.GPUs
 	if n, err := strconv.Atoi(text); field == "dp" && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
 		return fmt.Sprintf("%d copies do not divide the %s GPUs", n, commas(gpus[0]))
+	}
+	if field == "split" {
+		given := o.problem.Setup.Split
+		if _, err := layout.ParseSplit(given, strings.Count(given, ",")+1, o.problem.Setup.Model.Layers); err != nil {
+			return clip(err.Error())
+		}
+		return ""
 	}
 	if !one || !slices.Contains([]string{"tp", "pp", "cp", "ep", "etp", "vpp", "zero"}, field) {
 		return ""
