@@ -122,3 +122,14 @@ func TestLargestGoesOn(t *testing.T) {
 		t.Errorf("%s", page)
 	}
 }
+
+// What a search does not look at by itself is said beside its result.
+func TestSearchSaysWhatItLeavesOut(t *testing.T) {
+	const question = "--model llama3.1-8b --gpus 8 --top 1"
+	if _, page := searchFewest(t, question); !strings.Contains(page, "left out offload (--offload optimizer), vpp above 16, schedules but 1f1b and interleaved (--schedule all)") {
+		t.Errorf("%s", page)
+	}
+	if _, page := searchFewest(t, question+" --vpp 1 --schedule all --offload optimizer"); strings.Contains(page, "left out") {
+		t.Errorf("%s", page)
+	}
+}

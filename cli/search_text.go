@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"meshscope/engine"
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/figure"
@@ -75,9 +76,28 @@ func (o *answer) head(t page, a *app) {
 		t.printf(", in %.2f s", o.seconds)
 	}
 	t.printf("\n")
+	if words := o.leftOut(); words != "" {
+		t.hanging("  left out ", words)
+	}
 	if r.Partial {
 		t.printf("  PARTIAL  stopped with %s of the space searched: there may be better layouts\n", percent(r.Share))
 	}
+}
+
+// leftOut is what the search does not look at by itself although it could fit or be
+// faster: knobs that it does not turn, and values beyond its bounds.
+func (o *answer) leftOut() string {
+	var words []string
+	if n := o.problem.Setup.Offload; n == "" || n == recipe.OffloadNone {
+		words = append(words, "offload (--offload optimizer)")
+	}
+	if _, said := o.asked.values["vpp"]; !said {
+		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))
+	}
+	if len(o.problem.Space.Schedules) == 0 {
+		words = append(words, "schedules but 1f1b and interleaved (--schedule all)")
+	}
+	return strings.Join(words, ", ")
 }
 
 // batchTokens is the global batch in tokens: one number, or from the least to the

@@ -65,7 +65,7 @@ func (k knob) help() string {
 		"launchable leaves out what some launcher refuses although it could run, such as ZeRO-2 with a pipeline",
 		"degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain",
 		"degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers",
-		"stages per pipeline rank; any: one, and for interleaved schedules those over which the layers divide",
+		fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules those up to %d over which the layers divide", find.MaxVPP),
 		"degree of context parallelism; any: powers of two",
 		"degree of expert parallelism; any: the divisors of the experts",
 		"degree of tensor parallelism of the experts; any: 1 and TP",
