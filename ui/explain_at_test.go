@@ -12,6 +12,7 @@ import (
 func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(2), PP: new(2)})
 	other := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(4), VPP: new(2), PP: new(2)})
+	third := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(2), PP: new(4)})
 	const ranked = "throughput.tokens-per-second-per-gpu"
 	for _, c := range []struct {
 		tab  Tab
@@ -33,14 +34,14 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
 		{CompareTab, nil, "time.step", "the setup after "},
 		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
-		{CompareTab, []string{"b", "down"}, "memory.ranks.0.gradients", "B, pin 1"},
+		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 2"},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
 		{ScanTab, nil, ranked, ""},
 		{ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
 		{CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
 	} {
 		m := sample(t, 120, 36, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
-		m.screens.compare.Restore([]engine.Setup{other})
+		m.screens.compare.Restore([]engine.Setup{other, third})
 		finishAll(m, m.do(Action{Verb: GoTab, N: int(c.tab)}))
 		for _, k := range c.keys {
 			_, cmd := m.Update(press(k))

@@ -167,8 +167,12 @@ func changeRole(d float64, plain themes.Role) themes.Role {
 	return themes.Muted
 }
 
+// signed is a change with its sign; one that is too small to be seen has none.
 func signed(text string, v float64) string {
-	if v > 0 {
+	switch {
+	case !strings.ContainsAny(text, "123456789"):
+		return strings.TrimPrefix(text, "-")
+	case v > 0:
 		return "+" + text
 	}
 	return text
@@ -266,7 +270,11 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 		if better(d) {
 			sign = -change
 		}
-		l.RightAligned(in.paint(changeRole(sign, role)), signed(figure.Of(d.Unit, change), change), c[2])
+		text := signed(figure.Of(d.Unit, change), change)
+		if !strings.ContainsAny(text, "+-") {
+			sign = 0
+		}
+		l.RightAligned(in.paint(changeRole(sign, role)), text, c[2])
 	}
 	if ratio, ok := d.Ratio(); ok && c[3] > 0 {
 		l.RightAligned(in.paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
