@@ -10,7 +10,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine/advise"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // Every rule of advise has the name and the words for its verdict that the three

@@ -12,7 +12,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // maxRows is how many pipeline ranks the text report lists; the rest is folded.

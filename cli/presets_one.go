@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // onePreset prints one model, GPU or cluster: in a few lines, as its file, or with

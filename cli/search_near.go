@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/search"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // nearness says how little the order of the best tells, and what the first place

@@ -13,7 +13,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // writeText prints what was asked, the table of layouts, and how to have the best

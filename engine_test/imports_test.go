@@ -32,14 +32,15 @@ func arrows() []arrow {
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	return []arrow{
 		{"", []string{"cli"}},
-		{"cli", []string{"ui", "serve", "launch", "lessons", "presets", "themes", "engine"}},
+		{"cli", []string{"ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
 		{"serve", []string{"ui"}},
-		{"ui", []string{"ui", "engine", "presets", "lessons", "launch", "themes"}},
+		{"ui", []string{"ui", "report", "engine", "presets", "lessons", "launch", "themes"}},
 		{"themes", nil},
 		{"launch", []string{"launch", "presets", "engine"}},
 		{"lessons", []string{"lessons", "presets", "engine"}},
+		{"report", []string{"report", "presets", "engine"}},
 		{"presets", []string{"presets", "engine"}},
-		{"docs", []string{"cli", "ui", "presets", "engine", "themes"}},
+		{"docs", []string{"cli", "ui", "report", "presets", "engine", "themes"}},
 
 		{"engine", append([]string{"engine."}, middle...)},
 		{"engine/search", append([]string{"engine/search", "engine."}, middle...)},

@@ -11,8 +11,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/knobs"
 )
 

@@ -12,7 +12,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // banded are setups with a band for the step and the peak, for the step alone,

@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/units"
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/overlay"
 )
 

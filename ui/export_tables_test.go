@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/ui/export"
-	"meshscope/ui/figure"
 )
 
 // exported is what x writes on a screen, in a format.

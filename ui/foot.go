@@ -8,8 +8,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

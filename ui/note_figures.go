@@ -5,7 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
 	"meshscope/ui/widget"

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 )
 

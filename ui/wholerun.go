@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 )

@@ -10,7 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // writeMarkdown writes tables for people, in the order of the text report.

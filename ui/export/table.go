@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // Table is one table of a screen. The first cell of a row names it.

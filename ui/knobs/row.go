@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // Group is a headed part of the column.

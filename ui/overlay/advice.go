@@ -9,8 +9,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

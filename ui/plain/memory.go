@@ -6,7 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // maxRanks is how many ranks are listed one by one; of more, the first and the

@@ -6,7 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // waiting is a sentence for each pipeline rank: its work on a micro-batch, and why

@@ -11,7 +11,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // Render says what Explore, Pipeline, Network and Memory show of a setup, nothing

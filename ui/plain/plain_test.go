@@ -12,7 +12,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // round is the built-in setup with the textbook's memory, which is formulas

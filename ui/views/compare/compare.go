@@ -11,8 +11,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets/words"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -15,8 +15,8 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 
 	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // named are the parameters that a pin is named by, the telling ones first. Those that

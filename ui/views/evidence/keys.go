@@ -6,7 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets/published"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/widget"
 )
 

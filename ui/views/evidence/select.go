@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets/published"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // shows says whether a group passes the filter.

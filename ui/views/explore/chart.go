@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"meshscope/engine/units"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

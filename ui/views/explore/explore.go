@@ -4,8 +4,8 @@ package explore
 
 import (
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -3,8 +3,8 @@ package explore
 import (
 	"strings"
 
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

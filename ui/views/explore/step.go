@@ -6,8 +6,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // number writes a plain number with at most four digits.

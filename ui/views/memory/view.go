@@ -5,8 +5,8 @@ package memory
 
 import (
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

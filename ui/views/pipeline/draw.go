@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

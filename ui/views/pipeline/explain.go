@@ -5,8 +5,8 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

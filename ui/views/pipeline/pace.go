@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine/schedule"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // paceFacts are what the cursor's rank has to do and what its idle time is made of.

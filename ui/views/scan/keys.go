@@ -2,7 +2,7 @@ package scan
 
 import (
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/widget"
 )
 

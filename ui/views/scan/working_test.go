@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 
 	"meshscope/ui/views/viewtest"
 )

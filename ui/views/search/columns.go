@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // column is one column of the table. Numbers end at the right, words start at

@@ -2,7 +2,7 @@ package search
 
 import (
 	"meshscope/engine"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // ranking is the figure that layouts are ranked by, as the report names it.

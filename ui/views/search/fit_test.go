@@ -11,7 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // TestColumnsStandApart: whatever the numbers are, and however wide the table is,

@@ -7,7 +7,7 @@ import (
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/widget"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // ruledOut says why the problem of a line has no answer: the memory that it takes at

@@ -11,8 +11,8 @@ import (
 	"meshscope/engine/model"
 	find "meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 	"meshscope/ui/widget"
 )
 

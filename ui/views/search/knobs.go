@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	find "meshscope/engine/search"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

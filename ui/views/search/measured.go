@@ -10,8 +10,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets/published"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // room is how far the memory of a layout is from the capacity, and how far the model

@@ -6,7 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // row is one layout with the figures that the screen shows. The rest of its

@@ -7,7 +7,7 @@ import (
 	"meshscope/engine"
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // Words of the knobs about the whole run.

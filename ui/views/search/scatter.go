@@ -3,8 +3,8 @@ package search
 import (
 	"math"
 
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/widget"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"meshscope/engine"
 	find "meshscope/engine/search"
+	"meshscope/report/figure"
 	"meshscope/themes"
-	"meshscope/ui/figure"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )

@@ -13,7 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
-	"meshscope/ui/figure"
+	"meshscope/report/figure"
 )
 
 // TestOrderAndFilter: every column orders its rows, and filters leave those that

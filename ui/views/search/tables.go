@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/ui/export"
-	"meshscope/ui/figure"
 )
 
 // Tables are the ranked layouts that the screen lists, for a file.
