@@ -54,8 +54,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
 	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
-	say(info.Automatic && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
-	say(info.Automatic && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
+	say(info.Automatic && r.Legal && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
+	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
 	if wrong := s.Spec().Disproved(t.mean()); r.Legal && wrong != "" {
 		list = append(list, wrong+"; the bubble shown is simulated")
 	}
