@@ -153,8 +153,8 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if !stack.Offers()[s.ZeRO] {
 		warnf("zero-not-offered", "zero", "%s does not offer ZeRO-%d: memory is shared out as the textbook does it", name, s.ZeRO)
 	}
-	if s.SP && s.TP > 1 && name == recipe.Megatron2021 {
-		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, recipe.Megatron2022)
+	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
+		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, as)
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
 		warnf("vast-batch", "gbs", "the global batch is %d sequences, %s tokens a step: it counts sequences, and no published run takes so many; as many tokens are %d sequences",
@@ -215,7 +215,7 @@ func (s *Setup) machine(bad func(code, field, format string, args ...any)) {
 	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
 		bad("calibration-missing", "stack", "%s: the memory is unknown without it", lacks)
 	}
-	if cal := s.Cluster.Calibration; cal != nil && s.Stack.Resolve() != recipe.Textbook {
+	if cal := s.Cluster.Calibration; cal != nil && !s.Stack.Traits().Formulas {
 		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {
 			bad("calibration-missing", "calibration", "%s: the step time is unknown without it", lacks)
 		}

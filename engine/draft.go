@@ -311,7 +311,7 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 // resolveRecipe fills in everything that is not a degree or a batch.
 func (d *Draft) resolveRecipe(s *Setup) {
 	s.Stack = or(d.Stack, recipe.DefaultStack)
-	stack := s.Stack.Defaults()
+	stack := s.Stack.Traits().Defaults
 
 	s.Seq = or(d.Seq, DefaultSeq)
 	if d.Seq == nil && s.Model.MaxSeq > 0 {

@@ -232,6 +232,7 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 
 // givens tells them what no layout changes.
 func (e *Evaluator) givens(s *Setup) {
+	traits := s.Stack.Traits()
 	e.memInput = memory.Input{
 		Model: &s.Model, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
@@ -242,9 +243,9 @@ func (e *Evaluator) givens(s *Setup) {
 		Model: &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
-		KeepsProducts: s.Stack.Resolve() == recipe.TorchTitan, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		KeepsProducts: traits.KeepsProducts, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
-	if s.Stack.Resolve() == recipe.Textbook {
+	if traits.Formulas {
 		// The formulas store scores; that is no reason to compute them slowly.
 		e.timInput.Attention = recipe.Flash
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"meshscope/engine/hardware"
-	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
 
@@ -25,7 +24,7 @@ type Evidence struct {
 
 // evidence finds the published runs that are most like the setup.
 func evidence(s *Setup, memory bool) Evidence {
-	if s.Stack.Resolve() != recipe.Textbook {
+	if !s.Stack.Traits().Formulas {
 		like := Like(s)
 		if b := s.Cluster.Nearest(memory, &like); b != nil {
 			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group, Runs: b.Rows, Fitted: &b.InSample}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -19,7 +20,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		}
 	}
 	cal := s.Cluster.Calibration
-	if s.Stack.Resolve() == recipe.Textbook {
+	if s.Stack.Traits().Formulas {
 		cal = nil
 	}
 	var soft hardware.Software
@@ -29,7 +30,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, cal.Notes...)
 	}
 	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
-	s.stackAssumptions(say)
+	if stack, ok := memory.For(s.Stack); ok {
+		stack.Assumptions(&s.Layout, s.Cluster.MemoryOf(s.Stack).Note, say)
+	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	say(s.Precision.IsFP8() && !eight && !one, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
 	say(eight, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
@@ -99,30 +102,6 @@ func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
 	}
 }
 
-// stackAssumptions are what the memory of the stack takes for granted.
-func (s *Setup) stackAssumptions(say func(bool, string)) {
-	overhead := s.Cluster.MemoryOf(s.Stack).Note
-	switch s.Stack.Resolve() {
-	case recipe.Textbook:
-		say(true, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
-	case recipe.Nanotron:
-		say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
-		say(s.TP > 1 && s.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
-		say(s.PP > 1 && s.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-		say(true, overhead)
-	case recipe.TorchTitan:
-		say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
-		say(true, overhead)
-	case recipe.Megatron2022, recipe.Megatron2021:
-		say(true, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
-		say(true, overhead)
-	default:
-		say(true, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
-		say(true, overhead)
-		say(s.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
-	}
-}
-
 // notModelled is what the figures leave out.
 func notModelled(s *Setup) []string {
 	list := append(make([]string, 0, 8),
@@ -133,7 +112,7 @@ func notModelled(s *Setup) []string {
 	if s.Model.Tied && s.PP > 1 {
 		list = append(list, "the all-reduce of the tied embedding's gradient between the first and the last stage")
 	}
-	if s.Stack.Resolve() == recipe.Textbook && s.Model.IsMoE() {
+	if s.Stack.Traits().Formulas && s.Model.IsMoE() {
 		list = append(list, "activations of experts: the textbook counts every layer as dense")
 	}
 	if s.Model.LocalWindow > 0 {

@@ -19,9 +19,9 @@ type OverStep struct {
 // RankOverStep is one rank over the first step and over a later one. Peaks are
 // totals, overhead included.
 type RankOverStep struct {
-	Rank   int             `json:"rank"`
-	Curves [2]memory.Curve `json:"-"`
-	Peaks  [2]units.Bytes  `json:"peak_bytes"`
+	Rank     int               `json:"rank"`
+	Profiles [2]memory.Profile `json:"-"`
+	Peaks    [2]units.Bytes    `json:"peak_bytes"`
 
 	Milestones Milestones `json:"milestones"`
 }
@@ -46,7 +46,7 @@ func MemoryOverStep(s Setup) (OverStep, bool) {
 }
 
 // MemoryOverStep is the function of that name for a setup whose report is at
-// hand. Its curves read the report's timeline. Once stop (nil: never) says true
+// hand. Its profiles read the report's timeline. Once stop (nil: never) says true
 // there is no answer.
 func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverStep, bool) {
 	e.setup = s
@@ -60,14 +60,14 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 		if stop != nil && stop() {
 			return OverStep{}, false
 		}
-		course := memory.NewCourse(in, stack, r.Timeline.Times(), rank, r.Time.Optimizer)
-		ro := RankOverStep{Rank: rank, Curves: memory.Curves(course)}
-		for i := range ro.Curves {
-			most := ro.Curves[i].Peak().Allocated()
+		trace := memory.NewTrace(in, stack, r.Timeline.Times(), rank, r.Time.Optimizer)
+		ro := RankOverStep{Rank: rank, Profiles: memory.Profiles(trace)}
+		for i := range ro.Profiles {
+			most := ro.Profiles[i].Peak().Allocated()
 			ro.Peaks[i] = most + in.Overhead(most).Sum()
 			out.Fits[i] = out.Fits[i] && ro.Peaks[i] <= out.Usable
 		}
-		ro.Milestones = milestones(&ro.Curves)
+		ro.Milestones = milestones(&ro.Profiles)
 		if out.Ranks = append(out.Ranks, ro); ro.Peaks[1] > out.Ranks[out.PeakRank].Peaks[1] {
 			out.PeakRank = rank
 		}
@@ -77,7 +77,7 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 }
 
 // milestones reads them off the first step and a later one.
-func milestones(of *[2]memory.Curve) Milestones {
+func milestones(of *[2]memory.Profile) Milestones {
 	before, after := of[0].Start(), of[1].Start()
 	level := after.Weights + after.Gradients + after.Optimizer
 	return Milestones{

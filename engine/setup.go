@@ -66,14 +66,14 @@ func (s *Setup) load() float64 { return float64(max(s.Imbalance, recipe.EvenLoad
 // loss is the loss that runs.
 func (s *Setup) loss() recipe.Loss {
 	if s.Loss == "" {
-		return s.Stack.Defaults().Loss
+		return s.Stack.Traits().Loss
 	}
 	return s.Loss
 }
 
 // partition lays the layers on the stages as the stack does it.
 func (s *Setup) partition(into []layout.Stage) ([]layout.Stage, error) {
-	if s.Stack.Resolve() == recipe.Nanotron {
+	if s.Stack.Traits().DealsByWork {
 		return s.PartitionByCost(&s.Model, into)
 	}
 	return s.Partition(&s.Model, into)

@@ -34,7 +34,7 @@ func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 		stack, _ := memory.For(s.Stack)
 		for i, rank := range over.Ranks {
 			peak := float64(r.Memory.Ranks[i].Allocated)
-			lists := [2][]memory.Sample{slices.Collect(rank.Curves[0].All()), slices.Collect(rank.Curves[1].All())}
+			lists := [2][]memory.Sample{slices.Collect(rank.Profiles[0].All()), slices.Collect(rank.Profiles[1].All())}
 			first, later := highest(t, lists[0]), highest(t, lists[1])
 			if later > peak*(1+1e-9) || first > later*(1+1e-9) {
 				t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)

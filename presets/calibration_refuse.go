@@ -72,7 +72,7 @@ func (l *Library) speaksOf(kind, id string) error {
 	if kind == kindStack || kind == kindMemory {
 		var known []string
 		for _, s := range recipe.Stacks() {
-			if s != recipe.DefaultStack && s != recipe.Textbook {
+			if s != recipe.DefaultStack && !s.Traits().Formulas {
 				known = append(known, string(s))
 			}
 		}

@@ -118,7 +118,7 @@ func (l *Library) memories() *hardware.StackMemories {
 			continue
 		}
 		m := hardware.StackMemory{From: f.FittedTo}
-		m.Missing = missing(f.ID, settle(memoryFigures(&m, stack == recipe.Nanotron), files.inherited(f, nil)))
+		m.Missing = missing(f.ID, settle(memoryFigures(&m, stack.Traits().FittedMemory), files.inherited(f, nil)))
 		m.Note = m.Words()
 		all[stack] = m
 	}

@@ -23,7 +23,7 @@ type Machine struct {
 // those of a plain roofline.
 func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	m := Machine{Cluster: c}
-	if cal := c.Calibration; cal != nil && stack.Resolve() != recipe.Textbook {
+	if cal := c.Calibration; cal != nil && !stack.Traits().Formulas {
 		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack.Resolve())
 		m.Network.scale(c.linkScale())
 	} else {

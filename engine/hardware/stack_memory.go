@@ -53,7 +53,8 @@ type StackMemories map[recipe.Stack]StackMemory
 // and lacks what a stack needs that was fitted as a whole.
 func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 	stack = stack.Resolve()
-	if stack == recipe.Textbook {
+	traits := stack.Traits()
+	if traits.Formulas {
 		return StackMemory{From: "formulas, which know of nothing beside tensors"}
 	}
 	if c.Memory != nil {
@@ -65,7 +66,7 @@ func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 		From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2,
 		Note: "overhead is taken to be 4 % of allocated memory and 1 GiB",
 	}
-	if stack == recipe.Nanotron {
+	if traits.FittedMemory {
 		m.Missing = "no calibration gives what " + string(stack) + " keeps"
 	}
 	return m

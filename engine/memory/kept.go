@@ -116,6 +116,14 @@ func kvCopies(m *model.Model, tp int) float64 {
 	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
 }
 
+// kvWidth is the width of the keys of all ranks of a TP group together, and of
+// their values: more than the model's where TP exceeds the kv heads. It is divided
+// by TP where bytes are counted.
+func kvWidth(in *Input) float64 {
+	m, tp := in.Model, in.Layout.TP
+	return m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp)
+}
+
 // scores is what standard attention stores per token, unless selective
 // recomputation drops it: the softmax in 2 bytes per head and key, and with
 // dropout its mask and output, 5 in all (Korthikanti et al., arXiv 2205.05198,

@@ -13,19 +13,17 @@ import (
 // The terms are a closed form without fitted constants, chosen while looking at
 // SimuMax's 43 published B200 measurements (MooreThreads/SimuMax at 4dcaae5,
 // docs/b200), so the error there is in-sample.
-type megatronCore struct{}
+type megatronCore struct{ common }
 
-func (megatronCore) Offers() [4]bool { return [4]bool{true, true, true, true} }
-
-func (megatronCore) LazyGradients() bool { return false }
-
-func (megatronCore) Update(*Input, Parameters) units.Bytes { return 0 }
+func (megatronCore) Assumptions(l *layout.Layout, overhead string, say func(bool, string)) {
+	say(true, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
+	say(true, overhead)
+	say(l.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+}
 
 func (megatronCore) Cut(in *Input) Divisors {
 	return tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
 }
-
-func (megatronCore) Shard(in *Input) Sharding { return zero(in) }
 
 // Layer is what one layer keeps.
 func (megatronCore) Layer(in *Input, moe bool) Kept {
@@ -80,7 +78,7 @@ func flashAttention(in *Input) (kept, again split) {
 		}
 	} else {
 		width := a * float64(m.HeadDim)
-		kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP) // over TP again below
+		kv := kvWidth(in)
 		kept.even += (4+own)*width + 4*kv
 		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
 			kept.even += 2*width + 2*kv

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -9,15 +10,16 @@ import (
 // sequence parallelism and selective recomputation, attention scores stored
 // where nothing says otherwise, dropout with its masks, fp32 main gradients, a
 // loss over fp32 logits, no sharded optimizer.
-type megatron2022 struct{}
+type megatron2022 struct{ common }
 
-func (megatron2022) Offers() [4]bool { return [4]bool{true, false, false, false} }
+func (megatron2022) Offers() [4]bool { return [4]bool{0: true} }
 
-func (megatron2022) LazyGradients() bool { return false }
+func (megatron2022) Assumptions(_ *layout.Layout, overhead string, say func(bool, string)) {
+	say(true, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
+	say(true, overhead)
+}
 
 func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }
-
-func (megatron2022) Shard(in *Input) Sharding { return zero(in) }
 
 // Layer adds to what every Megatron keeps the dropout masks of one byte per
 // element behind attention and MLP. For GELU and as many kv heads as heads this
@@ -55,7 +57,3 @@ func (k megatron2022) Stage(in *Input, stage int) Live {
 	transient(in, in.Stages[stage], &live, headWork(in))
 	return live
 }
-
-func (megatron2022) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
-
-func (megatron2022) Update(*Input, Parameters) units.Bytes { return 0 }

@@ -87,51 +87,6 @@ type Live struct {
 	Backward     units.Bytes // other temporaries of the backward
 }
 
-// Stack is the memory behaviour of one software stack.
-type Stack interface {
-	// Offers says which ZeRO stages the stack has; the others are evaluated as
-	// the textbook shards them.
-	Offers() [4]bool
-	// Cut says how parameters are cut over the ranks that share one copy.
-	Cut(in *Input) Divisors
-	// Shard divides bytes per parameter over the data-parallel ranks.
-	Shard(in *Input) Sharding
-	// Layer is what one layer keeps from its forward to its backward.
-	Layer(in *Input, moe bool) Kept
-	// Stage is what passes through the stage.
-	Stage(in *Input, stage int) Live
-	// Buffers are persistent temporaries of all stages of a rank with these
-	// parameters.
-	Buffers(in *Input, rank int, p Parameters) units.Bytes
-	// Update are temporaries of the optimizer's update, when no activation is
-	// alive.
-	Update(in *Input, p Parameters) units.Bytes
-	// LazyGradients says whether gradients are allocated as the first backward
-	// makes them, and freed by the update.
-	LazyGradients() bool
-}
-
-// For gives the implementation of a stack; the second value is false for a
-// stack that is not built.
-func For(s recipe.Stack) (Stack, bool) {
-	switch s.Resolve() {
-	case recipe.Textbook:
-		return textbook{}, true
-	case recipe.MegatronCore:
-		return megatronCore{}, true
-	case recipe.Megatron2022:
-		return megatron2022{}, true
-	case recipe.Megatron2021:
-		return megatron2021{}, true
-	case recipe.Nanotron:
-		return nanotron{}, true
-	case recipe.TorchTitan:
-		return torchTitan{}, true
-	default:
-		return nil, false
-	}
-}
-
 // Evaluator computes ranks with memory that it reuses.
 type Evaluator struct {
 	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk

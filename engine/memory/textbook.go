@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -9,7 +10,13 @@ import (
 // else: ZeRO shards as in the ZeRO paper, activations as in Korthikanti et al.
 // (arXiv 2205.05198, equations 1 to 4), no logits, no buffers, no overhead. TP
 // divides every parameter, EP those of the routed experts.
-type textbook struct{}
+type textbook struct{ common }
+
+func (textbook) LazyGradients() bool { return true }
+
+func (textbook) Assumptions(_ *layout.Layout, _ string, say func(bool, string)) {
+	say(true, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+}
 
 func (textbook) Cut(in *Input) Divisors {
 	t := float64(in.Layout.TP)
@@ -18,8 +25,6 @@ func (textbook) Cut(in *Input) Divisors {
 		sharded: t, replicated: t, experts: e, expertReplicated: e, vocab: float64(in.Model.Vocab),
 	}
 }
-
-func (textbook) Shard(in *Input) Sharding { return zero(in) }
 
 // Layer gives per layer and token, in units of h and bytes for 16-bit
 // activations, with t the TP degree and a the heads,
@@ -64,11 +69,3 @@ func (k textbook) Stage(in *Input, stage int) Live {
 	live.Backward = 0 // the formulas have no temporaries
 	return live
 }
-
-func (textbook) Offers() [4]bool { return [4]bool{true, true, true, true} }
-
-func (textbook) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
-
-func (textbook) Update(*Input, Parameters) units.Bytes { return 0 }
-
-func (textbook) LazyGradients() bool { return true }

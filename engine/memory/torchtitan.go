@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -9,15 +10,16 @@ import (
 // and moments, sharded, and 16-bit copies gathered block by block. ZeRO-3 frees
 // the copies after each use, ZeRO-2 keeps them (reshard_after_forward off),
 // ZeRO-0 is plain DDP. With HSDP every replica holds all shards.
-type torchTitan struct{}
+type torchTitan struct{ common }
 
-func (torchTitan) Offers() [4]bool { return [4]bool{true, false, true, true} }
+func (torchTitan) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
 
 func (torchTitan) LazyGradients() bool { return true }
 
-func (torchTitan) Update(*Input, Parameters) units.Bytes { return 0 }
-
-func (torchTitan) Cut(in *Input) Divisors { return tensorParallel(in, float64(in.Model.Vocab)) }
+func (torchTitan) Assumptions(_ *layout.Layout, overhead string, say func(bool, string)) {
+	say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
+	say(true, overhead)
+}
 
 // Shard: the stored weights are the fp32 master copy, so 4+4+8 with Adam. An
 // fp8 recipe that stores narrower weights is sharded as in the ZeRO paper.
@@ -51,7 +53,7 @@ func (torchTitan) Layer(in *Input, moe bool) Kept {
 	}
 	h, a := float64(m.Hidden), float64(m.Heads)
 	width := a * float64(m.HeadDim)
-	kv := m.KVHeadsPerRank(l.TP) * float64(m.HeadDim) * float64(l.TP)
+	kv := kvWidth(in)
 	kept := Kept{
 		Attention: split{even: 4*width + 2*kv + 2*a}.bytes(l),
 		MLP:       split{seq: 2 * h, even: 2 * float64(m.FFN)}.bytes(l),

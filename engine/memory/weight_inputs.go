@@ -45,13 +45,13 @@ func weightInputs(in *Input, st layout.Stage) float64 {
 
 // attentionWeightInputs are those of the projections around core attention.
 func attentionWeightInputs(in *Input) split {
-	m, tp := in.Model, in.Layout.TP
+	m := in.Model
 	h, a := float64(m.Hidden), float64(m.Heads)
 	out := split{seq: 2*h + 2*h} // input of the first projections, gradient of the last one's output
 	if !m.IsMLA() {
 		width := a * float64(m.HeadDim)
-		kv := m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp) // over TP again below
-		out.even = 2*(width+2*kv) + 2*width                           // gradients of q, k, v; input of the output projection
+		kv := kvWidth(in)
+		out.even = 2*(width+2*kv) + 2*width // gradients of q, k, v; input of the output projection
 		return out
 	}
 	qk, v := float64(m.QKNopeDim+m.QKRopeDim), float64(m.VHeadDim)

@@ -33,11 +33,14 @@ func Precisions() []Precision {
 	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor}
 }
 
-// On is what a precision means on a stack: fp8 alone is what Megatron-Core keeps
-// there, elsewhere the playbook's table of Transformer Engine.
+// On resolves what a precision means on a stack: fp8 alone is what the stack keeps
+// there, else the playbook's table of Transformer Engine.
 func (p Precision) On(s Stack) Precision {
-	if p == FP8 && s.Resolve() == MegatronCore {
-		return FP8Megatron
+	if p != FP8 {
+		return p
+	}
+	if own := s.Traits().FP8; own != "" {
+		return own
 	}
 	return p
 }

@@ -1,6 +1,8 @@
 package recipe
 
-// Stack names the software whose memory and time behaviour is modelled.
+// Stack names the software whose memory and time behaviour is modelled. What a
+// stack keeps in memory stands in its file in engine/memory; all else that the
+// program must know of it stands in its row here.
 type Stack string
 
 // Stacks.
@@ -16,9 +18,63 @@ const (
 // DefaultStack is the word for "what most people run": megatron-core.
 const DefaultStack Stack = "default"
 
+// Traits are what the rest of the program must know of a stack.
+type Traits struct {
+	Defaults
+
+	Formulas      bool      // formulas alone: no calibration, no overhead, no error band
+	FP8           Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
+	SPAs          Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
+	DealsByWork   bool      // layers go on stages by their work, not their number
+	FittedMemory  bool      // what it keeps is fitted as a whole, so that a calibration must give it
+	KeepsProducts bool      // selective recomputation keeps every second matrix product
+}
+
+// Defaults are what a stack does when nothing is given.
+type Defaults struct {
+	Attention Attention
+	Loss      Loss
+	ZeRO      int
+	SP        bool // with TP
+}
+
+// row is a stack with its traits.
+type row struct {
+	stack  Stack
+	traits func() Traits
+}
+
+// rows is the table of stacks, what DefaultStack stands for first.
+func rows() [6]row {
+	return [...]row{
+		{MegatronCore, func() Traits {
+			return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron}
+		}},
+		{Megatron2022, func() Traits {
+			return Traits{Defaults: Defaults{Standard, UnfusedLoss, 0, true}}
+		}},
+		{Megatron2021, func() Traits {
+			return Traits{Defaults: Defaults{Standard, UnfusedLoss, 0, false}, SPAs: Megatron2022}
+		}},
+		{Nanotron, func() Traits {
+			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 1, true}, DealsByWork: true, FittedMemory: true}
+		}},
+		{TorchTitan, func() Traits { // FSDP2
+			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true}
+		}},
+		{Textbook, func() Traits {
+			return Traits{Defaults: Defaults{Standard, FusedLoss, 0, true}, Formulas: true}
+		}},
+	}
+}
+
 // Stacks lists every stack that can be asked for, the default first.
 func Stacks() []Stack {
-	return []Stack{DefaultStack, MegatronCore, Megatron2022, Megatron2021, Nanotron, TorchTitan, Textbook}
+	list := []Stack{DefaultStack}
+	for _, r := range rows() {
+		list = append(list, r.stack)
+	}
+	return list
 }
 
 // Resolve turns the word "default" into the stack it stands for.
@@ -29,35 +85,14 @@ func (s Stack) Resolve() Stack {
 	return s
 }
 
-// Defaults are what a stack does when nobody says otherwise.
-type Defaults struct {
-	Attention Attention
-	Loss      Loss
-	ZeRO      int
-	SP        bool // with TP
-}
-
-// Defaults of the stack:
-//
-//	megatron-core   flash attention, fused loss, ZeRO-1, SP with TP
-//	megatron-2022   scores stored, unfused loss, plain data parallelism, SP with TP
-//	megatron-2021   the same without SP, which came in 2022
-//	nanotron        flash attention, unfused loss, ZeRO-1, SP with TP
-//	torchtitan      flash attention, unfused loss, ZeRO-3 (FSDP2), SP with TP
-//	textbook        scores stored, plain data parallelism, SP with TP
-func (s Stack) Defaults() Defaults {
-	switch s.Resolve() {
-	case Megatron2022:
-		return Defaults{Standard, UnfusedLoss, 0, true}
-	case Megatron2021:
-		return Defaults{Standard, UnfusedLoss, 0, false}
-	case Nanotron:
-		return Defaults{Flash, UnfusedLoss, 1, true}
-	case TorchTitan:
-		return Defaults{Flash, UnfusedLoss, 3, true}
-	case Textbook:
-		return Defaults{Standard, FusedLoss, 0, true}
-	default:
-		return Defaults{Flash, FusedLoss, 1, true}
+// Traits looks a stack up; of an unknown one they are those of the default.
+func (s Stack) Traits() Traits {
+	s = s.Resolve()
+	table := rows()
+	for i := range table {
+		if table[i].stack == s {
+			return table[i].traits()
+		}
 	}
+	return table[0].traits()
 }

@@ -214,11 +214,11 @@ func (p *Problem) microBatches() []int {
 }
 
 // recomputations are the modes that differ: with a fused kernel, selective
-// recomputation is none on all stacks but torchtitan. Between none and full are
+// recomputation is none but on a stack that keeps products. Between none and full are
 // quarters of the layers of each rank.
 func recomputations(s *engine.Setup) []recipe.Recompute {
 	list := []recipe.Recompute{{Mode: recipe.RecomputeNone}}
-	if s.Attention == recipe.Standard || s.Stack.Resolve() == recipe.TorchTitan {
+	if s.Attention == recipe.Standard || s.Stack.Traits().KeepsProducts {
 		list = append(list, recipe.Recompute{Mode: recipe.RecomputeSelective})
 	}
 	for quarters := 1; quarters < 4; quarters++ {

@@ -153,7 +153,7 @@ func (t *text) overStep() {
 	}
 	for i := range over.Ranks {
 		if r := &over.Ranks[i]; listed(i, len(over.Ranks), over.PeakRank) {
-			t.sayf("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(&r.Curves[1]))
+			t.sayf("Rank %d peaks at %s in the first step and at %s from the second on%s.", r.Rank, gib(r.Peaks[0]), gib(r.Peaks[1]), when(&r.Profiles[1]))
 		}
 	}
 	o := &over.Milestones
@@ -162,7 +162,7 @@ func (t *text) overStep() {
 }
 
 // when says at which moment the peak is reached first.
-func when(c *memory.Curve) string {
+func when(c *memory.Profile) string {
 	return ", " + figure.Seconds(c.Peak().At) + " into the step"
 }
 

@@ -26,7 +26,7 @@ const keptOperations = 1 << 17
 // operations is how many the timeline has that the answers read.
 func (a *answers) operations() (n int) {
 	for i := range a.over.Ranks {
-		n += a.over.Ranks[i].Curves[0].Operations()
+		n += a.over.Ranks[i].Profiles[0].Operations()
 	}
 	return n
 }

@@ -10,7 +10,7 @@ import (
 // steps are the first step of a rank and the one after it, one behind the
 // other, in seconds from the start of the first.
 type steps struct {
-	curves   *[2]memory.Curve
+	profiles *[2]memory.Profile
 	overhead [2]units.Bytes // beyond what is allocated
 	length   float64        // of one step
 }
@@ -21,9 +21,9 @@ func (a *answers) stepsOf(rank int) (steps, bool) {
 		return steps{}, false
 	}
 	r := &a.over.Ranks[rank]
-	s := steps{curves: &r.Curves, length: float64(r.Curves[0].Length())}
-	for k := range r.Curves {
-		s.overhead[k] = max(0, r.Peaks[k]-r.Curves[k].Peak().Allocated())
+	s := steps{profiles: &r.Profiles, length: float64(r.Profiles[0].Length())}
+	for k := range r.Profiles {
+		s.overhead[k] = max(0, r.Peaks[k]-r.Profiles[k].Peak().Allocated())
 	}
 	return s, s.length > 0 && !math.IsInf(s.length, 0)
 }
@@ -35,7 +35,7 @@ func (s *steps) most(t, u float64) (best memory.Sample, step int) {
 		step = 1
 		t, u = t-s.length, u-s.length
 	}
-	return s.curves[step].Most(units.Seconds(t), units.Seconds(u)), step
+	return s.profiles[step].Most(units.Seconds(t), units.Seconds(u)), step
 }
 
 // piece is a stretch of time on so many columns from x on.

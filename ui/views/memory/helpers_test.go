@@ -73,9 +73,9 @@ func answered(in Input) *View {
 	a.over.Fits = [2]bool{true, true}
 	for i := range in.Report.Memory.Ranks {
 		r := &in.Report.Memory.Ranks[i]
-		ro := engine.RankOverStep{Rank: i, Curves: memory.Curves(course(in.Report.Timeline, r, i))}
-		for k := range ro.Curves {
-			ro.Peaks[k] = ro.Curves[k].Peak().Allocated() + r.Overhead
+		ro := engine.RankOverStep{Rank: i, Profiles: memory.Profiles(trace(in.Report.Timeline, r, i))}
+		for k := range ro.Profiles {
+			ro.Peaks[k] = ro.Profiles[k].Peak().Allocated() + r.Overhead
 			a.over.Fits[k] = a.over.Fits[k] && ro.Peaks[k] <= a.over.Usable
 		}
 		a.over.Ranks = append(a.over.Ranks, ro)
@@ -103,12 +103,12 @@ func answered(in Input) *View {
 	return v
 }
 
-// course follows the operations of a rank: activations come with a forward and
+// trace follows the operations of a rank: activations come with a forward and
 // go with its backward, the moments come with the first update, which lasts a
 // second.
-func course(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Course {
+func trace(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Trace {
 	from, to := line.Order.Start[rank], line.Order.Start[rank+1]
-	return &memory.Course{
+	return &memory.Trace{
 		Ops: line.Order.Ops[from:to], Begin: line.Begin[from:to], End: line.End[from:to],
 		Makespan: units.Seconds(line.Makespan), Update: 1,
 		Start:     memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers},

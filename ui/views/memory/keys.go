@@ -180,7 +180,7 @@ func (v *View) zoomTo(in Input, width, zoom int) {
 	}
 	// No closer than a few operations.
 	most := 0
-	for n := p.steps.curves[1].Len() / 6; n > 0; n /= 2 {
+	for n := p.steps.profiles[1].Len() / 6; n > 0; n /= 2 {
 		most++
 	}
 	v.zoom = min(max(zoom, 0), most)

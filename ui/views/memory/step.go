@@ -40,7 +40,7 @@ func (v *View) picture(in Input, w int) (picture, bool) {
 	p := picture{steps: s, axis: v.newAxis(s.length, q.PP, q.MicroBatches, w-gutter)}
 	at := v.at * 2 * s.length
 	if !v.moved {
-		at = s.length + float64(s.curves[1].Peak().At)
+		at = s.length + float64(s.profiles[1].Peak().At)
 	}
 	p.x = p.axis.column(at)
 	if from, to, ok := p.axis.span(p.x); ok {

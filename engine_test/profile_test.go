@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A curve answers from its blocks what one finds by looking at every sample, in
+// A profile answers from its blocks what one finds by looking at every sample, in
 // any stretch of time, on pipelines of many blocks and with overlapped pairs.
-func TestCurveIsItsSamples(t *testing.T) {
+func TestProfileIsItsSamples(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := w.legalSetup(t)
@@ -26,8 +26,8 @@ func TestCurveIsItsSamples(t *testing.T) {
 			t.Fatalf("no memory over a step")
 		}
 		rank := rapid.IntRange(0, s.PP-1).Draw(t, "rank")
-		for i := range over.Ranks[rank].Curves {
-			c := &over.Ranks[rank].Curves[i]
+		for i := range over.Ranks[rank].Profiles {
+			c := &over.Ranks[rank].Profiles[i]
 			list := slices.Collect(c.All())
 			if len(list) != c.Len() || list[0] != c.Start() || list[len(list)-1].At != c.Length() {
 				t.Fatalf("%d samples of %d, from %+v to %v", len(list), c.Len(), list[0], list[len(list)-1].At)
@@ -100,7 +100,7 @@ func TestMemoryOverStepIsSmall(t *testing.T) {
 	over, ok := engine.Following(&r).MemoryOverStep(s, &r, nil)
 	size := liveHeap() - before
 	runtime.KeepAlive(&r)
-	if !ok || over.Ranks[0].Curves[1].Peak().Allocated() <= 0 {
+	if !ok || over.Ranks[0].Profiles[1].Peak().Allocated() <= 0 {
 		t.Fatal("no memory over a step")
 	}
 	samples := float64(8*ops) * float64(unsafe.Sizeof(memory.Sample{}))

@@ -39,9 +39,9 @@ func (s *Sample) Between(t *Sample, at units.Seconds) Sample {
 	}
 }
 
-// Course is what the steps of a rank have in common: what it does and when, and
+// Trace is what the steps of a rank have in common: what it does and when, and
 // what that takes.
-type Course struct {
+type Trace struct {
 	Ops        []schedule.Op
 	Begin, End []float64     // of the operations, in seconds
 	Makespan   units.Seconds // of the whole pipeline
@@ -57,12 +57,12 @@ type Course struct {
 	filled []int // by chunk, the operation that makes its gradients
 }
 
-// NewCourse is the course of a rank on a timeline. Gradients of a stack that
+// NewTrace is the trace of a rank on a timeline. Gradients of a stack that
 // allocates them lazily appear in the first backward of each chunk.
-func NewCourse(in *Input, stack Stack, line *schedule.Timeline, rank int, update units.Seconds) *Course {
+func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update units.Seconds) *Trace {
 	o := line.Order
 	from, to := o.Start[rank], o.Start[rank+1]
-	c := &Course{
+	c := &Trace{
 		Ops: o.Ops[from:to], Begin: line.Begin[from:to], End: line.End[from:to],
 		Makespan: units.Seconds(line.Makespan), Update: update, Frees: stack.LazyGradients(),
 	}
@@ -96,7 +96,7 @@ func NewCourse(in *Input, stack Stack, line *schedule.Timeline, rank int, update
 }
 
 // find notes which operation of each chunk is the first to make gradients.
-func (c *Course) find() {
+func (c *Trace) find() {
 	c.filled = make([]int, len(c.Live))
 	for chunk := range c.filled {
 		c.filled[chunk] = len(c.Ops)
@@ -119,7 +119,7 @@ func fills(kind schedule.OpKind) bool {
 
 // walk follows a rank from operation to operation.
 type walk struct {
-	*Course
+	*Trace
 	now Sample
 	out [8]Sample // of the last operation or pair
 	n   int
@@ -200,7 +200,7 @@ func (w *walk) ends(k int, whole bool, now running) {
 }
 
 // besides is what an operation needs while it runs.
-func (c *Course) besides(k int) running {
+func (c *Trace) besides(k int) running {
 	switch l := &c.Live[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
 	case schedule.Forward:
 		return running{l.Logits, l.Forward}

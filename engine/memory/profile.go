@@ -7,12 +7,12 @@ import (
 	"meshscope/engine/units"
 )
 
-// Curve is the memory of one rank over one step of the timeline, which ends
+// Profile is the memory of one rank over one step of the timeline, which ends
 // after the update. It does not hold its samples (a rank of a long pipeline has
 // millions) but what the rank has before every blockOps operations and the most
 // it has among them; between these it walks the timeline again.
-type Curve struct {
-	of     *Course
+type Profile struct {
+	of     *Trace
 	start  Sample
 	blocks []block
 	tail   [4]Sample // the end of the pipeline, and the update
@@ -30,17 +30,17 @@ type block struct {
 // than a megabyte of blocks, and a picture walks two of them for each column.
 const blockOps = 256
 
-// Curves are the memory of a rank over the first step and over a later one.
-func Curves(c *Course) [2]Curve {
+// Profiles are the memory of a rank over the first step and over a later one.
+func Profiles(c *Trace) [2]Profile {
 	c.find()
 	first := c.Start
 	first.Optimizer = c.Master
-	return [2]Curve{newCurve(c, first), newCurve(c, c.Start)}
+	return [2]Profile{newProfile(c, first), newProfile(c, c.Start)}
 }
 
-func newCurve(of *Course, start Sample) Curve {
-	c := Curve{of: of, start: start, peak: start, blocks: make([]block, 0, (len(of.Ops)+blockOps-1)/blockOps)}
-	w := walk{Course: of, now: start}
+func newProfile(of *Trace, start Sample) Profile {
+	c := Profile{of: of, start: start, peak: start, blocks: make([]block, 0, (len(of.Ops)+blockOps-1)/blockOps)}
+	w := walk{Trace: of, now: start}
 	for k := 0; k < len(of.Ops); {
 		if c.from(len(c.blocks)) == k {
 			c.blocks = append(c.blocks, block{before: w.now, most: w.now})
@@ -61,7 +61,7 @@ func newCurve(of *Course, start Sample) Curve {
 }
 
 // end adds the end of the pipeline and the update.
-func (c *Curve) end(now Sample) {
+func (c *Profile) end(now Sample) {
 	now.At = max(now.At, c.of.Makespan)
 	c.tail[0] = now
 	c.raise(&now)
@@ -81,14 +81,14 @@ func (c *Curve) end(now Sample) {
 	}
 }
 
-func (c *Curve) raise(s *Sample) {
+func (c *Profile) raise(s *Sample) {
 	if s.Allocated() > c.peak.Allocated() {
 		c.peak = *s
 	}
 }
 
 // from is the first operation of a block; none splits an overlapped pair.
-func (c *Curve) from(b int) int {
+func (c *Profile) from(b int) int {
 	k := b * blockOps
 	if k > 0 && k < len(c.of.Ops) && c.of.Ops[k-1].Paired() {
 		k++
@@ -97,19 +97,19 @@ func (c *Curve) from(b int) int {
 }
 
 // Start is what the rank has when the step begins.
-func (c *Curve) Start() Sample { return c.start }
+func (c *Profile) Start() Sample { return c.start }
 
 // Length is how long the step lasts.
-func (c *Curve) Length() units.Seconds { return c.tail[len(c.tail)-1].At }
+func (c *Profile) Length() units.Seconds { return c.tail[len(c.tail)-1].At }
 
 // Peak is the first sample with most allocated.
-func (c *Curve) Peak() Sample { return c.peak }
+func (c *Profile) Peak() Sample { return c.peak }
 
 // Pass is the most that forward and backward have allocated, the update left out.
-func (c *Curve) Pass() units.Bytes { return c.pass }
+func (c *Profile) Pass() units.Bytes { return c.pass }
 
 // Operations is how many operations of the timeline it reads.
-func (c *Curve) Operations() int {
+func (c *Profile) Operations() int {
 	if c.of == nil {
 		return 0
 	}
@@ -117,15 +117,15 @@ func (c *Curve) Operations() int {
 }
 
 // Len is the number of samples.
-func (c *Curve) Len() int { return 1 + 4*len(c.of.Ops) + len(c.tail) }
+func (c *Profile) Len() int { return 1 + 4*len(c.of.Ops) + len(c.tail) }
 
 // All walks the samples from the start of the step to its end.
-func (c *Curve) All() iter.Seq[Sample] {
+func (c *Profile) All() iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		if !yield(c.start) {
 			return
 		}
-		w := walk{Course: c.of, now: c.start}
+		w := walk{Trace: c.of, now: c.start}
 		for k := 0; k < len(c.of.Ops); {
 			k = w.next(k)
 			for _, s := range w.out[:w.n] {
@@ -145,11 +145,11 @@ func (c *Curve) All() iter.Seq[Sample] {
 // Most is the sample with most allocated among those from one moment until
 // before another, and what the rank has at the first moment itself. It costs two
 // blocks of operations, however long the step.
-func (c *Curve) Most(from, to units.Seconds) Sample {
+func (c *Profile) Most(from, to units.Seconds) Sample {
 	// Everything before operation k has ended before that moment.
 	k := sort.Search(len(c.of.Ops), func(i int) bool { return units.Seconds(c.of.End[i]) >= from })
 	q := query{from: from, to: to}
-	w := walk{Course: c.of, now: c.start}
+	w := walk{Trace: c.of, now: c.start}
 	if k == 0 {
 		q.take(&c.start)
 	} else {
