@@ -24,7 +24,7 @@ func TestExport(t *testing.T) {
 		}
 	})
 	keys(m, "left", "x")
-	golden.RequireEqual(t, screen(m))
+	golden.RequireEqual(t, page(m))
 	for i, f := range export.Formats() {
 		_, cmd := m.Update(press("enter"))
 		finishAll(m, cmd)

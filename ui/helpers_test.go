@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,16 @@ func screen(m *Model) string {
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// page is the frame without colours and without what names other screens: the line
+// of tabs and the last line.
+func page(m *Model) string {
+	lines := strings.Split(strings.TrimSuffix(screen(m), "\n"), "\n")
+	lines = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool {
+		return strings.Contains(line, "["+m.state.Tab.String()+"]")
+	})
 	return strings.Join(lines, "\n") + "\n"
 }
 

@@ -19,7 +19,7 @@ func TestHint(t *testing.T) {
 			t.Fatalf("%v: no hint at the first start:\n%s", size, screen(m))
 		}
 		if size[0] == 80 {
-			golden.RequireEqual(t, screen(m))
+			golden.RequireEqual(t, page(m))
 		}
 		keys(m, "down")
 		if !strings.Contains(screen(m), words) || m.session().Hinted {

@@ -20,7 +20,7 @@ func TestNote(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			m := sample(t, size[0], size[1])
 			keys(m, "i")
-			golden.RequireEqual(t, screen(m))
+			golden.RequireEqual(t, page(m))
 		})
 	}
 	m := sample(t, 80, 24)
@@ -74,7 +74,7 @@ func TestGlossary(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			m := sample(t, size[0], size[1])
 			keys(m, "w")
-			golden.RequireEqual(t, screen(m))
+			golden.RequireEqual(t, page(m))
 		})
 	}
 	m := sample(t, 80, 24)

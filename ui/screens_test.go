@@ -8,11 +8,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
 )
 
 // live is a program on the real engine.
@@ -197,25 +197,38 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestScreenThemes: the other screens in every theme, with 16 colours and with
-// none. The machine has no calibration, so that a new fit moves no frame; what
-// Evidence compares is not worked out, and Search stands before its answer, which
-// names a duration: its answers are in the frames of its own package.
-func TestScreenThemes(t *testing.T) {
-	setup := presets.DefaultSetup()
-	setup.Cluster.Calibration = nil
+// TestScreenLooks: every screen in every theme for terminals with 256 colours, with 16
+// and with none, and for those with nothing but ASCII. A frame has the colours and signs
+// of its terminal only, and themes that have colours write the same text. Evidence and
+// Search stand before their answers, which the frames of their own packages show.
+func TestScreenLooks(t *testing.T) {
+	frames := map[string]string{} // by size, profile, whether there are colours, and screen
 	for _, name := range themes.Names() {
 		for _, size := range [][2]int{{80, 24}, {120, 36}} {
-			for depth, profile := range map[string]colorprofile.Profile{"16": colorprofile.ANSI, "none": colorprofile.ASCII} {
-				m := New(Options{Setup: setup, Theme: name, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm", "LANG=C.UTF-8"}})
+			for i, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII, colorprofile.ANSI256} {
+				ascii := i == 3
+				m := New(Options{Setup: presets.DefaultSetup(), Theme: name, ASCII: ascii, Evaluate: plain, Env: []string{"TERM=xterm", "LANG=C.UTF-8"}})
 				send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]}, tea.ColorProfileMsg{Profile: profile})
-				for _, tab := range []Tab{MemoryTab, PipelineTab, NetworkTab, SearchTab, CompareTab, ScanTab, EvidenceTab} {
+				least := profile
+				if !m.look.theme.Colours {
+					least = colorprofile.ASCII
+				}
+				for tab := range tabs {
 					if cmd := m.do(Action{Verb: GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
 						finishAll(m, cmd) // what the screen wants worked out
 					}
-					t.Run(fmt.Sprintf("%s/%dx%d-%s/%s", name, size[0], size[1], depth, tab), func(t *testing.T) {
-						golden.RequireEqual(t, m.View().Content)
-					})
+					if err := viewtest.Colours(m.View().Content, least); err != nil {
+						t.Errorf("%s, %v, %v, %s: %v", name, size, profile, tab, err)
+					}
+					of := fmt.Sprint(size, profile, ascii, m.look.theme.Colours, tab)
+					text := screen(m)
+					if err := viewtest.ASCII(text); err != nil && ascii {
+						t.Errorf("%s, %v, %s: %v", name, size, tab, err)
+					}
+					if first, ok := frames[of]; ok && text != first {
+						t.Errorf("%s, %v, %v, %s: the text is another one:\n%s\nand elsewhere\n%s", name, size, profile, tab, text, first)
+					}
+					frames[of] = text
 				}
 			}
 		}

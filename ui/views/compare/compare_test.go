@@ -104,32 +104,39 @@ func (v *View) press(in *Input, names ...string) (do Request) {
 	return do
 }
 
+// states are what the frames show, and the keys that lead there.
+func states() map[string][]string {
+	return map[string][]string{"pair": {"down"}, "alone": {"v", "down"}, "methods": {"v", "v", "down"}, "none": {"d"}}
+}
+
+// drawn is a screen in one of its states.
+func drawn(t testing.TB, in *Input, state string, w, h int) []string {
+	t.Helper()
+	v := prepared(t, in)
+	v.press(in, states()[state]...)
+	return append(v.Render(*in, w, h), v.Status(*in, w))
+}
+
+// TestFrames draws every state without colours.
 func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
-		for name, look := range map[string]struct {
-			profile colorprofile.Profile
-			unicode bool
-		}{
-			"256": {colorprofile.ANSI256, true}, "16": {colorprofile.ANSI, true},
-			"plain": {colorprofile.ASCII, true}, "ascii": {colorprofile.ASCII, false},
-		} {
-			for state, reach := range map[string][]string{"pair": {"down"}, "alone": {"v", "down"}, "methods": {"v", "v", "down"}, "none": {"d"}} {
-				t.Run(fmt.Sprintf("%s-%dx%d-%s", state, size[0], size[1], name), func(t *testing.T) {
-					in := input(t, look.profile, look.unicode)
-					v := prepared(t, &in)
-					v.press(&in, reach...)
-					w, h := size[0], size[1]-4
-					out := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
-					if name == "plain" || name == "ascii" {
-						out = ansi.Strip(out)
-					}
-					if name == "ascii" && strings.ContainsFunc(out, func(r rune) bool { return r > 126 }) {
-						t.Error("not ASCII")
-					}
-					golden.RequireEqual(t, out)
-				})
-			}
+		for state := range states() {
+			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
+				in := input(t, colorprofile.ASCII, true)
+				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(t, &in, state, size[0], size[1]-4), "\n")+"\n"))
+			})
 		}
+	}
+}
+
+// TestLooks: every state in every theme and with few colours.
+func TestLooks(t *testing.T) {
+	for state := range states() {
+		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+			in := input(t, colorprofile.ASCII, true)
+			in.Theme, in.Glyphs = theme, glyphs
+			return drawn(t, &in, state, 80, 20)
+		})
 	}
 }
 

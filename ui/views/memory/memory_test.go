@@ -15,45 +15,42 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
+	"meshscope/ui/widget"
 )
 
 // chrome are the lines of the screen around the view: title and foot.
 const chrome = 4
 
-// TestFrames draws the screen at three sizes: text with shades, without colour,
-// in ASCII and with 16 colours.
+// drawn is the screen in one of its states.
+func drawn(in Input, state string, w, h int) []string {
+	v := answered(in)
+	press(v, in, w, h, map[string][]string{"ranks": {"left"}, "step": {"s", "+", "+", "left"}, "layer": {"i", "down"}}[state]...)
+	return append(v.Render(in, w, h), v.Status(in, w))
+}
+
+// TestFrames draws the screen without colours. From 120 columns on every pane is on it.
 func TestFrames(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
-		for _, look := range []struct {
-			name    string
-			profile colorprofile.Profile
-			unicode bool
-			strip   bool
-		}{
-			{"text", colorprofile.ANSI256, true, true},
-			{"no-colour", colorprofile.ASCII, true, false},
-			{"ascii", colorprofile.ASCII, false, true},
-			{"16", colorprofile.ANSI, true, false},
-		} {
-			for _, pane := range []struct {
-				name string
-				keys []string
-			}{{"ranks", []string{"left"}}, {"step", []string{"s", "+", "+", "left"}}, {"layer", []string{"i", "down"}}} {
-				w, h := size[0], size[1]-chrome
-				if w > 80 && pane.name != "ranks" {
-					continue // all panes are on screen
-				}
-				t.Run(fmt.Sprintf("%dx%d/%s/%s", size[0], size[1], look.name, pane.name), func(t *testing.T) {
-					in := input(t, look.profile, look.unicode, 4)
-					v := answered(in)
-					press(v, in, w, h, pane.keys...)
-					text := strings.Join(append(v.Render(in, w, h), v.Status(in, w)), "\n") + "\n"
-					if look.strip {
-						text = ansi.Strip(text)
-					}
-					golden.RequireEqual(t, text)
-				})
-			}
+	for size, states := range map[[2]int][]string{{80, 24}: {"ranks", "step", "layer"}, {120, 36}: {"ranks"}, {200, 60}: {"ranks"}} {
+		for _, state := range states {
+			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
+				in := input(t, colorprofile.ASCII, true, 4)
+				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-chrome), "\n")+"\n"))
+			})
+		}
+	}
+}
+
+// TestLooks: every state in every theme and with few colours.
+func TestLooks(t *testing.T) {
+	for _, state := range []string{"ranks", "step", "layer"} {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+				in := input(t, colorprofile.ASCII, true, 4)
+				in.Theme, in.Glyphs = theme, glyphs
+				return drawn(in, state, size[0], size[1]-chrome)
+			})
 		}
 	}
 }

@@ -11,19 +11,23 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/views/viewtest"
 	"meshscope/ui/widget"
 )
 
-// TestFrames draws the zoom regimes, fold on and off, highlights, playback and
-// two schedules, without colours and with few.
-func TestFrames(t *testing.T) {
+// state is a schedule on a screen, after some keys.
+type state struct {
+	name string
+	spec schedule.Spec
+	keys string
+	w, h int
+}
+
+// states are the zoom regimes, fold on and off, highlights, playback and several
+// schedules.
+func states() []state {
 	small, long := spec(schedule.OneFOneB, 4, 1, 8), spec(schedule.OneFOneB, 16, 1, 128)
-	for _, test := range []struct {
-		name string
-		spec schedule.Spec
-		keys string
-		w, h int
-	}{
+	return []state{
 		{"wide", small, "+ +", 80, 20},
 		{"two columns", spec(schedule.OneFOneB, 4, 1, 6), "", 80, 20},
 		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 80, 20},
@@ -50,23 +54,43 @@ func TestFrames(t *testing.T) {
 		{"critical path", small, "c", 80, 20},
 		{"memory", small, "s", 80, 20},
 		{"playing", small, "space", 80, 20},
-	} {
-		profiles := map[string]colorprofile.Profile{"16": colorprofile.ANSI, "none": colorprofile.ASCII}
-		if test.name == "64 ranks" { // two of them share a line where colours blend
-			profiles["256"] = colorprofile.ANSI256
-		}
-		for name, profile := range profiles {
-			t.Run(test.name+"/"+name+"/"+size(test.w), func(t *testing.T) {
-				in := input(t, profile, test.spec)
-				v := &View{}
-				press(v, in, test.w, test.h, test.keys)
-				for range 5 * TicksPerSecond {
-					v.Tick()
-				}
-				frame(t, v, in, test.w, test.h)
-				regime(t, v, test.name)
-			})
-		}
+	}
+}
+
+// reached is a screen in a state.
+func (s *state) reached(in Input) *View {
+	v := &View{}
+	press(v, in, s.w, s.h, s.keys)
+	for range 5 * TicksPerSecond {
+		v.Tick()
+	}
+	return v
+}
+
+// TestFrames draws every state without colours.
+func TestFrames(t *testing.T) {
+	for _, test := range states() {
+		t.Run(test.name+"-"+size(test.w), func(t *testing.T) {
+			in := input(t, colorprofile.ASCII, test.spec)
+			v := test.reached(in)
+			frame(t, v, in, test.w, test.h)
+			regime(t, v, test.name)
+		})
+	}
+}
+
+// TestLooks: every state in every theme and with few colours. Two of 64 ranks share a
+// line where colours blend, and so their regime is looked at there, too.
+func TestLooks(t *testing.T) {
+	for _, test := range states() {
+		in := input(t, colorprofile.ASCII, test.spec)
+		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+			in.Theme, in.Glyphs = theme, glyphs
+			v := test.reached(in)
+			lines := append(v.Render(in, test.w, test.h), v.Status(in, test.w))
+			regime(t, v, test.name)
+			return lines
+		})
 	}
 }
 
@@ -95,11 +119,7 @@ func size(w int) string { return map[int]string{80: "80x24", 120: "120x36", 200:
 func frame(t *testing.T, v *View, in Input, w, h int) {
 	t.Helper()
 	lines := append(v.Render(in, w, h), v.Status(in, w))
-	text := strings.Join(lines, "\n") + "\n"
-	if !in.Theme.Colours {
-		text = ansi.Strip(text)
-	}
-	golden.RequireEqual(t, text)
+	golden.RequireEqual(t, ansi.Strip(strings.Join(lines, "\n")+"\n"))
 }
 
 // TestFrameASCII is the picture of a terminal without Unicode and colours.
