@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
@@ -43,7 +44,7 @@ func (a *app) adviseCommand() *cobra.Command {
 			return err
 		}
 		if len(args) > 0 {
-			return &usageError{fmt.Sprintf("advise takes no arguments, given %q", clip(args[0]))}
+			return &usageError{fmt.Sprintf("advise takes no arguments, given %s", escape.Quote(args[0]))}
 		}
 		s, err := flags.setup(a)
 		if err != nil {

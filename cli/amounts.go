@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -12,24 +11,14 @@ import (
 // day is in seconds.
 const day = 86400
 
-// clipped makes what a refusal says was given short enough for a line.
-func clipped(err error) error {
-	if wrong := (*engine.ValueError)(nil); errors.As(err, &wrong) {
-		wrong.Given = clip(wrong.Given)
-	}
-	return err
-}
-
 // parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
 func parseDays(text string) (float64, error) {
-	n, err := engine.ParseDeadline("--deadline", text)
-	return n, clipped(err)
+	return engine.ParseDeadline("--deadline", text)
 }
 
 // parseShare reads 5% or 0.05.
 func parseShare(field, text string) (float64, error) {
-	n, err := engine.ParseShare(field, text)
-	return n, clipped(err)
+	return engine.ParseShare(field, text)
 }
 
 // parseTime reads how long the program may take, 0 for as long as it needs.
@@ -39,7 +28,7 @@ func parseTime(text string) (time.Duration, error) {
 	if err == nil && d >= 0 && d <= most {
 		return d, nil
 	}
-	wrong := &engine.ValueError{Field: "--time", Given: clip(text), Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
+	wrong := &engine.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
 	switch {
 	case err == nil && d < 0:
 		wrong.Nearest = "1s"

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 )
@@ -196,14 +197,14 @@ func newLineError(err error, number int) lineError {
 	}
 	switch {
 	case errors.As(err, &value):
-		out.Code, out.Field, out.Given, out.Allowed = "value", value.Field, value.Given, value.Allowed
+		out.Code, out.Field, out.Given, out.Allowed = "value", escape.Clip(value.Field), escape.Clip(value.Given), value.Allowed
 		if value.Nearest != "" {
 			out.Nearest = []string{value.Nearest}
 		}
 	case errors.As(err, &conflict):
 		out.Code, out.Field = "contradiction", strings.Join(conflict.Fields[:], ",")
 	case errors.As(err, &key):
-		out.Code, out.Field, out.Nearest = "unknown-key", key.Key, key.Nearest
+		out.Code, out.Field, out.Nearest = "unknown-key", escape.Clip(key.Key), key.Nearest
 		switch {
 		case key.Twice:
 			out.Code = "key-twice"
@@ -213,7 +214,7 @@ func newLineError(err error, number int) lineError {
 			out.Code, out.Nearest = "key-without-effect", []string{key.Instead}
 		}
 	case errors.As(err, &unknown):
-		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), unknown.ID, unknown.Nearest
+		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), escape.Clip(unknown.ID), unknown.Nearest
 	}
 	return out
 }

@@ -89,7 +89,7 @@ func oneOf(flag, given string, words []string) error {
 	if slices.Contains(words, given) {
 		return nil
 	}
-	wrong := &engine.ValueError{Field: flag, Given: clip(given), Allowed: "one of " + strings.Join(words, ", ")}
+	wrong := &engine.ValueError{Field: flag, Given: given, Allowed: "one of " + strings.Join(words, ", ")}
 	if near := closest(given, words); len(near) > 0 {
 		wrong.Nearest = near[0]
 	}

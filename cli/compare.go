@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/units"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
@@ -89,7 +90,7 @@ func (f *setupFlags) side(a *app, word string) (engine.Setup, error) {
 		return f.turned(a, word)
 	}
 	if f.file != "" {
-		return engine.Setup{}, &usageError{fmt.Sprintf("--setup goes with lists such as tp=4, not with the file %s", setupdoc.ShowName(word))}
+		return engine.Setup{}, &usageError{fmt.Sprintf("--setup goes with lists such as tp=4, not with the file %s", escape.Name(word))}
 	}
 	file := setupFlags{file: fileName(word), said: f.said}
 	return file.setup(a)
@@ -135,9 +136,9 @@ func stillSaid(s *engine.Setup, knobs []said) error {
 			other = knobs[0]
 		}
 		if other.key == k.key {
-			return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, clip(k.value), clip(other.value))}
+			return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, escape.Line(k.value), escape.Line(other.value))}
 		}
-		return &usageError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, clip(k.value), other.key, clip(other.value), k.key, p.Text(*s))}
+		return &usageError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, escape.Line(k.value), other.key, escape.Line(other.value), k.key, p.Text(*s))}
 	}
 	return nil
 }

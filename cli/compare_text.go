@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/units"
 )
 
@@ -17,7 +18,7 @@ func writeComparison(to io.Writer, c *engine.Comparison, way []engine.Move, word
 		s := &side.Setup
 		t.printf("%c  %s on %s x %s, dp %d tp %d pp %d", 'A'+i, name(s.Model.Name, s.Model.ID), commas(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), s.DP, s.TP, s.PP)
 		if words[i] != "" {
-			t.printf("  (%s)", clip(words[i]))
+			t.printf("  (%s)", escape.Line(words[i]))
 		}
 		t.printf("\n")
 	}
@@ -60,7 +61,7 @@ func writeChanges(t page, changes []engine.Change) {
 			t.printf("    follows: %s\n", c.Follows)
 			continue
 		}
-		t.lines("    " + clipLong(c.Rule))
+		t.lines("    " + c.Rule)
 	}
 }
 
@@ -69,11 +70,8 @@ func value(text string) string {
 	if text == "" {
 		return "none"
 	}
-	return clip(text)
+	return escape.Line(text)
 }
-
-// clipLong keeps what could steer a terminal out of a sentence.
-func clipLong(text string) string { return strings.ReplaceAll(harmless(text), "\n", " ") }
 
 func fullest(c *engine.Comparison) string {
 	rank := func(m *engine.Memory) string {

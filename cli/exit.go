@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 )
@@ -85,9 +86,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
-			return &usageError{fmt.Sprintf("unknown flag -%s; flags have long names, such as --tp", clip(short))}
+			return &usageError{fmt.Sprintf("unknown flag -%s; flags have long names, such as --tp", escape.Line(short))}
 		}
-		message := fmt.Sprintf("unknown flag --%s", clip(name))
+		message := fmt.Sprintf("unknown flag --%s", escape.Line(name))
 		if near := closest(name, flagNames(cmd)); len(near) > 0 {
 			message += "; closest: --" + strings.Join(near, ", --")
 		}
@@ -97,7 +98,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		wrong := &engine.ValueError{Field: "--" + f.Name, Given: clip(invalid.GetValue()), Allowed: allowedType(f)}
+		wrong := &engine.ValueError{Field: "--" + f.Name, Given: invalid.GetValue(), Allowed: allowedType(f)}
 		if b, ok := f.Value.(bounded); ok {
 			wrong.Allowed, wrong.Nearest = b.allowed(), b.nearest(invalid.GetValue())
 		}
@@ -139,14 +140,4 @@ func closest(typed string, words []string) []string {
 	}
 	near := append(append(best[0], best[1]...), best[2]...)
 	return near[:min(keep, len(near))]
-}
-
-// clip keeps a message short and on one line.
-func clip(s string) string {
-	const keep = 80
-	s = strings.ReplaceAll(harmless(s), "\n", " ")
-	if r := []rune(s); len(r) > keep {
-		return string(r[:keep]) + "..."
-	}
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/explain"
 	"meshscope/ui/export"
 )
@@ -72,7 +73,7 @@ func (a *app) explainCommand() *cobra.Command {
 		r := engine.Evaluate(s)
 		e, ok := book.Explain(engine.RankFigure(&r, id))
 		if lacks := engine.Lacking(s, id); !ok && lacks != "" {
-			return &usageError{fmt.Sprintf("%s needs --%s", clip(args[0]), lacks)}
+			return &usageError{fmt.Sprintf("%s needs --%s", escape.Line(args[0]), lacks)}
 		}
 		if !ok && id == "memory.free" {
 			return &usageError{"free is the usable memory less memory.peak, nothing more; 'meshscope explain peak' explains that"}
@@ -125,7 +126,7 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 }
 
 func unknownFigure(book *explain.Book, typed string) error {
-	message := fmt.Sprintf("unknown figure %q", clip(typed))
+	message := fmt.Sprintf("unknown figure %s", escape.Quote(typed))
 	if near := nearFigures(book, typed); len(near) > 0 {
 		message += "; closest: " + strings.Join(near, ", ")
 	}

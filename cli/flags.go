@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
 )
 
@@ -186,11 +187,11 @@ func (a *app) readFile(name string) (data []byte, err error) {
 
 func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s", setupdoc.ShowName(name))
+		return fmt.Errorf("there is no file %s", escape.Name(name))
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // the name is said once
 	}
-	return fmt.Errorf("read %s: %w", setupdoc.ShowName(name), err)
+	return fmt.Errorf("read %s: %w", escape.Name(name), err)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/units"
 )
 
@@ -13,7 +14,7 @@ import (
 func name(names ...string) string {
 	for _, n := range names {
 		if n != "" {
-			return clip(n)
+			return escape.Line(n)
 		}
 	}
 	return "unnamed"

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/presets/own"
 )
@@ -27,8 +28,10 @@ import (
 // how it will end.
 type app struct {
 	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
+	stdout io.Writer // through the escaper, as all that is written there may hold names that somebody gave
+	stderr io.Writer // likewise
+	screen *os.File  // standard output where it is a terminal; nil where it is none
+	prompt *os.File  // standard error likewise
 	lib    *presets.Library
 	code   int
 
@@ -40,14 +43,17 @@ func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // Run is the program on given streams; the result is the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{
+		stdin: stdin, stdout: escape.NewWriter(stdout), stderr: escape.NewWriter(stderr),
+		screen: terminalOf(stdout), prompt: terminalOf(stderr),
+	}
 	lib, notices := own.Load(own.Folder(os.Getenv), presets.Default())
 	a.lib, a.notices = lib.ReadingModels(own.ReadModel), notices
 	defer func() {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)
 			if os.Getenv("MESHSCOPE_DEBUG") != "" {
-				_, _ = stderr.Write(debug.Stack())
+				_, _ = a.stderr.Write(debug.Stack())
 			}
 			code = exitError
 		}
@@ -58,7 +64,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetIn(stdin)
 	out, written := watch(stdout, forPeople(args))
 	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 	// Commands keep their own errors (see wrap): what still comes back is about
 	// the way a built-in command was called.
 	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %v\n", err) }
@@ -128,7 +134,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s takes no argument, given %q", cmd.Name(), clip(args[0]))
+	message := fmt.Sprintf("%s takes no argument, given %s", cmd.Name(), escape.Quote(args[0]))
 	// A switch may stand alone, and what comes after it is then no value of it.
 	for _, p := range engine.Params() {
 		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == engine.BoolParam && f != nil && f.Changed {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"meshscope/engine/escape"
 	"meshscope/ui/export"
 )
 
@@ -101,9 +102,8 @@ func writeMarkdownTable(to io.Writer, from io.Reader) error {
 		}
 		out.printf("|\n")
 	}
-	safe := strings.NewReplacer("|", `\|`, "`", "'", "<", "&lt;", "\n", " ", "*", `\*`, "[", `\[`)
 	for i, row := range rows {
-		line(func(j int) string { return safe.Replace(row[j]) })
+		line(func(j int) string { return escape.Markdown(row[j]) })
 		if i == 0 {
 			line(func(int) string { return "---" })
 		}

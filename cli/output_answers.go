@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
 )
@@ -42,10 +42,10 @@ func (c comparison) json() any   { return c.app.newComparison(c.of, c.way) }
 
 // csv writes what changed, then a line for each figure.
 func (c comparison) csv(to io.Writer) error {
-	w := csv.NewWriter(to) // keeps its first error for the end
-	_ = w.Write([]string{"part", "name", "a", "b", "change", "ratio", "unit"})
+	w := escape.NewCSV(to)
+	w.Write("part", "name", "a", "b", "change", "ratio", "unit")
 	for _, x := range c.of.Changes {
-		_ = w.Write([]string{"setup", x.Field, x.A, x.B, "", "", ""})
+		w.Write("setup", x.Field, x.A, x.B, "", "", "")
 	}
 	exact := func(v *float64) string {
 		if v == nil {
@@ -62,10 +62,9 @@ func (c comparison) csv(to io.Writer) error {
 		if v, ok := d.Ratio(); ok {
 			ratio = &v
 		}
-		_ = w.Write([]string{string(d.Group), d.Name, exact(d.A), exact(d.B), exact(change), exact(ratio), string(d.Unit)})
+		w.Write(string(d.Group), d.Name, exact(d.A), exact(d.B), exact(change), exact(ratio), string(d.Unit))
 	}
-	w.Flush()
-	return w.Error()
+	return w.Close()
 }
 
 type adviceAnswer struct {
@@ -79,21 +78,20 @@ func (a adviceAnswer) json() any   { return newAdvice(a.of, a.app.lib) }
 
 // csv writes a line for the setup and one for each move.
 func (a adviceAnswer) csv(to io.Writer) error {
-	w := csv.NewWriter(to) // keeps its first error for the end
-	_ = w.Write([]string{"move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command"})
+	w := escape.NewCSV(to)
+	w.Write("move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command")
 	exact := export.Digits
 	line := func(name, follows string, fits bool, r *engine.Report, speed, saved float64, s engine.Setup) {
 		command := ""
 		if flags, ok := setupdoc.Flags(s, a.app.lib); ok {
 			command = "meshscope eval " + flags
 		}
-		_ = w.Write([]string{name, follows, strconv.FormatBool(fits), exact(float64(r.Time.Step)), exact(speed), exact(float64(r.Memory.Peak)), exact(saved), command})
+		w.Write(name, follows, strconv.FormatBool(fits), exact(float64(r.Time.Step)), exact(speed), exact(float64(r.Memory.Peak)), exact(saved), command)
 	}
 	line("as it is", "", a.of.Report.Memory.Fits, &a.of.Report, 1, 0, a.of.Setup)
 	for i := range a.of.Moves {
 		m := &a.of.Moves[i]
 		line(m.Turns(), followedWords(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)
 	}
-	w.Flush()
-	return w.Error()
+	return w.Close()
 }

@@ -44,5 +44,5 @@ func (p page) align(rows [][]string, gap int, ending string, flags uint) {
 // sayf prints a message for people on standard error. Where that is closed there
 // is nobody to tell.
 func (a *app) sayf(format string, args ...any) {
-	_, _ = io.WriteString(a.stderr, harmless(fmt.Sprintf(format, args...)))
+	_, _ = io.WriteString(a.stderr, fmt.Sprintf(format, args...))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"meshscope/engine/escape"
 	"meshscope/presets"
 )
 
@@ -37,7 +38,7 @@ func (a *app) presetsCommand() *cobra.Command {
 			return a.onePreset(args[0], args[1], asTOML, asJSON)
 		}
 		if asTOML {
-			return &usageError{"--toml needs the id of one preset: presets " + clip(args[0]) + " ID --toml"}
+			return &usageError{"--toml needs the id of one preset: presets " + escape.Line(args[0]) + " ID --toml"}
 		}
 		switch args[0] {
 		case "models":
@@ -51,7 +52,7 @@ func (a *app) presetsCommand() *cobra.Command {
 		case "runs":
 			return a.runs(asJSON)
 		}
-		return &usageError{fmt.Sprintf("presets: given %q, allowed is one of %s", clip(args[0]), allowed)}
+		return &usageError{fmt.Sprintf("presets: given %s, allowed is one of %s", escape.Quote(args[0]), allowed)}
 	})
 	return cmd
 }
@@ -172,7 +173,7 @@ func (a *app) tableWithin(width int, heading []any, rows [][]any) error {
 	for _, row := range append([][]any{heading}, rows...) {
 		line := make([]string, len(row))
 		for i, cell := range row {
-			line[i] = harmless(fmt.Sprint(cell))
+			line[i] = fmt.Sprint(cell)
 		}
 		cells = append(cells, line)
 	}

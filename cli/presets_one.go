@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -26,7 +27,7 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	case "clusters":
 		text, show = a.lib.ClusterText, a.oneCluster
 	default:
-		return &usageError{fmt.Sprintf("presets %s takes no id, given %q; models, gpus and clusters do", clip(kind), clip(id))}
+		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters do", escape.Line(kind), escape.Quote(id))}
 	}
 	if !asTOML {
 		return show(id, asJSON)
@@ -42,11 +43,6 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 // describe prints names beside figures.
 func (a *app) describe(rows [][]string) error {
 	out := newPage(a.stdout)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = harmless(row[i])
-		}
-	}
 	out.table(rows)
 	return out.Flush()
 }

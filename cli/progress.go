@@ -2,12 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
-
-	"github.com/charmbracelet/x/term"
 
 	"meshscope/engine/search"
 )
@@ -22,8 +19,7 @@ const (
 // progress gives what shows how far a search is on standard error, if that is a
 // terminal (otherwise it does nothing), and what takes it away again.
 func (a *app) progress() (show func(line func() string), clear func()) {
-	file, ok := a.stderr.(*os.File)
-	if !ok || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
+	if a.prompt == nil || os.Getenv("TERM") == "dumb" {
 		return func(func() string) {}, func() {}
 	}
 	var lock sync.Mutex
@@ -33,12 +29,12 @@ func (a *app) progress() (show func(line func() string), clear func()) {
 		defer lock.Unlock()
 		if now := time.Now(); now.After(next) {
 			next, shown = now.Add(progressEvery), true
-			_, _ = fmt.Fprintf(a.stderr, "\r%s\x1b[K", line())
+			_, _ = fmt.Fprintf(a.prompt, "\r%s\x1b[K", line())
 		}
 	}
 	return show, func() {
 		if shown {
-			_, _ = io.WriteString(a.stderr, "\r\x1b[K")
+			_, _ = a.prompt.WriteString("\r\x1b[K")
 		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 
-	"meshscope/engine"
-	"meshscope/ui/plain"
-
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/ui/plain"
 )
 
 // root is the command without a name: the explorer on a terminal.
@@ -74,7 +74,7 @@ func (a *app) strictCompletion(root *cobra.Command) {
 		}
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
-			return &usageError{fmt.Sprintf("completion: given %q, allowed is one of %s", clip(strings.Join(args, " ")), strings.Join(shells, ", "))}
+			return &usageError{fmt.Sprintf("completion: given %s, allowed is one of %s", escape.Quote(strings.Join(args, " ")), strings.Join(shells, ", "))}
 		})
 	}
 }
@@ -86,7 +86,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	message := fmt.Sprintf("unknown command %q", clip(word))
+	message := fmt.Sprintf("unknown command %s", escape.Quote(word))
 	if near := closest(word, names); len(near) > 0 {
 		message += "; closest: " + near[0]
 	}
@@ -141,13 +141,11 @@ const shortHelp = `The explorer needs a terminal. In a script or a pipe use:
 
 // notInteractive says why there is no explorer here; empty when there is.
 func (a *app) notInteractive() string {
-	in, inFile := a.stdin.(*os.File)
-	out, outFile := a.stdout.(*os.File)
 	switch {
-	case !inFile || !outFile || !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()):
+	case a.screen == nil || terminalOf(a.stdin) == nil:
 		return "input or output is not a terminal"
 	case os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "":
-		return fmt.Sprintf("the terminal cannot draw a screen (TERM=%q)", os.Getenv("TERM"))
+		return "the terminal cannot draw a screen (TERM=" + escape.Quote(os.Getenv("TERM")) + ")"
 	}
 	return ""
 }

@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 )
 
 // scanFlags are the flags of a scan beside those of the setup.
@@ -173,7 +172,7 @@ func axis(flag, text string) (engine.Axis, error) {
 	id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
 	p, ok := engine.FindParam(id)
 	if !ok || p.Kind == engine.TextParam {
-		wrong := &engine.ValueError{Field: flag, Given: clip(word), Allowed: "one of " + strings.Join(turnable(), ", ")}
+		wrong := &engine.ValueError{Field: flag, Given: word, Allowed: "one of " + strings.Join(turnable(), ", ")}
 		if near := closest(string(id), turnable()); len(near) > 0 {
 			wrong.Nearest = near[0]
 		}
@@ -218,8 +217,7 @@ func (f *scanFlags) draws(a *app) bool {
 	if f.chart != "auto" {
 		return f.chart == "on"
 	}
-	out, ok := a.stdout.(*os.File)
-	return ok && term.IsTerminal(out.Fd())
+	return a.screen != nil
 }
 
 // points are all of them, row by row.
@@ -249,14 +247,14 @@ func (o *scanned) checkFigure(typed string) error {
 		return nil // the points say why
 	}
 	if id := engine.Lacking(any.Setup, o.scan.Figure); id != "" {
-		return &usageError{fmt.Sprintf("--y %s needs --%s", clip(typed), id)}
+		return &usageError{fmt.Sprintf("--y %s needs --%s", escape.Line(typed), id)}
 	}
 	known := figureWords()
 	r := engine.Evaluate(any.Setup)
 	for _, f := range engine.Figures(&r) {
 		known = append(known, f.ID)
 	}
-	message := fmt.Sprintf("--y: no point has a figure %q", clip(typed))
+	message := fmt.Sprintf("--y: no point has a figure %s", escape.Quote(typed))
 	if near := closest(strings.ToLower(typed), known); len(near) > 0 {
 		message += "; closest: " + strings.Join(near, ", ")
 	}

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/units"
 	"meshscope/ui/export"
 )
@@ -66,13 +66,13 @@ func (o *scanned) document() scanDocument {
 
 // writeCSV writes a line per point, row by row.
 func (o *scanned) writeCSV(to io.Writer) error {
-	w := csv.NewWriter(to)
+	w := escape.NewCSV(to)
 	by := string(o.grid.By.ID)
 	head := []string{string(o.grid.X.ID), o.scan.Figure, "unit", "verdict", "current", "why"}
 	if by != "" {
 		head = append([]string{by}, head...)
 	}
-	_ = w.Write(head) // the writer keeps its first error for the end
+	w.Write(head...)
 	for p := range o.points {
 		cell := ""
 		if p.Value != nil {
@@ -82,8 +82,7 @@ func (o *scanned) writeCSV(to io.Writer) error {
 		if by != "" {
 			row = append([]string{p.By}, row...)
 		}
-		_ = w.Write(row)
+		w.Write(row...)
 	}
-	w.Flush()
-	return w.Error()
+	return w.Close()
 }

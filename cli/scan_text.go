@@ -311,7 +311,7 @@ func (o *scanned) reasons(t page) {
 		if r.contradicts && len(r.at) > 1 {
 			why = fmt.Sprintf("%s and %s contradict each other; the first: %s", o.grid.X.ID, o.grid.By.ID, why)
 		}
-		t.lines("  " + points + ": " + clipLong(why))
+		t.lines("  " + points + ": " + why)
 	}
 	if more := len(all) - maxReasons; more > 0 {
 		t.printf("  and %s more; --json says why each point is illegal\n", plural(more, "reason"))

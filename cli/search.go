@@ -275,7 +275,7 @@ func parseFree(text string) ([]engine.ParamID, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		id := engine.ParamID(strings.TrimSpace(word))
 		if !slices.Contains(searched(), id) {
-			return nil, &engine.ValueError{Field: "--free", Given: clip(word), Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
+			return nil, &engine.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
 		}
 		out = append(out, id)
 	}

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
@@ -154,12 +154,11 @@ func (a *app) foundDocuments(list []search.Found) []foundDocument {
 
 // writeCSV writes one line per layout: those that are best, then the front.
 func (o *answer) writeCSV(a *app, to io.Writer) error {
-	w := csv.NewWriter(to)
-	// The writer keeps its first error for the end.
-	_ = w.Write([]string{
+	w := escape.NewCSV(to)
+	w.Write(
 		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
 		"step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command",
-	})
+	)
 	for _, list := range []struct {
 		name  string
 		found []search.Found
@@ -186,11 +185,10 @@ func (o *answer) writeCSV(a *app, to io.Writer) error {
 				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
 			}
 			row = append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), strconv.FormatBool(o.result.Partial), command)
-			_ = w.Write(row)
+			w.Write(row...)
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return w.Close()
 }
 
 // bandCell is an error band for a spreadsheet: empty where there is none.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -50,7 +51,7 @@ func (o *answer) constraint(field string) string {
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	}
-	return "--" + field + " " + clip(o.said(engine.ParamID(field)))
+	return "--" + field + " " + escape.Line(o.said(engine.ParamID(field)))
 }
 
 // said is the value of a knob, as it was given where the search goes over it.
@@ -142,7 +143,7 @@ func (o *answer) rule(field string) string {
 	if field == "split" {
 		given := o.problem.Setup.Split
 		if _, err := layout.ParseSplit(given, strings.Count(given, ",")+1, o.problem.Setup.Model.Layers); err != nil {
-			return clip(err.Error())
+			return escape.Line(err.Error())
 		}
 		return ""
 	}

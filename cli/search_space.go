@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -66,9 +67,9 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 		id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
 		// A list is said with commas: of two flags neither would be meant alone.
 		if before, twice := once[id]; twice {
-			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, clip(before), clip(value))
+			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before), escape.Line(value))
 			if slices.Contains(searched(), id) && before != value {
-				message += fmt.Sprintf("; a list is one flag: --%s %s,%s", id, clip(before), clip(value))
+				message += fmt.Sprintf("; a list is one flag: --%s %s,%s", id, escape.Line(before), escape.Line(value))
 			}
 			return nil, &usageError{message}
 		}
@@ -249,7 +250,7 @@ func (q *asked) space(objective search.Objective) (search.Space, error) {
 const maxChoices = 255
 
 func (q *asked) tooMany(id engine.ParamID, most int) error {
-	return &engine.ValueError{Field: string(id), Given: clip(q.texts[id]), Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
+	return &engine.ValueError{Field: string(id), Given: q.texts[id], Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
 }
 
 // gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
-
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
@@ -72,7 +70,7 @@ func (o *answer) head(t page, a *app) {
 		t.hanging("  GPUs     ", words)
 	}
 	t.printf("  searched %s; a bound excludes %s, %s evaluated in full", plural(r.Legal, "legal layout"), commas(r.Excluded), commas(r.Evaluated))
-	if out, ok := a.stdout.(*os.File); ok && term.IsTerminal(out.Fd()) {
+	if a.screen != nil {
 		t.printf(", in %.2f s", o.seconds)
 	}
 	t.printf("\n")
@@ -160,7 +158,7 @@ func (o *answer) given() string {
 	var words []string
 	for _, id := range searched() {
 		if text, ok := o.asked.texts[id]; ok && id != "gpus" && id != "nodes" && id != "gbs" && id != "seq" {
-			words = append(words, string(id)+" "+clip(text))
+			words = append(words, string(id)+" "+escape.Line(text))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/charmbracelet/x/term"
 )
@@ -64,6 +62,14 @@ func watch(to io.Writer, people bool) (io.Writer, *watched) {
 	return w, w
 }
 
+// terminalOf gives the file that a stream is, where that is a terminal.
+func terminalOf(stream any) *os.File {
+	if file, ok := stream.(*os.File); ok && term.IsTerminal(file.Fd()) {
+		return file
+	}
+	return nil
+}
+
 // Widths of text for people.
 const (
 	unknownWidth = 80 // of a terminal that does not say
@@ -77,24 +83,12 @@ func (a *app) width(pipe int) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(max(n, minWidth), maxWidth)
 	}
-	out, ok := a.stdout.(*os.File)
-	if !ok || !term.IsTerminal(out.Fd()) {
+	if a.screen == nil {
 		return pipe
 	}
-	n, _, err := term.GetSize(out.Fd())
+	n, _, err := term.GetSize(a.screen.Fd())
 	if err != nil || n <= 0 {
 		return unknownWidth
 	}
 	return min(max(n, minWidth), maxWidth)
-}
-
-// harmless replaces what could steer a terminal. Most messages quote what they
-// show; this is for what comes from elsewhere.
-func harmless(message string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return '?'
-	}, strings.ToValidUTF8(message, "?"))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/presets/published"
 )
 
@@ -58,7 +59,7 @@ func (a *app) validate(names []string) (validation, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return validation{}, &usageError{fmt.Sprintf("validate: given %q, allowed is one of %s", clip(name), strings.Join(known, ", "))}
+			return validation{}, &usageError{fmt.Sprintf("validate: given %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
 	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -76,7 +77,7 @@ type ValueError struct {
 
 // Error gives field, value, what is allowed and the nearest allowed value.
 func (e *ValueError) Error() string {
-	text := fmt.Sprintf("%s: given %q, allowed is %s", e.Field, e.Given, e.Allowed)
+	text := fmt.Sprintf("%s: given %s, allowed is %s", escape.Line(e.Field), escape.Quote(e.Given), e.Allowed)
 	if e.Nearest != "" {
 		text += ", nearest " + e.Nearest
 	}

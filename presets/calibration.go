@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 )
 
@@ -74,7 +75,7 @@ func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 	d.identity(f.ID, f.ID, f.Source)
 	known, ok := figureRanges(f.Kind)
 	if !ok {
-		d.refuse("kind", printable(f.Kind), "gpu, network, stack, memory")
+		d.refuse("kind", escape.Line(f.Kind), "gpu, network, stack, memory")
 	}
 	p := CalibrationPreset{
 		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, Inherits: f.Inherits, FittedTo: d.required("fitted_to", f.FittedTo),

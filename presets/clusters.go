@@ -2,8 +2,8 @@ package presets
 
 import (
 	"fmt"
-	"strconv"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 	"meshscope/engine/units"
 )
@@ -86,7 +86,7 @@ func parseCluster(l *Library, d *document) (ClusterPreset, error) {
 func (d *document) gpu(l *Library, id string) hardware.GPU {
 	gpu, err := l.GPU(id)
 	if err != nil {
-		d.refuse("gpu_id", strconv.Quote(printable(id)), "the id of a GPU preset ("+err.Error()+")")
+		d.refuse("gpu_id", escape.Quote(id), "the id of a GPU preset ("+err.Error()+")")
 	}
 	return gpu
 }

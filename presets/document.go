@@ -9,9 +9,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"meshscope/engine/escape"
 )
 
 // FileError says what is wrong in a preset file, and where. Line and Column
@@ -25,15 +26,15 @@ type FileError struct {
 
 func (e *FileError) Error() string {
 	var b strings.Builder
-	b.WriteString(e.File)
+	b.WriteString(escape.Text(e.File))
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
 	}
 	b.WriteString(": ")
 	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
+		b.WriteString(escape.Line(e.Key) + ": ")
 	}
-	b.WriteString(e.Message)
+	b.WriteString(escape.Text(e.Message))
 	return b.String()
 }
 
@@ -72,7 +73,7 @@ func (d *document) decode(into any) (err error) {
 	case errors.As(err, &bad):
 		return d.located(bad, inWords(strings.TrimPrefix(bad.Error(), "toml: ")))
 	}
-	return &FileError{File: d.name, Message: printable(err.Error())}
+	return &FileError{File: d.name, Message: err.Error()}
 }
 
 // mismatch is how the TOML library says that a value has the wrong type, in the
@@ -104,7 +105,7 @@ func (d *document) located(at *toml.DecodeError, message string) *FileError {
 	line, column := at.Position()
 	return &FileError{
 		File: d.name, Line: line, Column: column,
-		Key: printable(strings.Join(at.Key(), ".")), Message: printable(message),
+		Key: strings.Join(at.Key(), "."), Message: message,
 	}
 }
 
@@ -144,7 +145,7 @@ func (d *document) demand(key, allowed string) {
 // is a name and a source.
 func (d *document) identity(id, name, source string) {
 	if id != d.id {
-		d.refuse("id", strconv.Quote(printable(id)), strconv.Quote(d.id)+", the name of the file")
+		d.refuse("id", escape.Quote(id), strconv.Quote(d.id)+", the name of the file")
 	}
 	d.required("name", name)
 	d.required("source", source)
@@ -154,7 +155,7 @@ func (d *document) identity(id, name, source string) {
 const maxText = 600
 
 func (d *document) line(key, value string) string {
-	if len(value) > maxText || strings.ContainsFunc(value, unicode.IsControl) {
+	if len(value) > maxText || !escape.Printable(value) {
 		d.refuse(key, "not printable or too long", fmt.Sprintf("at most %d bytes of printable text on one line", maxText))
 	}
 	return value
@@ -209,19 +210,4 @@ func (d *document) optionalWhole(key string, value *int64, high int64) int {
 
 func between(low, high float64) string {
 	return fmt.Sprintf("a number from %s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))
-}
-
-// printable makes text of a file safe and short enough for a message.
-func printable(s string) string {
-	const keep = 80
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > keep {
-		return string(runes[:keep]) + "..."
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 	"meshscope/engine/units"
 )
@@ -145,7 +146,7 @@ func (d *document) bandwidth(key string, value *float64) units.BytesPerSecond {
 func (d *document) unsourced(keys []string) {
 	for _, key := range keys {
 		if line, _ := d.find(key); line == 0 {
-			d.refuse("unsourced", "naming "+printable(key), "keys of this file")
+			d.refuse("unsourced", "naming "+escape.Line(key), "keys of this file")
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 	"meshscope/engine/units"
 )
@@ -80,7 +81,7 @@ func (d *document) class(c *linkClass) {
 	switch c.Kind {
 	case "author", "measured", "assumed":
 	default:
-		d.refuse("kind", printable(c.Kind), "author, measured, assumed")
+		d.refuse("kind", escape.Line(c.Kind), "author, measured, assumed")
 	}
 }
 

@@ -2,11 +2,12 @@ package presets
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"meshscope/engine/escape"
 )
 
 // UnknownError says that there is no preset of that id, and which ids are
@@ -19,7 +20,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	message := fmt.Sprintf("unknown %s %q", e.Kind, printable(e.ID))
+	message := "unknown " + e.Kind + " " + escape.Quote(e.ID)
 	if e.NoFile {
 		return message + "; there is no such file"
 	}

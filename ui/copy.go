@@ -3,6 +3,7 @@ package ui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
 )
 
@@ -34,7 +35,7 @@ func (m *Model) copySetup() tea.Cmd {
 	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
-				return copiedMsg{note: note + ", also to " + setupdoc.ShowName(file)}
+				return copiedMsg{note: note + ", also to " + escape.Name(file)}
 			}
 		}
 		return copiedMsg{note: note + ", if the terminal lets programs copy"}

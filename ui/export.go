@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
@@ -75,6 +76,6 @@ func (m *Model) exportCmd(f export.Format) tea.Cmd {
 			}
 			return exportedMsg{Note{Text: text, Tone: Trouble}}
 		}
-		return exportedMsg{Note{Text: "wrote " + setupdoc.ShowName(filepath.Base(file)) + " into the current folder", Tone: Answer}}
+		return exportedMsg{Note{Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder", Tone: Answer}}
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"meshscope/presets/setupdoc"
+	"meshscope/engine/escape"
 	"meshscope/ui/overlay"
 )
 
@@ -16,7 +16,7 @@ func (m *Model) openTerminal() {
 	k := &m.keys
 	value := func(name string) string {
 		if v := lookup(m.options.Env, name); v != "" {
-			return name + "=" + setupdoc.ShowName(v) // it may hold what steers a terminal
+			return name + "=" + escape.Name(v) // it may hold what steers a terminal
 		}
 		return name + " is not set"
 	}

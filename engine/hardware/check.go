@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"meshscope/engine/escape"
 )
 
 // Bounds of hardware figures. They are orders of magnitude around anything
@@ -153,29 +153,9 @@ func (k *checker) labels(c *Cluster) {
 		{"cluster.gpu.intra_node_link", c.GPU.LinkName},
 		{"cluster.gpu.price_source", c.GPU.PriceSource},
 	} {
-		if printable(l.text) {
+		if len(l.text) <= maxLabel && escape.Printable(l.text) {
 			continue
 		}
-		given := l.text
-		if len(given) > 40 {
-			given = given[:40] + "..."
-		}
-		k.add(l.field, strconv.Quote(given), fmt.Sprintf("at most %d bytes of printable text", maxLabel))
+		k.add(l.field, escape.Quote(l.text), fmt.Sprintf("at most %d bytes of printable text", maxLabel))
 	}
-}
-
-// printable is cheap for the plain text of presets: every evaluation asks it.
-func printable(text string) bool {
-	if len(text) > maxLabel {
-		return false
-	}
-	for i := range len(text) {
-		switch b := text[i]; {
-		case b < ' ' || b == 0x7f:
-			return false
-		case b >= utf8.RuneSelf:
-			return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) })
-		}
-	}
-	return true
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"meshscope/engine/escape"
 )
 
 // Limits of what is evaluated. They are far above every published model and
@@ -101,7 +102,7 @@ func (c *checker) between(field string, value, low, high int) {
 
 func (c *checker) oneOf(field, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		c.add(field, strconv.Quote(clip(value)), strings.Join(allowed, ", "))
+		c.add(field, escape.Quote(value), strings.Join(allowed, ", "))
 	}
 }
 
@@ -136,19 +137,10 @@ func (c *checker) labels(m *Model) {
 		{"local_to_global_ratio", m.LocalRatio},
 		{"params_extra_what", m.ExtraParamsWhat},
 	} {
-		if len(l.text) > MaxLabel || strings.ContainsFunc(l.text, unicode.IsControl) {
-			c.add(l.field, strconv.Quote(clip(l.text)), fmt.Sprintf("at most %d bytes of printable text", MaxLabel))
+		if len(l.text) > MaxLabel || !escape.Printable(l.text) {
+			c.add(l.field, escape.Quote(l.text), fmt.Sprintf("at most %d bytes of printable text", MaxLabel))
 		}
 	}
-}
-
-// clip keeps an error message short; the whole text may be a file.
-func clip(s string) string {
-	const keep = 40
-	if len(s) <= keep {
-		return s
-	}
-	return strings.ToValidUTF8(s[:keep], "") + "..."
 }
 
 func (c *checker) widths(m *Model) {
@@ -185,7 +177,7 @@ func (c *checker) words(m *Model) {
 	c.oneOf("attn_bias", m.AttnBias, AttentionBiases())
 	c.oneOf("qk_norm", m.QKNorm, QKNorms())
 	if _, _, ok := m.ratio(); m.LocalRatio != "" && !ok {
-		c.add("local_to_global_ratio", strconv.Quote(clip(m.LocalRatio)), "local:global layers such as 5:1, or nothing")
+		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "local:global layers such as 5:1, or nothing")
 	}
 	if !m.IsMLA() && m.QKNorm == QKNormLatent {
 		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent only with kv_lora_rank (MLA)")

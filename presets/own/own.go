@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/presets"
-	"meshscope/presets/setupdoc"
 )
 
 // Folder is where they are: in $XDG_CONFIG_HOME, which counts only when it is
@@ -48,7 +48,7 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 		if more == 1 {
 			what = "preset"
 		}
-		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s left out in %s", more, what, setupdoc.ShowName(folder)))
+		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s left out in %s", more, what, escape.Name(folder)))
 	}
 	if taken := replaced(lib, base, folder); len(taken) > 0 {
 		notices = append(notices, "presets of your own stand in place of built-in ones: "+strings.Join(taken, ", "))
@@ -77,7 +77,7 @@ func replaced(lib, base *presets.Library, folder string) []string {
 			was, none := kind.was(id)
 			is, err := kind.is(id)
 			if none == nil && err == nil && !bytes.Equal(was, is) {
-				out = append(out, kind.dir+" "+setupdoc.ShowName(id))
+				out = append(out, kind.dir+" "+escape.Name(id))
 			}
 		}
 	}
@@ -111,6 +111,6 @@ func notice(folder string, err error) string {
 		return err.Error()
 	}
 	full := *at
-	full.File = setupdoc.ShowName(filepath.Join(folder, filepath.FromSlash(at.File)))
+	full.File = escape.Name(filepath.Join(folder, filepath.FromSlash(at.File)))
 	return fmt.Sprintf("preset left out: %v", &full)
 }

@@ -3,12 +3,11 @@ package setupdoc
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
+
+	"meshscope/engine/escape"
 )
 
 // Error says where in a document something is wrong. What is wrong is Err: a
@@ -22,37 +21,17 @@ type Error struct {
 func (e *Error) Error() string {
 	switch {
 	case e.Line > 0 && e.File != "":
-		return fmt.Sprintf("%s:%d:%d: %v", ShowName(e.File), e.Line, e.Column, e.Err)
+		return fmt.Sprintf("%s:%d:%d: %v", escape.Name(e.File), e.Line, e.Column, e.Err)
 	case e.Line > 0:
 		return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
 	case e.File != "":
-		return fmt.Sprintf("%s: %v", ShowName(e.File), e.Err)
+		return fmt.Sprintf("%s: %v", escape.Name(e.File), e.Err)
 	}
 	return e.Err.Error()
 }
 
 // Unwrap gives what is wrong without the place.
 func (e *Error) Unwrap() error { return e.Err }
-
-// ShowName is the end of a file name for a message: quoted when it holds what could
-// steer a terminal.
-func ShowName(name string) string {
-	short := name
-	if cut := len(name) - 60; cut > 0 { // its end says which file it is
-		for cut < len(name) && name[cut]&0xc0 == 0x80 { // not inside a character
-			cut++
-		}
-		short = "..." + name[cut:]
-	}
-	if printable(name) {
-		return short
-	}
-	return strconv.Quote(short)
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
-}
 
 // KeyError is a key that does not exist, comes twice or is out of place.
 type KeyError struct {
@@ -66,15 +45,15 @@ type KeyError struct {
 func (e *KeyError) Error() string {
 	switch {
 	case e.Twice:
-		return fmt.Sprintf("key %q comes twice", clip(e.Key))
+		return fmt.Sprintf("key %s comes twice", escape.Quote(e.Key))
 	case e.Beside != "":
-		return fmt.Sprintf("key %q beside %q: a report that is fed back has its keys inside %q", clip(e.Key), e.Beside, e.Beside)
+		return fmt.Sprintf("key %s beside %q: a report that is fed back has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
 	case e.Instead != "":
-		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", clip(e.Key), e.Instead)
+		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", escape.Line(e.Key), e.Instead)
 	case len(e.Nearest) > 0:
-		return fmt.Sprintf("unknown key %q; closest: %s", clip(e.Key), strings.Join(e.Nearest, ", "))
+		return fmt.Sprintf("unknown key %s; closest: %s", escape.Quote(e.Key), strings.Join(e.Nearest, ", "))
 	}
-	return fmt.Sprintf("unknown key %q", clip(e.Key))
+	return fmt.Sprintf("unknown key %s", escape.Quote(e.Key))
 }
 
 // unknownKey finds the known keys that are spelled most alike.

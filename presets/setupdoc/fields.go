@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 )
 
 // maxNumber bounds what is read as a figure at all; the checks of the model and
@@ -33,7 +34,7 @@ func assign(into reflect.Value, path string, n *node) error {
 		if n.kind != text {
 			return wrongValue(path, n, "text")
 		}
-		if len(n.text) > maxLabel || !printable(n.text) {
+		if len(n.text) > maxLabel || !escape.Printable(n.text) {
 			return wrongValue(path, n, fmt.Sprintf("at most %d bytes of printable text", maxLabel))
 		}
 		into.SetString(n.text)

@@ -66,20 +66,7 @@ func (n *node) shown() string {
 	if n.kind == object {
 		return "a table"
 	}
-	return clip(n.text)
-}
-
-// clip keeps a message short; the whole text may be a file.
-func clip(s string) string {
-	const keep = 60
-	if len(s) <= keep {
-		return s
-	}
-	cut := keep
-	for cut > 0 && s[cut]&0xc0 == 0x80 { // not inside a character
-		cut--
-	}
-	return s[:cut] + "..."
+	return n.text
 }
 
 // decimal tells a decimal number from what Go reads as one too: 0x1p4, 1_000.

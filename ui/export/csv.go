@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 )
 
 // writeCSV writes every leaf of the document as a row: the part of the document,
@@ -24,13 +24,8 @@ func writeCSV(to io.Writer, d *Document) error {
 	if err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
-	w := csv.NewWriter(to)
-	row := func(cells ...string) {
-		for i := range cells {
-			cells[i] = harmless(cells[i])
-		}
-		_ = w.Write(cells) // Error below gives the first one
-	}
+	w := escape.NewCSV(to)
+	row := w.Write
 	row("part", "item", "figure", "value", "unit")
 	screenCSV(d, row)
 	l := leaves{decoder: json.NewDecoder(bytes.NewReader(text)), row: row}
@@ -42,8 +37,7 @@ func writeCSV(to io.Writer, d *Document) error {
 	if err := l.value(nil); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
-	w.Flush()
-	if err := w.Error(); err != nil {
+	if err := w.Close(); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil
@@ -176,15 +170,4 @@ func unitOf(key string) string {
 		}
 	}
 	return ""
-}
-
-// harmless keeps a spreadsheet from taking text of a file for a formula.
-func harmless(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		return cell
-	}
-	if _, err := strconv.ParseFloat(cell, 64); err == nil {
-		return cell // a number
-	}
-	return "'" + cell
 }

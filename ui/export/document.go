@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 )
 
 // SchemaVersion is the version of every JSON document: it changes when a key
@@ -88,6 +89,7 @@ func (f Format) Extension() string {
 
 // Write writes a document. Keys, rows and tables keep one order.
 func Write(to io.Writer, f Format, d *Document) error {
+	to = escape.NewWriter(to)
 	switch f {
 	case CSV:
 		return writeCSV(to, d)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -67,19 +68,14 @@ func (m *markdown) table(head []string, rows [][]string) {
 func (m *markdown) row(cells []string) {
 	safe := make([]string, len(cells))
 	for i, c := range cells {
-		safe[i] = plain(c)
+		safe[i] = escape.Markdown(c)
 	}
 	m.sayf("| %s |", strings.Join(safe, " | "))
 }
 
-// plain keeps text of a file from being read as Markdown.
-func plain(s string) string {
-	return strings.NewReplacer("|", `\|`, "`", "'", "<", "&lt;", "\n", " ", "*", `\*`, "[", `\[`).Replace(s)
-}
-
 func (m *markdown) title() {
 	s := &m.doc.Setup
-	m.sayf("# %s on %s x %s\n", plain(s.Model.Name), figure.Comma(s.GPUs), plain(s.Cluster.GPU.Name))
+	m.sayf("# %s on %s x %s\n", escape.Markdown(s.Model.Name), figure.Comma(s.GPUs), escape.Markdown(s.Cluster.GPU.Name))
 }
 
 func (m *markdown) setup() {
@@ -97,7 +93,7 @@ func (m *markdown) setup() {
 	if m.doc.Command != "" {
 		m.sayf("```sh\n%s\n```\n", strings.ReplaceAll(m.doc.Command, "`", "'"))
 	}
-	m.sayf("meshscope %s\n", plain(m.doc.Version))
+	m.sayf("meshscope %s\n", escape.Markdown(m.doc.Version))
 }
 
 func (m *markdown) problems() {
@@ -127,7 +123,7 @@ func (m *markdown) memory() {
 	m.sayf("## Memory\n")
 	m.sayf("%s: %.2f of %.2f GiB per GPU, %s; fullest pipeline rank %d. GiB per GPU:\n", verdict, mem.Peak.GiB(), mem.Usable.GiB(), mem.Band("within "), mem.PeakRank)
 	if mem.Reason != "" {
-		m.sayf("%s\n", plain(mem.Reason))
+		m.sayf("%s\n", escape.Markdown(mem.Reason))
 	}
 	rows := make([][]string, 0, len(mem.Ranks))
 	for i := range mem.Ranks {
@@ -231,7 +227,7 @@ func (m *markdown) list(title string, lines []string) {
 	}
 	m.sayf("## %s\n", title)
 	for _, l := range lines {
-		m.sayf("- %s", plain(l))
+		m.sayf("- %s", escape.Markdown(l))
 	}
 	m.sayf("")
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/report/figure"
 )
 
@@ -89,7 +90,7 @@ func screenCSV(d *Document, row func(cells ...string)) {
 func (m *markdown) screen() {
 	for i := range m.doc.Screen {
 		t := &m.doc.Screen[i]
-		m.sayf("## %s\n", plain(t.Title))
+		m.sayf("## %s\n", escape.Markdown(t.Title))
 		head := make([]string, len(t.Head))
 		for j, name := range t.Head {
 			if head[j] = name; j > 0 && len(t.Rows) > 0 && t.Rows[0][j].Number {

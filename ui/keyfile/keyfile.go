@@ -21,9 +21,9 @@ import (
 	"github.com/agext/levenshtein"
 	"github.com/pelletier/go-toml/v2"
 
+	"meshscope/engine/escape"
 	"meshscope/presets"
 	"meshscope/presets/plaintext"
-	"meshscope/presets/setupdoc"
 )
 
 // Action is what keys can be given to, with those it has.
@@ -59,7 +59,7 @@ func Load(path string, actions []Action) (map[string][]string, []string) {
 	if path == "" {
 		return nil, nil
 	}
-	shown := setupdoc.ShowName(path)
+	shown := escape.Name(path)
 	text, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -150,10 +150,10 @@ func (f *file) decode(text []byte) (raw map[string]any, err error) {
 	err = toml.NewDecoder(bytes.NewReader(text)).Decode(&raw)
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := bad.Position()
-		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: printable(strings.TrimPrefix(bad.Error(), "toml: "))}
+		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: strings.TrimPrefix(bad.Error(), "toml: ")}
 	}
 	if err != nil {
-		return nil, &presets.FileError{File: f.name, Message: printable(err.Error())}
+		return nil, &presets.FileError{File: f.name, Message: err.Error()}
 	}
 	return raw, nil
 }
@@ -187,7 +187,7 @@ func (f *file) line(action string) int {
 
 func (f *file) wrong(action, format string, args ...any) error {
 	line := f.line(action)
-	return &presets.FileError{File: f.name, Line: line, Column: min(line, 1), Key: printable(action), Message: printable(fmt.Sprintf(format, args...))}
+	return &presets.FileError{File: f.name, Line: line, Column: min(line, 1), Key: action, Message: fmt.Sprintf(format, args...)}
 }
 
 // keysOf are the keys of one line, checked by themselves.
@@ -217,7 +217,7 @@ func (f *file) keysOf(action string, value any) ([]string, error) {
 	for _, text := range given {
 		key, why := Canonical(text)
 		if why != "" {
-			return nil, f.wrong(action, "%q %s", text, why)
+			return nil, f.wrong(action, "%s %s", escape.Quote(text), why)
 		}
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
@@ -229,7 +229,7 @@ func (f *file) keysOf(action string, value any) ([]string, error) {
 func (f *file) closest(word string) string {
 	best, distance := "", 1<<30
 	for _, a := range f.actions {
-		if d := levenshtein.Distance(printable(word), a.Name, nil); d < distance {
+		if d := levenshtein.Distance(escape.Clip(word), a.Name, nil); d < distance {
 			best, distance = a.Name, d
 		}
 	}
@@ -324,19 +324,4 @@ func Canonical(text string) (key, why string) {
 		}
 	}
 	return key + rest, ""
-}
-
-// printable makes text of a file safe and short enough for a message.
-func printable(s string) string {
-	const keep = 240
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > keep {
-		return string(runes[:keep]) + "..."
-	}
-	return s
 }

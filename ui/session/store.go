@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
 )
 
@@ -91,7 +92,7 @@ func (s *Store) load() (d document, text []byte, notice string) {
 // these out of it: they neither get lost nor are they said again.
 func (s *Store) refuse(text []byte, refused map[string]error) string {
 	keys := slices.Sorted(maps.Keys(refused))
-	notice := fmt.Sprintf("%s of the last session cannot be used: %s", strings.Join(keys, ", "), printable(refused[keys[0]].Error()))
+	notice := fmt.Sprintf("%s of the last session cannot be used: %s", strings.Join(keys, ", "), escape.Line(refused[keys[0]].Error()))
 	aside, err := free(s.path)
 	if err == nil {
 		err = os.WriteFile(aside, text, 0o600)
@@ -109,13 +110,13 @@ func (s *Store) refuse(text []byte, refused map[string]error) string {
 	if err != nil {
 		s.off = true
 	}
-	return "the last session was set aside as " + setupdoc.ShowName(aside) + "; " + notice
+	return "the last session was set aside as " + escape.Name(aside) + "; " + notice
 }
 
 // setAside renames a file that cannot be used, so that it is neither lost nor
 // in the way.
 func (s *Store) setAside(why error) string {
-	notice := "it cannot be read: " + printable(why.Error())
+	notice := "it cannot be read: " + escape.Line(why.Error())
 	aside, err := free(s.path)
 	if err == nil {
 		err = os.Rename(s.path, aside)
@@ -124,7 +125,7 @@ func (s *Store) setAside(why error) string {
 		s.off = true
 		return "this session will not be kept; that of the last one cannot be set aside; " + notice
 	}
-	return "the last session was set aside as " + setupdoc.ShowName(aside) + "; " + notice
+	return "the last session was set aside as " + escape.Name(aside) + "; " + notice
 }
 
 // mostAside is how many files are set aside beside each other.
@@ -206,21 +207,6 @@ func read(path string) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }()
 	return io.ReadAll(io.LimitReader(file, maxBytes+1))
-}
-
-// printable is a message without what could steer a terminal, of one line.
-func printable(s string) string {
-	const most = 200
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return s
 }
 
 // reason is an error without the path, which may be long.

@@ -1,0 +1,92 @@
+package escape
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Writer passes text on with everything hidden as \uXXXX, but for line breaks and
+// tabs. JSON stays JSON of the same meaning: there such a character stands inside a
+// string. A character may be cut in two by writes.
+type Writer struct {
+	to   io.Writer
+	rest []byte // the begin of a character whose end has not come yet
+	out  []byte
+}
+
+// NewWriter makes a Writer to a stream.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Write writes all of p, or reports the error of the stream.
+func (w *Writer) Write(p []byte) (int, error) {
+	if len(w.rest) == 0 && harmless(p) {
+		return w.to.Write(p)
+	}
+	text := append(w.rest, p...)
+	whole := len(text)
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				whole = at
+			}
+			break
+		}
+	}
+	w.out = appendShown(w.out[:0], strings.ReplaceAll(string(text[:whole]), "\r\n", "\n"))
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := w.to.Write(w.out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// harmless reports whether p is ASCII without controls.
+func harmless(p []byte) bool {
+	for _, b := range p {
+		if b < ' ' && b != '\n' && b != '\t' || b >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// CSV writes comma-separated values whose cells no spreadsheet takes for a formula.
+type CSV struct{ *csv.Writer }
+
+// NewCSV makes a CSV to a stream.
+func NewCSV(to io.Writer) CSV { return CSV{csv.NewWriter(to)} }
+
+// Write writes a row. The first error is kept for Error.
+func (w CSV) Write(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = Cell(cell)
+	}
+	_ = w.Writer.Write(row)
+}
+
+// Close writes out what is held back and gives the first error.
+func (w CSV) Close() error {
+	w.Flush()
+	return w.Error()
+}
+
+// Cell marks a text that a spreadsheet would take for a formula as text. Numbers and
+// a lone dash are none.
+func Cell(cell string) string {
+	if cell == "" || cell == "-" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell
+	}
+	return "'" + cell
+}
+
+// Markdown keeps a text from being read as Markdown or HTML, on one line.
+func Markdown(s string) string {
+	return strings.NewReplacer("|", `\|`, "`", "'", "<", "&lt;", "\n", " ", "*", `\*`, "[", `\[`).Replace(s)
+}
