@@ -279,13 +279,13 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 }
 
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
-	p := &a.pipeline
+	p, spec := &a.pipeline, s.Spec()
 	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(), Disproved: s.Spec().Disproved(e.timing.mean()),
+		Makespan: line.Duration(), Disproved: e.info.Disproved(&spec, e.timing.mean()),
 	}
-	if form, ok := s.Spec().ClosedFormBubble(e.timing.mean()); ok {
+	if form, ok := spec.ClosedFormBubble(e.timing.mean()); ok {
 		a.closedForm = form
 		p.BubbleClosedForm = &a.closedForm
 	}

@@ -227,12 +227,12 @@ func (t *team) passes(kinds []kindOfStage, bidirectional bool) {
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
 // warmup is then the peak.
 func (t *team) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []kindOfStage) units.Bytes {
-	w := spec.Warmup(rank)
+	w := info.Warmup(spec, rank)
 	ahead := units.Bytes(w.Least)*t.early + t.beside
 	if w.Least == spec.MicroBatches*len(t.chunks) {
 		ahead = t.full(units.Bytes(spec.MicroBatches), kinds)
 	}
-	if group := spec.Turns(); group > 0 && !t.alike {
+	if group := info.InterleaveGroup(spec); group > 0 && !t.alike {
 		ahead = max(ahead, t.mixed(w.Least, group, spec, info, kinds))
 	}
 	// Of those alive at most so many wait for their input gradient.
@@ -242,7 +242,7 @@ func (t *team) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds
 	}
 	waiting := units.Bytes(whole)*t.kept + units.Bytes(w.Alive-whole)*t.waiting
 	if info.SplitsBackward {
-		waiting = max(waiting, units.Bytes(spec.PutOff(rank))*t.waiting)
+		waiting = max(waiting, units.Bytes(info.DeferredWeightGrads(spec, rank))*t.waiting)
 		if !info.Pairs { // with pairs some backwards are whole
 			waiting = max(waiting, t.put)
 		}
@@ -271,7 +271,7 @@ func (t *team) mixed(forwards, group int, spec *schedule.Spec, info *schedule.In
 	chunks := len(t.chunks)
 	alive := func(more int) (sum units.Bytes) {
 		for c, k := range t.chunks {
-			n := spec.Led(forwards+more, c, group) - spec.Led(more, chunks-1-c, group)
+			n := spec.ForwardsOfChunk(forwards+more, c, group) - spec.ForwardsOfChunk(more, chunks-1-c, group)
 			sum += units.Bytes(n) * kinds[k].live.Activations
 		}
 		return sum

@@ -23,12 +23,12 @@ type rankEnds struct {
 // its forwards first, or one micro-batch at a time, both are exact, for all ranks.
 func (f *Floors) spans(spec *schedule.Spec, info *schedule.Info) (length float64) {
 	f.ends = f.ends[:0]
-	switch info.Kind {
-	case schedule.Naive:
+	switch info.Length {
+	case schedule.LengthOneByOne:
 		return f.oneByOne(float64(spec.MicroBatches))
-	case schedule.AFAB, schedule.LoopedBFS:
+	case schedule.LengthBreadthFirst:
 		return f.breadthFirst(float64(spec.MicroBatches))
-	default:
+	case schedule.LengthSimulated:
 	}
 	for n := range f.cut.teams {
 		t := &f.cut.teams[n]
@@ -74,7 +74,7 @@ func (f *Floors) spans(spec *schedule.Spec, info *schedule.Info) (length float64
 // all others run, and all backwards but the Most that may wait.
 func (f *Floors) rank(r int, t *team, spec *schedule.Spec, info *schedule.Info) {
 	stages, back := f.stages(r), f.path.backward(info)
-	m, warmup := float64(spec.MicroBatches), spec.Warmup(r)
+	m, warmup := float64(spec.MicroBatches), info.Warmup(spec, r)
 	if info.Placement == schedule.Bidirectional {
 		f.bothWays(r, t, m/2, &warmup, info)
 		return

@@ -6,7 +6,6 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
-	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
 
@@ -51,21 +50,20 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.CP > 1, "context parallelism is ring attention in time, a kernel and a merge of partial results per rank; memory counts the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
 	info, _ := s.Schedule.Info()
-	pairs := s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
-	say(s.EP > 1 && !pairs && cal == nil, "expert all-to-all is exposed")
-	say(s.EP > 1 && pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
+	say(s.EP > 1 && !info.Pairs && cal == nil, "expert all-to-all is exposed")
+	say(s.EP > 1 && info.Pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
 	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
 	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic && r.Legal && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
 	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
-	if wrong := s.Spec().Disproved(t.mean()); r.Legal && wrong != "" {
+	spec := s.Spec()
+	if wrong := info.Disproved(&spec, t.mean()); r.Legal && wrong != "" {
 		list = append(list, wrong+"; the bubble shown is simulated")
 	}
-	say(r.Legal && unbalanced(s.Schedule, t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
-	plainly := s.Schedule == schedule.InterleavedZB || s.Schedule == schedule.DualPipe || s.Schedule == schedule.DualPipeV
-	say(info.SplitsBackward && !plainly, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
-	say(plainly, "steps follow one another without a barrier, as for the zero-bubble schedules, though nothing published says so of this one: a step lasts the longest span of a rank")
+	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
+	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
+	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though nothing published says so of this one: a step lasts the longest span of a rank")
 	waits := soft.Blocking && s.VPP > 1
 	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
 	say(s.PP > 1 && waits, "a stage waits while its message travels to another rank, as this stack does with several stages per rank")
@@ -83,23 +81,6 @@ func (s *Setup) expertAssumptions(soft *hardware.Software, say func(bool, string
 	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, whatever the GPU", float64(soft.Expert/units.Microsecond)))
 	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, whatever the GPU; CUDA graphs of whole iterations, which spare it, are not modelled", float64(soft.HostMoE8/units.Millisecond)))
 	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
-}
-
-// unbalanced tells whether a V-shaped schedule meets durations that its fixed
-// pattern was not made for (controllable memory, arXiv 2405.15362): its idle time
-// then grows with the number of micro-batches.
-func unbalanced(k schedule.Kind, t schedule.ChunkTimes) bool {
-	const slack = 1.05
-	switch k {
-	case schedule.VHalf:
-		return (t.W+2*t.I)*slack < 2*t.F || (t.W+2*t.F)*slack < 2*t.I
-	case schedule.VMin:
-		return t.F > t.I*slack || t.I > t.F*slack || t.F > t.W*slack
-	case schedule.OneFOneBV:
-		return t.B > 2*t.F*slack || t.B*slack < 2*t.F
-	default:
-		return false
-	}
 }
 
 // notModelled is what the figures leave out.

@@ -70,7 +70,8 @@ func TestDisproved(t *testing.T) {
 			if kind == schedule.ZBH2 { // the paper counts inside a rank's own span
 				waits = tl.LongestSpan() - tl.Ranks[0].Busy
 			}
-			formula, text := float64(p-1)*each, s.Disproved(times)
+			info, _ := kind.Info()
+			formula, text := float64(p-1)*each, info.Disproved(&s, times)
 			low := waits > formula && !scheduleNear(waits, formula)
 			if low != (text != "") {
 				t.Fatalf("%+v, %+v: waits %v, the formula says %v, and %q", s, times, waits, formula, text)

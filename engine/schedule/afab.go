@@ -13,6 +13,8 @@ func afab() descriptor {
 			Constraint: "none",
 			Idle:       "(p-1)(tF+tB)",
 			Memory:     "m",
+			Length:     LengthBreadthFirst,
+			warmup:     warmupAll,
 		},
 		generate: func(o *Order) {
 			for range o.Spec.Ranks {

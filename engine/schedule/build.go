@@ -184,8 +184,8 @@ func (s Spec) Work() float64 {
 	}
 	work := s.ops(d.Info)
 	switch {
-	case s.Kind == ZBVAuto:
-		work *= 9
+	case d.work > 0:
+		work *= d.work
 	case d.maxOps > 0:
 		work *= 5
 	}

@@ -16,6 +16,8 @@ func dualPipe() descriptor {
 			Constraint: `p even, m even (both directions together) and m >= 2p; the code asserts "num_chunks > 0 and num_chunks % 2 == 0 and num_chunks >= num_ranks*2"`,
 			Idle:       "(p/2-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= 3tF, or tF = tI >= tW and no overlap",
 			Memory:     "p+1 on every rank",
+			warmup:     func(s *Spec, _ int) Warmup { return Warmup{s.Ranks, s.Ranks + 1, s.Ranks + 1} },
+			deferred:   func(s *Spec, rank int) int { return min(rank, s.Ranks-1-rank) + 1 },
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks

@@ -14,6 +14,16 @@ func interleaved() descriptor {
 			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch wants m a multiple of m div p rounds`,
 			Idle:       "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
 			Memory:     "min(v m, (v-1)g+2(p-1-r)+1)",
+			warmup: func(s *Spec, rank int) Warmup {
+				return exactly((s.VirtualStages-1)*s.group()+2*(s.Ranks-1-rank)+1+s.ExtraWarmup, s.VirtualStages*s.MicroBatches)
+			},
+			group: (*Spec).group,
+			disproved: func(s *Spec, t ChunkTimes) string {
+				if rest := s.MicroBatches % s.group(); s.VirtualStages > 1 && s.MicroBatches >= s.Ranks && rest > 0 && rest < s.Ranks {
+					return "(p-1)/(v m) is too low where the last group of micro-batches is short"
+				}
+				return disprovedLoop(s, t)
+			},
 		},
 		generate: generateInterleaved,
 		check:    checkInterleaved,
@@ -23,7 +33,7 @@ func interleaved() descriptor {
 
 // group is the number of micro-batches per group: as given, else one per rank,
 // or all of them when there are fewer (what PyTorch does).
-func (s Spec) group() int {
+func (s *Spec) group() int {
 	if s.GroupSize > 0 {
 		return s.GroupSize
 	}

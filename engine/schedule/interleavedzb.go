@@ -13,6 +13,12 @@ func interleavedZB() descriptor {
 			Constraint: `m a multiple of max(1, m div p) rounds; PyTorch otherwise: "Zero bubble requires the number of microbatches to be a multiple of the number of rounds"`,
 			Idle:       "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
 			Memory:     "until I (v-1)g+(p-1-r)+1, until W (v-1)g+p, with g = m/max(1, floor(m/p)) micro-batches per round, never more than v m",
+			warmup: func(s *Spec, rank int) Warmup {
+				others, all := (s.VirtualStages-1)*s.roundSize(), s.VirtualStages*s.MicroBatches
+				return exactly(others+s.Ranks-rank, all).alive(others+s.Ranks, all)
+			},
+			deferred: func(s *Spec, rank int) int { return min(rank+1, s.VirtualStages*s.MicroBatches) },
+			group:    (*Spec).roundSize,
 		},
 		generate: func(o *Order) {
 			p, g := o.Spec.Ranks, o.Spec.roundSize()
@@ -32,8 +38,8 @@ func interleavedZB() descriptor {
 
 // rounds is how often PyTorch's interleaved schedules go round the ranks, and
 // roundSize how many micro-batches each round takes.
-func (s Spec) rounds() int    { return max(1, s.MicroBatches/s.Ranks) }
-func (s Spec) roundSize() int { return s.MicroBatches / s.rounds() }
+func (s *Spec) rounds() int    { return max(1, s.MicroBatches/s.Ranks) }
+func (s *Spec) roundSize() int { return s.MicroBatches / s.rounds() }
 
 func checkInterleavedZB(s Spec) []Issue {
 	issues := unusedOptions(s)

@@ -16,10 +16,35 @@ type Info struct {
 	Chunks         int  // stages per rank that it needs; 0 means any number
 	WeightCopies   int  // how often each parameter is stored over the ranks
 
+	// Barrierless is set where the authors say that no barrier separates the steps: the
+	// optimizer's check runs afterwards (arXiv 2401.10241, section 4).
+	Barrierless bool
+	// Length names the closed form of the makespan for stages of any durations.
+	Length LengthForm
+
 	Constraint string // what p, m and v must be, and what the frameworks say otherwise
 	Idle       string // idle time of the worst rank, where a form is exact; else empty
 	Memory     string // peak of chunk activations on rank r
+
+	// What follows is known of every rank without making the order; see the methods of
+	// these names. A nil function says nothing beyond what holds for every schedule.
+	warmup    func(s *Spec, rank int) Warmup
+	deferred  func(s *Spec, rank int) int
+	group     func(s *Spec) int
+	disproved func(s *Spec, t ChunkTimes) string
+	uneven    func(t ChunkTimes) bool
 }
+
+// LengthForm names a closed form of a pipeline's makespan that holds for stages of any
+// durations.
+type LengthForm uint8
+
+// Forms of the makespan.
+const (
+	LengthSimulated    LengthForm = iota // none: the order is simulated
+	LengthOneByOne                       // one micro-batch goes there and back before the next one starts
+	LengthBreadthFirst                   // all forwards, chunk by chunk, then all backwards
+)
 
 // descriptor is everything the package needs to know about a schedule. Each is
 // made by one function in the schedule's own file and listed in schedules.
@@ -44,6 +69,9 @@ type descriptor struct {
 	// maxOps is the bound of operations where it is below MaxOps, maxRanks that
 	// of ranks where there is one; else 0.
 	maxOps, maxRanks int
+	// work is what an operation costs over one that is written down, where that is not
+	// the usual of its kind; see Spec.Work.
+	work float64
 }
 
 // ChunkTimes are the durations of one micro-batch on one chunk when all chunks

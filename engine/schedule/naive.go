@@ -12,6 +12,8 @@ func naive() descriptor {
 			Constraint: "none",
 			Idle:       "m (p-1)(tF+tB)",
 			Memory:     "1",
+			Length:     LengthOneByOne,
+			warmup:     func(s *Spec, _ int) Warmup { return exactly(1, s.MicroBatches) },
 		},
 		generate: generateNaive,
 		check:    checkNaive,

@@ -14,6 +14,7 @@ func oneFOneB() descriptor {
 			Constraint: `none; PyTorch wants m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
 			Idle:       "(p-1)(tF+tB)",
 			Memory:     "min(m, p-r)",
+			warmup:     func(s *Spec, rank int) Warmup { return exactly(s.Ranks-rank, s.MicroBatches) },
 		},
 		generate: generateOneFOneB,
 		check:    checkOneFOneB,

@@ -11,6 +11,10 @@ func oneFOneBV() descriptor {
 			Placement: VShape, Chunks: 2, WeightCopies: 1,
 			Constraint: "v = 2; unless tB = 2 tF it waits in every micro-batch",
 			Memory:     "2 ceil((2p+1)/3) on the fullest rank, never more than 2m",
+			warmup:     func(s *Spec, rank int) Warmup { return inThirds(s, rank, 2*((2*s.Ranks+3)/3)) },
+			uneven: func(t ChunkTimes) bool {
+				return t.B > 2*t.F*evenSlack || t.B*evenSlack < 2*t.F
+			},
 		},
 		generate: generateOneFOneBV,
 		check:    checkVShape,

@@ -9,9 +9,14 @@ func vHalf() descriptor {
 			Paper:     "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv_greedy.py",
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
-			Constraint: "v = 2; outside tW+2tI >= 2tF and tW+2tF >= 2tI it waits in every micro-batch",
-			Idle:       "for tF = tI = tW and m >= p+2: (3p-7) tF for even p > 2, (3p-4) tF for odd p > 1",
-			Memory:     "p+2 for even p, p+1 for odd p on the fullest rank, never more than 2m",
+			Constraint:  "v = 2; outside tW+2tI >= 2tF and tW+2tF >= 2tI it waits in every micro-batch",
+			Idle:        "for tF = tI = tW and m >= p+2: (3p-7) tF for even p > 2, (3p-4) tF for odd p > 1",
+			Memory:      "p+2 for even p, p+1 for odd p on the fullest rank, never more than 2m",
+			Barrierless: true,
+			warmup:      func(s *Spec, rank int) Warmup { return exactly(s.Ranks+2-s.Ranks%2, turned(s, rank)) },
+			uneven: func(t ChunkTimes) bool {
+				return (t.W+2*t.I)*evenSlack < 2*t.F || (t.W+2*t.F)*evenSlack < 2*t.I
+			},
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks

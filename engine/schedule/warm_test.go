@@ -33,8 +33,8 @@ func warmupHolds(t *testing.T, o *Order) {
 	t.Helper()
 	info, _ := o.Spec.Kind.Info()
 	for r := range o.Spec.Ranks {
-		if pending := o.plan.ranks[r].pendingW; info.SplitsBackward && pending < o.Spec.PutOff(r) {
-			t.Fatalf("%+v rank %d: %d weight gradients wait; said %d", o.Spec, r, pending, o.Spec.PutOff(r))
+		if pending := o.plan.ranks[r].pendingW; info.SplitsBackward && pending < info.DeferredWeightGrads(&o.Spec, r) {
+			t.Fatalf("%+v rank %d: %d weight gradients wait; said %d", o.Spec, r, pending, info.DeferredWeightGrads(&o.Spec, r))
 		}
 		leading := 0
 		for _, op := range o.Rank(r) {
@@ -43,7 +43,7 @@ func warmupHolds(t *testing.T, o *Order) {
 			}
 			leading++
 		}
-		w, peaks := o.Spec.Warmup(r), o.plan.ranks[r]
+		w, peaks := info.Warmup(&o.Spec, r), o.plan.ranks[r]
 		if leading < w.Least || leading > w.Most || peaks.untilInput > w.Most || peaks.inFlight < w.Alive {
 			t.Fatalf("%+v rank %d: %d forwards first, %d until I, %d alive; said %+v", o.Spec, r, leading, peaks.untilInput, peaks.inFlight, w)
 		}
@@ -79,7 +79,7 @@ func TestPairsJoinBothChunks(t *testing.T) {
 }
 
 // What is said of the order in which chunks take turns is that of the orders.
-func TestLedIsWhatOrdersDo(t *testing.T) {
+func TestForwardsOfChunkIsWhatOrdersDo(t *testing.T) {
 	compared := 0
 	for _, kind := range []Kind{Interleaved, InterleavedZB, LoopedBFS} {
 		for p := 1; p <= 6; p++ {
@@ -103,7 +103,8 @@ func TestLedIsWhatOrdersDo(t *testing.T) {
 
 func ledHolds(t *testing.T, o *Order) {
 	t.Helper()
-	v, group := o.Spec.VirtualStages, o.Spec.Turns()
+	info, _ := o.Spec.Kind.Info()
+	v, group := o.Spec.VirtualStages, info.InterleaveGroup(&o.Spec)
 	for r := range o.Spec.Ranks {
 		forwards, backwards := make([]int, v+1), make([]int, v+1) // by chunk, the last is all
 		for _, op := range o.Rank(r) {
@@ -118,10 +119,10 @@ func ledHolds(t *testing.T, o *Order) {
 			count[op.Chunk()]++
 			count[v]++
 			for c := range v {
-				if led := o.Spec.Led(forwards[v], c, group); led != forwards[c] {
+				if led := o.Spec.ForwardsOfChunk(forwards[v], c, group); led != forwards[c] {
 					t.Fatalf("%+v rank %d: %d of the first %d forwards are of chunk %d; said %d", o.Spec, r, forwards[c], forwards[v], c, led)
 				}
-				if back := o.Spec.Led(backwards[v], v-1-c, group); back != backwards[c] {
+				if back := o.Spec.ForwardsOfChunk(backwards[v], v-1-c, group); back != backwards[c] {
 					t.Fatalf("%+v rank %d: %d of the first %d backwards are of chunk %d; said %d", o.Spec, r, backwards[c], backwards[v], c, back)
 				}
 			}

@@ -9,9 +9,15 @@ func zbH1() descriptor {
 			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.2 and figure 3",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism; PyTorch ScheduleInterleavedZeroBubble with one stage per rank",
 			Placement: Linear, SplitsBackward: true, Chunks: 1, WeightCopies: 1,
-			Constraint: "none",
-			Idle:       "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
-			Memory:     "until I min(m, p-r), until W min(m, p)",
+			Constraint:  "none",
+			Idle:        "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
+			Memory:      "until I min(m, p-r), until W min(m, p)",
+			Barrierless: true,
+			warmup: func(s *Spec, rank int) Warmup {
+				return exactly(s.Ranks-rank, s.MicroBatches).alive(s.Ranks, s.MicroBatches)
+			},
+			deferred:  func(s *Spec, rank int) int { return min(rank+1, s.MicroBatches) },
+			disproved: disprovedZBH1,
 		},
 		generate: func(o *Order) { o.zeroBubble(1) },
 		check:    func(s Spec) []Issue { return append(oneChunk(s), unusedOptions(s)...) },

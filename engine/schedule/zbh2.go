@@ -11,9 +11,15 @@ func zbH2() descriptor {
 			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.3 and figure 3",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism (the paper's figure; the code runs zb-2p)",
 			Placement: Linear, SplitsBackward: true, Chunks: 1, WeightCopies: 1,
-			Constraint: "none; below 2p-1 micro-batches it is not free of bubbles and can be slower than zb-h1",
-			Idle:       "with x = tI-tF+2max(0,tF-tW): (p-1) max(tF, x), inside a rank's span (p-1) max(0, x), for m >= 2p-1",
-			Memory:     "until I 2(p-1-r)+1, until W 2p-1, never more than m",
+			Constraint:  "none; below 2p-1 micro-batches it is not free of bubbles and can be slower than zb-h1",
+			Idle:        "with x = tI-tF+2max(0,tF-tW): (p-1) max(tF, x), inside a rank's span (p-1) max(0, x), for m >= 2p-1",
+			Memory:      "until I 2(p-1-r)+1, until W 2p-1, never more than m",
+			Barrierless: true,
+			warmup: func(s *Spec, rank int) Warmup {
+				return exactly(2*(s.Ranks-1-rank)+1, s.MicroBatches).alive(2*s.Ranks-1, s.MicroBatches)
+			},
+			deferred:  func(s *Spec, rank int) int { return min(2*rank+1, s.MicroBatches) },
+			disproved: disprovedZBH2,
 		},
 		generate: func(o *Order) { o.zeroBubble(2) },
 		check:    checkZBH2,

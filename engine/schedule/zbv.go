@@ -11,9 +11,17 @@ func zbV() descriptor {
 			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 6; Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
 			Code:      "PyTorch ScheduleZBVZeroBubble; sail-sg/zero-bubble-pipeline-parallelism tag zero-bubble-v0.1.0",
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
-			Constraint: `v = 2; PyTorch otherwise: "ZBV requires exactly 2 stages per rank"`,
-			Idle:       "for tF = tI >= tW and m >= 2p-1: (p-1) max(tF, 2(tF-tW)), inside a rank's span 2(p-1)(tF-tW)",
-			Memory:     "2p on the fullest rank, never more than 2m",
+			Constraint:  `v = 2; PyTorch otherwise: "ZBV requires exactly 2 stages per rank"`,
+			Idle:        "for tF = tI >= tW and m >= 2p-1: (p-1) max(tF, 2(tF-tW)), inside a rank's span 2(p-1)(tF-tW)",
+			Memory:      "2p on the fullest rank, never more than 2m",
+			Barrierless: true,
+			warmup:      func(s *Spec, rank int) Warmup { return exactly(2*s.Ranks, turned(s, rank)) },
+			deferred: func(s *Spec, rank int) int {
+				if s.MicroBatches < 2*s.Ranks {
+					return 1
+				}
+				return 2*rank + 1
+			},
 		},
 		generate: generateZBV,
 		check:    checkVShape,

@@ -9,13 +9,21 @@ func zbVAuto() descriptor {
 			Paper:     "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv.py",
 			Placement: VShape, SplitsBackward: true, Automatic: true, Chunks: 2, WeightCopies: 1,
-			Constraint: "v = 2",
-			Memory:     "at most the bytes of 2p chunks (without a model one that waits for W alone counts half)",
+			Constraint:  "v = 2",
+			Memory:      "at most the bytes of 2p chunks (without a model one that waits for W alone counts half)",
+			Barrierless: true,
+			// Its warmup goes on until each rank has run one forward more of the second
+			// chunk than the rank before, and as many of the first (zbvSearch.warmUp).
+			warmup: func(s *Spec, rank int) Warmup {
+				least := min(2*(rank+1), 2*s.MicroBatches)
+				return Warmup{least, s.VirtualStages * s.MicroBatches, least}
+			},
 		},
 		search: searchZBV,
 		check:  checkVShape,
 		idle:   unknownIdle,
 		maxOps: MaxAutoOps,
+		work:   9,
 	}
 }
 
