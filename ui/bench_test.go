@@ -2,17 +2,9 @@ package ui
 
 import (
 	"bytes"
-	"slices"
-	"sync"
 	"testing"
-	"time"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
-	"meshscope/presets"
-	"meshscope/ui/knobs"
 )
 
 // BenchmarkKeyPress is one slider step with the real engine, from the key to
@@ -42,80 +34,6 @@ func BenchmarkFocus(b *testing.B) {
 		m.Update(press([]string{"up", "down"}[step%2]))
 		_ = m.View()
 		step++
-	}
-}
-
-// counter counts the bytes that reach the terminal.
-type counter struct {
-	mu sync.Mutex
-	n  int
-	at time.Time
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n += len(p)
-	c.at = time.Now()
-	return len(p), nil
-}
-
-// rest waits until nothing has been written for a while and returns the count.
-func (c *counter) rest() int {
-	for {
-		time.Sleep(20 * time.Millisecond)
-		c.mu.Lock()
-		n, quiet := c.n, time.Since(c.at)
-		c.mu.Unlock()
-		if quiet > 150*time.Millisecond {
-			return n
-		}
-	}
-}
-
-// BenchmarkBytes counts what one slider step sends to a terminal of 160x50, the
-// chart that follows included. Budget: a median of 2 KB.
-func BenchmarkBytes(b *testing.B) {
-	out := &counter{at: time.Now()}
-	m := New(Options{Setup: presets.DefaultSetup(), Env: []string{"LANG=C.UTF-8"}})
-	p := tea.NewProgram(m,
-		tea.WithInput(nil), tea.WithOutput(out), tea.WithWindowSize(160, 50),
-		tea.WithColorProfile(colorprofile.ANSI256), tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignals(),
-	)
-	done := make(chan error, 1)
-	go func() {
-		_, err := p.Run()
-		done <- err
-	}()
-	out.rest()
-	// Four turns of each knob, from the first to the last and round again.
-	turns := []string{"right", "left", "left", "right"}
-	var all, changes []int
-	for step := 0; b.Loop(); step++ {
-		if step%len(turns) == 0 {
-			next := "down"
-			if step%(len(turns)*len(knobs.Order())) == 0 {
-				next = "home"
-			}
-			p.Send(press(next))
-		}
-		before, setup := out.rest(), m.state.Setup
-		p.Send(press(turns[step%len(turns)]))
-		n := out.rest() - before
-		all = append(all, n)
-		if m.state.Setup != setup {
-			changes = append(changes, n)
-		}
-	}
-	p.Quit()
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
-	slices.Sort(all)
-	b.ReportMetric(float64(all[len(all)/2]), "B/step")
-	b.ReportMetric(float64(all[len(all)-1]), "max-B/step")
-	if slices.Sort(changes); len(changes) > 0 {
-		b.ReportMetric(float64(changes[len(changes)/2]), "B/change")
 	}
 }
 

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -11,8 +12,12 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
-	"meshscope/ui/wire"
+	"meshscope/ui/paste"
 )
+
+// screenOnly hides that what is written to is a terminal, so that nobody asks it for its
+// size.
+type screenOnly struct{ io.Writer }
 
 // window is the terminal that is drawn on. The terminal program would ask it for its
 // size by itself, and keep every cell of what a terminal claims to have: 65,535 times
@@ -25,7 +30,7 @@ func window(o *Options) []tea.ProgramOption {
 	}
 	columns, rows := windowSize()
 	return []tea.ProgramOption{
-		tea.WithInput(wire.NewInput(os.Stdin)), tea.WithOutput(wire.New(os.Stdout, windowSize)),
+		tea.WithInput(paste.NewInput(os.Stdin)), tea.WithOutput(screenOnly{os.Stdout}),
 		tea.WithWindowSize(columns, rows), tea.WithColorProfile(profile),
 	}
 }

@@ -1,4 +1,5 @@
-package wire
+// Package paste ends a paste whose end was lost on the way from the terminal.
+package paste
 
 import (
 	"bytes"
