@@ -306,7 +306,7 @@ func (p page) hanging(head, text string) {
 // rank is the place of a row, marked where some launcher refuses the layout.
 func rank(i int, f *search.Found) string {
 	mark := ""
-	if engine.Refused(f.Report.Problems) {
+	if engine.LauncherRejects(f.Report.Problems) {
 		mark = "*"
 	}
 	return mark + strconv.Itoa(i+1)
@@ -343,7 +343,7 @@ func (o *answer) footnotes(t page, list []search.Found, agree bool) {
 	r, open, refused := &list[0].Report, false, false
 	for i := range list {
 		open = open || !list[i].Report.Time.Validated() || !list[i].Report.Memory.Validated()
-		refused = refused || engine.Refused(list[i].Report.Problems)
+		refused = refused || engine.LauncherRejects(list[i].Report.Problems)
 	}
 	switch {
 	case agree && r.Time.Words() == r.Memory.Words():

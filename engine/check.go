@@ -60,31 +60,31 @@ func Legal(s Setup) bool { return legal(&s) }
 
 func legal(s *Setup) bool { return !hasErrors(violations(s, nil)) }
 
-// Refused says whether a legal setup is one that some launcher refuses, going by
+// LauncherRejects says whether a legal setup is one that some launcher refuses, going by
 // its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
 // without SP, too few micro-batches or one chunk for an interleaved schedule, a
 // context-parallel slice that does not balance.
-func Refused(problems []Problem) bool {
+func LauncherRejects(problems []Problem) bool {
 	for i := range problems {
-		if refuses(problems[i].Code) {
+		if rejects(problems[i].Code) {
 			return true
 		}
 	}
 	return false
 }
 
-// Refusal is what the first of the problems that Refused speaks of says; empty where
+// LauncherRejection is what the first of the problems that Refused speaks of says; empty where
 // there is none.
-func Refusal(problems []Problem) string {
+func LauncherRejection(problems []Problem) string {
 	for i := range problems {
-		if refuses(problems[i].Code) {
+		if rejects(problems[i].Code) {
 			return problems[i].Message
 		}
 	}
 	return ""
 }
 
-func refuses(code string) bool {
+func rejects(code string) bool {
 	switch code {
 	case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
 		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered":

@@ -133,7 +133,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 				advised = m.Report.Time.Step
 			}
 		}
-		var floors engine.Floors
+		var floors engine.Bounder
 		evaluator := engine.Evaluator{Brief: true}
 		seen := map[engine.Setup]bool{s: true}
 		var best engine.Setup
@@ -149,11 +149,11 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					seen[turned] = true
-					if f, ok := floors.Under(&turned); !ok || f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
+					if f, ok := floors.Bound(&turned); !ok || f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
 						continue
 					}
 					r := evaluator.Evaluate(turned)
-					if r.Legal && r.Memory.Fits && !engine.Refused(r.Problems) && r.Time.Step < fastest {
+					if r.Legal && r.Memory.Fits && !engine.LauncherRejects(r.Problems) && r.Time.Step < fastest {
 						best, fastest = turned, r.Time.Step
 					}
 				}

@@ -32,7 +32,7 @@ func (l *Looked) Words(number func(int) string) string {
 // pair is a setup that is some turns away, with its floor.
 type pair struct {
 	setup  engine.Setup
-	floor  engine.Floor
+	floor  engine.Bound
 	turned [2]engine.ParamID
 }
 
@@ -69,7 +69,7 @@ func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setu
 			continue
 		}
 		seen[v.Setup] = true
-		if floor, ok := a.floors.Under(&v.Setup); ok {
+		if floor, ok := a.floors.Bound(&v.Setup); ok {
 			list = append(list, pair{v.Setup, floor, turned})
 		}
 	}
@@ -131,7 +131,7 @@ func (a *adviser) triples(r *reached) []pair {
 
 // settle evaluates setups in the order of their bounds, until no bound that is left
 // can be among the best that are wanted and faster than a speed.
-func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(engine.Floor) bool, will func(*Move) bool) []Move {
+func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(engine.Bound) bool, will func(*Move) bool) []Move {
 	var out []Move
 	for i := range open {
 		floor := &open[i].floor

@@ -15,7 +15,7 @@ type adviser struct {
 	now       engine.Setup
 	report    engine.Report
 	evaluator engine.Evaluator
-	floors    engine.Floors
+	floors    engine.Bounder
 	turns     []turned // each knob alone, evaluated
 	looked    Looked
 }
@@ -91,7 +91,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	m.Speed = float64(a.report.Time.Step / r.Time.Step)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits
-	m.NowRefused = engine.Refused(r.Problems) && !engine.Refused(a.report.Problems)
+	m.NowRefused = engine.LauncherRejects(r.Problems) && !engine.LauncherRejects(a.report.Problems)
 	return m, true
 }
 

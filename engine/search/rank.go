@@ -25,7 +25,7 @@ type ranker struct {
 	problem *Problem
 	planes  []plane
 	choices choices
-	floors  engine.Floors
+	floors  engine.Bounder
 
 	found    []candidate
 	legal    int
@@ -71,14 +71,14 @@ func (r *ranker) batch(s *engine.Setup, mbs int) bool {
 }
 
 // rank bounds every layout of a plane; false where it was stopped on the way. It goes
-// through the choices in the order in which layouts share most (engine.Floors).
+// through the choices in the order in which layouts share most (engine.Bounder).
 func (r *ranker) rank(index int) bool {
 	if !r.begin() {
 		return true
 	}
 	s := r.problem.Setup
 	r.cut(&s, r.planes[index])
-	r.floors.Plane(&s.Layout)
+	r.floors.SetDegrees(&s.Layout)
 	at := candidate{plane: int32(index)}
 	for placement := schedule.Linear; placement <= schedule.Bidirectional; placement++ {
 		r.tried = r.tried[:0]
@@ -106,16 +106,16 @@ func (r *ranker) rank(index int) bool {
 func (r *ranker) begin() bool {
 	if !r.begun {
 		r.begun = true
-		r.floors.Begin(&r.problem.Setup)
-		r.sound = r.floors.JudgeGiven().Legal
+		r.floors.SetModel(&r.problem.Setup)
+		r.sound = r.floors.LegalityOfModel().Legal
 		r.limit = r.problem.limit()
 	}
 	return r.sound
 }
 
 // allowed says whether what was judged so may be among the answers.
-func (r *ranker) allowed(j engine.Judgement) bool {
-	return j.Legal && (!j.Refused || r.problem.Space.Refused)
+func (r *ranker) allowed(j engine.Legality) bool {
+	return j.Legal && (!j.Rejected || r.problem.Space.Refused)
 }
 
 // stages bounds one way of laying stages on ranks, under every schedule that lays
@@ -144,18 +144,18 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 				continue
 			}
 			if !cut {
-				if cut = r.floors.Cut(s.VPP, placement); !cut {
+				if cut = r.floors.SetStages(s.VPP, placement); !cut {
 					return true
 				}
 			}
-			r.floors.Pass(&s.Layout)
+			r.floors.SetMicroBatch(&s.Layout)
 			for k, given := range r.choices.recompute {
 				again, some := part(given, s)
-				if !some || !r.allowed(r.floors.JudgeRecompute(again)) {
+				if !some || !r.allowed(r.floors.LegalityOfRecompute(again)) {
 					continue
 				}
 				at.recompute, s.Recompute = uint16(k), again
-				r.floors.Again(again)
+				r.floors.SetRecompute(again)
 				r.bound(s, at, kinds, &runs)
 			}
 		}
@@ -177,7 +177,7 @@ func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out k
 			continue
 		}
 		s.Schedule = k.Kind
-		if r.allowed(engine.JudgeSchedule(s.Spec())) {
+		if r.allowed(engine.LegalityOfSchedule(s.Spec())) {
 			out |= 1 << n
 		}
 	}
@@ -210,7 +210,7 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 			continue
 		}
 		judged[class], s.ZeRO = true, zero
-		runs[class] = r.allowed(r.floors.JudgeLayout(s))
+		runs[class] = r.allowed(r.floors.LegalityOfLayout(s))
 		some = some || runs[class]
 	}
 	return runs, some
@@ -225,7 +225,7 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			continue
 		}
 		s.ZeRO, at.zero = zero, uint16(i)
-		if !r.floors.Shard(zero) {
+		if !r.floors.SetZeRO(zero) {
 			continue
 		}
 		for n := range r.choices.kinds {
@@ -247,7 +247,7 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 				r.excluded++
 				continue
 			}
-			at.key = r.problem.score(s, engine.Floor{Step: at.step, Peak: at.peak})
+			at.key = r.problem.score(s, engine.Bound{Step: at.step, Peak: at.peak})
 			r.add(&at)
 		}
 	}

@@ -204,7 +204,7 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	}
 	m := f.Report.Memory
 	f.Free = m.Usable - m.Peak
-	f.exact = r.problem.score(&f.Setup, engine.Floor{Step: f.Report.Time.Step, Peak: m.Peak})
+	f.exact = r.problem.score(&f.Setup, engine.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
 	if m.Peak > r.problem.limit() || !r.problem.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
 		return f, misses
 	}

@@ -67,7 +67,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *asked) string {
 func refusalWords(ctx context.Context, p find.Problem) string {
 	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
-		return engine.Refusal(r.Best[0].Report.Problems)
+		return engine.LauncherRejection(r.Best[0].Report.Problems)
 	}
 	return ""
 }

@@ -96,7 +96,7 @@ const exact = 1 + 1e-6
 // Elsewhere the peak can come later, when other chunks are alive than during the warmup,
 // or hold more that waits for weight gradients than is said of the order. Of automatic
 // schedules the warmup is known, from their durations, and that they hold no more than
-// their limit: with a floor of one activation at the least, that limit is their bound.
+// their limit: with a lower bound of one activation at the least, that limit is their bound.
 func floorShort() map[schedule.Kind]short {
 	return map[schedule.Kind]short{
 		schedule.Naive:         {exact, exact, exact, exact},
@@ -138,7 +138,7 @@ func floorLimit(s *engine.Setup) float64 {
 // A floor is under what an evaluation finds, for every schedule and stack: no layout
 // that a search leaves out because of it could have won. And it is not far under it:
 // floorShort says by how much, for every schedule.
-func TestFloorsAreUnderEvaluations(t *testing.T) {
+func TestBoundsAreUnderEvaluations(t *testing.T) {
 	w := newWorld(t)
 	const least = 60 // setups of each schedule
 	type counted struct{ all, step, peak int }
@@ -164,8 +164,8 @@ func TestFloorsAreUnderEvaluations(t *testing.T) {
 			if !r.Legal {
 				return
 			}
-			var f engine.Floors
-			floor, ok := f.Under(&s)
+			var f engine.Bounder
+			floor, ok := f.Bound(&s)
 			if !ok {
 				t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
 			}

@@ -16,12 +16,12 @@ const zeroStages = 4
 // cut is which layers stand on which rank.
 type cut struct {
 	uneven  bool // equal stages may run different numbers of layers again
-	kinds   []kindOfStage
+	kinds   []stageClass
 	kindOf  []int  // by stage
 	stageOf []int  // by rank and chunk: rank*chunks + chunk
 	crosses []bool // by stage: whether it gets its input from another rank
 
-	teams  []team       // ranks that differ in more than their place
+	teams  []rankClass  // ranks that differ in more than their place
 	teamOf []int        // by rank
 	chunks []int        // of all teams: the kind of each chunk
 	times  []stageTimes // the same for their times
@@ -30,8 +30,8 @@ type cut struct {
 	buffered [zeroStages]bool // the same for what depends on the micro-batch too
 }
 
-// kindOfStage is what stages with equal layers have in common.
-type kindOfStage struct {
+// stageClass is what stages with equal layers have in common.
+type stageClass struct {
 	layers layout.Stage
 	chunk  int // of its rank; 0 unless the cut is uneven
 	stage  int // the first one of this kind
@@ -41,8 +41,8 @@ type kindOfStage struct {
 	cost step.Cost // in all
 }
 
-// team are the ranks that hold equal stages.
-type team struct {
+// rankClass are the ranks that hold equal stages.
+type rankClass struct {
 	low, high int   // the first and the last of them
 	chunks    []int // kinds of the stages
 	from      int   // where those start in the list of all teams
@@ -71,12 +71,12 @@ type sharded struct {
 	update    units.Bytes // temporaries of the update
 }
 
-// lay finds the stages that are equal, and the ranks that hold equal stages. Where
+// classify finds the stages that are equal, and the ranks that hold equal stages. Where
 // the layers that a rank recomputes do not divide over its chunks, equal stages
 // recompute different numbers of them. Ranks of a team are then still taken as one, by
 // its first and last: the bound holds, and is in rare splits (an empty stage) a little
 // lower than one that looks at each.
-func (f *Floors) lay(uneven bool) {
+func (f *Bounder) classify(uneven bool) {
 	c := &f.cut
 	c.uneven = uneven
 	c.kinds, c.kindOf, c.crosses = c.kinds[:0], c.kindOf[:0], c.crosses[:0]
@@ -92,7 +92,7 @@ func (f *Floors) lay(uneven bool) {
 		c.crosses = append(c.crosses, n > 0 && host != before)
 		before = host
 	}
-	f.gather()
+	f.classifyRanks()
 	c.shared = [zeroStages]bool{}
 	c.buffered = [zeroStages]bool{}
 }
@@ -119,8 +119,8 @@ func extend[T any](list []T) []T {
 	return append(list, zero)
 }
 
-// gather finds the ranks that hold equal stages and counts their parameters.
-func (f *Floors) gather() {
+// classifyRanks finds the ranks that hold equal stages and counts their parameters.
+func (f *Bounder) classifyRanks() {
 	c := &f.cut
 	params := f.stack.Cut(&f.e.memInput)
 	chunks, ranks := f.hosts.Chunks(), f.hosts.Spec.Ranks
@@ -165,7 +165,7 @@ next:
 }
 
 // share works out what a ZeRO stage decides about the teams.
-func (f *Floors) share(zero int) {
+func (f *Bounder) share(zero int) {
 	e, c := &f.e, &f.cut
 	e.setup.ZeRO = zero
 	in, mem := &e.timInput, &e.memInput
@@ -199,7 +199,7 @@ func (f *Floors) share(zero int) {
 // it, whose activations are all there: of so many, on average no fewer than on the
 // first chunks, however many these are. In a bidirectional pipeline chunks have
 // micro-batches of their own. The first gradient is that of the last chunk.
-func (t *team) passes(kinds []kindOfStage, bidirectional bool) {
+func (t *rankClass) passes(kinds []stageClass, bidirectional bool) {
 	inf := units.Bytes(math.Inf(1))
 	t.kept, t.waiting, t.early, t.beside, t.one, t.put = inf, inf, inf, inf, 0, 0
 	t.alike = true
@@ -226,7 +226,7 @@ func (t *team) passes(kinds []kindOfStage, bidirectional bool) {
 // passing is what micro-batches need on a rank at the least. It is exactly that where
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
 // warmup is then the peak.
-func (t *team) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []kindOfStage) units.Bytes {
+func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
 	w := info.Warmup(spec, rank)
 	ahead := units.Bytes(w.Least)*t.early + t.beside
 	if w.Least == spec.MicroBatches*len(t.chunks) {
@@ -253,7 +253,7 @@ func (t *team) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds
 // full is what a rank needs that runs all forwards of so many micro-batches before the
 // first gradient: at the last forward of a chunk, and at its first backward, everything
 // of it and of the chunks before it is alive.
-func (t *team) full(microBatches units.Bytes, kinds []kindOfStage) (most units.Bytes) {
+func (t *rankClass) full(microBatches units.Bytes, kinds []stageClass) (most units.Bytes) {
 	var alive units.Bytes
 	for _, k := range t.chunks {
 		l := &kinds[k].live
@@ -267,7 +267,7 @@ func (t *team) full(microBatches units.Bytes, kinds []kindOfStage) (most units.B
 // forwards: it is known of which chunks they are. With whole backwards it is known of
 // every moment after that too, when a forward and a backward run in turn; between the
 // moments at which one of them goes on to another chunk the bytes change evenly.
-func (t *team) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, kinds []kindOfStage) units.Bytes {
+func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
 	chunks := len(t.chunks)
 	alive := func(more int) (sum units.Bytes) {
 		for c, k := range t.chunks {

@@ -9,33 +9,34 @@ import (
 	"meshscope/engine/units"
 )
 
-// Floor is what an evaluation cannot undercut: the shortest step and the least
+// Bound is a lower bound of an evaluation: the shortest step and the least
 // memory of the fullest rank (overhead included) that a setup can have, found
 // without ordering or simulating the pipeline. A search ranks by it before it
 // evaluates; tests hold it under Evaluate and bound how far it falls short.
-type Floor struct {
+type Bound struct {
 	Step units.Seconds
 	Peak units.Bytes
 }
 
-// Floors bounds many setups that differ in little, and works out once what they
-// share. Under is the floor of one setup. Who goes through many asks in this order,
-// and goes back only as far as something is new:
+// Bounder works out lower bounds of many setups that differ in little, and computes
+// once what they share. Method Bound is the bound of one setup. A caller that walks
+// through many calls the methods in this order and goes back only as far as something
+// is new:
 //
-//	Begin   model, cluster, number formats, software
-//	Plane   degrees, batch and sequence: who talks to whom
-//	Cut     stages per rank and their placement: layers, parameters, their traffic
-//	Pass    micro-batch and sequence parallelism: one pass through every stage
-//	Again   recomputation
-//	Shard   the ZeRO stage
+//	SetModel       model, cluster, number formats, software
+//	SetDegrees     degrees, batch and sequence: who talks to whom
+//	SetStages      stages per rank and their placement: layers, parameters, traffic
+//	SetMicroBatch  micro-batch and sequence parallelism: one pass through every stage
+//	SetRecompute   recomputation
+//	SetZeRO        the ZeRO stage
 //	Peak        memory under one of the schedules with that placement
 //	Step        time under it
 //	PeakInTime  memory, with what the time says of it
 //
-// What takes long is put off until it is asked for: of most layouts the memory
-// alone says that they do not fit. Floors reuses memory and is not for use by
+// What takes long is computed when it is first needed: of most layouts the memory
+// alone says that they do not fit. A Bounder reuses memory and is not safe for use by
 // several goroutines at once.
-type Floors struct {
+type Bounder struct {
 	e        Evaluator // its setup, inputs and stages
 	stack    memory.Stack
 	blocking bool           // stages wait for messages where they are interleaved
@@ -59,9 +60,9 @@ type Floors struct {
 	problems []Problem
 }
 
-// Begin takes what is not cut: everything but layout, schedule and recomputation is
-// that of this setup until the next Begin.
-func (f *Floors) Begin(s *Setup) {
+// SetModel takes what is not cut: everything but layout, schedule and recomputation is
+// that of this setup until the next SetModel.
+func (f *Bounder) SetModel(s *Setup) {
 	e := &f.e
 	e.setup = *s
 	f.stack, _ = memory.For(s.Stack)
@@ -70,23 +71,23 @@ func (f *Floors) Begin(s *Setup) {
 	e.memInput.Order = &f.hosts
 }
 
-// Under is the floor of one setup that has been found legal. It is false where its
+// Bound is the lower bound of one setup that has been found legal. It is false where its
 // layers cannot be laid out.
-func (f *Floors) Under(s *Setup) (Floor, bool) {
+func (f *Bounder) Bound(s *Setup) (Bound, bool) {
 	info := f.info(s.Schedule)
-	f.Begin(s)
-	f.Plane(&s.Layout)
-	if !f.Cut(s.VPP, info.Placement) {
-		return Floor{}, false
+	f.SetModel(s)
+	f.SetDegrees(&s.Layout)
+	if !f.SetStages(s.VPP, info.Placement) {
+		return Bound{}, false
 	}
-	f.Pass(&s.Layout)
-	f.Again(s.Recompute)
-	f.Shard(s.ZeRO)
+	f.SetMicroBatch(&s.Layout)
+	f.SetRecompute(s.Recompute)
+	f.SetZeRO(s.ZeRO)
 	spec := s.Spec()
-	return Floor{Step: f.Step(&spec, info), Peak: max(f.Peak(&spec, info), f.PeakInTime(&spec, info))}, true
+	return Bound{Step: f.Step(&spec, info), Peak: max(f.Peak(&spec, info), f.PeakInTime(&spec, info))}, true
 }
 
-func (f *Floors) info(k schedule.Kind) *schedule.Info {
+func (f *Bounder) info(k schedule.Kind) *schedule.Info {
 	if f.kinds == nil {
 		f.kinds = make(map[schedule.Kind]*schedule.Info)
 		for _, i := range schedule.Kinds() {
@@ -96,17 +97,17 @@ func (f *Floors) info(k schedule.Kind) *schedule.Info {
 	return f.kinds[k]
 }
 
-// Plane takes degrees, global batch and sequence.
-func (f *Floors) Plane(l *layout.Layout) {
+// SetDegrees takes degrees, global batch and sequence.
+func (f *Bounder) SetDegrees(l *layout.Layout) {
 	s := &f.e.setup
 	s.Layout = *l
 	f.e.timInput.Groups = l.Groups(&s.Cluster)
 	f.parts.forget()
 }
 
-// Cut says which layers stand on which rank, with so many stages on each. It is
+// SetStages says which layers stand on which rank, with so many stages on each. It is
 // false where the layers cannot be laid out.
-func (f *Floors) Cut(vpp int, placement schedule.Placement) bool {
+func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
 	e := &f.e
 	s := &e.setup
 	s.VPP = vpp
@@ -119,24 +120,24 @@ func (f *Floors) Cut(vpp int, placement schedule.Placement) bool {
 	f.hosts.Placement = placement
 	e.memInput.Stages, e.timInput.Stages = e.stages, e.stages
 	e.timInput.Machine.Software.Blocking = f.blocking && interleaves(s)
-	f.lay(false)
+	f.classify(false)
 	return true
 }
 
-// Pass takes micro-batch, micro-batches and sequence parallelism.
-func (f *Floors) Pass(l *layout.Layout) {
+// SetMicroBatch takes micro-batch, micro-batches and sequence parallelism.
+func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 	s := &f.e.setup
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
 	f.pass.costed = false
 	f.cut.buffered = [zeroStages]bool{}
 }
 
-// Again takes what runs again in the backward.
-func (f *Floors) Again(r recipe.Recompute) {
+// SetRecompute takes what runs again in the backward.
+func (f *Bounder) SetRecompute(r recipe.Recompute) {
 	e := &f.e
 	e.setup.Recompute, e.memInput.Recompute, e.timInput.Recompute = r, r, r
 	if uneven := r.Layers%e.setup.VPP != 0; uneven != f.cut.uneven {
-		f.lay(uneven)
+		f.classify(uneven)
 		f.pass.costed = false
 	}
 	f.zero, f.timed = -1, false
@@ -148,9 +149,9 @@ func (f *Floors) Again(r recipe.Recompute) {
 	}
 }
 
-// Shard takes the ZeRO stage. It is false where nothing differs from the stage
-// that was taken before, since Again: evaluations do not either.
-func (f *Floors) Shard(zero int) (differs bool) {
+// SetZeRO takes the ZeRO stage. It is false where nothing differs from the stage
+// that was taken before, since SetRecompute: evaluations do not either.
+func (f *Bounder) SetZeRO(zero int) (differs bool) {
 	f.share(zero)
 	differs = f.zero < 0
 	for n := range f.cut.teams {
@@ -170,7 +171,7 @@ const floorRounding = 1 - 1e-9
 
 // Step is the shortest step under a schedule, given by its spec: ranks, chunks and
 // placement are those that were cut.
-func (f *Floors) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
+func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	f.time()
 	length := f.spans(spec, info)
 	var most, optimizer units.Seconds
@@ -186,7 +187,7 @@ func (f *Floors) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 // many seconds: with the data-parallel traffic that nothing hides. The rule is that of
 // Evaluator.exposedData, and what it gives grows with the length of the pipeline and
 // with the rank's own end: bounds of both from below make one of the step.
-func (f *Floors) exposed(e *rankEnds, length float64, split bool) units.Seconds {
+func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds {
 	soft, t := &f.e.timInput.Machine.Software, e.team
 	d := &t.sharded[f.zero].data
 	var before, after units.Seconds
@@ -203,7 +204,7 @@ func (f *Floors) exposed(e *rankEnds, length float64, split bool) units.Seconds 
 
 // Peak is the least that the fullest rank needs under a schedule, given as for
 // Step.
-func (f *Floors) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
+func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	var most units.Bytes
 	for n := range f.cut.teams {
 		t := &f.cut.teams[n]
@@ -220,7 +221,7 @@ func (f *Floors) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 
 // PeakInTime is a bound of the same that follows from how long stages take: closer for
 // the automatic schedules of which schedule.Ahead knows the warmup, 0 for others.
-func (f *Floors) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Bytes {
+func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	if !info.Automatic || info.Placement != schedule.Linear {
 		return 0
 	}
@@ -238,7 +239,7 @@ func (f *Floors) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byte
 }
 
 // pace tells ahead the times; false where it does not take them.
-func (f *Floors) pace() bool {
+func (f *Bounder) pace() bool {
 	c := &f.costs
 	c.F, c.I, c.W, c.Held, c.HeldForW = c.F[:0], c.I[:0], c.W[:0], c.Held[:0], c.HeldForW[:0]
 	for stage, k := range f.cut.kindOf {
@@ -252,7 +253,7 @@ func (f *Floors) pace() bool {
 }
 
 // cost is what a pass through a stage of each kind takes.
-func (f *Floors) cost() {
+func (f *Bounder) cost() {
 	e := &f.e
 	p := f.parts.of(&e.timInput)
 	for n := range f.cut.kinds {

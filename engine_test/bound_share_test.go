@@ -10,30 +10,30 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Floors keeps from one setup for the next never shows: after any walk from
+// What Bounder keeps from one setup for the next never shows: after any walk from
 // setup to setup, in which it takes what changed and all levels below, a floor is that
 // of a fresh one, to the last bit. What is judged level by level is what Check says.
 // What is asked between two moves differs: a search leaves out the step where the
 // memory excludes a layout, and shards one pass several times.
-func TestFloorsKeepNothingStale(t *testing.T) {
-	t.Run("any stack", func(t *testing.T) { walkFloors(t, func(*engine.Setup) {}) })
+func TestBounderKeepsNothingStale(t *testing.T) {
+	t.Run("any stack", func(t *testing.T) { walkBounds(t, func(*engine.Setup) {}) })
 	// Its gathered copies hang on what TP cuts and on the pass, unlike the others'.
-	t.Run("nanotron", func(t *testing.T) { walkFloors(t, func(s *engine.Setup) { s.Stack = recipe.Nanotron }) })
+	t.Run("nanotron", func(t *testing.T) { walkBounds(t, func(s *engine.Setup) { s.Stack = recipe.Nanotron }) })
 }
 
-func walkFloors(t *testing.T, fix func(*engine.Setup)) {
+func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 	w := newWorld(t)
 	compared, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		var f engine.Floors
+		var f engine.Bounder
 		s := w.pipelined(t)
 		fix(&s)
-		f.Begin(&s)
-		given := f.JudgeGiven()
+		f.SetModel(&s)
+		given := f.LegalityOfModel()
 		level := 0 // what was illegal is not taken: the next move begins anew
 		for range rapid.IntRange(2, 12).Draw(t, "moves") {
 			info, from := move(t, &s, level)
-			layout, order, again := f.JudgeLayout(&s), engine.JudgeSchedule(s.Spec()), f.JudgeRecompute(s.Recompute)
+			layout, order, again := f.LegalityOfLayout(&s), engine.LegalityOfSchedule(s.Spec()), f.LegalityOfRecompute(s.Recompute)
 			legal := engine.Legal(s)
 			if legal != (given.Legal && layout.Legal && order.Legal && again.Legal) {
 				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again, legal, s.Schedule, s.Layout)
@@ -41,30 +41,30 @@ func walkFloors(t *testing.T, fix func(*engine.Setup)) {
 			if level = 0; !legal {
 				continue
 			}
-			if no := layout.Refused || order.Refused; no != engine.Refused(engine.Check(s)) {
+			if no := layout.Rejected || order.Rejected; no != engine.LauncherRejects(engine.Check(s)) {
 				t.Fatalf("judged to be refused: %t, Check says otherwise: %s %+v", no, s.Schedule, s.Layout)
 			}
-			refused += one(layout.Refused || order.Refused)
+			refused += one(layout.Rejected || order.Rejected)
 			level = deepest
 			descend(&f, &s, info, from)
 			if rapid.Bool().Draw(t, "shard again") {
-				f.Shard(s.ZeRO)
+				f.SetZeRO(s.ZeRO)
 			}
 			spec := s.Spec()
-			var fresh engine.Floors
-			want, ok := fresh.Under(&s)
+			var fresh engine.Bounder
+			want, ok := fresh.Bound(&s)
 			if !ok {
 				t.Fatalf("no floor for %s %+v", s.Schedule, s.Layout)
 			}
 			asked := rapid.SampledFrom([]string{"both", "step", "peak", "neither"}).Draw(t, "asked")
 			if asked == "both" || asked == "step" {
 				if got := f.Step(&spec, info); got != want.Step {
-					t.Fatalf("step %v of a Floors that is reused, %v of a fresh one: %s %+v", got, want.Step, s.Schedule, s.Layout)
+					t.Fatalf("step %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Step, s.Schedule, s.Layout)
 				}
 			}
 			if asked == "both" || asked == "peak" {
 				if got := max(f.Peak(&spec, info), f.PeakInTime(&spec, info)); got != want.Peak {
-					t.Fatalf("peak %v of a Floors that is reused, %v of a fresh one: %s %+v", got, want.Peak, s.Schedule, s.Layout)
+					t.Fatalf("peak %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Peak, s.Schedule, s.Layout)
 				}
 			}
 			compared++
@@ -75,7 +75,7 @@ func walkFloors(t *testing.T, fix func(*engine.Setup)) {
 	}
 }
 
-// The levels of Floors from which a move can begin.
+// The levels of Bounder from which a move can begin.
 const (
 	fromPlane = iota
 	fromCut
@@ -128,19 +128,19 @@ func move(t *rapid.T, s *engine.Setup, most int) (info *schedule.Info, from int)
 	return &drawn, from
 }
 
-// descend tells a Floors what changed, from some level on.
-func descend(f *engine.Floors, s *engine.Setup, info *schedule.Info, from int) {
+// descend tells a Bounder what changed, from some level on.
+func descend(f *engine.Bounder, s *engine.Setup, info *schedule.Info, from int) {
 	if from <= fromPlane {
-		f.Plane(&s.Layout)
+		f.SetDegrees(&s.Layout)
 	}
 	if from <= fromCut {
-		f.Cut(s.VPP, info.Placement)
+		f.SetStages(s.VPP, info.Placement)
 	}
 	if from <= fromPass {
-		f.Pass(&s.Layout)
+		f.SetMicroBatch(&s.Layout)
 	}
 	if from <= fromAgain {
-		f.Again(s.Recompute)
+		f.SetRecompute(s.Recompute)
 	}
-	f.Shard(s.ZeRO)
+	f.SetZeRO(s.ZeRO)
 }

@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// abstract is a Floors of a pipeline of which only the stages' times are known.
-func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) *Floors {
-	f := &Floors{times: times}
+// abstract is a Bounder of a pipeline of which only the stages' times are known.
+func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) *Bounder {
+	f := &Bounder{times: times}
 	f.hosts = schedule.Order{Spec: spec, Placement: info.Placement}
 	c := &f.cut
-	c.teams = make([]team, spec.Ranks) // each rank for itself
+	c.teams = make([]rankClass, spec.Ranks) // each rank for itself
 	for r := range spec.Ranks {
 		c.teams[r].low, c.teams[r].high = r, r
 		c.teamOf = append(c.teamOf, r)

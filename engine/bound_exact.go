@@ -2,7 +2,7 @@ package engine
 
 // oneByOne is how long a pipeline runs in which one micro-batch goes to the last stage
 // and back before the next one starts: exactly that long.
-func (f *Floors) oneByOne(m float64) float64 {
+func (f *Bounder) oneByOne(m float64) float64 {
 	back := &f.path.back[0]
 	through := f.path.forward[len(f.times)]
 	round := through + back.reach[0] + f.times[0].b
@@ -21,7 +21,7 @@ func (f *Floors) oneByOne(m float64) float64 {
 // All micro-batches are alike, so that the moments at which they leave a stage bend
 // upwards from the first to the last of them, and these two say when the next stage is
 // done: it waits either for the first, or for the last.
-func (f *Floors) breadthFirst(m float64) float64 {
+func (f *Bounder) breadthFirst(m float64) float64 {
 	hop, ranks := f.path.hop, f.hosts.Spec.Ranks
 	f.free = resize(f.free, ranks) // since when each rank is
 	clear(f.free)

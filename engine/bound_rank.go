@@ -10,7 +10,7 @@ import (
 // rankEnds are bounds of when a rank starts and of when it is done. Every rank starts
 // with the first micro-batch, on its first stage, which nothing delays: that is exact.
 type rankEnds struct {
-	team         *team
+	team         *rankClass
 	rank         int
 	first, last  float64
 	returned     float64 // the end of its last backward, or input gradient
@@ -21,7 +21,7 @@ type rankEnds struct {
 // step (the function period says what that is). Of a team the first and the last rank
 // stand for all: where a V turns round less is waited for. Where every rank does all
 // its forwards first, or one micro-batch at a time, both are exact, for all ranks.
-func (f *Floors) spans(spec *schedule.Spec, info *schedule.Info) (length float64) {
+func (f *Bounder) spans(spec *schedule.Spec, info *schedule.Info) (length float64) {
 	f.ends = f.ends[:0]
 	switch info.Length {
 	case schedule.LengthOneByOne:
@@ -72,7 +72,7 @@ func (f *Floors) spans(spec *schedule.Spec, info *schedule.Info) (length float64
 // What is worked counts weight gradients in. Late is by how much the last micro-batch
 // leaves the rank's last stage later than the first one could: before its forward
 // all others run, and all backwards but the Most that may wait.
-func (f *Floors) rank(r int, t *team, spec *schedule.Spec, info *schedule.Info) {
+func (f *Bounder) rank(r int, t *rankClass, spec *schedule.Spec, info *schedule.Info) {
 	stages, back := f.stages(r), f.path.backward(info)
 	m, warmup := float64(spec.MicroBatches), info.Warmup(spec, r)
 	if info.Placement == schedule.Bidirectional {
@@ -117,7 +117,7 @@ func (f *Floors) rank(r int, t *team, spec *schedule.Spec, info *schedule.Info) 
 // follow bounds the ends of ranks by those of others: the last micro-batch, late as it
 // is, goes through all stages and comes back to every rank, and the gradient that was
 // the last of a rank goes down to the ranks before it.
-func (f *Floors) follow(back *backward, info *schedule.Info) {
+func (f *Bounder) follow(back *backward, info *schedule.Info) {
 	slices.SortFunc(f.ends, func(a, b rankEnds) int { return b.rank - a.rank })
 	late := 0.0
 	for i := range f.ends {
@@ -133,7 +133,7 @@ func (f *Floors) follow(back *backward, info *schedule.Info) {
 }
 
 // half is the part of a stage's backward that the gradient waits for.
-func (f *Floors) half(stage int, info *schedule.Info) float64 {
+func (f *Bounder) half(stage int, info *schedule.Info) float64 {
 	s := &f.times[stage]
 	switch {
 	case !info.SplitsBackward:
@@ -145,7 +145,7 @@ func (f *Floors) half(stage int, info *schedule.Info) float64 {
 }
 
 // puts is what is left of a backward after that.
-func (f *Floors) puts(stage int, info *schedule.Info) float64 {
+func (f *Bounder) puts(stage int, info *schedule.Info) float64 {
 	s := &f.times[stage]
 	switch {
 	case !info.SplitsBackward:
@@ -159,7 +159,7 @@ func (f *Floors) puts(stage int, info *schedule.Info) float64 {
 // hidden is what overlapped pairs can save a rank at most: of each forward after the
 // first ones its traffic and that of the backward beside it, which is one of the other
 // chunk, as far as the rest of the other covers them (schedule.Costs).
-func (f *Floors) hidden(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info) float64 {
+func (f *Bounder) hidden(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info) float64 {
 	if !info.Pairs {
 		return 0
 	}
@@ -182,7 +182,7 @@ func (f *Floors) hidden(stages []int, each float64, warmup *schedule.Warmup, inf
 // gradient is back, or later. With several, the micro-batches' times away are the area
 // under the number of them that are away, which is no more than Most and less while it
 // grows, one forward after the other, and while it falls.
-func (f *Floors) away(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info, back *backward) float64 {
+func (f *Bounder) away(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info, back *backward) float64 {
 	through := f.path.forward[len(f.times)]
 	var area float64
 	forward, backward := math.Inf(1), math.Inf(1)
@@ -204,7 +204,7 @@ func (f *Floors) away(stages []int, each float64, warmup *schedule.Warmup, info 
 
 // bothWays is rank where stages have two copies, each for one half of the batch: the
 // chunks of a rank then know nothing of each other.
-func (f *Floors) bothWays(r int, t *team, each float64, warmup *schedule.Warmup, info *schedule.Info) {
+func (f *Bounder) bothWays(r int, t *rankClass, each float64, warmup *schedule.Warmup, info *schedule.Info) {
 	stages, back := f.stages(r), f.path.backward(info)
 	first, reach := math.Inf(1), math.Inf(1)
 	var forwards, longest, backwards float64

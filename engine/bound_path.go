@@ -25,7 +25,7 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 
 // time works out the times of all stages, and the way of the first micro-batch
 // through them, where they are not those of the setup so far.
-func (f *Floors) time() {
+func (f *Bounder) time() {
 	if f.timed {
 		return
 	}
@@ -62,7 +62,7 @@ func (f *Floors) time() {
 }
 
 // block adds the waiting for messages, as timing does.
-func (f *Floors) block() {
+func (f *Bounder) block() {
 	hop := float64(f.pass.hop)
 	for stage := 1; stage < len(f.times); stage++ {
 		if f.cut.crosses[stage] {
@@ -133,7 +133,7 @@ func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
 }
 
 // stages are those of a rank, by chunk.
-func (f *Floors) stages(rank int) []int {
+func (f *Bounder) stages(rank int) []int {
 	chunks := f.hosts.Chunks()
 	return f.cut.stageOf[rank*chunks : (rank+1)*chunks]
 }
