@@ -14,6 +14,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
 )
 
 // Verb is what an action does.
@@ -40,13 +41,13 @@ const (
 	NextTheme  // Text: what the automatic one is
 	ToggleMouse
 	ToggleWords // the underlines
-	Open        // Screen
-	Close       // what is open
-	Hush        // puts away the hint and the note
+	Open        // Overlay, in the place of what is open
+	Dismiss     // the hint and the note
 	Type        // starts typing into the focused knob, with Text
 	Say         // Text, as a note
 	Copy        // the command line of the setup
 	Pin         // the setup, to compare others with
+	Press       // the key Text on the screen in front
 	Quit
 	Interrupt // quit at once, as ctrl+c does
 	Suspend
@@ -59,24 +60,14 @@ type Action struct {
 	N       int
 	Pages   int
 	Text    string
-	Screen  Screen
+	Overlay overlay.ID
 	Setup   *engine.Setup
 	Model   *model.Model
 	Cluster *hardware.Cluster
 }
 
-// Effect is what the program must do outside its state after an action.
-type Effect uint8
-
-// Effects.
-const (
-	QuitProgram Effect = iota
-	InterruptProgram
-	SuspendProgram
-	StartTyping
-	CopySetup
-	PinSetup
-)
+// Effect is what the program must do outside its state: an action that is not about it.
+type Effect Action
 
 // Names of the theme that follows the terminal, and of the ladder of themes.
 const themeAuto = "auto"
@@ -85,21 +76,11 @@ const themeAuto = "auto"
 // action, same answer, nothing else touched.
 func apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
-	case Nothing:
-		return s, nil
-	case Quit:
-		return s, []Effect{QuitProgram}
-	case Interrupt:
-		return s, []Effect{InterruptProgram}
-	case Suspend:
-		return s, []Effect{SuspendProgram}
-	case Copy:
-		return s, []Effect{CopySetup}
-	case Pin:
-		return s, []Effect{PinSetup}
+	case Open, Copy, Pin, Press, Quit, Interrupt, Suspend:
+		return s, []Effect{Effect(a)}
 	case Type:
 		s.Note = Note{}
-		return s, []Effect{StartTyping}
+		return s, []Effect{Effect(a)}
 	default:
 		return change(s, a), nil
 	}
@@ -149,15 +130,11 @@ func change(s State, a Action) State {
 		if s.Unmarked {
 			s.Note.Text = "words of the glossary are not underlined"
 		}
-	case Open:
-		s.Overlay = a.Screen
-	case Close:
-		s.Overlay = NoOverlay
-	case Hush:
+	case Dismiss:
 		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: Trouble}
-	case Nothing, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
+	case Nothing, Open, Type, Copy, Pin, Press, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/overlay"
 )
 
 func TestApply(t *testing.T) {
@@ -73,10 +74,10 @@ func TestApply(t *testing.T) {
 		{name: "pages end", from: start, action: Action{Verb: PageRanks, N: 9, Pages: 3}, check: func(s State) bool { return s.Page == 2 }},
 		{name: "theme", from: start, action: Action{Verb: NextTheme, Text: "dark"}, check: func(s State) bool { return s.Theme == "light" }},
 		{name: "mouse", from: start, action: Action{Verb: ToggleMouse}, check: func(s State) bool { return !s.Mouse }},
-		{name: "open", from: start, action: Action{Verb: Open, Screen: HelpOverlay}, check: func(s State) bool { return s.Overlay == HelpOverlay }},
-		{name: "quit", from: start, action: Action{Verb: Quit}, effects: []Effect{QuitProgram}},
-		{name: "ctrl+c", from: start, action: Action{Verb: Interrupt}, effects: []Effect{InterruptProgram}},
-		{name: "suspend", from: start, action: Action{Verb: Suspend}, effects: []Effect{SuspendProgram}},
+		{name: "open", from: start, action: Action{Verb: Open, Overlay: overlay.HelpID}, effects: []Effect{{Verb: Open, Overlay: overlay.HelpID}}},
+		{name: "quit", from: start, action: Action{Verb: Quit}, effects: []Effect{{Verb: Quit}}},
+		{name: "ctrl+c", from: start, action: Action{Verb: Interrupt}, effects: []Effect{{Verb: Interrupt}}},
+		{name: "suspend", from: start, action: Action{Verb: Suspend}, effects: []Effect{{Verb: Suspend}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := test.from

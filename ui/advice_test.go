@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/ui/export"
+	"meshscope/ui/overlay"
 )
 
 // bring carries out a command, and those it is made of, as far as advice goes.
@@ -77,8 +78,8 @@ func TestAdvice(t *testing.T) {
 		checkFrame(t, m)
 		m.Update(press("down"))
 		m.Update(press("enter"))
-		if m.state.Setup != want.Moves[1].Setup || m.state.Overlay != NoOverlay || !m.now.report.Memory.Fits {
-			t.Errorf("%v: enter does not make the second move: %s, overlay %d", size, m.state.Note.Text, m.state.Overlay)
+		if m.state.Setup != want.Moves[1].Setup || !m.overlays.Empty() || !m.now.report.Memory.Fits {
+			t.Errorf("%v: enter does not make the second move: %s, overlay %q", size, m.state.Note.Text, m.overlays.ID())
 		}
 		if !strings.HasPrefix(m.state.Note.Text, "it fits: ") {
 			t.Errorf("it says %q", m.state.Note.Text)
@@ -135,23 +136,20 @@ func TestAdviceEnds(t *testing.T) {
 	m := unfitting(t, 120, 36)
 	cmd := pressed(m, "a")
 	m.Update(press("esc"))
-	if m.state.Overlay != NoOverlay || m.covered() {
+	if !m.overlays.Empty() {
 		t.Fatal("esc does not close it")
 	}
 	if bring(m, cmd) != 0 {
 		t.Error("the work goes on after esc")
 	}
 	first := pressed(m, "a")
-	job := m.advising.jobs
+	card := m.overlays.Top().(*overlay.Advice)
 	m.Update(press("a"))
-	if m.covered() {
+	if !m.overlays.Empty() {
 		t.Error("its own key does not close it")
 	}
 	second := pressed(m, "A")
-	if m.advising.jobs == job {
-		t.Error("the second card waits for the work of the first")
-	}
-	m.Update(advisedMsg{job: m.advising.jobs.Begin() - 1}) // that of the first
+	m.Update(advisedMsg{card: card}) // that of the first
 	if text := screen(m); !strings.Contains(text, "working") {
 		t.Errorf("the end of a work that was dropped is taken:\n%s", text)
 	}
@@ -160,7 +158,7 @@ func TestAdviceEnds(t *testing.T) {
 		t.Error("dropped work reports")
 	}
 	bring(m, pressed(m, "a"))
-	old := m.advising.open.Move().Setup
+	old := m.overlays.Top().(*overlay.Advice).Move().Setup
 	m.Update(press("enter"))
 	bring(m, pressed(m, "a"))
 	if text := screen(m); !strings.Contains(text, "FITS; what limits") || strings.Contains(text, "DOES NOT FIT") {
@@ -178,7 +176,7 @@ func TestAdviceEverywhere(t *testing.T) {
 		m := unfitting(t, 120, 36)
 		m.do(Action{Verb: GoTab, N: int(tab)})
 		m.Update(press("A"))
-		if m.advising.open == nil {
+		if m.overlays.ID() != overlay.AdviceID {
 			t.Errorf("not on %s", tab)
 		}
 		m.halt()
@@ -190,14 +188,14 @@ func TestAdviceEverywhere(t *testing.T) {
 			m.Update(press(strings.ReplaceAll(string(r), " ", "space")))
 		}
 		m.Update(press("enter"))
-		if m.advising.open == nil {
+		if m.overlays.ID() != overlay.AdviceID {
 			t.Errorf("%q does not find it:\n%s", words, screen(m))
 		}
 		m.halt()
 	}
 	m := sample(t, 120, 36)
 	keys(m, "3", "enter", "a")
-	if text := screen(m); m.covered() || !strings.Contains(text, "no advice on a setup that cannot run") {
+	if text := screen(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on a setup that cannot run") {
 		t.Errorf("an illegal setup:\n%s", text)
 	}
 }
@@ -227,7 +225,7 @@ func TestAdviceExport(t *testing.T) {
 		return "x", nil
 	}
 	bring(m, pressed(m, "a"))
-	found := m.advising.open.Found()
+	found, _ := advise.For(m.state.Setup, advise.Options{})
 	m.Update(press("x"))
 	if text := screen(m); !strings.Contains(text, "the tables of Advice") {
 		t.Fatalf("x on the card:\n%s", text)

@@ -19,7 +19,6 @@ import (
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/session"
-	"meshscope/ui/textbox"
 	"meshscope/ui/views/explore"
 )
 
@@ -77,19 +76,12 @@ type Model struct {
 	fresh    []string      // warnings that the last change caused
 	remedies []advise.Move // turns of one knob that make a setup fit that does not
 
-	screens    screens
-	explaining explaining
-	advising   advising
-	runLines   []runLine // of the open list about the whole run
-	reading    reading
-	sweep      sweep
-	slow       slow
-	typing     typing
-	picker     *overlay.Picker
-	ahead      []tea.KeyPressMsg // keys for a list that is still being read
-	help       []entry           // what the lines of an open help run
-	leads      []destination     // where those below them lead
-	catalog    *catalog
+	screens  screens
+	overlays overlay.Stack
+	sweep    sweep
+	slow     slow
+	lexicon  lexicon
+	catalog  *catalog // of the lists of presets; nil until it is read
 
 	evaluator engine.Evaluator
 	serial    int // counts evaluations, for caches
@@ -111,14 +103,6 @@ type sweep struct {
 	generation int
 	pending    bool
 	stop       context.CancelFunc
-}
-
-// typing is a value that is being typed into a knob.
-type typing struct {
-	on    bool
-	id    engine.ParamID
-	input textbox.Field
-	wrong string // why the typed value was not taken
 }
 
 // New makes the model. It reads nothing and starts nothing.

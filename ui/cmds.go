@@ -82,10 +82,4 @@ func pointOf(text string, r engine.Report) explore.Point {
 	return p
 }
 
-// readCatalogCmd reads the presets for the pickers.
-func (m *Model) readCatalogCmd() tea.Cmd {
-	library := m.options.Library
-	return m.guard(func() tea.Msg { return catalogReadMsg{catalog: readCatalog(library)} })
-}
-
 func (m *Model) guard(cmd tea.Cmd) tea.Cmd { return guarded(m.options.CrashDir, cmd) }

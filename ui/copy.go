@@ -13,7 +13,7 @@ import (
 // On a screen with a list of setups it is the one under the cursor.
 func (m *Model) copySetup() tea.Cmd {
 	setup, of := m.state.Setup, ""
-	if s := m.screen(); s != nil && m.state.Overlay == NoOverlay {
+	if s := m.screen(); s != nil && m.overlays.Empty() {
 		if under, name := s.under(m.screenInput()); under != nil {
 			setup, of = *under, " of "+name
 		}

@@ -12,14 +12,14 @@ import (
 	"meshscope/ui/overlay"
 )
 
-// openExport lists the formats that the figures can be written in. An illegal
-// setup has none.
-func (m *Model) openExport() tea.Cmd {
+// exportList lists the formats that the figures can be written in, with the tables of
+// a screen or of the advice. An illegal setup has none.
+func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
-		return m.refuseExport("the setup is illegal and has no figures to write")
+		return Action{Verb: Say, Text: "the setup is illegal and has no figures to write"}
 	case m.options.Export == nil:
-		return m.refuseExport("nothing can be written to files here")
+		return Action{Verb: Say, Text: "nothing can be written to files here"}
 	}
 	what := map[export.Format]string{
 		export.CSV:      "CSV, for spreadsheets",
@@ -27,32 +27,22 @@ func (m *Model) openExport() tea.Cmd {
 		export.JSON:     "JSON, for programs",
 	}
 	d := export.New(m.options.Version, m.now.setup, m.now.report)
+	d.Screen = tables
 	title := "EXPORT"
-	if tables := m.tables(); len(tables) > 0 {
-		of := m.state.Tab.String()
-		if m.advising.written != nil {
-			of = "Advice"
-		}
+	if len(tables) > 0 {
 		title += ": the tables of " + of + ", then all figures"
 	}
 	var items []overlay.Item
 	for _, f := range export.Formats() {
 		items = append(items, overlay.Item{Title: what[f], Name: export.Name(&d) + f.Extension()})
 	}
-	m.picker = overlay.New(title, "enter writes a new file into the current folder "+m.look.glyphs.Dot+" esc closes", items, 0)
-	m.picker.Resize(m.caps.height)
-	return nil
+	p := overlay.NewPicker(title, m.hintLine("enter writes a new file into the current folder", "esc closes"), items, 0)
+	p.Choose = func(i int) overlay.Action { return closing(m.exportCmd(export.Formats()[i], &d)) }
+	return overlay.Push{ID: overlay.ExportID, Overlay: p}
 }
 
-func (m *Model) refuseExport(why string) tea.Cmd {
-	return tea.Batch(m.do(Action{Verb: Close}), m.do(Action{Verb: Say, Text: why}))
-}
-
-// tables are those of the advice that x was pressed on, else of the screen in front.
+// tables are those of the screen in front.
 func (m *Model) tables() []export.Table {
-	if m.advising.written != nil {
-		return m.advising.written
-	}
 	if s := m.screen(); s != nil && m.now.report.Legal {
 		return s.tables(m.screenInput())
 	}
@@ -60,15 +50,13 @@ func (m *Model) tables() []export.Table {
 }
 
 // exportCmd writes the figures to a file.
-func (m *Model) exportCmd(f export.Format) tea.Cmd {
+func (m *Model) exportCmd(f export.Format, d *export.Document) tea.Cmd {
 	write, library := m.options.Export, m.options.Library
-	d := export.New(m.options.Version, m.now.setup, m.now.report)
-	d.Screen = m.tables()
 	return m.guard(func() tea.Msg {
 		if flags, ok := setupdoc.Flags(d.Setup, library); ok {
 			d.Command = "meshscope " + flags
 		}
-		file, err := write(f, &d)
+		file, err := write(f, d)
 		if err != nil {
 			text := err.Error()
 			if at, ok := errors.AsType[*export.FileError](err); ok && at.Elsewhere() {

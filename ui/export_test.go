@@ -28,7 +28,7 @@ func TestExport(t *testing.T) {
 	for i, f := range export.Formats() {
 		_, cmd := m.Update(press("enter"))
 		finishAll(m, cmd)
-		if len(written) != i+1 || written[i] != f || m.state.Overlay != NoOverlay {
+		if len(written) != i+1 || written[i] != f || !m.overlays.Empty() {
 			t.Fatalf("written %v", written)
 		}
 		if last.Version != "1.2.3" || last.Setup.TP != 4 || last.Memory.Peak != m.now.report.Memory.Peak || !strings.Contains(last.Command, "--tp 4") {
@@ -52,11 +52,11 @@ func TestExport(t *testing.T) {
 		t.Errorf("no reason:\n%s", screen(m))
 	}
 	keys(m, "3", "enter", "x")
-	if m.state.Overlay != NoOverlay || !strings.Contains(screen(m), "illegal and has no figures to write") {
+	if !m.overlays.Empty() || !strings.Contains(screen(m), "illegal and has no figures to write") {
 		t.Errorf("an illegal setup:\n%s", screen(m))
 	}
 	none := sample(t, 80, 24)
-	if keys(none, "x"); none.state.Overlay != NoOverlay || !strings.Contains(screen(none), "nothing can be written to files here") {
+	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screen(none), "nothing can be written to files here") {
 		t.Errorf("without files:\n%s", screen(none))
 	}
 }

@@ -58,13 +58,14 @@ func (m *Model) sentence() string {
 // warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
 	g, report := m.look.glyphs, &m.now.report
-	errs := errorsOf(report.Problems)
+	errs, typing := errorsOf(report.Problems), m.typing()
 	switch {
-	case m.typing.on && m.typing.wrong != "":
-		f.say(themes.Bad, g.Cross+" ", m.typing.wrong, f.h)
-	case m.typing.on:
-		p, _ := engine.FindParam(m.typing.id)
-		f.say(themes.Text, "", preview(&p, m.typing.input.Value()), f.h-1)
+	case typing != nil && typing.Wrong != "":
+		f.say(themes.Bad, g.Cross+" ", typing.Wrong, f.h)
+	case typing != nil:
+		p, _ := engine.FindParam(typing.Knob)
+		text, _ := typing.Text()
+		f.say(themes.Text, "", preview(&p, text), f.h-1)
 	case m.state.Note.Tone != Plain:
 		m.note(f)
 	case len(errs) > 0:
@@ -107,7 +108,7 @@ func (m *Model) remarks(f *footer) {
 		return
 	}
 	help := m.sentence()
-	if m.state.Note.Text != "" && m.state.Note.Tone == Plain && !m.typing.on {
+	if m.state.Note.Text != "" && m.state.Note.Tone == Plain && m.typing() == nil {
 		from := len(f.lines)
 		text := m.note(f)
 		if f.left() == 0 || !f.fits(cost(help), f.left()) {

@@ -125,7 +125,7 @@ func TestFootSilentUnderLists(t *testing.T) {
 			}
 			before := last(m)
 			keys(m, open)
-			if m.state.Overlay == NoOverlay {
+			if m.overlays.Empty() {
 				t.Fatalf("%s opens nothing", open)
 			}
 			if got := last(m); got != "" {

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/ui/export"
+	"meshscope/ui/overlay"
 	"meshscope/ui/views/viewtest"
 )
 
@@ -95,7 +96,7 @@ func TestPopUpIsWhole(t *testing.T) {
 			m.catalog = new(catalog)
 			*m.catalog = readCatalog(m.options.Library)
 			keys(m, open)
-			d := m.picker.Render(m.look.theme, m.look.glyphs, size[0], size[1])
+			d := m.overlays.Render(m.look.theme, m.look.glyphs)
 			lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 			last := d.X + ansi.StringWidth(d.Lines[0]) - 1
 			for y := d.Y; y < d.Y+len(d.Lines); y++ {
@@ -203,8 +204,8 @@ func TestTinyKeys(t *testing.T) {
 	})
 	for _, open := range []string{"x", "?", "m", "g", "w", "e", "r", "T", "i", "3", "p", "y"} {
 		keys(m, open, "enter")
-		if m.state.Overlay != NoOverlay || m.typing.on || written > 0 || len(m.screens.compare.Pins()) > 0 {
-			t.Fatalf("%q opens overlay %d, typing %v, %d files", open, m.state.Overlay, m.typing.on, written)
+		if !m.overlays.Empty() || written > 0 || len(m.screens.compare.Pins()) > 0 {
+			t.Fatalf("%q opens overlay %q, %d files", open, m.overlays.ID(), written)
 		}
 	}
 	before := m.state.Setup
@@ -214,10 +215,10 @@ func TestTinyKeys(t *testing.T) {
 	send(m, tea.WindowSizeMsg{Width: 80, Height: 24})
 	keys(m, "x")
 	send(m, tea.WindowSizeMsg{Width: 40, Height: 8})
-	if keys(m, "enter"); written > 0 || m.state.Overlay != ExportOverlay {
-		t.Errorf("%d files, overlay %d", written, m.state.Overlay)
+	if keys(m, "enter"); written > 0 || m.overlays.ID() != overlay.ExportID {
+		t.Errorf("%d files, overlay %q", written, m.overlays.ID())
 	}
-	if keys(m, "esc"); m.state.Overlay != NoOverlay {
+	if keys(m, "esc"); !m.overlays.Empty() {
 		t.Error("esc does not close")
 	}
 	keys(m, "tab")
@@ -331,11 +332,11 @@ func TestTyping(t *testing.T) {
 		t.Errorf("tp %d after typing 4", m.state.Setup.TP)
 	}
 	keys(m, "2", "esc")
-	if m.state.Setup.TP != 4 || m.typing.on {
-		t.Errorf("tp %d after esc, typing %v", m.state.Setup.TP, m.typing.on)
+	if m.state.Setup.TP != 4 || m.typing() != nil {
+		t.Errorf("tp %d after esc, typing %v", m.state.Setup.TP, m.typing() != nil)
 	}
 	keys(m, "9", "9", "9", "9", "9", "9", "9", "9", "9", "enter")
-	if !m.typing.on || m.typing.wrong == "" {
+	if m.typing() == nil || m.typing().Wrong == "" {
 		t.Error("a value beyond the bounds was taken without a word")
 	}
 	keys(m, "esc", "end", "home", "2", "k", "enter")
@@ -347,12 +348,10 @@ func TestTyping(t *testing.T) {
 // TestPicker filters the models and takes one.
 func TestPicker(t *testing.T) {
 	m := sample(t, 120, 36)
-	keys(m, "m")
-	msg := m.readCatalogCmd()()
-	send(m, msg)
+	finishAll(m, m.do(Action{Verb: Open, Overlay: overlay.ModelID}))
 	keys(m, "q", "w", "e", "n", "3", "enter")
-	if m.state.Overlay != NoOverlay || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
-		t.Errorf("overlay %d, model %s", m.state.Overlay, m.state.Setup.Model.ID)
+	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
+		t.Errorf("overlay %q, model %s", m.overlays.ID(), m.state.Setup.Model.ID)
 	}
 	keys(m, "u")
 	if m.state.Setup.Model.ID != "llama3.1-70b" {
@@ -364,11 +363,12 @@ func TestPicker(t *testing.T) {
 // typed after it was closed goes where it should.
 func TestTypeAhead(t *testing.T) {
 	m := sample(t, 120, 36)
-	keys(m, "m", "q", "esc", "m") // q closes it, esc then does nothing, m opens it again
+	keys(m, "m", "q", "esc") // q closes it, esc then does nothing, m opens it again
+	cmd := m.do(Action{Verb: Open, Overlay: overlay.ModelID})
 	keys(m, "x", "backspace", "w", "e", "n", "3", "enter", "down")
-	send(m, m.readCatalogCmd()())
-	if m.state.Overlay != NoOverlay || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") || m.state.Focus != "pp" {
-		t.Errorf("overlay %d, model %s, focus %s", m.state.Overlay, m.state.Setup.Model.ID, m.state.Focus)
+	finishAll(m, cmd)
+	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") || m.state.Focus != "pp" {
+		t.Errorf("overlay %q, model %s, focus %s", m.overlays.ID(), m.state.Setup.Model.ID, m.state.Focus)
 	}
 }
 
@@ -376,8 +376,8 @@ func TestTypeAhead(t *testing.T) {
 func TestHelpRuns(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "?", "t", "h", "e", "m", "e", "enter")
-	if m.state.Theme != "light" || m.state.Overlay != NoOverlay {
-		t.Errorf("theme %s, overlay %d", m.state.Theme, m.state.Overlay)
+	if m.state.Theme != "light" || !m.overlays.Empty() {
+		t.Errorf("theme %s, overlay %q", m.state.Theme, m.overlays.ID())
 	}
 }
 
@@ -447,7 +447,7 @@ func TestCovered(t *testing.T) {
 					keys(m, tab)
 				}
 				before := strings.Split(m.View().Content, "\n")
-				if keys(m, open); !m.covered() {
+				if keys(m, open); m.overlays.Empty() {
 					continue // the screen has its own use for the key
 				}
 				after := strings.Split(m.View().Content, "\n")

@@ -11,16 +11,16 @@ import (
 	"meshscope/ui/widget"
 )
 
-// openHelp makes the list of all keys, then of screens, knobs and words; choosing a
-// line runs it or goes there.
-func (m *Model) openHelp() {
-	m.help = m.helpEntries()
-	items := make([]overlay.Item, 0, len(m.help))
+// keyList is the list of all keys, then of screens, knobs and words; choosing a line
+// runs it or goes there.
+func (m *Model) keyList() *overlay.Picker {
+	entries := m.helpEntries()
+	items := make([]overlay.Item, 0, len(entries))
 	names := strings.NewReplacer()
 	if !m.look.glyphs.Unicode {
 		names = strings.NewReplacer("←", "left", "→", "right", "↑", "up", "↓", "down", "…", "-")
 	}
-	for _, e := range m.help {
+	for _, e := range entries {
 		h := e.binding.Help()
 		title := h.Desc
 		if m.keys.changed(e.binding) {
@@ -31,12 +31,21 @@ func (m *Model) openHelp() {
 		}
 		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != "", Hidden: e.also})
 	}
-	m.leads = m.destinations()
-	for _, d := range m.leads {
+	leads := m.destinations()
+	for _, d := range leads {
 		items = append(items, d.item)
 	}
-	m.picker = overlay.New("KEYS", "type a key, screen, knob or word · enter runs · esc closes", items, 0)
-	m.picker.Resize(m.caps.height)
+	p := overlay.NewPicker("KEYS", "type a key, screen, knob or word · enter runs · esc closes", items, 0)
+	p.Choose = func(i int) overlay.Action {
+		switch {
+		case i >= len(entries):
+			return leads[i-len(entries)].leads
+		case entries[i].press != "":
+			return closing(Action{Verb: Press, Text: entries[i].press})
+		}
+		return closing(entries[i].action)
+	}
+	return p
 }
 
 // helpEntries are the keys of the screen in front, then those that it leaves to
@@ -73,7 +82,7 @@ func (m *Model) helpEntries() []entry {
 		case !own[e.binding.Help().Desc] || e.action.Verb == Type:
 		case free:
 			list = append(list, e)
-		case e.action.Verb != Hush && e.action.Verb != TakeFix && e.action.Verb != UseSetup:
+		case e.action.Verb != Dismiss && e.action.Verb != TakeFix && e.action.Verb != UseSetup:
 			// The screen has taken its keys; from here it can be run all the same.
 			e.binding = key.NewBinding(key.WithHelp("", e.binding.Help().Desc))
 			list = append(list, e)
@@ -94,7 +103,7 @@ type short struct {
 // while a list or card is open, which says its own keys.
 func (m *Model) helpLine(w int) string {
 	l := widget.NewLine(w)
-	if m.state.Overlay != NoOverlay {
+	if !m.overlays.Empty() && m.typing() == nil {
 		return l.String()
 	}
 	t := m.look.theme
@@ -116,7 +125,7 @@ func (m *Model) helpLine(w int) string {
 
 func (m *Model) shortHelp() []short {
 	k := &m.keys
-	if m.typing.on {
+	if m.typing() != nil {
 		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
 	}
 	line := []short{{k.Help, k.shown("?", k.Help), "help"}, {k.Quit, k.shown("q", k.Quit), "quit"}}

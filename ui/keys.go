@@ -4,6 +4,7 @@ import (
 	"charm.land/bubbles/v2/key"
 
 	"meshscope/engine"
+	"meshscope/ui/overlay"
 )
 
 // KeyMap is every key of the program with its words. There is one, made by
@@ -24,7 +25,7 @@ type KeyMap struct {
 	Pin, Compare               key.Binding
 	Copy, Export               key.Binding
 	Words, Marks               key.Binding
-	Theme, Mouse, Hush         key.Binding
+	Theme, Mouse, Dismiss      key.Binding
 	Terminal                   key.Binding
 	Help, Quit, Force, Suspend key.Binding
 
@@ -78,7 +79,7 @@ func builtInKeys() KeyMap {
 		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
 		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
 		Terminal: bind("T", "what was found out about this terminal", "T"),
-		Hush:     bind("esc", "close what is open; put hint and message away", "esc"),
+		Dismiss:  bind("esc", "close what is open; put hint and message away", "esc"),
 		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "/", "f1"),
 		Quit:     bind("q", "quit", "q"),
 		Force:    bind("ctrl+c", "quit at once, from anywhere", "ctrl+c"),
@@ -130,30 +131,30 @@ func (k *KeyMap) entries(s *State, fix Action) []entry {
 		{binding: k.Lock, action: Action{Verb: FlipLock}, off: lock},
 		{binding: k.Undo, action: Action{Verb: Undo}, off: undo},
 		{binding: k.Redo, action: Action{Verb: Redo}, off: redo},
-		{binding: k.Model, action: Action{Verb: Open, Screen: ModelOverlay}},
-		{binding: k.Cluster, action: Action{Verb: Open, Screen: ClusterOverlay}},
+		{binding: k.Model, action: Action{Verb: Open, Overlay: overlay.ModelID}},
+		{binding: k.Cluster, action: Action{Verb: Open, Overlay: overlay.ClusterID}},
 		{binding: k.PageUp, action: Action{Verb: PageRanks, N: -1}, off: pages},
 		{binding: k.PageDown, action: Action{Verb: PageRanks, N: 1}, off: pages},
 		{binding: k.BigUp, action: Action{Verb: PageRanks, N: -bigStep}, off: pages},
 		{binding: k.BigDown, action: Action{Verb: PageRanks, N: bigStep}, off: pages},
 		{binding: k.NextTab, action: Action{Verb: NextTab, N: 1}},
 		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
-		{binding: k.Explain, action: Action{Verb: Open, Screen: FiguresOverlay}},
-		{binding: k.Note, action: Action{Verb: Open, Screen: NoteOverlay}},
-		{binding: k.Run, action: Action{Verb: Open, Screen: RunOverlay}},
-		{binding: k.Advice, action: Action{Verb: Open, Screen: AdviceOverlay}, also: adviceWords()},
-		{binding: k.Words, action: Action{Verb: Open, Screen: GlossaryOverlay}},
+		{binding: k.Explain, action: Action{Verb: Open, Overlay: overlay.FiguresID}},
+		{binding: k.Note, action: Action{Verb: Open, Overlay: overlay.NoteID}},
+		{binding: k.Run, action: Action{Verb: Open, Overlay: overlay.RunID}},
+		{binding: k.Advice, action: Action{Verb: Open, Overlay: overlay.AdviceID}, also: adviceWords()},
+		{binding: k.Words, action: Action{Verb: Open, Overlay: overlay.GlossaryID}},
 		{binding: k.Marks, action: Action{Verb: ToggleWords}},
 		{binding: k.Pin, action: Action{Verb: Pin}},
 		{binding: k.Compare, action: Action{Verb: GoTab, N: int(CompareTab)}},
 		{binding: k.Search, action: Action{Verb: GoTab, N: int(SearchTab)}},
 		{binding: k.Copy, action: Action{Verb: Copy}},
-		{binding: k.Export, action: Action{Verb: Open, Screen: ExportOverlay}},
+		{binding: k.Export, action: Action{Verb: Open, Overlay: overlay.ExportID}},
 		{binding: k.Theme, action: Action{Verb: NextTheme}},
 		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
-		{binding: k.Terminal, action: Action{Verb: Open, Screen: TerminalOverlay}},
-		{binding: k.Hush, action: Action{Verb: Hush}},
-		{binding: k.Help, action: Action{Verb: Open, Screen: HelpOverlay}},
+		{binding: k.Terminal, action: Action{Verb: Open, Overlay: overlay.TerminalID}},
+		{binding: k.Dismiss, action: Action{Verb: Dismiss}},
+		{binding: k.Help, action: Action{Verb: Open, Overlay: overlay.HelpID}},
 		{binding: k.Suspend, action: Action{Verb: Suspend}},
 		{binding: k.Quit, action: Action{Verb: Quit}},
 		{binding: k.Force, action: Action{Verb: Interrupt}},
@@ -169,7 +170,7 @@ func adviceWords() []string {
 // screen has no use of its own for the key.
 func (k *KeyMap) everywhere() []key.Binding {
 	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Advice, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Hush, k.Fix, k.Suspend, k.Force,
+		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Advice, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Dismiss, k.Fix, k.Suspend, k.Force,
 		k.Search, k.Pin, k.Compare,
 	}
 }

@@ -10,34 +10,23 @@ import (
 // worked out from the same drawing that is on the screen.
 func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
-	if m.explaining.open != nil {
-		return m.explainMouse(msg)
+	button := mouseButton(msg)
+	if d := m.overlays.Render(m.look.theme, m.look.glyphs); len(d.Lines) > 0 {
+		return m.carry(m.overlays.Mouse(d, button, at.Y))
 	}
-	if m.advising.open != nil {
-		return m.adviceMouse(msg)
+	if m.screen() != nil {
+		return m.screenMouse(at.X, at.Y, button)
 	}
-	if m.reading.card != nil {
-		return m.cardMouse(msg)
+	switch button {
+	case "left":
+		return m.click(at.X, at.Y)
+	case "wheelup":
+		return m.wheel(at.X, at.Y, -1)
+	case "wheeldown":
+		return m.wheel(at.X, at.Y, 1)
 	}
-	if m.picker == nil && m.screen() != nil {
-		return m.screenMouse(at.X, at.Y, mouseButton(msg))
-	}
-	switch msg.(type) {
-	case tea.MouseClickMsg:
-		if at.Button == tea.MouseLeft {
-			return m.click(at.X, at.Y)
-		}
-	case tea.MouseMotionMsg:
-		if at.Button == tea.MouseLeft && m.picker == nil {
-			return m.drag(at.X, at.Y)
-		}
-	case tea.MouseWheelMsg:
-		if at.Button == tea.MouseWheelUp {
-			return m.wheel(at.X, at.Y, -1)
-		}
-		if at.Button == tea.MouseWheelDown {
-			return m.wheel(at.X, at.Y, 1)
-		}
+	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft {
+		return m.drag(at.X, at.Y)
 	}
 	return nil
 }
@@ -50,26 +39,17 @@ func mouseButton(msg tea.MouseMsg) string {
 			return "left"
 		}
 	case tea.MouseWheelMsg:
-		if button == tea.MouseWheelUp {
+		switch button {
+		case tea.MouseWheelUp:
 			return "wheelup"
+		case tea.MouseWheelDown:
+			return "wheeldown"
 		}
-		return "wheeldown"
 	}
 	return ""
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
-	if m.picker != nil {
-		d := m.picker.Render(m.look.theme, m.look.glyphs, m.caps.width, m.caps.height)
-		inside := y >= d.Y && y < d.Y+len(d.Lines)
-		switch {
-		case !inside:
-			return m.do(Action{Verb: Close})
-		case y >= d.ListY && y < d.ListY+d.Rows && m.picker.ClickRow(y-d.ListY):
-			return m.choose()
-		}
-		return nil
-	}
 	if r := Layout(m.caps.width, m.caps.height, m.content()); r.Tabs.Contains(x, y) {
 		if tab, ok := m.tabAt(x - r.Tabs.X); ok {
 			return m.do(Action{Verb: GoTab, N: int(tab)})
@@ -108,10 +88,6 @@ func (m *Model) knobAt(x, y int) Action {
 
 // wheel turns the knob under the pointer, scrolls ranks or a list.
 func (m *Model) wheel(x, y, n int) tea.Cmd {
-	if m.picker != nil {
-		m.picker.Move(n)
-		return nil
-	}
 	r := Layout(m.caps.width, m.caps.height, m.content())
 	switch {
 	case r.Memory.Contains(x, y) || r.Pipeline.Contains(x, y):

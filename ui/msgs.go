@@ -31,9 +31,6 @@ type exportedMsg struct{ note Note }
 // tickMsg moves a playback.
 type tickMsg struct{}
 
-// catalogReadMsg brings what the pickers choose from.
-type catalogReadMsg struct{ catalog catalog }
-
 // crashedMsg says that a command panicked; file is where the details are.
 type crashedMsg struct {
 	what string

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
 )
 
 // TestPalette: the list of keys leads to every screen, every knob and every word
@@ -20,8 +21,8 @@ func TestPalette(t *testing.T) {
 	for tab := range tabs {
 		m := sample(t, 80, 24)
 		typed(m, strings.ToLower(tab.String())+" screen")
-		if m.state.Tab != tab || m.state.Overlay != NoOverlay {
-			t.Errorf("%s: on %s with overlay %d", tab, m.state.Tab, m.state.Overlay)
+		if m.state.Tab != tab || !m.overlays.Empty() {
+			t.Errorf("%s: on %s with overlay %q", tab, m.state.Tab, m.overlays.ID())
 		}
 		checkFrame(t, m)
 	}
@@ -36,7 +37,7 @@ func TestPalette(t *testing.T) {
 	for text, want := range map[string]string{"word causal": "causal", "word zero": "ZeRO", "driver context": "overhead"} {
 		m := sample(t, 80, 24)
 		typed(m, text)
-		if got := screen(m); len(m.reading.path) != 1 || m.glossary()[m.reading.path[0]].Term != want {
+		if got := screen(m); m.overlays.Len() != 2 || m.overlays.Top().(*overlay.Card).Name != want {
 			t.Errorf("%q does not lead to %s:\n%s", text, want, got)
 		}
 	}

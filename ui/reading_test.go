@@ -11,6 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
 )
 
 // TestNote: i says what the focused knob is for, and follows it up and down and
@@ -33,7 +34,7 @@ func TestNote(t *testing.T) {
 		t.Errorf("PP %d; the note does not follow the value:\n%s", m.state.Setup.PP, text)
 	}
 	for _, leave := range []string{"i", "esc", "q"} {
-		if keys(m, leave); m.state.Overlay != NoOverlay || m.reading.card != nil {
+		if keys(m, leave); !m.overlays.Empty() {
 			t.Errorf("%s does not close the note", leave)
 		}
 		keys(m, "i")
@@ -49,9 +50,9 @@ func TestNoteOfEveryKnob(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range knobs.Order() {
 		m.do(Action{Verb: FocusKnob, ID: id})
-		m.do(Action{Verb: Open, Screen: NoteOverlay})
+		m.do(Action{Verb: Open, Overlay: overlay.NoteID})
 		checkFrame(t, m)
-		note := m.reading.notes[id]
+		note := m.lexicon.methods()[id]
 		if note.Cuts == "" || seen[note.Cuts+note.Costs] != "" {
 			t.Errorf("%s says what %s does", id, seen[note.Cuts+note.Costs])
 		}
@@ -59,10 +60,10 @@ func TestNoteOfEveryKnob(t *testing.T) {
 		if !strings.Contains(screen(m), "--"+string(id)) {
 			t.Errorf("%s is not on the screen:\n%s", id, screen(m))
 		}
-		m.do(Action{Verb: Close})
+		m.overlays.Clear()
 	}
 	keys(m, "?", "c", "u", "t", "s", " ", "c", "o", "s", "t", "s", "enter")
-	if m.state.Overlay != NoteOverlay {
+	if m.overlays.ID() != overlay.NoteID {
 		t.Errorf("the help does not lead to the note:\n%s", screen(m))
 	}
 }
@@ -83,28 +84,28 @@ func TestGlossary(t *testing.T) {
 		t.Fatalf("the word of the focused knob:\n%s", text)
 	}
 	keys(m, "enter", "down", "enter")
-	if len(m.reading.path) != 3 || !strings.Contains(screen(m), "context parallelism") {
+	if m.overlays.Len() != 4 || !strings.Contains(screen(m), "context parallelism") {
 		t.Fatalf("TP, SP, CP:\n%s", screen(m))
 	}
 	keys(m, "esc", "esc", "esc")
-	if m.reading.card != nil || m.picker == nil {
+	if m.overlays.ID() != overlay.GlossaryID {
 		t.Fatalf("esc does not lead back to the list:\n%s", screen(m))
 	}
 	keys(m, "g", "a", "s", "enter")
 	if text := screen(m); !strings.Contains(text, "micro-batches") || !strings.Contains(text, "gas, gradient accumulation") {
 		t.Errorf("gas:\n%s", text)
 	}
-	if keys(m, "q"); m.state.Overlay != NoOverlay || m.reading.card != nil || m.picker != nil {
+	if keys(m, "q"); !m.overlays.Empty() {
 		t.Error("q does not close everything")
 	}
-	for i := range m.glossary() {
-		m.do(Action{Verb: Open, Screen: GlossaryOverlay})
-		m.openWord(i)
+	for i := range m.lexicon.glossary() {
+		m.do(Action{Verb: Open, Overlay: overlay.GlossaryID})
+		m.carry(m.word(i))
 		checkFrame(t, m)
-		if w := m.glossary()[i]; !strings.Contains(screen(m), w.Term) {
+		if w := m.lexicon.glossary()[i]; !strings.Contains(screen(m), w.Term) {
 			t.Errorf("%s:\n%s", w.Term, screen(m))
 		}
-		m.do(Action{Verb: Close})
+		m.overlays.Clear()
 	}
 }
 
@@ -119,7 +120,7 @@ func TestGlossaryEverywhere(t *testing.T) {
 		} else {
 			keys(m, "w")
 		}
-		if m.state.Overlay != GlossaryOverlay || m.picker == nil {
+		if m.overlays.ID() != overlay.GlossaryID {
 			t.Errorf("no glossary on %s:\n%s", tab, screen(m))
 		}
 		checkFrame(t, m)
@@ -173,7 +174,7 @@ func TestNoteFigures(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(1), ZeRO: new(2)})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
 	m.do(Action{Verb: FocusKnob, ID: "zero"})
-	m.do(Action{Verb: Open, Screen: NoteOverlay})
+	m.do(Action{Verb: Open, Overlay: overlay.NoteID})
 	if text := screen(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
 		t.Errorf("figures before they are worked out:\n%s", text)
 	}

@@ -33,7 +33,7 @@ func TestEveryKeyHasAName(t *testing.T) {
 			owner[one] = n.name
 		}
 	}
-	fixed := map[string]bool{"Type": true, "Fix": true, "Hush": true, "Force": true}
+	fixed := map[string]bool{"Type": true, "Fix": true, "Dismiss": true, "Force": true}
 	v := reflect.ValueOf(&k).Elem()
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -73,10 +73,10 @@ func TestOwnKeys(t *testing.T) {
 	if text := screen(m); !strings.Contains(text, "N or esc closes") {
 		t.Errorf("the note:\n%s", text)
 	}
-	if keys(m, "N"); m.state.Overlay != NoOverlay {
+	if keys(m, "N"); !m.overlays.Empty() {
 		t.Error("N does not close what it opens")
 	}
-	if keys(m, "?"); m.state.Overlay != NoOverlay {
+	if keys(m, "?"); !m.overlays.Empty() {
 		t.Error("? lists the keys still")
 	}
 	for _, to := range []string{"", "n"} {

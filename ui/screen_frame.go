@@ -77,7 +77,7 @@ const workingText = "working this setup out"
 // screenHints are the keys of the moment, the program's own first; none while a list
 // or card is open, which says its own.
 func (m *Model) screenHints(in screenInput, w int) string {
-	if m.state.Overlay != NoOverlay {
+	if !m.overlays.Empty() {
 		return widget.Blank(w)
 	}
 	k := &m.keys

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/overlay"
 	"meshscope/ui/views/viewtest"
 )
 
@@ -79,7 +80,7 @@ func TestKeysOfEveryScreen(t *testing.T) {
 		t.Error("u on the Memory screen does not undo")
 	}
 	keys(m, "?")
-	if m.picker == nil {
+	if m.overlays.ID() != overlay.HelpID {
 		t.Error("no help on the Memory screen")
 	}
 	keys(m, "esc", "shift+tab", "3", "enter", "tab")
@@ -153,7 +154,7 @@ func TestHelpOfEveryScreen(t *testing.T) {
 			}
 		}
 		m = reached(t, append(to, "?")...)
-		for _, e := range m.help {
+		for _, e := range m.helpEntries() {
 			for _, name := range e.binding.Keys() {
 				if e.press == "" && listed[name] && len(e.binding.Keys()) == 1 {
 					t.Errorf("%v: the help says that %s does %q", to, name, e.binding.Help().Desc)
@@ -168,7 +169,7 @@ func TestHelpOfEveryScreen(t *testing.T) {
 func TestHelpRunsScreenKeys(t *testing.T) {
 	m := live(t, 120, 36)
 	keys(m, "tab", "tab", "?", "a", "l", "l", " ", "s", "c", "h", "enter")
-	if text := screen(m); m.picker != nil || !strings.Contains(text, "ALL SCHEDULES") {
+	if text := screen(m); !m.overlays.Empty() || !strings.Contains(text, "ALL SCHEDULES") {
 		t.Errorf("the help did not open the table:\n%s", text)
 	}
 }
@@ -178,8 +179,7 @@ func TestExplain(t *testing.T) {
 	for _, tab := range []Tab{ExploreTab, MemoryTab} {
 		m := live(t, 120, 36)
 		m.do(Action{Verb: GoTab, N: int(tab)})
-		m.do(Action{Verb: Open, Screen: FiguresOverlay})
-		m.Update(m.readBookCmd()())
+		finishAll(m, m.do(Action{Verb: Open, Overlay: overlay.FiguresID}))
 		keys(m, "m", "f", "u", "enter")
 		if text := screen(m); !strings.Contains(text, "dense peak") {
 			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tab, text)
@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 		send(m, tea.WindowSizeMsg{Width: 80, Height: 24}, tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})
 		checkFrame(t, m)
 		keys(m, "e")
-		if m.explaining.open != nil || m.state.Overlay != NoOverlay {
+		if !m.overlays.Empty() {
 			t.Error("e does not close the explanation")
 		}
 	}

@@ -21,25 +21,6 @@ type Note struct {
 	Tone Tone
 }
 
-// Screen is what lies over the panels.
-type Screen uint8
-
-// Screens over the panels.
-const (
-	NoOverlay Screen = iota
-	HelpOverlay
-	ModelOverlay
-	ClusterOverlay
-	FiguresOverlay
-	ExplainOverlay
-	NoteOverlay // on the focused knob
-	GlossaryOverlay
-	ExportOverlay
-	TerminalOverlay // what was found out about the terminal
-	RunOverlay      // the whole run
-	AdviceOverlay   // why it does not fit or what limits it, and what to turn
-)
-
 // State is everything that actions change. It is a value: apply returns a new
 // one, and the history keeps old setups by reference to earlier moments.
 type State struct {
@@ -55,7 +36,6 @@ type State struct {
 	Mouse bool
 	// Unmarked: the words of the glossary are not underlined.
 	Unmarked bool
-	Overlay  Screen
 
 	past, future *moment
 }

@@ -10,9 +10,9 @@ import (
 	"meshscope/ui/overlay"
 )
 
-// openTerminal shows what the program found out about its terminal, and what
-// overrides it: nobody should have to guess why a screen looks as it does.
-func (m *Model) openTerminal() {
+// terminalCard says what the program found out about its terminal, and what overrides
+// it: nobody should have to guess why a screen looks as it does.
+func (m *Model) terminalCard() *overlay.Card {
 	k := &m.keys
 	value := func(name string) string {
 		if v := lookup(m.options.Env, name); v != "" {
@@ -46,7 +46,7 @@ func (m *Model) openTerminal() {
 	if theme == themeAuto {
 		theme += ": " + m.look.theme.Name
 	}
-	card := overlay.Card{
+	card := &overlay.Card{
 		Title: "TERMINAL", Remark: k.shown("T", k.Terminal),
 		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.width, m.caps.height),
 		Paragraphs: []overlay.Paragraph{
@@ -60,11 +60,12 @@ func (m *Model) openTerminal() {
 			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(lookup(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
 		},
 		Hint: k.shown("T", k.Terminal) + " or esc closes",
+		Keys: []overlay.Bound{{Key: k.Terminal, Action: overlay.Close{}}},
 	}
 	for _, text := range m.options.Notices {
 		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "at start", Text: text})
 	}
-	m.reading.card = overlay.NewCard(card, m.caps.width, m.caps.height)
+	return card
 }
 
 // noticed is the line about what went wrong before the start. It has room for little

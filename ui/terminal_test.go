@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"meshscope/ui/overlay"
 )
 
 // TestKeysAreFree: no key is one that screen, tmux, flow control or a terminal
@@ -54,11 +55,11 @@ func open(t *testing.T, names []string) *Model {
 	m := live(t, 100, 30)
 	for _, name := range names {
 		_, cmd := m.Update(press(name))
-		if m.state.Overlay != NoOverlay && m.picker == nil && m.reading.card == nil && m.explaining.open == nil {
+		if _, waiting := m.overlays.Top().(*overlay.Waiting); waiting {
 			finishAll(m, cmd) // its contents are read
 		}
 	}
-	if m.state.Overlay == NoOverlay && !m.typing.on && names[0] != "x" {
+	if m.overlays.Empty() && names[0] != "x" {
 		t.Fatalf("%v opens nothing", names)
 	}
 	return m
@@ -71,8 +72,8 @@ func TestEscLeaves(t *testing.T) {
 		m := open(t, names)
 		before := m.state.Setup
 		keys(m, "esc", "esc", "esc")
-		if m.state.Overlay != NoOverlay || m.typing.on || m.reading.card != nil || m.picker != nil || m.state.Setup != before || m.state.Tab != ExploreTab {
-			t.Errorf("%s: esc leaves %d open:\n%s", what, m.state.Overlay, screen(m))
+		if !m.overlays.Empty() || m.state.Setup != before || m.state.Tab != ExploreTab {
+			t.Errorf("%s: esc leaves %q open:\n%s", what, m.overlays.ID(), screen(m))
 		}
 	}
 }
@@ -107,8 +108,8 @@ func TestPaste(t *testing.T) {
 	m := sample(t, 80, 24)
 	m.do(Action{Verb: FocusKnob, ID: "seq"})
 	send(m, tea.PasteMsg{Content: " 16k\r\n"})
-	if keys(m, "enter"); m.state.Setup.Seq != 16384 || m.typing.on {
-		t.Errorf("sequence %d, typing %v: %s", m.state.Setup.Seq, m.typing.on, m.typing.wrong)
+	if keys(m, "enter"); m.state.Setup.Seq != 16384 || m.typing() != nil {
+		t.Errorf("sequence %d, typing %v", m.state.Setup.Seq, m.typing() != nil)
 	}
 }
 
@@ -165,7 +166,7 @@ func TestTerminalPage(t *testing.T) {
 				t.Errorf("no %q in %s", want, flat)
 			}
 		}
-		if keys(m, "T"); m.state.Overlay != NoOverlay {
+		if keys(m, "T"); !m.overlays.Empty() {
 			t.Error("T does not close it")
 		}
 	}

@@ -1,45 +1,35 @@
 package ui
 
 import (
+	"errors"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
-	"meshscope/ui/textbox"
+	"meshscope/ui/overlay"
 )
 
 // startTyping opens the focused knob for a typed value.
 func (m *Model) startTyping(text string) {
-	input := textbox.New(40)
-	input.Set(text)
-	m.typing = typing{on: true, id: m.state.Focus, input: input}
-}
-
-func (m *Model) typingKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "esc":
-		m.typing = typing{}
-		return nil
-	case "enter":
-		return m.takeTyped()
-	case "up", "down":
-		m.typing = typing{}
-		return m.do(m.keyAction(msg))
+	v := overlay.NewValue(m.state.Focus, text)
+	for _, arrow := range []tea.KeyPressMsg{{Code: tea.KeyUp}, {Code: tea.KeyDown}} {
+		v.Keys = append(v.Keys, overlay.Bound{
+			Key: key.NewBinding(key.WithKeys(arrow.String())), Action: closing(m.keyAction(arrow)),
+		})
 	}
-	m.typing.input.Key(msg)
-	m.typing.wrong = ""
-	return nil
+	v.Take = func(text string) (overlay.Action, error) { return m.takeTyped(v.Knob, text) }
+	m.carry(closing(overlay.Push{ID: overlay.ValueID, Overlay: v}))
 }
 
-// takeTyped puts the typed value into the knob. A value that cannot be taken
-// stays where it was typed, with the reason.
-func (m *Model) takeTyped() tea.Cmd {
-	text := strings.TrimSpace(m.typing.input.Value())
-	p, ok := engine.FindParam(m.typing.id)
+// takeTyped is the action that puts a typed value into a knob, nil where nothing was
+// typed, or why the value cannot be taken.
+func (m *Model) takeTyped(id engine.ParamID, text string) (overlay.Action, error) {
+	text = strings.TrimSpace(text)
+	p, ok := engine.FindParam(id)
 	if !ok || text == "" && p.Kind != engine.TextParam {
-		m.typing = typing{}
-		return nil
+		return nil, nil
 	}
 	if p.Kind == engine.IntParam || p.Kind == engine.FigureParam {
 		text = ungrouped(text)
@@ -47,31 +37,24 @@ func (m *Model) takeTyped() tea.Cmd {
 	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
 		text = "full:" + text // layers per rank
 	}
-	if _, err := engine.Turn(m.state.Setup, m.typing.id, text, m.state.Locks); err != nil {
-		m.typing.wrong = sentence(err)
-		return nil
+	if _, err := engine.Turn(m.state.Setup, id, text, m.state.Locks); err != nil {
+		return nil, errors.New(sentence(err))
 	}
-	id := m.typing.id
-	m.typing = typing{}
-	return m.do(Action{Verb: SetKnob, ID: id, Text: text})
+	return Action{Verb: SetKnob, ID: id, Text: text}, nil
 }
 
 // handlePaste puts pasted text where typed text would go.
 func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	text := strings.TrimSpace(msg.Content)
 	switch {
-	case m.state.Overlay != NoOverlay:
-		if m.picker != nil {
-			m.picker.Paste(text)
-		}
+	case !m.overlays.Empty():
+		m.overlays.Top().Paste(text)
 	case m.writing():
 		m.screen().writer().Paste(text)
 		return m.refreshScreen()
-	default:
-		if !m.typing.on {
-			m.startTyping("")
-		}
-		m.typing.input.Paste(text)
+	case m.screen() == nil:
+		m.startTyping("")
+		m.overlays.Top().Paste(text)
 	}
 	return nil
 }

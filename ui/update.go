@@ -1,14 +1,10 @@
 package ui
 
 import (
-	"strings"
-
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"meshscope/ui/export"
-	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
 )
 
@@ -18,18 +14,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.resize(msg.Width, msg.Height)
-		if m.picker != nil {
-			m.picker.Resize(m.caps.height)
-		}
-		if m.explaining.open != nil {
-			m.explaining.open.Resize(m.caps.width, m.caps.height)
-		}
-		if m.advising.open != nil {
-			m.advising.open.Resize(m.caps.width, m.caps.height)
-		}
-		if m.reading.card != nil {
-			m.reading.card.Resize(m.caps.width, m.caps.height)
-		}
+		m.overlays.Resize(m.caps.width, m.caps.height)
 		return m, nil
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
@@ -51,7 +36,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case workedMsg:
 		return m, m.finish(msg)
 	case advisedMsg:
-		m.takeAdvice(msg)
+		msg.card.Take(msg.found)
 		return m, nil
 	case tickMsg:
 		return m, m.ticked()
@@ -61,13 +46,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case exportedMsg:
 		m.state.Note = msg.note
 		return m, nil
-	case bookReadMsg:
-		m.takeBook(msg)
-		return m, m.replay()
-	case catalogReadMsg:
-		m.catalog = &msg.catalog
-		m.openPicker()
-		return m, m.replay()
+	case readMsg:
+		return m, m.takeRead(msg)
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	case tea.PasteMsg:
@@ -110,33 +90,39 @@ func (m *Model) do(a Action) tea.Cmd {
 	if m.state.Theme != was.Theme || m.state.Unmarked != was.Unmarked {
 		m.restyle()
 	}
-	if m.state.Overlay != was.Overlay {
-		cmds = append(cmds, m.changeOverlay())
-	}
+	m.follow()
 	for _, e := range effects {
-		cmds = append(cmds, m.carryOut(e, a))
+		cmds = append(cmds, m.carryOut(e))
 	}
 	return tea.Batch(cmds...)
 }
 
-func (m *Model) carryOut(e Effect, a Action) tea.Cmd {
-	switch e {
-	case QuitProgram:
+func (m *Model) carryOut(e Effect) tea.Cmd {
+	switch e.Verb {
+	case Open:
+		return m.carry(closing(m.opening(e.Overlay)))
+	case Quit:
 		m.halt()
 		return tea.Quit
-	case InterruptProgram:
+	case Interrupt:
 		m.halt()
 		return tea.Interrupt
-	case SuspendProgram:
+	case Suspend:
 		if !canSuspend() {
 			return m.do(Action{Verb: Say, Text: "cannot suspend: no shell started the program that could bring it back"})
 		}
 		return tea.Suspend
-	case StartTyping:
-		m.startTyping(a.Text)
-	case CopySetup:
+	case Type:
+		m.startTyping(e.Text)
+	case Press:
+		if !m.legal.report.Legal {
+			return nil // the screen has nothing to show yet
+		}
+		cmd, _ := m.screenKey(e.Text)
+		return cmd
+	case Copy:
 		return m.copySetup()
-	case PinSetup:
+	case Pin:
 		m.state.Note = Note{Text: "an illegal setup is not pinned", Tone: Answer}
 		if m.now.report.Legal {
 			m.state.Note.Text = m.screens.compare.Pin(m.state.Setup)
@@ -152,7 +138,7 @@ func (m *Model) halt() {
 	if m.sweep.stop != nil {
 		m.sweep.stop()
 	}
-	m.closeAdvice()
+	m.overlays.Clear()
 }
 
 func (m *Model) restyle() {
@@ -188,9 +174,7 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
 	m.sweep.pending = false
 	m.remedies = msg.remedies
-	if m.state.Overlay == NoteOverlay {
-		m.openNote()
-	}
+	m.follow()
 }
 
 // handleKey: what leaves the program first, then what is open, then the keys
@@ -203,10 +187,8 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.do(Action{Verb: Suspend})
 	case m.unseen(msg):
 		return nil
-	case m.state.Overlay != NoOverlay:
-		return m.overlayKey(msg)
-	case m.typing.on:
-		return m.typingKey(msg)
+	case !m.overlays.Empty():
+		return m.carry(m.overlays.Top().HandleKey(msg))
 	}
 	if m.screen() != nil {
 		return m.handleScreenKey(msg)
@@ -221,7 +203,7 @@ func (m *Model) unseen(msg tea.KeyPressMsg) bool {
 	if m.caps.width == 0 || m.caps.width >= minWidth && m.caps.height >= minHeight {
 		return false
 	}
-	if m.state.Overlay != NoOverlay || m.typing.on {
+	if !m.overlays.Empty() {
 		return msg.String() != "esc"
 	}
 	a := m.keyAction(msg)
@@ -265,152 +247,4 @@ func (m *Model) fixText() string {
 		return words
 	}
 	return m.remedies[0].Turns()
-}
-
-func (m *Model) overlayKey(msg tea.KeyPressMsg) tea.Cmd {
-	if m.explaining.open != nil {
-		return m.explainKey(msg)
-	}
-	if m.advising.open != nil {
-		return m.adviceKey(msg)
-	}
-	switch {
-	case m.state.Overlay == NoteOverlay:
-		return m.noteKey(msg)
-	case m.state.Overlay == TerminalOverlay:
-		if key.Matches(msg, m.keys.Terminal) || m.reading.card.HandleKey(msg) == overlay.Closed {
-			return m.do(Action{Verb: Close})
-		}
-		return nil
-	case m.reading.card != nil && m.state.Overlay == RunOverlay:
-		m.assumptionsKey(msg)
-		return nil
-	case m.reading.card != nil:
-		return m.wordKey(msg)
-	}
-	if m.picker == nil { // its contents are still being read
-		if s := msg.String(); s == "esc" || s == "q" {
-			return m.do(Action{Verb: Close})
-		}
-		if len(m.ahead) < mostAhead {
-			m.ahead = append(m.ahead, msg)
-		}
-		return nil
-	}
-	switch m.picker.HandleKey(msg) {
-	case overlay.Closed:
-		return m.do(Action{Verb: Close})
-	case overlay.Chosen:
-		return m.choose()
-	case overlay.Open:
-	}
-	return nil
-}
-
-// mostAhead is how many keys are kept while a list is being read.
-const mostAhead = 64
-
-// replay gives the keys that came before a list was there to that list, so that
-// nobody who types faster than a slow machine reads loses any.
-func (m *Model) replay() tea.Cmd {
-	keys := m.ahead
-	m.ahead = nil
-	var cmds []tea.Cmd
-	for _, msg := range keys {
-		cmds = append(cmds, m.handleKey(msg))
-	}
-	return tea.Batch(cmds...)
-}
-
-// choose runs what the open list's chosen line stands for.
-func (m *Model) choose() tea.Cmd {
-	i, ok := m.picker.Choice()
-	if !ok {
-		return nil
-	}
-	var a Action
-	switch m.state.Overlay {
-	case HelpOverlay:
-		if i >= len(m.help) {
-			return m.follow(&m.leads[i-len(m.help)])
-		}
-		if press := m.help[i].press; press != "" {
-			closing := m.do(Action{Verb: Close})
-			if !m.legal.report.Legal {
-				return closing // the screen has nothing to show yet
-			}
-			cmd, _ := m.screenKey(press)
-			return tea.Batch(closing, cmd)
-		}
-		a = m.help[i].action
-	case ModelOverlay:
-		a = Action{Verb: UseModel, Model: &m.catalog.models[i]}
-	case ClusterOverlay:
-		a = Action{Verb: UseCluster, Cluster: &m.catalog.clusters[i]}
-	case FiguresOverlay:
-		return m.openExplanation(i)
-	case GlossaryOverlay:
-		m.openWord(i)
-		return nil
-	case RunOverlay:
-		return m.chooseRun(i)
-	case ExportOverlay:
-		write := m.exportCmd(export.Formats()[i]) // of what the list was opened for
-		return tea.Batch(m.do(Action{Verb: Close}), write)
-	case TerminalOverlay:
-		return m.do(Action{Verb: Close})
-	case NoOverlay, ExplainOverlay, NoteOverlay, AdviceOverlay:
-		return nil
-	}
-	return tea.Batch(m.do(Action{Verb: Close}), m.do(a))
-}
-
-// changeOverlay makes or drops the list that is over the panels.
-func (m *Model) changeOverlay() tea.Cmd {
-	m.ahead = nil
-	m.closeAdvice()
-	if m.state.Overlay != ExportOverlay {
-		m.advising.written = nil
-	}
-	m.picker, m.help, m.leads, m.explaining, m.reading.card = nil, nil, nil, explaining{}, nil // a book has a timeline of its own
-	switch m.state.Overlay {
-	case HelpOverlay:
-		m.openHelp()
-	case ModelOverlay, ClusterOverlay:
-		if m.catalog == nil {
-			return m.readCatalogCmd()
-		}
-		m.openPicker()
-	case FiguresOverlay:
-		return m.readBookCmd()
-	case NoteOverlay:
-		m.openNote()
-	case GlossaryOverlay:
-		m.openGlossary()
-	case ExportOverlay:
-		return m.openExport()
-	case TerminalOverlay:
-		m.openTerminal()
-	case RunOverlay:
-		m.openRun()
-	case AdviceOverlay:
-		return m.openAdvice()
-	case NoOverlay, ExplainOverlay:
-	}
-	return nil
-}
-
-func (m *Model) openPicker() {
-	hint := strings.Join([]string{"type to filter", "enter takes it", "ctrl+o sorts", "esc closes"}, " "+m.look.glyphs.Dot+" ")
-	switch m.state.Overlay {
-	case ModelOverlay:
-		m.picker = overlay.New("MODEL", hint, m.catalog.modelItems, m.catalog.modelAt(m.state.Setup.Model.ID))
-		m.picker.Orders = []string{"parameters", "layers"}
-	case ClusterOverlay:
-		m.picker = overlay.New("CLUSTER OR GPU", hint, m.catalog.clusterItems, m.catalog.clusterAt(m.state.Setup.Cluster.ID))
-		m.picker.Orders = []string{"memory", "link between nodes", "GPUs a node"}
-	default:
-		return
-	}
-	m.picker.Resize(m.caps.height)
 }

@@ -11,7 +11,6 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
-	"meshscope/ui/overlay"
 	"meshscope/ui/views/explore"
 	"meshscope/ui/widget"
 )
@@ -41,16 +40,17 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
-	if !m.covered() {
+	box := m.overlays.Render(m.look.theme, m.look.glyphs)
+	if len(box.Lines) == 0 {
 		return m.page(r)
 	}
 	look := m.look
 	if look.theme.Blends() || !look.theme.Colours { // with 16 colours a dimmed picture has other signs
 		m.look.theme, m.look.serial = look.dim, -look.serial
 	}
-	lines, cursor := m.page(r)
+	lines, _ := m.page(r)
 	m.look = look
-	return m.withPicker(lines, cursor, r)
+	return m.withOverlay(box, lines, r)
 }
 
 // page is the screen in front, and where its caret is.
@@ -77,40 +77,6 @@ func (m *Model) page(r Rects) ([]string, *tea.Cursor) {
 		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)
 	}
 	return f.lines(), cursor
-}
-
-// covered says whether a list or a card lies over the page.
-func (m *Model) covered() bool {
-	return m.explaining.open != nil || m.advising.open != nil || m.reading.card != nil || m.picker != nil
-}
-
-// withPicker lays what is open over the page. Its keys are not those of the page, and
-// half a sentence of the foot says nothing: below the box both are left out.
-func (m *Model) withPicker(lines []string, cursor *tea.Cursor, r Rects) ([]string, *tea.Cursor) {
-	w, h, t := m.caps.width, m.caps.height, m.look.theme
-	var d overlay.Drawn
-	switch {
-	case m.explaining.open != nil:
-		d, cursor = m.explaining.open.Render(t, m.look.glyphs, w, h), nil
-	case m.advising.open != nil:
-		d, cursor = m.advising.open.Render(t, m.look.glyphs, w, h), nil
-	case m.reading.card != nil:
-		d, cursor = m.reading.card.Render(t, m.look.glyphs, w, h), nil
-	case m.picker != nil:
-		d = m.picker.Render(t, m.look.glyphs, w, h)
-		cursor = tea.NewCursor(d.CaretX, d.CaretY)
-	}
-	foot := h - screenFoot
-	if m.screen() == nil {
-		foot = r.Foot.Y
-	}
-	if end := d.Y + len(d.Lines); end <= foot {
-		foot = h - 1
-	}
-	for y := max(foot, 0); y < len(lines); y++ {
-		lines[y] = widget.Blank(w)
-	}
-	return over(lines, d), cursor
 }
 
 // picture draws the panels of the last legal setup, dimmed while the one in
@@ -205,8 +171,9 @@ func (m *Model) cached(name string, at Rect, serial, a, b int, text string, draw
 func (m *Model) column(at Rect) knobs.Drawn {
 	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1}
 	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs}
-	if m.typing.on {
-		c.IsTyping, c.Typing, c.Caret = true, m.typing.input.Value(), m.typing.input.Position()
+	if v := m.typing(); v != nil {
+		c.IsTyping = true
+		c.Typing, c.Caret = v.Text()
 		key.text += "=" + c.Typing
 		key.a = c.Caret
 	}

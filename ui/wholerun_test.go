@@ -18,10 +18,9 @@ func TestWholeRun(t *testing.T) {
 		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
 	}
 	keys(m, "enter")
-	if m.state.Tab != ExploreTab || m.state.Focus != "tokens" || !m.typing.on {
-		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing.on)
+	if m.state.Tab != ExploreTab || m.state.Focus != "tokens" || m.typing() == nil {
+		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing() != nil)
 	}
-	m.typing.input.Set("")
 	keys(m, "1", "5", "T", "enter")
 	if m.state.Setup.Budget != 15e12 || m.now.report.Run == nil {
 		t.Fatalf("15T was typed: %v", m.state.Setup.Budget)

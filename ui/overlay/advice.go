@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
@@ -16,21 +17,23 @@ import (
 
 // Advice is the card that says why a setup does not fit or what limits it, which moves
 // are worth making, what each knob alone can do, and how rules of thumb stand to it.
-// It holds what it was given; the caller works that out and applies what is chosen.
+// Its caller works the advice out.
 type Advice struct {
-	setup  *engine.Setup
+	Keys   []Bound                     // before its own
+	Export key.Binding                 // asks for Write
+	Write  func(*advise.Advice) Action // writes the advice to a file
+	Make   func(*advise.Move) Action   // makes a move
+	Stop   func()                      // ends the work
+
+	sheet
 	report *engine.Report
 	found  *advise.Advice // nil while it is worked out
 	failed bool           // it could not be worked out
-
-	cursor, first int // the chosen line and the first line shown, of the body
-	w, h          int // of the screen
+	cursor int            // the chosen line of the body
 }
 
-// NewAdvice is the card of a legal setup, whose advice is still worked out.
-func NewAdvice(s *engine.Setup, r *engine.Report, w, h int) *Advice {
-	return &Advice{setup: s, report: r, w: w, h: h}
-}
+// NewAdvice is the card of a legal setup's report, whose advice is still worked out.
+func NewAdvice(r *engine.Report) *Advice { return &Advice{report: r} }
 
 // Take gives it what was found; nil where nothing could be.
 func (a *Advice) Take(found *advise.Advice) {
@@ -42,77 +45,80 @@ func (a *Advice) Take(found *advise.Advice) {
 	a.cursor = slices.IndexFunc(a.body(), func(l adviceLine) bool { return l.move != nil })
 }
 
-// Found is what it shows; nil while it is worked out.
-func (a *Advice) Found() *advise.Advice { return a.found }
+// Close ends the work.
+func (a *Advice) Close() { a.Stop() }
 
-// Resize tells how large the screen is. What was chosen stays chosen.
+// Resize says how large the screen is. What was chosen stays chosen.
 func (a *Advice) Resize(w, h int) {
 	was := a.Move()
-	a.w, a.h = w, h
-	a.scroll(0)
+	a.sheet.Resize(w, h)
+	a.show(0)
 	if was == nil {
 		return
 	}
 	if at := slices.IndexFunc(a.body(), func(l adviceLine) bool { return l.move == was }); at >= 0 {
 		a.cursor = at
-		a.first = min(max(a.first, at-a.rows()+1), at)
+		a.reveal(a.page(a.body()), at)
 	}
 }
 
 // Move is the chosen move; nil where none is in sight.
 func (a *Advice) Move() *advise.Move {
 	body := a.body()
-	if a.cursor < a.first || a.cursor >= min(a.first+a.rows(), len(body)) {
+	if a.cursor < 0 || a.cursor >= len(body) || !a.shows(a.page(body), a.cursor) {
 		return nil
 	}
 	return body[a.cursor].move
 }
 
-// HandleKey moves, scrolls or says how it ended: Chosen means the move.
-func (a *Advice) HandleKey(msg tea.KeyPressMsg) Outcome {
-	switch msg.String() {
+// HandleKey moves, scrolls, makes the chosen move, writes the advice or closes.
+func (a *Advice) HandleKey(msg tea.KeyPressMsg) Action {
+	if action, ok := bound(a.Keys, msg); ok {
+		return action
+	}
+	if a.found != nil && key.Matches(msg, a.Export) {
+		return a.Write(a.found)
+	}
+	switch name := msg.String(); name {
 	case "esc", "backspace", "q":
-		return Closed
+		return Close{}
 	case "enter":
-		if a.Move() != nil {
-			return Chosen
+		if m := a.Move(); m != nil {
+			return a.Make(m)
 		}
 	case "up", "k", "shift+tab":
-		a.Step(-1)
+		a.Wheel(-1)
 	case "down", "j", "tab":
-		a.Step(1)
-	case "pgup":
-		a.scroll(-a.rows())
-	case "pgdown", "space":
-		a.scroll(a.rows())
-	case "home", "g":
-		a.scroll(-1 << 20)
-	case "end", "G":
-		a.scroll(1 << 20)
+		a.Wheel(1)
+	default:
+		a.scrolled(a.page(a.body()), name)
+		a.show(0)
 	}
-	return Open
+	return nil
 }
 
-// Step goes to the next move, or scrolls where that is not in sight.
-func (a *Advice) Step(n int) {
+// Wheel goes to the next move, or scrolls where that is not in sight.
+func (a *Advice) Wheel(n int) {
 	body := a.body()
-	for at := a.cursor + n; at >= a.first && at < min(a.first+a.rows(), len(body)); at += n {
+	p := a.page(body)
+	for at := a.cursor + n; at < len(body) && a.shows(p, at); at += n {
 		if body[at].move != nil {
 			a.cursor = at
 			return
 		}
 	}
-	a.scroll(n)
+	a.show(n)
 }
 
-// scroll shows other lines; the cursor goes to a move in sight.
-func (a *Advice) scroll(n int) {
-	body, rows := a.body(), a.rows()
-	a.first = min(max(a.first+n, 0), max(len(body)-rows, 0))
-	if a.cursor >= a.first && a.cursor < a.first+rows {
+// show scrolls by n lines; the cursor goes to a move in sight.
+func (a *Advice) show(n int) {
+	body := a.body()
+	p := a.page(body)
+	a.scroll(p, n)
+	if a.shows(p, a.cursor) {
 		return
 	}
-	from, to, by := a.first, min(a.first+rows, len(body)), 1
+	from, to, by := a.first, a.first+a.rows(p), 1
 	if a.cursor >= to {
 		from, to, by = to-1, a.first-1, -1
 	}
@@ -124,29 +130,21 @@ func (a *Advice) scroll(n int) {
 	}
 }
 
-// ClickRow chooses the move drawn at a row of the body; false where there is none.
-func (a *Advice) ClickRow(row int) bool {
-	body := a.body()
-	if at := a.first + row; row >= 0 && row < a.rows() && at < len(body) && body[at].move != nil {
+// Click makes the move drawn at a row of the body.
+func (a *Advice) Click(row int) Action {
+	if at, body := a.first+row, a.body(); at < len(body) && body[at].move != nil {
 		a.cursor = at
-		return true
+		return a.Make(body[at].move)
 	}
-	return false
+	return nil
 }
-
-// adviceFrame are the lines around the body: two edges, two rules, verdict, what it
-// rests on, the chosen move in full, hint.
-const adviceFrame = 8
-
-func (a *Advice) rows() int { return min(len(a.body()), max(a.h-adviceFrame, 1)) }
 
 func (a *Advice) wide() int {
 	const widest = 140
 	return stretched(widest, a.w)
 }
 
-// adviceLine is a line of the body: it draws itself, or is blank; where it stands for
-// a move, enter makes that.
+// adviceLine is a line of the body; where it stands for a move, enter makes that.
 type adviceLine struct {
 	draw func(l *widget.Line, t *themes.Theme, g widget.Glyphs, chosen bool)
 	move *advise.Move
@@ -293,135 +291,6 @@ func pointer(l *widget.Line, t *themes.Theme, g widget.Glyphs, chosen bool) {
 	l.To(3)
 }
 
-// tornadoColumns are where the parts of a tornado row begin or end, and how wide its
-// ends are.
-type tornadoColumns struct{ now, low, bar, high, best, end int }
-
-const (
-	tornadoKnob = 11
-	tornadoNow  = 9 // the value now, where there is room for it
-)
-
-func (a *Advice) tornadoColumns() tornadoColumns {
-	room := a.wide() - 2
-	c := tornadoColumns{now: 3 + tornadoKnob, end: 19} // the value at an end with its step and mark
-	best := 12
-	switch {
-	case room >= 110:
-		best = 21 // with the step
-	case room < 70:
-		best, c.end = 0, 15
-	}
-	if c.low = c.now; room >= 100 {
-		c.low += tornadoNow
-	}
-	c.bar = c.low + c.end + 1
-	c.best = room - best
-	c.high = c.best - c.end - 1
-	return c
-}
-
-// Sides are the bar of a knob: its steps as ratios to the step now.
-func Sides(k *advise.Knob) widget.Sides {
-	now := float64(k.Now.Step)
-	fastest, slowest := k.Ends()
-	s := widget.Sides{Low: float64(fastest.Step) / now, High: float64(slowest.Step) / now}
-	if shortest, longest, ok := k.Reach(); ok {
-		s.FitLow, s.FitHigh = float64(shortest)/now, float64(longest)/now
-	}
-	return s
-}
-
-// tornado is a bar for every knob, all on one scale.
-func (a *Advice) tornado() []adviceLine {
-	if len(a.found.Knobs) == 0 {
-		return nil
-	}
-	c := a.tornadoColumns()
-	var spans []widget.Sides
-	for i := range a.found.Knobs {
-		spans = append(spans, Sides(&a.found.Knobs[i]))
-	}
-	scale := widget.NewTornado(spans, c.high-c.bar)
-	now := a.report.Time.Step
-	lines := []adviceLine{
-		text(themes.Heading, 1, "EACH KNOB ALONE, fastest to slowest step, logarithmic"),
-		{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) {
-			m := t.Paint(themes.Muted)
-			l.To(3).Put(m, "knob")
-			if c.low > c.now {
-				l.To(c.now).Put(m, "now")
-			}
-			l.RightAligned(m, "faster", c.bar-3)
-			middle := figure.Seconds(now)
-			l.To(max(min(c.bar+scale.Axis-widget.Width(middle)/2, c.high-widget.Width(middle)), c.bar)).Put(t.Paint(themes.Strong), middle)
-			l.To(c.high+1).Put(m, "slower").To(c.best+1).Put(m, "best fit")
-		}},
-	}
-	for i := range a.found.Knobs {
-		lines = append(lines, tornadoLine(&a.found.Knobs[i], c, &scale, spans[i]))
-	}
-	return append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
-		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
-		l.To(3).Put(t.Paint(themes.Accent), s[widget.TornadoFits]).Put(m, " fits  ")
-		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m, " "+g.Cross+" does not fit  ! launcher refuses  "+s[widget.TornadoBeyond]+" goes on")
-	}})
-}
-
-// mark tells of a value that it does not fit or that some launcher refuses it.
-func mark(v *advise.Value, g widget.Glyphs) (sign string, role themes.Role) {
-	switch {
-	case !v.Fits:
-		return g.Cross, themes.Bad
-	case v.Refused:
-		return "!", themes.Warn
-	}
-	return " ", themes.Text
-}
-
-func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span widget.Sides) adviceLine {
-	return adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
-		plain, muted := t.Paint(themes.Text), t.Paint(themes.Muted)
-		l.To(3).Put(plain, string(k.ID))
-		if c.low > c.now {
-			l.To(c.now).Put(muted, shorten(k.Current, tornadoNow-1, g))
-		}
-		// An end: the value, its step, and the mark.
-		end := func(at int, v *advise.Value) {
-			step := figure.Seconds(v.Step)
-			sign, role := mark(v, g)
-			if v == &k.Now {
-				l.RightAligned(muted, "as it is", at+c.end-2)
-				return
-			}
-			l.To(at).Put(muted, shorten(v.Text, c.end-3-widget.Width(step), g))
-			l.RightAligned(t.Paint(themes.Strong), step, at+c.end-2).Gap(1).Put(t.Paint(role), sign)
-		}
-		fastest, slowest := k.Ends()
-		end(c.low, fastest)
-		signs := widget.TornadoSigns(g.Unicode)
-		roles := [...]themes.Role{themes.Text, themes.Strong, themes.Accent, themes.Bad, themes.Strong}
-		l.To(c.bar)
-		for _, cell := range scale.Cells(span) {
-			l.Put(t.Paint(roles[cell]), signs[cell])
-		}
-		end(c.high+1, slowest)
-		l.To(c.best + 1)
-		best := k.Best()
-		switch {
-		case best == nil:
-			l.Put(muted, "none")
-		case best == &k.Now:
-			l.Put(plain, shorten(best.Text, l.Left()-7, g)).Put(muted, " (now)")
-		default:
-			l.Put(plain, shorten(best.Text, min(l.Left()-1, 11), g))
-			if step := figure.Seconds(best.Step); l.Left() > widget.Width(step)+2 {
-				l.Put(muted, "  "+step)
-			}
-		}
-	}}
-}
-
 // rules of thumb, with what the model says of them; one that would have something
 // turned can be chosen.
 func (a *Advice) rules() []adviceLine {
@@ -456,58 +325,39 @@ func (a *Advice) rules() []adviceLine {
 	return lines
 }
 
-// Render draws the card in the middle of a screen of w x h cells. It has no caret.
-func (a *Advice) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
-	sized := *a // drawing changes nothing, not even the size
-	if sized.w != w || sized.h != h {
-		sized.Resize(w, h)
-	}
-	return sized.draw(t, g)
+// Render draws the card in the middle of the screen.
+func (a *Advice) Render(t *themes.Theme, g widget.Glyphs) Drawn {
+	return a.render(a.page(a.body()), t, g)
 }
 
-func (a *Advice) draw(t *themes.Theme, g widget.Glyphs) Drawn {
-	lines, rows := a.body(), a.rows()
-	first := min(a.first, max(len(lines)-rows, 0))
-	b := box{theme: t, glyphs: g, width: a.wide()}
-	d := Drawn{X: max((a.w-b.width)/2, 0), CaretX: -1, CaretY: -1, Rows: rows}
-	if b.width < narrowest {
-		return d
-	}
-	b.top("ADVICE", "same GPUs, batch, sequence and number formats")
-	b.add(a.verdict(&b))
-	b.add(b.line().Gap(1).Put(t.Paint(themes.Muted), shorten(a.about(), b.width-4, g)))
-	b.rule(hidden(g.Up, first))
-	d.ListY = len(b.lines)
-	for i := first; i < first+rows; i++ {
-		l := b.line()
-		if lines[i].draw != nil {
-			lines[i].draw(l, t, g, lines[i].move != nil && i == a.cursor)
+func (a *Advice) page(body []adviceLine) *page {
+	p := &page{title: "ADVICE", remark: "same GPUs, batch, sequence and number formats", width: a.wide()}
+	p.head = []row{a.verdict, words(themes.Muted, a.about())}
+	for i, line := range body {
+		if line.draw == nil {
+			p.body = append(p.body, nil)
+			continue
 		}
-		b.add(l)
+		p.body = append(p.body, func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
+			line.draw(l, t, g, line.move != nil && i == a.cursor)
+		})
 	}
-	b.rule(hidden(g.Down, len(lines)-first-rows))
-	b.add(b.line().Gap(1).Put(t.Paint(themes.Text), shorten(a.chosen(), b.width-4, g)))
-	b.add(b.line().Gap(1).Put(t.Paint(themes.Muted), shorten(a.hint(g), b.width-4, g)))
-	b.bottom()
-	d.Lines = b.lines
-	if len(d.Lines) > a.h { // a screen too low for the frame
-		d.Lines = d.Lines[:max(a.h, 0)]
-	}
-	d.Y = max((a.h-len(d.Lines))/2, 0)
-	d.ListY += d.Y
-	return d
+	p.foot = []row{a.chosen, a.hint}
+	return p
 }
 
-// verdict is the first line: whether it fits, and how full the fullest rank is.
-func (a *Advice) verdict(b *box) *widget.Line {
-	t, m := b.theme, a.report.Memory
-	l := b.line().Gap(1)
-	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: b.glyphs.PlusMinus, About: b.glyphs.About}
+// verdict draws the first line: whether it fits, and how full the fullest rank is.
+func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
+	m := a.report.Memory
+	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: g.PlusMinus, About: g.About}
 	value := peak.Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB"
+	l.Gap(1)
 	if m.Fits {
-		return l.Put(t.Paint(themes.Strong), "FITS; what limits the step, and what would shorten it").Right(t.Paint(themes.Accent), value, 1)
+		l.Put(t.Paint(themes.Strong), "FITS; what limits the step, and what would shorten it")
+	} else {
+		l.Put(t.Paint(themes.Bad), g.Cross+" DOES NOT FIT").Put(t.Paint(themes.Strong), "; what would make it")
 	}
-	return l.Put(t.Paint(themes.Bad), b.glyphs.Cross+" DOES NOT FIT").Put(t.Paint(themes.Strong), "; what would make it").Right(t.Paint(themes.Accent), value, 1)
+	l.Right(t.Paint(themes.Accent), value, 1)
 }
 
 // about is the second line: why it does not fit, or how long a step takes.
@@ -521,30 +371,31 @@ func (a *Advice) about() string {
 	return fmt.Sprintf("a step takes %s, MFU %s", figure.Seconds(a.report.Time.Step), figure.Percent(a.report.Throughput.MFU))
 }
 
-// chosen is the chosen move in full, with what follows from it.
-func (a *Advice) chosen() string {
+// chosen draws the chosen move in full, with what follows from it.
+func (a *Advice) chosen(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	m := a.Move()
 	if m == nil {
-		return ""
+		return
 	}
-	words := m.Turns()
+	move := m.Turns()
 	if also := m.Follows(); also != "" {
-		words += "; then " + also
+		move += "; then " + also
 	}
-	return words
+	words(themes.Text, move)(l, t, g)
 }
 
-func (a *Advice) hint(g widget.Glyphs) string {
-	dot := " " + g.Dot + " "
-	if a.found == nil {
-		return "esc ends it"
+// hint draws the last line: what can be done here.
+func (a *Advice) hint(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
+	keys := []string{"esc closes", "up/down", "space scrolls"}
+	switch {
+	case a.found == nil:
+		keys = []string{"esc ends it"}
+	case a.Move() != nil:
+		keys = append([]string{"enter makes this move (u undoes it)"}, keys...)
 	}
-	words := "esc closes" + dot + "up/down" + dot + "space scrolls"
-	if a.Move() != nil {
-		words = "enter makes this move (u undoes it)" + dot + words
+	hint := strings.Join(keys, " "+g.Dot+" ")
+	if more := hint + " " + g.Dot + " x writes it to a file"; a.found != nil && widget.Width(more) <= l.Left()-2 {
+		hint = more
 	}
-	if more := words + dot + "x writes it to a file"; widget.Width(more) <= a.wide()-4 {
-		words = more
-	}
-	return words
+	words(themes.Muted, hint)(l, t, g)
 }

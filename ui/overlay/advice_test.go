@@ -85,7 +85,9 @@ func someAdvice(fits bool) *advise.Advice {
 
 func adviceCard(fits bool, w, h int) *Advice {
 	found := someAdvice(fits)
-	card := NewAdvice(&found.Setup, &found.Report, w, h)
+	card := NewAdvice(&found.Report)
+	card.Resize(w, h)
+	card.Make = func(m *advise.Move) Action { return m }
 	card.Take(found)
 	return card
 }
@@ -93,7 +95,7 @@ func adviceCard(fits bool, w, h int) *Advice {
 // adviceText is what the card shows, without colours.
 func adviceText(t *testing.T, a *Advice, unicode bool) string {
 	t.Helper()
-	d := a.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(unicode), a.w, a.h)
+	d := a.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(unicode))
 	for _, line := range d.Lines {
 		if got := ansi.StringWidth(line); got != a.wide() || len(d.Lines) > a.h {
 			t.Errorf("%dx%d: %d cells, %d lines: %q", a.w, a.h, got, len(d.Lines), line)
@@ -126,7 +128,8 @@ func TestAdviceRender(t *testing.T) {
 	})
 	t.Run("working", func(t *testing.T) {
 		found := someAdvice(false)
-		a := NewAdvice(&found.Setup, &found.Report, 80, 24)
+		a := NewAdvice(&found.Report)
+		a.Resize(80, 24)
 		text := adviceText(t, a, true)
 		if a.Move() != nil || !strings.Contains(text, "working") || !strings.Contains(text, "esc ends it") {
 			t.Errorf("before anything is known:\n%s", text)
@@ -145,7 +148,7 @@ func TestAdviceReach(t *testing.T) {
 		a := adviceCard(false, size[0], size[1])
 		reached, seen := map[*advise.Move]bool{a.Move(): true}, map[int]bool{}
 		for range 200 {
-			for y := a.first; y < a.first+a.rows(); y++ {
+			for y := a.first; y < a.first+a.rows(a.page(a.body())); y++ {
 				seen[y] = true
 			}
 			a.HandleKey(tea.KeyPressMsg{Code: tea.KeyDown})
@@ -188,7 +191,7 @@ func TestAdviceResize(t *testing.T) {
 			t.Errorf("at %v it is %+v", size, a.Move())
 		}
 	}
-	if a.ClickRow(-1) || a.ClickRow(1000) || a.Move() != was {
+	if a.Click(1000) != nil || a.Move() != was {
 		t.Error("a click beside the card chooses")
 	}
 }

@@ -1,6 +1,12 @@
 package overlay
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/themes"
 	"meshscope/ui/widget"
 )
@@ -23,7 +29,7 @@ func stretched(width, w int) int {
 	return width
 }
 
-// corner returns the signs of the frame: corners from the top left clockwise,
+// signs are those of the frame: corners from the top left clockwise,
 // horizontal, vertical, and the two tees.
 func (b *box) signs() [8]string {
 	if !b.glyphs.Unicode {
@@ -79,13 +85,41 @@ func (b *box) add(l *widget.Line) {
 	b.lines = append(b.lines, side+l.String()+side)
 }
 
-// Over puts a box of lines over a frame, at column x and row y.
-func Over(frame, lines []string, x, y, width int) []string {
-	out := append([]string(nil), frame...)
-	for i, line := range lines {
-		if at := y + i; at >= 0 && at < len(out) {
-			out[at] = splice(out[at], line, x, width)
+// addAll frames lines that draw themselves.
+func (b *box) addAll(rows []row) {
+	for _, draw := range rows {
+		l := b.line()
+		if draw != nil {
+			draw(l, b.theme, b.glyphs)
+		}
+		b.add(l)
+	}
+}
+
+// hidden says how many lines lie beyond an end of the list.
+func hidden(arrow string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return arrow + " " + strconv.Itoa(n) + " more"
+}
+
+// Over lays the box over a frame.
+func (d *Drawn) Over(frame []string) []string {
+	out := slices.Clone(frame)
+	for i, line := range d.Lines {
+		if at := d.Y + i; at < len(out) {
+			out[at] = splice(out[at], line, d.X, ansi.StringWidth(line))
 		}
 	}
 	return out
+}
+
+// splice replaces width cells of a line from column x by others. Both carry
+// their looks in sequences, so they are cut by cells, not by bytes.
+func splice(line, insert string, x, width int) string {
+	const off = "\x1b[m"
+	left := ansi.Truncate(line, x, "")
+	pad := strings.Repeat(" ", max(x-ansi.StringWidth(left), 0))
+	return left + off + pad + insert + off + ansi.TruncateLeft(line, x+width, "")
 }

@@ -12,8 +12,8 @@ import (
 	"meshscope/ui/widget"
 )
 
-func someCard(links ...string) Card {
-	return Card{
+func someCard(w, h int, links ...string) *Card {
+	c := &Card{
 		Title: "WORD", Remark: "glossary", Name: "bubble", Value: "0.8 %", About: "idle",
 		Paragraphs: []Paragraph{
 			{Label: "means", Text: "The time in which pipeline ranks wait for each other. The headline figure is over the ideal work of a rank; over the whole time it is smaller. Say which."},
@@ -21,8 +21,10 @@ func someCard(links ...string) Card {
 			{Label: "unit", Text: ""},
 			{Label: "source", Text: "Megatron-LM, arXiv 2104.04473, section 2.2"},
 		},
-		Links: links, Hint: "enter goes on",
+		Links: links, Hint: "enter goes on", Follow: func(i int) Action { return i },
 	}
+	c.Resize(w, h)
+	return c
 }
 
 func TestCardRender(t *testing.T) {
@@ -31,8 +33,8 @@ func TestCardRender(t *testing.T) {
 		w, h    int
 	}{"80x24": {true, 80, 24}, "120x36": {true, 120, 36}, "ascii-60x20": {false, 60, 20}, "low-40x10": {true, 40, 10}} {
 		t.Run(name, func(t *testing.T) {
-			c := NewCard(someCard("micro-batches", "interleaved", "closed form"), test.w, test.h)
-			d := c.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode), test.w, test.h)
+			c := someCard(test.w, test.h, "micro-batches", "interleaved", "closed form")
+			d := c.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode))
 			golden.RequireEqual(t, ansi.Strip(strings.Join(d.Lines, "\n"))+"\n")
 		})
 	}
@@ -41,26 +43,26 @@ func TestCardRender(t *testing.T) {
 // TestCardKeys: links are chosen and followed, a text without them scrolls, and
 // every key that leaves leaves.
 func TestCardKeys(t *testing.T) {
-	c := NewCard(someCard("micro-batches", "interleaved"), 80, 24)
-	send := func(name string) Outcome { return c.HandleKey(keyPress(name)) }
+	c := someCard(80, 24, "micro-batches", "interleaved")
+	send := func(name string) Action { return c.HandleKey(keyPress(name)) }
 	for range 2 {
-		if send("down") != Open {
+		if send("down") != nil {
 			t.Error("moving closes")
 		}
 	}
-	if i, ok := c.Link(); i != 1 || !ok || send("enter") != Chosen {
-		t.Errorf("link %d, %v", i, ok)
+	if send("enter") != 1 {
+		t.Errorf("link %d", c.cursor)
 	}
 	if send("up"); c.cursor != 0 {
 		t.Errorf("link %d after up", c.cursor)
 	}
 	for _, name := range []string{"esc", "backspace", "q"} {
-		if send(name) != Closed {
+		if send(name) != (Close{}) {
 			t.Errorf("%s does not close", name)
 		}
 	}
-	low := NewCard(someCard(), 40, 9)
-	if low.HandleKey(keyPress("enter")) != Open {
+	low := someCard(40, 9)
+	if low.HandleKey(keyPress("enter")) != nil {
 		t.Error("enter follows a link that is not there")
 	}
 	low.HandleKey(keyPress("end"))
@@ -80,19 +82,19 @@ func TestCardHolds(t *testing.T) {
 	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "tab", "x", "enter"}
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(0, 130).Draw(t, "width"), rapid.IntRange(0, 40).Draw(t, "height")
-		c := NewCard(someCard([]string{"a", "b", "c"}[:rapid.IntRange(0, 3).Draw(t, "links")]...), w, h)
+		c := someCard(w, h, []string{"a", "b", "c"}[:rapid.IntRange(0, 3).Draw(t, "links")]...)
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 0, 20).Draw(t, "keys") {
 			c.HandleKey(keyPress(name))
-			d := c.Render(look, widget.NewGlyphs(true), w, h)
+			d := c.Render(look, widget.NewGlyphs(true))
 			if len(d.Lines) > h {
 				t.Fatalf("%d lines on %d", len(d.Lines), h)
 			}
 			for _, line := range d.Lines {
-				if got := ansi.StringWidth(line); got != c.wide() {
-					t.Fatalf("%d cells, not %d: %q", got, c.wide(), ansi.Strip(line))
+				if got := ansi.StringWidth(line); got != c.page().width {
+					t.Fatalf("%d cells, not %d: %q", got, c.page().width, ansi.Strip(line))
 				}
 			}
-			c.ClickRow(rapid.IntRange(-2, 40).Draw(t, "row"))
+			c.Click(rapid.IntRange(0, 40).Draw(t, "row"))
 		}
 	})
 }

@@ -34,7 +34,9 @@ func explained(t testing.TB, id string) *Explain {
 	if !ok {
 		t.Fatalf("no figure %s", id)
 	}
-	return NewExplain(e)
+	x := NewExplain(e)
+	x.Resize(80, 24)
+	return x
 }
 
 // keyPress is a key by its name.
@@ -51,7 +53,7 @@ func keyPress(name string) tea.KeyPressMsg {
 }
 
 // pressed sends keys by their names.
-func pressed(x *Explain, keys ...string) (out Outcome) {
+func pressed(x *Explain, keys ...string) (out Action) {
 	for _, k := range keys {
 		out = x.HandleKey(keyPress(k))
 	}
@@ -74,35 +76,15 @@ func TestExplainWalksDownAndBack(t *testing.T) {
 		{[]string{"down", "down", "enter"}, "time.bubble"},
 	} {
 		pressed(x, step.keys...)
-		if got := x.Figure().Figure; got != step.want {
+		if got := x.here().figure.Figure; got != step.want {
 			t.Fatalf("%v leads to %s, want %s", step.keys, got, step.want)
 		}
 	}
-	if pressed(x, "esc") != Open || pressed(x, "left") != Open || pressed(x, "esc") != Closed {
+	if pressed(x, "esc") != nil || pressed(x, "left") != nil || pressed(x, "esc") != (Close{}) {
 		t.Error("esc does not go back and then close")
 	}
-	if pressed(x, "e") != Closed {
+	if pressed(x, "e") != (Close{}) {
 		t.Error("the key that opens does not close")
-	}
-}
-
-// Another setup keeps the place, as far as it has it.
-func TestExplainFollowsTheSetup(t *testing.T) {
-	x := explained(t, "time.step")
-	pressed(x, "enter", "enter")
-	s := presets.DefaultSetup()
-	s.TP, s.DP, s.GPUs, s.GBS = 4, 8, 64, 8*s.MicroBatches*s.MBS
-	book, ok := explain.Of(s)
-	if !ok || !x.Follow(book) {
-		t.Fatal("lost")
-	}
-	if e, _ := book.Explain("stage.1.forward"); x.Figure() != e {
-		t.Errorf("now at %s", x.Figure())
-	}
-	s.PP, s.DP = 1, 16
-	s.GBS = s.DP * s.MicroBatches * s.MBS
-	if book, ok = explain.Of(s); !ok || !x.Follow(book) || x.Figure().Figure != "time.compute" {
-		t.Errorf("without a second stage: %v at %s", ok, x.Figure().Figure)
 	}
 }
 
@@ -125,7 +107,7 @@ func TestExplainRender(t *testing.T) {
 			x := explained(t, test.figure)
 			x.Resize(test.w, test.h)
 			pressed(x, test.keys...)
-			d := x.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode), test.w, test.h)
+			d := x.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode))
 			if len(d.Lines) > test.h {
 				t.Errorf("%d lines on a screen of %d", len(d.Lines), test.h)
 			}
@@ -151,10 +133,11 @@ func TestExplainHolds(t *testing.T) {
 		x.Resize(w, h)
 		for range rapid.IntRange(0, 20).Draw(t, "n") {
 			pressed(x, rapid.SampledFrom(keys).Draw(t, "key"))
-			x.ClickRow(rapid.IntRange(-1, 40).Draw(t, "row"))
+			x.Click(rapid.IntRange(0, 40).Draw(t, "row"))
 		}
 		for _, size := range [][2]int{{w, h}, {h, w}, {20, 5}} {
-			d := x.Render(look, widget.NewGlyphs(w%2 == 0), size[0], size[1])
+			x.Resize(size[0], size[1])
+			d := x.Render(look, widget.NewGlyphs(w%2 == 0))
 			if len(d.Lines) > size[1] {
 				t.Fatalf("%d lines on %v", len(d.Lines), size)
 			}

@@ -32,6 +32,14 @@ func theme(t testing.TB, profile colorprofile.Profile) *themes.Theme {
 	return p.Resolve(profile)
 }
 
+// list is a list of the items that answers with the index of what is chosen.
+func list(title, hint string, current int) *Picker {
+	p := NewPicker(title, hint, items(), current)
+	p.Choose = func(i int) Action { return i }
+	p.Resize(80, 24)
+	return p
+}
+
 func typed(p *Picker, text string) {
 	for _, r := range text {
 		p.HandleKey(tea.KeyPressMsg{Code: r, Text: string(r)})
@@ -52,7 +60,7 @@ func TestFilter(t *testing.T) {
 		"8x7b":       "",
 		"no such é漢": "",
 	} {
-		p := New("MODEL", "", items(), 0)
+		p := list("MODEL", "", 0)
 		typed(p, query)
 		got := ""
 		if i, ok := p.Choice(); ok {
@@ -65,33 +73,33 @@ func TestFilter(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	p := New("MODEL", "", items(), 1)
+	p := list("MODEL", "", 1)
 	if i, _ := p.Choice(); i != 1 {
 		t.Errorf("starts at %d", i)
 	}
 	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyDown})
-	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != Chosen {
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != 2 {
 		t.Error("enter does not choose")
 	}
 	if i, _ := p.Choice(); i != 2 {
 		t.Errorf("down leads to %d", i)
 	}
 	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnd})
-	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != Open {
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != nil {
 		t.Error("what is off can be chosen")
 	}
 	typed(p, "x")
-	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != Open {
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != nil {
 		t.Error("the first esc does not just clear the filter")
 	}
-	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != Closed {
+	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != (Close{}) {
 		t.Error("the second esc does not close")
 	}
 	p.Paste("405")
 	if i, _ := p.Choice(); i != 2 {
 		t.Errorf("pasting 405 leads to %d", i)
 	}
-	if !p.ClickRow(0) || p.ClickRow(99) || p.ClickRow(-1) {
+	if p.Click(0) != 2 || p.Click(99) != nil {
 		t.Error("clicks do not choose what they are on")
 	}
 }
@@ -109,10 +117,10 @@ func TestRender(t *testing.T) {
 		"small":    {colorprofile.ASCII, false, "", 40, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := New("MODEL", "type to filter", items(), 0)
-			p.Resize(test.h)
+			p := list("MODEL", "type to filter", 0)
+			p.Resize(test.w, test.h)
 			typed(p, test.query)
-			d := p.Render(theme(t, test.profile), widget.NewGlyphs(test.glyphs), test.w, test.h)
+			d := p.Render(theme(t, test.profile), widget.NewGlyphs(test.glyphs))
 			if len(d.Lines) > test.h {
 				t.Errorf("%d lines on a screen of %d", len(d.Lines), test.h)
 			}
@@ -124,11 +132,11 @@ func TestRender(t *testing.T) {
 // TestRenderHolds: at every size all lines of the box are equally wide.
 func TestRenderHolds(t *testing.T) {
 	look := theme(t, colorprofile.ANSI256)
-	p := New("MODEL", "type to filter · enter takes it", items(), 0)
+	p := list("MODEL", "type to filter · enter takes it", 0)
 	for w := 4; w < 130; w += 3 {
 		for h := 1; h < 40; h += 3 {
-			p.Resize(h)
-			d := p.Render(look, widget.NewGlyphs(true), w, h)
+			p.Resize(w, h)
+			d := p.Render(look, widget.NewGlyphs(true))
 			for _, line := range d.Lines {
 				if got := ansi.StringWidth(line); got != ansi.StringWidth(d.Lines[0]) || got > w {
 					t.Fatalf("%dx%d: a line of %d cells", w, h, got)
@@ -140,7 +148,8 @@ func TestRenderHolds(t *testing.T) {
 
 func TestOver(t *testing.T) {
 	frame := []string{"\x1b[1mabcdefgh\x1b[m", "", "abc"}
-	got := Over(frame, []string{"XX", "YY", "ZZ", "out"}, 4, 0, 2)
+	d := Drawn{Lines: []string{"XX", "YY", "ZZ", "out"}, X: 4}
+	got := d.Over(frame)
 	for i, want := range []string{"abcdXXgh", "    YY", "abc ZZ"} {
 		if ansi.Strip(got[i]) != want {
 			t.Errorf("line %d is %q, want %q", i, ansi.Strip(got[i]), want)
@@ -154,7 +163,7 @@ func TestOver(t *testing.T) {
 // TestSort: ctrl+o goes through the orders, largest first, and back; the chosen
 // item stays chosen, also when the filter is put away.
 func TestSort(t *testing.T) {
-	p := New("MODEL", "", []Item{
+	p := NewPicker("MODEL", "", []Item{
 		{Title: "small", Name: "a", Values: []float64{1, 9}},
 		{Title: "unknown", Name: "b"},
 		{Title: "large", Name: "c", Values: []float64{70, 3}},
@@ -193,10 +202,10 @@ func TestSort(t *testing.T) {
 // which keeps its ground.
 func TestMatchedLetters(t *testing.T) {
 	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
-		p := New("MODEL", "", items(), 0)
+		p := list("MODEL", "", 0)
 		typed(p, "llama")
 		th := theme(t, profile)
-		d := p.Render(th, widget.NewGlyphs(true), 80, 24)
+		d := p.Render(th, widget.NewGlyphs(true))
 		chosen, other := d.Lines[3], d.Lines[4]
 		if want := th.Paint(themes.Chosen).Underlined().Render("Llama"); !strings.Contains(chosen, want) {
 			t.Errorf("%v: %q", profile, chosen)

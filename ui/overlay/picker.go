@@ -1,16 +1,10 @@
-// Package overlay draws what lies over the panels: lists that filter as one
-// types. The help is one of them.
 package overlay
 
 import (
-	"cmp"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/sahilm/fuzzy"
 
 	"meshscope/themes"
 	"meshscope/ui/textbox"
@@ -30,24 +24,16 @@ type Item struct {
 	Values []float64 // what the list can be sorted by; see Picker.Orders
 }
 
-// Outcome is what a key did to a picker.
-type Outcome uint8
-
-// Outcomes.
-const (
-	Open   Outcome = iota // still choosing
-	Chosen                // Choice says which
-	Closed                // nothing was chosen
-)
-
 // Picker is a list with a filter.
 type Picker struct {
+	plain
 	Title  string
-	Hint   string   // last line
-	Valued bool     // the first field is a value, for which a name gives way
-	Empty  string   // what is said when nothing matches
-	Orders []string // names of the items' Values
-	order  int      // by which of them the list is sorted, from 1; 0: as it was given
+	Hint   string           // last line
+	Choose func(int) Action // of the items, by their index
+	Valued bool             // the first field is a value, for which a name gives way
+	Empty  string           // what is said when nothing matches
+	Orders []string         // names of the items' Values
+	order  int              // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item
 	widths []int // of the fields
 	title  int   // width of the longest title, and of the longest name
@@ -55,18 +41,12 @@ type Picker struct {
 	input  textbox.Field
 	shown  []match
 	cursor int
-	height int // of the screen
+	w, h   int // of the screen
 }
 
-// match is an item that passed the filter, with the letters that did.
-type match struct {
-	index   int
-	letters []int // of Title + " " + Name, in bytes
-}
-
-// New makes a picker with the given item chosen at first.
-func New(title, hint string, items []Item, current int) *Picker {
-	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(80), height: 24, Empty: "nothing matches; backspace widens"}
+// NewPicker makes a picker with the given item chosen at first.
+func NewPicker(title, hint string, items []Item, current int) *Picker {
+	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(80), Empty: "nothing matches; backspace widens"}
 	for _, item := range items {
 		p.title, p.name = max(p.title, widget.Width(item.Title)), max(p.name, widget.Width(item.Name))
 		for i, f := range item.Fields {
@@ -81,14 +61,14 @@ func New(title, hint string, items []Item, current int) *Picker {
 	return p
 }
 
-// Resize tells the picker how high the screen is.
-func (p *Picker) Resize(h int) { p.height = h }
+// Resize says how large the screen is.
+func (p *Picker) Resize(w, h int) { p.w, p.h = w, h }
 
 // rows is how many lines of the list are drawn.
 func (p *Picker) rows() int {
-	rows := min(max(len(p.items), 3), max(p.height-6, 1))
-	if p.height > 16 {
-		rows = min(rows, p.height-8)
+	rows := min(max(len(p.items), 3), max(p.h-6, 1))
+	if p.h > 16 {
+		rows = min(rows, p.h-8)
 	}
 	return rows
 }
@@ -104,7 +84,7 @@ func (p *Picker) Choice() (int, bool) {
 
 // HandleKey moves, filters, chooses or closes. Letters filter; the arrows, the
 // page keys and ctrl+n and ctrl+p move.
-func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
+func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 	switch msg.String() {
 	case "esc":
 		if p.input.Value() != "" {
@@ -112,34 +92,40 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Outcome {
 				p.input.Reset()
 				p.filter()
 			})
-			return Open
+			return nil
 		}
-		return Closed
+		return Close{}
 	case "enter":
-		if _, ok := p.Choice(); ok {
-			return Chosen
-		}
+		return p.chosen()
 	case "up", "ctrl+p", "shift+tab":
-		p.Move(-1)
+		p.Wheel(-1)
 	case "down", "ctrl+n", "tab":
-		p.Move(1)
+		p.Wheel(1)
 	case "pgup":
-		p.Move(-max(p.rows()-1, 1))
+		p.Wheel(-max(p.rows()-1, 1))
 	case "pgdown":
-		p.Move(max(p.rows()-1, 1))
+		p.Wheel(max(p.rows()-1, 1))
 	case "ctrl+o":
 		p.keep(func() {
 			p.order = (p.order + 1) % (len(p.Orders) + 1)
 			p.filter()
 		})
 	case "home":
-		p.Move(-len(p.shown))
+		p.Wheel(-len(p.shown))
 	case "end":
-		p.Move(len(p.shown))
+		p.Wheel(len(p.shown))
 	default:
 		p.edit(func() { p.input.Key(msg) })
 	}
-	return Open
+	return nil
+}
+
+// chosen is what the chosen item stands for.
+func (p *Picker) chosen() Action {
+	if i, ok := p.Choice(); ok {
+		return p.Choose(i)
+	}
+	return nil
 }
 
 // keep changes the list and stays on the chosen item.
@@ -150,21 +136,6 @@ func (p *Picker) keep(change func()) {
 	}
 	change()
 	p.cursor = max(slices.IndexFunc(p.shown, func(m match) bool { return m.index == chosen }), 0)
-}
-
-// sort puts the largest of the chosen values first; items without it keep their
-// order behind.
-func (p *Picker) sort() {
-	if p.order == 0 {
-		return
-	}
-	value := func(m match) float64 {
-		if v := p.items[m.index].Values; p.order <= len(v) {
-			return v[p.order-1]
-		}
-		return math.Inf(-1)
-	}
-	slices.SortStableFunc(p.shown, func(a, b match) int { return cmp.Compare(value(b), value(a)) })
 }
 
 // Paste puts pasted text into the filter.
@@ -180,80 +151,20 @@ func (p *Picker) edit(change func()) {
 	}
 }
 
-// Move moves the choice by n lines.
-func (p *Picker) Move(n int) {
+// Wheel moves the choice by n lines.
+func (p *Picker) Wheel(n int) {
 	p.cursor = min(max(p.cursor+n, 0), max(len(p.shown)-1, 0))
 }
 
-// ClickRow chooses the item drawn at a row of the list; false when there is none.
-func (p *Picker) ClickRow(row int) bool {
+// Click chooses the item drawn at a row of the list.
+func (p *Picker) Click(row int) Action {
 	i := p.first(p.rows()) + row
-	if row < 0 || i >= len(p.shown) {
-		return false
+	if i >= len(p.shown) {
+		return nil
 	}
 	p.cursor = i
-	return true
+	return p.chosen()
 }
-
-// filter keeps the items that match every word that was typed. One word is
-// matched fuzzily, best first; unfiltered lists keep their order.
-func (p *Picker) filter() {
-	defer p.sort()
-	query := strings.TrimSpace(p.input.Value())
-	p.shown = p.shown[:0]
-	if query == "" {
-		for i := range p.items {
-			p.shown = append(p.shown, match{index: i})
-		}
-		return
-	}
-	words := strings.Fields(query)
-	for _, m := range fuzzy.FindFrom(words[0], texts(p.items)) {
-		if letters, ok := p.matchesAll(m.Index, words[1:], m.MatchedIndexes); ok {
-			p.shown = append(p.shown, match{index: m.Index, letters: letters})
-		}
-	}
-	slices.SortStableFunc(p.shown, func(a, b match) int {
-		return cmp.Compare(closeness(&p.items[a.index], query), closeness(&p.items[b.index], query))
-	})
-}
-
-// closeness ranks matches: a name that is what was typed, then names and
-// titles with a word that begins so, then those that contain it, then the rest
-// in the order of the fuzzy search.
-func closeness(item *Item, query string) int {
-	query = strings.ToLower(query)
-	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
-	switch {
-	case name == query || title == query || slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
-		return 0
-	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
-		return 1
-	case strings.Contains(name, query) || strings.Contains(title, query):
-		return 2
-	}
-	return 3
-}
-
-func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
-	text := texts(p.items).String(index)
-	for _, w := range words {
-		found := fuzzy.Find(w, []string{text})
-		if len(found) == 0 {
-			return nil, false
-		}
-		letters = append(letters, found[0].MatchedIndexes...)
-	}
-	return letters, true
-}
-
-// texts is what is filtered: title, name and hidden names of every item.
-type texts []Item
-
-func (t texts) String(i int) string {
-	return strings.Join(append([]string{t[i].Title, t[i].Name}, t[i].Hidden...), " ")
-}
-func (t texts) Len() int { return len(t) }
 
 // Count says how many of the items are shown, and in what order.
 func (p *Picker) Count() string {
@@ -275,15 +186,6 @@ func (p *Picker) first(n int) int {
 	return min(p.cursor-n/2, len(p.shown)-n)
 }
 
-// Drawn is a drawn picker: a box of lines, where it lies, and its caret and
-// the first row of its list in screen cells.
-type Drawn struct {
-	Lines          []string
-	X, Y           int
-	CaretX, CaretY int
-	ListY, Rows    int
-}
-
 // wide is the width of the box on a screen of w cells: that of what it lists,
 // or of the screen.
 func (p *Picker) wide(w int) int {
@@ -292,42 +194,28 @@ func (p *Picker) wide(w int) int {
 	return stretched(max(least, frame+margins+c.need()), w)
 }
 
-// Render draws the picker in the middle of a screen of w x h cells.
-func (p *Picker) Render(t *themes.Theme, g widget.Glyphs, w, h int) Drawn {
+// Render draws the picker in the middle of the screen, with its caret in the filter.
+func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 	rows := p.rows()
-	b := box{theme: t, glyphs: g, width: p.wide(w)}
+	b := box{theme: t, glyphs: g, width: p.wide(p.w)}
 	b.top(p.Title, p.Count())
-	d := Drawn{X: (w - b.width) / 2}
+	d := Drawn{X: (p.w - b.width) / 2, Rows: rows}
 	l := b.line()
 	l.Put(t.Paint(themes.Muted), "filter ")
-	d.CaretX, d.CaretY = d.X+1+l.Used()+min(p.input.Position(), l.Left()-1), 1
+	d.CaretX = d.X + 1 + l.Used() + min(p.input.Position(), l.Left()-1)
 	l.Put(t.Paint(themes.Entry), p.input.Value()+" ")
 	b.add(l)
 	first := p.first(rows)
 	b.rule(hidden(g.Up, first))
-	d.ListY = len(b.lines)
 	for i := first; i < first+rows; i++ {
 		b.add(p.row(&b, t, g, i))
 	}
 	b.rule(hidden(g.Down, len(p.shown)-first-rows))
-	l = b.line()
-	l.Put(t.Paint(themes.Muted), p.Hint)
-	b.add(l)
+	b.add(b.line().Put(t.Paint(themes.Muted), p.Hint))
 	b.bottom()
-	d.Lines = b.lines
-	d.Y = max((h-len(b.lines))/2, 0)
-	d.CaretY += d.Y
-	d.ListY += d.Y
-	d.Rows = rows
+	d.Lines, d.Y = b.lines, max((p.h-len(b.lines))/2, 0)
+	d.CaretY, d.ListY = d.Y+1, d.Y+3
 	return d
-}
-
-// hidden says how many lines lie beyond an end of the list.
-func hidden(arrow string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return arrow + " " + strconv.Itoa(n) + " more"
 }
 
 // row draws the i-th of the shown items, or a blank line.

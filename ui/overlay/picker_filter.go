@@ -1,0 +1,91 @@
+package overlay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sahilm/fuzzy"
+)
+
+// match is an item that passed the filter, with the letters that did.
+type match struct {
+	index   int
+	letters []int // of Title + " " + Name, in bytes
+}
+
+// filter keeps the items that match every word that was typed. One word is
+// matched fuzzily, best first; unfiltered lists keep their order.
+func (p *Picker) filter() {
+	defer p.sort()
+	query := strings.TrimSpace(p.input.Value())
+	p.shown = p.shown[:0]
+	if query == "" {
+		for i := range p.items {
+			p.shown = append(p.shown, match{index: i})
+		}
+		return
+	}
+	words := strings.Fields(query)
+	for _, m := range fuzzy.FindFrom(words[0], texts(p.items)) {
+		if letters, ok := p.matchesAll(m.Index, words[1:], m.MatchedIndexes); ok {
+			p.shown = append(p.shown, match{index: m.Index, letters: letters})
+		}
+	}
+	slices.SortStableFunc(p.shown, func(a, b match) int {
+		return cmp.Compare(closeness(&p.items[a.index], query), closeness(&p.items[b.index], query))
+	})
+}
+
+// closeness ranks matches: a name that is what was typed, then names and
+// titles with a word that begins so, then those that contain it, then the rest
+// in the order of the fuzzy search.
+func closeness(item *Item, query string) int {
+	query = strings.ToLower(query)
+	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
+	switch {
+	case name == query || title == query || slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
+		return 0
+	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
+		return 1
+	case strings.Contains(name, query) || strings.Contains(title, query):
+		return 2
+	}
+	return 3
+}
+
+func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
+	text := texts(p.items).String(index)
+	for _, w := range words {
+		found := fuzzy.Find(w, []string{text})
+		if len(found) == 0 {
+			return nil, false
+		}
+		letters = append(letters, found[0].MatchedIndexes...)
+	}
+	return letters, true
+}
+
+// texts is what is filtered: title, name and hidden names of every item.
+type texts []Item
+
+func (t texts) String(i int) string {
+	return strings.Join(append([]string{t[i].Title, t[i].Name}, t[i].Hidden...), " ")
+}
+func (t texts) Len() int { return len(t) }
+
+// sort puts the largest of the chosen values first; items without it keep their
+// order behind.
+func (p *Picker) sort() {
+	if p.order == 0 {
+		return
+	}
+	value := func(m match) float64 {
+		if v := p.items[m.index].Values; p.order <= len(v) {
+			return v[p.order-1]
+		}
+		return math.Inf(-1)
+	}
+	slices.SortStableFunc(p.shown, func(a, b match) int { return cmp.Compare(value(b), value(a)) })
+}

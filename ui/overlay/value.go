@@ -1,0 +1,72 @@
+package overlay
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/themes"
+	"meshscope/ui/textbox"
+	"meshscope/ui/widget"
+)
+
+// Value is a value that is being typed into a knob. It has no box: the knob's own row
+// shows it.
+type Value struct {
+	Knob  engine.ParamID
+	Wrong string // why the typed value was not taken
+	Keys  []Bound
+
+	// Take says what the typed text does, or why it cannot be taken.
+	Take  func(text string) (Action, error)
+	input textbox.Field
+}
+
+// NewValue starts with a text.
+func NewValue(knob engine.ParamID, text string) *Value {
+	v := &Value{Knob: knob, input: textbox.New(40)}
+	v.input.Set(text)
+	return v
+}
+
+// Text is what was typed, with the caret behind so many signs.
+func (v *Value) Text() (text string, caret int) { return v.input.Value(), v.input.Position() }
+
+// HandleKey edits the text, takes it or leaves the knob as it was. A value that cannot be
+// taken stays, with the reason.
+func (v *Value) HandleKey(msg tea.KeyPressMsg) Action {
+	if a, ok := bound(v.Keys, msg); ok {
+		return a
+	}
+	switch msg.String() {
+	case "esc":
+		return Close{}
+	case "enter":
+		a, err := v.Take(v.input.Value())
+		if err != nil {
+			v.Wrong = err.Error()
+			return nil
+		}
+		return Sequence{Close{}, a}
+	}
+	v.input.Key(msg)
+	v.Wrong = ""
+	return nil
+}
+
+// Paste puts text where the caret is.
+func (v *Value) Paste(text string) { v.input.Paste(text) }
+
+// Click does nothing.
+func (*Value) Click(int) Action { return nil }
+
+// Wheel does nothing.
+func (*Value) Wheel(int) {}
+
+// Resize does nothing.
+func (*Value) Resize(int, int) {}
+
+// Close does nothing.
+func (*Value) Close() {}
+
+// Render draws nothing.
+func (*Value) Render(*themes.Theme, widget.Glyphs) Drawn { return Drawn{} }
