@@ -175,11 +175,11 @@ func (f *Bounder) share(zero int) {
 		for n := range c.teams {
 			t := &c.teams[n]
 			s := &t.sharded[zero]
-			s.data = step.Data(in, t.params, t.layers)
+			s.data = step.Data(in, 0, t.params, t.layers)
 			if f.hosts.Placement == schedule.Bidirectional {
 				s.data.AddMirror(in, t.params)
 			}
-			s.optimizer = step.OptimizerTime(in, t.params)
+			s.optimizer = step.OptimizerTime(in, 0, t.params)
 			s.states = shard.Bytes(t.params, e.setup.Offload)
 			s.update = f.stack.Update(mem, t.params)
 		}

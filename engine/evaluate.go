@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
 	"meshscope/engine/units"
@@ -21,6 +22,14 @@ func Evaluate(s Setup) Report {
 	return e.Evaluate(s)
 }
 
+// EvaluateRecorded answers a setup and gives its arithmetic too: each figure with
+// its formula, operands and source.
+func EvaluateRecorded(s Setup) (Report, *record.Record) {
+	e := Evaluator{record: record.New()}
+	r := e.Evaluate(s)
+	return r, e.record.Record()
+}
+
 // Evaluator evaluates setups one after the other. It keeps the last schedule's
 // order and scratch memory, never anything that changes an answer. It is not
 // for use by several goroutines at once; the Reports it returns are the
@@ -30,7 +39,8 @@ type Evaluator struct {
 	// memory: for whoever asks many setups for their figures.
 	Brief bool
 
-	setup    Setup // what is being evaluated; the inputs below point into it
+	record   *record.Recorder // takes down formulas; nil: nobody asked
+	setup    Setup            // what is being evaluated; the inputs below point into it
 	memInput memory.Input
 	timInput step.Input
 	stop     func() bool
@@ -87,6 +97,7 @@ func wasStopped(err error) bool {
 }
 
 func (e *Evaluator) figures(s *Setup, r *Report) error {
+	e.symbols(s)
 	if err := e.arrange(s); err != nil {
 		return err
 	}
@@ -145,11 +156,11 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	for r, p := range params {
 		before := layers
 		layers = e.layers(hosts, r)
-		if r > 0 && p == params[r-1] && layers == before {
+		if r > 0 && p == params[r-1] && layers == before && !e.record.On() {
 			e.data = append(e.data, e.data[r-1])
 			continue
 		}
-		d := step.Data(in, p, layers)
+		d := step.Data(in, r, p, layers)
 		if hosts.Placement == schedule.Bidirectional {
 			d.AddMirror(in, p)
 		}
@@ -234,17 +245,20 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 func (e *Evaluator) givens(s *Setup) {
 	traits := s.Stack.Traits()
 	e.memInput = memory.Input{
-		Model: &s.Model, Layout: &s.Layout,
+		Record: e.record,
+		Model:  &s.Model, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.load(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	e.timInput = step.Input{
-		Model: &s.Model, Layout: &s.Layout,
+		Record: e.record,
+		Model:  &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
 		KeepsProducts: traits.KeepsProducts, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
+	e.timInput.Machine.Record(e.record, s.Precision.On(s.Stack))
 	if traits.Formulas {
 		// The formulas store scores; that is no reason to compute them slowly.
 		e.timInput.Attention = recipe.Flash

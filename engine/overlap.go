@@ -3,6 +3,7 @@ package engine
 import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -212,14 +213,14 @@ func Reached(s *Setup, g layout.Group) units.BytesPerSecond {
 	return reached(m.AllGather, g)
 }
 
-func reached(time func(units.Bytes, hardware.Members) units.Seconds, g layout.Group) units.BytesPerSecond {
+func reached(time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds, g layout.Group) units.BytesPerSecond {
 	if g.Size < 2 {
 		return 0
 	}
 	const volume = units.GB
 	of := hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
 	sent := volume * units.Bytes(g.Size-1) / units.Bytes(g.Size)
-	return rate(sent, time(2*volume, of)-time(volume, of))
+	return rate(sent, time(nil, 2*volume, of)-time(nil, volume, of))
 }
 
 func rate(b units.Bytes, t units.Seconds) units.BytesPerSecond {

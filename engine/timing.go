@@ -167,7 +167,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 		if exposed := e.exposedData(r, line, length); exposed > tail {
 			slowest, tail = r, exposed
 		}
-		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, e.mem.Parameters()[r]))
+		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, r, e.mem.Parameters()[r]))
 	}
 	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer

@@ -3,6 +3,7 @@ package engine
 import (
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
 	"meshscope/engine/units"
@@ -31,11 +32,11 @@ type Workings struct {
 
 // Work evaluates a setup and gives its workings too. Of a setup without figures
 // they are nil.
-func Work(s Setup) (Report, *Workings) {
-	var e Evaluator
+func Work(s Setup) (Report, *Workings, *record.Record) {
+	e := Evaluator{record: record.New()}
 	r := e.Evaluate(s)
 	if !r.Legal {
-		return r, nil
+		return r, nil, nil
 	}
 	stack, _ := memory.For(s.Stack)
 	w := &Workings{
@@ -45,7 +46,7 @@ func Work(s Setup) (Report, *Workings) {
 		FreeMakespan: e.free, Mean: e.timing.mean(),
 	}
 	w.Message, w.Latency = step.HandOver(&e.timInput)
-	return r, w
+	return r, w, e.record.Record()
 }
 
 // Load is the number of routed tokens on the busiest rank over the even share.

@@ -69,7 +69,7 @@ func matMulErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelErro
 		}
 		work := 2 * rows * inner * cols
 		touched := units.Bytes(2*(rows*inner+inner*cols) + result*rows*cols)
-		out.add(m.MatMul(rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
+		out.add(m.MatMul(nil, rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
 	}
 	return out
 }
@@ -105,7 +105,7 @@ func groupedErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelErr
 		}
 		work := 2 * groups * rows * cols * inner
 		touched := units.Bytes(2*groups*rows*(cols+inner) + weight*groups*cols*inner)
-		out.add(m.GroupedMatMul(groups, rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
+		out.add(m.GroupedMatMul(nil, groups, rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type arrow struct {
 
 // arrows is the picture of docs/architecture.md as a table.
 func arrows() []arrow {
-	leaves := []string{"engine/escape", "engine/units", "engine/recipe"}
+	leaves := []string{"engine/escape", "engine/units", "engine/recipe", "engine/record"}
 	below := append([]string{"engine/model", "engine/hardware"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	return []arrow{
@@ -54,6 +54,7 @@ func arrows() []arrow {
 		{"engine/hardware", below},
 		{"engine/recipe", leaves},
 		{"engine/escape", nil},
+		{"engine/record", []string{"engine/units"}},
 		{"engine/units", nil},
 		{"engine_test/shared", nil},
 	}

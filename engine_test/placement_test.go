@@ -107,21 +107,21 @@ func TestCollectiveTimes(t *testing.T) {
 	const volume = 1e9
 	intra, inter := 400e9, 50e9
 	in8 := hardware.Members{Size: 8, PerDomain: 8}
-	near(t, "all-reduce in a node", float64(c.AllReduce(volume, in8)), 2*7.0/8*volume/(intra*0.742), 1e-9)
-	near(t, "all-gather in a node", float64(c.AllGather(volume, in8)), 7.0/8*volume/(intra*0.674), 1e-9)
-	near(t, "all-to-all in a node", float64(c.AllToAll(volume, in8, hardware.Routing{})), 7.0/8*volume/(intra*0.597), 1e-9)
+	near(t, "all-reduce in a node", float64(c.AllReduce(nil, volume, in8)), 2*7.0/8*volume/(intra*0.742), 1e-9)
+	near(t, "all-gather in a node", float64(c.AllGather(nil, volume, in8)), 7.0/8*volume/(intra*0.674), 1e-9)
+	near(t, "all-to-all in a node", float64(c.AllToAll(nil, volume, in8, hardware.Routing{})), 7.0/8*volume/(intra*0.597), 1e-9)
 	spread := hardware.Members{Size: 4, PerDomain: 1}
-	near(t, "all-reduce, a rank in each node", float64(c.AllReduce(volume, spread)), 2*3.0/4*volume/(inter*0.9), 1e-9)
+	near(t, "all-reduce, a rank in each node", float64(c.AllReduce(nil, volume, spread)), 2*3.0/4*volume/(inter*0.9), 1e-9)
 	both := hardware.Members{Size: 32, PerDomain: 8}
-	near(t, "all-gather over 4 nodes of 8", float64(c.AllGather(volume, both)),
+	near(t, "all-gather over 4 nodes of 8", float64(c.AllGather(nil, volume, both)),
 		7.0/8*volume/(intra*0.674)+3.0/4*(volume/8)/(inter*0.9), 1e-9)
-	near(t, "all-to-all over 4 nodes of 8", float64(c.AllToAll(volume, both, hardware.Routing{})), 24.0/32*volume/(inter*0.8), 1e-9)
+	near(t, "all-to-all over 4 nodes of 8", float64(c.AllToAll(nil, volume, both, hardware.Routing{})), 24.0/32*volume/(inter*0.8), 1e-9)
 	near(t, "send to another node", float64(c.Send(volume, true)), volume/(inter*0.9), 1e-9)
-	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(volume, one)+c.AllGather(volume, one)+c.AllToAll(volume, one, hardware.Routing{}) != 0 {
+	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(nil, volume, one)+c.AllGather(nil, volume, one)+c.AllToAll(nil, volume, one, hardware.Routing{}) != 0 {
 		t.Error("a group of one takes time")
 	}
 	cluster.Intra.Latency = units.Millisecond
-	near(t, "latency of 7 hops, twice", float64(c.AllReduce(0, in8)), 14e-3, 1e-9)
+	near(t, "latency of 7 hops, twice", float64(c.AllReduce(nil, 0, in8)), 14e-3, 1e-9)
 }
 
 // TestCausalImbalance holds the closed form against the count.

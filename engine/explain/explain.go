@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/record"
 )
 
 // Explanation is one figure with its formula.
@@ -39,6 +40,7 @@ func (e *Explanation) Text() string { return e.Unit.Text(e.Result) }
 type Book struct {
 	w       *engine.Workings
 	r       *engine.Report
+	record  *record.Record
 	figures []Figure
 	values  map[string]float64
 	known   map[string]*Explanation
@@ -48,12 +50,12 @@ type Book struct {
 
 // Of evaluates a setup; the second value is false when it has no figures.
 func Of(s engine.Setup) (*Book, bool) {
-	r, w := engine.Work(s)
+	r, w, rec := engine.Work(s)
 	if w == nil {
 		return nil, false
 	}
 	b := &Book{
-		w: w, r: &r, figures: engine.Figures(&r),
+		w: w, r: &r, record: rec, figures: engine.Figures(&r),
 		values: make(map[string]float64), known: make(map[string]*Explanation), layers: make(map[string]*layer),
 	}
 	for _, f := range b.figures {
@@ -72,6 +74,9 @@ func (b *Book) Figures() []Figure { return slices.Clone(b.figures) }
 // of; false when there is no such figure.
 func (b *Book) Explain(id string) (*Explanation, bool) {
 	if e, ok := b.known[id]; ok {
+		return e, true
+	}
+	if e := b.recorded(id); e != nil {
 		return e, true
 	}
 	if _, ok := b.values[id]; ok {
@@ -106,6 +111,9 @@ func (b *Book) all() {
 		return
 	}
 	b.built = true
+	for _, id := range b.record.IDs() {
+		b.recorded(id)
+	}
 	for _, f := range b.figures {
 		b.Explain(f.ID)
 	}
@@ -148,6 +156,9 @@ type about struct {
 
 // explain makes the explanation of a figure once.
 func (b *Book) explain(id string, a about, formula func() *Expr) *Explanation {
+	if e := b.recorded(id); e != nil {
+		return e
+	}
 	if e, ok := b.known[id]; ok {
 		return e
 	}

@@ -1,27 +1,30 @@
 package explain
 
-import "meshscope/engine"
+import (
+	"meshscope/engine"
+	"meshscope/engine/record"
+)
 
 // Unit is what a figure is measured in; values are always in the base unit.
-type Unit = engine.Unit
+type Unit = record.Unit
 
 // Units. Memory is written in powers of 1024, traffic in powers of 1000.
 const (
-	Count     = engine.UnitCount
-	Share     = engine.UnitShare // of 1
-	Memory    = engine.UnitMemory
-	Traffic   = engine.UnitTraffic
-	Seconds   = engine.UnitSeconds
-	FLOPs     = engine.UnitFLOPs
-	Rate      = engine.UnitRate
-	TFLOPS    = engine.UnitTFLOPS // where the report has it in this unit
-	Bandwidth = engine.UnitBandwidth
-	Tokens    = engine.UnitTokens
-	Days      = engine.UnitDays
-	Hours     = engine.UnitHours
-	Dollars   = engine.UnitDollars
-	Watts     = engine.UnitWatts
-	Energy    = engine.UnitEnergy
+	Count     = record.Count
+	Share     = record.Share // of 1
+	Memory    = record.Memory
+	Traffic   = record.Traffic
+	Seconds   = record.Seconds
+	FLOPs     = record.FLOPs
+	Rate      = record.Rate
+	TFLOPS    = record.TFLOPS // where the report has it in this unit
+	Bandwidth = record.Bandwidth
+	Tokens    = record.Tokens
+	Days      = record.Days
+	Hours     = record.Hours
+	Dollars   = record.Dollars
+	Watts     = record.Watts
+	Energy    = record.Energy
 )
 
 // Figure is one number of a report that has an explanation.

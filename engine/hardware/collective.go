@@ -1,8 +1,11 @@
 package hardware
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -28,8 +31,11 @@ func ring(volume, n, passes float64, hop units.Seconds, rate units.BytesPerSecon
 // collective runs a ring inside each domain and, on 1/PerDomain of the volume
 // per GPU, a ring across domains: every GPU has its own share of the node's
 // network, so groups that start from one node share it evenly.
-func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64, curve *Curve) units.Seconds {
+func (m *Machine) collective(rec *record.Recorder, volume units.Bytes, g Members, passes, eta float64, curve *Curve) units.Seconds {
 	if g.Size <= 1 {
+		if rec.On() {
+			m.recordCollective(rec, g, passes, eta, curve, 0)
+		}
 		return 0
 	}
 	c, net := m.Cluster, &m.Network
@@ -61,7 +67,62 @@ func (m *Machine) collective(volume units.Bytes, g Members, passes, eta float64,
 		}
 		t += net.InterFixed + steps*hop + ring(float64(volume)/in, n, passes, 0, rate)
 	}
+	if rec.On() {
+		m.recordCollective(rec, g, passes, eta, curve, t)
+	}
 	return t
+}
+
+// recordCollective records what collective gave, of the volume that the scope knows.
+func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta float64, curve *Curve, t units.Seconds) {
+	net, in, n := &m.Network, min(g.PerDomain, g.Size), g.domains()
+	whole := "volume"
+	if passes > 1 {
+		whole = "2 * volume"
+	}
+	var sum []string
+	if net.Fixed > 0 && g.Size > 1 {
+		sum = append(sum, "start_of_a_call")
+	}
+	if in > 1 {
+		if net.HalfSize > 0 {
+			sum = append(sum, "half_speed_size / (link * share_of_the_link)")
+		}
+		hops := "(n_in - 1) * link_latency"
+		if passes > 1 {
+			hops = "2 * " + hops
+		}
+		sum = append(sum, hops, whole+" * (n_in - 1) / (n_in * link * share_of_the_link)")
+	}
+	low, high, i := curve.around(math.Log2(n))
+	hop := m.Cluster.Inter.Latency
+	if net.InterHop > 0 {
+		hop = net.InterHop
+	}
+	if n > 1 {
+		rate, steps := "network * share_of_the_network", "(n_out - 1)"
+		if curve.at(n) > 0 {
+			measured := fmt.Sprintf("measured_at_fewer_nodes * pow(measured_at_more_nodes / measured_at_fewer_nodes, log2(n_out) - %d) / GPUs_per_domain", i)
+			if in < m.Cluster.Domain() && net.Rails > 0 {
+				measured += " * rate_of_single_rails"
+			}
+			rate = "min(" + rate + ", " + measured + ")"
+		}
+		if passes > 1 {
+			steps = "2 * ceil(log2(n_out))"
+		}
+		if net.InterFixed > 0 {
+			sum = append(sum, "start_over_the_network")
+		}
+		sum = append(sum, steps+" * hop_over_the_network", whole+" / n_in * (n_out - 1) / (n_out * "+rate+")")
+	}
+	rec.Figure(record.Entry{
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
+		Source:    "ring over the scale-up link, then one over the network on each GPU's share; " + record.From(net.From),
+		LeavesOut: "other traffic on the same links",
+	}, record.In("n_in", in), record.In("n_out", n), record.InUnit(record.Share, "share_of_the_link", m.inside(g, eta, net.HalfRing)),
+		record.InUnit(record.Traffic, "half_speed_size", net.HalfSize), record.In("hop_over_the_network", hop), record.In("rate_of_single_rails", net.Rails),
+		record.In("measured_at_fewer_nodes", low), record.In("measured_at_more_nodes", high))
 }
 
 // inside is the share of the scale-up link that a group reaches: more within
@@ -97,24 +158,29 @@ func (n *Network) scale(intra, inter float64) {
 // the power law of the two nearest.
 func (c *Curve) at(n float64) units.BytesPerSecond {
 	x := math.Log2(n)
-	i := min(max(int(x), 1), CurvePoints-2)
-	low, high := float64(c[i]), float64(c[i+1])
+	low, high, i := c.around(x)
 	if low <= 0 || high <= 0 {
 		return 0
 	}
-	return units.BytesPerSecond(low * math.Pow(high/low, x-float64(i)))
+	return units.BytesPerSecond(float64(low) * math.Pow(float64(high/low), x-float64(i)))
+}
+
+// around is the pair of measured points next to 2^x nodes, the first at 2^i.
+func (c *Curve) around(x float64) (low, high units.BytesPerSecond, i int) {
+	i = min(max(int(x), 1), CurvePoints-2)
+	return c[i], c[i+1], i
 }
 
 // AllReduce is the time of summing volume bytes over a group, each rank
 // holding the whole result: a reduce-scatter and an all-gather.
-func (m *Machine) AllReduce(volume units.Bytes, g Members) units.Seconds {
-	return m.collective(volume, g, 2, m.Network.AllReduce, &m.Network.Curve)
+func (m *Machine) AllReduce(rec *record.Recorder, volume units.Bytes, g Members) units.Seconds {
+	return m.collective(rec, volume, g, 2, m.Network.AllReduce, &m.Network.Curve)
 }
 
 // AllGather is the time of collecting volume bytes (the whole result) from the
 // shards of a group. A reduce-scatter of the same volume takes as long.
-func (m *Machine) AllGather(volume units.Bytes, g Members) units.Seconds {
-	return m.collective(volume, g, 1, m.Network.Gather, &m.Network.Ring)
+func (m *Machine) AllGather(rec *record.Recorder, volume units.Bytes, g Members) units.Seconds {
+	return m.collective(rec, volume, g, 1, m.Network.Gather, &m.Network.Ring)
 }
 
 // AllToAll is the time in which every rank sends volume bytes, an equal part to
@@ -124,7 +190,7 @@ func (m *Machine) AllGather(volume units.Bytes, g Members) units.Seconds {
 // Of the copies that every token sends, those to one rank may travel once, and
 // those to one other domain too and spread there (DeepEP, arXiv 2412.19437 section
 // 3.2.2; NVIDIA's HybridEP).
-func (m *Machine) AllToAll(volume units.Bytes, g Members, r Routing) units.Seconds {
+func (m *Machine) AllToAll(rec *record.Recorder, volume units.Bytes, g Members, r Routing) units.Seconds {
 	if g.Size <= 1 {
 		return 0
 	}
@@ -132,10 +198,37 @@ func (m *Machine) AllToAll(volume units.Bytes, g Members, r Routing) units.Secon
 	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
 	near := units.Bytes(float64(volume) * m.crossing(n, r) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, m.Spread(r), net.HalfAllToAll)))
 	if n <= in {
-		return net.Fixed + near
+		t := net.Fixed + near
+		if rec.On() {
+			m.recordAllToAll(rec, g, r, t)
+		}
+		return t
 	}
 	far := units.Bytes(float64(volume) * m.crossing(g.domains(), r) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
-	return net.Fixed + net.InterFixed + max(near, far)
+	t := net.Fixed + net.InterFixed + max(near, far)
+	if rec.On() {
+		m.recordAllToAll(rec, g, r, t)
+	}
+	return t
+}
+
+// recordAllToAll records what AllToAll gave, of the volume that the scope knows.
+func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t units.Seconds) {
+	net := &m.Network
+	formula := "start_of_a_call + "
+	near := "volume" + m.crossingFormula("n", r) + " * (n_in - 1) / (n * link * share_of_the_link)"
+	if g.Size > g.PerDomain {
+		far := "volume" + m.crossingFormula("n_out", r) + " * (n - n_in) / (n * network * share_of_the_network)"
+		near = "start_over_the_network + max(" + near + ", " + far + ")"
+	}
+	rec.Figure(record.Entry{
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: formula + near, Value: float64(t),
+		Source: "traffic inside the domain and out of it at the same time; copies to one rank or domain may travel once (DeepEP, arXiv 2412.19437 section 3.2.2); " +
+			record.From(net.From),
+		LeavesOut: "node-limited routing, other traffic on the same links",
+	}, record.In("n", g.Size), record.In("n_in", min(g.PerDomain, g.Size)), record.In("n_out", g.domains()),
+		record.InUnit(record.Share, "share_of_the_link", m.inside(g, m.Spread(r), net.HalfAllToAll)),
+		record.InUnit(record.Share, "share_of_the_network", net.InterAllToAll))
 }
 
 // Spread is the share of the scale-up link that an all-to-all of tokens reaches.
@@ -164,6 +257,18 @@ func (m *Machine) crossing(d float64, r Routing) float64 {
 	return d * (1 - missed) / float64(r.Copies)
 }
 
+// crossingFormula is crossing as a factor, of the named number of places.
+func (m *Machine) crossingFormula(d string, r Routing) string {
+	if !m.Software.Once || r.Copies <= 1 {
+		return ""
+	}
+	missed := make([]string, r.Copies)
+	for i := range missed {
+		missed[i] = fmt.Sprintf("max(E - E / %s - %d, 0) / (E - %d)", d, i, i)
+	}
+	return " * (" + d + " * (1 - " + strings.Join(missed, " * ") + ") / k)"
+}
+
 // Send is the time of one point-to-point message; far says whether it leaves
 // the scale-up domain.
 func (m *Machine) Send(volume units.Bytes, far bool) units.Seconds {
@@ -172,4 +277,12 @@ func (m *Machine) Send(volume units.Bytes, far bool) units.Seconds {
 		l, eta = m.Cluster.Inter, m.Network.InterRing
 	}
 	return l.Latency + m.Software.Hop + volume.Over(l.Bandwidth*units.BytesPerSecond(eta))
+}
+
+// SendFormula is that of Send for the formula of a volume.
+func SendFormula(volume string, far bool) string {
+	if far {
+		return "network_latency + latency_of_the_stack + (" + volume + ") / (network * share_of_the_network)"
+	}
+	return "link_latency + latency_of_the_stack + (" + volume + ") / (link * share_of_the_link_for_messages)"
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -54,13 +55,47 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 // and the start of a kernel. Arithmetic suffers from a short inner length (the
 // pipeline of a tile fills and drains) and from a last wave of tiles that does
 // not fill the GPU (tiles of 128 x 256, NVIDIA's matrix multiplication guide).
-func (m *Machine) MatMul(rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+//
+// The recorder's scope knows rows, inner, cols and touched, the bytes.
+func (m *Machine) MatMul(rec *record.Recorder, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
 	if rows <= 0 || inner <= 0 || cols <= 0 {
+		if rec.On() {
+			m.recordMatMul(rec, 0, 1)
+		}
 		return 0
 	}
+	waves := m.waves(rows, cols)
 	t := units.FLOPs(2 * rows * inner * cols).Over(m.gemm)
-	t *= units.Seconds((1 + m.Ops.HalfK/inner) * m.waves(rows, cols))
-	return max(t, bytes.Over(m.stream)) + m.Ops.Start
+	t *= units.Seconds((1 + m.Ops.HalfK/inner) * waves)
+	t = max(t, bytes.Over(m.stream)) + m.Ops.Start
+	if rec.On() {
+		m.recordMatMul(rec, t, waves)
+	}
+	return t
+}
+
+// recordMatMul records what MatMul gave; nothing is multiplied in no time.
+func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves float64) {
+	e := record.Entry{
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
+		Formula:   "max(2 * rows * inner * cols / R * (1 + K_half / inner) * waves, touched / BW) + start",
+		Source:    "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's matrix multiplication guide); " + record.From(m.Ops.From),
+		LeavesOut: "clocks under load, traffic that runs beside it",
+	}
+	if t == 0 {
+		e.Formula = "0"
+	}
+	rec.Figure(e, record.In("K_half", m.Ops.HalfK))
+	if t == 0 || m.Ops.Wave <= 0 || m.Ops.SMs <= 0 {
+		rec.Given(record.In("waves", waves))
+		return
+	}
+	rec.Figure(record.Entry{
+		ID: "waves", Name: "time of the product's tiles over that of full waves", Symbol: "waves", Value: waves,
+		Formula: "1 + felt * (min(ceil(ceil(rows / 256) * ceil(cols / 128) / SMs) * SMs * 256 * 128 / (rows * cols), " +
+			"ceil(ceil(rows / 128) * ceil(cols / 256) / SMs) * SMs * 128 * 256 / (rows * cols)) - 1)",
+		Source: "tiles of 128 x 256 over the streaming multiprocessors, the better orientation; " + record.From(m.Ops.From),
+	}, record.In("felt", m.Ops.Wave), record.In("SMs", m.Ops.SMs))
 }
 
 // waves is the time of a product's tiles against that of tiles that fill every
@@ -82,15 +117,39 @@ func tileWaste(rows, cols, high, wide, sms float64) float64 {
 // GroupedMatMul is the time of groups products of rows (each) x inner by inner
 // x cols in one kernel. Short groups fill tiles badly, and every group reads a
 // matrix of its own.
-func (m *Machine) GroupedMatMul(groups, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+//
+// The recorder's scope knows groups, rows, inner, cols and touched, the bytes.
+func (m *Machine) GroupedMatMul(rec *record.Recorder, groups, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
 	if groups <= 0 || rows <= 0 {
+		if rec.On() {
+			m.recordGrouped(rec, 0)
+		}
 		return 0
 	}
 	rate := m.gemm * units.FLOPsPerSecond(m.Ops.Grouped/m.Ops.Gemm)
 	t := units.FLOPs(2 * groups * rows * inner * cols).Over(rate)
 	t *= units.Seconds(1 + m.Ops.GroupedRows/rows)
 	read := bytes.Over(m.Cluster.GPU.MemoryBandwidth * units.BytesPerSecond(m.Ops.GroupedRead))
-	return max(t, read) + m.Ops.Start
+	t = max(t, read) + m.Ops.Start
+	if rec.On() {
+		m.recordGrouped(rec, t)
+	}
+	return t
+}
+
+// recordGrouped records what GroupedMatMul gave; nothing is multiplied in no time.
+func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
+	e := record.Entry{
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
+		Formula: "max(2 * groups * rows * inner * cols / (R * share_of_a_grouped_product / share_of_the_peak) * (1 + rows_half / rows), " +
+			"touched / (memory_bandwidth * share_of_bandwidth)) + start",
+		Source: "grouped matrix product; short groups fill tiles badly and each reads a matrix of its own; " + record.From(m.Ops.From),
+	}
+	if t == 0 {
+		e.Formula = "0"
+	}
+	rec.Figure(e, record.InUnit(record.Share, "share_of_a_grouped_product", m.Ops.Grouped), record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm),
+		record.In("rows_half", m.Ops.GroupedRows), record.InUnit(record.Share, "share_of_bandwidth", m.Ops.GroupedRead))
 }
 
 // Attention is the time of fused attention: forward of f operations (already
@@ -107,6 +166,26 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward)) + m.Ops.AttentionStart
 	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
 	return forward, backward
+}
+
+// AttentionFormulas are those of Attention, of F_core operations.
+func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
+	rate := ""
+	if headDim > 128 {
+		rate = " * share_of_wide_heads"
+	}
+	if m.Software.Attention != 1 {
+		rate += " / attention_of_the_stack_over_the_best"
+	}
+	return "F_core / (peak * share_forward" + rate + ") + attention_start", "2.5 * F_core / (peak * share_backward" + rate + ") + attention_start"
+}
+
+// StreamFormula is the formula of Stream for a formula of the bytes; t is what it gave.
+func (m *Machine) StreamFormula(bytes string, t units.Seconds) string {
+	if t == 0 {
+		return "0"
+	}
+	return "(" + bytes + ") / BW + start"
 }
 
 // Stream is the time of an operation bound by memory that moves b bytes.

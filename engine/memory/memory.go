@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
@@ -29,6 +30,7 @@ type Input struct {
 	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP  bool
 	Fitted    hardware.StackMemory // constants of the stack
+	Record    *record.Recorder     // takes down formulas; nil: nobody asked
 }
 
 // Rank is the memory of one pipeline rank at its peak, per GPU, term by term.

@@ -1,10 +1,13 @@
 package step
 
 import (
+	"fmt"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -21,7 +24,8 @@ type DataParallel struct {
 	// reduce-scatter. The rest are weights that an input gradient needs.
 	PerWeight units.Seconds
 
-	layers float64 // of the rank
+	layers float64          // of the rank
+	rec    *record.Recorder // of the rank; its sums have the same names
 }
 
 // Data works out the data-parallel traffic of a rank with the given parameters
@@ -29,12 +33,21 @@ type DataParallel struct {
 // stage 0; a reduce-scatter of them and an all-gather of the weights for 1 and
 // 2; for 3 an all-gather in the forward and in the backward and a
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
-func Data(in *Input, p memory.Parameters, layers int) DataParallel {
+func Data(in *Input, rank int, p memory.Parameters, layers int) DataParallel {
 	g := &in.Groups
-	out := DataParallel{layers: float64(max(layers, 1))}
-	out.addDomain(in, &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
-	out.addDomain(in, &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
+	out := DataParallel{layers: float64(max(layers, 1)), rec: in.Record.At("data", rank)}
+	if out.rec.On() {
+		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
+		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
+	}
+	out.addDomain(in, out.rec.Scope("dense", "dense"), &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
+	out.addDomain(in, out.rec.Scope("expert", "expert"), &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
 	return out
+}
+
+// parametersOf are the dense or expert parameters on one GPU of a rank.
+func parametersOf(rec *record.Recorder, rank int, kind string) string {
+	return rec.Ref(fmt.Sprintf("memory.ranks.%d.%s-parameters", rank, kind))
 }
 
 // Expose says how much of the traffic nothing hides; the parts share it by the
@@ -68,28 +81,63 @@ func (d *DataParallel) AddMirror(in *Input, p memory.Parameters) {
 	seconds := in.Machine.Send(bytes, in.Groups.PP.Crosses())
 	d.Mirror = Traffic{Bytes: bytes, Seconds: seconds}
 	d.ScatterSeconds += seconds
+	if d.rec.On() {
+		d.recordMirror(in, bytes, p.Expert > 0)
+	}
+}
+
+func (d *DataParallel) recordMirror(in *Input, bytes units.Bytes, experts bool) {
+	params := "dense_parameters"
+	if in.Layout.ZeRO >= 1 {
+		params = "dense_parameters / (dp * c)"
+	}
+	switch {
+	case experts && in.Layout.ZeRO >= 1:
+		params += " + expert_parameters / expert_DP"
+	case experts:
+		params += " + expert_parameters"
+	}
+	d.rec.Figure(record.Entry{
+		ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror", Symbol: "v_mirror", Unit: record.Traffic,
+		Formula: "(" + params + ") * bytes_on_the_wire", Value: float64(bytes), Source: "each rank its shard from ZeRO-1 on",
+	}, record.In("expert_DP", in.Layout.ExpertDP()), record.In("bytes_on_the_wire", in.GradDtype.ReduceBytes(in.Precision)))
+	t := hardware.SendFormula("v_mirror", in.Groups.PP.Crosses())
+	d.rec.Term("mirror", t)
+	d.rec.Term("scatter", t)
 }
 
 // addDomain adds one set of parameters, the group that holds the same ones, and
 // how that is cut into shards and replicas.
-func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, whole, shard, replica layout.Group) {
+func (d *DataParallel) addDomain(in *Input, rec *record.Recorder, t *Traffic, params float64, whole, shard, replica layout.Group) {
 	if whole.Size <= 1 || params == 0 {
 		return
 	}
+	if rec.On() {
+		defer d.recordSent(rec, t)
+	}
 	weights := units.Bytes(params * in.Precision.GatherBytes())
 	grads := units.Bytes(params * reduceBytes(in))
+	if rec.On() {
+		recordVolumes(in, rec, grads, weights)
+	}
 	if in.Layout.ZeRO == 0 {
-		d.allReduce(in, t, grads, whole)
+		d.allReduce(in, rec, t, grads, "v_gradients", whole)
 		return
 	}
+	if rec.On() {
+		rec.Given(record.In("shards", shard.Size))
+	}
 	// The sums of each replica's shards are summed over the replicas.
-	d.allReduce(in, t, grads/units.Bytes(shard.Size), replica)
+	d.allReduce(in, rec, t, grads/units.Bytes(shard.Size), "v_gradients / shards", replica)
 	m := float64(in.Layout.MicroBatches)
-	gather := d.collective(in, weights, shard, in.Machine.AllGather)
-	scatter := d.collective(in, grads, shard, in.Machine.AllGather)
+	gather := d.collective(in, rec.Scope("gather", "weight all-gather"), "v_weights", weights, shard, in.Machine.AllGather)
+	scatter := d.collective(in, rec.Scope("scatter", "gradient reduce-scatter"), "v_gradients", grads, shard, in.Machine.AllGather)
 	stage := in.Layout.ZeRO
 	if stage == 3 && in.Layout.PP > 1 && in.Machine.Software.Keeps {
 		stage = 1 // once per step
+	}
+	if rec.On() {
+		d.recordSharded(rec, stage)
 	}
 	switch stage {
 	case 1:
@@ -112,18 +160,83 @@ func (d *DataParallel) addDomain(in *Input, t *Traffic, params float64, whole, s
 	}
 }
 
+// recordVolumes records what one set of parameters sends once.
+func recordVolumes(in *Input, rec *record.Recorder, grads, weights units.Bytes) {
+	for _, v := range [...]struct {
+		id, name string
+		value    units.Bytes
+		bytes    float64
+	}{{"gradients", "gradients", grads, reduceBytes(in)}, {"weights", "weights", weights, in.Precision.GatherBytes()}} {
+		rec.Figure(record.Entry{
+			ID: v.id, Name: v.name + " of the " + rec.What() + " parameters of a rank", Symbol: "v_" + v.id, Unit: record.Traffic,
+			Formula: rec.What() + "_parameters * bytes_on_the_wire", Value: float64(v.value), Source: "parameters on the GPU times bytes on the wire",
+		}, record.In("bytes_on_the_wire", v.bytes))
+	}
+}
+
+// recordSharded records what addDomain adds for a ZeRO stage.
+func (d *DataParallel) recordSharded(rec *record.Recorder, stage int) {
+	gather, scatter := rec.Ref("gather"), rec.Ref("scatter")
+	const gradients, weights = "v_gradients * (shards - 1) / shards", "v_weights * (shards - 1) / shards"
+	switch stage {
+	case 1:
+		d.rec.Term("scatter", scatter)
+		d.rec.Term("gather", gather)
+		rec.Term("bytes", gradients+" + "+weights)
+		rec.Term("seconds", scatter+" + "+gather)
+	case 2:
+		d.rec.Term("weight", scatter)
+		d.rec.Term("gather", gather)
+		rec.Term("bytes", "m * "+gradients+" + "+weights)
+		rec.Term("seconds", "m * "+scatter+" + "+gather)
+	default:
+		d.rec.Term("forward", gather)
+		d.rec.Term("input", gather)
+		d.rec.Term("weight", scatter)
+		rec.Term("bytes", "m * (2 * "+weights+" + "+gradients+")")
+		rec.Term("seconds", "m * (2 * "+gather+" + "+scatter+")")
+	}
+}
+
+// recordSent records what one set of parameters sends over the step, and the time.
+func (d *DataParallel) recordSent(rec *record.Recorder, t *Traffic) {
+	rec.Figure(record.Entry{
+		ID: "sent", Name: "bytes that " + d.rec.What() + " sends for its " + rec.What() + " parameters in a step", Symbol: "sent of " + d.rec.What(),
+		Unit: record.Traffic, Formula: rec.Sum("bytes"), Value: float64(t.Bytes), Source: "ZeRO (arXiv 1910.02054) section 7",
+	})
+	rec.Figure(record.Entry{
+		ID: "seconds", Name: "time of that traffic", Symbol: "time of " + d.rec.What(),
+		Unit: record.Seconds, Formula: rec.Sum("seconds"), Value: float64(t.Seconds), Source: "the sum of its collectives",
+	})
+}
+
 // collective is the time of moving a volume in the calls that the stack makes of
 // it: one per layer with ZeRO-3, else one per bucket.
-func (d *DataParallel) collective(in *Input, volume units.Bytes, g layout.Group, time func(units.Bytes, hardware.Members) units.Seconds) units.Seconds {
+func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula string, volume units.Bytes, g layout.Group,
+	time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds,
+) units.Seconds {
 	soft := &in.Machine.Software
-	calls, slow := 1.0, 1.0
+	calls, slow, count := 1.0, 1.0, "1"
 	if in.Layout.ZeRO == 3 {
-		calls, slow = d.layers, max(soft.ShardSlow, 1)
+		calls, slow, count = d.layers, max(soft.ShardSlow, 1), "layers_of_the_rank"
 	} else if soft.Bucket > 0 {
-		calls = max(float64(volume/soft.Bucket), 1)
+		calls, count = max(float64(volume/soft.Bucket), 1), "max(volume / bucket, 1)"
 	}
+	rec.Let("volume", formula)
+	call := rec.Scope("call", "one call of the "+rec.What())
+	call.Let("volume", "volume / ("+count+")")
 	n := units.Seconds(calls * slow * soft.Factor)
-	return n * time(volume/units.Bytes(calls), members(g))
+	t := n * time(call, volume/units.Bytes(calls), members(g))
+	if rec.On() {
+		rec.Given(record.In("layers_of_the_rank", d.layers), record.InUnit(record.Traffic, "bucket", soft.Bucket))
+		rec.Figure(record.Entry{
+			Name: "time of the " + rec.What() + ", " + d.rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
+			Formula:   count + " * slowing_of_many_small_tensors * factor_of_the_stack * " + call.Ref(""),
+			Source:    "calls (one per layer with ZeRO-3, else one per bucket) times one call; " + record.From(soft.From),
+			LeavesOut: "other traffic on the same links",
+		}, record.In("slowing_of_many_small_tensors", slow))
+	}
+	return t
 }
 
 // reduceBytes is the width in which gradients are summed: the stack's own, else
@@ -136,14 +249,20 @@ func reduceBytes(in *Input) float64 {
 }
 
 // allReduce sums gradients over a group once per step.
-func (d *DataParallel) allReduce(in *Input, t *Traffic, grads units.Bytes, g layout.Group) {
+func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, grads units.Bytes, formula string, g layout.Group) {
 	if g.Size <= 1 {
 		return
 	}
-	all := d.collective(in, grads, g, in.Machine.AllReduce)
+	all := d.collective(in, rec.Scope("all-reduce", "gradient all-reduce"), formula, grads, g, in.Machine.AllReduce)
 	d.ScatterSeconds += all
 	t.Bytes += 2 * sent(grads, g)
 	t.Seconds += all
+	if rec.On() {
+		rec.Given(record.In("ranks_that_sum", g.Size))
+		d.rec.Term("scatter", rec.Ref("all-reduce"))
+		rec.Term("bytes", "2 * "+formula+" * (ranks_that_sum - 1) / ranks_that_sum")
+		rec.Term("seconds", rec.Ref("all-reduce"))
+	}
 }
 
 // OptimizerTime is the update of one rank's shard, memory traffic and no
@@ -152,7 +271,15 @@ func (d *DataParallel) allReduce(in *Input, t *Traffic, grads units.Bytes, g lay
 // kernels are not fused), and what the host does once per step. Offloaded, its
 // gradients cross PCIe to the host and the updated weights come back; what the
 // host takes for the update itself is not counted.
-func OptimizerTime(in *Input, p memory.Parameters) units.Seconds {
+func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
+	t := optimizerTime(in, p)
+	if in.Record.On() {
+		recordOptimizer(in, rank, p, t)
+	}
+	return t
+}
+
+func optimizerTime(in *Input, p memory.Parameters) units.Seconds {
 	dense, expert := p.Dense, p.Expert
 	if in.Layout.ZeRO >= 1 {
 		dense /= float64(in.Layout.DenseShards())
@@ -165,4 +292,28 @@ func OptimizerTime(in *Input, p memory.Parameters) units.Seconds {
 	soft := &in.Machine.Software
 	t := in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
 	return (t + soft.HostStep) * units.Seconds(soft.Factor)
+}
+
+// recordOptimizer records what optimizerTime gave.
+func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) {
+	dense, expert := parametersOf(in.Record, rank, "dense"), parametersOf(in.Record, rank, "expert")
+	if in.Layout.ZeRO >= 1 {
+		dense, expert = dense+" / shards", expert+" / expert_shards"
+	}
+	if p.Expert > 0 {
+		dense += " + " + expert
+	}
+	soft := &in.Machine.Software
+	formula := "(" + in.Machine.StreamFormula("bytes_per_parameter * ("+dense+")", t) + " + host_time_per_step) * factor_of_the_stack"
+	if in.Offload == recipe.OffloadOptimizer {
+		formula = "bytes_over_PCIe * (" + dense + ") / PCIe"
+	}
+	in.Record.At("time.optimizer", rank).Figure(record.Entry{
+		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
+		Formula: formula, Value: float64(t),
+		Source:    "memory traffic of fused Adam over the rank's shard, and the host's part; " + record.From(soft.From),
+		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
+	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
+		record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
+		record.In("bytes_over_PCIe", in.GradDtype.ReduceBytes(in.Precision)+in.Precision.GatherBytes()), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth))
 }

@@ -1,9 +1,13 @@
 package step
 
 import (
+	"fmt"
+	"strings"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -32,7 +36,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		regions = 1
 	}
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	gather := k.m.AllGather(volume, members(g))
+	gather := k.m.AllGather(k.tpGather(), volume, members(g))
 	weight := c.WeightGrad / units.Seconds(regions)
 	var fwd, bwd Traffic
 	if l.SP {
@@ -42,7 +46,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		// scatter and the second gather have the weight gradient to hide under.
 		bwd.Exposed = gather + max(0, 2*gather-weight)
 	} else {
-		reduce := k.m.AllReduce(volume, members(g))
+		reduce := k.m.AllReduce(k.collective("layer.tp-reduce", "TP all-reduce", "hidden_states"), volume, members(g))
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: reduce}
 		bwd = fwd
 		bwd.Exposed = max(0, reduce-weight)
@@ -55,6 +59,77 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 	}
 	c.BackwardLinks.TP.add(bwd, regions)
 	c.Unhidden += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
+	if k.rec.On() {
+		k.recordRegions(regions, fwd.Exposed, bwd.Exposed)
+	}
+}
+
+// recordRegions records the traffic of a layer's TP regions.
+func (k *kernels) recordRegions(regions float64, forward, backward units.Seconds) {
+	soft := &k.m.Software
+	sent := "hidden_states * (t - 1) / t"
+	fwd := traffic{"2 * " + sent, "2 * {layer.tp-gather}", ""}
+	bwd := traffic{"3 * " + sent, "3 * {layer.tp-gather}", ""}
+	weight := fmt.Sprintf("(%s) / %g", k.rec.Sum("weight-gradient"), regions)
+	hidden := "{layer.tp-gather} + max(0, 2 * {layer.tp-gather} - " + weight + ")"
+	if !k.in.Layout.SP {
+		fwd = traffic{"2 * " + sent, "{layer.tp-reduce}", ""}
+		bwd = fwd
+		hidden = "max(0, {layer.tp-reduce} - " + weight + ")"
+	}
+	const source = "Korthikanti et al. (arXiv 2205.05198) section 4.2"
+	fwd.exposed = k.recordExposed("tp-forward", "forward TP traffic of a region", source, fwd.seconds+" * share_that_is_exposed", forward, soft.TPForward)
+	if soft.TPBackward > 0 {
+		hidden = "max(" + bwd.seconds + " * share_that_is_exposed, " + bwd.seconds + " - " + weight + ")"
+	}
+	bwd.exposed = k.recordExposed("tp-backward", "backward TP traffic of a region", source, hidden, backward, soft.TPBackward)
+	k.recordTraffic("forward.tp", regions, fwd)
+	k.recordTraffic("backward.tp", regions, bwd)
+	k.rec.Term("unhidden", fmt.Sprintf("(%s - %s) * %g", bwd.seconds, bwd.exposed, regions))
+}
+
+// traffic are the formulas of a Traffic.
+type traffic struct{ bytes, seconds, exposed string }
+
+// recordTraffic adds so many times a traffic to what a pass moves over a dimension.
+func (k *kernels) recordTraffic(pass string, times float64, t traffic) {
+	for _, part := range [...]struct{ what, formula string }{{"bytes", t.bytes}, {"seconds", t.seconds}, {"exposed", t.exposed}} {
+		if times != 1 {
+			part.formula = fmt.Sprintf("%g * %s", times, part.formula)
+		}
+		k.rec.Term(pass+"."+part.what, part.formula)
+	}
+}
+
+// exposed are the sums of what nothing hides in a pass.
+func (k *kernels) exposed(pass string) (sum []string) {
+	for _, dimension := range [...]string{"tp", "cp", "ep", "etp"} {
+		if s := k.rec.Sum(pass + "." + dimension + ".exposed"); s != "0" {
+			sum = append(sum, s)
+		}
+	}
+	return sum
+}
+
+// recordExposed records the part of a traffic that nothing hides.
+func (k *kernels) recordExposed(id, name, source, formula string, t units.Seconds, share float64) string {
+	k.rec.Figure(record.Entry{
+		ID: id + ".exposed", Name: "part of the " + name + " that nothing hides, in one " + k.rec.What(), Symbol: "exposed " + name,
+		Unit: record.Seconds, Formula: formula, Value: float64(t),
+		Source: source + "; " + record.From(k.m.Software.From), LeavesOut: "slowing of the products that hide it",
+	}, record.InUnit(record.Share, "share_that_is_exposed", share))
+	return k.rec.Ref(id + ".exposed")
+}
+
+// collective is the scope of a collective of a volume given by its formula.
+func (k *kernels) collective(id, name, volume string) *record.Recorder {
+	rec := k.in.Record.Scope(id, name)
+	rec.Let("volume", volume)
+	return rec
+}
+
+func (k *kernels) tpGather() *record.Recorder {
+	return k.collective("layer.tp-gather", "TP all-gather or reduce-scatter", "hidden_states")
 }
 
 // edge adds the collective behind the embedding and before the head: hidden
@@ -67,10 +142,15 @@ func (k *kernels) edge(c *Cost) {
 	}
 	g := k.in.Groups.TP
 	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
-	t := Traffic{Bytes: sent(volume, g), Seconds: k.m.AllGather(volume, members(g))}
+	t := Traffic{Bytes: sent(volume, g), Seconds: k.m.AllGather(k.tpGather(), volume, members(g))}
 	t.Exposed = t.Seconds
 	c.ForwardLinks.TP.add(t, 1)
 	c.BackwardLinks.TP.add(t, 1)
+	if k.rec.On() {
+		formulas := traffic{"hidden_states * (t - 1) / t", "{layer.tp-gather}", "{layer.tp-gather}"}
+		k.recordTraffic("forward.tp", 1, formulas)
+		k.recordTraffic("backward.tp", 1, formulas)
+	}
 }
 
 // contextParallel adds ring attention: keys and values travel round c-1 times,
@@ -94,6 +174,33 @@ func (k *kernels) contextParallel(c *Cost) {
 	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.scoresBack)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
+	if k.rec.On() {
+		k.recordRingTraffic(hop, fwd.Exposed, bwd.Exposed, far)
+	}
+}
+
+// recordRingTraffic records what contextParallel adds.
+func (k *kernels) recordRingTraffic(hop units.Bytes, forward, backward units.Seconds, far bool) {
+	width := "2 * kv"
+	if k.in.Model.IsMLA() {
+		width = "a * (d_nope + d_rope + d_v) / t"
+	}
+	k.in.Record.Figure(record.Entry{
+		ID: "layer.cp-hop", Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv", Unit: record.Traffic,
+		Formula: "bytes * T * " + width, Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
+	})
+	const source = "keys and values travel while attention runs"
+	for _, p := range [...]struct {
+		pass, volume, under string
+		exposed             units.Seconds
+	}{{"forward", "v_kv", k.scoresFormula, forward}, {"backward", "2 * v_kv", k.scoresBackFormula, backward}} {
+		if p.under == "" {
+			p.under = "0"
+		}
+		seconds := "(c - 1) * (" + hardware.SendFormula(p.volume, far) + ")"
+		k.recordTraffic(p.pass+".cp", 1, traffic{p.volume + " * (c - 1)", seconds, k.recordExposed("cp-"+p.pass, p.pass+" CP traffic", source,
+			"max("+seconds+" * share_that_is_exposed, "+seconds+" - "+p.under+")", p.exposed, k.m.Software.CP)})
+	}
 }
 
 // expertParallel adds dispatch and combine of the routed tokens, forward and
@@ -102,24 +209,48 @@ func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
 	share := units.Seconds(k.m.Software.EP)
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
+	if k.rec.On() {
+		k.in.Record.Figure(record.Entry{
+			ID: "layer.experts.volume", Name: "hidden states of the routed tokens of one micro-batch", Symbol: "v_routed", Unit: record.Traffic,
+			Formula: "bytes * T_routed * h", Value: float64(routed), Source: "bytes x routed tokens x hidden width",
+		})
+	}
 	if l.EP > 1 {
-		once := k.m.AllToAll(routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
+		once := k.m.AllToAll(k.collective("layer.ep-all-to-all", "expert all-to-all", "v_routed"), routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
 		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
 		if EPOverlaps(k.in) {
 			// of both dispatches and combines what does not fit beside the layer's work, at least
 			work := c.Forward + c.InputGrad + c.WeightGrad
 			t.Exposed = max(once*units.Seconds(k.m.Software.EPOverlap), once-work/4)
 		}
+		k.recordExpertTraffic("ep", "v_routed * (EP - 1) / EP", "{layer.ep-all-to-all}", t.Exposed)
 		c.ForwardLinks.EP.add(t, 2)
 		c.BackwardLinks.EP.add(t, 2)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
-		once := k.m.AllGather(whole, members(g.ETP))
+		once := k.m.AllGather(k.collective("layer.etp-gather", "expert-TP all-gather", "v_routed * ETP"), whole, members(g.ETP))
 		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * share}
+		k.recordExpertTraffic("etp", "v_routed * ETP * (ETP - 1) / ETP", "{layer.etp-gather}", t.Exposed)
 		c.ForwardLinks.ETP.add(t, 2)
 		c.BackwardLinks.ETP.add(t, 2)
 	}
+}
+
+// recordExpertTraffic records a dispatch or combine, of which a pass has two.
+func (k *kernels) recordExpertTraffic(dimension, bytes, seconds string, exposed units.Seconds) {
+	if !k.rec.On() {
+		return
+	}
+	formula, share := seconds+" * share_that_is_exposed", k.m.Software.EP
+	if dimension == "ep" && EPOverlaps(k.in) {
+		work := record.Sum(k.rec.Sum("forward"), k.rec.Sum("input-gradient"), k.rec.Sum("weight-gradient"))
+		formula, share = "max("+seconds+" * share_that_is_exposed, "+seconds+" - ("+work+") / 4)", k.m.Software.EPOverlap
+	}
+	t := traffic{bytes, seconds, k.recordExposed(dimension, "dispatch or combine over "+strings.ToUpper(dimension),
+		"routed tokens go out and come back", formula, exposed, share)}
+	k.recordTraffic("forward."+dimension, 2, t)
+	k.recordTraffic("backward."+dimension, 2, t)
 }
 
 // EPOverlaps says whether the expert traffic of one micro-batch runs beside the work of
@@ -142,7 +273,31 @@ func HandOver(in *Input) (units.Bytes, units.Seconds) {
 		k /= units.Bytes(l.TP)
 	case m.Software.Scatter && l.TP > 1:
 		k /= units.Bytes(l.TP)
-		gather = m.AllGather(whole, members(in.Groups.TP))
+		gather = m.AllGather(nil, whole, members(in.Groups.TP))
 	}
-	return k, (m.Send(k, in.Groups.PP.Crosses()) + gather) * units.Seconds(m.Software.Factor)
+	t := (m.Send(k, in.Groups.PP.Crosses()) + gather) * units.Seconds(m.Software.Factor)
+	if in.Record.On() {
+		recordHandOver(in, k, t, gather > 0)
+	}
+	return k, t
+}
+
+// recordHandOver records a message between stages and its time.
+func recordHandOver(in *Input, message units.Bytes, t units.Seconds, gathered bool) {
+	formula := "hidden_states"
+	if in.Layout.SP || gathered {
+		formula += " / t"
+	}
+	in.Record.Figure(record.Entry{
+		ID: "pipeline.message", Name: "message between neighbouring stages", Symbol: "v_pp", Unit: record.Traffic, Formula: formula, Value: float64(message),
+		Source: "hidden states of a micro-batch, over TP with SP or where the stack sends shards",
+	})
+	formula = hardware.SendFormula("v_pp", in.Groups.PP.Crosses())
+	if gathered {
+		formula += " + {layer.tp-gather}"
+	}
+	in.Record.Figure(record.Entry{
+		ID: "pipeline.hand-over", Name: "time of one send/recv between stages", Symbol: "t_pp", Unit: record.Seconds,
+		Formula: "(" + formula + ") * factor_of_the_stack", Value: float64(t), Source: record.From(in.Machine.Network.From),
+	})
 }

@@ -50,39 +50,51 @@ func (k *kernels) halfOfProducts() units.Seconds {
 	m := k.in.Model
 	h, q, kv := float64(m.Hidden), float64(m.Heads*m.HeadDim)/k.t, m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
 	var c Cost
-	k.matmul(&c, k.tokens, h, kv)
-	k.matmul(&c, k.tokens, q, h)
+	k.begin("recompute.products", "recomputed half of a layer")
+	k.matmul(&c, product{"key", "key projection", "T", "h", "kv"}, k.tokens, h, kv)
+	k.matmul(&c, product{"output", "output projection", "T", "a / t * d", "h"}, k.tokens, q, h)
 	if m.Gated {
-		k.matmul(&c, k.tokens, h, float64(m.FFN)/k.t)
+		k.matmul(&c, product{"up", "up projection", "T", "h", "f / t"}, k.tokens, h, float64(m.FFN)/k.t)
 	}
-	k.stream(&c, k.elem*k.shard*h*2*2)
-	k.activation(&c, k.tokens*float64(m.FFN)/k.t)
+	k.stream(&c, pass{"norms", "both norms", "bytes * shard * h * 4"}, k.elem*k.shard*h*2*2)
+	k.activation(&c, pass{"mlp-activation", "activation of the MLP", mlpAct}, k.tokens*float64(m.FFN)/k.t)
+	k.end(&c)
 	return c.Forward
 }
 
 // modules is the forward time of the recomputed parts of one layer.
 func (k *kernels) modules(moe bool) units.Seconds {
-	m, r := k.in.Model, k.in.Recompute
 	var c Cost
+	if moe {
+		k.begin("recompute.moe-modules", "layer's recomputed modules")
+	} else {
+		k.begin("recompute.dense-modules", "layer's recomputed modules")
+	}
+	k.addModules(&c, moe)
+	k.end(&c)
+	return c.Forward
+}
+
+func (k *kernels) addModules(c *Cost, moe bool) {
+	m, r := k.in.Model, k.in.Recompute
 	if r.Has(recipe.ModuleNorm) {
-		k.stream(&c, k.elem*k.shard*float64(m.Hidden)*2*2) // both norms, read and written
+		k.stream(c, pass{"norms", "both norms", "bytes * shard * h * 4"}, k.elem*k.shard*float64(m.Hidden)*2*2) // read and written
 	}
 	if r.Has(recipe.ModuleMLAUp) && m.IsMLA() {
-		k.latentUp(&c)
+		k.latentUp(c)
 	}
 	switch {
 	case !moe:
 		if r.Has(recipe.ModuleAct) {
-			k.activation(&c, k.tokens*float64(m.FFN)/k.t)
+			k.activation(c, pass{"mlp-activation", "activation of the MLP", mlpAct}, k.tokens*float64(m.FFN)/k.t)
 		}
-		return c.Forward
+		return
 	case r.Has(recipe.ModuleShared) && m.SharedFFN > 0:
-		k.mlp(&c, float64(m.SharedFFN))
+		k.mlp(c, true)
 	case r.Has(recipe.ModuleAct) && m.SharedFFN > 0:
-		k.activation(&c, k.tokens*float64(m.SharedFFN)/k.t)
+		k.activation(c, pass{"shared-activation", "activation of the shared experts", sharedAct}, k.tokens*float64(m.SharedFFN)/k.t)
 	}
 	if r.Has(recipe.ModuleMoEAct) {
-		k.activation(&c, k.routed()*float64(m.ExpertFFN))
+		k.activation(c, pass{"experts-activation", "activation of the experts", expertAct}, k.routed()*float64(m.ExpertFFN))
 	}
-	return c.Forward
 }

@@ -19,6 +19,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -40,6 +41,7 @@ type Input struct {
 	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
 	Offload  recipe.Offload
 	TrainMTP bool
+	Record   *record.Recorder // takes down formulas; nil: nobody asked
 }
 
 // Traffic is what one dimension moves: bytes sent by one GPU, the time that
@@ -136,7 +138,7 @@ func Stages(in *Input, into []Cost) []Cost {
 	p := NewParts(in)
 	first := len(into)
 	for i, st := range in.Stages {
-		if i > 0 && st == in.Stages[i-1] && again(in, i) == again(in, i-1) {
+		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && again(in, i) == again(in, i-1) {
 			into = append(into, into[first+i-1])
 			continue
 		}

@@ -1,0 +1,54 @@
+package hardware
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+)
+
+// Record says where the rates of NewMachine come from, and what formulas call the
+// constants of the machine.
+func (m *Machine) Record(rec *record.Recorder, p recipe.Precision) {
+	if !rec.On() {
+		return
+	}
+	m.recordConstants(rec)
+	g := &m.Cluster.GPU
+	formula, share := "peak * share_of_the_peak", m.Ops.Gemm
+	measured := g.Measured(p)
+	fp8 := p.IsFP8() && g.PeakFP8 > 0
+	if fp8 {
+		formula, share = "fp8_peak * share_of_the_peak", m.Ops.GemmF8
+	}
+	if measured > 0 && fp8 == p.IsFP8() {
+		formula = "min(" + formula + ", best_measured_product)"
+	}
+	if fp8 {
+		formula += " / fp8_time_of_the_stack_over_the_best"
+	}
+	rec.Figure(record.Entry{
+		ID: "gpu.matmul-rate", Name: "rate of a large matrix product", Symbol: "R", Unit: record.Rate, Formula: formula, Value: float64(m.gemm),
+		Source: "dense peak of the datasheet times a share, at most the best product that was measured on the GPU; " + record.From(m.Ops.From),
+	}, record.In("fp8_peak", g.PeakFP8), record.InUnit(record.Share, "share_of_the_peak", share), record.In("best_measured_product", measured),
+		record.In("fp8_time_of_the_stack_over_the_best", m.Software.FP8))
+	rec.Figure(record.Entry{
+		ID: "gpu.stream-rate", Name: "memory bandwidth that operations reach", Symbol: "BW", Unit: record.Bandwidth,
+		Formula: "memory_bandwidth * share_of_bandwidth", Value: float64(m.stream),
+		Source: "bandwidth of the datasheet times a share; " + record.From(m.Ops.From),
+	}, record.InUnit(record.Share, "share_of_bandwidth", m.Ops.Stream))
+}
+
+// recordConstants names what formulas of operations and messages share.
+func (m *Machine) recordConstants(rec *record.Recorder) {
+	g, o, n, s := &m.Cluster.GPU, &m.Ops, &m.Network, &m.Software
+	rec.Given(
+		record.In("peak", m.attention), record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
+		record.InUnit(record.Share, "share_forward", o.AttentionForward), record.InUnit(record.Share, "share_backward", o.AttentionBackward),
+		record.InUnit(record.Share, "share_of_wide_heads", o.AttentionWide), record.In("attention_start", o.AttentionStart),
+		record.In("attention_of_the_stack_over_the_best", s.Attention), record.In("passes_of_the_stack", s.Passes), record.In("factor_of_the_stack", s.Factor),
+		record.In("link", m.Cluster.Intra.Bandwidth), record.In("link_latency", m.Cluster.Intra.Latency),
+		record.In("network", m.Cluster.Inter.Bandwidth), record.In("network_latency", m.Cluster.Inter.Latency),
+		record.InUnit(record.Share, "share_of_the_link_for_messages", n.Send), record.InUnit(record.Share, "share_of_the_network", n.InterRing),
+		record.In("latency_of_the_stack", s.Hop), record.In("GPUs_per_domain", m.Cluster.Domain()),
+		record.In("start_of_a_call", n.Fixed), record.In("start_over_the_network", n.InterFixed),
+	)
+}

@@ -1,0 +1,311 @@
+// Package record holds what an evaluation says of its own arithmetic: every
+// figure with the text of its formula, the operands and the source. The engine
+// writes it beside the code that works the figure out, when somebody asks;
+// engine/explain reads it out.
+//
+// A formula is text such as
+//
+//	max(2 * rows * inner * cols / R, touched / BW) + start
+//
+// with + - * / and brackets, max, min, ceil, log2 and pow, numbers, names, and
+// figures by their identifier in braces: {layer.dense.forward}. A name is an
+// operand of the figure itself, else what its scope or one around it knows by
+// that name. So a text can be evaluated, and a test holds every one against the
+// figure that it explains.
+package record
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/units"
+)
+
+// Entry is one figure with its formula.
+type Entry struct {
+	ID        string // under the recorder's scope; empty: the scope's own
+	Name      string // in words
+	Symbol    string // what formulas call it; where that is one word, a name that formulas of the scope can use
+	Unit      Unit
+	Formula   string
+	Value     float64
+	Source    string
+	LeavesOut string
+	Simulated bool // counted or timed by running the schedule: no formula gives it
+
+	operands []Operand
+	scope    *Recorder
+}
+
+// Operand is a number that a formula names. The words of a name are joined by
+// underscores: share_of_the_peak; after one letter that is an index: K_half.
+type Operand struct {
+	Name  string
+	Value float64
+	Unit  Unit
+}
+
+type number interface {
+	~int | ~int64 | ~float64
+}
+
+// In is an operand whose unit follows from its type; traffic is in bytes too, so
+// it says so with InUnit.
+func In[T number](name string, value T) Operand {
+	unit := Count
+	switch any(value).(type) {
+	case units.Seconds:
+		unit = Seconds
+	case units.Bytes:
+		unit = Memory
+	case units.BytesPerSecond:
+		unit = Bandwidth
+	case units.FLOPs:
+		unit = FLOPs
+	case units.FLOPsPerSecond:
+		unit = Rate
+	}
+	return Operand{name, float64(value), unit}
+}
+
+// InUnit is an operand in a unit that its type does not say.
+func InUnit[T number](unit Unit, name string, value T) Operand {
+	return Operand{name, float64(value), unit}
+}
+
+// Record is what one evaluation recorded.
+type Record struct {
+	entries   map[string]*Entry
+	order     []string
+	conflicts []string
+	scopes    map[string]*Recorder
+}
+
+// Recorder takes figures down in one scope: identifiers begin with that of the
+// scope, and formulas use its names. A nil Recorder records nothing, and whoever
+// makes texts for one asks On first. It is for one goroutine.
+type Recorder struct {
+	record   *Record
+	outer    *Recorder
+	id, what string
+	names    map[string]meaning
+	sums     map[string][]string
+}
+
+// meaning is what a name stands for: a figure, a formula in the words of another
+// scope, or a number.
+type meaning struct {
+	figure  string
+	formula string
+	words   *Recorder
+	given   Operand
+}
+
+// New is the recorder of an evaluation.
+func New() *Recorder {
+	return &Recorder{record: &Record{entries: map[string]*Entry{}, scopes: map[string]*Recorder{}}}
+}
+
+// On says whether anything is recorded.
+func (r *Recorder) On() bool { return r != nil }
+
+// Record is everything that was recorded; nil where nothing was.
+func (r *Recorder) Record() *Record {
+	if r == nil {
+		return nil
+	}
+	return r.record
+}
+
+// Scope is the scope of that identifier within this one; what says in words of
+// what its figures are. Asked for again it is the same.
+func (r *Recorder) Scope(id, what string) *Recorder {
+	if r == nil {
+		return nil
+	}
+	return r.scope(id, what)
+}
+
+// At is the scope of a numbered thing: a stage, a rank.
+func (r *Recorder) At(id string, n int) *Recorder {
+	if r == nil {
+		return nil
+	}
+	number := strconv.Itoa(n)
+	return r.scope(id+"."+number, id+" "+number)
+}
+
+func (r *Recorder) scope(id, what string) *Recorder {
+	id = r.ID(id)
+	s, ok := r.record.scopes[id]
+	if !ok {
+		s = &Recorder{record: r.record, outer: r, id: id, what: what}
+		r.record.scopes[id] = s
+	}
+	return s
+}
+
+// ID is the whole identifier of a figure of the scope.
+func (r *Recorder) ID(id string) string {
+	switch {
+	case r == nil:
+		return ""
+	case id == "":
+		return r.id
+	case r.id == "":
+		return id
+	}
+	return r.id + "." + id
+}
+
+// Ref is a figure of the scope as formulas of any scope write it.
+func (r *Recorder) Ref(id string) string { return Ref(r.ID(id)) }
+
+// Ref is a figure as formulas write it.
+func Ref(id string) string { return "{" + id + "}" }
+
+// What says in words of what the figures of the scope are.
+func (r *Recorder) What() string {
+	if r == nil {
+		return ""
+	}
+	return r.what
+}
+
+// Given says what names of the scope are.
+func (r *Recorder) Given(operands ...Operand) {
+	if r == nil {
+		return
+	}
+	for _, o := range operands {
+		r.name(o.Name, meaning{given: o})
+	}
+}
+
+// Let makes a name of the scope stand for a formula in the words of the scope
+// around it, as an argument of a function does for what the caller wrote. It is
+// shown written out.
+func (r *Recorder) Let(name, formula string) {
+	switch {
+	case r == nil:
+	case r.outer == nil:
+		r.name(name, meaning{formula: formula, words: r})
+	default:
+		r.name(name, meaning{formula: formula, words: r.outer})
+	}
+}
+
+// name keeps the first meaning of a name.
+func (r *Recorder) name(name string, m meaning) {
+	if r.names == nil {
+		r.names = map[string]meaning{}
+	}
+	if _, ok := r.names[name]; !ok {
+		r.names[name] = m
+	}
+}
+
+// Figure records a figure and the operands that its scope does not know. A figure
+// that is worked out again is recorded once.
+func (r *Recorder) Figure(e Entry, operands ...Operand) {
+	if r == nil {
+		return
+	}
+	inside := r
+	if e.ID == "" && r.outer != nil {
+		inside = r.outer
+	}
+	e.ID, e.operands, e.scope = r.ID(e.ID), operands, r
+	if first, ok := r.record.entries[e.ID]; ok {
+		if first.Value != e.Value || first.Formula != e.Formula {
+			r.record.conflicts = append(r.record.conflicts, e.ID)
+		}
+		return
+	}
+	r.record.entries[e.ID] = &e
+	r.record.order = append(r.record.order, e.ID)
+	if isName(e.Symbol) {
+		inside.name(e.Symbol, meaning{figure: e.ID})
+	}
+}
+
+// Term adds a term, in words of this scope, to one of its sums.
+func (r *Recorder) Term(sum, formula string) {
+	if r == nil {
+		return
+	}
+	if r.sums == nil {
+		r.sums = map[string][]string{}
+	}
+	r.sums[sum] = append(r.sums[sum], formula)
+}
+
+// Sum is the formula of a sum so far.
+func (r *Recorder) Sum(sum string) string {
+	if r == nil {
+		return ""
+	}
+	return Sum(r.sums[sum]...)
+}
+
+// Clear begins the sums of a scope anew.
+func (r *Recorder) Clear() {
+	if r != nil {
+		clear(r.sums)
+	}
+}
+
+// Sum is the formula of a sum; of nothing it is 0.
+func Sum(terms ...string) string {
+	if len(terms) == 0 {
+		return "0"
+	}
+	return strings.Join(terms, " + ")
+}
+
+// Product is the formula of a product, each factor in brackets where it needs
+// them; of nothing it is 1.
+func Product(factors ...string) string {
+	if len(factors) == 0 {
+		return "1"
+	}
+	for i, f := range factors {
+		if strings.ContainsAny(f, "+-") {
+			factors[i] = "(" + f + ")"
+		}
+	}
+	return strings.Join(factors, " * ")
+}
+
+// Entry finds a figure by its identifier.
+func (r *Record) Entry(id string) (*Entry, bool) {
+	if r == nil {
+		return nil, false
+	}
+	e, ok := r.entries[id]
+	return e, ok
+}
+
+// IDs lists the figures in the order in which they were recorded.
+func (r *Record) IDs() []string {
+	if r == nil {
+		return nil
+	}
+	return slices.Clone(r.order)
+}
+
+// Conflicts are figures that were recorded twice and not alike: two things have
+// one identifier.
+func (r *Record) Conflicts() []string { return slices.Clone(r.conflicts) }
+
+// From is the source of constants that were fitted to something.
+func From(what string) string {
+	if what == "" {
+		return "constants of the calibration"
+	}
+	if rest, ok := strings.CutPrefix(what, "nothing: "); ok {
+		return "constants fitted to nothing: " + rest
+	}
+	return "fitted constants: " + what
+}
