@@ -59,7 +59,7 @@ func TestAdvice(t *testing.T) {
 		m := unfitting(t, size[0], size[1])
 		before := m.state.Setup
 		cmd := pressed(m, "a")
-		if text := screen(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "DOES NOT FIT") || !strings.Contains(text, "working") {
+		if text := screenText(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "DOES NOT FIT") || !strings.Contains(text, "working") {
 			t.Fatalf("before it is known:\n%s", text)
 		}
 		if bring(m, cmd) != 1 {
@@ -69,7 +69,7 @@ func TestAdvice(t *testing.T) {
 		if !ok || len(want.Moves) < 2 || !want.Moves[1].Fits {
 			t.Fatalf("%+v", want.Moves)
 		}
-		text := screen(m)
+		text := screenText(m)
 		for _, words := range []string{"MOVES " + want.Promise(), want.Moves[0].Turns(), want.Terms[0].Name, "enter makes this move"} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%v: no %q:\n%s", size, words, text)
@@ -101,7 +101,7 @@ func TestAdviceTornado(t *testing.T) {
 			m.restyle()
 		}
 		bring(m, pressed(m, "a"))
-		text := screen(m)
+		text := screenText(m)
 		want, _ := advise.For(m.state.Setup, advise.Options{})
 		for i := range want.Knobs {
 			k := &want.Knobs[i]
@@ -150,7 +150,7 @@ func TestAdviceEnds(t *testing.T) {
 	}
 	second := pressed(m, "A")
 	m.Update(advisedMsg{card: card}) // that of the first
-	if text := screen(m); !strings.Contains(text, "working") {
+	if text := screenText(m); !strings.Contains(text, "working") {
 		t.Errorf("the end of a work that was dropped is taken:\n%s", text)
 	}
 	m.Update(press("esc"))
@@ -161,7 +161,7 @@ func TestAdviceEnds(t *testing.T) {
 	old := m.overlays.Top().(*overlay.Advice).Move().Setup
 	m.Update(press("enter"))
 	bring(m, pressed(m, "a"))
-	if text := screen(m); !strings.Contains(text, "FITS; what limits") || strings.Contains(text, "DOES NOT FIT") {
+	if text := screenText(m); !strings.Contains(text, "FITS; what limits") || strings.Contains(text, "DOES NOT FIT") {
 		t.Errorf("after the move:\n%s", text)
 	}
 	if m.state.Setup != old {
@@ -189,13 +189,13 @@ func TestAdviceEverywhere(t *testing.T) {
 		}
 		m.Update(press("enter"))
 		if m.overlays.ID() != overlay.AdviceID {
-			t.Errorf("%q does not find it:\n%s", words, screen(m))
+			t.Errorf("%q does not find it:\n%s", words, screenText(m))
 		}
 		m.halt()
 	}
 	m := sample(t, 120, 36)
 	keys(m, "3", "enter", "a")
-	if text := screen(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on a setup that cannot run") {
+	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on a setup that cannot run") {
 		t.Errorf("an illegal setup:\n%s", text)
 	}
 }
@@ -205,11 +205,11 @@ func TestAdviceEverywhere(t *testing.T) {
 func TestMisfitNamesAdvice(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := unfitting(t, size[0], size[1])
-		if text := screen(m); !strings.Contains(text, "a advice") {
+		if text := screenText(m); !strings.Contains(text, "a advice") {
 			t.Errorf("%v, before the turns are known:\n%s", size, text)
 		}
 		send(m, m.sweepCmd()())
-		if text := screen(m); !strings.Contains(text, "it fits with ") || !strings.Contains(text, "a all of them") {
+		if text := screenText(m); !strings.Contains(text, "it fits with ") || !strings.Contains(text, "a all of them") {
 			t.Errorf("%v:\n%s", size, text)
 		}
 	}
@@ -227,7 +227,7 @@ func TestAdviceExport(t *testing.T) {
 	bring(m, pressed(m, "a"))
 	found, _ := advise.For(m.state.Setup, advise.Options{})
 	m.Update(press("x"))
-	if text := screen(m); !strings.Contains(text, "the tables of Advice") {
+	if text := screenText(m); !strings.Contains(text, "the tables of Advice") {
 		t.Fatalf("x on the card:\n%s", text)
 	}
 	m.Update(press("esc"))

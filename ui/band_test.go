@@ -85,7 +85,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 				finishAll(m, m.refreshScreen())
 				settle(m)
 				where := fmt.Sprintf("%s at %dx%d, %s", m.state.Tab, size[0], size[1], name)
-				checkExact(t, where, m.state.Tab, screen(m), &r)
+				checkExact(t, where, m.state.Tab, screenText(m), &r)
 				_, cmd := m.Update(press("tab"))
 				finishAll(m, cmd)
 			}

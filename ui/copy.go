@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
+	"meshscope/ui/screen"
 )
 
 // copySetup puts the command line of the setup into the clipboard, by way of the
@@ -14,7 +15,7 @@ import (
 func (m *Model) copySetup() tea.Cmd {
 	setup, of := m.state.Setup, ""
 	if s := m.screen(); s != nil && m.overlays.Empty() {
-		if under, name := s.under(m.screenInput()); under != nil {
+		if under, name := screen.Under(s, m.context()); under != nil {
 			setup, of = *under, " of "+name
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/ui/overlay"
+
+	"meshscope/ui/screen"
 )
 
 // TestExplainsWhatTheCursorIsOn: the list of figures opens at the one under the
@@ -62,14 +64,14 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		}
 		of = ""
 		explained := []engine.Setup{setup, other}
-		if under, name := m.screen().under(m.screenInput()); under != nil {
+		if under, name := screen.Under(m.screen(), m.context()); under != nil {
 			explained, of = []engine.Setup{*under}, name
 		}
 		if of != "" && list.Title != "FIGURES of "+of {
 			t.Errorf("%s %v: the list is called %q, not after %q", c.tab, c.keys, list.Title, of)
 		}
 		keys(m, "enter")
-		card := screen(m)
+		card := screenText(m)
 		if !slices.ContainsFunc(explained, func(s engine.Setup) bool {
 			book, _ := explain.Of(s)
 			e, ok := book.Explain(c.want)

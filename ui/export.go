@@ -10,6 +10,7 @@ import (
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 )
 
 // exportList lists the formats that the figures can be written in, with the tables of
@@ -43,8 +44,8 @@ func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
 
 // tables are those of the screen in front.
 func (m *Model) tables() []export.Table {
-	if s := m.screen(); s != nil && m.now.report.Legal {
-		return s.tables(m.screenInput())
+	if s, ok := m.screen().(screen.Tabler); ok && m.now.report.Legal {
+		return s.Tables(m.context())
 	}
 	return nil
 }

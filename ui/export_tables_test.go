@@ -27,7 +27,7 @@ func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format)
 	_, cmd = m.Update(press("enter"))
 	finishAll(m, cmd)
 	if len(*into) != 1 {
-		t.Fatalf("%d documents written:\n%s", len(*into), screen(m))
+		t.Fatalf("%d documents written:\n%s", len(*into), screenText(m))
 	}
 	var b strings.Builder
 	if err := export.Write(&b, f, (*into)[0]); err != nil {

@@ -34,8 +34,8 @@ func TestExport(t *testing.T) {
 		if last.Version != "1.2.3" || last.Setup.TP != 4 || last.Memory.Peak != m.now.report.Memory.Peak || !strings.Contains(last.Command, "--tp 4") {
 			t.Errorf("%s: %q of TP %d", last.Version, last.Command, last.Setup.TP)
 		}
-		if !strings.Contains(screen(m), "wrote meshscope-x"+f.Extension()+" into the current folder") {
-			t.Errorf("no word of it:\n%s", screen(m))
+		if !strings.Contains(screenText(m), "wrote meshscope-x"+f.Extension()+" into the current folder") {
+			t.Errorf("no word of it:\n%s", screenText(m))
 		}
 		keys(m, "x")
 		for range i + 1 {
@@ -47,16 +47,16 @@ func TestExport(t *testing.T) {
 	keys(m, "x")
 	_, cmd := m.Update(press("enter"))
 	finishAll(m, cmd)
-	flat := strings.Join(strings.Fields(screen(m)), " ")
+	flat := strings.Join(strings.Fields(screenText(m)), " ")
 	if !strings.Contains(flat, "nothing written: /read/only: permission denied; start meshscope in a folder that can be written to") {
-		t.Errorf("no reason:\n%s", screen(m))
+		t.Errorf("no reason:\n%s", screenText(m))
 	}
 	keys(m, "3", "enter", "x")
-	if !m.overlays.Empty() || !strings.Contains(screen(m), "illegal and has no figures to write") {
-		t.Errorf("an illegal setup:\n%s", screen(m))
+	if !m.overlays.Empty() || !strings.Contains(screenText(m), "illegal and has no figures to write") {
+		t.Errorf("an illegal setup:\n%s", screenText(m))
 	}
 	none := sample(t, 80, 24)
-	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screen(none), "nothing can be written to files here") {
-		t.Errorf("without files:\n%s", screen(none))
+	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screenText(none), "nothing can be written to files here") {
+		t.Errorf("without files:\n%s", screenText(none))
 	}
 }

@@ -38,13 +38,13 @@ func TestFootSpeaks(t *testing.T) {
 		} {
 			m := sample(t, size[0], size[1], func(o *Options) { o.Setup = test.setup })
 			keys(m, test.keys...)
-			flat := strings.Join(strings.Fields(screen(m)), " ")
+			flat := strings.Join(strings.Fields(screenText(m)), " ")
 			for _, want := range test.want {
 				if test.name == "hidden ranks" && size[0] == 200 {
 					continue // all are shown
 				}
 				if !strings.Contains(flat, want) {
-					t.Errorf("%s at %v: %q is not on the screen:\n%s", test.name, size, want, screen(m))
+					t.Errorf("%s at %v: %q is not on the screen:\n%s", test.name, size, want, screenText(m))
 				}
 			}
 		}
@@ -73,7 +73,7 @@ func TestAnswersAreSeen(t *testing.T) {
 				{func() { send(m, exportedMsg{Note{Text: "wrote", Tone: Answer}}) }, "wrote"},
 			} {
 				answer.do()
-				if got := screen(m); !strings.Contains(got, answer.want) {
+				if got := screenText(m); !strings.Contains(got, answer.want) {
 					t.Errorf("%s at %v: %q is not seen:\n%s", name, size, answer.want, got)
 				}
 			}
@@ -104,7 +104,7 @@ func TestPageStepsBackWithoutColours(t *testing.T) {
 		}
 	}
 	keys(m, "esc", "7", "enter")
-	if got := screen(m); !strings.Contains(got, "ILLEGAL") || !strings.Contains(got, "W█ ") {
+	if got := screenText(m); !strings.Contains(got, "ILLEGAL") || !strings.Contains(got, "W█ ") {
 		t.Errorf("the legend of the last legal picture has no shades:\n%s", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestPageStepsBackWithoutColours(t *testing.T) {
 // of the screen below it, which would go into the filter; afterwards it does again.
 func TestFootSilentUnderLists(t *testing.T) {
 	last := func(m *Model) string {
-		lines := strings.Split(strings.TrimSuffix(screen(m), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
 		return lines[len(lines)-1]
 	}
 	for _, to := range [][]string{nil, {"tab"}} {
@@ -149,7 +149,7 @@ func TestScrollsByOne(t *testing.T) {
 	m := sample(t, 80, 24, func(o *Options) { o.Setup = llama405 })
 	in := func() (memory, timeline string) {
 		r := Layout(80, 24, m.content())
-		lines := strings.Split(screen(m), "\n")
+		lines := strings.Split(screenText(m), "\n")
 		cut := func(at Rect) string {
 			text := ""
 			for _, line := range lines[at.Y : at.Y+at.H] {

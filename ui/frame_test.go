@@ -15,7 +15,7 @@ import (
 	"meshscope/presets"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen/screentest"
 )
 
 // TestFrames compares whole screens, without colours.
@@ -68,7 +68,7 @@ func TestFrames(t *testing.T) {
 func TestStart(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {160, 50}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			golden.RequireEqual(t, screen(sample(t, size[0], size[1])))
+			golden.RequireEqual(t, screenText(sample(t, size[0], size[1])))
 		})
 	}
 }
@@ -80,7 +80,7 @@ func TestFeet(t *testing.T) {
 		m := sample(t, size[0], size[1])
 		for tab := range tabs {
 			m.do(Action{Verb: GoTab, N: int(tab)})
-			lines := strings.Split(strings.TrimSuffix(screen(m), "\n"), "\n")
+			lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
 			fmt.Fprintf(&b, "%-10s%s\n", tab, lines[len(lines)-1])
 		}
 	}
@@ -105,8 +105,8 @@ func TestPopUpIsWhole(t *testing.T) {
 					t.Fatalf("%s at %v: line %d is torn: %q", open, size, y, lines[y])
 				}
 			}
-			if open == "g" && size[0] >= 80 && !strings.Contains(screen(m), "DGX H100, 8x400G NDR InfiniBand  ") {
-				t.Errorf("%v: the name of the cluster in force cannot be read:\n%s", size, screen(m))
+			if open == "g" && size[0] >= 80 && !strings.Contains(screenText(m), "DGX H100, 8x400G NDR InfiniBand  ") {
+				t.Errorf("%v: the name of the cluster in force cannot be read:\n%s", size, screenText(m))
 			}
 		}
 	}
@@ -121,10 +121,10 @@ func TestFrameWithoutColour(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := sample(t, 120, 36, change)
-			if err := viewtest.Colours(m.View().Content, colorprofile.ASCII); err != nil {
+			if err := screentest.Colours(m.View().Content, colorprofile.ASCII); err != nil {
 				t.Error(err)
 			}
-			if err := viewtest.ASCII(screen(m)); err != nil && name == "ascii" {
+			if err := screentest.ASCII(screenText(m)); err != nil && name == "ascii" {
 				t.Error(err)
 			}
 			golden.RequireEqual(t, page(m))
@@ -138,12 +138,12 @@ func TestASCIIKeys(t *testing.T) {
 	m := sample(t, 80, 24, func(o *Options) { o.ASCII = true })
 	keys(m, "left")
 	checkFrame(t, m)
-	if text := screen(m); !strings.Contains(text, "TP 8 -> 4") {
+	if text := screenText(m); !strings.Contains(text, "TP 8 -> 4") {
 		t.Errorf("the note is not on the screen:\n%s", text)
 	}
 	keys(m, "?")
 	checkFrame(t, m)
-	text := screen(m)
+	text := screenText(m)
 	for _, want := range []string{" up k ", " left h ", " shift+right L "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the help:\n%s", want, text)
@@ -177,19 +177,19 @@ func TestEmptySize(t *testing.T) {
 // pipeline's too, as far as there are lines.
 func TestTinyAnswers(t *testing.T) {
 	m := sample(t, 59, 18)
-	got := screen(m)
+	got := screenText(m)
 	for _, want := range []string{"MFU", "the whole screen needs 60 x 20", "on 2 ranks: bubble "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
 	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
-	if got := screen(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the whole screen needs 60 x 20") {
+	if got := screenText(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the whole screen needs 60 x 20") {
 		t.Errorf("two lines are:\n%s", got)
 	}
 	for _, size := range [][2]int{{5, 2}, {7, 2}, {20, 2}, {5, 9}, {13, 3}, {200, 2}, {59, 19}} {
 		send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
-		if got := strings.ReplaceAll(screen(m), " ", ""); !strings.Contains(got, "60x20") {
+		if got := strings.ReplaceAll(screenText(m), " ", ""); !strings.Contains(got, "60x20") {
 			t.Errorf("%v does not say what it needs:\n%s", size, got)
 		}
 	}
@@ -420,8 +420,8 @@ func TestRemedy(t *testing.T) {
 	}
 	send(m, m.sweepCmd()())
 	for _, want := range []string{m.now.report.Memory.Reason[:40], "it fits with", "enter sets " + m.remedies[0].Turns()} {
-		if !strings.Contains(screen(m), want) {
-			t.Errorf("%q is not on the screen:\n%s", want, screen(m))
+		if !strings.Contains(screenText(m), want) {
+			t.Errorf("%q is not on the screen:\n%s", want, screenText(m))
 		}
 	}
 	m.Update(press("enter"))

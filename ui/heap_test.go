@@ -102,8 +102,8 @@ func TestHeapOfLongPipelines(t *testing.T) {
 	visit(PipelineTab, "t")
 	bound("table of schedules", 1)
 	play(m, "t", "b", "home", "enter")
-	if !strings.Contains(screen(m), "B against A") {
-		t.Fatalf("no second schedule:\n%s", screen(m))
+	if !strings.Contains(screenText(m), "B against A") {
+		t.Fatalf("no second schedule:\n%s", screenText(m))
 	}
 	bound("two schedules", 2)
 	visit(NetworkTab)

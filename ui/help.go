@@ -8,6 +8,7 @@ import (
 
 	"meshscope/themes"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -23,7 +24,7 @@ func (m *Model) keyList() *overlay.Picker {
 	for _, e := range entries {
 		h := e.binding.Help()
 		title := h.Desc
-		if m.keys.changed(e.binding) {
+		if e.own || m.keys.changed(e.binding) {
 			title += " (your key)"
 		}
 		if e.off != "" {
@@ -58,7 +59,7 @@ func (m *Model) helpEntries() []entry {
 	}
 	var list []entry
 	taken := map[string]bool{}
-	for _, b := range s.bindings() {
+	for _, b := range screen.Bindings(s, m.context()) {
 		shown := strings.NewReplacer("left", "←", "right", "→", "up", "↑", "down", "↓", "pgup", "pgup", "pgdown", "pgdn")
 		if !m.look.glyphs.Unicode {
 			shown = strings.NewReplacer()
@@ -67,6 +68,7 @@ func (m *Model) helpEntries() []entry {
 		list = append(list, entry{
 			binding: key.NewBinding(key.WithKeys(b.Keys...), key.WithHelp(shown.Replace(strings.Join(names, " ")), b.Text)),
 			press:   b.Keys[0],
+			own:     b.Own,
 		})
 		for _, name := range b.Keys {
 			taken[name] = true

@@ -151,7 +151,7 @@ func press(name string) tea.KeyPressMsg {
 }
 
 // screen is the frame without colours, right blanks cut.
-func screen(m *Model) string {
+func screenText(m *Model) string {
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -162,7 +162,7 @@ func screen(m *Model) string {
 // page is the frame without colours and without what names other screens: the line
 // of tabs and the last line.
 func page(m *Model) string {
-	lines := strings.Split(strings.TrimSuffix(screen(m), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
 	lines = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool {
 		return strings.Contains(line, "["+m.state.Tab.String()+"]")
 	})

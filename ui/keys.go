@@ -92,6 +92,7 @@ func builtInKeys() KeyMap {
 type entry struct {
 	binding key.Binding
 	action  Action
+	own     bool     // a file of keys has changed it
 	press   string   // a key of the screen in front, in place of an action
 	also    []string // other words that the list is searched by
 	off     string

@@ -13,6 +13,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 )
 
 // hint is the last line of a list or card.
@@ -54,14 +55,16 @@ func (m *Model) presets(id overlay.ID) *overlay.Picker {
 func (m *Model) figureList() overlay.Action {
 	setup, title, at := m.legal.setup, "FIGURES", ""
 	if s := m.screen(); s != nil && m.shows() {
-		in := m.screenInput()
-		if under, name := s.under(in); under != nil {
+		c := m.context()
+		if under, name := screen.Under(s, c); under != nil {
 			setup = *under
 			if name != "" {
 				title += " of " + name
 			}
 		}
-		at = s.figure(in)
+		if p, ok := s.(screen.Pointer); ok {
+			at = p.Figure(c)
+		}
 	}
 	w := new(overlay.Waiting)
 	return overlay.Sequence{overlay.Push{ID: overlay.FiguresID, Overlay: w}, m.guard(func() tea.Msg {

@@ -37,7 +37,7 @@ func TestPalette(t *testing.T) {
 	for text, want := range map[string]string{"word causal": "causal", "word zero": "ZeRO", "driver context": "overhead"} {
 		m := sample(t, 80, 24)
 		typed(m, text)
-		if got := screen(m); m.overlays.Len() != 2 || m.overlays.Top().(*overlay.Card).Name != want {
+		if got := screenText(m); m.overlays.Len() != 2 || m.overlays.Top().(*overlay.Card).Name != want {
 			t.Errorf("%q does not lead to %s:\n%s", text, want, got)
 		}
 	}
@@ -47,7 +47,7 @@ func TestPalette(t *testing.T) {
 		for _, r := range text {
 			m.Update(press(string(r)))
 		}
-		if got := screen(m); strings.Contains(got, "nothing matches") || text == "mem" && !strings.Contains(got, "Memory screen") {
+		if got := screenText(m); strings.Contains(got, "nothing matches") || text == "mem" && !strings.Contains(got, "Memory screen") {
 			t.Errorf("%s:\n%s", text, got)
 		}
 	}

@@ -26,11 +26,11 @@ func TestNote(t *testing.T) {
 	}
 	m := sample(t, 80, 24)
 	keys(m, "i", "down")
-	if text := screen(m); m.state.Focus != "pp" || !strings.Contains(text, "PP, pipeline parallelism") {
+	if text := screenText(m); m.state.Focus != "pp" || !strings.Contains(text, "PP, pipeline parallelism") {
 		t.Errorf("the note does not follow the focus:\n%s", text)
 	}
 	keys(m, "right")
-	if text := screen(m); m.state.Setup.PP != 4 || !strings.Contains(text, "  4 │") {
+	if text := screenText(m); m.state.Setup.PP != 4 || !strings.Contains(text, "  4 │") {
 		t.Errorf("PP %d; the note does not follow the value:\n%s", m.state.Setup.PP, text)
 	}
 	for _, leave := range []string{"i", "esc", "q"} {
@@ -57,14 +57,14 @@ func TestNoteOfEveryKnob(t *testing.T) {
 			t.Errorf("%s says what %s does", id, seen[note.Cuts+note.Costs])
 		}
 		seen[note.Cuts+note.Costs] = string(id)
-		if !strings.Contains(screen(m), "--"+string(id)) {
-			t.Errorf("%s is not on the screen:\n%s", id, screen(m))
+		if !strings.Contains(screenText(m), "--"+string(id)) {
+			t.Errorf("%s is not on the screen:\n%s", id, screenText(m))
 		}
 		m.overlays.Clear()
 	}
 	keys(m, "?", "c", "u", "t", "s", " ", "c", "o", "s", "t", "s", "enter")
 	if m.overlays.ID() != overlay.NoteID {
-		t.Errorf("the help does not lead to the note:\n%s", screen(m))
+		t.Errorf("the help does not lead to the note:\n%s", screenText(m))
 	}
 }
 
@@ -80,19 +80,19 @@ func TestGlossary(t *testing.T) {
 	}
 	m := sample(t, 80, 24)
 	keys(m, "w", "enter")
-	if text := screen(m); !strings.Contains(text, "tensor parallelism") || !strings.Contains(text, "see also   ▸ SP") {
+	if text := screenText(m); !strings.Contains(text, "tensor parallelism") || !strings.Contains(text, "see also   ▸ SP") {
 		t.Fatalf("the word of the focused knob:\n%s", text)
 	}
 	keys(m, "enter", "down", "enter")
-	if m.overlays.Len() != 4 || !strings.Contains(screen(m), "context parallelism") {
-		t.Fatalf("TP, SP, CP:\n%s", screen(m))
+	if m.overlays.Len() != 4 || !strings.Contains(screenText(m), "context parallelism") {
+		t.Fatalf("TP, SP, CP:\n%s", screenText(m))
 	}
 	keys(m, "esc", "esc", "esc")
 	if m.overlays.ID() != overlay.GlossaryID {
-		t.Fatalf("esc does not lead back to the list:\n%s", screen(m))
+		t.Fatalf("esc does not lead back to the list:\n%s", screenText(m))
 	}
 	keys(m, "g", "a", "s", "enter")
-	if text := screen(m); !strings.Contains(text, "micro-batches") || !strings.Contains(text, "gas, gradient accumulation") {
+	if text := screenText(m); !strings.Contains(text, "micro-batches") || !strings.Contains(text, "gas, gradient accumulation") {
 		t.Errorf("gas:\n%s", text)
 	}
 	if keys(m, "q"); !m.overlays.Empty() {
@@ -102,8 +102,8 @@ func TestGlossary(t *testing.T) {
 		m.do(Action{Verb: Open, Overlay: overlay.GlossaryID})
 		m.carry(m.word(i))
 		checkFrame(t, m)
-		if w := m.lexicon.glossary()[i]; !strings.Contains(screen(m), w.Term) {
-			t.Errorf("%s:\n%s", w.Term, screen(m))
+		if w := m.lexicon.glossary()[i]; !strings.Contains(screenText(m), w.Term) {
+			t.Errorf("%s:\n%s", w.Term, screenText(m))
 		}
 		m.overlays.Clear()
 	}
@@ -121,7 +121,7 @@ func TestGlossaryEverywhere(t *testing.T) {
 			keys(m, "w")
 		}
 		if m.overlays.ID() != overlay.GlossaryID {
-			t.Errorf("no glossary on %s:\n%s", tab, screen(m))
+			t.Errorf("no glossary on %s:\n%s", tab, screenText(m))
 		}
 		checkFrame(t, m)
 		keys(m, "esc")
@@ -175,12 +175,12 @@ func TestNoteFigures(t *testing.T) {
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
 	m.do(Action{Verb: FocusKnob, ID: "zero"})
 	m.do(Action{Verb: Open, Overlay: overlay.NoteID})
-	if text := screen(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
+	if text := screenText(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
 		t.Errorf("figures before they are worked out:\n%s", text)
 	}
 	settle(m)
 	checkFrame(t, m)
-	text := screen(m)
+	text := screenText(m)
 	for zero := range 4 {
 		s := setup
 		s.ZeRO = zero

@@ -63,14 +63,14 @@ func TestOwnKeys(t *testing.T) {
 	if m.state.Setup == before {
 		t.Error("u undoes still")
 	}
-	if text := screen(m); !strings.Contains(text, "f2 help") || !strings.Contains(text, "z undo") || !strings.Contains(text, "left > turn") || !strings.Contains(text, "n Memory") {
+	if text := screenText(m); !strings.Contains(text, "f2 help") || !strings.Contains(text, "z undo") || !strings.Contains(text, "left > turn") || !strings.Contains(text, "n Memory") {
 		t.Errorf("the line of keys does not show them:\n%s", text)
 	}
 	if keys(m, "z"); m.state.Setup != before {
 		t.Error("z does not undo")
 	}
 	keys(m, "N")
-	if text := screen(m); !strings.Contains(text, "N or esc closes") {
+	if text := screenText(m); !strings.Contains(text, "N or esc closes") {
 		t.Errorf("the note:\n%s", text)
 	}
 	if keys(m, "N"); !m.overlays.Empty() {
@@ -85,7 +85,7 @@ func TestOwnKeys(t *testing.T) {
 		}
 		keys(m, "!", "u", "n", "d", "o")
 		line := ""
-		for l := range strings.Lines(screen(m)) {
+		for l := range strings.Lines(screenText(m)) {
 			if strings.Contains(l, "undo the last change") {
 				line = l
 			}
@@ -95,8 +95,8 @@ func TestOwnKeys(t *testing.T) {
 		}
 		keys(m, "esc", "esc")
 	}
-	if m.state.Tab != MemoryTab || !strings.Contains(screen(m), "f2 help") {
-		t.Errorf("on %s:\n%s", m.state.Tab, screen(m))
+	if m.state.Tab != MemoryTab || !strings.Contains(screenText(m), "f2 help") {
+		t.Errorf("on %s:\n%s", m.state.Tab, screenText(m))
 	}
 }
 

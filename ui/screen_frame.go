@@ -2,6 +2,7 @@ package ui
 
 import (
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/views/explore"
 	"meshscope/ui/widget"
 )
@@ -10,14 +11,14 @@ import (
 // is under its cursor, and its keys.
 func (m *Model) screenFrame() []string {
 	w, h := m.caps.width, m.caps.height
-	in, at := m.screenInput(), m.area()
+	in, at := m.context(), m.area()
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	f := newFrame(w, h)
 	x, inner := m.margin(), w-2*m.margin()
 	f.put(Rect{x, 0, inner, 1}, []string{explore.Title(current, inner)})
 	f.put(Rect{x, 1, inner, 1}, []string{m.tabLine(inner)})
 	if m.shows() {
-		f.put(at, m.screen().render(in, at.W, at.H))
+		f.put(at, m.screen().Render(in))
 	} else {
 		f.put(at, m.nothingYet(at.W, at.H))
 	}
@@ -27,12 +28,12 @@ func (m *Model) screenFrame() []string {
 }
 
 // screenStatus is what is wrong, what just happened, or what is under the cursor.
-func (m *Model) screenStatus(in screenInput, w int) string {
+func (m *Model) screenStatus(in *screen.Context, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
 	switch errs := errorsOf(m.now.report.Problems); {
-	case len(errs) > 0 && m.screen().anyway():
-		return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
+	case len(errs) > 0 && m.hardy():
+		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
 	case len(errs) > 0:
@@ -48,7 +49,7 @@ func (m *Model) screenStatus(in screenInput, w int) string {
 	case !m.shows():
 		return l.String()
 	}
-	return l.Put(t.Paint(themes.Muted), m.screen().status(in, w)).String()
+	return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 }
 
 // nothingYet stands in the place of a screen while no setup has been legal: every
@@ -76,7 +77,7 @@ const workingText = "working this setup out"
 
 // screenHints are the keys of the moment, the program's own first; none while a list
 // or card is open, which says its own.
-func (m *Model) screenHints(in screenInput, w int) string {
+func (m *Model) screenHints(in *screen.Context, w int) string {
 	if !m.overlays.Empty() {
 		return widget.Blank(w)
 	}
@@ -87,11 +88,11 @@ func (m *Model) screenHints(in screenInput, w int) string {
 		{Key: k.shown("tab", k.NextTab), Text: m.neighbourTab(1).String()},
 		{Key: k.shown("e", k.Explain), Text: "explain"},
 	}
-	if words := fixWords(m.now.report.Problems); words != "" && !m.screen().anyway() {
+	if words := fixWords(m.now.report.Problems); words != "" && !m.hardy() {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}
 	if m.shows() {
-		own = append(own, m.screen().hints(in)...)
+		own = append(own, screen.Hints(m.screen(), in)...)
 	}
 	l := widget.NewLine(w)
 	t := m.look.theme

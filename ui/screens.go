@@ -8,10 +8,8 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
 	"meshscope/presets"
-	"meshscope/themes"
-	"meshscope/ui/export"
+	"meshscope/ui/screen"
 	"meshscope/ui/views/compare"
 	"meshscope/ui/views/evidence"
 	"meshscope/ui/views/memory"
@@ -19,7 +17,6 @@ import (
 	"meshscope/ui/views/pipeline"
 	"meshscope/ui/views/scan"
 	"meshscope/ui/views/search"
-	"meshscope/ui/widget"
 )
 
 // Tab is which screen is shown.
@@ -60,186 +57,56 @@ func (t Tab) String() string {
 	}
 }
 
-// screenInput is what a screen draws: the last legal setup with its report.
-type screenInput struct {
-	setup    *engine.Setup
-	report   *engine.Report
-	theme    *themes.Theme
-	glyphs   widget.Glyphs
-	problems []engine.Problem // of an illegal setup in force
-}
-
-type request = widget.Request[engine.Setup]
-
-// tabScreen is one of the tabs beside Explore, as the program sees it.
-type tabScreen interface {
-	handleKey(in screenInput, w, h int, key string) (bool, request)
-	handleMouse(in screenInput, w, h, x, y int, button string) (bool, request)
-	render(in screenInput, w, h int) []string
-	hints(in screenInput) []widget.Hint
-	bindings() []widget.Binding
-	status(in screenInput, w int) string
-	refresh(in screenInput) request // what it wants worked out for this input
-	forget()                        // it is left: what is large can be worked out again
-	mover() mover                   // nil: nothing moves by itself
-	writer() writer                 // nil: it takes no text
-	anyway() bool                   // it works on a setup that cannot run
-	tables(in screenInput) []export.Table
-	figure(in screenInput) string // under the cursor, as the report names it; empty: none
-	// under is the setup under the cursor of a list, and what the list calls it; nil:
-	// there is only the one in force.
-	under(in screenInput) (*engine.Setup, string)
-}
-
-// viewer is what every package under views offers, for its own Input.
-type viewer[I any] interface {
-	HandleKey(in I, w, h int, key string) (bool, request)
-	HandleMouse(in I, w, h int, x, y int, button string) (bool, request)
-	Render(in I, w, h int) []string
-	Hints(in I) []widget.Hint
-	Bindings() []widget.Binding
-	Status(in I, w int) string
-	Forget()
-}
-
-// mover is a screen on which something moves by itself while Playing: playback,
-// the progress of a search. Tick says whether it goes on.
-type mover interface {
-	Playing() bool
-	Tick() bool
-}
-
-// anyway is a screen that has something to show for a setup that cannot run: it gets
-// that one, with a report that has no figures.
-type anyway interface{ Anyway() bool }
-
-// writer is a screen that takes letters as text while Typing.
-type writer interface {
-	Typing() bool
-	Paste(text string)
-}
-
-// adapted makes a screen of a viewer.
-type adapted[I any] struct {
-	view  viewer[I]
-	input func(screenInput) I
-	want  func(I) request
-}
-
-func (a adapted[I]) handleKey(in screenInput, w, h int, key string) (bool, request) {
-	return a.view.HandleKey(a.input(in), w, h, key)
-}
-
-func (a adapted[I]) handleMouse(in screenInput, w, h, x, y int, button string) (bool, request) {
-	return a.view.HandleMouse(a.input(in), w, h, x, y, button)
-}
-
-func (a adapted[I]) render(in screenInput, w, h int) []string {
-	return a.view.Render(a.input(in), w, h)
-}
-func (a adapted[I]) hints(in screenInput) []widget.Hint  { return a.view.Hints(a.input(in)) }
-func (a adapted[I]) bindings() []widget.Binding          { return a.view.Bindings() }
-func (a adapted[I]) status(in screenInput, w int) string { return a.view.Status(a.input(in), w) }
-func (a adapted[I]) forget()                             { a.view.Forget() }
-func (a adapted[I]) refresh(in screenInput) request      { return a.want(a.input(in)) }
-
-func (a adapted[I]) mover() mover {
-	m, _ := a.view.(mover)
-	return m
-}
-
-func (a adapted[I]) writer() writer {
-	w, _ := a.view.(writer)
-	return w
-}
-
-// tables are what the screen has to write into a file besides the report.
-func (a adapted[I]) tables(in screenInput) []export.Table {
-	if v, ok := a.view.(interface{ Tables(in I) []export.Table }); ok {
-		return v.Tables(a.input(in))
-	}
-	return nil
-}
-
-func (a adapted[I]) figure(in screenInput) string {
-	if v, ok := a.view.(interface{ Figure(in I) string }); ok {
-		return v.Figure(a.input(in))
-	}
-	return ""
-}
-
-func (a adapted[I]) under(in screenInput) (*engine.Setup, string) {
-	if v, ok := a.view.(interface {
-		Under(in I) (*engine.Setup, string)
-	}); ok {
-		return v.Under(a.input(in))
-	}
-	return nil, ""
-}
-
-func (a adapted[I]) anyway() bool {
-	x, ok := a.view.(anyway)
-	return ok && x.Anyway()
-}
-
 // screens are the tabs of one program.
 type screens struct {
-	all     [tabs]tabScreen    // nil for Explore
-	compare *compare.View      // has the pins
-	stop    context.CancelFunc // of the work that a screen waits for
+	all     [tabs]screen.Screen // nil for Explore
+	compare *compare.View       // has the pins
+	stop    context.CancelFunc  // of the work that a screen waits for
 	ticking bool
 }
 
 func newScreens(lib *presets.Library) screens {
 	s := screens{compare: compare.New()}
-	line := new(pipeline.View)
-	mem, net, sea, sweep, ev := memory.New(), network.New(), search.New(lib), scan.New(), evidence.New(lib)
-	s.all[MemoryTab] = adapted[memory.Input]{mem, func(in screenInput) memory.Input {
-		return memory.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
-	}, mem.Refresh}
-	s.all[PipelineTab] = adapted[pipeline.Input]{line, func(in screenInput) pipeline.Input {
-		return pipeline.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs, Problems: in.problems}
-	}, line.Sync}
-	s.all[NetworkTab] = adapted[network.Input]{net, func(in screenInput) network.Input {
-		return network.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
-	}, net.Refresh}
-	s.all[SearchTab] = adapted[search.Input]{sea, func(in screenInput) search.Input {
-		return search.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs, Problems: in.problems}
-	}, sea.Refresh}
-	s.all[CompareTab] = adapted[compare.Input]{s.compare, func(in screenInput) compare.Input {
-		return compare.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
-	}, s.compare.Refresh}
-	s.all[ScanTab] = adapted[scan.Input]{sweep, func(in screenInput) scan.Input {
-		return scan.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
-	}, sweep.Refresh}
-	s.all[EvidenceTab] = adapted[evidence.Input]{ev, func(in screenInput) evidence.Input {
-		return evidence.Input{Setup: in.setup, Report: in.report, Theme: in.theme, Glyphs: in.glyphs}
-	}, ev.Refresh}
+	for i, one := range []screen.Screen{
+		memory.New(), new(pipeline.View), network.New(), search.New(lib), s.compare, scan.New(), evidence.New(lib),
+	} {
+		s.all[i+1] = one
+	}
 	return s
 }
 
 // screen is the tab that is shown, nil for Explore.
-func (m *Model) screen() tabScreen {
+func (m *Model) screen() screen.Screen {
 	if m.state.Tab >= tabs {
 		return nil
 	}
 	return m.screens.all[m.state.Tab]
 }
 
-func (m *Model) screenInput() screenInput {
-	in := screenInput{setup: &m.legal.setup, report: &m.legal.report, theme: m.look.theme, glyphs: m.look.glyphs}
-	switch {
-	case m.now.report.Legal:
-	case m.screen() != nil && m.screen().anyway():
-		in.setup, in.report, in.problems = &m.now.setup, &m.now.report, errorsOf(m.now.report.Problems)
-	default:
-		in.theme, in.problems = m.look.dim, errorsOf(m.now.report.Problems)
+// context is what the screen in front is given.
+func (m *Model) context() *screen.Context {
+	at := m.area()
+	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H}
+	if m.now.report.Legal {
+		return c
 	}
-	return in
+	c.Problems = errorsOf(m.now.report.Problems)
+	if m.hardy() {
+		c.Setup, c.Report = &m.now.setup, &m.now.report
+	} else {
+		c.Theme = m.look.dim
+	}
+	return c
+}
+
+// hardy says whether the screen in front shows setups that cannot run.
+func (m *Model) hardy() bool {
+	_, ok := m.screen().(screen.Hardy)
+	return ok
 }
 
 // shows says whether the screen in front has something to show and keys to take.
-func (m *Model) shows() bool { return m.legal.report.Legal || m.screen().anyway() }
+func (m *Model) shows() bool { return m.legal.report.Legal || m.hardy() }
 
 // Lines around the area of a screen: title and tabs, status and keys.
 const (
@@ -261,7 +128,7 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	// Where the foot offers to mend an illegal setup, enter does that.
-	fixes := key.Matches(msg, k.Fix) && !m.screen().anyway() && fixWords(m.now.report.Problems) != ""
+	fixes := key.Matches(msg, k.Fix) && !m.hardy() && fixWords(m.now.report.Problems) != ""
 	// A screen with a list of its own filters it with the slash; elsewhere that
 	// opens the list of keys.
 	program := key.Matches(msg, k.NextTab, k.LastTab, k.Help) && msg.String() != "/"
@@ -283,8 +150,7 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 // screenKey gives a key to the screen that is shown; handled is false where it
 // has no use for it.
 func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
-	s, at := m.screen(), m.area()
-	handled, ask := s.handleKey(m.screenInput(), at.W, at.H, name)
+	handled, ask := screen.Press(m.screen(), m.context(), name)
 	if !handled {
 		return nil, false
 	}
@@ -306,12 +172,12 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 	if !at.Contains(x, y) {
 		return nil
 	}
-	_, ask := m.screen().handleMouse(m.screenInput(), at.W, at.H, x-at.X, y-at.Y, button)
+	_, ask := m.screen().Mouse(m.context(), x-at.X, y-at.Y, button)
 	return tea.Batch(m.fulfil(ask), m.tick())
 }
 
 // fulfil does what a screen asks for.
-func (m *Model) fulfil(ask request) tea.Cmd {
+func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 	switch {
 	case ask.Setup != nil:
 		return m.do(Action{Verb: UseSetup, Setup: ask.Setup, Text: ask.Text})
@@ -333,7 +199,7 @@ func (m *Model) fulfil(ask request) tea.Cmd {
 // refreshScreen asks the screen that is shown what it wants worked out.
 func (m *Model) refreshScreen() tea.Cmd {
 	if s := m.screen(); s != nil && m.shows() {
-		return m.fulfil(s.refresh(m.screenInput()))
+		return m.fulfil(s.Refresh(m.context()))
 	}
 	return nil
 }
@@ -342,9 +208,8 @@ func (m *Model) refreshScreen() tea.Cmd {
 // What its work has used goes back to the system: a search fills tens of
 // megabytes, and nothing that follows would have them collected soon.
 func (m *Model) leaveScreen(tab Tab) tea.Cmd {
-	s := m.screens.all[tab]
-	if s != nil {
-		s.forget()
+	if s, ok := m.screens.all[tab].(screen.Forgetter); ok {
+		s.Forget()
 	}
 	if m.screens.stop == nil {
 		return nil
@@ -371,28 +236,22 @@ func (m *Model) writing() bool {
 	if m.screen() == nil || !m.shows() {
 		return false
 	}
-	w := m.screen().writer()
-	return w != nil && w.Typing()
+	w, ok := m.screen().(screen.Writer)
+	return ok && w.Typing()
 }
 
 // tick keeps what moves by itself going.
 func (m *Model) tick() tea.Cmd {
-	if m.screens.ticking || m.screen() == nil {
-		return nil
-	}
-	if s := m.screen().mover(); s == nil || !s.Playing() {
+	if s, ok := m.screen().(screen.Mover); !ok || m.screens.ticking || !s.Playing() {
 		return nil
 	}
 	m.screens.ticking = true
-	return tea.Tick(time.Second/pipeline.TicksPerSecond, func(time.Time) tea.Msg { return tickMsg{} })
+	return tea.Tick(time.Second/screen.TicksPerSecond, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
 func (m *Model) ticked() tea.Cmd {
 	m.screens.ticking = false
-	if m.screen() == nil {
-		return nil
-	}
-	if s := m.screen().mover(); s == nil || !s.Tick() {
+	if s, ok := m.screen().(screen.Mover); !ok || !s.Tick() {
 		return nil
 	}
 	return m.tick()

@@ -13,7 +13,7 @@ import (
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/overlay"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen/screentest"
 )
 
 // live is a program on the real engine.
@@ -35,7 +35,7 @@ func TestTabs(t *testing.T) {
 		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN", EvidenceTab: "EVIDENCE",
 	}
 	for range 2 * int(tabs) {
-		text := screen(m)
+		text := screenText(m)
 		if !strings.Contains(text, "["+m.state.Tab.String()+"]") || !strings.Contains(text, shows[m.state.Tab]) {
 			t.Errorf("%s does not show itself:\n%s", m.state.Tab, text)
 		}
@@ -84,7 +84,7 @@ func TestKeysOfEveryScreen(t *testing.T) {
 		t.Error("no help on the Memory screen")
 	}
 	keys(m, "esc", "shift+tab", "3", "enter", "tab")
-	if text := screen(m); !strings.Contains(text, "last legal setup") || !strings.Contains(text, "MEMORY PER GPU") {
+	if text := screenText(m); !strings.Contains(text, "last legal setup") || !strings.Contains(text, "MEMORY PER GPU") {
 		t.Errorf("an illegal setup on the Memory screen:\n%s", text)
 	}
 }
@@ -121,55 +121,11 @@ func reached(t *testing.T, names ...string) *Model {
 	return m
 }
 
-// TestHelpOfEveryScreen: the help of a screen lists exactly the keys that the
-// screen takes, and none of the program's that it takes for itself.
-func TestHelpOfEveryScreen(t *testing.T) {
-	names := []string{
-		"left", "right", "up", "down", "shift+left", "shift+right", "shift+up", "shift+down",
-		"pgup", "pgdown", "home", "end", "enter", "space", "esc", "f1", "ctrl+r",
-	}
-	for c := '!'; c <= '~'; c++ {
-		names = append(names, string(c))
-	}
-	for _, to := range [][]string{{"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "tab"}, {"s"}, {"s", "f"}, {"c"}, {"p", "c"}, {"c", "tab"}, {"c", "tab", "f"}, {"shift+tab", "right"}} {
-		m := reached(t, to...)
-		listed := map[string]bool{}
-		for _, b := range m.screen().bindings() {
-			for _, name := range b.Keys {
-				if listed[name] {
-					t.Errorf("%v: %s is listed twice", to, name)
-				}
-				listed[name] = true
-			}
-		}
-		for _, name := range names {
-			if m.state.Tab == EvidenceTab {
-				keys(m, "right") // its runs are worked out once
-			} else {
-				m = reached(t, to...)
-			}
-			handled, _ := m.screen().handleKey(m.screenInput(), m.area().W, m.area().H, name)
-			if handled != listed[name] && name != "esc" { // which often has nothing to end
-				t.Errorf("%v: %q is taken: %t, in the help: %t", to, name, handled, listed[name])
-			}
-		}
-		m = reached(t, append(to, "?")...)
-		for _, e := range m.helpEntries() {
-			for _, name := range e.binding.Keys() {
-				if e.press == "" && listed[name] && len(e.binding.Keys()) == 1 {
-					t.Errorf("%v: the help says that %s does %q", to, name, e.binding.Help().Desc)
-				}
-			}
-		}
-		checkFrame(t, m)
-	}
-}
-
 // TestHelpRunsScreenKeys chooses a line of the help on the Pipeline screen.
 func TestHelpRunsScreenKeys(t *testing.T) {
 	m := live(t, 120, 36)
 	keys(m, "tab", "tab", "?", "a", "l", "l", " ", "s", "c", "h", "enter")
-	if text := screen(m); !m.overlays.Empty() || !strings.Contains(text, "ALL SCHEDULES") {
+	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "ALL SCHEDULES") {
 		t.Errorf("the help did not open the table:\n%s", text)
 	}
 }
@@ -181,11 +137,11 @@ func TestExplain(t *testing.T) {
 		m.do(Action{Verb: GoTab, N: int(tab)})
 		finishAll(m, m.do(Action{Verb: Open, Overlay: overlay.FiguresID}))
 		keys(m, "m", "f", "u", "enter")
-		if text := screen(m); !strings.Contains(text, "dense peak") {
+		if text := screenText(m); !strings.Contains(text, "dense peak") {
 			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tab, text)
 		}
 		keys(m, "enter")
-		if text := screen(m); !strings.Contains(text, "Tokens per second and GPU") {
+		if text := screenText(m); !strings.Contains(text, "Tokens per second and GPU") {
 			t.Errorf("no way down:\n%s", text)
 		}
 		send(m, tea.WindowSizeMsg{Width: 80, Height: 24}, tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})
@@ -217,12 +173,12 @@ func TestScreenLooks(t *testing.T) {
 					if cmd := m.do(Action{Verb: GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
 						finishAll(m, cmd) // what the screen wants worked out
 					}
-					if err := viewtest.Colours(m.View().Content, least); err != nil {
+					if err := screentest.Colours(m.View().Content, least); err != nil {
 						t.Errorf("%s, %v, %v, %s: %v", name, size, profile, tab, err)
 					}
 					of := fmt.Sprint(size, profile, ascii, m.look.theme.Colours, tab)
-					text := screen(m)
-					if err := viewtest.ASCII(text); err != nil && ascii {
+					text := screenText(m)
+					if err := screentest.ASCII(text); err != nil && ascii {
 						t.Errorf("%s, %v, %s: %v", name, size, tab, err)
 					}
 					if first, ok := frames[of]; ok && text != first {
@@ -247,19 +203,19 @@ func TestSearchFromIllegal(t *testing.T) {
 	p := New(Options{Setup: s, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 	send(p, tea.WindowSizeMsg{Width: 120, Height: 36})
 	_, cmd := p.Update(press("s"))
-	if text := screen(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
+	if text := screenText(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
 		t.Fatalf("no search:\n%s", text)
 	}
 	finishAll(p, cmd)
 	checkFrame(t, p)
-	if text := screen(p); !strings.Contains(text, "your setup is illegal") || !strings.Contains(text, "tok/s/GPU") {
+	if text := screenText(p); !strings.Contains(text, "your setup is illegal") || !strings.Contains(text, "tok/s/GPU") {
 		t.Fatalf("no layouts:\n%s", text)
 	}
 	keys(p, "down", "enter")
 	if got := p.state.Setup; !p.now.report.Legal || got.GPUs != 8 || got.GBS != 64 || got.Model != m {
 		t.Errorf("took %+v", got)
 	}
-	if text := screen(p); strings.Contains(text, "illegal") {
+	if text := screenText(p); strings.Contains(text, "illegal") {
 		t.Errorf("still illegal:\n%s", text)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"meshscope/ui/overlay"
+
+	"meshscope/ui/screen"
 )
 
 // TestKeysAreFree: no key is one that screen, tmux, flow control or a terminal
@@ -21,7 +23,7 @@ func TestKeysAreFree(t *testing.T) {
 	for tab := range tabs {
 		m.do(Action{Verb: GoTab, N: int(tab)})
 		if s := m.screen(); s != nil {
-			for _, b := range s.bindings() {
+			for _, b := range screen.Bindings(s, m.context()) {
 				bound[tab.String()] = append(bound[tab.String()], b.Keys...)
 			}
 		}
@@ -73,7 +75,7 @@ func TestEscLeaves(t *testing.T) {
 		before := m.state.Setup
 		keys(m, "esc", "esc", "esc")
 		if !m.overlays.Empty() || m.state.Setup != before || m.state.Tab != ExploreTab {
-			t.Errorf("%s: esc leaves %q open:\n%s", what, m.overlays.ID(), screen(m))
+			t.Errorf("%s: esc leaves %q open:\n%s", what, m.overlays.ID(), screenText(m))
 		}
 	}
 }
@@ -153,7 +155,7 @@ func TestTerminalPage(t *testing.T) {
 		m := sample(t, 120, 36, test.change)
 		keys(m, "T")
 		var inside strings.Builder
-		for line := range strings.Lines(screen(m)) {
+		for line := range strings.Lines(screenText(m)) {
 			if _, rest, ok := strings.Cut(strings.NewReplacer("│", "|").Replace(line), "| "); ok {
 				if text, _, ok := strings.Cut(rest, " |"); ok {
 					inside.WriteString(text + " ")
@@ -172,8 +174,8 @@ func TestTerminalPage(t *testing.T) {
 	}
 	few := sample(t, 80, 24)
 	send(few, tea.ColorProfileMsg{Profile: colorprofile.ANSI})
-	if keys(few, "T"); !strings.Contains(screen(few), "colours    16;") {
-		t.Errorf("%s", screen(few))
+	if keys(few, "T"); !strings.Contains(screenText(few), "colours    16;") {
+		t.Errorf("%s", screenText(few))
 	}
 	checkFrame(t, few)
 }
@@ -185,22 +187,22 @@ func TestTerminalPageIsHarmless(t *testing.T) {
 		o.Env = []string{"TERM=\x1b[31mx", "COLORTERM=\x1b]0;x\a", "LANG=C.UTF-8\u009b1m"}
 		o.Notices = []string{"first", "second"}
 	})
-	if !strings.Contains(screen(m), "2 messages from the start, all under T; the first: first") {
-		t.Errorf("no word of two messages:\n%s", screen(m))
+	if !strings.Contains(screenText(m), "2 messages from the start, all under T; the first: first") {
+		t.Errorf("no word of two messages:\n%s", screenText(m))
 	}
 	keys(m, "T")
 	text := m.View().Content
 	if strings.Contains(text, "[31mx") && !strings.Contains(text, `\x1b[31mx`) || strings.ContainsAny(text, "\a\u009b") {
 		t.Errorf("%q", text)
 	}
-	if !strings.Contains(screen(m), "second") {
-		t.Errorf("the second message is nowhere:\n%s", screen(m))
+	if !strings.Contains(screenText(m), "second") {
+		t.Errorf("the second message is nowhere:\n%s", screenText(m))
 	}
 	// The foot of a small screen keeps the beginning of the first message.
 	small := sample(t, 80, 24, func(o *Options) {
 		o.Notices = []string{"the last session was set aside as /a/long/path/to/session.json.broken; its setup cannot be used: session.json:6:17: wrong", "second"}
 	})
-	if flat := strings.Join(strings.Fields(screen(small)), " "); !strings.Contains(flat, "the first: the last session was set aside") {
-		t.Errorf("the first message is garbled:\n%s", screen(small))
+	if flat := strings.Join(strings.Fields(screenText(small)), " "); !strings.Contains(flat, "the first: the last session was set aside") {
+		t.Errorf("the first message is garbled:\n%s", screenText(small))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 )
 
 // startTyping opens the focused knob for a typed value.
@@ -50,7 +51,7 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	case !m.overlays.Empty():
 		m.overlays.Top().Paste(text)
 	case m.writing():
-		m.screen().writer().Paste(text)
+		m.screen().(screen.Writer).Paste(text)
 		return m.refreshScreen()
 	case m.screen() == nil:
 		m.startTyping("")

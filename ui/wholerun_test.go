@@ -14,7 +14,7 @@ import (
 func TestWholeRun(t *testing.T) {
 	m := live(t, 80, 24)
 	keys(m, "tab", "r")
-	if text := screen(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") || strings.Contains(text, "GPU-hours ") {
+	if text := screenText(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") || strings.Contains(text, "GPU-hours ") {
 		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
 	}
 	keys(m, "enter")
@@ -26,22 +26,22 @@ func TestWholeRun(t *testing.T) {
 		t.Fatalf("15T was typed: %v", m.state.Setup.Budget)
 	}
 	keys(m, "r")
-	text := screen(m)
+	text := screenText(m)
 	for _, want := range []string{"days, " + engine.NotValidated, "GPU-hours", "cost", "energy", "15T", "2.50, preset", "700, TDP", "assumptions"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the list does not say %q:\n%s", want, text)
 		}
 	}
 	keys(m, "end", "enter")
-	if text := screen(m); !strings.Contains(text, "ASSUMPTIONS") || !strings.Contains(text, "TDP of H100") {
+	if text := screenText(m); !strings.Contains(text, "ASSUMPTIONS") || !strings.Contains(text, "TDP of H100") {
 		t.Errorf("the assumptions:\n%s", text)
 	}
 	keys(m, "esc")
-	if text := screen(m); !strings.Contains(text, "WHOLE RUN") {
+	if text := screenText(m); !strings.Contains(text, "WHOLE RUN") {
 		t.Errorf("esc does not go back to the list:\n%s", text)
 	}
 	keys(m, "home", "enter")
-	if text := screen(m); !strings.Contains(text, "EXPLAIN") || !strings.Contains(text, "run.days") {
+	if text := screenText(m); !strings.Contains(text, "EXPLAIN") || !strings.Contains(text, "run.days") {
 		t.Errorf("enter on the time:\n%s", text)
 	}
 	keys(m, "esc", "u")
@@ -59,7 +59,7 @@ func TestWholeRunPanel(t *testing.T) {
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 			send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
 			settle(m)
-			text := screen(m)
+			text := screenText(m)
 			if strings.Contains(text, "WHOLE RUN 15.0 T tokens") != (budget > 0) {
 				t.Errorf("%s, budget %v:\n%s", name, budget, text)
 			}

@@ -8,4 +8,5 @@ type Hint struct{ Key, Text string }
 type Binding struct {
 	Keys []string
 	Text string
+	Own  bool // a file of keys has changed them
 }

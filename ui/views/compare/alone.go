@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -71,7 +72,7 @@ func each(base engine.Setup, n int) []method {
 	return out
 }
 
-func (a *alone) count(in *Input) int {
+func (a *alone) count(in *screen.Context) int {
 	if a.gpus == 0 {
 		return in.Setup.Cluster.Node()
 	}
@@ -79,15 +80,15 @@ func (a *alone) count(in *Input) int {
 }
 
 // refresh asks for the methods where they are of another setup.
-func (a *alone) refresh(in *Input) Request {
+func (a *alone) refresh(in *screen.Context) screen.Request {
 	n := a.count(in)
 	if a.of == *in.Setup && a.done == n && (a.jobs.Running() || a.list != nil) {
-		return Request{}
+		return screen.Request{}
 	}
 	of := *in.Setup
 	*a = alone{of: of, gpus: a.gpus, done: n, jobs: a.jobs}
 	job := a.jobs.Begin()
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		list := each(of, n)
 		e := engine.Evaluator{Brief: true}
 		for i := range list {
@@ -105,7 +106,7 @@ func (a *alone) refresh(in *Input) Request {
 }
 
 // turn takes twice or half as many GPUs.
-func (a *alone) turn(in *Input, up bool) {
+func (a *alone) turn(in *screen.Context, up bool) {
 	n := a.count(in)
 	if up && n < 1024 {
 		n *= 2
@@ -121,7 +122,7 @@ const (
 )
 
 // render draws the small multiples: memory and step of each method.
-func (a *alone) render(in *Input, row, w, h int) []string {
+func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	n := a.count(in)
 	detail := fmt.Sprintf("%s on %s GPUs", in.Setup.Model.Name, figure.Comma(n))
 	if w >= 100 {
@@ -134,13 +135,13 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 	if e := a.exact(); e != nil {
 		exact = "steps " + e.Band(in.Glyphs.PlusMinus)
 	}
-	lines := []string{in.heading(w, "EACH METHOD ALONE", detail, exact)}
+	lines := []string{in.Heading(w, "EACH METHOD ALONE", detail, exact)}
 	if len(a.list) == 0 {
-		return widget.Height(append(lines, in.line(w, themes.Muted, "  working it out "+in.Glyphs.Ellipsis)), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  working it out "+in.Glyphs.Ellipsis)), w, h)
 	}
 	bar := (w - nameWidth - 2*figWidth - 12) / 2
 	if bar < 8 {
-		return widget.Height(append(lines, in.line(w, themes.Muted, "  the window is too narrow")), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  the window is too narrow")), w, h)
 	}
 	memory, step := a.scales()
 	timeOf := "time of " + figure.Comma(a.list[0].setup.GBS) + " sequences"
@@ -157,9 +158,9 @@ func (a *alone) render(in *Input, row, w, h int) []string {
 		}
 		break
 	}
-	head := widget.NewLine(w).To(nameWidth).Put(in.paint(themes.Muted), in.cut(memoryOf, bar)).To(nameWidth+bar+figWidth+1).
-		Put(in.paint(themes.Muted), in.cut(timeOf, bar))
-	lines = append(lines, head.RightAligned(in.paint(themes.Muted), "tok/s/GPU", w).String())
+	head := widget.NewLine(w).To(nameWidth).Put(in.Paint(themes.Muted), in.Cut(memoryOf, bar)).To(nameWidth+bar+figWidth+1).
+		Put(in.Paint(themes.Muted), in.Cut(timeOf, bar))
+	lines = append(lines, head.RightAligned(in.Paint(themes.Muted), "tok/s/GPU", w).String())
 	tall := 1
 	if h-4 >= 2*len(a.list) {
 		tall = 2
@@ -201,14 +202,14 @@ func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
 	return memory, step
 }
 
-func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
+func (a *alone) line(in *screen.Context, m *method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Accent
-		l.Put(in.paint(role), in.Glyphs.Pointer)
+		l.Put(in.Paint(role), in.Glyphs.Pointer)
 	}
-	l.To(2).Put(in.paint(role), in.cut(m.name, nameWidth-3)).To(nameWidth)
+	l.To(2).Put(in.Paint(role), in.Cut(m.name, nameWidth-3)).To(nameWidth)
 	r := &m.report
 	if !r.Legal || r.Memory == nil || r.Time == nil || r.Throughput == nil {
 		why := "cannot run"
@@ -218,7 +219,7 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 				break
 			}
 		}
-		return l.Put(in.paint(themes.Muted), in.cut(in.Glyphs.Cross+" "+why, l.Left())).String()
+		return l.Put(in.Paint(themes.Muted), in.Cut(in.Glyphs.Cross+" "+why, l.Left())).String()
 	}
 	rank := &r.Memory.Ranks[r.Memory.PeakRank]
 	stack := widget.Stack{Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
@@ -238,7 +239,7 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 	}
 	if r.Memory.Peak > memory { // the bar goes on beyond its full length
 		stack.Scale *= float64(bar-1) / float64(bar)
-		l.Raw(stack.Render(in.Theme, in.Glyphs, bar-1), bar-1).Put(in.paint(themes.Bad), in.Glyphs.Arrow)
+		l.Raw(stack.Render(in.Theme, in.Glyphs, bar-1), bar-1).Put(in.Paint(themes.Bad), in.Glyphs.Arrow)
 	} else {
 		l.Raw(stack.Render(in.Theme, in.Glyphs, bar), bar)
 	}
@@ -246,7 +247,7 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 	if !r.Memory.Fits {
 		peak, text = themes.Bad, figure.GiB(r.Memory.Peak)+" !"
 	}
-	l.RightAligned(in.paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
+	l.RightAligned(in.Paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
 	t := r.Time
 	times := widget.Stack{Scale: float64(step), NoTrack: true}
 	for _, part := range []struct {
@@ -262,12 +263,12 @@ func (a *alone) line(in *Input, m *method, here bool, w, bar int, memory units.B
 		times.Segments = append(times.Segments, widget.Segment{Fill: part.fill, Value: float64(part.time)})
 	}
 	l.Raw(times.Render(in.Theme, in.Glyphs, bar), bar)
-	l.RightAligned(in.paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)
-	return l.RightAligned(in.paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()
+	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)
+	return l.RightAligned(in.Paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()
 }
 
 // legend names the fills of both bars, those of memory first.
-func legend(in *Input, w int) []string {
+func legend(in *screen.Context, w int) []string {
 	type name struct {
 		fill        themes.Fill
 		text, brief string
@@ -301,10 +302,10 @@ func legend(in *Input, w int) []string {
 				break
 			}
 			widget.Swatch(l, in.Theme, in.Glyphs, n.fill)
-			l.Gap(1).Put(in.paint(themes.Muted), n.text).Gap(2)
+			l.Gap(1).Put(in.Paint(themes.Muted), n.text).Gap(2)
 		}
 		if i == 0 && l.Left() > len("| usable") {
-			l.Put(in.paint(themes.Limit), in.Glyphs.Limit).Gap(1).Put(in.paint(themes.Muted), "usable")
+			l.Put(in.Paint(themes.Limit), in.Glyphs.Limit).Gap(1).Put(in.Paint(themes.Muted), "usable")
 		}
 		lines = append(lines, l.String())
 	}

@@ -13,19 +13,9 @@ import (
 	"meshscope/presets/words"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // MaxPins is how many setups can be pinned: as many as there are digits.
 const MaxPins = 9
@@ -108,7 +98,7 @@ func (v *View) Restore(pins []engine.Setup) {
 }
 
 // sides are what is to be compared; false where nothing is pinned.
-func (v *View) sides(in *Input) (sides, bool) {
+func (v *View) sides(in *screen.Context) (sides, bool) {
 	if len(v.pins) == 0 || in.Setup == nil {
 		return sides{}, false
 	}
@@ -122,21 +112,21 @@ func (v *View) sides(in *Input) (sides, bool) {
 }
 
 // Refresh asks for what the pane in front lacks.
-func (v *View) Refresh(in Input) Request {
+func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
-		return Request{}
+		return screen.Request{}
 	}
 	if v.pane == alonePane {
-		return v.alone.refresh(&in)
+		return v.alone.refresh(in)
 	}
-	want, ok := v.sides(&in)
+	want, ok := v.sides(in)
 	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.asked == want {
-		return Request{}
+		return screen.Request{}
 	}
 	v.asked = want
 	job := v.jobs.Begin()
 	pins := v.Pins()
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		p := &pair{of: want, all: engine.Compare(want.a, want.b)}
 		p.way = engine.Way(want.a, want.b, func() bool { return ctx.Err() != nil })
 		speeds := speedsOf(pins, func() bool { return ctx.Err() != nil })
@@ -156,30 +146,20 @@ func (v *View) Forget() {
 	v.jobs.Drop()
 }
 
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
-func (in *Input) heading(w int, name, detail, remark string) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
-}
-
-// cut shortens a text to w cells with the ellipsis of the terminal.
-func (in *Input) cut(s string, w int) string {
-	return widget.CutText(s, w, in.Glyphs.Ellipsis)
-}
-
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
-	lines := []string{v.paneLine(&in, w)}
+	lines := []string{v.paneLine(in, w)}
 	switch v.pane {
 	case alonePane:
-		lines = append(lines, v.alone.render(&in, v.row, w, h-1)...)
+		lines = append(lines, v.alone.render(in, v.row, w, h-1)...)
 	case methodsPane:
-		lines = append(lines, v.matrix(&in, w, h-1)...)
+		lines = append(lines, v.matrix(in, w, h-1)...)
 	case pairPane, panes:
-		lines = append(lines, v.pairLines(&in, w, h-1)...)
+		lines = append(lines, v.pairLines(in, w, h-1)...)
 	}
 	return widget.Height(lines, w, h)
 }
@@ -189,15 +169,15 @@ func paneNames() [panes]string {
 }
 
 // paneLine names the panes, the one in front marked.
-func (v *View) paneLine(in *Input, w int) string {
-	l := widget.NewLine(w).Put(in.paint(themes.Heading), "COMPARE").Gap(2)
+func (v *View) paneLine(in *screen.Context, w int) string {
+	l := widget.NewLine(w).Put(in.Paint(themes.Heading), "COMPARE").Gap(2)
 	for p, name := range paneNames() {
 		role, text := themes.Muted, " "+name+" "
 		if pane(p) == v.pane {
 			role, text = themes.Current, "["+name+"]"
 		}
 		if l.Left() >= widget.Width(text) {
-			l.Put(in.paint(role), text)
+			l.Put(in.Paint(role), text)
 		}
 	}
 	return l.String()

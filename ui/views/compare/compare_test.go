@@ -18,11 +18,12 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
-func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -30,7 +31,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
 	}
 	s := presets.DefaultSetup()
 	r := report(60, 55)
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // other is a setup some changes away from the built-in one.
@@ -72,11 +73,11 @@ func report(step, gib float64) engine.Report {
 }
 
 // prepared is a screen with a pin that has been compared, and every method.
-func prepared(t testing.TB, in *Input) *View {
+func prepared(t testing.TB, in *screen.Context) *View {
 	v := New()
 	a := other(t)
 	v.Pin(a)
-	v.Refresh(*in)
+	v.Refresh(in)
 	ra, rb := report(72, 48), report(60, 55)
 	rb.Communication = rb.Communication[:1]
 	v.pair = &pair{of: sides{a, *in.Setup}, all: engine.CompareReports(engine.Side{Setup: a, Report: ra}, engine.Side{Setup: *in.Setup, Report: rb})}
@@ -97,9 +98,9 @@ func prepared(t testing.TB, in *Input) *View {
 	return v
 }
 
-func (v *View) press(in *Input, names ...string) (do Request) {
+func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 	for _, name := range names {
-		_, do = v.HandleKey(*in, 118, 32, name)
+		_, do = screen.Press(v, in.At(118, 32), name)
 	}
 	return do
 }
@@ -110,11 +111,11 @@ func states() map[string][]string {
 }
 
 // drawn is a screen in one of its states.
-func drawn(t testing.TB, in *Input, state string, w, h int) []string {
+func drawn(t testing.TB, in *screen.Context, state string, w, h int) []string {
 	t.Helper()
 	v := prepared(t, in)
 	v.press(in, states()[state]...)
-	return append(v.Render(*in, w, h), v.Status(*in, w))
+	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws every state without colours.
@@ -123,7 +124,7 @@ func TestFrames(t *testing.T) {
 		for state := range states() {
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(t, &in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(t, in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -132,10 +133,10 @@ func TestFrames(t *testing.T) {
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for state := range states() {
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in := input(t, colorprofile.ASCII, true)
 			in.Theme, in.Glyphs = theme, glyphs
-			return drawn(t, &in, state, 80, 20)
+			return drawn(t, in, state, 80, 20)
 		})
 	}
 }
@@ -145,7 +146,7 @@ func TestAnySizeAndKey(t *testing.T) {
 	names := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b", "d", "x"}
 	rapid.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
-		v := prepared(t, &in)
+		v := prepared(t, in)
 		switch rapid.IntRange(0, 3).Draw(r, "state") {
 		case 0:
 			v = New()
@@ -155,7 +156,7 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Report = nil
 			v.pair.all.A.Report = engine.Report{}
 		}
-		viewtest.Play(r, in, v, names)
+		screentest.Play(r, in, v, names)
 	})
 }
 
@@ -176,7 +177,7 @@ func TestPair(t *testing.T) {
 	if v.pair == nil || len(v.pair.all.Deltas) != len(want.Deltas) || len(v.pair.way) < 3 {
 		t.Fatalf("%+v", v.pair)
 	}
-	text := strings.Join(v.Render(in, 118, 60), "\n")
+	text := strings.Join(v.Render(in.At(118, 60)), "\n")
 	for i := range want.Deltas {
 		d := &want.Deltas[i]
 		if d.A != nil && !strings.Contains(text, figure.Of(d.Unit, *d.A)) || d.B != nil && !strings.Contains(text, figure.Of(d.Unit, *d.B)) {
@@ -184,19 +185,19 @@ func TestPair(t *testing.T) {
 		}
 	}
 	for i := range v.pair.way {
-		do := v.press(&in, "enter")
+		do := v.press(in, "enter")
 		if do.Setup == nil || *do.Setup != v.pair.way[i].Setup {
 			t.Fatalf("change %d is not taken", i)
 		}
-		if v.Status(in, 400) == "" {
+		if v.Status(in.At(400, 1)) == "" {
 			t.Errorf("change %d has no rule", i)
 		}
-		v.press(&in, "down")
+		v.press(in, "down")
 	}
 	if last := v.pair.way[len(v.pair.way)-1]; last.Setup != *in.Setup || last.Step != r.Time.Step {
 		t.Error("the way does not end at B")
 	}
-	if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != a {
+	if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != a {
 		t.Error("enter on a figure does not take A")
 	}
 }
@@ -223,14 +224,14 @@ func TestPins(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	for range 2 {
 		for range 3 {
-			v.press(&in, "a")
+			v.press(in, "a")
 		}
-		v.press(&in, "d")
+		v.press(in, "d")
 		if left := v.Pins(); len(left) != MaxPins-1 || slices.Contains(left, pins[3]) {
 			t.Fatalf("%d pins after one was dropped", len(left))
 		}
-		v.press(&in, "D")
-		v.press(&in, "D") // once is enough
+		v.press(in, "D")
+		v.press(in, "D") // once is enough
 		if back := v.Pins(); !slices.Equal(back, pins) {
 			t.Fatalf("%d pins after it was put back", len(back))
 		}
@@ -254,7 +255,7 @@ func TestEachMethodAlone(t *testing.T) {
 	s := engine.WithModel(*in.Setup, m)
 	in.Setup = &s
 	v := New()
-	v.press(&in, "v").Work(t.Context())()
+	v.press(in, "v").Work(t.Context())()
 	if len(v.alone.list) != 10 {
 		t.Fatalf("%d methods", len(v.alone.list))
 	}
@@ -276,7 +277,7 @@ func TestEachMethodAlone(t *testing.T) {
 			t.Errorf("%s: %+v", m.name, s.Layout)
 		}
 		weights[m.name] = m.report.Memory.Ranks[m.report.Memory.PeakRank].Weights
-		if do := v.press(&in, "home"); do.Setup != nil {
+		if do := v.press(in, "home"); do.Setup != nil {
 			t.Error("home takes a setup")
 		}
 	}
@@ -284,7 +285,7 @@ func TestEachMethodAlone(t *testing.T) {
 		t.Errorf("weights: %v", weights)
 	}
 	before := v.alone.done
-	if do := v.press(&in, "right"); do.Work == nil || v.alone.done != 2*before {
+	if do := v.press(in, "right"); do.Work == nil || v.alone.done != 2*before {
 		t.Error("right does not take twice as many GPUs")
 	}
 }
@@ -294,9 +295,9 @@ func TestEachMethodAlone(t *testing.T) {
 func TestClippedBarsSayIt(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := New()
-	v.press(&in, "v").Work(t.Context())()
+	v.press(in, "v").Work(t.Context())()
 	memory, _ := v.alone.scales()
-	lines := v.alone.render(&in, -1, 120, 32)
+	lines := v.alone.render(in, -1, 120, 32)
 	clipped := 0
 	for i := range v.alone.list {
 		m := &v.alone.list[i]
@@ -325,7 +326,7 @@ func TestClippedBarsSayIt(t *testing.T) {
 // TestSidesAreTwo: a and b go through the pins and never put both sides on one.
 func TestSidesAreTwo(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(t, &in)
+	v := prepared(t, in)
 	for zero := range 3 {
 		s := *in.Setup
 		s.ZeRO = zero
@@ -334,7 +335,7 @@ func TestSidesAreTwo(t *testing.T) {
 	seen := map[[2]int]bool{}
 	for range 4 * len(v.pins) {
 		for _, key := range []string{"b", "a", "b", "b"} {
-			v.press(&in, key)
+			v.press(in, key)
 			if v.a == v.b {
 				t.Fatalf("%s puts both sides on pin %d", key, v.a)
 			}
@@ -343,33 +344,6 @@ func TestSidesAreTwo(t *testing.T) {
 	}
 	if len(seen) < 2 {
 		t.Errorf("the sides are only %v", seen)
-	}
-}
-
-// TestBindings: in every state the help lists exactly the keys that are taken.
-func TestBindings(t *testing.T) {
-	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "esc"}
-	for c := '!'; c <= '~'; c++ {
-		names = append(names, string(c))
-	}
-	in := input(t, colorprofile.ASCII, true)
-	for _, reach := range [][]string{{}, {"v"}, {"v", "v"}, {"d"}} {
-		state := func() *View {
-			v := prepared(t, &in)
-			v.press(&in, reach...)
-			return v
-		}
-		listed := map[string]bool{}
-		for _, b := range state().Bindings() {
-			for _, name := range b.Keys {
-				listed[name] = true
-			}
-		}
-		for _, name := range names {
-			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
-				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
-			}
-		}
 	}
 }
 
@@ -411,7 +385,7 @@ func TestNames(t *testing.T) {
 	v.Pin(other(t))
 	v.Refresh(in).Work(t.Context())()
 	a := engine.Evaluate(other(t))
-	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	for _, want := range []string{"tp4 pp4 zero0 · " + figure.Percent(a.Throughput.MFU), "tp8 pp2 zero1 · " + figure.Percent(r.Throughput.MFU)} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -428,13 +402,13 @@ func TestThereAndBack(t *testing.T) {
 	b := a
 	b.ZeRO = 2
 	v.pins = []engine.Setup{a, b}
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	for _, at := range []int{0, 1, 0} {
 		v.a = at
 		p.Ask()
 	}
 	p.Settle(t, 3)
-	if want, _ := v.sides(&in); v.pair == nil || v.pair.of != want {
+	if want, _ := v.sides(in); v.pair == nil || v.pair.of != want {
 		t.Error("the pair is not there")
 	}
 	v.Forget()
@@ -449,7 +423,7 @@ func TestThereAndBack(t *testing.T) {
 	v.pane = alonePane
 	p.Ask()
 	for _, up := range []bool{true, false} {
-		v.alone.turn(&in, up)
+		v.alone.turn(in, up)
 		p.Ask()
 	}
 	p.Settle(t, 8)
@@ -461,14 +435,14 @@ func TestThereAndBack(t *testing.T) {
 // TestMethodsWhole: at the usual sizes no sentence about a method is cut.
 func TestMethodsWhole(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(t, &in)
-	v.press(&in, "v", "v")
+	v := prepared(t, in)
+	v.press(in, "v", "v")
 	for _, size := range [][2]int{{118, 32}, {198, 56}} {
 		for range methodRows() {
-			if text := ansi.Strip(strings.Join(v.Render(in, size[0], size[1]), "\n")); strings.Contains(text, in.Glyphs.Ellipsis) {
+			if text := ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1])), "\n")); strings.Contains(text, in.Glyphs.Ellipsis) {
 				t.Errorf("%v: a sentence is cut:\n%s", size, text)
 			}
-			v.press(&in, "down")
+			v.press(in, "down")
 		}
 	}
 }
@@ -477,9 +451,9 @@ func TestMethodsWhole(t *testing.T) {
 // fit is marked, and no other.
 func TestWayMarksWhatDoesNotFit(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(t, &in)
+	v := prepared(t, in)
 	v.row = len(v.pair.way) // no cursor on the way
-	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	marked := 0
 	for _, m := range v.pair.way {
 		at := in.Glyphs.Cross + " " + figure.GiB(m.Peak)

@@ -4,15 +4,16 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/ui/screen"
 )
 
 // Figure is the figure in the line under the cursor, as the report names it.
-func (v *View) Figure(in Input) string {
+func (v *View) Figure(in *screen.Context) string {
 	switch v.pane {
 	case alonePane:
 		return "time.step"
 	case methodsPane:
-		return v.methodFigure(&in)
+		return v.methodFigure(in)
 	case pairPane, panes:
 	}
 	switch i := v.row; {
@@ -27,7 +28,7 @@ func (v *View) Figure(in Input) string {
 }
 
 // methodFigure is the traffic of a method where it has any, else what it is there for.
-func (v *View) methodFigure(in *Input) string {
+func (v *View) methodFigure(in *screen.Context) string {
 	list := methodRows()
 	if v.row >= len(list) || in.Report == nil {
 		return ""
@@ -52,7 +53,7 @@ func (v *View) methodFigure(in *Input) string {
 // Under is the setup of the line under the cursor: on the way from A to B the one
 // after that change, of a figure B, of a method alone its own; nil where that is the
 // setup in force.
-func (v *View) Under(in Input) (*engine.Setup, string) {
+func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
 	switch v.pane {
 	case alonePane:
 		if v.row < len(v.alone.list) && v.alone.list[v.row].report.Legal {
@@ -64,13 +65,13 @@ func (v *View) Under(in Input) (*engine.Setup, string) {
 		return nil, ""
 	case pairPane, panes:
 	}
-	want, ok := v.sides(&in)
+	want, ok := v.sides(in)
 	if !ok || v.pair == nil || v.pair.of != want {
 		return nil, ""
 	}
 	if v.row < len(v.pair.way)-1 {
 		m := &v.pair.way[v.row]
-		return &m.Setup, "the setup after " + moveWords(&in, m)
+		return &m.Setup, "the setup after " + moveWords(in, m)
 	}
 	if v.b >= 0 {
 		return &want.b, "B, pin " + strconv.Itoa(v.b+1)

@@ -5,79 +5,69 @@ import (
 	"strings"
 	"unicode"
 
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
-// HandleKey chooses pane, sides and line, or takes a setup.
-func (v *View) HandleKey(in Input, _, _ int, key string) (handled bool, do Request) {
-	if in.Setup == nil {
-		return false, Request{}
-	}
-	switch key {
-	case "up", "k":
-		v.move(-1)
-	case "down", "j":
-		v.move(1)
-	case "pgup":
-		v.move(-10)
-	case "pgdown":
-		v.move(10)
-	case "home":
-		v.row = 0
-	case "end", "G":
-		v.move(1 << 20)
-	case "v":
-		v.pane, v.row = (v.pane+1)%panes, 0
-	case "left", "h", "right", "l":
-		if v.pane != alonePane {
-			return false, Request{}
-		}
-		v.alone.turn(&in, key == "right" || key == "l")
-	default:
-		return v.pairKey(&in, key)
-	}
-	return true, v.Refresh(in)
+// Name is the name of the tab.
+func (*View) Name() string { return "Compare" }
+
+// Opens says that c opens the screen from everywhere.
+func (*View) Opens() screen.Opening {
+	return screen.Opening{ID: "compare", Keys: "c", Help: "compare a pinned setup with another"}
 }
 
-// pairKey are the keys of the two sides.
-func (v *View) pairKey(in *Input, key string) (bool, Request) {
-	if v.pane == alonePane && key == "enter" {
-		return true, v.takeAlone()
+// Keys is the key table.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && in.Setup == nil {
+		return nil
 	}
-	if v.pane == pairPane && key == "D" && v.dropped != nil {
-		v.putBack()
-		return true, v.Refresh(*in)
+	alone := func() bool { return v.pane == alonePane }
+	paired := func() bool { return v.pane == pairPane && len(v.pins) > 0 }
+	return []screen.Key{
+		{ID: "pane", Keys: "v", Help: "next pane: two setups, each method alone, methods now", Hint: paneNames()[(v.pane+1)%panes], Do: func(int) { v.pane, v.row = (v.pane+1)%panes, 0 }},
+		{ID: "fewer-gpus more-gpus", Keys: "left h | right l", Help: "half, twice as many GPUs", Hint: "GPUs", When: alone, Do: func(n int) { v.alone.turn(in, n > 0) }},
+		{Keys: "enter", Help: "take this method as the setup", Hint: "take it", When: alone, Ask: v.takeAlone},
+		{ID: "next-a", Keys: "a", Help: "next pin as A", Foot: "a b", Hint: "sides", When: paired, Do: v.nextA},
+		{ID: "next-b", Keys: "b", Help: "next pin, or the current setup, as B", When: paired, Do: v.nextB},
+		{Keys: "enter", Help: "take the setup after this change; else A", Hint: "take it", When: paired, Ask: func() screen.Request { return v.take(in) }},
+		{ID: "drop", Keys: "d", Help: "drop pin A", Hint: "drop A", When: paired, Do: v.drop},
+		{ID: "put-back", Keys: "D", Help: "put the pin back that was dropped", Hint: "put it back", When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack},
+		{Keys: "p", Help: "pin the setup, to compare others with", Hint: "pin", When: func() bool { return v.pane == pairPane }},
+		{ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line", Do: v.move},
+		{ID: "lines-up lines-down", Keys: "pgup | pgdown", Help: "ten lines up, down", Do: func(n int) { v.move(10 * n) }},
+		{ID: "first last", Keys: "home | end G", Help: "first, last line", Do: func(n int) { v.move(n << 20) }},
 	}
-	if v.pane != pairPane || len(v.pins) == 0 {
-		return false, Request{}
-	}
-	switch key {
-	case "a":
-		if v.a = (v.a + 1) % len(v.pins); v.a == v.b { // a side against itself says nothing
-			v.a = (v.a + 1) % len(v.pins)
-		}
-	case "b":
-		if v.b++; v.b == v.a {
-			v.b++
-		}
-		if v.b >= len(v.pins) {
-			v.b = -1
-		}
-	case "d":
-		v.dropped = &dropped{v.a, v.pins[v.a]}
-		v.pins = slices.Delete(v.pins, v.a, v.a+1)
-		v.a, v.b = max(v.a-1, 0), -1
-	case "enter":
-		return true, v.take(in)
-	default:
-		return false, Request{}
+}
+
+// nextA takes the next pin as A; a side against itself says nothing.
+func (v *View) nextA(int) {
+	if v.a = (v.a + 1) % len(v.pins); v.a == v.b {
+		v.a = (v.a + 1) % len(v.pins)
 	}
 	v.row = 0
-	return true, v.Refresh(*in)
+}
+
+// nextB takes the next pin as B, after the last one the current setup.
+func (v *View) nextB(int) {
+	if v.b++; v.b == v.a {
+		v.b++
+	}
+	if v.b >= len(v.pins) {
+		v.b = -1
+	}
+	v.row = 0
+}
+
+// drop takes pin A out; D puts it back.
+func (v *View) drop(int) {
+	v.dropped = &dropped{v.a, v.pins[v.a]}
+	v.pins = slices.Delete(v.pins, v.a, v.a+1)
+	v.a, v.b, v.row = max(v.a-1, 0), -1, 0
 }
 
 // putBack takes the pin that was dropped last back to its place.
-func (v *View) putBack() {
+func (v *View) putBack(int) {
 	if len(v.pins) < MaxPins && !slices.Contains(v.pins, v.dropped.setup) {
 		v.a = min(v.dropped.at, len(v.pins))
 		v.pins = slices.Insert(v.pins, v.a, v.dropped.setup)
@@ -88,38 +78,36 @@ func (v *View) putBack() {
 
 // take makes a setup on the way the setup in force, or A where the cursor is on
 // none.
-func (v *View) take(in *Input) Request {
+func (v *View) take(in *screen.Context) screen.Request {
 	if v.pair != nil && v.row < len(v.pair.way) {
-		s := v.pair.way[v.row].Setup
-		return Request{Setup: &s, Text: "on the way from A to B"}
+		return screen.Take(v.pair.way[v.row].Setup, "on the way from A to B")
 	}
 	want, ok := v.sides(in)
 	if !ok {
-		return Request{}
+		return screen.Request{}
 	}
-	return Request{Setup: &want.a, Text: "A"}
+	return screen.Take(want.a, "A")
 }
 
-func (v *View) takeAlone() Request {
+func (v *View) takeAlone() screen.Request {
 	a := &v.alone
 	if v.row >= len(a.list) {
-		return Request{}
+		return screen.Request{}
 	}
 	m := &a.list[v.row]
 	if !m.report.Legal {
-		return Request{}
+		return screen.Request{}
 	}
-	s := m.setup
-	return Request{Setup: &s, Text: m.name + " alone"}
+	return screen.Take(m.setup, m.name+" alone")
 }
 
 func (v *View) move(n int) { v.row = min(max(v.row+n, 0), max(v.rows()-1, 0)) }
 
 // HandleMouse chooses a pane or moves with the wheel.
-func (v *View) HandleMouse(in Input, w, _ int, x, y int, button string) (handled bool, do Request) {
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	switch {
-	case in.Setup == nil || x < 0 || x >= w:
-		return false, Request{}
+	case in.Setup == nil || x < 0 || x >= in.W:
+		return false, screen.Request{}
 	case button == "wheelup":
 		v.move(-1)
 	case button == "wheeldown":
@@ -132,62 +120,19 @@ func (v *View) HandleMouse(in Input, w, _ int, x, y int, button string) (handled
 				return true, v.Refresh(in)
 			}
 		}
-		return false, Request{}
+		return false, screen.Request{}
 	case button == "left" && v.pane == pairPane && y >= 1 && y <= len(v.pins):
 		v.a, v.row = y-1, 0
 		return true, v.Refresh(in)
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
-	return true, Request{}
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	list := []widget.Binding{
-		{Keys: []string{"v"}, Text: "next pane: two setups, each method alone, methods now"},
-		{Keys: []string{"up", "down", "k", "j"}, Text: "line above, below"},
-		{Keys: []string{"pgup", "pgdown"}, Text: "ten lines up, down"},
-		{Keys: []string{"home", "end", "G"}, Text: "first, last line"},
-	}
-	if v.pane == pairPane && v.dropped != nil {
-		list = append(list, widget.Binding{Keys: []string{"D"}, Text: "put the pin back that was dropped"})
-	}
-	switch {
-	case v.pane == alonePane:
-		return append(list,
-			widget.Binding{Keys: []string{"left", "right", "h", "l"}, Text: "half, twice as many GPUs"},
-			widget.Binding{Keys: []string{"enter"}, Text: "take this method as the setup"})
-	case v.pane == pairPane && len(v.pins) > 0:
-		return append(list,
-			widget.Binding{Keys: []string{"a"}, Text: "next pin as A"},
-			widget.Binding{Keys: []string{"b"}, Text: "next pin, or the setup in force, as B"},
-			widget.Binding{Keys: []string{"d"}, Text: "drop pin A"},
-			widget.Binding{Keys: []string{"enter"}, Text: "take the setup after this change; else A"})
-	}
-	return list
-}
-
-// Hints are the keys of the moment.
-func (v *View) Hints(Input) []widget.Hint {
-	list := []widget.Hint{{Key: "v", Text: paneNames()[(v.pane+1)%panes]}}
-	switch {
-	case v.pane == alonePane:
-		list = append(list, widget.Hint{Key: "left/right", Text: "GPUs"}, widget.Hint{Key: "enter", Text: "take it"})
-	case v.pane == pairPane && len(v.pins) > 0:
-		list = append(list, widget.Hint{Key: "a b", Text: "sides"}, widget.Hint{Key: "enter", Text: "take it"}, widget.Hint{Key: "d", Text: "drop A"})
-	}
-	if v.pane == pairPane {
-		if v.dropped != nil {
-			list = append(list, widget.Hint{Key: "D", Text: "put it back"})
-		}
-		list = append(list, widget.Hint{Key: "p", Text: "pin"})
-	}
-	return append(list, widget.Hint{Key: "up/down", Text: "line"})
+	return true, screen.Request{}
 }
 
 // Status is the rule behind the line under the cursor.
-func (v *View) Status(in Input, w int) string {
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
 	text := ""
 	switch v.pane {
 	case alonePane:
@@ -200,12 +145,12 @@ func (v *View) Status(in Input, w int) string {
 		}
 	case methodsPane:
 		if list := methodRows(); v.row < len(list) {
-			text = strings.Join(whole("when: "+lower(v.methods[list[v.row].note].Use), w, 1, &in), "")
+			text = strings.Join(whole("when: "+lower(v.methods[list[v.row].note].Use), w, 1, in), "")
 		}
 	case pairPane, panes:
 		text = v.pairStatus()
 	}
-	return in.cut(text, w)
+	return in.Cut(text, w)
 }
 
 // lower begins a sentence small, unless it begins with an abbreviation.
@@ -219,7 +164,7 @@ func lower(s string) string {
 
 // whole is as many sentences of a text as n lines hold; where not even the first
 // one does, it is cut.
-func whole(text string, w, n int, in *Input) []string {
+func whole(text string, w, n int, in *screen.Context) []string {
 	for s := text; ; {
 		lines := widget.Wrap(s, w)
 		if len(lines) <= n {
@@ -228,7 +173,7 @@ func whole(text string, w, n int, in *Input) []string {
 		end := strings.LastIndex(strings.TrimSuffix(s, "."), ". ")
 		if end < 0 {
 			last := strings.Join(lines[max(n-1, 0):], " ")
-			return append(lines[:max(n-1, 0)], in.cut(last, w))[:n]
+			return append(lines[:max(n-1, 0)], in.Cut(last, w))[:n]
 		}
 		s = s[:end+1]
 	}

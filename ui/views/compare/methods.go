@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -62,12 +63,12 @@ func methodRows() []methodRow {
 
 // matrix says of every method what it is set to, what it sends, what it cuts and
 // what it costs; those in use are lit.
-func (v *View) matrix(in *Input, w, h int) []string {
-	lines := []string{in.heading(w, "METHODS", "what each cuts and costs, with the values of the setup in force", "")}
+func (v *View) matrix(in *screen.Context, w, h int) []string {
+	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the values of the setup in force", "")}
 	if v.fault != "" {
-		return widget.Height(append(lines, in.line(w, themes.Bad, v.fault)), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Bad, v.fault)), w, h)
 	}
-	muted := in.paint(themes.Muted)
+	muted := in.Paint(themes.Muted)
 	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 31).RightAligned(muted, "exposed", 41).Gap(3).Put(muted, "cuts; costs").String())
 	list := methodRows()
 	rooms := v.rooms(list, w, h-len(lines))
@@ -115,7 +116,7 @@ func firstLines(text string, w int) int {
 	return len(widget.Wrap(first, w-proseAt))
 }
 
-func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []string {
+func (v *View) methodLines(in *screen.Context, row *methodRow, here bool, w, room int) []string {
 	note := v.methods[row.note]
 	role, value := themes.Muted, themes.Muted
 	if row.on(in.Setup) {
@@ -123,11 +124,11 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 	}
 	l := widget.NewLine(w)
 	if here {
-		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
 	}
-	l.To(2).Put(in.paint(role), row.name).RightAligned(in.paint(value), row.now(in.Setup), 20)
+	l.To(2).Put(in.Paint(role), row.name).RightAligned(in.Paint(value), row.now(in.Setup), 20)
 	if sent, exposed, ok := traffic(in, row.dimension); ok {
-		l.RightAligned(in.paint(themes.Text), sent, 31).RightAligned(in.paint(themes.Text), exposed, 41)
+		l.RightAligned(in.Paint(themes.Text), sent, 31).RightAligned(in.Paint(themes.Text), exposed, 41)
 	}
 	var prose []string
 	if room == 1 {
@@ -141,7 +142,7 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 		if i > 0 {
 			l = widget.NewLine(w)
 		}
-		lines = append(lines, l.To(proseAt).Put(in.paint(themes.Text), text).String())
+		lines = append(lines, l.To(proseAt).Put(in.Paint(themes.Text), text).String())
 	}
 	if len(lines) == 0 {
 		lines = append(lines, l.String())
@@ -153,7 +154,7 @@ func (v *View) methodLines(in *Input, row *methodRow, here bool, w, room int) []
 }
 
 // traffic is what the dimensions of a method send and what of it waits.
-func traffic(in *Input, dimensions []string) (sent, exposed string, ok bool) {
+func traffic(in *screen.Context, dimensions []string) (sent, exposed string, ok bool) {
 	if in.Report == nil || len(dimensions) == 0 {
 		return "", "", false
 	}

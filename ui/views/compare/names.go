@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 )
 
 // named are the parameters that a pin is named by, the telling ones first. Those that
@@ -79,7 +80,7 @@ func word(id engine.ParamID, s *engine.Setup) string {
 
 // titles are the names of the pins and of the setup in force, which is the last, each
 // with its speed where it is known.
-func (v *View) titles(in *Input) []string {
+func (v *View) titles(in *screen.Context) []string {
 	list := append(v.Pins(), *in.Setup)
 	out := names(list)
 	for i := range list {
@@ -91,7 +92,7 @@ func (v *View) titles(in *Input) []string {
 }
 
 // speed is the MFU of a setup; 0 where it has not been worked out.
-func (v *View) speed(in *Input, s *engine.Setup) float64 {
+func (v *View) speed(in *screen.Context, s *engine.Setup) float64 {
 	if *s == *in.Setup && in.Report != nil && in.Report.Throughput != nil {
 		return in.Report.Throughput.MFU
 	}

@@ -8,29 +8,30 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // pairLines are the pins, the way from A to B, and every figure on both sides.
-func (v *View) pairLines(in *Input, w, h int) []string {
+func (v *View) pairLines(in *screen.Context, w, h int) []string {
 	if len(v.pins) == 0 {
 		return v.unpinned(in, w, h)
 	}
 	lines := v.pinLines(in, w)
 	want, _ := v.sides(in)
 	if v.pair == nil || v.pair.of != want {
-		return widget.Height(append(lines, in.line(w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)), w, h)
 	}
 	lines = append(lines, v.wayLines(in, w)...)
 	return widget.Height(append(lines, v.deltaLines(in, w, h-len(lines))...), w, h)
 }
 
-func (in *Input) line(w int, role themes.Role, text string) string {
-	return widget.NewLine(w).Put(in.paint(role), in.cut(text, w)).String()
+func putLine(in *screen.Context, w int, role themes.Role, text string) string {
+	return widget.NewLine(w).Put(in.Paint(role), in.Cut(text, w)).String()
 }
 
 // unpinned says how to begin.
-func (v *View) unpinned(in *Input, w, h int) []string {
+func (v *View) unpinned(in *screen.Context, w, h int) []string {
 	lines := []string{widget.Blank(w)}
 	for _, text := range []string{
 		"Nothing is pinned yet.",
@@ -40,13 +41,13 @@ func (v *View) unpinned(in *Input, w, h int) []string {
 		"",
 		"v shows each method of parallelism alone, and what every method cuts and costs now.",
 	} {
-		lines = append(lines, in.line(w, themes.Text, "  "+text))
+		lines = append(lines, putLine(in, w, themes.Text, "  "+text))
 	}
 	return widget.Height(lines, w, h)
 }
 
 // pinLines lists the pins and the setup in force, with the two sides marked.
-func (v *View) pinLines(in *Input, w int) []string {
+func (v *View) pinLines(in *screen.Context, w int) []string {
 	lines := make([]string, 0, len(v.pins)+1)
 	titles := v.titles(in)
 	wide := 0
@@ -55,16 +56,16 @@ func (v *View) pinLines(in *Input, w int) []string {
 	}
 	wide = min(wide, w/2)
 	put := func(mark string, name string, s *engine.Setup, here bool) {
-		l := widget.NewLine(w).Put(in.paint(themes.Accent), mark).To(3)
+		l := widget.NewLine(w).Put(in.Paint(themes.Accent), mark).To(3)
 		role := themes.Text
 		if here {
 			role = themes.Current
 		}
-		l.Put(in.paint(role), name).To(5).Put(in.paint(role), in.cut(titles[len(lines)], wide)).To(5 + wide + 2)
+		l.Put(in.Paint(role), name).To(5).Put(in.Paint(role), in.Cut(titles[len(lines)], wide)).To(5 + wide + 2)
 		if !here {
 			role = themes.Muted
 		}
-		lines = append(lines, l.Put(in.paint(role), in.cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+layoutWords(s), l.Left())).String())
+		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+layoutWords(s), l.Left())).String())
 	}
 	for i := range v.pins {
 		mark := ""
@@ -85,7 +86,7 @@ func (v *View) pinLines(in *Input, w int) []string {
 }
 
 // wayLines go from A to B change by change: what each did to step and peak.
-func (v *View) wayLines(in *Input, w int) []string {
+func (v *View) wayLines(in *screen.Context, w int) []string {
 	p := v.pair
 	exact := ""
 	if t := p.all.B.Report.Time; t != nil {
@@ -96,14 +97,14 @@ func (v *View) wayLines(in *Input, w int) []string {
 	if widget.Width(remark)+widget.Width(exact) > w-24 {
 		remark = "from A to B, each on top of those above"
 	}
-	lines := []string{in.heading(w, "CHANGE BY CHANGE", exact, remark)}
+	lines := []string{in.Heading(w, "CHANGE BY CHANGE", exact, remark)}
 	switch {
 	case p.of.a == p.of.b:
-		return append(lines, in.line(w, themes.Muted, "   A and B are the same setup"))
+		return append(lines, putLine(in, w, themes.Muted, "   A and B are the same setup"))
 	case len(p.way) == 0:
-		return append(lines, in.line(w, themes.Muted, "   no way from A to B of legal steps"))
+		return append(lines, putLine(in, w, themes.Muted, "   no way from A to B of legal steps"))
 	}
-	muted := in.paint(themes.Muted)
+	muted := in.Paint(themes.Muted)
 	c := changeColumns(w)
 	head := widget.NewLine(w).RightAligned(muted, "step", c[0]).RightAligned(muted, "change", c[1]).RightAligned(muted, "peak GiB", c[2]).RightAligned(muted, "change", c[3])
 	lines = append(lines, head.String())
@@ -119,7 +120,7 @@ func (v *View) wayLines(in *Input, w int) []string {
 		step, peak = m.Step, m.Peak
 	}
 	if len(p.way) > 1 {
-		lines = append(lines, in.line(w, themes.Muted, "   what each is worth depends on this order, the sum does not"))
+		lines = append(lines, putLine(in, w, themes.Muted, "   what each is worth depends on this order, the sum does not"))
 	}
 	return lines
 }
@@ -128,16 +129,16 @@ func changeColumns(w int) [4]int {
 	return [4]int{w - 33, w - 22, w - 11, w - 1}
 }
 
-func (v *View) moveLine(in *Input, w int, name string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
+func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 	}
 	c := changeColumns(w)
-	l.To(3).Put(in.paint(role), in.cut(name, c[0]-14))
-	l.RightAligned(in.paint(role), figure.Seconds(step), c[0])
+	l.To(3).Put(in.Paint(role), in.Cut(name, c[0]-14))
+	l.RightAligned(in.Paint(role), figure.Seconds(step), c[0])
 	peakRole, text := role, figure.GiB(peak)
 	if !fits {
 		text = in.Glyphs.Cross + " " + text
@@ -147,11 +148,11 @@ func (v *View) moveLine(in *Input, w int, name string, step, dStep units.Seconds
 	}
 	if first {
 		l.To(c[1])
-		return l.RightAligned(in.paint(peakRole), text, c[2]).String()
+		return l.RightAligned(in.Paint(peakRole), text, c[2]).String()
 	}
-	l.RightAligned(in.paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)), c[1])
-	l.RightAligned(in.paint(peakRole), text, c[2])
-	return l.RightAligned(in.paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
+	l.RightAligned(in.Paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)), c[1])
+	l.RightAligned(in.Paint(peakRole), text, c[2])
+	return l.RightAligned(in.Paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
 }
 
 // changeRole shows what is less as better.
@@ -179,7 +180,7 @@ func signed(text string, v float64) string {
 }
 
 // moveWords are the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
-func moveWords(in *Input, m *engine.Move) string {
+func moveWords(in *screen.Context, m *engine.Move) string {
 	var parts []string
 	for i := range m.Changes {
 		c := &m.Changes[i]
@@ -197,7 +198,7 @@ func moveWords(in *Input, m *engine.Move) string {
 
 // deltaLines are the figures of both sides, group by group, scrolled with the
 // cursor.
-func (v *View) deltaLines(in *Input, w, h int) []string {
+func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	if h < 3 {
 		return nil
 	}
@@ -205,8 +206,8 @@ func (v *View) deltaLines(in *Input, w, h int) []string {
 	if m := v.pair.all.B.Report.Memory; m != nil {
 		exact = "memory " + m.Band(in.Glyphs.PlusMinus)
 	}
-	lines := []string{in.heading(w, "TERM BY TERM", exact, "")}
-	muted := in.paint(themes.Muted)
+	lines := []string{in.Heading(w, "TERM BY TERM", exact, "")}
+	muted := in.Paint(themes.Muted)
 	c := deltaColumns(w)
 	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B", c[1]).RightAligned(muted, "B - A", c[2])
 	if c[3] > 0 {
@@ -246,24 +247,24 @@ func deltaColumns(w int) [4]int {
 	return [4]int{first + each, first + 2*each, first + 3*each, first + 3*each + 10}
 }
 
-func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here bool) string {
+func (v *View) deltaLine(in *screen.Context, w int, group string, d *engine.Delta, here bool) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 	}
 	c := deltaColumns(w)
-	l.To(3).Put(in.paint(themes.Muted), group).To(18).Put(in.paint(role), in.cut(d.Name, c[0]-29))
+	l.To(3).Put(in.Paint(themes.Muted), group).To(18).Put(in.Paint(role), in.Cut(d.Name, c[0]-29))
 	value := func(x *float64) string {
 		if x == nil {
 			return in.Glyphs.None
 		}
 		return figure.Of(d.Unit, *x)
 	}
-	l.RightAligned(in.paint(role), value(d.A), c[0]).RightAligned(in.paint(role), value(d.B), c[1])
+	l.RightAligned(in.Paint(role), value(d.A), c[0]).RightAligned(in.Paint(role), value(d.B), c[1])
 	if d.Same() {
-		return l.RightAligned(in.paint(themes.Muted), "same", c[2]).String()
+		return l.RightAligned(in.Paint(themes.Muted), "same", c[2]).String()
 	}
 	if change, ok := d.Change(); ok {
 		sign := change
@@ -274,10 +275,10 @@ func (v *View) deltaLine(in *Input, w int, group string, d *engine.Delta, here b
 		if !strings.ContainsAny(text, "+-") {
 			sign = 0
 		}
-		l.RightAligned(in.paint(changeRole(sign, role)), text, c[2])
+		l.RightAligned(in.Paint(changeRole(sign, role)), text, c[2])
 	}
 	if ratio, ok := d.Ratio(); ok && c[3] > 0 {
-		l.RightAligned(in.paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
+		l.RightAligned(in.Paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
 	}
 	return l.String()
 }

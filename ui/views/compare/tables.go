@@ -3,16 +3,17 @@ package compare
 import (
 	"meshscope/engine"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables are what the screen shows, for a file: A beside B, or the methods.
-func (v *View) Tables(in Input) []export.Table {
+func (v *View) Tables(in *screen.Context) []export.Table {
 	if in.Setup == nil || in.Report == nil {
 		return nil
 	}
 	switch v.pane {
 	case pairPane:
-		if want, ok := v.sides(&in); ok && v.pair != nil && v.pair.of == want {
+		if want, ok := v.sides(in); ok && v.pair != nil && v.pair.of == want {
 			return []export.Table{changesTable(&v.pair.all), figuresTable(&v.pair.all)}
 		}
 	case alonePane:
@@ -20,7 +21,7 @@ func (v *View) Tables(in Input) []export.Table {
 			return []export.Table{v.alone.table()}
 		}
 	case methodsPane, panes:
-		return []export.Table{methodsTable(&in)}
+		return []export.Table{methodsTable(in)}
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func (a *alone) table() export.Table {
 }
 
 // methodsTable is every method with its value and the traffic that it causes.
-func methodsTable(in *Input) export.Table {
+func methodsTable(in *screen.Context) export.Table {
 	t := export.Table{Title: "methods in use", Head: []string{"method", "now", "sent per GPU", "exposed"}}
 	for _, m := range methodRows() {
 		var sent engine.Communication // a method without traffic of its own sends nothing

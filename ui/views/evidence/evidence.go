@@ -10,19 +10,9 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // filter is which groups are shown.
 type filter uint8
@@ -90,12 +80,12 @@ func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.ru
 
 // Refresh asks for what the screen lacks: to be called when it is opened. The
 // runs are compared once; later calls ask for nothing.
-func (v *View) Refresh(Input) Request {
+func (v *View) Refresh(*screen.Context) screen.Request {
 	if v.data != nil || v.asked || v.fault != "" {
-		return Request{}
+		return screen.Request{}
 	}
 	v.asked = true
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		groups, err := published.Groups(v.lib)
 		var d *data
 		if err == nil {
@@ -111,9 +101,6 @@ func (v *View) Refresh(Input) Request {
 		}
 	}}
 }
-
-// Forget is for when the screen is left: the runs are compared once.
-func (*View) Forget() {}
 
 // compare evaluates every run; nil: it was stopped.
 func compare(ctx context.Context, groups []published.Group) *data {
@@ -136,17 +123,6 @@ func compare(ctx context.Context, groups []published.Group) *data {
 		}
 	}
 	return d
-}
-
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
-func (in *Input) heading(w int, name, detail, remark string) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
-}
-
-// cut shortens a text to w cells with the ellipsis of the terminal.
-func (in *Input) cut(s string, w int) string {
-	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }
 
 const (
@@ -186,26 +162,27 @@ func (v *View) arrange(w, h int) arrangement {
 }
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
-	lines := v.bands(&in, w)
+	lines := v.bands(in, w)
 	if v.data == nil {
 		text := "comparing the published runs " + in.Glyphs.Ellipsis
 		if v.fault != "" {
-			text = in.cut(v.fault, w-2)
+			text = in.Cut(v.fault, w-2)
 		}
-		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), text).String())
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), text).String())
 		return widget.Height(lines, w, h)
 	}
 	a := v.arrange(w, h)
-	near := v.nearest(&in)
-	tables := append(v.groupTable(&in, a.tables, a.groups), v.rowTable(&in, near, a.tables, a.rows)...)
+	near := v.nearest(in)
+	tables := append(v.groupTable(in, a.tables, a.groups), v.rowTable(in, near, a.tables, a.rows)...)
 	if a.plot == 0 {
 		return widget.Height(append(lines, tables...), w, h)
 	}
-	for i, left := range v.scatter(&in, near, a.plot, len(tables)) {
+	for i, left := range v.scatter(in, near, a.plot, len(tables)) {
 		lines = append(lines, left+widget.Blank(gutter)+tables[i])
 	}
 	return widget.Height(lines, w, h)

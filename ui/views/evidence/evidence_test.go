@@ -18,11 +18,12 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/themes"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
-func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -35,7 +36,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
 		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"}},
 		Memory:     &engine.Memory{Evidence: engine.Evidence{ValidatedBy: engine.NotValidated}},
 	}
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // invented are runs with round figures: frames are about what is drawn where,
@@ -76,12 +77,12 @@ func invented() *data {
 func lineOf(r published.Result, group int) result { return result{Result: r, group: group} }
 
 // drawn is a screen whose second run is open.
-func drawn(in *Input, w, h int) []string {
+func drawn(in *screen.Context, w, h int) []string {
 	v := &View{data: invented()}
 	for _, key := range []string{"down", "enter", "down"} {
-		v.HandleKey(*in, w, h, key)
+		screen.Press(v, in.At(w, h), key)
 	}
-	return append(v.Render(*in, w, h), v.Status(*in, w))
+	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws the screen without colours.
@@ -89,7 +90,7 @@ func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			in := input(t, colorprofile.ASCII, true)
-			golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(&in, size[0], size[1]-4), "\n")+"\n"))
+			golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, size[0], size[1]-4), "\n")+"\n"))
 		})
 	}
 }
@@ -97,10 +98,10 @@ func TestFrames(t *testing.T) {
 // TestLooks: the screen in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in := input(t, colorprofile.ASCII, true)
 			in.Theme, in.Glyphs = theme, glyphs
-			return drawn(&in, size[0], size[1]-4)
+			return drawn(in, size[0], size[1]-4)
 		})
 	}
 }
@@ -119,7 +120,7 @@ func TestSaysWhatIsHidden(t *testing.T) {
 	} {
 		in := input(t, colorprofile.ASCII, true)
 		v := &View{data: invented()}
-		lines := v.Render(in, c.w, c.h)[bandLines:]
+		lines := v.Render(in.At(c.w, c.h))[bandLines:]
 		text := ansi.Strip(strings.Join(lines, "\n"))
 		for _, want := range c.want {
 			if !strings.Contains(text, want) {
@@ -148,7 +149,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		if v.data == nil {
 			v.fault = rapid.SampledFrom([]string{"", "a file is not right and this is why it is not"}).Draw(r, "fault")
 		}
-		viewtest.Play(r, in, v, keys)
+		screentest.Play(r, in, v, keys)
 	})
 }
 
@@ -171,13 +172,13 @@ func TestEveryRunLoads(t *testing.T) {
 	if v.data == nil || v.Refresh(in).Work != nil {
 		t.Fatal("no data, or asked twice")
 	}
-	v.HandleKey(in, 120, 32, "enter")
+	screen.Press(v, in.At(120, 32), "enter")
 	rows := v.shown()
 	if len(rows) < 150 {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for i, at := range rows {
-		_, do := v.HandleKey(in, 120, 32, "enter")
+		_, do := screen.Press(v, in.At(120, 32), "enter")
 		r := &v.data.rows[at]
 		if do.Setup == nil || *do.Setup != *v.data.setup(r) || !engine.Legal(*do.Setup) || !strings.Contains(do.Text, r.ID) || !strings.Contains(do.Text, r.Source) {
 			t.Fatalf("row %d %s: %q", i, r.ID, do.Text)
@@ -185,7 +186,7 @@ func TestEveryRunLoads(t *testing.T) {
 		if v.cursor(rows) != i {
 			t.Fatalf("the cursor is at %d, not %d", v.cursor(rows), i)
 		}
-		v.HandleKey(in, 120, 32, "down")
+		screen.Press(v, in.At(120, 32), "down")
 	}
 }
 
@@ -196,7 +197,7 @@ func TestNearest(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	for i := range v.data.rows {
 		in.Setup = v.data.setup(&v.data.rows[i])
-		near := v.nearest(&in)
+		near := v.nearest(in)
 		if v.data.rows[i].Metric == published.StepSeconds && !slices.Contains(near, i) {
 			t.Errorf("row %d is not nearest to itself", i)
 		}
@@ -209,7 +210,7 @@ func TestNearest(t *testing.T) {
 	none := *in.Setup
 	none.Model.ID = "nobody"
 	in.Setup = &none
-	if len(v.nearest(&in)) > 0 {
+	if len(v.nearest(in)) > 0 {
 		t.Error("a model that nobody ran has no nearest run")
 	}
 }
@@ -226,7 +227,7 @@ func TestPointsStandWhereTheyShould(t *testing.T) {
 	in := input(t, colorprofile.ASCII, false)
 	in.Setup = nil
 	v := &View{data: d, group: "first-table"}
-	lines := v.scatter(&in, nil, 60, 30)
+	lines := v.scatter(in, nil, 60, 30)
 	column := func(line string) int { return strings.IndexByte(ansi.Strip(line), 'o') }
 	var found [][2]int
 	for y, l := range lines[1 : len(lines)-2] { // without heading, axis and legend
@@ -249,7 +250,7 @@ func BenchmarkRender(b *testing.B) {
 	for _, size := range [][2]int{{80, 20}, {200, 56}} {
 		b.Run(strconv.Itoa(size[0]), func(b *testing.B) {
 			for b.Loop() {
-				v.Render(in, size[0], size[1])
+				v.Render(in.At(size[0], size[1]))
 			}
 		})
 	}

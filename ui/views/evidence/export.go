@@ -5,11 +5,12 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets/published"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables are the groups that are listed and the runs of the chosen one, predicted
 // beside measured, in the order of the screen.
-func (v *View) Tables(Input) []export.Table {
+func (v *View) Tables(*screen.Context) []export.Table {
 	if v.data == nil {
 		return nil
 	}

@@ -7,56 +7,37 @@ import (
 	"meshscope/engine"
 	"meshscope/presets/published"
 	"meshscope/report/figure"
-	"meshscope/ui/widget"
+	"meshscope/ui/screen"
 )
 
-// HandleKey moves in the tables, changes what is shown, or takes a run.
-func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
-	if v.data == nil {
-		return false, Request{}
+// Name is the name of the tab.
+func (*View) Name() string { return "Evidence" }
+
+// Keys is the key table.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && v.data == nil {
+		return nil
 	}
-	a := v.arrange(w, h)
-	switch key {
-	case "up", "k":
-		v.move(-1)
-	case "down", "j":
-		v.move(1)
-	case "pgup":
-		v.move(-max(a.rows-1, 1))
-	case "pgdown":
-		v.move(max(a.rows-1, 1))
-	case "home":
-		v.move(-len(v.data.rows))
-	case "end":
-		v.move(len(v.data.rows))
-	case "right", "l":
-		v.enter()
-	case "enter":
-		if v.inRows {
-			return true, v.take()
-		}
-		v.enter()
-	case "left", "h", "esc":
-		if !v.inRows {
-			return false, Request{}
-		}
-		v.inRows = false
-	case "m":
-		v.memory, v.row, v.inRows = !v.memory, 0, false
-	case "f":
-		v.filter, v.row, v.inRows = (v.filter+1)%filters, 0, false
-	case "s":
-		v.worst, v.row = !v.worst, 0
-	case "n":
-		return true, v.nextNearest(&in)
-	default:
-		return false, Request{}
+	runs := func() bool { return v.inRows }
+	groups := func() bool { return !v.inRows }
+	return []screen.Key{
+		{Keys: "enter", Help: "take this run as the setup", Hint: "take this run as the setup", When: runs, Ask: v.take},
+		{ID: "line-up line-down", Keys: "up k | down j", Help: "group above, below", Hint: "group", When: groups, Do: v.move},
+		{ID: "line-up line-down", Keys: "up k | down j", Help: "run above, below", Hint: "run", When: runs, Do: v.move},
+		{Keys: "enter", Help: "the runs of the group", Hint: "its runs", When: groups, Do: v.enter},
+		{ID: "runs", Keys: "right l", Help: "the runs of the group", Do: v.enter},
+		{ID: "groups", Keys: "left h esc", Help: "back to the groups", Hint: "groups", When: runs, Do: func(int) { v.inRows = false }},
+		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { v.move(n * max(v.arrange(in.W, in.H).rows-1, 1)) }},
+		{ID: "first last", Keys: "home | end", Help: "first, last", Do: func(n int) { v.move(n * len(v.data.rows)) }},
+		{ID: "nearest", Keys: "n", Help: "next of the runs most like this setup", Hint: "nearest run", Ask: func() screen.Request { return v.nextNearest(in) }},
+		{ID: "metric", Keys: "m", Help: "step time or memory", Hint: "step time or memory", Do: func(int) { v.memory, v.row, v.inRows = !v.memory, 0, false }},
+		{ID: "filter", Keys: "f", Help: "all, fitted or not fitted groups", Hint: "filter", Do: func(int) { v.filter, v.row, v.inRows = (v.filter+1)%filters, 0, false }},
+		{ID: "order", Keys: "s", Help: "largest error first, or as published", Hint: "order", Do: func(int) { v.worst, v.row = !v.worst, 0 }},
 	}
-	return true, Request{}
 }
 
 // enter goes to the runs where there are any.
-func (v *View) enter() { v.inRows = len(v.shown()) > 0 }
+func (v *View) enter(int) { v.inRows = len(v.shown()) > 0 }
 
 // move goes up or down in the table that has the arrow keys.
 func (v *View) move(by int) {
@@ -77,10 +58,10 @@ func (v *View) choose(list []result, i int) {
 }
 
 // nextNearest goes to the next of the runs most like the setup.
-func (v *View) nextNearest(in *Input) Request {
+func (v *View) nextNearest(in *screen.Context) screen.Request {
 	near := v.nearest(in)
 	if len(near) == 0 {
-		return Request{Text: "no published run of this model"}
+		return screen.Request{Text: "no published run of this model"}
 	}
 	next := near[0]
 	if rows := v.shown(); v.inRows && len(rows) > 0 {
@@ -90,24 +71,24 @@ func (v *View) nextNearest(in *Input) Request {
 	}
 	v.filter, v.group, v.inRows = everything, v.data.rows[next].Group, true
 	v.row = slices.Index(v.shown(), next)
-	return Request{}
+	return screen.Request{}
 }
 
 // take makes the run under the cursor the setup.
-func (v *View) take() Request {
+func (v *View) take() screen.Request {
 	rows := v.shown()
 	if len(rows) == 0 {
-		return Request{}
+		return screen.Request{}
 	}
 	r := &v.data.rows[rows[v.cursor(rows)]]
-	s := *v.data.setup(r)
-	return Request{Setup: &s, Text: "published run " + r.ID + ": " + r.Source}
+	return screen.Take(*v.data.setup(r), "published run "+r.ID+": "+r.Source)
 }
 
 // HandleMouse chooses a group or a run; a second click on a run takes it.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	w, h := in.W, in.H
 	if v.data == nil || x < 0 || y < bandLines || x >= w || y >= h {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	a := v.arrange(w, h)
 	groups := y < bandLines+a.groups
@@ -119,82 +100,55 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 		}
 		v.inRows = !groups && len(v.shown()) > 0
 		v.move(by)
-		return true, Request{}
+		return true, screen.Request{}
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if a.plot > 0 && x < a.plot+gutter {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if groups {
 		list := v.listed()
 		i := y - bandLines - 1 + page(v.chosen(list), a.groups-1, len(list))
 		if y == bandLines || i >= len(list) {
-			return false, Request{}
+			return false, screen.Request{}
 		}
 		v.choose(list, i)
 		v.inRows = false
-		return true, Request{}
+		return true, screen.Request{}
 	}
 	rows := v.shown()
 	at := v.cursor(rows)
 	i := y - bandLines - a.groups - 1 + page(at, a.rows-1, len(rows))
 	if y == bandLines+a.groups || i >= len(rows) {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if v.inRows && i == at {
 		return true, v.take()
 	}
 	v.row, v.inRows = i, true
-	return true, Request{}
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	return []widget.Binding{
-		{Keys: []string{"up", "down", "k", "j"}, Text: "group or run above, below"},
-		{Keys: []string{"right", "l"}, Text: "the runs of the group"},
-		{Keys: []string{"enter"}, Text: "the runs of the group; of a run: take it as the setup"},
-		{Keys: []string{"left", "h", "esc"}, Text: "back to the groups"},
-		{Keys: []string{"pgup", "pgdown"}, Text: "a page up, down"},
-		{Keys: []string{"home", "end"}, Text: "first, last"},
-		{Keys: []string{"n"}, Text: "next of the runs most like this setup"},
-		{Keys: []string{"m"}, Text: "step time or memory"},
-		{Keys: []string{"f"}, Text: "all, fitted or not fitted groups"},
-		{Keys: []string{"s"}, Text: "largest error first, or as published"},
-	}
-}
-
-// Hints are the keys of the moment.
-func (v *View) Hints(Input) []widget.Hint {
-	if v.data == nil {
-		return nil
-	}
-	rest := []widget.Hint{{Key: "n", Text: "nearest run"}, {Key: "m", Text: "step time or memory"}, {Key: "f", Text: "filter"}, {Key: "s", Text: "order"}}
-	if v.inRows {
-		return append([]widget.Hint{{Key: "enter", Text: "take this run as the setup"}, {Key: "up/down", Text: "run"}, {Key: "left", Text: "groups"}}, rest...)
-	}
-	return append([]widget.Hint{{Key: "up/down", Text: "group"}, {Key: "enter", Text: "its runs"}}, rest...)
+	return true, screen.Request{}
 }
 
 // Status explains the group or the run under the cursor.
-func (v *View) Status(in Input, w int) string {
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
 	if v.data == nil {
 		return ""
 	}
 	if v.inRows {
 		if rows := v.shown(); len(rows) > 0 {
 			r := &v.data.rows[rows[v.cursor(rows)]]
-			return in.cut(r.ID+": "+words(v.data.setup(r))+". "+r.Source, w)
+			return in.Cut(r.ID+": "+words(v.data.setup(r))+". "+r.Source, w)
 		}
 	}
 	list := v.listed()
 	at := &list[v.chosen(list)]
 	if at.group < 0 {
-		return in.cut("f: some constants were fitted to the group; constant: the best single rate for the same rows", w)
+		return in.Cut("f: some constants were fitted to the group; constant: the best single rate for the same rows", w)
 	}
-	return in.cut(groupWords(at, &v.data.groups[at.group]), w)
+	return in.Cut(groupWords(at, &v.data.groups[at.group]), w)
 }
 
 func groupWords(r *result, g *published.Group) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -43,7 +44,7 @@ const (
 )
 
 // scatter draws measured to the right, predicted upwards, both logarithmic.
-func (v *View) scatter(in *Input, close []int, w, h int) []string {
+func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (v *View) scatter(in *Input, close []int, w, h int) []string {
 			detail = brief
 		}
 	}
-	lines := []string{in.heading(w, name, detail, "")}
+	lines := []string{in.Heading(w, name, detail, "")}
 	pw, ph := w-tickWidth, h-plotFoot
 	rows := v.pool()
 	if pw < 8 || ph < 3 || len(rows) == 0 {
@@ -69,11 +70,11 @@ func (v *View) scatter(in *Input, close []int, w, h int) []string {
 	for i := range ph {
 		l := widget.NewLine(w)
 		if tick, ok := tickAt(y, ph-1-i, 4); ok {
-			l.RightAligned(in.paint(themes.Muted), tick, tickWidth-1)
+			l.RightAligned(in.Paint(themes.Muted), tick, tickWidth-1)
 		}
-		l.To(tickWidth-1).Put(in.paint(themes.Faint), in.Glyphs.Limit)
+		l.To(tickWidth-1).Put(in.Paint(themes.Faint), in.Glyphs.Limit)
 		for j := range pw {
-			in.put(l, grid[i*pw+j])
+			putCell(in, l, grid[i*pw+j])
 		}
 		lines = append(lines, l.String())
 	}
@@ -142,8 +143,8 @@ func dot(x, y int) rune {
 }
 
 // put draws one cell.
-func (in *Input) put(l *widget.Line, s spot) {
-	paint, sign := in.sign(s.class)
+func putCell(in *screen.Context, l *widget.Line, s spot) {
+	paint, sign := signOf(in, s.class)
 	if in.Glyphs.Unicode && (s.class == line || s.class == plain) {
 		sign = string(0x2800 + s.dots)
 	}
@@ -151,21 +152,21 @@ func (in *Input) put(l *widget.Line, s spot) {
 }
 
 // sign is how a class is drawn where it needs no dots.
-func (in *Input) sign(c class) (themes.Paint, string) {
+func signOf(in *screen.Context, c class) (themes.Paint, string) {
 	switch c {
 	case line:
-		return in.paint(themes.Faint), "."
+		return in.Paint(themes.Faint), "."
 	case plain:
 		if in.Glyphs.Unicode {
-			return in.paint(themes.Time), "⠶"
+			return in.Paint(themes.Time), "⠶"
 		}
-		return in.paint(themes.Time), "+"
+		return in.Paint(themes.Time), "+"
 	case special:
-		return in.paint(themes.Memory), in.Glyphs.Point
+		return in.Paint(themes.Memory), in.Glyphs.Point
 	case near:
-		return in.paint(themes.Current), in.Glyphs.Here
+		return in.Paint(themes.Current), in.Glyphs.Here
 	case pointed:
-		return in.paint(themes.Accent), in.Glyphs.Cross
+		return in.Paint(themes.Accent), in.Glyphs.Cross
 	case none:
 	}
 	return themes.Paint{}, " "
@@ -182,20 +183,20 @@ func tickAt(a axis, cell, dots int) (string, bool) {
 }
 
 // foot is the horizontal axis with its powers of ten.
-func (v *View) foot(in *Input, x axis, w, pw int) string {
+func (v *View) foot(in *screen.Context, x axis, w, pw int) string {
 	l := widget.NewLine(w).To(tickWidth)
 	for cell := range pw {
 		tick, ok := tickAt(x, cell, 2)
 		at := tickWidth + cell - widget.Width(tick)/2
 		if ok && at >= l.Used() && at+widget.Width(tick) <= w {
-			l.To(at).Put(in.paint(themes.Muted), tick).Gap(1)
+			l.To(at).Put(in.Paint(themes.Muted), tick).Gap(1)
 		}
 	}
 	return l.String()
 }
 
 // legend names the signs.
-func (v *View) legend(in *Input, w int) string {
+func (v *View) legend(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	list := v.listed()
 	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "cursor"}
@@ -209,8 +210,8 @@ func (v *View) legend(in *Input, w int) string {
 		if l.Used() > 0 {
 			l.Gap(2)
 		}
-		paint, sign := in.sign(c)
-		l.Put(paint, sign).Put(in.paint(themes.Muted), " "+strings.TrimSpace(words[c]))
+		paint, sign := signOf(in, c)
+		l.Put(paint, sign).Put(in.Paint(themes.Muted), " "+strings.TrimSpace(words[c]))
 	}
 	return l.String()
 }

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/presets/published"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 )
 
 // shows says whether a group passes the filter.
@@ -91,7 +92,7 @@ func (v *View) shown() []int {
 func (v *View) cursor(rows []int) int { return min(max(v.row, 0), len(rows)-1) }
 
 // nearest are the rows of the runs of the same model that are most like the setup.
-func (v *View) nearest(in *Input) []int {
+func (v *View) nearest(in *screen.Context) []int {
 	if in.Setup == nil || in.Setup.Model.ID == "" || in.Setup.GPUs < 1 {
 		return nil
 	}

@@ -9,17 +9,18 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // bands says how far today's prediction can be trusted, and by which runs.
-func (v *View) bands(in *Input, w int) []string {
+func (v *View) bands(in *screen.Context, w int) []string {
 	runs := ""
 	if v.data != nil {
 		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), count(len(v.data.groups), "group"), v.filter)
 	}
-	lines := []string{in.heading(w, "EVIDENCE", "predicted against measured", runs)}
-	return append(lines, in.band("this setup step   ", stepEvidence(in.Report), w), in.band("           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
+	lines := []string{in.Heading(w, "EVIDENCE", "predicted against measured", runs)}
+	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w), bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
 }
 
 func stepEvidence(r *engine.Report) engine.Evidence {
@@ -37,29 +38,29 @@ func memoryEvidence(r *engine.Report) engine.Evidence {
 }
 
 // band says how exact a prediction of this setup is, and by whose measurements.
-func (in *Input) band(what string, e engine.Evidence, w int) string {
+func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string {
 	l := widget.NewLine(w).Gap(2)
-	l.Put(in.paint(themes.Muted), what)
+	l.Put(in.Paint(themes.Muted), what)
 	if !e.Validated() {
-		return l.Put(in.paint(themes.Warn), engine.NotValidated).String()
+		return l.Put(in.Paint(themes.Warn), engine.NotValidated).String()
 	}
-	l.Put(in.paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
+	l.Put(in.Paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
 	text := e.Words()
 	if widget.Width(text) > l.Left() {
 		text = e.Note()
 	}
-	return l.Put(in.paint(themes.Muted), text).String()
+	return l.Put(in.Paint(themes.Muted), text).String()
 }
 
 // nearestLine says which published runs are most like the setup.
-func (v *View) nearestLine(in *Input, w int) string {
+func (v *View) nearestLine(in *screen.Context, w int) string {
 	l := widget.NewLine(w).Gap(2)
 	if v.data == nil {
 		return l.String()
 	}
 	near := v.nearest(in)
 	if len(near) == 0 {
-		return l.Put(in.paint(themes.Muted), in.cut("no published run of this model here", w-2)).String()
+		return l.Put(in.Paint(themes.Muted), in.Cut("no published run of this model here", w-2)).String()
 	}
 	first := v.data.setup(&v.data.rows[near[0]])
 	low, high := math.Inf(1), math.Inf(-1)
@@ -70,12 +71,12 @@ func (v *View) nearestLine(in *Input, w int) string {
 	if len(near) > 1 {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
-	l.Put(in.paint(themes.Current), in.Glyphs.Here+" ")
+	l.Put(in.Paint(themes.Current), in.Glyphs.Here+" ")
 	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first, false))
 	if widget.Width(text) > l.Left() { // what is not like the setup matters more than its name
 		text = fmt.Sprintf("nearest: %s on %s GPUs, off by %s%s", count(len(near), "run"), figure.Comma(first.GPUs), span, other(in.Setup, first, true))
 	}
-	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+	return l.Put(in.Paint(themes.Text), in.Cut(text, l.Left())).String()
 }
 
 // other names what a run has of another kind, in brief only that it has.
@@ -121,17 +122,17 @@ func columnsOfGroups(w int) groupColumns {
 
 // groupTable lists the groups with their errors, beside them what one constant
 // and the best other tool reach.
-func (v *View) groupTable(in *Input, w, h int) []string {
+func (v *View) groupTable(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
 	c := columnsOfGroups(w)
-	muted := in.paint(themes.Muted)
+	muted := in.Paint(themes.Muted)
 	list := v.listed()
 	at := v.chosen(list)
 	from := page(at, h-1, len(list))
 	head := widget.NewLine(w)
-	head.Put(in.paint(themes.Heading), "GROUPS")
+	head.Put(in.Paint(themes.Heading), "GROUPS")
 	if text := window(from, h-1, len(list)); len("GROUPS ")+len(text)+len(" rows") <= c.rows {
 		head.Gap(1).Put(muted, text)
 	}
@@ -139,7 +140,7 @@ func (v *View) groupTable(in *Input, w, h int) []string {
 	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted, "max", c.most)
 	if c.constant > 0 {
 		head.RightAligned(muted, "constant", c.constant).To(c.peer)
-		head.Put(muted, in.cut("best peer", head.Left()))
+		head.Put(muted, in.Cut("best peer", head.Left()))
 	}
 	lines := []string{head.String()}
 	for i := from; i < min(from+h-1, len(list)); i++ {
@@ -148,25 +149,25 @@ func (v *View) groupTable(in *Input, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) groupLine(in *Input, r *result, here bool, w int, c *groupColumns) string {
+func (v *View) groupLine(in *screen.Context, r *result, here bool, w int, c *groupColumns) string {
 	l := widget.NewLine(w)
-	name, text := themes.Text, in.paint(themes.Text)
+	name, text := themes.Text, in.Paint(themes.Text)
 	if here {
 		name = themes.Accent
 		if !v.inRows {
-			l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+			l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
 		}
 	}
 	mark := " "
 	if r.group >= 0 && r.Fitted {
 		mark = "f"
 	}
-	l.To(1).Put(in.paint(themes.Muted), mark).Gap(1).Put(in.paint(name), in.cut(r.Name, c.name-3))
+	l.To(1).Put(in.Paint(themes.Muted), mark).Gap(1).Put(in.Paint(name), in.Cut(r.Name, c.name-3))
 	l.RightAligned(text, figure.Comma(r.Rows), c.rows)
 	if r.Rows == 0 {
 		return l.String()
 	}
-	l.RightAligned(in.paint(themes.Strong), figure.PercentValue(r.Mean), c.mean)
+	l.RightAligned(in.Paint(themes.Strong), figure.PercentValue(r.Mean), c.mean)
 	l.RightAligned(text, figure.PercentValue(r.Median), c.median).RightAligned(text, figure.PercentValue(r.Max), c.most)
 	if c.constant > 0 {
 		constant, peer := in.Glyphs.None, in.Glyphs.None
@@ -180,14 +181,14 @@ func (v *View) groupLine(in *Input, r *result, here bool, w int, c *groupColumns
 			}
 			peer += " " + r.Peer
 		}
-		l.RightAligned(in.paint(themes.Muted), constant, c.constant)
-		l.To(c.peer).Put(in.paint(themes.Muted), in.cut(peer, l.Left()))
+		l.RightAligned(in.Paint(themes.Muted), constant, c.constant)
+		l.To(c.peer).Put(in.Paint(themes.Muted), in.Cut(peer, l.Left()))
 	}
 	return l.String()
 }
 
 // rowTable lists the runs of the chosen group.
-func (v *View) rowTable(in *Input, near []int, w, h int) []string {
+func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -199,8 +200,8 @@ func (v *View) rowTable(in *Input, near []int, w, h int) []string {
 		details = []string{"largest error first", "by error", ""}
 	}
 	head := widget.NewLine(w)
-	muted := in.paint(themes.Muted)
-	head.Put(in.paint(themes.Heading), "RUNS")
+	muted := in.Paint(themes.Muted)
+	head.Put(in.Paint(themes.Heading), "RUNS")
 	for _, detail := range details {
 		text := strings.TrimSpace(window(from, h-1, len(rows)) + " " + detail)
 		if text != "" && head.Used()+len(text)+2 <= w-20-len("measured") {
@@ -225,29 +226,29 @@ func contains(list []int, i int) bool {
 	return false
 }
 
-func (v *View) rowLine(in *Input, i int, here, near bool, w int) string {
+func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string {
 	r := &v.data.rows[i]
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Accent
-		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
 	}
 	l.To(1)
 	if near {
-		l.Put(in.paint(themes.Current), in.Glyphs.Here)
+		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	}
 	s := v.data.setup(r)
 	name := fmt.Sprintf("%s, %s GPUs", s.Model.Name, figure.Comma(s.GPUs))
 	if room := w - 30 - 2; room >= 44 {
-		name = fmt.Sprintf("%-*s %s", 24, in.cut(r.ID, 24), name)
+		name = fmt.Sprintf("%-*s %s", 24, in.Cut(r.ID, 24), name)
 	} else if v.group != "" || strings.HasPrefix(r.ID, r.Group) {
 		name = strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-") + " " + name
 	}
-	l.To(2).Put(in.paint(role), in.cut(name, w-29-l.Used()))
-	l.RightAligned(in.paint(themes.Text), v.value(r.Measured), w-20)
-	l.RightAligned(in.paint(themes.Text), v.value(r.Predicted), w-10)
-	l.RightAligned(in.paint(errorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
+	l.To(2).Put(in.Paint(role), in.Cut(name, w-29-l.Used()))
+	l.RightAligned(in.Paint(themes.Text), v.value(r.Measured), w-20)
+	l.RightAligned(in.Paint(themes.Text), v.value(r.Predicted), w-10)
+	l.RightAligned(in.Paint(errorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
 	return l.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"meshscope/engine"
+	"meshscope/ui/screen"
 )
 
 // answers is what takes too long for a key press, for one setup.
@@ -48,21 +49,21 @@ func (v *View) Forget() {
 }
 
 // fresh says whether the answers are those of the setup on screen.
-func (v *View) fresh(in Input) bool {
+func (v *View) fresh(in *screen.Context) bool {
 	return v.answers.known && in.Setup != nil && v.answers.setup == *in.Setup
 }
 
 // Refresh asks for what the screen needs and does not have: call it when the
 // screen is entered and when the setup has changed. It asks once per setup.
-func (v *View) Refresh(in Input) Request {
-	if in.memory() == nil || v.fresh(in) || v.asked == *in.Setup {
-		return Request{}
+func (v *View) Refresh(in *screen.Context) screen.Request {
+	if memoryOf(in) == nil || v.fresh(in) || v.asked == *in.Setup {
+		return screen.Request{}
 	}
 	setup, report := *in.Setup, *in.Report
 	v.asked = setup
 	job := v.jobs.Begin()
 	v.answers.trim()
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		found, ok := work(ctx, setup, &report)
 		return func() {
 			switch {

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 )
 
 // number writes a plain number with at most four digits.
@@ -42,7 +43,7 @@ func depends(term int) string {
 }
 
 // moves is depends, with what is particular to the setup.
-func (v *View) moves(in Input, rank, term int) string {
+func (v *View) moves(in *screen.Context, rank, term int) string {
 	if by, _ := v.sharded(in, rank, term); term == weightsTerm && by > 1 && in.Setup.ZeRO < 3 {
 		return "sharded by this stack below ZeRO-3 too; the gathered copy that layers use is in buffers"
 	}
@@ -50,8 +51,8 @@ func (v *View) moves(in Input, rank, term int) string {
 }
 
 // formula is the focused figure in words, with the numbers in force.
-func (v *View) formula(in Input, rank, term int) string {
-	m := in.memory()
+func (v *View) formula(in *screen.Context, rank, term int) string {
+	m := memoryOf(in)
 	r := &m.Ranks[rank]
 	value := values(r)[term]
 	times := " " + in.Glyphs.Times + " "
@@ -88,8 +89,8 @@ func (v *View) formula(in Input, rank, term int) string {
 }
 
 // stateFormula is parameters times bytes, and the share of it that is here.
-func (v *View) stateFormula(in Input, rank, term int, times string) string {
-	r := &in.memory().Ranks[rank]
+func (v *View) stateFormula(in *screen.Context, rank, term int, times string) string {
+	r := &memoryOf(in).Ranks[rank]
 	value := values(r)[term]
 	if term == optimizerTerm && r.Offloaded > 0 {
 		return fmt.Sprintf("%s of it in host memory, none on the GPU", gib(r.Offloaded))
@@ -110,9 +111,9 @@ func (v *View) stateFormula(in Input, rank, term int, times string) string {
 }
 
 // briefFormula is the formula of a sharded state in fewer words.
-func (v *View) briefFormula(in Input, rank, term int) string {
+func (v *View) briefFormula(in *screen.Context, rank, term int) string {
 	by, whole := v.sharded(in, rank, term)
-	r := &in.memory().Ranks[rank]
+	r := &memoryOf(in).Ranks[rank]
 	if by == 1 || r.Parameters <= 0 {
 		return v.formula(in, rank, term)
 	}

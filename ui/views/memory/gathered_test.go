@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
+	"meshscope/ui/screen"
 )
 
 // TestWeightsShardedBelowZeRO3: where a stack divides the weights although the
@@ -28,7 +29,7 @@ func TestWeightsShardedBelowZeRO3(t *testing.T) {
 		}
 		r := engine.Evaluate(s)
 		v := New()
-		in := Input{Setup: &s, Report: &r}
+		in := &screen.Context{Setup: &s, Report: &r}
 		v.Refresh(in).Work(context.Background())()
 		if got := strings.Contains(v.moves(in, 0, weightsTerm), "in buffers"); got != want {
 			t.Errorf("%s: %q", stack, v.moves(in, 0, weightsTerm))

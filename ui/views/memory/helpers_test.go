@@ -12,13 +12,14 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // input is a setup of so many pipeline ranks with round figures in place of the
 // engine's: frames are about what is drawn where, and must not change when a
 // prediction gets better.
-func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -45,7 +46,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) 
 		t.Fatal(err)
 	}
 	r.Timeline = line
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // roundRank is a rank whose activations fall along the pipeline.
@@ -66,7 +67,7 @@ func roundRank(i, ranks int) engine.RankMemory {
 }
 
 // answered is a screen that has its answers, as round as the report.
-func answered(in Input) *View {
+func answered(in *screen.Context) *View {
 	v := New()
 	a := answers{known: true, setup: *in.Setup}
 	a.over.Usable = in.Report.Memory.Usable
@@ -119,9 +120,9 @@ func trace(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Trac
 }
 
 // press sends keys and runs what they ask for.
-func press(v *View, in Input, w, h int, keys ...string) {
+func press(v *View, in *screen.Context, w, h int, keys ...string) {
 	for _, key := range keys {
-		if _, do := v.HandleKey(in, w, h, key); do.Work != nil {
+		if _, do := screen.Press(v, in.At(w, h), key); do.Work != nil {
 			do.Work(context.Background())()
 		}
 	}

@@ -3,134 +3,86 @@ package memory
 import (
 	"math"
 
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
-// HandleKey takes a key, named as Bubble Tea names it. Anything that needs work
-// comes back as a Request.
-func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
-	m := in.memory()
-	if m == nil {
-		return false, Request{}
+// Name is the name of the tab.
+func (*View) Name() string { return "Memory" }
+
+// Keys is the key table.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && memoryOf(in) == nil {
+		return nil
 	}
-	handled = v.paneKey(key)
-	if !handled {
-		switch v.pane {
-		case ranksPane:
-			handled = v.ranksKey(in, key)
-		case stepPane:
-			handled = v.stepKey(in, w, h, key)
-		default:
-			handled = v.layerKey(key)
+	at := func(p pane) func() bool { return func() bool { return v.pane == p } }
+	listed := func() bool { return v.pane != layerPane }
+	toggle := func(p pane) func(int) {
+		return func(int) {
+			if v.pane == p { // s and i go back where they came from
+				v.pane = ranksPane
+				return
+			}
+			v.pane = p
 		}
 	}
-	return handled, v.Refresh(in)
+	hint := func(p pane) string { // for the keys that go to another pane
+		if v.pane == p {
+			return ""
+		}
+		return paneName(p)
+	}
+	rank := screen.Key{ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below", Foot: "↑↓", Hint: "rank", Do: func(n int) { v.moveRank(in, n) }}
+	onRanks, onStep := rank, rank
+	onRanks.When, onStep.When = at(ranksPane), at(stepPane)
+	return []screen.Key{
+		onRanks,
+		{ID: "term-before term-after", Keys: "left h | right l", Help: "term before, after", Foot: "←→", Hint: "term", When: at(ranksPane), Do: func(n int) { v.moveTerm(in, n) }},
+		{ID: "earlier later", Keys: "left h | right l", Help: "earlier, later", Foot: "←→", Hint: "time", When: at(stepPane), Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n) }},
+		{ID: "zoom-in zoom-out", Keys: "+ = | -", Help: "zoom in, out", Foot: "+-", Hint: "zoom", When: at(stepPane), Do: func(n int) { v.zoomTo(in, v.chartWidth(in), v.zoom-n) }},
+		onStep,
+		{ID: "overview", Keys: "0 o", Help: "both steps whole", Foot: "0", Hint: "overview", When: at(stepPane), Do: func(int) { v.zoomTo(in, v.chartWidth(in), 0) }},
+		{ID: "part-up part-down", Keys: "up k | down j", Help: "part above, below", Foot: "↑↓", Hint: "part", When: at(layerPane), Do: v.movePart},
+		{ID: "step", Keys: "s", Help: "memory over a step, and back", Hint: hint(stepPane), Do: toggle(stepPane)},
+		{ID: "layer", Keys: "i", Help: "inside a layer, and back", Hint: hint(layerPane), Do: toggle(layerPane)},
+		{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v", Hint: "next pane", Do: func(n int) { v.pane = pane((int(v.pane) - n + int(panes)) % int(panes)) }},
+		{ID: "fullest", Keys: "f", Help: "back to the fullest rank", Hint: "fullest rank", Do: func(int) { v.rankMoved, v.termMoved, v.moved = false, false, false }},
+		{ID: "ranks-up ranks-down", Keys: "pgup K shift+up | pgdown J shift+down", Help: "eight ranks up, down", When: listed, Do: func(n int) { v.moveRank(in, n*farRanks) }},
+		{ID: "far-earlier far-later", Keys: "shift+left H | shift+right L", Help: "a tenth of the chart earlier, later", When: at(stepPane), Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n*max(v.chartWidth(in)/10, 2)) }},
+		{ID: "first last", Keys: "home | end G", Help: "first, last rank", When: at(ranksPane), Do: func(n int) { v.moveRank(in, n<<20) }},
+		{ID: "start end", Keys: "home | end", Help: "start of the first step, end of the second", When: at(stepPane), Do: func(n int) { v.at, v.from, v.moved = float64(n+1)/2, float64(n+1)/2, true }},
+		{ID: "first last", Keys: "home | end G", Help: "first, last part", When: at(layerPane), Do: func(n int) { v.movePart(n << 20) }},
+	}
 }
 
-// paneKey changes the pane. s and i go back where they came from.
-func (v *View) paneKey(key string) bool {
-	toggle := func(p pane) {
-		if v.pane == p {
-			p = ranksPane
-		}
-		v.pane = p
-	}
-	switch key {
-	case "v":
-		v.pane = (v.pane + 1) % panes
-	case "V":
-		v.pane = (v.pane + panes - 1) % panes
-	case "s":
-		toggle(stepPane)
-	case "i":
-		toggle(layerPane)
-	case "f":
-		v.rankMoved, v.termMoved, v.moved = false, false, false
-	default:
-		return false
-	}
-	return true
+// moveTerm goes n terms to the right.
+func (v *View) moveTerm(in *screen.Context, n int) {
+	v.term, v.termMoved = min(max(v.cursorTerm(memoryOf(in))+n, 0), totalTerm), true
 }
+
+// movePart goes n rows down in the layer.
+func (v *View) movePart(n int) {
+	v.part = min(max(v.part+n, 0), max(len(v.answers.layerRowsOf())-1, 0))
+}
+
+// farRanks is how many ranks the keys pass that go far.
+const farRanks = 8
 
 // moveRank goes n ranks down.
-func (v *View) moveRank(in Input, n int) {
-	m := in.memory()
+func (v *View) moveRank(in *screen.Context, n int) {
+	m := memoryOf(in)
 	v.rank = min(max(v.cursorRank(m)+n, 0), len(m.Ranks)-1)
 	v.rankMoved = true
 }
 
-// Steps of the keys that go far.
-const farRanks = 8
-
-func (v *View) rankKey(in Input, key string) bool {
-	switch key {
-	case "up", "k":
-		v.moveRank(in, -1)
-	case "down", "j":
-		v.moveRank(in, 1)
-	case "shift+up", "K", "pgup":
-		v.moveRank(in, -farRanks)
-	case "shift+down", "J", "pgdown":
-		v.moveRank(in, farRanks)
-	default:
-		return false
-	}
-	return true
-}
-
-func (v *View) ranksKey(in Input, key string) bool {
-	m := in.memory()
-	switch key {
-	case "left", "h":
-		v.term, v.termMoved = max(v.cursorTerm(m)-1, 0), true
-	case "right", "l":
-		v.term, v.termMoved = min(v.cursorTerm(m)+1, totalTerm), true
-	case "home":
-		v.rank, v.rankMoved = 0, true
-	case "end", "G":
-		v.rank, v.rankMoved = len(m.Ranks)-1, true
-	default:
-		return v.rankKey(in, key)
-	}
-	return true
-}
-
-func (v *View) stepKey(in Input, w, h int, key string) bool {
-	width := v.chartWidth(in, w, h)
-	far := max(width/10, 2)
-	switch key {
-	case "left", "h":
-		v.moveColumn(in, width, -1)
-	case "right", "l":
-		v.moveColumn(in, width, 1)
-	case "shift+left", "H":
-		v.moveColumn(in, width, -far)
-	case "shift+right", "L":
-		v.moveColumn(in, width, far)
-	case "home":
-		v.at, v.from, v.moved = 0, 0, true
-	case "end":
-		v.at, v.from, v.moved = 1, 1, true
-	case "+", "=":
-		v.zoomTo(in, width, v.zoom+1)
-	case "-":
-		v.zoomTo(in, width, v.zoom-1)
-	case "0", "o":
-		v.zoomTo(in, width, 0)
-	default:
-		return v.rankKey(in, key)
-	}
-	return true
-}
-
 // chartWidth is the width of the pane with the chart.
-func (v *View) chartWidth(in Input, w, h int) int {
-	return arrange(w, h, len(in.memory().Ranks)).step.w
+func (v *View) chartWidth(in *screen.Context) int {
+	return arrange(in.W, in.H, len(memoryOf(in).Ranks)).step.w
 }
 
 // moveColumn moves the moment by n columns; the window follows it, and breaks
 // of the axis are passed over.
-func (v *View) moveColumn(in Input, width, n int) {
+func (v *View) moveColumn(in *screen.Context, width, n int) {
 	p, ok := v.picture(in, width)
 	if !ok {
 		return
@@ -170,7 +122,7 @@ func (v *View) follow() {
 }
 
 // zoomTo sets the zoom with the moment in the middle.
-func (v *View) zoomTo(in Input, width, zoom int) {
+func (v *View) zoomTo(in *screen.Context, width, zoom int) {
 	p, ok := v.picture(in, width)
 	if !ok {
 		return
@@ -188,84 +140,10 @@ func (v *View) zoomTo(in Input, width, zoom int) {
 	v.follow()
 }
 
-func (v *View) layerKey(key string) bool {
-	rows := len(v.answers.layerRowsOf())
-	switch key {
-	case "up", "k":
-		v.part--
-	case "down", "j":
-		v.part++
-	case "home":
-		v.part = 0
-	case "end", "G":
-		v.part = rows - 1
-	default:
-		return false
-	}
-	v.part = min(max(v.part, 0), max(rows-1, 0))
-	return true
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	all := []widget.Binding{
-		{Keys: []string{"v", "V"}, Text: "next pane, pane before"},
-		{Keys: []string{"s"}, Text: "memory over a step, and back"},
-		{Keys: []string{"i"}, Text: "inside a layer, and back"},
-		{Keys: []string{"f"}, Text: "back to the fullest rank"},
-	}
-	rank := []widget.Binding{
-		{Keys: []string{"up", "down", "k", "j"}, Text: "rank above, below"},
-		{Keys: []string{"pgup", "pgdown", "K", "J", "shift+up", "shift+down"}, Text: "eight ranks up, down"},
-	}
-	switch v.pane {
-	case ranksPane:
-		return append(append(all, rank...),
-			widget.Binding{Keys: []string{"left", "right", "h", "l"}, Text: "term before, after"},
-			widget.Binding{Keys: []string{"home", "end", "G"}, Text: "first, last rank"})
-	case stepPane:
-		return append(append(all, rank...),
-			widget.Binding{Keys: []string{"left", "right", "h", "l"}, Text: "earlier, later"},
-			widget.Binding{Keys: []string{"shift+left", "shift+right", "H", "L"}, Text: "a tenth of the chart earlier, later"},
-			widget.Binding{Keys: []string{"home", "end"}, Text: "begin of the first step, end of the second"},
-			widget.Binding{Keys: []string{"+", "-", "="}, Text: "zoom in, out"},
-			widget.Binding{Keys: []string{"0", "o"}, Text: "both steps whole"})
-	default:
-		return append(all,
-			widget.Binding{Keys: []string{"up", "down", "k", "j"}, Text: "part above, below"},
-			widget.Binding{Keys: []string{"home", "end", "G"}, Text: "first, last part"})
-	}
-}
-
-// Hints are the keys for the moment, best first.
-func (v *View) Hints(in Input) []widget.Hint {
-	all := map[pane][]widget.Hint{
-		ranksPane: {{Key: "↑↓", Text: "rank"}, {Key: "←→", Text: "term"}},
-		stepPane:  {{Key: "←→", Text: "time"}, {Key: "+-", Text: "zoom"}, {Key: "↑↓", Text: "rank"}, {Key: "0", Text: "overview"}},
-		layerPane: {{Key: "↑↓", Text: "part"}},
-	}
-	hints := all[v.pane]
-	if !in.Glyphs.Unicode {
-		for i, h := range hints {
-			switch h.Key {
-			case "↑↓":
-				hints[i].Key = "j/k"
-			case "←→":
-				hints[i].Key = "h/l"
-			}
-		}
-	}
-	for p := stepPane; p < panes; p++ {
-		if name, key := paneName(p); p != v.pane {
-			hints = append(hints, widget.Hint{Key: key, Text: name})
-		}
-	}
-	return append(hints, widget.Hint{Key: "v", Text: "next pane"}, widget.Hint{Key: "f", Text: "fullest rank"})
-}
-
 // Status explains what is under the cursor in one line.
-func (v *View) Status(in Input, w int) string {
-	m := in.memory()
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
+	m := memoryOf(in)
 	if m == nil {
 		return ""
 	}

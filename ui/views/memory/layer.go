@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -67,25 +68,25 @@ func (a *answers) at(r layerRow) memory.Part {
 }
 
 // layer takes one layer of each kind to pieces.
-func (v *View) layer(in Input, w, h int, headed bool) []string {
+func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 	var lines []string
 	if headed {
 		lines = append(lines, v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", ""))
 	}
 	if !v.answers.known {
-		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "the parts of a layer: working them out"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "the parts of a layer: working them out"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
 		in.Theme = in.Theme.Dim()
 	}
 	c := layerColumns(w)
-	head := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "part")
-	head.RightAligned(in.paint(themes.Muted), "parameters", c.params)
-	head.RightAligned(in.paint(themes.Muted), "states", c.states)
-	head.RightAligned(in.paint(themes.Muted), "kept", c.kept)
+	head := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "part")
+	head.RightAligned(in.Paint(themes.Muted), "parameters", c.params)
+	head.RightAligned(in.Paint(themes.Muted), "states", c.states)
+	head.RightAligned(in.Paint(themes.Muted), "kept", c.kept)
 	if c.bar > 0 {
-		head.Gap(2).Put(in.paint(themes.Muted), widget.Cut("of one micro-batch", max(c.bar, 0)))
+		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("of one micro-batch", max(c.bar, 0)))
 	}
 	lines = append(lines, head.String())
 	rows := v.answers.layerRowsOf()
@@ -130,7 +131,7 @@ func layerColumns(w int) columnsOfLayer {
 	return c
 }
 
-func (v *View) layerLine(in Input, r layerRow, here bool, w int, c *columnsOfLayer, most units.Bytes) string {
+func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *columnsOfLayer, most units.Bytes) string {
 	p := v.answers.at(r)
 	l := widget.NewLine(w)
 	name, label := themes.Text, "  "+p.Name
@@ -140,13 +141,13 @@ func (v *View) layerLine(in Input, r layerRow, here bool, w int, c *columnsOfLay
 	}
 	figures := name
 	if here && v.pane == layerPane {
-		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
 		name = themes.Current
 	}
-	l.To(2).Put(in.paint(name), label)
-	l.RightAligned(in.paint(figures), figure.Short(p.Parameters), c.params)
-	l.RightAligned(in.paint(figures), size(p.States), c.states)
-	l.RightAligned(in.paint(figures), size(p.Activations), c.kept)
+	l.To(2).Put(in.Paint(name), label)
+	l.RightAligned(in.Paint(figures), figure.Short(p.Parameters), c.params)
+	l.RightAligned(in.Paint(figures), size(p.States), c.states)
+	l.RightAligned(in.Paint(figures), size(p.Activations), c.kept)
 	if c.bar > 0 && r.part >= 0 && most > 0 {
 		bar := widget.Stack{Segments: []widget.Segment{{Fill: themes.Activations, Value: float64(p.Activations)}}, Scale: float64(most), Plain: true, NoTrack: true}
 		l.Gap(2).Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
@@ -155,7 +156,7 @@ func (v *View) layerLine(in Input, r layerRow, here bool, w int, c *columnsOfLay
 }
 
 // layerWords explains the row under the cursor.
-func (v *View) layerWords(in Input) string {
+func (v *View) layerWords(in *screen.Context) string {
 	rows := v.answers.layerRowsOf()
 	if !v.fresh(in) || len(rows) == 0 {
 		return "one layer on one GPU: parameters, their states, and what is kept of one micro-batch"

@@ -9,26 +9,27 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // limits is the block that says how far sequence and micro-batch go.
-func (v *View) limits(in Input, w int) []string {
+func (v *View) limits(in *screen.Context, w int) []string {
 	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  STOPS FITTING", "", "", themes.Muted)}
 	return append(lines, v.limitLines(in, w)...)
 }
 
 // limitLines are its sentences.
-func (v *View) limitLines(in Input, w int) []string {
+func (v *View) limitLines(in *screen.Context, w int) []string {
 	var lines []string
 	for _, text := range v.limitWords(in) {
-		lines = append(lines, in.wrapped(text, w)...)
+		lines = append(lines, wrapped(in, text, w)...)
 	}
 	return lines
 }
 
 // limitBrief are two lines for where there is no room for sentences.
-func (v *View) limitBrief(in Input, w int) []string {
+func (v *View) limitBrief(in *screen.Context, w int) []string {
 	if !v.fresh(in) {
 		return nil
 	}
@@ -41,37 +42,37 @@ func (v *View) limitBrief(in Input, w int) []string {
 		if s != nil {
 			text += fmt.Sprintf(", then %s on rank %d, mostly %s", gib(s.Total), s.Rank, s.Term)
 		}
-		return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), widget.Cut(text, w-2)).String()
+		return widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), widget.Cut(text, w-2)).String()
 	}
 	return []string{line("sequence", l.Seq, v.answers.seq), line("micro-batch", l.MBS, v.answers.mbs)}
 }
 
 // wrapped is a sentence on as many lines as it needs.
-func (in *Input) wrapped(text string, w int) []string {
+func wrapped(in *screen.Context, text string, w int) []string {
 	var lines []string
 	for i, line := range strings.Split(ansi.Wrap(text, max(w-4, 1), ""), "\n") {
 		l := widget.NewLine(w).Gap(2)
 		if i > 0 {
 			l.Gap(2)
 		}
-		lines = append(lines, l.Put(in.paint(themes.Text), line).String())
+		lines = append(lines, l.Put(in.Paint(themes.Text), line).String())
 	}
 	return lines
 }
 
 // overhead is the block that names what a GPU uses beyond allocated tensors.
-func (v *View) overhead(in Input, w int) []string {
-	r := &in.memory().Ranks[v.cursorRank(in.memory())]
+func (v *View) overhead(in *screen.Context, w int) []string {
+	r := &memoryOf(in).Ranks[v.cursorRank(memoryOf(in))]
 	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  OVERHEAD", fmt.Sprintf("of rank %d", r.Rank), "", themes.Muted)}
-	return append(lines, in.wrapped(overheadWords(r), w)...)
+	return append(lines, wrapped(in, overheadWords(r), w)...)
 }
 
 // limitWords says how far sequence and micro-batch go, and what stops them.
-func (v *View) limitWords(in Input) []string {
+func (v *View) limitWords(in *screen.Context) []string {
 	if !v.fresh(in) {
 		return []string{"the largest sequence and micro-batch that fit: working them out" + in.Glyphs.Ellipsis}
 	}
-	l, m := &v.answers.limits, in.memory()
+	l, m := &v.answers.limits, memoryOf(in)
 	seq := fmt.Sprintf("no sequence fits, not even %s tokens", figure.Comma(l.SeqUnit))
 	if l.Seq > 0 {
 		seq = fmt.Sprintf("longest sequence that fits: %s tokens, %s", figure.Comma(l.Seq), gib(l.SeqPeak))

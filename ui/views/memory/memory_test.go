@@ -16,7 +16,8 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
@@ -24,10 +25,10 @@ import (
 const chrome = 4
 
 // drawn is the screen in one of its states.
-func drawn(in Input, state string, w, h int) []string {
+func drawn(in *screen.Context, state string, w, h int) []string {
 	v := answered(in)
 	press(v, in, w, h, map[string][]string{"ranks": {"left"}, "step": {"s", "+", "+", "left"}, "layer": {"i", "down"}}[state]...)
-	return append(v.Render(in, w, h), v.Status(in, w))
+	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws the screen without colours. From 120 columns on every pane is on it.
@@ -46,7 +47,7 @@ func TestFrames(t *testing.T) {
 func TestLooks(t *testing.T) {
 	for _, state := range []string{"ranks", "step", "layer"} {
 		for _, size := range [][2]int{{80, 24}, {120, 36}} {
-			viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+			screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 				in := input(t, colorprofile.ASCII, true, 4)
 				in.Theme, in.Glyphs = theme, glyphs
 				return drawn(in, state, size[0], size[1]-chrome)
@@ -65,7 +66,7 @@ func TestManyRanks(t *testing.T) {
 		for range rapid.IntRange(0, 9).Draw(t, "moves") {
 			press(v, in, w, h, rapid.SampledFrom([]string{"down", "pgdown", "up", "pgup", "end", "home"}).Draw(t, "key"))
 		}
-		text := ansi.Strip(strings.Join(v.Render(in, w, h), "\n"))
+		text := ansi.Strip(strings.Join(v.Render(in.At(w, h)), "\n"))
 		for _, rank := range []int{0, 63, v.cursorRank(in.Report.Memory)} {
 			if !strings.Contains(text, fmt.Sprintf("rank %d ", rank)) && !strings.Contains(text, fmt.Sprintf("rank %d▲", rank)) {
 				t.Fatalf("rank %d is not on screen at %dx%d:\n%s", rank, w, h, text)
@@ -77,7 +78,7 @@ func TestManyRanks(t *testing.T) {
 // TestEverySize: any size, any keys and clicks, with and without answers, with
 // figures that are none; always exactly the size that was asked for.
 func TestEverySize(t *testing.T) {
-	inputs := map[string]Input{}
+	inputs := map[string]*screen.Context{}
 	for _, ranks := range []int{1, 4, 64} {
 		inputs[fmt.Sprint(ranks)] = input(t, colorprofile.ANSI256, true, ranks)
 	}
@@ -87,7 +88,7 @@ func TestEverySize(t *testing.T) {
 	wild.Report.Memory.Ranks[2].Activations = units.Bytes(math.Inf(1))
 	wild.Report.Memory.PeakRank = 99
 	inputs["wild"] = wild
-	nothing := wild
+	nothing := wild.At(0, 0)
 	nothing.Report = &engine.Report{}
 	inputs["nothing"] = nothing
 	keys := []string{"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "v", "V", "s", "i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x"}
@@ -95,7 +96,7 @@ func TestEverySize(t *testing.T) {
 		name := rapid.SampledFrom([]string{"1", "4", "64", "ascii", "wild", "nothing"}).Draw(t, "input")
 		in := inputs[name]
 		v := New()
-		if in.memory() != nil && rapid.Bool().Draw(t, "answered") {
+		if memoryOf(in) != nil && rapid.Bool().Draw(t, "answered") {
 			v = answered(in)
 		}
 		if other := inputs[rapid.SampledFrom([]string{"1", "4", "64"}).Draw(t, "other")]; rapid.Bool().Draw(t, "stale") {
@@ -109,13 +110,13 @@ func TestEverySize(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "inputs") {
 			if rapid.Bool().Draw(t, "mouse") {
 				button := rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "right"}).Draw(t, "button")
-				v.HandleMouse(in, w, h, rapid.IntRange(-1, w+1).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y"), button)
+				v.Mouse(in.At(w, h), rapid.IntRange(-1, w+1).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y"), button)
 			} else {
-				v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(t, "key"))
+				screen.Press(v, in.At(w, h), rapid.SampledFrom(keys).Draw(t, "key"))
 			}
 		}
 		before := cursors(v)
-		lines := v.Render(in, w, h)
+		lines := v.Render(in.At(w, h))
 		if len(lines) != h {
 			t.Fatalf("%d lines instead of %d", len(lines), h)
 		}
@@ -128,10 +129,10 @@ func TestEverySize(t *testing.T) {
 				t.Fatalf("not ASCII: %q", line)
 			}
 		}
-		if status := v.Status(in, w); ansi.StringWidth(status) > max(w, 0) {
+		if status := v.Status(in.At(w, 1)); ansi.StringWidth(status) > max(w, 0) {
 			t.Fatalf("a status of %d cells on %d", ansi.StringWidth(status), w)
 		}
-		v.Hints(in)
+		screen.Hints(v, in)
 		if after := cursors(v); after != before {
 			t.Fatal("drawing changed the state")
 		}
@@ -243,7 +244,7 @@ func BenchmarkRender(b *testing.B) {
 	v := answered(in)
 	b.ReportAllocs()
 	for b.Loop() {
-		v.Render(in, 160, 50-chrome)
+		v.Render(in.At(160, 50-chrome))
 	}
 }
 
@@ -261,7 +262,7 @@ func TestLimitLabel(t *testing.T) {
 	for _, w := range []int{110, 120, 160, 200, 240} {
 		in := input(t, colorprofile.ASCII, true, 4)
 		v := New()
-		lines := v.Render(in, w, 40)
+		lines := v.Render(in.At(w, 40))
 		at := -1
 		for _, line := range lines {
 			cells := []rune(ansi.Strip(line))

@@ -1,10 +1,13 @@
 package memory
 
+import "meshscope/ui/screen"
+
 // HandleMouse takes a click or a turn of the wheel at a cell of the screen.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
-	m := in.memory()
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	w, h := in.W, in.H
+	m := memoryOf(in)
 	if m == nil || w < 20 || h < 4 {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if y == 0 && arrange(w, h, len(m.Ranks)).single && button == "left" {
 		return v.clickTab(x), v.Refresh(in)
@@ -27,14 +30,14 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 			return true, v.Refresh(in)
 		}
 	}
-	return false, Request{}
+	return false, screen.Request{}
 }
 
 // clickTab chooses the pane whose name is at x.
 func (v *View) clickTab(x int) bool {
 	at := len("MEMORY") + 2
 	for p := range panes {
-		name, _ := paneName(p)
+		name := paneName(p)
 		if x >= at && x < at+len(name)+2 {
 			v.pane = p
 			return true
@@ -44,19 +47,19 @@ func (v *View) clickTab(x int) bool {
 	return false
 }
 
-func (v *View) wheel(in Input, p pane, width, n int) {
+func (v *View) wheel(in *screen.Context, p pane, width, n int) {
 	switch p {
 	case ranksPane:
 		v.moveRank(in, n)
 	case stepPane:
 		v.zoomTo(in, width, v.zoom-n)
 	default:
-		v.part = min(max(v.part+n, 0), max(len(v.answers.layerRowsOf())-1, 0))
+		v.movePart(n)
 	}
 }
 
 // click puts the cursor of a pane where it was clicked.
-func (v *View) click(in Input, p pane, r rect, x, y int, single bool) {
+func (v *View) click(in *screen.Context, p pane, r rect, x, y int, single bool) {
 	switch p {
 	case ranksPane:
 		v.clickRanks(in, r, x, y, single)
@@ -78,7 +81,7 @@ func (v *View) click(in Input, p pane, r rect, x, y int, single bool) {
 	}
 }
 
-func (v *View) clickRanks(in Input, r rect, x, y int, single bool) {
+func (v *View) clickRanks(in *screen.Context, r rect, x, y int, single bool) {
 	g := v.grid(in, r.w, r.h, !single)
 	row := y
 	if !single {

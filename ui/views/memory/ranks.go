@@ -7,6 +7,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -29,8 +30,8 @@ const (
 	widestCell = 8
 )
 
-func (v *View) grid(in Input, w, h int, headed bool) grid {
-	m := in.memory()
+func (v *View) grid(in *screen.Context, w, h int, headed bool) grid {
+	m := memoryOf(in)
 	n := len(m.Ranks)
 	g := grid{label: 2 + len("rank ") + len(strconv.Itoa(max(n-1, 99))) + 1}
 	widest := 5
@@ -106,8 +107,8 @@ func sums(ranks []engine.RankMemory) (all [totalTerm + 1]units.Bytes) {
 }
 
 // ranks draws the bars and the table.
-func (v *View) ranks(in Input, w, h int, headed bool) []string {
-	m := in.memory()
+func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
+	m := memoryOf(in)
 	g := v.grid(in, w, h, headed)
 	var lines []string
 	if headed {
@@ -152,8 +153,8 @@ func (v *View) ranks(in Input, w, h int, headed bool) []string {
 	return lines
 }
 
-func (v *View) ranksRemark(in Input, w int, g *grid) string {
-	m := in.memory()
+func (v *View) ranksRemark(in *screen.Context, w int, g *grid) string {
+	m := memoryOf(in)
 	n := len(m.Ranks)
 	text := in.Glyphs.Up + " largest"
 	if g.rows < n {
@@ -161,27 +162,27 @@ func (v *View) ranksRemark(in Input, w int, g *grid) string {
 	}
 	const title = len("> MEMORY PER GPU GiB at each rank's peak") + 4
 	room := w - title - widget.Width(text) - 3
-	return in.band(m).Beside("peak "+gib(m.Peak), room) + "   " + text
+	return bandOf(in, m).Beside("peak "+gib(m.Peak), room) + "   " + text
 }
 
 // label writes pointer, name and mark of a rank.
-func (v *View) label(in Input, l *widget.Line, i int, g *grid) {
-	m := in.memory()
+func (v *View) label(in *screen.Context, l *widget.Line, i int, g *grid) {
+	m := memoryOf(in)
 	pointer, role := " ", themes.Text
 	if i == v.cursorRank(m) {
 		pointer, role = in.Glyphs.Pointer, themes.Strong
 	}
-	l.Put(in.paint(themes.Accent), pointer).Gap(1)
-	l.Put(in.paint(themes.Muted), "rank ").Put(in.paint(role), strconv.Itoa(m.Ranks[i].Rank))
+	l.Put(in.Paint(themes.Accent), pointer).Gap(1)
+	l.Put(in.Paint(themes.Muted), "rank ").Put(in.Paint(role), strconv.Itoa(m.Ranks[i].Rank))
 	if i == fullest(m) && len(m.Ranks) > 1 {
-		l.Put(in.paint(themes.Warn), in.Glyphs.Up)
+		l.Put(in.Paint(themes.Warn), in.Glyphs.Up)
 	}
 	l.To(g.label)
 }
 
 // bar is the stacked bar of a rank, with the usable memory as a line.
-func (v *View) bar(in Input, l *widget.Line, r *engine.RankMemory, width int) {
-	m := in.memory()
+func (v *View) bar(in *screen.Context, l *widget.Line, r *engine.RankMemory, width int) {
+	m := memoryOf(in)
 	bar := barOf(m)
 	all := values(r)
 	for t := range totalTerm {
@@ -197,27 +198,27 @@ func barOf(m *engine.Memory) widget.Stack {
 }
 
 // total is the sum at the end of a bar's line.
-func total(in Input, l *widget.Line, r *engine.RankMemory, w int) {
+func total(in *screen.Context, l *widget.Line, r *engine.RankMemory, w int) {
 	role, over := themes.Strong, "  "
-	if r.Total > in.memory().Usable {
+	if r.Total > memoryOf(in).Usable {
 		role, over = themes.Bad, " !"
 	}
-	l.RightAligned(in.paint(role), figure.GiB(r.Total)+over, w)
+	l.RightAligned(in.Paint(role), figure.GiB(r.Total)+over, w)
 }
 
-func (v *View) barRow(in Input, i, w int, g *grid) string {
+func (v *View) barRow(in *screen.Context, i, w int, g *grid) string {
 	l := widget.NewLine(w)
 	v.label(in, l, i, g)
-	v.bar(in, l, &in.memory().Ranks[i], w-g.label-9)
-	total(in, l, &in.memory().Ranks[i], w)
+	v.bar(in, l, &memoryOf(in).Ranks[i], w-g.label-9)
+	total(in, l, &memoryOf(in).Ranks[i], w)
 	return l.String()
 }
 
 // names is the line of the terms' names over the table.
-func (v *View) names(in Input, w int, g *grid) string {
+func (v *View) names(in *screen.Context, w int, g *grid) string {
 	l := widget.NewLine(w)
-	m := in.memory()
-	l.Gap(2).Put(in.paint(themes.Muted), "GiB")
+	m := memoryOf(in)
+	l.Gap(2).Put(in.Paint(themes.Muted), "GiB")
 	for t := range totalTerm + 1 {
 		name := termName(t)[g.variant]
 		if g.tight {
@@ -233,31 +234,31 @@ func (v *View) names(in Input, w int, g *grid) string {
 			end++
 		}
 		if t == totalTerm {
-			l.RightAligned(in.paint(role), name, end)
+			l.RightAligned(in.Paint(role), name, end)
 			continue
 		}
 		l.To(end - width - 1 - widget.SwatchWidth(in.Theme, in.Glyphs))
 		widget.Swatch(l, in.Theme, in.Glyphs, termFill(t))
-		l.Gap(1).Put(in.paint(role), name)
+		l.Gap(1).Put(in.Paint(role), name)
 	}
 	if g.bar > 0 {
 		l.To(g.label + (totalTerm+1)*g.pitch + 2)
 		bar := barOf(m)
 		at := l.Used() + bar.LimitAt(min(g.bar, l.Left()))
-		l.RightAligned(in.paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1).To(at).Put(in.paint(themes.Limit), in.Glyphs.Limit)
+		l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1).To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit)
 	}
 	return l.String()
 }
 
 // shardLine says which part of each state is on one GPU.
-func (v *View) shardLine(in Input, w int, g *grid) string {
+func (v *View) shardLine(in *screen.Context, w int, g *grid) string {
 	l := widget.NewLine(w)
-	l.Gap(2).Put(in.paint(themes.Muted), "ZeRO-"+strconv.Itoa(in.Setup.ZeRO))
+	l.Gap(2).Put(in.Paint(themes.Muted), "ZeRO-"+strconv.Itoa(in.Setup.ZeRO))
 	for t := range optimizerTerm + 1 {
 		text := in.Glyphs.Ellipsis
 		if v.fresh(in) {
 			text = "whole"
-			if by, _ := v.sharded(in, v.cursorRank(in.memory()), t); by > 1 {
+			if by, _ := v.sharded(in, v.cursorRank(memoryOf(in)), t); by > 1 {
 				text = part(by)
 			}
 		}
@@ -265,13 +266,13 @@ func (v *View) shardLine(in Input, w int, g *grid) string {
 		if g.pitch < widestCell {
 			end++
 		}
-		l.RightAligned(in.paint(themes.Muted), text, end)
+		l.RightAligned(in.Paint(themes.Muted), text, end)
 	}
 	return l.String()
 }
 
-func (v *View) tableRow(in Input, i, w int, g *grid) string {
-	m := in.memory()
+func (v *View) tableRow(in *screen.Context, i, w int, g *grid) string {
+	m := memoryOf(in)
 	r := &m.Ranks[i]
 	l := widget.NewLine(w)
 	v.label(in, l, i, g)
@@ -295,31 +296,31 @@ func (v *View) tableRow(in Input, i, w int, g *grid) string {
 
 // cell writes one figure of the table, with the handles of the cursor and the
 // mark of the largest.
-func (v *View) cell(in Input, l *widget.Line, g *grid, term int, text string, role themes.Role, here, largest bool) {
+func (v *View) cell(in *screen.Context, l *widget.Line, g *grid, term int, text string, role themes.Role, here, largest bool) {
 	end := g.label + (term+1)*g.pitch
 	if g.pitch < widestCell {
 		if here {
 			role = themes.Current
 		}
-		l.RightAligned(in.paint(role), text, end-1)
+		l.RightAligned(in.Paint(role), text, end-1)
 		return
 	}
-	left, right, paint := " ", " ", in.paint(role)
+	left, right, paint := " ", " ", in.Paint(role)
 	if here {
-		left, right, paint = "[", "]", in.paint(themes.Current)
+		left, right, paint = "[", "]", in.Paint(themes.Current)
 	}
 	mark := " "
 	if largest {
 		mark = in.Glyphs.Up
 	}
 	l.To(end - 3 - widget.Width(text))
-	l.Put(paint, left+text+right).Put(in.paint(themes.Warn), mark)
+	l.Put(paint, left+text+right).Put(in.Paint(themes.Warn), mark)
 }
 
 // sumRow is a line of the table that is not one rank.
-func (v *View) sumRow(in Input, w int, g *grid, name string, all [totalTerm + 1]units.Bytes) string {
+func (v *View) sumRow(in *screen.Context, w int, g *grid, name string, all [totalTerm + 1]units.Bytes) string {
 	l := widget.NewLine(w)
-	l.Gap(2).Put(in.paint(themes.Muted), name).To(g.label)
+	l.Gap(2).Put(in.Paint(themes.Muted), name).To(g.label)
 	for t, value := range all {
 		v.cell(in, l, g, t, figure.GiB(value), themes.Muted, false, false)
 	}
@@ -327,32 +328,32 @@ func (v *View) sumRow(in Input, w int, g *grid, name string, all [totalTerm + 1]
 }
 
 // details are three lines about the figure under the cursor.
-func (v *View) details(in Input, w int) []string {
-	m := in.memory()
+func (v *View) details(in *screen.Context, w int) []string {
+	m := memoryOf(in)
 	rank, term := v.cursorRank(m), v.cursorTerm(m)
 	r := &m.Ranks[rank]
 	value := values(r)[term]
 	l := widget.NewLine(w)
-	l.Gap(2).Put(in.paint(themes.Strong), termName(term)[0]+" on rank "+strconv.Itoa(r.Rank)).Gap(2)
-	l.Put(in.paint(themes.Strong), gib(value))
+	l.Gap(2).Put(in.Paint(themes.Strong), termName(term)[0]+" on rank "+strconv.Itoa(r.Rank)).Gap(2)
+	l.Put(in.Paint(themes.Strong), gib(value))
 	if term != totalTerm && r.Total > 0 {
-		l.Put(in.paint(themes.Muted), ", "+figure.Percent(float64(value/r.Total))+" of the rank")
+		l.Put(in.Paint(themes.Muted), ", "+figure.Percent(float64(value/r.Total))+" of the rank")
 	}
 	if by, whole := v.sharded(in, rank, term); by > 1 {
 		l.Gap(3)
 		shards(in, l, term, by)
-		l.Gap(1).Put(in.paint(themes.Muted), part(by)+" of "+gib(whole))
+		l.Gap(1).Put(in.Paint(themes.Muted), part(by)+" of "+gib(whole))
 	} else if l.Left() > widget.Width(what(term))+4 {
-		l.Put(in.paint(themes.Muted), ": "+what(term))
+		l.Put(in.Paint(themes.Muted), ": "+what(term))
 	}
 	formula, why := widget.NewLine(w), widget.NewLine(w)
-	formula.Gap(2).Put(in.paint(themes.Text), fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
-	why.Gap(2).Put(in.paint(themes.Muted), widget.Cut(v.moves(in, rank, term), w-2))
+	formula.Gap(2).Put(in.Paint(themes.Text), fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
+	why.Gap(2).Put(in.Paint(themes.Muted), widget.Cut(v.moves(in, rank, term), w-2))
 	return []string{l.String(), formula.String(), why.String()}
 }
 
 // shards draws a state cut into its shards, with the one that is here filled.
-func shards(in Input, l *widget.Line, term int, by float64) {
+func shards(in *screen.Context, l *widget.Line, term int, by float64) {
 	n := int(by + 0.5)
 	const each, most = 2, 12 // cells of a shard, shards drawn
 	shown := min(n, most)

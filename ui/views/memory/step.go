@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -26,8 +27,8 @@ type picture struct {
 }
 
 // picture lays out the chart of the rank under the cursor on w cells.
-func (v *View) picture(in Input, w int) (picture, bool) {
-	m := in.memory()
+func (v *View) picture(in *screen.Context, w int) (picture, bool) {
+	m := memoryOf(in)
 	rank := v.cursorRank(m)
 	if !v.answers.known {
 		return picture{}, false
@@ -50,8 +51,8 @@ func (v *View) picture(in Input, w int) (picture, bool) {
 }
 
 // step draws memory over the first step and the one after it.
-func (v *View) step(in Input, w, h int, headed bool) []string {
-	m := in.memory()
+func (v *View) step(in *screen.Context, w, h int, headed bool) []string {
+	m := memoryOf(in)
 	rank := v.cursorRank(m)
 	var lines []string
 	if headed {
@@ -59,7 +60,7 @@ func (v *View) step(in Input, w, h int, headed bool) []string {
 	}
 	p, ok := v.picture(in, w)
 	if !ok {
-		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "memory over a step: working it out"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "memory over a step: working it out"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
@@ -89,14 +90,14 @@ func (v *View) zoomWords() string {
 }
 
 // chart is the stacked area with figures left of it.
-func (v *View) chart(in Input, p *picture, w, h int) []string {
+func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 	wide := w - gutter
 	area := widget.Area{Cursor: p.x, Columns: make([][]float64, wide)}
 	for t := range totalTerm {
 		area.Fills = append(area.Fills, termFill(t))
 	}
 	usable := v.answers.over.Usable.GiB()
-	rank := &v.answers.over.Ranks[v.cursorRank(in.memory())]
+	rank := &v.answers.over.Ranks[v.cursorRank(memoryOf(in))]
 	area.Limit = usable
 	area.Scale = max(usable/0.92, rank.Peaks[0].GiB(), rank.Peaks[1].GiB())
 	room := make([]float64, wide*totalTerm)
@@ -129,7 +130,7 @@ func (v *View) chart(in Input, p *picture, w, h int) []string {
 		case y == rowOf(tick) && h > 5:
 			text = strconv.Itoa(int(tick))
 		}
-		l.RightAligned(in.paint(role), text, gutter-1).To(gutter)
+		l.RightAligned(in.Paint(role), text, gutter-1).To(gutter)
 		lines[y] = l.Raw(rows[y], wide).String()
 	}
 	return lines
@@ -148,7 +149,7 @@ func tickBelow(full float64) float64 {
 
 // axisLine is the line under the chart: where the steps are, where time is left
 // out, and the cursor.
-func (v *View) axisLine(in Input, p *picture, w int) string {
+func (v *View) axisLine(in *screen.Context, p *picture, w int) string {
 	wide := w - gutter
 	sign := make([]string, wide)
 	for x := range sign {
@@ -181,36 +182,36 @@ func (v *View) axisLine(in Input, p *picture, w int) string {
 	l := widget.NewLine(w).Gap(gutter)
 	for x, s := range sign {
 		if x == p.x {
-			l.Put(in.paint(themes.Current), in.Glyphs.Up)
+			l.Put(in.Paint(themes.Current), in.Glyphs.Up)
 			continue
 		}
-		l.Put(in.paint(themes.Muted), s)
+		l.Put(in.Paint(themes.Muted), s)
 	}
 	return l.String()
 }
 
 // timeLine writes the times at the ends of the pieces, as far as there is room.
-func (v *View) timeLine(in Input, p *picture, w int) string {
+func (v *View) timeLine(in *screen.Context, p *picture, w int) string {
 	l := widget.NewLine(w)
 	for _, q := range p.axis.pieces {
 		start, end := figure.Seconds(units.Seconds(q.from)), figure.Seconds(units.Seconds(q.to))
 		if l.Used() <= gutter+q.x {
-			l.To(gutter+q.x).Put(in.paint(themes.Muted), start)
+			l.To(gutter+q.x).Put(in.Paint(themes.Muted), start)
 		}
 		if right := gutter + q.x + q.w - widget.Width(end); right > l.Used()+1 && q.to >= 2*p.steps.length {
-			l.To(right).Put(in.paint(themes.Muted), end)
+			l.To(right).Put(in.Paint(themes.Muted), end)
 		}
 	}
 	return l.String()
 }
 
 // momentLine says when the cursor is and what runs then.
-func (v *View) momentLine(in Input, p *picture, w int) string {
+func (v *View) momentLine(in *screen.Context, p *picture, w int) string {
 	l := widget.NewLine(w).Gap(2)
 	at := units.Seconds(float64(p.now.At) + float64(p.which)*p.steps.length)
-	l.Put(in.paint(themes.Strong), "at "+figure.Seconds(at)).Put(in.paint(themes.Muted), ", "+stepName(p.which))
+	l.Put(in.Paint(themes.Strong), "at "+figure.Seconds(at)).Put(in.Paint(themes.Muted), ", "+stepName(p.which))
 	if op := v.operation(in, float64(p.now.At)); op != "" {
-		l.Put(in.paint(themes.Muted), ": "+op)
+		l.Put(in.Paint(themes.Muted), ": "+op)
 	}
 	return l.String()
 }
@@ -223,9 +224,9 @@ func stepName(which int) string {
 }
 
 // operation is what the rank under the cursor does at a moment of the step.
-func (v *View) operation(in Input, t float64) string {
+func (v *View) operation(in *screen.Context, t float64) string {
 	line := in.Report.Timeline.Times()
-	rank := v.cursorRank(in.memory())
+	rank := v.cursorRank(memoryOf(in))
 	if line == nil || line.Order == nil || !v.fresh(in) || rank >= line.Order.Spec.Ranks {
 		return ""
 	}
@@ -255,7 +256,7 @@ func (v *View) operation(in Input, t float64) string {
 }
 
 // termsLine lists the terms at the cursor.
-func (v *View) termsLine(in Input, p *picture, w int) string {
+func (v *View) termsLine(in *screen.Context, p *picture, w int) string {
 	all := sampleValues(&p.now, p.steps.overhead[p.which])
 	for variant := range 4 {
 		l := widget.NewLine(w).Gap(2)
@@ -267,7 +268,7 @@ func (v *View) termsLine(in Input, p *picture, w int) string {
 			}
 			fits = fits && l.Left() >= widget.Width(name)+widget.Width(value)+4
 			widget.Swatch(l, in.Theme, in.Glyphs, termFill(t))
-			l.Gap(1).Put(in.paint(themes.Muted), name).Put(in.paint(themes.Text), value).Gap(1)
+			l.Gap(1).Put(in.Paint(themes.Muted), name).Put(in.Paint(themes.Text), value).Gap(1)
 		}
 		sum := "= " + gib(all[totalTerm])
 		if fits && l.Left() >= widget.Width(sum) || variant == 3 {
@@ -275,20 +276,20 @@ func (v *View) termsLine(in Input, p *picture, w int) string {
 			if all[totalTerm] > v.answers.over.Usable {
 				role = themes.Bad
 			}
-			return l.Put(in.paint(role), sum).String()
+			return l.Put(in.Paint(role), sum).String()
 		}
 	}
 	return widget.Blank(w)
 }
 
 // verdict says whether the first step and the later ones fit.
-func (v *View) verdict(in Input, rank, w int) string {
+func (v *View) verdict(in *screen.Context, rank, w int) string {
 	long, short, good := v.verdictWords(rank)
 	role := themes.Good
 	if !good {
 		role = themes.Bad
 	}
-	return widget.NewLine(w).Gap(2).Put(in.paint(role), fitting(w-2, long, short)).String()
+	return widget.NewLine(w).Gap(2).Put(in.Paint(role), fitting(w-2, long, short)).String()
 }
 
 func (v *View) verdictWords(rank int) (long, short string, good bool) {
@@ -311,8 +312,8 @@ func (v *View) verdictWords(rank int) (long, short string, good bool) {
 
 // milestones are the levels of the rank under the cursor as training starts. They
 // leave the overhead out, which the peaks above them hold.
-func (v *View) milestones(in Input, w int) []string {
-	m := &v.answers.over.Ranks[v.cursorRank(in.memory())].Milestones
+func (v *View) milestones(in *screen.Context, w int) []string {
+	m := &v.answers.over.Ranks[v.cursorRank(memoryOf(in))].Milestones
 	var texts []string
 	for _, names := range [][6]string{
 		{"allocated, overhead left out:", " GiB once loaded", " with its states", " in the first pass", " after the update", " in later passes"},
@@ -330,5 +331,5 @@ func (v *View) milestones(in Input, w int) []string {
 	}
 	texts = append(texts, fmt.Sprintf("allocated: %s loaded, first %s, updated %s, later %s",
 		figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
-	return []string{widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fitting(w-2, texts...)).String()}
+	return []string{widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), fitting(w-2, texts...)).String()}
 }

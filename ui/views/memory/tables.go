@@ -6,12 +6,13 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/units"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables are what the screen shows, for a file: ranks and terms, memory over a step,
 // one layer, and where it stops fitting.
-func (v *View) Tables(in Input) []export.Table {
-	m := in.memory()
+func (v *View) Tables(in *screen.Context) []export.Table {
+	m := memoryOf(in)
 	if m == nil {
 		return nil
 	}
@@ -41,7 +42,7 @@ func (v *View) Tables(in Input) []export.Table {
 }
 
 // ranksTable is ranks by terms, with the sum, and the sum without ZeRO.
-func (v *View) ranksTable(in Input, m *engine.Memory) export.Table {
+func (v *View) ranksTable(in *screen.Context, m *engine.Memory) export.Table {
 	t := export.Table{Title: "memory per GPU at each rank's peak", Head: []string{"rank"}}
 	for term := range totalTerm + 1 {
 		t.Head = append(t.Head, termName(term)[0])
@@ -86,8 +87,8 @@ func row(name string, of ...units.Bytes) []export.Cell {
 }
 
 // Figure is the figure under the cursor, as the report names it.
-func (v *View) Figure(in Input) string {
-	m := in.memory()
+func (v *View) Figure(in *screen.Context) string {
+	m := memoryOf(in)
 	if m == nil {
 		return ""
 	}

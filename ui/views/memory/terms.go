@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -71,8 +72,8 @@ func largestTerm(r *engine.RankMemory) int {
 
 // sharded says by what ZeRO divides a term of a rank, and what it would be
 // undivided; 1 when it does not.
-func (v *View) sharded(in Input, rank, term int) (by float64, whole units.Bytes) {
-	m := in.memory()
+func (v *View) sharded(in *screen.Context, rank, term int) (by float64, whole units.Bytes) {
+	m := memoryOf(in)
 	if term > optimizerTerm || !v.fresh(in) || rank >= len(v.answers.shards.Whole) || rank >= len(m.Ranks) {
 		return 1, 0
 	}
@@ -101,12 +102,12 @@ func part(by float64) string {
 func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
 // peakWords is the verdict in a few words.
-func peakWords(in Input, m *engine.Memory) string {
+func peakWords(in *screen.Context, m *engine.Memory) string {
 	text := "fits: "
 	if !m.Fits {
 		text = "does not fit: "
 	}
-	return text + in.band(m).Brief(figure.GiB(m.Peak)) + " of " + gib(m.Usable)
+	return text + bandOf(in, m).Brief(figure.GiB(m.Peak)) + " of " + gib(m.Usable)
 }
 
 // fitting is the first of the texts that fits w cells, else the last, cut.

@@ -7,19 +7,9 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // pane is a part of the screen that takes the arrow keys.
 type pane uint8
@@ -56,10 +46,8 @@ type View struct {
 // New makes a screen.
 func New() *View { return &View{} }
 
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
 // memory is what there is to draw; nil: nothing yet.
-func (in *Input) memory() *engine.Memory {
+func memoryOf(in *screen.Context) *engine.Memory {
 	if in.Report == nil || in.Setup == nil || in.Report.Memory == nil || len(in.Report.Memory.Ranks) == 0 {
 		return nil
 	}
@@ -87,8 +75,9 @@ func (v *View) cursorTerm(m *engine.Memory) int {
 }
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
-	m := in.memory()
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
+	m := memoryOf(in)
 	if m == nil || w < 20 || h < 4 {
 		return v.small(in, w, h)
 	}
@@ -113,7 +102,7 @@ func (v *View) Render(in Input, w, h int) []string {
 }
 
 // draw draws a pane: exactly h lines.
-func (v *View) draw(in Input, p pane, w, h int, headed bool) []string {
+func (v *View) draw(in *screen.Context, p pane, w, h int, headed bool) []string {
 	var lines []string
 	switch p {
 	case ranksPane:
@@ -127,50 +116,43 @@ func (v *View) draw(in Input, p pane, w, h int, headed bool) []string {
 }
 
 // small is what a very small screen, or one without figures, shows.
-func (v *View) small(in Input, w, h int) []string {
+func (v *View) small(in *screen.Context, w, h int) []string {
 	l := widget.NewLine(w)
 	text := "no figures yet"
-	if m := in.memory(); m != nil {
+	if m := memoryOf(in); m != nil {
 		text = peakWords(in, m)
 	}
-	l.Put(in.paint(themes.Text), text)
+	l.Put(in.Paint(themes.Text), text)
 	if w <= 0 {
 		return widget.Height(nil, 0, h)
 	}
 	return widget.Height([]string{l.String()}, w, h)
 }
 
-// paneName is the name of a pane and its key.
-func paneName(p pane) (name, key string) {
-	switch p {
-	case ranksPane:
-		return "ranks and terms", ""
-	case stepPane:
-		return "over a step", "s"
-	default:
-		return "inside a layer", "i"
-	}
+// paneName is the name of a pane.
+func paneName(p pane) string {
+	return [panes]string{"ranks and terms", "over a step", "inside a layer"}[p]
 }
 
 // tabs is the first line where there is room for one pane only.
-func (v *View) tabs(in Input, w int) string {
+func (v *View) tabs(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Heading), "MEMORY").Gap(2)
+	l.Put(in.Paint(themes.Heading), "MEMORY").Gap(2)
 	for p := range panes {
-		name, _ := paneName(p)
+		name := paneName(p)
 		if p == v.pane {
-			l.Put(in.paint(themes.Current), "["+name+"]")
+			l.Put(in.Paint(themes.Current), "["+name+"]")
 		} else {
-			l.Put(in.paint(themes.Muted), " "+name+" ")
+			l.Put(in.Paint(themes.Muted), " "+name+" ")
 		}
 		l.Gap(1)
 	}
-	m := in.memory()
+	m := memoryOf(in)
 	role, short := themes.Good, "fits"
 	if !m.Fits {
 		role, short = themes.Bad, "over"
 	}
-	l.Right(in.paint(role), fitting(l.Left(), peakWords(in, m), in.band(m).Brief(figure.GiB(m.Peak))+" of "+gib(m.Usable), short), 0)
+	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), bandOf(in, m).Brief(figure.GiB(m.Peak))+" of "+gib(m.Usable), short), 0)
 	return l.String()
 }
 
@@ -179,23 +161,23 @@ func (v *View) tabs(in Input, w int) string {
 const bandHeight = 14
 
 // bandLine says how exact the peak is, and by whose measurements.
-func (v *View) bandLine(in Input, w int) string {
-	m := in.memory()
+func (v *View) bandLine(in *screen.Context, w int) string {
+	m := memoryOf(in)
 	l := widget.NewLine(w).Gap(2)
-	l.Put(in.paint(themes.Muted), "peak ").Put(in.paint(themes.Strong), in.band(m).Beside(gib(m.Peak), l.Left()))
+	l.Put(in.Paint(themes.Muted), "peak ").Put(in.Paint(themes.Strong), bandOf(in, m).Beside(gib(m.Peak), l.Left()))
 	if note := " (" + m.Note() + ")"; m.Validated() && widget.Width(note) <= l.Left() {
-		l.Put(in.paint(themes.Muted), note)
+		l.Put(in.Paint(themes.Muted), note)
 	}
 	return l.String()
 }
 
 // band is how exact the peak is.
-func (in *Input) band(m *engine.Memory) figure.Band {
+func bandOf(in *screen.Context, m *engine.Memory) figure.Band {
 	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }
 
 // heading is the first line of a pane; that of the active one is marked.
-func (v *View) heading(in Input, p pane, w int, name, detail, remark string) string {
+func (v *View) heading(in *screen.Context, p pane, w int, name, detail, remark string) string {
 	if p == v.pane {
 		name = in.Glyphs.Pointer + " " + name
 	} else {

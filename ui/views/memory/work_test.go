@@ -7,7 +7,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 )
 
 // TestThereAndBack: who leaves and comes back before the stopped work has reported
@@ -18,7 +19,7 @@ func TestThereAndBack(t *testing.T) {
 	r := engine.Evaluate(s)
 	in.Setup, in.Report = &s, &r
 	v := New()
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	for range 2 {
 		v.Forget()

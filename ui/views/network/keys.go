@@ -8,66 +8,65 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 func seconds(v float64) string { return figure.Seconds(units.Seconds(v)) }
 
-// HandleKey moves the focus and the cursor, or turns the bandwidth.
-func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
-	if !in.known() {
-		return false, Request{}
+// Name is the name of the tab.
+func (*View) Name() string { return "Network" }
+
+// Keys is the key table.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && !known(in) {
+		return nil
 	}
-	node := in.Setup.Cluster.Node()
-	row := v.planIn(&in, w, h).columns * node
-	switch key {
-	case "up", "k":
-		v.turnFocus(&in, -1)
-	case "down", "j":
-		v.turnFocus(&in, 1)
-	case "left", "h":
-		v.rank = max(v.cursor(&in)-1, 0)
-	case "right", "l":
-		v.rank = min(v.cursor(&in)+1, in.Setup.GPUs-1)
-	case "shift+left", "shift+up":
-		v.moveInGroup(&in, -1)
-	case "shift+right", "shift+down":
-		v.moveInGroup(&in, 1)
-	case "pgup":
-		v.rank = max(v.cursor(&in)-row, 0)
-	case "pgdown":
-		v.rank = min(v.cursor(&in)+row, in.Setup.GPUs-1)
-	case "home":
-		v.rank = 0
-	case "end":
-		v.rank = in.Setup.GPUs - 1
-	case "<":
-		v.factor = max(v.factor-1, -asIs)
-	case ">":
-		v.factor = min(v.factor+1, steps-1-asIs)
-	case "=":
-		v.factor = 0
-	case "enter":
-		v.words = !v.words
-	case "b":
-		if in.Setup.Cluster.Inter.Bandwidth <= 0 {
-			return true, Request{Text: "this cluster has no link between scale-up domains"}
-		}
-		v.other = !v.other
-	default:
-		return false, Request{}
+	linked := in != nil && in.Setup.Cluster.Inter.Bandwidth > 0
+	other := "other link"
+	if !linked {
+		other = ""
 	}
-	return true, v.Refresh(in)
+	return []screen.Key{
+		{ID: "dimension-up dimension-down", Keys: "up k | down j", Help: "dimension above, below", Hint: "dimension", Do: func(n int) { v.turnFocus(in, n) }},
+		{ID: "gpu-before gpu-after", Keys: "left h | right l", Help: "GPU before, after", Hint: "GPU", Do: func(n int) { v.moveRank(in, n) }},
+		{ID: "less-bandwidth more-bandwidth", Keys: "< | >", Help: "half, twice the bandwidth in the chart", Foot: "< >", Hint: "bandwidth", Do: v.turnFactor},
+		{Keys: "enter", Help: "the ratio in words, or not", Hint: "the ratio in words", Do: func(int) { v.words = !v.words }},
+		{ID: "group-before group-after", Keys: "shift+left shift+up | shift+right shift+down", Help: "GPU before, after in its group", Foot: "shift+arrows", Hint: "next of the group", Do: func(n int) { v.moveInGroup(in, n) }},
+		{ID: "nodes-up nodes-down", Keys: "pgup | pgdown", Help: "a row of nodes up, down", Foot: "pgup/pgdn", Hint: "nodes", Do: func(n int) { v.page(in, n) }},
+		{ID: "first last", Keys: "home | end", Help: "first, last GPU", Do: func(n int) { v.moveRank(in, n*in.Setup.GPUs) }},
+		{ID: "other-link", Keys: "b", Help: "bandwidth of the other link", Hint: other, Ask: func() screen.Request {
+			if !linked {
+				return screen.Request{Text: "this cluster has no link between scale-up domains"}
+			}
+			v.other = !v.other
+			return screen.Request{}
+		}},
+		{ID: "as-it-is", Keys: "=", Help: "bandwidth as it is", Hint: "bandwidth as it is", Do: func(int) { v.factor = 0 }},
+	}
 }
 
-func (v *View) turnFocus(in *Input, by int) {
+// moveRank moves the cursor by n GPUs.
+func (v *View) moveRank(in *screen.Context, n int) {
+	v.rank = min(max(v.cursor(in)+n, 0), in.Setup.GPUs-1)
+}
+
+// page moves the cursor by n rows of nodes.
+func (v *View) page(in *screen.Context, n int) {
+	v.moveRank(in, n*v.planIn(in, in.W, in.H).columns*in.Setup.Cluster.Node())
+}
+
+// turnFactor goes n places on the ladder of bandwidths.
+func (v *View) turnFactor(n int) { v.factor = min(max(v.factor+n, -asIs), steps-1-asIs) }
+
+func (v *View) turnFocus(in *screen.Context, by int) {
 	if n := len(in.Report.Communication); n > 0 {
 		v.dimension = in.Report.Communication[min(max(v.focus(in)+by, 0), n-1)].Dimension
 	}
 }
 
 // moveInGroup goes to the next member of the focused group.
-func (v *View) moveInGroup(in *Input, by int) {
+func (v *View) moveInGroup(in *screen.Context, by int) {
 	r := v.ring(in)
 	if at, ok := r.Place(v.cursor(in)); ok {
 		v.rank = r.At((at + by + r.Size) % r.Size)
@@ -75,7 +74,7 @@ func (v *View) moveInGroup(in *Input, by int) {
 }
 
 // planIn is the plan of the map as Render draws it.
-func (v *View) planIn(in *Input, w, h int) plan {
+func (v *View) planIn(in *screen.Context, w, h int) plan {
 	a := v.arrange(in, w, h)
 	if a.left > 0 {
 		w -= a.left + gutter
@@ -84,26 +83,30 @@ func (v *View) planIn(in *Input, w, h int) plan {
 }
 
 // HandleMouse chooses a dimension or a GPU.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
-	if !in.known() || x < 0 || y < 0 || x >= w || y >= h {
-		return false, Request{}
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	w, h := in.W, in.H
+	if !known(in) || x < 0 || y < 0 || x >= w || y >= h {
+		return false, screen.Request{}
 	}
 	switch button {
-	case "wheelup":
-		return v.HandleKey(in, w, h, "pgup")
-	case "wheeldown":
-		return v.HandleKey(in, w, h, "pgdown")
+	case "wheelup", "wheeldown":
+		by := 1
+		if button == "wheelup" {
+			by = -1
+		}
+		v.page(in, by)
+		return true, v.Refresh(in)
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
-	a := v.arrange(&in, w, h)
+	a := v.arrange(in, w, h)
 	if y < a.traffic {
 		if y >= 1 && y <= len(in.Report.Communication) {
 			v.dimension = in.Report.Communication[y-1].Dimension
 			return true, v.Refresh(in)
 		}
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	top, from := a.traffic, 0
 	if a.left > 0 {
@@ -111,47 +114,16 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	} else {
 		top += a.overlaps + a.ladder
 	}
-	p := v.planIn(&in, w, h)
-	if rank, ok := v.at(&in, &p, x-from, y-top); ok {
+	p := v.planIn(in, w, h)
+	if rank, ok := v.at(in, &p, x-from, y-top); ok {
 		v.rank = rank
 		return true, v.Refresh(in)
 	}
-	return false, Request{}
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	return []widget.Binding{
-		{Keys: []string{"up", "down", "k", "j"}, Text: "dimension above, below"},
-		{Keys: []string{"left", "right", "h", "l"}, Text: "GPU before, after"},
-		{Keys: []string{"shift+left", "shift+right", "shift+up", "shift+down"}, Text: "GPU before, after in its group"},
-		{Keys: []string{"pgup", "pgdown"}, Text: "a row of nodes up, down"},
-		{Keys: []string{"home", "end"}, Text: "first, last GPU"},
-		{Keys: []string{"<", ">"}, Text: "half, twice the bandwidth in the chart"},
-		{Keys: []string{"="}, Text: "bandwidth as it is"},
-		{Keys: []string{"b"}, Text: "bandwidth of the other link"},
-		{Keys: []string{"enter"}, Text: "the ratio in words, or not"},
-	}
-}
-
-// Hints are the keys of the screen.
-func (v *View) Hints(in Input) []widget.Hint {
-	hints := []widget.Hint{
-		{Key: "up/down", Text: "dimension"},
-		{Key: "left/right", Text: "GPU"},
-		{Key: "< >", Text: "bandwidth"},
-		{Key: "enter", Text: "the ratio in words"},
-		{Key: "shift+arrows", Text: "next of the group"},
-		{Key: "pgup/pgdn", Text: "nodes"},
-	}
-	if in.Setup != nil && in.Setup.Cluster.Inter.Bandwidth > 0 {
-		hints = append(hints, widget.Hint{Key: "b", Text: "other link"})
-	}
-	return append(hints, widget.Hint{Key: "=", Text: "bandwidth as it is"})
+	return false, screen.Request{}
 }
 
 // ratioWords spells the ratio of the focused dimension, when it is asked for.
-func (v *View) ratioWords(in *Input) string {
+func (v *View) ratioWords(in *screen.Context) string {
 	if !v.words {
 		return ""
 	}
@@ -165,26 +137,27 @@ func (v *View) ratioWords(in *Input) string {
 
 // Status explains the GPU under the cursor and its group's links, or what the
 // chosen bandwidth changes.
-func (v *View) Status(in Input, w int) string {
-	if !in.known() {
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
+	if !known(in) {
 		return ""
 	}
-	if text := v.ratioWords(&in); text != "" {
-		return in.cut(text, w)
+	if text := v.ratioWords(in); text != "" {
+		return in.Cut(text, w)
 	}
-	if text := v.change(&in); text != "" {
-		return in.cut(text, w)
+	if text := v.change(in); text != "" {
+		return in.Cut(text, w)
 	}
-	s, rank := in.Setup, v.cursor(&in)
+	s, rank := in.Setup, v.cursor(in)
 	c := s.Coordinates(rank)
 	text := fmt.Sprintf("GPU %s = node %s, GPU %d: %s", figure.Comma(rank), figure.Comma(rank/s.Cluster.Node()), rank%s.Cluster.Node(),
 		place(&s.Layout, c))
-	if r := v.ring(&in); r.Size > 1 {
-		if group := ". Its " + v.dim(&in) + " group: " + in.links(v.dim(&in), r); widget.Width(text+group) <= w {
+	if r := v.ring(in); r.Size > 1 {
+		if group := ". Its " + v.dim(in) + " group: " + links(in, v.dim(in), r); widget.Width(text+group) <= w {
 			text += group // the panel of the groups says it too
 		}
 	}
-	return in.cut(text, w)
+	return in.Cut(text, w)
 }
 
 // place names every coordinate of more than one rank.
@@ -212,7 +185,7 @@ func place(l *layout.Layout, c layout.Coordinates) string {
 }
 
 // links says over which link a group talks, and how fast.
-func (in *Input) links(dimension string, r layout.Ring) string {
+func links(in *screen.Context, dimension string, r layout.Ring) string {
 	if r.Size < 2 {
 		return "alone"
 	}
@@ -241,7 +214,7 @@ func (in *Input) links(dimension string, r layout.Ring) string {
 
 // groupOf is a dimension's group as collectives see it; rings of messages
 // between neighbours have none.
-func groupOf(in *Input, dimension string) (layout.Group, bool) {
+func groupOf(in *screen.Context, dimension string) (layout.Group, bool) {
 	g := in.Setup.Groups(&in.Setup.Cluster)
 	switch dimension {
 	case "tp":

@@ -7,19 +7,9 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // View is the Network screen. The zero value is ready.
 type View struct {
@@ -38,19 +28,8 @@ type View struct {
 // New makes a screen.
 func New() *View { return &View{} }
 
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
-func (in *Input) heading(w int, name, detail, remark string) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
-}
-
-// cut shortens a text to w cells with the ellipsis of the terminal.
-func (in *Input) cut(s string, w int) string {
-	return widget.CutText(s, w, in.Glyphs.Ellipsis)
-}
-
 // known says whether there is anything to draw.
-func (in *Input) known() bool {
+func known(in *screen.Context) bool {
 	s := in.Setup
 	return s != nil && in.Report != nil && in.Report.Time != nil && in.Report.Throughput != nil &&
 		s.TP > 0 && s.CP > 0 && s.DP > 0 && s.PP > 0 && s.EP > 0 && s.ETP > 0 && s.GPUs > 0
@@ -58,7 +37,7 @@ func (in *Input) known() bool {
 
 // focus is the place of the focused dimension in the list of traffic; -1: there
 // is none.
-func (v *View) focus(in *Input) int {
+func (v *View) focus(in *screen.Context) int {
 	for i := range in.Report.Communication {
 		if in.Report.Communication[i].Dimension == v.dimension {
 			return i
@@ -68,7 +47,7 @@ func (v *View) focus(in *Input) int {
 }
 
 // dim is the focused dimension's name; empty: there is none.
-func (v *View) dim(in *Input) string {
+func (v *View) dim(in *screen.Context) string {
 	if i := v.focus(in); i >= 0 {
 		return in.Report.Communication[i].Dimension
 	}
@@ -76,31 +55,32 @@ func (v *View) dim(in *Input) string {
 }
 
 // cursor is the rank under the cursor.
-func (v *View) cursor(in *Input) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
+func (v *View) cursor(in *screen.Context) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
 
 // ring is the focused group of the rank under the cursor.
-func (v *View) ring(in *Input) layout.Ring { return in.Setup.Ring(v.dim(in), v.cursor(in)) }
+func (v *View) ring(in *screen.Context) layout.Ring { return in.Setup.Ring(v.dim(in), v.cursor(in)) }
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
-	if !in.known() {
-		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no figures for this setup")
-		return widget.Height([]string{in.heading(w, "NETWORK", "", ""), l.String()}, w, h)
+	if !known(in) {
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no figures for this setup")
+		return widget.Height([]string{in.Heading(w, "NETWORK", "", ""), l.String()}, w, h)
 	}
-	a := v.arrange(&in, w, h)
-	lines := v.traffic(&in, w, a.traffic)
+	a := v.arrange(in, w, h)
+	lines := v.traffic(in, w, a.traffic)
 	if a.left == 0 {
-		lines = append(lines, v.overlaps(&in, w, a.overlaps)...)
-		lines = append(lines, v.ladder(&in, w, a.ladder)...)
-		lines = append(lines, v.nodes(&in, w, a.nodes)...)
+		lines = append(lines, v.overlaps(in, w, a.overlaps)...)
+		lines = append(lines, v.ladder(in, w, a.ladder)...)
+		lines = append(lines, v.nodes(in, w, a.nodes)...)
 		return widget.Height(lines, w, h)
 	}
-	left := append(v.overlaps(&in, a.left, a.overlaps), v.ladder(&in, a.left, a.ladder)...)
+	left := append(v.overlaps(in, a.left, a.overlaps), v.ladder(in, a.left, a.ladder)...)
 	left = widget.Height(left, a.left, a.nodes)
-	right := v.nodes(&in, w-a.left-gutter, a.nodes)
+	right := v.nodes(in, w-a.left-gutter, a.nodes)
 	for i := range right {
 		lines = append(lines, left[i]+widget.Blank(gutter)+right[i])
 	}
@@ -118,7 +98,7 @@ const (
 // ratios and what-if, 0 where all panels stand below each other.
 type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
 
-func (v *View) arrange(in *Input, w, h int) arrangement {
+func (v *View) arrange(in *screen.Context, w, h int) arrangement {
 	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
 	ratios := 1 + max(1, len(engine.Overlaps(in.Setup, in.Report)))
 	rest := h - a.traffic

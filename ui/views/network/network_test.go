@@ -18,13 +18,14 @@ import (
 	"meshscope/presets"
 	"meshscope/themes"
 
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
 // input is a screen over the start setup with round figures in place of the
 // engine's: frames are about what is drawn where.
-func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -42,11 +43,11 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
 			{Dimension: "pp", Operation: "send/receive", GroupSize: 2, Spans: "cluster", Bytes: 4 * units.GB, Seconds: 1, Exposed: 0.01},
 		},
 	}
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // sample is a screen whose what-if has round figures too.
-func sample(in *Input) *View {
+func sample(in *screen.Context) *View {
 	v := New()
 	v.answer = whatIf{question: v.question(in), known: true}
 	v.asked = v.answer.question
@@ -62,8 +63,8 @@ func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			in := input(t, colorprofile.ASCII, true)
-			v := sample(&in)
-			lines := append(v.Render(in, size[0], size[1]-4), v.Status(in, size[0]))
+			v := sample(in)
+			lines := append(v.Render(in.At(size[0], size[1]-4)), v.Status(in.At(size[0], 1)))
 			golden.RequireEqual(t, ansi.Strip(strings.Join(lines, "\n")+"\n"))
 		})
 	}
@@ -72,11 +73,11 @@ func TestFrames(t *testing.T) {
 // TestLooks: the screen in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in := input(t, colorprofile.ASCII, true)
 			in.Theme, in.Glyphs = theme, glyphs
-			v := sample(&in)
-			return append(v.Render(in, size[0], size[1]-4), v.Status(in, size[0]))
+			v := sample(in)
+			return append(v.Render(in.At(size[0], size[1]-4)), v.Status(in.At(size[0], 1)))
 		})
 	}
 }
@@ -85,7 +86,7 @@ func TestLooks(t *testing.T) {
 // from the bars.
 func TestColourAddsNothing(t *testing.T) {
 	plain, rich := input(t, colorprofile.ASCII, true), input(t, colorprofile.ANSI256, true)
-	a, b := sample(&plain).Render(plain, 120, 32), sample(&rich).Render(rich, 120, 32)
+	a, b := sample(plain).Render(plain.At(120, 32)), sample(rich).Render(rich.At(120, 32))
 	for i := 5; i < len(a); i++ {
 		if ansi.Strip(a[i]) != ansi.Strip(b[i]) {
 			t.Errorf("line %d:\n%q\n%q", i, ansi.Strip(a[i]), ansi.Strip(b[i]))
@@ -112,7 +113,7 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Setup = &one
 		}
 		v := New()
-		viewtest.Play(r, in, v, keys)
+		screentest.Play(r, in, v, keys)
 	})
 }
 
@@ -122,9 +123,9 @@ func TestMapShowsTheGroup(t *testing.T) {
 	for dimension, want := range map[string]int{"tp": 8, "dp": 4, "pp": 2} {
 		for _, w := range []int{80, 120, 200} {
 			in := input(t, colorprofile.ASCII, false)
-			v := sample(&in)
+			v := sample(in)
 			v.dimension = dimension
-			text := ansi.Strip(strings.Join(v.nodes(&in, w, 20), "\n"))
+			text := ansi.Strip(strings.Join(v.nodes(in, w, 20), "\n"))
 			if got := strings.Count(text, "]"); got != want {
 				t.Errorf("%s at %d: %d members, want %d\n%s", dimension, w, got, want, text)
 			}
@@ -137,12 +138,12 @@ func TestMouseFindsWhatIsDrawn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	for _, w := range []int{80, 120, 200} {
 		seen := map[int]bool{}
-		v := sample(&in)
+		v := sample(in)
 		for y := range 32 {
 			for x := range w {
 				v.rank = 0
 				before := v.dimension
-				if did, _ := v.HandleMouse(in, w, 32, x, y, "left"); did && v.dimension == before {
+				if did, _ := v.Mouse(in.At(w, 32), x, y, "left"); did && v.dimension == before {
 					seen[v.rank] = true
 				}
 				v.dimension = before
@@ -171,7 +172,7 @@ func TestWhatIfAsksOnce(t *testing.T) {
 		t.Fatal("a stopped question must be asked again")
 	}
 	again.Work(t.Context())()
-	a := v.current(&in)
+	a := v.current(in)
 	if a == nil {
 		t.Fatal("no answer")
 	}
@@ -180,10 +181,10 @@ func TestWhatIfAsksOnce(t *testing.T) {
 			t.Errorf("more bandwidth makes the step longer: %v", a.step)
 		}
 	}
-	if _, do := v.HandleKey(in, 120, 32, ">"); do.Work != nil {
+	if _, do := screen.Press(v, in.At(120, 32), ">"); do.Work != nil {
 		t.Error("another place of the same ladder needs no work")
 	}
-	if _, do := v.HandleKey(in, 120, 32, "b"); do.Work == nil || v.current(&in) != nil {
+	if _, do := screen.Press(v, in.At(120, 32), "b"); do.Work == nil || v.current(in) != nil {
 		t.Error("the other link is another question")
 	}
 }
@@ -192,9 +193,9 @@ func BenchmarkRender(b *testing.B) {
 	for _, size := range [][2]int{{80, 20}, {200, 56}} {
 		b.Run(strconv.Itoa(size[0]), func(b *testing.B) {
 			in := input(b, colorprofile.ANSI256, true)
-			v := sample(&in)
+			v := sample(in)
 			for b.Loop() {
-				v.Render(in, size[0], size[1])
+				v.Render(in.At(size[0], size[1]))
 			}
 		})
 	}
@@ -205,14 +206,14 @@ func BenchmarkRender(b *testing.B) {
 func TestThereAndBack(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := New()
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	for range 2 {
 		v.other = !v.other
 		p.Ask()
 	}
 	p.Settle(t, 3)
-	if v.current(&in) == nil {
+	if v.current(in) == nil {
 		t.Error("no answer")
 	}
 }

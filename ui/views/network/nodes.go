@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -27,7 +28,7 @@ type plan struct {
 
 // nodes draws the map of the ranks: a row per node, a cell per GPU, the focused
 // group of the GPU under the cursor in brackets.
-func (v *View) nodes(in *Input, w, h int) []string {
+func (v *View) nodes(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -53,14 +54,14 @@ func (v *View) nodes(in *Input, w, h int) []string {
 
 // groupLines say over which links each group of the GPU under the cursor talks,
 // as far as there is room below the map.
-func (v *View) groupLines(in *Input, w, h int) []string {
+func (v *View) groupLines(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if h < 1 || len(list) == 0 {
 		return nil
 	}
 	var lines []string
 	if h > len(list)+1 {
-		lines = append(lines, widget.Blank(w), in.heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
+		lines = append(lines, widget.Blank(w), in.Heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
 	}
 	names := 0
 	for i := range list {
@@ -74,13 +75,13 @@ func (v *View) groupLines(in *Input, w, h int) []string {
 		if name == v.dim(in) {
 			paint = themes.Accent
 		}
-		l.Put(in.paint(paint), strings.ToUpper(name))
-		words := widget.Wrap(in.links(name, r), w-4-names)
+		l.Put(in.Paint(paint), strings.ToUpper(name))
+		words := widget.Wrap(links(in, name, r), w-4-names)
 		if len(lines)+len(list)-i+len(words)-1 > h { // the others need the room
-			words = []string{in.cut(in.links(name, r), w-4-names)}
+			words = []string{in.Cut(links(in, name, r), w-4-names)}
 		}
 		for _, text := range words {
-			lines = append(lines, l.To(4+names).Put(in.paint(themes.Muted), text).String())
+			lines = append(lines, l.To(4+names).Put(in.Paint(themes.Muted), text).String())
 			l = widget.NewLine(w)
 		}
 	}
@@ -89,7 +90,7 @@ func (v *View) groupLines(in *Input, w, h int) []string {
 
 // plan chooses the fullest cells with which everything fits, else those with
 // which one node fits a line.
-func (v *View) plan(in *Input, w, h int) plan {
+func (v *View) plan(in *screen.Context, w, h int) plan {
 	brief, full := v.planOf(in, w, h, false), v.planOf(in, w, h, true)
 	all := func(p plan) bool { return p.rows*p.columns >= in.Setup.Nodes() }
 	if all(full) || !all(brief) && full.lines == 1 {
@@ -98,7 +99,7 @@ func (v *View) plan(in *Input, w, h int) plan {
 	return brief
 }
 
-func (v *View) planOf(in *Input, w, h int, full bool) plan {
+func (v *View) planOf(in *screen.Context, w, h int, full bool) plan {
 	s := in.Setup
 	gpus, total := min(s.Cluster.Node(), s.GPUs), s.Nodes()
 	p := plan{full: full, cell: v.cellWidth(in, full) + 2, label: len("node ") + len(strconv.Itoa(total-1)) + 1}
@@ -137,7 +138,7 @@ func dims(l *layout.Layout, c layout.Coordinates) string {
 	return b.String()
 }
 
-func (v *View) cellWidth(in *Input, full bool) int {
+func (v *View) cellWidth(in *screen.Context, full bool) int {
 	l := &in.Setup.Layout
 	if full {
 		return max(1, widget.Width(dims(l, l.Coordinates(0))))
@@ -145,11 +146,11 @@ func (v *View) cellWidth(in *Input, full bool) int {
 	return len(strconv.Itoa(max(v.ring(in).Size-1, 0)))
 }
 
-func (v *View) nodeLine(in *Input, p *plan, l *widget.Line, node, part int) {
+func (v *View) nodeLine(in *screen.Context, p *plan, l *widget.Line, node, part int) {
 	s := in.Setup
 	at := l.Used()
 	if part == 0 {
-		l.Put(in.paint(themes.Muted), "node "+strconv.Itoa(node))
+		l.Put(in.Paint(themes.Muted), "node "+strconv.Itoa(node))
 	}
 	l.To(at + p.label)
 	ring, cursor := v.ring(in), v.cursor(in)
@@ -158,11 +159,11 @@ func (v *View) nodeLine(in *Input, p *plan, l *widget.Line, node, part int) {
 		if rank >= s.GPUs {
 			return
 		}
-		text, paint, open, end := v.cellText(in, p, rank), in.paint(themes.Muted), " ", " "
+		text, paint, open, end := v.cellText(in, p, rank), in.Paint(themes.Muted), " ", " "
 		_, member := ring.Place(rank)
 		switch {
 		case rank == cursor:
-			paint, open, end = in.paint(themes.Current), in.Glyphs.Pointer, "]"
+			paint, open, end = in.Paint(themes.Current), in.Glyphs.Pointer, "]"
 		case member && ring.Size > 1:
 			paint, open, end = in.Theme.Area(themes.Forward), "[", "]"
 		}
@@ -170,7 +171,7 @@ func (v *View) nodeLine(in *Input, p *plan, l *widget.Line, node, part int) {
 	}
 }
 
-func (v *View) cellText(in *Input, p *plan, rank int) string {
+func (v *View) cellText(in *screen.Context, p *plan, rank int) string {
 	l := &in.Setup.Layout
 	width := p.cell - 2
 	text := dims(l, l.Coordinates(rank))
@@ -183,7 +184,7 @@ func (v *View) cellText(in *Input, p *plan, rank int) string {
 	return text + widget.Blank(width-widget.Width(text))
 }
 
-func (v *View) nodesHeading(in *Input, p *plan, w int) string {
+func (v *View) nodesHeading(in *screen.Context, p *plan, w int) string {
 	s := in.Setup
 	remark := ""
 	if shown := p.rows * p.columns; shown < s.Nodes() {
@@ -200,11 +201,11 @@ func (v *View) nodesHeading(in *Input, p *plan, w int) string {
 	if widget.Width(name+detail+remark)+4 > w {
 		detail = ""
 	}
-	return in.heading(w, name, detail, remark)
+	return in.Heading(w, name, detail, remark)
 }
 
 // spread is over how many nodes and scale-up domains a group stands.
-func spread(in *Input, r layout.Ring) (nodes, domains int) {
+func spread(in *screen.Context, r layout.Ring) (nodes, domains int) {
 	lastNode, lastDomain := -1, -1
 	for i := range r.Size {
 		rank := r.At(i)
@@ -219,7 +220,7 @@ func spread(in *Input, r layout.Ring) (nodes, domains int) {
 }
 
 // at finds the rank drawn at a cell of the map, whose heading is line 0.
-func (v *View) at(in *Input, p *plan, x, y int) (int, bool) {
+func (v *View) at(in *screen.Context, p *plan, x, y int) (int, bool) {
 	y--
 	if y < 0 || x < 0 || y >= p.rows*p.lines {
 		return 0, false

@@ -5,23 +5,24 @@ import (
 
 	"meshscope/engine"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Tables are the traffic of each dimension, whether it can hide and what would make
 // it, and the step at other bandwidths where the screen has worked them out.
-func (v *View) Tables(in Input) []export.Table {
-	if !in.known() {
+func (v *View) Tables(in *screen.Context) []export.Table {
+	if !known(in) {
 		return nil
 	}
-	all := []export.Table{trafficTable(&in), overlapTable(&in)}
-	if a := v.current(&in); a != nil {
-		all = append(all, v.bandwidthTable(&in, a))
+	all := []export.Table{trafficTable(in), overlapTable(in)}
+	if a := v.current(in); a != nil {
+		all = append(all, v.bandwidthTable(in, a))
 	}
 	return all
 }
 
-func trafficTable(in *Input) export.Table {
+func trafficTable(in *screen.Context) export.Table {
 	t := export.Table{
 		Title: "traffic per GPU and step",
 		Head:  []string{"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "takes", "exposed", "of the step", "operation"},
@@ -39,7 +40,7 @@ func trafficTable(in *Input) export.Table {
 }
 
 // overlapTable has a line for each ratio and quantity that would bring it to 1.
-func overlapTable(in *Input) export.Table {
+func overlapTable(in *screen.Context) export.Table {
 	t := export.Table{
 		Title: "can it hide: traffic over the work beside it, at peak rates",
 		Head:  []string{"ratio", "moves", "under", "traffic over work", "exposed", "hides at", "now", "needed", "unit"},
@@ -70,7 +71,7 @@ func plainFigure(v float64) export.Cell {
 	return export.Cell{Text: export.Digits(v), Value: v, Unit: engine.UnitCount, Number: true}
 }
 
-func (v *View) bandwidthTable(in *Input, a *whatIf) export.Table {
+func (v *View) bandwidthTable(in *screen.Context, a *whatIf) export.Table {
 	link, name := v.link(in)
 	t := export.Table{
 		Title: "step at other bandwidths " + name,

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -24,11 +25,11 @@ const (
 
 // traffic lists what each dimension sends in a step, and draws how much of its
 // time is hidden behind work.
-func (v *View) traffic(in *Input, w, h int) []string {
+func (v *View) traffic(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if len(list) == 0 {
-		l := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "none: one GPU has nobody to talk to")
-		return widget.Height([]string{in.heading(w, "TRAFFIC", "", ""), l.String()}, w, h)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "none: one GPU has nobody to talk to")
+		return widget.Height([]string{in.Heading(w, "TRAFFIC", "", ""), l.String()}, w, h)
 	}
 	lines := []string{v.trafficHeading(in, w)}
 	most := 0.0
@@ -42,10 +43,10 @@ func (v *View) traffic(in *Input, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) trafficHeading(in *Input, w int) string {
+func (v *View) trafficHeading(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
-	muted := in.paint(themes.Muted)
-	l.Put(in.paint(themes.Heading), "TRAFFIC")
+	muted := in.Paint(themes.Muted)
+	l.Put(in.Paint(themes.Heading), "TRAFFIC")
 	l.RightAligned(muted, "GPUs", groupEnd).To(spansAt).Put(muted, "spans")
 	l.RightAligned(muted, "sent/GPU", bytesEnd).RightAligned(muted, "takes", takesEnd)
 	l.RightAligned(muted, "exposed", exposedEnd).RightAligned(muted, "of step", shareEnd)
@@ -70,22 +71,22 @@ func barAt(w int) int {
 	return shareEnd + 2
 }
 
-func (v *View) trafficRow(in *Input, c *engine.Communication, here bool, most float64, w int) string {
+func (v *View) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64, w int) string {
 	l := widget.NewLine(w)
-	name, text := in.paint(themes.Strong), in.paint(themes.Text)
+	name, text := in.Paint(themes.Strong), in.Paint(themes.Text)
 	if here {
-		l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
-		name = in.paint(themes.Accent)
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
+		name = in.Paint(themes.Accent)
 	}
 	l.To(2).Put(name, strings.ToUpper(c.Dimension))
 	l.RightAligned(text, figure.Comma(c.GroupSize), groupEnd)
-	l.To(spansAt).Put(in.paint(themes.Muted), c.Spans)
+	l.To(spansAt).Put(in.Paint(themes.Muted), c.Spans)
 	l.RightAligned(text, figure.Traffic(c.Bytes), bytesEnd)
 	l.RightAligned(text, figure.Seconds(c.Seconds), takesEnd)
-	l.RightAligned(in.paint(themes.Strong), figure.Seconds(c.Exposed), exposedEnd)
+	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(c.Exposed), exposedEnd)
 	l.RightAligned(text, figure.Percent(float64(c.Exposed/in.Report.Time.Step)), shareEnd)
 	if w >= wideTable {
-		l.To(shareEnd+2).Put(in.paint(themes.Muted), in.cut(c.Operation, operation-2))
+		l.To(shareEnd+2).Put(in.Paint(themes.Muted), in.Cut(c.Operation, operation-2))
 	}
 	l.To(barAt(w))
 	if room := l.Left(); room > 3 {
@@ -99,7 +100,7 @@ func (v *View) trafficRow(in *Input, c *engine.Communication, here bool, most fl
 }
 
 // overlaps lists the ratios and what would make each one hide.
-func (v *View) overlaps(in *Input, w, h int) []string {
+func (v *View) overlaps(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -107,33 +108,33 @@ func (v *View) overlaps(in *Input, w, h int) []string {
 	if w < 80 {
 		detail = "traffic over work, at peak rates"
 	}
-	lines := []string{in.heading(w, "CAN IT HIDE?", detail, remark)}
+	lines := []string{in.Heading(w, "CAN IT HIDE?", detail, remark)}
 	list := engine.Overlaps(in.Setup, in.Report)
 	if len(list) == 0 {
-		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "no group of more than one GPU").String())
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no group of more than one GPU").String())
 	}
 	room, spent := h-1, 0 // lines beyond one for each formula
 	for i := range list {
 		brief, long := room < 4*len(list), room >= 5*len(list)
 		lines = append(lines, v.overlapRow(in, &list[i], w, brief))
 		if !brief {
-			lines = append(lines, in.overlapWords(&list[i], w)...)
+			lines = append(lines, overlapWords(in, &list[i], w)...)
 		}
 		if long {
 			words := widget.Wrap(list[i].Formula+" ("+list[i].Erratum+")", w-5)
 			if n := 1 + room - 5*len(list) - spent; len(words) > n {
-				words = append(words[:n-1], in.cut(strings.Join(words[n-1:], " "), w-5))
+				words = append(words[:n-1], in.Cut(strings.Join(words[n-1:], " "), w-5))
 			}
 			spent += len(words) - 1
 			for _, text := range words {
-				lines = append(lines, widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), text).String())
+				lines = append(lines, widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), text).String())
 			}
 		}
 	}
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) overlapRow(in *Input, o *engine.Overlap, w int, brief bool) string {
+func (v *View) overlapRow(in *screen.Context, o *engine.Overlap, w int, brief bool) string {
 	l := widget.NewLine(w)
 	role, word := themes.Good, "hides"
 	if o.Ratio > 1 {
@@ -143,14 +144,14 @@ func (v *View) overlapRow(in *Input, o *engine.Overlap, w int, brief bool) strin
 	if o.Dimension == v.dim(in) {
 		name = themes.Accent
 	}
-	l.Gap(2).Put(in.paint(themes.Muted), o.ID+" ").Put(in.paint(name), strings.ToUpper(o.Dimension))
-	l.RightAligned(in.paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.paint(role), word)
+	l.Gap(2).Put(in.Paint(themes.Muted), o.ID+" ").Put(in.Paint(name), strings.ToUpper(o.Dimension))
+	l.RightAligned(in.Paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.Paint(role), word)
 	if !brief {
 		text := o.Moves + ", under " + o.Under
 		if l.To(24); widget.Width(text) > l.Left() {
 			text = o.Moves
 		}
-		l.Put(in.paint(themes.Text), in.cut(text, l.Left()))
+		l.Put(in.Paint(themes.Text), in.Cut(text, l.Left()))
 		return l.String()
 	}
 	l.To(24)
@@ -159,7 +160,7 @@ func (v *View) overlapRow(in *Input, o *engine.Overlap, w int, brief bool) strin
 }
 
 // needs writes what a ratio of 1 takes, as far as there is room.
-func needs(in *Input, l *widget.Line, o *engine.Overlap) {
+func needs(in *screen.Context, l *widget.Line, o *engine.Overlap) {
 	lead := "needs "
 	if o.Ratio <= 1 {
 		lead = "down to " // the slack: how little would still hide
@@ -174,7 +175,7 @@ func needs(in *Input, l *widget.Line, o *engine.Overlap) {
 		if l.Left() < widget.Width(lead+text)+1 {
 			return
 		}
-		l.Put(in.paint(themes.Muted), lead).Put(in.paint(themes.Text), text).Gap(1)
+		l.Put(in.Paint(themes.Muted), lead).Put(in.Paint(themes.Text), text).Gap(1)
 		lead = ""
 	}
 }
@@ -196,16 +197,16 @@ func needText(n *engine.OverlapNeed) string {
 
 // overlapWords are the lines under a ratio: what it takes, the formula with its
 // numbers, what the step model says.
-func (in *Input) overlapWords(o *engine.Overlap, w int) []string {
+func overlapWords(in *screen.Context, o *engine.Overlap, w int) []string {
 	take := widget.NewLine(w).Gap(5)
 	needs(in, take, o)
 	form := widget.NewLine(w).Gap(5)
-	form.Put(in.paint(themes.Muted), "F "+figure.Three(float64(o.Input.Peak)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
+	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Peak)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
 		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
 	lines := []string{take.String(), form.String()}
 	if o.Exposed != nil {
-		says := widget.NewLine(w).Gap(5).Put(in.paint(themes.Muted), "the step model leaves ").
-			Put(in.paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.paint(themes.Muted), " of its time exposed"+waits(*o.Exposed))
+		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step model leaves ").
+			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of its time exposed"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
 	return lines

@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -35,30 +36,30 @@ type whatIf struct {
 
 // inter says which link the ladder turns: the one between scale-up domains
 // where there are several, unless the other was asked for.
-func (v *View) inter(in *Input) bool {
+func (v *View) inter(in *screen.Context) bool {
 	if in.Setup.Cluster.Inter.Bandwidth <= 0 {
 		return false
 	}
 	return (in.Setup.GPUs > in.Setup.Cluster.Domain()) != v.other
 }
 
-func (v *View) question(in *Input) question { return question{*in.Setup, v.inter(in)} }
+func (v *View) question(in *screen.Context) question { return question{*in.Setup, v.inter(in)} }
 
 // Refresh asks for what the screen lacks: to be called when it is opened and
 // after every change of the setup. The Request is empty where nothing is
 // missing or it is under way.
-func (v *View) Refresh(in Input) Request {
-	if !in.known() {
-		return Request{}
+func (v *View) Refresh(in *screen.Context) screen.Request {
+	if !known(in) {
+		return screen.Request{}
 	}
-	q := v.question(&in)
+	q := v.question(in)
 	if v.asked == q {
-		return Request{}
+		return screen.Request{}
 	}
 	v.asked = q
 	job := v.jobs.Begin()
 	report := *in.Report
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		answer, ok := ask(ctx, q, &report)
 		return func() {
 			switch {
@@ -115,7 +116,7 @@ func factorText(i int, g widget.Glyphs) string {
 func (v *View) place() int { return min(max(asIs+v.factor, 0), steps-1) }
 
 // current is the last answer when it belongs to this setup.
-func (v *View) current(in *Input) *whatIf {
+func (v *View) current(in *screen.Context) *whatIf {
 	if v.answer.known && v.answer.question == v.question(in) {
 		return &v.answer
 	}
@@ -123,7 +124,7 @@ func (v *View) current(in *Input) *whatIf {
 }
 
 // link is the one that the ladder turns, and what it is called.
-func (v *View) link(in *Input) (hardware.Link, string) {
+func (v *View) link(in *screen.Context) (hardware.Link, string) {
 	if v.inter(in) {
 		return in.Setup.Cluster.Inter, "between domains"
 	}
@@ -131,7 +132,7 @@ func (v *View) link(in *Input) (hardware.Link, string) {
 }
 
 // ladder shows step time and MFU at each bandwidth.
-func (v *View) ladder(in *Input, w, h int) []string {
+func (v *View) ladder(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (v *View) ladder(in *Input, w, h int) []string {
 	if title+widget.Width(detail)+widget.Width(remark) > w {
 		remark = exact
 	}
-	lines := []string{in.heading(w, "IF BANDWIDTH", detail, remark)}
+	lines := []string{in.Heading(w, "IF BANDWIDTH", detail, remark)}
 	a := v.current(in)
 	const label, factor = 10, "bandwidth"
 	cell := min(max((w-label)/steps, 1), 11)
@@ -160,11 +161,11 @@ func (v *View) ladder(in *Input, w, h int) []string {
 		}
 	}
 	row := func(name string, role themes.Role, text func(i int) string) {
-		l := widget.NewLine(w).Put(in.paint(role), name)
+		l := widget.NewLine(w).Put(in.Paint(role), name)
 		for i := range steps {
-			t, paint, end := text(i), in.paint(themes.Text), label+(i+1)*cell-1
+			t, paint, end := text(i), in.Paint(themes.Text), label+(i+1)*cell-1
 			if i == v.place() {
-				paint = in.paint(themes.Current)
+				paint = in.Paint(themes.Current)
 				if name == factor {
 					t, end = "["+t+"]", end+1
 				}
@@ -194,7 +195,7 @@ func (v *View) ladder(in *Input, w, h int) []string {
 }
 
 // change says in words what the chosen bandwidth does.
-func (v *View) change(in *Input) string {
+func (v *View) change(in *screen.Context) string {
 	a, i := v.current(in), v.place()
 	link, where := v.link(in)
 	if a == nil || i == asIs {

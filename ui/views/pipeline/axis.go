@@ -7,11 +7,12 @@ import (
 
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // axis is the line of times, with the cursor's and the playback's places.
-func (v *View) axis(in *Input, l *layout, w int) string {
+func (v *View) axis(in *screen.Context, l *layout, w int) string {
 	line := widget.NewLine(w).Gap(l.label)
 	at := l.frame.Column(min(v.at*l.axis.Whole, l.axis.Whole*(1-1e-12)))
 	if v.head > 0 {
@@ -42,7 +43,7 @@ func (v *View) axis(in *Input, l *layout, w int) string {
 				j++
 			}
 		}
-		line.Put(in.paint(role), string(text[i:j]))
+		line.Put(in.Paint(role), string(text[i:j]))
 		i = j
 	}
 	if l.margin > 0 {
@@ -51,11 +52,11 @@ func (v *View) axis(in *Input, l *layout, w int) string {
 		if l.pace > 0 {
 			for _, name := range []string{"layers", "F ms", "B ms"} {
 				at += l.pace / 3
-				line.RightAligned(in.paint(themes.Muted), name, at)
+				line.RightAligned(in.Paint(themes.Muted), name, at)
 			}
 		}
-		line.RightAligned(in.paint(themes.Muted), "idle", at+idleWidth)
-		line.RightAligned(in.paint(themes.Muted), "live", w)
+		line.RightAligned(in.Paint(themes.Muted), "idle", at+idleWidth)
+		line.RightAligned(in.Paint(themes.Muted), "live", w)
 	}
 	return line.String()
 }
@@ -76,7 +77,7 @@ func (l *layout) stalled(n int) []bool {
 }
 
 // stallSign marks a column in which ranks wait for less than their cells show.
-func stallSign(in *Input) rune {
+func stallSign(in *screen.Context) rune {
 	if in.Glyphs.Unicode {
 		return '˙'
 	}
@@ -100,7 +101,7 @@ func timeText(step, at float64) string {
 }
 
 // overview is the whole step small, with the window marked.
-func (v *View) overview(in *Input, l *layout, cursor *spot) []string {
+func (v *View) overview(in *screen.Context, l *layout, cursor *spot) []string {
 	from, to := v.window()
 	if !l.small.Is(cursor.line, l.plot, l.strips) {
 		l.small = widget.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
@@ -114,12 +115,12 @@ func (v *View) overview(in *Input, l *layout, cursor *spot) []string {
 		case l.margin == 0:
 		case i < l.strips:
 			if lo, hi := widget.Share(p, l.strips, i); hi-lo > 1 {
-				line.Gap(1).Put(in.paint(themes.Muted), fmt.Sprintf("%d-%d", lo, hi-1))
+				line.Gap(1).Put(in.Paint(themes.Muted), fmt.Sprintf("%d-%d", lo, hi-1))
 			} else {
-				line.Gap(1).Put(in.paint(themes.Muted), strconv.Itoa(lo))
+				line.Gap(1).Put(in.Paint(themes.Muted), strconv.Itoa(lo))
 			}
 		default:
-			line.Gap(1).Put(in.paint(themes.Accent), "x"+figure.Three(v.zoomed()))
+			line.Gap(1).Put(in.Paint(themes.Accent), "x"+figure.Three(v.zoomed()))
 		}
 		lines[i] = line.String()
 	}

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -26,10 +27,10 @@ func (v *View) compare(kind schedule.Kind) {
 
 // compareWith is compare for a legal row that may have lost its timeline, which
 // is then worked out again.
-func (v *View) compareWith(r engine.ScheduleRow) Request {
+func (v *View) compareWith(r engine.ScheduleRow) screen.Request {
 	if r.Report.Timeline != nil {
 		v.compare(r.Info.Kind)
-		return Request{}
+		return screen.Request{}
 	}
 	v.second, v.lost = nil, ""
 	return v.again(v.table.of, r.Info.Kind)
@@ -38,10 +39,10 @@ func (v *View) compareWith(r engine.ScheduleRow) Request {
 // again works the second timeline out for a setup, without the other schedules.
 // One that cannot run it is remembered until it can; so is one whose working out
 // was stopped, which Sync then asks for again.
-func (v *View) again(s engine.Setup, kind schedule.Kind) Request {
+func (v *View) again(s engine.Setup, kind schedule.Kind) screen.Request {
 	v.against, v.secondOf, v.fetching = kind, s, kind
 	job := v.jobs.Begin()
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		info, _ := kind.Info()
 		row := engine.UnderSchedule(s, info)
 		var e engine.Evaluator
@@ -112,12 +113,12 @@ func (f *figures) saves(d float64) {
 }
 
 // differences is the table under two timelines.
-func (v *View) differences(in *Input, l *layout, w int) []string {
+func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 	a := figuresOf(l.blocks[0].setup, l.blocks[0].report)
 	b := figuresOf(l.blocks[1].setup, l.blocks[1].report)
 	row := func(role themes.Role, cells ...string) string {
 		line := widget.NewLine(w)
-		line.Put(in.paint(role), cells[0])
+		line.Put(in.Paint(role), cells[0])
 		at := 16
 		for i, c := range cells[1:] {
 			at += 10
@@ -127,7 +128,7 @@ func (v *View) differences(in *Input, l *layout, w int) []string {
 			if at > w {
 				break
 			}
-			line.RightAligned(in.paint(role), c, at)
+			line.RightAligned(in.Paint(role), c, at)
 		}
 		return line.String()
 	}

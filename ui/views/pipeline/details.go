@@ -8,12 +8,13 @@ import (
 
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // details are words under the picture where there is room: what the cursor is
 // on, then what the schedule is.
-func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
+func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []string {
 	var lines []string
 	if h > wordLines {
 		lines = append(lines, widget.Blank(w))
@@ -23,11 +24,11 @@ func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
 	for _, part := range wrap(name+"  "+text, w) {
 		line := widget.NewLine(w)
 		if first {
-			line.Put(in.paint(themes.Strong), name)
+			line.Put(in.Paint(themes.Strong), name)
 			part = strings.TrimPrefix(part, name)
 		}
 		first = false
-		lines = append(lines, line.Put(in.paint(themes.Text), part).String())
+		lines = append(lines, line.Put(in.Paint(themes.Text), part).String())
 	}
 	b := &l.blocks[cursor.block]
 	all := v.paceFacts(b, cursor.rank)
@@ -42,9 +43,9 @@ func (v *View) details(in *Input, l *layout, cursor *spot, w, h int) []string {
 		for i, part := range parts {
 			line := widget.NewLine(w)
 			if i == 0 {
-				line.Put(in.paint(themes.Muted), fact[0])
+				line.Put(in.Paint(themes.Muted), fact[0])
 			}
-			lines = append(lines, line.To(factWidth).Put(in.paint(themes.Text), part).String())
+			lines = append(lines, line.To(factWidth).Put(in.Paint(themes.Text), part).String())
 		}
 	}
 	return widget.Height(lines, w, h)

@@ -8,60 +8,62 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	w, h = max(w, 0), max(h, 0)
 	if in.Theme == nil || h == 0 {
 		return widget.Height(nil, w, h)
 	}
 	if v.table.open {
-		return v.renderTable(&in, w, h)
+		return v.renderTable(in, w, h)
 	}
-	l := v.layout(&in, w, h)
+	l := v.layout(in, w, h)
 	if l == nil {
-		return widget.Height([]string{in.nothing(w)}, w, h)
+		return widget.Height([]string{nothing(in, w)}, w, h)
 	}
 	v.drawn = l // kept for its axis and overview, which the next frame most often needs again
-	lines := in.banner(w, l.problems)
+	lines := banner(in, w, l.problems)
 	cursor := v.spot(l)
 	for i := range l.blocks {
 		if b := &l.blocks[i]; !b.hidden {
 			b.rows = widget.NewRows(b.line, &l.frame, in.Theme, in.Glyphs, v.microBatch || v.critical)
-			lines = append(lines, v.heading(&in, l, i, w))
-			lines = append(lines, v.ranks(&in, l, i, &cursor)...)
+			lines = append(lines, v.heading(in, l, i, w))
+			lines = append(lines, v.ranks(in, l, i, &cursor)...)
 		}
 	}
-	lines = append(lines, v.axis(&in, l, w))
+	lines = append(lines, v.axis(in, l, w))
 	if l.legend >= 0 {
-		lines = append(lines, v.legend(&in, l, w))
+		lines = append(lines, v.legend(in, l, w))
 	}
 	if l.strips > 0 {
-		lines = append(lines, v.overview(&in, l, &cursor)...)
+		lines = append(lines, v.overview(in, l, &cursor)...)
 	}
 	if l.table >= 0 {
-		lines = append(lines, v.differences(&in, l, w)...)
+		lines = append(lines, v.differences(in, l, w)...)
 	}
 	if l.details >= 0 && l.details == len(lines) {
-		lines = append(lines, v.details(&in, l, &cursor, w, h-len(lines))...)
+		lines = append(lines, v.details(in, l, &cursor, w, h-len(lines))...)
 	}
 	return widget.Height(lines, w, h)
 }
 
 // nothing is what stands where there is no picture.
-func (in *Input) nothing(w int) string {
+func nothing(in *screen.Context, w int) string {
 	text := "no timeline: the setup has no pipeline"
-	if in.line() != nil {
+	if timeline(in) != nil {
 		text = "too small for a timeline"
 	}
-	return widget.NewLine(w).Put(in.paint(themes.Muted), text).String()
+	return widget.NewLine(w).Put(in.Paint(themes.Muted), text).String()
 }
 
 // banner says why the picture is that of an earlier setup, and what is legal, in
 // at most n lines.
-func (in *Input) banner(w, n int) []string {
+func banner(in *screen.Context, w, n int) []string {
 	var lines []string
 	for _, p := range errors(in.Problems) {
 		text := p.Message
@@ -73,14 +75,14 @@ func (in *Input) banner(w, n int) []string {
 			if i == 0 {
 				sign = in.Glyphs.Cross + " "
 			}
-			lines = append(lines, widget.NewLine(w).Put(in.paint(themes.Bad), sign+part).String())
+			lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Bad), sign+part).String())
 		}
 	}
 	return widget.Height(lines, w, min(n, len(lines)))
 }
 
 // heading names a timeline and its figures.
-func (v *View) heading(in *Input, l *layout, i, w int) string {
+func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 	b := &l.blocks[i]
 	s, p := b.setup, b.report.Pipeline
 	name := "PIPELINE"
@@ -100,7 +102,7 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 	if b.two {
 		detail += ", two a line"
 	}
-	line := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1).Put(in.paint(themes.Text), detail)
+	line := widget.NewLine(w).Put(in.Paint(themes.Heading), name).Gap(1).Put(in.Paint(themes.Text), detail)
 	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 	parts := []string{exact.Beside(figure.Seconds(p.Makespan), line.Left()-4)}
 	if p.Ranks > 1 {
@@ -123,9 +125,9 @@ func (v *View) heading(in *Input, l *layout, i, w int) string {
 			continue
 		}
 		if rule := line.Left() - widget.Width(text) - 2; rule > 0 {
-			line.Gap(1).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule)).Gap(1)
+			line.Gap(1).Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule)).Gap(1)
 		}
-		line.Put(in.paint(themes.Strong), text)
+		line.Put(in.Paint(themes.Strong), text)
 		break
 	}
 	return line.String()

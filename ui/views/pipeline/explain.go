@@ -7,22 +7,24 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Status is one line about what is under the cursor: for an operation what it
 // is and what it waited for, for idle time why it is there.
-func (v *View) Status(in Input, w int) string {
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
 	line := widget.NewLine(w)
 	if in.Theme == nil {
 		return line.String()
 	}
 	if v.table.open {
-		return line.Put(in.paint(themes.Muted), v.table.status(&in)).String()
+		return line.Put(in.Paint(themes.Muted), v.table.status(in)).String()
 	}
 	l := v.drawn
-	if l == nil || in.line() == nil || l.key.first != in.line() {
-		if l = v.layout(&in, max(w, 40), 8); l == nil {
+	if l == nil || timeline(in) == nil || l.key.first != timeline(in) {
+		if l = v.layout(in, max(w, 40), 8); l == nil {
 			return line.String()
 		}
 	}
@@ -35,7 +37,7 @@ func (v *View) Status(in Input, w int) string {
 		const more = "  enter: all"
 		text = widget.Cut(text, w-widget.Width(name)-2-len(more)) + more
 	}
-	return line.Put(in.paint(themes.Strong), name).Gap(2).Put(in.paint(themes.Text), text).String()
+	return line.Put(in.Paint(themes.Strong), name).Gap(2).Put(in.Paint(themes.Text), text).String()
 }
 
 // explain is what the cursor is on and everything about it.

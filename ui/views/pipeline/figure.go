@@ -5,16 +5,17 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/ui/screen"
 )
 
 // Figure is the figure that the cursor is on, as the report names it: of an operation
 // its time on the stage, of idle time the bubble, in the table of schedules the bubble
 // of the row.
-func (v *View) Figure(in Input) string {
+func (v *View) Figure(in *screen.Context) string {
 	if v.table.open {
 		return "pipeline.bubble-over-ideal"
 	}
-	s, ok := v.under(&in)
+	s, ok := v.under(in)
 	if !ok {
 		return ""
 	}
@@ -45,12 +46,12 @@ func waitingFigure(s *spot) string {
 }
 
 // under finds what the cursor is on in the picture that was drawn last.
-func (v *View) under(in *Input) (spot, bool) {
-	if in.line() == nil {
+func (v *View) under(in *screen.Context) (spot, bool) {
+	if timeline(in) == nil {
 		return spot{}, false
 	}
 	l := v.drawn
-	if l == nil || l.key.first != in.line() {
+	if l == nil || l.key.first != timeline(in) {
 		if l = v.layout(in, 80, 8); l == nil {
 			return spot{}, false
 		}
@@ -60,7 +61,7 @@ func (v *View) under(in *Input) (spot, bool) {
 
 // Under is the setup of the row of the table, or of the second timeline where the
 // cursor is in that; nil elsewhere.
-func (v *View) Under(in Input) (*engine.Setup, string) {
+func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
 	if v.table.open {
 		t := &v.table
 		if in.Setup == nil || t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) || !t.rows[t.row].Report.Legal {
@@ -69,7 +70,7 @@ func (v *View) Under(in Input) (*engine.Setup, string) {
 		s := t.rows[t.row].Setup
 		return &s, "schedule " + string(t.rows[t.row].Info.Kind)
 	}
-	if s, ok := v.under(&in); ok && s.block == 1 && v.second != nil {
+	if s, ok := v.under(in); ok && s.block == 1 && v.second != nil {
 		setup := v.second.Setup
 		return &setup, "schedule " + string(v.second.Info.Kind)
 	}

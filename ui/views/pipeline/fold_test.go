@@ -22,7 +22,7 @@ func TestFoldKeepsItsMark(t *testing.T) {
 				v := &View{}
 				const w, h = 100, 30
 				press(v, in, w, h, keys)
-				lines := v.Render(in, w, h)
+				lines := v.Render(in.At(w, h))
 				b := &v.drawn.blocks[0]
 				for n := range b.lines() {
 					line := ansi.Strip(lines[b.top+n*v.drawn.per])

@@ -11,7 +11,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/themes"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
@@ -58,10 +59,10 @@ func states() []state {
 }
 
 // reached is a screen in a state.
-func (s *state) reached(in Input) *View {
+func (s *state) reached(in *screen.Context) *View {
 	v := &View{}
 	press(v, in, s.w, s.h, s.keys)
-	for range 5 * TicksPerSecond {
+	for range 5 * screen.TicksPerSecond {
 		v.Tick()
 	}
 	return v
@@ -84,10 +85,10 @@ func TestFrames(t *testing.T) {
 func TestLooks(t *testing.T) {
 	for _, test := range states() {
 		in := input(t, colorprofile.ASCII, test.spec)
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in.Theme, in.Glyphs = theme, glyphs
 			v := test.reached(in)
-			lines := append(v.Render(in, test.w, test.h), v.Status(in, test.w))
+			lines := append(v.Render(in.At(test.w, test.h)), v.Status(in.At(test.w, 1)))
 			regime(t, v, test.name)
 			return lines
 		})
@@ -116,9 +117,9 @@ func regime(t *testing.T, v *View, name string) {
 // size is the screen that an area of this width belongs to.
 func size(w int) string { return map[int]string{80: "80x24", 120: "120x36", 200: "200x60"}[w] }
 
-func frame(t *testing.T, v *View, in Input, w, h int) {
+func frame(t *testing.T, v *View, in *screen.Context, w, h int) {
 	t.Helper()
-	lines := append(v.Render(in, w, h), v.Status(in, w))
+	lines := append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 	golden.RequireEqual(t, ansi.Strip(strings.Join(lines, "\n")+"\n"))
 }
 
@@ -190,8 +191,8 @@ func TestChosenRow(t *testing.T) {
 	v.table.rows[2].Report.Legal = false
 	for i := range v.table.rows {
 		v.table.row = i
-		line := v.tableRow(&in, i, 120)
-		focus := in.paint(themes.Focus)
+		line := v.tableRow(in, i, 120)
+		focus := in.Paint(themes.Focus)
 		rest := strings.NewReplacer(focus.Open(), "", focus.Close(), "").Replace(line)
 		if strings.Contains(rest, "\x1b") || !strings.HasPrefix(line, focus.Open()) || !strings.HasSuffix(line, focus.Close()) {
 			t.Errorf("%q", line)
@@ -224,7 +225,7 @@ func TestChosenSchedule(t *testing.T) {
 		} else if kind == schedule.DualPipe {
 			want = "needs an even number of ranks"
 		}
-		if status := v.Status(in, 100); !strings.Contains(status, want) {
+		if status := v.Status(in.At(100, 1)); !strings.Contains(status, want) {
 			t.Errorf("row %d: %q", i, status)
 		}
 	}

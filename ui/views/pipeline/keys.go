@@ -1,103 +1,192 @@
 package pipeline
 
 import (
-	"meshscope/ui/widget"
+	"meshscope/ui/screen"
 )
 
-// HandleKey changes the state by a key of Bubble Tea's names.
-func (v *View) HandleKey(in Input, w, h int, key string) (handled bool, do Request) {
-	if in.Theme == nil {
-		return false, do
+// Name is the name of the tab.
+func (*View) Name() string { return "Pipeline" }
+
+// Keys is the key table: of the table of schedules while that is open, else of the
+// timeline. What plays comes first.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && in.Theme == nil {
+		return nil
 	}
-	v.said = ""
-	if v.table.open {
-		return v.handleTable(&in, h, key)
+	open := func() bool { return v.table.open }
+	line := func() bool { return !v.table.open && drawable(in) }
+	on := func(do func(l *layout, n int)) func(int) { // do with the picture that the key is about
+		return func(n int) {
+			v.said, v.drawn = "", v.layout(in, in.W, in.H)
+			do(v.drawn, n)
+			if v.head > 0 && !v.playing { // the playback waits where the cursor is
+				v.head = max(v.drawn.axis.Place(v.at*v.drawn.axis.Whole), 1e-9)
+			}
+		}
 	}
-	switch key {
-	case "t", "b":
-		return v.openTable(&in, key == "b")
+	see, play := v.seeKeys(in, on), v.playKeys(in, on)
+	if v.playing || v.head > 0 {
+		see, play = play, see
 	}
-	l := v.layout(&in, w, h)
-	if l == nil {
-		return false, do
+	keys := append(see, play...)
+	for i := range keys {
+		if keys[i].When == nil {
+			keys[i].When = line
+		}
 	}
-	v.drawn = l
-	return v.move(l, h, key) || v.see(l, key) || v.play(l, key), do
+	table := v.tableKeys(in)
+	for i := range table {
+		table[i].When = open
+	}
+	return append(table, keys...)
+}
+
+// seeKeys move the cursor and change the picture.
+func (v *View) seeKeys(in *screen.Context, on func(func(l *layout, n int)) func(int)) []screen.Key {
+	compare, both := "compare", ""
+	if v.against != "" {
+		compare = "one timeline"
+	}
+	if v.second != nil {
+		both = "A, B in turn"
+	}
+	table := func() bool { return !v.table.open && timeline(in) != nil }
+	return []screen.Key{
+		{ID: "both", Keys: "v", Help: "of two schedules one after the other in the same place", Hint: both, Do: on(v.turns)},
+		{ID: "operation-before operation-after", Keys: "left h | right l", Help: "operation before, after", Foot: "arrows", Hint: "move", Do: on(v.step)},
+		{ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below", Do: on(v.vertical)},
+		{ID: "zoom-in zoom-out", Keys: "+ = | - _", Help: "zoom in, out", Foot: "+ - 0 1", Hint: "zoom", Do: on(v.zoomBy)},
+		{ID: "whole", Keys: "0", Help: "the whole step", Do: on(func(*layout, int) { v.zoom, v.left = 1, 0 })},
+		{ID: "near", Keys: "1", Help: "so near that every operation has a column", Do: on(v.near)},
+		{ID: "table", Keys: "t", Help: "table of all schedules", Hint: "all schedules", When: table, Ask: func() screen.Request { return v.openTable(in, false) }},
+		{ID: "last-gap next-gap", Keys: "N | n", Help: "previous, next idle gap", Foot: "n N", Hint: "next gap", Do: on(v.idle)},
+		{ID: "compare", Keys: "b", Help: "compare with a second schedule, or not", Hint: compare, When: table, Ask: func() screen.Request { return v.openTable(in, true) }},
+		{ID: "half-earlier half-later", Keys: "shift+left H | shift+right L", Help: "half a screen earlier, later", Do: on(func(l *layout, n int) { v.pan(l, 0.5*float64(n)) })},
+		{ID: "ranks-up ranks-down", Keys: "pgup [ shift+up K | pgdown ] shift+down J", Help: "half a screen of ranks up, down", Do: on(func(l *layout, n int) { v.vertical(l, n*max(1, in.H/2)) })},
+		{ID: "start", Keys: "home w", Help: "start of the step: the warm-up", Do: on(func(l *layout, _ int) { v.moveTo(l, 0) })},
+		{ID: "drain", Keys: "d", Help: "start of the drain", Do: on(v.toDrain)},
+		{ID: "end", Keys: "end G", Help: "end of the rank's work", Do: on(v.toEnd)},
+	}
+}
+
+// playKeys play the step, and mark or show more of the picture.
+func (v *View) playKeys(in *screen.Context, on func(func(l *layout, n int)) func(int)) []screen.Key {
+	space, speed, esc := "play", "", ""
+	if v.playing || v.head > 0 {
+		space, speed, esc = "go on", "speed", "end playback"
+	}
+	if v.playing {
+		space = "pause"
+	}
+	anything := func() bool { return v.critical || v.microBatch || v.head > 0 || v.against != "" || v.words }
+	escapes := func() bool { return !v.table.open && drawable(in) && anything() }
+	return []screen.Key{
+		{ID: "play", Keys: "space", Help: "play the step, pause", Hint: space, Do: on(v.play)},
+		{ID: "slower faster", Keys: "< , | > .", Help: "play slower, faster", Foot: "< >", Hint: speed, Do: on(func(_ *layout, n int) { v.speed = min(max(slowest, v.speed+n), fastest) })},
+		{Keys: "esc", Help: "end playback, marks or comparison", Hint: esc, When: escapes, Do: func(int) { v.escape() }},
+		{ID: "fold", Keys: "f", Help: "fold what repeats, or not", Hint: "fold", Do: on(v.fold)},
+		{ID: "micro-batch", Keys: "m", Help: "mark the way of this micro-batch", Hint: "micro-batch", Do: on(func(*layout, int) { v.microBatch = !v.microBatch })},
+		{ID: "critical-path", Keys: "c", Help: "mark the critical path", Hint: "critical path", Do: on(func(*layout, int) { v.critical = !v.critical })},
+		{ID: "memory", Keys: "s", Help: "activation memory below each rank, or not", Hint: "memory", Do: on(v.toggleSparks)},
+		{Keys: "enter", Help: "all words about the cursor, or not", Hint: "all words", Do: on(func(*layout, int) { v.words = !v.words })},
+		{ID: "input reader", Keys: "i | o", Help: "go to what feeds it, to what needs it", Foot: "i o", Hint: "feeds it, needs it", Do: on(v.other)},
+		{Keys: "shift+left", Foot: "shift+arrows", Hint: "half a screen"},
+	}
+}
+
+// toDrain moves the cursor to where the rank's last forward ends.
+func (v *View) toDrain(l *layout, _ int) {
+	s := v.spot(l)
+	v.moveTo(l, drain(s.line, s.rank)+1e-9*l.axis.Whole)
+}
+
+// toEnd moves the cursor to the last operation of the rank.
+func (v *View) toEnd(l *layout, _ int) {
+	s := v.spot(l)
+	v.moveTo(l, s.line.Ranks[s.rank].Last-1e-9*l.axis.Whole)
+}
+
+// zoomBy zooms in for -1 and out for 1, about the cursor.
+func (v *View) zoomBy(l *layout, n int) {
+	by := 2.0
+	if n > 0 {
+		by = 0.5
+	}
+	v.magnify(l, by*v.zoomed(), l.axis.Place(v.at*l.axis.Whole))
+}
+
+// near zooms so that every operation has a column.
+func (v *View) near(l *layout, _ int) {
+	v.magnify(l, l.axis.PerOp()/float64(max(1, l.plot)), l.axis.Place(v.at*l.axis.Whole))
+	v.reveal(l)
+}
+
+// fold folds what repeats, or unfolds it.
+func (v *View) fold(l *layout, _ int) {
+	if !v.unfolded && l.axis.Folded == 0 {
+		v.said = "nothing to fold: all is readable, or nothing repeats"
+		return
+	}
+	v.unfolded = !v.unfolded
+	v.zoom, v.left = 1, 0
+}
+
+// turns shows the two timelines one after the other in the same place.
+func (v *View) turns(l *layout, _ int) {
+	if len(l.blocks) < 2 {
+		v.said = "v shows A and B in turn: b compares"
+		return
+	}
+	if v.flip {
+		v.below = !v.below
+	}
+	v.flip = true
+}
+
+// toggleSparks shows the memory of each rank, or hides it.
+func (v *View) toggleSparks(l *layout, _ int) {
+	v.sparks = on
+	if l.per > l.tall {
+		v.sparks = off
+	}
+}
+
+// play starts the playback at the window, or stops it with the cursor there.
+func (v *View) play(l *layout, _ int) {
+	if v.playing = !v.playing; !v.playing {
+		v.at = l.axis.Moment(v.head) / l.axis.Whole
+	} else if v.head <= 0 {
+		v.head, _ = v.window()
+		v.head = max(v.head, 1e-9)
+	}
 }
 
 // openTable shows the table; b picks a second schedule from it, or drops it.
-func (v *View) openTable(in *Input, second bool) (bool, Request) {
-	if in.line() == nil {
-		return false, Request{}
-	}
+func (v *View) openTable(in *screen.Context, second bool) screen.Request {
+	v.said = ""
 	if second && v.against != "" {
 		v.single()
-		return true, Request{}
+		return screen.Request{}
 	}
 	v.table.open, v.table.second = true, second
 	if v.table.current(in.Setup) {
 		v.table.pick(in.Setup.Schedule)
-		return true, Request{}
+		return screen.Request{}
 	}
 	if v.table.pendingFor(in.Setup) {
-		return true, Request{}
+		return screen.Request{}
 	}
-	return true, v.work(*in.Setup)
+	return v.work(*in.Setup)
 }
 
-// move are the keys of the cursor.
-func (v *View) move(l *layout, h int, key string) bool {
-	page := max(1, h/2)
-	switch key {
-	case "left", "h":
-		v.step(l, -1)
-	case "right", "l":
-		v.step(l, 1)
-	case "up", "k":
-		v.vertical(l, -1)
-	case "down", "j":
-		v.vertical(l, 1)
-	case "shift+left", "H":
-		v.pan(l, -0.5)
-	case "shift+right", "L":
-		v.pan(l, 0.5)
-	case "shift+up", "K", "[", "pgup":
-		v.vertical(l, -page)
-	case "shift+down", "J", "]", "pgdown":
-		v.vertical(l, page)
-	case "home", "w":
-		v.moveTo(l, 0)
-	case "d":
-		s := v.spot(l)
-		v.moveTo(l, drain(s.line, s.rank)+1e-9*l.axis.Whole)
-	case "end", "G":
-		s := v.spot(l)
-		v.moveTo(l, s.line.Ranks[s.rank].Last-1e-9*l.axis.Whole)
-	case "n":
-		v.idle(l, 1)
-	case "N":
-		v.idle(l, -1)
-	case "i":
-		v.other(l, true)
-	case "o":
-		v.other(l, false)
-	default:
-		return false
-	}
-	if v.head > 0 && !v.playing {
-		v.head = max(l.axis.Place(v.at*l.axis.Whole), 1e-9)
-	}
-	return true
-}
-
-// other moves the cursor to where its input comes from or its result goes.
-func (v *View) other(l *layout, input bool) {
+// other moves the cursor to what feeds the operation for -1, to what needs it for 1.
+func (v *View) other(l *layout, n int) {
 	s := v.spot(l)
 	if s.last {
 		return
 	}
 	find := s.line.Order.Consumer
-	if input {
+	if n < 0 {
 		find = s.line.Order.Producer
 	}
 	p, ok := find(s.place())
@@ -107,57 +196,6 @@ func (v *View) other(l *layout, input bool) {
 	v.rank = p.Rank
 	v.at = (s.line.Begin[p.Op] + s.line.End[p.Op]) / 2 / l.axis.Whole
 	v.reveal(l)
-}
-
-// see are the keys that change the picture.
-func (v *View) see(l *layout, key string) bool {
-	here := l.axis.Place(v.at * l.axis.Whole)
-	switch key {
-	case "+", "=":
-		v.magnify(l, 2*v.zoomed(), here)
-	case "-", "_":
-		v.magnify(l, v.zoomed()/2, here)
-	case "0":
-		v.zoom, v.left = 1, 0
-	case "1":
-		v.magnify(l, l.axis.PerOp()/float64(max(1, l.plot)), here)
-		v.reveal(l)
-	case "f":
-		if !v.unfolded && l.axis.Folded == 0 {
-			v.said = "nothing to fold: all is readable, or nothing repeats"
-			return true
-		}
-		v.unfolded = !v.unfolded
-		v.zoom, v.left = 1, 0
-	case "enter":
-		v.words = !v.words
-	case "v":
-		if len(l.blocks) < 2 {
-			v.said = "v shows A and B in turn: b compares"
-			return true
-		}
-		if v.flip {
-			v.below = !v.below
-		}
-		v.flip = true
-	case "s":
-		v.sparks = on
-		if l.per > l.tall {
-			v.sparks = off
-		}
-	case "m":
-		v.microBatch = !v.microBatch
-	case "c":
-		v.critical = !v.critical
-	case "esc":
-		if !v.critical && !v.microBatch && v.head == 0 && v.against == "" && !v.words {
-			return false
-		}
-		v.escape()
-	default:
-		return false
-	}
-	return true
 }
 
 // escape undoes one thing: playback, then highlights, then the second timeline.
@@ -187,181 +225,3 @@ const (
 	slowest = -2
 	fastest = 4
 )
-
-// play are the keys of the playback.
-func (v *View) play(l *layout, key string) bool {
-	switch key {
-	case "space", " ":
-		v.playing = !v.playing
-		if v.playing && v.head <= 0 {
-			v.head, _ = v.window()
-			v.head = max(v.head, 1e-9)
-		}
-		if !v.playing {
-			v.at = l.axis.Moment(v.head) / l.axis.Whole
-		}
-	case "<", ",":
-		v.speed = max(slowest, v.speed-1)
-	case ">", ".":
-		v.speed = min(fastest, v.speed+1)
-	default:
-		return false
-	}
-	return true
-}
-
-// HandleMouse moves the cursor to a click and zooms about the pointer with the
-// wheel. Coordinates are those inside the screen's area.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
-	if in.Theme == nil {
-		return false, do
-	}
-	if v.table.open {
-		return v.mouseTable(h, y, button), do
-	}
-	l := v.layout(&in, w, h)
-	if l == nil || y < 0 || y >= h {
-		return false, do
-	}
-	v.drawn = l
-	col := min(max(0, x-l.label), l.plot-1)
-	place := l.axis.Place(l.frame.Time(col))
-	switch button {
-	case "left":
-		return v.click(l, x, y), do
-	case "wheelup":
-		v.magnify(l, 2*v.zoomed(), place)
-	case "wheeldown":
-		v.magnify(l, v.zoomed()/2, place)
-	case "wheelleft":
-		v.pan(l, -0.1)
-	case "wheelright":
-		v.pan(l, 0.1)
-	default:
-		return false, do
-	}
-	return true, do
-}
-
-// click puts the cursor under the pointer, or moves the window by the overview.
-func (v *View) click(l *layout, x, y int) bool {
-	if x < l.label || x >= l.label+l.plot {
-		return false
-	}
-	if l.overview >= 0 && y >= l.overview && y <= l.overview+l.strips {
-		place := l.axis.Place(float64(x-l.label) / float64(l.plot) * l.axis.Whole)
-		v.left = place - 0.5/v.zoomed()
-		v.left, _ = v.window()
-		v.at = l.axis.Moment(place) / l.axis.Whole
-		return true
-	}
-	for i := range l.blocks {
-		b := &l.blocks[i]
-		n := (y - b.top) / l.per
-		if b.hidden || y < b.top || n >= b.lines() {
-			continue
-		}
-		if b.two {
-			n *= 2 // the upper one, or where it has the cursor already the lower one
-			if b.ranks[n] == v.rank && v.below == (i == 1) {
-				n = min(n+1, len(b.ranks)-1)
-			}
-		}
-		v.rank, v.below = b.ranks[n], i == 1
-		v.at = min(1, l.frame.Time(x-l.label)/l.axis.Whole)
-		return true
-	}
-	return false
-}
-
-// mouseTable is the wheel and a click on the table.
-func (v *View) mouseTable(h, y int, button string) bool {
-	t := &v.table
-	last := max(0, len(t.rows)-1)
-	switch button {
-	case "wheelup":
-		t.row = max(0, t.row-1)
-	case "wheeldown":
-		t.row = min(last, t.row+1)
-	case "left":
-		from, n := t.page(h)
-		if y < 2 || y-2 >= n || from+y-2 > last {
-			return false
-		}
-		t.row = from + y - 2
-	default:
-		return false
-	}
-	return true
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	return []widget.Binding{
-		{Keys: []string{"left", "right", "h", "l"}, Text: "operation before, after"},
-		{Keys: []string{"up", "down", "k", "j"}, Text: "rank above, below"},
-		{Keys: []string{"shift+left", "shift+right", "H", "L"}, Text: "half a screen earlier, later"},
-		{Keys: []string{"pgup", "pgdown", "[", "]", "shift+up", "shift+down", "K", "J"}, Text: "half a screen of ranks up, down"},
-		{Keys: []string{"home", "w"}, Text: "begin of the step: the warm-up"},
-		{Keys: []string{"d"}, Text: "begin of the drain"},
-		{Keys: []string{"end", "G"}, Text: "end of the rank's work"},
-		{Keys: []string{"n", "N"}, Text: "next, last idle gap"},
-		{Keys: []string{"i"}, Text: "go to where its input comes from"},
-		{Keys: []string{"o"}, Text: "go to who reads its result"},
-		{Keys: []string{"+", "-", "=", "_"}, Text: "zoom in, out"},
-		{Keys: []string{"0"}, Text: "the whole step"},
-		{Keys: []string{"1"}, Text: "so near that every operation has a column"},
-		{Keys: []string{"f"}, Text: "fold what repeats, or not"},
-		{Keys: []string{"s"}, Text: "activation memory below each rank, or not"},
-		{Keys: []string{"m"}, Text: "mark the way of this micro-batch"},
-		{Keys: []string{"c"}, Text: "mark the critical path"},
-		{Keys: []string{"space"}, Text: "play the step, pause"},
-		{Keys: []string{"<", ">", ",", "."}, Text: "play slower, faster"},
-		{Keys: []string{"enter"}, Text: "all words about the cursor, or not"},
-		{Keys: []string{"t"}, Text: "table of all schedules"},
-		{Keys: []string{"b"}, Text: "compare with a second schedule, or not"},
-		{Keys: []string{"v"}, Text: "of two schedules one after the other in the same place"},
-		{Keys: []string{"esc"}, Text: "end playback, marks or comparison"},
-	}
-}
-
-// Hints are the keys for the moment, best first.
-func (v *View) Hints(_ Input) []widget.Hint {
-	if v.table.open {
-		what := "take it"
-		if v.table.second {
-			what = "compare with it"
-		}
-		return []widget.Hint{{Key: "enter", Text: what}, {Key: "up/down", Text: "choose"}, {Key: "esc", Text: "back"}}
-	}
-	if v.second != nil {
-		return []widget.Hint{{Key: "v", Text: "A, B in turn"}, {Key: "b", Text: "one timeline"}, {Key: "arrows", Text: "move"}, {Key: "+ - 0 1", Text: "zoom"}, {Key: "t", Text: "all schedules"}, {Key: "n N", Text: "next gap"}}
-	}
-	compare := widget.Hint{Key: "b", Text: "compare"}
-	if v.against != "" {
-		compare.Text = "one timeline"
-	}
-	hints := []widget.Hint{
-		{Key: "arrows", Text: "move"},
-		{Key: "+ - 0 1", Text: "zoom"},
-		{Key: "t", Text: "all schedules"},
-		{Key: "n N", Text: "next gap"},
-		compare,
-		{Key: "space", Text: "play"},
-		{Key: "f", Text: "fold"},
-		{Key: "m", Text: "micro-batch"},
-		{Key: "c", Text: "critical path"},
-		{Key: "s", Text: "memory"},
-		{Key: "enter", Text: "all words"},
-		{Key: "i o", Text: "input, reader"},
-		{Key: "shift+arrows", Text: "half a screen"},
-	}
-	if v.playing || v.head > 0 {
-		first := []widget.Hint{{Key: "space", Text: "pause"}, {Key: "< >", Text: "speed"}, {Key: "esc", Text: "end playback"}}
-		if !v.playing {
-			first[0].Text = "go on"
-		}
-		return append(first, hints[:4]...)
-	}
-	return hints
-}

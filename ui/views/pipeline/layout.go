@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -73,10 +74,15 @@ const detailLines = 9
 // tallest is how high the bar of a rank becomes where there is room.
 const tallest = 3
 
+// drawable reports whether there is a timeline, and room for it.
+func drawable(in *screen.Context) bool {
+	return timeline(in) != nil && in.W >= leastPlot && in.H >= 3
+}
+
 // layout works out the screen at a size; nil where there is nothing to draw or
 // no room.
-func (v *View) layout(in *Input, w, h int) *layout {
-	first := in.line()
+func (v *View) layout(in *screen.Context, w, h int) *layout {
+	first := timeline(in)
 	if first == nil || w < leastPlot || h < 3 {
 		return nil
 	}
@@ -105,7 +111,7 @@ func (v *View) layout(in *Input, w, h int) *layout {
 }
 
 // rows divides the height.
-func (v *View) rows(l *layout, in *Input, w, h int) {
+func (v *View) rows(l *layout, in *screen.Context, w, h int) {
 	p := len(l.blocks[0].line.Ranks)
 	shown := 0
 	for i := range l.blocks {
@@ -115,7 +121,7 @@ func (v *View) rows(l *layout, in *Input, w, h int) {
 	}
 	free := h - 1 - shown // axis, headings
 	if len(errors(in.Problems)) > 0 && h >= 6 {
-		l.problems = len(in.banner(w, max(2, h/5)))
+		l.problems = len(banner(in, w, max(2, h/5)))
 		free -= l.problems
 	}
 	if v.words && h >= 14 {

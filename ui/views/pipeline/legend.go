@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // legend names colours and marks, what matters most first.
-func (v *View) legend(in *Input, l *layout, w int) string {
+func (v *View) legend(in *screen.Context, l *layout, w int) string {
 	var entries []widget.LegendEntry
 	known := map[string]bool{}
 	for i := range l.blocks {
@@ -41,15 +42,15 @@ func (v *View) legend(in *Input, l *layout, w int) string {
 		}
 		line.Put(e.Paint, e.Sign)
 		if text != "" {
-			line.Put(in.paint(themes.Muted), " "+text)
+			line.Put(in.Paint(themes.Muted), " "+text)
 		}
 		line.Gap(2)
 	}
-	return line.Right(in.paint(themes.Accent), mode, 0).String()
+	return line.Right(in.Paint(themes.Accent), mode, 0).String()
 }
 
 // signs are those that are no operation: waiting, the cursor, what it waits for.
-func (v *View) signs(in *Input, l *layout) []widget.LegendEntry {
+func (v *View) signs(in *screen.Context, l *layout) []widget.LegendEntry {
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {
 		producer, consumer, here = "<", ">", in.Glyphs.Here
@@ -58,20 +59,20 @@ func (v *View) signs(in *Input, l *layout) []widget.LegendEntry {
 	if in.Glyphs.Unicode {
 		dot = "·"
 	}
-	waiting := []widget.LegendEntry{{Paint: in.paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
+	waiting := []widget.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
 	if in.Theme.Colours {
-		waiting = append(waiting, widget.LegendEntry{Paint: in.paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
+		waiting = append(waiting, widget.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
 	}
 	for _, s := range l.stalled(l.frame.Cols) {
 		if s {
-			waiting = append(waiting, widget.LegendEntry{Paint: in.paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
+			waiting = append(waiting, widget.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
 			break
 		}
 	}
 	return append([]widget.LegendEntry{
-		{Paint: in.paint(themes.Cursor).Reversed(), Sign: here, Text: "cursor"},
-		{Paint: in.paint(themes.Input).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
-		{Paint: in.paint(themes.Reader).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
+		{Paint: in.Paint(themes.Cursor).Reversed(), Sign: here, Text: "cursor"},
+		{Paint: in.Paint(themes.Input).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
+		{Paint: in.Paint(themes.Reader).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
 	}, waiting...)
 }
 

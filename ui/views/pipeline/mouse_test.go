@@ -20,14 +20,14 @@ func TestMouseOnTheTimeline(t *testing.T) {
 		for range rapid.IntRange(0, 6).Draw(t, "n") {
 			press(v, in, w, h, rapid.SampledFrom([]string{"+", "L", "f", "right", "-"}).Draw(t, "key"))
 		}
-		v.Render(in, w, h)
-		l := v.layout(&in, w, h)
+		v.Render(in.At(w, h))
+		l := v.layout(in, w, h)
 		b := &l.blocks[0]
 		row, col := rapid.IntRange(0, b.lines()-1).Draw(t, "row"), rapid.IntRange(0, l.plot-1).Draw(t, "col")
 		x, y := l.label+col, b.top+row*l.per
 		moment := l.frame.Time(col)
-		v.HandleMouse(in, w, h, x, y, "left")
-		s := v.spot(v.layout(&in, w, h))
+		v.Mouse(in.At(w, h), x, y, "left")
+		s := v.spot(v.layout(in, w, h))
 		if want := b.ranks[row]; s.rank != want {
 			t.Fatalf("a click on rank %d leads to rank %d", want, s.rank)
 		}
@@ -37,8 +37,8 @@ func TestMouseOnTheTimeline(t *testing.T) {
 
 		before := l.axis.Place(moment)
 		from, to := v.window()
-		v.HandleMouse(in, w, h, x, y, "wheelup")
-		closer := v.layout(&in, w, h)
+		v.Mouse(in.At(w, h), x, y, "wheelup")
+		closer := v.layout(in, w, h)
 		left, right := v.window()
 		most := max(1, l.axis.PerOp()/2) // where one operation takes up half of the screen
 		if wide := to - from; math.Abs((right-left)-max(wide/2, 1/most)) > 1e-9 {
@@ -55,7 +55,7 @@ func TestMouseOnTheTimeline(t *testing.T) {
 			t.Fatal("zoomed in and no overview")
 		}
 		aim := rapid.IntRange(0, closer.plot-1).Draw(t, "aim")
-		v.HandleMouse(in, w, h, closer.label+aim, closer.overview, "left")
+		v.Mouse(in.At(w, h), closer.label+aim, closer.overview, "left")
 		place := closer.axis.Place(float64(aim) / float64(closer.plot) * closer.axis.Whole)
 		if left, right = v.window(); place < left-1e-9 || place > right+1e-9 {
 			t.Fatalf("a click at %v of the overview shows %v to %v", place, left, right)

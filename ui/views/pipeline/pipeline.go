@@ -6,7 +6,7 @@ package pipeline
 import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
-	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -54,24 +54,8 @@ const (
 	off
 )
 
-// Input is what the screen draws.
-type Input struct {
-	Setup  *engine.Setup // the last legal one
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-	// Problems say what is wrong with the setup in force where it is illegal;
-	// Setup and Report are then those before it.
-	Problems []engine.Problem
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
-
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
 // line is the timeline of the setup, nil where there is none.
-func (in *Input) line() *schedule.Timeline {
+func timeline(in *screen.Context) *schedule.Timeline {
 	if in.Report == nil || in.Setup == nil || in.Report.Pipeline == nil || in.Report.Memory == nil {
 		return nil
 	}
@@ -83,9 +67,9 @@ func (in *Input) line() *schedule.Timeline {
 	return t
 }
 
-// Sync tells the screen that the setup or the report changed; what it compares
+// Refresh tells the screen that the setup or the report changed; what it compares
 // with and the table are then worked out again.
-func (v *View) Sync(in Input) Request {
+func (v *View) Refresh(in *screen.Context) screen.Request {
 	switch {
 	case in.Setup == nil:
 	case v.table.open:
@@ -95,7 +79,7 @@ func (v *View) Sync(in Input) Request {
 	case v.against != "" && v.secondOf != *in.Setup:
 		return v.again(*in.Setup, v.against)
 	}
-	return Request{}
+	return screen.Request{}
 }
 
 // Playing tells whether Tick is wanted: for the playback, or because the table
@@ -104,9 +88,6 @@ func (v *View) Playing() bool { return v.playing || v.working() }
 
 // working tells whether schedules are being worked out in sight.
 func (v *View) working() bool { return v.table.jobs.Running() && v.table.open }
-
-// TicksPerSecond is how often the program calls Tick while Playing.
-const TicksPerSecond = 20
 
 // playSeconds is how long a whole step takes to play at normal speed.
 const playSeconds = 12
@@ -124,7 +105,7 @@ func (v *View) Tick() bool {
 	for range -v.speed {
 		rate /= 2
 	}
-	v.head += rate / (TicksPerSecond * playSeconds)
+	v.head += rate / (screen.TicksPerSecond * playSeconds)
 	if v.head >= 1 {
 		v.head, v.playing = 0, false
 	}

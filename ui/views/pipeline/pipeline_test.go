@@ -16,6 +16,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -60,18 +61,18 @@ func spec(kind schedule.Kind, p, v, m int) schedule.Spec {
 	return schedule.Spec{Kind: kind, Ranks: p, VirtualStages: v, MicroBatches: m}
 }
 
-func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) Input {
+func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
 		t.Fatal(err)
 	}
 	setup, r := report(t, s)
-	return Input{Setup: &setup, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
+	return &screen.Context{Setup: &setup, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
 }
 
 // with fills the table with hand-made rows, as a finished Work does.
-func (v *View) with(t testing.TB, in Input, specs ...schedule.Spec) {
+func (v *View) with(t testing.TB, in *screen.Context, specs ...schedule.Spec) {
 	t.Helper()
 	var rows []engine.ScheduleRow
 	for _, s := range specs {
@@ -86,25 +87,25 @@ func (v *View) with(t testing.TB, in Input, specs ...schedule.Spec) {
 	v.table.take(rows, *in.Setup)
 }
 
-func press(v *View, in Input, w, h int, keys string) {
+func press(v *View, in *screen.Context, w, h int, keys string) {
 	for _, key := range strings.Fields(keys) {
-		v.HandleKey(in, w, h, key)
+		screen.Press(v, in.At(w, h), key)
 	}
 }
 
 // TestEverySizeAndKey: any size and any keys keep to the size and never panic.
 func TestEverySizeAndKey(t *testing.T) {
-	inputs := []Input{
+	inputs := []*screen.Context{
 		input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 16, 1, 128)), input(t, colorprofile.ASCII, spec(schedule.DualPipe, 8, 1, 20)),
 		input(t, colorprofile.ANSI, spec(schedule.Interleaved, 64, 2, 64)), input(t, colorprofile.ANSI256, spec(schedule.Naive, 1, 1, 1)),
 	}
-	inputs = append(inputs, Input{}, Input{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
+	inputs = append(inputs, &screen.Context{}, &screen.Context{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
 	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b v enter esc x tab tick")
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
 		v := &View{}
-		if in.line() != nil && rapid.Bool().Draw(t, "compared") {
-			p := len(in.line().Ranks)
+		if timeline(in) != nil && rapid.Bool().Draw(t, "compared") {
+			p := len(timeline(in).Ranks)
 			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
 			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
@@ -115,15 +116,15 @@ func TestEverySizeAndKey(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
 				x, y := rapid.IntRange(-2, w+2).Draw(t, "x"), rapid.IntRange(-2, h+2).Draw(t, "y")
-				v.HandleMouse(in, w, h, x, y, rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "wheelright"}).Draw(t, "button"))
+				v.Mouse(in.At(w, h), x, y, rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "wheelright"}).Draw(t, "button"))
 			case 1:
 				v.Tick()
 			case 2:
 				w, h = rapid.IntRange(0, 40).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
 			default:
-				v.HandleKey(in, w, h, rapid.SampledFrom(keys).Draw(t, "key"))
+				screen.Press(v, in.At(w, h), rapid.SampledFrom(keys).Draw(t, "key"))
 			}
-			lines := v.Render(in, w, h)
+			lines := v.Render(in.At(w, h))
 			if len(lines) != h {
 				t.Fatalf("%d lines of %d", len(lines), h)
 			}
@@ -132,13 +133,13 @@ func TestEverySizeAndKey(t *testing.T) {
 					t.Fatalf("line %d has %d cells of %d: %q", i, got, w, ansi.Strip(line))
 				}
 			}
-			if got := ansi.StringWidth(v.Status(in, w)); got != w {
+			if got := ansi.StringWidth(v.Status(in.At(w, 1))); got != w {
 				t.Fatalf("the status has %d cells of %d", got, w)
 			}
-			if again := v.Render(in, w, h); !slices.Equal(again, lines) {
+			if again := v.Render(in.At(w, h)); !slices.Equal(again, lines) {
 				t.Fatal("drawing twice gives two pictures")
 			}
-			v.Hints(in)
+			screen.Hints(v, in)
 		}
 	})
 }
@@ -158,7 +159,7 @@ func TestCursorGoesThrough(t *testing.T) {
 	visited := func(key string) []int {
 		var ops []int
 		for range 100 {
-			if s := v.spot(v.layout(&in, w, h)); !s.idle && (len(ops) == 0 || ops[len(ops)-1] != s.op) {
+			if s := v.spot(v.layout(in, w, h)); !s.idle && (len(ops) == 0 || ops[len(ops)-1] != s.op) {
 				ops = append(ops, s.op)
 			}
 			press(v, in, w, h, key)
@@ -166,7 +167,7 @@ func TestCursorGoesThrough(t *testing.T) {
 		return ops
 	}
 	right := visited("right")
-	o := in.line().Order
+	o := timeline(in).Order
 	if want := o.Start[2] - o.Start[1]; len(right) != want || !slices.IsSorted(right) {
 		t.Fatalf("visited %v, want %d operations in order", right, want)
 	}
@@ -185,7 +186,7 @@ func TestZoomKeepsTheCursor(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
 			press(v, in, 120, 30, rapid.SampledFrom([]string{"right", "left", "L", "H", "+", "-", "n", "N", "i", "o", "f", "end"}).Draw(t, "key"))
 		}
-		l := v.layout(&in, 120, 30)
+		l := v.layout(in, 120, 30)
 		at := l.axis.Place(v.at * l.axis.Whole)
 		if from, to := v.window(); at < from-1e-6 || at > to+1e-6 {
 			t.Fatalf("the cursor is at %v, the window goes from %v to %v", at, from, to)
@@ -205,7 +206,7 @@ func TestTicks(t *testing.T) {
 	for v.Tick() {
 		n++
 	}
-	if want := TicksPerSecond * playSeconds / 2; n < want-1 || n > want+1 || v.Playing() || v.head != 0 {
+	if want := screen.TicksPerSecond * playSeconds / 2; n < want-1 || n > want+1 || v.Playing() || v.head != 0 {
 		t.Fatalf("%d ticks, want %d; playing %v at %v", n, want, v.Playing(), v.head)
 	}
 }
@@ -217,14 +218,14 @@ func TestTakeASchedule(t *testing.T) {
 	setup := presets.DefaultSetup()
 	in.Setup = &setup
 	v := &View{}
-	handled, do := v.HandleKey(in, 80, 20, "t")
+	handled, do := screen.Press(v, in.At(80, 20), "t")
 	if !handled || do.Work == nil || !v.table.jobs.Running() {
 		t.Fatal("no work asked for")
 	}
-	if _, again := v.HandleKey(in, 80, 20, "t"); again.Work != nil {
+	if _, again := screen.Press(v, in.At(80, 20), "t"); again.Work != nil {
 		t.Fatal("asked twice")
 	}
-	v.HandleKey(in, 80, 20, "t")
+	screen.Press(v, in.At(80, 20), "t")
 	do.Work(context.Background())()
 	if len(v.table.rows) != len(schedule.Kinds()) || v.table.jobs.Running() {
 		t.Fatalf("%d rows", len(v.table.rows))
@@ -235,15 +236,15 @@ func TestTakeASchedule(t *testing.T) {
 			t.Fatalf("row %d is out of order", i)
 		}
 	}
-	v.HandleKey(in, 80, 20, "home")
-	_, do = v.HandleKey(in, 80, 20, "enter")
+	screen.Press(v, in.At(80, 20), "home")
+	_, do = screen.Press(v, in.At(80, 20), "enter")
 	if do.Setup == nil || do.Setup.Schedule != v.table.rows[0].Info.Kind || v.table.open {
 		t.Fatalf("took %+v", do.Setup)
 	}
 	// What the table was worked out for changes: Sync asks for it again.
 	setup.MicroBatches /= 2
 	v.table.open = true
-	if v.Sync(in).Work == nil || v.Sync(in).Work != nil {
+	if v.Refresh(in).Work == nil || v.Refresh(in).Work != nil {
 		t.Fatal("Sync asks once after a change")
 	}
 }
@@ -257,7 +258,7 @@ func TestCompareLongPipelines(t *testing.T) {
 	in.Setup, in.Report = &setup, &r
 	v := &View{}
 	run := func(key string) {
-		if _, do := v.HandleKey(in, 120, 30, key); do.Work != nil {
+		if _, do := screen.Press(v, in.At(120, 30), key); do.Work != nil {
 			do.Work(context.Background())()
 		}
 	}
@@ -281,12 +282,12 @@ func TestCompareLongPipelines(t *testing.T) {
 	// this schedule alone.
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	v.Sync(in).Work(stopped)()
-	v.Sync(in).Work(context.Background())()
+	v.Refresh(in).Work(stopped)()
+	v.Refresh(in).Work(context.Background())()
 	if v.second == nil || v.second.Setup.MicroBatches != setup.MicroBatches {
 		t.Fatal("compares with an earlier setup")
 	}
-	if v.Sync(in).Work != nil || v.table.of == setup {
+	if v.Refresh(in).Work != nil || v.table.of == setup {
 		t.Fatal("asked for more than the one that is compared")
 	}
 	// A schedule that cannot run the setup is remembered.
@@ -307,8 +308,8 @@ func bench(b *testing.B, s schedule.Spec, keys string) {
 	press(v, in, 160, 46, keys)
 	b.ReportAllocs()
 	for b.Loop() {
-		v.Render(in, 160, 46)
-		v.Status(in, 160)
+		v.Render(in.At(160, 46))
+		v.Status(in.At(160, 1))
 	}
 }
 
@@ -326,7 +327,7 @@ func BenchmarkRenderHugeCold(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		v := &View{}
-		v.Render(in, 160, 46)
+		v.Render(in.At(160, 46))
 	}
 }
 
@@ -349,7 +350,7 @@ func BenchmarkTimelineCold(b *testing.B) {
 		setup, r := report(b, s)
 		in.Setup, in.Report = &setup, &r
 		v := &View{}
-		v.Render(in, 160, 46)
+		v.Render(in.At(160, 46))
 	}
 }
 
@@ -370,6 +371,6 @@ func BenchmarkTimelineTimes(b *testing.B) {
 		}
 		r.Timeline = line
 		in.Report = &r
-		v.Render(in, 160, 46)
+		v.Render(in.At(160, 46))
 	}
 }

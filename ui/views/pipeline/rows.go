@@ -8,12 +8,13 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // ranks draws the rows of a timeline: one rank a line, or two where one would
 // not do.
-func (v *View) ranks(in *Input, l *layout, i int, cursor *spot) []string {
+func (v *View) ranks(in *screen.Context, l *layout, i int, cursor *spot) []string {
 	b := &l.blocks[i]
 	if b.rows == nil {
 		return widget.Height(nil, l.label+l.plot+l.margin, l.per*b.lines())
@@ -57,7 +58,7 @@ func (v *View) ranks(in *Input, l *layout, i int, cursor *spot) []string {
 			out.Reset()
 			if l.label > 0 {
 				out.WriteString(widget.Blank(l.label - 1))
-				out.WriteString(in.paint(themes.Faint).Render(in.Glyphs.Limit))
+				out.WriteString(in.Paint(themes.Faint).Render(in.Glyphs.Limit))
 			}
 			b.rows.Below(&out)
 			out.WriteString(widget.Blank(l.margin))
@@ -71,7 +72,7 @@ func (v *View) ranks(in *Input, l *layout, i int, cursor *spot) []string {
 }
 
 // rankLabel writes the number of a line's rank, of the cursor's where it is on it.
-func (v *View) rankLabel(in *Input, l *layout, out *strings.Builder, r, cursor int, here bool) {
+func (v *View) rankLabel(in *screen.Context, l *layout, out *strings.Builder, r, cursor int, here bool) {
 	if l.label == 0 {
 		return
 	}
@@ -79,8 +80,8 @@ func (v *View) rankLabel(in *Input, l *layout, out *strings.Builder, r, cursor i
 	if here {
 		role, sign, r = themes.Accent, in.Glyphs.Pointer, cursor
 	}
-	out.WriteString(in.paint(role).Render(sign + pad(strconv.Itoa(r), l.label-2)))
-	out.WriteString(in.paint(themes.Faint).Render(in.Glyphs.Limit))
+	out.WriteString(in.Paint(role).Render(sign + pad(strconv.Itoa(r), l.label-2)))
+	out.WriteString(in.Paint(themes.Faint).Render(in.Glyphs.Limit))
 }
 
 func pad(s string, w int) string { return widget.Blank(w-len(s)) + s }
@@ -88,7 +89,7 @@ func pad(s string, w int) string { return widget.Blank(w-len(s)) + s }
 // margin is a rank's idle share and its most activations in flight; during
 // playback those of the moment. Of two ranks on a line it is that of the
 // cursor's, else the higher of both.
-func (v *View) margin(in *Input, l *layout, b *block, rank, other, cursor int) string {
+func (v *View) margin(in *screen.Context, l *layout, b *block, rank, other, cursor int) string {
 	if l.margin == 0 {
 		return ""
 	}
@@ -116,11 +117,11 @@ func (v *View) margin(in *Input, l *layout, b *block, rank, other, cursor int) s
 		}
 		for _, text := range []string{layers, milli(f), milli(back)} {
 			at += l.pace / 3
-			line.RightAligned(in.paint(themes.Muted), text, at)
+			line.RightAligned(in.Paint(themes.Muted), text, at)
 		}
 	}
-	line.RightAligned(in.paint(themes.Muted), figure.Percent(idle/b.line.Makespan), at+idleWidth)
-	line.RightAligned(in.paint(role), stages(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
+	line.RightAligned(in.Paint(themes.Muted), figure.Percent(idle/b.line.Makespan), at+idleWidth)
+	line.RightAligned(in.Paint(role), stages(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
 	return line.String()
 }
 
@@ -138,7 +139,7 @@ func stages(chunks, v int) string {
 }
 
 // spark is the memory of a rank's activations over the step.
-func (v *View) spark(in *Input, l *layout, b *block, rank int) string {
+func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
 	c := v.curveOf(b.report, rank)
 	top := 0.0
 	for _, block := range l.blocks {
@@ -156,7 +157,7 @@ func (v *View) spark(in *Input, l *layout, b *block, rank int) string {
 	line := widget.NewLine(l.label + l.plot + l.margin).Gap(l.label)
 	line.Raw(l.frame.Spark(c.times, c.values, max(top, c.peak), limit, in.Theme, in.Glyphs), l.plot)
 	if l.margin > 0 {
-		line.RightAligned(in.paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
+		line.RightAligned(in.Paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
 	}
 	return line.String()
 }

@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -59,13 +60,13 @@ func (t *table) current(s *engine.Setup) bool { return len(t.rows) > 0 && t.of =
 func (t *table) pendingFor(s *engine.Setup) bool { return t.jobs.Running() && t.wanted == *s }
 
 // work evaluates all schedules and gives the rows to v.
-func (v *View) work(s engine.Setup) Request {
+func (v *View) work(s engine.Setup) screen.Request {
 	t := &v.table
 	done := new(progress)
 	t.wanted, t.done = s, done
 	job := t.jobs.Begin()
 	keep := v.against
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
 		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *engine.ScheduleRow) bool {
 			done.rows.Add(1)
@@ -124,54 +125,45 @@ func (t *table) pick(kind schedule.Kind) {
 	t.row = max(0, slices.IndexFunc(t.rows, func(r row) bool { return r.Info.Kind == kind }))
 }
 
-// handleTable is a key while the table is open.
-func (v *View) handleTable(in *Input, h int, key string) (bool, Request) {
+// tableKeys are the keys while the table is open.
+func (v *View) tableKeys(in *screen.Context) []screen.Key {
 	t := &v.table
-	switch key {
-	case "up", "k":
-		t.row = max(0, t.row-1)
-	case "down", "j":
-		t.row = min(max(0, len(t.rows)-1), t.row+1)
-	case "home":
-		t.row = 0
-	case "end", "G":
-		t.row = max(0, len(t.rows)-1)
-	case "pgup", "pgdown":
-		by := max(1, h-6)
-		if key == "pgup" {
-			by = -by
-		}
-		t.row = min(max(0, t.row+by), max(0, len(t.rows)-1))
-	case "t", "esc", "q":
-		t.open = false
-	case "b":
-		if t.second = !t.second; !t.second {
-			t.open = false
-		}
-	case "enter":
-		return true, v.choose(in)
-	default:
-		return false, Request{}
+	what := "take it"
+	if t.second {
+		what = "compare with it"
 	}
-	return true, Request{}
+	return []screen.Key{
+		{Keys: "enter", Help: "take this schedule, or compare with it", Hint: what, Ask: func() screen.Request { return v.choose(in) }},
+		{ID: "schedule-up schedule-down", Keys: "up k | down j", Help: "schedule above, below", Hint: "choose", Do: t.move},
+		{Keys: "esc q t", Help: "back to the timeline", Foot: "esc", Hint: "back", Do: func(int) { t.open = false }},
+		{ID: "compare", Keys: "b", Help: "compare with the chosen schedule; back to the timeline", Do: func(int) {
+			if t.second = !t.second; !t.second {
+				t.open = false
+			}
+		}},
+		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { t.move(n * max(1, in.H-6)) }},
+		{ID: "first last", Keys: "home | end G", Help: "first, last schedule", Do: func(n int) { t.move(n << 20) }},
+	}
 }
 
+// move goes n rows down.
+func (t *table) move(n int) { t.row = min(max(0, t.row+n), max(0, len(t.rows)-1)) }
+
 // choose takes the chosen schedule, or compares with it.
-func (v *View) choose(in *Input) Request {
+func (v *View) choose(in *screen.Context) screen.Request {
 	t := &v.table
 	if t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) {
-		return Request{}
+		return screen.Request{}
 	}
 	row := &t.rows[t.row]
 	if !row.Report.Legal {
-		return Request{}
+		return screen.Request{}
 	}
 	t.open = false
 	if t.second {
 		return v.compareWith(row.ScheduleRow)
 	}
-	setup := row.Setup
-	return Request{Setup: &setup, Text: "schedule " + string(row.Info.Kind)}
+	return screen.Take(row.Setup, "schedule "+string(row.Info.Kind))
 }
 
 // column is one of the table: its heading and where it ends.
@@ -201,7 +193,7 @@ func columns() [10]column {
 const columnWords = "bubble: waiting of the rank with most to do over its work; ranks idle: share of all ranks' time; in span: the bubble inside the longest rank's own first start and last end; in flight: stages' activations; overlap: what pairs of forward and backward save; exposed: communication that nothing hides"
 
 // renderTable draws the table over the whole screen.
-func (v *View) renderTable(in *Input, w, h int) []string {
+func (v *View) renderTable(in *screen.Context, w, h int) []string {
 	t := &v.table
 	name, remark := "ALL SCHEDULES FOR THIS SETUP", "enter takes one"
 	if t.second {
@@ -217,12 +209,12 @@ func (v *View) renderTable(in *Input, w, h int) []string {
 	if n < len(t.rows) {
 		remark = fmt.Sprintf("%d-%d of %d, %s", from+1, min(len(t.rows), from+n), len(t.rows), remark)
 	}
-	head := widget.NewLine(w).Put(in.paint(themes.Heading), name).Gap(1)
+	head := widget.NewLine(w).Put(in.Paint(themes.Heading), name).Gap(1)
 	if n := head.Left() - widget.Width(remark) - 1; n > 0 {
-		head.Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, n)).Gap(1)
+		head.Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, n)).Gap(1)
 	}
-	head.Put(in.paint(themes.Accent), remark)
-	lines := []string{head.String(), in.tableHead(w)}
+	head.Put(in.Paint(themes.Accent), remark)
+	lines := []string{head.String(), tableHead(in, w)}
 	foot := t.foot(h)
 	for i := from; i < min(len(t.rows), from+n); i++ {
 		lines = append(lines, v.tableRow(in, i, w))
@@ -248,29 +240,29 @@ func (t *table) foot(h int) int {
 	return min(max(4, h-2-len(t.rows)), 10)
 }
 
-func (in *Input) tableHead(w int) string {
-	line := widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), "schedule")
+func tableHead(in *screen.Context, w int) string {
+	line := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "schedule")
 	hidden := 0
 	for _, c := range columns() {
 		if c.ends <= w {
-			line.RightAligned(in.paint(themes.Muted), c.name, c.ends)
+			line.RightAligned(in.Paint(themes.Muted), c.name, c.ends)
 		} else {
 			hidden++
 		}
 	}
 	if hidden > 0 {
-		line.Right(in.paint(themes.Faint), in.Glyphs.More, 0)
+		line.Right(in.Paint(themes.Faint), in.Glyphs.More, 0)
 	}
 	return line.String()
 }
 
 // tableRow is one schedule: its figures, or why it cannot run.
-func (v *View) tableRow(in *Input, i, w int) string {
+func (v *View) tableRow(in *screen.Context, i, w int) string {
 	row := &v.table.rows[i]
 	line, sign := widget.NewLine(w), " "
-	paint := in.paint
+	paint := in.Paint
 	if i == v.table.row { // one look from end to end, whatever stands in it
-		sign, paint = in.Glyphs.Pointer, func(themes.Role) themes.Paint { return in.paint(themes.Focus) }
+		sign, paint = in.Glyphs.Pointer, func(themes.Role) themes.Paint { return in.Paint(themes.Focus) }
 		line.OnBlank(paint(themes.Text))
 	}
 	line.Put(paint(themes.Accent), sign).Gap(1).Put(paint(themes.Text), string(row.Info.Kind))
@@ -310,23 +302,23 @@ func (v *View) tableRow(in *Input, i, w int) string {
 }
 
 // tableFoot describes the chosen schedule: what it is and what it needs.
-func (v *View) tableFoot(in *Input, w, n int) []string {
+func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	t := &v.table
 	if t.row < 0 || t.row >= len(t.rows) {
 		return widget.Height(nil, w, n)
 	}
 	row := &t.rows[t.row]
 	info := &row.Info
-	lines := []string{widget.NewLine(w).Put(in.paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
+	lines := []string{widget.NewLine(w).Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
 	say := func(role themes.Role, text string) {
 		for _, part := range wrap(text, w) {
-			lines = append(lines, widget.NewLine(w).Put(in.paint(role), part).String())
+			lines = append(lines, widget.NewLine(w).Put(in.Paint(role), part).String())
 		}
 	}
 	if list := errors(row.Report.Problems); len(list) > 0 {
 		text := in.Glyphs.Cross + " " + list[0].Message
 		if near := nearest(list[0].Nearest); near != "" {
-			lines = append(lines, widget.NewLine(w).Put(in.paint(themes.Strong), "nearest legal: "+near).String())
+			lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Strong), "nearest legal: "+near).String())
 		}
 		say(themes.Bad, text)
 	} else {
@@ -341,7 +333,7 @@ func (v *View) tableFoot(in *Input, w, n int) []string {
 }
 
 // status is the chosen schedule against the one in force.
-func (t *table) status(in *Input) string {
+func (t *table) status(in *screen.Context) string {
 	if t.row < 0 || t.row >= len(t.rows) {
 		return "working out every schedule for this setup"
 	}

@@ -5,11 +5,12 @@ import (
 
 	"meshscope/engine"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables are the ranks of the timeline, and all schedules where the screen has
 // worked them out.
-func (v *View) Tables(in Input) []export.Table {
+func (v *View) Tables(in *screen.Context) []export.Table {
 	if in.Setup == nil || in.Report == nil || in.Report.Timeline == nil {
 		return nil
 	}

@@ -8,7 +8,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 )
 
 // TestThereAndBack: a setting that is turned and turned back before the stopped work
@@ -21,7 +22,7 @@ func TestThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &View{}
-	p := &viewtest.Program{Refresh: func() Request { return v.Sync(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	thereAndBack := func(most int) {
 		for _, s := range []engine.Setup{first, second, first} {
 			in.Setup = &s

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -54,7 +55,7 @@ func tickText(u engine.Unit, v float64) string {
 // axis are the values of the knob, the figures, and what does not fit. Where there is
 // no room for all, those under the cursor, in force, first and last come first, and
 // none is cut.
-func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string {
+func (v *View) axis(in *screen.Context, row []engine.Point, w int, each float64) []string {
 	names, numbers := newLabels(w), newLabels(w)
 	put := func(l *labels, i int, p themes.Paint, text string) bool {
 		return l.put(tickWidth+int((float64(i)+0.5)*each), tickWidth, p, text)
@@ -68,7 +69,7 @@ func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string
 		if v.inChart && i == v.column {
 			role = themes.Focus
 		}
-		if put(names, i, in.paint(role), text) {
+		if put(names, i, in.Paint(role), text) {
 			named = append(named, i)
 		} else {
 			others = append(others, i)
@@ -77,9 +78,9 @@ func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string
 	for _, i := range append(named, others...) { // a figure under each name, then others
 		switch p := &row[i]; {
 		case p.Value != nil:
-			put(numbers, i, in.paint(themes.Text), figure.Of(v.grid.Unit, *p.Value))
+			put(numbers, i, in.Paint(themes.Text), figure.Of(v.grid.Unit, *p.Value))
 		case p.Verdict == engine.PointIllegal:
-			put(numbers, i, in.paint(themes.Muted), in.Glyphs.Cross)
+			put(numbers, i, in.Paint(themes.Muted), in.Glyphs.Cross)
 		}
 	}
 	return []string{names.line(), numbers.line(), noFitLine(in, row, w, each)}
@@ -87,14 +88,14 @@ func (v *View) axis(in *Input, row []engine.Point, w int, each float64) []string
 
 // noFitLine marks the points that do not fit, each run of them with words where there
 // is room.
-func noFitLine(in *Input, row []engine.Point, w int, each float64) string {
+func noFitLine(in *screen.Context, row []engine.Point, w int, each float64) string {
 	const words, brief = "! does not fit", "no fit"
 	marks := widget.NewLine(w)
 	column := func(i int) int { return tickWidth + int((float64(i)+0.5)*each) }
 	if len(brief)+1 < int(each) { // under each
 		for i := range row {
 			if row[i].Verdict == engine.PointNoFit {
-				marks.To(column(i)-len(brief)/2).Put(in.paint(themes.Bad), brief)
+				marks.To(column(i)-len(brief)/2).Put(in.Paint(themes.Bad), brief)
 			}
 		}
 		return marks.String()
@@ -112,7 +113,7 @@ func noFitLine(in *Input, row []engine.Point, w int, each float64) string {
 		if end := column(last) + int(each); first && column(i)+len(words) <= min(end, w) {
 			text = words
 		}
-		marks.To(column(i)).Put(in.paint(themes.Bad), text)
+		marks.To(column(i)).Put(in.Paint(themes.Bad), text)
 	}
 	return marks.String()
 }

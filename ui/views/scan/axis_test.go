@@ -9,10 +9,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/ui/screen"
 )
 
 // longAxis is a scan over the sequence: 22 values of up to seven digits.
-func longAxis(t *testing.T, by engine.ParamID) (*View, Input) {
+func longAxis(t *testing.T, by engine.ParamID) (*View, *screen.Context) {
 	t.Helper()
 	in := input(t, colorprofile.ASCII, true)
 	v := New()
@@ -31,7 +32,7 @@ func TestLongAxisIsReadable(t *testing.T) {
 	v, in := longAxis(t, "")
 	row := v.grid.Rows[0]
 	for _, size := range [][2]int{{80, 20}, {118, 32}, {198, 56}} {
-		lines := v.Render(in, size[0], size[1])
+		lines := v.Render(in.At(size[0], size[1]))
 		for i := range lines {
 			lines[i] = ansi.Strip(lines[i])
 			if strings.Contains(lines[i], in.Glyphs.Ellipsis) {
@@ -72,7 +73,7 @@ func TestLongAxisIsReadable(t *testing.T) {
 // names whole and says which are shown.
 func TestWideMapSaysItsWindow(t *testing.T) {
 	v, in := longAxis(t, "pp")
-	lines := v.Render(in, 118, 32)
+	lines := v.Render(in.At(118, 32))
 	heading, head := ansi.Strip(lines[choiceLines]), strings.Fields(ansi.Strip(lines[choiceLines+1]))
 	first := slices.IndexFunc(v.grid.Rows[0], func(p engine.Point) bool { return p.X == head[0] })
 	if first < 0 {

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -18,41 +19,42 @@ const (
 )
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
-	lines := v.choiceLines(&in, w)
+	lines := v.choiceLines(in, w)
 	switch {
 	case v.large:
-		lines = append(lines, v.say(&in, "too many points to go through", w))
+		lines = append(lines, v.say(in, "too many points to go through", w))
 	case v.grid == nil:
-		lines = append(lines, v.say(&in, "turning the knob "+in.Glyphs.Ellipsis, w))
+		lines = append(lines, v.say(in, "turning the knob "+in.Glyphs.Ellipsis, w))
 	case len(v.grid.Rows) == 0 || len(v.grid.Rows[0]) == 0:
-		lines = append(lines, v.say(&in, "no value of these knobs is legal here", w))
+		lines = append(lines, v.say(in, "no value of these knobs is legal here", w))
 	case v.drawn.by == "":
-		lines = append(lines, v.curve(&in, w, h-len(lines))...)
+		lines = append(lines, v.curve(in, w, h-len(lines))...)
 	default:
-		lines = append(lines, v.cells(&in, w, h-len(lines))...)
+		lines = append(lines, v.cells(in, w, h-len(lines))...)
 	}
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) say(in *Input, text string, w int) string {
-	return widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), in.cut(text, w-2)).String()
+func (v *View) say(in *screen.Context, text string, w int) string {
+	return widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), in.Cut(text, w-2)).String()
 }
 
 // choiceLines are what is scanned.
-func (v *View) choiceLines(in *Input, w int) []string {
-	lines := []string{in.heading(w, "SCAN", "a figure while knobs turn", exact(in, v.figure))}
+func (v *View) choiceLines(in *screen.Context, w int) []string {
+	lines := []string{in.Heading(w, "SCAN", "a figure while knobs turn", exact(in, v.figure))}
 	for c := range choices {
 		l := widget.NewLine(w)
 		role, value := themes.Text, themes.Current
 		if c == v.at && !v.inChart {
 			role, value = themes.Focus, themes.Focus
-			l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+			l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 		}
-		l.To(2).Put(in.paint(role), c.label()).To(10)
+		l.To(2).Put(in.Paint(role), c.label()).To(10)
 		text, exactly := words(v.figure), ""
 		if text != v.figure {
 			exactly = v.figure
@@ -72,9 +74,9 @@ func (v *View) choiceLines(in *Input, w int) []string {
 				continue
 			}
 		}
-		l.Put(in.paint(value), in.cut(text, l.Left())).Gap(2)
+		l.Put(in.Paint(value), in.Cut(text, l.Left())).Gap(2)
 		if exactly != "" && l.Left() >= widget.Width(exactly) {
-			l.Put(in.paint(themes.Muted), exactly)
+			l.Put(in.Paint(themes.Muted), exactly)
 		}
 		lines = append(lines, l.String())
 	}
@@ -119,7 +121,7 @@ func (v *View) moved() string {
 }
 
 // exact is how exact a figure is: the band of the setup in force.
-func exact(in *Input, id string) string {
+func exact(in *screen.Context, id string) string {
 	r := in.Report
 	switch {
 	case r == nil || r.Time == nil || r.Memory == nil:
@@ -151,9 +153,9 @@ func (v *View) limit() float64 {
 }
 
 // curve draws one row as a line, its values below.
-func (v *View) curve(in *Input, w, h int) []string {
+func (v *View) curve(in *screen.Context, w, h int) []string {
 	row := v.grid.Rows[0]
-	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+words(v.drawn.figure)+v.moved(), v.remark(in, v.capacity()))}
+	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+words(v.drawn.figure)+v.moved(), v.remark(in, v.capacity()))}
 	pw, ph := w-tickWidth, h-5
 	if pw < 2*len(row) || ph < 3 {
 		return append(lines, v.table(in, row, w, h-1)...)
@@ -174,9 +176,9 @@ func (v *View) curve(in *Input, w, h int) []string {
 	for i, drawn := range c.Render(in.Theme, in.Glyphs, pw, ph) {
 		l := widget.NewLine(w)
 		if text, ok := ticks[i]; ok {
-			l.RightAligned(in.paint(themes.Muted), text, tickWidth-2)
+			l.RightAligned(in.Paint(themes.Muted), text, tickWidth-2)
 		}
-		l.To(tickWidth-1).Put(in.paint(themes.Faint), in.Glyphs.Limit)
+		l.To(tickWidth-1).Put(in.Paint(themes.Faint), in.Glyphs.Limit)
 		lines = append(lines, l.Raw(drawn, pw).String())
 	}
 	return append(lines, v.axis(in, row, w, each)...)
@@ -184,7 +186,7 @@ func (v *View) curve(in *Input, w, h int) []string {
 
 // remark is what stands at the end of the chart's heading: that it is an old one
 // where another is worked out.
-func (v *View) remark(in *Input, text string) string {
+func (v *View) remark(in *screen.Context, text string) string {
 	if v.working() {
 		return "as it was; working" + in.Glyphs.Ellipsis
 	}
@@ -199,24 +201,24 @@ func (v *View) capacity() string {
 }
 
 // table lists the points where there is no room for a chart.
-func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
+func (v *View) table(in *screen.Context, row []engine.Point, w, h int) []string {
 	lines := make([]string, 0, len(row))
 	for i := range row {
 		p := &row[i]
 		l := widget.NewLine(w)
 		if v.inChart && i == v.column {
-			l.Put(in.paint(themes.Accent), in.Glyphs.Pointer)
+			l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
 		}
 		role := themes.Text
 		if p.Current {
 			role = themes.Current
 		}
-		l.To(2).Put(in.paint(role), in.cut(p.X, 16))
+		l.To(2).Put(in.Paint(role), in.Cut(p.X, 16))
 		text := in.Glyphs.None
 		if p.Value != nil {
 			text = figure.Of(v.grid.Unit, *p.Value)
 		}
-		lines = append(lines, l.RightAligned(in.paint(role), text, 34).String())
+		lines = append(lines, l.RightAligned(in.Paint(role), text, 34).String())
 	}
 	from, h := 0, max(h, 0)
 	if len(lines) > h {
@@ -227,7 +229,7 @@ func (v *View) table(in *Input, row []engine.Point, w, h int) []string {
 
 // cells draws rows and columns as a map: every value written, its colour by how
 // it lies between the least and the largest.
-func (v *View) cells(in *Input, w, h int) []string {
+func (v *View) cells(in *screen.Context, w, h int) []string {
 	g := v.grid
 	n := len(g.Rows[0])
 	widest := 0
@@ -241,10 +243,10 @@ func (v *View) cells(in *Input, w, h int) []string {
 		n = min(max((w-tickWidth)/each, 1), len(g.Rows[0]))
 		first = min(max(v.column-n/2, 0), len(g.Rows[0])-n)
 	}
-	lines := []string{in.heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, span(first, n, len(g.Rows[0]))+"! does not fit"))}
+	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)), "across; down: "+label(v.drawn.by)+"; cells: "+words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, span(first, n, len(g.Rows[0]))+"! does not fit"))}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
-		head.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)
+		head.RightAligned(in.Paint(themes.Muted), in.Cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)
 	}
 	lines = append(lines, head.String())
 	low, high := math.Inf(1), math.Inf(-1)
@@ -268,7 +270,7 @@ func (v *View) cells(in *Input, w, h int) []string {
 		for part := range tall {
 			l := widget.NewLine(w)
 			if part == (tall-1)/2 {
-				l.RightAligned(in.paint(themes.Muted), in.cut(g.Rows[i][0].By, tickWidth-2), tickWidth-1)
+				l.RightAligned(in.Paint(themes.Muted), in.Cut(g.Rows[i][0].By, tickWidth-2), tickWidth-1)
 			}
 			l.To(tickWidth)
 			for j := first; j < first+n; j++ {
@@ -280,15 +282,15 @@ func (v *View) cells(in *Input, w, h int) []string {
 	return lines
 }
 
-func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, named bool, low, high float64) {
-	text, paint := in.Glyphs.None, in.paint(themes.Muted)
+func (v *View) cell(in *screen.Context, l *widget.Line, p *engine.Point, each int, here, named bool, low, high float64) {
+	text, paint := in.Glyphs.None, in.Paint(themes.Muted)
 	end := " "
 	if p.Value != nil {
 		text = brief(v.grid.Unit, *p.Value)
 		paint = widget.Heat(in.Theme, (*p.Value-low)/(high-low))
 		if p.Verdict == engine.PointNoFit {
 			end = "!"
-			paint = in.paint(themes.Bad)
+			paint = in.Paint(themes.Bad)
 		}
 	}
 	if here {
@@ -297,9 +299,9 @@ func (v *View) cell(in *Input, l *widget.Line, p *engine.Point, each int, here, 
 		text = in.Glyphs.Here + text
 	}
 	if here {
-		paint = in.paint(themes.Strong).Reversed()
+		paint = in.Paint(themes.Strong).Reversed()
 	}
-	if text = in.cut(text, each-2) + end; !named {
+	if text = in.Cut(text, each-2) + end; !named {
 		text = ""
 	}
 	l.Put(paint, widget.Blank(each-1-widget.Width(text))+text).Gap(1)

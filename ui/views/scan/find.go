@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
@@ -29,15 +30,20 @@ func (v *View) Paste(text string) {
 	v.found()
 }
 
-func (v *View) startFinding(in *Input) {
+func (v *View) startFinding(in *screen.Context) {
 	f := &v.find
 	f.on, f.names, f.before, f.none = true, figures(in.Report), v.figure, false
 	f.part.Reset()
 	v.at, v.inChart = figureChoice, false
 }
 
-// findKey takes a key of the name that is typed.
-func (v *View) findKey(key string) {
+// Prompt is the footer while a name is typed.
+func (*View) Prompt() []widget.Hint {
+	return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "back to the figure before"}}
+}
+
+// Type takes a key of the name that is typed.
+func (v *View) Type(_ *screen.Context, key string) screen.Request {
 	switch f := &v.find; key {
 	case "enter":
 		f.on = false
@@ -47,6 +53,7 @@ func (v *View) findKey(key string) {
 		f.part.Type(key)
 		v.found()
 	}
+	return screen.Request{}
 }
 
 // found goes to the first figure that has what is typed in its name or in its words;
@@ -74,21 +81,21 @@ func (v *View) found() {
 }
 
 // line draws what is typed and what it finds.
-func (f *find) line(in *Input, l *widget.Line, figure string) {
+func (f *find) line(in *screen.Context, l *widget.Line, figure string) {
 	runes, at := []rune(f.part.Value()), f.part.Position()
 	under, after := " ", ""
 	if at < len(runes) {
 		under, after = string(runes[at]), string(runes[at+1:])
 	}
-	entry := in.paint(themes.Entry)
-	l.Put(in.paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
+	entry := in.Paint(themes.Entry)
+	l.Put(in.Paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
 	if f.none {
 		text := "no figure has this in its name"
 		if f.lacks != "" {
 			text = "the " + f.lacks + " needs tokens (and a price): r says them"
 		}
-		l.Put(in.paint(themes.Bad), in.cut(text, l.Left()))
+		l.Put(in.Paint(themes.Bad), in.Cut(text, l.Left()))
 		return
 	}
-	l.Put(in.paint(themes.Focus), in.cut(words(figure), l.Left()))
+	l.Put(in.Paint(themes.Focus), in.Cut(words(figure), l.Left()))
 }

@@ -3,90 +3,77 @@ package scan
 import (
 	"meshscope/engine"
 	"meshscope/report/figure"
-	"meshscope/ui/widget"
+	"meshscope/ui/screen"
 )
 
-// HandleKey chooses what is scanned, moves in the chart, or takes a point.
-func (v *View) HandleKey(in Input, _, _ int, key string) (handled bool, do Request) {
-	if in.Setup == nil {
-		return false, Request{}
+// Name is the name of the tab.
+func (*View) Name() string { return "Scan" }
+
+// Keys is the key table.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	if in != nil && in.Setup == nil {
+		return nil
 	}
-	if v.find.on {
-		v.findKey(key)
-		return true, v.Refresh(in)
+	chart := func() bool { return v.inChart }
+	choosing := func() bool { return !v.inChart }
+	find := "find figure" // in the chart the footer has no room for it
+	if v.inChart {
+		find = ""
 	}
-	switch key {
-	case "f":
-		v.inChart = !v.inChart
-	case "/":
-		v.startFinding(&in)
-	case "b":
-		v.x, v.by = v.by, v.x
-		if v.x == "" {
-			v.x, v.by = v.by, ""
-		}
-	case "enter":
-		if v.inChart {
-			return true, v.take()
-		}
-		v.inChart = true
-	case "esc":
-		if !v.inChart {
-			return false, Request{}
-		}
-		v.inChart = false
-	case "up", "k", "down", "j", "left", "h", "right", "l", "home", "end", "G":
-		v.arrow(&in, key)
-	default:
-		return false, Request{}
+	return []screen.Key{
+		{Keys: "enter", Help: "take this point as the setup", Hint: "take it", When: chart, Ask: v.take},
+		{ID: "value-before value-after", Keys: "left h | right l", Help: "value before, after", Hint: "point", When: chart, Do: v.moveColumn},
+		{ID: "row-up row-down", Keys: "up k | down j", Help: "row above, below", When: chart, Do: v.moveRow},
+		{ID: "first last", Keys: "home | end G", Help: "first, last value", When: chart, Do: func(n int) { v.moveColumn(n << 20) }},
+		{ID: "chart", Keys: "f", Help: "what is scanned, or the chart", Hint: "what is scanned", When: chart, Do: func(int) { v.inChart = false }},
+		{ID: "another-before another-after", Keys: "left h | right l", Help: "another one", Hint: "another", When: choosing, Do: func(n int) { v.turn(in, n) }},
+		{ID: "line-up line-down", Keys: "up k | down j", Help: "figure, knob across, second knob", Hint: "line", When: choosing, Do: v.moveChoice},
+		{ID: "first last", Keys: "home | end G", Help: "first, last line", When: choosing, Do: func(n int) { v.moveChoice(n * int(choices)) }},
+		{ID: "find", Keys: "/", Help: "find a figure by part of its name", Hint: find, Do: func(int) { v.startFinding(in) }},
+		{Keys: "enter", Help: "into the chart", Hint: "into the chart", When: choosing, Do: func(int) { v.inChart = true }},
+		{ID: "chart", Keys: "f", Help: "what is scanned, or the chart", When: choosing, Do: func(int) { v.inChart = true }},
+		{ID: "exchange", Keys: "b", Help: "exchange the two knobs", Hint: "exchange", Do: v.exchange},
+		{Keys: "esc", Help: "back to what is scanned", When: chart, Do: func(int) { v.inChart = false }},
 	}
-	return true, v.Refresh(in)
 }
 
-func (v *View) arrow(in *Input, key string) {
-	n := 1
-	if key == "up" || key == "k" || key == "left" || key == "h" {
-		n = -1
+// exchange swaps the knobs; a scan has one across at least.
+func (v *View) exchange(int) {
+	if v.x, v.by = v.by, v.x; v.x == "" {
+		v.x, v.by = v.by, ""
 	}
-	rows, columns := 0, 0
+}
+
+// moveColumn moves the cursor of the chart sideways.
+func (v *View) moveColumn(n int) {
 	if v.grid != nil && len(v.grid.Rows) > 0 {
-		rows, columns = len(v.grid.Rows), len(v.grid.Rows[0])
-	}
-	sideways := key == "left" || key == "h" || key == "right" || key == "l"
-	switch {
-	case key == "home" && v.inChart:
-		v.column = 0
-	case (key == "end" || key == "G") && v.inChart:
-		v.column = max(columns-1, 0)
-	case key == "home":
-		v.at = 0
-	case key == "end", key == "G":
-		v.at = choices - 1
-	case v.inChart && sideways:
-		v.column = min(max(v.column+n, 0), max(columns-1, 0))
-	case v.inChart:
-		v.row = min(max(v.row+n, 0), max(rows-1, 0))
-	case sideways:
-		v.turn(in, n)
-	default:
-		v.at = choice(min(max(int(v.at)+n, 0), int(choices)-1))
+		v.column = min(max(v.column+n, 0), max(len(v.grid.Rows[0])-1, 0))
 	}
 }
 
-func (v *View) take() Request {
+// moveRow moves the cursor of the chart up or down.
+func (v *View) moveRow(n int) {
+	if v.grid != nil {
+		v.row = min(max(v.row+n, 0), max(len(v.grid.Rows)-1, 0))
+	}
+}
+
+// moveChoice goes up or down in what can be chosen.
+func (v *View) moveChoice(n int) { v.at = choice(min(max(int(v.at)+n, 0), int(choices)-1)) }
+
+func (v *View) take() screen.Request {
 	p := v.point()
 	if p == nil || p.Verdict == engine.PointIllegal {
-		return Request{}
+		return screen.Request{}
 	}
-	s := p.Setup
-	text := v.pointName(p)
-	return Request{Setup: &s, Text: "of the scan: " + text}
+	return screen.Take(p.Setup, "of the scan: "+v.pointName(p))
 }
 
 // HandleMouse chooses what is scanned and turns it with the wheel.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	w, h := in.W, in.H
 	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	n := 0
 	switch button {
@@ -96,21 +83,21 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 		n = 1
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if y >= 1 && y <= int(choices) {
 		again := !v.inChart && v.at == choice(y-1)
 		v.at, v.inChart = choice(y-1), false
 		switch {
 		case n != 0:
-			v.turn(&in, n)
+			v.turn(in, n)
 		case again:
-			v.turn(&in, 1)
+			v.turn(in, 1)
 		}
 		return true, v.Refresh(in)
 	}
 	if y < choiceLines || v.grid == nil || len(v.grid.Rows) == 0 {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	v.inChart = true
 	last := max(len(v.grid.Rows[0])-1, 0)
@@ -119,49 +106,15 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 	} else if v.drawn.by == "" && w > tickWidth {
 		v.column = min(max((x-tickWidth)*len(v.grid.Rows[0])/(w-tickWidth), 0), last)
 	}
-	return true, Request{}
-}
-
-// Bindings are all keys of the screen for the help.
-func (v *View) Bindings() []widget.Binding {
-	general := []widget.Binding{
-		{Keys: []string{"/"}, Text: "find a figure by part of its name"},
-		{Keys: []string{"f"}, Text: "what is scanned, or the chart"},
-		{Keys: []string{"b"}, Text: "exchange the two knobs"},
-		{Keys: []string{"esc"}, Text: "back to what is scanned"},
-	}
-	if v.inChart {
-		return append([]widget.Binding{
-			{Keys: []string{"enter"}, Text: "take this point as the setup"},
-			{Keys: []string{"left", "right", "h", "l"}, Text: "value before, after"},
-			{Keys: []string{"up", "down", "k", "j"}, Text: "row above, below"},
-			{Keys: []string{"home", "end", "G"}, Text: "first, last value"},
-		}, general...)
-	}
-	return append([]widget.Binding{
-		{Keys: []string{"up", "down", "k", "j"}, Text: "figure, knob across, second knob"},
-		{Keys: []string{"left", "right", "h", "l"}, Text: "another one"},
-		{Keys: []string{"home", "end", "G"}, Text: "first, last line"},
-		{Keys: []string{"enter"}, Text: "into the chart"},
-	}, general...)
-}
-
-// Hints are the keys of the moment.
-func (v *View) Hints(Input) []widget.Hint {
-	switch {
-	case v.find.on:
-		return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "back to the figure before"}}
-	case v.inChart:
-		return []widget.Hint{{Key: "enter", Text: "take it"}, {Key: "left/right", Text: "point"}, {Key: "f", Text: "what is scanned"}, {Key: "b", Text: "exchange"}}
-	}
-	return []widget.Hint{{Key: "left/right", Text: "another"}, {Key: "up/down", Text: "line"}, {Key: "/", Text: "find figure"}, {Key: "enter", Text: "into the chart"}, {Key: "b", Text: "exchange"}}
+	return true, screen.Request{}
 }
 
 // Status says what is under the cursor.
-func (v *View) Status(in Input, w int) string {
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
 	p := v.point()
 	if !v.inChart || p == nil {
-		return in.cut(v.at.label()+": "+v.at.help(), w)
+		return in.Cut(v.at.label()+": "+v.at.help(), w)
 	}
 	text := v.pointName(p)
 	switch {
@@ -171,7 +124,7 @@ func (v *View) Status(in Input, w int) string {
 		text += ": has no " + words(v.drawn.figure)
 	default:
 		text += ": " + words(v.drawn.figure) + " " + figure.Of(v.grid.Unit, *p.Value)
-		if exact := exact(&in, v.drawn.figure); exact != "" {
+		if exact := exact(in, v.drawn.figure); exact != "" {
 			text += " (" + exact + ")"
 		}
 		if p.Verdict == engine.PointNoFit {
@@ -184,5 +137,5 @@ func (v *View) Status(in Input, w int) string {
 	if s := &p.Setup; p.Verdict != engine.PointIllegal && s.GBS != v.drawn.setup.GBS {
 		text += ", global batch " + figure.Comma(s.GBS)
 	}
-	return in.cut(text, w)
+	return in.Cut(text, w)
 }

@@ -9,21 +9,10 @@ import (
 	"strings"
 
 	"meshscope/engine"
-	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // choice is one thing that can be chosen of a scan.
 type choice uint8
@@ -77,17 +66,17 @@ func New() *View {
 }
 
 // Refresh asks for the points where those that are there answer something else.
-func (v *View) Refresh(in Input) Request {
+func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
-		return Request{}
+		return screen.Request{}
 	}
 	want := question{*in.Setup, v.figure, v.x, v.by}
 	if v.of == want && (v.jobs.Running() || v.grid != nil || v.large) {
-		return Request{}
+		return screen.Request{}
 	}
 	v.of, v.large = want, false
 	job := v.jobs.Begin()
-	return Request{Work: func(ctx context.Context) func() {
+	return screen.Request{Work: func(ctx context.Context) func() {
 		scan := engine.Scan{
 			Setup: want.setup, Figure: want.figure,
 			X: engine.Axis{ID: want.x}, By: engine.Axis{ID: want.by},
@@ -166,7 +155,7 @@ func knobsOf(s *engine.Setup) []engine.ParamID {
 }
 
 // turn goes n further in what can be chosen.
-func (v *View) turn(in *Input, n int) {
+func (v *View) turn(in *screen.Context, n int) {
 	switch v.at {
 	case figureChoice:
 		list := figures(in.Report)
@@ -197,17 +186,6 @@ func (v *View) point() *engine.Point {
 		return nil
 	}
 	return &v.grid.Rows[v.row][v.column]
-}
-
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
-func (in *Input) heading(w int, name, detail, remark string) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, themes.Muted)
-}
-
-// cut shortens a text to w cells with the ellipsis of the terminal.
-func (in *Input) cut(s string, w int) string {
-	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }
 
 func label(id engine.ParamID) string {

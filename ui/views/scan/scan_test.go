@@ -16,11 +16,12 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
-func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -28,7 +29,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
 	}
 	s := presets.DefaultSetup()
 	r := engine.Evaluate(s)
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // invented is an answer with round figures: frames are about what is drawn where,
@@ -65,16 +66,16 @@ func invented(v *View, s *engine.Setup) {
 	v.toCurrent()
 }
 
-func (v *View) press(in *Input, names ...string) (do Request) {
+func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 	for _, name := range names {
-		_, do = v.HandleKey(*in, 118, 32, name)
+		_, do = screen.Press(v, in.At(118, 32), name)
 	}
 	return do
 }
 
 // drawn is a screen in one of its states: a line of the throughput, one of the memory,
 // or a map.
-func drawn(in *Input, state string, w, h int) []string {
+func drawn(in *screen.Context, state string, w, h int) []string {
 	band := 0.13
 	in.Report.Time.Evidence = engine.Evidence{ErrorBand: &band, TypicalError: &band, ValidatedBy: "first-table"}
 	in.Report.Memory.Evidence = in.Report.Time.Evidence
@@ -90,7 +91,7 @@ func drawn(in *Input, state string, w, h int) []string {
 		v.inChart = true
 		v.column++
 	}
-	return append(v.Render(*in, w, h), v.Status(*in, w))
+	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws every state without colours.
@@ -99,7 +100,7 @@ func TestFrames(t *testing.T) {
 		for _, state := range []string{"line", "memory", "map"} {
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(&in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -109,9 +110,9 @@ func TestFrames(t *testing.T) {
 func TestLooks(t *testing.T) {
 	for _, state := range []string{"line", "memory", "map"} {
 		in := input(t, colorprofile.ASCII, true)
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in.Theme, in.Glyphs = theme, glyphs
-			return drawn(&in, state, 80, 20)
+			return drawn(in, state, 80, 20)
 		})
 	}
 }
@@ -142,7 +143,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		case 4:
 			v.large, v.grid = true, nil
 		}
-		viewtest.Play(r, in, v, names)
+		screentest.Play(r, in, v, names)
 	})
 }
 
@@ -166,12 +167,12 @@ func TestPoints(t *testing.T) {
 	if p := v.point(); p == nil || !p.Current || p.Setup != *in.Setup {
 		t.Fatal("the cursor is not on the setup in force")
 	}
-	v.press(&in, "enter")
+	v.press(in, "enter")
 	taken := 0
 	for i, row := range v.grid.Rows {
 		for j := range row {
 			v.row, v.column = i, j
-			do := v.press(&in, "enter")
+			do := v.press(in, "enter")
 			if row[j].Verdict == engine.PointIllegal {
 				if do.Setup != nil {
 					t.Error("an illegal point is taken")
@@ -205,45 +206,17 @@ func TestEveryFigureCanBeDrawn(t *testing.T) {
 	}
 	v := New()
 	for range list {
-		v.press(&in, "right")
+		v.press(in, "right")
 	}
 	if v.figure != New().figure {
 		t.Errorf("going round the figures ends at %s", v.figure)
 	}
-	v.press(&in, "/", "p", "e", "a", "k", "enter")
+	v.press(in, "/", "p", "e", "a", "k", "enter")
 	if v.figure != "memory.peak" {
 		t.Errorf("peak finds %s", v.figure)
 	}
-	v.press(&in, "down", "down", "right", "b")
+	v.press(in, "down", "down", "right", "b")
 	if v.by != "tp" || v.x == "" || v.x == "tp" {
 		t.Errorf("exchanged: %s by %s", v.x, v.by)
-	}
-}
-
-// TestBindings: in every state the help lists exactly the keys that are taken.
-func TestBindings(t *testing.T) {
-	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space"}
-	for c := '!'; c <= '~'; c++ {
-		names = append(names, string(c))
-	}
-	in := input(t, colorprofile.ASCII, true)
-	for _, reach := range [][]string{{}, {"f"}} {
-		state := func() *View {
-			v := New()
-			invented(v, in.Setup)
-			v.press(&in, reach...)
-			return v
-		}
-		listed := map[string]bool{}
-		for _, b := range state().Bindings() {
-			for _, name := range b.Keys {
-				listed[name] = true
-			}
-		}
-		for _, name := range names {
-			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
-				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
-			}
-		}
 	}
 }

@@ -3,10 +3,11 @@ package scan
 import (
 	"meshscope/engine"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables is the scan that the screen shows, for a file: a row for each point.
-func (v *View) Tables(in Input) []export.Table {
+func (v *View) Tables(in *screen.Context) []export.Table {
 	g := v.grid
 	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
 		return nil

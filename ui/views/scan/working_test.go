@@ -10,15 +10,16 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 )
 
 // TestThereAndBack: who leaves a scan, or turns it, and comes back before the stopped
 // work has reported gets the scan, and no work begins itself again.
 func TestThereAndBack(t *testing.T) {
-	for name, away := range map[string]func(v *View, in *Input, p *viewtest.Program){
-		"left": func(v *View, _ *Input, p *viewtest.Program) { v.Forget(); p.Stop() },
-		"turned": func(v *View, in *Input, p *viewtest.Program) {
+	for name, away := range map[string]func(v *View, in *screen.Context, p *screentest.Program){
+		"left": func(v *View, _ *screen.Context, p *screentest.Program) { v.Forget(); p.Stop() },
+		"turned": func(v *View, in *screen.Context, p *screentest.Program) {
 			v.turn(in, 1)
 			p.Ask()
 			v.turn(in, -1)
@@ -27,9 +28,9 @@ func TestThereAndBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, colorprofile.ASCII, true)
 			v := New()
-			p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+			p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 			p.Ask()
-			away(v, &in, p)
+			away(v, in, p)
 			p.Ask()
 			p.Settle(t, 3)
 			if v.grid == nil || v.drawn.setup != *in.Setup || v.drawn.figure != v.figure {
@@ -46,8 +47,8 @@ func TestOldScan(t *testing.T) {
 	v := New()
 	v.Refresh(in).Work(t.Context())()
 	v.inChart = true
-	frame := func() string { return ansi.Strip(strings.Join(v.Render(in, 118, 30)[choiceLines:], "\n")) }
-	before, said := frame(), v.Status(in, 200)
+	frame := func() string { return ansi.Strip(strings.Join(v.Render(in.At(118, 30))[choiceLines:], "\n")) }
+	before, said := frame(), v.Status(in.At(200, 1))
 	v.figure = "memory.peak"
 	work := v.Refresh(in).Work
 	after := frame()
@@ -56,8 +57,8 @@ func TestOldScan(t *testing.T) {
 	if !strings.Contains(heading, words("throughput.tokens-per-second-per-gpu")) || !strings.Contains(heading, "working") || body != was {
 		t.Errorf("the old scan is drawn as\n%s", after)
 	}
-	if v.Status(in, 200) != said {
-		t.Errorf("the status says %q of a point of which it said %q", v.Status(in, 200), said)
+	if v.Status(in.At(200, 1)) != said {
+		t.Errorf("the status says %q of a point of which it said %q", v.Status(in.At(200, 1)), said)
 	}
 	if len(v.Tables(in)) != 0 {
 		t.Error("the old scan is written to a file")
@@ -85,33 +86,33 @@ func TestFind(t *testing.T) {
 	v := New()
 	v.Refresh(in).Work(t.Context())()
 	before := v.figure
-	v.press(&in, "/")
+	v.press(in, "/")
 	v.Paste("memory\nfoo\tbar\x1b[31m" + strings.Repeat("x", 1<<16))
-	lines := v.Render(in, 118, 30)
+	lines := v.Render(in.At(118, 30))
 	if n := strings.Count(strings.Join(lines, "\n"), "\n"); n != 29 || len(v.find.part.Value()) > 40 {
 		t.Errorf("%d line breaks in 30 lines, %d bytes taken", n, len(v.find.part.Value()))
 	}
 	if text := ansi.Strip(lines[1]); !v.find.none || !strings.Contains(text, "no figure has this") {
 		t.Errorf("nothing matches: %q", text)
 	}
-	v.press(&in, "ctrl+u")
+	v.press(in, "ctrl+u")
 	v.Paste("Memory.Peak")
 	if v.figure != "memory.peak" || v.find.none {
 		t.Errorf("pasted, it finds %s", v.figure)
 	}
-	v.press(&in, "ctrl+a", "ctrl+k", "é", "backspace")
+	v.press(in, "ctrl+a", "ctrl+k", "é", "backspace")
 	if v.find.part.Value() != "" {
 		t.Errorf("é and backspace leave %q", v.find.part.Value())
 	}
-	v.press(&in, "c", "o")
+	v.press(in, "c", "o")
 	if v.figure == before || v.find.none {
 		t.Errorf("co finds %s", v.figure)
 	}
-	v.press(&in, "s", "t")
-	if text := ansi.Strip(v.Render(in, 118, 30)[1]); v.figure != before || !strings.Contains(text, "cost of the whole run needs tokens") {
+	v.press(in, "s", "t")
+	if text := ansi.Strip(v.Render(in.At(118, 30))[1]); v.figure != before || !strings.Contains(text, "cost of the whole run needs tokens") {
 		t.Errorf("cost leaves %s and says %q", v.figure, text)
 	}
-	v.press(&in, "ctrl+u", "p", "e", "a", "k", "esc")
+	v.press(in, "ctrl+u", "p", "e", "a", "k", "esc")
 	if v.figure != before || v.Typing() {
 		t.Errorf("esc leaves %s", v.figure)
 	}
@@ -130,20 +131,20 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 			misfits++
 		}
 	}
-	drawn := ansi.Strip(strings.Join(v.curve(&in, 118, 24)[1:20], "\n"))
+	drawn := ansi.Strip(strings.Join(v.curve(in, 118, 24)[1:20], "\n"))
 	if misfits == 0 || strings.Count(drawn, "!") != misfits {
 		t.Errorf("%d points do not fit, %d are drawn so:\n%s", misfits, strings.Count(drawn, "!"), drawn)
 	}
 	v.figure, v.by = "memory.peak", "dp"
 	v.Refresh(in).Work(t.Context())()
-	heading := ansi.Strip(v.Render(in, 160, 30)[choiceLines])
+	heading := ansi.Strip(v.Render(in.At(160, 30))[choiceLines])
 	for _, want := range []string{"memory of the fullest rank, GiB", "GPUs "} {
 		if !strings.Contains(heading, want) {
 			t.Errorf("the heading %q does not say %q", heading, want)
 		}
 	}
 	v.inChart, v.row, v.column = true, len(v.grid.Rows)-1, 0
-	if p := v.point(); p.Verdict != engine.PointIllegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in, 300), figure.Comma(p.Setup.GPUs)+" GPUs") {
-		t.Errorf("the point on %d GPUs says %q", p.Setup.GPUs, v.Status(in, 300))
+	if p := v.point(); p.Verdict != engine.PointIllegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in.At(300, 1)), figure.Comma(p.Setup.GPUs)+" GPUs") {
+		t.Errorf("the point on %d GPUs says %q", p.Setup.GPUs, v.Status(in.At(300, 1)))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
@@ -44,44 +45,43 @@ func (k knob) counts() bool {
 	return ok || k == numbers || k == deadline || k == headroom
 }
 
-// startEntry begins to type into the knob under the cursor; false where the key is no
-// digit.
-func (v *View) startEntry(key string) bool {
-	if len(key) != 1 || key[0] < '0' || key[0] > '9' {
-		return false
-	}
+// startEntry begins to type into the knob under the cursor.
+func (v *View) startEntry(digit string) screen.Request {
 	e := &v.entry
 	*e = entry{on: true, input: textbox.New(16)}
 	if !v.knob.counts() {
 		e.on = false
 		e.wrong = v.knob.label() + " takes one of: " + strings.Join(v.values[v.knob], ", ")
-		return true
+		return screen.Request{}
 	}
-	e.input.Type(key)
-	return true
+	e.input.Type(digit)
+	return screen.Request{}
 }
 
 // entryKey edits, takes or drops what is typed.
-func (v *View) entryKey(in Input, key string) (bool, Request) {
+func (v *View) entryKey(in *screen.Context, key string) screen.Request {
 	e := &v.entry
 	switch key {
 	case "esc":
 		*e = entry{}
 	case "enter":
-		return true, v.takeEntry(in)
-	case "up", "down":
+		return v.takeEntry(in)
+	case "up":
 		*e = entry{}
-		return v.knobKey(in, key)
+		v.moveKnob(in, -1)
+	case "down":
+		*e = entry{}
+		v.moveKnob(in, 1)
 	default:
 		e.input.Type(key)
 		e.wrong = ""
 	}
-	return true, Request{}
+	return screen.Request{}
 }
 
 // takeEntry turns the knob to what is typed. What it cannot be stays, with the reason
 // and the nearest value, which a second enter takes.
-func (v *View) takeEntry(in Input) Request {
+func (v *View) takeEntry(in *screen.Context) screen.Request {
 	e := &v.entry
 	word, err := v.read(v.knob, e.input.Value())
 	if err != nil {
@@ -92,13 +92,13 @@ func (v *View) takeEntry(in Input) Request {
 			e.input.End()
 			e.wrong += "; enter takes it"
 		}
-		return Request{}
+		return screen.Request{}
 	}
 	*e = entry{}
 	v.admit(v.knob, word)
 	before := v.wish
 	if v.set(v.knob, word); v.wish == before {
-		return Request{}
+		return screen.Request{}
 	}
 	return v.Refresh(in)
 }
@@ -215,9 +215,9 @@ func (v *View) admit(k knob, word string) {
 }
 
 // entryText draws what is typed, with its caret.
-func (v *View) entryText(in *Input, l *widget.Line) {
+func (v *View) entryText(in *screen.Context, l *widget.Line) {
 	runes, at := []rune(v.entry.input.Value()), v.entry.input.Position()
-	paint := in.paint(themes.Entry)
+	paint := in.Paint(themes.Entry)
 	under := " "
 	if at < len(runes) {
 		under = string(runes[at])

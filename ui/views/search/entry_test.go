@@ -40,30 +40,30 @@ func TestDigitsType(t *testing.T) {
 	} {
 		v := New(presets.Default())
 		v.Refresh(in)
-		v.press(&in, "f")
+		v.press(in, "f")
 		v.knob = c.k
 		for _, key := range strings.Split(c.typed, "") {
-			v.press(&in, key)
+			v.press(in, key)
 		}
 		if !v.Typing() {
 			t.Fatalf("%s: %q does not type", c.k.label(), c.typed)
 		}
-		shown := strings.Join(v.Render(in, 118, 32), "\n")
+		shown := strings.Join(v.Render(in.At(118, 32)), "\n")
 		if !strings.Contains(shown, "\x1b[7m") && !strings.Contains(shown, ";7m") {
 			t.Errorf("%s: no caret", c.k.label())
 		}
 		if !strings.Contains(shown, c.typed[:len(c.typed)-1]) {
 			t.Errorf("%s: what is typed is not shown:\n%s", c.k.label(), shown)
 		}
-		v.press(&in, "enter")
+		v.press(in, "enter")
 		if v.Typing() != c.refused {
 			t.Errorf("%s %s: still typing %t, want %t: %s", c.k.label(), c.typed, v.Typing(), c.refused, v.entry.wrong)
 		}
 		if c.refused {
-			if status := v.Status(in, 200); !strings.Contains(status, "allowed") || !strings.Contains(status, "nearest") {
+			if status := v.Status(in.At(200, 1)); !strings.Contains(status, "allowed") || !strings.Contains(status, "nearest") {
 				t.Errorf("%s %s: %q", c.k.label(), c.typed, status)
 			}
-			v.press(&in, "enter")
+			v.press(in, "enter")
 		}
 		if v.Typing() || v.wish[c.k] != c.want {
 			t.Errorf("%s %s gives %q, want %q", c.k.label(), c.typed, v.wish[c.k], c.want)
@@ -109,9 +109,9 @@ func TestTypedStays(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in)
-	v.press(&in, "f")
+	v.press(in, "f")
 	v.knob = headroom
-	v.press(&in, "7", "enter")
+	v.press(in, "7", "enter")
 	s := *in.Setup
 	s.GBS, s.MicroBatches = 64, 16
 	in.Setup = &s
@@ -119,17 +119,17 @@ func TestTypedStays(t *testing.T) {
 	if v.wish[headroom] != "7 %" || !slices.Contains(v.values[headroom], "7 %") {
 		t.Errorf("headroom is %q of %q", v.wish[headroom], v.values[headroom])
 	}
-	v.press(&in, "9", "esc")
+	v.press(in, "9", "esc")
 	if v.Typing() || v.wish[headroom] != "7 %" {
 		t.Errorf("after esc %t, %q", v.Typing(), v.wish[headroom])
 	}
 	v.knob = schedules
-	v.press(&in, "1")
-	if v.Typing() || !strings.Contains(v.Status(in, 200), "takes one of: usual, all") {
-		t.Errorf("schedules: %t, %q", v.Typing(), v.Status(in, 200))
+	v.press(in, "1")
+	if v.Typing() || !strings.Contains(v.Status(in.At(200, 1)), "takes one of: usual, all") {
+		t.Errorf("schedules: %t, %q", v.Typing(), v.Status(in.At(200, 1)))
 	}
-	v.press(&in, "down")
-	if strings.Contains(v.Status(in, 200), "takes one of") {
+	v.press(in, "down")
+	if strings.Contains(v.Status(in.At(200, 1)), "takes one of") {
 		t.Error("the refusal stays under another knob")
 	}
 }

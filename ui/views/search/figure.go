@@ -3,6 +3,7 @@ package search
 import (
 	"meshscope/engine"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 )
 
 // ranking is the figure that layouts are ranked by, as the report names it.
@@ -10,7 +11,7 @@ const ranking = "throughput.tokens-per-second-per-gpu"
 
 // Figure is the figure in the column under the cursor, as the report names it; of a
 // column that is no figure, the one that layouts are ranked by.
-func (v *View) Figure(in Input) string {
+func (v *View) Figure(in *screen.Context) string {
 	if in.Setup == nil {
 		return ""
 	}
@@ -36,7 +37,7 @@ func (v *View) Figure(in Input) string {
 
 // Under is the setup of the row, cell or line under the cursor, and its name; nil
 // where none is pointed at.
-func (v *View) Under(in Input) (*engine.Setup, string) {
+func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
 	if v.guide.open {
 		if o := v.guide.here(); o != nil && o.found {
 			s := o.row.setup
@@ -62,7 +63,7 @@ func (v *View) Under(in Input) (*engine.Setup, string) {
 		case scatterPicture, pictures:
 		}
 	}
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	if len(rows) == 0 {
 		return nil, ""
 	}

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -15,7 +16,7 @@ type shape struct {
 // shape chooses columns by what the layouts differ in: those that tell rows apart
 // which otherwise look alike come first, those in which all agree last. It looks at
 // what was found, so that moving, ordering and filtering leave it alone.
-func (v *View) shape(in *Input, w int) shape {
+func (v *View) shape(in *screen.Context, w int) shape {
 	t := &v.table
 	rows := v.found(in)
 	texts := make([][]string, len(t.all))
@@ -76,7 +77,7 @@ func (s *shape) spread(t *table, left int) {
 }
 
 // found are the layouts that have a rank, and the setup in force.
-func (v *View) found(in *Input) []row {
+func (v *View) found(in *screen.Context) []row {
 	var rows []row
 	if v.answer != nil {
 		rows = slices.Clone(v.answer.rows[:v.ranked()])
@@ -88,7 +89,7 @@ func (v *View) found(in *Input) []row {
 }
 
 // cellText is what a column says of a row.
-func (v *View) cellText(in *Input, c *column, r *row) string {
+func (v *View) cellText(in *screen.Context, c *column, r *row) string {
 	if c.id == "rank" && r.own && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}

@@ -19,7 +19,7 @@ import (
 func TestColumnsStandApart(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	rapid.Check(t, func(r *rapid.T) {
-		v := prepared(&in)
+		v := prepared(in)
 		for i := range v.answer.rows {
 			s := &v.answer.rows[i].setup
 			s.DP = 1 << rapid.IntRange(0, 17).Draw(r, "dp")
@@ -28,15 +28,15 @@ func TestColumnsStandApart(t *testing.T) {
 			s.GPUs = s.DP * s.CP
 		}
 		w := rapid.IntRange(40, 180).Draw(r, "w")
-		form := v.shape(&in, w)
-		rows := v.found(&in)
-		lines := v.lines(&in, rows, w, len(rows)+1)
+		form := v.shape(in, w)
+		rows := v.found(in)
+		lines := v.lines(in, rows, w, len(rows)+1)
 		for n := range rows {
 			want := []string{in.Glyphs.Point, in.Glyphs.Here, in.Glyphs.Pointer, in.Glyphs.Pointer + in.Glyphs.Point} // marks
 			words := slices.DeleteFunc(strings.Fields(ansi.Strip(lines[n+1])), func(word string) bool { return slices.Contains(want, word) })
 			var texts []string
 			for _, i := range form.cols {
-				texts = append(texts, strings.Fields(v.cellText(&in, &v.table.all[i], &rows[n]))...)
+				texts = append(texts, strings.Fields(v.cellText(in, &v.table.all[i], &rows[n]))...)
 			}
 			if !slices.Equal(words, texts) {
 				r.Fatalf("%d cells: %q shows %q, want %q", w, lines[n+1], words, texts)
@@ -54,13 +54,13 @@ func TestRowsDiffer(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	rows := v.shown(&in)[:16]
+	rows := v.shown(in)[:16]
 	for _, w := range []int{54, 90, 140} {
-		lines := v.lines(&in, rows, w, len(rows)+1)
+		lines := v.lines(in, rows, w, len(rows)+1)
 		layouts := map[string]int{}
 		for n, line := range lines[1:] {
 			var knobs []string
-			for _, i := range v.shape(&in, w).cols {
+			for _, i := range v.shape(in, w).cols {
 				if c := &v.table.all[i]; c.knob {
 					knobs = append(knobs, c.text(&rows[n]))
 				}
@@ -78,12 +78,12 @@ func TestRowsDiffer(t *testing.T) {
 // under the cursor, and those that have one do not.
 func TestStatusSaysTheRest(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(&in)
+	v := prepared(in)
 	for _, w := range []int{80, 120, 200} {
-		status := v.Status(in, 1000)
-		shown := v.shape(&in, v.arrange(w, plotFrom).w)
-		r := v.shown(&in)[0]
-		rest := v.rowStatus(&in, &r, w)
+		status := v.Status(in.At(1000, 1))
+		shown := v.shape(in, v.arrange(w, plotFrom).w)
+		r := v.shown(in)[0]
+		rest := v.rowStatus(in, &r, w)
 		for _, c := range []struct{ id, text string }{
 			{"schedule", string(r.setup.Schedule)}, {"recompute", "recompute " + r.setup.Recompute.String()}, {"m", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
 		} {
@@ -115,11 +115,11 @@ func TestIllegalSetup(t *testing.T) {
 		t.Fatal("nothing is searched")
 	}
 	do.Work(t.Context())()
-	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	if v.ranked() == 0 || !strings.Contains(text, "your setup is illegal; these have its model, GPUs and batch") {
 		t.Fatalf("%d layouts:\n%s", v.ranked(), text)
 	}
-	took := v.press(&in, "down", "enter")
+	took := v.press(in, "down", "enter")
 	if took.Setup == nil || !engine.Legal(*took.Setup) || took.Setup.GBS != s.GBS || took.Setup.GPUs != s.GPUs || took.Setup.Model != s.Model {
 		t.Errorf("enter gives %+v", took.Setup)
 	}

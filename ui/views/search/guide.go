@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -166,7 +167,7 @@ func (v *View) others(best *row) []option {
 }
 
 // refreshGuide asks for the next line that the step in front lacks.
-func (v *View) refreshGuide(in *Input) Request {
+func (v *View) refreshGuide(in *screen.Context) screen.Request {
 	g := &v.guide
 	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
 	if g.of != want || g.rows[fitStage] == nil {
@@ -182,7 +183,7 @@ func (v *View) refreshGuide(in *Input) Request {
 	i := slices.IndexFunc(rows, func(o option) bool { return !o.done })
 	switch {
 	case g.jobs.Running():
-		return Request{}
+		return screen.Request{}
 	case i < 0:
 		return v.refreshRules()
 	}
@@ -190,7 +191,7 @@ func (v *View) refreshGuide(in *Input) Request {
 	of := g.of
 	job := g.jobs.Begin()
 	g.seeks = stage
-	return Request{Work: func(open context.Context) func() {
+	return screen.Request{Work: func(open context.Context) func() {
 		answer.look(open, p, &of)
 		stopped := open.Err() != nil
 		return func() {
@@ -244,38 +245,41 @@ func (o *option) look(ctx context.Context, p find.Problem, of *asked) {
 	}
 }
 
-// guideKey goes through the steps and their lines, and takes the layout.
-func (v *View) guideKey(in *Input, key string) (bool, Request) {
+// guideKeys go through the steps and their lines, and take the layout.
+func (v *View) guideKeys(in *screen.Context) []screen.Key {
 	g := &v.guide
-	last := max(len(g.rows[g.at])-1, 0)
-	switch key {
-	case "up", "k":
-		g.choose(g.row[g.at] - 1)
-	case "down", "j":
-		g.choose(g.row[g.at] + 1)
-	case "home":
-		g.choose(0)
-	case "end", "G":
-		g.choose(last)
-	case "left", "h":
-		if g.at > 0 {
-			g.at--
+	enter := "next step with it"
+	if g.at == speedStage {
+		enter = "take it"
+		if o := g.here(); o == nil || !o.found || in != nil && same(&o.row.setup, in.Setup) {
+			enter = "" // there is nothing to take, or it is taken
 		}
-	case "right", "l":
-		g.forward()
-	case "enter":
-		if g.at != speedStage {
-			g.forward()
-			break
-		}
-		if o := g.here(); o != nil && o.found {
-			s := o.row.setup
-			return true, Request{Setup: &s, Text: "of the three steps, " + o.name}
-		}
-	default:
-		return false, Request{}
 	}
-	return true, v.refreshGuide(in)
+	return []screen.Key{
+		{Keys: "enter", Help: "next step with this; at the last take the layout", Hint: enter, Ask: v.goOn},
+		{ID: "step-before step-after", Keys: "left h | right l", Help: "step before, after", Hint: "step", Do: func(n int) {
+			if n > 0 {
+				g.forward()
+			} else if g.at > 0 {
+				g.at--
+			}
+		}},
+		{ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line", Do: func(n int) { g.choose(g.row[g.at] + n) }},
+		{ID: "first-line last-line", Keys: "home | end G", Help: "first, last line", Do: func(n int) { g.choose(n << 20) }},
+	}
+}
+
+// goOn goes to the next step with what is under the cursor; at the last it takes the
+// layout.
+func (v *View) goOn() screen.Request {
+	g := &v.guide
+	v.entry = entry{}
+	if g.at != speedStage {
+		g.forward()
+	} else if o := g.here(); o != nil && o.found {
+		return screen.Take(o.row.setup, "of the three steps, "+o.name)
+	}
+	return screen.Request{}
 }
 
 // here is the line under the cursor.
@@ -334,25 +338,31 @@ func (g *guide) forward() {
 }
 
 // mouseGuide chooses a line; a second click goes on with it.
-func (v *View) mouseGuide(in *Input, h, y int, button string) (bool, Request) {
+func (v *View) mouseGuide(in *screen.Context, h, y int, button string) (bool, screen.Request) {
 	g := &v.guide
 	switch button {
-	case "wheelup":
-		return v.guideKey(in, "up")
-	case "wheeldown":
-		return v.guideKey(in, "down")
+	case "wheelup", "wheeldown":
+		by := 1
+		if button == "wheelup" {
+			by = -1
+		}
+		g.choose(g.row[g.at] + by)
+		return true, v.refreshGuide(in)
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	top := int(g.at) + 2
 	n := max(h-int(stages)-2, 1)
 	i := y - top + page(g.row[g.at], n, len(g.rows[g.at]))
 	if y < top || i >= len(g.rows[g.at]) {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	if i == g.row[g.at] {
-		return v.guideKey(in, "enter")
+		if do := v.goOn(); do.Setup != nil {
+			return true, do
+		}
+		return true, v.refreshGuide(in)
 	}
 	g.choose(i)
 	return true, v.refreshGuide(in)

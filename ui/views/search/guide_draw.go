@@ -8,12 +8,13 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // guideLines draws the three steps: the one in front with its lines, the others
 // with what was chosen.
-func (v *View) guideLines(in *Input, w, h int) []string {
+func (v *View) guideLines(in *screen.Context, w, h int) []string {
 	g := &v.guide
 	var lines []string
 	for s := range stages {
@@ -30,7 +31,7 @@ func (v *View) guideLines(in *Input, w, h int) []string {
 		if widget.Width(s.name()+ask+remark)+6 > w && remark != "" {
 			ask = ""
 		}
-		lines = append(lines, widget.Heading(in.Theme, in.Glyphs, w, s.name(), in.cut(ask, w-widget.Width(s.name())-1), remark, role))
+		lines = append(lines, in.HeadingIn(role, w, s.name(), in.Cut(ask, w-widget.Width(s.name())-1), remark))
 		if s != g.at {
 			continue
 		}
@@ -51,9 +52,9 @@ func (g *guide) chosen(s stage) *option {
 }
 
 // optionLines are the lines of the step in front.
-func (v *View) optionLines(in *Input, w, h int) []string {
+func (v *View) optionLines(in *screen.Context, w, h int) []string {
 	g := &v.guide
-	muted := in.paint(themes.Muted)
+	muted := in.Paint(themes.Muted)
 	name := optionWidth(w)
 	head := widget.NewLine(w).RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
 	switch g.at {
@@ -80,37 +81,37 @@ func optionWidth(w int) int {
 	return 27
 }
 
-func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
+func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 	}
 	name := optionWidth(w)
-	l.To(pointer).Put(in.paint(role), in.cut(o.name, name-pointer))
+	l.To(pointer).Put(in.Paint(role), in.Cut(o.name, name-pointer))
 	switch {
 	case !o.done:
-		return l.RightAligned(in.paint(themes.Muted), in.Glyphs.Ellipsis, name+8).String()
+		return l.RightAligned(in.Paint(themes.Muted), in.Glyphs.Ellipsis, name+8).String()
 	case !o.found:
 		l.To(name + 2)
 		text := "ruled out: " + o.why
 		if widget.Width(text)+2 > l.Left() {
 			text = o.why
 		}
-		return l.Put(in.paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.paint(themes.Muted), in.cut(text, l.Left()-2)).String()
+		return l.Put(in.Paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.Paint(themes.Muted), in.Cut(text, l.Left()-2)).String()
 	}
-	l.RightAligned(in.paint(role), figure.GiB(o.row.peak), name+8)
+	l.RightAligned(in.Paint(role), figure.GiB(o.row.peak), name+8)
 	strong := role
 	if !here {
 		strong = themes.Strong
 	}
-	l.RightAligned(in.paint(strong), figure.Three(o.row.perGPU), name+18)
+	l.RightAligned(in.Paint(strong), figure.Three(o.row.perGPU), name+18)
 	if against := v.against(); against > 0 && v.guide.at != fitStage {
 		d := 100 * (o.row.perGPU/against - 1)
-		text, paint := figure.Signed(d, 1)+" %", in.paint(role)
+		text, paint := figure.Signed(d, 1)+" %", in.Paint(role)
 		if !here && d < -0.05 {
-			paint = in.paint(themes.Warn)
+			paint = in.Paint(themes.Warn)
 		}
 		l.RightAligned(paint, text, name+27)
 	}
@@ -121,7 +122,7 @@ func (v *View) optionLine(in *Input, o *option, here bool, w int) string {
 	if o.note != "" {
 		words = o.note + ": " + words
 	}
-	return l.Gap(2).Put(in.paint(themes.Muted), in.cut(words, l.Left())).String()
+	return l.Gap(2).Put(in.Paint(themes.Muted), in.Cut(words, l.Left())).String()
 }
 
 // against is the speed that the lines of a step are held against: that of the
@@ -159,7 +160,7 @@ func guideWords(o *option) string {
 }
 
 // guideStatus says what the line under the cursor is.
-func (v *View) guideStatus(in *Input) string {
+func (v *View) guideStatus(in *screen.Context) string {
 	o := v.guide.here()
 	switch {
 	case o == nil:

@@ -6,6 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -18,16 +19,16 @@ type rules struct {
 
 // refreshRules asks for the rules where those that are there are about another
 // layout.
-func (v *View) refreshRules() Request {
+func (v *View) refreshRules() screen.Request {
 	g := &v.guide
 	o := g.here()
 	if o == nil || !o.found || g.rules.of == o.row.setup {
-		return Request{}
+		return screen.Request{}
 	}
 	of := o.row.setup
 	g.rules.of, g.rules.list = of, nil
 	job := g.rules.jobs.Begin()
-	return Request{Work: func(open context.Context) func() {
+	return screen.Request{Work: func(open context.Context) func() {
 		a, ok := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
 		stopped := open.Err() != nil
 		return func() {
@@ -47,14 +48,14 @@ const ruleAt = pointer + len("the model disagrees") + 2
 
 // ruleLines are the rules that belong to the step in front, with what the model
 // says of each.
-func (v *View) ruleLines(in *Input, w, h int) []string {
+func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 	r := &v.guide.rules
 	o := v.guide.here()
 	if h < 3 || o == nil || !o.found || r.of != o.row.setup {
 		return nil
 	}
 	step := int(v.guide.at) + 1
-	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.paint(themes.Muted), in.cut("about "+o.name+", beside what the model predicts", w-18)).String()}
+	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted), in.Cut("about "+o.name+", beside what the model predicts", w-18)).String()}
 	if r.jobs.Running() {
 		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
 	}
@@ -69,13 +70,13 @@ func (v *View) ruleLines(in *Input, w, h int) []string {
 			role = themes.Warn
 		case advise.Followed, advise.Agrees:
 		}
-		l := widget.NewLine(w).Gap(pointer).Put(in.paint(role), rule.Verdict.Words()).To(ruleAt)
+		l := widget.NewLine(w).Gap(pointer).Put(in.Paint(role), rule.Verdict.Words()).To(ruleAt)
 		for _, text := range widget.Wrap(rule.ID+": "+rule.Text, w-ruleAt) {
-			lines = append(lines, l.To(ruleAt).Put(in.paint(themes.Text), text).String())
+			lines = append(lines, l.To(ruleAt).Put(in.Paint(themes.Text), text).String())
 			l = widget.NewLine(w)
 		}
 		for _, text := range widget.Wrap(rule.Reason(), w-ruleAt) {
-			lines = append(lines, widget.NewLine(w).To(ruleAt).Put(in.paint(themes.Muted), text).String())
+			lines = append(lines, widget.NewLine(w).To(ruleAt).Put(in.Paint(themes.Muted), text).String())
 		}
 	}
 	if len(lines) == 1 {

@@ -11,16 +11,17 @@ import (
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
 	"meshscope/presets"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 )
 
 // guided is the guide of a small search with all methods found or ruled out.
-func guided(t *testing.T) (*View, Input) {
+func guided(t *testing.T) (*View, *screen.Context) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	v.press(&in, "3")
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	v.press(in, "3")
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	v.guide.jobs.Drop()
 	p.Ask()
 	p.Settle(t, 20)
@@ -31,15 +32,15 @@ func guided(t *testing.T) (*View, Input) {
 // under another one. The search runs while the method is chosen.
 func TestGuideChoosesAnew(t *testing.T) {
 	v, in := guided(t)
-	do := v.press(&in, "enter") // the batches with all methods
+	do := v.press(in, "enter") // the batches with all methods
 	if do.Work == nil {
 		t.Fatal("no batch is searched")
 	}
 	report := make(chan func())
 	go func() { report <- do.Work(t.Context()) }()
-	v.press(&in, "left")
+	v.press(in, "left")
 	for range len(v.guide.rows[fitStage]) {
-		v.press(&in, "up")
+		v.press(in, "up")
 		if v.guide.here().found {
 			break
 		}
@@ -52,9 +53,9 @@ func TestGuideChoosesAnew(t *testing.T) {
 		t.Errorf("the answer of another method is shown: %+v", o.row.setup)
 	}
 	// The batches are searched for the method that is chosen now.
-	v.press(&in, "enter")
+	v.press(in, "enter")
 	v.guide.jobs.Drop()
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	p.Settle(t, 20)
 	shown := v.guide.rows[batchStage][v.guide.own]
@@ -71,11 +72,11 @@ func TestGuideKeepsItsStep(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	do := v.press(&in, "3")
+	do := v.press(in, "3")
 	if do.Work == nil {
 		t.Fatal("no method is searched")
 	}
-	if again := v.press(&in, "up"); again.Work != nil {
+	if again := v.press(in, "up"); again.Work != nil {
 		t.Error("the cursor begins the search anew")
 	}
 	do.Work(t.Context())()
@@ -89,14 +90,14 @@ func TestGuideKeepsItsStep(t *testing.T) {
 func TestGuideNamesRules(t *testing.T) {
 	v, in := guided(t)
 	v.guide.rules.jobs.Drop()
-	p := &viewtest.Program{Refresh: func() Request { return v.refreshRules() }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.refreshRules() }}
 	v.guide.rules.of = engine.Setup{}
 	p.Ask()
 	p.Settle(t, 5)
 	if len(v.guide.rules.list) == 0 {
 		t.Fatal("no rules")
 	}
-	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.Render(in, 200, 60), " "))), " ")
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.Render(in.At(200, 60)), " "))), " ")
 	seen := 0
 	for _, r := range v.guide.rules.list {
 		if r.Step != int(v.guide.at)+1 {
@@ -121,11 +122,11 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 	in := small(t) // 32 sequences of 8,192 tokens
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	v.press(&in, "3", "enter")
+	v.press(in, "3", "enter")
 	text := ""
 	for range 8 {
-		text += ansi.Strip(strings.Join(append(v.Render(in, 120, 32), v.Status(in, 200)), "\n"))
-		v.press(&in, "down")
+		text += ansi.Strip(strings.Join(append(v.Render(in.At(120, 32)), v.Status(in.At(200, 1))), "\n"))
+		v.press(in, "down")
 	}
 	seen := map[string]bool{}
 	for _, o := range v.guide.rows[batchStage] {
@@ -186,9 +187,9 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 	in.Setup, in.Report = &s, &r
 	v := New(lib)
 	v.Refresh(in).Work(t.Context())()
-	v.press(&in, "3")
+	v.press(in, "3")
 	v.guide.jobs.Drop()
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	p.Settle(t, 20)
 	for i, o := range v.guide.rows[fitStage] {
@@ -204,10 +205,10 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 			}
 		}
 	}
-	if text := v.Status(in, 200); !strings.Contains(text, "not with your 16") {
+	if text := v.Status(in.At(200, 1)); !strings.Contains(text, "not with your 16") {
 		t.Errorf("the status: %q", text)
 	}
-	v.press(&in, "enter")
+	v.press(in, "enter")
 	if o := v.guide.here(); v.guide.at != batchStage || o.gbs == s.GBS {
 		t.Errorf("the second step begins with a batch of %d, which FSDP cannot have", o.gbs)
 	}
@@ -226,24 +227,24 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 func TestGuideSaysWhatEnterDoes(t *testing.T) {
 	v, in := guided(t)
 	hint := func() string {
-		h := v.Hints(in)[0]
+		h := screen.Hints(v, in)[0]
 		return h.Key + " " + h.Text
 	}
 	if got := hint(); got != "enter next step with it" {
 		t.Errorf("the first step: %q", got)
 	}
-	if text := v.Status(in, 200); !strings.Contains(text, "all methods fit;") {
+	if text := v.Status(in.At(200, 1)); !strings.Contains(text, "all methods fit;") {
 		t.Errorf("%q", text)
 	}
-	v.press(&in, "enter", "enter")
+	v.press(in, "enter", "enter")
 	v.guide.jobs.Drop()
-	p := &viewtest.Program{Refresh: func() Request { return v.Refresh(in) }}
+	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	p.Settle(t, 40)
 	if got := hint(); got != "enter take it" {
 		t.Errorf("the last step: %q", got)
 	}
-	do := v.press(&in, "enter")
+	do := v.press(in, "enter")
 	if do.Setup == nil {
 		t.Fatal("nothing is taken")
 	}
@@ -252,7 +253,7 @@ func TestGuideSaysWhatEnterDoes(t *testing.T) {
 	if got := hint(); strings.HasPrefix(got, "enter") {
 		t.Errorf("after it was taken: %q", got)
 	}
-	if text := v.Status(in, 200); !strings.HasPrefix(text, "this is your setup now") {
+	if text := v.Status(in.At(200, 1)); !strings.HasPrefix(text, "this is your setup now") {
 		t.Errorf("%q", text)
 	}
 }

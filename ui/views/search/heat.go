@@ -13,6 +13,7 @@ import (
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -43,7 +44,7 @@ const widest = 64
 
 // refreshHeat asks for the next cell that the map lacks, those of the model in
 // force first.
-func (v *View) refreshHeat(in *Input) Request {
+func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	h := &v.heat
 	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
 	kin := want
@@ -66,14 +67,14 @@ func (v *View) refreshHeat(in *Input) Request {
 	}
 	i := h.next(in)
 	if h.jobs.Running() || i < 0 {
-		return Request{}
+		return screen.Request{}
 	}
 	job := h.jobs.Begin()
 	h.of.base, h.of.wish = kin.base, kin.wish
 	one := want
 	one.base = engine.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
-	return Request{Work: func(open context.Context) func() {
+	return screen.Request{Work: func(open context.Context) func() {
 		c := one.best(open)
 		stopped := open.Err() != nil
 		return func() {
@@ -86,7 +87,7 @@ func (v *View) refreshHeat(in *Input) Request {
 
 // next is the cell to be worked out next: along the row of the model in force,
 // then the others; -1 where all are there.
-func (h *heat) next(in *Input) int {
+func (h *heat) next(in *screen.Context) int {
 	own := slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID })
 	order := []int{max(own, 0)}
 	for i := range h.models {
@@ -163,17 +164,17 @@ func (h *heat) sizes(width, height int) (each, tall int) {
 
 // heatMap draws the map: the share of the peak that the best layout reaches, and
 // the layout where there is room.
-func (v *View) heatMap(in *Input, w, h int) []string {
+func (v *View) heatMap(in *screen.Context, w, h int) []string {
 	m := &v.heat
 	detail := "best MFU % by model and nodes"
-	lines := []string{in.heading(w, "MODEL SIZES", detail, v.heatRemark(), themes.Muted)}
+	lines := []string{in.Heading(w, "MODEL SIZES", detail, v.heatRemark())}
 	if len(m.models) == 0 || w < heatLabel+5*len(m.nodes) || h < 4 {
 		return widget.Height(lines, w, h)
 	}
 	each, tall := m.sizes(w, h)
-	head := widget.NewLine(w).Put(in.paint(themes.Muted), "nodes")
+	head := widget.NewLine(w).Put(in.Paint(themes.Muted), "nodes")
 	for j, n := range m.nodes {
-		head.RightAligned(in.paint(themes.Muted), figure.Comma(n), heatLabel+(j+1)*each-each/2+1)
+		head.RightAligned(in.Paint(themes.Muted), figure.Comma(n), heatLabel+(j+1)*each-each/2+1)
 	}
 	lines = append(lines, head.String())
 	from := page(m.row, max((h-3)/tall, 1), len(m.models))
@@ -191,7 +192,7 @@ func (v *View) heatMap(in *Input, w, h int) []string {
 				if m.models[i].ID == in.Setup.Model.ID {
 					role = themes.Current
 				}
-				l.Put(in.paint(role), in.cut(m.models[i].Name, heatLabel-1))
+				l.Put(in.Paint(role), in.Cut(m.models[i].Name, heatLabel-1))
 			}
 			l.To(heatLabel)
 			for j := range m.nodes {
@@ -208,7 +209,7 @@ func (v *View) heatMap(in *Input, w, h int) []string {
 	if widget.Width(words) > w {
 		words = "each cell: the best of its own search"
 	}
-	return append(lines, widget.NewLine(w).Put(in.paint(themes.Muted), in.cut(words, w)).String())
+	return append(lines, widget.NewLine(w).Put(in.Paint(themes.Muted), in.Cut(words, w)).String())
 }
 
 func (v *View) heatRemark() string {
@@ -225,10 +226,10 @@ func (v *View) heatRemark() string {
 }
 
 // heatCell draws one line of a cell.
-func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top float64) {
+func (v *View) heatCell(in *screen.Context, l *widget.Line, i, each, part int, low, top float64) {
 	m := &v.heat
 	c := &m.cells[i]
-	text, paint := "", in.paint(themes.Muted)
+	text, paint := "", in.Paint(themes.Muted)
 	switch {
 	case !c.done && part == 0:
 		text = in.Glyphs.Ellipsis
@@ -245,10 +246,10 @@ func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top f
 	}
 	here := i == m.row*len(m.nodes)+m.column && v.inPicture && v.picture == heatPicture
 	if here {
-		paint = in.paint(themes.Strong).Reversed()
+		paint = in.Paint(themes.Strong).Reversed()
 	}
 	left := max((each-1-widget.Width(text))/2, 0)
-	if text = in.cut(text, each-1); here && part == 0 && left > 0 {
+	if text = in.Cut(text, each-1); here && part == 0 && left > 0 {
 		text = widget.Blank(left-1) + in.Glyphs.Pointer + text
 	} else {
 		text = widget.Blank(left) + text
@@ -256,31 +257,12 @@ func (v *View) heatCell(in *Input, l *widget.Line, i, each, part int, low, top f
 	l.Put(paint, text+widget.Blank(each-1-widget.Width(text))).Gap(1)
 }
 
-// heatKey moves in the map and takes a cell.
-func (v *View) heatKey(key string) (bool, Request) {
-	m := &v.heat
-	switch key {
-	case "up", "k":
-		m.row = max(m.row-1, 0)
-	case "down", "j":
-		m.row = min(m.row+1, max(len(m.models)-1, 0))
-	case "left", "h":
-		m.column = max(m.column-1, 0)
-	case "right", "l":
-		m.column = min(m.column+1, max(len(m.nodes)-1, 0))
-	case "home":
-		m.column = 0
-	case "end", "G":
-		m.column = max(len(m.nodes)-1, 0)
-	case "enter":
-		if c := m.here(); c != nil && c.found {
-			s := c.setup
-			return true, Request{Setup: &s, Text: "best of " + s.Model.Name + " on " + nodes(&s)}
-		}
-	default:
-		return false, Request{}
+// takeCell takes the layout of the cell under the cursor.
+func (v *View) takeCell() screen.Request {
+	if c := v.heat.here(); c != nil && c.found {
+		return screen.Take(c.setup, "best of "+c.setup.Model.Name+" on "+nodes(&c.setup))
 	}
-	return true, Request{}
+	return screen.Request{}
 }
 
 func nodes(s *engine.Setup) string {
@@ -299,7 +281,7 @@ func (h *heat) here() *cell {
 }
 
 // heatStatus says the layout of a cell, or why there is none.
-func (v *View) heatStatus(in *Input) string {
+func (v *View) heatStatus(in *screen.Context) string {
 	h := &v.heat
 	c := h.here()
 	if c == nil || h.row >= len(h.models) {

@@ -7,12 +7,13 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // knobLines are what is searched, one knob a line, then how sure the order is.
-func (v *View) knobLines(in *Input, w, h int) []string {
-	lines := []string{in.heading(w, "SEARCH", "", "", themes.Muted)}
+func (v *View) knobLines(in *screen.Context, w, h int) []string {
+	lines := []string{in.Heading(w, "SEARCH", "", "")}
 	for _, k := range v.listed(in) {
 		l := widget.NewLine(w)
 		label, value := themes.Text, themes.Muted
@@ -22,16 +23,16 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 		if v.inKnob && k == v.knob {
 			label, value = themes.Focus, themes.Focus
 			if !v.entry.on { // the caret has a look of its own
-				l.Whole(in.paint(themes.Focus))
+				l.Whole(in.Paint(themes.Focus))
 			}
-			l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
+			l.Put(in.Paint(themes.Focus), in.Glyphs.Pointer)
 		}
-		l.To(2).Put(in.paint(label), k.label())
+		l.To(2).Put(in.Paint(label), k.label())
 		l.To(valueAt)
 		if v.entry.on && v.inKnob && k == v.knob {
 			v.entryText(in, l)
 		} else {
-			l.Put(in.paint(value), in.cut(v.word(k), w-valueAt))
+			l.Put(in.Paint(value), in.Cut(v.word(k), w-valueAt))
 		}
 		lines = append(lines, l.String())
 		if k == launchers && v.airy(in, h) {
@@ -45,11 +46,11 @@ func (v *View) knobLines(in *Input, w, h int) []string {
 }
 
 // airy says whether there is room for blank lines between the knobs.
-func (v *View) airy(in *Input, h int) bool { return h >= len(v.listed(in))+7 }
+func (v *View) airy(in *screen.Context, h int) bool { return h >= len(v.listed(in))+7 }
 
 // sureLines say how little the order of the best tells, and what the first place
 // rests on.
-func (v *View) sureLines(in *Input, w int) []string {
+func (v *View) sureLines(in *screen.Context, w int) []string {
 	a := v.answer
 	if a == nil || a.result.near.Least == 0 || v.running != nil {
 		return nil
@@ -80,9 +81,9 @@ func (v *View) sureLines(in *Input, w int) []string {
 	if a.room.mark() != "" { // in the heading, which stands on the smallest screen too
 		remark = "may not fit"
 	}
-	lines := []string{in.heading(w, "HOW SURE", "", remark, themes.Warn)}
+	lines := []string{in.HeadingIn(themes.Warn, w, "HOW SURE", "", remark)}
 	for _, text := range texts {
-		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String())
+		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String())
 	}
 	return lines
 }
@@ -103,7 +104,7 @@ func nearWords(n *find.Near) string {
 const valueAt = 14
 
 // listed are the knobs that have a choice for this model.
-func (v *View) listed(in *Input) []knob {
+func (v *View) listed(in *screen.Context) []knob {
 	var out []knob
 	for k := range knobs {
 		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {

@@ -12,6 +12,7 @@ import (
 	"meshscope/presets/published"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -40,15 +41,15 @@ type run struct {
 }
 
 // refreshMeasured reads the runs where others are wanted.
-func (v *View) refreshMeasured(in *Input) Request {
+func (v *View) refreshMeasured(in *screen.Context) screen.Request {
 	m := &v.measured
 	want := runsOf{in.Setup.Model.ID, in.Setup.GPUs}
 	if m.of == want && (m.done || m.jobs.Running()) {
-		return Request{}
+		return screen.Request{}
 	}
 	*m = measured{of: want, jobs: m.jobs}
 	job := m.jobs.Begin()
-	return Request{Work: func(open context.Context) func() {
+	return screen.Request{Work: func(open context.Context) func() {
 		groups, err := published.Groups(v.lib)
 		runs := like(open, groups, want)
 		stopped := open.Err() != nil
@@ -94,9 +95,9 @@ func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 }
 
 // measuredTable lists the runs, and where the setup in force would stand.
-func (v *View) measuredTable(in *Input, w, h int) []string {
+func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 	m := &v.measured
-	lines := []string{in.heading(w, "MEASURED", "published runs of this model", v.measuredRemark(in), themes.Muted)}
+	lines := []string{in.Heading(w, "MEASURED", "published runs of this model", v.measuredRemark(in))}
 	switch {
 	case !m.done:
 		return widget.Height(append(lines, v.say(in, "reading the published runs", w)), w, h)
@@ -106,13 +107,13 @@ func (v *View) measuredTable(in *Input, w, h int) []string {
 		return widget.Height(append(lines, v.say(in, "nobody published a run of "+in.Setup.Model.Name, w)), w, h)
 	}
 	lines = append(lines, v.standing(in, w))
-	muted := in.paint(themes.Muted)
+	muted := in.Paint(themes.Muted)
 	head := widget.NewLine(w).RightAligned(muted, "measured", pointer+14).RightAligned(muted, "predicted", pointer+24).RightAligned(muted, "time error %", pointer+38).Gap(2)
 	what := "layout; tok/s/GPU"
 	if m.gpu() == "" {
 		what = "GPU, " + what
 	}
-	lines = append(lines, head.Put(muted, in.cut(what, head.Left())).String())
+	lines = append(lines, head.Put(muted, in.Cut(what, head.Left())).String())
 	at := min(m.row, len(m.runs)-1)
 	body := h - len(lines)
 	from := page(at, body, len(m.runs))
@@ -122,8 +123,8 @@ func (v *View) measuredTable(in *Input, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) say(in *Input, text string, w int) string {
-	return widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String()
+func (v *View) say(in *screen.Context, text string, w int) string {
+	return widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String()
 }
 
 // gpu is the GPU of all runs; empty where they have several.
@@ -137,7 +138,7 @@ func (m *measured) gpu() string {
 	return first.Name
 }
 
-func (v *View) measuredRemark(in *Input) string {
+func (v *View) measuredRemark(in *screen.Context) string {
 	m := &v.measured
 	if len(m.runs) == 0 {
 		return ""
@@ -155,17 +156,17 @@ func (v *View) measuredRemark(in *Input) string {
 
 // standing says where the setup in force would stand among the measured runs by its
 // prediction, or what keeps it from being held against them.
-func (v *View) standing(in *Input, w int) string {
+func (v *View) standing(in *screen.Context, w int) string {
 	text := v.standingWords(in)
 	l := widget.NewLine(w)
 	if own := v.own(in); own != nil && v.measured.runs[0].setup.GPUs == in.Setup.GPUs {
-		l.Put(in.paint(themes.Current), in.Glyphs.Here)
+		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	}
 	l.To(pointer)
-	return l.Put(in.paint(themes.Text), in.cut(text, l.Left())).String()
+	return l.Put(in.Paint(themes.Text), in.Cut(text, l.Left())).String()
 }
 
-func (v *View) standingWords(in *Input) string {
+func (v *View) standingWords(in *screen.Context) string {
 	m := &v.measured
 	own := v.own(in)
 	if len(in.Problems) > 0 || own == nil {
@@ -210,31 +211,31 @@ func bareName(name string) string {
 	return name
 }
 
-func (v *View) runLine(in *Input, i int, here bool, w int) string {
+func (v *View) runLine(in *screen.Context, i int, here bool, w int) string {
 	r := &v.measured.runs[i]
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Focus
-		l.Whole(in.paint(role)).Put(in.paint(role), in.Glyphs.Pointer)
+		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 	}
-	l.RightAligned(in.paint(themes.Muted), fmt.Sprint(i+1), pointer+3)
-	l.RightAligned(in.paint(role), figure.Three(r.measured), pointer+14)
+	l.RightAligned(in.Paint(themes.Muted), fmt.Sprint(i+1), pointer+3)
+	l.RightAligned(in.Paint(role), figure.Three(r.measured), pointer+14)
 	off := r.timeError()
-	errorPaint := in.paint(role)
+	errorPaint := in.Paint(role)
 	if !here && r.predicted > 0 {
-		errorPaint = in.paint(errorRole(off))
+		errorPaint = in.Paint(errorRole(off))
 	}
 	predicted, wrong := in.Glyphs.None, in.Glyphs.None
 	if r.predicted > 0 {
 		predicted, wrong = figure.Three(r.predicted), figure.Signed(100*off, 1)
 	}
-	l.RightAligned(in.paint(role), predicted, pointer+24).RightAligned(errorPaint, wrong, pointer+38).Gap(2)
+	l.RightAligned(in.Paint(role), predicted, pointer+24).RightAligned(errorPaint, wrong, pointer+38).Gap(2)
 	text := briefWords(&r.setup)
 	if v.measured.gpu() == "" {
 		text = bareName(r.setup.Cluster.GPU.Name) + ", " + text
 	}
-	return l.Put(in.paint(role), in.cut(text, l.Left())).String()
+	return l.Put(in.Paint(role), in.Cut(text, l.Left())).String()
 }
 
 // timeError is the predicted step over the measured one, less 1, as on Evidence: above 0
@@ -265,30 +266,14 @@ func errorRole(e float64) themes.Role {
 	}
 }
 
-// measuredKey moves among the runs and takes one.
-func (v *View) measuredKey(key string) (bool, Request) {
+// takeRun takes the run under the cursor.
+func (v *View) takeRun() screen.Request {
 	m := &v.measured
-	last := max(len(m.runs)-1, 0)
-	switch key {
-	case "up", "k":
-		m.row = max(m.row-1, 0)
-	case "down", "j":
-		m.row = min(m.row+1, last)
-	case "home":
-		m.row = 0
-	case "end", "G":
-		m.row = last
-	case "left", "right", "h", "l":
-	case "enter":
-		if len(m.runs) > 0 {
-			r := &m.runs[min(m.row, last)]
-			s := r.setup
-			return true, Request{Setup: &s, Text: "published run " + r.id}
-		}
-	default:
-		return false, Request{}
+	if len(m.runs) == 0 {
+		return screen.Request{}
 	}
-	return true, Request{}
+	r := &m.runs[min(m.row, len(m.runs)-1)]
+	return screen.Take(r.setup, "published run "+r.id)
 }
 
 func (v *View) measuredStatus() string {

@@ -1,29 +1,32 @@
 package search
 
+import "meshscope/ui/screen"
+
 import "slices"
 
 // HandleMouse chooses knobs, columns and rows; a second click turns, sorts or
 // takes.
-func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled bool, do Request) {
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	w, h := in.W, in.H
 	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	a := v.arrange(w, h)
 	if x < a.knobs {
 		return v.mouseKnob(in, h, y, button)
 	}
 	if v.guide.open {
-		return v.mouseGuide(&in, h, y, button)
+		return v.mouseGuide(in, h, y, button)
 	}
 	if a.plotW > 0 && x >= a.plotX && x < a.plotX+a.plotW && y >= a.plotY && y < a.plotY+a.plotH {
 		return v.mousePicture(a, y-a.plotY, x-a.plotX, button)
 	}
 	if x < a.x || x >= a.x+a.w || y >= a.table {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	v.inPicture = false
-	rows := v.shown(&in)
-	top := v.above(&in) // line of the heads of the columns
+	rows := v.shown(in)
+	top := v.above(in) // line of the heads of the columns
 	switch button {
 	case "wheelup", "wheeldown":
 		by := 1
@@ -32,31 +35,31 @@ func (v *View) HandleMouse(in Input, w, h int, x, y int, button string) (handled
 		}
 		v.inKnob = false
 		v.move(rows, by)
-		return true, Request{}
+		return true, screen.Request{}
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	v.inKnob = false
 	if y == top {
-		return v.mouseHead(&in, a.w, x-a.x), Request{}
+		return v.mouseHead(in, a.w, x-a.x), screen.Request{}
 	}
 	body := a.table - top - 1
 	at := min(v.table.row, len(rows)-1)
 	lines := seen(rows, at, body)
 	line := y - top - 1
 	if line < 0 || line >= len(lines) {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	i := lines[line]
 	if i == at {
 		return true, v.take(rows)
 	}
 	v.table.row = i
-	return true, Request{}
+	return true, screen.Request{}
 }
 
-func (v *View) mouseHead(in *Input, w, x int) bool {
+func (v *View) mouseHead(in *screen.Context, w, x int) bool {
 	t := &v.table
 	used := pointer
 	form := v.shape(in, w)
@@ -71,32 +74,35 @@ func (v *View) mouseHead(in *Input, w, x int) bool {
 	return false
 }
 
-func (v *View) mouseKnob(in Input, h, y int, button string) (bool, Request) {
-	list := v.listed(&in)
+func (v *View) mouseKnob(in *screen.Context, h, y int, button string) (bool, screen.Request) {
+	list := v.listed(in)
 	i := y - 1
-	if v.airy(&in, h) && i > slices.Index(list, launchers) {
+	if v.airy(in, h) && i > slices.Index(list, launchers) {
 		if i--; i == slices.Index(list, launchers) {
-			return false, Request{}
+			return false, screen.Request{}
 		}
 	}
 	if i < 0 || i >= len(list) {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	again := v.inKnob && v.knob == list[i]
 	v.inKnob, v.knob = true, list[i]
 	switch button {
 	case "left":
 		if !again {
-			return true, Request{}
+			return true, screen.Request{}
 		}
 		if before := v.wish; !v.turn(v.knob, 1) && v.wish == before { // round again
 			v.set(v.knob, v.values[v.knob][0])
 		}
 		return true, v.Refresh(in)
-	case "wheelup":
-		return true, v.turned(in, 1)
-	case "wheeldown":
-		return true, v.turned(in, -1)
+	case "wheelup", "wheeldown":
+		by := -1
+		if button == "wheelup" {
+			by = 1
+		}
+		v.turn(v.knob, by)
+		return true, v.Refresh(in)
 	}
-	return false, Request{}
+	return false, screen.Request{}
 }

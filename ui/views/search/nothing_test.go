@@ -14,11 +14,11 @@ import (
 // the screen; it is said what can be done, and how many GPUs would do.
 func TestNothingFound(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(&in)
+	v := prepared(in)
 	v.answer.rows = nil
 	v.answer.conflict = &find.Conflict{Fields: []string{"memory"}, Least: &find.Found{Setup: *in.Setup, Report: report(60, 92)}}
 	words := func() string {
-		lines := append(v.Render(in, 118, 32), v.Status(in, 118))
+		lines := append(v.Render(in.At(118, 32)), v.Status(in.At(118, 1)))
 		for i := range lines {
 			lines[i] = ansi.Strip(lines[i])
 		}
@@ -35,11 +35,11 @@ func TestNothingFound(t *testing.T) {
 	least := *in.Setup
 	least.TP, least.DP = 16, in.Setup.DP/2
 	v.answer.conflict.Least.Setup = least
-	if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != least {
+	if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != least {
 		t.Errorf("enter loads %+v", do.Setup)
 	}
 	if strings.Contains(text, "exposed traffic") {
-		t.Errorf("it speaks of a layout: %s", v.Status(in, 118))
+		t.Errorf("it speaks of a layout: %s", v.Status(in.At(118, 1)))
 	}
 	v.answer.of.wish[objective] = string(find.FewestGPUs)
 	v.answer.conflict.Fields = []string{"tp", "pp"}
@@ -58,14 +58,14 @@ func TestMeasuredPlaceOfWhatFits(t *testing.T) {
 	for gib, want := range map[float64]string{60: "your setup: 1,000 tok/s/GPU predicted", 92: "your setup does not fit, and so has no place among these (1,000 tok/s/GPU if it did)"} {
 		r := report(60, gib)
 		in.Report = &r
-		v := prepared(&in)
+		v := prepared(in)
 		v.measured.done = true
 		v.measured.runs = []run{{id: "one", source: "a paper", setup: *in.Setup, measured: 900, predicted: 910}}
-		if text := v.standingWords(&in); !strings.Contains(text, "it is run 1") || strings.Contains(text, "though the prediction is that it does not fit") != (gib > 80) {
+		if text := v.standingWords(in); !strings.Contains(text, "it is run 1") || strings.Contains(text, "though the prediction is that it does not fit") != (gib > 80) {
 			t.Errorf("%v GiB, the run itself: %q", gib, text)
 		}
 		v.measured.runs[0].setup.ZeRO = 3 - in.Setup.ZeRO
-		if text := ansi.Strip(v.standing(&in, 100)); !strings.Contains(text, want) {
+		if text := ansi.Strip(v.standing(in, 100)); !strings.Contains(text, want) {
 			t.Errorf("%v GiB: %q", gib, text)
 		}
 	}

@@ -1,6 +1,6 @@
 package search
 
-import "meshscope/ui/widget"
+import "meshscope/ui/screen"
 
 // picture is what stands below or beside the table; where there is no room for
 // both, in its place.
@@ -30,7 +30,7 @@ func (v *View) nextPicture(small bool) {
 }
 
 // drawn is the picture.
-func (v *View) drawn(in *Input, rows []row, w, h int) []string {
+func (v *View) drawn(in *screen.Context, rows []row, w, h int) []string {
 	switch v.picture {
 	case heatPicture:
 		return v.heatMap(in, w, h)
@@ -42,7 +42,7 @@ func (v *View) drawn(in *Input, rows []row, w, h int) []string {
 }
 
 // refreshPicture asks for what the picture in front lacks.
-func (v *View) refreshPicture(in *Input) Request {
+func (v *View) refreshPicture(in *screen.Context) screen.Request {
 	switch v.picture {
 	case heatPicture:
 		return v.refreshHeat(in)
@@ -50,66 +50,90 @@ func (v *View) refreshPicture(in *Input) Request {
 		return v.refreshMeasured(in)
 	case scatterPicture, pictures:
 	}
-	return Request{}
+	return screen.Request{}
 }
 
-// pictureKey gives a key to the picture that has the arrow keys.
-func (v *View) pictureKey(key string) (bool, Request) {
-	switch v.picture {
-	case heatPicture:
-		return v.heatKey(key)
-	case measuredPicture:
-		return v.measuredKey(key)
-	case scatterPicture, pictures:
-	}
-	return false, Request{}
-}
-
-func (v *View) pictureBindings() []widget.Binding {
+// pictureKeys move in the picture and take what is under the cursor.
+func (v *View) pictureKeys() []screen.Key {
 	what := "cell"
 	if v.picture == measuredPicture {
 		what = "run"
 	}
-	return []widget.Binding{
-		{Keys: []string{"enter"}, Text: "take this " + what + " as the setup"},
-		{Keys: []string{"up", "down", "k", "j"}, Text: what + " above, below"},
-		{Keys: []string{"left", "right", "h", "l"}, Text: "number of nodes"},
-		{Keys: []string{"home", "end", "G"}, Text: "first, last"},
+	return []screen.Key{
+		{Keys: "enter", Help: "take this " + what + " as the setup", Hint: "take it", Ask: v.takePicture},
+		{ID: "picture-up picture-down", Keys: "up k | down j", Help: what + " above, below", Foot: "arrows", Hint: "move", Do: v.movePicture},
+		{ID: "nodes-before nodes-after", Keys: "left h | right l", Help: "number of nodes", Do: v.moveNodes},
+		{ID: "picture-first picture-last", Keys: "home | end G", Help: "first, last", Do: func(n int) {
+			if v.picture == measuredPicture {
+				v.movePicture(n << 20)
+			} else {
+				v.moveNodes(n << 20)
+			}
+		}},
+	}
+}
+
+// takePicture takes the cell or the run under the cursor.
+func (v *View) takePicture() screen.Request {
+	v.entry = entry{}
+	if v.picture == measuredPicture {
+		return v.takeRun()
+	}
+	return v.takeCell()
+}
+
+// movePicture goes n cells or runs down.
+func (v *View) movePicture(n int) {
+	if m := &v.measured; v.picture == measuredPicture {
+		m.row = min(max(m.row+n, 0), max(len(m.runs)-1, 0))
+		return
+	}
+	m := &v.heat
+	m.row = min(max(m.row+n, 0), max(len(m.models)-1, 0))
+}
+
+// moveNodes goes n numbers of nodes to the right; runs have their own.
+func (v *View) moveNodes(n int) {
+	if m := &v.heat; v.picture == heatPicture {
+		m.column = min(max(m.column+n, 0), max(len(m.nodes)-1, 0))
 	}
 }
 
 // mousePicture chooses in the picture; a second click takes.
-func (v *View) mousePicture(a arrangement, y, x int, button string) (bool, Request) {
+func (v *View) mousePicture(a arrangement, y, x int, button string) (bool, screen.Request) {
 	if v.picture == scatterPicture {
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	before := v.inPicture
 	v.inPicture, v.inKnob = true, false
 	switch button {
-	case "wheelup":
-		return v.pictureKey("up")
-	case "wheeldown":
-		return v.pictureKey("down")
+	case "wheelup", "wheeldown":
+		by := 1
+		if button == "wheelup" {
+			by = -1
+		}
+		v.movePicture(by)
+		return true, screen.Request{}
 	case "left":
 	default:
-		return false, Request{}
+		return false, screen.Request{}
 	}
 	row, column, ok := v.pictureAt(a, y, x)
 	if !ok {
-		return true, Request{}
+		return true, screen.Request{}
 	}
 	if v.picture == measuredPicture {
 		if before && v.measured.row == row {
-			return v.pictureKey("enter")
+			return true, v.takePicture()
 		}
 		v.measured.row = row
-		return true, Request{}
+		return true, screen.Request{}
 	}
 	if before && v.heat.row == row && v.heat.column == column {
-		return v.pictureKey("enter")
+		return true, v.takePicture()
 	}
 	v.heat.row, v.heat.column = row, column
-	return true, Request{}
+	return true, screen.Request{}
 }
 
 // pictureAt is the run or the cell at a place.

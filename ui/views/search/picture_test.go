@@ -22,7 +22,7 @@ func TestHeatCellsLoad(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	do := v.press(&in, "v")
+	do := v.press(in, "v")
 	for n := 0; do.Work != nil && n < 4; n++ {
 		do.Work(t.Context())()
 		do = v.Refresh(in)
@@ -36,7 +36,7 @@ func TestHeatCellsLoad(t *testing.T) {
 		}
 		found++
 		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
-		take := v.press(&in, "enter")
+		take := v.press(in, "enter")
 		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID || take.Setup.Nodes() != h.nodes[h.column] {
 			t.Fatalf("cell %d gives %v", i, take.Setup)
 		}
@@ -63,8 +63,8 @@ func TestMeasuredRuns(t *testing.T) {
 	in.Setup = &s
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	v.press(&in, "v")
-	v.press(&in, "v").Work(t.Context())()
+	v.press(in, "v")
+	v.press(in, "v").Work(t.Context())()
 	if len(v.measured.runs) < 5 {
 		t.Fatalf("%d runs", len(v.measured.runs))
 	}
@@ -74,10 +74,10 @@ func TestMeasuredRuns(t *testing.T) {
 		if r.setup.Model.ID != m.ID || r.setup.GPUs != 32 || r.predicted != p.Throughput.TokensPerSecondPerGPU || i > 0 && r.measured > v.measured.runs[i-1].measured {
 			t.Errorf("run %d, %s: %+v", i, r.id, r.setup.Layout)
 		}
-		if do := v.press(&in, "enter"); do.Setup == nil || *do.Setup != r.setup {
+		if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != r.setup {
 			t.Errorf("run %d is not taken", i)
 		}
-		v.press(&in, "down")
+		v.press(in, "down")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 	v.measured.runs = []run{{id: "one", setup: one, measured: 1, predicted: 2}}
 	say := func(want string) {
 		t.Helper()
-		if got := v.standingWords(&in); !strings.Contains(got, want) || strings.Contains(got, "place 1 among") {
+		if got := v.standingWords(in); !strings.Contains(got, want) || strings.Contains(got, "place 1 among") {
 			t.Errorf("%q does not say %q", got, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 		v.measured.runs[i].setup.Cluster.GPU.ID, v.measured.runs[i].setup.Cluster.GPU.Name = "other", "Other 96GB"
 	}
 	say("no place for your setup, on " + bareName(in.Setup.Cluster.GPU.Name))
-	if text := v.measuredRemark(&in); !strings.Contains(text, "2 on 8 x Other 96GB") {
+	if text := v.measuredRemark(in); !strings.Contains(text, "2 on 8 x Other 96GB") {
 		t.Errorf("%q does not name the GPU", text)
 	}
 	for i := range v.measured.runs {
@@ -120,7 +120,7 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 		t.Errorf("predicted too slow by a half is %v", off)
 	}
 	v.measured.done = true
-	if text := ansi.Strip(strings.Join(v.measuredTable(&in, 90, 10), "\n")); !strings.Contains(text, "time error %") {
+	if text := ansi.Strip(strings.Join(v.measuredTable(in, 90, 10), "\n")); !strings.Contains(text, "time error %") {
 		t.Errorf("the error is not labelled: %s", text)
 	}
 }
@@ -131,7 +131,7 @@ func TestGuide(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	do := v.press(&in, "3")
+	do := v.press(in, "3")
 	finish := func() {
 		for do.Work != nil {
 			do.Work(t.Context())()
@@ -157,14 +157,14 @@ func TestGuide(t *testing.T) {
 	if ruled == 0 || ruled == len(g.rows[fitStage]) {
 		t.Errorf("%d of %d methods are ruled out", ruled, len(g.rows[fitStage]))
 	}
-	v.press(&in, "home")
-	if v.press(&in, "enter"); g.at != fitStage {
+	v.press(in, "home")
+	if v.press(in, "enter"); g.at != fitStage {
 		t.Error("what is ruled out leads on")
 	}
-	v.press(&in, "end")
-	do = v.press(&in, "enter")
+	v.press(in, "end")
+	do = v.press(in, "enter")
 	finish()
-	do = v.press(&in, "enter")
+	do = v.press(in, "enter")
 	finish()
 	if g.at != speedStage || len(g.rows[speedStage]) < 10 {
 		t.Fatalf("at step %d with %d lines", g.at, len(g.rows[speedStage]))
@@ -175,11 +175,11 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%s is faster than the best", o.name)
 		}
 	}
-	take := v.press(&in, "enter")
+	take := v.press(in, "enter")
 	if take.Setup == nil || *take.Setup != v.answer.rows[0].setup {
 		t.Errorf("the steps end in %v, the search in %+v", take.Setup, v.answer.rows[0].setup.Layout)
 	}
-	if v.press(&in, "esc"); g.open {
+	if v.press(in, "esc"); g.open {
 		t.Error("esc does not close the guide")
 	}
 }
@@ -190,14 +190,14 @@ func TestHeatKeepsToTheMachine(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	in.Setup.Cluster.MaxGPUs = 4 * in.Setup.Cluster.Node()
 	v := New(presets.Default())
-	v.refreshHeat(&in)
+	v.refreshHeat(in)
 	if !slices.Equal(v.heat.nodes, []int{1, 2, 4}) {
 		t.Errorf("nodes %v", v.heat.nodes)
 	}
 	known := len(v.heat.models)
 	without, _ := presets.Load(fstest.MapFS{}, nil)
 	v = New(without)
-	v.refreshHeat(&in)
+	v.refreshHeat(in)
 	if len(v.heat.models) != 1 || known < 2 {
 		t.Errorf("%d models of a library without any, %d of the program's own", len(v.heat.models), known)
 	}

@@ -26,7 +26,7 @@ func TestReasonCanBeStopped(t *testing.T) {
 	j := v.running
 	j.questions.Store(7)
 	j.asking.Store(450)
-	text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	if !strings.Contains(text, "nothing found; which limit excludes all? try 7") || !strings.Contains(text, "esc stops") {
 		t.Errorf("no progress:\n%s", text)
 	}
@@ -36,7 +36,7 @@ func TestReasonCanBeStopped(t *testing.T) {
 	if a := j.search(ctx); a.conflict != nil || a.searched {
 		t.Errorf("a stopped search gives the reason %+v", a.conflict)
 	}
-	text = ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	text = ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	if !strings.Contains(text, "There is no layout. The search for the reason was stopped") {
 		t.Errorf("not said:\n%s", text)
 	}

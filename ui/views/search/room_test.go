@@ -21,7 +21,7 @@ func TestMayNotFit(t *testing.T) {
 		{75, 0.01, false}, // 75 + 0.75
 		{75, 0, false},    // not validated
 	} {
-		v := prepared(&in)
+		v := prepared(in)
 		r := report(50, c.gib)
 		if c.band > 0 {
 			r.Memory.ErrorBand = &c.band
@@ -30,7 +30,7 @@ func TestMayNotFit(t *testing.T) {
 		v.answer.room = roomOf(r.Memory)
 		v.answer.result.near.Least, v.answer.result.near.Most = 3, 3
 		for _, size := range [][2]int{{80, 20}, {120, 32}} {
-			text := ansi.Strip(strings.Join(append(v.Render(in, size[0], size[1]), v.Status(in, 200)), "\n"))
+			text := ansi.Strip(strings.Join(append(v.Render(in.At(size[0], size[1])), v.Status(in.At(200, 1))), "\n"))
 			sure, _, _ := strings.Cut(text[strings.Index(text, "HOW SURE"):], "\n")
 			if strings.Contains(sure, "may not fit") != c.doubt {
 				t.Errorf("%v: HOW SURE says %q", c, sure)
@@ -38,8 +38,8 @@ func TestMayNotFit(t *testing.T) {
 			if strings.Contains(text, "?75.0") != c.doubt {
 				t.Errorf("%v: the table marks it: %t", c, !c.doubt)
 			}
-			if want := "may not fit: 4.0 GiB free, good to ±7.5"; strings.Contains(v.Status(in, 200), want) != c.doubt {
-				t.Errorf("%v: %q", c, v.Status(in, 200))
+			if want := "may not fit: 4.0 GiB free, good to ±7.5"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
+				t.Errorf("%v: %q", c, v.Status(in.At(200, 1)))
 			}
 		}
 	}
@@ -49,20 +49,20 @@ func TestMayNotFit(t *testing.T) {
 // together, each called so.
 func TestBesideOwn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true) // 64 GPUs, 1,000 tokens a second and GPU
-	v := prepared(&in)
+	v := prepared(in)
 	r := v.answer.rows[0]
 	r.own, r.perGPU = false, 1200
-	if got := v.besideOwn(&in, &r); got != "20.0 % more tokens/s than yours; " {
+	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s than yours; " {
 		t.Errorf("the same GPUs: %q", got)
 	}
 	r.setup.GPUs = 128
-	if got := v.besideOwn(&in, &r); got != "20.0 % more tokens/s a GPU and 140.0 % more in all than yours on 64 GPUs; " {
+	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s a GPU and 140.0 % more in all than yours on 64 GPUs; " {
 		t.Errorf("twice the GPUs: %q", got)
 	}
 	tooBig := report(60, 92)
 	in.Report = &tooBig
 	r.setup.GPUs, r.perGPU = 64, 900
-	if got := v.besideOwn(&in, &r); got != "10.0 % fewer tokens/s than yours, which does not fit; " {
+	if got := v.besideOwn(in, &r); got != "10.0 % fewer tokens/s than yours, which does not fit; " {
 		t.Errorf("yours does not fit: %q", got)
 	}
 }
@@ -75,10 +75,10 @@ func TestPlotOfWhatFits(t *testing.T) {
 	plot := func(gib float64) []string {
 		r := report(60, gib)
 		in.Report = &r
-		v := prepared(&in)
+		v := prepared(in)
 		v.inKnob = true // no cursor in the plot
 		var lines []string
-		for _, line := range v.scatter(&in, v.shown(&in), w, 20) {
+		for _, line := range v.scatter(in, v.shown(in), w, 20) {
 			lines = append(lines, ansi.Strip(line))
 		}
 		return lines

@@ -40,7 +40,7 @@ func TestFewestGPUs(t *testing.T) {
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
 		t.Errorf("%d GPUs, the engine finds %v", best.setup.GPUs, r.Best)
 	}
-	if text := ansi.Strip(strings.Join(v.Render(in, 140, 32), "\n")); !strings.Contains(text, "days") || !strings.Contains(text, "$") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(140, 32)), "\n")); !strings.Contains(text, "days") || !strings.Contains(text, "$") {
 		t.Errorf("neither time nor cost:\n%s", text)
 	}
 }
@@ -85,7 +85,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.refreshValues(&asked{base: base(in.Setup)})
-	if slices.Contains(v.listed(&in), batchRule) {
+	if slices.Contains(v.listed(in), batchRule) {
 		t.Error("the knob is there where it does nothing")
 	}
 	v.set(objective, string(find.FewestGPUs))
@@ -93,7 +93,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	v.set(deadline, "60 days")
 	v.set(numbers, "to 128")
 	v.set(tensor, "2")
-	if !slices.Contains(v.listed(&in), batchRule) {
+	if !slices.Contains(v.listed(in), batchRule) {
 		t.Error("no knob of the batch")
 	}
 	a := asked{base: base(in.Setup), wish: v.wish}
@@ -103,11 +103,11 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 		t.Errorf("batches %v, want %v", got, want)
 	}
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in, 160, 32), "\n")); !strings.Contains(text, "batch near 4 M tokens, doubled for the deadline") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch near 4 M tokens, doubled for the deadline") {
 		t.Errorf("the batch is not said:\n%s", text)
 	}
 	// The setup in force has days and price as all others.
-	own := v.own(&in)
+	own := v.own(in)
 	s := *in.Setup
 	s.Budget = 1e12
 	r := engine.Evaluate(s)
@@ -121,7 +121,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	}
 	v.Refresh(in).Work(t.Context())()
 	for _, w := range []int{118, 160} {
-		if text := ansi.Strip(strings.Join(v.Render(in, w, 32), "\n")); !strings.Contains(text, "batch of 32") && !strings.Contains(text, "batch 32") {
+		if text := ansi.Strip(strings.Join(v.Render(in.At(w, 32)), "\n")); !strings.Contains(text, "batch of 32") && !strings.Contains(text, "batch 32") {
 			t.Errorf("%d columns: the batch is not said:\n%s", w, text)
 		}
 	}
@@ -129,7 +129,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	v.set(budget, autoValue)
 	v.set(deadline, noDeadline)
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n")); strings.Contains(text, "needs tokens") || !strings.Contains(text, " layouts") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n")); strings.Contains(text, "needs tokens") || !strings.Contains(text, " layouts") {
 		t.Errorf("no count of layouts:\n%s", text)
 	}
 }

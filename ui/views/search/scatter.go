@@ -4,14 +4,14 @@ import (
 	"math"
 
 	"meshscope/report/figure"
-	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // scatter draws memory across and speed up: what was found, its front, the setup
 // in force and the layout under the cursor.
-func (v *View) scatter(in *Input, rows []row, w, h int) []string {
-	lines := []string{in.heading(w, "MEMORY AND SPEED", "across: peak GiB, up: tokens/s/GPU", "", themes.Muted)}
+func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
+	lines := []string{in.Heading(w, "MEMORY AND SPEED", "across: peak GiB, up: tokens/s/GPU", "")}
 	if v.ranked() == 0 || h < 6 || w < 24 {
 		if v.foundNothing() {
 			lines = append(lines, v.say(in, "no layout was found to draw", w))

@@ -13,23 +13,8 @@ import (
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
 	"meshscope/presets"
-	"meshscope/themes"
-	"meshscope/ui/widget"
+	"meshscope/ui/screen"
 )
-
-// Input is what the screen draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-	// Problems are what makes the setup illegal. Its model, cluster and batch are
-	// searched all the same; the Report has no figures then.
-	Problems []engine.Problem
-}
-
-// Request is what the screen asks of the program.
-type Request = widget.Request[engine.Setup]
 
 // View is the Search screen. Work that it asks for ends in a call that changes
 // the View, so a View stays where it is.
@@ -114,30 +99,30 @@ func base(s *engine.Setup) engine.Setup {
 
 // Refresh asks for a search where the one that is there answers another
 // question: to be called when the screen is opened and when the setup changes.
-func (v *View) Refresh(in Input) Request {
+func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
-		return Request{}
+		return screen.Request{}
 	}
 	want := asked{base: base(in.Setup), wish: v.wish}
 	v.refreshValues(&want)
 	want.wish = v.wish
 	switch {
 	case v.running != nil && v.running.of == want:
-		return Request{}
+		return screen.Request{}
 	case v.running == nil && v.answer != nil && v.answer.of == want:
 		if v.guide.open {
-			return v.refreshGuide(&in)
+			return v.refreshGuide(in)
 		}
-		return v.refreshPicture(&in)
+		return v.refreshPicture(in)
 	}
 	return v.start(want)
 }
 
-func (v *View) start(want asked) Request {
+func (v *View) start(want asked) screen.Request {
 	ctx, stop := context.WithCancel(context.Background())
 	j := &job{of: want, stop: stop}
 	v.running = j
-	return Request{Work: func(open context.Context) func() {
+	return screen.Request{Work: func(open context.Context) func() {
 		defer stop()
 		defer context.AfterFunc(open, stop)()
 		a := j.search(ctx)
@@ -220,13 +205,9 @@ func (v *View) Playing() bool { return v.running != nil }
 // Tick is called while Playing: what a search reports is read where it is drawn.
 func (v *View) Tick() bool { return v.running != nil }
 
-// Anyway says that a setup which cannot run is no hindrance: layouts that can are what
-// the screen looks for.
-func (*View) Anyway() bool { return true }
-
-// Forget is for when the screen is left: what runs is stopped by the program, and
-// what was found is small.
-func (*View) Forget() {}
+// ShowsIllegal says that a setup which cannot run is no hindrance: layouts that can are
+// what the screen looks for.
+func (*View) ShowsIllegal() {}
 
 // Cancel ends a running search with what it has; false where none runs.
 func (v *View) cancel() bool {
@@ -235,15 +216,4 @@ func (v *View) cancel() bool {
 	}
 	v.running.stop()
 	return true
-}
-
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
-func (in *Input) heading(w int, name, detail, remark string, role themes.Role) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, role)
-}
-
-// cut shortens a text to w cells with the ellipsis of the terminal.
-func (in *Input) cut(s string, w int) string {
-	return widget.CutText(s, w, in.Glyphs.Ellipsis)
 }

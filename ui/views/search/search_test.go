@@ -20,11 +20,12 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/themes"
-	"meshscope/ui/views/viewtest"
+	"meshscope/ui/screen"
+	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
 )
 
-func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
+func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -32,7 +33,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) Input {
 	}
 	s := presets.DefaultSetup()
 	r := report(60, 55)
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // report has round figures: frames are about what is drawn where, and must not
@@ -50,7 +51,7 @@ func report(step, gib float64) engine.Report {
 }
 
 // invented is an answer to what the input asks.
-func invented(in *Input) *answer {
+func invented(in *screen.Context) *answer {
 	a := &answer{of: asked{base: base(in.Setup)}, result: counts{legal: 9668, evaluated: 243, fitting: 200, share: 1}, seconds: 0.25}
 	for i := range 40 {
 		s := *in.Setup
@@ -77,24 +78,27 @@ func invented(in *Input) *answer {
 }
 
 // prepared is a screen with an answer.
-func prepared(in *Input) *View {
+func prepared(in *screen.Context) *View {
 	v := New(presets.Default())
-	v.Refresh(*in)
+	v.Refresh(in)
 	v.running.stop()
 	v.running, v.answer = nil, invented(in)
 	return v
 }
 
 // states are what the frames show, and how the screen gets there.
-func states() map[string]func(*View, *Input) {
-	return map[string]func(*View, *Input){
-		"table":     func(*View, *Input) {},
-		"filter":    func(v *View, in *Input) { v.press(in, "/", "t", "p", "=", "4", " ", "n", "o") },
-		"knobs":     func(v *View, in *Input) { v.press(in, "f", "down", "down", "down", "down", "right"); v.running = nil },
-		"typing":    func(v *View, in *Input) { v.press(in, "f", "down", "down", "4", "5") },
-		"searching": func(v *View, in *Input) { v.answer = nil; v.again(in) },
-		"partial":   func(v *View, _ *Input) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
-		"heat": func(v *View, in *Input) {
+func states() map[string]func(*View, *screen.Context) {
+	return map[string]func(*View, *screen.Context){
+		"table":  func(*View, *screen.Context) {},
+		"filter": func(v *View, in *screen.Context) { v.press(in, "/", "t", "p", "=", "4", " ", "n", "o") },
+		"knobs": func(v *View, in *screen.Context) {
+			v.press(in, "f", "down", "down", "down", "down", "right")
+			v.running = nil
+		},
+		"typing":    func(v *View, in *screen.Context) { v.press(in, "f", "down", "down", "4", "5") },
+		"searching": func(v *View, in *screen.Context) { v.again(1); v.Refresh(in) },
+		"partial":   func(v *View, _ *screen.Context) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
+		"heat": func(v *View, in *screen.Context) {
 			v.press(in, "v")
 			for i := range v.heat.cells {
 				if i%5 > 0 {
@@ -103,7 +107,7 @@ func states() map[string]func(*View, *Input) {
 			}
 			v.press(in, "right")
 		},
-		"measured": func(v *View, in *Input) {
+		"measured": func(v *View, in *screen.Context) {
 			v.press(in, "v", "v")
 			v.measured.done = true
 			for i := range 9 {
@@ -112,7 +116,7 @@ func states() map[string]func(*View, *Input) {
 			}
 			v.press(in, "down")
 		},
-		"guide": func(v *View, in *Input) {
+		"guide": func(v *View, in *screen.Context) {
 			v.press(in, "3")
 			for i := range v.guide.rows[fitStage] {
 				o := &v.guide.rows[fitStage][i]
@@ -126,7 +130,7 @@ func states() map[string]func(*View, *Input) {
 				{Text: "of another step", Verdict: advise.Followed, Step: 2, Source: "playbook, step 2: batch"},
 			}}
 		},
-		"guide-speed": func(v *View, in *Input) {
+		"guide-speed": func(v *View, in *screen.Context) {
 			v.press(in, "3", "enter", "enter")
 			v.guide.rows[speedStage] = v.others(&v.answer.rows[0])
 			for i := range v.guide.rows[speedStage] {
@@ -136,7 +140,7 @@ func states() map[string]func(*View, *Input) {
 			}
 			v.press(in, "down")
 		},
-		"nothing": func(v *View, in *Input) {
+		"nothing": func(v *View, in *screen.Context) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
 			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Frees: []string{"memory", "tp"}, Tried: true, Least: least}
@@ -146,10 +150,10 @@ func states() map[string]func(*View, *Input) {
 }
 
 // drawn is a screen in one of its states.
-func drawn(in *Input, state string, w, h int) []string {
+func drawn(in *screen.Context, state string, w, h int) []string {
 	v := prepared(in)
 	states()[state](v, in)
-	return append(v.Render(*in, w, h), v.Status(*in, w))
+	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws every state without colours, the largest screen of the views only.
@@ -161,7 +165,7 @@ func TestFrames(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(&in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -170,17 +174,17 @@ func TestFrames(t *testing.T) {
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for state := range states() {
-		viewtest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
+		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
 			in := input(t, colorprofile.ASCII, true)
 			in.Theme, in.Glyphs = theme, glyphs
-			return drawn(&in, state, 80, 20)
+			return drawn(in, state, 80, 20)
 		})
 	}
 }
 
-func (v *View) press(in *Input, names ...string) (do Request) {
+func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 	for _, name := range names {
-		_, do = v.HandleKey(*in, 118, 32, name)
+		_, do = screen.Press(v, in.At(118, 32), name)
 	}
 	return do
 }
@@ -194,7 +198,7 @@ func TestAnySizeAndKey(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
-		v := prepared(&in)
+		v := prepared(in)
 		switch rapid.IntRange(0, 5).Draw(r, "state") {
 		case 0:
 			v.answer = nil
@@ -207,12 +211,12 @@ func TestAnySizeAndKey(t *testing.T) {
 		case 4: // a setup that cannot run
 			in.Report, in.Problems = &engine.Report{}, []engine.Problem{{Message: "tp 3 does not divide the heads"}}
 		}
-		viewtest.Play(r, in, v, names)
+		screentest.Play(r, in, v, names)
 	})
 }
 
 // small is a question that is answered at once.
-func small(t testing.TB) Input {
+func small(t testing.TB) *screen.Context {
 	t.Helper()
 	in := input(t, colorprofile.ASCII, true)
 	m, err := presets.Default().Model("llama3.1-8b")
@@ -240,10 +244,10 @@ func TestRowsLoad(t *testing.T) {
 	if len(want.Best) < 20 || v.ranked() != len(want.Best) || v.answer.result.legal != want.Legal {
 		t.Fatalf("%d rows of %d layouts, the search has %d of %d", v.ranked(), v.answer.result.legal, len(want.Best), want.Legal)
 	}
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	owns := 0
 	for i := range rows {
-		do := v.press(&in, "enter")
+		do := v.press(in, "enter")
 		if do.Setup == nil || *do.Setup != rows[i].setup {
 			t.Fatalf("row %d gives %v", i, do.Setup)
 		}
@@ -254,12 +258,12 @@ func TestRowsLoad(t *testing.T) {
 		if !r.Legal || r.Time.Step != rows[i].step || r.Memory.Peak != rows[i].peak || rows[i].rank > 0 && *do.Setup != want.Best[rows[i].rank-1].Setup {
 			t.Fatalf("row %d, rank %d: %+v", i, rows[i].rank, r.Problems)
 		}
-		taken := in
+		taken := in.At(in.W, in.H)
 		taken.Setup, taken.Report = do.Setup, &r
 		if v.Refresh(taken).Work != nil {
 			t.Fatalf("taking row %d searches again", i)
 		}
-		v.press(&in, "down")
+		v.press(in, "down")
 	}
 	if owns != 1 {
 		t.Errorf("the setup in force stands %d times among the rows", owns)
@@ -272,24 +276,24 @@ func TestStopAndMoveOn(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	do := v.Refresh(in)
-	if !v.Playing() || !isNothing(v.press(&in, "esc")) {
+	if !v.Playing() || !isNothing(v.press(in, "esc")) {
 		t.Fatal("esc must stop the search")
 	}
 	do.Work(t.Context())()
 	if v.Playing() || v.answer == nil || !v.answer.result.partial || v.answer.result.share >= 1 {
 		t.Fatalf("stopped before it began: %+v", v.answer)
 	}
-	if text := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n")); !strings.Contains(text, "PARTIAL") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n")); !strings.Contains(text, "PARTIAL") {
 		t.Errorf("does not say that it is partial:\n%s", text)
 	}
 	if v.Refresh(in).Work != nil {
 		t.Error("what was stopped must not start again by itself")
 	}
-	again := v.press(&in, "r")
+	again := v.press(in, "r")
 	if again.Work == nil {
 		t.Fatal("r does not search again")
 	}
-	other := in
+	other := in.At(in.W, in.H)
 	s := *in.Setup
 	s.GBS, s.MicroBatches = 64, 16
 	other.Setup = &s
@@ -309,7 +313,7 @@ func TestStopAndMoveOn(t *testing.T) {
 	}
 }
 
-func isNothing(r Request) bool { return r.Setup == nil && r.Work == nil }
+func isNothing(r screen.Request) bool { return r.Setup == nil && r.Work == nil }
 
 // TestWishes: every knob reaches the engine's problem, and what is fixed holds in
 // all that is found.
@@ -348,33 +352,6 @@ func TestWishes(t *testing.T) {
 		r := &v.answer.rows[i]
 		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull || float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
 			t.Errorf("row %d: %s, %.1f GiB", i, layoutWords(&r.setup, nil), r.peak.GiB())
-		}
-	}
-}
-
-// TestBindings: in every state the help lists exactly the keys that are taken.
-func TestBindings(t *testing.T) {
-	names := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "enter", "space", "tab"}
-	for c := '!'; c <= '~'; c++ {
-		names = append(names, string(c))
-	}
-	in := input(t, colorprofile.ASCII, true)
-	for _, reach := range [][]string{{}, {"f"}, {"v"}, {"v", "v"}, {"3"}} {
-		state := func() *View {
-			v := prepared(&in)
-			v.press(&in, reach...)
-			return v
-		}
-		listed := map[string]bool{}
-		for _, b := range state().Bindings() {
-			for _, name := range b.Keys {
-				listed[name] = true
-			}
-		}
-		for _, name := range names {
-			if handled, _ := state().HandleKey(in, 118, 32, name); handled != listed[name] {
-				t.Errorf("%v: %q is taken: %t, in the help: %t", reach, name, handled, listed[name])
-			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
 )
@@ -44,7 +45,7 @@ func (t *table) fresh() { t.row = 0 }
 
 // own is the setup in force as a row, ranked among what was found; nil where
 // there are no figures of it.
-func (v *View) own(in *Input) *row {
+func (v *View) own(in *screen.Context) *row {
 	if in.Setup == nil || in.Report == nil || in.Report.Time == nil || in.Report.Memory == nil {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (v *View) own(in *Input) *row {
 
 // shown are the rows in their order: those found that pass the filter, with the
 // setup in force among them.
-func (v *View) shown(in *Input) []row {
+func (v *View) shown(in *screen.Context) []row {
 	if v.answer == nil {
 		return nil
 	}
@@ -131,7 +132,7 @@ func worth(a, b *row) int {
 const pointer = 2
 
 // lines draws head and rows: exactly h lines of w cells.
-func (v *View) lines(in *Input, rows []row, w, h int) []string {
+func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
 	t := &v.table
 	form := v.shape(in, w)
 	lines := []string{v.head(in, &form, w)}
@@ -168,7 +169,7 @@ func seen(rows []row, at, n int) []int {
 	return out
 }
 
-func (v *View) head(in *Input, form *shape, w int) string {
+func (v *View) head(in *screen.Context, form *shape, w int) string {
 	t := &v.table
 	l := widget.NewLine(w).Gap(pointer)
 	for _, i := range form.cols {
@@ -185,36 +186,36 @@ func (v *View) head(in *Input, form *shape, w int) string {
 		if i == t.column && !v.inKnob {
 			role = themes.Accent
 		}
-		t.cell(in, l, i, form.widths[i], in.paint(role), text)
+		t.cell(in, l, i, form.widths[i], in.Paint(role), text)
 	}
 	return l.String()
 }
 
 // cell writes a text into a column of that width.
-func (t *table) cell(in *Input, l *widget.Line, i, width int, p themes.Paint, text string) {
+func (t *table) cell(in *screen.Context, l *widget.Line, i, width int, p themes.Paint, text string) {
 	end := l.Used() + width
 	if t.all[i].words {
-		l.Gap(2).Put(p, in.cut(text, width-2)).To(end)
+		l.Gap(2).Put(p, in.Cut(text, width-2)).To(end)
 		return
 	}
 	l.RightAligned(p, text, end)
 }
 
-func (v *View) line(in *Input, form *shape, r *row, here bool, w int) string {
+func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) string {
 	t := &v.table
 	l := widget.NewLine(w)
 	base := themes.Text
 	if here {
 		base = themes.Focus
-		l.Whole(in.paint(themes.Focus))
-		l.Put(in.paint(themes.Focus), in.Glyphs.Pointer)
+		l.Whole(in.Paint(themes.Focus))
+		l.Put(in.Paint(themes.Focus), in.Glyphs.Pointer)
 	}
 	l.To(1)
 	switch {
 	case r.own:
-		l.Put(in.paint(themes.Current), in.Glyphs.Here)
+		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	case r.front:
-		l.Put(in.paint(themes.Good), in.Glyphs.Point)
+		l.Put(in.Paint(themes.Good), in.Glyphs.Point)
 	}
 	l.To(pointer)
 	for _, i := range form.cols {
@@ -233,7 +234,7 @@ func (v *View) line(in *Input, form *shape, r *row, here bool, w int) string {
 		if (c.id == "peak" || c.id == "free") && !r.fits && !here {
 			role = themes.Bad
 		}
-		t.cell(in, l, i, form.widths[i], in.paint(role), text)
+		t.cell(in, l, i, form.widths[i], in.Paint(role), text)
 	}
 	return l.String()
 }
@@ -245,7 +246,7 @@ func plainDegree(id string) bool {
 
 // beyond is what stands for the rank of the setup in force where it is not among
 // the layouts that are listed.
-func (v *View) beyond(in *Input, r *row) string {
+func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.fits {
 		return in.Glyphs.Cross
 	}
@@ -335,14 +336,14 @@ func (v *View) lookedAt() string {
 }
 
 // noneLines say that no layout passes the filter, among which, and what enter does.
-func (v *View) noneLines(in *Input, w int) []string {
+func (v *View) noneLines(in *screen.Context, w int) []string {
 	texts := []string{"none of " + v.lookedAt() + " layouts passes; esc takes the filter away"}
 	if words := v.fixWords(); words != "" {
 		texts = append(texts, "enter searches anew with "+words+" fixed")
 	}
 	lines := make([]string, 0, len(texts))
 	for _, text := range texts {
-		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String())
+		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String())
 	}
 	return lines
 }
@@ -361,19 +362,19 @@ func (v *View) fixWords() string {
 }
 
 // fixFilter searches anew with the knobs fixed to what the filter says.
-func (v *View) fixFilter(in Input) Request {
+func (v *View) fixFilter(in *screen.Context) screen.Request {
 	before, asked := v.wish, fixed(v.table.conditions, v.table.all)
 	for k, typed := range asked {
 		word, err := v.read(k, typed)
 		if err != nil {
 			v.wish, v.table.wrong, v.table.typing = before, err.Error(), true
-			return Request{}
+			return screen.Request{}
 		}
 		v.admit(k, word)
 		v.set(k, word)
 	}
 	if v.wish == before {
-		return Request{}
+		return screen.Request{}
 	}
 	if len(asked) == len(v.table.conditions) { // the knobs say all of it now
 		v.table.input.Reset()

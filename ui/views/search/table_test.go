@@ -14,19 +14,20 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 )
 
 // TestOrderAndFilter: every column orders its rows, and filters leave those that
 // meet them.
 func TestOrderAndFilter(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(&in)
+	v := prepared(in)
 	for i := range v.table.all {
 		c := &v.table.all[i]
 		v.table.sort, v.table.back = i, false
 		for _, back := range []bool{false, true} {
 			v.table.back = back
-			rows := v.shown(&in)
+			rows := v.shown(in)
 			for n := 1; n < len(rows) && !c.words && c.id != "rank"; n++ {
 				a, b := c.value(&rows[n-1]), c.value(&rows[n])
 				if a != b && (a < b) == (c.down != back) {
@@ -35,9 +36,9 @@ func TestOrderAndFilter(t *testing.T) {
 			}
 		}
 	}
-	all := len(v.shown(&in))
-	v.press(&in, "/", "t", "p", "=", "4", " ", "p", "p", ">", "1", " ", "f", "u", "l", "l", "enter")
-	rows := v.shown(&in)
+	all := len(v.shown(in))
+	v.press(in, "/", "t", "p", "=", "4", " ", "p", "p", ">", "1", " ", "f", "u", "l", "l", "enter")
+	rows := v.shown(in)
 	if len(rows) == 0 || len(rows) == all {
 		t.Fatalf("%d of %d rows pass", len(rows), all)
 	}
@@ -46,8 +47,8 @@ func TestOrderAndFilter(t *testing.T) {
 			t.Errorf("%s passes", layoutWords(s, nil))
 		}
 	}
-	v.press(&in, "esc")
-	if len(v.shown(&in)) != all {
+	v.press(in, "esc")
+	if len(v.shown(in)) != all {
 		t.Error("esc does not take the filter away")
 	}
 }
@@ -112,21 +113,21 @@ func TestFilterSaysWhatItLookedAt(t *testing.T) {
 	if absent == 0 {
 		t.Fatalf("every PP is listed: %v", listed)
 	}
-	v.press(&in, "/")
+	v.press(in, "/")
 	v.Paste(fmt.Sprintf("pp=%d", absent))
-	v.press(&in, "enter")
-	frame := ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	v.press(in, "enter")
+	frame := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	for _, want := range []string{fmt.Sprintf("none of the best 100 of %s layouts passes", figure.Comma(v.answer.result.legal)), fmt.Sprintf("enter searches anew with PP %d fixed", absent)} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the screen does not say %q:\n%s", want, frame)
 		}
 	}
-	_, do := v.HandleKey(in, 118, 32, "enter")
+	_, do := screen.Press(v, in.At(118, 32), "enter")
 	if do.Work == nil {
 		t.Fatal("enter does not search")
 	}
 	do.Work(t.Context())()
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	if v.ranked() == 0 && v.answer.conflict == nil {
 		t.Error("nothing found, and no reason")
 	}
@@ -136,8 +137,8 @@ func TestFilterSaysWhatItLookedAt(t *testing.T) {
 		}
 	}
 
-	v.press(&in, "a", "/", "f", "o", "o", "=", "3", "enter")
-	frame = ansi.Strip(strings.Join(v.Render(in, 118, 32), "\n"))
+	v.press(in, "a", "/", "f", "o", "o", "=", "3", "enter")
+	frame = ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
 	if !v.Typing() || !strings.Contains(frame, `no column "foo"`) {
 		t.Errorf("a column that there is not, typing %t:\n%s", v.Typing(), frame)
 	}
@@ -168,7 +169,7 @@ func FuzzFilter(f *testing.F) {
 func TestFilterOfAnyColumn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	all := columns()
-	rows := invented(&in).rows
+	rows := invented(in).rows
 	rapid.Check(t, func(r *rapid.T) {
 		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
 		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
@@ -197,13 +198,13 @@ func TestConflict(t *testing.T) {
 	in.Setup, in.Report = &s, nil
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(&in, v.shown(&in), 90, 30), " "))), " ")
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(in, v.shown(in), 90, 30), " "))), " ")
 	for _, want := range []string{"Llama-3.1 405B", "One thing alone excludes them all", "the memory of a GPU", "least memory"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
 		}
 	}
-	if do := v.press(&in, "enter"); do.Setup == nil || !engine.Legal(*do.Setup) {
+	if do := v.press(in, "enter"); do.Setup == nil || !engine.Legal(*do.Setup) {
 		t.Error("enter does not give the layout with the least memory")
 	}
 }
@@ -223,10 +224,10 @@ func TestFilterIsALineOfText(t *testing.T) {
 		"under the caret":   {[]string{"home", "ctrl+d"}, "p=4 pp=2"},
 		"two signs at once": {[]string{"日本"}, "tp=4 pp=2日本"},
 	} {
-		v := prepared(&in)
-		v.press(&in, "/")
+		v := prepared(in)
+		v.press(in, "/")
 		v.Paste("tp=4 pp=2")
-		v.press(&in, c.keys...)
+		v.press(in, c.keys...)
 		if got := v.table.input.Value(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -6,10 +6,11 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/ui/export"
+	"meshscope/ui/screen"
 )
 
 // Tables are the ranked layouts that the screen lists, for a file.
-func (v *View) Tables(in Input) []export.Table {
+func (v *View) Tables(in *screen.Context) []export.Table {
 	if v.answer == nil || in.Setup == nil || v.answer.of != (asked{base(in.Setup), v.wish}) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // in force is called so, and a layout beyond the list is of the front.
 func TestTables(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(&in)
+	v := prepared(in)
 	v.answer.rows[3].setup = *in.Setup
 	table := v.Tables(in)[0]
 	cell := func(row int, head string) export.Cell {
@@ -84,19 +84,19 @@ func TestEveryRowIsSeen(t *testing.T) {
 		}
 	}
 	in := input(t, colorprofile.ASCII, true)
-	v := prepared(&in)
+	v := prepared(in)
 	slow := report(200, 55)
 	in.Report = &slow
 	const w, h = 118, 20
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	a := v.arrange(w, h)
-	top := v.above(&in)
+	top := v.above(in)
 	for line, want := range seen(rows, 0, a.table-top-1) {
 		if line == 0 {
 			continue // where the cursor is: a click takes it
 		}
 		v.table.row = 0
-		v.HandleMouse(in, w, h, a.x+3, top+1+line, "left")
+		v.Mouse(in.At(w, h), a.x+3, top+1+line, "left")
 		if v.table.row != want {
 			t.Errorf("a click on line %d chooses row %d, there is row %d", line, v.table.row, want)
 		}
@@ -104,7 +104,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 	if !rows[v.table.row].own {
 		t.Error("the last line is not the setup in force")
 	}
-	if text := fmt.Sprint(v.lines(&in, rows, a.w, a.table-top)); !strings.Contains(text, in.Glyphs.Here) {
+	if text := fmt.Sprint(v.lines(in, rows, a.w, a.table-top)); !strings.Contains(text, in.Glyphs.Here) {
 		t.Error("the setup in force is not marked")
 	}
 }

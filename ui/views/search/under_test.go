@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/presets"
+	"meshscope/ui/screen"
 )
 
 // TestUnder: the layout that is copied is the one under the cursor, and says which.
@@ -14,19 +15,19 @@ func TestUnder(t *testing.T) {
 		t.Errorf("before a search it is %v", s)
 	}
 	v.Refresh(in).Work(t.Context())()
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	for _, at := range []struct {
 		key  string
 		row  int
 		name string
 	}{{"home", 0, "rank 1 of the search"}, {"down", 1, "rank 2 of the search"}} {
-		v.HandleKey(in, 120, 32, at.key)
+		screen.Press(v, in.At(120, 32), at.key)
 		s, name := v.Under(in)
 		if s == nil || *s != rows[at.row].setup || name != at.name {
 			t.Errorf("%s: %q", at.key, name)
 		}
 	}
-	v.HandleKey(in, 120, 32, "n")
+	screen.Press(v, in.At(120, 32), "n")
 	if s, _ := v.Under(in); s == nil || !same(s, in.Setup) {
 		t.Error("on the own row it must be the setup in force")
 	}

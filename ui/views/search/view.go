@@ -11,6 +11,7 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -72,26 +73,27 @@ func (v *View) arrange(w, h int) arrangement {
 }
 
 // Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in Input, w, h int) []string {
+func (v *View) Render(in *screen.Context) []string {
+	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
 	a := v.arrange(w, h)
-	rows := v.shown(&in)
+	rows := v.shown(in)
 	canvas := newCanvas(w, h)
 	if a.knobs > 0 {
-		canvas.put(0, 0, widget.Height(v.knobLines(&in, min(a.knobs, w), h), min(a.knobs, w), h))
+		canvas.put(0, 0, widget.Height(v.knobLines(in, min(a.knobs, w), h), min(a.knobs, w), h))
 	}
 	if v.guide.open {
-		canvas.put(a.x, 0, v.guideLines(&in, max(w-a.x, 0), h))
+		canvas.put(a.x, 0, v.guideLines(in, max(w-a.x, 0), h))
 		return canvas.lines()
 	}
-	canvas.put(a.x, 0, v.tablePanel(&in, rows, a.w, a.table))
+	canvas.put(a.x, 0, v.tablePanel(in, rows, a.w, a.table))
 	if a.both {
-		canvas.put(a.plotX, 0, v.scatter(&in, rows, a.plotW, tallest))
+		canvas.put(a.plotX, 0, v.scatter(in, rows, a.plotW, tallest))
 	}
 	if a.plotW > 0 {
-		canvas.put(a.plotX, a.plotY, v.drawn(&in, rows, a.plotW, a.plotH))
+		canvas.put(a.plotX, a.plotY, v.drawn(in, rows, a.plotW, a.plotH))
 	}
 	return canvas.lines()
 }
@@ -130,7 +132,7 @@ func (c *canvas) lines() []string {
 }
 
 // tablePanel is the heading, then the ranked layouts or why there are none.
-func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
+func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
 	}
@@ -145,7 +147,7 @@ func (v *View) tablePanel(in *Input, rows []row, w, h int) []string {
 	} else if widget.Width(name+exact+remark)+4 > w {
 		remark = short
 	}
-	lines := []string{in.heading(w, name, exact, remark, role)}
+	lines := []string{in.HeadingIn(role, w, name, exact, remark)}
 	if len(in.Problems) > 0 {
 		lines = append(lines, v.illegalLine(in, w))
 	}
@@ -194,19 +196,19 @@ func joined(a, b string) string {
 }
 
 // illegalLine says that the setup in force cannot run, and what is searched then.
-func (v *View) illegalLine(in *Input, w int) string {
+func (v *View) illegalLine(in *screen.Context, w int) string {
 	text := in.Glyphs.Cross + " your setup is illegal; these have its model, GPUs and batch: enter takes one"
 	if long := text + ". " + in.Problems[0].Message; widget.Width(long) <= w {
 		text = long
 	}
-	return widget.NewLine(w).Put(in.paint(themes.Warn), in.cut(text, w)).String()
+	return widget.NewLine(w).Put(in.Paint(themes.Warn), in.Cut(text, w)).String()
 }
 
 // filtering says whether the line of the filter stands above the table.
 func (v *View) filtering() bool { return v.table.typing || v.table.input.Value() != "" }
 
 // above is how many lines stand above the heads of the columns.
-func (v *View) above(in *Input) int {
+func (v *View) above(in *screen.Context) int {
 	n := 1
 	if len(in.Problems) > 0 {
 		n++
@@ -218,7 +220,7 @@ func (v *View) above(in *Input) int {
 }
 
 // remark says how much was searched, or how far it is, at length and in brief.
-func (v *View) remark(in *Input) (long, short string, role themes.Role) {
+func (v *View) remark(in *screen.Context) (long, short string, role themes.Role) {
 	if j := v.running; j != nil {
 		if n := int(j.questions.Load()); n > 0 {
 			short = "nothing found; why?"
@@ -243,7 +245,7 @@ func (v *View) remark(in *Input) (long, short string, role themes.Role) {
 }
 
 // progress is a bar of the ranking pass.
-func (v *View) progress(in *Input, w int) []string {
+func (v *View) progress(in *screen.Context, w int) []string {
 	j := v.running
 	share, text := float64(j.ranked.Load())/1000, "every legal layout is bounded, the best are evaluated in full"
 	if n := j.questions.Load(); n > 0 {
@@ -256,36 +258,36 @@ func (v *View) progress(in *Input, w int) []string {
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), max(width, 0))
 	return []string{
 		l.String(),
-		widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Muted), in.cut(text, w-pointer)).String(),
+		widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String(),
 	}
 }
 
-func (v *View) filterLine(in *Input, w int) string {
+func (v *View) filterLine(in *screen.Context, w int) string {
 	t := &v.table
-	l := widget.NewLine(w).Gap(pointer).Put(in.paint(themes.Key), "filter").Gap(1)
+	l := widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Key), "filter").Gap(1)
 	if !t.typing {
-		l.Put(in.paint(themes.Current), t.input.Value()).Gap(2)
+		l.Put(in.Paint(themes.Current), t.input.Value()).Gap(2)
 		text := "esc takes it away"
 		if n := passing(v.shown(in)); n > 0 && v.answer != nil {
 			text = fmt.Sprintf("%s of %s pass; ", figure.Comma(n), v.lookedAt()) + text
 		}
-		return l.Put(in.paint(themes.Muted), in.cut(text, l.Left())).String()
+		return l.Put(in.Paint(themes.Muted), in.Cut(text, l.Left())).String()
 	}
 	runes, at := []rune(t.input.Value()), t.input.Position()
 	under := " "
 	if at < len(runes) {
 		under = string(runes[at])
 	}
-	l.Put(in.paint(themes.Entry), string(runes[:min(at, len(runes))]))
-	l.Put(in.paint(themes.Entry).Reversed(), under)
+	l.Put(in.Paint(themes.Entry), string(runes[:min(at, len(runes))]))
+	l.Put(in.Paint(themes.Entry).Reversed(), under)
 	if at+1 < len(runes) {
-		l.Put(in.paint(themes.Entry), string(runes[at+1:]))
+		l.Put(in.Paint(themes.Entry), string(runes[at+1:]))
 	}
 	switch {
 	case t.wrong != "":
-		l.Gap(2).Put(in.paint(themes.Bad), in.cut(t.wrong, l.Left()))
+		l.Gap(2).Put(in.Paint(themes.Bad), in.Cut(t.wrong, l.Left()))
 	case len(runes) == 0:
-		l.Gap(2).Put(in.paint(themes.Muted), in.cut("such as: tp=4 pp>2 free>5 none", l.Left()))
+		l.Gap(2).Put(in.Paint(themes.Muted), in.Cut("such as: tp=4 pp>2 free>5 none", l.Left()))
 	}
 	return l.String()
 }
@@ -304,21 +306,21 @@ func (v *View) nothingStatus() string {
 }
 
 // nothing says in plain words why no layout was found.
-func (v *View) nothing(in *Input, w, h int) []string {
+func (v *View) nothing(in *screen.Context, w, h int) []string {
 	a := v.answer
 	if a.conflict == nil {
 		text := "Nothing was found before the search was stopped. r searches again."
 		if a.searched {
 			text = "There is no layout. The search for the reason was stopped before it had one; r searches again."
 		}
-		return in.paragraph([]string{"", text}, themes.Text, w, h)
+		return paragraph(in, []string{"", text}, themes.Text, w, h)
 	}
 	texts := append([]string{""}, v.conflictWords(in)...)
-	return in.paragraph(texts, themes.Text, w, h)
+	return paragraph(in, texts, themes.Text, w, h)
 }
 
 // conflictWords say what excludes everything, and what comes nearest.
-func (v *View) conflictWords(in *Input) []string {
+func (v *View) conflictWords(in *screen.Context) []string {
 	c := v.answer.conflict
 	s := &v.answer.of.base
 	out := []string{"No layout of " + s.Model.Name + " on " + v.answer.of.gpuWords() + " meets what is asked."}
@@ -397,11 +399,11 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 }
 
 // paragraph wraps texts into h lines of w cells; an empty text is a blank line.
-func (in *Input) paragraph(texts []string, role themes.Role, w, h int) []string {
+func paragraph(in *screen.Context, texts []string, role themes.Role, w, h int) []string {
 	var lines []string
 	for _, text := range texts {
 		for _, part := range strings.Split(ansi.Wrap(text, max(w-2*pointer, 1), ""), "\n") {
-			lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.paint(role), part).String())
+			lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(role), part).String())
 		}
 	}
 	return widget.Height(lines, w, h)

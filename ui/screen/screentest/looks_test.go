@@ -1,4 +1,4 @@
-package viewtest
+package screentest
 
 import (
 	"slices"

@@ -1,11 +1,10 @@
-package viewtest
+package screentest
 
 import (
 	"context"
 	"testing"
 
-	"meshscope/engine"
-	"meshscope/ui/widget"
+	"meshscope/ui/screen"
 )
 
 // Program does with a screen's work what the program does: one piece at a time
@@ -13,7 +12,7 @@ import (
 // again. Work reports in the order in which it was asked for.
 type Program struct {
 	// Refresh is what the screen is asked after every report.
-	Refresh func() widget.Request[engine.Setup]
+	Refresh func() screen.Request
 	// Jobs counts the pieces of work.
 	Jobs int
 

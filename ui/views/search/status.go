@@ -1,0 +1,106 @@
+package search
+
+import (
+	"strings"
+
+	"meshscope/report/figure"
+	"meshscope/ui/screen"
+)
+
+// Status says the whole layout under the cursor, or what a knob does.
+func (v *View) Status(in *screen.Context) string {
+	w := in.W
+	if v.table.typing && v.table.wrong != "" {
+		return in.Cut(v.table.wrong, w)
+	}
+	if v.inKnob {
+		if v.entry.on || v.entry.wrong != "" {
+			return in.Cut(v.entryStatus(), w)
+		}
+		return in.Cut(v.knob.label()+": "+v.knob.help(), w)
+	}
+	if v.guide.open {
+		return in.Cut(v.guideStatus(in), w)
+	}
+	if v.inPicture {
+		switch v.picture {
+		case heatPicture:
+			return in.Cut(v.heatStatus(in), w)
+		case measuredPicture:
+			return in.Cut(v.measuredStatus(), w)
+		case scatterPicture, pictures:
+		}
+	}
+	if v.foundNothing() {
+		return in.Cut(v.nothingStatus(), w)
+	}
+	rows := v.shown(in)
+	if len(rows) == 0 {
+		return ""
+	}
+	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
+	return in.Cut(v.rowStatus(in, r, w), w)
+}
+
+// rowStatus is what the table does not show of a layout: how it stands beside the
+// setup in force, then the knobs that have no column.
+func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
+	text := v.besideOwn(in, r)
+	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
+		text += words + "; "
+	}
+	shown := map[string]bool{}
+	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
+		shown[v.table.all[i].id] = true
+	}
+	if rest := layoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
+		text += rest + "; "
+	}
+	return text + v.spentWords(in, r)
+}
+
+// besideOwn is how much faster a layout is than the setup in force: by its tokens, and
+// where it has another number of GPUs by those of each GPU too.
+func (v *View) besideOwn(in *screen.Context, r *row) string {
+	own := v.own(in)
+	if own == nil || r.own || own.perGPU <= 0 || r.perGPU <= 0 {
+		return ""
+	}
+	than := " than yours"
+	if r.setup.GPUs != own.setup.GPUs {
+		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
+		than = " a GPU and " + moreWords(all) + " in all" + than + " on " + figure.Comma(own.setup.GPUs) + " GPUs"
+	}
+	if !own.fits {
+		than += ", which does not fit"
+	}
+	return moreWords(r.perGPU/own.perGPU) + " tokens/s" + than + "; "
+}
+
+// moreWords say a ratio as so much more or less.
+func moreWords(ratio float64) string {
+	percent := 100 * (ratio - 1)
+	if percent < 0 {
+		return strings.TrimPrefix(figure.Signed(percent, 1), "-") + " % fewer"
+	}
+	return strings.TrimPrefix(figure.Signed(percent, 1), "+") + " % more"
+}
+
+// spentWords are what a layout loses its time to, beside what the setup in force
+// does: most of the reason for its place.
+func (v *View) spentWords(in *screen.Context, r *row) string {
+	comm, bubble := "exposed traffic "+figure.Percent(r.comm), "bubble "+figure.Percent(r.bubble)
+	if own := v.own(in); own != nil && !r.own {
+		comm += " (yours " + figure.Percent(own.comm) + ")"
+		bubble += " (yours " + figure.Percent(own.bubble) + ")"
+	}
+	return comm + ", " + bubble
+}
+
+// seconds writes how long a search took.
+func seconds(s float64) string {
+	if s < 0.0995 {
+		return figure.Three(s*1000) + " ms"
+	}
+	return figure.Three(s) + " s"
+}
