@@ -18,8 +18,8 @@ import (
 	"meshscope/ui/export"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/session"
-	"meshscope/ui/views/explore"
 )
 
 // Options are what the program is started with.

@@ -8,7 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 )
 
 // sweepDelay lets a held key pass before the chart is worked out.

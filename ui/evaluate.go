@@ -6,7 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/ui/knobs"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 )
 
 // evaluate answers the setup in force and notes what the move changed.

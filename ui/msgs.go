@@ -6,7 +6,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 	"meshscope/ui/overlay"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 )
 
 // sweptMsg brings the figures of a knob at each of its legal values, and what

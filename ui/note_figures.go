@@ -7,7 +7,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/widget"
 )
 

@@ -3,7 +3,7 @@ package ui
 import (
 	"meshscope/themes"
 	"meshscope/ui/screen"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/widget"
 )
 

@@ -10,13 +10,13 @@ import (
 
 	"meshscope/presets"
 	"meshscope/ui/screen"
-	"meshscope/ui/views/compare"
-	"meshscope/ui/views/evidence"
-	"meshscope/ui/views/memory"
-	"meshscope/ui/views/network"
-	"meshscope/ui/views/pipeline"
-	"meshscope/ui/views/scan"
-	"meshscope/ui/views/search"
+	"meshscope/ui/screens/compare"
+	"meshscope/ui/screens/evidence"
+	"meshscope/ui/screens/memory"
+	"meshscope/ui/screens/network"
+	"meshscope/ui/screens/pipeline"
+	"meshscope/ui/screens/scan"
+	"meshscope/ui/screens/search"
 )
 
 // Tab is which screen is shown.

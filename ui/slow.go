@@ -8,7 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/ui/knobs"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 )
 
 // slow is an evaluation that takes longer than a frame allows: it runs beside

@@ -5,7 +5,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 )
 
 // Update takes a message: the terminal's news first, then what commands bring,

@@ -11,7 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
-	"meshscope/ui/views/explore"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/widget"
 )
 
