@@ -2,18 +2,17 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
 
@@ -25,18 +24,23 @@ type job struct {
 	done    chan<- []byte
 }
 
+// errNoFiles says why a line of a batch does not get its model from a file: whoever
+// writes the lines need not be who runs the program.
+var errNoFiles = errors.New("a line of a batch opens no file; --allow-files lets it") //nolint:gochecknoglobals // a sentinel
+
 // evalBatch answers every line of a file with one line, in order. Lines are
-// evaluated side by side; a fixed number is under way at a time.
-func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
-	in := a.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return fileError(name, err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+// evaluated side by side; a fixed number is under way at a time. Lines may name files
+// where allowFiles says so.
+func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
+	lib := a.lib
+	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file
+		lib = lib.ReadingModels(func(string) ([]byte, error) { return nil, errNoFiles })
 	}
+	in, err := a.open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan job)
 	stop := make(chan struct{}) // closed when nobody takes the answers
@@ -46,14 +50,14 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 		go func() {
 			var e engine.Evaluator
 			for j := range jobs {
-				j.done <- a.answer(&e, j, flags)
+				j.done <- answerLine(&e, j, flags, lib)
 			}
 		}()
 	}
 	readErr := make(chan error, 1)
 	go func() {
 		number := 0
-		readErr <- readLines(in, func(line []byte, tooLong bool) bool {
+		readErr <- input.Lines(in, func(line []byte, tooLong bool) bool {
 			number++
 			done := make(chan []byte, 1)
 			select {
@@ -70,10 +74,10 @@ func (a *app) evalBatch(name string, flags *setupFlags) (err error) {
 	if err := writeInOrder(a.stdout, order); err != nil {
 		return err
 	}
-	if err := <-readErr; err != nil {
-		return fileError(name, err)
+	if name == "-" {
+		name = "standard input"
 	}
-	return nil
+	return fileError(name, <-readErr)
 }
 
 // writeInOrder writes the answers in the order of their lines. It flushes when
@@ -93,40 +97,8 @@ func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	return out.Flush()
 }
 
-// readLines hands over every line without its end. Of a line longer than a
-// setup can be only that fact is handed over. It ends early when each says so.
-// A newline at the very end begins no line.
-func readLines(in io.Reader, each func(line []byte, tooLong bool) bool) error {
-	r := bufio.NewReaderSize(in, 1<<16)
-	var line []byte
-	first := true
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(line) <= setupdoc.MaxBytes {
-			line = append(line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if first {
-			line = bytes.TrimPrefix(line, []byte("\ufeff")) // a byte order mark
-			first = false
-		}
-		if len(line) > 0 && !each(bytes.TrimRight(line, "\r\n"), len(line) > setupdoc.MaxBytes) {
-			return nil
-		}
-		line = nil
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-// answer is the line that answers a line: a report or an error, never nothing.
-func (a *app) answer(e *engine.Evaluator, j job, flags *setupFlags) (text []byte) {
+// answerLine is the line that answers a line: a report or an error, never nothing.
+func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Library) (text []byte) {
 	defer func() {
 		if r := recover(); r != nil {
 			*e = engine.Evaluator{} // its scratch memory may be half-written
@@ -134,13 +106,13 @@ func (a *app) answer(e *engine.Evaluator, j job, flags *setupFlags) (text []byte
 		}
 	}()
 	if j.tooLong {
-		return errorLine(&usageError{fmt.Sprintf("line %d is longer than %d bytes", j.number, setupdoc.MaxBytes)}, j.number)
+		return errorLine(&usageError{fmt.Sprintf("line %d is longer than %d bytes", j.number, input.MaxDocument)}, j.number)
 	}
 	doc, err := setupdoc.ParseLine(j.line)
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	s, err := flags.over(doc, a)
+	s, err := flags.over(doc, lib)
 	if err != nil {
 		return errorLine(err, j.number)
 	}
@@ -212,7 +184,11 @@ func newLineError(err error, number int) lineError {
 			out.Code = "misplaced-key"
 		case key.Instead != "":
 			out.Code, out.Nearest = "key-without-effect", []string{key.Instead}
+		case key.Names != "":
+			out.Code, out.Nearest = "fixed-key", []string{key.Names}
 		}
+	case errors.Is(err, errNoFiles):
+		out.Code, out.Field, out.Allowed = "forbidden", "model", "an id of 'presets models'"
 	case errors.As(err, &unknown):
 		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), escape.Clip(unknown.ID), unknown.Nearest
 	}

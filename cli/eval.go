@@ -19,6 +19,7 @@ func (a *app) evalCommand() *cobra.Command {
 	var asJSON bool
 	var format string
 	var batch fileName
+	var allowFiles bool
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
@@ -39,6 +40,7 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	formatFlag(cmd, &format)
 	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
+	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let the lines of --batch name files of models, which opens whatever they name")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
@@ -56,7 +58,10 @@ func (a *app) evalCommand() *cobra.Command {
 			if flags.file != "" {
 				return &usageError{"--batch and --setup contradict each other: a batch brings its own setups"}
 			}
-			return a.evalBatch(string(batch), &flags)
+			return a.evalBatch(string(batch), &flags, allowFiles)
+		}
+		if allowFiles {
+			return &usageError{"--allow-files goes with --batch; without it --model opens the file that it names"}
 		}
 		s, err := flags.setup(a)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
 
@@ -48,7 +49,7 @@ func exitCode(err error) int {
 		document *setupdoc.Error
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
-		preset   *presets.FileError
+		file     *input.Error
 	)
 	switch {
 	case err == nil:
@@ -56,7 +57,7 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &preset):
+		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file):
 		return exitUsage
 	}
 	return exitError

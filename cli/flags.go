@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
 
@@ -125,13 +126,21 @@ func (a *app) completeIDs(cmd *cobra.Command) {
 // empty says that nothing was said about the setup.
 func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
 
+// gives reports whether the command line gives a key, by its flag or by --set.
+func (f *setupFlags) gives(key string) bool {
+	return slices.ContainsFunc(f.said, func(s said) bool {
+		name, _, _ := strings.Cut(s.value, "=")
+		return s.key == key || s.assignment && strings.TrimSpace(name) == key
+	})
+}
+
 // setup settles what the flags say on top of the file they name.
 func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	doc, err := f.document(a)
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	s, err := f.over(doc, a)
+	s, err := f.over(doc, a.lib)
 	f.ownBatch = !doc.SaysBatch()
 	return s, err
 }
@@ -141,19 +150,24 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 	if f.file == "" {
 		return &setupdoc.Document{}, nil
 	}
-	data, err := a.readFile(string(f.file))
+	in, err := a.open(string(f.file))
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = in.Close() }()
 	name := string(f.file)
 	if name == "-" {
 		name = "standard input"
+	}
+	data, err := input.Read(in, name, input.MaxDocument)
+	if err != nil {
+		return nil, fileError(name, err)
 	}
 	return setupdoc.Parse(name, data)
 }
 
 // over applies the flags to a document and settles it.
-func (f *setupFlags) over(doc *setupdoc.Document, a *app) (engine.Setup, error) {
+func (f *setupFlags) over(doc *setupdoc.Document, lib setupdoc.Library) (engine.Setup, error) {
 	for _, s := range f.said {
 		apply := doc.Set
 		if s.assignment {
@@ -163,35 +177,26 @@ func (f *setupFlags) over(doc *setupdoc.Document, a *app) (engine.Setup, error) 
 			return engine.Setup{}, err
 		}
 	}
-	return doc.Setup(a.lib)
+	return doc.Setup(lib)
 }
 
-// readFile reads a setup file, or standard input for "-". It reads no more than
-// a setup can be.
-func (a *app) readFile(name string) (data []byte, err error) {
-	in := a.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fileError(name, err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+// open opens a file or a pipe, or standard input for "-".
+func (a *app) open(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(a.stdin), nil
 	}
-	data, err = io.ReadAll(io.LimitReader(in, setupdoc.MaxBytes+1))
-	if err != nil {
-		return nil, fileError(name, err)
-	}
-	return data, nil
+	file, err := input.Open(name)
+	return file, fileError(name, err)
 }
 
+// fileError is an error of reading a file. One that says what is wrong in it stays as
+// it is.
 func fileError(name string, err error) error {
+	if _, placed := errors.AsType[*input.Error](err); placed || err == nil {
+		return err
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no file %s", escape.Name(name))
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err // the name is said once
-	}
-	return fmt.Errorf("read %s: %w", escape.Name(name), err)
+	return fmt.Errorf("read %s: %w", escape.Name(name), input.Reason(err))
 }

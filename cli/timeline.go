@@ -367,7 +367,7 @@ func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 		}
 	}
 	only.said = append(only.said, said{key: "dp", value: "1"})
-	s, err := only.over(doc, a)
+	s, err := only.over(doc, a.lib)
 	return s.Spec(), err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine/recipe"
+	"meshscope/presets/input"
 )
 
 // refuseCalibrations finds the calibrations of one's own that would be silently
@@ -16,7 +17,7 @@ func (l *Library) refuseCalibrations() []error {
 	var errs []error
 	refuse := func(f *CalibrationPreset, key, format string, args ...any) {
 		l.refused[f.ID] = true
-		errs = append(errs, &FileError{File: "calibrations/" + f.ID + extension, Key: key, Message: fmt.Sprintf(format, args...)})
+		errs = append(errs, &input.Error{File: "calibrations/" + f.ID + extension, Key: key, Err: fmt.Errorf(format, args...)})
 	}
 	own := l.calibrations.list(l)
 	spoken := map[[2]string]string{} // by kind and what is spoken of: the file

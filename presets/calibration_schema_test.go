@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
+	"meshscope/presets/input"
 )
 
 // fileOf is a calibration of one's own for the default machine, with the figures
@@ -89,7 +90,7 @@ func TestEveryImpossibleFigureIsRefused(t *testing.T) {
 			}
 			for _, v := range bad {
 				_, errs := Load(fileOf(kind, map[string]float64{r.key: v}), Default())
-				var file *FileError
+				var file *input.Error
 				if len(errs) != 1 || !errors.As(errs[0], &file) || !strings.HasPrefix(file.File, "calibrations/") || !strings.Contains(errs[0].Error(), r.key) {
 					t.Errorf("%s %s = %v: %v", kind, r.key, v, errs)
 				}

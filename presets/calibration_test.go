@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"meshscope/presets"
+	"meshscope/presets/input"
 )
 
 const soundCalibration = `id = "mine"
@@ -36,7 +37,7 @@ func TestCalibrationIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(soundCalibration, c.old, c.new, 1)
 			_, errs := presets.Load(fstest.MapFS{"calibrations/mine.toml": {Data: []byte(text)}}, presets.Default())
-			var file *presets.FileError
+			var file *input.Error
 			if len(errs) != 1 || !errors.As(errs[0], &file) {
 				t.Fatalf("refused with %v", errs)
 			}

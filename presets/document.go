@@ -1,42 +1,16 @@
 package presets
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"meshscope/engine/escape"
+	"meshscope/presets/input"
 )
-
-// FileError says what is wrong in a preset file, and where. Line and Column
-// count from 1 and are 0 where the file as a whole is meant.
-type FileError struct {
-	File         string
-	Line, Column int
-	Key          string // empty where no key is at fault
-	Message      string
-}
-
-func (e *FileError) Error() string {
-	var b strings.Builder
-	b.WriteString(escape.Text(e.File))
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
-	}
-	b.WriteString(": ")
-	if e.Key != "" {
-		b.WriteString(escape.Line(e.Key) + ": ")
-	}
-	b.WriteString(escape.Text(e.Message))
-	return b.String()
-}
 
 // document is one file while it is read.
 type document struct {
@@ -48,65 +22,15 @@ type document struct {
 
 // decode reads the file into a struct and refuses every key that the struct
 // does not have. The error is of a file that cannot be read at all.
-func (d *document) decode(into any) (err error) {
-	defer func() {
-		// The file may be anybody's; a fault of the parser is not worth a crash.
-		if fault := recover(); fault != nil {
-			err = &FileError{File: d.name, Message: "cannot be read as TOML"}
-		}
-	}()
-	dec := toml.NewDecoder(bytes.NewReader(d.text))
-	dec.DisallowUnknownFields()
-	err = dec.Decode(into)
-	var missing *toml.StrictMissingError
-	var bad *toml.DecodeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &missing):
-		known := keysOf(reflect.TypeOf(into))
-		for i := range missing.Errors {
-			key := missing.Errors[i].Key()
-			d.errs = append(d.errs, d.located(&missing.Errors[i], "unknown key"+closestKey(key[len(key)-1], known)))
-		}
-		return nil // the rest is there: what else is wrong is said with it
-	case errors.As(err, &bad):
-		return d.located(bad, inWords(strings.TrimPrefix(bad.Error(), "toml: ")))
+func (d *document) decode(into any) error {
+	unknown, err := input.DecodeTOML(d.name, d.text, into)
+	known := keysOf(reflect.TypeOf(into))
+	for _, at := range unknown {
+		key := at.Key[strings.LastIndexByte(at.Key, '.')+1:]
+		at.Err = errors.New("unknown key" + closestKey(key, known))
+		d.errs = append(d.errs, at)
 	}
-	return &FileError{File: d.name, Message: err.Error()}
-}
-
-// mismatch is how the TOML library says that a value has the wrong type, in the
-// words of Go.
-var mismatch = regexp.MustCompile(`^cannot decode TOML (.+?) into .*of type \*?(\S+)$`)
-
-// beyond is how it says that a number is too large to be held.
-var beyond = regexp.MustCompile(`value out of range$|too large to fit in`)
-
-func inWords(message string) string {
-	if beyond.MatchString(message) {
-		return "is too large to be read as a number"
-	}
-	m := mismatch.FindStringSubmatch(message)
-	if m == nil {
-		return message
-	}
-	wanted, ok := map[string]string{
-		"int": "a whole number", "int64": "a whole number", "float64": "a number",
-		"bool": "true or false", "string": "text in quotes",
-	}[m[2]]
-	if !ok {
-		wanted = "another kind of value"
-	}
-	return fmt.Sprintf("is a TOML %s; allowed: %s", m[1], wanted)
-}
-
-func (d *document) located(at *toml.DecodeError, message string) *FileError {
-	line, column := at.Position()
-	return &FileError{
-		File: d.name, Line: line, Column: column,
-		Key: strings.Join(at.Key(), "."), Message: message,
-	}
+	return err
 }
 
 // refuse records what is wrong with the value of a key.
@@ -116,7 +40,7 @@ func (d *document) refuse(key, given, allowed string) {
 	if line == 0 {
 		message = "is missing; allowed: " + allowed
 	}
-	d.errs = append(d.errs, &FileError{File: d.name, Line: line, Column: column, Key: key, Message: message})
+	d.errs = append(d.errs, &input.Error{File: d.name, Line: line, Column: column, Key: key, Err: errors.New(message)})
 }
 
 // find is the place of a key: the format is flat, so a line that begins with

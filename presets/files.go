@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"meshscope/presets/hfconfig"
+	"meshscope/presets/input"
 )
 
 // ReadingModels is the library that also takes the name of a file for a model: a
@@ -24,7 +25,7 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 			return ModelPreset{}, none
 		}
 		if err != nil {
-			return ModelPreset{}, &FileError{File: name, Message: err.Error()}
+			return ModelPreset{}, &input.Error{File: name, Err: err}
 		}
 		return modelOf(l, name, text)
 	}
@@ -47,7 +48,7 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	}
 	m, err := hfconfig.Model(text)
 	if err != nil {
-		return ModelPreset{}, &FileError{File: name, Message: strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return ModelPreset{}, input.Errorf(name, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	m.ID = name
 	if m.Name == m.Family { // the file says no name: that of its folder does
@@ -56,7 +57,7 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 		}
 	}
 	if errs := m.Check(); errs.Err() != nil {
-		return ModelPreset{}, &FileError{File: name, Message: errs.Error()}
+		return ModelPreset{}, &input.Error{File: name, Err: errs}
 	}
 	return ModelPreset{Model: m, Source: name}, nil
 }
@@ -99,5 +100,5 @@ func (l *Library) text(dir, id string) ([]byte, error) {
 			return text, err
 		}
 	}
-	return nil, &FileError{File: id, Message: "is no preset file"}
+	return nil, input.Errorf(id, "is no preset file")
 }

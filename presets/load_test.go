@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"meshscope/presets"
+	"meshscope/presets/input"
 )
 
 func folder(files map[string]string) fstest.MapFS {
@@ -118,7 +119,7 @@ func TestLoadRefusesByNameLineAndKey(t *testing.T) {
 		}
 		found := false
 		for _, e := range flatten(errs) {
-			var at *presets.FileError
+			var at *input.Error
 			if !errors.As(e, &at) {
 				t.Errorf("%s: an error without a place: %v", c.name, e)
 				continue

@@ -2,23 +2,19 @@ package presets
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
-	"meshscope/presets/plaintext"
+	"meshscope/presets/input"
 )
 
-// Limits of a preset folder, far above what anyone writes by hand.
+// Names of preset files.
 const (
-	maxFileBytes = 64 << 10
-	maxFiles     = 10_000
-	maxIDBytes   = 64
-	extension    = ".toml"
+	maxIDBytes = 64
+	extension  = ".toml"
 )
 
 // store holds the presets of one kind, each parsed once when first asked for.
@@ -87,11 +83,11 @@ func (s *store[T]) list(l *Library) []T {
 func (s *store[T]) problems(l *Library) []error {
 	s.list(l)
 	errs := slices.Clone(s.errs)
-	for _, name := range s.names(l) {
+	for _, name := range input.Names(l.fsys, s.dir) {
 		if id, ok := strings.CutSuffix(name, extension); ok && !validID(id) {
-			errs = append(errs, &FileError{
+			errs = append(errs, &input.Error{
 				File: path.Join(s.dir, name), Key: "id",
-				Message: "the file must be named as its id: lower-case letters, digits, dot, dash, underscore",
+				Err: errors.New("the file must be named as its id: lower-case letters, digits, dot, dash, underscore"),
 			})
 		}
 	}
@@ -101,7 +97,7 @@ func (s *store[T]) problems(l *Library) []error {
 // ids are the names of the files, without reading them.
 func (s *store[T]) ids(l *Library) []string {
 	var ids []string
-	for _, name := range s.names(l) {
+	for _, name := range input.Names(l.fsys, s.dir) {
 		if id, ok := strings.CutSuffix(name, extension); ok && validID(id) {
 			ids = append(ids, id)
 		}
@@ -109,45 +105,22 @@ func (s *store[T]) ids(l *Library) []string {
 	return ids
 }
 
-func (s *store[T]) names(l *Library) []string {
-	entries, err := fs.ReadDir(l.fsys, s.dir)
-	if err != nil {
-		return nil // a folder of one kind may be missing
-	}
-	var names []string
-	for _, e := range entries[:min(len(entries), maxFiles)] {
-		if !e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names
-}
-
+// readFile reads the text of a preset. A file that is not there is fs.ErrNotExist.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
-	// A pipe would keep its reader waiting for ever.
-	if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
-		return nil, &FileError{File: name, Message: "not a regular file"}
+	data, err := input.ReadFS(fsys, name, input.MaxPreset)
+	if err == nil {
+		data, err = input.Text(data)
 	}
-	file, err := fsys.Open(name)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fs.ErrNotExist
-		}
-		return nil, &FileError{File: name, Message: err.Error()}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fs.ErrNotExist
+	case err == nil:
+		return data, nil
 	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err != nil {
-		return nil, &FileError{File: name, Message: err.Error()}
+	if _, placed := errors.AsType[*input.Error](err); placed {
+		return nil, input.InFile(name, err)
 	}
-	if len(text) > maxFileBytes {
-		return nil, &FileError{File: name, Message: fmt.Sprintf("longer than %d bytes", maxFileBytes)}
-	}
-	text, err = plaintext.Trim(text)
-	if other, ok := errors.AsType[*plaintext.Error](err); ok {
-		return nil, &FileError{File: name, Line: other.Line, Column: other.Column, Message: other.Error()}
-	}
-	return text, err
+	return nil, &input.Error{File: name, Err: input.Reason(err)}
 }
 
 // validID also keeps a path out of an id.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"meshscope/engine/model"
-	"meshscope/presets/plaintext"
+	"meshscope/presets/input"
 )
 
 // config is what is read of the file. A pointer tells what is left out from what
@@ -81,7 +81,7 @@ type reader struct {
 // Model reads a config.json. The model has the checkpoint's name, if the file says
 // one, and no id.
 func Model(data []byte) (model.Model, error) {
-	text, err := plaintext.Trim(data)
+	text, err := input.Text(data)
 	if err != nil {
 		return model.Model{}, inWords(err)
 	}
@@ -114,13 +114,13 @@ func Model(data []byte) (model.Model, error) {
 // parse reads the file, and the language model inside where it also sees.
 func parse(data []byte) (*config, error) {
 	var c config
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := input.DecodeJSON(data, &c); err != nil {
 		return nil, inWords(err)
 	}
 	if len(c.Text) > 0 && string(c.Text) != "null" {
 		outer := c
 		c = config{Type: outer.Type, Name: outer.Name, Tied: outer.Tied, Vocab: outer.Vocab}
-		if err := json.Unmarshal(outer.Text, &c); err != nil {
+		if err := input.DecodeJSON(outer.Text, &c); err != nil {
 			return nil, inWords(err)
 		}
 		c.Name = outer.Name
@@ -128,11 +128,10 @@ func parse(data []byte) (*config, error) {
 	return &c, nil
 }
 
-// inWords says what the JSON parser found wrong without the words of Go.
+// inWords says what of a document is at fault: a key, or all of it.
 func inWords(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" {
-		return fmt.Errorf("%s: is a JSON %s, which it cannot be", kind.Field, kind.Value)
+	if at, ok := errors.AsType[*input.Error](err); ok && at.Key != "" {
+		return fmt.Errorf("%s: %w", at.Key, at.Err)
 	}
 	return fmt.Errorf("not a JSON document of a model: %w", err)
 }

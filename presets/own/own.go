@@ -12,6 +12,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/presets/input"
 )
 
 // Folder is where they are: in $XDG_CONFIG_HOME, which counts only when it is
@@ -68,9 +69,8 @@ func replaced(lib, base *presets.Library, folder string) []string {
 		{"gpus", base.GPUText, lib.GPUText},
 		{"clusters", base.ClusterText, lib.ClusterText},
 	} {
-		files, _ := os.ReadDir(filepath.Join(folder, kind.dir)) // what cannot be read has no presets
-		for _, file := range files {
-			id, ok := strings.CutSuffix(file.Name(), ".toml")
+		for _, name := range input.Names(os.DirFS(folder), kind.dir) {
+			id, ok := strings.CutSuffix(name, ".toml")
 			if !ok || len(out) == mostNotices {
 				continue
 			}
@@ -106,11 +106,11 @@ func flatten(errs []error) []error {
 
 // notice names the file with its folder.
 func notice(folder string, err error) string {
-	at, ok := errors.AsType[*presets.FileError](err)
+	at, ok := errors.AsType[*input.Error](err)
 	if !ok {
 		return err.Error()
 	}
 	full := *at
-	full.File = escape.Name(filepath.Join(folder, filepath.FromSlash(at.File)))
+	full.File = filepath.Join(folder, filepath.FromSlash(at.File))
 	return fmt.Sprintf("preset left out: %v", &full)
 }

@@ -13,7 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
-	"meshscope/presets/plaintext"
+	"meshscope/presets/input"
 )
 
 // What is taken when nothing is said.
@@ -69,14 +69,9 @@ func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (
 	if len(data) > MaxBytes {
 		return nil, &Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", MaxBytes)}
 	}
-	text, err := plaintext.Trim(data)
-	if err != nil {
-		out := &Error{File: name, Err: err}
-		var other *plaintext.Error
-		if errors.As(err, &other) {
-			out.Line, out.Column = other.Line, other.Column
-		}
-		return nil, out
+	text, err := input.Text(data)
+	if at, ok := errors.AsType[*input.Error](err); ok {
+		return nil, &Error{File: name, Line: at.Line, Column: at.Column, Err: at.Err}
 	}
 	root, err := tree(name, text)
 	if err == nil {
@@ -254,6 +249,9 @@ func (d *Document) assignLater(m *member) error {
 	}
 	if part != "model" && part != "cluster" && part != "gpu" {
 		return unknownKey(m.key, flatKeys())
+	}
+	if name := canonical(m.key); name == "model.id" || name == "cluster.gpu.id" {
+		return &KeyError{Key: m.key, Names: strings.TrimSuffix(strings.TrimPrefix(name, "cluster."), ".id")}
 	}
 	if err := d.note(m.key, m); err != nil {
 		return err

@@ -39,6 +39,7 @@ type KeyError struct {
 	Twice   bool
 	Beside  string   // the key that it must not stand beside
 	Instead string   // the key that has the effect which this one would not have
+	Names   string   // the key that chooses the preset whose id this one would change
 	Nearest []string // known keys that are spelled alike
 }
 
@@ -50,6 +51,8 @@ func (e *KeyError) Error() string {
 		return fmt.Sprintf("key %s beside %q: a report that is fed back has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
 	case e.Instead != "":
 		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", escape.Line(e.Key), e.Instead)
+	case e.Names != "":
+		return fmt.Sprintf("%s cannot be set: it names a preset with all its figures; choose another one with %s", escape.Line(e.Key), e.Names)
 	case len(e.Nearest) > 0:
 		return fmt.Sprintf("unknown key %s; closest: %s", escape.Quote(e.Key), strings.Join(e.Nearest, ", "))
 	}

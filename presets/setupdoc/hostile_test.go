@@ -121,7 +121,7 @@ func TestPlaces(t *testing.T) {
 func TestLabels(t *testing.T) {
 	for _, field := range []string{
 		"model.name", "model.family", "cluster.id", "cluster.name", "cluster.intra.name", "cluster.inter.name",
-		"gpu.id", "gpu.name", "gpu.vendor",
+		"gpu.name", "gpu.vendor",
 	} {
 		for _, bad := range []string{"\x1b]0;x\a", "a\u202eb", "\xff", "a\nb", strings.Repeat("x", 201)} {
 			var d setupdoc.Document
@@ -134,9 +134,45 @@ func TestLabels(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range []string{`{"model":{"id":"\u009b31m"}}`, `{"model":{"id":"a\u202eb"}}`, `{"cluster":{"gpu":{"id":"\u001b"}}}`} {
+		if _, err := settle("a.json", text); err == nil || !strings.Contains(err.Error(), "printable text") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	_, err := setupdoc.Parse("\x1b]0;x\a.json", []byte("{"))
 	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("the file's name steers the terminal: %q", err)
+	}
+}
+
+// An id names a preset with its figures and its calibration. It is chosen, not set; a
+// machine of one's own may have a name that no other has.
+func TestIDsAreNotSet(t *testing.T) {
+	for text, want := range map[string]string{
+		"model.id=llama3.1-70b":  "model.id cannot be set",
+		"gpu.id=h100":            "gpu.id cannot be set",
+		"cluster.gpu.id=x":       "cluster.gpu.id cannot be set",
+		"cluster.id=mine":        "",
+		"cluster.gpu.name=other": "",
+	} {
+		var d setupdoc.Document
+		err := d.Assign(text)
+		if err == nil {
+			_, err = d.Setup(shelf{})
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"set":{"model.id":"small"}}`:                  "a.json:1:9: model.id cannot be set",
+		`{"set":{"gpu":{"id":"x"}}}`:                    "gpu.id cannot be set",
+		`{"cluster":"dgx-h100","gpu":{"id":"x"}}`:       "dgx-h100 is made of",
+		`{"cluster":"dgx-h100","gpu":{"id":"a\u202e"}}`: `made of`,
+	} {
+		if _, err := settle("a.json", text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\u202e") {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 )
@@ -30,10 +31,15 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 	if err != nil {
 		return engine.Setup{}, err
 	}
+	named := c.ID
 	for i := range d.sets {
 		if err := d.sets[i].apply(&m, &c); err != nil {
 			return engine.Setup{}, err
 		}
+	}
+	if _, err := lib.Cluster(c.ID); err == nil && c.ID != named {
+		// A machine of one's own needs an id; that of another one would bring its calibration.
+		return engine.Setup{}, place(d.placeOf("cluster.id"), &KeyError{Key: "cluster.id", Names: "cluster"})
 	}
 	if err := d.checkModel(&m); err != nil {
 		return engine.Setup{}, err
@@ -153,6 +159,9 @@ func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 	case d.gpu == nil:
 		return nil
 	case d.gpu.kind == object:
+		if id := d.gpu.find("id"); id != nil && id.kind == text && id.text != c.GPU.ID {
+			return otherGPU(c, id)
+		}
 		return assign(reflect.ValueOf(&c.GPU).Elem(), "gpu", d.gpu)
 	case d.gpu.text == c.GPU.ID:
 		return nil
@@ -160,9 +169,14 @@ func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 	if _, err := lib.GPU(d.gpu.text); err != nil {
 		return placeIn(d.gpu, err)
 	}
-	return place(d.gpu.at, &engine.ConflictError{
+	return otherGPU(c, d.gpu)
+}
+
+// otherGPU is the error of a GPU whose id is not that of the cluster's.
+func otherGPU(c *hardware.Cluster, id *node) error {
+	return place(id.at, &engine.ConflictError{
 		Fields: [2]string{"gpu", "cluster"},
-		Why:    fmt.Sprintf("%s is made of %s, not of %s", c.ID, c.GPU.ID, d.gpu.text),
+		Why:    fmt.Sprintf("%s is made of %s, not of %s", c.ID, c.GPU.ID, escape.Line(id.text)),
 	})
 }
 

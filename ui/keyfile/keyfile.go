@@ -6,12 +6,9 @@
 package keyfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,11 +16,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
-	"github.com/pelletier/go-toml/v2"
 
 	"meshscope/engine/escape"
-	"meshscope/presets"
-	"meshscope/presets/plaintext"
+	"meshscope/presets/input"
 )
 
 // Action is what keys can be given to, with those it has.
@@ -46,11 +41,8 @@ func Path(getenv func(string) string) string {
 	return filepath.Join(dir, "meshscope", "keys.toml")
 }
 
-// maxBytes and maxKeys bound what is read.
-const (
-	maxBytes = 64 << 10
-	maxKeys  = 8 // of one action
-)
+// maxKeys is how many keys one action may have.
+const maxKeys = 8
 
 // Load reads the file: the keys of the actions that it changes, and what is wrong
 // in it, with line and key. What is wrong changes nothing; the rest counts. No
@@ -60,12 +52,12 @@ func Load(path string, actions []Action) (map[string][]string, []string) {
 		return nil, nil
 	}
 	shown := escape.Name(path)
-	text, err := read(path)
+	text, err := input.ReadRegular(path, input.MaxPreset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, []string{fmt.Sprintf("keys left as they are: %s: %v", shown, reason(err))}
+		return nil, []string{fmt.Sprintf("keys left as they are: %s: %v", shown, input.Reason(err))}
 	}
 	keys, errs := Parse(shown, text, actions)
 	var notices []string
@@ -75,36 +67,7 @@ func Load(path string, actions []Action) (map[string][]string, []string) {
 	return keys, notices
 }
 
-// read refuses what is not a plain file: opening a pipe would wait for ever.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a plain file")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err == nil && len(text) > maxBytes {
-		err = fmt.Errorf("longer than %d bytes", maxBytes)
-	}
-	return text, err
-}
-
-// reason is an error without the path, which is said already.
-func reason(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
-}
-
-// Parse reads the text of a file. The errors are *presets.FileError, in the order
+// Parse reads the text of a file. The errors are *input.Error, in the order
 // of the lines.
 func Parse(name string, text []byte, actions []Action) (map[string][]string, []error) {
 	f := file{name: name, text: string(text), actions: actions, wanted: map[string][]string{}}
@@ -137,25 +100,12 @@ type file struct {
 }
 
 func (f *file) decode(text []byte) (raw map[string]any, err error) {
-	defer func() {
-		// The file may be anybody's; a fault of the parser is not worth a crash.
-		if fault := recover(); fault != nil {
-			err = &presets.FileError{File: f.name, Message: "cannot be read as TOML"}
-		}
-	}()
-	text, err = plaintext.Trim(text)
-	if other, ok := errors.AsType[*plaintext.Error](err); ok {
-		return nil, &presets.FileError{File: f.name, Line: other.Line, Column: other.Column, Message: other.Error()}
-	}
-	err = toml.NewDecoder(bytes.NewReader(text)).Decode(&raw)
-	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
-		line, column := bad.Position()
-		return nil, &presets.FileError{File: f.name, Line: line, Column: column, Message: strings.TrimPrefix(bad.Error(), "toml: ")}
-	}
+	text, err = input.Text(text)
 	if err != nil {
-		return nil, &presets.FileError{File: f.name, Message: err.Error()}
+		return nil, input.InFile(f.name, err)
 	}
-	return raw, nil
+	_, err = input.DecodeTOML(f.name, text, &raw)
+	return raw, err
 }
 
 // inOrder are the actions of the file by their lines.
@@ -187,7 +137,7 @@ func (f *file) line(action string) int {
 
 func (f *file) wrong(action, format string, args ...any) error {
 	line := f.line(action)
-	return &presets.FileError{File: f.name, Line: line, Column: min(line, 1), Key: action, Message: fmt.Sprintf(format, args...)}
+	return &input.Error{File: f.name, Line: line, Column: min(line, 1), Key: action, Err: fmt.Errorf(format, args...)}
 }
 
 // keysOf are the keys of one line, checked by themselves.

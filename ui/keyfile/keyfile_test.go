@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"meshscope/presets/input"
 )
 
 func actions() []Action {
@@ -77,7 +79,7 @@ func TestLoad(t *testing.T) {
 	if err := os.MkdirAll(path, 0o700); err != nil { // a folder in its place
 		t.Fatal(err)
 	}
-	if keys, notices := Load(path, actions()); keys != nil || len(notices) != 1 || !strings.Contains(notices[0], "not a plain file") {
+	if keys, notices := Load(path, actions()); keys != nil || len(notices) != 1 || !strings.Contains(notices[0], "not a regular file") {
 		t.Errorf("a folder: %v, %v", keys, notices)
 	}
 	if err := os.Remove(path); err != nil {
@@ -90,7 +92,7 @@ func TestLoad(t *testing.T) {
 	if !reflect.DeepEqual(keys, map[string][]string{"undo": {"z"}}) || len(notices) != 1 || !strings.Contains(notices[0], "keys.toml:2:1: bogus: is no action") {
 		t.Errorf("%v, %v", keys, notices)
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("#", maxBytes+1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("#", input.MaxPreset+1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, notices := Load(path, actions()); len(notices) != 1 || !strings.Contains(notices[0], "longer than") {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 	"meshscope/themes"
 )
@@ -35,16 +36,13 @@ func (d document) put(key string, value any) {
 
 // decode reads a file; an error means that none of it can be used.
 func decode(text []byte) (document, error) {
-	if len(text) > maxBytes {
-		return nil, fmt.Errorf("longer than %d bytes", maxBytes)
-	}
 	var d document
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, where(text, err)
+	if err := input.DecodeJSON(text, &d); err != nil {
+		return nil, err
 	}
 	var n int
 	if err := json.Unmarshal(d[versionKey], &n); err != nil || n != version {
-		given := strings.TrimSpace(string(d[versionKey]))
+		given := escape.Line(strings.TrimSpace(string(d[versionKey])))
 		if given == "" {
 			given = "missing"
 		}
@@ -124,6 +122,9 @@ func (d document) pinTexts() ([]json.RawMessage, error) {
 		if err := json.Unmarshal(text, &texts); err != nil {
 			return nil, err
 		}
+	}
+	if len(texts) > mostPins {
+		return nil, fmt.Errorf("%d pins; allowed: %d at most", len(texts), mostPins)
 	}
 	return texts, nil
 }
@@ -224,19 +225,4 @@ func (d document) mergePins(start, end *Session, lib setupdoc.Library) error {
 // listed are the pins of a session.
 func listed(s *Session) []engine.Setup {
 	return slices.DeleteFunc(slices.Clone(s.Pins[:]), func(pin engine.Setup) bool { return pin == (engine.Setup{}) })
-}
-
-// where adds the line to an error of the JSON parser.
-func where(text []byte, err error) error {
-	offset := int64(-1)
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = syntax.Offset
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		offset = kind.Offset
-	}
-	if offset < 0 || offset > int64(len(text)) {
-		return err
-	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:offset], []byte("\n")), err)
 }

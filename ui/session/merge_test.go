@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/presets/input"
 )
 
 // setups are some legal ones.
@@ -143,7 +144,7 @@ func TestStarts(t *testing.T) {
 
 // check holds the file against what should be in it.
 func check(t *rapid.T, path string, want Session, pins map[engine.Setup]bool) {
-	text, err := read(path)
+	text, err := input.ReadRegular(path, input.MaxDocument)
 	d := document{}
 	if err == nil {
 		if d, err = decode(text); err != nil {

@@ -41,7 +41,6 @@ const version = 1
 
 // Bounds of what is read and kept.
 const (
-	maxBytes  = 1 << 20
 	maxScreen = 32
 	mostPins  = 99
 )

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/presets/input"
 )
 
 func some() Session {
@@ -99,7 +100,7 @@ func TestBroken(t *testing.T) {
 		"version":   strings.Replace(text, `"schema_version": 1`, `"schema_version": 2`, 1),
 		"control":   "\x1b]0;title\x07",
 		"deep":      strings.Repeat("[", 100_000),
-		"long":      strings.Repeat(" ", maxBytes+2),
+		"long":      strings.Repeat(" ", input.MaxDocument+2),
 		"not a one": strings.Replace(text, `"tp": 8`, `"tp": NaN`, 1),
 	} {
 		path := filepath.Join(t.TempDir(), "session.json")
@@ -259,7 +260,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	store, start, notices := Open(dir, presets.Default())
-	if len(notices) != 1 || !strings.Contains(notices[0], "plain file") || !strings.Contains(notices[0], "not be kept") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "regular file") || !strings.Contains(notices[0], "not be kept") {
 		t.Errorf("a folder: %q", notices)
 	}
 	if err := store.Save(start, some()); err != nil {
@@ -290,7 +291,7 @@ func TestUnwritable(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, _, notices := Open(pipe, presets.Default()); len(notices) != 1 || !strings.Contains(notices[0], "plain file") {
+	if _, _, notices := Open(pipe, presets.Default()); len(notices) != 1 || !strings.Contains(notices[0], "regular file") {
 		t.Errorf("a pipe: %q", notices)
 	}
 }

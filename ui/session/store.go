@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 
 	"meshscope/engine/escape"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
 
@@ -73,11 +73,11 @@ func stays(n int) string {
 
 // load reads the file as it is now. What is none is set aside, with a notice.
 func (s *Store) load() (d document, text []byte, notice string) {
-	text, err := read(s.path)
+	text, err := input.ReadRegular(s.path, input.MaxDocument)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return document{}, nil, ""
-	case errors.Is(err, errKind):
+	case errors.Is(err, input.ErrKind):
 		s.off = true
 		return document{}, nil, fmt.Sprintf("this session will not be kept; the file of the last one cannot be read: %v", err)
 	case err == nil:
@@ -85,7 +85,7 @@ func (s *Store) load() (d document, text []byte, notice string) {
 			return d, text, ""
 		}
 	}
-	return document{}, nil, s.setAside(reason(err))
+	return document{}, nil, s.setAside(input.Reason(err))
 }
 
 // refuse puts a copy of a file aside of which some keys cannot be used, and takes
@@ -174,8 +174,8 @@ func (s *Store) Save(start, end Session) error {
 	if err != nil {
 		return err
 	}
-	if len(text) > maxBytes {
-		return fmt.Errorf("session: not kept: longer than %d bytes", maxBytes)
+	if len(text) > input.MaxDocument {
+		return fmt.Errorf("session: not kept: longer than %d bytes", input.MaxDocument)
 	}
 	if bytes.Equal(text, old) {
 		return left
@@ -187,32 +187,4 @@ func (s *Store) Save(start, end Session) error {
 		left = errors.Join(errors.New("session: "+notice), left)
 	}
 	return left
-}
-
-// errKind: a folder or a pipe is where the file should be.
-var errKind = errors.New("not a plain file")
-
-// read refuses what is not a plain file: opening a pipe would wait for ever.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errKind
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, maxBytes+1))
-}
-
-// reason is an error without the path, which may be long.
-func reason(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }

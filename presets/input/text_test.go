@@ -1,4 +1,4 @@
-package plaintext_test
+package input_test
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meshscope/presets/plaintext"
+	"meshscope/presets/input"
 )
 
 // wide writes a text in UTF-16 or UTF-32.
@@ -30,7 +30,7 @@ func wide(text string, order binary.ByteOrder, bytes int) string {
 	return string(out)
 }
 
-func TestCheck(t *testing.T) {
+func TestText(t *testing.T) {
 	const text = "model = \"llama3.1-8b\"\ngpus = 8\n"
 	for name, c := range map[string]struct {
 		data, want   string
@@ -55,14 +55,14 @@ func TestCheck(t *testing.T) {
 		"cut":               {text + "\xc3", "byte 0xC3", 3, 1},
 		"binary":            {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00>\x00\x01\x00", "zero byte", 1, 8},
 	} {
-		trimmed, err := plaintext.Trim([]byte(c.data))
+		trimmed, err := input.Text([]byte(c.data))
 		if c.want == "" {
 			if err != nil || string(trimmed) != strings.TrimPrefix(c.data, "\ufeff") {
 				t.Errorf("%s: %q, %v", name, trimmed, err)
 			}
 			continue
 		}
-		var what *plaintext.Error
+		var what *input.Error
 		if !errors.As(err, &what) || what.Line != c.line || what.Column != c.column {
 			t.Errorf("%s: %v at %+v, want line %d, column %d", name, err, what, c.line, c.column)
 			continue
@@ -77,11 +77,11 @@ func TestCheck(t *testing.T) {
 
 // What is valid and has no zero byte passes, whatever it is, but for what begins like
 // a file of another kind; nothing else does.
-func TestCheckTakesUTF8(t *testing.T) {
+func TestTextTakesUTF8(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := []byte(rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"))
 		sound := utf8.Valid(data) && !strings.Contains(string(data), "\x00") && !strings.HasPrefix(string(data), "PK\x03\x04")
-		if err := plaintext.Check(data); (err == nil) != sound {
+		if _, err := input.Text(data); (err == nil) != sound {
 			t.Fatalf("%q: %v", data, err)
 		}
 	})

@@ -1,9 +1,8 @@
-// Package plaintext tells text in UTF-8, which every file that people write for the
-// program is, from what other files are.
-package plaintext
+package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -11,34 +10,17 @@ import (
 // byteOrderMark is what some editors write before a text.
 const byteOrderMark = "\ufeff"
 
-// Error says that a file is no text in UTF-8, and what it is. Line and Column count
-// from 1 and are 0 where the file as a whole is meant.
-type Error struct {
-	Line, Column int
-	Is           string // what it is taken for, or what is wrong
-	Instead      string // what to do about it; empty: nothing that helps is known
-}
-
-// Error names what was given, what is allowed, and what helps.
-func (e *Error) Error() string {
-	text := e.Is + "; allowed is text in UTF-8"
-	if e.Instead != "" {
-		text += ": " + e.Instead
-	}
-	return text
-}
-
-// Trim gives a text without the byte order mark that some editors begin with. What
-// is no UTF-8 is an *Error.
-func Trim(data []byte) ([]byte, error) {
-	if err := Check(data); err != nil {
+// Text gives a text in UTF-8 without the byte order mark that some editors begin with.
+// What is no text is an *Error that says what it is instead, and what helps.
+func Text(data []byte) ([]byte, error) {
+	if err := checkText(data); err != nil {
 		return nil, err
 	}
 	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
 }
 
-// Check says what is wrong with a text, if anything.
-func Check(data []byte) error {
+// checkText says what is wrong with a text, if anything.
+func checkText(data []byte) error {
 	for _, kind := range []struct{ begins, is, instead string }{
 		{"\xff\xfe\x00\x00", "UTF-32 (little-endian)", "iconv -f UTF-32 -t UTF-8"},
 		{"\x00\x00\xfe\xff", "UTF-32 (big-endian)", "iconv -f UTF-32 -t UTF-8"},
@@ -48,28 +30,35 @@ func Check(data []byte) error {
 		{"PK\x03\x04", "a zip archive", "unzip"},
 	} {
 		if bytes.HasPrefix(data, []byte(kind.begins)) {
-			return &Error{Is: "this is " + kind.is, Instead: "save it as such, or " + kind.instead}
+			return noText(0, 0, "this is "+kind.is, "save it as such, or "+kind.instead)
 		}
 	}
 	if at := bytes.IndexByte(data, 0); at >= 0 {
 		if name := unmarked(data); name != "" {
-			return &Error{Is: "this is " + name + " by its zero bytes", Instead: "save it as such, or iconv -f " + name + " -t UTF-8"}
+			return noText(0, 0, "this is "+name+" by its zero bytes", "save it as such, or iconv -f "+name+" -t UTF-8")
 		}
 		line, column := place(data, at)
-		return &Error{Line: line, Column: column, Is: "a zero byte: this is no text"}
+		return noText(line, column, "a zero byte: this is no text", "")
 	}
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
 		if r == utf8.RuneError && n <= 1 {
 			line, column := place(data, at)
-			return &Error{
-				Line: line, Column: column, Is: fmt.Sprintf("byte 0x%02X is no UTF-8", data[at]),
-				Instead: "if it is Latin-1 or Windows-1252, save it as such, or iconv -f WINDOWS-1252 -t UTF-8",
-			}
+			return noText(line, column, fmt.Sprintf("byte 0x%02X is no UTF-8", data[at]),
+				"if it is Latin-1 or Windows-1252, save it as such, or iconv -f WINDOWS-1252 -t UTF-8")
 		}
 		at += n
 	}
 	return nil
+}
+
+// noText is the error of what is no text in UTF-8: what it is, and what helps.
+func noText(line, column int, is, instead string) *Error {
+	is += "; allowed is text in UTF-8"
+	if instead != "" {
+		is += ": " + instead
+	}
+	return &Error{Line: line, Column: column, Err: errors.New(is)}
 }
 
 // unmarked is what a text without a byte order mark is by where its zero bytes stand,

@@ -1,0 +1,94 @@
+//go:build unix
+
+package input_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"meshscope/presets/input"
+)
+
+// fifo makes a named pipe.
+func fifo(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestPipes: what comes through a pipe is read; nobody waits for long for what never
+// comes.
+func TestPipes(t *testing.T) {
+	t.Parallel()
+	t.Run("a writer", func(t *testing.T) {
+		t.Parallel()
+		name := fifo(t)
+		go func() { _ = os.WriteFile(name, []byte("text"), 0o600) }()
+		if text, err := input.ReadFile(name, 10); string(text) != "text" || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+	t.Run("nobody writes", func(t *testing.T) {
+		t.Parallel()
+		begin := time.Now()
+		_, err := input.ReadFile(fifo(t), 10)
+		if waited := time.Since(begin); !errors.Is(err, input.ErrWait) || waited > 2*input.PipeWait {
+			t.Errorf("%v after %v", err, waited)
+		}
+	})
+	t.Run("a writer who stops", func(t *testing.T) {
+		t.Parallel()
+		name := fifo(t)
+		go func() {
+			if file, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+				_, _ = file.WriteString("te")
+				time.Sleep(3 * input.PipeWait)
+				_ = file.Close()
+			}
+		}()
+		if _, err := input.ReadFile(name, 10); !errors.Is(err, input.ErrWait) {
+			t.Error(err)
+		}
+	})
+	t.Run("without an end", func(t *testing.T) {
+		t.Parallel()
+		name := fifo(t)
+		go func() {
+			if file, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+				for {
+					if _, err := file.WriteString("x"); err != nil {
+						return
+					}
+				}
+			}
+		}()
+		if _, err := input.ReadFile(name, 10); err == nil || !strings.Contains(err.Error(), "longer than 10 bytes") {
+			t.Error(err)
+		}
+	})
+	t.Run("other kinds", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{"/dev/zero", "/dev/tty", "/"} {
+			if _, err := os.Stat(name); err != nil {
+				continue
+			}
+			if _, err := input.ReadFile(name, 10); !errors.Is(err, input.ErrKind) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := input.ReadRegular(fifo(t), 10); !errors.Is(err, input.ErrKind) {
+			t.Error(err)
+		}
+		if text, err := input.ReadFile(os.DevNull, 10); len(text) > 0 || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}
