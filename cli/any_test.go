@@ -11,6 +11,7 @@ import (
 
 	"meshscope/cli"
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 )
 
 // anyFlags draws a command line of flags that exist with values that may make
@@ -38,7 +39,7 @@ func anyFlags(t *rapid.T) []string {
 // standard error what it did not take, and writes JSON that reads back as the
 // same report.
 func TestAnyFlags(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		args := append([]string{"eval", "--json"}, anyFlags(t)...)
 		var stdout, stderr bytes.Buffer
 		code := cli.Run(args, strings.NewReader(""), &stdout, &stderr)

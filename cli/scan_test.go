@@ -10,6 +10,7 @@ import (
 
 	"meshscope/cli"
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 )
 
 // scanPoint is what the tests read of a point of scan --json.
@@ -60,7 +61,7 @@ func TestScanEqualsEval(t *testing.T) {
 // Whatever the flags are: one of the exit codes, and as text, JSON and CSV the
 // same one.
 func TestAnyScan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		axis := func() string {
 			return rapid.SampledFrom([]string{
 				"tp", "tp=1..8", "tp=2,x", "pp=1,2,3", "pp=8..1", "dp", "cp=1..4", "ep=1,2", "mbs=1..16:x2", "gbs=1..100000", "seq=1k..64k", "nodes=1..4",

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/cli"
+	"meshscope/engine_test/draws"
 )
 
 // searchAnswer is what the tests read of search --json.
@@ -138,7 +139,7 @@ func TestSearchCSV(t *testing.T) {
 // Whatever the flags are: one of the exit codes, a document that is JSON, and
 // results within what was asked for, in order.
 func TestAnySearch(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		args := []string{"search", "--json", "--time", "5s", "--top", "3", "--nodes=1"}
 		pick := func(flag string, values ...string) {
 			if rapid.Bool().Draw(t, flag+" given") {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -72,7 +73,7 @@ func TestSpansAreUnderSimulations(t *testing.T) {
 	kinds := schedule.Kinds()
 	exact, compared := 0, 0
 	for compared < 2000 {
-		rapid.Check(t, func(t *rapid.T) {
+		draws.Check(t, func(t *rapid.T) {
 			info := rapid.SampledFrom(kinds).Draw(t, "schedule")
 			spec := schedule.Spec{
 				Kind: info.Kind, Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: max(info.Chunks, 1),

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/model"
 	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 
@@ -32,7 +33,7 @@ func (w world) tooBig(t *rapid.T) engine.Setup {
 func TestAdviceReachesAFit(t *testing.T) {
 	w := newWorld(t)
 	seen := 0
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 12, func(t *rapid.T) {
 		s := w.tooBig(t)
 		seen++
 		for step := 0; ; step++ {
@@ -62,7 +63,7 @@ func TestAdviceReachesAFit(t *testing.T) {
 			s = first.Setup
 		}
 	})
-	if seen < 30 {
+	if seen < 12 {
 		t.Errorf("only %d setups did not fit", seen)
 	}
 }
@@ -172,7 +173,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 // What a step is spent on adds up to it, what a rank holds to its total.
 func TestAdviceAddsUp(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 10, func(t *rapid.T) {
 		s := w.pipelined(t)
 		if s.Slow() || !engine.Legal(s) {
 			t.Skip("illegal, or an automatic schedule of many operations")

@@ -6,6 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -24,7 +25,7 @@ func TestBounderKeepsNothingStale(t *testing.T) {
 func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 	w := newWorld(t)
 	compared, refused := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		var f engine.Bounder
 		s := w.pipelined(t)
 		fix(&s)

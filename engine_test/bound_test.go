@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -155,7 +156,7 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 		return true
 	}
 	for !enough() && !t.Failed() {
-		rapid.Check(t, func(t *rapid.T) {
+		draws.Check(t, func(t *rapid.T) {
 			s := w.pipelined(t)
 			if !engine.Legal(s) || s.Slow() {
 				return // of an automatic schedule with many operations

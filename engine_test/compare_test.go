@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -16,7 +17,7 @@ import (
 // and the terms of a group add up to its total on both sides.
 func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 10, func(t *rapid.T) {
 		a, b := w.setup(t), w.setup(t)
 		if rapid.Bool().Draw(t, "legal") {
 			a, b = w.legalSetup(t), w.legalSetup(t)
@@ -94,7 +95,7 @@ func TestCompareWithItself(t *testing.T) {
 // chosen once, and each stop is legal and has the figures of Evaluate.
 func TestWayEndsAtB(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 20, func(t *rapid.T) {
 		a, b := w.legalSetup(t), w.legalSetup(t)
 		chosen := map[string]bool{}
 		for _, c := range engine.Changes(&a, &b) {

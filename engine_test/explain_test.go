@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -146,10 +147,10 @@ func agrees(t failer, s engine.Setup) *explain.Book {
 func TestExplanationsGiveTheEnginesFigures(t *testing.T) {
 	w, whole := newWorld(t), wholeWorld()
 	t.Run("any", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) { agrees(t, w.legalSetup(t)) })
+		draws.CheckFew(t, 30, func(t *rapid.T) { agrees(t, w.legalSetup(t)) })
 	})
 	t.Run("likely", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
+		draws.CheckFew(t, 30, func(t *rapid.T) {
 			for range 20 {
 				if s, ok := whole.likely(t); ok {
 					agrees(t, s)

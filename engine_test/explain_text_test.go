@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"meshscope/engine/explain"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -155,7 +156,7 @@ func (r *reader) call(name string) interval {
 // and all, give the result within their last digit.
 func TestExplanationsCanBeWorkedOutByHand(t *testing.T) {
 	whole := wholeWorld()
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, ok := whole.likely(t)
 		for range 20 {
 			if ok {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine/model"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -156,7 +157,7 @@ func modelFiguresProperty(t *rapid.T) {
 	}
 }
 
-func TestModelFiguresAreFinite(t *testing.T) { rapid.Check(t, modelFiguresProperty) }
+func TestModelFiguresAreFinite(t *testing.T) { draws.Check(t, modelFiguresProperty) }
 
 func FuzzModelFigures(f *testing.F) { f.Fuzz(rapid.MakeFuzz(modelFiguresProperty)) }
 

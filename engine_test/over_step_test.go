@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -18,7 +19,7 @@ import (
 // and what was kept is freed.
 func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 20, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		if s.MicroBatches*s.PP*s.VPP > 20_000 {
 			s.MicroBatches, s.GBS = 4*s.PP, 4*s.PP*s.MBS*s.DP
@@ -122,7 +123,7 @@ func TestFitsTheFirstStepOnly(t *testing.T) {
 // The largest sequence and micro-batch fit, the next ones do not.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		limits, ok := engine.Limits(s)
 		if !ok {
@@ -149,7 +150,7 @@ func TestLimits(t *testing.T) {
 // The parts of the layers are what a stage has: parameters, states, activations.
 func TestPartsAddUp(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.PP, s.VPP, s.Split, s.Schedule = 1, 1, "", "1f1b"
 		s.GroupSize, s.TrainMTP = 0, false

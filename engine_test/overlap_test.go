@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -64,7 +65,7 @@ func again(o *engine.Overlap, in engine.OverlapInput) float64 {
 // with the tokens.
 func TestOverlapsOfAnySetup(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(r *rapid.T) {
+	draws.CheckFew(t, 30, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		report := engine.Evaluate(s)
 		if !report.Legal {
@@ -109,7 +110,7 @@ func TestOverlapsOfAnySetup(t *testing.T) {
 // and all members agree on who is in it.
 func TestRingsTileTheRanks(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(r *rapid.T) {
+	draws.CheckFew(t, 30, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		if s.GPUs <= 0 || s.GPUs > 1<<20 || !engine.Legal(s) {
 			return

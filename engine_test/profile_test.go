@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -18,7 +19,7 @@ import (
 // any stretch of time, on pipelines of many blocks and with overlapped pairs.
 func TestProfileIsItsSamples(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		longer(t, &s)
 		over, ok := engine.MemoryOverStep(s)

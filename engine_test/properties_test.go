@@ -13,6 +13,7 @@ import (
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -139,7 +140,7 @@ func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
 // Every illegal setup says why, and what it proposes is legal.
 func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.setup(t)
 		r := engine.Evaluate(s)
 		if r.Legal {
@@ -174,7 +175,7 @@ func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 func TestLegalSetupsAddUp(t *testing.T) {
 	w := newWorld(t)
 	var reused engine.Evaluator
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		r := engine.Evaluate(s)
 		if !r.Legal {
@@ -243,7 +244,7 @@ func TestLegalSetupsAddUp(t *testing.T) {
 // optimizer state.
 func TestZeROStagesAreMonotone(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		previous := math.Inf(1)
 		for stage := range 4 {
@@ -271,7 +272,7 @@ func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a)
 // less, an unfused loss no less, replicas no less of weights, gradients and optimizer.
 func TestWordsKeepTheirPromises(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
 		if !engine.Legal(s) {

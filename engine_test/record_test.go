@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/record"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -17,10 +18,10 @@ import (
 func TestRecordedFormulasGiveTheirFigures(t *testing.T) {
 	w, whole := newWorld(t), wholeWorld()
 	t.Run("any", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) { holds(t, w.legalSetup(t)) })
+		draws.Check(t, func(t *rapid.T) { holds(t, w.legalSetup(t)) })
 	})
 	t.Run("likely", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
+		draws.Check(t, func(t *rapid.T) {
 			for range 20 {
 				if s, ok := whole.likely(t); ok {
 					holds(t, s)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 )
@@ -137,7 +138,7 @@ func TestWholeRunFigures(t *testing.T) {
 // cheaper.
 func TestPlansKeepTheirFigures(t *testing.T) {
 	lib := presets.Default()
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := presets.DefaultSetup()
 		s.RunPlan = drawPlan(t)
 		for _, write := range []func(engine.Setup) ([]byte, error){setupdoc.JSON, setupdoc.TOML} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -24,7 +25,7 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 	}
 	related := []engine.ParamID{"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp", "schedule", "sp"}
 	legal := 0
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		from := knobs
 		if rapid.Bool().Draw(t, "related") {
 			from = related

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -18,7 +19,7 @@ func TestScanIsEvaluate(t *testing.T) {
 	w := newWorld(t)
 	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", engine.FullestRank + "activations"}
 	knobs := []engine.ParamID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		c := engine.Scan{
 			Setup: w.legalSetup(t), X: engine.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
 			Figure: rapid.SampledFrom(figures).Draw(t, "figure"), Locks: bothLocks(),
@@ -31,6 +32,9 @@ func TestScanIsEvaluate(t *testing.T) {
 			if c.By.ID == "tp" {
 				c.By.ID = ""
 			}
+		}
+		if len(c.X.Values) == 0 && c.By.ID != "" {
+			c.By.Values = someValues(t, &c)
 		}
 		g, err := c.Run(nil)
 		if err != nil {
@@ -56,6 +60,23 @@ func TestScanIsEvaluate(t *testing.T) {
 			t.Fatal("the setup in force is not among the points")
 		}
 	})
+}
+
+// someValues are the value in force of the second knob of a scan and up to three others:
+// two whole ladders may be more points than a scan has.
+func someValues(t *rapid.T, c *engine.Scan) []string {
+	var values []string
+	for _, step := range engine.Steps(c.Setup, c.By.ID, c.Locks) {
+		if step.Current {
+			values = append(values, step.Text)
+		}
+	}
+	for _, step := range engine.Steps(c.Setup, c.By.ID, c.Locks) {
+		if len(values) < 4 && !step.Current && rapid.Bool().Draw(t, "takes "+step.Text) {
+			values = append(values, step.Text)
+		}
+	}
+	return values
 }
 
 func checkPoint(t *rapid.T, c *engine.Scan, p *engine.Point) {
@@ -86,5 +107,10 @@ func TestScanBounds(t *testing.T) {
 	}
 	if _, err := c.Run(nil); !errors.Is(err, engine.PointsError{Points: engine.MaxPoints + 1}) {
 		t.Errorf("too many points, and the error is %v", err)
+	}
+	// Two knobs whose ladders together are too long are refused, too.
+	c.X.Values, c.By.ID = c.X.Values[:engine.MaxPoints/8], "gbs"
+	if _, err := c.Run(nil); !errors.As(err, new(engine.PointsError)) {
+		t.Errorf("two long ladders, and the error is %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -97,7 +98,7 @@ func TestDualPipeHoldsTwoCopies(t *testing.T) {
 // split the longest rank's own span takes the place of the pipeline.
 func TestStepIsThePipeline(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		r := engine.Evaluate(s)
 		period := r.Timeline.Makespan

@@ -6,13 +6,14 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 )
 
 // TestScheduleClosedFormsAtRandom: the closed form of every schedule agrees with
 // its simulation for random sizes and durations, where it claims to be exact.
 func TestScheduleClosedFormsAtRandom(t *testing.T) {
 	checked := map[schedule.Kind]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	draws.Check(t, func(rt *rapid.T) {
 		p, m := rapid.IntRange(1, 16).Draw(rt, "p"), rapid.IntRange(1, 48).Draw(rt, "m")
 		v, times := rapid.IntRange(1, 4).Draw(rt, "v"), drawTimes(rt)
 		if rapid.Bool().Draw(rt, "whole") { // divides by all that has to divide
@@ -40,7 +41,7 @@ func TestScheduleClosedFormsAtRandom(t *testing.T) {
 // same schedule that is not said to fail does not.
 func TestDisproved(t *testing.T) {
 	said, held := map[schedule.Kind]int{}, map[schedule.Kind]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	draws.Check(t, func(rt *rapid.T) {
 		p, m := rapid.IntRange(2, 9).Draw(rt, "p"), rapid.IntRange(1, 24).Draw(rt, "m")
 		v, times := rapid.IntRange(2, 3).Draw(rt, "v"), drawTimes(rt)
 		times.Saved = 0

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 )
 
 // unevenCosts are durations of every stage on its own.
@@ -29,7 +30,7 @@ func unevenCosts(t *rapid.T, s schedule.Spec) schedule.Costs {
 // to it; nothing is on its way where hand-overs take no time, and nobody is
 // slower where all stages are equal and no pair saves time.
 func TestWaitsAddUp(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
 		costs := unevenCosts(t, s)
 		even := rapid.Bool().Draw(t, "even")
@@ -67,7 +68,7 @@ func TestWaitsAddUp(t *testing.T) {
 // TestCause: the path of a cause is one micro-batch's, gapless, each operation
 // feeding the next, and before it its rank worked without a break.
 func TestCause(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
 		costs := unevenCosts(t, s)
 		o, err := schedule.BuildFor(s, costs, nil)

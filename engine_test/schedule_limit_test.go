@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 )
 
 // TestAutomaticLimitInBytes: an automatic schedule that knows what a micro-batch
@@ -17,7 +18,7 @@ import (
 func TestAutomaticLimitInBytes(t *testing.T) {
 	found := map[schedule.Kind]int{}
 	const largestHeld = 1e10 // bytes
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := schedule.Spec{
 			Kind:  rapid.SampledFrom([]schedule.Kind{schedule.ZB1P, schedule.ZB2P, schedule.ZBAuto, schedule.ZBVAuto}).Draw(t, "kind"),
 			Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: 1, MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),

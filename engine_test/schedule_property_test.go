@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/engine_test/shared"
 )
 
@@ -87,7 +88,7 @@ func withNearest(s schedule.Spec, is schedule.Issue) schedule.Spec {
 // TestScheduleNearestHelps: what an issue offers makes that issue go away, and
 // a warning's offer never makes the spec illegal.
 func TestScheduleNearestHelps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
 		if rapid.Bool().Draw(t, "wild") {
 			wild := rapid.OneOf(rapid.IntRange(-3, 3), rapid.Int())
@@ -120,7 +121,7 @@ func TestScheduleEveryLegalSpecRuns(t *testing.T) {
 	o := new(schedule.Order)
 	var sim schedule.Simulator
 	var tl schedule.Timeline
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, times := drawLegal(t), drawTimes(t)
 		if err := o.Rebuild(s); err != nil {
 			t.Fatalf("%+v: %v", s, err)
@@ -144,7 +145,7 @@ func TestScheduleEveryLegalSpecRuns(t *testing.T) {
 // run without latency. The outline that says so has the figures of the whole
 // simulation, and its times once they are asked for.
 func TestScheduleFreeMakespan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, times := drawLegal(t), drawTimes(t)
 		o, err := schedule.Build(s)
 		if err != nil {
@@ -263,7 +264,7 @@ func checkClosedForm(t *testing.T, s schedule.Spec, times schedule.ChunkTimes) b
 // TestScheduleShortGroups compares the rule for a last group shorter than the
 // ranks with the orders themselves: a list of ours run as one made by hand.
 func TestScheduleShortGroups(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := schedule.Spec{Kind: schedule.Interleaved}
 		s.Ranks = rapid.IntRange(2, 12).Draw(t, "p")
 		s.VirtualStages = rapid.IntRange(1, 5).Draw(t, "v")
@@ -308,7 +309,7 @@ func interleavedByHand(s schedule.Spec) *schedule.Order {
 // micro-batches never raise the bubble fraction, as long as the launchers take
 // both numbers (a short last group adds idle time and is warned of).
 func TestScheduleMoreMicroBatches(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, times := drawLegal(t), drawTimes(t)
 		switch s.Kind {
 		case schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, schedule.LoopedBFS, schedule.ZBH1:
@@ -343,7 +344,7 @@ func TestScheduleMoreMicroBatches(t *testing.T) {
 // TestScheduleUnequalStages: slower stages never make the step shorter, and the
 // step is never shorter than the busiest rank.
 func TestScheduleUnequalStages(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
 		o, err := schedule.Build(s)
 		if err != nil {

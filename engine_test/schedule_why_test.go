@@ -7,12 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 )
 
 // TestBinding: every operation starts when its binding predecessor lets it, and
 // producers and consumers are each other's.
 func TestBinding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
 		o, err := schedule.Build(s)
 		if err != nil {

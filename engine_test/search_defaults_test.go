@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -36,7 +37,7 @@ func TestDefaultGBS(t *testing.T) {
 // longer than that, and every number of copies that divides the GPUs and a power
 // of two times their odd part divides it.
 func TestDefaultGBSIsNear(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		gpus := rapid.IntRange(1, 1<<20).Draw(t, "gpus")
 		seq := rapid.IntRange(1, 1<<22).Draw(t, "seq")
 		got := search.DefaultGBS([]int{gpus}, seq)

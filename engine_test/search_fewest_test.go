@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -58,7 +59,7 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 // batch is the one at which that search does.
 func TestFewestIsWhatEachNumberFinds(t *testing.T) {
 	lib := presets.Default()
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 12, func(t *rapid.T) {
 		p := search.Problem{Setup: presets.DefaultSetup(), Objective: search.FewestGPUs, Top: 3, Workers: 2}
 		m, err := lib.Model(rapid.SampledFrom([]string{"llama3.1-8b", "llama3.1-70b"}).Draw(t, "model"))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -15,7 +16,7 @@ import (
 // that is said to be enough to give up leaves layouts, and one that is not does not.
 func TestReasonsAreTrue(t *testing.T) {
 	small := presets.DefaultSetup()
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		some := func(name string, list ...int) []int {
 			if rapid.Bool().Draw(t, "any "+name) {
 				return nil

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
@@ -80,34 +81,29 @@ func (w world) problem(t *rapid.T) search.Problem {
 func TestSearchLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	problems, answered, fronts, pruned := 0, 0, 0, 0
-	for problems < 200 {
-		rapid.Check(t, func(t *rapid.T) {
-			p := w.problem(t)
-			want := search.Exhaustive(p)
-			problems++
-			answered += one(len(want.Best) > 0)
-			fronts += one(len(want.Front) > 1)
-			for _, p.Workers = range []int{1, 3} {
-				got := search.Run(context.Background(), p, nil)
-				if got.Partial || got.Legal != want.Legal {
-					t.Fatalf("legal %d, all are %d; partial %v", got.Legal, want.Legal, got.Partial)
-				}
-				pruned += one(got.Evaluated < want.Evaluated)
-				sameFound(t, "best", got.Best, want.Best)
-				sameFound(t, "front", got.Front, want.Front)
-				if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least || len(got.Best) > 0 && got.Near.Least < 1 {
-					t.Fatalf("%+v of %d layouts that are near the best", got.Near, want.Near.Least)
-				}
-				if got.Band.Share != want.Band.Share || got.Band.Least > want.Band.Least || got.Band.Most < want.Band.Least {
-					t.Fatalf("%+v of %+v within the error band of the best", got.Band, want.Band)
-				}
+	draws.CheckFew(t, 40, func(t *rapid.T) {
+		p := w.problem(t)
+		want := search.Exhaustive(p)
+		problems++
+		answered += one(len(want.Best) > 0)
+		fronts += one(len(want.Front) > 1)
+		for _, p.Workers = range []int{1, 3} {
+			got := search.Run(context.Background(), p, nil)
+			if got.Partial || got.Legal != want.Legal {
+				t.Fatalf("legal %d, all are %d; partial %v", got.Legal, want.Legal, got.Partial)
 			}
-		})
-		if t.Failed() {
-			return
+			pruned += one(got.Evaluated < want.Evaluated)
+			sameFound(t, "best", got.Best, want.Best)
+			sameFound(t, "front", got.Front, want.Front)
+			if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least || len(got.Best) > 0 && got.Near.Least < 1 {
+				t.Fatalf("%+v of %d layouts that are near the best", got.Near, want.Near.Least)
+			}
+			if got.Band.Share != want.Band.Share || got.Band.Least > want.Band.Least || got.Band.Most < want.Band.Least {
+				t.Fatalf("%+v of %+v within the error band of the best", got.Band, want.Band)
+			}
 		}
-	}
-	if answered < 40 || fronts < 15 || pruned < 80 {
+	})
+	if answered < problems/5 || fronts < problems/14 || pruned < 2*problems/5 {
 		t.Errorf("of %d problems %d had answers, %d a front, %d searches pruned", problems, answered, fronts, pruned)
 	}
 }
@@ -120,40 +116,35 @@ func TestSearchRanksAllSchedules(t *testing.T) {
 	w := newWorld(t)
 	ran, won := map[schedule.Kind]int{}, map[schedule.Kind]int{}
 	answered := 0
-	for answered < 40 {
-		rapid.Check(t, func(t *rapid.T) {
-			p := w.problem(t)
-			p.Space.Schedules = nil
-			for _, i := range schedule.Kinds() {
-				p.Space.Schedules = append(p.Space.Schedules, i.Kind)
-			}
-			s := &p.Setup
-			s.GPUs = rapid.SampledFrom([]int{4, 8}).Draw(t, "few gpus")
-			s.GBS = s.GPUs * rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "small batch")
-			p.Space.GPUs, p.Space.GBS, p.Space.DP, p.Space.MicroBatches = nil, nil, nil, nil
-			p.Space.PP = []int{rapid.SampledFrom([]int{2, 4}).Draw(t, "depth")}
-			p.Space.MBS, p.Space.VPP, p.Space.Refused = []int{1, 2}, []int{1, 2}, true
-			p.Objective = rapid.SampledFrom([]search.Objective{search.Throughput, search.LeastMemory}).Draw(t, "what is best")
-			p.Top, p.Front, p.Deadline = 3, true, 0
-			want := search.Exhaustive(p)
-			got := search.Run(context.Background(), p, nil)
-			sameFound(t, "best", got.Best, want.Best)
-			sameFound(t, "front", got.Front, want.Front)
-			if len(want.Best) == 0 {
-				return
-			}
-			answered++
-			won[want.Best[0].Setup.Schedule]++
-			for _, k := range p.Space.Schedules {
-				alone := p
-				alone.Space.Schedules = []schedule.Kind{k}
-				ran[k] += one(search.Count(alone) > 0)
-			}
-		})
-		if t.Failed() {
+	draws.CheckFew(t, 80, func(t *rapid.T) {
+		p := w.problem(t)
+		p.Space.Schedules = nil
+		for _, i := range schedule.Kinds() {
+			p.Space.Schedules = append(p.Space.Schedules, i.Kind)
+		}
+		s := &p.Setup
+		s.GPUs = rapid.SampledFrom([]int{4, 8}).Draw(t, "few gpus")
+		s.GBS = s.GPUs * rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "small batch")
+		p.Space.GPUs, p.Space.GBS, p.Space.DP, p.Space.MicroBatches = nil, nil, nil, nil
+		p.Space.PP = []int{rapid.SampledFrom([]int{2, 4}).Draw(t, "depth")}
+		p.Space.MBS, p.Space.VPP, p.Space.Refused = []int{1, 2}, []int{1, 2}, true
+		p.Objective = rapid.SampledFrom([]search.Objective{search.Throughput, search.LeastMemory}).Draw(t, "what is best")
+		p.Top, p.Front, p.Deadline = 3, true, 0
+		want := search.Exhaustive(p)
+		got := search.Run(context.Background(), p, nil)
+		sameFound(t, "best", got.Best, want.Best)
+		sameFound(t, "front", got.Front, want.Front)
+		if len(want.Best) == 0 {
 			return
 		}
-	}
+		answered++
+		won[want.Best[0].Setup.Schedule]++
+		for _, k := range p.Space.Schedules {
+			alone := p
+			alone.Space.Schedules = []schedule.Kind{k}
+			ran[k] += one(search.Count(alone) > 0)
+		}
+	})
 	t.Logf("%d problems; first places: %v", answered, won)
 	for _, i := range schedule.Kinds() {
 		if ran[i.Kind] < answered/10 {

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -47,7 +48,7 @@ func TestUnsharded(t *testing.T) {
 // and activations do not depend on it.
 func TestUnshardedIsNoLess(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 20, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		shards, ok := engine.Unsharded(s)
 		if !ok {
@@ -67,7 +68,7 @@ func TestUnshardedIsNoLess(t *testing.T) {
 // with the next value, and grew.
 func TestStops(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 25, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		limits, ok := engine.Limits(s)
 		if !ok {

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 )
 
 func locksOn() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
@@ -148,7 +149,7 @@ func anyLocks(t *rapid.T) engine.Locks {
 
 func TestTurnKeepsTheIdentities(t *testing.T) {
 	ids := []engine.ParamID{"dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs", "gpus", "nodes"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
 		id := rapid.SampledFrom(ids).Draw(t, "knob")
 		p, _ := engine.FindParam(id)
@@ -176,7 +177,7 @@ func TestTurnKeepsTheIdentities(t *testing.T) {
 // Turning to the current value changes nothing; where the followers divide,
 // turning back gives the setup before.
 func TestTurnBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
 		p := rapid.SampledFrom(engine.Params()).Draw(t, "knob")
 		same, err := engine.Turn(s, p.ID, p.Text(s), l)
@@ -199,7 +200,7 @@ func TestTurnBack(t *testing.T) {
 }
 
 func TestStepsAreLegalAndAscend(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
 		p := rapid.SampledFrom(engine.Params()).Draw(t, "knob")
 		steps := engine.Steps(s, p.ID, l)

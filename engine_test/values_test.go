@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
 )
@@ -200,7 +201,7 @@ func FuzzValues(f *testing.F) {
 
 // A list of numbers is those numbers.
 func TestValuesAreTheList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		p, _ := engine.FindParam("pp")
 		list := rapid.SliceOfN(rapid.IntRange(1, 4096), 1, 20).Draw(t, "list")
 		texts := make([]string, len(list))

@@ -5,6 +5,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 // TestAnyKeysInTextFields throws keys of every kind at every place that takes text:
@@ -13,7 +15,7 @@ import (
 func TestAnyKeysInTextFields(t *testing.T) {
 	books := readCatalog(sample(t, 80, 24).options.Library)
 	places := [][]string{{"?"}, {":"}, {"m"}, {"g"}, {"w"}, {"x"}, {"r"}, {"3"}, {"s", "/"}}
-	rapid.Check(t, func(rt *rapid.T) {
+	draws.Check(t, func(rt *rapid.T) {
 		m := sample(t, 80, 24)
 		m.catalog = &books
 		for _, key := range rapid.SampledFrom(places).Draw(rt, "place") {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/escape"
+	"meshscope/engine_test/draws"
 )
 
 // hostile are texts that nobody must get to see as they are.
@@ -42,7 +43,7 @@ func TestPrintable(t *testing.T) {
 // TestShown: whatever is given, what is shown of it is harmless and short, on one
 // line; what is harmless and short stays as it is.
 func TestShown(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(
 			rapid.String(),
 			rapid.SampledFrom(hostile()),
@@ -80,7 +81,7 @@ func TestClip(t *testing.T) {
 // TestWriter: text in pieces of any size comes out harmless, and the same for any
 // cut. JSON keeps its meaning.
 func TestWriter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile()))).Draw(t, "texts"), "")
 		var whole, pieces bytes.Buffer
 		if n, err := escape.NewWriter(&whole).Write([]byte(s + ".")); n != len(s)+1 || err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 // What is said of a rank's first forwards and of what is alive holds for every
@@ -134,7 +136,7 @@ func ledHolds(t *testing.T, o *Order) {
 // found, whatever the durations.
 func TestAheadIsWhatOrdersDo(t *testing.T) {
 	found := 0
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := Spec{
 			Kind: rapid.SampledFrom([]Kind{ZB1P, ZB2P, ZBAuto}).Draw(t, "schedule"), Ranks: rapid.IntRange(1, 8).Draw(t, "p"),
 			VirtualStages: 1, MicroBatches: rapid.IntRange(1, 20).Draw(t, "m"), MaxInFlight: rapid.IntRange(0, 9).Draw(t, "limit"),

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 // The front of a list is that of the sorted list, and nothing gets lost.
 func TestFirst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		all := make([]candidate, rapid.IntRange(0, 200).Draw(t, "candidates"))
 		for i := range all {
 			all[i] = candidate{

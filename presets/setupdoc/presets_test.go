@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 )
@@ -59,7 +60,7 @@ func TestFlags(t *testing.T) {
 	if want := "--model llama3.1-70b --cluster dgx-h100 --gpus 64 --tp 8 --pp 2 --gbs 512"; !ok || flags != want {
 		t.Errorf("flags of the default setup: %q, want %q", flags, want)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := presets.DefaultSetup()
 		params := engine.Params()
 		for range rapid.IntRange(0, 12).Draw(t, "turns") {

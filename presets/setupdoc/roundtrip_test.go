@@ -11,6 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets/setupdoc"
 )
 
@@ -47,7 +48,7 @@ func anySetup(t *rapid.T) engine.Setup {
 }
 
 func TestCompleteFormReadsBackAsItself(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := anySetup(t)
 		for name, write := range map[string]func(engine.Setup) ([]byte, error){"s.json": setupdoc.JSON, "s.toml": setupdoc.TOML} {
 			text, err := write(s)

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -138,7 +139,7 @@ func TestIllegal(t *testing.T) {
 // TestHostileNames: whatever a model is called, a CSV reads back, no cell is a
 // formula, a Markdown row stays one row, and the file's name is one.
 func TestHostileNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		d := document()
 		d.Setup.Model.Name = rapid.String().Draw(t, "name")
 		d.Setup.Model.ID = rapid.String().Draw(t, "id")

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"meshscope/engine_test/draws"
 	"meshscope/presets/input"
 )
 
@@ -103,7 +104,7 @@ func TestLoad(t *testing.T) {
 // TestNoKeyTwice: whatever is asked for, no key has two actions afterwards.
 func TestNoKeyTwice(t *testing.T) {
 	keys := []string{"u", "U", "m", "?", ":", "q", "z", "Z", "tab", "ctrl+r", "f1"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		var text strings.Builder
 		for _, a := range actions() {
 			if rapid.Bool().Draw(t, "changed") {

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 	"pgregory.net/rapid"
 
+	"meshscope/engine_test/draws"
 	"meshscope/ui/widget"
 )
 
@@ -80,7 +81,7 @@ func TestCardKeys(t *testing.T) {
 func TestCardHolds(t *testing.T) {
 	look := theme(t, colorprofile.ANSI256)
 	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "tab", "x", "enter"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(0, 130).Draw(t, "width"), rapid.IntRange(0, 40).Draw(t, "height")
 		c := someCard(w, h, []string{"a", "b", "c"}[:rapid.IntRange(0, 3).Draw(t, "links")]...)
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 0, 20).Draw(t, "keys") {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/explain"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/ui/widget"
 )
@@ -126,7 +127,7 @@ func TestExplainHolds(t *testing.T) {
 	book, look := figures(t), theme(t, colorprofile.ANSI256)
 	ids := book.IDs()
 	keys := []string{"enter", "enter", "esc", "up", "down", "down", "left", "right", "pgup", "pgdown", "home", "end", "x", "z"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		e, _ := book.Explain(rapid.SampledFrom(ids).Draw(t, "figure"))
 		x := NewExplain(e)
 		w, h := rapid.IntRange(0, 130).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 // chunk is what one read gives, and how long after the one before.
@@ -80,7 +82,7 @@ func TestUnendedPaste(t *testing.T) {
 // TestInputKeepsText: without a pause or a ctrl+c nothing is added or lost, however
 // the text is cut into reads.
 func TestInputKeepsText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{pasteBegins, pasteEnds, "\x1b", "[20", "0~", "1~", "a", "\x1b[A", "ü"})).Draw(t, "parts")
 		text := strings.Join(parts, "")
 		var chunks []chunk

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/input"
 )
@@ -97,7 +98,7 @@ func TestStarts(t *testing.T) {
 	}
 	dir := t.TempDir()
 	n := 0
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		n++
 		path := filepath.Join(dir, string(rune('a'+n%26)), rapid.StringMatching(`[a-z]{8}`).Draw(t, "name"), "session.json")
 		want := None()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 // TestNamed: every key that the field knows is found again by its name, and text is
@@ -23,7 +25,7 @@ func TestNamed(t *testing.T) {
 			}
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		k := anyKey().Draw(t, "key")
 		byKey, byName := New(20), New(20)
 		byKey.Set("one two")

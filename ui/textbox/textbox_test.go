@@ -6,6 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 func alt(code rune) tea.KeyPressMsg  { return tea.KeyPressMsg{Code: code, Mod: tea.ModAlt} }
@@ -75,7 +77,7 @@ func anyKey() *rapid.Generator[tea.KeyPressMsg] {
 // TestAnyKeys: no key at any place does harm, and the caret stays in the text,
 // which stays within its bound.
 func TestAnyKeys(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		const limit = 12
 		f := New(limit)
 		f.Set(rapid.StringN(0, limit, -1).Draw(t, "text"))

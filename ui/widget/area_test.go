@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"meshscope/engine_test/draws"
 	"meshscope/themes"
 )
 
@@ -24,7 +25,7 @@ func areaTheme(t testing.TB, profile colorprofile.Profile) *themes.Theme {
 // TestAreaHeights: a column is as high as its sum, to an eighth of a line.
 func TestAreaHeights(t *testing.T) {
 	th := areaTheme(t, colorprofile.ANSI256)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		h := rapid.IntRange(1, 30).Draw(t, "h")
 		values := rapid.SliceOfN(rapid.Float64Range(0, 40), 2, 2).Draw(t, "values")
 		a := Area{Fills: []themes.Fill{themes.Weights, themes.Activations}, Columns: [][]float64{values}, Scale: 100, Cursor: -1}
@@ -61,7 +62,7 @@ func TestAreaASCII(t *testing.T) {
 // TestAreaAnything: any figures and sizes give exactly the size asked for.
 func TestAreaAnything(t *testing.T) {
 	th := areaTheme(t, colorprofile.ANSI256)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(0, 30).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
 		value := rapid.SampledFrom([]float64{0, 1, 50, 1e9, -3, math.NaN(), math.Inf(1)})
 		a := Area{
@@ -99,7 +100,7 @@ func TestAreaCrossed(t *testing.T) {
 // TestAreaCursor: the cursor's line has no gaps, also where a cell has two fills.
 func TestAreaCursor(t *testing.T) {
 	th := areaTheme(t, colorprofile.ANSI256)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 30), 3, 3).Draw(t, "values")
 		a := Area{
 			Fills:   []themes.Fill{themes.Weights, themes.Gradients, themes.Activations},

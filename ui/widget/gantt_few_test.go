@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/themes"
 )
 
@@ -49,7 +50,7 @@ func drawnShares(t *rapid.T, p *ganttPainter) (columns [fewIdle]float64) {
 // rank runs each kind, as letters without colours and as areas with sixteen.
 func TestFewColoursKeepShares(t *testing.T) {
 	looks := []*themes.Theme{ganttTheme(t, "mono", colorprofile.ASCII), ganttTheme(t, "dark", colorprofile.ANSI)}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB, schedule.Interleaved}).Draw(t, "kind")
 		p := rapid.IntRange(2, 8).Draw(t, "p")
 		s := schedule.Spec{Kind: kind, Ranks: p, VirtualStages: 1, MicroBatches: p * rapid.IntRange(12, 40).Draw(t, "groups")}
@@ -125,7 +126,7 @@ func TestFewColoursAreCalm(t *testing.T) {
 
 // TestTurn: each part comes as often as it has units, and never far from when it is due.
 func TestTurn(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.IntRange(0, 8), 1, 5).Draw(t, "parts")
 		total := 0
 		for _, n := range parts {
@@ -196,7 +197,7 @@ func TestTint(t *testing.T) {
 			t.Errorf("%x: %v, want %v", c.key, got, c.want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		a, b, i := rapid.IntRange(0, 8).Draw(t, "a"), rapid.IntRange(0, 8).Draw(t, "b"), rapid.IntRange(0, 8).Draw(t, "i")
 		left := blendLevels
 		var levels []uint32

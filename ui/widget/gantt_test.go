@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/themes"
 )
 
@@ -297,7 +298,7 @@ func TestGanttAnySize(t *testing.T) {
 		ganttTheme(t, "light", colorprofile.ANSI256), ganttTheme(t, "dark", colorprofile.ANSI),
 		ganttTheme(t, "dark", colorprofile.TrueColor).Dim(),
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		s := schedule.Spec{
 			Kind:          rapid.SampledFrom([]schedule.Kind{schedule.AFAB, schedule.OneFOneB, schedule.Interleaved}).Draw(t, "kind"),
 			Ranks:         rapid.IntRange(1, 12).Draw(t, "p"),

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/themes"
 )
 
@@ -33,7 +34,7 @@ func simulated(t *rapid.T) *schedule.Timeline {
 // TestAxis: places and moments are each other's inverse outside of folds, what
 // is folded away adds up, and columns hold the moments drawn in them.
 func TestAxis(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		lines := []*schedule.Timeline{simulated(t)}
 		if rapid.Bool().Draw(t, "two") {
 			lines = append(lines, simulated(t))
@@ -78,7 +79,7 @@ func TestOverview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		line := simulated(t)
 		theme := p.Resolve(rapid.SampledFrom([]colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256}).Draw(t, "profile"))
 		a := NewAxis([]*schedule.Timeline{line}, true, 60)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"meshscope/engine_test/draws"
 )
 
 func drawn(t *Tornado, s Sides) string {
@@ -44,7 +46,7 @@ func TestTornado(t *testing.T) {
 // TestTornadoWidth: whatever is drawn has its width, one axis, and as many cells to a
 // side as a bar that is contained in it or more.
 func TestTornadoWidth(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		low, high := rapid.Float64Range(0.01, 1), rapid.Float64Range(1, 100)
 		var spans []Sides
 		for range rapid.IntRange(1, 5).Draw(t, "bars") {

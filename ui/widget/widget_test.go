@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 	"pgregory.net/rapid"
 
+	"meshscope/engine_test/draws"
 	"meshscope/themes"
 )
 
@@ -74,7 +75,7 @@ func TestStackExact(t *testing.T) {
 
 func TestStackWidth(t *testing.T) {
 	all := looks(t)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(rapid.Float64Range(-1, 100), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300}))
 		bar := Stack{
 			Segments: segments(rapid.SliceOfN(value, 0, 9).Draw(t, "values")...),
@@ -138,7 +139,7 @@ func TestSlider(t *testing.T) {
 // always in sight; the slider keeps to its width.
 func TestSliderSpans(t *testing.T) {
 	look := looks(t)["256"]
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.StringMatching(`[0-9a-z]{1,9}`), 1, 40).Draw(t, "values")
 		s := Slider{
 			Values: values, Current: rapid.IntRange(0, len(values)-1).Draw(t, "current"),
@@ -185,7 +186,7 @@ func TestCurve(t *testing.T) {
 // TestCurveHolds: no values, however wild, hang the chart or widen it.
 func TestCurveHolds(t *testing.T) {
 	look := looks(t)["256"]
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
 		value := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300, -1e300, 1e-300}))
 		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
@@ -209,7 +210,7 @@ func TestCurveHolds(t *testing.T) {
 // TestLineWidth: a line has its width whatever is put into it.
 func TestLineWidth(t *testing.T) {
 	look := looks(t)["256"]
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		w := rapid.IntRange(0, 40).Draw(t, "w")
 		l := NewLine(w)
 		for range rapid.IntRange(0, 6).Draw(t, "parts") {
@@ -236,7 +237,7 @@ func TestLineWidth(t *testing.T) {
 // TestWrap: no line is too wide, also where it breaks after a hyphen, and no letter
 // is lost.
 func TestWrap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"micro-batch", "ZeRO-1,", "of", "all-to-all", "gradients:", "é"}), 1, 20).Draw(t, "words")
 		text, w := strings.Join(words, " "), rapid.IntRange(12, 60).Draw(t, "w") // every word fits
 		lines := Wrap(text, w)
@@ -310,7 +311,7 @@ func TestCutText(t *testing.T) {
 			t.Errorf("%q in %d cells: %q", c.text, c.w, got)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		text, w := rapid.String().Draw(t, "text"), rapid.IntRange(-1, 40).Draw(t, "w")
 		if got := CutText(text, w, "…"); Width(got) > max(w, 0) {
 			t.Fatalf("%q in %d cells is %q", text, w, got)

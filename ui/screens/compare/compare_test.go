@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -144,7 +145,7 @@ func TestLooks(t *testing.T) {
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before.
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b", "d", "x"}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := prepared(t, in)
 		switch rapid.IntRange(0, 3).Draw(r, "state") {
@@ -367,7 +368,7 @@ func TestNames(t *testing.T) {
 	if got := names([]engine.Setup{engine.WithModel(start, m), start}); !strings.HasPrefix(got[0], m.Name) {
 		t.Errorf("pins of two models are called %q", got)
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		p := rapid.SampledFrom(engine.Params()).Draw(r, "param")
 		steps := engine.Steps(start, p.ID, engine.Locks{GPUs: true, Batch: true})
 		if len(steps) == 0 {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/themes"
@@ -140,7 +141,7 @@ func TestAnySizeAndKey(t *testing.T) {
 	odd.rows[3].Predicted, odd.rows[4].Measured, odd.rows[5].Predicted = math.NaN(), 0, math.Inf(1)
 	one := &data{groups: odd.groups, rows: odd.rows[:1], results: odd.results[:1]}
 	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f", "s", "n", "x"}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := &View{data: rapid.SampledFrom([]*data{invented(), odd, one, {}, nil}).Draw(r, "data")}
 		if rapid.Bool().Draw(r, "no report") {

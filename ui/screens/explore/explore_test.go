@@ -15,6 +15,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -148,7 +149,7 @@ func TestEverySize(t *testing.T) {
 // TestRanksShown: as many ranks as there are rows, ascending, each once; first,
 // last and fullest among them; every rank is on some page.
 func TestRanksShown(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(1, 200).Draw(t, "ranks")
 		fullest := rapid.IntRange(0, ranks-1).Draw(t, "fullest")
 		n := rapid.IntRange(1, 40).Draw(t, "rows")
@@ -195,7 +196,7 @@ func TestBubbleText(t *testing.T) {
 
 // TestPage: the current value and its neighbours are in sight.
 func TestPage(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		all := rapid.IntRange(1, 60).Draw(t, "all")
 		n := rapid.IntRange(1, all).Draw(t, "n")
 		current := rapid.IntRange(0, all-1).Draw(t, "current")

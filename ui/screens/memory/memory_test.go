@@ -14,6 +14,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -61,7 +62,7 @@ func TestLooks(t *testing.T) {
 func TestManyRanks(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true, 64)
 	v := answered(in)
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(80, 220).Draw(t, "w"), rapid.IntRange(18, 60).Draw(t, "h")
 		for range rapid.IntRange(0, 9).Draw(t, "moves") {
 			press(v, in, w, h, rapid.SampledFrom([]string{"down", "pgdown", "up", "pgup", "end", "home"}).Draw(t, "key"))
@@ -92,7 +93,7 @@ func TestEverySize(t *testing.T) {
 	nothing.Report = &engine.Report{}
 	inputs["nothing"] = nothing
 	keys := []string{"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "v", "V", "s", "i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x"}
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"1", "4", "64", "ascii", "wild", "nothing"}).Draw(t, "input")
 		in := inputs[name]
 		v := New()
@@ -213,7 +214,7 @@ func TestShards(t *testing.T) {
 // TestAxis: every column is a stretch of time or a break, times rise, and a
 // moment is in the column that shows it.
 func TestAxis(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		length := rapid.Float64Range(1e-3, 1e4).Draw(t, "length")
 		ranks, w := rapid.IntRange(1, 64).Draw(t, "ranks"), rapid.IntRange(1, 200).Draw(t, "w")
 		v := View{zoom: rapid.IntRange(0, 12).Draw(t, "zoom"), from: rapid.Float64Range(0, 1).Draw(t, "from")}

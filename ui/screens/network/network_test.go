@@ -15,6 +15,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 
@@ -100,7 +101,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		{Dimension: "odd", Seconds: units.Seconds(math.NaN()), Exposed: units.Seconds(math.Inf(1))}, {Dimension: "ep"},
 	}}
 	keys := []string{"up", "down", "left", "right", "shift+left", "shift+right", "pgup", "pgdown", "home", "end", "<", ">", "=", "b", "x", "enter", "esc"}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		switch rapid.IntRange(0, 3).Draw(r, "report") {
 		case 0:

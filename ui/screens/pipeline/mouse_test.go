@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 )
 
 // TestMouseOnTheTimeline: a click puts the cursor on what is drawn there, the wheel
@@ -15,7 +16,7 @@ import (
 func TestMouseOnTheTimeline(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, spec(schedule.ZBH1, 8, 1, 40))
 	const w, h = 120, 40
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		v := &View{}
 		for range rapid.IntRange(0, 6).Draw(t, "n") {
 			press(v, in, w, h, rapid.SampledFrom([]string{"+", "L", "f", "right", "-"}).Draw(t, "key"))

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -101,7 +102,7 @@ func TestEverySizeAndKey(t *testing.T) {
 	}
 	inputs = append(inputs, &screen.Context{}, &screen.Context{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
 	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b v enter esc x tab tick")
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
 		v := &View{}
 		if timeline(in) != nil && rapid.Bool().Draw(t, "compared") {
@@ -181,7 +182,7 @@ func TestCursorGoesThrough(t *testing.T) {
 // TestZoomKeepsTheCursor: zooming in keeps the cursor in the window.
 func TestZoomKeepsTheCursor(t *testing.T) {
 	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 16, 1, 128))
-	rapid.Check(t, func(t *rapid.T) {
+	draws.Check(t, func(t *rapid.T) {
 		v := &View{rank: rapid.IntRange(0, 15).Draw(t, "rank")}
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
 			press(v, in, 120, 30, rapid.SampledFrom([]string{"right", "left", "L", "H", "+", "-", "n", "N", "i", "o", "f", "end"}).Draw(t, "key"))

@@ -14,6 +14,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -121,7 +122,7 @@ func TestLooks(t *testing.T) {
 // whatever the figures are.
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{"up", "down", "left", "right", "home", "end", "enter", "esc", "f", "b", "/", "m", "backspace", "x"}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := New()
 		if rapid.Bool().Draw(r, "by") {

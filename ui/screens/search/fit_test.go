@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -18,7 +19,7 @@ import (
 // every head and every value of a row is a word of its own.
 func TestColumnsStandApart(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		v := prepared(in)
 		for i := range v.answer.rows {
 			s := &v.answer.rows[i].setup

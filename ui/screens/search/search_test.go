@@ -18,6 +18,7 @@ import (
 	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -196,7 +197,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", "r", "n",
 		"t", "p", "=", "4", "space", "backspace", "v", "b", "3", "7",
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := prepared(in)
 		switch rapid.IntRange(0, 5).Draw(r, "state") {

@@ -12,6 +12,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -170,7 +171,7 @@ func TestFilterOfAnyColumn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	all := columns()
 	rows := invented(in).rows
-	rapid.Check(t, func(r *rapid.T) {
+	draws.Check(t, func(r *rapid.T) {
 		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
 		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
 		value := c.text(one)
