@@ -56,6 +56,7 @@ func arrows() []arrow {
 		{"engine/escape", nil},
 		{"engine/record", []string{"engine/units"}},
 		{"engine/units", nil},
+		{"engine_test/differential", nil},
 		{"engine_test/draws", nil},
 		{"engine_test/shared", nil},
 	}
