@@ -44,7 +44,7 @@ const (
 	Open        // Overlay, in the place of what is open
 	Dismiss     // the hint and the note
 	Type        // starts typing into the focused knob, with Text
-	Say         // Text, as a note
+	Say         // Text, as a note in a Tone
 	Copy        // the command line of the setup
 	Pin         // the setup, to compare others with
 	Press       // the key Text on the screen in front
@@ -60,6 +60,7 @@ type Action struct {
 	N       int
 	Pages   int
 	Text    string
+	Tone    Tone
 	Overlay overlay.ID
 	Setup   *engine.Setup
 	Model   *model.Model
@@ -133,7 +134,7 @@ func change(s State, a Action) State {
 	case Dismiss:
 		s.Hint, s.Note = false, Note{}
 	case Say:
-		s.Note = Note{Text: a.Text, Tone: Trouble}
+		s.Note = Note{Text: a.Text, Tone: a.Tone}
 	case Nothing, Open, Type, Copy, Pin, Press, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s

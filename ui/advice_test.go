@@ -97,7 +97,7 @@ func TestAdviceTornado(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
 		m := unfitting(t, 200, 100)
 		if ascii {
-			m.caps.unicode = false
+			m.caps.Unicode = false
 			m.restyle()
 		}
 		bring(m, pressed(m, "a"))

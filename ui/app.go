@@ -7,8 +7,6 @@
 package ui
 
 import (
-	"context"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
@@ -20,6 +18,7 @@ import (
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/session"
+	"meshscope/ui/tty"
 )
 
 // Options are what the program is started with.
@@ -65,7 +64,7 @@ type Model struct {
 	keys    KeyMap
 	state   State
 	start   session.Session // what it began with
-	caps    caps
+	caps    tty.Caps
 	look    look
 
 	now    evaluated // of the setup in force
@@ -88,23 +87,6 @@ type Model struct {
 	cache     *cache
 }
 
-// evaluated is a setup with its report.
-type evaluated struct {
-	setup  engine.Setup
-	report engine.Report
-	serial int
-}
-
-// sweep is the chart's data and the command that works it out.
-type sweep struct {
-	id         engine.ParamID
-	points     []explore.Point
-	current    int
-	generation int
-	pending    bool
-	stop       context.CancelFunc
-}
-
 // New makes the model. It reads nothing and starts nothing.
 func New(o Options) *Model {
 	if o.Library == nil {
@@ -114,11 +96,11 @@ func New(o Options) *Model {
 		o.Setup = presets.DefaultSetup()
 	}
 	m := &Model{
-		options: o, keys: newKeyMap(o.Keys), caps: newCaps(o.Env, o.ASCII),
+		options: o, keys: newKeyMap(o.Keys), caps: tty.NewCaps(o.Env, o.ASCII),
 		state: newState(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(o.Library),
 	}
-	if o.NoColor || noColor(o.Env) {
-		m.caps.profile = colorprofile.ASCII
+	if o.NoColor || tty.NoColor(o.Env) {
+		m.caps.Profile = colorprofile.ASCII
 	}
 	if o.Last != nil {
 		m.restore(o.Last)

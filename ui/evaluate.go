@@ -1,7 +1,11 @@
 package ui
 
 import (
+	"context"
 	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
@@ -9,31 +13,38 @@ import (
 	"meshscope/ui/screens/explore"
 )
 
+// evaluated is a setup with its report.
+type evaluated struct {
+	setup  engine.Setup
+	report engine.Report
+	serial int
+}
+
 // evaluate answers the setup in force and notes what the move changed.
 func (m *Model) evaluate() {
 	m.serial++
+	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
 	if m.serial > 1 && m.state.Setup == m.now.setup {
-		m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
 		return
 	}
 	m.before = explore.VitalOf(&m.legal.report)
 	m.remedies = nil
 	m.slow.pending = false
-	if m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup { // undone before it was worked out
+	switch {
+	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was worked out
 		m.now = m.legal
-		m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
-		return
+	case !m.postpone():
+		m.take(m.answer(m.state.Setup), m.now.report.Problems)
 	}
-	if m.postpone() {
-		return
-	}
-	had := m.now.report.Problems
-	m.now = evaluated{setup: m.state.Setup, report: m.answer(m.state.Setup), serial: m.serial}
-	if m.now.report.Legal {
+}
+
+// take makes a report that of the setup in force; before are the problems of the last.
+func (m *Model) take(r engine.Report, before []engine.Problem) {
+	m.now = evaluated{setup: m.state.Setup, report: r, serial: m.serial}
+	if r.Legal {
 		m.legal = m.now
 	}
-	m.fresh = newWarnings(had, m.now.report.Problems)
-	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
+	m.fresh = newWarnings(before, r.Problems)
 	m.state.Page = min(m.state.Page, m.pages()-1)
 }
 
@@ -57,4 +68,89 @@ func (m *Model) answer(s engine.Setup) engine.Report {
 		return m.options.Evaluate(s)
 	}
 	return m.evaluator.Evaluate(s)
+}
+
+// slow is an evaluation that takes longer than a frame allows: it runs beside
+// the handling of keys while the last picture stays, dimmed.
+type slow struct {
+	pending bool
+	stop    context.CancelFunc
+	turn    chan struct{} // one evaluation at a time: each may take hundreds of megabytes
+}
+
+// slowDelay lets a held key pass before a slow evaluation starts.
+const slowDelay = 40 * time.Millisecond
+
+// evaluatedMsg brings the report of a slow setup.
+type evaluatedMsg struct {
+	serial int
+	report engine.Report
+}
+
+// postpone notes a legal setup that is slow to evaluate; false for any other. It
+// needs a picture to keep meanwhile.
+func (m *Model) postpone() bool {
+	s := &m.state.Setup
+	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) {
+		return false
+	}
+	m.now = evaluated{setup: *s, serial: m.serial}
+	m.slow.pending = true
+	m.fresh = nil
+	return true
+}
+
+// slowCmd works out what postpone noted; an earlier one is stopped.
+func (m *Model) slowCmd() tea.Cmd {
+	m.hold()
+	if !m.slow.pending {
+		return nil
+	}
+	if m.slow.turn == nil {
+		m.slow.turn = make(chan struct{}, 1)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.slow.stop = stop
+	setup, serial, turn := m.state.Setup, m.serial, m.slow.turn
+	return m.guard(func() tea.Msg {
+		defer stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(slowDelay):
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case turn <- struct{}{}:
+		}
+		defer func() { <-turn }()
+		var e engine.Evaluator
+		report, done := e.EvaluateUntil(setup, func() bool { return ctx.Err() != nil })
+		if !done || ctx.Err() != nil {
+			return nil
+		}
+		return evaluatedMsg{serial: serial, report: report}
+	})
+}
+
+// hold stops a slow evaluation.
+func (m *Model) hold() {
+	if m.slow.stop != nil {
+		m.slow.stop()
+		m.slow.stop = nil
+	}
+}
+
+// takeSlow takes the report of a slow setup, if it is still in force.
+func (m *Model) takeSlow(msg evaluatedMsg) tea.Cmd {
+	if !m.slow.pending || msg.serial != m.serial {
+		return nil
+	}
+	m.slow.pending = false
+	m.serial++
+	m.before = explore.VitalOf(&m.legal.report)
+	m.take(msg.report, m.legal.report.Problems)
+	m.retargetSweep()
+	return tea.Batch(m.sweepCmd(), m.refreshScreen(), m.tick())
 }

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/frame"
 )
 
 // TestFootSpeaks: what the last key caused is in sight at every size, whole or
@@ -69,8 +70,8 @@ func TestAnswersAreSeen(t *testing.T) {
 				{func() { keys(m, "W") }, "words of the glossary are"},
 				{func() { keys(m, "U") }, "nothing left to redo"},
 				{func() { keys(m, "p") }, "pinned"},
-				{func() { send(m, copiedMsg{note: "copied"}) }, "copied"},
-				{func() { send(m, exportedMsg{Note{Text: "wrote", Tone: Answer}}) }, "wrote"},
+				{func() { send(m, Action{Verb: Say, Tone: Answer, Text: "copied"}) }, "copied"},
+				{func() { send(m, Action{Verb: Say, Tone: Answer, Text: "wrote"}) }, "wrote"},
 			} {
 				answer.do()
 				if got := screenText(m); !strings.Contains(got, answer.want) {
@@ -148,9 +149,9 @@ func TestScrollsByOne(t *testing.T) {
 	})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup = llama405 })
 	in := func() (memory, timeline string) {
-		r := Layout(80, 24, m.content())
+		r := frame.Layout(80, 24, m.content())
 		lines := strings.Split(screenText(m), "\n")
-		cut := func(at Rect) string {
+		cut := func(at frame.Rect) string {
 			text := ""
 			for _, line := range lines[at.Y : at.Y+at.H] {
 				text += string([]rune(line)[at.X:min(at.X+9, len([]rune(line)))])

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/ui/export"
+	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen/screentest"
 )
@@ -168,7 +169,7 @@ func TestEmptySize(t *testing.T) {
 		t.Errorf("before the size: alternate screen %v, content %q", v.AltScreen, v.Content)
 	}
 	send(m, tea.WindowSizeMsg{})
-	if got := strings.Count(m.View().Content, "\n") + 1; got != assumedHeight {
+	if got := strings.Count(m.View().Content, "\n") + 1; got != 24 {
 		t.Errorf("0x0 gives %d lines", got)
 	}
 }
@@ -230,7 +231,7 @@ func TestTinyKeys(t *testing.T) {
 // checkFrame: no line is wider than the screen, and there are not more lines.
 func checkFrame(t *testing.T, m *Model) {
 	t.Helper()
-	w, h := m.caps.width, m.caps.height
+	w, h := m.caps.Width, m.caps.Height
 	lines := strings.Split(m.View().Content, "\n")
 	if len(lines) > h {
 		t.Fatalf("%d lines on a screen of %dx%d", len(lines), w, h)
@@ -297,7 +298,7 @@ func TestRandomKeys(t *testing.T) {
 // TestMouse clicks on a value of a ladder and on a row.
 func TestMouse(t *testing.T) {
 	m := sample(t, 120, 36)
-	r := Layout(120, 36, m.content())
+	r := frame.Layout(120, 36, m.content())
 	column := m.column(r.Knobs)
 	var value, row bool
 	for _, hit := range column.Hits {

@@ -44,12 +44,3 @@ func (l *lexicon) knows(word string) bool {
 	}
 	return l.names[strings.ToLower(word)]
 }
-
-// known says which words of the screen are in the glossary; nil where they are not to
-// be marked.
-func (m *Model) known() func(string) bool {
-	if m.state.Unmarked {
-		return nil
-	}
-	return m.lexicon.knows
-}

@@ -1,9 +1,8 @@
 package ui
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
+	"meshscope/ui/frame"
 )
 
 // handleMouse turns clicks and the wheel into actions. What lies where is
@@ -50,7 +49,7 @@ func mouseButton(msg tea.MouseMsg) string {
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
-	if r := Layout(m.caps.width, m.caps.height, m.content()); r.Tabs.Contains(x, y) {
+	if r := frame.Layout(m.caps.Width, m.caps.Height, m.content()); r.Tabs.Contains(x, y) {
 		if tab, ok := m.tabAt(x - r.Tabs.X); ok {
 			return m.do(Action{Verb: GoTab, N: int(tab)})
 		}
@@ -69,7 +68,7 @@ func (m *Model) drag(x, y int) tea.Cmd {
 // knobAt is the action of a click on the knobs column: a value of a ladder
 // sets it, the rest of the row takes the focus.
 func (m *Model) knobAt(x, y int) Action {
-	r := Layout(m.caps.width, m.caps.height, m.content())
+	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
 	if r.Tiny || !r.Knobs.Contains(x, y) {
 		return Action{}
 	}
@@ -88,7 +87,7 @@ func (m *Model) knobAt(x, y int) Action {
 
 // wheel turns the knob under the pointer, scrolls ranks or a list.
 func (m *Model) wheel(x, y, n int) tea.Cmd {
-	r := Layout(m.caps.width, m.caps.height, m.content())
+	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
 	switch {
 	case r.Memory.Contains(x, y) || r.Pipeline.Contains(x, y):
 		return m.do(Action{Verb: PageRanks, N: n})
@@ -98,33 +97,4 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 		}
 	}
 	return nil
-}
-
-// wheelPause is the least time between two turns of the wheel: a touchpad
-// sends hundreds a second, each of which would cost a frame.
-const wheelPause = 16 * time.Millisecond
-
-// filter drops wheel messages that follow each other too quickly and bounds
-// the size, of which the terminal program keeps cells.
-func filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
-	var last time.Time
-	return func(_ tea.Model, msg tea.Msg) tea.Msg {
-		if _, ok := msg.(tea.MouseWheelMsg); !ok {
-			return bounded(msg)
-		}
-		at := now()
-		if at.Sub(last) < wheelPause {
-			return nil
-		}
-		last = at
-		return msg
-	}
-}
-
-// bounded is a message with the size of what is drawn at most.
-func bounded(msg tea.Msg) tea.Msg {
-	if size, ok := msg.(tea.WindowSizeMsg); ok {
-		return tea.WindowSizeMsg{Width: min(size.Width, maxWidth), Height: min(size.Height, maxHeight)}
-	}
-	return msg
 }

@@ -1,20 +1,23 @@
 package ui
 
 import (
-	"context"
-	"runtime/debug"
+	"fmt"
 	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
-	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
-	"meshscope/engine/advise"
+	"meshscope/engine/escape"
+	"meshscope/engine/units"
 	"meshscope/presets/words"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screens/explore"
+	"meshscope/ui/tty"
+	"meshscope/ui/widget"
 )
 
 // noteCard is the card on the focused knob. Its keys turn and change the knob below it.
@@ -100,47 +103,154 @@ func assumptions(r *engine.Run) *overlay.Card {
 	return card
 }
 
-// advisedMsg brings advice to its card; nil where there is none.
-type advisedMsg struct {
-	card  *overlay.Advice
-	found *advise.Advice
+// noteWidth is the room for the figures of a note on the narrowest card that
+// shows them, in cells.
+const noteWidth = 62
+
+// noteFigures are what the values of the focused knob give on the setup in
+// force: the note says what happens in general, these what happens here. They
+// come with the chart and are left out until then.
+func (m *Model) noteFigures() []overlay.Paragraph {
+	s := m.chart()
+	if m.sweep.id != m.state.Focus || len(s.Points) < 2 {
+		return nil
+	}
+	known := false
+	for i := range s.Points {
+		known = known || s.Points[i].Known
+	}
+	if !known {
+		return nil
+	}
+	first, last, width := noteColumns(&s)
+	row := func(label string, cell func(p *explore.Point) string) overlay.Paragraph {
+		var b strings.Builder
+		for i := first; i < last; i++ {
+			text := cell(&s.Points[i])
+			b.WriteString(strings.Repeat(" ", max(width-widget.Width(text), 0)) + text)
+		}
+		return overlay.Paragraph{Label: label, Text: b.String(), Tight: true, Plain: true}
+	}
+	figures := func(label string, of func(p *explore.Point) string) overlay.Paragraph {
+		return row(label, func(p *explore.Point) string {
+			switch {
+			case p.Known:
+				return of(p)
+			case m.sweep.pending:
+				return m.look.glyphs.Dot
+			default:
+				return figure.Unknown
+			}
+		})
+	}
+	values := row("here", func(p *explore.Point) string {
+		if s.Current >= 0 && s.Current < len(s.Points) && p == &s.Points[s.Current] {
+			return "[" + p.Text + "]"
+		}
+		return p.Text + " "
+	})
+	values.Tight = false
+	return []overlay.Paragraph{
+		values,
+		figures("step", func(p *explore.Point) string { return figure.Seconds(p.Step) + " " }),
+		figures("peak, GiB", func(p *explore.Point) string { return figure.GiB(p.Peak) + unfit(p) }),
+		figures("traffic", func(p *explore.Point) string { return traffic(p.Traffic) + " " }),
+	}
 }
 
-// advice opens its card and has the advice on the setup in force worked out, which
-// takes up to seconds: the card says so, and closing it ends that.
-func (m *Model) advice() overlay.Action {
-	if !m.now.report.Legal {
-		why := "there is no advice on a setup that cannot run: enter takes the nearest legal values"
-		if m.slow.pending {
-			why = "the setup is still being worked out; then there is advice on it"
-		}
-		return Action{Verb: Say, Text: why}
+// unfit marks a peak that is more than there is, as the chart does.
+func unfit(p *explore.Point) string {
+	if p.Fits {
+		return " "
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	card := overlay.NewAdvice(&m.now.report)
-	card.Keys = []overlay.Bound{{Key: m.keys.Advice, Action: overlay.Close{}}}
-	card.Export, card.Make, card.Stop = m.keys.Export, m.makeMove, stop
-	card.Write = func(found *advise.Advice) overlay.Action { return closing(m.exportList("Advice", adviceTables(found))) }
-	setup := m.now.setup
-	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
-		defer stop()
-		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }})
-		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case !ok:
-			return advisedMsg{card: card}
-		}
-		return advisedMsg{card, &found}
-	})}
+	return "!"
 }
 
-// makeMove applies a move of the advice, as one step that can be undone.
-func (m *Model) makeMove(move *advise.Move) overlay.Action {
-	setup, what := move.Setup, "advice"
-	if move.Fits && !m.now.report.Memory.Fits {
-		what = "it fits"
+// traffic is what a GPU sends in a step, 0 where it is alone.
+func traffic(b units.Bytes) string {
+	if b == 0 {
+		return "0"
 	}
-	return closing(Action{Verb: UseSetup, Setup: &setup, Text: what})
+	return figure.Traffic(b)
+}
+
+// noteColumns are the values in sight, at the current one, and the width of
+// each.
+func noteColumns(s *explore.Sweep) (first, last, width int) {
+	width = len("1,234 ms") + 2
+	for i := range s.Points {
+		width = max(width, widget.Width(s.Points[i].Text)+3)
+	}
+	n := min(max(noteWidth/width, 1), len(s.Points))
+	first = min(max(s.Current-n/2, 0), len(s.Points)-n)
+	return first, first + n, width
+}
+
+// terminalCard says what the program found out about its terminal, and what overrides
+// it: nobody should have to guess why a screen looks as it does.
+func (m *Model) terminalCard() *overlay.Card {
+	k := &m.keys
+	value := func(name string) string {
+		if v := tty.Getenv(m.options.Env, name); v != "" {
+			return name + "=" + escape.Name(v) // it may hold what steers a terminal
+		}
+		return name + " is not set"
+	}
+	colours := map[colorprofile.Profile]string{
+		colorprofile.TrueColor: "16 million; the palettes have 256, which are half as many bytes",
+		colorprofile.ANSI256:   "256", colorprofile.ANSI: "16",
+	}[m.caps.Profile]
+	switch {
+	case m.options.NoColor:
+		colours = "none, as --no-color says"
+	case tty.NoColor(m.options.Env):
+		colours = "none, as NO_COLOR says"
+	case colours == "":
+		colours = "none"
+	}
+	ground := "light"
+	if m.caps.Dark {
+		ground = "dark, or the terminal does not say"
+	}
+	yes := func(on bool, is, isNot string) string {
+		if on {
+			return is
+		}
+		return isNot
+	}
+	theme := m.state.Theme
+	if theme == themeAuto {
+		theme += ": " + m.look.theme.Name
+	}
+	card := &overlay.Card{
+		Title: "TERMINAL", Remark: k.shown("T", k.Terminal),
+		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
+		Paragraphs: []overlay.Paragraph{
+			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
+			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
+			{Label: "background", Text: ground + "; --theme overrides"},
+			{Label: "theme", Text: theme + "; " + k.shown("t", k.Theme) + " turns it, --theme chooses"},
+			{Label: "signs", Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
+			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + k.shown("W", k.Marks) + " turns them"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + k.shown("M", k.Mouse) + " turns it, --no-mouse"},
+			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
+		},
+		Hint: k.shown("T", k.Terminal) + " or esc closes",
+		Keys: []overlay.Bound{{Key: k.Terminal, Action: overlay.Close{}}},
+	}
+	for _, text := range m.options.Notices {
+		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "at start", Text: text})
+	}
+	return card
+}
+
+// noticed is the line about what went wrong before the start. It has room for little
+// and goes with the first key; all of it stays on the terminal's page.
+func (m *Model) noticed() string {
+	first, key := m.options.Notices[0], m.keys.shown("T", m.keys.Terminal)
+	if n := len(m.options.Notices); n > 1 {
+		first = strings.ReplaceAll(first, "; ", ", ") // the foot shortens a text before its last semicolon
+		return fmt.Sprintf("%d messages from the start, all under %s; the first: %s", n, key, first)
+	}
+	return first + "; " + key + " shows it again"
 }

@@ -21,35 +21,6 @@ func (m *Model) hintLine(keys ...string) string {
 	return strings.Join(keys, " "+m.look.glyphs.Dot+" ")
 }
 
-// presetList offers models or clusters, which are read when they are first asked for.
-func (m *Model) presetList(id overlay.ID) overlay.Action {
-	if m.catalog != nil {
-		return overlay.Push{ID: id, Overlay: m.presets(id)}
-	}
-	w, library := new(overlay.Waiting), m.options.Library
-	return overlay.Sequence{overlay.Push{ID: id, Overlay: w}, m.guard(func() tea.Msg {
-		read := readCatalog(library)
-		return readMsg{w, func() overlay.Overlay {
-			m.catalog = &read
-			return m.presets(id)
-		}}
-	})}
-}
-
-func (m *Model) presets(id overlay.ID) *overlay.Picker {
-	c, hint := m.catalog, m.hintLine("type to filter", "enter takes it", "ctrl+o sorts", "esc closes")
-	if id == overlay.ModelID {
-		p := overlay.NewPicker("MODEL", hint, c.modelItems, c.modelAt(m.state.Setup.Model.ID))
-		p.Orders = []string{"parameters", "layers"}
-		p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseModel, Model: &c.models[i]}) }
-		return p
-	}
-	p := overlay.NewPicker("CLUSTER OR GPU", hint, c.clusterItems, c.clusterAt(m.state.Setup.Cluster.ID))
-	p.Orders = []string{"memory", "link between nodes", "GPUs a node"}
-	p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseCluster, Cluster: &c.clusters[i]}) }
-	return p
-}
-
 // figureList explains every figure of the setup under the cursor, else of the one in
 // force, for a list to choose from.
 func (m *Model) figureList() overlay.Action {
@@ -133,7 +104,7 @@ func (m *Model) glossaryList() *overlay.Picker {
 	for i := range all {
 		w := &all[i]
 		item := overlay.Item{Title: w.Term, Fields: []string{w.Means}, Prose: true, Hidden: slices.Concat(w.Also, w.Labels)}
-		if m.caps.width >= roomy && len(w.Also) > 0 && len(w.Also[0]) <= 30 {
+		if m.caps.Width >= roomy && len(w.Also) > 0 && len(w.Also[0]) <= 30 {
 			item.Name = w.Also[0]
 		}
 		items = append(items, item)
@@ -218,4 +189,36 @@ func usedFor(r *engine.Run, id engine.ParamID) string {
 		return figure.Short(*r.Power) + ", TDP"
 	}
 	return ""
+}
+
+// destination is a line of the help that leads somewhere, rather than a key: a
+// screen, a knob, a word of the glossary.
+type destination struct {
+	item  overlay.Item
+	leads overlay.Action
+}
+
+// destinations are all screens, knobs and words, so that whatever is on the screen
+// can be typed into the list of keys.
+func (m *Model) destinations() []destination {
+	var all []destination
+	for t := range tabs {
+		all = append(all, destination{overlay.Item{Title: t.String() + " screen"}, closing(Action{Verb: GoTab, N: int(t)})})
+	}
+	for _, id := range knobs.Order() {
+		p, _ := engine.FindParam(id)
+		all = append(all, destination{
+			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: []string{m.lexicon.methods()[id].Name}},
+			closing(Action{Verb: GoTab, N: int(ExploreTab)}, Action{Verb: FocusKnob, ID: id}),
+		})
+	}
+	glossary := m.lexicon.glossary()
+	for i := range glossary {
+		w := &glossary[i]
+		all = append(all, destination{
+			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels)},
+			closing(Action{Verb: Open, Overlay: overlay.GlossaryID}, m.word(i)),
+		})
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )
@@ -98,8 +99,8 @@ func (m *Model) follow() {
 
 // withOverlay lays a box over the page. Its keys are not those of the page, and half a
 // sentence of the foot says nothing: below the box both are left out.
-func (m *Model) withOverlay(d overlay.Drawn, lines []string, r Rects) ([]string, *tea.Cursor) {
-	h := m.caps.height
+func (m *Model) withOverlay(d overlay.Drawn, lines []string, r frame.Rects) ([]string, *tea.Cursor) {
+	h := m.caps.Height
 	foot := h - screenFoot
 	if m.screen() == nil {
 		foot = r.Foot.Y
@@ -108,7 +109,7 @@ func (m *Model) withOverlay(d overlay.Drawn, lines []string, r Rects) ([]string,
 		foot = h - 1
 	}
 	for y := max(foot, 0); y < len(lines); y++ {
-		lines[y] = widget.Blank(m.caps.width)
+		lines[y] = widget.Blank(m.caps.Width)
 	}
 	var cursor *tea.Cursor
 	if d.CaretX >= 0 {

@@ -4,10 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"meshscope/ui/tty"
 )
 
 // ErrInterrupted is what Run returns after ctrl+c or SIGINT.
@@ -43,9 +48,9 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 		o.Env = os.Environ()
 	}
 	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	options := append([]tea.ProgramOption{tea.WithFilter(filter(time.Now)), tea.WithEnvironment(o.Env)}, window(&o)...)
+	options := append([]tea.ProgramOption{tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env)}, tty.Window(o.Env, o.NoColor || tty.NoColor(o.Env))...)
 	guard.program = tea.NewProgram(guard, append(options, extra...)...)
-	stop := followWindow(guard.program)
+	stop := tty.Follow(guard.program)
 	_, err := guard.program.Run()
 	stop()
 	guard.model.halt()
@@ -113,7 +118,7 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		return r, guarded(r.dir, cmd)
 	}
 	if _, ok := msg.(tea.ResumeMsg); ok {
-		return r, resized // the window may be another one by now
+		return r, tty.Resized // the window may be another one by now
 	}
 	_, cmd = r.model.Update(msg)
 	return r, cmd
@@ -144,4 +149,93 @@ func (r *rescue) recover(cmd *tea.Cmd) {
 
 func (r *rescue) note(p any) {
 	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, debug.Stack())}
+}
+
+// guarded runs a command so that its panic becomes a message: a panic in a
+// batch of commands would print its stack into the alternate screen, where it
+// is lost.
+func guarded(crashDir string, cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		defer func() {
+			if r := recover(); r != nil {
+				msg = crashedMsg{what: fmt.Sprint(r), file: writeCrash(crashDir, r, debug.Stack())}
+			}
+		}()
+		return cmd()
+	}
+}
+
+// writeCrash writes what is needed to find the mistake and returns the file's
+// name; empty when nothing could be written, which must not be a second crash.
+func writeCrash(dir string, reason any, stack []byte) string {
+	if dir == "" {
+		return ""
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	name := filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405.000")+".txt")
+	text := fmt.Sprintf("%v\n\n%s", reason, stack)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		return ""
+	}
+	return name
+}
+
+// crashedMsg says that a command panicked; file is where the details are.
+type crashedMsg struct {
+	what string
+	file string
+}
+
+func (m *Model) guard(cmd tea.Cmd) tea.Cmd { return guarded(m.options.CrashDir, cmd) }
+
+// rehearsal lets the program panic on purpose at a key press, so that the tests of
+// the real program see what a user would see after a crash. The environment
+// variable MESHSCOPE_TEST_PANIC names the place: update, view or command;
+// MESHSCOPE_TEST_PANIC_AFTER is how many keys come before, none where it is not set.
+type rehearsal struct {
+	place string
+	after int
+	due   bool // the next view panics
+}
+
+func newRehearsal(env []string) rehearsal {
+	for _, place := range []string{"update", "view", "command"} {
+		if slices.Contains(env, "MESHSCOPE_TEST_PANIC="+place) {
+			after, _ := strconv.Atoi(tty.Getenv(env, "MESHSCOPE_TEST_PANIC_AFTER"))
+			return rehearsal{place: place, after: after}
+		}
+	}
+	return rehearsal{}
+}
+
+// update panics, or gives a command that does.
+func (r *rehearsal) update(msg tea.Msg) tea.Cmd {
+	if _, pressed := msg.(tea.KeyPressMsg); !pressed || r.place == "" {
+		return nil
+	}
+	if r.after > 0 {
+		r.after--
+		return nil
+	}
+	switch r.place {
+	case "update":
+		panic("rehearsed panic in update")
+	case "view":
+		r.due = true
+	case "command":
+		return func() tea.Msg { panic("rehearsed panic in a command") }
+	}
+	return nil
+}
+
+// view panics when it is due.
+func (r *rehearsal) view() {
+	if r.due {
+		panic("rehearsed panic in view")
+	}
 }

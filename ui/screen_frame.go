@@ -2,6 +2,7 @@ package ui
 
 import (
 	"meshscope/themes"
+	"meshscope/ui/frame"
 	"meshscope/ui/screen"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/widget"
@@ -10,21 +11,21 @@ import (
 // screenFrame draws the tab that is shown: title, tabs, the screen's area, what
 // is under its cursor, and its keys.
 func (m *Model) screenFrame() []string {
-	w, h := m.caps.width, m.caps.height
+	w, h := m.caps.Width, m.caps.Height
 	in, at := m.context(), m.area()
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
-	f := newFrame(w, h)
+	f := frame.New(w, h)
 	x, inner := m.margin(), w-2*m.margin()
-	f.put(Rect{x, 0, inner, 1}, []string{explore.Title(current, inner)})
-	f.put(Rect{x, 1, inner, 1}, []string{m.tabLine(inner)})
+	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{explore.Title(current, inner)})
+	f.Put(frame.Rect{X: x, Y: 1, W: inner, H: 1}, []string{m.tabLine(inner)})
 	if m.shows() {
-		f.put(at, m.screen().Render(in))
+		f.Put(at, m.screen().Render(in))
 	} else {
-		f.put(at, m.nothingYet(at.W, at.H))
+		f.Put(at, m.nothingYet(at.W, at.H))
 	}
-	f.put(Rect{x, h - 2, inner, 1}, []string{m.screenStatus(in, inner)})
-	f.put(Rect{x, h - 1, inner, 1}, []string{m.screenHints(in, inner)})
-	return f.lines()
+	f.Put(frame.Rect{X: x, Y: h - 2, W: inner, H: 1}, []string{m.screenStatus(in, inner)})
+	f.Put(frame.Rect{X: x, Y: h - 1, W: inner, H: 1}, []string{m.screenHints(in, inner)})
+	return f.Lines()
 }
 
 // screenStatus is what is wrong, what just happened, or what is under the cursor.
@@ -129,7 +130,7 @@ func (m *Model) tabLine(w int) string {
 	return l.String()
 }
 
-func (m *Model) margin() int { return margin(m.caps.width) }
+func (m *Model) margin() int { return frame.Margin(m.caps.Width) }
 
 // tabAt is the tab whose name stands in a column of the tab line.
 func (m *Model) tabAt(x int) (Tab, bool) {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/presets"
+	"meshscope/ui/frame"
 	"meshscope/ui/screen"
 	"meshscope/ui/screens/compare"
 	"meshscope/ui/screens/evidence"
@@ -115,8 +116,8 @@ const (
 )
 
 // area is where a screen draws.
-func (m *Model) area() Rect {
-	return Rect{m.margin(), screenTop, m.caps.width - 2*m.margin(), max(0, m.caps.height-screenTop-screenFoot)}
+func (m *Model) area() frame.Rect {
+	return frame.Rect{X: m.margin(), Y: screenTop, W: m.caps.Width - 2*m.margin(), H: max(0, m.caps.Height-screenTop-screenFoot)}
 }
 
 // handleScreenKey: the screen that is shown first, then the keys that mean the
@@ -256,3 +257,9 @@ func (m *Model) ticked() tea.Cmd {
 	}
 	return m.tick()
 }
+
+// workedMsg brings the end of what a screen had worked out.
+type workedMsg struct{ finish func() }
+
+// tickMsg moves a playback.
+type tickMsg struct{}

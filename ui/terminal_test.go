@@ -115,30 +115,6 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// TestCaps: the signs follow the locale and the terminal, and what cannot be
-// known is guessed so that it can be read.
-func TestCaps(t *testing.T) {
-	for _, test := range []struct {
-		env     []string
-		unicode bool
-	}{
-		{nil, true},
-		{[]string{"LANG=en_US.UTF-8"}, true},
-		{[]string{"LANG=de_DE.utf8", "TERM=vt100"}, true},
-		{[]string{"LANG=C"}, false},
-		{[]string{"LC_ALL=POSIX", "LANG=en_US.UTF-8"}, false},
-		{[]string{"LC_CTYPE=en_US.ISO-8859-1", "LANG=en_US.UTF-8"}, false},
-		{[]string{"LC_ALL=C.UTF-8", "TERM=linux"}, false},
-	} {
-		if got := newCaps(test.env, false).unicode; got != test.unicode {
-			t.Errorf("%v: Unicode %v", test.env, got)
-		}
-		if newCaps(test.env, true).unicode {
-			t.Errorf("%v: --ascii is not kept", test.env)
-		}
-	}
-}
-
 // TestTerminalPage: T says what was found out and names what overrides it.
 func TestTerminalPage(t *testing.T) {
 	for _, test := range []struct {

@@ -5,7 +5,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"meshscope/ui/screens/explore"
+	"meshscope/ui/frame"
+	"meshscope/ui/tty"
 )
 
 // Update takes a message: the terminal's news first, then what commands bring,
@@ -13,18 +14,18 @@ import (
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.caps.resize(msg.Width, msg.Height)
-		m.overlays.Resize(m.caps.width, m.caps.height)
+		m.caps.Resize(msg.Width, msg.Height)
+		m.overlays.Resize(m.caps.Width, m.caps.Height)
 		return m, nil
 	case tea.ColorProfileMsg:
-		if !m.options.NoColor && !noColor(m.options.Env) && msg.Profile != m.caps.profile {
-			m.caps.profile = max(msg.Profile, colorprofile.ASCII)
+		if !m.options.NoColor && !tty.NoColor(m.options.Env) && msg.Profile != m.caps.Profile {
+			m.caps.Profile = max(msg.Profile, colorprofile.ASCII)
 			m.restyle()
 		}
 		return m, nil
 	case tea.BackgroundColorMsg:
-		if m.caps.dark != msg.IsDark() {
-			m.caps.dark = msg.IsDark()
+		if m.caps.Dark != msg.IsDark() {
+			m.caps.Dark = msg.IsDark()
 			m.restyle()
 		}
 		return m, nil
@@ -40,12 +41,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case tickMsg:
 		return m, m.ticked()
-	case copiedMsg:
-		m.state.Note = Note{Text: msg.note, Tone: Answer}
-		return m, nil
-	case exportedMsg:
-		m.state.Note = msg.note
-		return m, nil
+	case Action:
+		return m, m.do(msg)
 	case readMsg:
 		return m, m.takeRead(msg)
 	case tea.KeyPressMsg:
@@ -108,8 +105,8 @@ func (m *Model) carryOut(e Effect) tea.Cmd {
 		m.halt()
 		return tea.Interrupt
 	case Suspend:
-		if !canSuspend() {
-			return m.do(Action{Verb: Say, Text: "cannot suspend: no shell started the program that could bring it back"})
+		if !tty.CanSuspend() {
+			return m.do(Action{Verb: Say, Tone: Trouble, Text: "cannot suspend: no shell started the program that could bring it back"})
 		}
 		return tea.Suspend
 	case Type:
@@ -123,11 +120,11 @@ func (m *Model) carryOut(e Effect) tea.Cmd {
 	case Copy:
 		return m.copySetup()
 	case Pin:
-		m.state.Note = Note{Text: "an illegal setup is not pinned", Tone: Answer}
+		text := "an illegal setup is not pinned"
 		if m.now.report.Legal {
-			m.state.Note.Text = m.screens.compare.Pin(m.state.Setup)
+			text = m.screens.compare.Pin(m.state.Setup)
 		}
-		return m.refreshScreen()
+		return tea.Batch(m.do(Action{Verb: Say, Tone: Answer, Text: text}), m.refreshScreen())
 	}
 	return nil
 }
@@ -139,42 +136,6 @@ func (m *Model) halt() {
 		m.sweep.stop()
 	}
 	m.overlays.Clear()
-}
-
-func (m *Model) restyle() {
-	m.look = newLook(m.state.Theme, m.caps, m.known(), m.look.serial+1)
-}
-
-// retargetSweep keeps what the chart shows as far as it still holds: the
-// values of the knob and the mark are known at once, figures follow.
-func (m *Model) retargetSweep() {
-	for i := range m.rows {
-		if r := &m.rows[i]; r.ID == m.state.Focus {
-			known := map[string]explore.Point{}
-			if m.sweep.id == r.ID {
-				for _, p := range m.sweep.points {
-					known[p.Text] = p
-				}
-			}
-			points := make([]explore.Point, 0, len(r.Values))
-			for _, v := range r.Values {
-				p := known[v]
-				p.Text = v
-				points = append(points, p)
-			}
-			m.sweep.id, m.sweep.points, m.sweep.current = r.ID, points, r.Current
-		}
-	}
-}
-
-func (m *Model) takeSweep(msg sweptMsg) {
-	if msg.generation != m.sweep.generation {
-		return // of a setup that is no longer in force
-	}
-	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
-	m.sweep.pending = false
-	m.remedies = msg.remedies
-	m.follow()
 }
 
 // handleKey: what leaves the program first, then what is open, then the keys
@@ -200,7 +161,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 // no room for the screen, what is open takes no key but the one that closes it, the
 // screens beside Explore none of their own, and nothing opens.
 func (m *Model) unseen(msg tea.KeyPressMsg) bool {
-	if m.caps.width == 0 || m.caps.width >= minWidth && m.caps.height >= minHeight {
+	if m.caps.Width == 0 || m.caps.Width >= frame.MinWidth && m.caps.Height >= frame.MinHeight {
 		return false
 	}
 	if !m.overlays.Empty() {

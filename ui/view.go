@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/report/figure"
+	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/widget"
@@ -21,12 +22,12 @@ func (m *Model) View() tea.View {
 	if m.state.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
-	if m.caps.width == 0 {
+	if m.caps.Width == 0 {
 		return v // the size is not known yet
 	}
 	lines, cursor := m.frame()
-	if !m.caps.unicode {
-		plainASCII(lines, m.caps.width)
+	if !m.caps.Unicode {
+		plainASCII(lines, m.caps.Width)
 	}
 	v.Content = strings.Join(lines, "\n")
 	v.Cursor = cursor
@@ -35,8 +36,8 @@ func (m *Model) View() tea.View {
 
 // frame draws every line of the screen and says where the caret is.
 func (m *Model) frame() ([]string, *tea.Cursor) {
-	w, h := m.caps.width, m.caps.height
-	r := Layout(w, h, m.content())
+	w, h := m.caps.Width, m.caps.Height
+	r := frame.Layout(w, h, m.content())
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
@@ -54,49 +55,49 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 }
 
 // page is the screen in front, and where its caret is.
-func (m *Model) page(r Rects) ([]string, *tea.Cursor) {
+func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 	if m.screen() != nil {
 		return m.screenFrame(), nil
 	}
-	f := newFrame(m.caps.width, m.caps.height)
+	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
-	f.put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
+	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
 		return []string{explore.Title(current, r.Title.W)}
 	}))
 	if r.Tabs.Shown() {
-		f.put(r.Tabs, []string{m.tabLine(r.Tabs.W)})
+		f.Put(r.Tabs, []string{m.tabLine(r.Tabs.W)})
 	}
 	column := m.column(r.Knobs)
-	f.put(r.Knobs, column.Lines)
+	f.Put(r.Knobs, column.Lines)
 	m.picture(f, r)
-	f.put(r.Foot, m.foot(r.Foot.W, r.Foot.H))
-	f.put(r.Help, []string{m.helpLine(r.Help.W)})
+	f.Put(r.Foot, m.foot(r.Foot.W, r.Foot.H))
+	f.Put(r.Help, []string{m.helpLine(r.Help.W)})
 	var cursor *tea.Cursor
 	if column.CaretX >= 0 {
 		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)
 	}
-	return f.lines(), cursor
+	return f.Lines(), cursor
 }
 
 // picture draws the panels of the last legal setup, dimmed while the one in
 // force is illegal.
-func (m *Model) picture(f *frame, r Rects) {
+func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	in := explore.Input{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	if !m.now.report.Legal {
 		in.Theme = m.look.dim
 	}
 	if !m.legal.report.Legal { // there has never been a legal one
-		f.put(r.Gauges, explore.Stale(in, m.look.theme, false, r.Gauges.W))
+		f.Put(r.Gauges, explore.Stale(in, m.look.theme, false, r.Gauges.W))
 		in.Theme = m.look.theme
-		at := Rect{X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X, H: r.Foot.Y - r.Memory.Y}
-		f.put(at, explore.Problems(in, m.wrong(), at.W, at.H))
+		at := frame.Rect{X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X, H: r.Foot.Y - r.Memory.Y}
+		f.Put(at, explore.Problems(in, m.wrong(), at.W, at.H))
 		return
 	}
 	serial, page := m.legal.serial, m.state.Page
-	panel := func(name string, at Rect, a, b int, text string, draw func(w, h int) []string) {
+	panel := func(name string, at frame.Rect, a, b int, text string, draw func(w, h int) []string) {
 		if at.Shown() {
-			f.put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
+			f.Put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
 		}
 	}
 	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string {
@@ -135,31 +136,7 @@ func (m *Model) wrong() []explore.Wrong {
 
 func (m *Model) serialOfBefore() int { return m.now.serial }
 
-func (m *Model) sweepState() int {
-	if m.sweep.pending {
-		return 1
-	}
-	return 0
-}
-
-// chart is the sweep in the words of the chart panel.
-func (m *Model) chart() explore.Sweep {
-	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
-	for i := range m.rows {
-		if r := &m.rows[i]; r.ID == m.sweep.id {
-			s.Label, s.Brief = r.Label, r.Short
-			shown := make([]explore.Point, len(s.Points))
-			copy(shown, s.Points)
-			for j := range shown {
-				shown[j].Text = r.Brief(shown[j].Text)
-			}
-			s.Points = shown
-		}
-	}
-	return s
-}
-
-func (m *Model) cached(name string, at Rect, serial, a, b int, text string, draw func() []string) []string {
+func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string, draw func() []string) []string {
 	key := panelKey{
 		serial: serial, look: m.look.serial, dimmed: !m.now.report.Legal,
 		w: at.W, h: at.H, a: a, b: b, text: text,
@@ -168,7 +145,7 @@ func (m *Model) cached(name string, at Rect, serial, a, b int, text string, draw
 }
 
 // column draws the knobs.
-func (m *Model) column(at Rect) knobs.Drawn {
+func (m *Model) column(at frame.Rect) knobs.Drawn {
 	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1}
 	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	if v := m.typing(); v != nil {
@@ -183,7 +160,7 @@ func (m *Model) column(at Rect) knobs.Drawn {
 // pages is how many positions the ranks can be scrolled to.
 func (m *Model) pages() int {
 	c := m.content()
-	r := Layout(m.caps.width, m.caps.height, c)
+	r := frame.Layout(m.caps.Width, m.caps.Height, c)
 	fullest := 0
 	if memory := m.legal.report.Memory; memory != nil {
 		fullest = memory.PeakRank
@@ -192,8 +169,8 @@ func (m *Model) pages() int {
 }
 
 // content is what the layout must know.
-func (m *Model) content() Content {
-	c := Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
+func (m *Model) content() frame.Content {
+	c := frame.Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
 	if c.Ranks == 0 {
 		c.Ranks = m.state.Setup.PP
 	}
@@ -252,7 +229,7 @@ func (m *Model) tiny(w, h int) []string {
 
 // need says how large a window the whole screen needs, as long as w cells allow.
 func need(w int) string {
-	size := fmt.Sprintf("%d x %d", minWidth, minHeight)
+	size := fmt.Sprintf("%d x %d", frame.MinWidth, frame.MinHeight)
 	for _, text := range []string{"the whole screen needs " + size, "needs " + size, size} {
 		if len(text) <= w {
 			return text
@@ -277,4 +254,49 @@ func plainASCII(lines []string, w int) {
 			return r
 		}, line)
 	}
+}
+
+// panelKey is everything a panel's lines depend on. Two equal keys draw the
+// same lines.
+type panelKey struct {
+	serial int // of the report or of the rows
+	look   int
+	dimmed bool
+	w, h   int
+	a, b   int    // what else: a page, a generation
+	text   string // a focus, typed text
+}
+
+// cache keeps the drawn lines of each panel, so that a key press redraws only
+// what it changed. It never changes what is drawn.
+type cache struct {
+	panels map[string]cached
+	column map[panelKey]knobs.Drawn // one entry, the last
+}
+
+type cached struct {
+	key   panelKey
+	lines []string
+}
+
+func newCache() *cache { return &cache{panels: map[string]cached{}} }
+
+// lines are the panel's, drawn if its key changed.
+func (c *cache) lines(panel string, key panelKey, draw func() []string) []string {
+	if have, ok := c.panels[panel]; ok && have.key == key {
+		return have.lines
+	}
+	lines := draw()
+	c.panels[panel] = cached{key: key, lines: lines}
+	return lines
+}
+
+// knobs is the drawn knobs column.
+func (c *cache) knobs(key panelKey, draw func() knobs.Drawn) knobs.Drawn {
+	if have, ok := c.column[key]; ok {
+		return have
+	}
+	d := draw()
+	c.column = map[panelKey]knobs.Drawn{key: d}
+	return d
 }

@@ -1,4 +1,4 @@
-package ui
+package frame
 
 import (
 	"strings"
@@ -6,20 +6,21 @@ import (
 	"meshscope/ui/widget"
 )
 
-// frame puts drawn panels beside and below each other. Panels are put from
+// Frame puts drawn panels beside and below each other. Panels are put from
 // left to right; what no panel covers is blank.
-type frame struct {
+type Frame struct {
 	w, h int
 	rows []strings.Builder
 	used []int
 }
 
-func newFrame(w, h int) *frame {
-	return &frame{w: w, h: h, rows: make([]strings.Builder, h), used: make([]int, h)}
+// New makes a blank frame of w x h cells.
+func New(w, h int) *Frame {
+	return &Frame{w: w, h: h, rows: make([]strings.Builder, h), used: make([]int, h)}
 }
 
-// put writes lines that are exactly r.W cells wide.
-func (f *frame) put(r Rect, lines []string) {
+// Put writes lines that are exactly r.W cells wide.
+func (f *Frame) Put(r Rect, lines []string) {
 	for i, line := range lines {
 		y := r.Y + i
 		if i >= r.H || y < 0 || y >= f.h || r.X < f.used[y] {
@@ -32,7 +33,8 @@ func (f *frame) put(r Rect, lines []string) {
 	}
 }
 
-func (f *frame) lines() []string {
+// Lines are those of the whole frame.
+func (f *Frame) Lines() []string {
 	lines := make([]string, f.h)
 	for y := range lines {
 		lines[y] = f.rows[y].String()

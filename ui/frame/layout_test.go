@@ -1,4 +1,4 @@
-package ui
+package frame
 
 import (
 	"strings"
@@ -84,7 +84,7 @@ func TestLayoutHolds(t *testing.T) {
 				if _, trouble := drawn(w, h, r); trouble != "" {
 					t.Fatalf("%dx%d %+v: %s", w, h, c, trouble)
 				}
-				if r.Tiny != (w < minWidth || h < minHeight) {
+				if r.Tiny != (w < MinWidth || h < MinHeight) {
 					t.Fatalf("%dx%d: tiny %v", w, h, r.Tiny)
 				}
 				for name, region := range map[string]Rect{

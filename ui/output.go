@@ -11,16 +11,52 @@ import (
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/tty"
 )
+
+// copySetup puts the command line of the setup into the clipboard, by way of the
+// terminal (OSC 52), and into a file: not every terminal passes it on.
+//
+// On a screen with a list of setups it is the one under the cursor.
+func (m *Model) copySetup() tea.Cmd {
+	setup, of := m.state.Setup, ""
+	if s := m.screen(); s != nil && m.overlays.Empty() {
+		if under, name := screen.Under(s, m.context()); under != nil {
+			setup, of = *under, " of "+name
+		}
+	}
+	text, what := "", "the command line"+of
+	if flags, ok := setupdoc.Flags(setup, m.options.Library); ok {
+		text = "meshscope " + flags
+	} else {
+		document, err := setupdoc.JSON(setup)
+		if err != nil {
+			return m.do(Action{Verb: Say, Tone: Trouble, Text: "cannot be copied: " + err.Error()})
+		}
+		text, what = string(document), "a setup document for --setup"+of
+	}
+	share, note := m.options.Share, "copied "+what
+	if tty.Getenv(m.options.Env, "TMUX") != "" {
+		note += " (tmux: set -g set-clipboard on)"
+	}
+	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
+		if share != nil {
+			if file, err := share(text); err == nil && file != "" {
+				return Action{Verb: Say, Tone: Answer, Text: note + ", also to " + escape.Name(file)}
+			}
+		}
+		return Action{Verb: Say, Tone: Answer, Text: note + ", if the terminal lets programs copy"}
+	}))
+}
 
 // exportList lists the formats that the figures can be written in, with the tables of
 // a screen or of the advice. An illegal setup has none.
 func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
-		return Action{Verb: Say, Text: "the setup is illegal and has no figures to write"}
+		return Action{Verb: Say, Tone: Trouble, Text: "the setup is illegal and has no figures to write"}
 	case m.options.Export == nil:
-		return Action{Verb: Say, Text: "nothing can be written to files here"}
+		return Action{Verb: Say, Tone: Trouble, Text: "nothing can be written to files here"}
 	}
 	what := map[export.Format]string{
 		export.CSV:      "CSV, for spreadsheets",
@@ -63,8 +99,8 @@ func (m *Model) exportCmd(f export.Format, d *export.Document) tea.Cmd {
 			if at, ok := errors.AsType[*export.FileError](err); ok && at.Elsewhere() {
 				text += "; start meshscope in a folder that can be written to"
 			}
-			return exportedMsg{Note{Text: text, Tone: Trouble}}
+			return Action{Verb: Say, Tone: Trouble, Text: text}
 		}
-		return exportedMsg{Note{Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder", Tone: Answer}}
+		return Action{Verb: Say, Tone: Answer, Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder"}
 	})
 }

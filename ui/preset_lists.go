@@ -5,12 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"meshscope/engine/hardware"
+	"meshscope/engine/model"
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
 )
+
+// catalog is what the pickers choose from; read once, in a command.
+type catalog struct {
+	models       []model.Model
+	modelItems   []overlay.Item
+	clusters     []hardware.Cluster
+	clusterItems []overlay.Item
+}
 
 // readCatalog lists what the pickers offer.
 func readCatalog(l *presets.Library) catalog {
@@ -72,4 +83,33 @@ func (c *catalog) clusterAt(id string) int {
 		at = slices.IndexFunc(c.clusters, func(m hardware.Cluster) bool { return strings.EqualFold(m.ID, id) })
 	}
 	return at
+}
+
+// presetList offers models or clusters, which are read when they are first asked for.
+func (m *Model) presetList(id overlay.ID) overlay.Action {
+	if m.catalog != nil {
+		return overlay.Push{ID: id, Overlay: m.presets(id)}
+	}
+	w, library := new(overlay.Waiting), m.options.Library
+	return overlay.Sequence{overlay.Push{ID: id, Overlay: w}, m.guard(func() tea.Msg {
+		read := readCatalog(library)
+		return readMsg{w, func() overlay.Overlay {
+			m.catalog = &read
+			return m.presets(id)
+		}}
+	})}
+}
+
+func (m *Model) presets(id overlay.ID) *overlay.Picker {
+	c, hint := m.catalog, m.hintLine("type to filter", "enter takes it", "ctrl+o sorts", "esc closes")
+	if id == overlay.ModelID {
+		p := overlay.NewPicker("MODEL", hint, c.modelItems, c.modelAt(m.state.Setup.Model.ID))
+		p.Orders = []string{"parameters", "layers"}
+		p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseModel, Model: &c.models[i]}) }
+		return p
+	}
+	p := overlay.NewPicker("CLUSTER OR GPU", hint, c.clusterItems, c.clusterAt(m.state.Setup.Cluster.ID))
+	p.Orders = []string{"memory", "link between nodes", "GPUs a node"}
+	p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseCluster, Cluster: &c.clusters[i]}) }
+	return p
 }

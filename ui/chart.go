@@ -8,8 +8,29 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/units"
 	"meshscope/ui/screens/explore"
 )
+
+// sweep is the chart's data and the command that works it out.
+type sweep struct {
+	id         engine.ParamID
+	points     []explore.Point
+	current    int
+	generation int
+	pending    bool
+	stop       context.CancelFunc
+}
+
+// sweptMsg brings the figures of a knob at each of its legal values, and what
+// would make the setup fit.
+type sweptMsg struct {
+	generation int
+	id         engine.ParamID
+	points     []explore.Point
+	current    int
+	remedies   []advise.Move // of a setup that does not fit
+}
 
 // sweepDelay lets a held key pass before the chart is worked out.
 const sweepDelay = 25 * time.Millisecond
@@ -82,4 +103,64 @@ func pointOf(text string, r engine.Report) explore.Point {
 	return p
 }
 
-func (m *Model) guard(cmd tea.Cmd) tea.Cmd { return guarded(m.options.CrashDir, cmd) }
+// retargetSweep keeps what the chart shows as far as it still holds: the
+// values of the knob and the mark are known at once, figures follow.
+func (m *Model) retargetSweep() {
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.state.Focus {
+			known := map[string]explore.Point{}
+			if m.sweep.id == r.ID {
+				for _, p := range m.sweep.points {
+					known[p.Text] = p
+				}
+			}
+			points := make([]explore.Point, 0, len(r.Values))
+			for _, v := range r.Values {
+				p := known[v]
+				p.Text = v
+				points = append(points, p)
+			}
+			m.sweep.id, m.sweep.points, m.sweep.current = r.ID, points, r.Current
+		}
+	}
+}
+
+func (m *Model) takeSweep(msg sweptMsg) {
+	if msg.generation != m.sweep.generation {
+		return // of a setup that is no longer in force
+	}
+	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
+	m.sweep.pending = false
+	m.remedies = msg.remedies
+	m.follow()
+}
+
+func (m *Model) sweepState() int {
+	if m.sweep.pending {
+		return 1
+	}
+	return 0
+}
+
+// chart is the sweep in the words of the chart panel.
+func (m *Model) chart() explore.Sweep {
+	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.sweep.id {
+			s.Label, s.Brief = r.Label, r.Short
+			shown := make([]explore.Point, len(s.Points))
+			copy(shown, s.Points)
+			for j := range shown {
+				shown[j].Text = r.Brief(shown[j].Text)
+			}
+			s.Points = shown
+		}
+	}
+	return s
+}
+
+// sent is what a GPU sends in a step, over all dimensions.
+func sent(r *engine.Report) units.Bytes {
+	sum, _ := r.Sent()
+	return sum.Bytes
+}

@@ -1,10 +1,61 @@
 package ui
 
 import (
+	"context"
+	"runtime/debug"
+
+	tea "charm.land/bubbletea/v2"
+
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/ui/export"
+	"meshscope/ui/overlay"
 )
+
+// advisedMsg brings advice to its card; nil where there is none.
+type advisedMsg struct {
+	card  *overlay.Advice
+	found *advise.Advice
+}
+
+// advice opens its card and has the advice on the setup in force worked out, which
+// takes up to seconds: the card says so, and closing it ends that.
+func (m *Model) advice() overlay.Action {
+	if !m.now.report.Legal {
+		why := "there is no advice on a setup that cannot run: enter takes the nearest legal values"
+		if m.slow.pending {
+			why = "the setup is still being worked out; then there is advice on it"
+		}
+		return Action{Verb: Say, Tone: Trouble, Text: why}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	card := overlay.NewAdvice(&m.now.report)
+	card.Keys = []overlay.Bound{{Key: m.keys.Advice, Action: overlay.Close{}}}
+	card.Export, card.Make, card.Stop = m.keys.Export, m.makeMove, stop
+	card.Write = func(found *advise.Advice) overlay.Action { return closing(m.exportList("Advice", adviceTables(found))) }
+	setup := m.now.setup
+	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
+		defer stop()
+		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }})
+		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !ok:
+			return advisedMsg{card: card}
+		}
+		return advisedMsg{card, &found}
+	})}
+}
+
+// makeMove applies a move of the advice, as one step that can be undone.
+func (m *Model) makeMove(move *advise.Move) overlay.Action {
+	setup, what := move.Setup, "advice"
+	if move.Fits && !m.now.report.Memory.Fits {
+		what = "it fits"
+	}
+	return closing(Action{Verb: UseSetup, Setup: &setup, Text: what})
+}
 
 // adviceTables are what the card says, with all digits: what the fullest rank holds or
 // the step is spent on, the moves, every value of every knob, and the rules.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package ui
+package tty
 
 import (
 	"io"
@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
+	"golang.org/x/sys/unix"
 
 	"meshscope/ui/paste"
 )
@@ -19,13 +20,13 @@ import (
 // size.
 type screenOnly struct{ io.Writer }
 
-// window is the terminal that is drawn on. The terminal program would ask it for its
+// Window is the terminal that is drawn on, without colours where plain. The terminal program would ask it for its
 // size by itself, and keep every cell of what a terminal claims to have: 65,535 times
 // 65,535 is more memory than there is. So it is told a size that is bounded, at the
 // start, when the window changes and when the program comes back from the background.
-func window(o *Options) []tea.ProgramOption {
-	profile := colorprofile.Detect(os.Stdout, o.Env)
-	if o.NoColor || noColor(o.Env) {
+func Window(env []string, plain bool) []tea.ProgramOption {
+	profile := colorprofile.Detect(os.Stdout, env)
+	if plain {
 		profile = colorprofile.ASCII
 	}
 	columns, rows := windowSize()
@@ -41,11 +42,11 @@ func windowSize() (columns, rows int) {
 	if err != nil {
 		return 0, 0
 	}
-	return min(columns, maxWidth), min(rows, maxHeight)
+	return bounded(columns, rows)
 }
 
-// followWindow tells the program when the size changes, until it is stopped.
-func followWindow(p *tea.Program) (stop func()) {
+// Follow tells the program when the size changes, until it is stopped.
+func Follow(p *tea.Program) (stop func()) {
 	changed, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(changed, syscall.SIGWINCH)
 	go func() {
@@ -54,7 +55,7 @@ func followWindow(p *tea.Program) (stop func()) {
 			case <-done:
 				return
 			case <-changed:
-				p.Send(resized())
+				p.Send(Resized())
 			}
 		}
 	}()
@@ -64,8 +65,17 @@ func followWindow(p *tea.Program) (stop func()) {
 	}
 }
 
-// resized is the news of the size that the window has now.
-func resized() tea.Msg {
+// Resized is the news of the size that the window has now.
+func Resized() tea.Msg {
 	columns, rows := windowSize()
 	return tea.WindowSizeMsg{Width: columns, Height: rows}
+}
+
+// CanSuspend says whether a shell waits that would bring the program back. As the
+// first program of its session (ssh -t host meshscope, a terminal's own command)
+// it has none: the kernel then drops the stop signal, and a program that waits to
+// be continued would wait for ever.
+func CanSuspend() bool {
+	session, err := unix.Getsid(0)
+	return err == nil && session != unix.Getpgrp()
 }

@@ -1,4 +1,5 @@
-package ui
+// Package frame cuts the screen into regions and puts drawn panels into them.
+package frame
 
 import "slices"
 
@@ -39,11 +40,11 @@ type Content struct {
 	Run     int // rows of the whole run; 0: none was asked for
 }
 
-// Sizes at which the screen changes its shape. Below minWidth x minHeight one
+// Sizes at which the screen changes its shape. Below MinWidth x MinHeight one
 // line remains.
 const (
-	minWidth  = 60
-	minHeight = 20
+	MinWidth  = 60
+	MinHeight = 20
 
 	mediumWidth  = 100
 	wideWidth    = 120
@@ -57,12 +58,12 @@ const (
 // Layout cuts a screen of w x h cells into regions.
 func Layout(w, h int, c Content) Rects {
 	var r Rects
-	if w < minWidth || h < minHeight {
+	if w < MinWidth || h < MinHeight {
 		r.Tiny = true
 		return r
 	}
-	margin := margin(w)
-	x, inner := margin, w-2*margin
+	x := Margin(w)
+	inner := w - 2*x
 	gap := 0
 	if h >= airyHeight {
 		gap = 1
@@ -87,8 +88,8 @@ func Layout(w, h int, c Content) Rects {
 	return r
 }
 
-// margin is how many columns stay blank on either side.
-func margin(w int) int {
+// Margin is how many columns stay blank on either side.
+func Margin(w int) int {
 	if w >= wideWidth {
 		return 1
 	}

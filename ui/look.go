@@ -1,0 +1,64 @@
+package ui
+
+import (
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/themes"
+	"meshscope/ui/tty"
+	"meshscope/ui/widget"
+)
+
+// look is the theme and the glyphs in force; made anew when anything it
+// depends on changes.
+type look struct {
+	theme  *themes.Theme
+	dim    *themes.Theme
+	glyphs widget.Glyphs
+	serial int // of the look, for caches
+}
+
+// themeFor is the theme that follows the terminal.
+func themeFor(c tty.Caps) string {
+	switch {
+	case c.Profile < colorprofile.ANSI:
+		return "mono"
+	case c.Dark:
+		return "dark"
+	default:
+		return "light"
+	}
+}
+
+// newLook resolves a theme name for a terminal; the words that are known are
+// marked where it can underline. An unknown name falls back to
+// the terminal's own light or dark.
+func newLook(name string, c tty.Caps, known func(string) bool, serial int) look {
+	if name == themeAuto {
+		name = themeFor(c)
+	}
+	p, err := themes.Load(name)
+	if err != nil {
+		if p, err = themes.Load("mono"); err != nil {
+			p = &themes.Palette{Mono: true} // attributes of nothing: plain text
+		}
+	}
+	t := p.Resolve(c.Profile)
+	if c.Underlines {
+		t.Known = known
+	}
+	return look{theme: t, dim: t.Dim(), glyphs: widget.NewGlyphs(c.Unicode), serial: serial}
+}
+
+// restyle makes the look anew.
+func (m *Model) restyle() {
+	m.look = newLook(m.state.Theme, m.caps, m.known(), m.look.serial+1)
+}
+
+// known says which words of the screen are in the glossary; nil where they are not to
+// be marked.
+func (m *Model) known() func(string) bool {
+	if m.state.Unmarked {
+		return nil
+	}
+	return m.lexicon.knows
+}
