@@ -30,11 +30,47 @@ func (d *document) decode(into any) error {
 		at.Err = errors.New("unknown key" + closestKey(key, known))
 		d.errs = append(d.errs, at)
 	}
+	d.texts("", reflect.ValueOf(into))
 	return err
 }
 
+// texts refuses every text of a file with something in it that is not seen as itself.
+func (d *document) texts(key string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			d.texts(key, v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("toml"), ",")
+			d.texts(name, v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			d.texts(key, v.Index(i))
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			d.texts(k.String(), k)
+			d.texts(k.String(), v.MapIndex(k))
+		}
+	case reflect.String:
+		if !escape.Printable(v.String()) {
+			d.refuse(key, escape.Quote(v.String()), "printable text on one line")
+		}
+	default: // numbers and switches
+	}
+}
+
+// mostRefused is how much is said of one file.
+const mostRefused = 2 * input.MaxErrors
+
 // refuse records what is wrong with the value of a key.
 func (d *document) refuse(key, given, allowed string) {
+	if len(d.errs) >= mostRefused {
+		return
+	}
 	line, column := d.find(key)
 	message := fmt.Sprintf("is %s; allowed: %s", given, allowed)
 	if line == 0 {
@@ -79,8 +115,8 @@ func (d *document) identity(id, name, source string) {
 const maxText = 600
 
 func (d *document) line(key, value string) string {
-	if len(value) > maxText || !escape.Printable(value) {
-		d.refuse(key, "not printable or too long", fmt.Sprintf("at most %d bytes of printable text on one line", maxText))
+	if len(value) > maxText {
+		d.refuse(key, "too long", fmt.Sprintf("at most %d bytes of printable text on one line", maxText))
 	}
 	return value
 }

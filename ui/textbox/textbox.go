@@ -1,6 +1,6 @@
 // Package textbox is the one line of text that a person types into: the value of a
 // knob, the filter of a list. Every text of the program is typed into one of these,
-// so that every key means the same in all of them and none can do harm.
+// so that every key means the same in all of them and no text can do harm.
 package textbox
 
 import (
@@ -10,6 +10,8 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine/escape"
 )
 
 // Field is a line of text with a caret. The zero value takes no text: make one
@@ -65,12 +67,24 @@ func (f *Field) Key(msg tea.KeyPressMsg) {
 		f.deleteWord()
 		return
 	}
+	if !escape.Printable(msg.Text) {
+		return
+	}
 	f.input, _ = f.input.Update(msg) // commands would only blink a cursor
 }
 
-// Paste puts text where the caret is, as one line.
+// Paste puts text where the caret is, as one line without what is not seen as itself.
 func (f *Field) Paste(text string) {
-	f.input, _ = f.input.Update(tea.PasteMsg{Content: strings.TrimSpace(text)})
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !escape.Printable(string(r)) {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(strings.ToValidUTF8(text, "")))
+	f.input, _ = f.input.Update(tea.PasteMsg{Content: text})
 }
 
 // deleteWord deletes from the caret to the end of the next word.

@@ -53,6 +53,13 @@ func TestEditing(t *testing.T) {
 	if f.Value() != "12 " {
 		t.Errorf("pasted: %q", f.Value())
 	}
+	g := New(40)
+	g.Paste("a\u202eb\x1b[31m\u009bc\xff\ufeff")
+	g.Key(tea.KeyPressMsg{Code: tea.KeyExtended, Text: "\u202e"})
+	g.Key(tea.KeyPressMsg{Code: tea.KeyExtended, Text: "d"})
+	if g.Value() != "ab[31mcd" {
+		t.Errorf("pasted: %q", g.Value())
+	}
 }
 
 // anyKey draws any key with any modifiers: signs, editing keys and code points that
