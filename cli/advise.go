@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
@@ -292,7 +293,7 @@ type lookedDocument struct {
 }
 
 type knobDocument struct {
-	Knob    engine.ParamID  `json:"knob"`
+	Knob    knob.ID         `json:"knob"`
 	Current string          `json:"current"`
 	Values  []valueDocument `json:"values"`
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // day is in seconds.
@@ -13,12 +13,12 @@ const day = 86400
 
 // parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
 func parseDays(text string) (float64, error) {
-	return engine.ParseDeadline("--deadline", text)
+	return knob.ParseDeadline("--deadline", text)
 }
 
 // parseShare reads 5% or 0.05.
 func parseShare(field, text string) (float64, error) {
-	return engine.ParseShare(field, text)
+	return knob.ParseShare(field, text)
 }
 
 // parseTime reads how long the program may take, 0 for as long as it needs.
@@ -28,7 +28,7 @@ func parseTime(text string) (time.Duration, error) {
 	if err == nil && d >= 0 && d <= most {
 		return d, nil
 	}
-	wrong := &engine.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
+	wrong := &knob.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
 	switch {
 	case err == nil && d < 0:
 		wrong.Nearest = "1s"

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/cli"
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 )
 
@@ -25,7 +26,7 @@ func anyFlags(t *rapid.T) []string {
 		args = append(args, "--gpu", rapid.SampledFrom(machines).Draw(t, "gpu"))
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "flags") {
-		p := rapid.SampledFrom(engine.Params()).Draw(t, "flag")
+		p := rapid.SampledFrom(knob.All()).Draw(t, "flag")
 		value := number.Draw(t, "value")
 		if len(p.Choices) > 0 && rapid.IntRange(0, 9).Draw(t, "sense") > 0 {
 			value = rapid.SampledFrom(p.Choices).Draw(t, "choice")

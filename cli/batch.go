@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
@@ -158,8 +159,8 @@ func newLineError(err error, number int) lineError {
 		out.Code = "usage"
 	}
 	var (
-		value    *engine.ValueError
-		conflict *engine.ConflictError
+		value    *knob.ValueError
+		conflict *knob.ConflictError
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
 		document *setupdoc.Error

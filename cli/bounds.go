@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // bounded is a flag that says itself what it takes and what is nearest to something
@@ -89,7 +89,7 @@ func oneOf(flag, given string, words []string) error {
 	if slices.Contains(words, given) {
 		return nil
 	}
-	wrong := &engine.ValueError{Field: flag, Given: given, Allowed: "one of " + strings.Join(words, ", ")}
+	wrong := &knob.ValueError{Field: flag, Given: given, Allowed: "one of " + strings.Join(words, ", ")}
 	if near := closest(given, words); len(near) > 0 {
 		wrong.Nearest = near[0]
 	}

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
@@ -104,7 +105,7 @@ func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
 	for _, item := range assignments(list) {
 		key, value, ok := strings.Cut(item, "=")
 		key = strings.ReplaceAll(strings.TrimSpace(key), "_", "-")
-		if _, known := engine.FindParam(engine.ParamID(key)); ok && known {
+		if _, known := knob.Find(knob.ID(key)); ok && known {
 			knobs = append(knobs, said{key: key, value: strings.TrimSpace(value)})
 			continue
 		}
@@ -116,7 +117,7 @@ func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
 		return s, err
 	}
 	for _, k := range knobs {
-		if s, err = engine.Turn(s, engine.ParamID(k.key), k.value, engine.Locks{GPUs: true, Batch: true}); err != nil {
+		if s, err = knob.Turn(s, knob.ID(k.key), k.value, knob.Locks{GPUs: true, Batch: true}); err != nil {
 			return s, err
 		}
 	}
@@ -126,7 +127,7 @@ func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
 // stillSaid finds a knob that another one of the list has turned away again.
 func stillSaid(s *engine.Setup, knobs []said) error {
 	for i, k := range knobs {
-		p, _ := engine.FindParam(engine.ParamID(k.key))
+		p, _ := knob.Find(knob.ID(k.key))
 		same, err := p.Set(*s, k.value)
 		if err == nil && p.Text(same) == p.Text(*s) {
 			continue

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/export"
 )
@@ -25,7 +26,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Short: "Evaluate one layout, or a file of them",
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, traffic, step time, throughput.\n\n" +
 			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
-			"8 nodes, every degree 1, mbs 1, 4 " + engine.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
+			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. A number may end in k or M, which count in powers of two: " +
 			"--seq 8k is --seq 8192.\n\n" +

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
@@ -44,8 +44,8 @@ func exitCode(err error) int {
 	var (
 		said     outcome
 		usage    *usageError
-		value    *engine.ValueError
-		conflict *engine.ConflictError
+		value    *knob.ValueError
+		conflict *knob.ConflictError
 		document *setupdoc.Error
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
@@ -67,9 +67,9 @@ func exitCode(err error) int {
 // flag; one from a file has its place in front already.
 func describe(err error) string {
 	var document *setupdoc.Error
-	var value *engine.ValueError
+	var value *knob.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := engine.FindParam(engine.ParamID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
+		if _, isFlag := knob.Find(knob.ID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
 			return "--" + err.Error()
 		}
 	}
@@ -99,7 +99,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		wrong := &engine.ValueError{Field: "--" + f.Name, Given: invalid.GetValue(), Allowed: allowedType(f)}
+		wrong := &knob.ValueError{Field: "--" + f.Name, Given: invalid.GetValue(), Allowed: allowedType(f)}
 		if b, ok := f.Value.(bounded); ok {
 			wrong.Allowed, wrong.Nearest = b.allowed(), b.nearest(invalid.GetValue())
 		}

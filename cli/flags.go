@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
@@ -74,12 +75,12 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 	add("model", "id", "model: an id of 'presets models', a config.json of Hugging Face or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "kind of GPU, an id of 'presets gpus', in its typical node")
 	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
-	for _, p := range engine.Params() {
-		kind := map[engine.ParamKind]string{
-			engine.IntParam: "number", engine.ChoiceParam: "word", engine.BoolParam: "on|off", engine.TextParam: "list", engine.FigureParam: "number",
+	for _, p := range knob.All() {
+		kind := map[knob.Kind]string{
+			knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list", knob.Figure: "number",
 		}[p.Kind]
 		flag := add(string(p.ID), kind, flagHelp(&p))
-		if p.Kind == engine.BoolParam {
+		if p.Kind == knob.Switch {
 			flag.NoOptDefVal = "on"
 		}
 	}
@@ -90,10 +91,10 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 
 // flagHelp is what a parameter is, with its choices; what it costs is told by
 // the explorer, where there is room.
-func flagHelp(p *engine.Param) string {
+func flagHelp(p *knob.Knob) string {
 	what, _, _ := strings.Cut(p.Help, ":")
 	what = strings.TrimSuffix(what, ".")
-	if p.Kind == engine.ChoiceParam {
+	if p.Kind == knob.Choice {
 		what += " (" + strings.TrimPrefix(p.Allowed(), "one of ") + ")"
 	}
 	if p.ID == "seq" {
@@ -104,8 +105,8 @@ func flagHelp(p *engine.Param) string {
 
 // complete offers ids and choices to the shell.
 func complete(cmd *cobra.Command) {
-	for _, p := range engine.Params() {
-		if p.Kind == engine.ChoiceParam || p.Kind == engine.BoolParam {
+	for _, p := range knob.All() {
+		if p.Kind == knob.Choice || p.Kind == knob.Switch {
 			_ = cmd.RegisterFlagCompletionFunc(string(p.ID), cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}

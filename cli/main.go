@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/own"
 )
@@ -136,8 +136,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	message := fmt.Sprintf("%s takes no argument, given %s", cmd.Name(), escape.Quote(args[0]))
 	// A switch may stand alone, and what comes after it is then no value of it.
-	for _, p := range engine.Params() {
-		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == engine.BoolParam && f != nil && f.Changed {
+	for _, p := range knob.All() {
+		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == knob.Switch && f != nil && f.Changed {
 			message += fmt.Sprintf("; --%s takes %s", p.ID, strings.TrimPrefix(p.Allowed(), "one of "))
 		}
 	}

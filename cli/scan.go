@@ -12,6 +12,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 )
 
 // scanFlags are the flags of a scan beside those of the setup.
@@ -87,8 +88,8 @@ func lockWords() []string { return []string{"both", "gpus", "batch", "none"} }
 // turnable are the knobs that a scan can turn.
 func turnable() []string {
 	var words []string
-	for _, p := range engine.Params() {
-		if p.Kind != engine.TextParam {
+	for _, p := range knob.All() {
+		if p.Kind != knob.List {
 			words = append(words, string(p.ID))
 		}
 	}
@@ -146,7 +147,7 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}), oneOf("--lock", f.lock, lockWords())); err != nil {
 		return nil, err
 	}
-	c.Locks = engine.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
+	c.Locks = knob.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
 	c.Figure, _ = engine.FigureOf(f.y)
 	if c.X, err = axis("--x", f.x); err != nil {
 		return nil, err
@@ -169,10 +170,10 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 // axis reads tp, or tp=2,4,8.
 func axis(flag, text string) (engine.Axis, error) {
 	word, list, given := strings.Cut(text, "=")
-	id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
-	p, ok := engine.FindParam(id)
-	if !ok || p.Kind == engine.TextParam {
-		wrong := &engine.ValueError{Field: flag, Given: word, Allowed: "one of " + strings.Join(turnable(), ", ")}
+	id := knob.ID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
+	p, ok := knob.Find(id)
+	if !ok || p.Kind == knob.List {
+		wrong := &knob.ValueError{Field: flag, Given: word, Allowed: "one of " + strings.Join(turnable(), ", ")}
 		if near := closest(string(id), turnable()); len(near) > 0 {
 			wrong.Nearest = near[0]
 		}
@@ -187,7 +188,7 @@ func axis(flag, text string) (engine.Axis, error) {
 		return out, err
 	}
 	out.Values = v.Words
-	if p.Kind == engine.IntParam {
+	if p.Kind == knob.Number {
 		for _, n := range v.Numbers(between(&v)) {
 			out.Values = append(out.Values, strconv.Itoa(n))
 		}
@@ -200,7 +201,7 @@ func axis(flag, text string) (engine.Axis, error) {
 const everyNumber = 64
 
 // between are the numbers that ranges without a step stand for.
-func between(v *engine.Values) []int {
+func between(v *knob.Values) []int {
 	low, high := v.Bounds()
 	if high-low < everyNumber {
 		return upTo(low, high)

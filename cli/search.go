@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/ui/export"
@@ -99,7 +99,7 @@ func objectiveWords() []string {
 	return words
 }
 
-func idWords(ids []engine.ParamID) []string {
+func idWords(ids []knob.ID) []string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
 		words[i] = string(id)
@@ -264,18 +264,18 @@ func (f *searchFlags) check() error {
 	return oneOf("--objective", f.objective, objectiveWords())
 }
 
-func parseFree(text string) ([]engine.ParamID, error) {
+func parseFree(text string) ([]knob.ID, error) {
 	switch strings.TrimSpace(text) {
 	case "":
 		return nil, nil
 	case "all":
 		return searched(), nil
 	}
-	var out []engine.ParamID
+	var out []knob.ID
 	for word := range strings.SplitSeq(text, ",") {
-		id := engine.ParamID(strings.TrimSpace(word))
+		id := knob.ID(strings.TrimSpace(word))
 		if !slices.Contains(searched(), id) {
-			return nil, &engine.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
+			return nil, &knob.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
 		}
 		out = append(out, id)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -51,15 +52,15 @@ func (o *answer) constraint(field string) string {
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	}
-	return "--" + field + " " + escape.Line(o.said(engine.ParamID(field)))
+	return "--" + field + " " + escape.Line(o.said(knob.ID(field)))
 }
 
 // said is the value of a knob, as it was given where the search goes over it.
-func (o *answer) said(id engine.ParamID) string {
+func (o *answer) said(id knob.ID) string {
 	if text, ok := o.asked.texts[id]; ok {
 		return text
 	}
-	p, ok := engine.FindParam(id)
+	p, ok := knob.Find(id)
 	if !ok {
 		return ""
 	}
@@ -135,7 +136,7 @@ func (o *answer) writeReason(t page, a *app) {
 
 // rule is what the legality of a layout says about the one value of a knob.
 func (o *answer) rule(field string) string {
-	text, one := o.asked.single(engine.ParamID(field))
+	text, one := o.asked.single(knob.ID(field))
 	gpus := o.problem.Space.GPUs
 	if n, err := strconv.Atoi(text); field == "dp" && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
 		return fmt.Sprintf("%d copies do not divide the %s GPUs", n, commas(gpus[0]))
@@ -150,7 +151,7 @@ func (o *answer) rule(field string) string {
 	if !one || !slices.Contains([]string{"tp", "pp", "cp", "ep", "etp", "vpp", "zero"}, field) {
 		return ""
 	}
-	s, err := engine.Turn(o.problem.Setup, engine.ParamID(field), text, engine.Locks{GPUs: true, Batch: true})
+	s, err := knob.Turn(o.problem.Setup, knob.ID(field), text, knob.Locks{GPUs: true, Batch: true})
 	if err != nil {
 		return ""
 	}

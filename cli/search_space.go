@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -18,8 +19,8 @@ import (
 
 // searched are the knobs that a search varies: left out they are free, or have
 // the default that the help says; lists and ranges are for them.
-func searched() []engine.ParamID {
-	return []engine.ParamID{
+func searched() []knob.ID {
+	return []knob.ID{
 		"gpus", "nodes", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero",
 		"mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
 	}
@@ -29,8 +30,8 @@ func searched() []engine.ParamID {
 // layout changes, and values of the knobs.
 type asked struct {
 	setup  engine.Setup
-	values map[engine.ParamID]engine.Values
-	texts  map[engine.ParamID]string // as they are said back
+	values map[knob.ID]knob.Values
+	texts  map[knob.ID]string // as they are said back
 
 	defaultGBS bool // nobody said the global batch
 	counted    bool // it follows from dp, mbs and microbatches
@@ -40,12 +41,12 @@ type asked struct {
 
 // askedFor reads the flags of a search on top of the file they name. What the
 // list free names is taken back from the file.
-func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
+func (f *setupFlags) askedFor(a *app, free []knob.ID) (*asked, error) {
 	doc, err := f.document(a)
 	if err != nil {
 		return nil, err
 	}
-	q := &asked{values: map[engine.ParamID]engine.Values{}, texts: map[engine.ParamID]string{}}
+	q := &asked{values: map[knob.ID]knob.Values{}, texts: map[knob.ID]string{}}
 	for _, id := range searched() {
 		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
 			if err := q.say(id, text); err != nil {
@@ -53,7 +54,7 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 			}
 		}
 	}
-	once := map[engine.ParamID]string{}
+	once := map[knob.ID]string{}
 	for _, s := range f.said {
 		key, value := s.key, s.value
 		if s.assignment {
@@ -64,7 +65,7 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 				continue
 			}
 		}
-		id := engine.ParamID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
+		id := knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
 		// A list is said with commas: of two flags neither would be meant alone.
 		if before, twice := once[id]; twice {
 			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before), escape.Line(value))
@@ -89,8 +90,8 @@ func (f *setupFlags) askedFor(a *app, free []engine.ParamID) (*asked, error) {
 	return q, q.settle(a, doc)
 }
 
-func (q *asked) say(id engine.ParamID, text string) error {
-	p, _ := engine.FindParam(id)
+func (q *asked) say(id knob.ID, text string) error {
+	p, _ := knob.Find(id)
 	v, err := p.ParseValues(text)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (q *asked) say(id engine.ParamID, text string) error {
 }
 
 // single is the one value of a knob; false where there is none, or several.
-func (q *asked) single(id engine.ParamID) (string, bool) {
+func (q *asked) single(id knob.ID) (string, bool) {
 	v, said := q.values[id]
 	if !said {
 		return "", false
@@ -110,7 +111,7 @@ func (q *asked) single(id engine.ParamID) (string, bool) {
 }
 
 // several tells that a list or a range of a knob was said.
-func (q *asked) several(id engine.ParamID) bool {
+func (q *asked) several(id knob.ID) bool {
 	_, said := q.values[id]
 	_, one := q.single(id)
 	return said && !one
@@ -120,13 +121,13 @@ func (q *asked) several(id engine.ParamID) bool {
 // itself is held against the identities here, as eval does; the search finds out
 // about the rest.
 func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
-	said := func(ids ...engine.ParamID) bool {
-		return !slices.ContainsFunc(ids, func(id engine.ParamID) bool {
+	said := func(ids ...knob.ID) bool {
+		return !slices.ContainsFunc(ids, func(id knob.ID) bool {
 			_, one := q.single(id)
 			return !one
 		})
 	}
-	set := func(ids ...engine.ParamID) {
+	set := func(ids ...knob.ID) {
 		for _, id := range ids {
 			if text, one := q.single(id); one && err == nil {
 				err = doc.Set(string(id), text)
@@ -149,7 +150,7 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 		return err
 	}
 	q.setup, err = doc.Setup(a.lib)
-	if wrong := (*engine.ValueError)(nil); errors.As(err, &wrong) && !q.cut {
+	if wrong := (*knob.ValueError)(nil); errors.As(err, &wrong) && !q.cut {
 		// So many GPUs may need the one degree that was said, though others are free.
 		err = nil
 		set("tp", "pp", "cp")
@@ -169,7 +170,7 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 // that is searched anyway, whether it divides them or not. False where there is no such
 // degree, or something else is wrong too.
 func (q *asked) cutFiner(a *app, doc *setupdoc.Document) (engine.Setup, bool) {
-	for _, id := range []engine.ParamID{"tp", "pp", "cp"} {
+	for _, id := range []knob.ID{"tp", "pp", "cp"} {
 		if _, one := q.single(id); one {
 			continue
 		}
@@ -198,7 +199,7 @@ func (q *asked) space(objective search.Objective) (search.Space, error) {
 	sp.GBS = q.doubling("gbs", q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
 	cuts := divisorsOf(sp.GPUs)
 	for _, knob := range []struct {
-		id         engine.ParamID
+		id         knob.ID
 		into       *[]int
 		candidates func() []int
 	}{
@@ -249,14 +250,14 @@ func (q *asked) space(objective search.Objective) (search.Space, error) {
 // combined with.
 const maxChoices = 255
 
-func (q *asked) tooMany(id engine.ParamID, most int) error {
-	return &engine.ValueError{Field: string(id), Given: q.texts[id], Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
+func (q *asked) tooMany(id knob.ID, most int) error {
+	return &knob.ValueError{Field: string(id), Given: q.texts[id], Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
 }
 
 // gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below
 // one node by powers of two.
 func (q *asked) gpus(objective search.Objective) ([]int, error) {
-	node, most := q.setup.Cluster.Node(), engine.MaxGPUs
+	node, most := q.setup.Cluster.Node(), knob.MaxGPUs
 	if m := q.setup.Cluster.MaxGPUs; m > 0 {
 		most = m
 	}
@@ -286,14 +287,14 @@ func (q *asked) gpus(objective search.Objective) ([]int, error) {
 		return nil, err
 	}
 	for i := range nodes {
-		nodes[i] = min(nodes[i]*node, engine.MaxGPUs)
+		nodes[i] = min(nodes[i]*node, knob.MaxGPUs)
 	}
 	if !said {
 		return nodes, nil
 	}
 	both := slices.DeleteFunc(gpus, func(g int) bool { return !slices.Contains(nodes, (g+node-1)/node*node) })
 	if len(both) == 0 {
-		return nil, &engine.ConflictError{Fields: [2]string{"gpus", "nodes"}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
+		return nil, &knob.ConflictError{Fields: [2]string{"gpus", "nodes"}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
 	}
 	return both, nil
 }
@@ -303,26 +304,26 @@ func (q *asked) gpus(objective search.Objective) ([]int, error) {
 const mostNodes = 2048
 
 // wholeNodes lists the values of a count that goes in steps of a unit.
-func (q *asked) wholeNodes(id engine.ParamID, v *engine.Values, unit, most int) ([]int, error) {
+func (q *asked) wholeNodes(id knob.ID, v *knob.Values, unit, most int) ([]int, error) {
 	low, high := v.Bounds()
 	var candidates []int
 	for n := 1; n < unit; n *= 2 {
 		candidates = append(candidates, n)
 	}
 	first := (max(low, 1) + unit - 1) / unit * unit
-	for n := first; n <= min(high, most) && len(candidates) <= 2*engine.MaxValues; n += unit {
+	for n := first; n <= min(high, most) && len(candidates) <= 2*knob.MaxValues; n += unit {
 		candidates = append(candidates, n)
 	}
 	out := v.Numbers(candidates)
-	if len(out) > engine.MaxValues {
-		return nil, q.tooMany(id, engine.MaxValues)
+	if len(out) > knob.MaxValues {
+		return nil, q.tooMany(id, knob.MaxValues)
 	}
 	return out, nil
 }
 
 // doubling lists the values of a knob that has one value unless it is said; its
 // ranges double from their lower end.
-func (q *asked) doubling(id engine.ParamID, otherwise int, free []int) []int {
+func (q *asked) doubling(id knob.ID, otherwise int, free []int) []int {
 	v, said := q.values[id]
 	switch {
 	case said:

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
@@ -125,13 +126,13 @@ func (o *answer) defaultWords() string {
 	if _, said := o.asked.values["mbs"]; said { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("%s; eval takes %s%d %s", search.UsualBatch(), least, engine.DefaultBatchDepth, engine.BatchDepthUnit)
+	return fmt.Sprintf("%s; eval takes %s%d %s", search.UsualBatch(), least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 }
 
 // batchDepth is the global batch of a setup as the default counts it: the default
 // of the engine, or more where that is no whole number of micro-batches.
 func batchDepth(s *engine.Setup) string {
-	return trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " " + engine.BatchDepthUnit
+	return trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " " + knob.BatchDepthUnit
 }
 
 // aim is what the best is best in.
@@ -306,7 +307,7 @@ func (p page) hanging(head, text string) {
 // rank is the place of a row, marked where some launcher refuses the layout.
 func rank(i int, f *search.Found) string {
 	mark := ""
-	if engine.LauncherRejects(f.Report.Problems) {
+	if knob.LauncherRejects(f.Report.Problems) {
 		mark = "*"
 	}
 	return mark + strconv.Itoa(i+1)
@@ -343,7 +344,7 @@ func (o *answer) footnotes(t page, list []search.Found, agree bool) {
 	r, open, refused := &list[0].Report, false, false
 	for i := range list {
 		open = open || !list[i].Report.Time.Validated() || !list[i].Report.Memory.Validated()
-		refused = refused || engine.LauncherRejects(list[i].Report.Problems)
+		refused = refused || knob.LauncherRejects(list[i].Report.Problems)
 	}
 	switch {
 	case agree && r.Time.Words() == r.Memory.Words():

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/schedule"
 	"meshscope/presets/setupdoc"
@@ -142,7 +143,7 @@ func (u *unitCosts) times() (schedule.ChunkTimes, error) {
 }
 
 func contradiction(one, other, why string) error {
-	return &engine.ConflictError{Fields: [2]string{one, other}, Why: why}
+	return &knob.ConflictError{Fields: [2]string{one, other}, Why: why}
 }
 
 // columns is the flag for the width of the drawing.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -57,7 +58,7 @@ type Bounder struct {
 	costs schedule.Costs
 	ahead schedule.Ahead
 
-	problems []Problem
+	Judge knob.Judge // of the legality of layouts
 }
 
 // SetModel takes what is not cut: everything but layout, schedule and recomputation is
@@ -112,7 +113,7 @@ func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
 	s := &e.setup
 	s.VPP = vpp
 	var err error
-	if e.stages, err = s.partition(e.stages); err != nil {
+	if e.stages, err = s.StagesOfStack(e.stages); err != nil {
 		return false
 	}
 	// Only what the placement needs: the schedules that share it differ in the rest.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"meshscope/engine/knob"
 )
 
 // Change is one thing that two setups say differently.
@@ -34,11 +36,9 @@ func Changes(a, b *Setup) []Change {
 	} else {
 		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster), "A figure of the machine: times, and what fits, follow from it.")
 	}
-	params := registry()
-	for i := range params {
-		p := &params[i]
-		if from, to := p.textOf(a), p.textOf(b); from != to && p.ID != "nodes" {
-			out = append(out, Change{Field: string(p.ID), A: from, B: to, Follows: follows(a, b, p.ID), Rule: p.Help})
+	for _, k := range knob.All() {
+		if from, to := k.Text(*a), k.Text(*b); from != to && k.ID != knob.Nodes {
+			out = append(out, Change{Field: string(k.ID), A: from, B: to, Follows: follows(a, b, k.ID), Rule: k.Help})
 		}
 	}
 	return out
@@ -63,7 +63,7 @@ func machineRule(a, b *Setup) string {
 
 // follows says from what an identity makes a value, where the rest of it changed
 // too.
-func follows(a, b *Setup, id ParamID) string {
+func follows(a, b *Setup, id knob.ID) string {
 	switch id {
 	case "dp":
 		if b.DP*b.TP*b.PP*b.CP == b.GPUs && (a.GPUs != b.GPUs || a.TP*a.PP*a.CP != b.TP*b.PP*b.CP) {
@@ -105,13 +105,10 @@ func turnTo(s, b *Setup, fields []Change) {
 		case "cluster":
 			s.Cluster = b.Cluster
 		default:
-			if p, ok := FindParam(ParamID(part)); ok {
-				_ = p.setTo(s, p.textOf(b)) // a setup's own text is a value of the parameter
-			}
+			knob.Copy(knob.ID(part), s, b)
 		}
 	}
-	s.DP = max(1, s.GPUs/max(1, product(s.TP, s.PP, s.CP)))
-	s.MicroBatches = quotient(s)
+	knob.Follow(s)
 }
 
 // fieldChanges compares two structs field by field, by their JSON names.

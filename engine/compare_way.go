@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
 
@@ -20,7 +21,7 @@ type Move struct {
 // last Setup is B. What a change is worth depends on what has been changed
 // before. Nil where a side is illegal, nothing changed, or stop says true.
 func Way(a, b Setup, stop func() bool) []Move {
-	if a == b || !legal(&a) || !legal(&b) {
+	if a == b || !knob.Legal(&a) || !knob.Legal(&b) {
 		return nil
 	}
 	e := Evaluator{Brief: true}
@@ -49,7 +50,7 @@ func nextMove(at, b *Setup, open [][]Change) (turned []Change, rest [][]Change) 
 	may := func(changes []Change) bool {
 		t := *at
 		turnTo(&t, b, changes)
-		return legal(&t) && (!nameOnly(&t) || nameOnly(at) || nameOnly(b))
+		return knob.Legal(&t) && (!nameOnly(&t) || nameOnly(at) || nameOnly(b))
 	}
 	for i := range open {
 		if may(open[i]) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -72,9 +73,9 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 // Once stop says true there is no answer and the second value is false.
 func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	e.setup, e.stop = s, stop
-	r := Report{Problems: check(&e.setup)}
-	r.Legal = !hasErrors(r.Problems)
-	if s.Seq > 0 && !hasCode(r.Problems, "model") {
+	r := Report{Problems: knob.Check(&e.setup)}
+	r.Legal = !layout.HasErrors(r.Problems)
+	if s.Seq > 0 && !layout.HasCode(r.Problems, "model") {
 		r.Model = modelFigures(&e.setup)
 	}
 	if r.Legal {
@@ -141,7 +142,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 // arrange lays the layers on the stages, works out how long each stage takes,
 // and orders the operations of the ranks.
 func (e *Evaluator) arrange(s *Setup) (err error) {
-	if e.stages, err = s.partition(e.stages); err != nil {
+	if e.stages, err = s.StagesOfStack(e.stages); err != nil {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
@@ -247,8 +248,8 @@ func (e *Evaluator) givens(s *Setup) {
 	e.memInput = memory.Input{
 		Record: e.record,
 		Model:  &s.Model, Layout: &s.Layout,
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.loss(),
-		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.load(), TrainMTP: s.TrainMTP,
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
+		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	e.timInput = step.Input{
@@ -256,7 +257,7 @@ func (e *Evaluator) givens(s *Setup) {
 		Model:  &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
-		KeepsProducts: traits.KeepsProducts, Load: s.load(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		KeepsProducts: traits.KeepsProducts, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	e.timInput.Machine.Record(e.record, s.Precision.On(s.Stack))
 	if traits.Formulas {

@@ -3,6 +3,8 @@ package engine
 import (
 	"strconv"
 	"strings"
+
+	"meshscope/engine/knob"
 )
 
 // FigureWord is a short word for a figure of a report that is asked for often.
@@ -51,7 +53,7 @@ func FigureOf(word string) (id, name string) {
 
 // Lacking is what a setup has to say for its reports to have a figure: the ID of the
 // parameter (tokens, price), empty where nothing that it could say gives it one.
-func Lacking(s Setup, figure string) ParamID {
+func Lacking(s Setup, figure string) knob.ID {
 	has := func(s Setup) bool {
 		r := Evaluate(s)
 		_, ok := FindFigure(&r, figure)
@@ -62,12 +64,12 @@ func Lacking(s Setup, figure string) ParamID {
 	}
 	if s.Budget == 0 {
 		if s.Budget = 1e12; has(s) {
-			return "tokens"
+			return knob.Tokens
 		}
 	}
 	asked := s
 	if asked.Price = 1; s.Price == 0 && has(asked) {
-		return "price"
+		return knob.Price
 	}
 	return ""
 }

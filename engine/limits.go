@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/model"
@@ -32,7 +33,7 @@ func Limits(s Setup) (MemoryLimits, bool) {
 
 // Limits is the function of that name, with what the Evaluator knows.
 func (e *Evaluator) Limits(s Setup) (MemoryLimits, bool) {
-	if !legal(&s) {
+	if !knob.Legal(&s) {
 		return MemoryLimits{}, false
 	}
 	var out MemoryLimits
@@ -122,7 +123,7 @@ func Parts(s Setup) ([]LayerParts, bool) {
 
 // Parts is the function of that name, with what the Evaluator knows.
 func (e *Evaluator) Parts(s Setup) ([]LayerParts, bool) {
-	if !legal(&s) || e.memory(s) == nil {
+	if !knob.Legal(&s) || e.memory(s) == nil {
 		return nil, false
 	}
 	stack, _ := memory.For(s.Stack)

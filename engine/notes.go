@@ -40,10 +40,10 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list, fmt.Sprintf("the job takes %d of the %d GPUs of each scale-up domain, so that no group straddles two", used, s.Cluster.Domain()))
 	}
-	say(s.Model.IsMoE() && s.load() == 1, "tokens are routed evenly over the experts")
-	say(s.Model.IsMoE() && s.load() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
+	say(s.Model.IsMoE() && s.ExpertLoad() == 1, "tokens are routed evenly over the experts")
+	say(s.Model.IsMoE() && s.ExpertLoad() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	if s.Model.IsMoE() {
-		s.expertAssumptions(&soft, say)
+		expertAssumptions(s, &soft, say)
 	}
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
@@ -75,7 +75,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 }
 
 // expertAssumptions are what layers with experts cost beyond the best kernels.
-func (s *Setup) expertAssumptions(soft *hardware.Software, say func(bool, string)) {
+func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)) {
 	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, whatever the GPU", float64(soft.MoELayer/units.Millisecond)))
 	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, whatever the GPU", soft.Experts))
 	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, whatever the GPU", float64(soft.Expert/units.Microsecond)))

@@ -5,26 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
-)
-
-// RunPlan is what the user says about a whole training run: its length, and what
-// an hour of it takes. 0 is left out.
-type RunPlan struct {
-	Budget  float64 `json:"tokens,omitempty"`  // tokens to train on; 0: no run is asked for
-	Price   float64 `json:"price,omitempty"`   // US dollars per GPU and hour; 0: the GPU's preset, where it has one
-	Power   float64 `json:"power,omitempty"`   // watts per GPU; 0: the GPU's TDP, where it is known
-	PUE     float64 `json:"pue,omitempty"`     // power drawn over that of the GPUs, at least 1; 0: 1
-	Goodput float64 `json:"goodput,omitempty"` // percent of the time in which steps advance the run; 0: 100
-}
-
-// Bounds of a plan.
-const (
-	MinTokens, MaxTokens   = 1, 1e18
-	MinPrice, MaxPrice     = 1e-3, 1e6
-	MinPower, MaxPower     = 1, 1e5
-	MinPUE, MaxPUE         = 1, 10
-	MinGoodput, MaxGoodput = 1, 100
 )
 
 // Run is a whole training run of a setup. Cost and Energy are absent where
@@ -68,37 +50,37 @@ func WholeRun(s *Setup, t *Time) *Run {
 	r.Seconds = r.Training / units.Seconds(r.Goodput)
 	r.Days = float64(r.Seconds) / secondsPerDay
 	r.GPUHours = float64(s.GPUs) * float64(r.Seconds) / secondsPerHour
-	if price := s.price(); price > 0 {
+	if price := hourPrice(s); price > 0 {
 		cost := r.GPUHours * price
 		r.Price, r.Cost = &price, &cost
 	}
-	if power := s.power(); power > 0 {
+	if power := gpuPower(s); power > 0 {
 		energy := r.GPUHours * power / 1000 * r.PUE
 		r.Power, r.Energy = &power, &energy
 	}
-	r.Assumptions = p.assumptions(s)
+	r.Assumptions = planAssumptions(p, s)
 	return r
 }
 
-// price is what was said, else what the GPU's preset knows; 0: neither.
-func (s *Setup) price() float64 {
+// hourPrice is the given price, else what the GPU's preset knows; 0: neither.
+func hourPrice(s *Setup) float64 {
 	if s.Price > 0 {
 		return s.Price
 	}
 	return s.Cluster.GPU.PriceUSD
 }
 
-// power is what was said, else the GPU's TDP; 0: neither.
-func (s *Setup) power() float64 {
+// gpuPower is the given power, else the GPU's TDP; 0: neither.
+func gpuPower(s *Setup) float64 {
 	if s.Power > 0 {
 		return s.Power
 	}
 	return s.Cluster.GPU.TDPWatt
 }
 
-// assumptions say where each figure of the plan comes from, and what is left out
+// planAssumptions say where each figure of the plan comes from, and what is left out
 // for want of one.
-func (p *RunPlan) assumptions(s *Setup) []string {
+func planAssumptions(p *knob.RunPlan, s *Setup) []string {
 	list := []string{fmt.Sprintf("every step is of the same %s tokens and takes the predicted time", plainNumber(s.Tokens()))}
 	g := &s.Cluster.GPU
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
 
@@ -16,7 +17,7 @@ const MaxPoints = 4096
 // Axis is a knob and the values that it is turned to, as the command line writes
 // them; none: its legal ones.
 type Axis struct {
-	ID     ParamID  `json:"knob"`
+	ID     knob.ID  `json:"knob"`
 	Values []string `json:"values"`
 }
 
@@ -26,7 +27,7 @@ type Scan struct {
 	X      Axis
 	By     Axis // a row for each of its values; without an ID there is one row
 	Figure string
-	Locks  Locks
+	Locks  knob.Locks
 }
 
 // Grid is the answer: a row for each value of By, a point for each of X.
@@ -56,7 +57,7 @@ type Point struct {
 	Value   *float64 // nil where it is illegal or its report has no such figure
 	Current bool     // the setup that was asked about
 
-	Contradicts bool // illegal because its two values cannot both hold, see ContradictionError
+	Contradicts bool // illegal because its two values cannot both hold, see knob.ContradictionError
 }
 
 // StoppedError says that work was stopped before it had an answer.
@@ -115,7 +116,7 @@ func (c *Scan) ladder(rows []string) []string {
 	for _, by := range rows {
 		s, err := c.Setup, error(nil)
 		if c.By.ID != "" {
-			s, err = Turn(c.Setup, c.By.ID, by, c.Locks)
+			s, err = knob.Turn(c.Setup, c.By.ID, by, c.Locks)
 		}
 		if err == nil {
 			starts = append(starts, s)
@@ -148,13 +149,13 @@ func (c *Scan) turned(x, by string) Point {
 	p := Point{X: x, By: by, Verdict: PointIllegal}
 	var err error
 	if c.By.ID == "" {
-		p.Setup, err = Turn(c.Setup, c.X.ID, x, c.Locks)
+		p.Setup, err = knob.Turn(c.Setup, c.X.ID, x, c.Locks)
 	} else {
-		p.Setup, err = TurnBoth(c.Setup, c.X.ID, x, c.By.ID, by, c.Locks)
+		p.Setup, err = knob.TurnBoth(c.Setup, c.X.ID, x, c.By.ID, by, c.Locks)
 	}
 	if err != nil {
 		p.Why = err.Error()
-		_, p.Contradicts = errors.AsType[*ContradictionError](err)
+		_, p.Contradicts = errors.AsType[*knob.ContradictionError](err)
 	}
 	return p
 }
@@ -213,11 +214,11 @@ func firstError(problems []Problem) string {
 
 // ladderTexts are the values of a knob that are legal on at least one of the
 // setups: numbers in ascending order, words in their own.
-func ladderTexts(of []Setup, id ParamID, l Locks) []string {
+func ladderTexts(of []Setup, id knob.ID, l knob.Locks) []string {
 	var texts []string
 	numbers := true
 	for _, s := range of {
-		for _, step := range Steps(s, id, l) {
+		for _, step := range knob.Steps(s, id, l) {
 			if !slices.Contains(texts, step.Text) {
 				texts = append(texts, step.Text)
 			}

@@ -1,6 +1,9 @@
 package engine
 
-import "meshscope/engine/schedule"
+import (
+	"meshscope/engine/knob"
+	"meshscope/engine/schedule"
+)
 
 // ScheduleRow is a setup under one of the schedules.
 type ScheduleRow struct {
@@ -14,7 +17,7 @@ type ScheduleRow struct {
 
 // UnderSchedule is a setup under another schedule, not yet evaluated.
 func UnderSchedule(s Setup, info schedule.Info) ScheduleRow {
-	t, err := Turn(s, "schedule", string(info.Kind), Locks{GPUs: true, Batch: true})
+	t, err := knob.Turn(s, knob.Schedule, string(info.Kind), knob.Locks{GPUs: true, Batch: true})
 	if err != nil { // out of bounds before and after
 		t = s
 		t.Schedule = info.Kind

@@ -1,6 +1,9 @@
 package engine
 
-import "meshscope/engine/memory"
+import (
+	"meshscope/engine/knob"
+	"meshscope/engine/memory"
+)
 
 // Shards says what ZeRO divides: over how many ranks, and what the terms of
 // each pipeline rank would be if nothing were divided.
@@ -19,7 +22,7 @@ func Unsharded(s Setup) (Shards, bool) {
 
 // Unsharded is the function of that name, with what the Evaluator knows.
 func (e *Evaluator) Unsharded(s Setup) (Shards, bool) {
-	if !legal(&s) {
+	if !knob.Legal(&s) {
 		return Shards{}, false
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
@@ -150,23 +151,22 @@ func publishedRun(row map[string]string) (run, error) {
 		}
 	}
 	out.bridge(&machine)
-	d := engine.Draft{
-		Model: &model, Cluster: &machine,
-		GPUs: integer(row, "n_gpus"), TP: integer(row, "tp"), PP: integer(row, "pp"), VPP: integer(row, "vpp"),
-		CP: integer(row, "cp"), EP: integer(row, "ep"), MBS: integer(row, "mbs"), GBS: integer(row, "gbs_sequences"), Seq: integer(row, "seq_len"),
-	}
-	out.complete = d.GPUs != nil && d.TP != nil && d.PP != nil && d.GBS != nil && d.Seq != nil
+	d := knob.DraftOf(model, machine, given(knob.Given{
+		knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.VPP: integer(row, "vpp"),
+		knob.CP: integer(row, "cp"), knob.EP: integer(row, "ep"), knob.MBS: integer(row, "mbs"), knob.GBS: integer(row, "gbs_sequences"), knob.Seq: integer(row, "seq_len"),
+	}))
+	out.complete = d.Has(knob.GPUs) && d.Has(knob.TP) && d.Has(knob.PP) && d.Has(knob.GBS) && d.Has(knob.Seq)
 	if !out.complete {
 		return out, errors.New("the layout is not stated")
 	}
-	if pp := integer(row, "pp"); d.MBS == nil && row["calibration"] == "torchtitan" && *pp > 1 {
-		d.MicroBatches = pp // its default: as many micro-batches as ranks
+	if pp := integer(row, "pp"); !d.Has(knob.MBS) && row["calibration"] == "torchtitan" && *pp > 1 {
+		d.With(knob.Given{knob.MicroBatches: *pp}) // its default: as many micro-batches as ranks
 		if dp := integer(row, "dp"); dp != nil {
-			d.MBS = ptr(max(1, *d.GBS / *dp / *pp))
+			d.With(knob.Given{knob.MBS: max(1, *integer(row, "gbs_sequences") / *dp / *pp)})
 		}
 	}
-	if v := integer(row, "vpp"); v != nil && *v**d.PP == model.Layers+2 {
-		d.Split = ptr(thinEnds(model.Layers, model.Layers+2)) // embedding and head count as layers
+	if v := integer(row, "vpp"); v != nil && *v**integer(row, "pp") == model.Layers+2 {
+		d.With(knob.Given{knob.Split: thinEnds(model.Layers, model.Layers+2)}) // embedding and head count as layers
 	}
 	out.recipe(&d, row)
 	if out.setup, err = d.Resolve(); err != nil {
@@ -186,30 +186,30 @@ func publishedRun(row map[string]string) (run, error) {
 }
 
 // recipe takes over precision, recomputation, sharding and stack.
-func (r *run) recipe(d *engine.Draft, row map[string]string) {
+func (r *run) recipe(d *knob.Draft, row map[string]string) {
 	stack := recipe.Stack(row["calibration"])
 	if stack == "" {
 		stack = recipe.DefaultStack
 	}
-	d.Stack = &stack
+	d.With(knob.Given{knob.Calibration: stack})
 	old := stack == recipe.Megatron2021 || stack == recipe.Megatron2022
 	if old {
-		d.Attention = ptr(recipe.Standard)
-		d.SP = ptr(strings.Contains(row["recompute"], "sequence parallel"))
+		d.With(knob.Given{knob.Attention: recipe.Standard})
+		d.With(knob.Given{knob.SP: strings.Contains(row["recompute"], "sequence parallel")})
 	}
 	switch word := strings.ToLower(row["precision"]); {
 	case strings.Contains(word, "fp8"), strings.Contains(word, "float8"), strings.Contains(word, "nvfp4"):
-		d.Precision = ptr(recipe.FP8)
+		d.With(knob.Given{knob.Precision: recipe.FP8})
 		if r.perTensor() {
-			d.Precision = ptr(recipe.FP8Tensor)
+			d.With(knob.Given{knob.Precision: recipe.FP8Tensor})
 		}
 	case word == "fp16":
-		d.Precision = ptr(recipe.FP16)
+		d.With(knob.Given{knob.Precision: recipe.FP16})
 	default:
-		d.Precision = ptr(recipe.BF16)
+		d.With(knob.Given{knob.Precision: recipe.BF16})
 	}
 	if strings.HasPrefix(row["group"], "mbridge") {
-		d.GradDtype = ptr(recipe.GradBF16) // grad_reduce_in_fp32 is off in all of its performance recipes
+		d.With(knob.Given{knob.GradDtype: recipe.GradBF16}) // grad_reduce_in_fp32 is off in all of its performance recipes
 	}
 	r.stated = true
 	mode := recipe.RecomputeNone
@@ -222,7 +222,7 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 	default:
 		r.stated = false
 	}
-	d.Recompute = &recipe.Recompute{Mode: mode}
+	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: mode}})
 	zero := 1
 	switch word := strings.ToLower(row["sharding"]); {
 	case strings.HasPrefix(word, "not stated"):
@@ -233,7 +233,7 @@ func (r *run) recipe(d *engine.Draft, row map[string]string) {
 	case strings.HasPrefix(word, "none"), strings.Contains(word, "zero0"):
 		zero = 0
 	}
-	d.ZeRO = &zero
+	d.With(knob.Given{knob.ZeRO: zero})
 }
 
 // measuredStep is the step time that a row states or implies.
@@ -286,10 +286,10 @@ func sweepRun(t testing.TB, row map[string]string) run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := engine.Draft{
-		Model: &model, Cluster: &cluster, GPUs: integer(row, "gpus"), TP: integer(row, "tp"), PP: integer(row, "pp"),
-		MBS: integer(row, "mbs"), MicroBatches: integer(row, "gas"), Seq: ptr(4096), ZeRO: integer(row, "zero"), Stack: ptr(recipe.Nanotron),
-	}
+	d := knob.DraftOf(model, cluster, given(knob.Given{
+		knob.GPUs: integer(row, "gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"),
+		knob.MBS: integer(row, "mbs"), knob.MicroBatches: integer(row, "gas"), knob.Seq: 4096, knob.ZeRO: integer(row, "zero"), knob.Calibration: recipe.Nanotron,
+	}))
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatalf("%v: %v", row["job_id"], err)
@@ -320,11 +320,11 @@ func simumaxA100(t testing.TB) []run {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := engine.Draft{
-			Model: &model, Cluster: &cluster, GPUs: integer(row, "n_gpus"), TP: integer(row, "tp"), PP: integer(row, "pp"), EP: integer(row, "ep"),
-			MBS: integer(row, "micro_batch_size"), MicroBatches: integer(row, "num_microbatches"), Seq: integer(row, "seq"), ZeRO: integer(row, "zero"),
-			Stack: ptr(recipe.MegatronCore), MFU: ptr(recipe.MFUFull),
-		}
+		d := knob.DraftOf(model, cluster, given(knob.Given{
+			knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.EP: integer(row, "ep"),
+			knob.MBS: integer(row, "micro_batch_size"), knob.MicroBatches: integer(row, "num_microbatches"), knob.Seq: integer(row, "seq"), knob.ZeRO: integer(row, "zero"),
+			knob.Calibration: recipe.MegatronCore, knob.MFU: recipe.MFUFull,
+		}))
 		s, err := d.Resolve()
 		if err != nil {
 			t.Fatal(err)

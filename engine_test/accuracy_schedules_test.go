@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
@@ -36,16 +37,16 @@ func zeroBubble(t testing.TB) []run {
 		model.Heads, model.KVHeads, model.FFN = *integer(row, "heads"), *integer(row, "heads"), 4**integer(row, "hidden")
 		model.HeadDim, model.Vocab, model.MaxSeq = model.Hidden/model.Heads, 50304, 1024
 		pp := *integer(row, "pp")
-		d := engine.Draft{
-			Model: &model, Cluster: &cluster, GPUs: integer(row, "n_gpus"), PP: &pp, MBS: integer(row, "micro_batch_size"),
-			MicroBatches: integer(row, "num_microbatches"), Seq: ptr(1024), Stack: ptr(recipe.Megatron2022), Schedule: ptr(words[word]), Precision: ptr(recipe.FP16), ZeRO: ptr(0), Attention: ptr(recipe.Standard),
-		}
+		d := knob.DraftOf(model, cluster, knob.Given{
+			knob.GPUs: *integer(row, "n_gpus"), knob.PP: pp, knob.MBS: *integer(row, "micro_batch_size"),
+			knob.MicroBatches: *integer(row, "num_microbatches"), knob.Seq: 1024, knob.Calibration: recipe.Megatron2022, knob.Schedule: words[word], knob.Precision: recipe.FP16, knob.ZeRO: 0, knob.Attention: recipe.Standard,
+		})
 		stages := pp
 		if words[word] == schedule.Interleaved {
 			stages = model.Layers + 2
-			d.VPP = ptr(stages / pp)
+			d.With(knob.Given{knob.VPP: stages / pp})
 		}
-		d.Split = ptr(thinEnds(model.Layers, stages))
+		d.With(knob.Given{knob.Split: thinEnds(model.Layers, stages)})
 		s, err := d.Resolve()
 		if err != nil || !engine.Legal(s) {
 			t.Logf("    left out: %s", row["id"])

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 )
 
@@ -41,7 +42,7 @@ func TestKnobEnds(t *testing.T) {
 					t.Errorf("%s, %s: %s is better than %+v", name, k.ID, v.Text, best)
 				}
 				fitting = fitting || v.Fits
-				if x, err := engine.Turn(s, k.ID, v.Text, engine.Locks{GPUs: true, Batch: true}); err == nil {
+				if x, err := knob.Turn(s, k.ID, v.Text, knob.Locks{GPUs: true, Batch: true}); err == nil {
 					if got := engine.Evaluate(x); got.Time.Step != v.Step || got.Memory.Fits != v.Fits {
 						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, got.Time.Step, got.Memory.Fits)
 					}

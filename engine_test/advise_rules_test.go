@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 )
 
@@ -24,11 +25,11 @@ func ruleOf(t *testing.T, s engine.Setup, id string) (advise.Rule, bool) {
 	return a.Rules[i], true
 }
 
-func turnedTo(t *testing.T, s engine.Setup, knob engine.ParamID, text string) engine.Setup {
+func turnedTo(t *testing.T, s engine.Setup, id knob.ID, text string) engine.Setup {
 	t.Helper()
-	out, err := engine.Turn(s, knob, text, engine.Locks{GPUs: true})
+	out, err := knob.Turn(s, id, text, knob.Locks{GPUs: true})
 	if err != nil || !engine.Legal(out) {
-		t.Fatalf("%s %s: %v %v", knob, text, err, engine.Check(out))
+		t.Fatalf("%s %s: %v %v", id, text, err, engine.Check(out))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/search"
 	"meshscope/engine_test/draws"
@@ -93,9 +94,9 @@ func TestAdviceMakesItFaster(t *testing.T) {
 }
 
 // turnsOf are all setups one turn of a knob away.
-func turnsOf(s *engine.Setup, knob engine.ParamID) []engine.Setup {
+func turnsOf(s *engine.Setup, id knob.ID) []engine.Setup {
 	var out []engine.Setup
-	for _, v := range engine.Steps(*s, knob, engine.Locks{GPUs: true, Batch: true}) {
+	for _, v := range knob.Steps(*s, id, knob.Locks{GPUs: true, Batch: true}) {
 		if !v.Current && v.Setup != *s && !v.Setup.Slow() {
 			out = append(out, v.Setup)
 		}
@@ -107,7 +108,7 @@ func turnsOf(s *engine.Setup, knob engine.ParamID) []engine.Setup {
 // every way, found by evaluating all that a bound does not exclude.
 func TestAdviceReachesTriples(t *testing.T) {
 	lib := presets.Default()
-	knobs := []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
+	knobs := []knob.ID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
 	for _, text := range []string{
 		`{"model":"llama3.1-70b","cluster":"dgx-h100","gpus":32,"tp":8,"pp":4,"gbs":32}`,
 		`{"model":"llama3.1-8b","cluster":"dgx-h100","gpus":16,"tp":2,"pp":4,"gbs":64}`,
@@ -154,7 +155,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					r := evaluator.Evaluate(turned)
-					if r.Legal && r.Memory.Fits && !engine.LauncherRejects(r.Problems) && r.Time.Step < fastest {
+					if r.Legal && r.Memory.Fits && !knob.LauncherRejects(r.Problems) && r.Time.Step < fastest {
 						best, fastest = turned, r.Time.Step
 					}
 				}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
 )
@@ -18,9 +19,9 @@ func benchSetup(b testing.TB, id string, gpus, tp, pp, vpp, m int) engine.Setup 
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := engine.Draft{Model: &mod, Cluster: &cluster, GPUs: &gpus, TP: &tp, PP: &pp, VPP: &vpp, MicroBatches: &m}
+	d := knob.DraftOf(mod, cluster, knob.Given{knob.GPUs: gpus, knob.TP: tp, knob.PP: pp, knob.VPP: vpp, knob.MicroBatches: m})
 	if vpp > 1 {
-		d.Schedule = ptr(schedule.Interleaved)
+		d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 	}
 	s, err := d.Resolve()
 	if err != nil {
@@ -108,7 +109,7 @@ func BenchmarkEvaluateSchedules(b *testing.B) {
 	base := benchSetup(b, "llama3.1-405b", 1024, 8, 16, 1, 64)
 	for _, info := range schedule.Kinds() {
 		b.Run(string(info.Kind), func(b *testing.B) {
-			s, err := engine.Turn(base, "schedule", string(info.Kind), engine.Locks{GPUs: true, Batch: true})
+			s, err := knob.Turn(base, "schedule", string(info.Kind), knob.Locks{GPUs: true, Batch: true})
 			if err != nil || !engine.Legal(s) {
 				b.Fatal(err, engine.Check(s))
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
@@ -30,11 +31,11 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 		s := w.pipelined(t)
 		fix(&s)
 		f.SetModel(&s)
-		given := f.LegalityOfModel()
+		given := f.Judge.Given(s)
 		level := 0 // what was illegal is not taken: the next move begins anew
 		for range rapid.IntRange(2, 12).Draw(t, "moves") {
 			info, from := move(t, &s, level)
-			layout, order, again := f.LegalityOfLayout(&s), engine.LegalityOfSchedule(s.Spec()), f.LegalityOfRecompute(s.Recompute)
+			layout, order, again := f.Judge.Layout(&s), knob.LegalityOfSchedule(s.Spec()), f.Judge.Recompute(s.Recompute)
 			legal := engine.Legal(s)
 			if legal != (given.Legal && layout.Legal && order.Legal && again.Legal) {
 				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again, legal, s.Schedule, s.Layout)
@@ -42,7 +43,7 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 			if level = 0; !legal {
 				continue
 			}
-			if no := layout.Rejected || order.Rejected; no != engine.LauncherRejects(engine.Check(s)) {
+			if no := layout.Rejected || order.Rejected; no != knob.LauncherRejects(engine.Check(s)) {
 				t.Fatalf("judged to be refused: %t, Check says otherwise: %s %+v", no, s.Schedule, s.Layout)
 			}
 			refused += one(layout.Rejected || order.Rejected)

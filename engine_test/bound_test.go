@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -28,10 +29,12 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 			CP: pick("cp", 1, 1, 2), EP: 1, ETP: 1, HSDP: pick("hsdp", 0, 0, 2), ZeRO: pick("zero", 0, 1, 1, 2, 3),
 			MBS: pick("mbs", 1, 2), MicroBatches: pick("m", 1, 2, 3, 8, 16, 24), Seq: pick("seq", 1024, 4096),
 		},
-		Schedule: info.Kind, Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
-		Optimizer: recipe.Adam, Stack: rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"), MFU: recipe.MFUCausal,
-		Offload: rapid.SampledFrom(append(recipe.Offloads(), "", "")).Draw(t, "offload"), Imbalance: pick("imbalance", 0, 130),
-		Recompute: rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute"),
+		Recipe: knob.Recipe{
+			Schedule: info.Kind, Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
+			Optimizer: recipe.Adam, Stack: rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"), MFU: recipe.MFUCausal,
+			Offload: rapid.SampledFrom(append(recipe.Offloads(), "", "")).Draw(t, "offload"), Imbalance: pick("imbalance", 0, 130),
+			Recompute: rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute"),
+		},
 	}
 	if info.Chunks == 0 {
 		s.VPP = pick("vpp", 1, 2, 3)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/presets/words"
@@ -14,7 +15,7 @@ import (
 // show for it to be true. The words tie the two together: whoever rewrites the
 // note meets the claim.
 type claim struct {
-	knob  engine.ParamID
+	knob  knob.ID
 	words string // in the note
 	on    string // the setup, as flags
 	from  string // values of the knob
@@ -188,7 +189,7 @@ func TestNotesSayWhatTheEngineDoes(t *testing.T) {
 }
 
 // claimedDraft is a setup in words: model, cluster, knobs.
-func claimedDraft(t *testing.T, on string) engine.Draft {
+func claimedDraft(t *testing.T, on string) knob.Draft {
 	t.Helper()
 	said := strings.Fields(on)
 	m := presetModel(t, said[0])
@@ -196,13 +197,13 @@ func claimedDraft(t *testing.T, on string) engine.Draft {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := engine.Draft{Model: &m, Cluster: &c}
+	d := knob.DraftOf(m, c, nil)
 	for _, word := range said[2:] {
 		id, text, _ := strings.Cut(word, "=")
 		if id == "microbatches" || id == "gbs" {
-			d.GBS, d.MicroBatches = nil, nil // the later word stands
+			leaveOut(&d, knob.GBS, knob.MicroBatches) // the later word stands
 		}
-		if err := d.Set(engine.ParamID(id), text); err != nil {
+		if err := d.Set(knob.ID(id), text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,19 +211,19 @@ func claimedDraft(t *testing.T, on string) engine.Draft {
 }
 
 // claimed is the report of a setup with a knob turned to a value.
-func claimed(t *testing.T, on string, knob engine.ParamID, value string) engine.Report {
+func claimed(t *testing.T, on string, id knob.ID, value string) engine.Report {
 	t.Helper()
 	s := claimedSetup(t, on)
-	locks := engine.Locks{GPUs: true, Batch: true}
-	switch knob {
+	locks := knob.Locks{GPUs: true, Batch: true}
+	switch id {
 	case "nodes", "dp": // more of them at the same batch
 		locks.GPUs = false
 	case "microbatches", "gbs":
 		locks.Batch = false
 	}
-	turned, err := engine.Turn(s, knob, value, locks)
+	turned, err := knob.Turn(s, id, value, locks)
 	if err != nil {
-		t.Fatalf("%s %s on %s: %v", knob, value, on, err)
+		t.Fatalf("%s %s on %s: %v", id, value, on, err)
 	}
 	return engine.Evaluate(turned)
 }

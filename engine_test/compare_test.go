@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -137,9 +138,9 @@ func TestWayTurnsChunksWithTheirSchedule(t *testing.T) {
 	a := presets.DefaultSetup() // pp 2, 1f1b
 	for _, c := range []struct {
 		vpp  string
-		also map[engine.ParamID]string
+		also map[knob.ID]string
 	}{
-		{"2", nil}, {"10", map[engine.ParamID]string{"recompute": "full"}}, {"4", map[engine.ParamID]string{"tp": "4", "pp": "4", "zero": "0"}},
+		{"2", nil}, {"10", map[knob.ID]string{"recompute": "full"}}, {"4", map[knob.ID]string{"tp": "4", "pp": "4", "zero": "0"}},
 	} {
 		b := a
 		for id, text := range c.also {
@@ -167,7 +168,7 @@ func TestWayTurnsChunksWithTheirSchedule(t *testing.T) {
 // two reports.
 func TestCompareTP(t *testing.T) {
 	a := presets.DefaultSetup()
-	b, err := engine.Turn(a, "tp", "4", engine.Locks{GPUs: true, Batch: true})
+	b, err := knob.Turn(a, "tp", "4", knob.Locks{GPUs: true, Batch: true})
 	if err != nil {
 		t.Fatal(err)
 	}

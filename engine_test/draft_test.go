@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
@@ -39,13 +40,13 @@ func draftCluster() hardware.Cluster {
 }
 
 // draftOf says "tp=8 gbs=512" on an empty draft.
-func draftOf(t testing.TB, said string) engine.Draft {
+func draftOf(t testing.TB, said string) knob.Draft {
 	t.Helper()
 	m, c := draftModel(), draftCluster()
-	d := engine.Draft{Model: &m, Cluster: &c}
+	d := knob.DraftOf(m, c, nil)
 	for word := range strings.FieldsSeq(said) {
 		id, value, _ := strings.Cut(word, "=")
-		if err := d.Set(engine.ParamID(id), value); err != nil {
+		if err := d.Set(knob.ID(id), value); err != nil {
 			t.Fatalf("draft %q: %v", word, err)
 		}
 	}
@@ -98,9 +99,11 @@ func TestDraftDefaults(t *testing.T) {
 			GPUs: 64, DP: 4, TP: 8, PP: 2, VPP: 1, CP: 1, EP: 1, ETP: 1, SP: true, ZeRO: 1, HSDP: 1,
 			MBS: 1, MicroBatches: 128, GBS: 512, Seq: 8192,
 		},
-		Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
-		Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
-		Optimizer: recipe.Adam, Loss: recipe.FusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
+		Recipe: knob.Recipe{
+			Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
+			Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
+			Optimizer: recipe.Adam, Loss: recipe.FusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
+		},
 	}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -110,7 +113,7 @@ func TestDraftDefaults(t *testing.T) {
 func TestDraftDefaultsFollowTheRest(t *testing.T) {
 	tests := map[string]struct {
 		said string
-		id   engine.ParamID
+		id   knob.ID
 		want string
 	}{
 		"no sequence parallelism alone": {"tp=1", "sp", "off"},
@@ -127,7 +130,7 @@ func TestDraftDefaultsFollowTheRest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, _ := engine.FindParam(tc.id)
+			p, _ := knob.Find(tc.id)
 			if got := p.Text(s); got != tc.want {
 				t.Errorf("%s is %q, want %q", tc.id, got, tc.want)
 			}
@@ -136,10 +139,9 @@ func TestDraftDefaultsFollowTheRest(t *testing.T) {
 }
 
 func TestDraftFollowsModelAndMachine(t *testing.T) {
-	d := draftOf(t, "")
-	d.Model.MaxSeq = 2048
-	d.Cluster.MaxGPUs = 16
-	d.Cluster.GPU.PeakBF16 = 0
+	m, c := draftModel(), draftCluster()
+	m.MaxSeq, c.MaxGPUs, c.GPU.PeakBF16 = 2048, 16, 0
+	d := knob.DraftOf(m, c, nil)
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +167,7 @@ func TestDraftContradictions(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := draftOf(t, tc.said).Resolve()
-			var conflict *engine.ConflictError
+			var conflict *knob.ConflictError
 			if !errors.As(err, &conflict) {
 				t.Fatalf("got %v, want a contradiction", err)
 			}
@@ -184,21 +186,24 @@ func TestDraftContradictions(t *testing.T) {
 func TestDraftRefusesValues(t *testing.T) {
 	huge, zero, negative := 1<<40, 0, -3
 	tests := map[string]struct {
-		change func(*engine.Draft)
+		change func(*knob.Draft)
 		field  string
 	}{
-		"no model":              {func(d *engine.Draft) { d.Model = nil }, "model"},
-		"no cluster":            {func(d *engine.Draft) { d.Cluster = nil }, "cluster"},
-		"zero":                  {func(d *engine.Draft) { d.TP = &zero }, "tp"},
-		"negative":              {func(d *engine.Draft) { d.GBS = &negative }, "gbs"},
-		"huge degree":           {func(d *engine.Draft) { d.PP = &huge }, "pp"},
-		"huge nodes":            {func(d *engine.Draft) { n := engine.MaxGPUs; d.Nodes = &n }, "nodes"},
-		"degrees that multiply": {func(d *engine.Draft) { n := engine.MaxDegree; d.DP, d.TP, d.PP, d.CP = &n, &n, &n, &n }, "dp"},
-		"copies that follow":    {func(d *engine.Draft) { n := engine.MaxGPUs; d.GPUs = &n }, "gpus"},
-		"micro-batches":         {func(d *engine.Draft) { n := engine.MaxBatch; d.GBS = &n }, "gbs"},
-		"batch that multiplies": {func(d *engine.Draft) {
-			n, m := engine.MaxDegree, engine.MaxMicroBatches
-			d.MBS, d.MicroBatches = &n, &m
+		"no model":    {func(d *knob.Draft) { *d = *new(knob.Draft) }, "model"},
+		"no cluster":  {func(d *knob.Draft) { *d = *new(knob.Draft); d.SetModel(draftModel()) }, "cluster"},
+		"zero":        {func(d *knob.Draft) { d.With(knob.Given{knob.TP: zero}) }, "tp"},
+		"negative":    {func(d *knob.Draft) { d.With(knob.Given{knob.GBS: negative}) }, "gbs"},
+		"huge degree": {func(d *knob.Draft) { d.With(knob.Given{knob.PP: huge}) }, "pp"},
+		"huge nodes":  {func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.Nodes: n}) }, "nodes"},
+		"degrees that multiply": {func(d *knob.Draft) {
+			n := knob.MaxDegree
+			d.With(knob.Given{knob.DP: n, knob.TP: n, knob.PP: n, knob.CP: n})
+		}, "dp"},
+		"copies that follow": {func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.GPUs: n}) }, "gpus"},
+		"micro-batches":      {func(d *knob.Draft) { n := knob.MaxBatch; d.With(knob.Given{knob.GBS: n}) }, "gbs"},
+		"batch that multiplies": {func(d *knob.Draft) {
+			n, m := knob.MaxDegree, knob.MaxMicroBatches
+			d.With(knob.Given{knob.MBS: n, knob.MicroBatches: m})
 		}, "microbatches"},
 	}
 	for name, tc := range tests {
@@ -206,7 +211,7 @@ func TestDraftRefusesValues(t *testing.T) {
 			d := draftOf(t, "")
 			tc.change(&d)
 			_, err := d.Resolve()
-			var value *engine.ValueError
+			var value *knob.ValueError
 			if !errors.As(err, &value) {
 				t.Fatalf("got %v, want a refused value", err)
 			}
@@ -221,8 +226,8 @@ func TestDraftRefusesValues(t *testing.T) {
 // the draft says nothing of it.
 func TestDraftTake(t *testing.T) {
 	s := presets.DefaultSetup()
-	for _, p := range engine.Params() {
-		var d engine.Draft
+	for _, p := range knob.All() {
+		var d knob.Draft
 		if text, said := d.Take(p.ID); said {
 			t.Errorf("%s: an empty draft says %q", p.ID, text)
 		}
@@ -237,7 +242,7 @@ func TestDraftTake(t *testing.T) {
 			t.Errorf("%s: taken, and still %q", p.ID, text)
 		}
 	}
-	var d engine.Draft
+	var d knob.Draft
 	if _, said := d.Take("nothing"); said {
 		t.Error("an unknown parameter was said")
 	}

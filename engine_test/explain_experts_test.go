@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
@@ -29,9 +30,9 @@ func TestExpertsOverlappedAreExplained(t *testing.T) {
 		plain := cluster
 		cluster.Calibration = &own
 		at := func(c hardware.Cluster, vpp int, re recipe.RecomputeMode) engine.Report {
-			d := engine.Draft{Model: &m, Cluster: &c, GPUs: ptr(256), TP: ptr(1), PP: ptr(2), VPP: ptr(vpp), EP: ptr(32), GBS: ptr(512), Seq: ptr(4096), Precision: ptr(recipe.FP8), Recompute: &recipe.Recompute{Mode: re}}
+			d := knob.DraftOf(m, c, knob.Given{knob.GPUs: 256, knob.TP: 1, knob.PP: 2, knob.VPP: vpp, knob.EP: 32, knob.GBS: 512, knob.Seq: 4096, knob.Precision: recipe.FP8, knob.Recompute: recipe.Recompute{Mode: re}})
 			if vpp > 1 {
-				d.Schedule = ptr(schedule.Interleaved)
+				d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 			}
 			s, err := d.Resolve()
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -33,23 +34,25 @@ func (w world) likely(t *rapid.T) (engine.Setup, bool) {
 			ZeRO: pick("zero", 0, 1, 2, 3), HSDP: pick("hsdp", 1, 1, 2), MBS: pick("mbs", 1, 2, 4),
 			MicroBatches: pick("m", 4, 8, 16, 32), Seq: pick("seq", 2048, 4096, 4100, 8192, 32768), VPP: 1,
 		},
-		Schedule: info.Kind, MFU: rapid.SampledFrom(recipe.MFUConventions()).Draw(t, "mfu"),
-		Precision: rapid.SampledFrom(recipe.Precisions()).Draw(t, "precision"),
-		GradDtype: rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "grads"),
-		Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
-		Optimizer: rapid.SampledFrom(recipe.Optimizers()).Draw(t, "optimizer"),
-		Loss:      rapid.SampledFrom(append(recipe.Losses(), "")).Draw(t, "loss"),
-		Offload:   rapid.SampledFrom(append(recipe.Offloads(), "")).Draw(t, "offload"),
-		Stack:     rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"),
-		Imbalance: pick("imbalance", 0, 100, 150), TrainMTP: rapid.Bool().Draw(t, "mtp"),
-		Recompute: rapid.SampledFrom([]recipe.Recompute{
-			{Mode: "none"},
-			{Mode: "full"},
-			{Mode: "selective"},
-			{Mode: "full", Layers: 3},
-			{Mode: "modules", Modules: recipe.ModuleNorm},
-			{Mode: "modules", Modules: recipe.AllModules},
-		}).Draw(t, "recompute"),
+		Recipe: knob.Recipe{
+			Schedule: info.Kind, MFU: rapid.SampledFrom(recipe.MFUConventions()).Draw(t, "mfu"),
+			Precision: rapid.SampledFrom(recipe.Precisions()).Draw(t, "precision"),
+			GradDtype: rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "grads"),
+			Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
+			Optimizer: rapid.SampledFrom(recipe.Optimizers()).Draw(t, "optimizer"),
+			Loss:      rapid.SampledFrom(append(recipe.Losses(), "")).Draw(t, "loss"),
+			Offload:   rapid.SampledFrom(append(recipe.Offloads(), "")).Draw(t, "offload"),
+			Stack:     rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"),
+			Imbalance: pick("imbalance", 0, 100, 150), TrainMTP: rapid.Bool().Draw(t, "mtp"),
+			Recompute: rapid.SampledFrom([]recipe.Recompute{
+				{Mode: "none"},
+				{Mode: "full"},
+				{Mode: "selective"},
+				{Mode: "full", Layers: 3},
+				{Mode: "modules", Modules: recipe.ModuleNorm},
+				{Mode: "modules", Modules: recipe.AllModules},
+			}).Draw(t, "recompute"),
+		},
 	}
 	switch {
 	case info.Chunks > 1:
@@ -66,14 +69,14 @@ func (w world) likely(t *rapid.T) (engine.Setup, bool) {
 }
 
 // drawPlan draws a plan of a whole run, with things left out.
-func drawPlan(t *rapid.T) engine.RunPlan {
-	figure := func(name string, low, high float64) float64 {
-		return rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(low, high)).Draw(t, name)
+func drawPlan(t *rapid.T) knob.RunPlan {
+	figure := func(id knob.ID) float64 {
+		k, _ := knob.Find(id)
+		return rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(k.Low, k.High)).Draw(t, string(id))
 	}
-	return engine.RunPlan{
-		Budget: math.Round(figure("tokens", engine.MinTokens, engine.MaxTokens)), Price: figure("price", engine.MinPrice, engine.MaxPrice),
-		Power: figure("power", engine.MinPower, engine.MaxPower), PUE: figure("pue", engine.MinPUE, engine.MaxPUE),
-		Goodput: figure("goodput", engine.MinGoodput, engine.MaxGoodput),
+	return knob.RunPlan{
+		Budget: math.Round(figure(knob.Tokens)), Price: figure(knob.Price),
+		Power: figure(knob.Power), PUE: figure(knob.PUE), Goodput: figure(knob.Goodput),
 	}
 }
 
@@ -206,7 +209,7 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 	for _, model := range []string{"llama3.1-70b", "deepseek-v3", "llama3.1-8b"} {
 		s := presets.DefaultSetup()
 		s.Model = presetModel(t, model)
-		s.RunPlan = engine.RunPlan{Budget: 15e12, Goodput: 93, PUE: 1.25}
+		s.RunPlan = knob.RunPlan{Budget: 15e12, Goodput: 93, PUE: 1.25}
 		if model == "llama3.1-8b" { // of a machine with a band for everything
 			c, err := presets.Default().Cluster("b200-8x-simumax")
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -19,7 +20,7 @@ func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := engine.Draft{Model: &m, Cluster: &cluster, GPUs: ptr(2048), PP: ptr(16), EP: ptr(64), GBS: ptr(15_360), Seq: ptr(4096)}
+	d := knob.DraftOf(m, cluster, knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15_360, knob.Seq: 4096})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)

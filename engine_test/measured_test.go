@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -28,10 +28,10 @@ func TestMegatronCoreAgainstA100(t *testing.T) {
 		m.Layers = int(figure(t, row, "layers"))
 
 		whole := func(key string) *int { return ptr(int(figure(t, row, key))) }
-		r := evaluate(t, engine.Draft{
-			Model: &m, Cluster: &cluster, GPUs: whole("n_gpus"), TP: whole("tp"), PP: whole("pp"), EP: whole("ep"),
-			MBS: whole("micro_batch_size"), MicroBatches: whole("num_microbatches"), Seq: whole("seq"),
-		})
+		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
+			knob.GPUs: *whole("n_gpus"), knob.TP: *whole("tp"), knob.PP: *whole("pp"), knob.EP: *whole("ep"),
+			knob.MBS: *whole("micro_batch_size"), knob.MicroBatches: *whole("num_microbatches"), knob.Seq: *whole("seq"),
+		}))
 		peak := 0.0
 		for _, rank := range r.Memory.Ranks {
 			peak = max(peak, rank.Allocated.GiB())
@@ -64,10 +64,10 @@ func TestMegatron2022AgainstZeroBubble(t *testing.T) {
 		m := presetModel(t, "megatron-gpt3-174.6b")
 		m.Layers, m.Hidden, m.Heads, m.KVHeads, m.FFN = *whole("layers"), *whole("hidden"), *whole("heads"), *whole("heads"), *whole("ffn")
 		m.HeadDim = m.Hidden / m.Heads
-		r := evaluate(t, engine.Draft{
-			Model: &m, Cluster: &cluster, GPUs: whole("n_gpus"), PP: whole("pp"), Stack: ptr(recipe.Megatron2022),
-			MBS: whole("micro_batch_size"), MicroBatches: ptr(128), Seq: whole("seq"),
-		})
+		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
+			knob.GPUs: *whole("n_gpus"), knob.PP: *whole("pp"), knob.Calibration: recipe.Megatron2022,
+			knob.MBS: *whole("micro_batch_size"), knob.MicroBatches: 128, knob.Seq: *whole("seq"),
+		}))
 		peak := 0.0
 		for _, rank := range r.Memory.Ranks {
 			peak = max(peak, rank.Allocated.GB())
@@ -94,10 +94,10 @@ func TestTorchTitan(t *testing.T) {
 		}
 		row["vpp"], row["ep"] = "1", "1"
 		d := publishedDraft(t, row)
-		d.Stack = ptr(recipe.TorchTitan)
-		d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeMode(row["recompute"])}
+		d.With(knob.Given{knob.Calibration: recipe.TorchTitan})
+		d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeMode(row["recompute"])}})
 		if row["precision"] != "bf16" {
-			d.Precision = ptr(recipe.FP8)
+			d.With(knob.Given{knob.Precision: recipe.FP8})
 		}
 		rank := evaluate(t, d).Memory.Ranks[0]
 		got := (rank.Allocated + rank.OverheadParts.Slack).GiB()
@@ -135,10 +135,10 @@ func TestMegatronCI(t *testing.T) {
 		{"tp4pp1", 4, 1, 1, 2, 53.22, 19.24},
 		{"tp1pp4v8", 1, 4, 8, 1, 56.55, 23.11},
 	} {
-		r := evaluate(t, engine.Draft{
-			Model: &m, Cluster: &cluster, GPUs: ptr(8), TP: &c.tp, PP: &c.pp, VPP: &c.vpp, MBS: &c.mbs, GBS: ptr(8), Seq: ptr(8192),
-			Stack: ptr(recipe.Megatron2022), Attention: ptr(recipe.Flash), SP: ptr(false), ZeRO: ptr(1),
-		})
+		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
+			knob.GPUs: 8, knob.TP: c.tp, knob.PP: c.pp, knob.VPP: c.vpp, knob.MBS: c.mbs, knob.GBS: 8, knob.Seq: 8192,
+			knob.Calibration: recipe.Megatron2022, knob.Attention: recipe.Flash, knob.SP: false, knob.ZeRO: 1,
+		}))
 		peak, static := 0.0, 0.0
 		for _, rank := range r.Memory.Ranks {
 			peak = max(peak, rank.Allocated.GiB())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
@@ -63,13 +64,14 @@ func plainFigure(t *testing.T, name, panel string, seq int) [4]float64 {
 	m := figureModels()[name]
 	m.MaxSeq = seq
 	d := textbookDraft(t, "llama3.1-8b", seq)
-	d.Model, d.Precision, d.Optimizer = &m, ptr(recipe.FP32), ptr(recipe.Adam)
+	d.SetModel(m)
+	d.With(knob.Given{knob.Precision: recipe.FP32, knob.Optimizer: recipe.Adam})
 	static := evaluate(t, d).Memory.Ranks[0]
-	d.Precision = ptr(recipe.BF16)
-	d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeNone}
+	d.With(knob.Given{knob.Precision: recipe.BF16})
+	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}})
 	for _, mode := range []recipe.RecomputeMode{recipe.RecomputeSelective, recipe.RecomputeFull} {
 		if strings.HasSuffix(panel, string(mode)) {
-			d.Recompute.Mode = mode
+			d.With(knob.Given{knob.Recompute: mode})
 		}
 	}
 	mask := float64(seq * m.Hidden) // A9
@@ -85,19 +87,19 @@ func layoutFigure(t *testing.T, name, panel string, seq int) [4]float64 {
 		var n int
 		switch key, value, _ := strings.Cut(word, "="); {
 		case key == "SP":
-			d.SP = ptr(true)
+			d.With(knob.Given{knob.SP: true})
 		case strings.HasPrefix(word, "ZeRO-"):
-			d.ZeRO = ptr(int(word[5] - '0'))
+			d.With(knob.Given{knob.ZeRO: int(word[5] - '0')})
 		case value == "":
 		default:
 			if _, err := fmt.Sscan(value, &n); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Set(engine.ParamID(strings.ToLower(key)), value); err != nil {
+			if err := d.Set(knob.ID(strings.ToLower(key)), value); err != nil {
 				t.Fatal(err)
 			}
 			if key == "PP" {
-				d.MicroBatches = ptr(32)
+				d.With(knob.Given{knob.MicroBatches: 32})
 			}
 		}
 	}
@@ -111,7 +113,7 @@ func TestPlaybookFP8(t *testing.T) {
 		recipe.FP8TE: {4, 4, 8}, recipe.FP8LM: {1, 3, 5}, recipe.FP8DeepSeek: {1, 6, 8}, recipe.FP8Nanotron: {1, 5, 4},
 	} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.Precision, d.Optimizer, d.GradDtype = &precision, ptr(recipe.Adam), ptr(recipe.GradFP32)
+		d.With(knob.Given{knob.Precision: precision, knob.Optimizer: recipe.Adam, knob.GradDtype: recipe.GradFP32})
 		rank := evaluate(t, d).Memory.Ranks[0]
 		for i, bytes := range [3]float64{float64(rank.Weights), float64(rank.Gradients), float64(rank.Optimizer)} {
 			near(t, string(precision), bytes/rank.Parameters, want[i], 1e-12)
@@ -124,12 +126,12 @@ func TestPlaybookFP8(t *testing.T) {
 		near(t, string(precision), total(precision), want, 0)
 	}
 	d := textbookDraft(t, "llama3.1-8b", 4096)
-	d.Precision = ptr(recipe.FP8)
+	d.With(knob.Given{knob.Precision: recipe.FP8})
 	cluster, err := presets.Default().Cluster("dgx-a100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Cluster = &cluster
+	d.SetCluster(cluster)
 	if s, err := d.Resolve(); err != nil || engine.Legal(s) {
 		t.Errorf("fp8 on an A100 is taken (%v)", err)
 	}

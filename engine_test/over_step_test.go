@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
@@ -82,8 +83,8 @@ func TestPlaybookStartOfTraining(t *testing.T) {
 	const mib = float64(units.MiB)
 	model, pass := 12_746.0, 11_412.0
 	d := textbookDraft(t, "llama3.1-8b", 4096)
-	d.Stack, d.ZeRO, d.Attention = ptr(recipe.Nanotron), ptr(0), ptr(recipe.Flash)
-	d.GradDtype, d.Optimizer = ptr(recipe.GradFP32), ptr(recipe.Adam)
+	d.With(knob.Given{knob.Calibration: recipe.Nanotron, knob.ZeRO: 0, knob.Attention: recipe.Flash})
+	d.With(knob.Given{knob.GradDtype: recipe.GradFP32, knob.Optimizer: recipe.Adam})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func TestPlaybookStartOfTraining(t *testing.T) {
 // second.
 func TestFitsTheFirstStepOnly(t *testing.T) {
 	d := textbookDraft(t, "llama3.2-3b", 4096)
-	d.Precision, d.Optimizer = ptr(recipe.FP32), ptr(recipe.Adam)
+	d.With(knob.Given{knob.Precision: recipe.FP32, knob.Optimizer: recipe.Adam})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func TestPartsAddUp(t *testing.T) {
 func TestOverheadParts(t *testing.T) {
 	for _, stack := range recipe.Stacks() {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.Stack = ptr(stack)
+		d.With(knob.Given{knob.Calibration: stack})
 		r := evaluate(t, d).Memory.Ranks[0]
 		near(t, string(stack), float64(r.OverheadParts.Sum()), float64(r.Overhead), 1e-12)
 		if (r.Overhead == 0) != (stack == recipe.Textbook) {
@@ -204,7 +205,7 @@ func TestStacksSayWhatTheyOffer(t *testing.T) {
 	for _, stack := range recipe.Stacks() {
 		for stage, offered := range offers[stack] {
 			d := textbookDraft(t, "llama3.1-8b", 4096)
-			d.Stack, d.ZeRO, d.DP = ptr(stack), ptr(stage), ptr(8)
+			d.With(knob.Given{knob.Calibration: stack, knob.ZeRO: stage, knob.DP: 8})
 			s, err := d.Resolve()
 			if err != nil {
 				t.Fatal(err)

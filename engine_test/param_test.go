@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 func TestParamsAreDescribed(t *testing.T) {
-	seen := map[engine.ParamID]bool{}
-	for _, p := range engine.Params() {
+	seen := map[knob.ID]bool{}
+	for _, p := range knob.All() {
 		if seen[p.ID] {
 			t.Errorf("%s is listed twice", p.ID)
 		}
@@ -21,13 +21,13 @@ func TestParamsAreDescribed(t *testing.T) {
 		if !strings.HasSuffix(p.Help, ".") {
 			t.Errorf("%s: help is not a sentence: %q", p.ID, p.Help)
 		}
-		if p.Kind == engine.IntParam && p.Min >= p.Max {
+		if p.Kind == knob.Number && p.Min >= p.Max {
 			t.Errorf("%s: bounds %d to %d", p.ID, p.Min, p.Max)
 		}
 	}
 	for _, id := range strings.Fields("dp tp pp vpp cp ep etp sp zero mbs microbatches gbs seq nodes gpus schedule group-size " +
 		"recompute precision grad-dtype attention loss optimizer offload mtp calibration mfu split hsdp imbalance") {
-		if !seen[engine.ParamID(id)] {
+		if !seen[knob.ID(id)] {
 			t.Errorf("%s is missing", id)
 		}
 	}
@@ -39,7 +39,7 @@ func TestParamTextRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		got, err := p.Set(s, p.Text(s))
 		if err != nil || got != s {
 			t.Errorf("%s: setting its own text %q changes the setup (%v)", p.ID, p.Text(s), err)
@@ -53,7 +53,7 @@ func TestParamSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		id          engine.ParamID
+		id          knob.ID
 		given, want string
 	}{
 		{"tp", "4", "4"},
@@ -76,7 +76,7 @@ func TestParamSet(t *testing.T) {
 		{"calibration", "nanotron", "nanotron"},
 	}
 	for _, tc := range tests {
-		p, _ := engine.FindParam(tc.id)
+		p, _ := knob.Find(tc.id)
 		got, err := p.Set(s, tc.given)
 		if err != nil || p.Text(got) != tc.want {
 			t.Errorf("%s set to %q reads %q (%v), want %q", tc.id, tc.given, p.Text(got), err, tc.want)
@@ -90,7 +90,7 @@ func TestParamRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		id             engine.ParamID
+		id             knob.ID
 		given, nearest string
 	}{
 		{"tp", "0", "1"},
@@ -121,12 +121,12 @@ func TestParamRefuses(t *testing.T) {
 		{"split", strings.Repeat("1,", 40000) + "1", ""},
 	}
 	for _, tc := range tests {
-		p, ok := engine.FindParam(tc.id)
+		p, ok := knob.Find(tc.id)
 		if !ok {
 			t.Fatalf("no parameter %s", tc.id)
 		}
 		got, err := p.Set(s, tc.given)
-		var value *engine.ValueError
+		var value *knob.ValueError
 		if !errors.As(err, &value) {
 			t.Errorf("%s=%.30s: got %v, want a refused value", tc.id, tc.given, err)
 			continue

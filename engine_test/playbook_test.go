@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/model"
@@ -31,7 +32,7 @@ func presetModel(t *testing.T, id string) model.Model {
 // the playbook's formulas as its memory figures draw them: 16-bit weights and
 // gradients, Adam without a master copy (2+2+8 bytes), one micro-batch of one
 // sequence, selective recomputation, no SP.
-func textbookDraft(t *testing.T, id string, seq int) engine.Draft {
+func textbookDraft(t *testing.T, id string, seq int) knob.Draft {
 	t.Helper()
 	cluster, err := presets.Default().Cluster("dgx-h100")
 	if err != nil {
@@ -39,12 +40,12 @@ func textbookDraft(t *testing.T, id string, seq int) engine.Draft {
 	}
 	m := presetModel(t, id)
 	m.MaxSeq = max(m.MaxSeq, seq)
-	return engine.Draft{
-		Model: &m, Cluster: &cluster, DP: ptr(1), Seq: ptr(seq), MBS: ptr(1), MicroBatches: ptr(1),
-		Stack: ptr(recipe.Textbook), ZeRO: ptr(0), SP: ptr(false),
-		GradDtype: ptr(recipe.GradBF16), Optimizer: ptr(recipe.AdamNoMaster),
-		Recompute: &recipe.Recompute{Mode: recipe.RecomputeSelective},
-	}
+	return knob.DraftOf(m, cluster, knob.Given{
+		knob.DP: 1, knob.Seq: seq, knob.MBS: 1, knob.MicroBatches: 1,
+		knob.Calibration: recipe.Textbook, knob.ZeRO: 0, knob.SP: false,
+		knob.GradDtype: recipe.GradBF16, knob.Optimizer: recipe.AdamNoMaster,
+		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective},
+	})
 }
 
 // B1 to B5: batch arithmetic.
@@ -64,11 +65,12 @@ func TestPlaybookBatch(t *testing.T) {
 		{name: "B3 512 GPUs", gpus: 512, mbs: 2, gbs: 1024, wantGBS: 1024, wantMicrobath: 1},
 	} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.DP, d.MicroBatches, d.GPUs, d.MBS = nil, nil, &c.gpus, &c.mbs
+		leaveOut(&d, knob.DP, knob.MicroBatches)
+		d.With(knob.Given{knob.GPUs: c.gpus, knob.MBS: c.mbs})
 		if c.m > 0 {
-			d.MicroBatches = &c.m
+			d.With(knob.Given{knob.MicroBatches: c.m})
 		} else {
-			d.GBS = &c.gbs
+			d.With(knob.Given{knob.GBS: c.gbs})
 		}
 		s, err := d.Resolve()
 		if err != nil {
@@ -80,14 +82,16 @@ func TestPlaybookBatch(t *testing.T) {
 	}
 	// B4: gpus = dp x tp x pp x cp.
 	d := textbookDraft(t, "llama3.1-8b", 4096)
-	d.DP, d.GPUs, d.TP, d.PP, d.CP = nil, ptr(64), ptr(2), ptr(4), ptr(2)
+	leaveOut(&d, knob.DP)
+	d.With(knob.Given{knob.GPUs: 64, knob.TP: 2, knob.PP: 4, knob.CP: 2})
 	s, err := d.Resolve()
 	if err != nil || s.DP != 4 || s.Ranks() != 64 {
 		t.Errorf("B4: dp %d, ranks %d, error %v", s.DP, s.Ranks(), err)
 	}
 	// B5: 512 GPUs with mbs 4 and a global batch of 1,024 would need half a micro-batch.
 	d = textbookDraft(t, "llama3.1-8b", 4096)
-	d.DP, d.MicroBatches, d.GPUs, d.MBS, d.GBS = nil, nil, ptr(512), ptr(4), ptr(1024)
+	leaveOut(&d, knob.DP, knob.MicroBatches)
+	d.With(knob.Given{knob.GPUs: 512, knob.MBS: 4, knob.GBS: 1024})
 	if s, err = d.Resolve(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +148,7 @@ func TestPlaybookZeROFigure(t *testing.T) {
 	for stage, want := range [4][3]float64{{15, 15, 60}, {15, 15, 7.5}, {15, 1.875, 7.5}, {1.875, 1.875, 7.5}} {
 		for seq, activations := range map[int]float64{1024: 4.25, 4096: 17, 16384: 68} {
 			d := textbookDraft(t, "llama3.1-8b", seq)
-			d.DP, d.ZeRO = ptr(8), &stage
+			d.With(knob.Given{knob.DP: 8, knob.ZeRO: stage})
 			rank := evaluate(t, d).Memory.Ranks[0]
 			near(t, "weights", rank.Weights.GiB(), want[0], 0.003)
 			near(t, "gradients", rank.Gradients.GiB(), want[1], 0.003)
@@ -159,7 +163,7 @@ func TestPlaybookZeROFigure(t *testing.T) {
 func TestPlaybookZeROTraffic(t *testing.T) {
 	for stage, want := range [4]float64{2, 2, 2, 3} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.DP, d.ZeRO = ptr(8), &stage
+		d.With(knob.Given{knob.DP: 8, knob.ZeRO: stage})
 		r := evaluate(t, d)
 		dp := r.Communication[len(r.Communication)-1]
 		near(t, "traffic", float64(dp.Bytes)/(2*r.Memory.Ranks[0].Parameters)*8/7, want, 1e-9)
@@ -186,10 +190,10 @@ func TestPlaybookActivations(t *testing.T) {
 	} {
 		for i, want := range c.want {
 			d := textbookDraft(t, c.model, seqs[i])
-			d.Recompute = &recipe.Recompute{Mode: c.mode}
+			d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: c.mode}})
 			got := evaluate(t, d).Memory.Ranks[0].Activations
 			if c.dropout {
-				got += units.Bytes(seqs[i] * d.Model.Hidden)
+				got += units.Bytes(seqs[i] * d.Model().Hidden)
 			}
 			near(t, c.name, got.GiB(), want, 1e-12)
 		}
@@ -214,7 +218,7 @@ func TestPlaybookActivationsCut(t *testing.T) {
 	} {
 		for seq, want := range c.want {
 			d := textbookDraft(t, c.model, seq)
-			d.TP, d.CP, d.SP = &c.tp, &c.cp, &c.sp
+			d.With(knob.Given{knob.TP: c.tp, knob.CP: c.cp, knob.SP: c.sp})
 			rank := evaluate(t, d).Memory.Ranks[0]
 			near(t, c.model, rank.Activations.GiB(), want, 1e-12)
 			if c.model == "llama3.1-70b" {
@@ -225,7 +229,7 @@ func TestPlaybookActivationsCut(t *testing.T) {
 	// A4 and A5 with the scores: s*b*h*L*(10 + (24 + 5as/h)/t) and (34 + 5as/h)/t.
 	for _, sp := range []bool{false, true} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.TP, d.SP, d.Recompute = ptr(4), &sp, &recipe.Recompute{Mode: recipe.RecomputeNone}
+		d.With(knob.Given{knob.TP: 4, knob.SP: sp, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}})
 		per := 10 + (24+160.0)/4
 		if sp {
 			per = (34 + 160.0) / 4
@@ -239,14 +243,14 @@ func TestPlaybookActivationsCut(t *testing.T) {
 func TestPlaybookPipelineMemory(t *testing.T) {
 	for seq, want := range map[int]float64{1024: 4.25, 4096: 17, 16384: 68} {
 		d := textbookDraft(t, "llama3.1-8b", seq)
-		d.PP, d.MicroBatches = ptr(8), ptr(32)
+		d.With(knob.Given{knob.PP: 8, knob.MicroBatches: 32})
 		r := evaluate(t, d)
 		near(t, "A7", r.Memory.Ranks[0].Activations.GiB(), want, 1e-12)
 		near(t, "weights of a stage", r.Memory.Ranks[0].Weights.GiB(), 2.603515625, 1e-3)
 		for i, rank := range r.Memory.Ranks {
 			near(t, "P3 in flight", rank.InFlight, float64(8-i), 0)
 		}
-		d.Schedule = ptr(schedule.AFAB)
+		d.With(knob.Given{knob.Schedule: schedule.AFAB})
 		near(t, "A8", evaluate(t, d).Memory.Ranks[0].Activations.GiB(), want*32/8, 1e-12)
 	}
 }
@@ -255,7 +259,7 @@ func TestPlaybookPipelineMemory(t *testing.T) {
 func TestPlaybookTensorParallelLimits(t *testing.T) {
 	for tp, wantCode := range map[int]string{1: "", 8: "", 16: "tp-kv-replication", 32: "tp-kv-replication", 3: "tp-heads", 64: "tp-exceeds-heads"} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.TP = &tp
+		d.With(knob.Given{knob.TP: tp})
 		s, err := d.Resolve()
 		if err != nil {
 			t.Fatal(err)

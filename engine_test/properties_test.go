@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
@@ -118,7 +119,7 @@ func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
 		t.Fatalf("no nearest legal value for %s: %s", p.Code, p.Message)
 	}
 	for field, value := range p.Nearest {
-		param, ok := engine.FindParam(engine.ParamID(field))
+		param, ok := knob.Find(knob.ID(field))
 		if !ok {
 			t.Fatalf("nearest names %q, which is no parameter", field)
 		}

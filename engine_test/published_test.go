@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -44,7 +45,7 @@ func count(t *testing.T, row map[string]string, key string, otherwise int) *int 
 
 // publishedDraft builds a setup from a published row: model with the row's changes,
 // degrees, batch, sequence.
-func publishedDraft(t *testing.T, row map[string]string) engine.Draft {
+func publishedDraft(t *testing.T, row map[string]string) knob.Draft {
 	t.Helper()
 	library := presets.Default()
 	m, err := library.Model(row["model_id"])
@@ -57,12 +58,12 @@ func publishedDraft(t *testing.T, row map[string]string) engine.Draft {
 		t.Fatal(err)
 	}
 	cluster := library.NodeOf(gpu)
-	return engine.Draft{
-		Model: &m, Cluster: &cluster, GPUs: count(t, row, "n_gpus", 1),
-		TP: count(t, row, "tp", 1), PP: count(t, row, "pp", 1), VPP: count(t, row, "vpp", 1),
-		CP: count(t, row, "cp", 1), EP: count(t, row, "ep", 1),
-		MBS: count(t, row, "mbs", 1), GBS: count(t, row, "gbs_sequences", 1), Seq: count(t, row, "seq_len", 1),
-	}
+	return knob.DraftOf(m, cluster, knob.Given{
+		knob.GPUs: *count(t, row, "n_gpus", 1),
+		knob.TP:   *count(t, row, "tp", 1), knob.PP: *count(t, row, "pp", 1), knob.VPP: *count(t, row, "vpp", 1),
+		knob.CP: *count(t, row, "cp", 1), knob.EP: *count(t, row, "ep", 1),
+		knob.MBS: *count(t, row, "mbs", 1), knob.GBS: *count(t, row, "gbs_sequences", 1), knob.Seq: *count(t, row, "seq_len", 1),
+	})
 }
 
 func changeModel(t *testing.T, m *model.Model, changes string) {
@@ -89,7 +90,7 @@ func changeModel(t *testing.T, m *model.Model, changes string) {
 	}
 }
 
-func evaluate(t *testing.T, d engine.Draft) engine.Report {
+func evaluate(t *testing.T, d knob.Draft) engine.Report {
 	t.Helper()
 	s, err := d.Resolve()
 	if err != nil {
@@ -134,16 +135,16 @@ func TestMegatronCoreAgainstB200(t *testing.T) {
 func TestTextbookAgainstKorthikanti(t *testing.T) {
 	for _, row := range publishedRows(t, "korthikanti-fig1") {
 		d := publishedDraft(t, row)
-		d.Stack = ptr(recipe.Textbook)
-		d.Precision = ptr(recipe.FP16)
+		d.With(knob.Given{knob.Calibration: recipe.Textbook})
+		d.With(knob.Given{knob.Precision: recipe.FP16})
 		none := row["recompute"] == "none"
-		d.SP = ptr(!none)
-		d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeSelective}
+		d.With(knob.Given{knob.SP: !none})
+		d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}})
 		if none {
-			d.Recompute.Mode = recipe.RecomputeNone
+			d.With(knob.Given{knob.Recompute: recipe.RecomputeNone})
 		}
-		if *d.VPP > 1 {
-			d.Schedule = ptr(schedule.Interleaved)
+		if *count(t, row, "vpp", 1) > 1 {
+			d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 		}
 		rank := evaluate(t, d).Memory.Ranks[0]
 		var static, acts float64

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
@@ -22,9 +23,7 @@ func TestBandsReachOnlyWhatIsLike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	like := evaluated(t, engine.Draft{
-		Model: &m, Cluster: &c, GPUs: ptr(64), Seq: ptr(4096), TP: ptr(2), ZeRO: ptr(1), GBS: ptr(256), Stack: ptr(recipe.Nanotron),
-	})
+	like := evaluated(t, knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 256, knob.Calibration: recipe.Nanotron}))
 	if r := engine.Evaluate(like); !r.Time.Validated() || !r.Memory.Validated() {
 		t.Fatalf("a setup of the sweep: step by %q, memory by %q", r.Time.ValidatedBy, r.Memory.ValidatedBy)
 	}
@@ -76,7 +75,7 @@ func TestUnfittedGroupGoesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := evaluated(t, engine.Draft{Model: &m, Cluster: &c, GPUs: ptr(8), Seq: ptr(4096), TP: ptr(2), ZeRO: ptr(1), GBS: ptr(64), Stack: ptr(recipe.Nanotron)})
+	s := evaluated(t, knob.DraftOf(m, c, knob.Given{knob.GPUs: 8, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 64, knob.Calibration: recipe.Nanotron}))
 	if r := engine.Evaluate(s); r.Memory.Fitted == nil || *r.Memory.Fitted {
 		t.Errorf("memory: %+v, wanted a group that nothing was fitted to", r.Memory.Evidence)
 	}
@@ -108,7 +107,7 @@ func TestMeasuredProductBoundsTheRate(t *testing.T) {
 	}
 }
 
-func evaluated(t *testing.T, d engine.Draft) engine.Setup {
+func evaluated(t *testing.T, d knob.Draft) engine.Setup {
 	t.Helper()
 	s, err := d.Resolve()
 	if err != nil {

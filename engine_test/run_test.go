@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -21,7 +22,7 @@ func TestWholeRun(t *testing.T) {
 	if r := engine.Evaluate(s); r.Run != nil {
 		t.Fatalf("a run without a budget: %+v", r.Run)
 	}
-	s.RunPlan = engine.RunPlan{Budget: 1e12, Price: 3, Power: 500, PUE: 1.2, Goodput: 80}
+	s.RunPlan = knob.RunPlan{Budget: 1e12, Price: 3, Power: 500, PUE: 1.2, Goodput: 80}
 	r := engine.Evaluate(s)
 	steps := math.Ceil(1e12 / (512 * 8192))
 	seconds := steps * float64(r.Time.Step) / 0.8
@@ -99,7 +100,7 @@ func TestWholeRunFigures(t *testing.T) {
 		{"pue", "1.08", 1.08, "1.08"},
 		{"goodput", "92.5", 92.5, "92.5"},
 	} {
-		p, _ := engine.FindParam(engine.ParamID(c.id))
+		p, _ := knob.Find(knob.ID(c.id))
 		got, err := p.Set(s, c.text)
 		if err != nil || p.Text(got) != c.shown {
 			t.Errorf("%s %s is shown as %q, %v", c.id, c.text, p.Text(got), err)
@@ -120,9 +121,9 @@ func TestWholeRunFigures(t *testing.T) {
 		{"pue", "0.9", "1"},
 		{"goodput", "120", "100"},
 	} {
-		p, _ := engine.FindParam(engine.ParamID(c[0]))
+		p, _ := knob.Find(knob.ID(c[0]))
 		_, err := p.Set(s, c[1])
-		var bad *engine.ValueError
+		var bad *knob.ValueError
 		if !errors.As(err, &bad) || bad.Field != c[0] || bad.Given != c[1] || bad.Allowed == "" || bad.Nearest != c[2] {
 			t.Errorf("%s %s: %v", c[0], c[1], err)
 		}
@@ -157,10 +158,10 @@ func TestPlansKeepTheirFigures(t *testing.T) {
 		if flags, ok := setupdoc.Flags(s, lib); !ok {
 			t.Fatalf("no flags give %+v: %s", s.RunPlan, flags)
 		}
-		for _, id := range []engine.ParamID{"tokens", "price", "power", "pue", "goodput"} {
-			p, _ := engine.FindParam(id)
+		for _, id := range []knob.ID{"tokens", "price", "power", "pue", "goodput"} {
+			p, _ := knob.Find(id)
 			last := -1.0
-			for _, step := range engine.Steps(s, id, engine.Locks{}) {
+			for _, step := range knob.Steps(s, id, knob.Locks{}) {
 				v, err := p.ParseFigure(step.Text)
 				if err != nil || v <= last {
 					t.Fatalf("%s: %q after %v, %v", id, step.Text, last, err)
@@ -169,7 +170,7 @@ func TestPlansKeepTheirFigures(t *testing.T) {
 			}
 		}
 		longer := s
-		longer.Budget = min(2*s.Budget+1, engine.MaxTokens)
+		longer.Budget = min(2*s.Budget+1, 1e18)
 		short, long := engine.Evaluate(s).Run, engine.Evaluate(longer).Run
 		if short != nil && (long.Days < short.Days || long.Cost != nil && *long.Cost < *short.Cost) {
 			t.Fatalf("%v days for more tokens, %v for fewer", long.Days, short.Days)

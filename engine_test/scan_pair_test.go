@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
@@ -16,14 +17,14 @@ import (
 // point is the same where the two knobs are exchanged.
 func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 	w := newWorld(t)
-	params := engine.Params()
-	var knobs []engine.ParamID
+	params := knob.All()
+	var knobs []knob.ID
 	for i := range params {
-		if params[i].Kind != engine.TextParam {
+		if params[i].Kind != knob.List {
 			knobs = append(knobs, params[i].ID)
 		}
 	}
-	related := []engine.ParamID{"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp", "schedule", "sp"}
+	related := []knob.ID{"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp", "schedule", "sp"}
 	legal := 0
 	draws.CheckFew(t, 15, func(t *rapid.T) {
 		from := knobs
@@ -32,13 +33,13 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 		}
 		s := w.legalSetup(t)
 		pair := rapid.SliceOfNDistinct(rapid.SampledFrom(from), 2, 2, rapid.ID).Draw(t, "knobs")
-		locks := engine.Locks{GPUs: rapid.Bool().Draw(t, "keep gpus"), Batch: rapid.Bool().Draw(t, "keep batch")}
-		axis := func(id engine.ParamID) engine.Axis {
+		locks := knob.Locks{GPUs: rapid.Bool().Draw(t, "keep gpus"), Batch: rapid.Bool().Draw(t, "keep batch")}
+		axis := func(id knob.ID) engine.Axis {
 			a := engine.Axis{ID: id}
-			for _, step := range engine.Steps(s, id, locks) {
+			for _, step := range knob.Steps(s, id, locks) {
 				a.Values = append(a.Values, step.Text)
 			}
-			if p, _ := engine.FindParam(id); p.Kind == engine.IntParam {
+			if p, _ := knob.Find(id); p.Kind == knob.Number {
 				a.Values = append(a.Values, "1", "3", "8", "64")
 			}
 			a.Values = rapid.SliceOfNDistinct(rapid.SampledFrom(a.Values), 1, 4, rapid.ID).Draw(t, string(id))
@@ -76,9 +77,9 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 
 // checkHolds holds a legal point against both its names and against the setup that was
 // asked about.
-func checkHolds(t *rapid.T, s engine.Setup, pair []engine.ParamID, p *engine.Point) {
+func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Point) {
 	for i, text := range []string{p.X, p.By} {
-		knob, _ := engine.FindParam(pair[i])
+		knob, _ := knob.Find(pair[i])
 		if is := knob.Text(p.Setup); is != text {
 			t.Fatalf("the point %s %s, %s %s has %s %s", pair[0], p.X, pair[1], p.By, pair[i], is)
 		}
@@ -86,7 +87,7 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []engine.ParamID, p *engine.Poi
 	want := s
 	want.DP, want.GPUs, want.MicroBatches, want.GBS = p.Setup.DP, p.Setup.GPUs, p.Setup.MicroBatches, p.Setup.GBS
 	for i, text := range []string{p.X, p.By} {
-		switch knob, _ := engine.FindParam(pair[i]); pair[i] {
+		switch knob, _ := knob.Find(pair[i]); pair[i] {
 		case "gpus", "nodes", "dp", "microbatches", "gbs":
 		default:
 			var err error
@@ -114,22 +115,22 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []engine.ParamID, p *engine.Poi
 
 // checkNoOrderDoes: where a point is illegal, turning one knob after the other does not
 // end at a legal setup with both values either.
-func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []engine.ParamID, p *engine.Point, l engine.Locks) {
+func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Point, l knob.Locks) {
 	if p.Why == "" {
 		t.Fatal("illegal without a reason")
 	}
 	texts := []string{p.X, p.By}
 	for _, order := range [][2]int{{0, 1}, {1, 0}} {
-		out, err := engine.Turn(s, pair[order[0]], texts[order[0]], l)
+		out, err := knob.Turn(s, pair[order[0]], texts[order[0]], l)
 		if err == nil {
-			out, err = engine.Turn(out, pair[order[1]], texts[order[1]], l)
+			out, err = knob.Turn(out, pair[order[1]], texts[order[1]], l)
 		}
 		if err != nil {
 			continue
 		}
 		held := true
 		for i := range pair {
-			knob, _ := engine.FindParam(pair[i])
+			knob, _ := knob.Find(pair[i])
 			held = held && knob.Text(out) == texts[i]
 		}
 		if r := engine.Evaluate(out); held && r.Legal {

@@ -5,20 +5,21 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
 	"pgregory.net/rapid"
 )
 
-func bothLocks() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
+func bothLocks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
 // Every point of a scan is what evaluating its setup gives: the value with its
 // figure, the verdict, and one point is the setup that was asked about.
 func TestScanIsEvaluate(t *testing.T) {
 	w := newWorld(t)
 	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", engine.FullestRank + "activations"}
-	knobs := []engine.ParamID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
+	knobs := []knob.ID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
 	draws.CheckFew(t, 15, func(t *rapid.T) {
 		c := engine.Scan{
 			Setup: w.legalSetup(t), X: engine.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
@@ -66,12 +67,12 @@ func TestScanIsEvaluate(t *testing.T) {
 // two whole ladders may be more points than a scan has.
 func someValues(t *rapid.T, c *engine.Scan) []string {
 	var values []string
-	for _, step := range engine.Steps(c.Setup, c.By.ID, c.Locks) {
+	for _, step := range knob.Steps(c.Setup, c.By.ID, c.Locks) {
 		if step.Current {
 			values = append(values, step.Text)
 		}
 	}
-	for _, step := range engine.Steps(c.Setup, c.By.ID, c.Locks) {
+	for _, step := range knob.Steps(c.Setup, c.By.ID, c.Locks) {
 		if len(values) < 4 && !step.Current && rapid.Bool().Draw(t, "takes "+step.Text) {
 			values = append(values, step.Text)
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -18,14 +19,14 @@ import (
 
 // scheduleSetup is a setup under a schedule, with the stages per rank and the
 // batch that it needs.
-func scheduleSetup(t *testing.T, model string, kind schedule.Kind, change func(*engine.Draft)) engine.Setup {
+func scheduleSetup(t *testing.T, model string, kind schedule.Kind, change func(*knob.Draft)) engine.Setup {
 	t.Helper()
 	m := presetModel(t, model)
 	c, err := presets.Default().Cluster("dgx-h100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := engine.Draft{Model: &m, Cluster: &c, GPUs: ptr(64), TP: ptr(1), PP: ptr(4), MicroBatches: ptr(8), Schedule: &kind}
+	d := knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 4, knob.MicroBatches: 8, knob.Schedule: kind})
 	change(&d)
 	s, err := d.Resolve()
 	if err != nil {
@@ -42,8 +43,8 @@ func scheduleSetup(t *testing.T, model string, kind schedule.Kind, change func(*
 // The textbook counts 34 and 32 bytes per token, hidden unit and layer
 // (arXiv 2401.10241, table 1).
 func TestSplitBackwardMemory(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1, func(d *engine.Draft) {
-		d.Stack, d.Attention, d.Seq = ptr(recipe.Textbook), ptr(recipe.Flash), ptr(4096)
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1, func(d *knob.Draft) {
+		d.With(knob.Given{knob.Calibration: recipe.Textbook, knob.Attention: recipe.Flash, knob.Seq: 4096})
 	})
 	r := engine.Evaluate(s)
 	perLayer := 4096.0 * float64(s.Model.Hidden)
@@ -65,7 +66,7 @@ func TestSplitBackwardMemory(t *testing.T) {
 // 14336. Inputs: h (qkv), h (output projection), h (gate and up), f (down).
 // Gradients of outputs: h + 2x1024 (q, k, v), h, 2f, h.
 func TestWeightInputsOfALayer(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1, func(d *engine.Draft) { d.Seq = ptr(4096) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1, func(d *knob.Draft) { d.With(knob.Given{knob.Seq: 4096}) })
 	r := engine.Evaluate(s)
 	const h, kv, f = 4096, 1024, 14336
 	want := 2.0 * (3*h + f + (h + 2*kv) + h + 2*f + h) * 4096 * 8
@@ -76,7 +77,7 @@ func TestWeightInputsOfALayer(t *testing.T) {
 // have under 1F1B; DualPipeV has each once.
 func TestDualPipeHoldsTwoCopies(t *testing.T) {
 	ranks := func(k schedule.Kind) []engine.RankMemory {
-		s := scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})
+		s := scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {})
 		return engine.Evaluate(s).Memory.Ranks
 	}
 	plain, dual, half := ranks(schedule.OneFOneB), ranks(schedule.DualPipe), ranks(schedule.DualPipeV)
@@ -127,7 +128,7 @@ func TestStepIsThePipeline(t *testing.T) {
 // exposes, never more than there is.
 func TestPairsHideExpertTraffic(t *testing.T) {
 	exposed := func(k schedule.Kind) (all, open units.Seconds) {
-		s := scheduleSetup(t, "deepseek-v3", k, func(d *engine.Draft) { d.GPUs, d.EP, d.MicroBatches = ptr(256), ptr(64), ptr(32) })
+		s := scheduleSetup(t, "deepseek-v3", k, func(d *knob.Draft) { d.With(knob.Given{knob.GPUs: 256, knob.EP: 64, knob.MicroBatches: 32}) })
 		for _, c := range engine.Evaluate(s).Communication {
 			if c.Dimension == "ep" {
 				return c.Seconds, c.Exposed
@@ -153,7 +154,7 @@ func TestPairsHideExpertTraffic(t *testing.T) {
 // activations, unless the peak is elsewhere because an operation needs more.
 func TestMemoryOverTime(t *testing.T) {
 	for _, k := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.ZBVAuto, schedule.DualPipe} {
-		r := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {}))
+		r := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {}))
 		for rank := range r.Memory.Ranks {
 			curve := r.MemoryOver(nil, rank)
 			top := 0.0
@@ -206,7 +207,7 @@ func TestAutomaticOrders(t *testing.T) {
 			t.Errorf("%s: durations that are no numbers: %v", k, err)
 		}
 		var e engine.Evaluator
-		setup := scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})
+		setup := scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {})
 		if _, ok := e.EvaluateUntil(setup, func() bool { return true }); ok {
 			t.Errorf("%s: an answer in spite of stop", k)
 		}
@@ -271,11 +272,11 @@ func TestScheduleSends(t *testing.T) {
 func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 	full := recipe.Recompute{Mode: recipe.RecomputeFull}
 	for _, k := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.DualPipeV} {
-		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*engine.Draft) {})).Timeline.Times()
+		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {})).Timeline.Times()
 		if len(plain.Recompute) != 0 || plain.RecomputeEnd(0, 5) != plain.Begin[5] {
 			t.Errorf("%s recomputes without being told to", k)
 		}
-		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *engine.Draft) { d.Recompute = &full })).Timeline.Times()
+		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *knob.Draft) { d.With(knob.Given{knob.Recompute: full}) })).Timeline.Times()
 		o := tl.Order
 		again := 0
 		for r := range o.Spec.Ranks {
@@ -298,7 +299,7 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 // TestSchedulesSideBySide: one row per schedule, the setup's own unchanged, and a
 // reason where a schedule cannot run it.
 func TestSchedulesSideBySide(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *engine.Draft) { d.MicroBatches = ptr(6) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 6}) })
 	rows := engine.Schedules(s, nil, nil)
 	if len(rows) != len(schedule.Kinds()) {
 		t.Fatalf("%d rows for %d schedules", len(rows), len(schedule.Kinds()))
@@ -322,7 +323,7 @@ func TestSchedulesSideBySide(t *testing.T) {
 
 // TestSlowSetups: usual pipelines are not slow, those at the bounds are.
 func TestSlowSetups(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBVAuto, func(d *engine.Draft) { d.MicroBatches = ptr(64) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBVAuto, func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 64}) })
 	if s.Slow() {
 		t.Error("4 ranks and 64 micro-batches are slow")
 	}

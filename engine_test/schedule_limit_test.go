@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
@@ -76,8 +77,8 @@ func TestAutomaticLimitInBytes(t *testing.T) {
 // what a forward leaves, ZB-2P holds no more than twice the activations of ZB-H1.
 func TestAutomaticKeepsItsBytes(t *testing.T) {
 	most := func(k schedule.Kind) (bytes units.Bytes) {
-		s := scheduleSetup(t, "deepseek-v3", k, func(d *engine.Draft) {
-			d.GPUs, d.TP, d.EP, d.PP, d.MicroBatches = ptr(2048), ptr(4), ptr(64), ptr(16), ptr(64)
+		s := scheduleSetup(t, "deepseek-v3", k, func(d *knob.Draft) {
+			d.With(knob.Given{knob.GPUs: 2048, knob.TP: 4, knob.EP: 64, knob.PP: 16, knob.MicroBatches: 64})
 		})
 		for _, r := range engine.Evaluate(s).Memory.Ranks {
 			bytes = max(bytes, r.Activations)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // TestTokensForSequences: a batch that only tokens would explain is warned of; the
@@ -14,7 +15,7 @@ import (
 func TestTokensForSequences(t *testing.T) {
 	s := claimedSetup(t, "llama3.1-8b dgx-h100 gpus=8 tp=1 zero=2")
 	for gbs, want := range map[string]bool{"4M": true, "131072": true, "7680": false, "512": false} {
-		turned, err := engine.Turn(s, "gbs", gbs, engine.Locks{GPUs: true, Batch: true})
+		turned, err := knob.Turn(s, "gbs", gbs, knob.Locks{GPUs: true, Batch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,9 +29,9 @@ func TestTokensForSequences(t *testing.T) {
 
 // TestNoWholeNumberOfThem: 9.2k is refused with what it would be.
 func TestNoWholeNumberOfThem(t *testing.T) {
-	p, _ := engine.FindParam("seq")
+	p, _ := knob.Find("seq")
 	_, err := p.ParseInt("9.2k")
-	bad, ok := errors.AsType[*engine.ValueError](err)
+	bad, ok := errors.AsType[*knob.ValueError](err)
 	if !ok || bad.Nearest != "9421" || !strings.Contains(bad.Allowed, "this is 9420.8") {
 		t.Errorf("%v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 )
 
@@ -13,8 +14,8 @@ import (
 // busiest rank ended the pipeline sooner.
 func TestSplitBackwardScattersWithTheWeightGradient(t *testing.T) {
 	d := textbookDraft(t, "mixtral-8x22b", 512)
-	d.Stack, d.GradDtype, d.Optimizer, d.Recompute = nil, nil, nil, nil
-	d.PP, d.DP, d.ZeRO, d.Schedule = ptr(2), ptr(2), ptr(2), ptr(schedule.ZBH1)
+	leaveOut(&d, knob.Calibration, knob.GradDtype, knob.Optimizer, knob.Recompute)
+	d.With(knob.Given{knob.PP: 2, knob.DP: 2, knob.ZeRO: 2, knob.Schedule: schedule.ZBH1})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)

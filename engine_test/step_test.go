@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
 )
 
-func stepDraft(t *testing.T, model, cluster string, gpus int) engine.Draft {
+func stepDraft(t *testing.T, model, cluster string, gpus int) knob.Draft {
 	t.Helper()
 	m := presetModel(t, model)
 	c, err := presets.Default().Cluster(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine.Draft{Model: &m, Cluster: &c, GPUs: &gpus, Seq: ptr(4096), MBS: ptr(1)}
+	return knob.DraftOf(m, c, knob.Given{knob.GPUs: gpus, knob.Seq: 4096, knob.MBS: 1})
 }
 
 func traffic(t *testing.T, r engine.Report, dimension string) engine.Communication {
@@ -44,32 +45,32 @@ func TestTrafficByHand(t *testing.T) {
 	hidden := 2 * tokens * h
 
 	d := stepDraft(t, "llama3.1-70b", "dgx-h100", 8)
-	d.TP, d.MicroBatches = ptr(8), ptr(4)
+	d.With(knob.Given{knob.TP: 8, knob.MicroBatches: 4})
 	r := evaluate(t, d)
 	// per layer two regions with 2 collectives forward and 3 backward; 2 and 2 at both ends
 	near(t, "tp with sp", float64(traffic(t, r, "tp").Bytes), m*sent(8, hidden)*(layers*2*5+4), 1e-12)
-	d.SP = ptr(false)
+	d.With(knob.Given{knob.SP: false})
 	near(t, "tp without sp", float64(traffic(t, evaluate(t, d), "tp").Bytes), m*sent(8, hidden)*(layers*2*4+4), 1e-12)
 
 	d = stepDraft(t, "llama3.1-70b", "dgx-h100", 8)
-	d.CP, d.MicroBatches = ptr(8), ptr(4)
+	d.With(knob.Given{knob.CP: 8, knob.MicroBatches: 4})
 	// k and v of 8 heads of 128 go round 7 times, in the backward with their gradients
 	near(t, "cp", float64(traffic(t, evaluate(t, d), "cp").Bytes), m*layers*3*7*(tokens/8)*2*2*8*128, 1e-12)
 
 	d = stepDraft(t, "llama3.1-70b", "dgx-h100", 64)
-	d.TP, d.PP, d.MicroBatches = ptr(8), ptr(4), ptr(4)
+	d.With(knob.Given{knob.TP: 8, knob.PP: 4, knob.MicroBatches: 4})
 	r = evaluate(t, d)
 	near(t, "pp", float64(traffic(t, r, "pp").Bytes), 2*m*hidden/8, 1e-12)
 	params := r.Memory.Ranks[0].Parameters
 	near(t, "dp, zero 1", float64(traffic(t, r, "dp").Bytes), sent(2, (4+2)*params), 0.05) // of the slowest rank
 
 	d = stepDraft(t, "mixtral-8x22b", "dgx-h100", 8)
-	d.EP, d.MicroBatches = ptr(8), ptr(4)
+	d.With(knob.Given{knob.EP: 8, knob.MicroBatches: 4})
 	// 56 layers, top 2 of width 6144, dispatch and combine, forward and backward
 	near(t, "ep", float64(traffic(t, evaluate(t, d), "ep").Bytes), m*56*4*sent(8, tokens*2*6144*2), 1e-12)
 
 	d = stepDraft(t, "mixtral-8x22b", "dgx-h100", 64)
-	d.EP, d.TP, d.MicroBatches = ptr(8), ptr(2), ptr(4)
+	d.With(knob.Given{knob.EP: 8, knob.TP: 2, knob.MicroBatches: 4})
 	r = evaluate(t, d)
 	if dense, expert := traffic(t, r, "dp"), traffic(t, r, "expert-dp"); dense.GroupSize != 32 || expert.GroupSize != 8 {
 		t.Errorf("groups of %d and %d, want 32 and 8", dense.GroupSize, expert.GroupSize)
@@ -81,9 +82,9 @@ func TestTrafficByHand(t *testing.T) {
 func TestStepIsThePipelinePlusWhatFollows(t *testing.T) {
 	for _, vpp := range []int{1, 2} {
 		d := stepDraft(t, "llama3.1-70b", "dgx-h100", 256)
-		d.TP, d.PP, d.VPP, d.MicroBatches, d.ZeRO = ptr(8), ptr(4), &vpp, ptr(8), ptr(0)
+		d.With(knob.Given{knob.TP: 8, knob.PP: 4, knob.VPP: vpp, knob.MicroBatches: 8, knob.ZeRO: 0})
 		if vpp > 1 {
-			d.Schedule = ptr(schedule.Interleaved)
+			d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 		}
 		r := evaluate(t, d)
 		dp := traffic(t, r, "dp")
@@ -101,7 +102,7 @@ func TestStepIsThePipelinePlusWhatFollows(t *testing.T) {
 func TestRecomputationCosts(t *testing.T) {
 	at := func(r recipe.Recompute) engine.Report {
 		d := stepDraft(t, "llama3.1-70b", "dgx-h100", 64)
-		d.TP, d.PP, d.MicroBatches, d.Recompute = ptr(8), ptr(2), ptr(16), &r
+		d.With(knob.Given{knob.TP: 8, knob.PP: 2, knob.MicroBatches: 16, knob.Recompute: r})
 		return evaluate(t, d)
 	}
 	none, full := at(recipe.Recompute{Mode: recipe.RecomputeNone}), at(recipe.Recompute{Mode: recipe.RecomputeFull})
@@ -119,8 +120,8 @@ func TestRecomputationCosts(t *testing.T) {
 
 	// Layers that stand unevenly: 8 of each rank's are recomputed, as far as there are that many.
 	d := stepDraft(t, "llama3.1-70b", "dgx-h100", 16)
-	d.TP, d.PP, d.MicroBatches, d.Split = ptr(8), ptr(2), ptr(4), ptr("4,76")
-	d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 8}
+	d.With(knob.Given{knob.TP: 8, knob.PP: 2, knob.MicroBatches: 4, knob.Split: "4,76"})
+	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 8}})
 	uneven := evaluate(t, d)
 	near(t, "HFU of 4 + 8 layers of 80", uneven.Throughput.HFU/uneven.Throughput.MFU, 1+again*12/80, 1e-9)
 }
@@ -130,7 +131,7 @@ func TestRecomputationCosts(t *testing.T) {
 func TestComputeIsNeverFasterThanTheGPU(t *testing.T) {
 	for _, id := range []string{"llama3.1-70b", "minimax-m1", "gopher-280b", "deepseek-v3", "mixtral-8x22b"} {
 		d := stepDraft(t, id, "dgx-h100", 8)
-		d.Seq, d.MicroBatches = ptr(2048), ptr(2)
+		d.With(knob.Given{knob.Seq: 2048, knob.MicroBatches: 2})
 		s, err := d.Resolve()
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestComputeGrowsWithWork(t *testing.T) {
 		previous := 0.0
 		for seq := 256; seq <= 1024; seq += 2 {
 			d := stepDraft(t, id, "dgx-h100", 1)
-			d.Seq, d.MicroBatches = &seq, ptr(1)
+			d.With(knob.Given{knob.Seq: seq, knob.MicroBatches: 1})
 			if now := float64(evaluate(t, d).Time.Compute); now < previous {
 				t.Fatalf("%s: %d tokens take %g s, two fewer took %g s", id, seq, now, previous)
 			} else {
@@ -164,7 +165,7 @@ func TestComputeGrowsWithWork(t *testing.T) {
 func TestMTPCosts(t *testing.T) {
 	at := func(on bool) engine.Report {
 		d := stepDraft(t, "deepseek-v3", "deepseek-h800", 256)
-		d.PP, d.EP, d.MicroBatches, d.TrainMTP = ptr(16), ptr(8), ptr(32), &on
+		d.With(knob.Given{knob.PP: 16, knob.EP: 8, knob.MicroBatches: 32, knob.MTP: on})
 		return evaluate(t, d)
 	}
 	off, on := at(false), at(true)
@@ -187,10 +188,10 @@ func TestMTPCosts(t *testing.T) {
 func TestOptimizerTime(t *testing.T) {
 	for zero, share := range map[int]float64{0: 1, 1: 8} {
 		d := stepDraft(t, "llama3.1-8b", "dgx-h100", 8)
-		d.MicroBatches, d.ZeRO = ptr(1), &zero
+		d.With(knob.Given{knob.MicroBatches: 1, knob.ZeRO: zero})
 		r := evaluate(t, d)
-		ops := d.Cluster.Calibration.Ops
-		host := d.Cluster.Calibration.For(recipe.MegatronCore).HostStep
+		ops := d.Cluster().Calibration.Ops
+		host := d.Cluster().Calibration.For(recipe.MegatronCore).HostStep
 		want := 30*r.Memory.Ranks[0].Parameters/share/(3.35e12*ops.Stream) + float64(ops.Start+host)
 		near(t, "optimizer", float64(r.Time.Optimizer), want, 1e-9)
 	}

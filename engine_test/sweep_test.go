@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -87,11 +88,11 @@ func sweepSetup(t testing.TB, row map[string]string) engine.Setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := engine.Draft{
-		Model: &m, Cluster: &c, Stack: ptr(recipe.Nanotron), Seq: ptr(4096),
-		GPUs: whole("gpus"), DP: whole("dp"), TP: whole("tp"), PP: whole("pp"), ZeRO: whole("zero"),
-		MBS: whole("mbs"), MicroBatches: whole("gas"),
-	}.Resolve()
+	s, err := knob.DraftOf(m, c, knob.Given{
+		knob.Calibration: recipe.Nanotron, knob.Seq: 4096,
+		knob.GPUs: *whole("gpus"), knob.DP: *whole("dp"), knob.TP: *whole("tp"), knob.PP: *whole("pp"), knob.ZeRO: *whole("zero"),
+		knob.MBS: *whole("mbs"), knob.MicroBatches: *whole("gas"),
+	}).Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestNanotronOnOtherSizes(t *testing.T) {
 		}
 		row["vpp"], row["ep"] = "1", "1"
 		d := publishedDraft(t, row)
-		d.Stack, d.ZeRO = ptr(recipe.Nanotron), ptr(int(row["sharding"][len("zero")]-'0'))
+		d.With(knob.Given{knob.Calibration: recipe.Nanotron, knob.ZeRO: int(row["sharding"][len("zero")] - '0')})
 		got := evaluate(t, d).Memory.Ranks[0].Allocated.GiB()
 		e := got/figure(t, row, "mem_per_gpu_GiB") - 1
 		errs = append(errs, math.Abs(e))

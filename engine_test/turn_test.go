@@ -7,13 +7,14 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 )
 
-func locksOn() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
+func locksOn() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
 func startSetup(t testing.TB) engine.Setup {
 	t.Helper()
@@ -29,23 +30,23 @@ func TestTurnFollowers(t *testing.T) {
 	start := sizes{64, 4, 8, 2, 1, 1, 128, 512}
 	tests := []struct {
 		name  string
-		id    engine.ParamID
+		id    knob.ID
 		text  string
-		locks engine.Locks
+		locks knob.Locks
 		want  sizes
 	}{
 		{"tp, GPUs kept, batch kept", "tp", "4", locksOn(), sizes{64, 8, 4, 2, 1, 1, 64, 512}},
-		{"tp, GPUs kept, m kept", "tp", "4", engine.Locks{GPUs: true}, sizes{64, 8, 4, 2, 1, 1, 128, 1024}},
-		{"tp, dp kept", "tp", "4", engine.Locks{Batch: true}, sizes{32, 4, 4, 2, 1, 1, 128, 512}},
+		{"tp, GPUs kept, m kept", "tp", "4", knob.Locks{GPUs: true}, sizes{64, 8, 4, 2, 1, 1, 128, 1024}},
+		{"tp, dp kept", "tp", "4", knob.Locks{Batch: true}, sizes{32, 4, 4, 2, 1, 1, 128, 512}},
 		{"pp, GPUs kept", "pp", "4", locksOn(), sizes{64, 2, 8, 4, 1, 1, 256, 512}},
 		{"cp, GPUs kept", "cp", "2", locksOn(), sizes{64, 2, 8, 2, 2, 1, 256, 512}},
-		{"cp, dp kept", "cp", "2", engine.Locks{Batch: true}, sizes{128, 4, 8, 2, 2, 1, 128, 512}},
+		{"cp, dp kept", "cp", "2", knob.Locks{Batch: true}, sizes{128, 4, 8, 2, 2, 1, 128, 512}},
 		{"dp moves the GPUs", "dp", "8", locksOn(), sizes{128, 8, 8, 2, 1, 1, 64, 512}},
-		{"dp, m kept", "dp", "8", engine.Locks{GPUs: true}, sizes{128, 8, 8, 2, 1, 1, 128, 1024}},
+		{"dp, m kept", "dp", "8", knob.Locks{GPUs: true}, sizes{128, 8, 8, 2, 1, 1, 128, 1024}},
 		{"nodes move dp", "nodes", "16", locksOn(), sizes{128, 8, 8, 2, 1, 1, 64, 512}},
 		{"gpus move dp", "gpus", "32", locksOn(), sizes{32, 2, 8, 2, 1, 1, 256, 512}},
 		{"mbs, batch kept", "mbs", "4", locksOn(), sizes{64, 4, 8, 2, 1, 4, 32, 512}},
-		{"mbs, m kept", "mbs", "4", engine.Locks{GPUs: true}, sizes{64, 4, 8, 2, 1, 4, 128, 2048}},
+		{"mbs, m kept", "mbs", "4", knob.Locks{GPUs: true}, sizes{64, 4, 8, 2, 1, 4, 128, 2048}},
 		{"m moves gbs", "microbatches", "64", locksOn(), sizes{64, 4, 8, 2, 1, 1, 64, 256}},
 		{"gbs moves m", "gbs", "1024", locksOn(), sizes{64, 4, 8, 2, 1, 1, 256, 1024}},
 		{"a degree that does not divide", "tp", "3", locksOn(), sizes{64, 10, 3, 2, 1, 1, 51, 512}},
@@ -54,7 +55,7 @@ func TestTurnFollowers(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := engine.Turn(startSetup(t), tc.id, tc.text, tc.locks)
+			s, err := knob.Turn(startSetup(t), tc.id, tc.text, tc.locks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,9 +68,9 @@ func TestTurnFollowers(t *testing.T) {
 
 func TestTurnKeepsWhatBelongsTogether(t *testing.T) {
 	s := startSetup(t)
-	turn := func(s engine.Setup, id engine.ParamID, text string) engine.Setup {
+	turn := func(s engine.Setup, id knob.ID, text string) engine.Setup {
 		t.Helper()
-		out, err := engine.Turn(s, id, text, locksOn())
+		out, err := knob.Turn(s, id, text, locksOn())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestTurnKeepsWhatBelongsTogether(t *testing.T) {
 func TestTurnRefuses(t *testing.T) {
 	s := startSetup(t)
 	tests := []struct {
-		id   engine.ParamID
+		id   knob.ID
 		text string
 	}{
 		{"tp", "0"},
@@ -109,14 +110,14 @@ func TestTurnRefuses(t *testing.T) {
 		{"dp", "1048577"},
 	}
 	for _, tc := range tests {
-		got, err := engine.Turn(s, tc.id, tc.text, locksOn())
+		got, err := knob.Turn(s, tc.id, tc.text, locksOn())
 		if tc.id == "dp" && tc.text == "1048576" {
 			if err != nil {
 				t.Errorf("dp at its bound: %v", err)
 			}
 			continue
 		}
-		var value *engine.ValueError
+		var value *knob.ValueError
 		if !errors.As(err, &value) || got != s {
 			t.Errorf("%s=%s: %v (changed: %v)", tc.id, tc.text, err, got != s)
 		}
@@ -143,21 +144,21 @@ func anySetup(t *rapid.T) engine.Setup {
 	return s
 }
 
-func anyLocks(t *rapid.T) engine.Locks {
-	return engine.Locks{GPUs: rapid.Bool().Draw(t, "lock GPUs"), Batch: rapid.Bool().Draw(t, "lock batch")}
+func anyLocks(t *rapid.T) knob.Locks {
+	return knob.Locks{GPUs: rapid.Bool().Draw(t, "lock GPUs"), Batch: rapid.Bool().Draw(t, "lock batch")}
 }
 
 func TestTurnKeepsTheIdentities(t *testing.T) {
-	ids := []engine.ParamID{"dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs", "gpus", "nodes"}
+	ids := []knob.ID{"dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs", "gpus", "nodes"}
 	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
 		id := rapid.SampledFrom(ids).Draw(t, "knob")
-		p, _ := engine.FindParam(id)
+		p, _ := knob.Find(id)
 		got, err := p.Set(s, rapid.SampledFrom([]string{"1", "2", "3", "4", "5", "8", "12", "16", "64", "120"}).Draw(t, "value"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		turned, err := engine.Turn(s, id, p.Text(got), l)
+		turned, err := knob.Turn(s, id, p.Text(got), l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,16 +180,16 @@ func TestTurnKeepsTheIdentities(t *testing.T) {
 func TestTurnBack(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
-		p := rapid.SampledFrom(engine.Params()).Draw(t, "knob")
-		same, err := engine.Turn(s, p.ID, p.Text(s), l)
+		p := rapid.SampledFrom(knob.All()).Draw(t, "knob")
+		same, err := knob.Turn(s, p.ID, p.Text(s), l)
 		if err != nil || same != s {
 			t.Fatalf("%s turned to its own value %q changes the setup (%v)", p.ID, p.Text(s), err)
 		}
 		if p.ID == "nodes" && s.GPUs%s.Cluster.Node() != 0 {
 			return // a knob of whole nodes cannot come back to a part of one
 		}
-		for _, step := range engine.Steps(s, p.ID, l) {
-			back, err := engine.Turn(step.Setup, p.ID, p.Text(s), l)
+		for _, step := range knob.Steps(s, p.ID, l) {
+			back, err := knob.Turn(step.Setup, p.ID, p.Text(s), l)
 			if err != nil {
 				t.Fatalf("%s from %s back to %s: %v", p.ID, step.Text, p.Text(s), err)
 			}
@@ -202,14 +203,14 @@ func TestTurnBack(t *testing.T) {
 func TestStepsAreLegalAndAscend(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		s, l := anySetup(t), anyLocks(t)
-		p := rapid.SampledFrom(engine.Params()).Draw(t, "knob")
-		steps := engine.Steps(s, p.ID, l)
+		p := rapid.SampledFrom(knob.All()).Draw(t, "knob")
+		steps := knob.Steps(s, p.ID, l)
 		current, last := 0, -1
 		for _, step := range steps {
 			if p.Text(step.Setup) != step.Text {
 				t.Fatalf("%s: step %q holds a setup with %q", p.ID, step.Text, p.Text(step.Setup))
 			}
-			if v := p.Int(step.Setup); p.Kind == engine.IntParam {
+			if v := p.Int(step.Setup); p.Kind == knob.Number {
 				if v <= last {
 					t.Fatalf("%s: %d after %d", p.ID, v, last)
 				}
@@ -236,7 +237,7 @@ func TestStepsAreLegalAndAscend(t *testing.T) {
 
 func TestStepsOfTheStart(t *testing.T) {
 	s := startSetup(t)
-	tests := map[engine.ParamID]string{
+	tests := map[knob.ID]string{
 		"tp":    "1 2 4 8 16 32",
 		"pp":    "1 2 4 8",
 		"zero":  "0 1 2 3",
@@ -246,7 +247,7 @@ func TestStepsOfTheStart(t *testing.T) {
 	}
 	for id, want := range tests {
 		got := ""
-		for i, step := range engine.Steps(s, id, locksOn()) {
+		for i, step := range knob.Steps(s, id, locksOn()) {
 			if i > 0 {
 				got += " "
 			}
@@ -260,10 +261,10 @@ func TestStepsOfTheStart(t *testing.T) {
 
 func BenchmarkSteps(b *testing.B) {
 	s := startSetup(b)
-	for _, id := range []engine.ParamID{"tp", "dp", "microbatches", "seq"} {
+	for _, id := range []knob.ID{"tp", "dp", "microbatches", "seq"} {
 		b.Run(string(id), func(b *testing.B) {
 			for b.Loop() {
-				engine.Steps(s, id, locksOn())
+				knob.Steps(s, id, locksOn())
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
@@ -17,7 +18,7 @@ import (
 func TestValues(t *testing.T) {
 	divisors := []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 48}
 	for _, c := range []struct {
-		id   engine.ParamID
+		id   knob.ID
 		text string
 		want []int
 	}{
@@ -39,7 +40,7 @@ func TestValues(t *testing.T) {
 		{"zero", "0..3:1", []int{0, 1, 2, 3}},
 		{"zero", "0..3:x2", []int{1, 2}}, // no factor leads away from 0
 	} {
-		p, _ := engine.FindParam(c.id)
+		p, _ := knob.Find(c.id)
 		v, err := p.ParseValues(c.text)
 		if err != nil {
 			t.Errorf("--%s %s: %v", c.id, c.text, err)
@@ -50,7 +51,7 @@ func TestValues(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		id         engine.ParamID
+		id         knob.ID
 		text, want string
 	}{
 		{"schedule", "1f1b,zb-h1", "1f1b zb-h1"},
@@ -64,13 +65,13 @@ func TestValues(t *testing.T) {
 		{"recompute", "all", "none selective full"},
 		{"sp", "all,all", "off on"},
 	} {
-		p, _ := engine.FindParam(c.id)
+		p, _ := knob.Find(c.id)
 		v, err := p.ParseValues(c.text)
 		if got := strings.Join(v.Words, " "); err != nil || got != c.want {
 			t.Errorf("--%s %s: %q %v, want %q", c.id, c.text, got, err, c.want)
 		}
 	}
-	p, _ := engine.FindParam("schedule")
+	p, _ := knob.Find("schedule")
 	if v, err := p.ParseValues("all"); err != nil || len(v.Words) != len(p.Choices) {
 		t.Errorf("all schedules: %v %v", v.Words, err)
 	}
@@ -79,7 +80,7 @@ func TestValues(t *testing.T) {
 // A list is written back without signs, zeros, blanks and repeats, and means the same.
 func TestValuesText(t *testing.T) {
 	for _, c := range []struct {
-		id         engine.ParamID
+		id         knob.ID
 		text, want string
 	}{
 		{"tp", " 8 , +4,08", "8,4"},
@@ -91,7 +92,7 @@ func TestValuesText(t *testing.T) {
 		{"schedule", "all,all", "all"},
 		{"recompute", "none, modules:norm,act ,full", "none,modules:norm,act,full"},
 	} {
-		p, _ := engine.FindParam(c.id)
+		p, _ := knob.Find(c.id)
 		v, err := p.ParseValues(c.text)
 		if err != nil || v.Text() != c.want {
 			t.Errorf("--%s %q: %q %v, want %q", c.id, c.text, v.Text(), err, c.want)
@@ -107,12 +108,12 @@ func TestValuesText(t *testing.T) {
 // What is no list is refused with the flag's name, what was given and what is
 // allowed.
 func TestValuesRefused(t *testing.T) {
-	many := make([]string, engine.MaxValues+1)
+	many := make([]string, knob.MaxValues+1)
 	for i := range many {
 		many[i] = strconv.Itoa(i%9 + 1)
 	}
 	for _, c := range []struct {
-		id   engine.ParamID
+		id   knob.ID
 		text string
 	}{
 		{"tp", ""},
@@ -151,9 +152,9 @@ func TestValuesRefused(t *testing.T) {
 		{"recompute", "none,norm"},
 		{"split", "15,16"},
 	} {
-		p, _ := engine.FindParam(c.id)
+		p, _ := knob.Find(c.id)
 		_, err := p.ParseValues(c.text)
-		var wrong *engine.ValueError
+		var wrong *knob.ValueError
 		if !errors.As(err, &wrong) {
 			t.Errorf("--%s %.40q: taken, or %v", c.id, c.text, err)
 			continue
@@ -170,7 +171,7 @@ func FuzzValues(f *testing.F) {
 	for _, seed := range []string{"1", "2,4,8", "..8", "2..", "1..64:x2", "64..512:64", "8k..1M:x2", "all", "none,full:3,modules:norm,act", "on,off", "1..2..3", ":x", "..", "..:1"} {
 		f.Add(seed, uint8(3))
 	}
-	params := engine.Params()
+	params := knob.All()
 	candidates := []int{1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 1024, 1 << 20}
 	f.Fuzz(func(t *testing.T, text string, which uint8) {
 		p := params[int(which)%len(params)]
@@ -179,7 +180,7 @@ func FuzzValues(f *testing.F) {
 			return
 		}
 		numbers := v.Numbers(candidates)
-		if len(numbers) > engine.MaxValues+len(candidates)*(1+strings.Count(text, ",")) {
+		if len(numbers) > knob.MaxValues+len(candidates)*(1+strings.Count(text, ",")) {
 			t.Fatalf("%d values", len(numbers))
 		}
 		low, high := v.Bounds()
@@ -188,7 +189,7 @@ func FuzzValues(f *testing.F) {
 				t.Fatalf("%d of %v, bounds %d to %d", n, numbers, low, high)
 			}
 		}
-		if p.Kind == engine.IntParam && len(numbers) == 0 || p.Kind != engine.IntParam && len(v.Words) == 0 {
+		if p.Kind == knob.Number && len(numbers) == 0 || p.Kind != knob.Number && len(v.Words) == 0 {
 			t.Fatalf("%s %q means nothing", p.ID, text)
 		}
 		for _, w := range v.Words {
@@ -202,7 +203,7 @@ func FuzzValues(f *testing.F) {
 // A list of numbers is those numbers.
 func TestValuesAreTheList(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
-		p, _ := engine.FindParam("pp")
+		p, _ := knob.Find("pp")
 		list := rapid.SliceOfN(rapid.IntRange(1, 4096), 1, 20).Draw(t, "list")
 		texts := make([]string, len(list))
 		for i, n := range list {

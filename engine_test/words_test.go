@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
 
 // peakOf is the fullest rank's allocated memory, and the time of a step.
-func peakOf(t *testing.T, d engine.Draft) (units.Bytes, engine.Report) {
+func peakOf(t *testing.T, d knob.Draft) (units.Bytes, engine.Report) {
 	t.Helper()
 	r := evaluate(t, d)
 	var peak units.Bytes
@@ -21,13 +22,13 @@ func peakOf(t *testing.T, d engine.Draft) (units.Bytes, engine.Report) {
 
 // deepseek is DeepSeek-V3 on 256 GPUs, the model with every part that can be
 // recomputed.
-func deepseek(t *testing.T) engine.Draft {
+func deepseek(t *testing.T) knob.Draft {
 	t.Helper()
 	d := textbookDraft(t, "deepseek-v3", 4096)
-	return engine.Draft{
-		Model: d.Model, Cluster: d.Cluster, GPUs: ptr(256), TP: ptr(2), PP: ptr(16), EP: ptr(8), Seq: ptr(4096),
-		Stack: ptr(recipe.MegatronCore),
-	}
+	return knob.DraftOf(d.Model(), d.Cluster(), knob.Given{
+		knob.GPUs: 256, knob.TP: 2, knob.PP: 16, knob.EP: 8, knob.Seq: 4096,
+		knob.Calibration: recipe.MegatronCore,
+	})
 }
 
 // Each module saves exactly its tensors (physics of Megatron-Core's activation
@@ -35,7 +36,7 @@ func deepseek(t *testing.T) engine.Draft {
 // together they save the sum.
 func TestRecomputeModules(t *testing.T) {
 	d := deepseek(t)
-	m := d.Model
+	m := d.Model()
 	plain, before := peakOf(t, d)
 	fullest := before.Memory.PeakRank
 	rank := before.Memory.Ranks[fullest]
@@ -46,25 +47,26 @@ func TestRecomputeModules(t *testing.T) {
 		recipe.ModuleShared: 6 * float64(m.SharedFFN),
 	}
 	for module, bytes := range perToken {
-		d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeModules, Modules: module}
+		again := recipe.Recompute{Mode: recipe.RecomputeModules, Modules: module}
+		d.With(knob.Given{knob.Recompute: again})
 		peak, r := peakOf(t, d)
 		got := rank.Activations - r.Memory.Ranks[fullest].Activations
 		// Dense layers have only norms and attention of these.
 		most := bytes * 4096 / 2 * float64(rank.Layers) * rank.InFlight
 		if float64(got) > most*(1+1e-9) || float64(got) < most*0.2 || peak > plain {
-			t.Errorf("%s saves %.2f GiB of at most %.2f", d.Recompute, got.GiB(), most/float64(units.GiB))
+			t.Errorf("%s saves %.2f GiB of at most %.2f", again, got.GiB(), most/float64(units.GiB))
 		}
 		if r.Time.Recompute <= 0 || r.Time.Step <= before.Time.Step {
-			t.Errorf("%s costs nothing: recompute %v, step %v after %v", d.Recompute, r.Time.Recompute, r.Time.Step, before.Time.Step)
+			t.Errorf("%s costs nothing: recompute %v, step %v after %v", again, r.Time.Recompute, r.Time.Step, before.Time.Step)
 		}
 		if wantMore := module == recipe.ModuleMLAUp || module == recipe.ModuleShared; (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
-			t.Errorf("%s: HFU %v, MFU %v", d.Recompute, r.Throughput.HFU, r.Throughput.MFU)
+			t.Errorf("%s: HFU %v, MFU %v", again, r.Throughput.HFU, r.Throughput.MFU)
 		}
 	}
-	d.Recompute = &recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}
+	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}})
 	all, r := peakOf(t, d)
 	full := d
-	full.Recompute = &recipe.Recompute{Mode: recipe.RecomputeFull}
+	full.With(knob.Given{knob.Recompute: recipe.RecomputeFull})
 	least, slowest := peakOf(t, full)
 	if all >= plain || all <= least || r.Time.Recompute >= slowest.Time.Recompute {
 		t.Errorf("all modules: %.1f GiB between %.1f and %.1f; %v of recompute against %v", all.GiB(), plain.GiB(), least.GiB(), r.Time.Recompute, slowest.Time.Recompute)
@@ -75,7 +77,7 @@ func TestRecomputeModules(t *testing.T) {
 func TestOffload(t *testing.T) {
 	d := deepseek(t)
 	_, before := peakOf(t, d)
-	d.Offload = ptr(recipe.OffloadOptimizer)
+	d.With(knob.Given{knob.Offload: recipe.OffloadOptimizer})
 	_, after := peakOf(t, d)
 	slowest := units.Seconds(0)
 	for i, rank := range after.Memory.Ranks {
@@ -83,10 +85,12 @@ func TestOffload(t *testing.T) {
 			t.Errorf("rank %d: %v on the GPU, %v off it, of %v", i, rank.Optimizer, rank.Offloaded, before.Memory.Ranks[i].Optimizer)
 		}
 		// 12 bytes of state per parameter of the shard; 4 of gradient go, 2 of weight come.
-		slowest = max(slowest, (rank.Offloaded / 12 * 6).Over(d.Cluster.GPU.HostBandwidth))
+		slowest = max(slowest, (rank.Offloaded / 12 * 6).Over(d.Cluster().GPU.HostBandwidth))
 	}
 	near(t, "time over PCIe", float64(after.Time.Optimizer), float64(slowest), 1e-9)
-	d.Cluster.GPU.HostBandwidth = 0
+	unlinked := d.Cluster()
+	unlinked.GPU.HostBandwidth = 0
+	d.SetCluster(unlinked)
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -108,12 +112,12 @@ func codes(problems []engine.Problem) map[string]bool {
 func TestUnfusedLoss(t *testing.T) {
 	d := deepseek(t)
 	last := func(loss recipe.Loss) units.Bytes {
-		d.Loss = &loss
+		d.With(knob.Given{knob.Loss: loss})
 		ranks := evaluate(t, d).Memory.Ranks
 		return ranks[len(ranks)-1].Logits
 	}
 	fused, unfused := last(recipe.FusedLoss), last(recipe.UnfusedLoss)
-	near(t, "fused", float64(fused), 2*4096*float64(d.Model.Vocab)/2, 0.002) // the vocabulary is padded
+	near(t, "fused", float64(fused), 2*4096*float64(d.Model().Vocab)/2, 0.002) // the vocabulary is padded
 	near(t, "unfused", float64(unfused), 3*float64(fused), 1e-12)
 }
 
@@ -122,7 +126,7 @@ func TestUnfusedLoss(t *testing.T) {
 func TestImbalance(t *testing.T) {
 	d := deepseek(t)
 	_, even := peakOf(t, d)
-	d.Imbalance = ptr(150)
+	d.With(knob.Given{knob.Imbalance: 150})
 	_, uneven := peakOf(t, d)
 	for i := range even.Memory.Ranks {
 		a, b := even.Memory.Ranks[i], uneven.Memory.Ranks[i]
@@ -140,20 +144,20 @@ func TestImbalance(t *testing.T) {
 // the group.
 func TestHSDP(t *testing.T) {
 	d := textbookDraft(t, "llama3.1-70b", 8192)
-	d = engine.Draft{Model: d.Model, Cluster: d.Cluster, GPUs: ptr(256), Stack: ptr(recipe.TorchTitan)}
+	d = knob.DraftOf(d.Model(), d.Cluster(), knob.Given{knob.GPUs: 256, knob.Calibration: recipe.TorchTitan})
 	static := func(r engine.Report) float64 {
 		m := r.Memory.Ranks[0]
 		return float64(m.Weights + m.Gradients + m.Optimizer)
 	}
 	one := evaluate(t, d)
 	near(t, "sharded over all", static(one), 16*one.Memory.Ranks[0].Parameters/256, 1e-9)
-	d.HSDP = ptr(8)
+	d.With(knob.Given{knob.HSDP: 8})
 	eight := evaluate(t, d)
 	near(t, "sharded in a replica", static(eight), 8*static(one), 1e-9)
 	if traffic(t, eight, "dp").Seconds >= traffic(t, one, "dp").Seconds {
 		t.Errorf("gathering over 32 takes %v, over 256 %v", traffic(t, eight, "dp").Seconds, traffic(t, one, "dp").Seconds)
 	}
-	d.HSDP = ptr(3)
+	d.With(knob.Given{knob.HSDP: 3})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -166,9 +170,9 @@ func TestHSDP(t *testing.T) {
 // fp8 runs the products at the fp8 rate and nothing else faster.
 func TestFP8Time(t *testing.T) {
 	d := textbookDraft(t, "llama3.1-70b", 8192)
-	d = engine.Draft{Model: d.Model, Cluster: d.Cluster, GPUs: ptr(64), TP: ptr(8)}
+	d = knob.DraftOf(d.Model(), d.Cluster(), knob.Given{knob.GPUs: 64, knob.TP: 8})
 	bf16 := evaluate(t, d)
-	d.Precision = ptr(recipe.FP8)
+	d.With(knob.Given{knob.Precision: recipe.FP8})
 	fp8 := evaluate(t, d)
 	if ratio := float64(bf16.Time.Compute / fp8.Time.Compute); ratio < 1.2 || ratio > 2 {
 		t.Errorf("fp8 computes %.2f times as fast", ratio)
@@ -181,22 +185,22 @@ func TestFP8Time(t *testing.T) {
 func TestSplit(t *testing.T) {
 	for _, stack := range recipe.Stacks() {
 		d := textbookDraft(t, "llama3.1-405b", 8192)
-		d = engine.Draft{
-			Model: d.Model, Cluster: d.Cluster, GPUs: ptr(1024), TP: ptr(8), PP: ptr(8), MicroBatches: ptr(32),
-			Stack: &stack, Split: ptr("15,16,16,16,16,16,16,15"),
-		}
+		d = knob.DraftOf(d.Model(), d.Cluster(), knob.Given{
+			knob.GPUs: 1024, knob.TP: 8, knob.PP: 8, knob.MicroBatches: 32,
+			knob.Calibration: stack, knob.Split: "15,16,16,16,16,16,16,15",
+		})
 		r := evaluate(t, d)
 		for i, want := range []int{15, 16, 16, 16, 16, 16, 16, 15} {
 			if got := r.Memory.Ranks[i].Layers; got != want {
 				t.Errorf("%s: rank %d has %d layers, asked for %d", stack, i, got, want)
 			}
 		}
-		d.Split = ptr("1,18,18,18,18,18,18,17")
+		d.With(knob.Given{knob.Split: "1,18,18,18,18,18,18,17"})
 		uneven := evaluate(t, d)
 		if uneven.Time.Step <= r.Time.Step || uneven.Memory.Ranks[0].Parameters >= r.Memory.Ranks[0].Parameters {
 			t.Errorf("%s: step %v after %v", stack, uneven.Time.Step, r.Time.Step)
 		}
-		d.Split = ptr("15,16,16,16,16,16,16,14")
+		d.With(knob.Given{knob.Split: "15,16,16,16,16,16,16,14"})
 		s, err := d.Resolve()
 		if err != nil {
 			t.Fatal(err)

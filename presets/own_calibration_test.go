@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -28,9 +29,7 @@ func onSweep(t *testing.T, lib *presets.Library) engine.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := func(v int) *int { return &v }
-	stack := recipe.Nanotron
-	s, err := engine.Draft{Model: &m, Cluster: &c, GPUs: n(64), Seq: n(4096), TP: n(2), ZeRO: n(1), GBS: n(256), Stack: &stack}.Resolve()
+	s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 256, knob.Calibration: recipe.Nanotron}).Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,14 @@
 package presets
 
-import "meshscope/engine"
+import (
+	"meshscope/engine"
+	"meshscope/engine/knob"
+)
 
 // What the program starts with.
 const (
 	DefaultModel   = "llama3.1-70b"
 	DefaultCluster = "dgx-h100"
-
-	defaultNodes, defaultTP, defaultPP, defaultGBS = 8, 8, 2, 512
 )
 
 // DefaultSetup is what the program starts with when nothing is said: Llama 3.1
@@ -19,8 +20,7 @@ func DefaultSetup() engine.Setup {
 	if errM != nil || errC != nil {
 		return engine.Setup{}
 	}
-	nodes, tp, pp, gbs := defaultNodes, defaultTP, defaultPP, defaultGBS
-	s, err := engine.Draft{Model: &m, Cluster: &c, Nodes: &nodes, TP: &tp, PP: &pp, GBS: &gbs}.Resolve()
+	s, err := knob.DraftOf(m, c, knob.Given{knob.Nodes: 8, knob.TP: 8, knob.PP: 2, knob.GBS: 512}).Resolve()
 	if err != nil {
 		return engine.Setup{}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -56,7 +57,7 @@ const (
 // Action is one input in the program's own words.
 type Action struct {
 	Verb    Verb
-	ID      engine.ParamID
+	ID      knob.ID
 	N       int
 	Pages   int
 	Text    string
@@ -108,9 +109,9 @@ func change(s State, a Action) State {
 	case UseSetup:
 		return s.use(*a.Setup, a.Text)
 	case UseModel:
-		return s.use(engine.WithModel(s.Setup, *a.Model), "model "+a.Model.Name)
+		return s.use(knob.WithModel(s.Setup, *a.Model), "model "+a.Model.Name)
 	case UseCluster:
-		return s.use(engine.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
+		return s.use(knob.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case NextTab:
@@ -154,16 +155,16 @@ func nextTheme(s State, auto string) State {
 }
 
 // neighbour is the knob n places below another one; the ends hold.
-func neighbour(id engine.ParamID, n int) engine.ParamID {
+func neighbour(id knob.ID, n int) knob.ID {
 	order := knobs.Order()
 	i := slices.Index(order, id) + n
 	return order[min(max(i, 0), len(order)-1)]
 }
 
 // set puts a typed or clicked value into a knob, legal or not.
-func set(s State, id engine.ParamID, text string) State {
+func set(s State, id knob.ID, text string) State {
 	s.Focus = id
-	turned, err := engine.Turn(s.Setup, id, text, s.Locks)
+	turned, err := knob.Turn(s.Setup, id, text, s.Locks)
 	if err != nil {
 		s.Note = Note{Text: sentence(err), Tone: Trouble}
 		return s
@@ -173,7 +174,7 @@ func set(s State, id engine.ParamID, text string) State {
 
 // sentence is a value error as people read it.
 func sentence(err error) string {
-	var bad *engine.ValueError
+	var bad *knob.ValueError
 	if !errors.As(err, &bad) {
 		return err.Error()
 	}
@@ -204,8 +205,8 @@ func (s State) use(setup engine.Setup, note string) State {
 }
 
 // difference lists the knobs in which two setups differ, the given one first.
-func difference(from, to engine.Setup, first engine.ParamID) string {
-	params := engine.Params()
+func difference(from, to engine.Setup, first knob.ID) string {
+	params := knob.All()
 	var parts []string
 	for i := range params {
 		p := &params[i]
@@ -240,7 +241,7 @@ func fix(s State) State {
 
 func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 	for _, field := range slices.Sorted(maps.Keys(nearest)) {
-		p, ok := engine.FindParam(engine.ParamID(field))
+		p, ok := knob.Find(knob.ID(field))
 		if !ok {
 			return s, fmt.Errorf("unknown field %q", field)
 		}
@@ -268,7 +269,7 @@ func nearestWords(problem *engine.Problem) string {
 	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(problem.Nearest)) {
 		label, text := field, fmt.Sprint(problem.Nearest[field])
-		if p, ok := engine.FindParam(engine.ParamID(field)); ok {
+		if p, ok := knob.Find(knob.ID(field)); ok {
 			label, text = p.Label, knobs.Show(&p, text)
 		}
 		at := len(parts)
@@ -281,7 +282,7 @@ func nearestWords(problem *engine.Problem) string {
 }
 
 // flip changes who follows whom.
-func flip(s State, id engine.ParamID) State {
+func flip(s State, id knob.ID) State {
 	if id == "" {
 		id = s.Focus
 	}
@@ -313,16 +314,16 @@ func ungrouped(text string) string {
 }
 
 // preview says what typed text would mean, while it is typed.
-func preview(p *engine.Param, text string) string {
+func preview(p *knob.Knob, text string) string {
 	allowed := p.Label + ": " + p.Allowed()
-	if p.Kind == engine.IntParam {
+	if p.Kind == knob.Number {
 		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min), figure.Comma(p.Max))
 	}
 	if text == "" {
 		return allowed
 	}
 	text = strings.TrimSpace(text) // a paste may end in a blank
-	if n, err := p.ParseInt(ungrouped(text)); p.Kind == engine.IntParam && err == nil && strconv.Itoa(n) != text {
+	if n, err := p.ParseInt(ungrouped(text)); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}
 	return allowed

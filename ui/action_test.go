@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/ui/overlay"
 	"meshscope/ui/tty"
@@ -99,7 +100,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func withFocus(s State, id engine.ParamID, value string) State {
+func withFocus(s State, id knob.ID, value string) State {
 	s.Focus = id
 	if value != "" {
 		s, _ = apply(s, Action{Verb: SetKnob, ID: id, Text: value})
@@ -111,7 +112,7 @@ func withFocus(s State, id engine.ParamID, value string) State {
 // and as many redos to the end.
 func TestUndoEverything(t *testing.T) {
 	start := newState(presets.DefaultSetup(), "", true)
-	deepseek := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{})
+	deepseek := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{})
 	actions := []Action{
 		{Verb: TurnKnob, N: -1},
 		{Verb: SetKnob, ID: "mbs", Text: "2"},
@@ -164,7 +165,7 @@ func TestNumbers(t *testing.T) {
 // TestAllowed: bounds are written as all figures are, before anything is typed and
 // while it is.
 func TestAllowed(t *testing.T) {
-	p, _ := engine.FindParam("tp")
+	p, _ := knob.Find("tp")
 	for _, typed := range []string{"", "12", "x"} {
 		if got := preview(&p, typed); got != "TP: a whole number from 1 to 1,048,576" {
 			t.Errorf("after %q: %s", typed, got)
@@ -174,12 +175,11 @@ func TestAllowed(t *testing.T) {
 
 // TestWhyNot: a knob that does not turn says why.
 func TestWhyNot(t *testing.T) {
-	n := func(v int) *int { return &v }
-	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
-		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
+		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
 	for _, test := range []struct {
-		id   engine.ParamID
+		id   knob.ID
 		from engine.Setup
 		n    int
 		want string

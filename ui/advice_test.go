@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
 )
@@ -34,9 +34,8 @@ func bring(m *Model, cmd tea.Cmd) (advised int) {
 // unfitting is a model on a setup that does not fit, with the engine's own answers.
 func unfitting(t *testing.T, w, h int) *Model {
 	t.Helper()
-	n := func(v int) *int { return &v }
 	m := New(Options{
-		Setup: setupOf(t, "llama3.1-70b", "dgx-h100", engine.Draft{GPUs: n(32), TP: n(8), GBS: n(64)}),
+		Setup: setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 32, knob.TP: 8, knob.GBS: 64}),
 		Env:   []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"},
 	})
 	send(m, tea.WindowSizeMsg{Width: w, Height: h})

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -19,13 +20,12 @@ import (
 // and for neither.
 func banded(t *testing.T) map[string]engine.Setup {
 	t.Helper()
-	n := func(v int) *int { return &v }
 	stack := recipe.TorchTitan
 	out := map[string]engine.Setup{
-		"both":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", engine.Draft{GPUs: n(8), TP: n(2), PP: n(2), GBS: n(32), Seq: n(4096)}),
-		"step only": setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(1), PP: n(1), GBS: n(64), Stack: &stack, Recompute: &recipe.Recompute{Mode: recipe.RecomputeFull}}),
+		"both":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2, knob.GBS: 32, knob.Seq: 4096}),
+		"step only": setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 1, knob.GBS: 64, knob.Calibration: stack, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull}}),
 		"neither":   presets.DefaultSetup(),
-		"too large": setupOf(t, "llama3.1-405b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), PP: n(4), GBS: n(64)}),
+		"too large": setupOf(t, "llama3.1-405b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 4, knob.GBS: 64}),
 	}
 	for name, want := range map[string][2]bool{"both": {true, true}, "step only": {true, false}, "neither": {}, "too large": {}} {
 		r := engine.Evaluate(out[name])

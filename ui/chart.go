@@ -8,13 +8,14 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/ui/screens/explore"
 )
 
 // sweep is the chart's data and the command that works it out.
 type sweep struct {
-	id         engine.ParamID
+	id         knob.ID
 	points     []explore.Point
 	current    int
 	generation int
@@ -26,7 +27,7 @@ type sweep struct {
 // would make the setup fit.
 type sweptMsg struct {
 	generation int
-	id         engine.ParamID
+	id         knob.ID
 	points     []explore.Point
 	current    int
 	remedies   []advise.Move // of a setup that does not fit
@@ -61,7 +62,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 			evaluate = (&engine.Evaluator{Brief: true}).Evaluate
 		}
 		msg := sweptMsg{generation: generation, id: id, current: -1}
-		for _, step := range engine.Steps(setup, id, locks) {
+		for _, step := range knob.Steps(setup, id, locks) {
 			if ctx.Err() != nil {
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
+	"meshscope/engine/knob"
 	"meshscope/ui/overlay"
 
 	"meshscope/ui/screen"
@@ -15,9 +16,9 @@ import (
 // TestExplainsWhatTheCursorIsOn: the list of figures opens at the one under the
 // cursor of the screen, of the setup that is under it.
 func TestExplainsWhatTheCursorIsOn(t *testing.T) {
-	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(2), PP: new(2)})
-	other := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(4), VPP: new(2), PP: new(2)})
-	third := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(2), PP: new(4)})
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2})
+	other := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 4, knob.VPP: 2, knob.PP: 2})
+	third := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 4})
 	const ranked = "throughput.tokens-per-second-per-gpu"
 	for _, c := range []struct {
 		tab  Tab

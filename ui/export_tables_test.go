@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/report/figure"
 	"meshscope/ui/export"
 )
@@ -39,7 +40,7 @@ func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format)
 // TestExportWritesTheScreen: x writes the tables of the screen it is pressed on, in
 // every format, with the figures that the engine gives.
 func TestExportWritesTheScreen(t *testing.T) {
-	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(1), PP: new(4), ZeRO: new(2)})
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.PP: 4, knob.ZeRO: 2})
 	var written []*export.Document
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup, o.Evaluate = setup, engine.Evaluate
@@ -138,7 +139,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 // TestExportNetworkAndEvidence: x on Network writes traffic, ratios and the step at
 // other bandwidths, on Evidence the groups and the runs that are shown.
 func TestExportNetworkAndEvidence(t *testing.T) {
-	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(16), TP: new(4), PP: new(2)})
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 16, knob.TP: 4, knob.PP: 2})
 	var written []*export.Document
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup, o.Evaluate = setup, engine.Evaluate

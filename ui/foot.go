@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -45,7 +45,7 @@ func (f *footer) fits(text string, n int) bool {
 
 // sentence says what the focused knob does, or why it does nothing here.
 func (m *Model) sentence() string {
-	p, _ := engine.FindParam(m.state.Focus)
+	p, _ := knob.Find(m.state.Focus)
 	for i := range m.rows {
 		if r := &m.rows[i]; r.ID == m.state.Focus && r.Off != "" {
 			return r.Label + " has no effect here (" + r.Off + "). " + p.Help
@@ -63,7 +63,7 @@ func (m *Model) urgent(f *footer) {
 	case typing != nil && typing.Wrong != "":
 		f.say(themes.Bad, g.Cross+" ", typing.Wrong, f.h)
 	case typing != nil:
-		p, _ := engine.FindParam(typing.Knob)
+		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
 		f.say(themes.Text, "", preview(&p, text), f.h-1)
 	case m.state.Note.Tone != Plain:

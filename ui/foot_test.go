@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/ui/frame"
 )
@@ -15,9 +16,8 @@ import (
 // TestFootSpeaks: what the last key caused is in sight at every size, whole or
 // with its gist, whatever else there is to say.
 func TestFootSpeaks(t *testing.T) {
-	n := func(v int) *int { return &v }
-	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
-		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
+		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
 	never := presets.DefaultSetup()
 	never.PP = 16
@@ -143,9 +143,8 @@ func TestFootSilentUnderLists(t *testing.T) {
 // TestScrollsByOne: the first press of ] brings another rank, in the memory
 // and in the timeline.
 func TestScrollsByOne(t *testing.T) {
-	n := func(v int) *int { return &v }
-	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", engine.Draft{
-		GPUs: n(16384), TP: n(8), PP: n(16), GBS: n(2048), Seq: n(8192),
+	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", knob.Given{
+		knob.GPUs: 16384, knob.TP: 8, knob.PP: 16, knob.GBS: 2048, knob.Seq: 8192,
 	})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup = llama405 })
 	in := func() (memory, timeline string) {

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/ui/export"
 	"meshscope/ui/frame"
@@ -21,12 +22,11 @@ import (
 
 // TestFrames compares whole screens, without colours.
 func TestFrames(t *testing.T) {
-	n := func(v int) *int { return &v }
-	moe := setupOf(t, "deepseek-v3", "deepseek-h800", engine.Draft{
-		GPUs: n(2048), PP: n(16), EP: n(64), GBS: n(15360), Seq: n(4096),
+	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
+		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
-	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", engine.Draft{
-		GPUs: n(16384), TP: n(8), PP: n(16), GBS: n(2048), Seq: n(8192),
+	llama405 := setupOf(t, "llama3.1-405b", "meta-roce-24k", knob.Given{
+		knob.GPUs: 16384, knob.TP: 8, knob.PP: 16, knob.GBS: 2048, knob.Seq: 8192,
 	})
 	never := presets.DefaultSetup()
 	never.PP = 16
@@ -410,9 +410,8 @@ func TestCommandPanic(t *testing.T) {
 // TestRemedy: a setup that does not fit says why, and enter takes the fastest
 // single turn that makes it fit.
 func TestRemedy(t *testing.T) {
-	n := func(v int) *int { return &v }
 	m := New(Options{
-		Setup: setupOf(t, "llama3.1-70b", "dgx-h100", engine.Draft{GPUs: n(64), TP: n(8), GBS: n(512)}),
+		Setup: setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.GBS: 512}),
 		Env:   []string{"LANG=en_US.UTF-8"},
 	})
 	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})

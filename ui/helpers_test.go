@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -110,7 +111,7 @@ func send(m *Model, msgs ...tea.Msg) {
 // settle works out the chart, as the command in the background would.
 func settle(m *Model) {
 	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, current: -1}
-	for _, step := range engine.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {
+	for _, step := range knob.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {
 		if step.Current {
 			msg.current = len(msg.points)
 		}
@@ -170,7 +171,7 @@ func page(m *Model) string {
 }
 
 // model is a setup with another model and cluster of the library.
-func setupOf(t testing.TB, modelID, clusterID string, draft engine.Draft) engine.Setup {
+func setupOf(t testing.TB, modelID, clusterID string, given knob.Given) engine.Setup {
 	t.Helper()
 	m, err := presets.Default().Model(modelID)
 	if err != nil {
@@ -180,8 +181,7 @@ func setupOf(t testing.TB, modelID, clusterID string, draft engine.Draft) engine
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft.Model, draft.Cluster = &m, &c
-	s, err := draft.Resolve()
+	s, err := knob.DraftOf(m, c, given).Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,15 @@
 package ui
 
-import "meshscope/engine"
+import (
+	"meshscope/engine"
+	"meshscope/engine/knob"
+)
 
 // moment is an earlier (or undone) setup in the history, newest first.
 type moment struct {
 	setup engine.Setup
-	locks engine.Locks
-	focus engine.ParamID
+	locks knob.Locks
+	focus knob.ID
 	note  string // what the move away from here did
 	next  *moment
 	depth int // moments from here to the oldest
@@ -38,7 +41,7 @@ func (m *moment) push(first moment) *moment {
 }
 
 // move replaces the setup or the locks and remembers what was.
-func (s State) move(setup engine.Setup, locks engine.Locks, note string) State {
+func (s State) move(setup engine.Setup, locks knob.Locks, note string) State {
 	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note})
 	s.future, s.Hint = nil, false // who has turned a knob needs no hint
 	s.Setup, s.Locks = setup, locks

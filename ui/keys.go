@@ -3,7 +3,7 @@ package ui
 import (
 	"charm.land/bubbles/v2/key"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/overlay"
 )
 
@@ -177,7 +177,7 @@ func (k *KeyMap) everywhere() []key.Binding {
 }
 
 // locked says whether a knob takes part in one of the locks.
-func locked(id engine.ParamID) bool {
+func locked(id knob.ID) bool {
 	switch id {
 	case "gpus", "nodes", "dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs":
 		return true

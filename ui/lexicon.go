@@ -3,20 +3,20 @@ package ui
 import (
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets/words"
 )
 
 // lexicon is what is said in words, read when it is first asked for. The files are the
 // program's own; tests hold them sound.
 type lexicon struct {
-	notes map[engine.ParamID]words.Method
+	notes map[knob.ID]words.Method
 	words []words.Word
 	names map[string]bool // of the words, in lower case
 }
 
 // methods are the notes on knobs.
-func (l *lexicon) methods() map[engine.ParamID]words.Method {
+func (l *lexicon) methods() map[knob.ID]words.Method {
 	if l.notes == nil {
 		l.notes, _ = words.Methods()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/presets/words"
 	"meshscope/report/figure"
@@ -22,7 +23,7 @@ import (
 
 // noteCard is the card on the focused knob. Its keys turn and change the knob below it.
 func (m *Model) noteCard() *overlay.Card {
-	p, _ := engine.FindParam(m.state.Focus)
+	p, _ := knob.Find(m.state.Focus)
 	note, k := m.lexicon.methods()[p.ID], &m.keys
 	card := &overlay.Card{
 		Title: "KNOB", Remark: "--" + string(p.ID),

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
+	"meshscope/engine/knob"
 	"meshscope/presets/words"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
@@ -111,7 +112,7 @@ func (m *Model) glossaryList() *overlay.Picker {
 	}
 	at := 0
 	if m.state.Tab == ExploreTab {
-		p, _ := engine.FindParam(m.state.Focus)
+		p, _ := knob.Find(m.state.Focus)
 		at, _ = words.Find(all, p.Label)
 	}
 	p := overlay.NewPicker("GLOSSARY", m.hintLine("type to search", "enter reads", "esc closes"), items, at)
@@ -135,8 +136,8 @@ func (m *Model) runList() *overlay.Picker {
 			return overlay.Close{}
 		})
 	}
-	for _, id := range []engine.ParamID{"tokens", "price", "power", "pue", "goodput"} {
-		p, _ := engine.FindParam(id)
+	for _, id := range []knob.ID{"tokens", "price", "power", "pue", "goodput"} {
+		p, _ := knob.Find(id)
 		value := knobs.Show(&p, p.Text(m.state.Setup))
 		if used := usedFor(r, id); used != "" && value == "none" {
 			value = used
@@ -180,7 +181,7 @@ func (m *Model) runFigures(r *engine.Run) []runFigure {
 }
 
 // usedFor is what stands in for a figure that was left out.
-func usedFor(r *engine.Run, id engine.ParamID) string {
+func usedFor(r *engine.Run, id knob.ID) string {
 	switch {
 	case r == nil:
 	case id == "price" && r.Price != nil:
@@ -206,7 +207,7 @@ func (m *Model) destinations() []destination {
 		all = append(all, destination{overlay.Item{Title: t.String() + " screen"}, closing(Action{Verb: GoTab, N: int(t)})})
 	}
 	for _, id := range knobs.Order() {
-		p, _ := engine.FindParam(id)
+		p, _ := knob.Find(id)
 		all = append(all, destination{
 			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: []string{m.lexicon.methods()[id].Name}},
 			closing(Action{Verb: GoTab, N: int(ExploreTab)}, Action{Verb: FocusKnob, ID: id}),

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -171,7 +172,7 @@ func TestMarks(t *testing.T) {
 // TestNoteFigures: the note shows what the values of its knob give on the setup
 // in force, by the engine's own figures, so that it cannot contradict them.
 func TestNoteFigures(t *testing.T) {
-	setup := setupOf(t, "llama3.1-8b", "dgx-h100", engine.Draft{GPUs: new(8), TP: new(1), ZeRO: new(2)})
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
 	m.do(Action{Verb: FocusKnob, ID: "zero"})
 	m.do(Action{Verb: Open, Overlay: overlay.NoteID})

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/overlay"
@@ -111,7 +112,7 @@ func reached(t *testing.T, names ...string) *Model {
 	m := live(t, 120, 36)
 	if slices.Contains(names, "s") { // a search that is answered at once
 		gpus, tp := 8, 2
-		m.do(Action{Verb: UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", engine.Draft{GPUs: &gpus, TP: &tp}))})
+		m.do(Action{Verb: UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", knob.Given{knob.GPUs: gpus, knob.TP: tp}))})
 	}
 	for _, name := range names {
 		_, cmd := m.Update(press(name))

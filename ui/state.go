@@ -2,6 +2,7 @@ package ui
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 )
 
@@ -25,8 +26,8 @@ type Note struct {
 // one, and the history keeps old setups by reference to earlier moments.
 type State struct {
 	Setup engine.Setup
-	Locks engine.Locks
-	Focus engine.ParamID
+	Locks knob.Locks
+	Focus knob.ID
 	Note  Note
 	Hint  bool // the line for the first start is shown
 	Page  int  // of the pipeline ranks that scroll
@@ -46,7 +47,7 @@ func newState(s engine.Setup, theme string, mouse bool) State {
 		theme = themeAuto
 	}
 	return State{
-		Setup: s, Locks: engine.Locks{GPUs: true, Batch: true}, Focus: "tp",
+		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true}, Focus: "tp",
 		Theme: theme, Mouse: mouse,
 	}
 }

@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/knobs"
 )
 
 // turnBy steps the focused knob along its legal values.
 func turnBy(s State, n int) State {
-	p, _ := engine.FindParam(s.Focus)
+	p, _ := knob.Find(s.Focus)
 	if why := knobs.Off(&s.Setup, s.Focus); why != "" {
 		s.Note = Note{Text: p.Label + " has no effect here: " + why, Tone: Answer}
 		return s
 	}
-	steps := engine.Steps(s.Setup, s.Focus, s.Locks)
-	current := slices.IndexFunc(steps, func(st engine.Step) bool { return st.Current })
+	steps := knob.Steps(s.Setup, s.Focus, s.Locks)
+	current := slices.IndexFunc(steps, func(st knob.Step) bool { return st.Current })
 	to := min(max(current+n, 0), len(steps)-1)
 	if current < 0 || to == current {
 		s.Note = Note{Text: atTheEnd(&s, &p, n, len(steps)), Tone: Answer}
@@ -27,15 +28,15 @@ func turnBy(s State, n int) State {
 }
 
 // atTheEnd says why a knob does not turn further.
-func atTheEnd(s *State, p *engine.Param, n, steps int) string {
+func atTheEnd(s *State, p *knob.Knob, n, steps int) string {
 	at := knobs.Show(p, p.Text(s.Setup))
 	text := ""
 	switch {
-	case p.Kind == engine.TextParam:
+	case p.Kind == knob.List:
 		return p.Label + " is typed: enter, then " + p.Allowed()
 	case steps <= 1:
 		text = p.Label + " has no other legal value here"
-	case p.Kind != engine.IntParam:
+	case p.Kind != knob.Number:
 		text = p.Label + " has no further choice that is legal here"
 	case n > 0:
 		text = p.Label + " " + at + " is the largest legal value here"
@@ -50,9 +51,9 @@ func atTheEnd(s *State, p *engine.Param, n, steps int) string {
 
 // refusal is the next value in the direction of n, were it legal, and the first
 // problem with it; empty where there is no next value.
-func refusal(s *State, p *engine.Param, n int) (next, why string) {
+func refusal(s *State, p *knob.Knob, n int) (next, why string) {
 	for _, text := range candidates(&s.Setup, p, n) {
-		turned, err := engine.Turn(s.Setup, p.ID, text, s.Locks)
+		turned, err := knob.Turn(s.Setup, p.ID, text, s.Locks)
 		if err != nil || turned == s.Setup {
 			continue
 		}
@@ -65,15 +66,15 @@ func refusal(s *State, p *engine.Param, n int) (next, why string) {
 
 // candidates are values beyond the current one that people would try: the next
 // number and the doubled one, or the other choices.
-func candidates(s *engine.Setup, p *engine.Param, n int) []string {
+func candidates(s *engine.Setup, p *knob.Knob, n int) []string {
 	switch {
-	case p.Kind == engine.IntParam && n > 0:
+	case p.Kind == knob.Number && n > 0:
 		at := p.Int(*s)
 		return []string{fmt.Sprint(2 * max(at, 1)), fmt.Sprint(at + 1)}
-	case p.Kind == engine.IntParam:
+	case p.Kind == knob.Number:
 		at := p.Int(*s)
 		return []string{fmt.Sprint(at / 2), fmt.Sprint(at - 1)}
-	case p.Kind == engine.FigureParam:
+	case p.Kind == knob.Figure:
 		return nil // every value of the ladder is legal
 	}
 	i := slices.Index(p.Choices, p.Text(*s))

@@ -7,7 +7,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
 )
@@ -26,19 +26,19 @@ func (m *Model) startTyping(text string) {
 
 // takeTyped is the action that puts a typed value into a knob, nil where nothing was
 // typed, or why the value cannot be taken.
-func (m *Model) takeTyped(id engine.ParamID, text string) (overlay.Action, error) {
+func (m *Model) takeTyped(id knob.ID, text string) (overlay.Action, error) {
 	text = strings.TrimSpace(text)
-	p, ok := engine.FindParam(id)
-	if !ok || text == "" && p.Kind != engine.TextParam {
+	p, ok := knob.Find(id)
+	if !ok || text == "" && p.Kind != knob.List {
 		return nil, nil
 	}
-	if p.Kind == engine.IntParam || p.Kind == engine.FigureParam {
+	if p.Kind == knob.Number || p.Kind == knob.Figure {
 		text = ungrouped(text)
 	}
 	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
 		text = "full:" + text // layers per rank
 	}
-	if _, err := engine.Turn(m.state.Setup, id, text, m.state.Locks); err != nil {
+	if _, err := knob.Turn(m.state.Setup, id, text, m.state.Locks); err != nil {
 		return nil, errors.New(sentence(err))
 	}
 	return Action{Verb: SetKnob, ID: id, Text: text}, nil

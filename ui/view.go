@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/report/figure"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
@@ -198,7 +198,7 @@ func (m *Model) tiny(w, h int) []string {
 		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus, About: g.About}
 		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, %s", verdict, peak.Brief(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Brief(figure.Percent(r.Throughput.MFU)+" MFU")))
 	}
-	p, _ := engine.FindParam(m.state.Focus)
+	p, _ := knob.Find(m.state.Focus)
 	texts = append(texts,
 		fmt.Sprintf("%s %s %s", m.look.glyphs.Pointer, p.Label, knobs.Show(&p, p.Text(*s))),
 		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times, s.Cluster.GPU.Name),

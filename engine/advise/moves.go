@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
 )
 
@@ -106,9 +107,9 @@ func Fixes(s engine.Setup, stop func() bool) []Move {
 // mended are the fixes; what a bound excludes is not evaluated.
 func (a *adviser) mended() []Move {
 	var list []Move
-	for _, knob := range knobs() {
+	for _, id := range knobs() {
 		seen := map[engine.Setup]bool{a.now: true}
-		open := a.extend(nil, seen, &a.now, [2]engine.ParamID{knob}, knob)
+		open := a.extend(nil, seen, &a.now, [2]knob.ID{id}, id)
 		byStep(open)
 		if best := a.settle(open, 1, 1, 0, a.mayFit, fits); len(best) > 0 {
 			list = append(list, best[0])
@@ -164,7 +165,7 @@ func (a *adviser) distinct(list []Move) []Move {
 
 // later are the knobs that a pair turns after one: each pair of knobs is tried
 // in one order, the one in which the second can follow the first.
-func later(first engine.ParamID) []engine.ParamID {
+func later(first knob.ID) []knob.ID {
 	all := knobs()
 	return all[slices.Index(all, first)+1:]
 }
@@ -206,7 +207,7 @@ func (a *adviser) arrive(p search.Problem) (Move, bool) {
 func turns(from, to *engine.Setup) int {
 	n := 0
 	for _, id := range knobs() {
-		if p, ok := engine.FindParam(id); ok && p.Text(*from) != p.Text(*to) {
+		if p, ok := knob.Find(id); ok && p.Text(*from) != p.Text(*to) {
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
 
@@ -33,7 +34,7 @@ func (l *Looked) Words(number func(int) string) string {
 type pair struct {
 	setup  engine.Setup
 	floor  engine.Bound
-	turned [2]engine.ParamID
+	turned [2]knob.ID
 }
 
 // reached are all setups within two turns, in the order of their bounds.
@@ -50,11 +51,11 @@ func (a *adviser) reach() *reached {
 	}
 	for i := range a.turns {
 		first := &a.turns[i]
-		for _, knob := range later(first.knob) {
+		for _, id := range later(first.knob) {
 			if a.stopped() {
 				return r
 			}
-			r.pairs = a.extend(r.pairs, r.seen, &first.Setup, [2]engine.ParamID{first.knob, knob}, knob)
+			r.pairs = a.extend(r.pairs, r.seen, &first.Setup, [2]knob.ID{first.knob, id}, id)
 		}
 	}
 	a.looked.Pairs = len(r.pairs)
@@ -63,8 +64,8 @@ func (a *adviser) reach() *reached {
 }
 
 // extend adds one more turn of a knob to a setup: every value that was not seen.
-func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setup, turned [2]engine.ParamID, knob engine.ParamID) []pair {
-	for _, v := range values(s, knob) {
+func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setup, turned [2]knob.ID, id knob.ID) []pair {
+	for _, v := range values(s, id) {
 		if v.Current || seen[v.Setup] || a.slow(&v.Setup) {
 			continue
 		}
@@ -96,7 +97,7 @@ const (
 // pay a little alone.
 func (a *adviser) triples(r *reached) []pair {
 	type count struct{ fit, all int }
-	taken := map[[2]engine.ParamID]count{}
+	taken := map[[2]knob.ID]count{}
 	all := beamAny
 	if !a.report.Memory.Fits {
 		all = beamFix
@@ -118,9 +119,9 @@ func (a *adviser) triples(r *reached) []pair {
 		}
 		taken[p.turned] = n
 		a.looked.Beam++
-		for _, knob := range knobs() {
-			if !slices.Contains(p.turned[:], knob) {
-				out = a.extend(out, r.seen, &p.setup, p.turned, knob)
+		for _, id := range knobs() {
+			if !slices.Contains(p.turned[:], id) {
+				out = a.extend(out, r.seen, &p.setup, p.turned, id)
 			}
 		}
 	}
@@ -166,11 +167,11 @@ func (a *adviser) climb(from Move) Move {
 	seen := map[engine.Setup]bool{a.now: true, from.Setup: true}
 	for range mostRounds {
 		var open []pair
-		for _, knob := range knobs() {
+		for _, id := range knobs() {
 			if a.stopped() {
 				return from
 			}
-			open = a.extend(open, seen, &from.Setup, [2]engine.ParamID{}, knob)
+			open = a.extend(open, seen, &from.Setup, [2]knob.ID{}, id)
 		}
 		a.looked.Further += len(open)
 		byStep(open)

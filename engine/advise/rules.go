@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -163,7 +164,7 @@ func fitRules() []rule {
 				s := a.now
 				s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 				list := []engine.Setup{s}
-				if t, err := engine.Turn(s, "mbs", "1", locks()); err == nil {
+				if t, err := knob.Turn(s, "mbs", "1", locks()); err == nil {
 					list = append(list, t)
 				}
 				return list
@@ -315,8 +316,8 @@ func (a *adviser) cuts(list ...cut) []engine.Setup {
 }
 
 // turned is the setup with one knob at a number, where that is legal.
-func (a *adviser) turned(knob engine.ParamID, n int) []engine.Setup {
-	if t, err := engine.Turn(a.now, knob, fmt.Sprint(n), locks()); err == nil && engine.Legal(t) {
+func (a *adviser) turned(id knob.ID, n int) []engine.Setup {
+	if t, err := knob.Turn(a.now, id, fmt.Sprint(n), locks()); err == nil && engine.Legal(t) {
 		return []engine.Setup{t}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
 
@@ -91,12 +92,12 @@ func (a *adviser) exposed(dimension string) float64 {
 
 // best says whether no other value of a knob that fits is faster, where the setup
 // fits itself.
-func (a *adviser) best(knob engine.ParamID) bool {
+func (a *adviser) best(id knob.ID) bool {
 	if !a.report.Memory.Fits {
 		return false
 	}
 	for i := range a.turns {
-		if t := &a.turns[i]; t.knob == knob && fits(&t.Move) && t.Speed > worthwhile {
+		if t := &a.turns[i]; t.knob == id && fits(&t.Move) && t.Speed > worthwhile {
 			return false
 		}
 	}

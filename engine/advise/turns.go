@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -22,32 +23,32 @@ type adviser struct {
 
 // turned is one knob at one of its other values.
 type turned struct {
-	knob engine.ParamID
+	knob knob.ID
 	text string
 	Move
 }
 
 // locks of every move: the same GPUs, the same global batch.
-func locks() engine.Locks { return engine.Locks{GPUs: true, Batch: true} }
+func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
 // knobs are those that advice turns: how the training is cut, and what is kept.
 // Model, machine, batch, sequence and number formats of the products are what
 // the user wants; they are not advice.
-func knobs() []engine.ParamID {
-	return []engine.ParamID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
+func knobs() []knob.ID {
+	return knob.Default().Where(func(k *knob.Knob) bool { return k.Advised })
 }
 
 // values of a knob are its ladder; recomputation gets parts of the layers too.
-func values(s *engine.Setup, knob engine.ParamID) []engine.Step {
-	steps := engine.Steps(*s, knob, locks())
-	if knob != "recompute" {
+func values(s *engine.Setup, id knob.ID) []knob.Step {
+	steps := knob.Steps(*s, id, locks())
+	if id != knob.Recompute {
 		return steps
 	}
 	layers := (s.Model.Layers + s.PP - 1) / s.PP
 	for n := 1; n < layers; n *= 2 {
 		text := recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String()
-		if t, err := engine.Turn(*s, knob, text, locks()); err == nil && engine.Legal(t) {
-			steps = append(steps, engine.Step{Text: text, Setup: t})
+		if t, err := knob.Turn(*s, id, text, locks()); err == nil && engine.Legal(t) {
+			steps = append(steps, knob.Step{Text: text, Setup: t})
 		}
 	}
 	return steps
@@ -65,8 +66,8 @@ func (a *adviser) slow(s *engine.Setup) bool {
 
 // turnEach evaluates every other value of every knob.
 func (a *adviser) turnEach() {
-	for _, knob := range knobs() {
-		for _, v := range values(&a.now, knob) {
+	for _, id := range knobs() {
+		for _, v := range values(&a.now, id) {
 			if v.Current || v.Setup == a.now || a.slow(&v.Setup) {
 				continue
 			}
@@ -74,7 +75,7 @@ func (a *adviser) turnEach() {
 				return
 			}
 			if m, ok := a.try(v.Setup, 1); ok {
-				a.turns = append(a.turns, turned{knob, v.Text, m})
+				a.turns = append(a.turns, turned{id, v.Text, m})
 			}
 		}
 	}
@@ -91,13 +92,13 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	m.Speed = float64(a.report.Time.Step / r.Time.Step)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits
-	m.NowRefused = engine.LauncherRejects(r.Problems) && !engine.LauncherRejects(a.report.Problems)
+	m.NowRefused = knob.LauncherRejects(r.Problems) && !knob.LauncherRejects(a.report.Problems)
 	return m, true
 }
 
 // Knob is what one knob alone can do: from its best to its worst legal value.
 type Knob struct {
-	ID      engine.ParamID
+	ID      knob.ID
 	Current string
 	Now     Value   // the current value
 	Values  []Value // in the order of the ladder, the current one left out
@@ -173,7 +174,7 @@ func (k *Knob) Best() *Value {
 func (a *adviser) tornado() []Knob {
 	var out []Knob
 	for _, id := range knobs() {
-		p, ok := engine.FindParam(id)
+		p, ok := knob.Find(id)
 		if !ok {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -156,7 +157,7 @@ func (p *Problem) choices() choices {
 	sp := &p.Space
 	c := choices{
 		mbs: pick(sp.MBS, nil, nil), sp: unique(sp.SP), recompute: unique(sp.Recompute), zero: unique(sp.ZeRO),
-		offered: engine.ZeROStages(&p.Setup),
+		offered: knob.ZeROStages(&p.Setup),
 	}
 	if len(sp.MBS) == 0 {
 		c.mbs = p.microBatches()

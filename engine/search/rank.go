@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -107,14 +108,14 @@ func (r *ranker) begin() bool {
 	if !r.begun {
 		r.begun = true
 		r.floors.SetModel(&r.problem.Setup)
-		r.sound = r.floors.LegalityOfModel().Legal
+		r.sound = r.floors.Judge.Given(r.problem.Setup).Legal
 		r.limit = r.problem.limit()
 	}
 	return r.sound
 }
 
 // allowed says whether what was judged so may be among the answers.
-func (r *ranker) allowed(j engine.Legality) bool {
+func (r *ranker) allowed(j knob.Legality) bool {
 	return j.Legal && (!j.Rejected || r.problem.Space.Refused)
 }
 
@@ -151,7 +152,7 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 			r.floors.SetMicroBatch(&s.Layout)
 			for k, given := range r.choices.recompute {
 				again, some := part(given, s)
-				if !some || !r.allowed(r.floors.LegalityOfRecompute(again)) {
+				if !some || !r.allowed(r.floors.Judge.Recompute(again)) {
 					continue
 				}
 				at.recompute, s.Recompute = uint16(k), again
@@ -177,7 +178,7 @@ func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out k
 			continue
 		}
 		s.Schedule = k.Kind
-		if r.allowed(engine.LegalityOfSchedule(s.Spec())) {
+		if r.allowed(knob.LegalityOfSchedule(s.Spec())) {
 			out |= 1 << n
 		}
 	}
@@ -210,7 +211,7 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 			continue
 		}
 		judged[class], s.ZeRO = true, zero
-		runs[class] = r.allowed(r.floors.LegalityOfLayout(s))
+		runs[class] = r.allowed(r.floors.Judge.Layout(s))
 		some = some || runs[class]
 	}
 	return runs, some

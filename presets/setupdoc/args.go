@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // said is one word of a command line: a flag without its dashes, and its value.
 type said struct{ key, value string }
 
 func (w said) flag() string {
-	if p, ok := engine.FindParam(engine.ParamID(w.key)); ok && p.Kind == engine.BoolParam {
+	if p, ok := knob.Find(knob.ID(w.key)); ok && p.Kind == knob.Switch {
 		return "--" + w.key + "=" + w.value // a switch takes no separate value
 	}
 	return "--" + w.key + " " + quoted(w.value)
@@ -45,7 +46,7 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 		return err == nil && got == s
 	}
 	words := []said{{"model", s.Model.ID}, {"cluster", s.Cluster.ID}, {"gpus", strconv.Itoa(s.GPUs)}}
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		if text := p.Text(s); p.ID != "gpus" && p.ID != "nodes" && text != "" { // nodes follow from the GPUs
 			words = append(words, said{string(p.ID), text})
 		}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 )
 
@@ -30,7 +30,7 @@ func (d *Document) checkCluster(c *hardware.Cluster) error {
 }
 
 func (d *Document) refuse(field, given, allowed, nearest string) error {
-	return place(d.placeOf(field), &engine.ValueError{
+	return place(d.placeOf(field), &knob.ValueError{
 		Field: d.spelled(field), Given: strings.Trim(given, `"`), Allowed: allowed, Nearest: nearest,
 	})
 }

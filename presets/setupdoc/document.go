@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/presets/input"
 )
@@ -35,7 +35,7 @@ type Library interface {
 // The zero value says nothing.
 type Document struct {
 	file  string
-	draft engine.Draft
+	draft knob.Draft
 	// what is trained and on what: a name or a table of fields
 	model, gpu, cluster *node
 	sets                []assignment
@@ -150,8 +150,8 @@ func (d *Document) say(m *member) error {
 	case "set":
 		return d.saySet(m.value)
 	}
-	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
-	p, ok := engine.FindParam(id)
+	id := knob.ID(strings.ReplaceAll(key, "_", "-"))
+	p, ok := knob.Find(id)
 	if !ok {
 		return unknownKey(m.key, append(flatKeys(), "set"))
 	}
@@ -168,7 +168,7 @@ func (d *Document) say(m *member) error {
 // flatKeys lists every key of the flat form; a document has "set" too.
 func flatKeys() []string {
 	keys := []string{"model", "gpu", "cluster"}
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		keys = append(keys, strings.ReplaceAll(string(p.ID), "-", "_"))
 	}
 	return keys
@@ -176,25 +176,25 @@ func flatKeys() []string {
 
 // literalFor checks that a value has the parameter's type and gives it in the
 // words of the command line.
-func literalFor(p *engine.Param, key string, n *node) (string, error) {
+func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 	want := text
 	switch p.Kind {
-	case engine.IntParam:
+	case knob.Number:
 		want = number
-	case engine.BoolParam:
+	case knob.Switch:
 		want = boolean
-	case engine.FigureParam:
+	case knob.Figure:
 		if n.kind == number && !decimal(n.text) {
 			return "", wrongValue(key, n, p.Allowed())
 		}
 		if n.kind == number {
 			return n.text, nil
 		}
-	case engine.ChoiceParam, engine.TextParam:
+	case knob.Choice, knob.List:
 	}
 	if n.kind != want {
 		allowed := p.Allowed()
-		if p.Kind == engine.BoolParam {
+		if p.Kind == knob.Switch {
 			allowed = "true or false"
 		}
 		return "", wrongValue(key, n, allowed)
@@ -283,13 +283,13 @@ func (d *Document) Set(key, value string) error {
 	switch key {
 	case "model", "gpu", "cluster":
 		if value == "" {
-			return &engine.ValueError{Field: key, Given: value, Allowed: "an id of 'presets " + key + "s'"}
+			return &knob.ValueError{Field: key, Given: value, Allowed: "an id of 'presets " + key + "s'"}
 		}
 		d.forget(key)
 		return d.sayPart(key, &node{kind: text, text: value})
 	}
-	id := engine.ParamID(strings.ReplaceAll(key, "_", "-"))
-	if _, ok := engine.FindParam(id); !ok {
+	id := knob.ID(strings.ReplaceAll(key, "_", "-"))
+	if _, ok := knob.Find(id); !ok {
 		return unknownKey(key, flatKeys())
 	}
 	d.overridden = true
@@ -299,11 +299,11 @@ func (d *Document) Set(key, value string) error {
 
 // SaysBatch tells whether the document says the global batch, or the micro-batches
 // that it follows from.
-func (d *Document) SaysBatch() bool { return d.draft.GBS != nil || d.draft.MicroBatches != nil }
+func (d *Document) SaysBatch() bool { return d.draft.Has(knob.GBS) || d.draft.Has(knob.MicroBatches) }
 
 // Take gives what the document says of a parameter, in the words of the command
 // line, and unsays it; false where it says nothing.
-func (d *Document) Take(id engine.ParamID) (text string, said bool) {
+func (d *Document) Take(id knob.ID) (text string, said bool) {
 	text, said = d.draft.Take(id)
 	if said {
 		d.overridden = true
@@ -318,7 +318,7 @@ func (d *Document) Assign(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	if !ok || key == "" {
-		return &engine.ValueError{Field: "set", Given: text, Allowed: "key=value, such as model.layers=40"}
+		return &knob.ValueError{Field: "set", Given: text, Allowed: "key=value, such as model.layers=40"}
 	}
 	if !strings.Contains(key, ".") {
 		return d.Set(key, value)

@@ -11,7 +11,7 @@ import (
 )
 
 // Error says where in a document something is wrong. What is wrong is Err: a
-// *KeyError, an *engine.ValueError, or what the text is not.
+// *KeyError, an *knob.ValueError, or what the text is not.
 type Error struct {
 	File         string // empty: not from a file
 	Line, Column int    // from 1; 0: not from a text

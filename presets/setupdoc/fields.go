@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 )
 
 // maxNumber bounds what is read as a figure at all; the checks of the model and
@@ -86,13 +86,13 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 	return nil
 }
 
-// wrongValue is a *engine.ValueError at the place of the value. A text that reads
+// wrongValue is a *knob.ValueError at the place of the value. A text that reads
 // like the number that is wanted would look right.
 func wrongValue(path string, n *node, allowed string) error {
 	if _, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text {
 		allowed += ", without quotes"
 	}
-	return place(n.at, &engine.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
+	return place(n.at, &knob.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
 }
 
 // place says where an error is, unless that is known already or nowhere.

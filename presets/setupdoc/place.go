@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // lines knows where the lines of a text end, so that every position costs a
@@ -96,8 +96,8 @@ func canonical(path string) string {
 // blame gives an error about a field the place where the field was said, or,
 // for a field that was left out, the table that should have it.
 func (d *Document) blame(err error) error {
-	var value *engine.ValueError
-	var conflict *engine.ConflictError
+	var value *knob.ValueError
+	var conflict *knob.ConflictError
 	var placed *Error
 	switch {
 	case err == nil, errors.As(err, &placed):

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -62,10 +63,10 @@ func TestFlags(t *testing.T) {
 	}
 	draws.Check(t, func(t *rapid.T) {
 		s := presets.DefaultSetup()
-		params := engine.Params()
+		params := knob.All()
 		for range rapid.IntRange(0, 12).Draw(t, "turns") {
 			p := rapid.SampledFrom(params).Draw(t, "param")
-			steps := engine.Steps(s, p.ID, engine.Locks{})
+			steps := knob.Steps(s, p.ID, knob.Locks{})
 			if len(steps) > 0 {
 				s = rapid.SampledFrom(steps).Draw(t, "step").Setup
 			}

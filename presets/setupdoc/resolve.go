@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 )
 
@@ -51,7 +52,8 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 		c = l.Calibrate(c) // by the ids that the machine has in the end
 	}
 	draft := d.draft
-	draft.Model, draft.Cluster = &m, &c
+	draft.SetModel(m)
+	draft.SetCluster(c)
 	if complete, ok := draft.Complete(); ok && !d.overridden {
 		return complete, nil
 	}
@@ -174,7 +176,7 @@ func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 
 // otherGPU is the error of a GPU whose id is not that of the cluster's.
 func otherGPU(c *hardware.Cluster, id *node) error {
-	return place(id.at, &engine.ConflictError{
+	return place(id.at, &knob.ConflictError{
 		Fields: [2]string{"gpu", "cluster"},
 		Why:    fmt.Sprintf("%s is made of %s, not of %s", c.ID, c.GPU.ID, escape.Line(id.text)),
 	})

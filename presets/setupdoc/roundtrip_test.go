@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
@@ -22,7 +23,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := rapid.IntRange(1, engine.MaxMicroBatches)
+	size := rapid.IntRange(1, knob.MaxMicroBatches)
 	for _, field := range []*int{&s.DP, &s.TP, &s.PP, &s.VPP, &s.CP, &s.EP, &s.ETP, &s.GPUs, &s.MBS, &s.MicroBatches, &s.GBS, &s.Seq} {
 		*field = size.Draw(t, "size")
 	}

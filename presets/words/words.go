@@ -13,7 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 //go:embed methods.toml
@@ -24,13 +24,13 @@ var glossaryFile []byte
 
 // Method is the note on a knob: what turning it up does, and when to.
 type Method struct {
-	ID     engine.ParamID `toml:"-"`
-	Name   string         `toml:"name"`  // in full: tensor parallelism
-	Cuts   string         `toml:"cuts"`  // memory, time or traffic that gets smaller
-	Costs  string         `toml:"costs"` // what it is paid with
-	Use    string         `toml:"use"`   // when to reach for it
-	Watch  string         `toml:"watch"` // traps; empty where there are none
-	Source string         `toml:"source"`
+	ID     knob.ID `toml:"-"`
+	Name   string  `toml:"name"`  // in full: tensor parallelism
+	Cuts   string  `toml:"cuts"`  // memory, time or traffic that gets smaller
+	Costs  string  `toml:"costs"` // what it is paid with
+	Use    string  `toml:"use"`   // when to reach for it
+	Watch  string  `toml:"watch"` // traps; empty where there are none
+	Source string  `toml:"source"`
 }
 
 // Word is an entry of the glossary.
@@ -47,13 +47,13 @@ type Word struct {
 
 // Methods are the notes by knob. A file with a fault gives the sound ones and an
 // error; the built-in file has none, which a test checks.
-func Methods() (map[engine.ParamID]Method, error) { return parseMethods(methodsFile) }
+func Methods() (map[knob.ID]Method, error) { return parseMethods(methodsFile) }
 
 // Glossary is every word, in the order of the alphabet.
 func Glossary() ([]Word, error) { return parseGlossary(glossaryFile) }
 
-func parseMethods(text []byte) (map[engine.ParamID]Method, error) {
-	var notes map[engine.ParamID]Method
+func parseMethods(text []byte) (map[knob.ID]Method, error) {
+	var notes map[knob.ID]Method
 	if err := decode(text, &notes); err != nil {
 		return nil, fmt.Errorf("methods: %w", err)
 	}
@@ -71,7 +71,7 @@ func parseMethods(text []byte) (map[engine.ParamID]Method, error) {
 }
 
 func (m *Method) check() error {
-	if _, ok := engine.FindParam(m.ID); !ok {
+	if _, ok := knob.Find(m.ID); !ok {
 		return fmt.Errorf("methods: %q is no parameter", m.ID)
 	}
 	for name, text := range map[string]string{"name": m.Name, "cuts": m.Cuts, "costs": m.Costs, "use": m.Use, "source": m.Source} {

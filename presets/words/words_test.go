@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // TestMethods: every knob has a note, and every note a knob.
@@ -14,7 +14,7 @@ func TestMethods(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		note, ok := notes[p.ID]
 		if !ok {
 			t.Errorf("%s has no note", p.ID)

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 )
 
 // writeCSV writes every leaf of the document as a row: the part of the document,
@@ -48,7 +49,7 @@ func choices(d *Document, row func(cells ...string)) {
 	row("setup", "", "command", d.Command, "")
 	row("setup", "", "model", d.Setup.Model.ID, "")
 	row("setup", "", "cluster", d.Setup.Cluster.ID, "")
-	params := engine.Params()
+	params := knob.All()
 	for i := range params {
 		p := &params[i]
 		row("setup", "", string(p.ID), p.Text(d.Setup), p.Unit)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -81,7 +81,7 @@ func (m *markdown) title() {
 func (m *markdown) setup() {
 	s := &m.doc.Setup
 	var rows [][]string
-	params := engine.Params()
+	params := knob.All()
 	for i := range params {
 		p := &params[i]
 		if value := p.Text(*s); value != "" {

@@ -3,7 +3,7 @@ package knobs
 import (
 	"strconv"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/themes"
 	"meshscope/ui/widget"
 )
@@ -12,14 +12,14 @@ import (
 // its ladder.
 type Hit struct {
 	X, Y, W int
-	ID      engine.ParamID
+	ID      knob.ID
 	Value   string // empty: the row itself
 }
 
 // Column is the knobs as they are drawn.
 type Column struct {
 	Rows   []Row
-	Focus  engine.ParamID
+	Focus  knob.ID
 	Typing string // what is being typed into the focused knob; read when IsTyping
 	Caret  int    // cells before the caret in Typing
 

@@ -10,14 +10,15 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/widget"
 )
 
-var both = engine.Locks{GPUs: true, Batch: true}
+var both = knob.Locks{GPUs: true, Batch: true}
 
-func column(t testing.TB, s engine.Setup, focus engine.ParamID) *Column {
+func column(t testing.TB, s engine.Setup, focus knob.ID) *Column {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
@@ -29,14 +30,14 @@ func column(t testing.TB, s engine.Setup, focus engine.ParamID) *Column {
 // TestEveryParameter: the column has every parameter of the registry, once.
 func TestEveryParameter(t *testing.T) {
 	order := Order()
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		if !slices.Contains(order, p.ID) {
 			t.Errorf("%s has no knob", p.ID)
 		}
 	}
 	rows := Rows(presets.DefaultSetup(), both)
-	if len(rows) != len(engine.Params()) || len(rows) != len(order) {
-		t.Errorf("%d rows, %d parameters, %d in order", len(rows), len(engine.Params()), len(order))
+	if len(rows) != len(knob.All()) || len(rows) != len(order) {
+		t.Errorf("%d rows, %d parameters, %d in order", len(rows), len(knob.All()), len(order))
 	}
 	for _, r := range rows {
 		if r.Off == "" && r.Current < 0 {
@@ -47,12 +48,12 @@ func TestEveryParameter(t *testing.T) {
 
 // TestLocks: of each pair one is kept and the other follows.
 func TestLocks(t *testing.T) {
-	for _, l := range []engine.Locks{{}, both, {GPUs: true}, {Batch: true}} {
-		words := map[engine.ParamID]string{}
+	for _, l := range []knob.Locks{{}, both, {GPUs: true}, {Batch: true}} {
+		words := map[knob.ID]string{}
 		for _, r := range Rows(presets.DefaultSetup(), l) {
 			words[r.ID] = r.Lock
 		}
-		for _, pair := range [][2]engine.ParamID{{"gpus", "dp"}, {"gbs", "microbatches"}} {
+		for _, pair := range [][2]knob.ID{{"gpus", "dp"}, {"gbs", "microbatches"}} {
 			if words[pair[0]] == words[pair[1]] || words[pair[0]] == "" || words[pair[1]] == "" {
 				t.Errorf("%+v: %s %q, %s %q", l, pair[0], words[pair[0]], pair[1], words[pair[1]])
 			}
@@ -63,8 +64,8 @@ func TestLocks(t *testing.T) {
 // TestOff: a knob without effect says why.
 func TestOff(t *testing.T) {
 	s := presets.DefaultSetup()
-	off := func(s engine.Setup) map[engine.ParamID]string {
-		m := map[engine.ParamID]string{}
+	off := func(s engine.Setup) map[knob.ID]string {
+		m := map[knob.ID]string{}
 		for _, r := range Rows(s, both) {
 			m[r.ID] = r.Off
 		}
@@ -81,7 +82,7 @@ func TestOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := off(engine.WithModel(s, m)); got["ep"] != "" || got["mtp"] != "" {
+	if got := off(knob.WithModel(s, m)); got["ep"] != "" || got["mtp"] != "" {
 		t.Errorf("MoE: %v", got)
 	}
 }
@@ -137,10 +138,10 @@ func BenchmarkRows(b *testing.B) {
 func TestMoreBelow(t *testing.T) {
 	c := column(t, presets.DefaultSetup(), "tp")
 	for h := 3; h < 70; h++ {
-		for _, focus := range []engine.ParamID{Order()[0], Order()[len(Order())-1]} {
+		for _, focus := range []knob.ID{Order()[0], Order()[len(Order())-1]} {
 			c.Focus = focus
 			d := c.Render(60, h)
-			shown := map[engine.ParamID]bool{}
+			shown := map[knob.ID]bool{}
 			for _, hit := range d.Hits {
 				shown[hit.ID] = true
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 )
@@ -13,24 +14,24 @@ import (
 // Group is a headed part of the column.
 type Group struct {
 	Title string
-	IDs   []engine.ParamID
+	IDs   []knob.ID
 }
 
 // Groups is the order of the column. The last group is what is turned rarely;
 // on small screens it is reached by scrolling.
 func Groups() []Group {
 	return []Group{
-		{"MACHINE", []engine.ParamID{"nodes", "gpus"}},
-		{"LAYOUT", []engine.ParamID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
-		{"BATCH", []engine.ParamID{"mbs", "microbatches", "gbs", "seq"}},
-		{"RECIPE", []engine.ParamID{"schedule", "recompute", "precision"}},
-		{"MORE", []engine.ParamID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu", "tokens", "price", "power", "pue", "goodput"}},
+		{"MACHINE", []knob.ID{"nodes", "gpus"}},
+		{"LAYOUT", []knob.ID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
+		{"BATCH", []knob.ID{"mbs", "microbatches", "gbs", "seq"}},
+		{"RECIPE", []knob.ID{"schedule", "recompute", "precision"}},
+		{"MORE", []knob.ID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu", "tokens", "price", "power", "pue", "goodput"}},
 	}
 }
 
 // Order is the knobs from top to bottom.
-func Order() []engine.ParamID {
-	var ids []engine.ParamID
+func Order() []knob.ID {
+	var ids []knob.ID
 	for _, g := range Groups() {
 		ids = append(ids, g.IDs...)
 	}
@@ -39,7 +40,7 @@ func Order() []engine.ParamID {
 
 // Row is what one knob shows.
 type Row struct {
-	ID      engine.ParamID
+	ID      knob.ID
 	Label   string
 	Short   string // the label in seven letters or less
 	Value   string
@@ -53,9 +54,9 @@ type Row struct {
 }
 
 // Rows are all knobs of a setup under the locks.
-func Rows(s engine.Setup, l engine.Locks) []Row {
-	params := engine.Params()
-	byID := make(map[engine.ParamID]*engine.Param, len(params))
+func Rows(s engine.Setup, l knob.Locks) []Row {
+	params := knob.All()
+	byID := make(map[knob.ID]*knob.Knob, len(params))
 	for i := range params {
 		byID[params[i].ID] = &params[i]
 	}
@@ -69,9 +70,9 @@ func Rows(s engine.Setup, l engine.Locks) []Row {
 	return rows
 }
 
-func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
+func newRow(s engine.Setup, p *knob.Knob, l knob.Locks) Row {
 	r := Row{
-		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == engine.IntParam || p.Kind == engine.FigureParam,
+		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == knob.Number || p.Kind == knob.Figure,
 		Lock: lockWord(p.ID, l),
 	}
 	r.Off, r.OffWord = off(&s, p.ID)
@@ -79,7 +80,7 @@ func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
 	if r.Off != "" {
 		return r
 	}
-	for i, step := range engine.Steps(s, p.ID, l) {
+	for i, step := range knob.Steps(s, p.ID, l) {
 		r.Values = append(r.Values, step.Text)
 		r.Shown = append(r.Shown, short(p, step.Text))
 		if step.Current {
@@ -91,23 +92,23 @@ func newRow(s engine.Setup, p *engine.Param, l engine.Locks) Row {
 
 // Show is a value as people read it: numbers with commas, an empty split as
 // the word for it.
-func Show(p *engine.Param, text string) string {
+func Show(p *knob.Knob, text string) string {
 	if p.ID == "split" && text == "" {
 		return "balanced"
 	}
-	if n, err := strconv.Atoi(text); err == nil && p.Kind == engine.IntParam {
+	if n, err := strconv.Atoi(text); err == nil && p.Kind == knob.Number {
 		return figure.Comma(n)
 	}
 	return text
 }
 
 // short is a value on a ladder, where room is dear: 32k for 32,768 tokens.
-func short(p *engine.Param, text string) string {
+func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
 	case p.ID == "split" && text == "":
 		return "balanced"
-	case err != nil || p.Kind != engine.IntParam:
+	case err != nil || p.Kind != knob.Number:
 		return text
 	case p.ID == "seq" && n >= 1<<20 && n%(1<<20) == 0:
 		return strconv.Itoa(n>>20) + "M"
@@ -118,7 +119,7 @@ func short(p *engine.Param, text string) string {
 }
 
 // shortLabel is a label for places with room for seven letters.
-func shortLabel(p *engine.Param) string {
+func shortLabel(p *knob.Knob) string {
 	switch p.ID {
 	case "mbs", "gbs":
 		return string(p.ID)
@@ -157,7 +158,7 @@ func (r *Row) Brief(value string) string {
 }
 
 // lockWord says which of the two ends of a lock a knob is.
-func lockWord(id engine.ParamID, l engine.Locks) string {
+func lockWord(id knob.ID, l knob.Locks) string {
 	word := func(kept bool) string {
 		if kept {
 			return "kept"
@@ -178,13 +179,13 @@ func lockWord(id engine.ParamID, l engine.Locks) string {
 }
 
 // Off says why a knob has no effect in a setup; empty when it has.
-func Off(s *engine.Setup, id engine.ParamID) string {
+func Off(s *engine.Setup, id knob.ID) string {
 	why, _ := off(s, id)
 	return why
 }
 
 // off says why a knob has nothing to turn in this setup.
-func off(s *engine.Setup, id engine.ParamID) (why, word string) {
+func off(s *engine.Setup, id knob.ID) (why, word string) {
 	switch id {
 	case "ep", "etp":
 		if !s.Model.IsMoE() && s.EP <= 1 && s.ETP <= 1 {

@@ -3,7 +3,7 @@ package overlay
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/themes"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -12,7 +12,7 @@ import (
 // Value is a value that is being typed into a knob. It has no box: the knob's own row
 // shows it.
 type Value struct {
-	Knob  engine.ParamID
+	Knob  knob.ID
 	Wrong string // why the typed value was not taken
 	Keys  []Bound
 
@@ -22,7 +22,7 @@ type Value struct {
 }
 
 // NewValue starts with a text.
-func NewValue(knob engine.ParamID, text string) *Value {
+func NewValue(knob knob.ID, text string) *Value {
 	v := &Value{Knob: knob, input: textbox.New(40)}
 	v.input.Set(text)
 	return v

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 	"meshscope/themes"
@@ -89,7 +90,7 @@ func (d document) read(lib setupdoc.Library) reading {
 		r.refused[pinsKey] = err
 	}
 	r.takePins(d, lib)
-	if _, ok := engine.FindParam(r.Focus); !ok {
+	if _, ok := knob.Find(r.Focus); !ok {
 		r.Focus = ""
 	}
 	if r.Theme != "auto" && !slices.Contains(themes.Names(), r.Theme) {

@@ -15,13 +15,14 @@ import (
 	"path/filepath"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // Session is what is restored.
 type Session struct {
 	Setup  engine.Setup // the zero Setup: none is kept
-	Locks  engine.Locks
-	Focus  engine.ParamID
+	Locks  knob.Locks
+	Focus  knob.ID
 	Screen string // name of the screen; the caller knows which there are
 	Theme  string // auto or a palette; empty: not chosen
 	Mouse  bool
@@ -61,7 +62,7 @@ const (
 )
 
 // None is the session where nothing is kept: both locks on, the mouse too.
-func None() Session { return Session{Locks: engine.Locks{GPUs: true, Batch: true}, Mouse: true} }
+func None() Session { return Session{Locks: knob.Locks{GPUs: true, Batch: true}, Mouse: true} }
 
 // Path is where the session is kept: in $XDG_STATE_HOME, which counts only when
 // it is absolute, else in .local/state of the home folder. Empty: nowhere.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/input"
 )
@@ -19,7 +20,7 @@ func some() Session {
 	other.PP, other.DP, other.MicroBatches = 4, 2, other.GBS/2
 	return Session{
 		Pins:  [MaxPins]engine.Setup{presets.DefaultSetup(), other},
-		Setup: presets.DefaultSetup(), Locks: engine.Locks{GPUs: true}, Focus: "pp",
+		Setup: presets.DefaultSetup(), Locks: knob.Locks{GPUs: true}, Focus: "pp",
 		Screen: "memory", Theme: "light", Mouse: false, Hinted: true, Unmarked: true,
 	}
 }

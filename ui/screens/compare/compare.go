@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets/words"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -45,7 +46,7 @@ type View struct {
 	jobs    widget.Jobs
 	asked   sides
 	alone   alone
-	methods map[engine.ParamID]words.Method
+	methods map[knob.ID]words.Method
 	fault   string // why there are no methods
 }
 

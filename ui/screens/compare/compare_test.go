@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
@@ -39,10 +40,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 func other(t testing.TB) engine.Setup {
 	t.Helper()
 	s := presets.DefaultSetup()
-	locks := engine.Locks{GPUs: true, Batch: true}
+	locks := knob.Locks{GPUs: true, Batch: true}
 	for _, turn := range [][2]string{{"tp", "4"}, {"pp", "4"}, {"zero", "0"}} {
 		var err error
-		if s, err = engine.Turn(s, engine.ParamID(turn[0]), turn[1], locks); err != nil {
+		if s, err = knob.Turn(s, knob.ID(turn[0]), turn[1], locks); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,7 +254,7 @@ func TestEachMethodAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(*in.Setup, m)
+	s := knob.WithModel(*in.Setup, m)
 	in.Setup = &s
 	v := New()
 	v.press(in, "v").Work(t.Context())()
@@ -357,7 +358,7 @@ func TestNames(t *testing.T) {
 	if got := names([]engine.Setup{other(t), start}); got[0] != "tp4 pp4 zero0" || got[1] != "tp8 pp2 zero1" {
 		t.Errorf("two pins are called %q", got)
 	}
-	wide, err := engine.Turn(start, "tp", "16", engine.Locks{GPUs: true, Batch: true})
+	wide, err := knob.Turn(start, "tp", "16", knob.Locks{GPUs: true, Batch: true})
 	if got := names([]engine.Setup{start, wide}); err != nil || got[0] != "tp8" || got[1] != "tp16" {
 		t.Errorf("what follows from tp is named: %q", got)
 	}
@@ -365,12 +366,12 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names([]engine.Setup{engine.WithModel(start, m), start}); !strings.HasPrefix(got[0], m.Name) {
+	if got := names([]engine.Setup{knob.WithModel(start, m), start}); !strings.HasPrefix(got[0], m.Name) {
 		t.Errorf("pins of two models are called %q", got)
 	}
 	draws.Check(t, func(r *rapid.T) {
-		p := rapid.SampledFrom(engine.Params()).Draw(r, "param")
-		steps := engine.Steps(start, p.ID, engine.Locks{GPUs: true, Batch: true})
+		p := rapid.SampledFrom(knob.All()).Draw(r, "param")
+		steps := knob.Steps(start, p.ID, knob.Locks{GPUs: true, Batch: true})
 		if len(steps) == 0 {
 			r.Skip("nothing to turn")
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -16,7 +17,7 @@ import (
 // that it causes.
 type methodRow struct {
 	name      string
-	note      engine.ParamID
+	note      knob.ID
 	now       func(*engine.Setup) string
 	on        func(*engine.Setup) bool
 	dimension []string
@@ -28,7 +29,7 @@ func degree(of func(*engine.Setup) int) (now func(*engine.Setup) string, on func
 
 // methodRows are the methods in the order of the playbook's summary.
 func methodRows() []methodRow {
-	row := func(name string, note engine.ParamID, of func(*engine.Setup) int, dimension ...string) methodRow {
+	row := func(name string, note knob.ID, of func(*engine.Setup) int, dimension ...string) methodRow {
 		now, on := degree(of)
 		return methodRow{name, note, now, on, dimension}
 	}

@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
 
 // named are the parameters that a pin is named by, the telling ones first. Those that
 // follow from others come last: they count where nothing else differs.
-func named() []engine.ParamID {
-	first := []engine.ParamID{"gpus", "tp", "pp", "cp", "ep", "vpp", "zero", "mbs", "recompute", "schedule"}
+func named() []knob.ID {
+	first := []knob.ID{"gpus", "tp", "pp", "cp", "ep", "vpp", "zero", "mbs", "recompute", "schedule"}
 	last := following()
 	out := slices.Clone(first)
-	for _, p := range engine.Params() {
+	for _, p := range knob.All() {
 		if !slices.Contains(first, p.ID) && !slices.Contains(last, p.ID) {
 			out = append(out, p.ID)
 		}
@@ -24,7 +25,7 @@ func named() []engine.ParamID {
 }
 
 // following are the parameters that follow from others.
-func following() []engine.ParamID { return []engine.ParamID{"nodes", "dp", "microbatches"} }
+func following() []knob.ID { return []knob.ID{"nodes", "dp", "microbatches"} }
 
 // mostNamed is how many parameters a name has.
 const mostNamed = 4
@@ -32,12 +33,12 @@ const mostNamed = 4
 // names call setups by what tells them apart: tp8 pp2 zero1. Where they are all the
 // same they are called by their cut.
 func names(list []engine.Setup) []string {
-	var fields []engine.ParamID
+	var fields []knob.ID
 	for _, id := range named() {
 		if len(fields) > 0 && slices.Contains(following(), id) {
 			break
 		}
-		p, ok := engine.FindParam(id)
+		p, ok := knob.Find(id)
 		differs := func(s engine.Setup) bool { return p.Text(s) != p.Text(list[0]) }
 		if ok && slices.ContainsFunc(list, differs) && len(fields) < mostNamed {
 			fields = append(fields, id)
@@ -46,7 +47,7 @@ func names(list []engine.Setup) []string {
 	models := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Model.ID != list[0].Model.ID })
 	machines := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Cluster.ID != list[0].Cluster.ID })
 	if len(fields) == 0 && !models && !machines {
-		fields = []engine.ParamID{"tp", "pp", "zero"}
+		fields = []knob.ID{"tp", "pp", "zero"}
 	}
 	out := make([]string, len(list))
 	for i := range list {
@@ -66,13 +67,13 @@ func names(list []engine.Setup) []string {
 }
 
 // word is a parameter in a name: tp8, interleaved, recompute full.
-func word(id engine.ParamID, s *engine.Setup) string {
-	p, _ := engine.FindParam(id)
+func word(id knob.ID, s *engine.Setup) string {
+	p, _ := knob.Find(id)
 	text := p.Text(*s)
 	switch {
 	case id == "schedule" || id == "precision":
 		return text
-	case p.Kind == engine.IntParam:
+	case p.Kind == knob.Number:
 		return string(id) + text
 	}
 	return string(id) + " " + text

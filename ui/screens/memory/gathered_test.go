@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 	"meshscope/ui/screen"
@@ -23,7 +24,7 @@ func TestWeightsShardedBelowZeRO3(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.Draft{Model: &m, Cluster: &c, GPUs: new(8), TP: new(1), ZeRO: new(2), Stack: &stack}.Resolve()
+		s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2, knob.Calibration: stack}).Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}

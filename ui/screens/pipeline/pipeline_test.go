@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -273,7 +274,7 @@ func TestCompareLongPipelines(t *testing.T) {
 		t.Fatalf("compares with %+v", v.second)
 	}
 	// After a change of the setup Sync asks for both again.
-	half, err := engine.Turn(setup, "microbatches", "64", engine.Locks{GPUs: true, Batch: true})
+	half, err := knob.Turn(setup, "microbatches", "64", knob.Locks{GPUs: true, Batch: true})
 	if err != nil {
 		t.Fatal(err)
 	}

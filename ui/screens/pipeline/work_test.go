@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/presets"
 	"meshscope/ui/screen"
@@ -17,7 +18,7 @@ import (
 func TestThereAndBack(t *testing.T) {
 	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
 	first := presets.DefaultSetup()
-	second, err := engine.Turn(first, "microbatches", "64", engine.Locks{GPUs: true, Batch: true})
+	second, err := knob.Turn(first, "microbatches", "64", knob.Locks{GPUs: true, Batch: true})
 	if err != nil {
 		t.Fatal(err)
 	}

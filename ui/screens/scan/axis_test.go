@@ -9,11 +9,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/screen"
 )
 
 // longAxis is a scan over the sequence: 22 values of up to seven digits.
-func longAxis(t *testing.T, by engine.ParamID) (*View, *screen.Context) {
+func longAxis(t *testing.T, by knob.ID) (*View, *screen.Context) {
 	t.Helper()
 	in := input(t, colorprofile.ASCII, true)
 	v := New()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -38,14 +39,14 @@ func (c choice) help() string {
 type question struct {
 	setup  engine.Setup
 	figure string
-	x, by  engine.ParamID // by may be empty
+	x, by  knob.ID // by may be empty
 }
 
 // View is the Scan screen. Work that it asks for ends in a call that changes the
 // View, so a View stays where it is.
 type View struct {
 	figure  string
-	x, by   engine.ParamID
+	x, by   knob.ID
 	at      choice // under the cursor
 	inChart bool   // the arrow keys move in the chart
 	row     int    // of the chart's cursor
@@ -80,7 +81,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		scan := engine.Scan{
 			Setup: want.setup, Figure: want.figure,
 			X: engine.Axis{ID: want.x}, By: engine.Axis{ID: want.by},
-			Locks: engine.Locks{GPUs: true, Batch: true},
+			Locks: knob.Locks{GPUs: true, Batch: true},
 		}
 		g, err := scan.Run(func() bool { return ctx.Err() != nil })
 		return func() {
@@ -141,12 +142,12 @@ func figures(r *engine.Report) []string {
 }
 
 // knobsOf are the parameters that have a ladder here.
-func knobsOf(s *engine.Setup) []engine.ParamID {
-	var out []engine.ParamID
-	params := engine.Params()
+func knobsOf(s *engine.Setup) []knob.ID {
+	var out []knob.ID
+	params := knob.All()
 	for i := range params {
 		p := &params[i]
-		if p.Kind == engine.TextParam || len(engine.Steps(*s, p.ID, engine.Locks{GPUs: true, Batch: true})) < 2 {
+		if p.Kind == knob.List || len(knob.Steps(*s, p.ID, knob.Locks{GPUs: true, Batch: true})) < 2 {
 			continue
 		}
 		out = append(out, p.ID)
@@ -168,12 +169,12 @@ func (v *View) turn(in *screen.Context, n int) {
 			v.by = ""
 		}
 	case byChoice, choices:
-		list := slices.DeleteFunc(knobsOf(in.Setup), func(id engine.ParamID) bool { return id == v.x })
-		v.by = next(append([]engine.ParamID{""}, list...), v.by, n)
+		list := slices.DeleteFunc(knobsOf(in.Setup), func(id knob.ID) bool { return id == v.x })
+		v.by = next(append([]knob.ID{""}, list...), v.by, n)
 	}
 }
 
-func next(list []engine.ParamID, at engine.ParamID, n int) engine.ParamID {
+func next(list []knob.ID, at knob.ID, n int) knob.ID {
 	if len(list) == 0 {
 		return at
 	}
@@ -188,8 +189,8 @@ func (v *View) point() *engine.Point {
 	return &v.grid.Rows[v.row][v.column]
 }
 
-func label(id engine.ParamID) string {
-	if p, ok := engine.FindParam(id); ok {
+func label(id knob.ID) string {
+	if p, ok := knob.Find(id); ok {
 		return p.Label
 	}
 	return string(id)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
@@ -29,18 +29,18 @@ const secondsPerDay = 86400
 var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
 // param is the parameter of a knob that is one.
-func (k knob) param() (engine.Param, bool) {
-	id, ok := map[knob]engine.ParamID{
+func (k facet) param() (knob.Knob, bool) {
+	id, ok := map[facet]knob.ID{
 		tensor: "tp", pipeline: "pp", virtual: "vpp", contextual: "cp", expert: "ep", expertTensor: "etp", zero: "zero", microBatch: "mbs", budget: "tokens",
 	}[k]
 	if !ok {
-		return engine.Param{}, false
+		return knob.Knob{}, false
 	}
-	return engine.FindParam(id)
+	return knob.Find(id)
 }
 
 // counts says whether a knob takes numbers.
-func (k knob) counts() bool {
+func (k facet) counts() bool {
 	_, ok := k.param()
 	return ok || k == numbers || k == deadline || k == headroom
 }
@@ -86,7 +86,7 @@ func (v *View) takeEntry(in *screen.Context) screen.Request {
 	word, err := v.read(v.knob, e.input.Value())
 	if err != nil {
 		e.wrong = err.Error()
-		var value *engine.ValueError
+		var value *knob.ValueError
 		if errors.As(err, &value) && value.Nearest != "" {
 			e.input.Set(value.Nearest)
 			e.input.End()
@@ -104,7 +104,7 @@ func (v *View) takeEntry(in *screen.Context) screen.Request {
 }
 
 // read makes the word of a knob of what was typed.
-func (v *View) read(k knob, text string) (string, error) {
+func (v *View) read(k facet, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if i := slices.IndexFunc(v.values[k], func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 		return v.values[k][i], nil
@@ -113,7 +113,7 @@ func (v *View) read(k knob, text string) (string, error) {
 		text = strings.ReplaceAll(text, ",", "")
 	}
 	refuse := func(allowed, nearest string) error {
-		return &engine.ValueError{Field: k.label(), Given: text, Allowed: allowed, Nearest: nearest}
+		return &knob.ValueError{Field: k.label(), Given: text, Allowed: allowed, Nearest: nearest}
 	}
 	p, ok := k.param()
 	switch {
@@ -133,7 +133,7 @@ func (v *View) read(k knob, text string) (string, error) {
 		return strconv.Itoa(n), err
 	case k == headroom: // in percent, said or not
 		number := strings.TrimSpace(strings.TrimSuffix(text, "%"))
-		if _, err := engine.ParseShare(k.label(), number+"%"); err != nil {
+		if _, err := knob.ParseShare(k.label(), number+"%"); err != nil {
 			return "", err
 		}
 		n, err := strconv.ParseFloat(number, 64)
@@ -146,7 +146,7 @@ func (v *View) read(k knob, text string) (string, error) {
 		if time != "" && strings.Trim(time[len(time)-1:], "0123456789.") == "" {
 			time += "d"
 		}
-		seconds, err := engine.ParseDeadline(k.label(), time)
+		seconds, err := knob.ParseDeadline(k.label(), time)
 		if err != nil {
 			return "", err
 		}
@@ -188,7 +188,7 @@ func ratio(a, b int) float64 {
 }
 
 // admit puts a word that was typed among the values of its knob, in their order.
-func (v *View) admit(k knob, word string) {
+func (v *View) admit(k facet, word string) {
 	if slices.Contains(v.values[k], word) || len(v.values[k]) == 0 {
 		return
 	}
@@ -234,7 +234,7 @@ func (v *View) entryStatus() string {
 		return v.entry.wrong
 	}
 	p, ok := v.knob.param()
-	allowed := map[knob]string{
+	allowed := map[facet]string{
 		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: "0 to below 100 % of the usable memory", deadline: "days, or a time such as 36h or 6w; 0 for none",
 	}[v.knob]
 	if ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestDigitsType(t *testing.T) {
 	in := small(t)
 	for _, c := range []struct {
-		k       knob
+		k       facet
 		typed   string
 		refused bool // by the first enter
 		want    string
@@ -89,10 +89,10 @@ func TestNoNumberIsRefused(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in)
-	for _, k := range []knob{headroom, deadline, budget, microBatch} {
+	for _, k := range []facet{headroom, deadline, budget, microBatch} {
 		for _, text := range []string{"nan", "NaN", "inf", "-inf", "2,5", "2,5%", "1,5T", "1,5d", "0x10", "-3", ""} {
 			word, err := v.read(k, text)
-			var value *engine.ValueError
+			var value *knob.ValueError
 			if err == nil || !errors.As(err, &value) || value.Allowed == "" {
 				t.Errorf("%s %q is read as %q, %v", k.label(), text, word, err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // condition is one word of a filter: a column with a comparison, or a part of a
@@ -130,7 +130,7 @@ func columnWords(id string) []string {
 	case "schedule":
 		return kindWords()
 	case "recompute":
-		p, _ := engine.FindParam("recompute")
+		p, _ := knob.Find("recompute")
 		return p.Choices
 	default:
 		return []string{"on", "off"}
@@ -165,8 +165,8 @@ func columnIDs(all []column) []string {
 }
 
 // fixed are the knobs that a filter turns to one value, as it can be asked of a search.
-func fixed(conditions []condition, all []column) map[knob]string {
-	out := map[knob]string{}
+func fixed(conditions []condition, all []column) map[facet]string {
+	out := map[facet]string{}
 	for i := range conditions {
 		c := &conditions[i]
 		if c.column < 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -88,7 +89,7 @@ func (v *View) families() []option {
 }
 
 // more are the values of a degree that are larger than one.
-func (v *View) more(k knob) []int {
+func (v *View) more(k facet) []int {
 	var out []int
 	for _, text := range v.values[k] {
 		if n, err := strconv.Atoi(text); err == nil && n > 1 {
@@ -109,7 +110,7 @@ func batches(s *engine.Setup) []option {
 	sizes := []int{s.GBS / 4, s.GBS / 2, s.GBS, 2 * s.GBS, 4 * s.GBS, usual}
 	slices.Sort(sizes)
 	for _, n := range slices.Compact(sizes) {
-		if n < 1 || n > engine.MaxBatch {
+		if n < 1 || n > knob.MaxBatch {
 			continue
 		}
 		note := ""
@@ -137,7 +138,7 @@ func (v *View) others(best *row) []option {
 		return out
 	}
 	out[0].done, out[0].found, out[0].row = true, true, *best
-	for _, k := range []knob{tensor, pipeline, contextual, expert, zero, microBatch, recompute} {
+	for _, k := range []facet{tensor, pipeline, contextual, expert, zero, microBatch, recompute} {
 		now := [knobs]string{
 			tensor: strconv.Itoa(best.setup.TP), pipeline: strconv.Itoa(best.setup.PP), contextual: strconv.Itoa(best.setup.CP),
 			expert: strconv.Itoa(best.setup.EP), zero: strconv.Itoa(best.setup.ZeRO), microBatch: strconv.Itoa(best.setup.MBS),

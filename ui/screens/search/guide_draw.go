@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -166,7 +166,7 @@ func (v *View) guideStatus(in *screen.Context) string {
 	case o == nil:
 		return ""
 	case v.guide.at == batchStage && o.note == find.UsualBatch() && (o.found || !o.done):
-		return fmt.Sprintf("%s: what search takes where nobody says a batch; eval takes %d %s", o.name, engine.DefaultBatchDepth, engine.BatchDepthUnit)
+		return fmt.Sprintf("%s: what search takes where nobody says a batch; eval takes %d %s", o.name, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 	case !o.done:
 		return "searching"
 	case !o.found:

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
 	"meshscope/presets"
@@ -178,7 +179,7 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(*in.Setup, m)
+	s := knob.WithModel(*in.Setup, m)
 	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 32, 8, 1, 4, 16, 4
 	if s.Cluster.GPU, err = lib.GPU("a100-sxm-80g"); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 )
@@ -67,7 +67,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *asked) string {
 func refusalWords(ctx context.Context, p find.Problem) string {
 	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
-		return engine.LauncherRejection(r.Best[0].Report.Problems)
+		return knob.LauncherRejection(r.Best[0].Report.Problems)
 	}
 	return ""
 }

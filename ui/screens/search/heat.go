@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	find "meshscope/engine/search"
 	"meshscope/presets"
@@ -72,7 +73,7 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	job := h.jobs.Begin()
 	h.of.base, h.of.wish = kin.base, kin.wish
 	one := want
-	one.base = engine.WithModel(one.base, h.models[i/len(h.nodes)])
+	one.base = knob.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
 	return screen.Request{Work: func(open context.Context) func() {
 		c := one.best(open)

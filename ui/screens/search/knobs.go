@@ -104,8 +104,8 @@ func nearWords(n *find.Near) string {
 const valueAt = 14
 
 // listed are the knobs that have a choice for this model.
-func (v *View) listed(in *screen.Context) []knob {
-	var out []knob
+func (v *View) listed(in *screen.Context) []facet {
+	var out []facet
 	for k := range knobs {
 		if in.Setup != nil && !in.Setup.Model.IsMoE() && (k == expert || k == expertTensor) {
 			continue

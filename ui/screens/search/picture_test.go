@@ -12,6 +12,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/presets"
 )
@@ -58,7 +59,7 @@ func TestMeasuredRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(*in.Setup, m)
+	s := knob.WithModel(*in.Setup, m)
 	s.GPUs, s.DP, s.GBS = 32, 16, 128
 	in.Setup = &s
 	v := New(presets.Default())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 )
 
@@ -19,7 +19,7 @@ func TestReasonCanBeStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(*in.Setup, m)
+	s := knob.WithModel(*in.Setup, m)
 	in.Setup, in.Report = &s, nil
 	v := New(presets.Default())
 	v.Refresh(in)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -35,7 +36,7 @@ func upTo(gpus int) string { return "to " + figure.Comma(gpus) }
 
 // doubled are the GPUs of 1, 2, 4 and more nodes, as far as the machine goes.
 func doubled(s *engine.Setup) []int {
-	most := engine.MaxGPUs
+	most := knob.MaxGPUs
 	if m := s.Cluster.MaxGPUs; m > 0 {
 		most = m
 	}
@@ -67,7 +68,7 @@ func (a *asked) gpus(o find.Objective) []int {
 
 // wholeRun puts tokens and deadline into a problem.
 func (a *asked) wholeRun(p *find.Problem) {
-	if tokens, ok := engine.FindParam("tokens"); ok && a.wish[budget] != "" {
+	if tokens, ok := knob.Find("tokens"); ok && a.wish[budget] != "" {
 		if n, err := tokens.ParseFigure(a.wish[budget]); err == nil {
 			p.Setup.Budget = n
 		}

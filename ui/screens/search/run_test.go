@@ -49,14 +49,14 @@ func TestFewestGPUs(t *testing.T) {
 func TestCostsNeedTokens(t *testing.T) {
 	in := small(t)
 	for _, c := range []struct {
-		set  map[knob]string
+		set  map[facet]string
 		says string
 	}{
-		{map[knob]string{objective: string(find.Cost)}, "costs need tokens"},
-		{map[knob]string{deadline: "7 days"}, "the deadline counts for nothing"},
-		{map[knob]string{objective: string(find.FewestGPUs)}, ""},
-		{map[knob]string{objective: string(find.Cost), budget: "1T", numbers: "to 16"}, ""},
-		{map[knob]string{deadline: "7 days", budget: "1T"}, ""},
+		{map[facet]string{objective: string(find.Cost)}, "costs need tokens"},
+		{map[facet]string{deadline: "7 days"}, "the deadline counts for nothing"},
+		{map[facet]string{objective: string(find.FewestGPUs)}, ""},
+		{map[facet]string{objective: string(find.Cost), budget: "1T", numbers: "to 16"}, ""},
+		{map[facet]string{deadline: "7 days", budget: "1T"}, ""},
 	} {
 		v := New(presets.Default())
 		v.refreshValues(&asked{base: base(in.Setup)})

@@ -22,8 +22,8 @@ type View struct {
 	lib *presets.Library
 
 	wish   wish
-	knob   knob // under the cursor
-	inKnob bool // the arrow keys choose and turn what is searched
+	knob   facet // under the cursor
+	inKnob bool  // the arrow keys choose and turn what is searched
 
 	values     [knobs][]string // what each knob can be turned to
 	valuesOf   engine.Setup    // the base that they are of

@@ -14,6 +14,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
@@ -224,7 +225,7 @@ func small(t testing.TB) *screen.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(presets.DefaultSetup(), m)
+	s := knob.WithModel(presets.DefaultSetup(), m)
 	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 8, 2, 1, 4, 32, 8
 	if !engine.Legal(s) {
 		t.Fatal(engine.Check(s))

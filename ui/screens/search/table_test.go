@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -195,7 +196,7 @@ func TestConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engine.WithModel(*in.Setup, m)
+	s := knob.WithModel(*in.Setup, m)
 	in.Setup, in.Report = &s, nil
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()

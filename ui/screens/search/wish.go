@@ -6,18 +6,19 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
 )
 
-// knob is one thing of a search that can be turned.
-type knob uint8
+// facet is one thing of a search that can be turned.
+type facet uint8
 
 // Knobs, as they stand on the screen: what is best, what is let in, then what a
 // layout is made of.
 const (
-	objective knob = iota
+	objective facet = iota
 	numbers
 	batchRule
 	budget
@@ -46,14 +47,14 @@ const anyValue = "any"
 type wish [knobs]string
 
 // label of a knob.
-func (k knob) label() string {
+func (k facet) label() string {
 	return [knobs]string{
 		"best is", "GPUs", "batch", "tokens", "deadline", "headroom", "schedules", "layouts", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "SP", "recompute",
 	}[k]
 }
 
 // help is a sentence about a knob.
-func (k knob) help() string {
+func (k facet) help() string {
 	return [knobs]string{
 		"what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU",
 		"how many are tried, doubled from one node on (fewest-gpus: then in between); auto: those of the setup, and for fewest-gpus and cost all",
@@ -85,7 +86,7 @@ const (
 )
 
 // word is what a knob is turned to.
-func (v *View) word(k knob) string {
+func (v *View) word(k facet) string {
 	if w := v.wish[k]; w != "" || len(v.values[k]) == 0 {
 		return w
 	}
@@ -93,7 +94,7 @@ func (v *View) word(k knob) string {
 }
 
 // free says whether nothing is asked of a knob.
-func (w *wish) free(k knob) bool { return w[k] == "" }
+func (w *wish) free(k facet) bool { return w[k] == "" }
 
 // refreshValues works out what each knob can be turned to where the base has
 // changed. What is asked and cannot be any more is let go.
@@ -115,7 +116,7 @@ func (v *View) refreshValues(want *asked) {
 	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
 	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
 	v.values[launchers] = []string{rulesKept, rulesBroken}
-	for k, list := range map[knob][]int{
+	for k, list := range map[facet][]int{
 		tensor: tried.TP, pipeline: tried.PP, virtual: tried.VPP, contextual: tried.CP, expert: tried.EP,
 		expertTensor: tried.ETP, zero: tried.ZeRO, microBatch: tried.MBS,
 	} {
@@ -150,7 +151,7 @@ func kindWords() []string {
 }
 
 // turn goes n values up a knob; the ends hold. It is false where nothing changes.
-func (v *View) turn(k knob, n int) bool {
+func (v *View) turn(k facet, n int) bool {
 	values := v.values[k]
 	if len(values) == 0 {
 		return false
@@ -165,7 +166,7 @@ func (v *View) turn(k knob, n int) bool {
 }
 
 // set turns a knob to a word; the first of its values is the empty one.
-func (v *View) set(k knob, word string) {
+func (v *View) set(k facet, word string) {
 	if len(v.values[k]) > 0 && word == v.values[k][0] {
 		word = ""
 	}
@@ -180,7 +181,7 @@ func (w *wish) fastest() wish {
 }
 
 // one are the values that a knob leaves to a search: nil for any.
-func (w *wish) one(k knob) []int {
+func (w *wish) one(k facet) []int {
 	if n, err := strconv.Atoi(w[k]); err == nil {
 		return []int{n}
 	}
@@ -234,15 +235,15 @@ func (a *asked) problem() find.Problem {
 // setup on, doubled.
 func sequences(s *engine.Setup) []int {
 	var out []int
-	for n := s.Seq; n <= engine.MaxSeq && len(out) < 12; n *= 2 {
+	for n := s.Seq; n <= knob.MaxSeq && len(out) < 12; n *= 2 {
 		out = append(out, n)
 	}
 	return out
 }
 
 // field is the knob of a field that a conflict names.
-func field(name string) (knob, bool) {
-	k, ok := map[string]knob{
+func field(name string) (facet, bool) {
+	k, ok := map[string]facet{
 		"tp": tensor, "pp": pipeline, "cp": contextual, "ep": expert, "etp": expertTensor, "vpp": virtual, "mbs": microBatch,
 		"zero": zero, "sp": sequenceParallel, "recompute": recompute, "schedule": schedules, "headroom": headroom, "launchers": launchers, "deadline": deadline,
 	}[name]

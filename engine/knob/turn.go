@@ -1,4 +1,4 @@
-package engine
+package knob
 
 import (
 	"fmt"
@@ -15,58 +15,52 @@ import (
 // global batch; off: the number stays and the global batch follows.
 type Locks struct{ GPUs, Batch bool }
 
-// Turn sets a parameter and lets its followers follow. The result may be
+// Turn sets a knob and lets its followers follow. The result may be
 // illegal: Check tells. A value that cannot be taken is a *ValueError and
 // leaves the setup as it was.
-func Turn(s Setup, id ParamID, text string, l Locks) (Setup, error) {
-	p, ok := FindParam(id)
-	if !ok {
-		return s, &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
+func Turn(s Setup, id ID, text string, l Locks) (Setup, error) {
+	k := Default().find(id)
+	if k == nil {
+		return s, unknownKnob(id, text)
 	}
-	return turn(s, &p, text, l)
+	return turn(s, k, text, l)
 }
 
-func turn(old Setup, p *Param, text string, l Locks) (Setup, error) {
+func turn(old Setup, k *Knob, text string, l Locks) (Setup, error) {
 	s := old
-	if err := p.setTo(&s, text); err != nil {
+	if err := k.setTo(&s, text); err != nil {
 		return old, err
 	}
 	// Turning to the current value changes nothing, also where the identities
 	// are broken. Of nodes the text is compared: the last may be partly used.
-	if s == old || p.textOf(&s) == p.textOf(&old) {
+	if s == old || k.textOf(&s) == k.textOf(&old) {
 		return old, nil
 	}
-	return settle(s, old, p, text, l)
+	return settle(s, old, k, text, l)
 }
 
-// settle lets everything else follow a parameter that was set.
-func settle(s, old Setup, p *Param, text string, l Locks) (Setup, error) {
-	switch p.ID {
-	case "tp", "pp", "cp":
-		followDegree(&s, &old, l)
-	case "dp":
-		s.GPUs = product(s.DP, s.TP, s.PP, s.CP)
-		followDP(&s, l)
-	case "gpus", "nodes":
-		s.DP = max(1, s.GPUs/product(s.TP, s.PP, s.CP))
-		if s.DP != old.DP {
-			followDP(&s, l)
-		}
-	case "mbs":
-		followDP(&s, l)
-	case "microbatches":
-		s.GBS = product(s.MBS, s.MicroBatches, s.DP)
-	case "gbs":
-		s.MicroBatches = quotient(&s)
-	case "vpp":
-		followVPP(&s)
-	case "schedule":
-		followSchedule(&s)
+// settle lets everything else follow a knob that was set.
+func settle(s, old Setup, k *Knob, text string, l Locks) (Setup, error) {
+	if k.follow != nil {
+		k.follow(&s, &old, l)
 	}
-	if err := derivedBounds(&s, p, text); err != nil {
+	if err := derivedBounds(&s, k, text); err != nil {
 		return old, err
 	}
 	return s, nil
+}
+
+// Copy gives a setup the value that another has of a knob; nothing follows.
+func Copy(id ID, to, from *Setup) {
+	if k := Default().find(id); k != nil {
+		_ = k.setTo(to, k.textOf(from)) // a setup's own text is a value of the knob
+	}
+}
+
+// Follow makes DP and the number of micro-batches follow from everything else.
+func Follow(s *Setup) {
+	s.DP = max(1, s.GPUs/max(1, product(s.TP, s.PP, s.CP)))
+	s.MicroBatches = microBatchesOf(s)
 }
 
 // followDegree keeps the GPUs (DP follows) or DP (the GPUs follow). Sequence
@@ -86,17 +80,25 @@ func followDegree(s, old *Setup, l Locks) {
 	}
 }
 
+// followGPUs cuts another number of GPUs into as many replicas as go.
+func followGPUs(s, old *Setup, l Locks) {
+	s.DP = max(1, s.GPUs/product(s.TP, s.PP, s.CP))
+	if s.DP != old.DP {
+		followDP(s, l)
+	}
+}
+
 // followDP is the batch rule after a change of DP or of the micro-batch size.
 func followDP(s *Setup, l Locks) {
 	if l.Batch {
-		s.MicroBatches = quotient(s)
+		s.MicroBatches = microBatchesOf(s)
 		return
 	}
 	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
 }
 
-// quotient is the number of micro-batches of the global batch, rounded down.
-func quotient(s *Setup) int { return max(1, s.GBS/product(s.MBS, s.DP)) }
+// microBatchesOf is the number of micro-batches of the global batch, rounded down.
+func microBatchesOf(s *Setup) int { return max(1, s.GBS/product(s.MBS, s.DP)) }
 
 // followVPP keeps the schedule one that can have that many stages per rank: a
 // relative of the one before, with whole or split backwards as it had.
@@ -129,19 +131,19 @@ func followSchedule(s *Setup) {
 }
 
 // derivedBounds holds what followed against the named bounds.
-func derivedBounds(s *Setup, p *Param, text string) error {
+func derivedBounds(s *Setup, k *Knob, text string) error {
 	if s.GPUs > MaxGPUs {
-		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs)}
+		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs)}
 	}
 	if s.DP > MaxDegree {
-		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
+		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
 	}
 	if s.MicroBatches > MaxMicroBatches {
-		return &ValueError{Field: string(p.ID), Given: text, Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches)}
+		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches)}
 	}
 	if s.GBS > MaxBatch {
 		return &ValueError{
-			Field: string(p.ID), Given: text,
+			Field: string(k.ID), Given: text,
 			Allowed: "a global batch of up to " + strconv.Itoa(MaxBatch) + " sequences",
 		}
 	}
@@ -170,7 +172,7 @@ func WithModel(s Setup, m model.Model) Setup {
 func WithCluster(s Setup, c hardware.Cluster) Setup {
 	s.Cluster = c
 	if c.GPU.Peak(s.Precision) <= 0 {
-		s.Precision = defaultPrecision(c.GPU)
+		s.Precision = defaultPrecision(&c.GPU)
 	}
 	return s
 }

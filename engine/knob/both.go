@@ -1,15 +1,15 @@
-package engine
+package knob
 
 import (
 	"fmt"
-	"slices"
+	"math"
 )
 
 // TurnBoth turns two knobs so that both hold in the result, with what follows them.
 // Which of the two is named first makes no difference. The result may be illegal, as
 // that of Turn: Check tells. A value that cannot be taken is a *ValueError, two that
 // cannot hold together are a *ContradictionError; both leave the setup as it was.
-func TurnBoth(s Setup, a ParamID, atext string, b ParamID, btext string, l Locks) (Setup, error) {
+func TurnBoth(s Setup, a ID, atext string, b ID, btext string, l Locks) (Setup, error) {
 	first, second := knobAt{a, atext}, knobAt{b, btext}
 	if turnPlace(second.id) < turnPlace(first.id) || turnPlace(second.id) == turnPlace(first.id) && second.id < first.id {
 		first, second = second, first
@@ -26,7 +26,7 @@ func TurnBoth(s Setup, a ParamID, atext string, b ParamID, btext string, l Locks
 
 // knobAt is a knob and the value that it is to have.
 type knobAt struct {
-	id   ParamID
+	id   ID
 	text string
 }
 
@@ -43,16 +43,13 @@ func (e *ContradictionError) Error() string {
 		e.Knob, e.Value, e.Other, e.Wanted, e.Knob, e.Value, e.Other, e.Becomes)
 }
 
-// turnPlace is the place of a knob among those that move others: an earlier one is
-// turned first, so that a later one, which it would have moved, has the last word.
-// Degrees move DP, the machine moves DP, DP and the micro-batch size move the number of
-// micro-batches or the batch, the stages per rank move the schedule, TP moves SP.
-func turnPlace(id ParamID) int {
-	order := []ParamID{"tp", "pp", "cp", "nodes", "gpus", "dp", "mbs", "gbs", "microbatches", "vpp", "schedule"}
-	if i := slices.Index(order, id); i >= 0 {
-		return i
+// turnPlace is the place of a knob among those that move others; those that move
+// none come last.
+func turnPlace(id ID) int {
+	if k := Default().find(id); k != nil && k.moves > 0 {
+		return k.moves
 	}
-	return len(order)
+	return math.MaxInt
 }
 
 // turnPair turns one knob and then the other, and holds the result against both.
@@ -65,12 +62,12 @@ func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
 		return s, err
 	}
 	for _, k := range []struct{ held, other knobAt }{{second, first}, {first, second}} {
-		p, _ := FindParam(k.other.id)
+		other := Default().find(k.other.id)
 		asked := out
-		if err := p.setTo(&asked, k.other.text); err != nil {
+		if err := other.setTo(&asked, k.other.text); err != nil {
 			return s, err
 		}
-		if want, is := p.textOf(&asked), p.textOf(&out); want != is {
+		if want, is := other.textOf(&asked), other.textOf(&out); want != is {
 			return s, &ContradictionError{
 				Knob: string(k.held.id), Value: k.held.text, Other: string(k.other.id), Wanted: want, Becomes: is,
 			}
@@ -88,6 +85,5 @@ func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
 	if err != nil || out != turned || whole || turned == s {
 		return out, err
 	}
-	p, _ := FindParam(k.id)
-	return settle(turned, turned, &p, k.text, l)
+	return settle(turned, turned, Default().find(k.id), k.text, l)
 }

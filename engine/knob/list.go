@@ -1,4 +1,4 @@
-package engine
+package knob
 
 import (
 	"errors"
@@ -47,35 +47,35 @@ type valueRange struct{ low, high, step, factor int }
 // ParseValues reads a list such as 2,4,8 or 1f1b,zb-h1, the word all, and of
 // numbers ranges too: 2..8, ..8, 2.., with a step 64..512:64 or a factor
 // 1..64:x2. What cannot be taken is a *ValueError.
-func (p *Param) ParseValues(text string) (Values, error) {
+func (k *Knob) ParseValues(text string) (Values, error) {
 	var v Values
 	if len(text) > maxValuesLen {
-		return v, p.noList(text[:32]+"...", "")
+		return v, k.noList(text[:32]+"...", "")
 	}
 	clean := strings.TrimSpace(text)
 	switch {
-	case p.ID == "recompute":
-		return p.words(recomputeItems(clean), text)
-	case p.Kind == ChoiceParam, p.Kind == BoolParam, p.Kind == FigureParam:
-		return p.words(strings.Split(clean, ","), text)
-	case p.Kind == TextParam:
-		return v, &ValueError{Field: string(p.ID), Given: text, Allowed: "one value: it takes no lists"}
+	case k.recompute != nil:
+		return k.words(recomputeItems(clean), text)
+	case k.Kind == Choice, k.Kind == Switch, k.Kind == Figure:
+		return k.words(strings.Split(clean, ","), text)
+	case k.Kind == List:
+		return v, &ValueError{Field: string(k.ID), Given: text, Allowed: "one value: it takes no lists"}
 	}
 	for item := range strings.SplitSeq(clean, ",") {
 		item = strings.TrimSpace(item)
 		if !strings.Contains(item, "..") {
-			n, err := p.ParseInt(item)
+			n, err := k.ParseInt(item)
 			switch {
 			case item == "" && clean != "": // an empty place of a list
-				return Values{}, p.noList(shortened(text), "; between commas there is a value")
+				return Values{}, k.noList(shortened(text), "; between commas there is a value")
 			case err != nil:
-				return Values{}, p.listed(err)
+				return Values{}, k.listed(err)
 			}
 			v.add(strconv.Itoa(n))
 			v.numbers = append(v.numbers, n)
 			continue
 		}
-		r, written, err := p.parseRange(item)
+		r, written, err := k.parseRange(item)
 		if err != nil {
 			return Values{}, err
 		}
@@ -83,7 +83,7 @@ func (p *Param) ParseValues(text string) (Values, error) {
 		v.ranges = append(v.ranges, r)
 	}
 	if len(v.numbers)+len(v.ranges) > MaxValues || v.stepped() > MaxValues {
-		return Values{}, p.noList(shortened(text), fmt.Sprintf(", at most %d values", MaxValues))
+		return Values{}, k.noList(shortened(text), fmt.Sprintf(", at most %d values", MaxValues))
 	}
 	return v, nil
 }
@@ -112,10 +112,10 @@ func (r *valueRange) each(take func(int) bool) {
 }
 
 // parseRange reads a range and says how it is written.
-func (p *Param) parseRange(item string) (r valueRange, written string, err error) {
+func (k *Knob) parseRange(item string) (r valueRange, written string, err error) {
 	ends, step, stepped := strings.Cut(item, ":")
 	from, to, _ := strings.Cut(ends, "..")
-	r = valueRange{low: p.Min, high: p.Max}
+	r = valueRange{low: k.Min, high: k.Max}
 	for i, end := range []struct {
 		text string
 		into *int
@@ -126,15 +126,15 @@ func (p *Param) parseRange(item string) (r valueRange, written string, err error
 		if strings.TrimSpace(end.text) == "" {
 			continue
 		}
-		n, err := p.ParseInt(end.text)
+		n, err := k.ParseInt(end.text)
 		if err != nil {
-			return r, "", p.listed(err)
+			return r, "", k.listed(err)
 		}
 		*end.into = n
 		written += strconv.Itoa(n)
 	}
 	if r.low > r.high {
-		return r, "", p.noList(item, ", from the smaller to the larger end").near(to + ".." + from)
+		return r, "", k.noList(item, ", from the smaller to the larger end").near(to + ".." + from)
 	}
 	if !stepped {
 		return r, written, nil
@@ -143,7 +143,7 @@ func (p *Param) parseRange(item string) (r valueRange, written string, err error
 	n, err := strconv.Atoi(factor)
 	switch {
 	case err != nil, n < 1, times && n < 2, strings.HasPrefix(factor, "+"):
-		return r, "", p.noList(item, "; a step is a whole number from 1, a factor x2 or more")
+		return r, "", k.noList(item, "; a step is a whole number from 1, a factor x2 or more")
 	case times:
 		r.factor = n
 		written += ":x"
@@ -155,8 +155,8 @@ func (p *Param) parseRange(item string) (r valueRange, written string, err error
 }
 
 // noList says what a list of the parameter looks like.
-func (p *Param) noList(given, more string) *ValueError {
-	return &ValueError{Field: string(p.ID), Given: given, Allowed: p.AllowedValues() + more}
+func (k *Knob) noList(given, more string) *ValueError {
+	return &ValueError{Field: string(k.ID), Given: given, Allowed: k.AllowedValues() + more}
 }
 
 func (e *ValueError) near(text string) *ValueError {
@@ -165,28 +165,28 @@ func (e *ValueError) near(text string) *ValueError {
 }
 
 // listed adds to an error about one number that lists are allowed too.
-func (p *Param) listed(err error) error {
+func (k *Knob) listed(err error) error {
 	var wrong *ValueError
 	if errors.As(err, &wrong) {
-		wrong.Allowed = p.AllowedValues()
+		wrong.Allowed = k.AllowedValues()
 	}
 	return err
 }
 
 // AllowedValues says in words what a list of the parameter looks like.
-func (p *Param) AllowedValues() string {
-	switch p.Kind {
-	case IntParam:
-		return p.Allowed() + ", a list (2,4,8) or a range (2..8, ..8, 2.., 64..512:64, 1..64:x2)"
-	case ChoiceParam:
-		return "all, or a list of " + strings.TrimPrefix(p.Allowed(), "one of ")
-	case BoolParam:
+func (k *Knob) AllowedValues() string {
+	switch k.Kind {
+	case Number:
+		return k.Allowed() + ", a list (2,4,8) or a range (2..8, ..8, 2.., 64..512:64, 1..64:x2)"
+	case Choice:
+		return "all, or a list of " + strings.TrimPrefix(k.Allowed(), "one of ")
+	case Switch:
 		return "on, off, or on,off for both"
-	case FigureParam:
-		return p.Allowed() + ", or a list of them"
-	case TextParam:
+	case Figure:
+		return k.Allowed() + ", or a list of them"
+	case List:
 	}
-	return p.Allowed()
+	return k.Allowed()
 }
 
 func shortened(text string) string {
@@ -198,26 +198,26 @@ func shortened(text string) string {
 }
 
 // words reads a list of choices.
-func (p *Param) words(items []string, text string) (Values, error) {
+func (k *Knob) words(items []string, text string) (Values, error) {
 	var v Values
-	if one := slices.Compact(slices.Clone(items)); len(one) == 1 && len(p.Choices) > 0 && (one[0] == "all" || p.Kind == BoolParam && one[0] == "both") {
-		v.Words, v.items = slices.Clone(p.Choices), one
+	if one := slices.Compact(slices.Clone(items)); len(one) == 1 && len(k.Choices) > 0 && (one[0] == "all" || k.Kind == Switch && one[0] == "both") {
+		v.Words, v.items = slices.Clone(k.Choices), one
 		return v, nil
 	}
 	for _, item := range items {
 		var s Setup
-		if err := p.setTo(&s, strings.TrimSpace(item)); err != nil {
-			wrong := p.noList(shortened(strings.TrimSpace(item)), "")
+		if err := k.setTo(&s, strings.TrimSpace(item)); err != nil {
+			wrong := k.noList(shortened(strings.TrimSpace(item)), "")
 			if strings.TrimSpace(item) == "" {
 				wrong.Given = shortened(text)
 			}
-			if strings.TrimSpace(item) == "all" && len(p.Choices) > 0 {
+			if strings.TrimSpace(item) == "all" && len(k.Choices) > 0 {
 				wrong.Given, wrong.Allowed = shortened(text), "all by itself, "+strings.TrimPrefix(wrong.Allowed, "all, ")
 				return Values{}, wrong.near("all")
 			}
-			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), p.Choices))
+			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), k.Choices))
 		}
-		if word := p.textOf(&s); v.add(word) {
+		if word := k.textOf(&s); v.add(word) {
 			v.Words = append(v.Words, word)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package knob
 
 import (
 	"fmt"
@@ -67,7 +67,7 @@ func better(s *Setup, p *Problem) map[string]any {
 		return nil
 	}
 	problems := violations(&t, nil)
-	if hasErrors(problems) || hasCode(problems, p.Code) {
+	if layout.HasErrors(problems) || layout.HasCode(problems, p.Code) {
 		return nil
 	}
 	return difference(s, &t)
@@ -179,7 +179,7 @@ func follow(t *Setup, field string, keepGPUs, keepBatch bool) bool {
 	}
 	plane := t.TP * t.PP * t.CP
 	switch {
-	case field == "dp" || !keepGPUs && field != "gpus":
+	case ID(field) == DP || !keepGPUs && ID(field) != GPUs:
 		t.GPUs = t.Ranks()
 	case t.GPUs%plane != 0:
 		return false
@@ -191,7 +191,7 @@ func follow(t *Setup, field string, keepGPUs, keepBatch bool) bool {
 	}
 	share := t.MBS * t.DP
 	switch {
-	case field == "microbatches" || !keepBatch && field != "gbs":
+	case ID(field) == MicroBatches || !keepBatch && ID(field) != GBS:
 		t.GBS = share * t.MicroBatches
 	case t.GBS%share != 0 || t.GBS < share:
 		return false
@@ -274,17 +274,20 @@ func plainest(s *Setup) *Setup {
 	t.GBS = gpus * t.MicroBatches
 	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
 	t.Imbalance = min(max(s.Imbalance, recipe.EvenLoad), recipe.MaxLoad)
-	params := registry()
-	for i := range params {
-		if p := &params[i]; p.figure != nil && !p.allows(*p.figure(&t)) {
-			*p.figure(&t) = p.clamp(*p.figure(&t))
+	knobs := Default().knobs
+	for i := range knobs {
+		if k := &knobs[i]; k.figure != nil {
+			*k.figure(&t) = k.clamp(*k.figure(&t))
 		}
 	}
-	for _, field := range []string{"precision", "grad-dtype", "attention", "loss", "offload", "optimizer", "mfu", "calibration", "recompute"} {
+	for i := range knobs {
+		if knobs[i].fixes == nil || knobs[i].figure != nil {
+			continue
+		}
 		if legal(&t) {
 			break
 		}
-		for _, fix := range wordFixes(&t, field) {
+		for _, fix := range wordFixes(&t, string(knobs[i].ID)) {
 			if countErrors(violations(&fix, nil)) < countErrors(violations(&t, nil)) {
 				t = fix
 				break
@@ -299,49 +302,15 @@ func plainest(s *Setup) *Setup {
 
 // wordFixes are the setup with other words in a field that holds one.
 func wordFixes(s *Setup, field string) []Setup {
-	var fixes []Setup
-	add := func(change func(*Setup)) {
-		t := *s
-		change(&t)
-		fixes = append(fixes, t)
+	k := Default().find(ID(field))
+	if k == nil || k.fixes == nil {
+		return nil
 	}
-	switch field {
-	case "precision":
-		for _, w := range recipe.Precisions() {
-			add(func(t *Setup) { t.Precision = w })
-		}
-	case "grad-dtype":
-		add(func(t *Setup) { t.GradDtype = recipe.GradFP32 })
-	case "attention":
-		add(func(t *Setup) { t.Attention = recipe.Flash })
-	case "offload":
-		add(func(t *Setup) { t.Offload = recipe.OffloadNone })
-	case "loss":
-		add(func(t *Setup) { t.Loss = recipe.FusedLoss })
-	case "optimizer":
-		add(func(t *Setup) { t.Optimizer = recipe.Adam })
-	case "mfu":
-		add(func(t *Setup) { t.MFU = recipe.MFUCausal })
-	case "calibration":
-		add(func(t *Setup) { t.Stack = recipe.DefaultStack })
-		add(func(t *Setup) { t.Stack = recipe.Textbook })
-	case "recompute":
-		add(func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} })
-		add(func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} })
-	case "mtp":
-		add(func(t *Setup) { t.TrainMTP = false })
-	case "split":
-		add(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) })
-	case "schedule":
-		for _, k := range schedule.Kinds() {
-			add(func(t *Setup) { t.Schedule = k.Kind })
-			add(func(t *Setup) { t.Schedule, t.VPP = k.Kind, 1 })
-			add(func(t *Setup) { t.Schedule, t.VPP = k.Kind, 2 })
-		}
-	default:
-		if p, ok := FindParam(ParamID(field)); ok && p.figure != nil {
-			add(func(t *Setup) { *p.figure(t) = p.clamp(*p.figure(t)) })
-		}
+	changes := k.fixes(s)
+	fixed := make([]Setup, len(changes))
+	for i, change := range changes {
+		fixed[i] = *s
+		change(&fixed[i])
 	}
-	return fixes
+	return fixed
 }

@@ -1,4 +1,4 @@
-package engine
+package knob
 
 import (
 	"math"
@@ -46,6 +46,8 @@ func signOf(text string) (unsigned string, negative bool) {
 const (
 	minDeadline = 1
 	maxDeadline = 1000 * 365 * secondsPerDay
+
+	secondsPerDay = 86400
 )
 
 // ParseDeadline reads 30d, 12h, 2w: how long a training may take, in seconds. What it

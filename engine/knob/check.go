@@ -1,4 +1,4 @@
-package engine
+package knob
 
 import (
 	"fmt"
@@ -13,9 +13,7 @@ import (
 // Check says what is wrong with a setup: errors for what cannot be executed at
 // all, warnings for the rest. Every error carries values that make the setup
 // legal, where any exist.
-func Check(s Setup) []Problem { return check(&s) }
-
-func check(s *Setup) []Problem {
+func Check(s *Setup) []Problem {
 	problems := violations(s, []Problem{}) // never nil: JSON wants a list
 	for i := range problems {
 		p := &problems[i]
@@ -56,9 +54,9 @@ func mended(p *Problem) int {
 
 // Legal says whether a setup has no errors. It is much cheaper than Check on an
 // illegal one, because nearest values are not looked for.
-func Legal(s Setup) bool { return legal(&s) }
+func Legal(s *Setup) bool { return legal(s) }
 
-func legal(s *Setup) bool { return !hasErrors(violations(s, nil)) }
+func legal(s *Setup) bool { return !layout.HasErrors(violations(s, nil)) }
 
 // LauncherRejects says whether a legal setup is one that some launcher refuses, going by
 // its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
@@ -73,7 +71,7 @@ func LauncherRejects(problems []Problem) bool {
 	return false
 }
 
-// LauncherRejection is what the first of the problems that Refused speaks of says; empty where
+// LauncherRejection is what the first of the problems that LauncherRejects counts says; empty where
 // there is none.
 func LauncherRejection(problems []Problem) string {
 	for i := range problems {
@@ -102,15 +100,6 @@ func ZeROStages(s *Setup) [4]bool {
 	return stack.Offers()
 }
 
-func hasErrors(problems []Problem) bool {
-	for i := range problems {
-		if problems[i].Severity == layout.Error {
-			return true
-		}
-	}
-	return false
-}
-
 // violations applies every rule, without nearest values.
 func violations(s *Setup, into []Problem) []Problem {
 	if err := s.Model.Check(); err != nil {
@@ -122,7 +111,7 @@ func violations(s *Setup, into []Problem) []Problem {
 	before := len(into)
 	into = s.words(into)
 	into = s.Rules(&s.Model, &s.Cluster, into)
-	if hasCode(into[before:], "out-of-range") {
+	if layout.HasCode(into[before:], "out-of-range") {
 		return into // the schedule's rules take counts for granted
 	}
 	for _, issue := range s.Spec().Check() {
@@ -173,15 +162,6 @@ func vastWords(tokens float64) string {
 		return fmt.Sprintf("%.3g trillion", tokens/1e12)
 	}
 	return fmt.Sprintf("%.3g billion", tokens/1e9)
-}
-
-func hasCode(problems []Problem, code string) bool {
-	for i := range problems {
-		if problems[i].Code == code {
-			return true
-		}
-	}
-	return false
 }
 
 func fromSchedule(i schedule.Issue) Problem {
@@ -252,11 +232,11 @@ func (s *Setup) words(into []Problem) []Problem {
 			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
 		})
 	}
-	params := registry()
-	for i := range params {
-		if p := &params[i]; p.figure != nil {
-			if v := *p.figure(s); !p.allows(v) {
-				bad("run-plan", string(p.ID), "%s is %v; allowed is %s", p.ID, v, p.Allowed())
+	knobs := Default().knobs
+	for i := range knobs {
+		if k := &knobs[i]; k.figure != nil {
+			if v := *k.figure(s); !k.allows(v) {
+				bad("run-plan", string(k.ID), "%s is %v; allowed is %s", k.ID, v, k.Allowed())
 			}
 		}
 	}

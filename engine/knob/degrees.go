@@ -1,0 +1,235 @@
+package knob
+
+import "slices"
+
+// degree is the row of a degree of parallelism: 1 where it is not given.
+func degree(k Knob, field func(*Setup) *int) Knob {
+	k.Kind, k.Min, k.Max, k.Group, k.Searched, k.machine, k.number = Number, 1, MaxDegree, LayoutGroup, true, true, field
+	if k.unset == nil {
+		k.unset = func(s *Setup) { *field(s) = 1 }
+	}
+	return k
+}
+
+// degrees are the knobs that cut model, batch and sequence over the GPUs.
+func degrees() []Knob {
+	return []Knob{
+		degree(Knob{
+			ID: DP, Label: "DP",
+			Help: "Copies of the model that each take their own share of the batch: more throughput, paid with an exchange of all gradients.",
+			Lock: func(l Locks) bool { return !l.GPUs }, moves: 6,
+			follow: func(s, _ *Setup, l Locks) {
+				s.GPUs = product(s.DP, s.TP, s.PP, s.CP)
+				followDP(s, l)
+			},
+			ladder: func(s *Setup, l Locks) []int {
+				if !l.Batch {
+					return ladder(16384)
+				}
+				return append(ladder(4096), divisors(quotientOf(s.GBS, s.MBS), 4096)...)
+			},
+		}, func(s *Setup) *int { return &s.DP }),
+		degree(Knob{
+			ID: TP, Label: "TP", Advised: true,
+			Help:  "How many GPUs share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
+			moves: 1, follow: followDegree,
+			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.PP, s.CP), s.Model.Heads, l) },
+			near:   func(s *Setup) []int { return divisors(s.Model.Heads, s.Model.Heads) },
+		}, func(s *Setup) *int { return &s.TP }),
+		degree(Knob{
+			ID: PP, Label: "PP", Advised: true,
+			Help:  "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, paid with idle time, the bubble.",
+			moves: 2, follow: followDegree,
+			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.CP), s.Model.Layers, l) },
+			near:   func(s *Setup) []int { return counting(1, min(s.Model.Layers, 512)) },
+		}, func(s *Setup) *int { return &s.PP }),
+		degree(Knob{
+			ID: VPP, Label: "VPP", Advised: true,
+			Help:   "Stages per pipeline rank: divides the bubble by this number, paid with as many times the hand-overs and somewhat more activations.",
+			Off:    needsPipeline,
+			moves:  10,
+			unset:  func(s *Setup) { s.VPP = defaultVPP(s) },
+			follow: func(s, _ *Setup, _ Locks) { followVPP(s) },
+			ladder: func(s *Setup, _ Locks) []int {
+				return append(ladder(32), divisors(quotientOf(s.Model.Layers, s.PP), 256)...)
+			},
+			near: func(s *Setup) []int { return counting(1, min(s.Model.Layers, 128)) },
+		}, func(s *Setup) *int { return &s.VPP }),
+		degree(Knob{
+			ID: CP, Label: "CP", Advised: true,
+			Help:  "How many GPUs share one long sequence: cuts activations, paid with keys and values passed around in every attention.",
+			moves: 3, follow: followDegree,
+			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.PP), 0, l) },
+			near:   func(s *Setup) []int { return divisors(s.Seq, 4096) },
+		}, func(s *Setup) *int { return &s.CP }),
+		degree(Knob{
+			ID: EP, Label: "EP", Advised: true,
+			Help:   "Over how many GPUs the routed experts are spread: cuts expert weights, paid with two exchanges of tokens per MoE layer each way.",
+			Off:    needsExperts,
+			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.Model.Experts, 1024)...) },
+			near:   func(s *Setup) []int { return append(divisors(s.Model.Experts, s.Model.Experts), 1) },
+		}, func(s *Setup) *int { return &s.EP }),
+		degree(Knob{
+			ID: ETP, Label: "ETP", Advised: true,
+			Help:   "Tensor parallelism inside each expert: cuts its matrices, paid with small matrix products and more traffic.",
+			Off:    needsExperts,
+			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.TP, 1024)...) },
+			near:   func(s *Setup) []int { return append(divisors(s.Model.ExpertFFN, 64), 1) },
+		}, func(s *Setup) *int { return &s.ETP }),
+		toggle(Knob{
+			ID: SP, Label: "SP", Group: LayoutGroup, Place: 1, Searched: true, Advised: true,
+			Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, paid with one more gather per exchange in the backward.",
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(s.TP <= 1 && !s.SP, "needs TP > 1", "TP = 1")
+			},
+			unset: func(s *Setup) { s.SP = s.TP > 1 && s.Stack.Traits().SP },
+		}, func(s *Setup) *bool { return &s.SP }),
+		{
+			ID: ZeRO, Label: "ZeRO", Group: LayoutGroup, Searched: true, Advised: true, Min: 0, Max: 3, machine: true,
+			Help:   "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 2 sums gradients and 3 gathers weights too for every micro-batch.",
+			number: func(s *Setup) *int { return &s.ZeRO },
+			unset:  func(s *Setup) { s.ZeRO = s.Stack.Traits().ZeRO },
+			ladder: func(*Setup, Locks) []int { return []int{0, 1, 2, 3} },
+			near:   func(*Setup) []int { return []int{0, 1, 2, 3} },
+		},
+		{
+			ID: HSDP, Label: "replicas", Place: -1, Advised: true, Min: 1, Max: MaxDegree, machine: true,
+			Help:   "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
+			number: func(s *Setup) *int { return &s.HSDP },
+			unset:  func(s *Setup) { s.HSDP = 1 },
+			Off: func(s *Setup) (why, word string) {
+				return offWhere((s.ZeRO == 0 || s.DP <= 1) && s.Replicas() == 1, "needs ZeRO and DP > 1", "off")
+			},
+			ladder: func(s *Setup, _ Locks) []int { return divisors(s.DP, 1024) },
+		},
+	}
+}
+
+// offWhere gives the reasons why a knob has no effect where it has none.
+func offWhere(off bool, why, word string) (whyOff, wordOff string) {
+	if !off {
+		return "", ""
+	}
+	return why, word
+}
+
+func needsExperts(s *Setup) (why, word string) {
+	return offWhere(!s.Model.IsMoE() && s.EP <= 1 && s.ETP <= 1, "dense model", "dense")
+}
+
+func needsPipeline(s *Setup) (why, word string) {
+	return offWhere(s.PP <= 1 && s.VPP <= 1, "needs PP > 1", "PP = 1")
+}
+
+// toggle is the row of a switch.
+func toggle(k Knob, field func(*Setup) *bool) Knob {
+	k.Kind, k.toggle, k.Choices, k.Max = Switch, field, []string{"off", "on"}, 1
+	return k
+}
+
+// cuts are degrees that may be legal: with the GPUs kept only what divides them
+// can be; without, what divides the thing that is cut, and the plain ladder.
+func cuts(s *Setup, rest, thing int, l Locks) []int {
+	if l.GPUs {
+		return divisors(quotientOf(s.GPUs, rest), 4096)
+	}
+	return append(ladder(128), divisors(thing, 1024)...)
+}
+
+// batch are the knobs of what one step trains on.
+func batch() []Knob {
+	return []Knob{
+		{
+			ID: MBS, Label: "micro-batch", Short: "mbs", Unit: "sequences", Group: BatchGroup, Searched: true, Advised: true, Min: 1, Max: MaxDegree,
+			Help:   "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.",
+			number: func(s *Setup) *int { return &s.MBS },
+			unset:  func(s *Setup) { s.MBS = 1 },
+			moves:  7, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
+			ladder: func(s *Setup, l Locks) []int {
+				if l.Batch {
+					return append(ladder(64), divisors(quotientOf(s.GBS, s.DP), 4096)...)
+				}
+				return ladder(64)
+			},
+		},
+		{
+			ID: MicroBatches, Label: "micro-batches", Short: "m", Group: BatchGroup, Searched: true, Min: 1, Max: MaxMicroBatches,
+			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, paid with a larger global batch.",
+			Lock:   func(l Locks) bool { return !l.Batch },
+			number: func(s *Setup) *int { return &s.MicroBatches },
+			moves:  9, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
+			ladder: func(s *Setup, _ Locks) []int { return append(ladder(4096), multiples(s.PP, ladder(256))...) },
+			near: func(s *Setup) []int {
+				return append(multiplesNear(max(s.PP, 1), s.MicroBatches, 16), multiplesNear(1, s.MicroBatches, 64)...)
+			},
+		},
+		{
+			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", Group: BatchGroup, Searched: true, Min: 1, Max: MaxBatch,
+			Help:   "Sequences per optimizer step over all GPUs: a smaller share for the bubble and for what happens once per step; what training can use of it is limited.",
+			Lock:   func(l Locks) bool { return l.Batch },
+			number: func(s *Setup) *int { return &s.GBS },
+			moves:  8, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
+			ladder: func(s *Setup, _ Locks) []int {
+				return multiples(product(s.MBS, s.DP), append(ladder(1024), multiples(s.PP, ladder(32))...))
+			},
+			near: func(s *Setup) []int { return multiplesNear(max(s.MBS*s.DP, 1), s.GBS, 64) },
+		},
+		{
+			ID: Seq, Label: "sequence", Short: "seq", Unit: "tokens", Group: BatchGroup, Searched: true, Min: 1, Max: MaxSeq,
+			Help:   "Tokens per sequence: activations grow in proportion, the work of attention per token too.",
+			number: func(s *Setup) *int { return &s.Seq },
+			unset: func(s *Setup) {
+				if s.Seq = DefaultSeq; s.Model.MaxSeq > 0 {
+					s.Seq = min(s.Seq, s.Model.MaxSeq)
+				}
+			},
+			ladder: func(*Setup, Locks) []int { return multiples(512, ladder(2048)) }, // 512 768 1024 ... 1 Mi
+			near: func(s *Setup) []int {
+				unit := max(s.CP*s.TP, 1)
+				return append(multiplesNear(unit, min(s.Seq, s.Model.MaxSeq), 8), multiplesNear(unit, s.Seq, 16)...)
+			},
+		},
+	}
+}
+
+// machine are the knobs of how much of the cluster is used.
+func machine() []Knob {
+	return []Knob{
+		{
+			ID: Nodes, Label: "nodes", Group: MachineGroup, Searched: true, Min: 1, Max: MaxGPUs, machine: true, optional: true,
+			Help:  "How many machines take part: more of them split the batch further, paid with traffic over the slower links between them.",
+			moves: 4, follow: followGPUs,
+			ladder: func(s *Setup, _ Locks) []int {
+				top := MaxGPUs
+				if s.Cluster.MaxGPUs > 0 {
+					top = min(top, s.Cluster.MaxGPUs)
+				}
+				values := multiples(quotientOf(product(s.TP, s.PP, s.CP), s.Cluster.Node()), ladder(4096))
+				return upTo(min(top/s.Cluster.Node(), 16384), values)
+			},
+		},
+		{
+			ID: GPUs, Label: "GPUs", Group: MachineGroup, Searched: true, Min: 1, Max: MaxGPUs, machine: true,
+			Help:   "How many GPUs take part: always DP x TP x PP x CP.",
+			Lock:   func(l Locks) bool { return l.GPUs },
+			number: func(s *Setup) *int { return &s.GPUs },
+			moves:  5, follow: followGPUs,
+			ladder: func(s *Setup, _ Locks) []int {
+				return upTo(1<<17, multiples(product(s.TP, s.PP, s.CP), ladder(4096)))
+			},
+			near: func(s *Setup) []int {
+				plane := max(s.TP*s.PP*s.CP, 1)
+				list := multiplesNear(plane, s.GPUs, 64)
+				if s.Cluster.Inter.Bandwidth <= 0 {
+					list = append(list, multiplesNear(plane, s.Cluster.Domain(), 64)...)
+				}
+				return list
+			},
+		},
+	}
+}
+
+// upTo leaves out what is larger than top.
+func upTo(top int, values []int) []int {
+	return slices.DeleteFunc(values, func(v int) bool { return v > top })
+}

@@ -1,0 +1,153 @@
+package knob
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/model"
+)
+
+// Draft is a setup of which some values were given and others left out. Resolve
+// fills the gaps from the identities and the documented defaults. The zero Draft
+// has nothing given, of the knobs of the program.
+type Draft struct {
+	setup Setup // what was given; zero where nothing was
+	nodes int   // the number of nodes has no field in a Setup
+
+	hasModel, hasCluster bool // given
+	given                given
+	knobs                *Registry // nil: Default
+	wrong                error     // the first value of With that cannot be taken
+}
+
+// given is a set of knobs by their place in the registry.
+type given [2]uint64
+
+func (g *given) has(k *Knob) bool { return g[k.index/64]&(1<<(k.index%64)) != 0 }
+func (g *given) add(k *Knob)      { g[k.index/64] |= 1 << (k.index % 64) }
+func (g *given) drop(k *Knob)     { g[k.index/64] &^= 1 << (k.index % 64) }
+
+// Given are values by knob, as they are written on the command line or as Go has
+// them: Given{TP: 8, Recompute: "full"}.
+type Given map[ID]any
+
+// DraftOf returns a draft of a model on a machine with some values given.
+func DraftOf(m model.Model, c hardware.Cluster, values Given) Draft {
+	var d Draft
+	d.SetModel(m)
+	d.SetCluster(c)
+	d.With(values)
+	return d
+}
+
+// Draft returns a draft of the knobs of a registry, with nothing given.
+func (r *Registry) Draft() Draft { return Draft{knobs: r} }
+
+func (d *Draft) registry() *Registry {
+	if d.knobs == nil {
+		return Default()
+	}
+	return d.knobs
+}
+
+// SetModel gives the model.
+func (d *Draft) SetModel(m model.Model) { d.setup.Model, d.hasModel = m, true }
+
+// SetCluster gives the machine.
+func (d *Draft) SetCluster(c hardware.Cluster) { d.setup.Cluster, d.hasCluster = c, true }
+
+// Model returns the given model.
+func (d *Draft) Model() model.Model { return d.setup.Model }
+
+// Cluster returns the given machine.
+func (d *Draft) Cluster() hardware.Cluster { return d.setup.Cluster }
+
+// With gives several values at once. One that cannot be taken is the error of
+// Resolve.
+func (d *Draft) With(values Given) {
+	for _, id := range slices.Sorted(maps.Keys(values)) {
+		if err := d.Set(id, fmt.Sprint(values[id])); err != nil && d.wrong == nil {
+			d.wrong = err
+		}
+	}
+}
+
+// Set gives the value of one knob, in the words of the command line. A value that
+// cannot be taken is a *ValueError.
+func (d *Draft) Set(id ID, text string) error {
+	k := d.registry().find(id)
+	if k == nil {
+		return unknownKnob(id, text)
+	}
+	var err error
+	if k.ID == Nodes {
+		err = take(&d.nodes, text, k.ParseInt)
+	} else {
+		err = k.setTo(&d.setup, text)
+	}
+	if err == nil {
+		d.given.add(k)
+	}
+	return err
+}
+
+func unknownKnob(id ID, text string) error {
+	return &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
+}
+
+// Has says whether a value of the knob was given.
+func (d *Draft) Has(id ID) bool {
+	k := d.registry().find(id)
+	return k != nil && d.given.has(k)
+}
+
+// Take returns the given value of a knob, in the words of the command line, and
+// takes it back; false where none was given.
+func (d *Draft) Take(id ID) (text string, ok bool) {
+	k := d.registry().find(id)
+	if k == nil || !d.given.has(k) {
+		return "", false
+	}
+	d.given.drop(k)
+	if k.ID == Nodes {
+		text, d.nodes = fmt.Sprint(d.nodes), 0
+		return text, true
+	}
+	text = k.textOf(&d.setup)
+	k.copyField(&d.setup, &Setup{})
+	return text, true
+}
+
+// copyField gives one setup the value that another has of the knob.
+func (k *Knob) copyField(to, from *Setup) {
+	switch {
+	case k.number != nil:
+		*k.number(to) = *k.number(from)
+	case k.toggle != nil:
+		*k.toggle(to) = *k.toggle(from)
+	case k.figure != nil:
+		*k.figure(to) = *k.figure(from)
+	case k.word != nil:
+		*k.word(to) = *k.word(from)
+	case k.recompute != nil:
+		*k.recompute(to) = *k.recompute(from)
+	}
+}
+
+// Complete returns the draft as a setup where everything was given. Nothing is
+// derived and the identities are not checked: Check does that. A stage split and
+// the figures of a whole run may be left out, the number of nodes must be.
+func (d *Draft) Complete() (Setup, bool) {
+	knobs := d.registry().knobs
+	for i := range knobs {
+		if k := &knobs[i]; !k.optional && !d.given.has(k) {
+			return Setup{}, false
+		}
+	}
+	if !d.hasModel || !d.hasCluster || d.Has(Nodes) || d.wrong != nil {
+		return Setup{}, false
+	}
+	return d.setup, true
+}

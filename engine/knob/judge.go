@@ -1,0 +1,57 @@
+package knob
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Legality is what Check comes to, for callers that go through many setups:
+// Rejected is where some launcher would not run a legal one. A setup is legal where
+// what is given, the recomputation, the layout and the schedule each are, and
+// rejected where any is.
+type Legality struct{ Legal, Rejected bool }
+
+// Judge finds the Legality of parts of setups without building messages. The zero
+// value is ready; one belongs to one goroutine.
+type Judge struct{ problems []Problem }
+
+// Given judges what a search does not vary.
+func (j *Judge) Given(s Setup) Legality {
+	if s.Model.Check() != nil || s.Cluster.Check() != nil {
+		return Legality{}
+	}
+	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} // judged by itself
+	j.problems = s.words(j.problems[:0])
+	return legalityOf(j.problems)
+}
+
+// Recompute judges what is recomputed.
+func (j *Judge) Recompute(r recipe.Recompute) Legality {
+	j.problems = recomputeErrors(j.problems[:0], r)
+	return legalityOf(j.problems)
+}
+
+// Layout judges the layout of a setup whose model and cluster are sound.
+func (j *Judge) Layout(s *Setup) Legality {
+	j.problems = s.RuleCodes(&s.Model, &s.Cluster, j.problems[:0])
+	if layout.HasErrors(j.problems) {
+		return Legality{}
+	}
+	j.problems = s.stackWarnings(j.problems, true)
+	return legalityOf(j.problems)
+}
+
+// LegalityOfSchedule judges a schedule whose counts a legal layout has.
+func LegalityOfSchedule(spec schedule.Spec) Legality {
+	v := Legality{Legal: true}
+	for _, issue := range spec.Check() {
+		v.Legal = v.Legal && issue.Warning
+		v.Rejected = v.Rejected || rejects(issue.Code)
+	}
+	return v
+}
+
+func legalityOf(problems []Problem) Legality {
+	return Legality{Legal: !layout.HasErrors(problems), Rejected: LauncherRejects(problems)}
+}

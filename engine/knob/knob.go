@@ -1,0 +1,274 @@
+// Package knob is the registry of everything the user chooses: one row per knob
+// says what it is called, which values it takes, which field of a Setup it turns,
+// what follows it, which other values may be legal and what a search tries. Flags,
+// sliders, setup documents, search, scan, comparison and reference are made from
+// the rows. The package also answers what needs a Setup and no evaluation: what
+// was given (Draft), what is legal (Check, with the nearest legal values), and
+// what a turn of a knob brings along (Turn, Steps).
+package knob
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+)
+
+// Bounds of what may be given: those of what is evaluated at all.
+const (
+	MaxDegree       = layout.MaxDegree // any one degree of parallelism, and the micro-batch size
+	MaxGPUs         = layout.MaxGPUs
+	MaxMicroBatches = layout.MaxMicroBatches
+	MaxBatch        = layout.MaxGBS // sequences
+	MaxSeq          = layout.MaxSeq // tokens
+	maxSplitLen     = 1 << 16       // characters of a stage split
+)
+
+// Kind is what the values of a knob look like.
+type Kind int
+
+// Kinds of knobs.
+const (
+	Number Kind = iota // a whole number from Min to Max
+	Choice             // one of Choices
+	Switch             // on or off
+	List               // text with its own rules (the stage split)
+	Figure             // a decimal number from Low to High, or none
+)
+
+// Knob is one row of the registry. Exactly one of its getters is set, and says
+// which field of a Setup it is; the number of nodes alone has none, it follows
+// from the GPUs.
+type Knob struct {
+	ID    ID
+	Label string // short, for a column of knobs
+	Short string // the label in at most seven letters; empty: Label
+	Unit  string // empty for plain numbers and words
+	Help  string // one sentence: what it cuts and what it costs
+	Kind  Kind
+	Group Group // headed part of the column of knobs
+	Place int   // within the group, smaller ones first; of equal ones the order of the registry
+
+	Min, Max  int      // of a Number
+	Choices   []string // of a Choice and a Switch; of a Figure: values to step through
+	Low, High float64  // of a Figure
+	Large     bool     // a Figure that may end in k, M, B or T
+
+	// Off says why the knob has no effect in a setup, in a few words and in one;
+	// nil: it always has.
+	Off func(*Setup) (why, word string)
+	// Lock says whether a lock keeps the knob; nil: it stands outside the locks.
+	Lock func(Locks) bool
+	// Searched knobs are varied by a search: it takes lists and ranges of them.
+	Searched bool
+	// Advised knobs are turned by advice: how the training is cut, and what is kept.
+	Advised bool
+
+	number    func(*Setup) *int
+	toggle    func(*Setup) *bool
+	word      func(*Setup) *string
+	recompute func(*Setup) *recipe.Recompute
+	figure    func(*Setup) *float64
+
+	// unset gives the field its default where it was not given; nil: the zero value.
+	unset func(*Setup)
+	// optional knobs need not be given for a setup to be complete.
+	optional bool
+	// follow lets the others follow after a turn; nil: nothing follows.
+	follow func(s, old *Setup, l Locks)
+	// moves is the place among the knobs that move others, from 1: an earlier one
+	// is turned first, so that a later one, which it would have moved, has the
+	// last word. 0: it moves none.
+	moves int
+	// ladder lists the values of a Number that may be legal under the locks.
+	ladder func(s *Setup, l Locks) []int
+	// machine knobs have no value above the number of GPUs of the machine.
+	machine bool
+	// near lists values of a Number worth trying where the present one is illegal.
+	near func(s *Setup) []int
+	// fixes list changes worth trying where a word or a switch is illegal.
+	fixes func(s *Setup) []func(*Setup)
+
+	index int // place in the registry
+}
+
+// Group is a headed part of the column of knobs.
+type Group uint8
+
+// Groups. MoreGroup is what is turned rarely.
+const (
+	MoreGroup Group = iota
+	MachineGroup
+	LayoutGroup
+	BatchGroup
+	RecipeGroup
+)
+
+// Groups lists them from top to bottom.
+func Groups() []Group { return []Group{MachineGroup, LayoutGroup, BatchGroup, RecipeGroup, MoreGroup} }
+
+// Title is the heading of a group.
+func (g Group) Title() string {
+	return [...]string{"MORE", "MACHINE", "LAYOUT", "BATCH", "RECIPE"}[g]
+}
+
+// ValueError says that a value cannot be taken at all: not a number, out of
+// its named bounds, a word that is not one of the choices.
+type ValueError struct {
+	Field   string // the flag's name
+	Given   string
+	Allowed string
+	Nearest string // closest value that is allowed; empty when none is closer than others
+}
+
+// Error gives field, value, what is allowed and the nearest allowed value.
+func (e *ValueError) Error() string {
+	text := fmt.Sprintf("%s: given %s, allowed is %s", escape.Line(e.Field), escape.Quote(e.Given), e.Allowed)
+	if e.Nearest != "" {
+		text += ", nearest " + e.Nearest
+	}
+	return text
+}
+
+// Int is the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the position of a
+// choice (-1 for a choice with a count, such as full:4).
+func (k Knob) Int(s Setup) int { return k.intOf(&s) }
+
+func (k *Knob) intOf(s *Setup) int {
+	switch {
+	case k.number != nil:
+		return *k.number(s)
+	case k.toggle != nil:
+		if *k.toggle(s) {
+			return 1
+		}
+		return 0
+	case k.figure != nil:
+		return int(min(*k.figure(s), 1<<53))
+	case k.word != nil, k.recompute != nil:
+		return slices.Index(k.Choices, k.textOf(s))
+	default:
+		return s.Nodes()
+	}
+}
+
+// Text is the value as it is written on the command line.
+func (k Knob) Text(s Setup) string { return k.textOf(&s) }
+
+func (k *Knob) textOf(s *Setup) string {
+	switch {
+	case k.word != nil:
+		return *k.word(s)
+	case k.recompute != nil:
+		return k.recompute(s).String()
+	case k.toggle != nil:
+		return onOff(*k.toggle(s))
+	case k.figure != nil:
+		return figureText(*k.figure(s), k.Large)
+	default:
+		return strconv.Itoa(k.intOf(s))
+	}
+}
+
+// value is the field as JSON has it.
+func (k *Knob) value(s *Setup) any {
+	switch {
+	case k.toggle != nil:
+		return *k.toggle(s)
+	case k.figure != nil:
+		return *k.figure(s)
+	case k.Kind == Number:
+		return k.intOf(s)
+	default:
+		return k.textOf(s)
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// Set returns the setup with just this knob changed. The identities may be
+// broken afterwards (Turn keeps them). A value that cannot be taken gives a
+// *ValueError.
+func (k Knob) Set(s Setup, text string) (Setup, error) {
+	err := k.setTo(&s, text)
+	return s, err
+}
+
+// setTo reads a value into the field; a value that cannot be taken leaves it.
+func (k *Knob) setTo(s *Setup, text string) error {
+	switch {
+	case k.word != nil:
+		return take(k.word(s), text, k.parseWord)
+	case k.recompute != nil:
+		return take(k.recompute(s), text, k.parseRecompute)
+	case k.toggle != nil:
+		return take(k.toggle(s), text, k.parseToggle)
+	case k.figure != nil:
+		return take(k.figure(s), text, k.ParseFigure)
+	case k.number != nil:
+		return take(k.number(s), text, k.ParseInt)
+	}
+	n, err := k.ParseInt(text)
+	if err != nil {
+		return err
+	}
+	gpus := product(n, s.Cluster.Node())
+	if gpus > MaxGPUs {
+		return k.outOfRange(text, MaxGPUs/s.Cluster.Node())
+	}
+	s.GPUs = gpus
+	return nil
+}
+
+// take puts what a text means into a field, unless it is refused.
+func take[T any](field *T, text string, parse func(string) (T, error)) error {
+	v, err := parse(text)
+	if err == nil {
+		*field = v
+	}
+	return err
+}
+
+// Allowed says in words which values the knob takes.
+func (k *Knob) Allowed() string {
+	switch k.Kind {
+	case Number:
+		return fmt.Sprintf("a whole number from %d to %d", k.Min, k.Max)
+	case Switch:
+		return "on or off"
+	case List:
+		return fmt.Sprintf("whole numbers of layers from 0 to %d separated by commas, one per stage, or nothing for a balanced split", MaxDegree)
+	case Choice:
+		words := strings.Join(k.Choices, ", ")
+		if k.recompute != nil {
+			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) + ", modules:LIST (of norm, mla-up, act, moe-act, shared)"
+		}
+		return "one of " + words
+	case Figure:
+		return k.figureAllowed()
+	}
+	return ""
+}
+
+// product multiplies positive numbers and stops at a value beyond every bound
+// instead of overflowing.
+func product(factors ...int) int {
+	const limit = 1 << 62
+	result := 1
+	for _, f := range factors {
+		if f > 0 && result > limit/f {
+			return limit
+		}
+		result *= f
+	}
+	return result
+}

@@ -1,0 +1,211 @@
+package knob
+
+import (
+	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Recipe is how the cut training is run: in what order, with which numbers and
+// kernels, on which software.
+type Recipe struct {
+	Schedule  schedule.Kind `json:"schedule"`
+	GroupSize int           `json:"group_size"` // micro-batches per group of an interleaved schedule; 0: PP
+
+	MaxInFlight int `json:"max_in_flight"` // activations that zb-auto lets a rank hold; 0: 1.5 x PP
+
+	Recompute recipe.Recompute `json:"recompute"`
+	Precision recipe.Precision `json:"precision"`
+	GradDtype recipe.GradDtype `json:"grad_dtype"`
+	Attention recipe.Attention `json:"attention"`
+	Optimizer recipe.Optimizer `json:"optimizer"`
+	Loss      recipe.Loss      `json:"loss"`    // empty: what the stack does by default
+	Offload   recipe.Offload   `json:"offload"` // empty: none
+
+	// Imbalance is the number of routed tokens on the busiest rank in percent of
+	// the even share; 0 means 100.
+	Imbalance int `json:"imbalance"`
+
+	TrainMTP bool                 `json:"mtp"` // train the model's multi-token-prediction modules too
+	Stack    recipe.Stack         `json:"calibration"`
+	MFU      recipe.MFUConvention `json:"mfu"`
+}
+
+// choice is the row of a closed set of words.
+func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
+	k.Kind, k.Max, k.word = Choice, len(words)-1, field
+	for _, w := range words {
+		k.Choices = append(k.Choices, string(w))
+	}
+	return k
+}
+
+// recipeKnobs are the knobs of how the cut training is run.
+func recipeKnobs() []Knob {
+	return []Knob{
+		choice(Knob{
+			ID: Schedule, Label: "schedule", Short: "sched", Group: RecipeGroup, Searched: true, Advised: true,
+			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations wait.",
+			moves: 11, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
+			unset: func(s *Setup) {
+				if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
+					s.Schedule = schedule.Interleaved
+				}
+			},
+			fixes: func(*Setup) (list []func(*Setup)) {
+				for _, info := range schedule.Kinds() {
+					list = append(list,
+						func(t *Setup) { t.Schedule = info.Kind },
+						func(t *Setup) { t.Schedule, t.VPP = info.Kind, 1 },
+						func(t *Setup) { t.Schedule, t.VPP = info.Kind, 2 })
+				}
+				return list
+			},
+		}, scheduleKinds(), func(s *Setup) *string { return (*string)(&s.Schedule) }),
+		{
+			ID: GroupSize, Label: "group size", Short: "group", Place: -2, Min: 0, Max: MaxMicroBatches,
+			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.",
+			number: func(s *Setup) *int { return &s.GroupSize },
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(s.VPP <= 1 && s.GroupSize == 0, "interleaved only", "")
+			},
+			ladder: func(s *Setup, _ Locks) []int {
+				return append(append([]int{0}, divisors(s.MicroBatches, 4096)...), multiples(s.PP, ladder(16))...)
+			},
+			near: func(s *Setup) []int { return append(multiplesNear(1, s.GroupSize, 64), 0, s.PP, s.MicroBatches) },
+		},
+		{
+			ID: MaxInFlight, Label: "in flight", Unit: "activations", Place: -2, Min: 0, Max: MaxDegree, machine: true,
+			Help:   "Activations that the zb-auto schedule lets a rank hold, one that only waits for its weight gradient counted half (0 means 1.5 x PP): more of them make the bubble smaller.",
+			number: func(s *Setup) *int { return &s.MaxInFlight },
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(s.Schedule != schedule.ZBAuto && s.MaxInFlight == 0, "zb-auto only", "")
+			},
+			ladder: func(s *Setup, _ Locks) []int {
+				return append([]int{0, 2*s.PP - 1}, append(ladder(2*s.PP), multiples(s.PP, []int{1, 2, 3, 4})...)...)
+			},
+			near: func(s *Setup) []int { return []int{0, s.PP, 2 * s.PP} },
+		},
+		{
+			ID: Split, Label: "split", Unit: "layers", Kind: List, Place: -2, optional: true,
+			Help:  "Layers on each stage, such as 15,16,16,14: evens out the stages with embedding and head; the slowest stage sets the pace.",
+			word:  func(s *Setup) *string { return &s.Split },
+			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
+		},
+		{
+			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, Group: RecipeGroup, Max: 2, Searched: true, Advised: true,
+			Help:      "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
+			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
+			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
+			unset:     func(s *Setup) { s.Recompute.Mode = recipe.RecomputeNone },
+			fixes: becomes(
+				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} },
+				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} }),
+		},
+		choice(Knob{
+			ID: Precision, Label: "precision", Short: "format", Group: RecipeGroup,
+			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
+			unset: func(s *Setup) { s.Precision = defaultPrecision(&s.Cluster.GPU) },
+			fixes: func(*Setup) (list []func(*Setup)) {
+				for _, w := range recipe.Precisions() {
+					list = append(list, func(t *Setup) { t.Precision = w })
+				}
+				return list
+			},
+		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
+		choice(Knob{
+			ID: GradDtype, Label: "gradients", Short: "grads", Place: -5,
+			Help:  "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
+			unset: func(s *Setup) { s.GradDtype = recipe.GradFP32 },
+			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
+		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
+		choice(Knob{
+			ID: Optimizer, Label: "optimizer", Short: "optim", Place: -5,
+			Help:  "Update rule: Adam keeps 12 bytes per parameter beside 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
+			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
+			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
+		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
+		choice(Knob{
+			ID: Offload, Label: "offload", Place: -5, Advised: true,
+			Help:  "What is kept in host memory: optimizer takes its state off the GPU, paid with gradients and weights crossing PCIe once per step.",
+			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
+			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
+		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
+		choice(Knob{
+			ID: Loss, Label: "loss", Place: -3,
+			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits, unfused also in fp32, three times as much on the last stage.",
+			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
+			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
+		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
+		{
+			ID: Imbalance, Label: "imbalance", Unit: "%", Place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
+			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is half as many again in memory and time.",
+			number: func(s *Setup) *int { return &s.Imbalance },
+			unset:  func(s *Setup) { s.Imbalance = recipe.EvenLoad },
+			Off:    func(s *Setup) (why, word string) { return offWhere(!s.Model.IsMoE(), "dense model", "dense") },
+			ladder: func(*Setup, Locks) []int { return []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400} },
+		},
+		choice(Knob{
+			ID: Attention, Label: "attention", Short: "attn", Place: -4,
+			Help:  "Attention kernel: flash never stores the scores, standard stores them, which grows with the square of the sequence.",
+			unset: func(s *Setup) { s.Attention = s.Stack.Traits().Attention },
+			fixes: becomes(func(t *Setup) { t.Attention = recipe.Flash }),
+		}, recipe.Attentions(), func(s *Setup) *string { return (*string)(&s.Attention) }),
+		toggle(Knob{
+			ID: MTP, Label: "MTP",
+			Help: "Trains the model's multi-token-prediction modules too: about one layer and one more loss each on the last stage.",
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(s.Model.MTPLayers == 0 && !s.TrainMTP, "model has none", "none")
+			},
+			fixes: becomes(func(t *Setup) { t.TrainMTP = false }),
+		}, func(s *Setup) *bool { return &s.TrainMTP }),
+		choice(Knob{
+			ID: Calibration, Label: "stack",
+			Help:  "Software whose memory and time behaviour is modelled; textbook is the plain formulas and nothing else.",
+			unset: func(s *Setup) { s.Stack = recipe.DefaultStack },
+			fixes: becomes(
+				func(t *Setup) { t.Stack = recipe.DefaultStack },
+				func(t *Setup) { t.Stack = recipe.Textbook }),
+		}, recipe.Stacks(), func(s *Setup) *string { return (*string)(&s.Stack) }),
+		choice(Knob{
+			ID: MFU, Label: "MFU counts", Short: "MFU",
+			Help:  "Attention work counted in MFU: causal counts the half that the mask needs, full counts all of it and gives larger figures.",
+			unset: func(s *Setup) { s.MFU = recipe.MFUCausal },
+			fixes: becomes(func(t *Setup) { t.MFU = recipe.MFUCausal }),
+		}, recipe.MFUConventions(), func(s *Setup) *string { return (*string)(&s.MFU) }),
+	}
+}
+
+// becomes are changes that are the same for every setup.
+func becomes(changes ...func(*Setup)) func(*Setup) []func(*Setup) {
+	return func(*Setup) []func(*Setup) { return changes }
+}
+
+// scheduleKinds lists the schedules that the engine can order and simulate.
+func scheduleKinds() []schedule.Kind {
+	infos := schedule.Kinds()
+	kinds := make([]schedule.Kind, len(infos))
+	for i, info := range infos {
+		kinds[i] = info.Kind
+	}
+	return kinds
+}
+
+// defaultVPP is 1, or 2 where the given schedule needs or wants several stages
+// per rank; of those that only want them, if the layers are enough.
+func defaultVPP(s *Setup) int {
+	info, ok := s.Schedule.Info()
+	if ok && (info.Chunks == 2 || info.Chunks == 0 && s.PP > 1 && product(2, s.PP) <= s.Model.Layers) {
+		return 2
+	}
+	return 1
+}
+
+// defaultPrecision is bf16, or fp16 on a GPU that has no bf16 units (V100).
+func defaultPrecision(g *hardware.GPU) recipe.Precision {
+	if g.PeakBF16 <= 0 && g.PeakFP16 > 0 {
+		return recipe.FP16
+	}
+	return recipe.BF16
+}

@@ -1,0 +1,50 @@
+package knob
+
+// RunPlan is what is given of a whole training run: its length, and what an hour
+// of it takes. 0 is left out.
+type RunPlan struct {
+	Budget  float64 `json:"tokens,omitempty"`  // tokens to train on; 0: no run is asked for
+	Price   float64 `json:"price,omitempty"`   // US dollars per GPU and hour; 0: the GPU's preset, where it has one
+	Power   float64 `json:"power,omitempty"`   // watts per GPU; 0: the GPU's TDP, where it is known
+	PUE     float64 `json:"pue,omitempty"`     // power drawn over that of the GPUs, at least 1; 0: 1
+	Goodput float64 `json:"goodput,omitempty"` // percent of the time in which steps advance the run; 0: 100
+}
+
+// figure is the row of a decimal number; 0 leaves it out.
+func figure(k Knob, low, high float64, field func(*Setup) *float64) Knob {
+	k.Kind, k.Low, k.High, k.figure, k.optional = Figure, low, high, field, true
+	clamp := k // the closure must not keep a copy of itself
+	k.fixes = becomes(func(t *Setup) { *field(t) = clamp.clamp(*field(t)) })
+	return k
+}
+
+// runKnobs are what a whole training run takes beside the setup.
+func runKnobs() []Knob {
+	return []Knob{
+		figure(Knob{
+			ID: Tokens, Label: "train on", Unit: "tokens", Large: true,
+			Help:    "Tokens of the whole training run, such as 15T: gives its days, GPU-hours, cost and energy; none asks for no run.",
+			Choices: []string{noFigure, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "40T"},
+		}, 1, 1e18, func(s *Setup) *float64 { return &s.Budget }),
+		figure(Knob{
+			ID: Price, Label: "price", Unit: "$ per GPU-hour",
+			Help:    "Dollars per GPU and hour: multiplies the GPU-hours of the whole run into its cost; none takes the GPU's preset where there is one.",
+			Choices: []string{noFigure, "0.5", "1", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10"},
+		}, 1e-3, 1e6, func(s *Setup) *float64 { return &s.Price }),
+		figure(Knob{
+			ID: Power, Label: "power", Unit: "W per GPU",
+			Help:    "Watts that a GPU draws while it trains: multiplies the GPU-hours of the whole run into its energy; none takes the GPU's TDP, which is an upper bound.",
+			Choices: []string{noFigure, "300", "400", "500", "600", "700", "800", "1000", "1200", "1400"},
+		}, 1, 1e5, func(s *Setup) *float64 { return &s.Power }),
+		figure(Knob{
+			ID: PUE, Label: "PUE",
+			Help:    "Power of everything over that of the GPUs (host, network, storage, cooling): multiplies the energy of the whole run; none counts the GPUs alone.",
+			Choices: []string{noFigure, "1", "1.1", "1.2", "1.3", "1.5", "2"},
+		}, 1, 10, func(s *Setup) *float64 { return &s.PUE }),
+		figure(Knob{
+			ID: Goodput, Label: "goodput", Unit: "%",
+			Help:    "Share of the time in percent in which steps advance the run: failures, restarts, checkpoints and evaluation take the rest; none loses nothing.",
+			Choices: []string{noFigure, "80", "85", "90", "95", "99", "100"},
+		}, 1, 100, func(s *Setup) *float64 { return &s.Goodput }),
+	}
+}
