@@ -67,7 +67,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetErr(a.stderr)
 	// Commands keep their own errors (see wrap): what still comes back is about
 	// the way a built-in command was called.
-	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %v\n", err) }
+	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %s\n", escape.Line(err.Error())) }
 	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler))
 	return a.end(err, written.err)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/model"
 )
 
@@ -141,7 +142,7 @@ func (r *reader) orNone(key string, raw json.RawMessage) int {
 	case len(raw) == 0:
 		r.refusef("%s is missing: a number, or null for none", key)
 	case err != nil:
-		r.refusef("%s: a whole number or null, not %.30q", key, raw)
+		r.refusef("%s: a whole number or null, not %s", key, escape.Quote(string(raw)))
 	}
 	return or(n, 0)
 }
@@ -186,7 +187,7 @@ func (r *reader) period(every int) int {
 	}
 	for i, kind := range types {
 		if want := (i+1)%every == 0; (kind == "full_attention") != want || !want && kind != "sliding_attention" {
-			r.refusef("layer_types: layer %d is %.30q, which is no pattern of one full_attention after every %d sliding_attention", i+1, kind, every-1)
+			r.refusef("layer_types: layer %d is %s, which is no pattern of one full_attention after every %d sliding_attention", i+1, escape.Quote(kind), every-1)
 			return every
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/model"
 	"meshscope/presets/input"
 )
@@ -100,7 +101,7 @@ func Model(data []byte) (model.Model, error) {
 	}
 	if len(r.missing) > 0 {
 		slices.Sort(r.missing)
-		r.errs = append(r.errs, fmt.Errorf("missing for model_type %q: %s", c.Type, strings.Join(slices.Compact(r.missing), ", ")))
+		r.errs = append(r.errs, fmt.Errorf("missing for model_type %s: %s", escape.Quote(c.Type), strings.Join(slices.Compact(r.missing), ", ")))
 	}
 	if len(r.errs) > 0 {
 		return model.Model{}, errors.Join(r.errs...)
@@ -151,7 +152,7 @@ func (e *UnknownError) Error() string {
 	if e.Type == "" {
 		return "no model_type, so this is no config.json of Hugging Face" + list
 	}
-	return fmt.Sprintf("model_type %.40q is not known%s", e.Type, list)
+	return fmt.Sprintf("model_type %s is not known%s", escape.Quote(e.Type), list)
 }
 
 // number is a value that has to be there.
@@ -241,7 +242,7 @@ func (r *reader) activation(f *family) {
 	case act == "":
 		r.missing = append(r.missing, "hidden_act")
 	default:
-		r.refusef("hidden_act %.40q is not known for model_type %q", act, r.c.Type)
+		r.refusef("hidden_act %s is not known for model_type %s", escape.Quote(act), escape.Quote(r.c.Type))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"meshscope/engine/escape"
 )
 
 // CheckTOML refuses a document of more keys or more depth than it may have, before
@@ -146,7 +148,7 @@ func DecodeJSON(text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		line, column := place(text, min(int(kind.Offset), len(text)))
-		return &Error{Line: line, Column: column, Key: kind.Field, Err: fmt.Errorf("is a JSON %s, which it cannot be", kind.Value)}
+		return &Error{Line: line, Column: column, Key: kind.Field, Err: fmt.Errorf("is a JSON %s, which it cannot be", escape.Line(kind.Value))}
 	}
 	return err
 }
@@ -155,6 +157,7 @@ func DecodeJSON(text []byte, into any) error {
 // it may have.
 func CheckJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber() // numbers are whoever's who uses them
 	refuse := func(err error) error {
 		line, column := place(text, min(int(dec.InputOffset()), len(text)))
 		return &Error{Line: line, Column: column, Err: err}
