@@ -231,7 +231,7 @@ func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 		return nil, outcome(exitIllegal)
 	}
 	return &drawing{
-		timeline: r.Timeline.Times(), unit: "seconds", exact: ", " + r.Time.Band("within "),
+		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: ", " + r.Time.Band("within "),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
 	}, nil

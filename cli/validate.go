@@ -63,7 +63,7 @@ func (a *app) validate(names []string) (validation, error) {
 		}
 	}
 	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	if len(names) == 0 {
 		if v.Figures, err = published.Figures(&e, a.lib, groups); err != nil {
 			return validation{}, err

@@ -72,7 +72,7 @@ func (d *Delta) Same() bool {
 // Compare evaluates two setups and holds B against A. The reports come without
 // timelines.
 func Compare(a, b Setup) Comparison {
-	e := Evaluator{Brief: true}
+	e := Evaluator{SkipTimeline: true}
 	return CompareReports(Side{a, e.Evaluate(a)}, Side{b, e.Evaluate(b)})
 }
 

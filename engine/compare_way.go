@@ -24,7 +24,7 @@ func Way(a, b Setup, stop func() bool) []Move {
 	if a == b || !knob.Legal(&a) || !knob.Legal(&b) {
 		return nil
 	}
-	e := Evaluator{Brief: true}
+	e := Evaluator{SkipTimeline: true}
 	var moves []Move
 	open := leading(Changes(&a, &b))
 	for at := a; len(open) > 0; {

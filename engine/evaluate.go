@@ -36,9 +36,9 @@ func EvaluateRecorded(s Setup) (Report, *record.Record) {
 // for use by several goroutines at once; the Reports it returns are the
 // caller's own.
 type Evaluator struct {
-	// Brief leaves the timeline out of the reports, which is nearly all of their
+	// SkipTimeline leaves the timeline out of the reports, which is nearly all of their
 	// memory: for whoever asks many setups for their figures.
-	Brief bool
+	SkipTimeline bool
 
 	record   *record.Recorder // takes down formulas; nil: nobody asked
 	setup    Setup            // what is being evaluated; the inputs below point into it
@@ -109,12 +109,12 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	wait := e.wait(latency)
 	a := new(answers)
 	line := &e.line
-	if !e.Brief {
+	if !e.SkipTimeline {
 		line = new(schedule.Timeline)
 		r.Timeline = line
 	}
 	var err error
-	if e.free, err = e.sim.Outline(e.order, e.timing.costs(wait), line); err != nil {
+	if e.free, err = e.sim.SimulateSummary(e.order, e.timing.costs(wait), line); err != nil {
 		return err
 	}
 	e.saved = line.Ranks[busiest(line)].Saved

@@ -60,7 +60,7 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 		if stop != nil && stop() {
 			return OverStep{}, false
 		}
-		trace := memory.NewTrace(in, stack, r.Timeline.Times(), rank, r.Time.Optimizer)
+		trace := memory.NewTrace(in, stack, r.Timeline.OpTimes(), rank, r.Time.Optimizer)
 		ro := RankOverStep{Rank: rank, Profiles: memory.Profiles(trace)}
 		for i := range ro.Profiles {
 			most := ro.Profiles[i].Peak().Allocated()
@@ -86,10 +86,10 @@ func milestones(of *[2]memory.Profile) Milestones {
 	}
 }
 
-// Following is an Evaluator that knows the order of a report's operations: further
+// EvaluatorFrom is an Evaluator that knows the order of a report's operations: further
 // questions about its setup do not lay them on the ranks again, which takes as
 // much memory as the report's own timeline.
-func Following(r *Report) *Evaluator {
+func EvaluatorFrom(r *Report) *Evaluator {
 	e := new(Evaluator)
 	if r.Timeline != nil {
 		e.order = r.Timeline.Order

@@ -26,7 +26,7 @@ type Report struct {
 
 	// Timeline is the simulated pipeline of one step, for drawing; its times
 	// are the stage times of this setup. Those of single operations are worked
-	// out by its method Times, which whoever draws it calls.
+	// out by its method OpTimes, which whoever draws it calls.
 	Timeline *schedule.Timeline `json:"-"`
 }
 
@@ -74,7 +74,7 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 	for c := range chunks {
 		chunks[c] = r.Memory.Stages[o.StageOf(rank, c)].Chunk()
 	}
-	return r.Timeline.Times().Memory(into, rank, chunks)
+	return r.Timeline.OpTimes().Memory(into, rank, chunks)
 }
 
 // Communication is the traffic of one dimension over one step, per GPU of one

@@ -90,7 +90,7 @@ func (c Scan) Run(stop func() bool) (Grid, error) {
 	if n := len(rows) * len(g.X.Values); n > MaxPoints {
 		return Grid{}, PointsError{n}
 	}
-	e := Evaluator{Brief: true}
+	e := Evaluator{SkipTimeline: true}
 	for _, by := range rows {
 		row := make([]Point, 0, len(g.X.Values))
 		for _, x := range g.X.Values {

@@ -39,7 +39,7 @@ func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []Schedu
 			break
 		}
 		row := UnderSchedule(s, info)
-		e.Brief = keep != nil && !keep(&row)
+		e.SkipTimeline = keep != nil && !keep(&row)
 		done := false
 		if row.Report, done = e.EvaluateUntil(row.Setup, stop); !done {
 			break

@@ -136,7 +136,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 			}
 		}
 		var floors engine.Bounder
-		evaluator := engine.Evaluator{Brief: true}
+		evaluator := engine.Evaluator{SkipTimeline: true}
 		seen := map[engine.Setup]bool{s: true}
 		var best engine.Setup
 		fastest := advised

@@ -93,12 +93,12 @@ func first(list []memory.Sample, from, to units.Seconds) memory.Sample {
 func TestMemoryOverStepIsSmall(t *testing.T) {
 	s := million(t)
 	r := engine.Evaluate(s)
-	ops := len(r.Timeline.Times().Order.Ops)
+	ops := len(r.Timeline.OpTimes().Order.Ops)
 	if ops < 1_000_000 {
 		t.Fatalf("%d operations", ops)
 	}
 	before := liveHeap()
-	over, ok := engine.Following(&r).MemoryOverStep(s, &r, nil)
+	over, ok := engine.EvaluatorFrom(&r).MemoryOverStep(s, &r, nil)
 	size := liveHeap() - before
 	runtime.KeepAlive(&r)
 	if !ok || over.Ranks[0].Profiles[1].Peak().Allocated() <= 0 {

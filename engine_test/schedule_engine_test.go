@@ -272,11 +272,11 @@ func TestScheduleSends(t *testing.T) {
 func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 	full := recipe.Recompute{Mode: recipe.RecomputeFull}
 	for _, k := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.DualPipeV} {
-		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {})).Timeline.Times()
+		plain := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(*knob.Draft) {})).Timeline.OpTimes()
 		if len(plain.Recompute) != 0 || plain.RecomputeEnd(0, 5) != plain.Begin[5] {
 			t.Errorf("%s recomputes without being told to", k)
 		}
-		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *knob.Draft) { d.With(knob.Given{knob.Recompute: full}) })).Timeline.Times()
+		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *knob.Draft) { d.With(knob.Given{knob.Recompute: full}) })).Timeline.OpTimes()
 		o := tl.Order
 		again := 0
 		for r := range o.Spec.Ranks {

@@ -170,7 +170,7 @@ func TestScheduleFreeMakespan(t *testing.T) {
 		}
 		var sim schedule.Simulator
 		var got schedule.Timeline
-		free, err := sim.Outline(o, costs, &got)
+		free, err := sim.SimulateSummary(o, costs, &got)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestScheduleFreeMakespan(t *testing.T) {
 			t.Fatalf("%+v: free %v, without latency %v; makespan %v, alone %v", s, free, direct.Makespan, got.Makespan, want.Makespan)
 		}
 		clear(costs.F) // the outline has a copy
-		got.Times()
+		got.OpTimes()
 		if !slices.Equal(got.Begin, want.Begin) || !slices.Equal(got.End, want.End) || !slices.Equal(got.Lasts, want.Lasts) {
 			t.Fatalf("%+v: the times of an outline are not those of the whole simulation", s)
 		}

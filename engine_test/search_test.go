@@ -172,7 +172,7 @@ func TestSearchKnowsEveryLayout(t *testing.T) {
 	}
 	got := search.Run(t.Context(), search.Problem{Setup: s, Space: space, Top: 1}, nil)
 	least := search.Run(t.Context(), search.Problem{Setup: s, Space: space, Top: 1, Objective: search.LeastMemory}, nil)
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	var fastest units.Seconds
 	var smallest units.Bytes
 	legal := 0

@@ -28,7 +28,7 @@ func TestSplitBackwardScattersWithTheWeightGradient(t *testing.T) {
 			t.Fatal(r.Problems)
 		}
 		ends, steps = append(ends, float64(r.Pipeline.Makespan)), append(steps, float64(r.Time.Step))
-		o, line := r.Timeline.Order, r.Timeline.Times()
+		o, line := r.Timeline.Order, r.Timeline.OpTimes()
 		lasts := func(rank, op int) float64 { return line.End[o.Start[rank]+op] - line.Begin[o.Start[rank]+op] }
 		// Rank 1 runs F, I, W: what travels is in W.
 		if input, weight := lasts(1, 1), lasts(1, 2); weight <= input {

@@ -59,7 +59,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 		case <-time.After(sweepDelay):
 		}
 		if evaluate == nil {
-			evaluate = (&engine.Evaluator{Brief: true}).Evaluate
+			evaluate = (&engine.Evaluator{SkipTimeline: true}).Evaluate
 		}
 		msg := sweptMsg{generation: generation, id: id, current: -1}
 		for _, step := range knob.Steps(setup, id, locks) {

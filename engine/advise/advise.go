@@ -109,7 +109,7 @@ type Options struct {
 // (engine.Check has what it needs), or when it is stopped before anything is known.
 func For(s engine.Setup, o Options) (Advice, bool) {
 	a := adviser{options: o, now: s}
-	a.evaluator.Brief = true
+	a.evaluator.SkipTimeline = true
 	if a.options.Moves <= 0 {
 		a.options.Moves = 8
 	}

@@ -92,7 +92,7 @@ func (a *adviser) fixes() []Move {
 // illegal, and none once stop (nil: never) says true.
 func Fixes(s engine.Setup, stop func() bool) []Move {
 	a := adviser{options: Options{Stop: stop}, now: s}
-	a.evaluator.Brief = true
+	a.evaluator.SkipTimeline = true
 	var done bool
 	if a.report, done = a.evaluator.EvaluateUntil(s, stop); !done || !a.report.Legal || a.report.Memory.Fits {
 		return nil

@@ -100,7 +100,7 @@ type Costs struct {
 	Held, HeldForW []float64
 }
 
-// keep takes a copy of the costs that Times simulates again with, in one piece of
+// keep takes a copy of the costs that OpTimes simulates again with, in one piece of
 // memory.
 func (t *Timeline) keep(c *Costs) {
 	t.costs, t.timed = *c, sync.Once{}
@@ -131,7 +131,7 @@ type RankStats struct {
 }
 
 // Timeline is a simulated order. Begin and End run parallel to Order.Ops. In the
-// report of an evaluation the two, and Lasts, are there once Times was called.
+// report of an evaluation the two, and Lasts, are there once OpTimes was called.
 type Timeline struct {
 	Order      *Order
 	Begin, End []float64
@@ -140,14 +140,14 @@ type Timeline struct {
 	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
 	Lasts      []float64 // of each kind of operation on each model stage, by kind*stages+stage; 0 of kinds that do not run
 
-	costs Costs     // of an outline, for Times
+	costs Costs     // of a summary, for OpTimes
 	kept  []float64 // their memory
 	timed sync.Once
 }
 
-// Times gives the timeline with the times of its operations, which it works out
+// OpTimes gives the timeline with the times of its operations, which it works out
 // at the first call; nil of nil. It may be called by several goroutines.
-func (t *Timeline) Times() *Timeline {
+func (t *Timeline) OpTimes() *Timeline {
 	if t == nil {
 		return nil
 	}

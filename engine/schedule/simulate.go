@@ -50,12 +50,12 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 	return s.finish(o, pl, t)
 }
 
-// Outline is Run without the times of the operations, which are most of a
-// timeline: they are worked out where they are asked for, by Timeline.Times. It
+// SimulateSummary is Run without the times of the operations, which are most of a
+// timeline: they are worked out where they are asked for, by Timeline.OpTimes. It
 // gives the makespan if hand-overs between ranks took no time as well. Both are
 // found in one walk: two chains of additions beside each other take little longer
 // than one.
-func (s *Simulator) Outline(o *Order, c Costs, t *Timeline) (free float64, err error) {
+func (s *Simulator) SimulateSummary(o *Order, c Costs, t *Timeline) (free float64, err error) {
 	pl, err := s.start(o, &c, t)
 	if err != nil {
 		return 0, err

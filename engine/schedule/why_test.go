@@ -50,9 +50,9 @@ func TestProducerIsTheOrders(t *testing.T) {
 	}
 }
 
-// TestRunForgetsAnOutline: a timeline that was outlined and then simulated whole
-// with other costs has the times of those, also after Times.
-func TestRunForgetsAnOutline(t *testing.T) {
+// TestRunForgetsASummary: a timeline that was outlined and then simulated whole
+// with other costs has the times of those, also after OpTimes.
+func TestRunForgetsASummary(t *testing.T) {
 	spec := Spec{Kind: OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 4}
 	o, err := Build(spec)
 	if err != nil {
@@ -60,14 +60,14 @@ func TestRunForgetsAnOutline(t *testing.T) {
 	}
 	var s Simulator
 	var line Timeline
-	if _, err := s.Outline(o, UniformCosts(spec, ChunkTimes{F: 1, B: 2}, 0), &line); err != nil {
+	if _, err := s.SimulateSummary(o, UniformCosts(spec, ChunkTimes{F: 1, B: 2}, 0), &line); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Run(o, UniformCosts(spec, ChunkTimes{F: 10, B: 20}, 0), &line); err != nil {
 		t.Fatal(err)
 	}
 	last := 0.0
-	for _, end := range line.Times().End {
+	for _, end := range line.OpTimes().End {
 		last = max(last, end)
 	}
 	if last != line.Makespan {

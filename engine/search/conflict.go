@@ -223,7 +223,7 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 func (r *run) any() (found, whole bool) {
 	k := r.ranker()
 	k.stop = r.stopped
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	stride := coprime(len(r.planes))
 	var all []candidate
 	for n := range r.planes {

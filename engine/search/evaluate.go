@@ -29,7 +29,7 @@ func (r *run) evaluate(all []candidate) {
 	k := keeper{top: r.problem.top(), wantFront: r.problem.Front}
 	evaluators := make([]engine.Evaluator, r.workers)
 	for w := range evaluators {
-		evaluators[w].Brief = true // timelines of long pipelines are megabytes
+		evaluators[w].SkipTimeline = true // timelines of long pipelines are megabytes
 	}
 	var chosen []*candidate
 	done, got := make([]found, batch), make([]state, batch)

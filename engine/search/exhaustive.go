@@ -17,7 +17,7 @@ func Exhaustive(p Problem) Result {
 		all.rank(n)
 	}
 	r.result.Legal, r.result.Share = all.legal, 1
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	seen := evaluated{}
 	for i := range all.found {
 		f, got := r.full(&e, &all.found[i], nil)

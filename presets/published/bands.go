@@ -17,7 +17,7 @@ import (
 // Bands are the errors of all groups, apart by GPU, stack and kind of model:
 // what a prediction for a similar setup can be expected to be off by.
 func Bands(groups []Group) []hardware.Band {
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	var bands []hardware.Band
 	for i := range groups {
 		g := &groups[i]

@@ -16,7 +16,7 @@ func (t *text) waiting() {
 	if line == nil || len(line.Ranks) < 2 || !(line.Makespan > 0) {
 		return
 	}
-	line = line.Times()
+	line = line.OpTimes()
 	t.heading("Waiting of each pipeline rank, as a share of the pipeline's time")
 	hidden := 0
 	for r := range line.Ranks {

@@ -90,7 +90,7 @@ func (a *alone) refresh(in *screen.Context) screen.Request {
 	job := a.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {
 		list := each(of, n)
-		e := engine.Evaluator{Brief: true}
+		e := engine.Evaluator{SkipTimeline: true}
 		for i := range list {
 			if ctx.Err() == nil {
 				list[i].report = e.Evaluate(list[i].setup)

@@ -103,7 +103,7 @@ func (v *View) speed(in *screen.Context, s *engine.Setup) float64 {
 // speedsOf works out the MFU of those setups that are quick to evaluate.
 func speedsOf(list []engine.Setup, stop func() bool) map[engine.Setup]float64 {
 	out := map[engine.Setup]float64{}
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	for i := range list {
 		if list[i].Slow() {
 			continue

@@ -105,7 +105,7 @@ func (v *View) Refresh(*screen.Context) screen.Request {
 // compare evaluates every run; nil: it was stopped.
 func compare(ctx context.Context, groups []published.Group) *data {
 	d := &data{groups: groups}
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	for g := range groups {
 		if ctx.Err() != nil {
 			return nil

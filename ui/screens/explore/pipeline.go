@@ -20,7 +20,7 @@ func Pipeline(in Input, page, w, h int) []string {
 	}
 	lines := []string{in.pipelineHeading(w), in.bubble(w)}
 	rows := min(h-len(lines), p.Ranks)
-	chart := widget.Gantt{Timeline: in.Report.Timeline.Times(), Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
+	chart := widget.Gantt{Timeline: in.Report.Timeline.OpTimes(), Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
 	if rows > 1 && rows == h-len(lines) && chart.Blended(w, rows) {
 		rows-- // a picture of mixed columns is nothing without its legend
 		chart.Shown = RanksShown(p.Ranks, 0, page, rows)

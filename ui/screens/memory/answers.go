@@ -80,7 +80,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 // work answers, unless it is called off.
 func work(ctx context.Context, s engine.Setup, r *engine.Report) (answers, bool) {
 	out := answers{known: true, setup: s}
-	e := engine.Following(r)
+	e := engine.EvaluatorFrom(r)
 	stop := func() bool { return ctx.Err() != nil }
 	var ok [4]bool
 	for i, ask := range []func(){

@@ -225,7 +225,7 @@ func stepName(which int) string {
 
 // operation is what the rank under the cursor does at a moment of the step.
 func (v *View) operation(in *screen.Context, t float64) string {
-	line := in.Report.Timeline.Times()
+	line := in.Report.Timeline.OpTimes()
 	rank := v.cursorRank(memoryOf(in))
 	if line == nil || line.Order == nil || !v.fresh(in) || rank >= line.Order.Spec.Ranks {
 		return ""

@@ -80,8 +80,8 @@ func (*View) Forget() {}
 // was stopped.
 func ask(ctx context.Context, q question, r *engine.Report) (whatIf, bool) {
 	a := whatIf{question: q, known: true}
-	e := engine.Following(r)
-	e.Brief = true
+	e := engine.EvaluatorFrom(r)
+	e.SkipTimeline = true
 	stop := func() bool { return ctx.Err() != nil }
 	for i := range steps {
 		a.step[i], a.mfu[i] = math.NaN(), math.NaN()

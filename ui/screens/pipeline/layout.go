@@ -89,7 +89,7 @@ func (v *View) layout(in *screen.Context, w, h int) *layout {
 	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, tall: 1, per: 1}
 	l.blocks = append(l.blocks, block{line: first, setup: in.Setup, report: in.Report})
 	if b := v.second; b != nil && b.Report.Timeline != nil && h >= 8 && b.Setup.PP == in.Setup.PP {
-		l.blocks = append(l.blocks, block{line: b.Report.Timeline.Times(), setup: &b.Setup, report: &b.Report})
+		l.blocks = append(l.blocks, block{line: b.Report.Timeline.OpTimes(), setup: &b.Setup, report: &b.Report})
 	}
 	l.label = len(strconv.Itoa(len(first.Ranks)-1)) + 2
 	l.margin = idleWidth + liveWidth

@@ -59,7 +59,7 @@ func timeline(in *screen.Context) *schedule.Timeline {
 	if in.Report == nil || in.Setup == nil || in.Report.Pipeline == nil || in.Report.Memory == nil {
 		return nil
 	}
-	t := in.Report.Timeline.Times()
+	t := in.Report.Timeline.OpTimes()
 	if t == nil || t.Order == nil || len(t.Ranks) == 0 || len(t.Ranks) != len(t.Order.Start)-1 ||
 		!(t.Makespan > 0) || len(t.Begin) != len(t.Order.Ops) || len(t.End) != len(t.Order.Ops) {
 		return nil

@@ -69,7 +69,7 @@ func (v *View) refreshMeasured(in *screen.Context) screen.Request {
 func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 	var out []run
 	best := math.Inf(1)
-	e := engine.Evaluator{Brief: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	for g := range groups {
 		for i := range groups[g].Runs {
 			r := &groups[g].Runs[i]
