@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // advisedMsg brings advice to its card; nil where there is none.
@@ -26,7 +27,7 @@ func (m *Model) advice() overlay.Action {
 		if m.slow.pending {
 			why = "the setup is still being worked out; then there is advice on it"
 		}
-		return Action{Verb: Say, Tone: Trouble, Text: why}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: why}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	card := overlay.NewAdvice(&m.now.report)
@@ -54,7 +55,7 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 	if move.Fits && !m.now.report.Memory.Fits {
 		what = "it fits"
 	}
-	return closing(Action{Verb: UseSetup, Setup: &setup, Text: what})
+	return closing(state.Action{Verb: state.UseSetup, Setup: &setup, Text: what})
 }
 
 // adviceTables are what the card says, with all digits: what the fullest rank holds or

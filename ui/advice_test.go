@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // bring carries out a command, and those it is made of, as far as advice goes.
@@ -171,9 +172,9 @@ func TestAdviceEnds(t *testing.T) {
 // TestAdviceEverywhere: A opens the card on every screen and from the list of keys by
 // what people call it; a setup that cannot run is told apart.
 func TestAdviceEverywhere(t *testing.T) {
-	for tab := range tabs {
+	for tab := range state.Tabs {
 		m := unfitting(t, 120, 36)
-		m.do(Action{Verb: GoTab, N: int(tab)})
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		m.Update(press("A"))
 		if m.overlays.ID() != overlay.AdviceID {
 			t.Errorf("not on %s", tab)

@@ -18,6 +18,7 @@ import (
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/session"
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -62,7 +63,7 @@ type Options struct {
 type Model struct {
 	options Options
 	keys    KeyMap
-	state   State
+	state   state.State
 	start   session.Session // what it began with
 	caps    tty.Caps
 	look    look
@@ -97,7 +98,7 @@ func New(o Options) *Model {
 	}
 	m := &Model{
 		options: o, keys: newKeyMap(o.Keys), caps: tty.NewCaps(o.Env, o.ASCII),
-		state: newState(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(o.Library),
+		state: state.New(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(o.Library),
 	}
 	if o.NoColor || tty.NoColor(o.Env) {
 		m.caps.Profile = colorprofile.ASCII
@@ -107,7 +108,7 @@ func New(o Options) *Model {
 	}
 	m.state.Hint = o.Hint
 	if len(o.Notices) > 0 {
-		m.state.Note = Note{Text: m.noticed(), Tone: Trouble}
+		m.state.Note = state.Note{Text: m.noticed(), Tone: state.Trouble}
 	}
 	m.look = newLook(m.state.Theme, m.caps, m.known(), 1)
 	m.evaluate()

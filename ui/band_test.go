@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 	"meshscope/report/figure"
+	"meshscope/ui/state"
 )
 
 // banded are setups with a band for the step and the peak, for the step alone,
@@ -43,22 +44,22 @@ type headline struct {
 	brief bool   // the sign for "not validated here" is enough, the words stand in another headline
 }
 
-func headlines(tab Tab) []headline {
-	return [tabs][]headline{
-		ExploreTab: {
+func headlines(tab state.Tab) []headline {
+	return [state.Tabs][]headline{
+		state.ExploreTab: {
 			{words: `^ *(fits|DOES NOT FIT|OVER) `, peak: true, brief: true},
 			{words: `(busy|if it fitted) .*MFU`, brief: true},
 			{words: `MEMORY `, peak: true},
 			{words: `PIPELINE `, brief: true},
 			{words: `STEP `},
 		},
-		MemoryTab:   {{words: `peak \d`, peak: true}},
-		PipelineTab: {{words: `PIPELINE `}},
-		NetworkTab:  {{words: `IF BANDWIDTH `}},
-		SearchTab:   {{words: `BEST LAYOUTS`}},
-		CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
-		ScanTab:     {{words: `SCAN`}},
-		EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
+		state.MemoryTab:   {{words: `peak \d`, peak: true}},
+		state.PipelineTab: {{words: `PIPELINE `}},
+		state.NetworkTab:  {{words: `IF BANDWIDTH `}},
+		state.SearchTab:   {{words: `BEST LAYOUTS`}},
+		state.CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
+		state.ScanTab:     {{words: `SCAN`}},
+		state.EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
 	}[tab]
 }
 
@@ -81,7 +82,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			m.screens.compare.Pin(setup)
-			for range int(tabs) {
+			for range int(state.Tabs) {
 				finishAll(m, m.refreshScreen())
 				settle(m)
 				where := fmt.Sprintf("%s at %dx%d, %s", m.state.Tab, size[0], size[1], name)
@@ -99,7 +100,7 @@ var mark = regexp.MustCompile(`±|≈|` + engine.NotValidated)
 // table are rows of a table whose heading carries the band, or of a drawing.
 var table = regexp.MustCompile(`rank +\d|step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|● *[–✗>\d]+ |^[ │▸]*\d+ +[\d.]+ m?s +[\d,]+ |[▁▂▃▄▅▆▇█▀]`)
 
-func checkExact(t *testing.T, where string, tab Tab, text string, r *engine.Report) {
+func checkExact(t *testing.T, where string, tab state.Tab, text string, r *engine.Report) {
 	t.Helper()
 	lines := strings.Split(text, "\n")
 	for _, h := range headlines(tab) {

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
@@ -58,15 +59,15 @@ func (m *Model) sentence() string {
 // warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
 	g, report := m.look.glyphs, &m.now.report
-	errs, typing := errorsOf(report.Problems), m.typing()
+	errs, typing := state.Errors(report.Problems), m.typing()
 	switch {
 	case typing != nil && typing.Wrong != "":
 		f.say(themes.Bad, g.Cross+" ", typing.Wrong, f.h)
 	case typing != nil:
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
-		f.say(themes.Text, "", preview(&p, text), f.h-1)
-	case m.state.Note.Tone != Plain:
+		f.say(themes.Text, "", state.Preview(&p, text), f.h-1)
+	case m.state.Note.Tone != state.Plain:
 		m.note(f)
 	case len(errs) > 0:
 		text, more := errs[0].Message, ""
@@ -108,7 +109,7 @@ func (m *Model) remarks(f *footer) {
 		return
 	}
 	help := m.sentence()
-	if m.state.Note.Text != "" && m.state.Note.Tone == Plain && m.typing() == nil {
+	if m.state.Note.Text != "" && m.state.Note.Tone == state.Plain && m.typing() == nil {
 		from := len(f.lines)
 		text := m.note(f)
 		if f.left() == 0 || !f.fits(cost(help), f.left()) {
@@ -167,7 +168,7 @@ func (m *Model) hint(w int) string {
 // note says what the last key did, or why it did nothing.
 func (m *Model) note(f *footer) string {
 	role, text := themes.Text, m.state.Note.Text
-	if m.state.Note.Tone == Trouble {
+	if m.state.Note.Tone == state.Trouble {
 		role = themes.Bad
 	}
 	if !f.fits(text, f.left()) {

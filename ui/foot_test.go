@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/ui/frame"
+	"meshscope/ui/state"
 )
 
 // TestFootSpeaks: what the last key caused is in sight at every size, whole or
@@ -70,8 +71,8 @@ func TestAnswersAreSeen(t *testing.T) {
 				{func() { keys(m, "W") }, "words of the glossary are"},
 				{func() { keys(m, "U") }, "nothing left to redo"},
 				{func() { keys(m, "p") }, "pinned"},
-				{func() { send(m, Action{Verb: Say, Tone: Answer, Text: "copied"}) }, "copied"},
-				{func() { send(m, Action{Verb: Say, Tone: Answer, Text: "wrote"}) }, "wrote"},
+				{func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "copied"}) }, "copied"},
+				{func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "wrote"}) }, "wrote"},
 			} {
 				answer.do()
 				if got := screenText(m); !strings.Contains(got, answer.want) {

@@ -18,6 +18,7 @@ import (
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen/screentest"
+	"meshscope/ui/state"
 )
 
 // TestFrames compares whole screens, without colours.
@@ -79,8 +80,8 @@ func TestFeet(t *testing.T) {
 	var b strings.Builder
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := sample(t, size[0], size[1])
-		for tab := range tabs {
-			m.do(Action{Verb: GoTab, N: int(tab)})
+		for tab := range state.Tabs {
+			m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 			lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
 			fmt.Fprintf(&b, "%-10s%s\n", tab, lines[len(lines)-1])
 		}
@@ -349,7 +350,7 @@ func TestTyping(t *testing.T) {
 // TestPicker filters the models and takes one.
 func TestPicker(t *testing.T) {
 	m := sample(t, 120, 36)
-	finishAll(m, m.do(Action{Verb: Open, Overlay: overlay.ModelID}))
+	finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID}))
 	keys(m, "q", "w", "e", "n", "3", "enter")
 	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
 		t.Errorf("overlay %q, model %s", m.overlays.ID(), m.state.Setup.Model.ID)
@@ -365,7 +366,7 @@ func TestPicker(t *testing.T) {
 func TestTypeAhead(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "m", "q", "esc") // q closes it, esc then does nothing, m opens it again
-	cmd := m.do(Action{Verb: Open, Overlay: overlay.ModelID})
+	cmd := m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID})
 	keys(m, "x", "backspace", "w", "e", "n", "3", "enter", "down")
 	finishAll(m, cmd)
 	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") || m.state.Focus != "pp" {

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/state"
 )
 
 // What a setup in force may take: the order and the plan of its operations (16
@@ -77,12 +78,12 @@ func carryOut(m *Model, cmd tea.Cmd, deep int) {
 // small setup nothing is left of it.
 func TestHeapOfLongPipelines(t *testing.T) {
 	m := engined(presets.DefaultSetup())
-	visit := func(tab Tab, names ...string) {
-		carryOut(m, m.do(Action{Verb: GoTab, N: int(tab)}), 0)
+	visit := func(tab state.Tab, names ...string) {
+		carryOut(m, m.do(state.Action{Verb: state.GoTab, N: int(tab)}), 0)
 		play(m, names...)
 	}
-	visit(EvidenceTab) // compares the runs once
-	visit(ExploreTab)
+	visit(state.EvidenceTab) // compares the runs once
+	visit(state.ExploreTab)
 	small := liveHeap()
 	const operations = 1 << 18
 	bound := func(where string, timelines float64) {
@@ -95,27 +96,27 @@ func TestHeapOfLongPipelines(t *testing.T) {
 		}
 	}
 	s := long(t, operations)
-	carryOut(m, m.do(Action{Verb: UseSetup, Setup: &s}), 0)
+	carryOut(m, m.do(state.Action{Verb: state.UseSetup, Setup: &s}), 0)
 	bound("Explore", 1)
-	visit(MemoryTab, "down", "+", "right")
+	visit(state.MemoryTab, "down", "+", "right")
 	bound("Memory", 1)
-	visit(PipelineTab, "t")
+	visit(state.PipelineTab, "t")
 	bound("table of schedules", 1)
 	play(m, "t", "b", "home", "enter")
 	if !strings.Contains(screenText(m), "B against A") {
 		t.Fatalf("no second schedule:\n%s", screenText(m))
 	}
 	bound("two schedules", 2)
-	visit(NetworkTab)
+	visit(state.NetworkTab)
 	bound("Network", 1)
-	visit(ExploreTab, "e")
+	visit(state.ExploreTab, "e")
 	bound("list of figures", 2)
 	play(m, "esc")
 	for range 3 {
-		visit(MemoryTab, "u", "ctrl+r") // undone, and done again
-		visit(PipelineTab, "u", "ctrl+r")
+		visit(state.MemoryTab, "u", "ctrl+r") // undone, and done again
+		visit(state.PipelineTab, "u", "ctrl+r")
 	}
-	visit(ExploreTab)
+	visit(state.ExploreTab)
 	bound("after undo and redo", 1)
 	play(m, "u")
 	bound("back at the start", 0)
@@ -142,47 +143,16 @@ func TestHeapAfterThousandsOfKeys(t *testing.T) {
 			m.Update(press(name)) // the next key comes before the answer
 		}
 		play(m, "esc", "esc", "esc")
-		carryOut(m, m.do(Action{Verb: GoTab}), 0)
-		carryOut(m, m.do(Action{Verb: UseSetup, Setup: &s}), 0)
+		carryOut(m, m.do(state.Action{Verb: state.GoTab}), 0)
+		carryOut(m, m.do(state.Action{Verb: state.UseSetup, Setup: &s}), 0)
 	}
 	stroll(500)
 	first := liveHeap()
 	stroll(3000)
-	history := float64(m.state.past.length()+m.state.future.length()) * 1500
+	history := float64(m.state.Past()+m.state.Future()) * 1500
 	t.Logf("%.2f MB after 500 keys, %.2f more after 3,500; the history has %.2f", first/1e6, (liveHeap()-first)/1e6, history/1e6)
 	if more := liveHeap() - first - history; more > 4e6 {
 		t.Errorf("%.1f MB more after thousands of keys", more/1e6)
 	}
 	runtime.KeepAlive(m)
-}
-
-// The history keeps at least so many moves, and never much more.
-func TestHistoryIsBounded(t *testing.T) {
-	s := newState(presets.DefaultSetup(), "", true)
-	first := s.Setup
-	for i := range 5 * moves {
-		next := s.Setup
-		next.Seq = 128 * (i + 2)
-		s = s.move(next, s.Locks, "")
-		if n := s.past.length(); n > 2*moves || n != s.past.depth || n < min(i+1, moves) {
-			t.Fatalf("after %d moves %d can be undone", i+1, n)
-		}
-	}
-	for i := 5 * moves; s.past != nil; i-- {
-		if s.Setup.Seq != 128*(i+1) {
-			t.Fatalf("sequence %d after undoing to move %d", s.Setup.Seq, i)
-		}
-		s = s.undo()
-	}
-	if s.Setup == first {
-		t.Error("nothing was left behind")
-	}
-}
-
-// length counts the moments.
-func (m *moment) length() (n int) {
-	for ; m != nil; m = m.next {
-		n++
-	}
-	return n
 }

@@ -9,6 +9,7 @@ import (
 	"meshscope/themes"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
@@ -42,7 +43,7 @@ func (m *Model) keyList() *overlay.Picker {
 		case i >= len(entries):
 			return leads[i-len(entries)].leads
 		case entries[i].press != "":
-			return closing(Action{Verb: Press, Text: entries[i].press})
+			return closing(state.Action{Verb: state.Press, Text: entries[i].press})
 		}
 		return closing(entries[i].action)
 	}
@@ -81,10 +82,10 @@ func (m *Model) helpEntries() []entry {
 	for _, e := range all {
 		free := slices.ContainsFunc(e.binding.Keys(), func(name string) bool { return !taken[name] })
 		switch {
-		case !own[e.binding.Help().Desc] || e.action.Verb == Type:
+		case !own[e.binding.Help().Desc] || e.action.Verb == state.Type:
 		case free:
 			list = append(list, e)
-		case e.action.Verb != Dismiss && e.action.Verb != TakeFix && e.action.Verb != UseSetup:
+		case e.action.Verb != state.Dismiss && e.action.Verb != state.TakeFix && e.action.Verb != state.UseSetup:
 			// The screen has taken its keys; from here it can be run all the same.
 			e.binding = key.NewBinding(key.WithHelp("", e.binding.Help().Desc))
 			list = append(list, e)
@@ -148,11 +149,11 @@ func (m *Model) shortHelp() []short {
 		line = append(line, short{k.PageUp, k.shown("[ ]", k.PageUp, k.PageDown), "ranks"})
 	}
 	line = append(line, short{k.Note, k.shown("i", k.Note), "why"}, short{k.Explain, k.shown("e", k.Explain), "explain"}, short{k.NextTab, k.shown("tab", k.NextTab), m.neighbourTab(1).String()})
-	if m.state.past != nil {
+	if m.state.Past() > 0 {
 		line = append(line, short{k.Undo, k.shown("u", k.Undo), "undo"})
 	}
 	line = append(line, short{k.Advice, k.shown("a", k.Advice), "advice"}, short{k.Model, k.shown("m", k.Model), "model"}, short{k.Cluster, k.shown("g", k.Cluster), "cluster"})
-	if locked(m.state.Focus) {
+	if state.HasLock(m.state.Focus) {
 		line = append(line, short{k.Lock, k.shown("f", k.Lock), "flip lock"})
 	}
 	return append(line, short{k.Words, k.shown("w", k.Words), "words"}, short{k.Export, k.shown("x", k.Export), "export"}, short{k.Theme, k.shown("t", k.Theme), "theme"}, short{k.Mouse, k.shown("M", k.Mouse), "mouse"}, short{k.Suspend, k.shown("ctrl+z", k.Suspend), "suspend"})

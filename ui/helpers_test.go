@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/ui/state"
 )
 
 // plain is an evaluation with round figures in place of the engine's: frames
@@ -25,7 +26,7 @@ func plain(s engine.Setup) engine.Report {
 		Assumptions: []string{"step time is not fitted to any run", "the figures are round ones, for tests"},
 		NotModelled: []string{"everything else"},
 	}
-	if r.Legal = len(errorsOf(r.Problems)) == 0; !r.Legal {
+	if r.Legal = len(state.Errors(r.Problems)) == 0; !r.Legal {
 		return r
 	}
 	parameters := float64(s.Model.Total()) / float64(s.TP*s.PP)

@@ -3,8 +3,8 @@ package ui
 import (
 	"charm.land/bubbles/v2/key"
 
-	"meshscope/engine/knob"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // KeyMap is every key of the program with its words. There is one, made by
@@ -91,7 +91,7 @@ func builtInKeys() KeyMap {
 // run now (empty when it can).
 type entry struct {
 	binding key.Binding
-	action  Action
+	action  state.Action
 	own     bool     // a file of keys has changed it
 	press   string   // a key of the screen in front, in place of an action
 	also    []string // other words that the list is searched by
@@ -104,61 +104,61 @@ const bigStep = 4
 
 // entries are all bindings in the order of the help list, with the actions
 // they stand for in this state; fix is what enter does.
-func (k *KeyMap) entries(s *State, fix Action) []entry {
+func (k *KeyMap) entries(s *state.State, fix state.Action) []entry {
 	undo, redo, lock, pages := "", "", "", ""
-	if s.past == nil {
+	if s.Past() == 0 {
 		undo = "nothing to undo"
 	}
-	if s.future == nil {
+	if s.Future() == 0 {
 		redo = "nothing to redo"
 	}
-	if !locked(s.Focus) {
+	if !state.HasLock(s.Focus) {
 		lock = "this knob has no lock"
 	}
 	if s.Setup.PP < 2 {
 		pages = "one pipeline rank only"
 	}
 	return []entry{
-		{binding: k.Up, action: Action{Verb: MoveFocus, N: -1}},
-		{binding: k.Down, action: Action{Verb: MoveFocus, N: 1}},
-		{binding: k.Left, action: Action{Verb: TurnKnob, N: -1}},
-		{binding: k.Right, action: Action{Verb: TurnKnob, N: 1}},
-		{binding: k.BigLeft, action: Action{Verb: TurnKnob, N: -bigStep}},
-		{binding: k.BigRight, action: Action{Verb: TurnKnob, N: bigStep}},
-		{binding: k.First, action: Action{Verb: MoveFocus, N: -1 << 16}},
-		{binding: k.Last, action: Action{Verb: MoveFocus, N: 1 << 16}},
-		{binding: k.Type, action: Action{Verb: Type}},
+		{binding: k.Up, action: state.Action{Verb: state.MoveFocus, N: -1}},
+		{binding: k.Down, action: state.Action{Verb: state.MoveFocus, N: 1}},
+		{binding: k.Left, action: state.Action{Verb: state.TurnKnob, N: -1}},
+		{binding: k.Right, action: state.Action{Verb: state.TurnKnob, N: 1}},
+		{binding: k.BigLeft, action: state.Action{Verb: state.TurnKnob, N: -bigStep}},
+		{binding: k.BigRight, action: state.Action{Verb: state.TurnKnob, N: bigStep}},
+		{binding: k.First, action: state.Action{Verb: state.MoveFocus, N: -1 << 16}},
+		{binding: k.Last, action: state.Action{Verb: state.MoveFocus, N: 1 << 16}},
+		{binding: k.Type, action: state.Action{Verb: state.Type}},
 		{binding: k.Fix, action: fix},
-		{binding: k.Lock, action: Action{Verb: FlipLock}, off: lock},
-		{binding: k.Undo, action: Action{Verb: Undo}, off: undo},
-		{binding: k.Redo, action: Action{Verb: Redo}, off: redo},
-		{binding: k.Model, action: Action{Verb: Open, Overlay: overlay.ModelID}},
-		{binding: k.Cluster, action: Action{Verb: Open, Overlay: overlay.ClusterID}},
-		{binding: k.PageUp, action: Action{Verb: PageRanks, N: -1}, off: pages},
-		{binding: k.PageDown, action: Action{Verb: PageRanks, N: 1}, off: pages},
-		{binding: k.BigUp, action: Action{Verb: PageRanks, N: -bigStep}, off: pages},
-		{binding: k.BigDown, action: Action{Verb: PageRanks, N: bigStep}, off: pages},
-		{binding: k.NextTab, action: Action{Verb: NextTab, N: 1}},
-		{binding: k.LastTab, action: Action{Verb: NextTab, N: -1}},
-		{binding: k.Explain, action: Action{Verb: Open, Overlay: overlay.FiguresID}},
-		{binding: k.Note, action: Action{Verb: Open, Overlay: overlay.NoteID}},
-		{binding: k.Run, action: Action{Verb: Open, Overlay: overlay.RunID}},
-		{binding: k.Advice, action: Action{Verb: Open, Overlay: overlay.AdviceID}, also: adviceWords()},
-		{binding: k.Words, action: Action{Verb: Open, Overlay: overlay.GlossaryID}},
-		{binding: k.Marks, action: Action{Verb: ToggleWords}},
-		{binding: k.Pin, action: Action{Verb: Pin}},
-		{binding: k.Compare, action: Action{Verb: GoTab, N: int(CompareTab)}},
-		{binding: k.Search, action: Action{Verb: GoTab, N: int(SearchTab)}},
-		{binding: k.Copy, action: Action{Verb: Copy}},
-		{binding: k.Export, action: Action{Verb: Open, Overlay: overlay.ExportID}},
-		{binding: k.Theme, action: Action{Verb: NextTheme}},
-		{binding: k.Mouse, action: Action{Verb: ToggleMouse}},
-		{binding: k.Terminal, action: Action{Verb: Open, Overlay: overlay.TerminalID}},
-		{binding: k.Dismiss, action: Action{Verb: Dismiss}},
-		{binding: k.Help, action: Action{Verb: Open, Overlay: overlay.HelpID}},
-		{binding: k.Suspend, action: Action{Verb: Suspend}},
-		{binding: k.Quit, action: Action{Verb: Quit}},
-		{binding: k.Force, action: Action{Verb: Interrupt}},
+		{binding: k.Lock, action: state.Action{Verb: state.FlipLock}, off: lock},
+		{binding: k.Undo, action: state.Action{Verb: state.Undo}, off: undo},
+		{binding: k.Redo, action: state.Action{Verb: state.Redo}, off: redo},
+		{binding: k.Model, action: state.Action{Verb: state.Open, Overlay: overlay.ModelID}},
+		{binding: k.Cluster, action: state.Action{Verb: state.Open, Overlay: overlay.ClusterID}},
+		{binding: k.PageUp, action: state.Action{Verb: state.PageRanks, N: -1}, off: pages},
+		{binding: k.PageDown, action: state.Action{Verb: state.PageRanks, N: 1}, off: pages},
+		{binding: k.BigUp, action: state.Action{Verb: state.PageRanks, N: -bigStep}, off: pages},
+		{binding: k.BigDown, action: state.Action{Verb: state.PageRanks, N: bigStep}, off: pages},
+		{binding: k.NextTab, action: state.Action{Verb: state.NextTab, N: 1}},
+		{binding: k.LastTab, action: state.Action{Verb: state.NextTab, N: -1}},
+		{binding: k.Explain, action: state.Action{Verb: state.Open, Overlay: overlay.FiguresID}},
+		{binding: k.Note, action: state.Action{Verb: state.Open, Overlay: overlay.NoteID}},
+		{binding: k.Run, action: state.Action{Verb: state.Open, Overlay: overlay.RunID}},
+		{binding: k.Advice, action: state.Action{Verb: state.Open, Overlay: overlay.AdviceID}, also: adviceWords()},
+		{binding: k.Words, action: state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}},
+		{binding: k.Marks, action: state.Action{Verb: state.ToggleWords}},
+		{binding: k.Pin, action: state.Action{Verb: state.Pin}},
+		{binding: k.Compare, action: state.Action{Verb: state.GoTab, N: int(state.CompareTab)}},
+		{binding: k.Search, action: state.Action{Verb: state.GoTab, N: int(state.SearchTab)}},
+		{binding: k.Copy, action: state.Action{Verb: state.Copy}},
+		{binding: k.Export, action: state.Action{Verb: state.Open, Overlay: overlay.ExportID}},
+		{binding: k.Theme, action: state.Action{Verb: state.NextTheme}},
+		{binding: k.Mouse, action: state.Action{Verb: state.ToggleMouse}},
+		{binding: k.Terminal, action: state.Action{Verb: state.Open, Overlay: overlay.TerminalID}},
+		{binding: k.Dismiss, action: state.Action{Verb: state.Dismiss}},
+		{binding: k.Help, action: state.Action{Verb: state.Open, Overlay: overlay.HelpID}},
+		{binding: k.Suspend, action: state.Action{Verb: state.Suspend}},
+		{binding: k.Quit, action: state.Action{Verb: state.Quit}},
+		{binding: k.Force, action: state.Action{Verb: state.Interrupt}},
 	}
 }
 
@@ -176,21 +176,12 @@ func (k *KeyMap) everywhere() []key.Binding {
 	}
 }
 
-// locked says whether a knob takes part in one of the locks.
-func locked(id knob.ID) bool {
-	switch id {
-	case "gpus", "nodes", "dp", "tp", "pp", "cp", "mbs", "microbatches", "gbs":
-		return true
-	}
-	return false
-}
-
 // Keys is the key table of the documentation: key and meaning, in the order of
 // the help list.
 func Keys() [][2]string {
 	k := newKeyMap(nil)
 	table := make([][2]string, 0, 24)
-	for _, e := range k.entries(&State{}, Action{}) {
+	for _, e := range k.entries(&state.State{}, state.Action{}) {
 		h := e.binding.Help()
 		table = append(table, [2]string{h.Key, h.Desc})
 	}

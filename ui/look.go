@@ -4,6 +4,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/themes"
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 	"meshscope/ui/widget"
 )
@@ -33,7 +34,7 @@ func themeFor(c tty.Caps) string {
 // marked where it can underline. An unknown name falls back to
 // the terminal's own light or dark.
 func newLook(name string, c tty.Caps, known func(string) bool, serial int) look {
-	if name == themeAuto {
+	if name == state.ThemeAuto {
 		name = themeFor(c)
 	}
 	p, err := themes.Load(name)

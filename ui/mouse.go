@@ -3,6 +3,7 @@ package ui
 import (
 	tea "charm.land/bubbletea/v2"
 	"meshscope/ui/frame"
+	"meshscope/ui/state"
 )
 
 // handleMouse turns clicks and the wheel into actions. What lies where is
@@ -51,7 +52,7 @@ func mouseButton(msg tea.MouseMsg) string {
 func (m *Model) click(x, y int) tea.Cmd {
 	if r := frame.Layout(m.caps.Width, m.caps.Height, m.content()); r.Tabs.Contains(x, y) {
 		if tab, ok := m.tabAt(x - r.Tabs.X); ok {
-			return m.do(Action{Verb: GoTab, N: int(tab)})
+			return m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		}
 	}
 	return m.do(m.knobAt(x, y))
@@ -59,7 +60,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 
 // drag takes the values of the focused ladder that the pointer is drawn over.
 func (m *Model) drag(x, y int) tea.Cmd {
-	if a := m.knobAt(x, y); a.Verb == SetKnob && a.ID == m.state.Focus {
+	if a := m.knobAt(x, y); a.Verb == state.SetKnob && a.ID == m.state.Focus {
 		return m.do(a)
 	}
 	return nil
@@ -67,19 +68,19 @@ func (m *Model) drag(x, y int) tea.Cmd {
 
 // knobAt is the action of a click on the knobs column: a value of a ladder
 // sets it, the rest of the row takes the focus.
-func (m *Model) knobAt(x, y int) Action {
+func (m *Model) knobAt(x, y int) state.Action {
 	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
 	if r.Tiny || !r.Knobs.Contains(x, y) {
-		return Action{}
+		return state.Action{}
 	}
-	action := Action{}
+	action := state.Action{}
 	for _, hit := range m.column(r.Knobs).Hits {
 		if y != r.Knobs.Y+hit.Y || x < r.Knobs.X+hit.X || x >= r.Knobs.X+hit.X+hit.W {
 			continue
 		}
-		action = Action{Verb: FocusKnob, ID: hit.ID}
+		action = state.Action{Verb: state.FocusKnob, ID: hit.ID}
 		if hit.Value != "" {
-			return Action{Verb: SetKnob, ID: hit.ID, Text: hit.Value}
+			return state.Action{Verb: state.SetKnob, ID: hit.ID, Text: hit.Value}
 		}
 	}
 	return action
@@ -90,10 +91,10 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
 	switch {
 	case r.Memory.Contains(x, y) || r.Pipeline.Contains(x, y):
-		return m.do(Action{Verb: PageRanks, N: n})
+		return m.do(state.Action{Verb: state.PageRanks, N: n})
 	case r.Knobs.Contains(x, y):
 		if at := m.knobAt(x, y); at.ID != "" {
-			return tea.Batch(m.do(Action{Verb: FocusKnob, ID: at.ID}), m.do(Action{Verb: TurnKnob, N: -n}))
+			return tea.Batch(m.do(state.Action{Verb: state.FocusKnob, ID: at.ID}), m.do(state.Action{Verb: state.TurnKnob, N: -n}))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"meshscope/ui/export"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -31,7 +32,7 @@ func (m *Model) copySetup() tea.Cmd {
 	} else {
 		document, err := setupdoc.JSON(setup)
 		if err != nil {
-			return m.do(Action{Verb: Say, Tone: Trouble, Text: "cannot be copied: " + err.Error()})
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot be copied: " + err.Error()})
 		}
 		text, what = string(document), "a setup document for --setup"+of
 	}
@@ -42,10 +43,10 @@ func (m *Model) copySetup() tea.Cmd {
 	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
-				return Action{Verb: Say, Tone: Answer, Text: note + ", also to " + escape.Name(file)}
+				return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", also to " + escape.Name(file)}
 			}
 		}
-		return Action{Verb: Say, Tone: Answer, Text: note + ", if the terminal lets programs copy"}
+		return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", if the terminal lets programs copy"}
 	}))
 }
 
@@ -54,9 +55,9 @@ func (m *Model) copySetup() tea.Cmd {
 func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
-		return Action{Verb: Say, Tone: Trouble, Text: "the setup is illegal and has no figures to write"}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "the setup is illegal and has no figures to write"}
 	case m.options.Export == nil:
-		return Action{Verb: Say, Tone: Trouble, Text: "nothing can be written to files here"}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "nothing can be written to files here"}
 	}
 	what := map[export.Format]string{
 		export.CSV:      "CSV, for spreadsheets",
@@ -99,8 +100,8 @@ func (m *Model) exportCmd(f export.Format, d *export.Document) tea.Cmd {
 			if at, ok := errors.AsType[*export.FileError](err); ok && at.Elsewhere() {
 				text += "; start meshscope in a folder that can be written to"
 			}
-			return Action{Verb: Say, Tone: Trouble, Text: text}
+			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: text}
 		}
-		return Action{Verb: Say, Tone: Answer, Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder"}
+		return state.Action{Verb: state.Say, Tone: state.Answer, Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder"}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 	"meshscope/ui/widget"
 )
@@ -38,10 +39,10 @@ func (m *Model) noteCard() *overlay.Card {
 		}),
 		Hint: m.hintLine("up/down other knobs", "left/right turn it", k.shown("i", k.Note)+" or esc closes"),
 		Keys: []overlay.Bound{
-			{Key: k.Up, Action: Action{Verb: MoveFocus, N: -1}},
-			{Key: k.Down, Action: Action{Verb: MoveFocus, N: 1}},
-			{Key: k.Left, Action: Action{Verb: TurnKnob, N: -1}},
-			{Key: k.Right, Action: Action{Verb: TurnKnob, N: 1}},
+			{Key: k.Up, Action: state.Action{Verb: state.MoveFocus, N: -1}},
+			{Key: k.Down, Action: state.Action{Verb: state.MoveFocus, N: 1}},
+			{Key: k.Left, Action: state.Action{Verb: state.TurnKnob, N: -1}},
+			{Key: k.Right, Action: state.Action{Verb: state.TurnKnob, N: 1}},
 			{Key: k.Note, Action: overlay.Close{}},
 		},
 	}
@@ -220,7 +221,7 @@ func (m *Model) terminalCard() *overlay.Card {
 		return isNot
 	}
 	theme := m.state.Theme
-	if theme == themeAuto {
+	if theme == state.ThemeAuto {
 		theme += ": " + m.look.theme.Name
 	}
 	card := &overlay.Card{

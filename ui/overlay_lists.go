@@ -15,6 +15,7 @@ import (
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 )
 
 // hint is the last line of a list or card.
@@ -111,7 +112,7 @@ func (m *Model) glossaryList() *overlay.Picker {
 		items = append(items, item)
 	}
 	at := 0
-	if m.state.Tab == ExploreTab {
+	if m.state.Tab == state.ExploreTab {
 		p, _ := knob.Find(m.state.Focus)
 		at, _ = words.Find(all, p.Label)
 	}
@@ -143,7 +144,7 @@ func (m *Model) runList() *overlay.Picker {
 			value = used
 		}
 		add(overlay.Item{Title: p.Label, Name: p.Unit, Fields: []string{value}}, func() overlay.Action {
-			return closing(Action{Verb: GoTab, N: int(ExploreTab)}, Action{Verb: FocusKnob, ID: id}, Action{Verb: Type})
+			return closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}, state.Action{Verb: state.Type})
 		})
 	}
 	if r != nil {
@@ -203,14 +204,14 @@ type destination struct {
 // can be typed into the list of keys.
 func (m *Model) destinations() []destination {
 	var all []destination
-	for t := range tabs {
-		all = append(all, destination{overlay.Item{Title: t.String() + " screen"}, closing(Action{Verb: GoTab, N: int(t)})})
+	for t := range state.Tabs {
+		all = append(all, destination{overlay.Item{Title: t.String() + " screen"}, closing(state.Action{Verb: state.GoTab, N: int(t)})})
 	}
 	for _, id := range knobs.Order() {
 		p, _ := knob.Find(id)
 		all = append(all, destination{
 			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: []string{m.lexicon.methods()[id].Name}},
-			closing(Action{Verb: GoTab, N: int(ExploreTab)}, Action{Verb: FocusKnob, ID: id}),
+			closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}),
 		})
 	}
 	glossary := m.lexicon.glossary()
@@ -218,7 +219,7 @@ func (m *Model) destinations() []destination {
 		w := &glossary[i]
 		all = append(all, destination{
 			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels)},
-			closing(Action{Verb: Open, Overlay: overlay.GlossaryID}, m.word(i)),
+			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}, m.word(i)),
 		})
 	}
 	return all

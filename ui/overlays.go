@@ -5,6 +5,7 @@ import (
 
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
@@ -53,7 +54,7 @@ func (m *Model) carry(a overlay.Action) tea.Cmd {
 			cmds = append(cmds, m.carry(one))
 		}
 		return tea.Batch(cmds...)
-	case Action:
+	case state.Action:
 		return m.do(a)
 	case tea.Cmd:
 		return a
@@ -90,7 +91,7 @@ func (m *Model) typing() *overlay.Value {
 // value that is typed is dropped where the focus leaves its knob.
 func (m *Model) follow() {
 	switch v := m.typing(); {
-	case v != nil && (v.Knob != m.state.Focus || m.state.Tab != ExploreTab):
+	case v != nil && (v.Knob != m.state.Focus || m.state.Tab != state.ExploreTab):
 		m.overlays.Clear()
 	case m.overlays.ID() == overlay.NoteID:
 		m.overlays.Replace(m.overlays.Top(), m.noteCard())

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // TestPalette: the list of keys leads to every screen, every knob and every word
@@ -18,7 +19,7 @@ func TestPalette(t *testing.T) {
 		}
 		keys(m, "enter")
 	}
-	for tab := range tabs {
+	for tab := range state.Tabs {
 		m := sample(t, 80, 24)
 		typed(m, strings.ToLower(tab.String())+" screen")
 		if m.state.Tab != tab || !m.overlays.Empty() {
@@ -28,9 +29,9 @@ func TestPalette(t *testing.T) {
 	}
 	for _, id := range knobs.Order() {
 		m := sample(t, 80, 24)
-		m.do(Action{Verb: GoTab, N: int(MemoryTab)})
+		m.do(state.Action{Verb: state.GoTab, N: int(state.MemoryTab)})
 		typed(m, "--"+string(id))
-		if m.state.Tab != ExploreTab || m.state.Focus != id {
+		if m.state.Tab != state.ExploreTab || m.state.Focus != id {
 			t.Errorf("--%s: on %s at %s", id, m.state.Tab, m.state.Focus)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // catalog is what the pickers choose from; read once, in a command.
@@ -105,11 +106,13 @@ func (m *Model) presets(id overlay.ID) *overlay.Picker {
 	if id == overlay.ModelID {
 		p := overlay.NewPicker("MODEL", hint, c.modelItems, c.modelAt(m.state.Setup.Model.ID))
 		p.Orders = []string{"parameters", "layers"}
-		p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseModel, Model: &c.models[i]}) }
+		p.Choose = func(i int) overlay.Action { return closing(state.Action{Verb: state.UseModel, Model: &c.models[i]}) }
 		return p
 	}
 	p := overlay.NewPicker("CLUSTER OR GPU", hint, c.clusterItems, c.clusterAt(m.state.Setup.Cluster.ID))
 	p.Orders = []string{"memory", "link between nodes", "GPUs a node"}
-	p.Choose = func(i int) overlay.Action { return closing(Action{Verb: UseCluster, Cluster: &c.clusters[i]}) }
+	p.Choose = func(i int) overlay.Action {
+		return closing(state.Action{Verb: state.UseCluster, Cluster: &c.clusters[i]})
+	}
 	return p
 }

@@ -13,6 +13,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // TestNote: i says what the focused knob is for, and follows it up and down and
@@ -50,8 +51,8 @@ func TestNoteOfEveryKnob(t *testing.T) {
 	m := sample(t, 60, 20)
 	seen := map[string]string{}
 	for _, id := range knobs.Order() {
-		m.do(Action{Verb: FocusKnob, ID: id})
-		m.do(Action{Verb: Open, Overlay: overlay.NoteID})
+		m.do(state.Action{Verb: state.FocusKnob, ID: id})
+		m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
 		checkFrame(t, m)
 		note := m.lexicon.methods()[id]
 		if note.Cuts == "" || seen[note.Cuts+note.Costs] != "" {
@@ -100,7 +101,7 @@ func TestGlossary(t *testing.T) {
 		t.Error("q does not close everything")
 	}
 	for i := range m.lexicon.glossary() {
-		m.do(Action{Verb: Open, Overlay: overlay.GlossaryID})
+		m.do(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID})
 		m.carry(m.word(i))
 		checkFrame(t, m)
 		if w := m.lexicon.glossary()[i]; !strings.Contains(screenText(m), w.Term) {
@@ -114,9 +115,9 @@ func TestGlossary(t *testing.T) {
 // its own for the key, and from the help of that one too.
 func TestGlossaryEverywhere(t *testing.T) {
 	m := live(t, 120, 36)
-	for tab := range tabs {
-		m.do(Action{Verb: GoTab, N: int(tab)})
-		if tab == PipelineTab {
+	for tab := range state.Tabs {
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
+		if tab == state.PipelineTab {
 			keys(m, "?", "g", "l", "o", "s", "s", "enter")
 		} else {
 			keys(m, "w")
@@ -174,8 +175,8 @@ func TestMarks(t *testing.T) {
 func TestNoteFigures(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
-	m.do(Action{Verb: FocusKnob, ID: "zero"})
-	m.do(Action{Verb: Open, Overlay: overlay.NoteID})
+	m.do(state.Action{Verb: state.FocusKnob, ID: "zero"})
+	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
 	if text := screenText(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
 		t.Errorf("figures before they are worked out:\n%s", text)
 	}

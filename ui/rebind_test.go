@@ -11,6 +11,7 @@ import (
 	"charm.land/bubbles/v2/key"
 
 	"meshscope/ui/keyfile"
+	"meshscope/ui/state"
 )
 
 // TestEveryKeyHasAName: a file can change every binding but those that always do
@@ -95,7 +96,7 @@ func TestOwnKeys(t *testing.T) {
 		}
 		keys(m, "esc", "esc")
 	}
-	if m.state.Tab != MemoryTab || !strings.Contains(screenText(m), "f2 help") {
+	if m.state.Tab != state.MemoryTab || !strings.Contains(screenText(m), "f2 help") {
 		t.Errorf("on %s:\n%s", m.state.Tab, screenText(m))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -82,7 +83,7 @@ func (r *rescue) keep() {
 	}
 	defer func() { _ = recover() }()
 	start, end := r.model.start, r.model.session()
-	start.Screen, end.Screen = "", ExploreTab.String()
+	start.Screen, end.Screen = "", state.ExploreTab.String()
 	o.Keep(start, end)
 }
 

@@ -5,6 +5,7 @@ import (
 	"meshscope/ui/frame"
 	"meshscope/ui/screen"
 	"meshscope/ui/screens/explore"
+	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
@@ -32,7 +33,7 @@ func (m *Model) screenFrame() []string {
 func (m *Model) screenStatus(in *screen.Context, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
-	switch errs := errorsOf(m.now.report.Problems); {
+	switch errs := state.Errors(m.now.report.Problems); {
 	case len(errs) > 0 && m.hardy():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
@@ -43,7 +44,7 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  the figures are of the setup before").String()
 	case m.state.Note.Text != "":
 		role := themes.Text
-		if m.state.Note.Tone == Trouble {
+		if m.state.Note.Tone == state.Trouble {
 			role = themes.Bad
 		}
 		return l.Put(t.Paint(role), widget.CutText(m.state.Note.Text, w, m.look.glyphs.Ellipsis)).String()
@@ -57,16 +58,16 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 // rule that is violated, whole, and what would mend it.
 func (m *Model) nothingYet(w, h int) []string {
 	f := footer{w: w, h: h, theme: m.look.theme}
-	errs := errorsOf(m.now.report.Problems)
+	errs := state.Errors(m.now.report.Problems)
 	f.say(themes.Strong, "", "This setup cannot run, so there is nothing to show yet.", 1)
 	for i := range errs {
 		f.lines = append(f.lines, widget.Blank(w))
 		f.say(themes.Bad, m.look.glyphs.Cross+" ", errs[i].Message, f.left())
-		if words := nearestWords(&errs[i]); words != "" {
+		if words := state.NearestWords(&errs[i]); words != "" {
 			f.say(themes.Text, "  ", "nearest legal: "+words, f.left())
 		}
 	}
-	if words := fixWords(m.now.report.Problems); words != "" {
+	if words := state.FixWords(m.now.report.Problems); words != "" {
 		f.lines = append(f.lines, widget.Blank(w))
 		f.say(themes.Text, "", "enter sets "+words, f.left())
 	}
@@ -89,7 +90,7 @@ func (m *Model) screenHints(in *screen.Context, w int) string {
 		{Key: k.shown("tab", k.NextTab), Text: m.neighbourTab(1).String()},
 		{Key: k.shown("e", k.Explain), Text: "explain"},
 	}
-	if words := fixWords(m.now.report.Problems); words != "" && !m.hardy() {
+	if words := state.FixWords(m.now.report.Problems); words != "" && !m.hardy() {
 		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
 	}
 	if m.shows() {
@@ -117,7 +118,7 @@ func (m *Model) screenHints(in *screen.Context, w int) string {
 func (m *Model) tabLine(w int) string {
 	l := widget.NewLine(w)
 	t := m.look.theme
-	for tab := range tabs {
+	for tab := range state.Tabs {
 		name, role := " "+tab.String()+" ", themes.Muted
 		if tab == m.state.Tab {
 			name, role = "["+tab.String()+"]", themes.Accent
@@ -133,15 +134,13 @@ func (m *Model) tabLine(w int) string {
 func (m *Model) margin() int { return frame.Margin(m.caps.Width) }
 
 // tabAt is the tab whose name stands in a column of the tab line.
-func (m *Model) tabAt(x int) (Tab, bool) {
-	for tab := range tabs {
+func (m *Model) tabAt(x int) (state.Tab, bool) {
+	for tab := range state.Tabs {
 		if x -= len(tab.String()) + 2; x < 0 {
 			return tab, true
 		}
 	}
-	return ExploreTab, false
+	return state.ExploreTab, false
 }
 
-func (m *Model) neighbourTab(n int) Tab { return stepTab(m.state.Tab, n) }
-
-func stepTab(t Tab, n int) Tab { return Tab(((int(t)+n)%int(tabs) + int(tabs)) % int(tabs)) }
+func (m *Model) neighbourTab(n int) state.Tab { return m.state.Tab.Next(n) }

@@ -18,51 +18,14 @@ import (
 	"meshscope/ui/screens/pipeline"
 	"meshscope/ui/screens/scan"
 	"meshscope/ui/screens/search"
+	"meshscope/ui/state"
 )
-
-// Tab is which screen is shown.
-type Tab uint8
-
-// Screens, in the order of the tabs.
-const (
-	ExploreTab Tab = iota
-	MemoryTab
-	PipelineTab
-	NetworkTab
-	SearchTab
-	CompareTab
-	ScanTab
-	EvidenceTab
-	tabs
-)
-
-// String is the tab's name.
-func (t Tab) String() string {
-	switch t {
-	case MemoryTab:
-		return "Memory"
-	case PipelineTab:
-		return "Pipeline"
-	case NetworkTab:
-		return "Network"
-	case SearchTab:
-		return "Search"
-	case CompareTab:
-		return "Compare"
-	case ScanTab:
-		return "Scan"
-	case EvidenceTab:
-		return "Evidence"
-	default:
-		return "Explore"
-	}
-}
 
 // screens are the tabs of one program.
 type screens struct {
-	all     [tabs]screen.Screen // nil for Explore
-	compare *compare.View       // has the pins
-	stop    context.CancelFunc  // of the work that a screen waits for
+	all     [state.Tabs]screen.Screen // nil for Explore
+	compare *compare.View             // has the pins
+	stop    context.CancelFunc        // of the work that a screen waits for
 	ticking bool
 }
 
@@ -78,7 +41,7 @@ func newScreens(lib *presets.Library) screens {
 
 // screen is the tab that is shown, nil for Explore.
 func (m *Model) screen() screen.Screen {
-	if m.state.Tab >= tabs {
+	if m.state.Tab >= state.Tabs {
 		return nil
 	}
 	return m.screens.all[m.state.Tab]
@@ -91,7 +54,7 @@ func (m *Model) context() *screen.Context {
 	if m.now.report.Legal {
 		return c
 	}
-	c.Problems = errorsOf(m.now.report.Problems)
+	c.Problems = state.Errors(m.now.report.Problems)
 	if m.hardy() {
 		c.Setup, c.Report = &m.now.setup, &m.now.report
 	} else {
@@ -129,7 +92,7 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	// Where the foot offers to mend an illegal setup, enter does that.
-	fixes := key.Matches(msg, k.Fix) && !m.hardy() && fixWords(m.now.report.Problems) != ""
+	fixes := key.Matches(msg, k.Fix) && !m.hardy() && state.FixWords(m.now.report.Problems) != ""
 	// A screen with a list of its own filters it with the slash; elsewhere that
 	// opens the list of keys.
 	program := key.Matches(msg, k.NextTab, k.LastTab, k.Help) && msg.String() != "/"
@@ -142,7 +105,7 @@ func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	a := m.keyAction(msg)
-	if a.Verb == Type {
+	if a.Verb == state.Type {
 		return nil // nothing to take, and no knob to type into
 	}
 	return m.do(a)
@@ -155,7 +118,7 @@ func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
 	if !handled {
 		return nil, false
 	}
-	m.state.Note = Note{}
+	m.state.Note = state.Note{}
 	return tea.Batch(m.fulfil(ask), m.tick()), true
 }
 
@@ -167,7 +130,7 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 	}
 	if y == screenTop-1 && button == "left" {
 		if tab, ok := m.tabAt(x - m.margin()); ok {
-			return m.do(Action{Verb: GoTab, N: int(tab)})
+			return m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		}
 	}
 	if !at.Contains(x, y) {
@@ -181,7 +144,7 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 	switch {
 	case ask.Setup != nil:
-		return m.do(Action{Verb: UseSetup, Setup: ask.Setup, Text: ask.Text})
+		return m.do(state.Action{Verb: state.UseSetup, Setup: ask.Setup, Text: ask.Text})
 	case ask.Work != nil:
 		if m.screens.stop != nil {
 			m.screens.stop()
@@ -208,7 +171,7 @@ func (m *Model) refreshScreen() tea.Cmd {
 // leaveScreen stops what a screen still waits for and lets it drop what is large.
 // What its work has used goes back to the system: a search fills tens of
 // megabytes, and nothing that follows would have them collected soon.
-func (m *Model) leaveScreen(tab Tab) tea.Cmd {
+func (m *Model) leaveScreen(tab state.Tab) tea.Cmd {
 	if s, ok := m.screens.all[tab].(screen.Forgetter); ok {
 		s.Forget()
 	}

@@ -15,6 +15,7 @@ import (
 	"meshscope/themes"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen/screentest"
+	"meshscope/ui/state"
 )
 
 // live is a program on the real engine.
@@ -32,10 +33,10 @@ func live(t *testing.T, w, h int) *Model {
 // shows its name in brackets, its own panel, and its keys.
 func TestTabs(t *testing.T) {
 	m := live(t, 120, 36)
-	shows := map[Tab]string{
-		ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN", EvidenceTab: "EVIDENCE",
+	shows := map[state.Tab]string{
+		state.ExploreTab: "LAYOUT", state.MemoryTab: "MEMORY PER GPU", state.PipelineTab: "PIPELINE", state.NetworkTab: "TRAFFIC", state.SearchTab: "BEST LAYOUTS", state.CompareTab: "COMPARE", state.ScanTab: "SCAN", state.EvidenceTab: "EVIDENCE",
 	}
-	for range 2 * int(tabs) {
+	for range 2 * int(state.Tabs) {
 		text := screenText(m)
 		if !strings.Contains(text, "["+m.state.Tab.String()+"]") || !strings.Contains(text, shows[m.state.Tab]) {
 			t.Errorf("%s does not show itself:\n%s", m.state.Tab, text)
@@ -48,11 +49,11 @@ func TestTabs(t *testing.T) {
 		}
 	}
 	keys(m, "shift+tab")
-	if m.state.Tab != EvidenceTab {
+	if m.state.Tab != state.EvidenceTab {
 		t.Errorf("shift+tab goes to %s", m.state.Tab)
 	}
 	send(m, tea.MouseClickMsg{X: m.margin() + 12, Y: 1, Button: tea.MouseLeft})
-	if m.state.Tab != MemoryTab {
+	if m.state.Tab != state.MemoryTab {
 		t.Errorf("a click on Memory goes to %s", m.state.Tab)
 	}
 }
@@ -60,7 +61,7 @@ func TestTabs(t *testing.T) {
 // TestScreensAtEverySize: no screen panics or draws beyond its cells.
 func TestScreensAtEverySize(t *testing.T) {
 	m := live(t, 120, 36)
-	for range int(tabs) {
+	for range int(state.Tabs) {
 		for _, size := range [][2]int{{1, 1}, {20, 5}, {60, 20}, {80, 24}, {100, 30}, {160, 50}, {240, 70}, {0, 0}} {
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			checkFrame(t, m)
@@ -77,7 +78,7 @@ func TestScreensAtEverySize(t *testing.T) {
 func TestKeysOfEveryScreen(t *testing.T) {
 	m := live(t, 120, 36)
 	keys(m, "right", "tab", "u")
-	if m.state.Setup != presets.DefaultSetup() || m.state.Tab != MemoryTab {
+	if m.state.Setup != presets.DefaultSetup() || m.state.Tab != state.MemoryTab {
 		t.Error("u on the Memory screen does not undo")
 	}
 	keys(m, "?")
@@ -112,7 +113,7 @@ func reached(t *testing.T, names ...string) *Model {
 	m := live(t, 120, 36)
 	if slices.Contains(names, "s") { // a search that is answered at once
 		gpus, tp := 8, 2
-		m.do(Action{Verb: UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", knob.Given{knob.GPUs: gpus, knob.TP: tp}))})
+		m.do(state.Action{Verb: state.UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", knob.Given{knob.GPUs: gpus, knob.TP: tp}))})
 	}
 	for _, name := range names {
 		_, cmd := m.Update(press(name))
@@ -133,10 +134,10 @@ func TestHelpRunsScreenKeys(t *testing.T) {
 
 // TestExplain opens the list of figures with e, takes one, and walks down.
 func TestExplain(t *testing.T) {
-	for _, tab := range []Tab{ExploreTab, MemoryTab} {
+	for _, tab := range []state.Tab{state.ExploreTab, state.MemoryTab} {
 		m := live(t, 120, 36)
-		m.do(Action{Verb: GoTab, N: int(tab)})
-		finishAll(m, m.do(Action{Verb: Open, Overlay: overlay.FiguresID}))
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
+		finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.FiguresID}))
 		keys(m, "m", "f", "u", "enter")
 		if text := screenText(m); !strings.Contains(text, "dense peak") {
 			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tab, text)
@@ -170,8 +171,8 @@ func TestScreenLooks(t *testing.T) {
 				if !m.look.theme.Colours {
 					least = colorprofile.ASCII
 				}
-				for tab := range tabs {
-					if cmd := m.do(Action{Verb: GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
+				for tab := range state.Tabs {
+					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != state.EvidenceTab && tab != state.SearchTab {
 						finishAll(m, cmd) // what the screen wants worked out
 					}
 					if err := screentest.Colours(m.View().Content, least); err != nil {
@@ -204,7 +205,7 @@ func TestSearchFromIllegal(t *testing.T) {
 	p := New(Options{Setup: s, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 	send(p, tea.WindowSizeMsg{Width: 120, Height: 36})
 	_, cmd := p.Update(press("s"))
-	if text := screenText(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
+	if text := screenText(p); p.state.Tab != state.SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
 		t.Fatalf("no search:\n%s", text)
 	}
 	finishAll(p, cmd)

@@ -3,6 +3,7 @@ package ui
 import (
 	"meshscope/engine"
 	"meshscope/ui/session"
+	"meshscope/ui/state"
 )
 
 // restore goes back to where a session was left. Of a start that asks for a setup it
@@ -27,13 +28,13 @@ func (m *Model) restore(last *session.Session) {
 	if last.Focus != "" {
 		s.Focus = last.Focus
 	}
-	for tab := range tabs {
+	for tab := range state.Tabs {
 		if tab.String() == last.Screen {
 			s.Tab = tab
 		}
 	}
 	if *last != session.None() {
-		s.Note = Note{Text: "back where you left; --no-state starts afresh"}
+		s.Note = state.Note{Text: "back where you left; --no-state starts afresh"}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/presets"
+	"meshscope/ui/state"
 )
 
 // messages runs a command and those that it stands for, and gives the reports of
@@ -45,14 +46,14 @@ func TestSlowSetup(t *testing.T) {
 	longer.MicroBatches, longer.GBS = 2*long.MicroBatches, 2*long.GBS
 
 	before := m.legal.setup
-	first := m.do(Action{Verb: UseSetup, Setup: &long})
+	first := m.do(state.Action{Verb: state.UseSetup, Setup: &long})
 	if !m.slow.pending || m.legal.setup != before {
 		t.Fatal("evaluated on the key path")
 	}
 	if text := ansi.Strip(m.View().Content); !strings.Contains(text, "working this setup out") {
 		t.Fatalf("nothing says so:\n%s", text)
 	}
-	second := m.do(Action{Verb: UseSetup, Setup: &longer})
+	second := m.do(state.Action{Verb: state.UseSetup, Setup: &longer})
 	for _, msg := range messages(first) {
 		m.Update(msg)
 	}
@@ -66,8 +67,8 @@ func TestSlowSetup(t *testing.T) {
 		t.Fatalf("pending %v, %+v", m.slow.pending, m.now.report.Pipeline)
 	}
 	// Back before it is worked out: what is known is taken at once.
-	m.do(Action{Verb: UseSetup, Setup: &long})
-	m.do(Action{Verb: Undo})
+	m.do(state.Action{Verb: state.UseSetup, Setup: &long})
+	m.do(state.Action{Verb: state.Undo})
 	if m.slow.pending || m.now.setup != longer || !m.now.report.Legal {
 		t.Fatal("what is known is worked out again")
 	}

@@ -10,6 +10,7 @@ import (
 	"meshscope/ui/overlay"
 
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 )
 
 // TestKeysAreFree: no key is one that screen, tmux, flow control or a terminal
@@ -17,11 +18,11 @@ import (
 func TestKeysAreFree(t *testing.T) {
 	m := live(t, 120, 36)
 	bound := map[string][]string{}
-	for _, e := range m.keys.entries(&m.state, Action{}) {
+	for _, e := range m.keys.entries(&m.state, state.Action{}) {
 		bound["the program"] = append(bound["the program"], e.binding.Keys()...)
 	}
-	for tab := range tabs {
-		m.do(Action{Verb: GoTab, N: int(tab)})
+	for tab := range state.Tabs {
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		if s := m.screen(); s != nil {
 			for _, b := range screen.Bindings(s, m.context()) {
 				bound[tab.String()] = append(bound[tab.String()], b.Keys...)
@@ -74,7 +75,7 @@ func TestEscLeaves(t *testing.T) {
 		m := open(t, names)
 		before := m.state.Setup
 		keys(m, "esc", "esc", "esc")
-		if !m.overlays.Empty() || m.state.Setup != before || m.state.Tab != ExploreTab {
+		if !m.overlays.Empty() || m.state.Setup != before || m.state.Tab != state.ExploreTab {
 			t.Errorf("%s: esc leaves %q open:\n%s", what, m.overlays.ID(), screenText(m))
 		}
 	}
@@ -108,7 +109,7 @@ func interrupts(cmd tea.Cmd) bool {
 // TestPaste: a value with the line end that a clipboard adds is a value.
 func TestPaste(t *testing.T) {
 	m := sample(t, 80, 24)
-	m.do(Action{Verb: FocusKnob, ID: "seq"})
+	m.do(state.Action{Verb: state.FocusKnob, ID: "seq"})
 	send(m, tea.PasteMsg{Content: " 16k\r\n"})
 	if keys(m, "enter"); m.state.Setup.Seq != 16384 || m.typing() != nil {
 		t.Errorf("sequence %d, typing %v", m.state.Setup.Seq, m.typing() != nil)

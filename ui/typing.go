@@ -1,15 +1,14 @@
 package ui
 
 import (
-	"errors"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine/knob"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 )
 
 // startTyping opens the focused knob for a typed value.
@@ -20,28 +19,8 @@ func (m *Model) startTyping(text string) {
 			Key: key.NewBinding(key.WithKeys(arrow.String())), Action: closing(m.keyAction(arrow)),
 		})
 	}
-	v.Take = func(text string) (overlay.Action, error) { return m.takeTyped(v.Knob, text) }
+	v.Take = func(text string) (overlay.Action, error) { return state.Typed(&m.state, v.Knob, text) }
 	m.carry(closing(overlay.Push{ID: overlay.ValueID, Overlay: v}))
-}
-
-// takeTyped is the action that puts a typed value into a knob, nil where nothing was
-// typed, or why the value cannot be taken.
-func (m *Model) takeTyped(id knob.ID, text string) (overlay.Action, error) {
-	text = strings.TrimSpace(text)
-	p, ok := knob.Find(id)
-	if !ok || text == "" && p.Kind != knob.List {
-		return nil, nil
-	}
-	if p.Kind == knob.Number || p.Kind == knob.Figure {
-		text = ungrouped(text)
-	}
-	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
-		text = "full:" + text // layers per rank
-	}
-	if _, err := knob.Turn(m.state.Setup, id, text, m.state.Locks); err != nil {
-		return nil, errors.New(sentence(err))
-	}
-	return Action{Verb: SetKnob, ID: id, Text: text}, nil
 }
 
 // handlePaste puts pasted text where typed text would go.

@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/ui/frame"
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -41,7 +42,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case tickMsg:
 		return m, m.ticked()
-	case Action:
+	case state.Action:
 		return m, m.do(msg)
 	case readMsg:
 		return m, m.takeRead(msg)
@@ -56,16 +57,16 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // do applies an action and carries out what follows from it.
-func (m *Model) do(a Action) tea.Cmd {
-	if a.Verb == PageRanks {
+func (m *Model) do(a state.Action) tea.Cmd {
+	if a.Verb == state.PageRanks {
 		a.Pages = m.pages()
 	}
-	if a.Verb == NextTheme {
+	if a.Verb == state.NextTheme {
 		a.Text = themeFor(m.caps)
 	}
 	was := m.state
-	var effects []Effect
-	m.state, effects = apply(m.state, a)
+	var effects []state.Effect
+	m.state, effects = state.Apply(m.state, a)
 	if m.state.Focus != was.Focus {
 		m.fresh = nil
 	}
@@ -94,37 +95,37 @@ func (m *Model) do(a Action) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-func (m *Model) carryOut(e Effect) tea.Cmd {
+func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	switch e.Verb {
-	case Open:
+	case state.Open:
 		return m.carry(closing(m.opening(e.Overlay)))
-	case Quit:
+	case state.Quit:
 		m.halt()
 		return tea.Quit
-	case Interrupt:
+	case state.Interrupt:
 		m.halt()
 		return tea.Interrupt
-	case Suspend:
+	case state.Suspend:
 		if !tty.CanSuspend() {
-			return m.do(Action{Verb: Say, Tone: Trouble, Text: "cannot suspend: no shell started the program that could bring it back"})
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot suspend: no shell started the program that could bring it back"})
 		}
 		return tea.Suspend
-	case Type:
+	case state.Type:
 		m.startTyping(e.Text)
-	case Press:
+	case state.Press:
 		if !m.legal.report.Legal {
 			return nil // the screen has nothing to show yet
 		}
 		cmd, _ := m.screenKey(e.Text)
 		return cmd
-	case Copy:
+	case state.Copy:
 		return m.copySetup()
-	case Pin:
+	case state.Pin:
 		text := "an illegal setup is not pinned"
 		if m.now.report.Legal {
 			text = m.screens.compare.Pin(m.state.Setup)
 		}
-		return tea.Batch(m.do(Action{Verb: Say, Tone: Answer, Text: text}), m.refreshScreen())
+		return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text}), m.refreshScreen())
 	}
 	return nil
 }
@@ -143,9 +144,9 @@ func (m *Model) halt() {
 func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, m.keys.Force), msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
-		return m.do(Action{Verb: Interrupt})
+		return m.do(state.Action{Verb: state.Interrupt})
 	case key.Matches(msg, m.keys.Suspend):
-		return m.do(Action{Verb: Suspend})
+		return m.do(state.Action{Verb: state.Suspend})
 	case m.unseen(msg):
 		return nil
 	case !m.overlays.Empty():
@@ -169,42 +170,42 @@ func (m *Model) unseen(msg tea.KeyPressMsg) bool {
 	}
 	a := m.keyAction(msg)
 	switch a.Verb {
-	case Open, Type, Copy, Pin:
+	case state.Open, state.Type, state.Copy, state.Pin:
 		return true
-	case Quit, NextTab, GoTab:
+	case state.Quit, state.NextTab, state.GoTab:
 		return false
 	default:
 		return m.screen() != nil
 	}
 }
 
-func (m *Model) keyAction(msg tea.KeyPressMsg) Action {
+func (m *Model) keyAction(msg tea.KeyPressMsg) state.Action {
 	if key.Matches(msg, m.keys.Type) {
-		return Action{Verb: Type, Text: msg.String()}
+		return state.Action{Verb: state.Type, Text: msg.String()}
 	}
 	for _, e := range m.keys.entries(&m.state, m.fixAction()) {
 		if key.Matches(msg, e.binding) {
 			return e.action
 		}
 	}
-	return Action{}
+	return state.Action{}
 }
 
 // fixAction is what enter does: take the nearest legal values, else the fastest
 // turn that makes the setup fit, else type.
-func (m *Model) fixAction() Action {
+func (m *Model) fixAction() state.Action {
 	switch {
-	case fixWords(m.now.report.Problems) != "":
-		return Action{Verb: TakeFix}
+	case state.FixWords(m.now.report.Problems) != "":
+		return state.Action{Verb: state.TakeFix}
 	case len(m.remedies) > 0:
-		return Action{Verb: UseSetup, Setup: &m.remedies[0].Setup, Text: "it fits"}
+		return state.Action{Verb: state.UseSetup, Setup: &m.remedies[0].Setup, Text: "it fits"}
 	}
-	return Action{Verb: Type}
+	return state.Action{Verb: state.Type}
 }
 
 // fixText is what enter would set; empty when it would type.
 func (m *Model) fixText() string {
-	if words := fixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
+	if words := state.FixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
 		return words
 	}
 	return m.remedies[0].Turns()

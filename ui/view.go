@@ -13,6 +13,7 @@ import (
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
 	"meshscope/ui/screens/explore"
+	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
@@ -124,10 +125,10 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 func (m *Model) wrong() []explore.Wrong {
 	var out []explore.Wrong
 	key := "enter"
-	for _, p := range errorsOf(m.now.report.Problems) {
+	for _, p := range state.Errors(m.now.report.Problems) {
 		one := explore.Wrong{Text: p.Message}
 		if len(p.Nearest) > 0 {
-			one.Fix, one.Key, key = nearestWords(&p), key, ""
+			one.Fix, one.Key, key = state.NearestWords(&p), key, ""
 		}
 		out = append(out, one)
 	}
@@ -186,8 +187,8 @@ func (m *Model) tiny(w, h int) []string {
 	r := &m.now.report
 	texts := make([]string, 0, 5)
 	switch {
-	case !r.Legal && len(errorsOf(r.Problems)) > 0:
-		texts = append(texts, m.look.glyphs.Cross+" "+errorsOf(r.Problems)[0].Message)
+	case !r.Legal && len(state.Errors(r.Problems)) > 0:
+		texts = append(texts, m.look.glyphs.Cross+" "+state.Errors(r.Problems)[0].Message)
 	case r.Memory != nil && r.Throughput != nil:
 		verdict := "fits"
 		if !r.Memory.Fits {

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/ui/state"
 )
 
 // TestWholeRun: r lists the run on every screen, a line of the list types into
@@ -18,7 +19,7 @@ func TestWholeRun(t *testing.T) {
 		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
 	}
 	keys(m, "enter")
-	if m.state.Tab != ExploreTab || m.state.Focus != "tokens" || m.typing() == nil {
+	if m.state.Tab != state.ExploreTab || m.state.Focus != "tokens" || m.typing() == nil {
 		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing() != nil)
 	}
 	keys(m, "1", "5", "T", "enter")

@@ -1,18 +1,15 @@
-package ui
+package state
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
-	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -71,12 +68,12 @@ type Action struct {
 // Effect is what the program must do outside its state: an action that is not about it.
 type Effect Action
 
-// Names of the theme that follows the terminal, and of the ladder of themes.
-const themeAuto = "auto"
+// ThemeAuto is the name of the theme that follows the terminal.
+const ThemeAuto = "auto"
 
-// apply is what an action does to the state. It is pure: same state, same
+// Apply is what an action does to the state. It is pure: same state, same
 // action, same answer, nothing else touched.
-func apply(s State, a Action) (State, []Effect) {
+func Apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
 	case Open, Copy, Pin, Press, Quit, Interrupt, Suspend:
 		return s, []Effect{Effect(a)}
@@ -115,9 +112,9 @@ func change(s State, a Action) State {
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case NextTab:
-		s.Tab, s.Note = stepTab(s.Tab, a.N), Note{}
+		s.Tab, s.Note = s.Tab.Next(a.N), Note{}
 	case GoTab:
-		s.Tab, s.Note = Tab(min(max(a.N, 0), int(tabs)-1)), Note{}
+		s.Tab, s.Note = Tab(min(max(a.N, 0), int(Tabs)-1)), Note{}
 	case NextTheme:
 		s = nextTheme(s, a.Text)
 	case ToggleMouse:
@@ -144,9 +141,9 @@ func change(s State, a Action) State {
 // nextTheme turns to the next theme. From auto it passes over the one that auto
 // stands for at the moment, which would change nothing.
 func nextTheme(s State, auto string) State {
-	names := append([]string{themeAuto}, themes.Names()...)
+	names := append([]string{ThemeAuto}, themes.Names()...)
 	at := slices.Index(names, s.Theme) + 1
-	if s.Theme == themeAuto && names[at%len(names)] == auto {
+	if s.Theme == ThemeAuto && names[at%len(names)] == auto {
 		at++
 	}
 	s.Theme = names[at%len(names)]
@@ -170,19 +167,6 @@ func set(s State, id knob.ID, text string) State {
 		return s
 	}
 	return s.use(turned, "")
-}
-
-// sentence is a value error as people read it.
-func sentence(err error) string {
-	var bad *knob.ValueError
-	if !errors.As(err, &bad) {
-		return err.Error()
-	}
-	text := fmt.Sprintf("%s: %q is not %s", bad.Field, bad.Given, bad.Allowed)
-	if bad.Nearest != "" {
-		text += "; nearest " + bad.Nearest
-	}
-	return text
 }
 
 // use takes another setup and says what became different. note replaces that
@@ -226,7 +210,7 @@ func difference(from, to engine.Setup, first knob.ID) string {
 
 // fix sets the nearest legal values of the first problem that has any.
 func fix(s State) State {
-	for _, p := range errorsOf(engine.Check(s.Setup)) {
+	for _, p := range Errors(engine.Check(s.Setup)) {
 		if len(p.Nearest) == 0 {
 			continue
 		}
@@ -253,19 +237,19 @@ func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 	return s, nil
 }
 
-// fixWords is what TakeFix would set; empty when there is nothing to take.
-func fixWords(problems []engine.Problem) string {
-	for _, p := range errorsOf(problems) {
+// FixWords is what TakeFix would set; empty when there is nothing to take.
+func FixWords(problems []engine.Problem) string {
+	for _, p := range Errors(problems) {
 		if len(p.Nearest) > 0 {
-			return nearestWords(&p)
+			return NearestWords(&p)
 		}
 	}
 	return ""
 }
 
-// nearestWords are legal values as people read them, the problem's own field
+// NearestWords are legal values as people read them, the problem's own field
 // first: TP 8, DP 4.
-func nearestWords(problem *engine.Problem) string {
+func NearestWords(problem *engine.Problem) string {
 	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(problem.Nearest)) {
 		label, text := field, fmt.Sprint(problem.Nearest[field])
@@ -281,50 +265,51 @@ func nearestWords(problem *engine.Problem) string {
 	return strings.Join(parts, ", ")
 }
 
+// lock is what decides who follows whom.
+type lock uint8
+
+const (
+	noLock lock = iota
+	gpuLock
+	batchLock
+)
+
+// lockOf is the lock that a knob takes part in.
+func lockOf(id knob.ID) lock {
+	switch id {
+	case knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP:
+		return gpuLock
+	case knob.MBS, knob.MicroBatches, knob.GBS:
+		return batchLock
+	}
+	return noLock
+}
+
+// HasLock says whether a knob takes part in one of the locks.
+func HasLock(id knob.ID) bool { return lockOf(id) != noLock }
+
 // flip changes who follows whom.
 func flip(s State, id knob.ID) State {
 	if id == "" {
 		id = s.Focus
 	}
 	locks, note := s.Locks, ""
-	switch id {
-	case "gpus", "nodes", "dp", "tp", "pp", "cp":
+	switch lockOf(id) {
+	case gpuLock:
 		locks.GPUs = !locks.GPUs
 		note = "DP is kept, the GPUs follow"
 		if locks.GPUs {
 			note = "the GPUs are kept, DP follows"
 		}
-	case "mbs", "microbatches", "gbs":
+	case batchLock:
 		locks.Batch = !locks.Batch
 		note = "the micro-batches are kept, the global batch follows"
 		if locks.Batch {
 			note = "the global batch is kept, the micro-batches follow"
 		}
-	default:
+	case noLock:
 		s.Note = Note{Text: "no lock here: DP and the micro-batches have one", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)
-}
-
-// ungrouped is typed text without the marks that group digits; the engine reads
-// the rest: 16,384 and 16_384 are 16384.
-func ungrouped(text string) string {
-	return strings.NewReplacer(",", "", "_", "").Replace(strings.TrimSpace(text))
-}
-
-// preview says what typed text would mean, while it is typed.
-func preview(p *knob.Knob, text string) string {
-	allowed := p.Label + ": " + p.Allowed()
-	if p.Kind == knob.Number {
-		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min), figure.Comma(p.Max))
-	}
-	if text == "" {
-		return allowed
-	}
-	text = strings.TrimSpace(text) // a paste may end in a blank
-	if n, err := p.ParseInt(ungrouped(text)); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
-		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
-	}
-	return allowed
 }

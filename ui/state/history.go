@@ -1,4 +1,4 @@
-package ui
+package state
 
 import (
 	"meshscope/engine"
@@ -75,4 +75,17 @@ func (s State) redo() State {
 	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
 	s.Note = Note{Text: "done again: " + m.note}
 	return s
+}
+
+// Past and Future are how many moves can be undone and done again.
+func (s *State) Past() int { return s.past.length() }
+
+// Future is how many moves can be done again.
+func (s *State) Future() int { return s.future.length() }
+
+func (m *moment) length() int {
+	if m == nil {
+		return 0
+	}
+	return m.depth
 }

@@ -1,4 +1,6 @@
-package ui
+// Package state is everything that actions change, as one value, and what each action
+// makes of it. It does no input or output.
+package state
 
 import (
 	"meshscope/engine"
@@ -22,7 +24,7 @@ type Note struct {
 	Tone Tone
 }
 
-// State is everything that actions change. It is a value: apply returns a new
+// State is everything that actions change. It is a value: Apply returns a new
 // one, and the history keeps old setups by reference to earlier moments.
 type State struct {
 	Setup engine.Setup
@@ -41,10 +43,10 @@ type State struct {
 	past, future *moment
 }
 
-// newState is the state that the program starts with.
-func newState(s engine.Setup, theme string, mouse bool) State {
+// New is the state that the program starts with.
+func New(s engine.Setup, theme string, mouse bool) State {
 	if theme == "" {
-		theme = themeAuto
+		theme = ThemeAuto
 	}
 	return State{
 		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true}, Focus: "tp",
@@ -52,8 +54,8 @@ func newState(s engine.Setup, theme string, mouse bool) State {
 	}
 }
 
-// errorsOf are the problems that make a setup illegal.
-func errorsOf(problems []engine.Problem) []engine.Problem {
+// Errors are the problems that make a setup illegal.
+func Errors(problems []engine.Problem) []engine.Problem {
 	var out []engine.Problem
 	for _, p := range problems {
 		if p.Severity == layout.Error {

@@ -1,23 +1,20 @@
-package ui
+package state
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/ui/overlay"
-	"meshscope/ui/tty"
 )
 
 func TestApply(t *testing.T) {
-	start := newState(presets.DefaultSetup(), "", true)
-	turned, _ := apply(start, Action{Verb: TurnKnob, N: -1}) // tp 8 -> 4
-	illegal, _ := apply(start, Action{Verb: SetKnob, ID: "tp", Text: "3"})
+	start := New(presets.DefaultSetup(), "", true)
+	turned, _ := Apply(start, Action{Verb: TurnKnob, N: -1}) // tp 8 -> 4
+	illegal, _ := Apply(start, Action{Verb: SetKnob, ID: "tp", Text: "3"})
 
 	for _, test := range []struct {
 		name    string
@@ -37,7 +34,7 @@ func TestApply(t *testing.T) {
 		},
 		{
 			name: "turn with the other lock: the GPUs follow",
-			from: func() State { s, _ := apply(start, Action{Verb: FlipLock}); return s }(), action: Action{Verb: TurnKnob, N: -1},
+			from: func() State { s, _ := Apply(start, Action{Verb: FlipLock}); return s }(), action: Action{Verb: TurnKnob, N: -1},
 			check: func(s State) bool { return s.Setup.TP < 8 && s.Setup.DP == 4 && s.Setup.GPUs == s.Setup.TP*8 },
 		},
 		{
@@ -83,7 +80,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := test.from
-			got, effects := apply(test.from, test.action)
+			got, effects := Apply(test.from, test.action)
 			if test.from != before {
 				t.Error("the state that was given has changed")
 			}
@@ -103,7 +100,7 @@ func TestApply(t *testing.T) {
 func withFocus(s State, id knob.ID, value string) State {
 	s.Focus = id
 	if value != "" {
-		s, _ = apply(s, Action{Verb: SetKnob, ID: id, Text: value})
+		s, _ = Apply(s, Action{Verb: SetKnob, ID: id, Text: value})
 	}
 	return s
 }
@@ -111,7 +108,7 @@ func withFocus(s State, id knob.ID, value string) State {
 // TestUndoEverything: whatever was done, as many undos lead back to the start
 // and as many redos to the end.
 func TestUndoEverything(t *testing.T) {
-	start := newState(presets.DefaultSetup(), "", true)
+	start := New(presets.DefaultSetup(), "", true)
 	deepseek := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{})
 	actions := []Action{
 		{Verb: TurnKnob, N: -1},
@@ -125,20 +122,20 @@ func TestUndoEverything(t *testing.T) {
 	}
 	s, states := start, []State{start}
 	for _, a := range actions {
-		next, _ := apply(s, a)
+		next, _ := Apply(s, a)
 		if next.Setup == s.Setup && next.Locks == s.Locks {
 			t.Fatalf("%+v changed nothing: %s", a, next.Note.Text)
 		}
 		s, states = next, append(states, next)
 	}
 	for i := len(states) - 2; i >= 0; i-- {
-		s, _ = apply(s, Action{Verb: Undo})
+		s, _ = Apply(s, Action{Verb: Undo})
 		if s.Setup != states[i].Setup || s.Locks != states[i].Locks {
 			t.Fatalf("undo does not lead back to state %d", i)
 		}
 	}
 	for i := 1; i < len(states); i++ {
-		s, _ = apply(s, Action{Verb: Redo})
+		s, _ = Apply(s, Action{Verb: Redo})
 		if s.Setup != states[i].Setup || s.Locks != states[i].Locks {
 			t.Fatalf("redo does not lead to state %d", i)
 		}
@@ -152,7 +149,7 @@ func TestNumbers(t *testing.T) {
 		"8": 8, " 16,384 ": 16384, "16_384": 16384, "16k": 16384, "1M": 1 << 20, "0.5k": 512, "1.5k": 1536,
 		"0.3k": -1, "k": -1, "full": -1, "-1": -1, "": -1, "1e99k": -1,
 	} {
-		s := set(withFocus(newState(presets.DefaultSetup(), "", true), "seq", ""), "seq", ungrouped(in))
+		s := set(withFocus(New(presets.DefaultSetup(), "", true), "seq", ""), "seq", ungrouped(in))
 		switch {
 		case want < 0 && s.Note.Tone != Trouble:
 			t.Errorf("%q is taken for %d", in, s.Setup.Seq)
@@ -167,7 +164,7 @@ func TestNumbers(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	p, _ := knob.Find("tp")
 	for _, typed := range []string{"", "12", "x"} {
-		if got := preview(&p, typed); got != "TP: a whole number from 1 to 1,048,576" {
+		if got := Preview(&p, typed); got != "TP: a whole number from 1 to 1,048,576" {
 			t.Errorf("after %q: %s", typed, got)
 		}
 	}
@@ -190,7 +187,7 @@ func TestWhyNot(t *testing.T) {
 		{"zero", presets.DefaultSetup(), 9, ""},
 		{"ep", presets.DefaultSetup(), 1, "dense model"},
 	} {
-		s := newState(test.from, "", true)
+		s := New(test.from, "", true)
 		s.Focus = test.id
 		s = turnBy(s, test.n)
 		if !strings.Contains(s.Note.Text, test.want) {
@@ -203,38 +200,27 @@ func TestWhyNot(t *testing.T) {
 // TestFirstTheme: the first press of t changes what is seen, whatever auto is.
 func TestFirstTheme(t *testing.T) {
 	for _, auto := range []string{"dark", "light", "mono"} {
-		s, _ := apply(newState(presets.DefaultSetup(), "", true), Action{Verb: NextTheme, Text: auto})
-		if s.Theme == auto || s.Theme == themeAuto {
+		s, _ := Apply(New(presets.DefaultSetup(), "", true), Action{Verb: NextTheme, Text: auto})
+		if s.Theme == auto || s.Theme == ThemeAuto {
 			t.Errorf("from auto, which is %s, to %s", auto, s.Theme)
 		}
 	}
 }
 
-// TestInterrupts: ctrl+c leaves from everywhere, also when an escape was read
-// together with it.
-func TestInterrupts(t *testing.T) {
-	for _, mod := range []tea.KeyMod{tea.ModCtrl, tea.ModCtrl | tea.ModAlt} {
-		for _, open := range []string{"", "?", "3"} {
-			m := sample(t, 80, 24)
-			if open != "" {
-				keys(m, open)
-			}
-			cmd := m.handleKey(tea.KeyPressMsg{Code: 'c', Mod: mod})
-			if cmd == nil {
-				t.Fatalf("mod %v over %q does nothing", mod, open)
-			}
-			if _, ok := cmd().(tea.InterruptMsg); !ok {
-				t.Errorf("mod %v over %q gives %T", mod, open, cmd())
-			}
-		}
+// setupOf is a setup with another model and cluster of the library.
+func setupOf(t testing.TB, modelID, clusterID string, given knob.Given) engine.Setup {
+	t.Helper()
+	m, err := presets.Default().Model(modelID)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestHugeTerminal: what is drawn is bounded.
-func TestHugeTerminal(t *testing.T) {
-	m := sample(t, 60_000, 60_000)
-	if m.caps.Width > tty.MaxWidth || m.caps.Height > tty.MaxHeight {
-		t.Errorf("%d x %d", m.caps.Width, m.caps.Height)
+	c, err := presets.Default().Cluster(clusterID)
+	if err != nil {
+		t.Fatal(err)
 	}
-	checkFrame(t, m)
+	s, err := knob.DraftOf(m, c, given).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package ui
+package state
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func refusal(s *State, p *knob.Knob, n int) (next, why string) {
 		if err != nil || turned == s.Setup {
 			continue
 		}
-		if errs := errorsOf(engine.Check(turned)); len(errs) > 0 {
+		if errs := Errors(engine.Check(turned)); len(errs) > 0 {
 			return knobs.Show(p, text), strings.TrimSuffix(errs[0].Message, ".")
 		}
 	}

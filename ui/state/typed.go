@@ -1,0 +1,66 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/knob"
+	"meshscope/report/figure"
+)
+
+// Typed is the action that puts a typed value into a knob, one of Nothing where nothing was
+// typed, or why the value cannot be taken.
+func Typed(s *State, id knob.ID, text string) (Action, error) {
+	text = strings.TrimSpace(text)
+	p, ok := knob.Find(id)
+	if !ok || text == "" && p.Kind != knob.List {
+		return Action{}, nil
+	}
+	if p.Kind == knob.Number || p.Kind == knob.Figure {
+		text = ungrouped(text)
+	}
+	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
+		text = "full:" + text // layers per rank
+	}
+	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {
+		return Action{}, errors.New(sentence(err))
+	}
+	return Action{Verb: SetKnob, ID: id, Text: text}, nil
+}
+
+// sentence is a value error as people read it.
+func sentence(err error) string {
+	var bad *knob.ValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	text := fmt.Sprintf("%s: %q is not %s", bad.Field, bad.Given, bad.Allowed)
+	if bad.Nearest != "" {
+		text += "; nearest " + bad.Nearest
+	}
+	return text
+}
+
+// ungrouped is typed text without the marks that group digits; the engine reads
+// the rest: 16,384 and 16_384 are 16384.
+func ungrouped(text string) string {
+	return strings.NewReplacer(",", "", "_", "").Replace(strings.TrimSpace(text))
+}
+
+// Preview says what typed text would mean, while it is typed.
+func Preview(p *knob.Knob, text string) string {
+	allowed := p.Label + ": " + p.Allowed()
+	if p.Kind == knob.Number {
+		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min), figure.Comma(p.Max))
+	}
+	if text == "" {
+		return allowed
+	}
+	text = strings.TrimSpace(text) // a paste may end in a blank
+	if n, err := p.ParseInt(ungrouped(text)); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
+		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
+	}
+	return allowed
+}
