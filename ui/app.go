@@ -1,7 +1,7 @@
 // Package ui is the Bubble Tea program. Every input becomes an Action, apply
 // makes a new State of it, the engine a Report, and the view a frame:
 //
-//	state, effects := apply(state, action)             // action.go
+//	state, effects := state.Apply(state, action)       // ui/state
 //	report         := evaluate(state.Setup)            // update.go
 //	frame          := compose(layout(w, h), panels)    // view.go
 package ui
