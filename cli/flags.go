@@ -97,7 +97,7 @@ func flagHelp(p *knob.Knob) string {
 	if p.Kind == knob.Choice {
 		what += " (" + strings.TrimPrefix(p.Allowed(), "one of ") + ")"
 	}
-	if p.ID == "seq" {
+	if p.Binary {
 		what += ", such as 8192 or 8k"
 	}
 	return what

@@ -149,7 +149,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func joinSwitches(args []string) []string {
 	joined := make([]string, 0, len(args))
 	for i := 0; i < len(args); i++ {
-		if i+1 < len(args) && (args[i] == "--sp" || args[i] == "--mtp") && switchWords(args[i+1]) {
+		if i+1 < len(args) && isSwitch(args[i]) && switchWords(args[i+1]) {
 			joined = append(joined, args[i]+"="+args[i+1])
 			i++
 			continue
@@ -157,6 +157,13 @@ func joinSwitches(args []string) []string {
 		joined = append(joined, args[i])
 	}
 	return joined
+}
+
+// isSwitch says whether a word of the command line is the flag of a switch.
+func isSwitch(arg string) bool {
+	name, flag := strings.CutPrefix(arg, "--")
+	k, ok := knob.Find(knob.ID(name))
+	return flag && ok && k.Kind == knob.Switch
 }
 
 // switchWords says whether a word is what a switch takes, or a list of that.

@@ -88,7 +88,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0 for no bound")
 	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "how many layouts at a time; 0 is one per core")
 	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(searched())...), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(knob.Searched())...), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func objectiveWords() []string {
@@ -269,13 +269,13 @@ func parseFree(text string) ([]knob.ID, error) {
 	case "":
 		return nil, nil
 	case "all":
-		return searched(), nil
+		return knob.Searched(), nil
 	}
 	var out []knob.ID
 	for word := range strings.SplitSeq(text, ",") {
 		id := knob.ID(strings.TrimSpace(word))
-		if !slices.Contains(searched(), id) {
-			return nil, &knob.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(searched()), ", ")}
+		if !slices.Contains(knob.Searched(), id) {
+			return nil, &knob.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(knob.Searched()), ", ")}
 		}
 		out = append(out, id)
 	}

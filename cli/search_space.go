@@ -17,15 +17,6 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// searched are the knobs that a search varies: left out they are free, or have
-// the default that the help says; lists and ranges are for them.
-func searched() []knob.ID {
-	return []knob.ID{
-		"gpus", "nodes", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero",
-		"mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
-	}
-}
-
 // asked is what somebody says about a search: a setup of everything that no
 // layout changes, and values of the knobs.
 type asked struct {
@@ -47,7 +38,7 @@ func (f *setupFlags) askedFor(a *app, free []knob.ID) (*asked, error) {
 		return nil, err
 	}
 	q := &asked{values: map[knob.ID]knob.Values{}, texts: map[knob.ID]string{}}
-	for _, id := range searched() {
+	for _, id := range knob.Searched() {
 		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
 			if err := q.say(id, text); err != nil {
 				return nil, err
@@ -69,16 +60,16 @@ func (f *setupFlags) askedFor(a *app, free []knob.ID) (*asked, error) {
 		// A list is said with commas: of two flags neither would be meant alone.
 		if before, twice := once[id]; twice {
 			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before), escape.Line(value))
-			if slices.Contains(searched(), id) && before != value {
+			if slices.Contains(knob.Searched(), id) && before != value {
 				message += fmt.Sprintf("; a list is one flag: --%s %s,%s", id, escape.Line(before), escape.Line(value))
 			}
 			return nil, &usageError{message}
 		}
 		once[id] = value
 		switch {
-		case slices.Contains(free, id) && len(free) < len(searched()): // of all it is only what the file says
+		case slices.Contains(free, id) && len(free) < len(knob.Searched()): // of all it is only what the file says
 			return nil, &usageError{fmt.Sprintf("--free %s and --%s contradict each other", id, id)}
-		case slices.Contains(searched(), id):
+		case slices.Contains(knob.Searched(), id):
 			err = q.say(id, value)
 		default:
 			err = doc.Set(strings.TrimSpace(key), strings.TrimSpace(value))

@@ -157,7 +157,7 @@ func (o *answer) fewestAim() string {
 // given lists the knobs that were given, in their order.
 func (o *answer) given() string {
 	var words []string
-	for _, id := range searched() {
+	for _, id := range knob.Searched() {
 		if text, ok := o.asked.texts[id]; ok && id != "gpus" && id != "nodes" && id != "gbs" && id != "seq" {
 			words = append(words, string(id)+" "+escape.Line(text))
 		}

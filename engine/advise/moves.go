@@ -107,7 +107,7 @@ func Fixes(s engine.Setup, stop func() bool) []Move {
 // mended are the fixes; what a bound excludes is not evaluated.
 func (a *adviser) mended() []Move {
 	var list []Move
-	for _, id := range knobs() {
+	for _, id := range knob.Advised() {
 		seen := map[engine.Setup]bool{a.now: true}
 		open := a.extend(nil, seen, &a.now, [2]knob.ID{id}, id)
 		byStep(open)
@@ -122,7 +122,7 @@ func (a *adviser) mended() []Move {
 // bestOfEach takes of every knob the fastest value that will do.
 func (a *adviser) bestOfEach(will func(*Move) bool) []Move {
 	var out []Move
-	for _, id := range knobs() {
+	for _, id := range knob.Advised() {
 		best := -1
 		for i := range a.turns {
 			t := &a.turns[i]
@@ -166,7 +166,7 @@ func (a *adviser) distinct(list []Move) []Move {
 // later are the knobs that a pair turns after one: each pair of knobs is tried
 // in one order, the one in which the second can follow the first.
 func later(first knob.ID) []knob.ID {
-	all := knobs()
+	all := knob.Advised()
 	return all[slices.Index(all, first)+1:]
 }
 
@@ -206,7 +206,7 @@ func (a *adviser) arrive(p search.Problem) (Move, bool) {
 // them.
 func turns(from, to *engine.Setup) int {
 	n := 0
-	for _, id := range knobs() {
+	for _, id := range knob.Advised() {
 		if p, ok := knob.Find(id); ok && p.Text(*from) != p.Text(*to) {
 			n++
 		}

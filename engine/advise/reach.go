@@ -119,7 +119,7 @@ func (a *adviser) triples(r *reached) []pair {
 		}
 		taken[p.turned] = n
 		a.looked.Beam++
-		for _, id := range knobs() {
+		for _, id := range knob.Advised() {
 			if !slices.Contains(p.turned[:], id) {
 				out = a.extend(out, r.seen, &p.setup, p.turned, id)
 			}
@@ -167,7 +167,7 @@ func (a *adviser) climb(from Move) Move {
 	seen := map[engine.Setup]bool{a.now: true, from.Setup: true}
 	for range mostRounds {
 		var open []pair
-		for _, id := range knobs() {
+		for _, id := range knob.Advised() {
 			if a.stopped() {
 				return from
 			}

@@ -31,13 +31,6 @@ type turned struct {
 // locks of every move: the same GPUs, the same global batch.
 func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
-// knobs are those that advice turns: how the training is cut, and what is kept.
-// Model, machine, batch, sequence and number formats of the products are what
-// the user wants; they are not advice.
-func knobs() []knob.ID {
-	return knob.Default().Where(func(k *knob.Knob) bool { return k.Advised })
-}
-
 // values of a knob are its ladder; recomputation gets parts of the layers too.
 func values(s *engine.Setup, id knob.ID) []knob.Step {
 	steps := knob.Steps(*s, id, locks())
@@ -66,7 +59,7 @@ func (a *adviser) slow(s *engine.Setup) bool {
 
 // turnEach evaluates every other value of every knob.
 func (a *adviser) turnEach() {
-	for _, id := range knobs() {
+	for _, id := range knob.Advised() {
 		for _, v := range values(&a.now, id) {
 			if v.Current || v.Setup == a.now || a.slow(&v.Setup) {
 				continue
@@ -173,7 +166,7 @@ func (k *Knob) Best() *Value {
 // tornado sums up the turns, the knob that can change the step most first.
 func (a *adviser) tornado() []Knob {
 	var out []Knob
-	for _, id := range knobs() {
+	for _, id := range knob.Advised() {
 		p, ok := knob.Find(id)
 		if !ok {
 			continue

@@ -46,7 +46,7 @@ func (e *ContradictionError) Error() string {
 // turnPlace is the place of a knob among those that move others; those that move
 // none come last.
 func turnPlace(id ID) int {
-	if k := Default().find(id); k != nil && k.moves > 0 {
+	if k := find(id); k != nil && k.moves > 0 {
 		return k.moves
 	}
 	return math.MaxInt
@@ -62,7 +62,7 @@ func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
 		return s, err
 	}
 	for _, k := range []struct{ held, other knobAt }{{second, first}, {first, second}} {
-		other := Default().find(k.other.id)
+		other := find(k.other.id)
 		asked := out
 		if err := other.setTo(&asked, k.other.text); err != nil {
 			return s, err
@@ -85,5 +85,5 @@ func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
 	if err != nil || out != turned || whole || turned == s {
 		return out, err
 	}
-	return settle(turned, turned, Default().find(k.id), k.text, l)
+	return settle(turned, turned, find(k.id), k.text, l)
 }

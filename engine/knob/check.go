@@ -232,7 +232,7 @@ func (s *Setup) words(into []Problem) []Problem {
 			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
 		})
 	}
-	knobs := Default().knobs
+	knobs := registry()
 	for i := range knobs {
 		if k := &knobs[i]; k.figure != nil {
 			if v := *k.figure(s); !k.allows(v) {

@@ -4,7 +4,7 @@ import "slices"
 
 // degree is the row of a degree of parallelism: 1 where it is not given.
 func degree(k Knob, field func(*Setup) *int) Knob {
-	k.Kind, k.Min, k.Max, k.Group, k.Searched, k.machine, k.number = Number, 1, MaxDegree, LayoutGroup, true, true, field
+	k.Kind, k.Min, k.Max, k.group, k.searched, k.machine, k.number = Number, 1, MaxDegree, LayoutGroup, true, true, field
 	if k.unset == nil {
 		k.unset = func(s *Setup) { *field(s) = 1 }
 	}
@@ -30,21 +30,21 @@ func degrees() []Knob {
 			},
 		}, func(s *Setup) *int { return &s.DP }),
 		degree(Knob{
-			ID: TP, Label: "TP", Advised: true,
+			ID: TP, Label: "TP", advised: true,
 			Help:  "How many GPUs share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
 			moves: 1, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.PP, s.CP), s.Model.Heads, l) },
 			near:   func(s *Setup) []int { return divisors(s.Model.Heads, s.Model.Heads) },
 		}, func(s *Setup) *int { return &s.TP }),
 		degree(Knob{
-			ID: PP, Label: "PP", Advised: true,
+			ID: PP, Label: "PP", advised: true,
 			Help:  "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, paid with idle time, the bubble.",
 			moves: 2, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.CP), s.Model.Layers, l) },
 			near:   func(s *Setup) []int { return counting(1, min(s.Model.Layers, 512)) },
 		}, func(s *Setup) *int { return &s.PP }),
 		degree(Knob{
-			ID: VPP, Label: "VPP", Advised: true,
+			ID: VPP, Label: "VPP", advised: true,
 			Help:   "Stages per pipeline rank: divides the bubble by this number, paid with as many times the hand-overs and somewhat more activations.",
 			Off:    needsPipeline,
 			moves:  10,
@@ -56,28 +56,28 @@ func degrees() []Knob {
 			near: func(s *Setup) []int { return counting(1, min(s.Model.Layers, 128)) },
 		}, func(s *Setup) *int { return &s.VPP }),
 		degree(Knob{
-			ID: CP, Label: "CP", Advised: true,
+			ID: CP, Label: "CP", advised: true,
 			Help:  "How many GPUs share one long sequence: cuts activations, paid with keys and values passed around in every attention.",
 			moves: 3, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.PP), 0, l) },
 			near:   func(s *Setup) []int { return divisors(s.Seq, 4096) },
 		}, func(s *Setup) *int { return &s.CP }),
 		degree(Knob{
-			ID: EP, Label: "EP", Advised: true,
+			ID: EP, Label: "EP", advised: true,
 			Help:   "Over how many GPUs the routed experts are spread: cuts expert weights, paid with two exchanges of tokens per MoE layer each way.",
 			Off:    needsExperts,
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.Model.Experts, 1024)...) },
 			near:   func(s *Setup) []int { return append(divisors(s.Model.Experts, s.Model.Experts), 1) },
 		}, func(s *Setup) *int { return &s.EP }),
 		degree(Knob{
-			ID: ETP, Label: "ETP", Advised: true,
+			ID: ETP, Label: "ETP", advised: true,
 			Help:   "Tensor parallelism inside each expert: cuts its matrices, paid with small matrix products and more traffic.",
 			Off:    needsExperts,
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.TP, 1024)...) },
 			near:   func(s *Setup) []int { return append(divisors(s.Model.ExpertFFN, 64), 1) },
 		}, func(s *Setup) *int { return &s.ETP }),
 		toggle(Knob{
-			ID: SP, Label: "SP", Group: LayoutGroup, Place: 1, Searched: true, Advised: true,
+			ID: SP, Label: "SP", group: LayoutGroup, place: 1, searched: true, advised: true,
 			Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, paid with one more gather per exchange in the backward.",
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.TP <= 1 && !s.SP, "needs TP > 1", "TP = 1")
@@ -85,7 +85,7 @@ func degrees() []Knob {
 			unset: func(s *Setup) { s.SP = s.TP > 1 && s.Stack.Traits().SP },
 		}, func(s *Setup) *bool { return &s.SP }),
 		{
-			ID: ZeRO, Label: "ZeRO", Group: LayoutGroup, Searched: true, Advised: true, Min: 0, Max: 3, machine: true,
+			ID: ZeRO, Label: "ZeRO", group: LayoutGroup, searched: true, advised: true, Min: 0, Max: 3, machine: true,
 			Help:   "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 2 sums gradients and 3 gathers weights too for every micro-batch.",
 			number: func(s *Setup) *int { return &s.ZeRO },
 			unset:  func(s *Setup) { s.ZeRO = s.Stack.Traits().ZeRO },
@@ -93,7 +93,7 @@ func degrees() []Knob {
 			near:   func(*Setup) []int { return []int{0, 1, 2, 3} },
 		},
 		{
-			ID: HSDP, Label: "replicas", Place: -1, Advised: true, Min: 1, Max: MaxDegree, machine: true,
+			ID: HSDP, Label: "replicas", place: -1, advised: true, Min: 1, Max: MaxDegree, machine: true,
 			Help:   "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
 			number: func(s *Setup) *int { return &s.HSDP },
 			unset:  func(s *Setup) { s.HSDP = 1 },
@@ -140,7 +140,7 @@ func cuts(s *Setup, rest, thing int, l Locks) []int {
 func batch() []Knob {
 	return []Knob{
 		{
-			ID: MBS, Label: "micro-batch", Short: "mbs", Unit: "sequences", Group: BatchGroup, Searched: true, Advised: true, Min: 1, Max: MaxDegree,
+			ID: MBS, Label: "micro-batch", Short: "mbs", Unit: "sequences", group: BatchGroup, searched: true, advised: true, Min: 1, Max: MaxDegree,
 			Help:   "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.",
 			number: func(s *Setup) *int { return &s.MBS },
 			unset:  func(s *Setup) { s.MBS = 1 },
@@ -153,7 +153,7 @@ func batch() []Knob {
 			},
 		},
 		{
-			ID: MicroBatches, Label: "micro-batches", Short: "m", Group: BatchGroup, Searched: true, Min: 1, Max: MaxMicroBatches,
+			ID: MicroBatches, Label: "micro-batches", Short: "m", group: BatchGroup, searched: true, Min: 1, Max: MaxMicroBatches,
 			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, paid with a larger global batch.",
 			Lock:   func(l Locks) bool { return !l.Batch },
 			number: func(s *Setup) *int { return &s.MicroBatches },
@@ -164,7 +164,7 @@ func batch() []Knob {
 			},
 		},
 		{
-			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", Group: BatchGroup, Searched: true, Min: 1, Max: MaxBatch,
+			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", group: BatchGroup, searched: true, Min: 1, Max: MaxBatch,
 			Help:   "Sequences per optimizer step over all GPUs: a smaller share for the bubble and for what happens once per step; what training can use of it is limited.",
 			Lock:   func(l Locks) bool { return l.Batch },
 			number: func(s *Setup) *int { return &s.GBS },
@@ -175,7 +175,7 @@ func batch() []Knob {
 			near: func(s *Setup) []int { return multiplesNear(max(s.MBS*s.DP, 1), s.GBS, 64) },
 		},
 		{
-			ID: Seq, Label: "sequence", Short: "seq", Unit: "tokens", Group: BatchGroup, Searched: true, Min: 1, Max: MaxSeq,
+			ID: Seq, Label: "sequence", Short: "seq", Unit: "tokens", group: BatchGroup, searched: true, Min: 1, Max: MaxSeq, Binary: true,
 			Help:   "Tokens per sequence: activations grow in proportion, the work of attention per token too.",
 			number: func(s *Setup) *int { return &s.Seq },
 			unset: func(s *Setup) {
@@ -196,7 +196,7 @@ func batch() []Knob {
 func machine() []Knob {
 	return []Knob{
 		{
-			ID: Nodes, Label: "nodes", Group: MachineGroup, Searched: true, Min: 1, Max: MaxGPUs, machine: true, optional: true,
+			ID: Nodes, Label: "nodes", group: MachineGroup, searched: true, Min: 1, Max: MaxGPUs, machine: true, optional: true,
 			Help:  "How many machines take part: more of them split the batch further, paid with traffic over the slower links between them.",
 			moves: 4, follow: followGPUs,
 			ladder: func(s *Setup, _ Locks) []int {
@@ -209,7 +209,7 @@ func machine() []Knob {
 			},
 		},
 		{
-			ID: GPUs, Label: "GPUs", Group: MachineGroup, Searched: true, Min: 1, Max: MaxGPUs, machine: true,
+			ID: GPUs, Label: "GPUs", group: MachineGroup, searched: true, Min: 1, Max: MaxGPUs, machine: true,
 			Help:   "How many GPUs take part: always DP x TP x PP x CP.",
 			Lock:   func(l Locks) bool { return l.GPUs },
 			number: func(s *Setup) *int { return &s.GPUs },

@@ -11,15 +11,14 @@ import (
 
 // Draft is a setup of which some values were given and others left out. Resolve
 // fills the gaps from the identities and the documented defaults. The zero Draft
-// has nothing given, of the knobs of the program.
+// has nothing given.
 type Draft struct {
 	setup Setup // what was given; zero where nothing was
 	nodes int   // the number of nodes has no field in a Setup
 
 	hasModel, hasCluster bool // given
 	given                given
-	knobs                *Registry // nil: Default
-	wrong                error     // the first value of With that cannot be taken
+	wrong                error // the first value of With that cannot be taken
 }
 
 // given is a set of knobs by their place in the registry.
@@ -40,16 +39,6 @@ func DraftOf(m model.Model, c hardware.Cluster, values Given) Draft {
 	d.SetCluster(c)
 	d.With(values)
 	return d
-}
-
-// Draft returns a draft of the knobs of a registry, with nothing given.
-func (r *Registry) Draft() Draft { return Draft{knobs: r} }
-
-func (d *Draft) registry() *Registry {
-	if d.knobs == nil {
-		return Default()
-	}
-	return d.knobs
 }
 
 // SetModel gives the model.
@@ -77,7 +66,7 @@ func (d *Draft) With(values Given) {
 // Set gives the value of one knob, in the words of the command line. A value that
 // cannot be taken is a *ValueError.
 func (d *Draft) Set(id ID, text string) error {
-	k := d.registry().find(id)
+	k := find(id)
 	if k == nil {
 		return unknownKnob(id, text)
 	}
@@ -99,14 +88,14 @@ func unknownKnob(id ID, text string) error {
 
 // Has says whether a value of the knob was given.
 func (d *Draft) Has(id ID) bool {
-	k := d.registry().find(id)
+	k := find(id)
 	return k != nil && d.given.has(k)
 }
 
 // Take returns the given value of a knob, in the words of the command line, and
 // takes it back; false where none was given.
 func (d *Draft) Take(id ID) (text string, ok bool) {
-	k := d.registry().find(id)
+	k := find(id)
 	if k == nil || !d.given.has(k) {
 		return "", false
 	}
@@ -140,7 +129,7 @@ func (k *Knob) copyField(to, from *Setup) {
 // derived and the identities are not checked: Check does that. A stage split and
 // the figures of a whole run may be left out, the number of nodes must be.
 func (d *Draft) Complete() (Setup, bool) {
-	knobs := d.registry().knobs
+	knobs := registry()
 	for i := range knobs {
 		if k := &knobs[i]; !k.optional && !d.given.has(k) {
 			return Setup{}, false

@@ -50,23 +50,23 @@ type Knob struct {
 	Unit  string // empty for plain numbers and words
 	Help  string // one sentence: what it cuts and what it costs
 	Kind  Kind
-	Group Group // headed part of the column of knobs
-	Place int   // within the group, smaller ones first; of equal ones the order of the registry
 
 	Min, Max  int      // of a Number
 	Choices   []string // of a Choice and a Switch; of a Figure: values to step through
 	Low, High float64  // of a Figure
 	Large     bool     // a Figure that may end in k, M, B or T
+	Binary    bool     // a Number that is read in powers of two: 32k for 32,768
 
 	// Off says why the knob has no effect in a setup, in a few words and in one;
 	// nil: it always has.
 	Off func(*Setup) (why, word string)
 	// Lock says whether a lock keeps the knob; nil: it stands outside the locks.
 	Lock func(Locks) bool
-	// Searched knobs are varied by a search: it takes lists and ranges of them.
-	Searched bool
-	// Advised knobs are turned by advice: how the training is cut, and what is kept.
-	Advised bool
+
+	group    Group // headed part of the column of knobs
+	place    int   // within the group, smaller ones first; of equal ones the order of the registry
+	searched bool  // varied by a search, which takes lists and ranges of it
+	advised  bool  // turned by advice
 
 	number    func(*Setup) *int
 	toggle    func(*Setup) *bool

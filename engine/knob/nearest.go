@@ -274,7 +274,7 @@ func plainest(s *Setup) *Setup {
 	t.GBS = gpus * t.MicroBatches
 	t.Schedule, t.GroupSize, t.MaxInFlight, t.TrainMTP = schedule.OneFOneB, 0, 0, false
 	t.Imbalance = min(max(s.Imbalance, recipe.EvenLoad), recipe.MaxLoad)
-	knobs := Default().knobs
+	knobs := registry()
 	for i := range knobs {
 		if k := &knobs[i]; k.figure != nil {
 			*k.figure(&t) = k.clamp(*k.figure(&t))
@@ -302,7 +302,7 @@ func plainest(s *Setup) *Setup {
 
 // wordFixes are the setup with other words in a field that holds one.
 func wordFixes(s *Setup, field string) []Setup {
-	k := Default().find(ID(field))
+	k := find(ID(field))
 	if k == nil || k.fixes == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 // countOf finds a count by the name of its flag; nil for words and the nodes.
 func countOf(s *Setup, field string) *int {
-	if k := Default().find(ID(field)); k != nil && k.number != nil {
+	if k := find(ID(field)); k != nil && k.number != nil {
 		return k.number(s)
 	}
 	return nil
@@ -29,7 +29,7 @@ func setField(s *Setup, field string, value int) {
 // nearby are values of a field worth trying, from near to far on a ratio
 // scale, so that 4 is nearer to 3 than 2 is.
 func nearby(s *Setup, field string) []int {
-	k := Default().find(ID(field))
+	k := find(ID(field))
 	if k == nil || k.number == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func multiplesNear(unit, around, count int) []int {
 // difference lists the fields in which b differs from a, by flag name.
 func difference(a, b *Setup) map[string]any {
 	d := map[string]any{}
-	knobs := Default().knobs
+	knobs := registry()
 	for i := range knobs {
 		k := &knobs[i]
 		if k.ID == Nodes {

@@ -45,7 +45,7 @@ func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 func recipeKnobs() []Knob {
 	return []Knob{
 		choice(Knob{
-			ID: Schedule, Label: "schedule", Short: "sched", Group: RecipeGroup, Searched: true, Advised: true,
+			ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
 			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations wait.",
 			moves: 11, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
 			unset: func(s *Setup) {
@@ -64,7 +64,7 @@ func recipeKnobs() []Knob {
 			},
 		}, scheduleKinds(), func(s *Setup) *string { return (*string)(&s.Schedule) }),
 		{
-			ID: GroupSize, Label: "group size", Short: "group", Place: -2, Min: 0, Max: MaxMicroBatches,
+			ID: GroupSize, Label: "group size", Short: "group", place: -2, Min: 0, Max: MaxMicroBatches,
 			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.",
 			number: func(s *Setup) *int { return &s.GroupSize },
 			Off: func(s *Setup) (why, word string) {
@@ -76,7 +76,7 @@ func recipeKnobs() []Knob {
 			near: func(s *Setup) []int { return append(multiplesNear(1, s.GroupSize, 64), 0, s.PP, s.MicroBatches) },
 		},
 		{
-			ID: MaxInFlight, Label: "in flight", Unit: "activations", Place: -2, Min: 0, Max: MaxDegree, machine: true,
+			ID: MaxInFlight, Label: "in flight", Unit: "activations", place: -2, Min: 0, Max: MaxDegree, machine: true,
 			Help:   "Activations that the zb-auto schedule lets a rank hold, one that only waits for its weight gradient counted half (0 means 1.5 x PP): more of them make the bubble smaller.",
 			number: func(s *Setup) *int { return &s.MaxInFlight },
 			Off: func(s *Setup) (why, word string) {
@@ -88,13 +88,13 @@ func recipeKnobs() []Knob {
 			near: func(s *Setup) []int { return []int{0, s.PP, 2 * s.PP} },
 		},
 		{
-			ID: Split, Label: "split", Unit: "layers", Kind: List, Place: -2, optional: true,
+			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true,
 			Help:  "Layers on each stage, such as 15,16,16,14: evens out the stages with embedding and head; the slowest stage sets the pace.",
 			word:  func(s *Setup) *string { return &s.Split },
 			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},
 		{
-			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, Group: RecipeGroup, Max: 2, Searched: true, Advised: true,
+			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, Max: 2, searched: true, advised: true,
 			Help:      "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
 			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
@@ -104,7 +104,7 @@ func recipeKnobs() []Knob {
 				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} }),
 		},
 		choice(Knob{
-			ID: Precision, Label: "precision", Short: "format", Group: RecipeGroup,
+			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup,
 			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
 			unset: func(s *Setup) { s.Precision = defaultPrecision(&s.Cluster.GPU) },
 			fixes: func(*Setup) (list []func(*Setup)) {
@@ -115,31 +115,31 @@ func recipeKnobs() []Knob {
 			},
 		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
 		choice(Knob{
-			ID: GradDtype, Label: "gradients", Short: "grads", Place: -5,
+			ID: GradDtype, Label: "gradients", Short: "grads", place: -5,
 			Help:  "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
 			unset: func(s *Setup) { s.GradDtype = recipe.GradFP32 },
 			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
-			ID: Optimizer, Label: "optimizer", Short: "optim", Place: -5,
+			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5,
 			Help:  "Update rule: Adam keeps 12 bytes per parameter beside 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
-			ID: Offload, Label: "offload", Place: -5, Advised: true,
+			ID: Offload, Label: "offload", place: -5, advised: true,
 			Help:  "What is kept in host memory: optimizer takes its state off the GPU, paid with gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
 		choice(Knob{
-			ID: Loss, Label: "loss", Place: -3,
+			ID: Loss, Label: "loss", place: -3,
 			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits, unfused also in fp32, three times as much on the last stage.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
 		{
-			ID: Imbalance, Label: "imbalance", Unit: "%", Place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
+			ID: Imbalance, Label: "imbalance", Unit: "%", place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
 			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is half as many again in memory and time.",
 			number: func(s *Setup) *int { return &s.Imbalance },
 			unset:  func(s *Setup) { s.Imbalance = recipe.EvenLoad },
@@ -147,7 +147,7 @@ func recipeKnobs() []Knob {
 			ladder: func(*Setup, Locks) []int { return []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400} },
 		},
 		choice(Knob{
-			ID: Attention, Label: "attention", Short: "attn", Place: -4,
+			ID: Attention, Label: "attention", Short: "attn", place: -4,
 			Help:  "Attention kernel: flash never stores the scores, standard stores them, which grows with the square of the sequence.",
 			unset: func(s *Setup) { s.Attention = s.Stack.Traits().Attention },
 			fixes: becomes(func(t *Setup) { t.Attention = recipe.Flash }),

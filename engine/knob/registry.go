@@ -6,78 +6,66 @@ import (
 	"sync"
 )
 
-// Registry is a table of knobs. The built-in one is Default; a test makes one
-// with rows of its own.
-type Registry struct{ knobs []Knob }
-
-// NewRegistry is a registry of these knobs, in the order in which a reader meets
-// them.
-func NewRegistry(knobs ...Knob) *Registry {
-	r := &Registry{slices.Clone(knobs)}
-	for i := range r.knobs {
-		r.knobs[i].index = i
-	}
-	return r
-}
-
-// Default returns the registry of the program. It is made once, because it is
-// asked for at every key press and for every line of a batch.
+// registry is the table of the program's knobs, in the order in which a reader
+// meets them. It is made once, because it is asked for at every key press and for
+// every line of a batch.
 //
 //nolint:gochecknoglobals // built once, then only read
-var Default = sync.OnceValue(func() *Registry {
-	return NewRegistry(slices.Concat(degrees(), batch(), machine(), recipeKnobs(), runKnobs())...)
+var registry = sync.OnceValue(func() []Knob {
+	knobs := slices.Concat(degrees(), batch(), machine(), recipeKnobs(), runKnobs())
+	for i := range knobs {
+		knobs[i].index = i
+	}
+	return knobs
 })
 
 // All returns every knob. The slice is the caller's own, the Choices in it are
 // shared and only to be read.
-func (r *Registry) All() []Knob { return slices.Clone(r.knobs) }
+func All() []Knob { return slices.Clone(registry()) }
 
 // Find looks a knob up by the name of its flag.
-func (r *Registry) Find(id ID) (Knob, bool) {
-	if k := r.find(id); k != nil {
+func Find(id ID) (Knob, bool) {
+	if k := find(id); k != nil {
 		return *k, true
 	}
 	return Knob{}, false
 }
 
-func (r *Registry) find(id ID) *Knob {
-	for i := range r.knobs {
-		if r.knobs[i].ID == id {
-			return &r.knobs[i]
+func find(id ID) *Knob {
+	knobs := registry()
+	for i := range knobs {
+		if knobs[i].ID == id {
+			return &knobs[i]
 		}
 	}
 	return nil
 }
 
-// Where lists the knobs of which a property holds, in the order of the registry.
-func (r *Registry) Where(holds func(*Knob) bool) []ID {
+// Advised lists the knobs that advice turns: how the training is cut, and what is
+// kept. Model, machine, batch, sequence and number formats of the products are
+// what the user wants; they are not advice.
+func Advised() []ID { return where(func(k *Knob) bool { return k.advised }) }
+
+// Searched lists the knobs that a search varies.
+func Searched() []ID { return where(func(k *Knob) bool { return k.searched }) }
+
+func where(holds func(*Knob) bool) []ID {
 	var ids []ID
-	for i := range r.knobs {
-		if holds(&r.knobs[i]) {
-			ids = append(ids, r.knobs[i].ID)
+	for _, k := range registry() {
+		if holds(&k) {
+			ids = append(ids, k.ID)
 		}
 	}
 	return ids
 }
 
 // Column lists the knobs of a group from top to bottom.
-func (r *Registry) Column(g Group) []ID {
-	var in []*Knob
-	for i := range r.knobs {
-		if r.knobs[i].Group == g {
-			in = append(in, &r.knobs[i])
-		}
-	}
-	slices.SortStableFunc(in, func(a, b *Knob) int { return cmp.Compare(a.Place, b.Place) })
+func Column(g Group) []ID {
+	in := slices.DeleteFunc(All(), func(k Knob) bool { return k.group != g })
+	slices.SortStableFunc(in, func(a, b Knob) int { return cmp.Compare(a.place, b.place) })
 	ids := make([]ID, len(in))
 	for i := range in {
 		ids[i] = in[i].ID
 	}
 	return ids
 }
-
-// All returns every knob of the program, see Registry.All.
-func All() []Knob { return Default().All() }
-
-// Find looks a knob of the program up by the name of its flag.
-func Find(id ID) (Knob, bool) { return Default().Find(id) }

@@ -44,7 +44,7 @@ func (d Draft) Resolve() (Setup, error) {
 		return Setup{}, &ValueError{Field: field, Allowed: "a known " + field}
 	}
 	s := d.setup
-	knobs := d.registry().knobs
+	knobs := registry()
 	for i := range knobs {
 		if k := &knobs[i]; k.unset != nil && !d.given.has(k) {
 			k.unset(&s)

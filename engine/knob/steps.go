@@ -21,7 +21,7 @@ const maxSteps = 40
 // in their own order), under the locks. The current value is always among
 // them, also when it is illegal.
 func Steps(s Setup, id ID, l Locks) []Step {
-	k := Default().find(id)
+	k := find(id)
 	if k == nil {
 		return nil
 	}

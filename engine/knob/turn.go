@@ -19,7 +19,7 @@ type Locks struct{ GPUs, Batch bool }
 // illegal: Check tells. A value that cannot be taken is a *ValueError and
 // leaves the setup as it was.
 func Turn(s Setup, id ID, text string, l Locks) (Setup, error) {
-	k := Default().find(id)
+	k := find(id)
 	if k == nil {
 		return s, unknownKnob(id, text)
 	}
@@ -52,7 +52,7 @@ func settle(s, old Setup, k *Knob, text string, l Locks) (Setup, error) {
 
 // Copy gives a setup the value that another has of a knob; nothing follows.
 func Copy(id ID, to, from *Setup) {
-	if k := Default().find(id); k != nil {
+	if k := find(id); k != nil {
 		_ = k.setTo(to, k.textOf(from)) // a setup's own text is a value of the knob
 	}
 }

@@ -3,11 +3,11 @@
 package knobs
 
 import (
+	"cmp"
 	"strconv"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 )
 
@@ -20,13 +20,11 @@ type Group struct {
 // Groups is the order of the column. The last group is what is turned rarely;
 // on small screens it is reached by scrolling.
 func Groups() []Group {
-	return []Group{
-		{"MACHINE", []knob.ID{"nodes", "gpus"}},
-		{"LAYOUT", []knob.ID{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "zero", "sp"}},
-		{"BATCH", []knob.ID{"mbs", "microbatches", "gbs", "seq"}},
-		{"RECIPE", []knob.ID{"schedule", "recompute", "precision"}},
-		{"MORE", []knob.ID{"grad-dtype", "optimizer", "offload", "attention", "loss", "group-size", "max-in-flight", "split", "hsdp", "imbalance", "mtp", "calibration", "mfu", "tokens", "price", "power", "pue", "goodput"}},
+	var out []Group
+	for _, g := range knob.Groups() {
+		out = append(out, Group{g.Title(), knob.Column(g)})
 	}
+	return out
 }
 
 // Order is the knobs from top to bottom.
@@ -55,34 +53,31 @@ type Row struct {
 
 // Rows are all knobs of a setup under the locks.
 func Rows(s engine.Setup, l knob.Locks) []Row {
-	params := knob.All()
-	byID := make(map[knob.ID]*knob.Knob, len(params))
-	for i := range params {
-		byID[params[i].ID] = &params[i]
-	}
-	order := Order()
-	rows := make([]Row, 0, len(order))
-	for _, id := range order {
-		if p, ok := byID[id]; ok {
-			rows = append(rows, newRow(s, p, l))
+	ids := Order()
+	rows := make([]Row, 0, len(ids))
+	for _, id := range ids {
+		if k, ok := knob.Find(id); ok {
+			rows = append(rows, newRow(s, &k, l))
 		}
 	}
 	return rows
 }
 
-func newRow(s engine.Setup, p *knob.Knob, l knob.Locks) Row {
+func newRow(s engine.Setup, k *knob.Knob, l knob.Locks) Row {
 	r := Row{
-		ID: p.ID, Label: p.Label, Short: shortLabel(p), Current: -1, Numeric: p.Kind == knob.Number || p.Kind == knob.Figure,
-		Lock: lockWord(p.ID, l),
+		ID: k.ID, Label: k.Label, Short: cmp.Or(k.Short, k.Label), Current: -1, Numeric: k.Kind == knob.Number || k.Kind == knob.Figure,
+		Lock: lockWord(k, l),
 	}
-	r.Off, r.OffWord = off(&s, p.ID)
-	r.Value = Show(p, p.Text(s))
+	if k.Off != nil {
+		r.Off, r.OffWord = k.Off(&s)
+	}
+	r.Value = Show(k, k.Text(s))
 	if r.Off != "" {
 		return r
 	}
-	for i, step := range knob.Steps(s, p.ID, l) {
+	for i, step := range k.Steps(s, l) {
 		r.Values = append(r.Values, step.Text)
-		r.Shown = append(r.Shown, short(p, step.Text))
+		r.Shown = append(r.Shown, short(k, step.Text))
 		if step.Current {
 			r.Current = i
 		}
@@ -93,7 +88,7 @@ func newRow(s engine.Setup, p *knob.Knob, l knob.Locks) Row {
 // Show is a value as people read it: numbers with commas, an empty split as
 // the word for it.
 func Show(p *knob.Knob, text string) string {
-	if p.ID == "split" && text == "" {
+	if p.Kind == knob.List && text == "" {
 		return "balanced"
 	}
 	if n, err := strconv.Atoi(text); err == nil && p.Kind == knob.Number {
@@ -106,45 +101,16 @@ func Show(p *knob.Knob, text string) string {
 func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
-	case p.ID == "split" && text == "":
+	case p.Kind == knob.List && text == "":
 		return "balanced"
 	case err != nil || p.Kind != knob.Number:
 		return text
-	case p.ID == "seq" && n >= 1<<20 && n%(1<<20) == 0:
+	case p.Binary && n >= 1<<20 && n%(1<<20) == 0:
 		return strconv.Itoa(n>>20) + "M"
-	case p.ID == "seq" && n >= 1<<10 && n%(1<<10) == 0:
+	case p.Binary && n >= 1<<10 && n%(1<<10) == 0:
 		return strconv.Itoa(n>>10) + "k"
 	}
 	return figure.Comma(n)
-}
-
-// shortLabel is a label for places with room for seven letters.
-func shortLabel(p *knob.Knob) string {
-	switch p.ID {
-	case "mbs", "gbs":
-		return string(p.ID)
-	case "microbatches":
-		return "m"
-	case "group-size":
-		return "group"
-	case "seq":
-		return "seq"
-	case "schedule":
-		return "sched"
-	case "recompute":
-		return "recomp"
-	case "precision":
-		return "format"
-	case "grad-dtype":
-		return "grads"
-	case "optimizer":
-		return "optim"
-	case "attention":
-		return "attn"
-	case "mfu":
-		return "MFU"
-	}
-	return p.Label
 }
 
 // Brief is a value of the ladder as it is drawn.
@@ -158,67 +124,23 @@ func (r *Row) Brief(value string) string {
 }
 
 // lockWord says which of the two ends of a lock a knob is.
-func lockWord(id knob.ID, l knob.Locks) string {
-	word := func(kept bool) string {
-		if kept {
-			return "kept"
-		}
+func lockWord(k *knob.Knob, l knob.Locks) string {
+	switch {
+	case k.Lock == nil:
+		return ""
+	case k.Lock(l):
+		return "kept"
+	default:
 		return "follows"
 	}
-	switch id {
-	case "gpus":
-		return word(l.GPUs)
-	case "dp":
-		return word(!l.GPUs)
-	case "gbs":
-		return word(l.Batch)
-	case "microbatches":
-		return word(!l.Batch)
-	}
-	return ""
 }
 
 // Off says why a knob has no effect in a setup; empty when it has.
 func Off(s *engine.Setup, id knob.ID) string {
-	why, _ := off(s, id)
-	return why
-}
-
-// off says why a knob has nothing to turn in this setup.
-func off(s *engine.Setup, id knob.ID) (why, word string) {
-	switch id {
-	case "ep", "etp":
-		if !s.Model.IsMoE() && s.EP <= 1 && s.ETP <= 1 {
-			return "dense model", "dense"
-		}
-	case "sp":
-		if s.TP <= 1 && !s.SP {
-			return "needs TP > 1", "TP = 1"
-		}
-	case "vpp":
-		if s.PP <= 1 && s.VPP <= 1 {
-			return "needs PP > 1", "PP = 1"
-		}
-	case "imbalance":
-		if !s.Model.IsMoE() {
-			return "dense model", "dense"
-		}
-	case "hsdp":
-		if (s.ZeRO == 0 || s.DP <= 1) && s.Replicas() == 1 {
-			return "needs ZeRO and DP > 1", "off"
-		}
-	case "group-size":
-		if s.VPP <= 1 && s.GroupSize == 0 {
-			return "interleaved only", ""
-		}
-	case "max-in-flight":
-		if s.Schedule != schedule.ZBAuto && s.MaxInFlight == 0 {
-			return "zb-auto only", ""
-		}
-	case "mtp":
-		if s.Model.MTPLayers == 0 && !s.TrainMTP {
-			return "model has none", "none"
-		}
+	k, ok := knob.Find(id)
+	if !ok || k.Off == nil {
+		return ""
 	}
-	return "", ""
+	why, _ := k.Off(s)
+	return why
 }
