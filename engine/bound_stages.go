@@ -181,7 +181,7 @@ func (f *Bounder) share(zero int) {
 			}
 			s.optimizer = step.OptimizerTime(in, 0, t.params)
 			s.states = shard.Bytes(t.params, e.setup.Offload)
-			s.update = f.stack.Update(mem, t.params)
+			s.update = f.stack.Update(mem, t.low, t.params)
 		}
 	}
 	if !c.buffered[zero] {

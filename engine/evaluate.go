@@ -2,7 +2,9 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
@@ -99,6 +101,7 @@ func wasStopped(err error) bool {
 
 func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.symbols(s)
+	s.Model.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
 	if err := e.arrange(s); err != nil {
 		return err
 	}
@@ -120,6 +123,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.saved = line.Ranks[busiest(line)].Saved
 	r.Memory, r.Pipeline, r.Time, r.Throughput = &a.memory, &a.pipeline, &a.time, &a.throughput
 	a.memory = worst(s, ranks)
+	a.memory.record(e.record)
 	a.memory.Stages = slices.Clone(e.mem.Live())
 	e.pipeline(s, line, a)
 	r.Communication = e.stepTime(s, in, line, &a.time)
@@ -130,6 +134,13 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
+	r.Run.record(e.record, s)
+	r.Memory.Evidence.record(e.record, "memory", "allocated memory")
+	r.Time.Evidence.record(e.record, "time", "step time")
+	r.Time.Evidence.record(e.record, "throughput", "step time")
+	if r.Run != nil {
+		r.Time.Evidence.record(e.record, "run", "step time")
+	}
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
@@ -291,6 +302,30 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 		m.Reason = shortfall(s, &m)
 	}
 	return m
+}
+
+// record takes down the formulas of worst.
+func (m *Memory) record(rec *record.Recorder) {
+	if !rec.On() {
+		return
+	}
+	all := make([]string, len(m.Ranks))
+	for r := range m.Ranks {
+		all[r] = fmt.Sprintf("{memory.ranks.%d.total}", r)
+	}
+	const gpu = "the GPU's datasheet and what its driver reports, see presets gpus"
+	for _, f := range [...]struct {
+		id, name, formula, source, omits string
+		value                            units.Bytes
+	}{
+		{"peak", "memory of the fullest pipeline rank", "max(" + strings.Join(all, ", ") + ")", "the largest total of all ranks", "fragmentation beyond the allocator's slack", m.Peak},
+		{"usable", "memory that the framework can allocate", "memory_of_the_GPU", gpu, "", m.Usable},
+		{"capacity", "memory that the GPU is sold with", "memory_of_the_GPU", gpu, "", m.Capacity},
+	} {
+		rec.Figure(record.Entry{
+			ID: "memory." + f.id, Name: f.name, Symbol: f.id, Unit: record.Memory, Formula: f.formula, Value: float64(f.value), Source: f.source, LeavesOut: f.omits,
+		}, record.In("memory_of_the_GPU", f.value))
+	}
 }
 
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -31,6 +32,28 @@ func evidence(s *Setup, memory bool) Evidence {
 		}
 	}
 	return Evidence{ValidatedBy: NotValidated}
+}
+
+// record takes down where the error of a part of the report comes from; what is
+// whose error it is.
+func (e *Evidence) record(rec *record.Recorder, part, what string) {
+	if !rec.On() || !e.Validated() {
+		return
+	}
+	for _, f := range [...]struct {
+		id, name, symbol string
+		unit             record.Unit
+		value            float64
+	}{
+		{"error-band", "error of " + what + " that nine of ten runs of the nearest validated group stay below", "error of " + e.ValidatedBy, record.Share, *e.ErrorBand},
+		{"typical-error", "median error of " + what + " in the nearest validated group", "error of " + e.ValidatedBy, record.Share, *e.TypicalError},
+		{"validated-runs", "runs of the nearest validated group with a measured " + what, "runs", record.Count, float64(e.Runs)},
+	} {
+		rec.Figure(record.Entry{
+			ID: part + "." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: "measured", Value: f.value,
+			Source: "data: measured runs of " + e.ValidatedBy + ", see validate", LeavesOut: "how far this setup is from those runs",
+		}, record.InUnit(f.unit, "measured", f.value))
+	}
 }
 
 // Like is what a setup is compared by with published runs.

@@ -58,8 +58,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.Automatic && r.Legal && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
 	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
 	spec := s.Spec()
-	if wrong := info.Disproved(&spec, t.mean()); r.Legal && wrong != "" {
-		list = append(list, wrong+"; the bubble shown is simulated")
+	if r.Legal { // a schedule divides by what only a legal setup has
+		wrong := info.Disproved(&spec, t.mean())
+		say(wrong != "", wrong+"; the bubble shown is simulated")
 	}
 	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
 	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")

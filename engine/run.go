@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -60,6 +61,50 @@ func WholeRun(s *Setup, t *Time) *Run {
 	}
 	r.Assumptions = planAssumptions(p, s)
 	return r
+}
+
+// record takes down the formulas of WholeRun.
+func (r *Run) record(rec *record.Recorder, s *Setup) {
+	if r == nil || !rec.On() {
+		return
+	}
+	rec = rec.Scope("run", "whole run")
+	const (
+		budget = "the budget over what a step trains on; every step takes the predicted time"
+		lost   = "failures, restarts, checkpoints and evaluation, but for what goodput says; a last step that is not full counts whole"
+	)
+	figure := func(id, name, formula string, value float64, unit record.Unit, source, omits string) {
+		rec.Figure(record.Entry{ID: id, Name: name, Symbol: id, Unit: unit, Formula: formula, Value: value, Source: source, LeavesOut: omits})
+	}
+	rec.Given(record.In("budget", s.Budget), record.InUnit(record.Share, "given_goodput", r.Goodput), record.In("given_PUE", r.PUE), record.In("time_of_a_step", r.Training/units.Seconds(r.Steps)))
+	figure("tokens", "tokens of the whole run", "budget", r.Tokens, record.Count, "as given (--tokens)", "")
+	figure("steps", "steps of the whole run", "ceil(tokens / (gbs * s))", r.Steps, record.Count, budget, lost)
+	figure("training", "time of all steps", "steps * time_of_a_step", float64(r.Training), record.Seconds, budget, lost)
+	figure("goodput", "share of the time that advances the run", "given_goodput", r.Goodput, record.Share, "as given (--goodput), else all of it", "")
+	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over the share of the time that they take", lost)
+	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days, "86,400 seconds each", lost)
+	figure("gpu-hours", "GPU-hours", "GPUs * seconds / 3600", r.GPUHours, record.Hours, "all GPUs, from the start to the end", lost)
+	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count, "as given (--pue), else the GPUs alone", "")
+	g := &s.Cluster.GPU
+	if r.Price != nil {
+		source, omits := "as given (--price)", ""
+		if s.Price <= 0 {
+			source, omits = "preset of "+g.Name+": "+g.PriceSource, "your contract"
+		}
+		rec.Given(record.InUnit(record.Dollars, "price_of_an_hour", *r.Price))
+		figure("price", "price of a GPU and hour", "price_of_an_hour", *r.Price, record.Dollars, source, omits)
+		figure("cost", "cost of the whole run", "{run.gpu-hours} * price", *r.Cost, record.Dollars, "GPU-hours times the price of one", "storage, network and people, where they are not in the price")
+	}
+	if r.Power != nil {
+		source, omits := "as given (--power)", ""
+		if s.Power <= 0 {
+			source, omits = "TDP of "+g.Name+", from its preset", "that a waiting GPU draws less"
+		}
+		rec.Given(record.InUnit(record.Watts, "watts_of_a_GPU", *r.Power))
+		figure("power", "power of a GPU", "watts_of_a_GPU", *r.Power, record.Watts, source, omits)
+		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * pue", *r.Energy, record.Energy,
+			"GPU-hours times the power of a GPU and the overhead", "what the hosts, the network and the cooling draw, but for what pue says")
+	}
 }
 
 // hourPrice is the given price, else what the GPU's preset knows; 0: neither.

@@ -115,7 +115,7 @@ func TestPlaybookStaticBytes(t *testing.T) {
 		{"M3 bf16 with fp32 gradients", recipe.BF16, recipe.GradBF16FP32, 20, [4]float64{20, 140, 1400, 8100}},
 		{"default, fp32 main gradients", recipe.BF16, recipe.GradFP32, 18, [4]float64{18, 126, 1260, 7290}},
 	} {
-		z := memory.ZeRO(0, c.p, c.g, recipe.Adam, 1, 1)
+		z := shardedBytes(0, c.p, c.g, 1)
 		sum := z.Weights.Dense + z.Gradients.Dense + z.Optimizer.Dense
 		near(t, c.name, sum, c.bytes, 0)
 		for i, billions := range [4]float64{1, 7, 70, 405} {
@@ -124,10 +124,17 @@ func TestPlaybookStaticBytes(t *testing.T) {
 	}
 }
 
+// shardedBytes are the bytes per parameter of a ZeRO stage over so many ranks.
+func shardedBytes(stage int, p recipe.Precision, g recipe.GradDtype, ranks int) memory.Sharding {
+	stack, _ := memory.For(recipe.Textbook)
+	l := layout.Layout{GPUs: ranks, DP: ranks, TP: 1, PP: 1, CP: 1, EP: 1, ETP: 1, ZeRO: stage}
+	return stack.Shard(&memory.Input{Layout: &l, Precision: p, GradDtype: g, Optimizer: recipe.Adam})
+}
+
 // Z0 to Z4 with the cases (b), (c) and (d): N x bytes over d ranks, in GB.
 func TestPlaybookZeRO(t *testing.T) {
 	total := func(stage int, n, d float64, g recipe.GradDtype) float64 {
-		z := memory.ZeRO(stage, recipe.BF16, g, recipe.Adam, d, d)
+		z := shardedBytes(stage, recipe.BF16, g, int(d))
 		return units.Bytes(n * (z.Weights.Dense + z.Gradients.Dense + z.Optimizer.Dense)).GB()
 	}
 	for stage, want := range [4]float64{128.48, 44.17, 30.11, 16.06} {

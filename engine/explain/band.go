@@ -27,27 +27,3 @@ func (b *Book) evidence(id string) *engine.Evidence {
 	}
 	return nil
 }
-
-// band explains a figure of the validated group; nil where there is none.
-func (b *Book) band(id, part, which string) *Explanation {
-	e, what := &b.r.Time.Evidence, "step time"
-	if part == "memory" {
-		e, what = &b.r.Memory.Evidence, "allocated memory"
-	}
-	if !e.Validated() {
-		return nil
-	}
-	a := about{
-		name:   "Error of " + what + " that nine of ten runs of the nearest validated group stay below",
-		symbol: "error of " + e.ValidatedBy, unit: Share, source: "data: measured runs of " + e.ValidatedBy + ", see validate",
-		omits: "how far this setup is from those runs",
-	}
-	value := *e.ErrorBand
-	switch which {
-	case "typical-error":
-		a.name, value = "Median error of "+what+" in the nearest validated group", *e.TypicalError
-	case "validated-runs":
-		a.name, a.symbol, a.unit, value = "Runs of the nearest validated group with a measured "+what, "runs", Count, float64(e.Runs)
-	}
-	return b.explain(id, a, func() *Expr { return num(a.symbol, value, a.unit) })
-}

@@ -122,12 +122,7 @@ func (b *Book) all() {
 // build makes the explanation of a figure of the report.
 func (b *Book) build(id string) *Explanation {
 	part, rest, _ := strings.Cut(id, ".")
-	if slices.Contains(bandFigures(), rest) {
-		return b.band(id, part, rest)
-	}
 	switch part {
-	case "memory":
-		return b.memoryFigure(rest)
 	case "pipeline":
 		return b.pipelineFigure(rest)
 	case "communication":
@@ -137,10 +132,6 @@ func (b *Book) build(id string) *Explanation {
 		return b.timeFigure(rest)
 	case "throughput":
 		return b.throughputFigure(rest)
-	case "model":
-		return b.modelFigure(rest)
-	case "run":
-		return b.runFigure(rest)
 	}
 	return nil
 }

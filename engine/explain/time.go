@@ -132,7 +132,7 @@ func (b *Book) throughputFigure(rest string) *Explanation {
 	part := func(id string) *Expr { return ref(b.throughputFigure(id)) }
 	gpus := count("GPUs", s.GPUs)
 	peak := num("dense peak", float64(s.Cluster.GPU.Peak(b.precision())), Rate)
-	flops := func() *Expr { return ref(b.modelFigure("training-flops-per-token")) }
+	flops := func() *Expr { return b.figure("model.training-flops-per-token") }
 	a := about{unit: Share, omits: "what the step time leaves out"}
 	var formula func() *Expr
 	switch rest {

@@ -1,9 +1,8 @@
 package memory
 
 import (
-	"meshscope/engine/layout"
-	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -16,71 +15,148 @@ type Kept struct {
 	Router    float64
 	Norms     float64 // inputs of the norms: the residual stream
 
-	again float64 // not kept but worked out again: alive in one layer at a time
+	recompute float64 // not kept but recomputed: alive in one layer at a time
+	products  bool    // of its products every second one alone is kept
 }
 
 // Sum is the whole layer.
 func (k Kept) Sum() float64 { return k.Attention + k.MLP + k.Experts + k.Router + k.Norms }
-
-// split is an amount of bytes per token: even is always divided by TP, seq only
-// with sequence parallelism.
-type split struct{ even, seq float64 }
-
-func (s split) bytes(l *layout.Layout) float64 {
-	if l.SP {
-		return (s.even + s.seq) / float64(l.TP)
-	}
-	return s.even/float64(l.TP) + s.seq
-}
-
-func (s split) plus(t split) split { return split{s.even + t.even, s.seq + t.seq} }
 
 // layers is the part of a Stack that keep needs.
 type layers interface {
 	Layer(in *Input, moe bool) Kept
 }
 
-// keep adds up the layers of a stage. A fully recomputed layer keeps its input
-// only, of so many bytes per token, and one layer's activations are alive
-// during its backward.
-func keep(in *Input, stage int, k layers, input float64) Live {
-	m, st := in.Model, in.Stages[stage]
-	tokens := in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2
-	dense, moe := k.Layer(in, false), Kept{}
+// layer is what one layer keeps, with its formulas.
+func (in *Input) layer(k layers, moe bool) Kept {
+	note := in.layerNote(moe)
+	kept := k.Layer(in, moe)
+	if !note.rec.On() {
+		return kept
+	}
+	in.Record.Let(kind(moe)+"_recompute", note.part("recompute").formula(in.Layout))
+	note.rec.Figure(record.Entry{
+		Name: "Bytes that one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + kind(moe) + " layer",
+		Formula: in.recordParts(note, &kept, moe), Value: kept.Sum(),
+		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
+		LeavesOut: "small tensors such as norm statistics",
+	})
+	return kept
+}
+
+// recordParts takes down the parts of a layer; their sum is its answer.
+func (in *Input) recordParts(note note, kept *Kept, moe bool) string {
+	var sum []string
+	for _, p := range [...]struct {
+		id, name string
+		products bool
+		value    float64
+	}{
+		{"attention", "attention", false, kept.Attention},
+		{"norms", "residual stream and norms", false, kept.Norms},
+		{"mlp", "MLP", false, kept.MLP},
+		{"shared", "shared experts", false, kept.MLP},
+		{"router", "router", false, kept.Router},
+		{"experts", "routed experts", false, kept.Experts},
+		{"half-attention", "attention", true, kept.Attention},
+		{"half-mlp", "MLP", true, kept.MLP},
+		{"input", "input", true, kept.Norms},
+	} {
+		text := note.part(p.id).formula(in.Layout)
+		if text == "0" || p.products != kept.products {
+			continue
+		}
+		sum = append(sum, note.rec.Ref(p.id))
+		note.rec.Figure(record.Entry{
+			ID: p.id, Name: "Bytes that the " + p.name + " of one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: p.id,
+			Formula: text, Value: p.value,
+			Source: "tensors that the stack keeps from forward to backward (engine/memory)", LeavesOut: "statistics of norms",
+		})
+	}
+	return record.Sum(sum...)
+}
+
+// input is what a fully recomputed layer keeps, in bytes per token.
+type input struct {
+	bytes   float64
+	formula string
+}
+
+// layerInput is the layer's input, which sequence parallelism cuts.
+func layerInput(in *Input) input {
+	whole := input{2 * float64(in.Model.Hidden), "2 * h"}
+	if in.Layout.SP {
+		return input{whole.bytes / float64(in.Layout.TP), "2 * h / t"}
+	}
+	return whole
+}
+
+// pass is what a micro-batch adds on a stage, without logits and the temporaries of
+// products.
+func pass(in *Input, stage int, k layers) Live {
+	input := layerInput(in)
+	kept, dense, moe := keep(in, stage, k, input)
+	return Live{
+		Activations: kept, WeightInputs: weightInputs(in, stage),
+		Backward: recompute(in, stage, &dense, &moe, input),
+	}
+}
+
+// keep adds up what the layers of a stage keep. A fully recomputed layer keeps its
+// input only.
+func keep(in *Input, stage int, k layers, input input) (kept units.Bytes, dense, moe Kept) {
+	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
+	dense = in.layer(k, false)
 	if st.MoE > 0 || in.TrainMTP && st.Head {
-		moe = k.Layer(in, m.IsMoE())
+		moe = in.layer(k, m.IsMoE())
 	}
 	full := recomputed(in, stage)
 	fullDense := min(full, st.Dense)
 	fullMoE := full - fullDense
-	sum := float64(st.Dense-fullDense)*dense.Sum() + float64(st.MoE-fullMoE)*moe.Sum() + float64(full)*input
+	sum := float64(st.Dense-fullDense)*dense.Sum() + float64(st.MoE-fullMoE)*moe.Sum() + float64(full)*input.bytes
+	in.Record.Let("layer_input", input.formula)
+	note.times("layers", st.Dense-fullDense, "dense_layers_that_keep_all", "{layer.dense.activations}")
+	note.times("layers", st.MoE-fullMoE, "MoE_layers_that_keep_all", "{layer.moe.activations}")
+	note.times("layers", full, "recomputed_layers", "layer_input")
 	if st.Head && in.TrainMTP {
-		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input)
+		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input.bytes)
+		note.times("layers", m.MTPLayers, "MTP_modules", "({layer.", kind(m.IsMoE()), ".activations} + 2 * layer_input)")
 	}
-	live := Live{
-		Activations:  units.Bytes(tokens * sum),
-		WeightInputs: units.Bytes(tokens * weightInputs(in, st)),
-	}
-	again := 0.0
+	note.term("activations", "T * e * (", note.sum("layers"), ")")
+	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * sum), dense, moe
+}
+
+// recompute is what one layer of a stage at a time recomputes in its backward.
+func recompute(in *Input, stage int, dense, moe *Kept, input input) units.Bytes {
+	st := in.Stages[stage]
+	one, formula := 0.0, ""
 	if st.Dense > 0 {
-		again = dense.again
+		one, formula = dense.recompute, "dense_recompute"
 	}
 	if st.MoE > 0 {
-		again = max(again, moe.again)
-	}
-	if full > 0 {
-		one := dense.Sum()
-		if fullMoE > 0 {
-			one = max(one, moe.Sum())
+		one = max(one, moe.recompute)
+		if formula == "" {
+			formula = "moe_recompute"
+		} else {
+			formula = "max(dense_recompute, moe_recompute)"
 		}
-		again = one - input
 	}
-	live.Backward = units.Bytes(tokens * again)
-	return live
+	if full := recomputed(in, stage); full > 0 {
+		one, formula = dense.Sum(), "({layer.dense.activations} - layer_input)"
+		if full > st.Dense {
+			one, formula = max(one, moe.Sum()), "(max({layer.dense.activations}, {layer.moe.activations}) - layer_input)"
+		}
+		one -= input.bytes
+	}
+	if one != 0 {
+		in.stageNote(stage).term("backward-temporaries", "T * e * ", formula)
+	}
+	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * one)
 }
 
 // mlpWidth is how many bytes per token and unit of width an MLP keeps: the
-// product, and what the activation read (gate and up where gated).
+// product, and what the activation read (gate and up where gated), b_mlp in
+// formulas.
 func mlpWidth(gated bool) float64 {
 	if gated {
 		return 6
@@ -88,37 +164,9 @@ func mlpWidth(gated bool) float64 {
 	return 4
 }
 
-// paddedVocab is the vocabulary that Megatron allocates: a multiple of 128*TP
-// (megatron/training/tokenizer, --make-vocab-size-divisible-by 128).
-func paddedVocab(vocab, tp int) float64 {
-	block := 128 * tp
-	return float64((vocab + block - 1) / block * block)
-}
-
-// tensorParallel says how TP and expert parallelism cut parameters: norms,
-// router and what a row-parallel layer adds stand whole on every rank.
-func tensorParallel(in *Input, vocab float64) Divisors {
-	l := in.Layout
-	return Divisors{
-		sharded: float64(l.TP), replicated: 1,
-		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP), vocab: vocab,
-		kvCopies: kvCopies(in.Model, l.TP),
-	}
-}
-
-// kvCopies is what each rank keeps of the kv projections of a layer beyond its
-// share, when TP exceeds the kv heads.
-func kvCopies(m *model.Model, tp int) float64 {
-	if m.IsMLA() {
-		return 0
-	}
-	share := float64(m.KVHeads) / float64(tp)
-	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
-}
-
 // kvWidth is the width of the keys of all ranks of a TP group together, and of
-// their values: more than the model's where TP exceeds the kv heads. It is divided
-// by TP where bytes are counted.
+// their values, kv_width in formulas: more than the model's where TP exceeds the kv
+// heads. It is divided by TP where bytes are counted.
 func kvWidth(in *Input) float64 {
 	m, tp := in.Model, in.Layout.TP
 	return m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp)
@@ -133,4 +181,12 @@ func scores(in *Input, bytes float64) float64 {
 		return 0
 	}
 	return bytes * float64(in.Model.Heads) * float64(in.Layout.Seq)
+}
+
+// recomputed is how many layers of a stage run with full recomputation.
+func recomputed(in *Input, stage int) int {
+	if in.Recompute.Mode != recipe.RecomputeFull {
+		return 0
+	}
+	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, in.Stages[stage])
 }

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -21,141 +23,196 @@ func (megatronCore) Assumptions(l *layout.Layout, overhead string, say func(bool
 	say(l.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
 }
 
-func (megatronCore) Cut(in *Input) Divisors {
-	return tensorParallel(in, paddedVocab(in.Model.Vocab, in.Layout.TP))
-}
+func (megatronCore) Cut(in *Input) Divisors { return tensorParallel(in, paddedVocab(in)) }
 
 // Layer is what one layer keeps.
 func (megatronCore) Layer(in *Input, moe bool) Kept {
-	m, l := in.Model, in.Layout
+	m, l, note := in.Model, in.Layout, in.layerNote(moe)
 	h := float64(m.Hidden)
-	attention, again := flashAttention(in)
+	attention, recompute := flashAttention(in, note)
+	kept := Kept{Attention: attention.bytes(l)}
 	inner := split{seq: inputWidth(in) * h} // the second norm's output
 	if in.Recompute.Has(recipe.ModuleNorm) {
-		again = again.plus(inner)
+		recompute = recompute.plus(inner)
+		note.part("recompute").seq("b_in * h")
 		inner = split{}
 	}
-	kept := Kept{
-		Attention: attention.bytes(l),
-		// The layer's input and the residual; further norms keep theirs.
-		Norms: split{seq: 4*h + 2*h*float64(m.NormsPer-2)}.bytes(l),
+	// The layer's input and the residual; further norms keep theirs.
+	kept.Norms = split{seq: 4*h + 2*h*float64(m.NormsPer-2)}.bytes(l)
+	note.part("norms").seq("4 * h")
+	if m.NormsPer != 2 {
+		note.part("norms").seq("2 * h * (norms_per_layer - 2)")
 	}
 	if moe {
-		again = again.plus(expertLayer(in, inner, &kept))
+		recompute = recompute.plus(expertLayer(in, note, inner, &kept))
 	} else {
-		mlp, act := gatedMLP(in, m.FFN)
+		if inner.seq > 0 {
+			note.part("mlp").seq("b_in * h")
+		}
+		mlp, act := gatedMLP(in, note.part("mlp"), "f", m.FFN)
 		kept.MLP = inner.plus(mlp).bytes(l)
-		again = again.plus(act)
+		recompute = recompute.plus(act)
+		if act.even > 0 {
+			note.part("recompute").even("b_in * f")
+		}
 	}
-	kept.again = again.bytes(l)
+	kept.recompute = recompute.bytes(l)
 	return kept
 }
 
 // flashAttention is what core attention and its projections keep, bytes per
 // token in 16-bit: the norm's output, q, k, v, the output of attention and its
 // log-sum-exp; for MLA also both latents and their norms. The second value is
-// what is worked out again instead.
-func flashAttention(in *Input) (kept, again split) {
+// what is recomputed instead.
+func flashAttention(in *Input, note note) (kept, recompute split) {
 	m, l := in.Model, in.Layout
 	h, a := float64(m.Hidden), float64(m.Heads)
 	w := inputWidth(in)
+	keeps, again := note.part("attention"), note.part("recompute")
 	kept = split{seq: w * h, even: 2*a + scores(in, 2)}
+	keeps.even("2 * a")
+	if scores(in, 2) > 0 {
+		keeps.even("2 * a * s")
+	}
 	if in.Recompute.Has(recipe.ModuleNorm) {
-		kept.seq, again.seq = 0, w*h
+		kept.seq, recompute.seq = 0, w*h
+		again.seq("b_in * h")
+	} else {
+		keeps.seq("b_in * h")
 	}
-	own := 0.0 // of the output projection's input, where attention keeps another of its output
-	if w < 2 {
-		own = w
-	}
+	own := ownOutput(in)
 	if m.IsMLA() {
 		kept.seq += (2 + w) * float64(m.QLoraRank+m.KVLoraRank)
+		keeps.seq("(2 + b_in) * (r_q + r_kv)")
 		up := 4*a*float64(m.QKNopeDim+m.QKRopeDim) + 2*a*float64(m.VHeadDim)
+		const upward = "4 * a * (d_nope + d_rope) + 2 * a * d_v"
 		kept.even += (2 + own) * a * float64(m.VHeadDim) // the output
+		keeps.even("(2 + b_own) * a * d_v")
 		if in.Recompute.Has(recipe.ModuleMLAUp) {
-			again.even += up
+			recompute.even += up
+			again.even(upward)
 		} else {
 			kept.even += up
+			keeps.even(upward)
 		}
 	} else {
-		width := a * float64(m.HeadDim)
-		kv := kvWidth(in)
+		width, kv := a*float64(m.HeadDim), kvWidth(in)
 		kept.even += (4+own)*width + 4*kv
-		if m.QKNorm == "per-head" || m.QKNorm == "full-width" {
+		keeps.even("(4 + b_own) * a * d + 4 * kv_width")
+		if m.QKNorm == model.QKNormPerHead || m.QKNorm == model.QKNormFullWidth {
 			kept.even += 2*width + 2*kv
+			keeps.even("2 * a * d + 2 * kv_width")
 		}
 	}
 	if l.CP > 1 {
 		kept.seq += 2 * h // the output on both sides of the all-to-all exchange
+		keeps.seq("2 * h")
 	}
-	return kept, again
+	return kept, recompute
 }
 
-// inputWidth is the bytes of a kept input of a product, for a 16-bit element.
+// inputWidth is the bytes of a kept input of a product, for a 16-bit element: b_in
+// in formulas.
 func inputWidth(in *Input) float64 { return 2 * in.Precision.InputBytes() / in.Precision.Bytes() }
+
+// ownOutput is the bytes of attention's output that the output projection keeps
+// beside attention itself, for a 16-bit element: none where both keep the same
+// tensor. It is b_own in formulas.
+func ownOutput(in *Input) float64 {
+	if w := inputWidth(in); w < 2 {
+		return w
+	}
+	return 0
+}
 
 // keptWidth is what an MLP keeps per token and unit of width: what the activation
 // read in 16 bits, and its product, an input.
 func keptWidth(in *Input) float64 { return mlpWidth(in.Model.Gated) - 2 + inputWidth(in) }
 
 // gatedMLP is the inside of an MLP of some width: what the activation read and
-// its product, unless that is worked out again.
-func gatedMLP(in *Input, width int) (kept, again split) {
+// its product, unless that is recomputed.
+func gatedMLP(in *Input, note part, name string, width int) (kept, recompute split) {
 	kept.even = keptWidth(in) * float64(width)
 	if in.Recompute.Has(recipe.ModuleAct) {
-		again.even = inputWidth(in) * float64(width)
-		kept.even -= again.even
+		recompute.even = inputWidth(in) * float64(width)
+		kept.even -= recompute.even
+		note.even("b_act * ", name)
+		return kept, recompute
 	}
-	return kept, again
+	note.even("(b_act + b_in) * ", name)
+	return kept, recompute
 }
 
 // expertLayer adds router, shared and routed experts to what a layer keeps and
-// returns what is worked out again. Each rank receives as many tokens as it
-// sends, times the load of the busiest one.
-func expertLayer(in *Input, norm split, kept *Kept) (again split) {
+// returns what is recomputed. Each rank receives as many tokens as it sends, times
+// the load of the busiest one.
+func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split) {
 	m, l := in.Model, in.Layout
 	h, w, x := float64(m.Hidden), keptWidth(in), inputWidth(in)
+	again := note.part("recompute")
+	if norm.seq > 0 {
+		note.part("router").seq("b_in * h")
+	}
 	if x < 2 {
 		norm.seq += 2 * h // the router reads 16 bits
+		note.part("router").seq("2 * h")
 	}
 	kept.Router = norm.plus(split{seq: 8 * float64(m.Experts)}).bytes(l) // logits and probabilities
+	note.part("router").seq("8 * E")
 	if m.SharedFFN > 0 {
-		inside, act := gatedMLP(in, m.SharedFFN)
-		again = again.plus(act)
+		into := note.part("shared")
 		if in.Recompute.Has(recipe.ModuleShared) {
-			again = again.plus(inside)
+			into = again
+		}
+		inside, act := gatedMLP(in, into, "f_shared", m.SharedFFN)
+		recompute = recompute.plus(act)
+		if act.even > 0 {
+			again.even("b_in * f_shared")
+		}
+		if in.Recompute.Has(recipe.ModuleShared) {
+			recompute = recompute.plus(inside)
 			inside = split{}
 		}
 		kept.MLP = inside.plus(split{seq: x * h}).bytes(l)
+		note.part("shared").seq("b_in * h")
 	}
 	routed := float64(m.TopK) * in.Load
 	inside := w * float64(m.ExpertFFN)
 	if in.Recompute.Has(recipe.ModuleMoEAct) {
 		act := x * float64(m.ExpertFFN)
 		inside -= act
-		again.seq += routed * act
+		recompute.seq += routed * act
+		again.seq("routed * b_in * f_expert")
+		note.part("experts").seq("routed * (b_in * h * ETP + b_act * f_expert)")
+	} else {
+		note.part("experts").seq("routed * (b_in * h * ETP + (b_act + b_in) * f_expert)")
 	}
 	kept.Experts = split{seq: routed * (x*h*float64(l.ETP) + inside)}.bytes(l)
-	return again
+	return recompute
 }
 
 // Stage adds up the layers and the temporaries.
 func (k megatronCore) Stage(in *Input, stage int) Live {
-	live := keep(in, stage, k, split{seq: 2 * float64(in.Model.Hidden)}.bytes(in.Layout))
-	transient(in, in.Stages[stage], &live, headWork(in))
+	live := pass(in, stage, k)
+	transient(in, stage, &live, logits(in.Loss), headWork)
 	return live
 }
 
 // headWork is what the head makes beside the logits: the weight's gradient and,
 // with TP, the gathers of SP.
-func headWork(in *Input) float64 {
-	l, m := in.Layout, in.Model
-	h := float64(m.Hidden)
-	extra := 2 * paddedVocab(m.Vocab, l.TP) * h / float64(l.TP)
+func headWork(in *Input, note note) float64 {
+	l, h := in.Layout, float64(in.Model.Hidden)
+	extra := 2 * paddedVocab(in) * h / float64(l.TP)
+	note.temporary("2 * {model.padded-vocabulary} * h / t * e")
 	if l.TP > 1 {
 		extra += 4 * l.MicroBatchTokens() * h
+		note.temporary("4 * T * h * e")
 	}
 	return extra
 }
+
+// noWork is a head that makes nothing beside the logits.
+func noWork(*Input, note) float64 { return 0 }
 
 // logits are the bytes per token and vocabulary entry of the loss: in 16 bits
 // where it is fused, else beside them in fp32.
@@ -169,54 +226,65 @@ func logits(loss recipe.Loss) float64 {
 // transient adds the temporaries: on the last stage the head (logits, the final
 // norm's input and output, and what else the stack's head makes), on others the
 // gradients of the MLP's inner width and of the hidden state.
-func transient(in *Input, st layout.Stage, live *Live, head float64) {
-	l, m := in.Layout, in.Model
+func transient(in *Input, stage int, live *Live, perLogit float64, headWork func(*Input, note) float64) {
+	l, m, st, note := in.Layout, in.Model, in.Stages[stage], in.stageNote(stage)
 	t, h := float64(l.TP), float64(m.Hidden)
 	tokens, e := l.MicroBatchTokens(), in.Precision.Bytes()/2
 	if st.Head {
-		vocab := paddedVocab(m.Vocab, l.TP)
-		live.Logits = units.Bytes(logits(in.Loss) * tokens * vocab / t * e)
-		if in.TrainMTP {
+		live.Logits = units.Bytes(perLogit * tokens * paddedVocab(in) / t * e)
+		modules := ""
+		if in.TrainMTP && m.MTPLayers > 0 {
 			live.Logits *= units.Bytes(1 + m.MTPLayers)
+			modules = "(1 + MTP_modules) * "
 		}
-		extra := 4*tokens*h/t + head
+		note.given("MTP_modules", float64(m.MTPLayers))
+		note.given("bytes_per_logit", perLogit)
+		note.term("logits", modules, "bytes_per_logit * T * {model.padded-vocabulary} / t * e")
+		extra := 4*tokens*h/t + headWork(in, note)
+		note.temporary("4 * T * h / t * e")
 		live.Forward += units.Bytes(extra * e)
 		live.Backward += units.Bytes(extra * e)
 		return
 	}
-	inner := 0.0
 	width := mlpWidth(m.Gated) - 2
+	inner, formula := 0.0, "0"
 	if st.Dense > 0 {
-		inner = width * float64(m.FFN)
+		inner, formula = width*float64(m.FFN), "b_act * f"
 	}
 	if st.MoE > 0 {
 		inner = max(inner, width*float64(m.TopK)*float64(m.ExpertFFN)*in.Load)
+		formula = "max(b_act * f, b_act * routed * f_expert)"
+		if st.Dense == 0 {
+			formula = "b_act * routed * f_expert"
+		}
 	}
 	live.Backward += units.Bytes(tokens * (inner + 4*h) / t * e)
+	note.term("backward-temporaries", "T * (", formula, " + 4 * h) / t * e")
 }
 
 // Buffers are Transformer Engine's dummy weight gradients, one in 16-bit per
 // distinct weight shape on the rank, and what ZeRO 2 and 3 gather and scatter.
 func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
-	l := in.Layout
+	l, note := in.Layout, in.rankNote(rank)
 	var shapes shapeSet
 	for c := range in.Order.Chunks() {
 		shapes.addStage(in, in.Stages[in.Order.StageOf(rank, c)])
 	}
 	total := units.Bytes(2 * shapes.elements() * in.Precision.Bytes() / 2)
+	if note.rec.On() {
+		formula, operands := shapes.formula()
+		note.buffer(record.Entry{
+			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients", Formula: "bytes * (" + formula + ")", Value: float64(total),
+			Source:    "Transformer Engine hands one in 16 bits per distinct weight shape to autograd, since it adds the real ones up itself",
+			LeavesOut: "shapes of embedding and head",
+		}, operands...)
+	}
 	switch {
 	case l.ZeRO == 3 && l.DenseShards() > 1:
-		total += gathered(in, p)
+		total += gathered(in, note, p)
 	case l.ZeRO == 2 && l.DenseShards() > 1:
 		total += units.Bytes((2 + 4) * p.Largest)
+		note.scattered(&p, 2)
 	}
 	return total
-}
-
-// gathered is what ZeRO-3 holds of whole layers: the weights of one block,
-// their gradient and the fp32 buffer it is scattered from, and the weights of
-// the prefetched block (PyTorch's FSDP2, as in torchtitan).
-func gathered(in *Input, p Parameters) units.Bytes {
-	w := in.Precision.GatherBytes()
-	return units.Bytes((w+in.Precision.Bytes()+4)*p.Largest + w*p.Largest)
 }

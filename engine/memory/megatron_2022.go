@@ -25,35 +25,41 @@ func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }
 // element behind attention and MLP. For GELU and as many kv heads as heads this
 // is s*b*h*(34 + 5as/h), 10 of the 34 outside the TP regions (section 4 there).
 func (megatron2022) Layer(in *Input, moe bool) Kept {
-	kept := megatronCore{}.Layer(in, moe)
+	kept, note := megatronCore{}.Layer(in, moe), in.layerNote(moe)
+	attention := note.part("attention")
 	mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
 	const dropout = 3 // scores' mask and output
 	kept.Attention += mask + split{even: scores(in, dropout)}.bytes(in.Layout)
-	if kept.Attention -= logSumExp(in); moe {
+	attention.seq("h")
+	if scores(in, dropout) > 0 {
+		attention.even("3 * a * s")
+	}
+	if in.Attention != recipe.Flash {
+		kept.Attention -= logSumExp(in)
+		attention.less("2 * a")
+	}
+	if moe {
 		kept.Experts += mask
+		note.part("experts").seq("h")
 	} else {
 		kept.MLP += mask
+		note.part("mlp").seq("h")
 	}
 	return kept
 }
 
 // logSumExp is what only flash attention keeps beside its output.
-func logSumExp(in *Input) float64 {
-	if in.Attention == recipe.Flash {
-		return 0
-	}
-	return split{even: 2 * float64(in.Model.Heads)}.bytes(in.Layout)
-}
+func logSumExp(in *Input) float64 { return split{even: 2 * float64(in.Model.Heads)}.bytes(in.Layout) }
 
 // Stage adds up the layers, the temporaries, and on the first stage the mask of
 // the embedding's dropout, which lives as long as the micro-batch.
 func (k megatron2022) Stage(in *Input, stage int) Live {
-	h := float64(in.Model.Hidden)
-	live := keep(in, stage, k, split{seq: 2 * h}.bytes(in.Layout))
+	live := pass(in, stage, k)
 	if in.Stages[stage].Embedding {
-		mask := split{seq: h}.bytes(in.Layout)
+		mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
 		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * mask)
+		in.stageNote(stage).term("activations", "T * ", formula(in.Layout, "", "h"))
 	}
-	transient(in, in.Stages[stage], &live, headWork(in))
+	transient(in, stage, &live, logits(in.Loss), headWork)
 	return live
 }

@@ -39,68 +39,72 @@ func (nanotron) zeroStage(in *Input) int {
 
 // Shard is 2+4+12 on one rank; more ranks reduce 16-bit gradients beside the
 // fp32 buffer that accumulates them. ZeRO-1 has 8 + 14/dp during the backward
-// and 10 + 14/dp after the update.
+// and 10 + 14/dp after the update, with a 16-bit copy of each shard.
 func (n nanotron) Shard(in *Input) Sharding {
-	l := in.Layout
-	whole := func(bytes float64) PerParam { return PerParam{bytes, bytes} }
-	state := in.Optimizer.StateBytes(in.Precision)
-	s := Sharding{
-		Weights:   whole(in.Precision.WeightBytes()),
-		Gradients: whole(in.GradDtype.Bytes(in.Precision)),
-		Optimizer: whole(state),
-		Master:    whole(in.Optimizer.MasterBytes(in.Precision)),
-	}
-	if l.DP*l.CP > 1 {
-		const reduced = 2
-		s.Gradients = whole(s.Gradients.Dense + reduced)
-	}
-	switch n.zeroStage(in) {
-	case 0:
-	case 1:
-		s.Optimizer = flattened(in, state)
-		s.Master = flattened(in, in.Optimizer.MasterBytes(in.Precision))
-	default:
+	stage := n.zeroStage(in)
+	if stage >= 2 {
 		return zero(in)
 	}
-	return s
-}
-
-// flattened are optimizer bytes per parameter where they are sharded, with a
-// 16-bit copy of each shard.
-func flattened(in *Input, bytes float64) PerParam {
-	const extra = 2
-	p := over(in, bytes+extra)
-	if in.Layout.ExpertShards() == 1 {
-		p.Expert = bytes
+	w := in.widths()
+	if in.Layout.DP*in.Layout.CP > 1 {
+		w.gradients.bytes += 2
+		w.gradients.formula += " + b_reduced"
 	}
-	return p
+	s := Sharding{Weights: in.whole("weights", w.weights), Gradients: in.whole("gradients", w.gradients)}
+	if stage == 0 {
+		s.Optimizer, s.Master = in.whole("optimizer", w.optimizer), in.whole("", w.master)
+		return s
+	}
+	copied := func(term string, w width) PerParam {
+		both := width{w.bytes + 2, w.formula + " + b_copy"}
+		p := over(in, both.bytes)
+		experts := both
+		if in.Layout.ExpertShards() == 1 {
+			p.Expert, experts = w.bytes, w
+		}
+		in.recordPerParam(term, p, both, experts, true, in.Layout.ExpertShards() > 1)
+		return p
+	}
+	s.Optimizer, s.Master = copied("optimizer", w.optimizer), copied("", w.master)
+	return s
 }
 
 // Layer is what Megatron-Core keeps of one and the fitted rest.
 func (nanotron) Layer(in *Input, moe bool) Kept {
-	kept := megatronCore{}.Layer(in, moe)
+	kept, note := megatronCore{}.Layer(in, moe), in.layerNote(moe)
 	m, l := in.Model, in.Layout
 	more := in.Fitted.Kept.MLP - mlpWidth(true)
-	width := float64(m.FFN)
+	width, mlp, f := float64(m.FFN), "mlp", "f"
 	if moe {
-		width = float64(m.SharedFFN)
+		width, mlp, f = float64(m.SharedFFN), "shared", "f_shared"
 		kept.Experts += split{seq: float64(m.TopK) * in.Load * more * float64(m.ExpertFFN)}.bytes(l)
+		note.part("experts").seq("routed * b_more * f_expert")
 	}
 	kept.MLP += split{even: more * width}.bytes(l)
 	kept.Attention += split{even: in.Fitted.Kept.Layer * float64(m.Hidden)}.bytes(l)
+	note.given("b_more", more)
+	note.given("b_layer", in.Fitted.Kept.Layer)
+	if width > 0 {
+		note.part(mlp).even("b_more * ", f)
+	}
+	note.part("attention").even("b_layer * h")
 	return kept
 }
 
 // Stage adds up the layers, and with TP what stays whole.
 func (n nanotron) Stage(in *Input, stage int) Live {
-	m, l, st := in.Model, in.Layout, in.Stages[stage]
+	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
 	h, tokens, e := float64(m.Hidden), l.MicroBatchTokens(), in.Precision.Bytes()/2
-	live := keep(in, stage, n, split{seq: 2 * h}.bytes(l))
+	live := pass(in, stage, n)
 	work := 0.0
 	if l.TP > 1 {
 		live.Activations += units.Bytes(in.Fitted.Kept.Gathered * h * tokens * e)
+		note.term("activations", "bytes_of_gathered_inputs * h * T * e")
+		note.given("bytes_of_gathered_inputs", in.Fitted.Kept.Gathered)
 		if l.PP == 1 {
 			work = in.Fitted.Kept.NoPipeline * h * tokens * e
+			note.temporary("bytes_of_gathered_inputs_without_a_pipeline * h * T * e")
+			note.given("bytes_of_gathered_inputs_without_a_pipeline", in.Fitted.Kept.NoPipeline)
 		}
 	}
 	if st.Head {
@@ -109,6 +113,8 @@ func (n nanotron) Stage(in *Input, stage int) Live {
 			perLogit = logits(in.Loss)
 		}
 		live.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / float64(l.TP) * e)
+		note.term("logits", "bytes_per_logit * T * V / t * e")
+		note.given("bytes_per_logit", perLogit)
 	}
 	live.Forward += units.Bytes(work)
 	live.Backward += units.Bytes(work)
@@ -117,21 +123,29 @@ func (n nanotron) Stage(in *Input, stage int) Live {
 
 // Buffers are the all-gather buffer of TP and the buckets of plain data
 // parallelism.
-func (n nanotron) Buffers(in *Input, _ int, p Parameters) units.Bytes {
+func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	var total units.Bytes
+	note := in.rankNote(rank)
 	if l := in.Layout; l.TP > 1 {
 		total += units.Bytes(in.Fitted.Kept.Between * float64(in.Model.Hidden) * l.MicroBatchTokens())
+		note.term("persistent", "bytes_between_steps * h * T")
+		note.given("bytes_between_steps", in.Fitted.Kept.Between)
 	}
 	if n.zeroStage(in) == 0 {
 		total += units.Bytes(in.Fitted.Kept.Plain * (p.Dense + p.Expert))
+		note.term("persistent", "bytes_per_parameter * parameters")
+		note.given("bytes_per_parameter", in.Fitted.Kept.Plain)
 	}
 	return total
 }
 
 // Update is what ZeRO-1 makes in the optimizer's step.
-func (n nanotron) Update(in *Input, p Parameters) units.Bytes {
+func (n nanotron) Update(in *Input, rank int, p Parameters) units.Bytes {
 	if n.zeroStage(in) != 1 {
 		return 0
 	}
+	note := in.rankNote(rank)
+	note.term("update", "bytes_of_the_update_per_parameter * parameters")
+	note.given("bytes_of_the_update_per_parameter", in.Fitted.Kept.Update)
 	return units.Bytes(in.Fitted.Kept.Update * (p.Dense + p.Expert))
 }

@@ -1,6 +1,11 @@
 package memory
 
-import "meshscope/engine/layout"
+import (
+	"strconv"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/record"
+)
 
 // shape is a weight matrix on one GPU.
 type shape struct{ rows, cols int }
@@ -33,6 +38,18 @@ func (s *shapeSet) elements() float64 {
 		sum += float64(sh.rows) * float64(sh.cols)
 	}
 	return sum
+}
+
+// formula is that of elements, with its operands.
+func (s *shapeSet) formula() (string, []record.Operand) {
+	var sum []string
+	var operands []record.Operand
+	for i, sh := range s.list[:s.n] {
+		n := strconv.Itoa(i + 1)
+		sum = append(sum, "rows_"+n+" * columns_"+n)
+		operands = append(operands, record.In("rows_"+n, sh.rows), record.In("columns_"+n, sh.cols))
+	}
+	return record.Sum(sum...), operands
 }
 
 // addStage adds the matrices of the stage's layers: qkv (or MLA's five

@@ -24,7 +24,7 @@ type Stack interface {
 	Buffers(in *Input, rank int, p Parameters) units.Bytes
 	// Update are temporaries of the optimizer's update, when no activation is
 	// alive.
-	Update(in *Input, p Parameters) units.Bytes
+	Update(in *Input, rank int, p Parameters) units.Bytes
 	// LazyGradients reports whether gradients are allocated as the first backward
 	// makes them, and freed by the update.
 	LazyGradients() bool
@@ -45,7 +45,7 @@ func (common) Shard(in *Input) Sharding { return zero(in) }
 
 func (common) Buffers(*Input, int, Parameters) units.Bytes { return 0 }
 
-func (common) Update(*Input, Parameters) units.Bytes { return 0 }
+func (common) Update(*Input, int, Parameters) units.Bytes { return 0 }
 
 func (common) LazyGradients() bool { return false }
 

@@ -34,38 +34,54 @@ func (textbook) Cut(in *Input) Divisors {
 //
 // Of the 34, 11 are attention's (3 of them whole without SP), 19 the MLP's (3)
 // and 4 the norms'. The sequence is divided by CP, the scores' keys are not.
-func (textbook) Layer(in *Input, _ bool) Kept {
-	l, m := in.Layout, in.Model
+func (textbook) Layer(in *Input, moe bool) Kept {
+	l, m, note := in.Layout, in.Model, in.layerNote(moe)
 	h := float64(m.Hidden)
 	scores := 0.0
 	if in.Recompute.Mode != recipe.RecomputeSelective && in.Attention == recipe.Standard {
 		scores = 5 * float64(m.Heads) * float64(l.Seq)
+		note.part("attention").even("5 * a * s")
 	}
 	attention, mlp := split{seq: 3 * h, even: 8*h + scores}, split{seq: 3 * h, even: 16 * h}
-	var again split
+	note.part("attention").even("8 * h")
+	var recompute split
 	if in.Recompute.Has(recipe.ModuleNorm) {
 		attention.seq -= 2 * h
 		mlp.seq -= 2 * h
-		again.seq += 4 * h
+		recompute.seq += 4 * h
+		note.part("attention").seq("h")
+		note.part("mlp").seq("h")
+	} else {
+		note.part("attention").seq("3 * h")
+		note.part("mlp").seq("3 * h")
 	}
 	if in.Recompute.Has(recipe.ModuleAct) {
 		mlp.even -= 8 * h
-		again.even += 8 * h
+		recompute.even += 8 * h
+		note.part("mlp").even("8 * h")
+	} else {
+		note.part("mlp").even("16 * h")
 	}
+	note.part("norms").seq("4 * h")
 	return Kept{
 		Attention: attention.bytes(l), MLP: mlp.bytes(l), Norms: split{seq: 4 * h}.bytes(l),
-		again: again.bytes(l),
+		recompute: recompute.bytes(l),
 	}
 }
 
 // Stage adds up the layers; with full recomputation a layer keeps its input of
 // 2h, never divided by TP. For weight gradients that wait a layer keeps 32: 14 of
 // inputs and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241,
-// table 1), all of it over t as the products are, also where it is recomputed.
+// table 1), all of it over t as the products are, also where it is recomputed. The
+// formulas have no temporaries.
 func (k textbook) Stage(in *Input, stage int) Live {
-	live := keep(in, stage, k, 2*float64(in.Model.Hidden))
-	perLayer := 32 * float64(in.Model.Hidden) / float64(in.Layout.TP)
-	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(in.Stages[stage].Layers()))
-	live.Backward = 0 // the formulas have no temporaries
+	var live Live
+	note := in.stageNote(stage)
+	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
+	live.Activations, _, _ = keep(in, stage, k, input{2 * h, "2 * h"})
+	perLayer := 32 * h / float64(in.Layout.TP)
+	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(layers))
+	note.term("weight-inputs", "T * e * 32 * h / t * layers")
+	note.given("layers", float64(layers))
 	return live
 }

@@ -24,20 +24,14 @@ func (torchTitan) Assumptions(_ *layout.Layout, overhead string, say func(bool, 
 // Shard: the stored weights are the fp32 master copy, so 4+4+8 with Adam. An
 // fp8 recipe that stores narrower weights is sharded as in the ZeRO paper.
 func (torchTitan) Shard(in *Input) Sharding {
-	stage := in.Layout.ZeRO
 	if in.Precision.WeightBytes() < 2 {
 		return zero(in)
 	}
-	whole := func(bytes float64) PerParam { return PerParam{bytes, bytes} }
-	moments := in.Optimizer.MomentBytes(in.Precision)
-	s := Sharding{Weights: whole(4), Gradients: whole(4), Optimizer: whole(moments)}
-	if stage >= 1 {
-		s.Optimizer = over(in, moments)
+	stage, fp32 := in.Layout.ZeRO, width{4, "b_fp32"}
+	return Sharding{
+		Weights: in.perParam("weights", fp32, stage >= 2), Gradients: in.perParam("gradients", fp32, stage >= 2),
+		Optimizer: in.perParam("optimizer", in.widths().moments, stage >= 1),
 	}
-	if stage >= 2 {
-		s.Weights, s.Gradients = over(in, 4), over(in, 4)
-	}
-	return s
 }
 
 // Layer keeps the tensors that Megatron-Core keeps: the same attention kernel,
@@ -47,45 +41,55 @@ func (torchTitan) Shard(in *Input) Sharding {
 // matrix product are kept, which are q, v, the gate and the MLP's output.
 func (torchTitan) Layer(in *Input, moe bool) Kept {
 	all := megatronCore{}.Layer(in, moe)
-	m, l := in.Model, in.Layout
+	m, l, note := in.Model, in.Layout, in.layerNote(moe)
 	if in.Recompute.Mode != recipe.RecomputeSelective || m.IsMLA() || moe {
 		return all
 	}
 	h, a := float64(m.Hidden), float64(m.Heads)
-	width := a * float64(m.HeadDim)
-	kv := kvWidth(in)
+	width, kv := a*float64(m.HeadDim), kvWidth(in)
 	kept := Kept{
 		Attention: split{even: 4*width + 2*kv + 2*a}.bytes(l),
 		MLP:       split{seq: 2 * h, even: 2 * float64(m.FFN)}.bytes(l),
 		Norms:     split{seq: 2 * h}.bytes(l),
+		products:  true,
 	}
-	kept.again = max(0, all.Sum()-kept.Sum())
+	note.part("half-attention").even("4 * a * d + 2 * kv_width + 2 * a")
+	note.part("half-mlp").seq("2 * h")
+	note.part("half-mlp").even("2 * f")
+	note.part("input").seq("2 * h")
+	kept.recompute = max(0, all.Sum()-kept.Sum())
+	if note.rec.On() {
+		in.Record.Let("dense_recompute", "max(0, "+in.recordParts(note, &all, moe)+" - {layer.dense.activations})")
+	}
 	return kept
 }
 
 // Stage adds up the layers and the temporaries. The loss that is not fused has
 // the logits, their log-softmax and its gradient in fp32, 12 bytes per logit.
 func (k torchTitan) Stage(in *Input, stage int) Live {
-	live := keep(in, stage, k, split{seq: 2 * float64(in.Model.Hidden)}.bytes(in.Layout))
-	transient(in, in.Stages[stage], &live, 0)
+	live := pass(in, stage, k)
+	perLogit := logits(in.Loss)
 	if in.Loss == recipe.UnfusedLoss {
-		live.Logits *= 12 / units.Bytes(logits(in.Loss))
+		perLogit = 12
 	}
+	transient(in, stage, &live, perLogit, noWork)
 	return live
 }
 
 // Buffers are the 16-bit copies and what gradients are scattered from.
-func (torchTitan) Buffers(in *Input, _ int, p Parameters) units.Bytes {
+func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	if in.Precision == recipe.FP32 && (in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1) {
 		return 0 // the stored weights are the ones that are used
 	}
-	all := in.Precision.GatherBytes() * (p.Dense + p.Expert)
-	switch in.Layout.ZeRO {
-	case 3:
-		return gathered(in, p)
-	case 2:
-		return units.Bytes(all + (in.Precision.Bytes()+4)*p.Largest)
-	default:
-		return units.Bytes(all) // autocast's copies of the weights
+	note := in.rankNote(rank)
+	if in.Layout.ZeRO == 3 {
+		return gathered(in, note, p)
 	}
+	all := in.Precision.GatherBytes() * (p.Dense + p.Expert) // autocast's copies of the weights
+	note.term("persistent", "bytes_of_a_gathered_weight * parameters")
+	if in.Layout.ZeRO == 2 {
+		note.scattered(&p, in.Precision.Bytes())
+		return units.Bytes(all + (in.Precision.Bytes()+4)*p.Largest)
+	}
+	return units.Bytes(all)
 }

@@ -70,7 +70,7 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 	shard, cut := stack.Shard(in), stack.Cut(in)
 	for chunk := range o.Chunks() {
 		stage := o.StageOf(rank, chunk)
-		p := stageParameters(in, stage, cut)
+		p := stageParameters(in, note{}, stage, &cut)
 		c.Live = append(c.Live, stack.Stage(in, stage))
 		params.add(p)
 		c.Gradients = append(c.Gradients, shard.Gradients.of(p))
@@ -84,7 +84,7 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 	if in.Offload == recipe.OffloadOptimizer {
 		c.Start.Optimizer, c.Master = 0, 0
 	}
-	c.Updating = stack.Update(in, params)
+	c.Updating = stack.Update(in, rank, params)
 	if !c.Frees {
 		clear(c.Gradients)
 		return c

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -62,6 +63,26 @@ func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
 	return f
 }
 
+// recordLayerForward takes down the formula of LayerForward.
+func (m *Model) recordLayerForward(rec *record.Recorder, moe bool, seq int, causal bool) {
+	f, kind := m.LayerForward(moe, seq, causal), "dense"
+	formula := "2 * weights_of_attention + {layer.attention.score-flops-per-token} + "
+	if moe {
+		kind = "moe"
+		if formula += "2 * k * matrices * h * f_expert + "; m.SharedFFN > 0 {
+			formula += "2 * matrices * h * f_shared + "
+		}
+		formula += "2 * h * E"
+	} else {
+		formula += "2 * matrices * h * f"
+	}
+	m.recordScores(rec, seq, causal)
+	rec.Figure(record.Entry{
+		ID: "layer." + kind + ".flops-per-token", Name: "Model FLOPs of one token in one " + kind + " layer, forward", Symbol: "F_" + kind, Unit: record.FLOPs,
+		Formula: formula, Value: float64(f.Total()), Source: "two per weight of attention and MLP, and the scores",
+	}, record.In("weights_of_attention", m.attentionMatrices()), record.In("matrices", m.matricesPerMLP()))
+}
+
 // HeadForward counts one token in the output projection, tied or not.
 func (m *Model) HeadForward() units.FLOPs { return 2 * units.FLOPs(m.Embedding()) }
 
@@ -75,6 +96,27 @@ func (m *Model) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
 		sum.add(m.LayerForward(true, seq, causal), moe)
 	}
 	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
+}
+
+// recordForward takes down the formula of ForwardFLOPs.
+func (m *Model) recordForward(rec *record.Recorder, seq int, causal bool) {
+	var sum []string
+	if m.Layers > m.MoELayers() {
+		m.recordLayerForward(rec, false, seq, causal)
+		sum = append(sum, "dense_layers * {layer.dense.flops-per-token}")
+	}
+	if m.MoELayers() > 0 {
+		m.recordLayerForward(rec, true, seq, causal)
+		sum = append(sum, "MoE_layers * {layer.moe.flops-per-token}")
+	}
+	sum = append(sum, "2 * h * V")
+	if m.Extra() > 0 {
+		sum = append(sum, "2 * P_extra")
+	}
+	rec.Figure(record.Entry{
+		ID: "model.forward-flops-per-token", Name: "Model FLOPs of the forward pass of one token", Symbol: "F_forward", Unit: record.FLOPs,
+		Formula: record.Sum(sum...), Value: float64(m.ForwardFLOPs(seq, causal).Total()), Source: "two per weight that the token meets, and the scores",
+	})
 }
 
 // MTPForward counts one token in the multi-token-prediction modules: a layer
@@ -94,6 +136,31 @@ func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 		f += m.MTPForward(seq, causal)
 	}
 	return 3 * f
+}
+
+// Record takes down the formulas of the model's counts.
+func (m *Model) Record(rec *record.Recorder, seq int, causal, mtp bool) {
+	if !rec.On() {
+		return
+	}
+	m.recordTotal(rec)
+	m.recordActive(rec)
+	m.recordMTP(rec)
+	m.recordForward(rec, seq, causal)
+	formula := "3 * F_forward"
+	if mtp && m.MTPLayers > 0 {
+		m.recordLayerForward(rec, m.IsMoE(), seq, causal)
+		formula = "3 * (F_forward + MTP_modules * (F_dense + 2 * h * V))"
+		if m.IsMoE() {
+			formula = "3 * (F_forward + MTP_modules * (F_moe + 2 * h * V))"
+		}
+	}
+	rec.Figure(record.Entry{
+		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F", Unit: record.FLOPs,
+		Formula: formula, Value: float64(m.TrainingFLOPs(seq, causal, mtp)),
+		Source:    "three times the forward pass: the backward has two matrix products for each of its (Narayanan et al., arXiv 2104.04473, appendix)",
+		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention windows",
+	})
 }
 
 // LatentUpFLOPs is the part of a token's forward pass that MLA's projections
@@ -151,6 +218,27 @@ func (m *Model) scores(seq int, causal bool) units.FLOPs {
 		f /= 2
 	}
 	return units.FLOPs(f)
+}
+
+// recordScores takes down the formula of the scores.
+func (m *Model) recordScores(rec *record.Recorder, seq int, causal bool) {
+	formula := "2 * a * 2 * d * s"
+	if m.IsMLA() {
+		formula = "2 * a * (d_nope + d_rope + d_v) * s"
+	}
+	if causal {
+		formula += " / 2"
+	}
+	share := m.softmaxShare()
+	if share != 1 {
+		formula = "share_of_layers_with_softmax_attention * " + formula
+	}
+	rec.Figure(record.Entry{
+		ID: "layer.attention.score-flops-per-token", Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
+		Formula: formula, Value: float64(m.scores(seq, causal) * units.FLOPs(share)),
+		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
+		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
+	}, record.InUnit(record.Share, "share_of_layers_with_softmax_attention", share))
 }
 
 // localShare is the part of the layers that is local: all of them when a

@@ -1,6 +1,10 @@
 package model
 
-import "strings"
+import (
+	"strings"
+
+	"meshscope/engine/record"
+)
 
 // LayerParams are the parameters of one layer, split by what tensor
 // parallelism does to them. Sharded parts divide by TP, replicated ones stand
@@ -42,6 +46,51 @@ func (m *Model) Layer(moe bool) LayerParams {
 	p.ExpertsSharded = int64(m.Experts) * sharded
 	p.ExpertsReplicated = int64(m.Experts) * replicated
 	return p
+}
+
+// recordLayer takes down the formulas of Layer.
+func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
+	p, kind := m.Layer(moe), "dense"
+	figure := func(id, name, symbol, formula string, value int64, source string, operands ...record.Operand) {
+		rec.Figure(record.Entry{ID: "layer." + id + ".parameters", Name: name, Symbol: symbol, Formula: formula, Value: float64(value), Source: source}, operands...)
+	}
+	attention := m.attentionFormula()
+	q, kv := m.queryWidth(), m.kvWidth()
+	biases := p.AttnSharded - 2*int64(m.Hidden)*(q+kv)
+	if !m.IsMLA() && biases > 0 {
+		attention += " + biases"
+	}
+	figure("attention", "Parameters of attention that TP cuts, in one layer", "P_attention", attention, p.AttnSharded,
+		"the model's configuration; MLA: DeepSeek-V2 (arXiv 2405.04434) section 2.1", record.In("biases", biases))
+	sum := []string{"{layer.attention.parameters}"}
+	of := func(value int64, id, name, symbol, formula, source string) {
+		if value > 0 {
+			figure(id, name, symbol, formula, value, source)
+			sum = append(sum, "{layer."+id+".parameters}")
+		}
+	}
+	const matrices, perExpert = "the model's configuration: two matrices, three where gated", "the model's configuration: two matrices per expert, three where gated"
+	of(p.MLPSharded, "mlp", "Parameters of the MLP that TP cuts, in one layer", "P_mlp", m.mlpFormula("f"), matrices)
+	if moe {
+		kind = "moe"
+		of(p.SharedExperts, "shared", "Parameters of the MLP that TP cuts, in one layer", "P_shared", m.mlpFormula("f_shared"), matrices)
+		of(p.ExpertsSharded, "experts", "Parameters of all routed experts of a layer", "P_experts", "E * ("+m.mlpFormula("f_expert")+")", perExpert)
+	}
+	var operands []record.Operand
+	for _, part := range [...]struct {
+		name string
+		n    int64
+	}{
+		{"other_parts_of_attention", p.AttnReplicated},
+		{"norms_of_the_layer", p.Norms},
+		{"output_biases", p.MLPReplicated + p.ExpertsReplicated},
+		{"router", p.Router},
+	} {
+		if part.n > 0 {
+			sum, operands = append(sum, part.name), append(operands, record.In(part.name, part.n))
+		}
+	}
+	figure(kind, "Parameters of one "+kind+" layer", "P_"+kind+" layer", record.Sum(sum...), p.Total(), "the model's configuration", operands...)
 }
 
 // Embedding is the input embedding, vocabulary x hidden, without the padding
@@ -94,12 +143,56 @@ func (m *Model) Total() int64 {
 	return n
 }
 
+// recordTotal takes down the formula of Total.
+func (m *Model) recordTotal(rec *record.Recorder) {
+	formula := "V * h"
+	for _, part := range [...]struct {
+		name string
+		n    int64
+	}{{"position_table", m.PositionTable()}, {"head", m.Head()}, {"final_norm", m.FinalNorm()}, {"P_extra", m.Extra()}} {
+		if part.n != 0 {
+			formula += " + " + part.name
+		}
+		rec.Given(record.In(part.name, part.n))
+	}
+	moe := m.MoELayers()
+	rec.Given(record.In("dense_layers", m.Layers-moe), record.In("MoE_layers", moe))
+	if m.Layers > moe {
+		m.recordLayer(rec, false)
+		formula += " + dense_layers * {layer.dense.parameters}"
+	}
+	if moe > 0 {
+		m.recordLayer(rec, true)
+		formula += " + MoE_layers * {layer.moe.parameters}"
+	}
+	rec.Figure(record.Entry{
+		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula, Value: float64(m.Total()),
+		Source: "the model's configuration, part by part", LeavesOut: "multi-token-prediction modules (their own figure), padding of the vocabulary",
+	})
+}
+
 // Active is the number of parameters that one token passes: Total with TopK
 // routed experts per MoE layer, embedding and head included.
 func (m *Model) Active() int64 {
 	sharded, replicated := m.mlp(m.ExpertFFN)
 	idle := int64(max(m.Experts-m.TopK, 0)) * (sharded + replicated)
 	return m.Total() - int64(m.MoELayers())*idle
+}
+
+// recordActive takes down the formula of Active.
+func (m *Model) recordActive(rec *record.Recorder) {
+	formula := "P"
+	if m.MoELayers() > 0 {
+		expert := m.mlpFormula("f_expert")
+		if m.MLPBias {
+			expert += " + h"
+		}
+		formula = "P - MoE_layers * max(E - k, 0) * (" + expert + ")"
+	}
+	rec.Figure(record.Entry{
+		ID: "model.active-parameters", Name: "Parameters that one token passes", Symbol: "P_active", Formula: formula, Value: float64(m.Active()),
+		Source: "all but the routed experts that a token is not sent to; embedding and head included",
+	})
 }
 
 // MTP is the number of parameters of the multi-token-prediction modules: each
@@ -112,6 +205,19 @@ func (m *Model) MTP() int64 {
 	}
 	module := m.Layer(m.IsMoE()).Total() + m.mtpProjection() + 3*m.norm()
 	return int64(m.MTPLayers) * module
+}
+
+// recordMTP takes down the formula of MTP.
+func (m *Model) recordMTP(rec *record.Recorder) {
+	formula := "0"
+	if m.MTPLayers > 0 {
+		formula = "MTP_modules * (layer + 2 * h * h + 3 * norm)"
+	}
+	rec.Given(record.In("MTP_modules", m.MTPLayers))
+	rec.Figure(record.Entry{
+		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp", Formula: formula, Value: float64(m.MTP()),
+		Source: "DeepSeek-V3 (arXiv 2412.19437) section 2.2: a layer, a projection of 2h x h and three norms each",
+	}, record.In("layer", m.Layer(m.IsMoE()).Total()), record.In("norm", m.norm()))
 }
 
 func (m *Model) mtpProjection() int64 { return 2 * int64(m.Hidden) * int64(m.Hidden) }
@@ -176,6 +282,17 @@ func (m *Model) attentionMatrices() int64 {
 	return query + h*(kvl+rope) + kvl*a*(nope+v) + a*v*h
 }
 
+// attentionFormula is that of attentionMatrices, of what TP cuts.
+func (m *Model) attentionFormula() string {
+	switch {
+	case !m.IsMLA():
+		return "2 * h * d * (a + kv_heads)"
+	case m.QLoraRank > 0:
+		return "r_q * a * (d_nope + d_rope) + r_kv * a * (d_nope + d_v) + a * d_v * h"
+	}
+	return "h * a * (d_nope + d_rope) + r_kv * a * (d_nope + d_v) + a * d_v * h"
+}
+
 // KVHeadsPerRank is how many key-value heads each rank of a TP group holds: at
 // least one, so that TP beyond KVHeads keeps copies.
 func (m *Model) KVHeadsPerRank(tp int) float64 {
@@ -199,6 +316,19 @@ func (m *Model) mlp(width int) (sharded, replicated int64) {
 
 func (m *Model) mlpMatrices(width int) int64 {
 	return m.matricesPerMLP() * int64(m.Hidden) * int64(width)
+}
+
+// mlpFormula is that of the matrices and column biases of an MLP.
+func (m *Model) mlpFormula(width string) string {
+	switch {
+	case m.Gated && m.MLPBias:
+		return "3 * h * " + width + " + 2 * " + width
+	case m.Gated:
+		return "3 * h * " + width
+	case m.MLPBias:
+		return "2 * h * " + width + " + " + width
+	}
+	return "2 * h * " + width
 }
 
 func (m *Model) matricesPerMLP() int64 {

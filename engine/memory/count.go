@@ -1,0 +1,200 @@
+package memory
+
+import (
+	"strconv"
+
+	"meshscope/engine/model"
+	"meshscope/engine/record"
+)
+
+const sourceCut = "Megatron-LM: TP cuts the matrices, norms and router stand whole on every rank, EP deals out the experts"
+
+// CountRank counts the parameters of one pipeline rank.
+func CountRank(in *Input, rank int, cut Divisors) Parameters {
+	c := counter{in: in, cut: cut, last: -1}
+	return c.rank(rank)
+}
+
+// counter counts rank after rank. Most stages are like the one before.
+type counter struct {
+	in   *Input
+	cut  Divisors
+	last int        // the stage counted last; -1: none
+	of   Parameters // of it
+}
+
+func (c *counter) rank(r int) Parameters {
+	var p Parameters
+	note := c.in.rankNote(r)
+	for chunk := range c.in.Order.Chunks() {
+		stage := c.in.Order.StageOf(r, chunk)
+		if c.last < 0 || c.in.Stages[stage] != c.in.Stages[c.last] || note.rec.On() {
+			c.of = stageParameters(c.in, note, stage, &c.cut)
+		}
+		c.last = stage
+		p.add(c.of)
+	}
+	note.parameters(&p, p.share(c.in, r))
+	return p
+}
+
+// stageParameters counts the parameters of one stage on one GPU.
+func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
+	m, st := in.Model, in.Stages[s]
+	var p Parameters
+	addLayers := func(count int, moe bool, name string) {
+		if count == 0 {
+			return
+		}
+		dense, expert := in.layerParameters(m.Layer(moe), d, moe)
+		p.Dense += float64(count) * dense
+		p.Expert += float64(count) * expert
+		p.Largest = max(p.Largest, dense+expert)
+		if note.rec.On() {
+			name += "_layers_of_stage_" + strconv.Itoa(s)
+			note.times("dense", count, name, "{layer.", kind(moe), ".parameters-per-gpu}")
+			if moe {
+				note.times("expert", count, name, "{layer.moe.expert-parameters-per-gpu}")
+			}
+		}
+	}
+	addLayers(st.Dense, false, "dense")
+	addLayers(st.MoE, true, "MoE")
+	p.Dense += float64(m.Extra()) * float64(st.Layers()) / float64(max(m.Layers, 1)) / d.sharded
+	if m.Extra() > 0 && note.rec.On() {
+		note.times("dense", st.Layers(), "layers_of_stage_"+strconv.Itoa(s), "P_extra / L / t")
+	}
+
+	table := in.table(d)
+	if st.Embedding {
+		p.Embedding += table + float64(m.PositionTable())/d.replicated
+		note.embedding("{model.embedding-per-gpu}")
+		if m.PositionTable() > 0 {
+			note.embedding("position_table", d.whole())
+		}
+	}
+	if st.Head {
+		p.Embedding += table
+		note.embedding("{model.embedding-per-gpu}")
+		if m.Tied {
+			p.tiedCopy = table
+		}
+		p.Dense += float64(m.FinalNorm()) / d.replicated
+		note.term("dense", "final_norm", d.whole())
+		if in.TrainMTP {
+			addMTP(in, note, &p, d)
+		}
+	}
+	p.Dense += p.Embedding
+	if (st.Embedding || st.Head) && table > p.Largest {
+		p.Largest, p.table = table, true
+	}
+	return p
+}
+
+// table is the embedding, or the head, on one GPU.
+func (in *Input) table(d *Divisors) float64 {
+	table := d.vocab * float64(in.Model.Hidden) / d.sharded
+	if in.Record.On() {
+		formula := "V * h / t"
+		if d.vocab != float64(in.Model.Vocab) {
+			formula = "{model.padded-vocabulary} * h / t"
+		}
+		in.Record.Figure(record.Entry{
+			ID: "model.embedding-per-gpu", Name: "Embedding table on one GPU, and the head", Symbol: "P_table",
+			Formula: formula, Value: table, Source: sourceCut,
+		})
+	}
+	return table
+}
+
+// layerParameters counts one layer on one GPU: what all data-parallel ranks hold,
+// and its routed experts.
+func (in *Input) layerParameters(l model.LayerParams, d *Divisors, moe bool) (dense, expert float64) {
+	dense = d.kvCopies + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+	expert = d.expert(&l)
+	if !in.Record.On() {
+		return dense, expert
+	}
+	rec := in.Record.Scope("layer."+kind(moe), kind(moe)+" layer")
+	sharded := "{layer.attention.parameters}"
+	switch {
+	case l.MLPSharded > 0:
+		sharded = "({layer.attention.parameters} + {layer.mlp.parameters})"
+	case l.SharedExperts > 0:
+		sharded = "({layer.attention.parameters} + {layer.shared.parameters})"
+	}
+	formula := sharded + " / t + whole_parts_of_attention_norms_and_router" + d.whole()
+	if d.kvCopies > 0 {
+		formula += " + 2 * h * d * (1 - kv_heads / t)"
+	}
+	rec.Figure(record.Entry{
+		ID: "parameters-per-gpu", Name: "Parameters replicated over data-parallel ranks of a " + kind(moe) + " layer on one GPU",
+		Symbol: "parameters per " + kind(moe) + " layer", Formula: formula, Value: dense, Source: sourceCut,
+		LeavesOut: "fractions stay where a degree does not divide a matrix",
+	}, record.In("whole_parts_of_attention_norms_and_router", l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router))
+	if moe {
+		rec.Figure(record.Entry{
+			ID: "expert-parameters-per-gpu", Name: "Routed experts' parameters of a moe layer on one GPU",
+			Symbol: "expert parameters per moe layer", Formula: "{layer.experts.parameters} / (EP * ETP) + expert_biases" + d.biases(),
+			Value: expert, Source: sourceCut, LeavesOut: "fractions stay where a degree does not divide a matrix",
+		}, record.In("expert_biases", l.ExpertsReplicated))
+	}
+	return dense, expert
+}
+
+// addMTP adds the multi-token-prediction modules: layers of the kind of the
+// last layer, and what else they own (projection and norms). They share the
+// embedding and the head.
+func addMTP(in *Input, note note, p *Parameters, d *Divisors) {
+	m := in.Model
+	l := m.Layer(m.IsMoE())
+	experts := float64(l.ExpertsSharded + l.ExpertsReplicated)
+	rest := float64(m.MTP()) - float64(m.MTPLayers)*experts
+	p.Dense += rest / d.sharded
+	p.Expert += float64(m.MTPLayers) * experts / d.experts
+	if m.MTPLayers > 0 {
+		note.term("dense", "MTP_modules_without_experts / t")
+		note.given("MTP_modules_without_experts", rest)
+		note.given("their_experts", experts)
+		if experts > 0 {
+			note.times("expert", m.MTPLayers, "MTP_modules", "their_experts / (EP * ETP)")
+		}
+	}
+}
+
+// embedding adds a term to what the embedding and the head are.
+func (n note) embedding(formula ...string) {
+	n.term("embedding", formula...)
+	n.term("dense", formula...)
+}
+
+// parameters takes down those of a rank. A tied head beside the embedding is the
+// embedding itself.
+func (n note) parameters(p *Parameters, tied bool) {
+	if !n.rec.On() {
+		return
+	}
+	less, all := "", "P_dense"
+	if tied {
+		less = " - {model.embedding-per-gpu}"
+	}
+	n.figure(record.Entry{
+		ID: "dense-parameters", Name: "Parameters on one GPU that all data-parallel ranks hold", Symbol: "P_dense",
+		Formula: n.sum("dense") + less, Value: p.Dense, Source: sourceCut,
+	})
+	if p.Expert > 0 {
+		all = "P_dense + P_expert"
+		n.figure(record.Entry{
+			ID: "expert-parameters", Name: "Parameters of routed experts on one GPU", Symbol: "P_expert",
+			Formula: n.sum("expert"), Value: p.Expert, Source: sourceCut,
+		})
+	}
+	n.figure(record.Entry{
+		ID: "parameters", Name: "Parameters on one GPU", Symbol: "parameters", Formula: all, Value: p.Dense + p.Expert, Source: sourceCut,
+	})
+	n.figure(record.Entry{
+		ID: "embedding-parameters", Name: "Parameters of embedding and head on one GPU", Symbol: "embedding parameters",
+		Formula: n.sum("embedding") + less, Value: p.Embedding, Source: sourceCut,
+	})
+}

@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"strconv"
+
+	"meshscope/engine/record"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+)
+
+// peak finds the operation at which the rank needs most. With one chunk per
+// rank and whole backwards no walk is needed: whatever runs at the largest
+// number of live micro-batches runs both as a forward and as a backward.
+func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
+	inFlight := in.Order.PeakInFlight(r)
+	out.InFlight = float64(inFlight) / float64(in.Layout.VPP)
+	note.inFlight(in, out.InFlight, inFlight)
+	if e.largest {
+		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
+		note.stage("activations", in.Order.StageOf(r, 0), inFlight, "activations")
+		e.running(in, note, r, 0, e.chunks[0].Forward > e.chunks[0].Backward, out)
+		return
+	}
+	peak := in.Order.PeakBytes(r, e.chunks)
+	note.alongside(in, r, peak.At)
+	ops := in.Order.Rank(r)[peak.At:]
+	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
+	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
+		if kind := ops[k].Kind(); kind != schedule.WeightGradient {
+			e.running(in, note, r, ops[k].Chunk(), kind == schedule.Forward, out)
+		}
+	}
+	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
+}
+
+// running adds what an operation needs besides activations.
+func (e *Evaluator) running(in *Input, note note, r, chunk int, forward bool, out *Rank) {
+	stage := in.Order.StageOf(r, chunk)
+	live := &e.live[stage]
+	out.Logits += live.Logits
+	note.stage("logits", stage, 1, "logits")
+	if forward {
+		out.Buffers += live.Forward
+		note.stage("buffers", stage, 1, "forward-temporaries")
+	} else {
+		out.Buffers += live.Backward
+		note.stage("buffers", stage, 1, "backward-temporaries")
+	}
+}
+
+// stage adds so many times a term of a stage to a sum of its rank.
+func (n note) stage(sum string, stage, times int, term string) {
+	if !n.rec.On() || times == 0 {
+		return
+	}
+	of := strconv.Itoa(stage)
+	figure := record.Ref("stage." + of + "." + term)
+	if times == 1 && sum != "activations" {
+		n.term(sum, figure)
+		return
+	}
+	name := "micro_batches_on_stage_" + of
+	if sum != "activations" || term != "activations" {
+		name = "weight_gradients_that_wait_on_stage_" + of
+	}
+	n.times(sum, times, name, figure)
+}
+
+// alongside walks a rank's order to the operation at which it needs most and notes
+// how many micro-batches of each chunk hold activations there, and how many only
+// what their weight gradients wait for.
+func (n note) alongside(in *Input, r, at int) {
+	if !n.rec.On() {
+		return
+	}
+	live, waiting := make([]int, in.Order.Chunks()), make([]int, in.Order.Chunks())
+	ops := in.Order.Rank(r)
+	for _, op := range ops[:at] {
+		switch c := op.Chunk(); op.Kind() {
+		case schedule.Forward:
+			live[c]++
+		case schedule.Backward:
+			live[c]--
+		case schedule.InputGradient:
+			live[c]--
+			waiting[c]++
+		case schedule.WeightGradient:
+			waiting[c]--
+		}
+	}
+	for k := at; k == at || k == at+1 && ops[at].Paired(); k++ {
+		if ops[k].Kind() == schedule.Forward {
+			live[ops[k].Chunk()]++
+		}
+	}
+	for c := range live {
+		stage := in.Order.StageOf(r, c)
+		n.stage("activations", stage, live[c], "activations")
+		n.stage("activations", stage, waiting[c], "weight-inputs")
+		n.stage("weight-inputs", stage, waiting[c], "weight-inputs")
+	}
+}
+
+// layers takes down a stage's layers, of which a rank has so many.
+func (n note) layers(stage, layers int) {
+	if n.rec.On() {
+		name := "layers_of_stage_" + strconv.Itoa(stage)
+		n.given(name, float64(layers))
+		n.term("layers", name)
+	}
+}

@@ -1,0 +1,106 @@
+package memory
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// Evaluator computes ranks with memory that it reuses.
+type Evaluator struct {
+	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk
+	live    []Live                // by model stage
+	params  []Parameters          // by rank
+	largest bool                  // a plain maximum is the peak: one chunk, whole backwards
+}
+
+// Count counts the parameters of every pipeline rank, by rank. The order only has
+// to say which rank has which stages.
+func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
+	e.params = e.params[:0]
+	in.symbols()
+	cut := stack.Cut(in)
+	c := counter{in: in, cut: cut, last: -1}
+	for r := range in.Layout.PP {
+		e.params = append(e.params, c.rank(r))
+	}
+	return e.params
+}
+
+// Parameters of the ranks that the last call of Count found, by rank.
+func (e *Evaluator) Parameters() []Parameters { return e.params }
+
+// Live is what each model stage adds, of the last call of Ranks or Pass.
+func (e *Evaluator) Live() []Live { return e.live }
+
+// Ranks appends the memory of every pipeline rank to into. The parameters must
+// have been counted.
+func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
+	shard := stack.Shard(in)
+	info, _ := in.Order.Spec.Kind.Info()
+	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
+	e.Pass(in, stack)
+	for r := range in.Layout.PP {
+		into = append(into, e.rank(in, stack, shard, r))
+	}
+	return into
+}
+
+// Pass works out what each model stage adds while micro-batches pass. Like Count
+// it needs no operations, only which rank has which stages.
+func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
+	e.live = e.live[:0]
+	for s := range in.Stages {
+		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && !in.Record.On() {
+			e.live = append(e.live, e.live[s-1])
+			continue
+		}
+		e.live = append(e.live, stack.Stage(in, s))
+		in.stageNote(s).live(&e.live[s])
+	}
+	return e.live
+}
+
+func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
+	params, note := e.params[r], in.rankNote(r)
+	out := Rank{
+		Rank: r, Parameters: params.Dense + params.Expert, EmbeddingParameters: params.Embedding,
+		Weights: shard.Weights.of(params), Gradients: shard.Gradients.of(params), Optimizer: shard.Optimizer.of(params),
+	}
+	note.static(&params, "weights", "weights", "Memory of weights", out.Weights)
+	note.static(&params, "gradients", "gradients", "Memory of gradients", out.Gradients)
+	e.chunks = e.chunks[:0]
+	for c := range in.Order.Chunks() {
+		s := in.Order.StageOf(r, c)
+		out.Layers += in.Stages[s].Layers()
+		note.layers(s, in.Stages[s].Layers())
+		e.chunks = append(e.chunks, e.live[s].Chunk())
+	}
+	if in.Offload == recipe.OffloadOptimizer {
+		out.Offloaded, out.Optimizer = out.Optimizer, 0
+	}
+	note.static(&params, "optimizer", "optimizer", "Memory of the optimizer's state", out.Optimizer)
+	note.static(&params, "offloaded", "optimizer", "Optimizer state kept in host memory", out.Offloaded)
+	e.peak(in, note, r, &out)
+	update := stack.Update(in, r, params)
+	updating := update > out.Activations+out.Logits+out.Buffers
+	if updating {
+		out.Activations, out.Logits, out.Buffers = 0, 0, update
+	}
+	persistent := stack.Buffers(in, r, params)
+	out.Buffers += persistent
+	note.alive(&out, persistent, updating)
+	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
+	out.OverheadParts = in.Overhead(out.Allocated)
+	out.Overhead = out.OverheadParts.Sum()
+	out.Total = out.Allocated + out.Overhead
+	note.total(in, &out)
+	return out
+}
+
+// Chunk is the stage's bytes as the schedule counts them.
+func (l *Live) Chunk() schedule.ChunkBytes {
+	return schedule.ChunkBytes{
+		Activation: float64(l.Activations), WeightInputs: float64(l.WeightInputs),
+		Forward: float64(l.Logits + l.Forward), Backward: float64(l.Logits + l.Backward),
+	}
+}

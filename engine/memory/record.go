@@ -1,0 +1,142 @@
+package memory
+
+import (
+	"strings"
+
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// symbols says what the formulas of memory call its inputs.
+func (in *Input) symbols() {
+	rec := in.Record
+	if !rec.On() {
+		return
+	}
+	m, w := in.Model, in.widths()
+	rec.Given(
+		record.In("e", in.Precision.Bytes()/2), record.In("b_in", inputWidth(in)), record.In("b_own", ownOutput(in)),
+		record.In("b_act", mlpWidth(m.Gated)-2), record.In("norms_per_layer", m.NormsPer),
+		record.In("b_weight", w.weights.bytes), record.In("b_gradient", w.gradients.bytes),
+		record.In("b_master", w.master.bytes), record.In("b_moments", w.moments.bytes),
+		record.In("b_fp32", 4), record.In("b_reduced", 2), record.In("b_copy", 2),
+		record.In("bytes_of_a_gathered_weight", in.Precision.GatherBytes()),
+		record.In("P_extra", m.Extra()), record.In("position_table", m.PositionTable()), record.In("final_norm", m.FinalNorm()),
+	)
+	rec.Let("kv_width", "(max(kv_heads / t, 1) * t * d)")
+	if in.Load != 1 {
+		rec.Let("routed", "(k * imbalance)")
+	}
+	rec.Let("routed", "k")
+}
+
+// live takes down what a stage adds.
+func (n note) live(live *Live) {
+	if !n.rec.On() {
+		return
+	}
+	for _, t := range [...]struct {
+		id, name, source, omits string
+		value                   units.Bytes
+	}{
+		{"activations", "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "", live.Activations},
+		{"logits", "Logits of the stage", "bytes per logit x tokens x vocabulary / TP", "", live.Logits},
+		{"weight-inputs", "What the stage keeps until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", live.WeightInputs},
+		{"forward-temporaries", "Temporaries while the forward runs", "tensors that the head makes; the stack's own", "workspaces of kernels", live.Forward},
+		{"backward-temporaries", "Temporaries while the backward runs, with what one layer recomputes", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", live.Backward},
+	} {
+		n.figure(record.Entry{
+			ID: t.id, Name: t.name, Symbol: t.id + " of " + n.rec.What(), Unit: record.Memory,
+			Formula: n.sum(t.id), Value: float64(t.value), Source: t.source, LeavesOut: t.omits,
+		})
+	}
+}
+
+// static takes down weights, gradients or the optimizer's state of a rank, unless it
+// is kept elsewhere.
+func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
+	if !n.rec.On() {
+		return
+	}
+	formula := "0"
+	if value > 0 {
+		formula = "{memory." + term + ".per-parameter} * P_dense"
+		if p.Expert > 0 {
+			formula += " + {memory." + term + ".per-expert-parameter} * P_expert"
+		}
+	}
+	n.bytes(id, name, formula, value, "ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
+}
+
+// inFlight takes down the micro-batches in flight.
+func (n note) inFlight(in *Input, value float64, chunks int) {
+	formula := "most_chunk_activations_alive"
+	if in.Layout.VPP > 1 {
+		formula += " / v"
+	}
+	n.figure(record.Entry{
+		ID: "in-flight", Name: "Micro-batches in flight at the peak", Symbol: "in flight", Formula: formula, Value: value,
+		Source: "counted over the order of the schedule " + string(in.Order.Spec.Kind), Simulated: true,
+	}, record.In("most_chunk_activations_alive", chunks))
+}
+
+// alive takes down the terms that come and go with the micro-batches. Where the
+// optimizer's update needs more than the passes, it is the peak.
+func (n note) alive(out *Rank, persistent units.Bytes, update bool) {
+	if !n.rec.On() {
+		return
+	}
+	activations, logits, temporaries := n.sum("activations"), n.sum("logits"), n.sum("buffers")
+	if update {
+		activations, logits, temporaries = "0", "0", n.sum("update")
+	}
+	buffers := n.rec.Ref("buffers.persistent")
+	if temporaries != "0" {
+		buffers = temporaries + " + " + buffers
+	}
+	n.bytes("activations", "Activations kept at the peak", activations, out.Activations, "micro-batches in flight (schedule) times what a stage keeps of one", "")
+	n.bytes("weight-inputs", "Part of the activations that only waiting weight gradients need", n.sum("weight-inputs"), out.WeightInputs, "zero bubble (arXiv 2401.10241)", "")
+	n.bytes("logits", "Logits of the head and the loss, while they are alive", logits, out.Logits, "counted tensor by tensor for the stack", "")
+	n.bytes("buffers.persistent", "Buffers that stay over the step", n.sum("persistent"), persistent,
+		"what the stack keeps: gathered weights, gradient buckets, dummy gradients of distinct shapes", "what libraries allocate outside the framework")
+	n.bytes("buffers", "Buffers and temporaries of the stack", buffers, out.Buffers, "counted tensor by tensor for the stack", "what libraries allocate outside the framework")
+}
+
+// total takes down the sums of a rank and what lies beyond tensors.
+func (n note) total(in *Input, out *Rank) {
+	if !n.rec.On() {
+		return
+	}
+	f, from := &in.Fitted, record.From(in.Fitted.From)
+	communicators := "fixed_for_communicators"
+	if f.CommunicatorsShare > 0 {
+		communicators += " + share_for_communicators * allocated"
+	}
+	n.rec.Given(
+		record.InUnit(record.Share, "share_of_slack", f.Slack), record.In("fixed_for_the_driver", f.Context),
+		record.In("fixed_for_communicators", f.Communicators), record.InUnit(record.Share, "share_for_communicators", f.CommunicatorsShare),
+	)
+	const sum = "the sum of its parts"
+	o := &out.OverheadParts
+	n.bytes("allocated", "Allocated memory at the peak", "weights + gradients + optimizer + activations + logits + buffers", out.Allocated, sum, "")
+	n.bytes("overhead.allocator-slack", "Slack of the allocator", "share_of_slack * allocated", o.Slack, from, "")
+	n.bytes("overhead.driver-context", "Driver context", "fixed_for_the_driver", o.Context, from, "")
+	n.bytes("overhead.communicators", "Communicators and libraries", communicators, o.Communicators, from, "")
+	parts := []string{n.rec.Ref("overhead.allocator-slack"), n.rec.Ref("overhead.driver-context"), n.rec.Ref("overhead.communicators")}
+	n.bytes("overhead", "Memory beyond allocated tensors", record.Sum(parts...), out.Overhead, sum, "")
+	n.figure(record.Entry{
+		ID: "total", Name: "Memory", Symbol: "total of " + n.rec.What(), Unit: record.Memory, Formula: "allocated + overhead", Value: float64(out.Total), Source: sum,
+	})
+	n.figure(record.Entry{
+		ID: "layers", Name: "Transformer layers", Symbol: "layers", Formula: n.sum("layers"), Value: float64(out.Layers),
+		Source: "how layers are laid on stages (--split)",
+	})
+}
+
+// bytes takes down a term of a rank.
+func (n note) bytes(id, name, formula string, value units.Bytes, source, omits string) {
+	n.figure(record.Entry{
+		ID: id, Name: name, Symbol: strings.ReplaceAll(id[strings.LastIndexByte(id, '.')+1:], "-", " "), Unit: record.Memory,
+		Formula: formula, Value: float64(value), Source: source, LeavesOut: omits,
+	})
+}
