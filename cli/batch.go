@@ -25,13 +25,13 @@ type job struct {
 	done    chan<- []byte
 }
 
-// errNoFiles says why a line of a batch does not get its model from a file: whoever
-// writes the lines need not be who runs the program.
-var errNoFiles = errors.New("a line of a batch opens no file; --allow-files lets it") //nolint:gochecknoglobals // a sentinel
+// errNoFiles refuses a model file in a line of a batch: the lines may come from somebody
+// else than the user.
+var errNoFiles = errors.New("a line of a batch cannot open a file unless --allow-files is given") //nolint:gochecknoglobals // a sentinel
 
 // evalBatch answers every line of a file with one line, in order. Lines are
-// evaluated side by side; a fixed number is under way at a time. Lines may name files
-// where allowFiles says so.
+// evaluated in parallel, a fixed number at a time. With allowFiles, lines may name a model
+// by its file.
 func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 	lib := a.lib
 	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file

@@ -41,7 +41,7 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	formatFlag(cmd, &format)
 	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
-	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let the lines of --batch name files of models, which opens whatever they name")
+	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model by its file")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {

@@ -91,7 +91,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		}
 		message := fmt.Sprintf("unknown flag --%s", escape.Line(name))
 		if near := closest(name, flagNames(cmd)); len(near) > 0 {
-			message += "; closest: --" + strings.Join(near, ", --")
+			message += ": did you mean --" + strings.Join(near, ", --") + "?"
 		}
 		return &usageError{message}
 	case errors.As(err, &missing):

@@ -128,7 +128,7 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 func unknownFigure(book *explain.Book, typed string) error {
 	message := fmt.Sprintf("unknown figure %s", escape.Quote(typed))
 	if near := nearFigures(book, typed); len(near) > 0 {
-		message += "; closest: " + strings.Join(near, ", ")
+		message += ": did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &usageError{message + "; 'meshscope explain' lists them"}
 }

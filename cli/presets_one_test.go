@@ -49,7 +49,7 @@ func TestTemplate(t *testing.T) {
 	broken := strings.NewReplacer(`id = "llama3.2-3b"`, `id = "mine"`, "gated_ffn = true\n", "", "tied_embeddings = true\n", "", "kv_heads", "num_key_value_heads", `activation = "swiglu"`, `activation = "swiglu"`).Replace(text)
 	save("models", "mine", broken)
 	_, _, problem := runWords(t, "presets", "models")
-	for _, want := range []string{"gated_ffn: is missing", "tied_embeddings: is missing", "num_key_value_heads: unknown key; closest: kv_heads"} {
+	for _, want := range []string{"gated_ffn: is missing", "tied_embeddings: is missing", "num_key_value_heads: unknown key: did you mean kv_heads"} {
 		if !strings.Contains(problem, want) {
 			t.Errorf("no word of %q:\n%s", want, problem)
 		}

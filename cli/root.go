@@ -88,7 +88,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	}
 	message := fmt.Sprintf("unknown command %s", escape.Quote(word))
 	if near := closest(word, names); len(near) > 0 {
-		message += "; closest: " + near[0]
+		message += ": did you mean " + near[0] + "?"
 	}
 	return &usageError{message}
 }

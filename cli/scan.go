@@ -257,7 +257,7 @@ func (o *scanned) checkFigure(typed string) error {
 	}
 	message := fmt.Sprintf("--y: no point has a figure %s", escape.Quote(typed))
 	if near := closest(strings.ToLower(typed), known); len(near) > 0 {
-		message += "; closest: " + strings.Join(near, ", ")
+		message += ": did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &usageError{message + "; 'meshscope explain' lists them"}
 }

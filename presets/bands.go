@@ -30,7 +30,7 @@ func (l *Library) bandTable() []hardware.Band {
 	return nil
 }
 
-// bandFile is a hardware.Band as a file has it.
+// bandFile is the TOML form of a hardware.Band.
 type bandFile struct {
 	Group      string                 `toml:"group"`
 	Memory     bool                   `toml:"memory"`
@@ -57,7 +57,7 @@ type bandFile struct {
 	Recipes    []recipeFile           `toml:"recipes"`
 }
 
-// recipeFile is a hardware.Recipe as a file has it.
+// recipeFile is the TOML form of a hardware.Recipe.
 type recipeFile struct {
 	ZeRO      int              `toml:"zero"`
 	HSDP      bool             `toml:"hsdp"`

@@ -9,9 +9,9 @@ import (
 )
 
 // calibrationFile is calibrations/ID.toml: constants of a GPU's kernels, of a
-// machine's links, the behaviour of a software stack or what it keeps in memory, with what they were
-// fitted to. Every figure is optional; a missing one is that of the file named
-// in Inherits.
+// machine's links, the behaviour of a software stack or the tensors it keeps in memory, and the runs
+// they were fitted to. Every figure is optional; a missing one comes from the file
+// named in Inherits.
 type calibrationFile struct {
 	ID       string   `toml:"id"`
 	Kind     string   `toml:"kind"`       // gpu, network, stack, memory
@@ -19,8 +19,8 @@ type calibrationFile struct {
 	Inherits string   `toml:"inherits"`
 
 	FittedTo  string   `toml:"fitted_to"`
-	FitError  *float64 `toml:"fit_error"`      // mean absolute relative error on what it was fitted to
-	HeldError *float64 `toml:"held_out_error"` // the same on what was held out
+	FitError  *float64 `toml:"fit_error"`      // mean absolute relative error on the rows it was fitted to
+	HeldError *float64 `toml:"held_out_error"` // the same on held-out rows
 	Note      string   `toml:"note"`
 	Source    string   `toml:"source"`
 
@@ -40,7 +40,7 @@ const (
 	kindGPU     = "gpu"
 	kindNetwork = "network"
 	kindStack   = "stack"
-	kindMemory  = "memory" // what software stacks keep, whatever the machine
+	kindMemory  = "memory" // tensors that software stacks keep, on every machine
 )
 
 // CalibrationPreset is a calibration file that was checked.
@@ -114,15 +114,15 @@ func (d *document) figures(known []figureRange, given, into map[string]float64) 
 	}
 }
 
-// calibrated gives a cluster everything that is known about its speed.
+// calibrated adds the calibration and the stack memories to a cluster.
 func (l *Library) calibrated(c hardware.Cluster) hardware.Cluster {
 	c.Calibration = l.tables.of(l, &c)
 	c.Memory = l.memories()
 	return c
 }
 
-// Calibrate gives a cluster of any making what is known about its machine or
-// its GPU, by their ids.
+// Calibrate adds the calibration of a cluster, found by its id and its GPU's id. The
+// cluster need not be a preset.
 func (l *Library) Calibrate(c hardware.Cluster) hardware.Cluster { return l.calibrated(c) }
 
 // Calibrations lists the calibration files by id.

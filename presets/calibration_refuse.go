@@ -9,7 +9,7 @@ import (
 	"meshscope/presets/input"
 )
 
-// refuseCalibrations finds the calibrations of one's own that would be silently
+// refuseCalibrations finds the user's calibrations that would be silently
 // without effect: that speak of nothing known, inherit from nothing, or speak of
 // what another file speaks of.
 func (l *Library) refuseCalibrations() []error {
@@ -20,7 +20,7 @@ func (l *Library) refuseCalibrations() []error {
 		errs = append(errs, &input.Error{File: "calibrations/" + f.ID + extension, Key: key, Err: fmt.Errorf(format, args...)})
 	}
 	own := l.calibrations.list(l)
-	spoken := map[[2]string]string{} // by kind and what is spoken of: the file
+	spoken := map[[2]string]string{} // file by kind and by the machine or stack it names
 	for i := range own {
 		f := &own[i]
 		if len(f.AppliesTo) == 0 {
@@ -45,7 +45,7 @@ func (l *Library) refuseCalibrations() []error {
 			}
 		}
 	}
-	// A file that inherits from a refused one is refused, too, in whatever order they
+	// A file that inherits from a refused one is refused, too, in any order they
 	// come.
 	for again := true; again; {
 		again = false
@@ -68,7 +68,7 @@ func (p *CalibrationPreset) appliesToWhat() string {
 	return "ids of clusters and GPUs"
 }
 
-// speaksOf says what is wrong with an id that a calibration of some kind names.
+// speaksOf reports an id that no calibration of this kind can apply to.
 func (l *Library) speaksOf(kind, id string) error {
 	if kind == kindStack || kind == kindMemory {
 		var known []string
@@ -95,7 +95,7 @@ func (l *Library) speaksOf(kind, id string) error {
 	return nil
 }
 
-// badChain says what is wrong with what a file inherits from; empty: nothing.
+// badChain reports an invalid chain of inheritance; empty where it is valid.
 func (l *Library) badChain(f *CalibrationPreset) string {
 	files := l.calibrationFiles()
 	seen := []string{f.ID}

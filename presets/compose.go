@@ -24,7 +24,7 @@ type tables struct {
 
 const bandsFile = "bands.toml"
 
-// of is what is known of a machine.
+// of returns the calibration of a machine.
 func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,9 +54,9 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	return cal
 }
 
-// presetOf is a machine as its preset has it, nil where there is none; own says
+// presetOf is a machine as its preset has it, nil where there is none; own reports
 // whether that is a preset of the user's own. A built-in cluster has the built-in
-// GPU, whatever else goes by its id.
+// GPU, even where another preset has the same id.
 func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool) {
 	gpu, err := l.GPU(c.GPU.ID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool)
 	return &p.Cluster, false
 }
 
-// has says whether a preset comes from a library over the built-in one.
+// has reports whether a preset comes from a library over the built-in one.
 func (l *Library) has(dir, id string) bool {
 	for at := l; at != nil && at.base != nil; at = at.base {
 		if _, err := readFile(at.fsys, path.Join(dir, strings.ToLower(id)+extension)); err == nil {
@@ -183,7 +183,7 @@ func (files calibrationList) pick(kind string, ids []string) *CalibrationPreset 
 	return nil
 }
 
-// ofStack is the file of a stack; nil for the word that only stands for one.
+// ofStack returns the file of a stack; nil for default, which is an alias.
 func (files calibrationList) ofStack(kind string, stack recipe.Stack) *CalibrationPreset {
 	return files.pick(kind, []string{string(stack)})
 }
@@ -208,7 +208,7 @@ func (files calibrationList) chain(f *CalibrationPreset) []*CalibrationPreset {
 	return chain
 }
 
-// own says whether a file, or one that it inherits from, is the user's.
+// own reports whether a file, or one that it inherits from, is the user's.
 func (files calibrationList) own(f *CalibrationPreset) bool {
 	return slices.ContainsFunc(files.chain(f), func(p *CalibrationPreset) bool { return p.own })
 }

@@ -34,7 +34,7 @@ func (d *document) decode(into any) error {
 	return err
 }
 
-// texts refuses every text of a file with something in it that is not seen as itself.
+// texts refuses every string of a file that contains characters without a visible form.
 func (d *document) texts(key string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -63,10 +63,10 @@ func (d *document) texts(key string, v reflect.Value) {
 	}
 }
 
-// mostRefused is how much is said of one file.
+// mostRefused bounds the errors of one file.
 const mostRefused = 2 * input.MaxErrors
 
-// refuse records what is wrong with the value of a key.
+// refuse records an invalid value of a key, its place and what is allowed.
 func (d *document) refuse(key, given, allowed string) {
 	if len(d.errs) >= mostRefused {
 		return
@@ -79,8 +79,8 @@ func (d *document) refuse(key, given, allowed string) {
 	d.errs = append(d.errs, &input.Error{File: d.name, Line: line, Column: column, Key: key, Err: errors.New(message)})
 }
 
-// find is the place of a key: the format is flat, so a line that begins with
-// it. Keys are few and this runs only when something is wrong.
+// find returns the place of a key: the format is flat, so the first line that begins
+// with it. It runs only on errors.
 func (d *document) find(key string) (line, column int) {
 	for i, text := range strings.Split(string(d.text), "\n") {
 		name, _, ok := strings.Cut(text, "=")
@@ -91,10 +91,10 @@ func (d *document) find(key string) (line, column int) {
 	return 0, 0
 }
 
-// err is everything that was refused.
+// err returns all recorded errors.
 func (d *document) err() error { return errors.Join(d.errs...) }
 
-// demand refuses a file that leaves a key out.
+// demand refuses a file without a key.
 func (d *document) demand(key, allowed string) {
 	if line, _ := d.find(key); line == 0 {
 		d.refuse(key, "", allowed)
@@ -128,7 +128,7 @@ func (d *document) required(key, value string) string {
 	return d.line(key, value)
 }
 
-// figure is a positive number between two limits in the unit of its key.
+// figure returns a required number between two limits, in the unit of its key.
 func (d *document) figure(key string, value *float64, low, high float64) float64 {
 	if value == nil {
 		d.refuse(key, "missing", between(low, high))
@@ -137,7 +137,7 @@ func (d *document) figure(key string, value *float64, low, high float64) float64
 	return d.optional(key, value, low, high)
 }
 
-// optional is a figure that may be left out, which gives 0.
+// optional returns a figure that may be missing, which gives 0.
 func (d *document) optional(key string, value *float64, low, high float64) float64 {
 	if value == nil {
 		return 0

@@ -12,9 +12,9 @@ import (
 	"meshscope/presets/input"
 )
 
-// ReadingModels is the library that also takes the name of a file for a model: a
-// config.json of Hugging Face, or a preset of one's own. The reader gets the name
-// as it was given; what it cannot find is fs.ErrNotExist.
+// ReadingModels returns a library that also finds models by file name: a config.json
+// of Hugging Face, or a preset file. The read function gets the name as it was given
+// and returns fs.ErrNotExist where there is no such file.
 func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library {
 	with := newLibrary(embed.FS{}, l)
 	with.outside = func(name string) (ModelPreset, error) {
@@ -32,13 +32,13 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 	return with
 }
 
-// namesFile tells the name of a file from an id.
+// namesFile reports whether an id is the name of a file.
 func namesFile(id string) bool {
 	return strings.ContainsAny(id, `/\`) || slices.Contains([]string{".json", extension}, strings.ToLower(path.Ext(id)))
 }
 
-// modelOf reads the text of a model's file. Its id is the file's name, by which it
-// is found again.
+// modelOf parses the text of a model's file. The model's id is the file name, by which
+// it is found again.
 func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	if strings.EqualFold(path.Ext(name), extension) {
 		base := strings.TrimSuffix(lastPart(name), path.Ext(name))
@@ -51,7 +51,7 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 		return ModelPreset{}, input.Errorf(name, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	m.ID = name
-	if m.Name == m.Family { // the file says no name: that of its folder does
+	if m.Name == m.Family { // the file has no name: use that of its folder
 		if folder := strings.TrimRight(strings.TrimSuffix(name, lastPart(name)), `/\`); strings.Trim(folder, `./\`) != "" {
 			m.Name = lastPart(folder)
 		}
@@ -62,13 +62,13 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	return ModelPreset{Model: m, Source: name}, nil
 }
 
-// lastPart is a file's name without its folders, of any system.
+// lastPart returns a file name without its folders, with either separator.
 func lastPart(name string) string {
 	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// ModelText, GPUText and ClusterText are the file of a preset, word by word: saved
-// under its own name it loads back, and it shows what another one has to say.
+// ModelText returns the file of a model preset, byte for byte: saved under its own name
+// it loads back, and it shows the keys that another preset needs.
 func (l *Library) ModelText(id string) ([]byte, error) {
 	if _, err := l.ModelPreset(id); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (l *Library) ModelText(id string) ([]byte, error) {
 	return l.text("models", id)
 }
 
-// GPUText is ModelText of a GPU.
+// GPUText returns the file of a GPU preset.
 func (l *Library) GPUText(id string) ([]byte, error) {
 	if _, err := l.GPUPreset(id); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (l *Library) GPUText(id string) ([]byte, error) {
 	return l.text("gpus", id)
 }
 
-// ClusterText is ModelText of a cluster.
+// ClusterText returns the file of a cluster preset.
 func (l *Library) ClusterText(id string) ([]byte, error) {
 	if _, err := l.ClusterPreset(id); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (l *Library) ClusterText(id string) ([]byte, error) {
 	return l.text("clusters", id)
 }
 
-// text is the file of an id that is known to be sound.
+// text returns the file of an id whose preset is known to be valid.
 func (l *Library) text(dir, id string) ([]byte, error) {
 	for at := l; at != nil; at = at.base {
 		text, err := readFile(at.fsys, path.Join(dir, strings.ToLower(id)+extension))

@@ -119,7 +119,7 @@ func (d *document) nominalMemory(f *gpuFile, usable units.Bytes) units.Bytes {
 	key := "memory_nominal_GiB"
 	switch {
 	case f.NominalGiB != nil && f.NominalGB != nil:
-		d.refuse(key, "given beside memory_nominal_GB", "one of the two")
+		d.refuse(key, "given together with memory_nominal_GB", "one of the two")
 	case f.NominalGB != nil:
 		key = "memory_nominal_GB"
 		nominal = units.GB * units.Bytes(d.figure(key, f.NominalGB, 1, maxMemoryGiB))
@@ -141,7 +141,7 @@ func (d *document) bandwidth(key string, value *float64) units.BytesPerSecond {
 	return units.GBps * units.BytesPerSecond(d.optional(key, value, 0.01, maxLinkGBps))
 }
 
-// unsourced checks a list of keys whose figures nobody can cite: each must be
+// unsourced checks a list of keys whose figures have no citable source: each must be
 // in the file.
 func (d *document) unsourced(keys []string) {
 	for _, key := range keys {

@@ -7,7 +7,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// otherNames are what other files call a key of ours: Hugging Face's config.json,
+// otherNames maps keys of other formats to those of preset files: Hugging Face's config.json,
 // and the flags of this program.
 func otherNames() map[string]string {
 	return map[string]string{
@@ -24,7 +24,7 @@ func otherNames() map[string]string {
 	}
 }
 
-// keysOf are the TOML keys of a struct, those of embedded ones among them.
+// keysOf returns the TOML keys of a struct, those of embedded structs included.
 func keysOf(t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -45,16 +45,17 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// alike is how much of a key has to agree for it to be meant.
+// alike is the least similarity at which a key is proposed.
 const alike = 0.6
 
-// closestKey proposes the key that was meant, or nothing.
+// closestKey returns a question that proposes the most similar key; empty where none is
+// similar.
 func closestKey(given string, known []string) string {
 	best, score := "", alike
 	meant := otherNames()[strings.ToLower(given)]
 	for _, key := range known {
 		if meant == key {
-			return "; closest: " + key
+			return ": did you mean " + key + "?"
 		}
 		s := levenshtein.Match(plain(strings.ToLower(given)), plain(strings.ToLower(key)), nil)
 		if s > score {
@@ -64,5 +65,5 @@ func closestKey(given string, known []string) string {
 	if best == "" {
 		return ""
 	}
-	return "; closest: " + best
+	return ": did you mean " + best + "?"
 }

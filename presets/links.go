@@ -38,7 +38,7 @@ func (c *linkClass) latency() units.Seconds {
 
 type linkTable struct{ linkFile }
 
-// linkTable is the table of the library, or of the one below it.
+// linkTable returns the table of the library, or of the one below it.
 func (l *Library) linkTable() (*linkTable, error) {
 	for at := l; at != nil; at = at.base {
 		if t, err := at.links(); t != nil || err != nil {
@@ -50,7 +50,7 @@ func (l *Library) linkTable() (*linkTable, error) {
 
 const linksFile = "links.toml"
 
-// readLinks gives nil when the library has no table of its own.
+// readLinks reads the table of a library; nil where it has none.
 func readLinks(l *Library) (*linkTable, error) {
 	text, err := readFile(l.fsys, linksFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,7 @@ func (d *document) class(c *linkClass) {
 	}
 }
 
-// of is the class of a link by the longest word that its name begins with.
+// of returns the class of a link: the longest word that its name begins with decides.
 func (t *linkTable) of(name string) *linkClass {
 	best, length := &t.Unknown, 0
 	lower := strings.ToLower(name)
@@ -99,12 +99,11 @@ func (t *linkTable) of(name string) *linkClass {
 	return best
 }
 
-// NodeOf is a cluster of typical nodes of one GPU: as many GPUs as such nodes
-// have, joined by the GPU's own link; between the nodes the scale-out link of
-// the GPU's typical cluster.
+// NodeOf returns a cluster of typical nodes of one GPU: the GPU's usual number per node
+// and its own link inside; between the nodes the scale-out link of its typical cluster.
 func (l *Library) NodeOf(g hardware.GPU) hardware.Cluster { return l.calibrated(l.nodeOf(g)) }
 
-// nodeID is the id of the typical nodes of a GPU.
+// nodeID returns the id of the typical nodes of a GPU.
 func nodeID(g hardware.GPU) string { return nodePrefix + g.ID }
 
 const nodePrefix = "node-of-"

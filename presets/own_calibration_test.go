@@ -74,10 +74,10 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"an unknown GPU":         {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"h100-smx\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/a.toml: applies_to: neither a cluster nor a GPU: unknown GPU \"h100-smx\"; closest: h100-sxm"},
+		"an unknown GPU":         {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"h100-smx\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/a.toml: applies_to: neither a cluster nor a GPU: unknown GPU \"h100-smx\": did you mean h100-sxm"},
 		"nothing to speak of":    {map[string]string{"a": "kind = \"gpu\"\ninherits = \"gpu-h100\"\n"}, "applies_to: missing"},
-		"an unknown stack":       {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotrn\"]\ninherits = \"stack-nanotron\"\n"}, "unknown stack \"nanotrn\"; closest: nanotron"},
-		"an unknown parent":      {map[string]string{"a": gpu + "inherits = \"gpu-h10\"\n"}, "inherits: unknown calibration \"gpu-h10\"; closest: gpu-h100"},
+		"an unknown stack":       {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotrn\"]\ninherits = \"stack-nanotron\"\n"}, "unknown stack \"nanotrn\": did you mean nanotron"},
+		"an unknown parent":      {map[string]string{"a": gpu + "inherits = \"gpu-h10\"\n"}, "inherits: unknown calibration \"gpu-h10\": did you mean gpu-h100"},
 		"itself":                 {map[string]string{"a": gpu + "inherits = \"a\"\n"}, "inherits: a cycle: a -> a"},
 		"a cycle":                {map[string]string{"a": gpu + "inherits = \"b\"\n", "b": "kind = \"gpu\"\napplies_to = [\"h20\"]\ninherits = \"a\"\n"}, "a cycle: a -> b -> a"},
 		"another kind":           {map[string]string{"a": gpu + "inherits = \"stack-nanotron\"\n"}, "stack-nanotron is of the kind stack, this file of gpu"},

@@ -1,5 +1,5 @@
 // Package presets holds the data that ships with the program: models, GPUs and
-// clusters, one TOML file each, with their sources. README.md says the format.
+// clusters, one TOML file each, with their sources. README.md describes the format.
 // A Library reads a file when it is asked for it, so starting costs nothing,
 // and refuses a file that is not exactly right by name, line and key.
 package presets
@@ -98,17 +98,17 @@ type Library struct {
 	outside func(name string) (ModelPreset, error)
 }
 
-// Default is the library of the files built into the program. Every call
-// returns the same one.
+// Default returns the library of the files built into the program, the same one at
+// every call.
 func Default() *Library { return builtIn() }
 
 //nolint:gochecknoglobals // built once, then only read; callers share what is parsed
 var builtIn = sync.OnceValue(func() *Library { return newLibrary(files, nil) })
 
-// Load reads a folder of presets of the user's own: models/, gpus/ and
-// clusters/ with one TOML file each, any of them missing. What it has goes
-// before what base has, id by id. Every file is read at once; the errors name
-// the files that are refused and why, and the library has all others.
+// Load reads a folder of the user's presets: models/, gpus/, clusters/ and
+// calibrations/ with one TOML file each, any of them missing. Its presets replace those
+// of base with the same id. Every file is read at once; the errors name the files that
+// are refused and why, and the library has all others.
 func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	l := newLibrary(fsys, base)
 	var errs []error
@@ -140,13 +140,13 @@ func newLibrary(fsys fs.FS, base *Library) *Library {
 	return l
 }
 
-// Model finds a model by its id, in any case.
+// Model finds a model by its id, which is not case-sensitive.
 func (l *Library) Model(id string) (model.Model, error) {
 	p, err := l.ModelPreset(id)
 	return p.Model, err
 }
 
-// ModelPreset is Model with sources.
+// ModelPreset finds a model with its sources.
 func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	if namesFile(id) && l.outside != nil {
 		return l.outside(id)
@@ -154,24 +154,24 @@ func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	return find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
 }
 
-// GPU finds a GPU by its id, in any case.
+// GPU finds a GPU by its id, which is not case-sensitive.
 func (l *Library) GPU(id string) (hardware.GPU, error) {
 	p, err := l.GPUPreset(id)
 	return p.GPU, err
 }
 
-// GPUPreset is GPU with sources.
+// GPUPreset finds a GPU with its sources.
 func (l *Library) GPUPreset(id string) (GPUPreset, error) {
 	return find(l, id, func(l *Library) *store[GPUPreset] { return &l.gpus })
 }
 
-// Cluster finds a cluster by its id, in any case.
+// Cluster finds a cluster by its id, which is not case-sensitive.
 func (l *Library) Cluster(id string) (hardware.Cluster, error) {
 	p, err := l.ClusterPreset(id)
 	return p.Cluster, err
 }
 
-// ClusterPreset is Cluster with sources.
+// ClusterPreset finds a cluster with its sources.
 func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
 	p, err := find(l, id, func(l *Library) *store[ClusterPreset] { return &l.clusters })
 	if err == nil {
@@ -208,7 +208,7 @@ func (l *Library) Clusters() []ClusterPreset {
 	return all
 }
 
-// find asks the library and then those below it.
+// find looks in the library and then in those below it.
 func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) {
 	for at := l; at != nil; at = at.base {
 		preset, err := in(at).get(at, id)
@@ -224,8 +224,8 @@ func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) 
 	return none, unknown(in(l).kind, id, known)
 }
 
-// list is everything of the library and of those below it, by id; the library
-// hides what has the same id below.
+// list returns the presets of the library and of those below it, by id; a preset hides
+// those below it with the same id.
 func list[T any](l *Library, in func(*Library) *store[T], id func(*T) string) []T {
 	var all []T
 	seen := map[string]bool{}

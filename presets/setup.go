@@ -5,15 +5,15 @@ import (
 	"meshscope/engine/knob"
 )
 
-// What the program starts with.
+// Defaults of the program.
 const (
 	DefaultModel   = "llama3.1-70b"
 	DefaultCluster = "dgx-h100"
 )
 
-// DefaultSetup is what the program starts with when nothing is said: Llama 3.1
+// DefaultSetup returns the setup that the program starts with by default: Llama 3.1
 // 70B on eight DGX H100 nodes, TP 8, PP 2, 512 sequences per step. It is made
-// of built-in files only, which the tests hold to be sound.
+// of built-in files only, which tests validate.
 func DefaultSetup() engine.Setup {
 	m, errM := Default().Model(DefaultModel)
 	c, errC := Default().Cluster(DefaultCluster)

@@ -35,8 +35,7 @@ type result[T any] struct {
 	err    error
 }
 
-// get parses the file of the id. The error is fs.ErrNotExist when there is
-// none.
+// get parses the file of an id. The error is fs.ErrNotExist where there is none.
 func (s *store[T]) get(l *Library, id string) (T, error) {
 	key := strings.ToLower(id)
 	var none T
@@ -64,7 +63,7 @@ func (s *store[T]) get(l *Library, id string) (T, error) {
 	return preset, err
 }
 
-// list is every preset that is sound, in the order of the file names.
+// list returns every valid preset, in the order of the file names.
 func (s *store[T]) list(l *Library) []T {
 	s.listing.Do(func() {
 		for _, id := range s.ids(l) {
@@ -79,7 +78,7 @@ func (s *store[T]) list(l *Library) []T {
 	return s.all
 }
 
-// problems reads every file and says which are refused and why.
+// problems reads every file and returns the errors of those that are refused.
 func (s *store[T]) problems(l *Library) []error {
 	s.list(l)
 	errs := slices.Clone(s.errs)
@@ -94,7 +93,7 @@ func (s *store[T]) problems(l *Library) []error {
 	return errs
 }
 
-// ids are the names of the files, without reading them.
+// ids returns the names of the files, without reading them.
 func (s *store[T]) ids(l *Library) []string {
 	var ids []string
 	for _, name := range input.Names(l.fsys, s.dir) {
@@ -123,7 +122,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return nil, &input.Error{File: name, Err: input.Reason(err)}
 }
 
-// validID also keeps a path out of an id.
+// validID reports whether an id is a file name without folders.
 func validID(id string) bool {
 	if id == "" || len(id) > maxIDBytes || strings.Trim(id[:1], ".-_") == "" {
 		return false

@@ -10,8 +10,7 @@ import (
 	"meshscope/engine/escape"
 )
 
-// UnknownError says that there is no preset of that id, and which ids are
-// closest to it.
+// UnknownError reports an id that no preset has, and the ids most like it.
 type UnknownError struct {
 	Kind    string // model, GPU, cluster
 	ID      string
@@ -27,12 +26,12 @@ func (e *UnknownError) Error() string {
 	if len(e.Nearest) == 0 {
 		return message
 	}
-	return message + "; closest: " + strings.Join(e.Nearest, ", ")
+	return message + ": did you mean " + strings.Join(e.Nearest, ", ") + "?"
 }
 
 const (
 	nearestIDs = 4
-	longestID  = 2 * maxIDBytes // what is compared of a longer one
+	longestID  = 2 * maxIDBytes // a longer one is compared up to here
 )
 
 func unknown(kind, id string, known []string) *UnknownError {
@@ -48,7 +47,7 @@ func unknown(kind, id string, known []string) *UnknownError {
 	return &UnknownError{Kind: kind, ID: id, Nearest: slices.Clone(known[:min(len(known), nearestIDs)])}
 }
 
-// similarity is the edit similarity without punctuation, raised where one id
+// similarity returns the edit similarity without punctuation, raised where one id
 // contains the other or all the words that were typed.
 func similarity(asked, id string) float64 {
 	a, b := plain(asked), plain(id)

@@ -1,8 +1,7 @@
-// Package escape makes text that somebody gave safe to show: a name in a file, a
-// value on a command line, a key of a document. Every text that leaves the program
-// goes through it, so that none of it steers a terminal (C0 and C1 controls), turns
-// the direction of a line around (bidirectional controls), breaks an encoding or
-// floods a screen.
+// Package escape makes text from outside safe to show: a name in a file, a
+// value on a command line, a key of a document. All output of
+// the program goes through it, so that no text controls the terminal (C0 and C1), reverses
+// the direction of a line (bidirectional controls), is invalid UTF-8 or floods a screen.
 package escape
 
 import (
@@ -13,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Most is how many characters of a text that somebody gave a message repeats.
+// Most is the number of characters of a given text that a message repeats.
 const Most = 200
 
 // ellipsis marks where a text was cut.
@@ -34,12 +33,11 @@ func Printable(s string) bool {
 	return true
 }
 
-// hidden reports whether a character is not seen as itself: controls, bidirectional
+// hidden reports whether a character has no visible form: controls, bidirectional
 // and other format characters, line separators, private and unassigned code points.
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
 
-// Clip cuts s to its first Most characters, with an ellipsis where something is
-// missing.
+// Clip returns the first Most characters of s, with an ellipsis where it is longer.
 func Clip(s string) string {
 	if len(s) <= Most {
 		return s
@@ -54,8 +52,8 @@ func Clip(s string) string {
 	return s
 }
 
-// Line shows s on one line: clipped, blanks in place of tabs and line breaks, and
-// the rest as Text shows it.
+// Line returns s on one line: clipped, with blanks for tabs and line breaks, and escaped
+// as by Text.
 func Line(s string) string {
 	s = Clip(s)
 	if Printable(s) {
@@ -64,8 +62,8 @@ func Line(s string) string {
 	return Text(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s))
 }
 
-// Text shows s with everything hidden as \uXXXX, line breaks and tabs apart. Bytes
-// that are no UTF-8 become U+FFFD.
+// Text returns s with every hidden character except line breaks and tabs as \uXXXX.
+// Invalid UTF-8 becomes U+FFFD.
 func Text(s string) string {
 	if Printable(s) {
 		return s
@@ -73,11 +71,11 @@ func Text(s string) string {
 	return string(appendShown(nil, s))
 }
 
-// Quote shows s clipped and in double quotes, with the escapes of Go.
+// Quote returns s clipped and in double quotes, with the escapes of Go.
 func Quote(s string) string { return strconv.Quote(Clip(s)) }
 
-// Name shows the name of a file: its end, which says which file it is, in quotes
-// where it has something hidden.
+// Name returns the last 60 bytes of a file name, in quotes where it has hidden
+// characters.
 func Name(s string) string {
 	const most = 60
 	short := s
@@ -93,8 +91,8 @@ func Name(s string) string {
 	return strconv.Quote(short)
 }
 
-// appendShown appends s with everything hidden as \uXXXX, which is the same character
-// to whoever reads JSON. Line breaks and tabs stay.
+// appendShown appends s with hidden characters as \uXXXX, which a JSON string decodes to
+// the same character. Line breaks and tabs stay.
 func appendShown(to []byte, s string) []byte {
 	for _, r := range s {
 		switch {

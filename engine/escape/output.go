@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes text on with everything hidden as \uXXXX, but for line breaks and
-// tabs. JSON stays JSON of the same meaning: there such a character stands inside a
-// string. A character may be cut in two by writes.
+// Writer writes hidden characters other than line breaks and tabs as \uXXXX. JSON keeps
+// its meaning: there such a character is inside a string. Writes may split a character.
 type Writer struct {
 	to   io.Writer
-	rest []byte // the begin of a character whose end has not come yet
+	rest []byte // the first bytes of a character that is not complete yet
 	out  []byte
 }
 
@@ -53,7 +52,7 @@ func harmless(p []byte) bool {
 	return true
 }
 
-// CSV writes comma-separated values whose cells no spreadsheet takes for a formula.
+// CSV writes comma-separated values; no cell is a formula to a spreadsheet.
 type CSV struct{ *csv.Writer }
 
 // NewCSV makes a CSV to a stream.
@@ -68,14 +67,14 @@ func (w CSV) Write(cells ...string) {
 	_ = w.Writer.Write(row)
 }
 
-// Close writes out what is held back and gives the first error.
+// Close flushes the buffer and returns the first error.
 func (w CSV) Close() error {
 	w.Flush()
 	return w.Error()
 }
 
-// Cell marks a text that a spreadsheet would take for a formula as text. Numbers and
-// a lone dash are none.
+// Cell puts an apostrophe before a text that a spreadsheet would take for a formula.
+// Numbers and a lone dash stay.
 func Cell(cell string) string {
 	if cell == "" || cell == "-" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return cell
@@ -86,7 +85,7 @@ func Cell(cell string) string {
 	return "'" + cell
 }
 
-// Markdown keeps a text from being read as Markdown or HTML, on one line.
+// Markdown escapes the characters of Markdown and HTML and joins lines.
 func Markdown(s string) string {
 	return strings.NewReplacer("|", `\|`, "`", "'", "<", "&lt;", "\n", " ", "*", `\*`, "[", `\[`).Replace(s)
 }

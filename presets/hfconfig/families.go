@@ -9,18 +9,18 @@ import (
 	"meshscope/engine/model"
 )
 
-// family is what a class of the transformers library takes for granted.
+// family holds the defaults of a class of the transformers library.
 type family struct {
-	tied    bool   // embeddings, where the file does not say
-	mha     bool   // as many key-value heads as heads, where the file does not say
-	ownHead bool   // head_dim has to be said: it is not hidden/heads
+	tied    bool   // embeddings, where the file has no such key
+	mha     bool   // as many key-value heads as heads, where the file has no such key
+	ownHead bool   // head_dim is required: it is not hidden/heads
 	latent  bool   // MLA: head_dim means something else
 	plain   bool   // two MLP matrices instead of three
 	experts bool   // no dense layer, or intermediate_size means an expert
-	bias    bool   // attention has a bias, where the file does not say
+	bias    bool   // attention has a bias, where the file has no such key
 	qkvOnly bool   // that bias is on q, k and v alone
 	gpt2    bool   // GPT-2's own names
-	act     string // where the file does not say
+	act     string // where the file has no such key
 
 	more func(r *reader)
 }
@@ -32,7 +32,7 @@ func (f *family) biasWord() string {
 	return model.BiasAll
 }
 
-// families are the values of model_type that are read.
+// families returns the supported values of model_type.
 func families() map[string]family {
 	return map[string]family{
 		"llama":   {mha: true, act: "silu"},
@@ -75,11 +75,11 @@ func families() map[string]family {
 
 func perHead(r *reader) { r.m.QKNorm = model.QKNormPerHead }
 
-// window is attention to the last tokens only, in every layer.
+// window sets attention to the last tokens only, in every layer.
 func window(r *reader) { r.m.LocalWindow = or(r.c.Window, 0) }
 
-// switchedWindow is one that use_sliding_window turns on, from some layer on,
-// which is not modelled.
+// switchedWindow refuses use_sliding_window: a window from some layer on is not
+// modelled.
 func switchedWindow(r *reader) {
 	if or(r.c.UseWindow, false) {
 		r.refusef("use_sliding_window is true: a window from some layer on is not modelled")
@@ -124,7 +124,7 @@ func sharedExperts(r *reader) {
 }
 
 // latent is DeepSeek's attention (MLA) and its mixture. Under MLA neither head_dim
-// nor num_key_value_heads says how large anything is.
+// nor num_key_value_heads gives the size of a tensor.
 func latent(r *reader) {
 	c, m := r.c, &r.m
 	sharedExperts(r)
@@ -134,8 +134,8 @@ func latent(r *reader) {
 	m.VHeadDim = r.number("v_head_dim", c.VHead)
 }
 
-// orNone reads a number that null says there is none of. It has to be there: left out
-// it is what the library's class takes, which differs between versions.
+// orNone reads a number, 0 for null. The key is required: the default of the library
+// differs between versions.
 func (r *reader) orNone(key string, raw json.RawMessage) int {
 	var n *int
 	switch err := json.Unmarshal(raw, &n); {

@@ -1,5 +1,5 @@
 // Package hfconfig reads a model from the config.json of a Hugging Face
-// checkpoint: the file that stands beside the weights. It knows the families of
+// checkpoint: the file that comes with the weights. It knows the families of
 // architectures whose parameters it can count and refuses all others by name; what
 // a class of the transformers library takes for granted (a bias, tied embeddings)
 // and the file therefore leaves out is in the family's entry. Field names and
@@ -18,12 +18,12 @@ import (
 	"meshscope/presets/input"
 )
 
-// config is what is read of the file. A pointer tells what is left out from what
-// is 0, false or empty; null counts as left out.
+// config holds the keys that are read. A pointer distinguishes a missing key from 0,
+// false or empty; null counts as missing.
 type config struct {
 	Type     string          `json:"model_type"`
 	Name     string          `json:"_name_or_path"`
-	Text     json.RawMessage `json:"text_config"` // the language model of one that also sees
+	Text     json.RawMessage `json:"text_config"` // the language model of a vision-language model
 	Hidden   *int            `json:"hidden_size"`
 	Layers   *int            `json:"num_hidden_layers"`
 	Heads    *int            `json:"num_attention_heads"`
@@ -71,7 +71,7 @@ type config struct {
 	ActGPT2   string `json:"activation_function"`
 }
 
-// reader fills a model from a config and keeps what is wrong on the way.
+// reader fills a model from a config and collects the errors.
 type reader struct {
 	c       *config
 	m       model.Model
@@ -79,8 +79,8 @@ type reader struct {
 	errs    []error
 }
 
-// Model reads a config.json. The model has the checkpoint's name, if the file says
-// one, and no id.
+// Model reads a config.json. The model has the checkpoint's name, if the file gives one,
+// and no id.
 func Model(data []byte) (model.Model, error) {
 	text, err := input.Text(data)
 	if err != nil {
@@ -112,7 +112,7 @@ func Model(data []byte) (model.Model, error) {
 	return r.m, errors.Join(r.errs...)
 }
 
-// parse reads the file, and the language model inside where it also sees.
+// parse reads the file, and the language model inside a vision-language model.
 func parse(data []byte) (*config, error) {
 	var c config
 	if err := input.DecodeJSON(data, &c); err != nil {
@@ -129,7 +129,7 @@ func parse(data []byte) (*config, error) {
 	return &c, nil
 }
 
-// inWords says what of a document is at fault: a key, or all of it.
+// inWords names the key at fault, or the document as a whole.
 func inWords(err error) error {
 	if at, ok := errors.AsType[*input.Error](err); ok && at.Key != "" {
 		return fmt.Errorf("%s: %w", at.Key, at.Err)
@@ -137,7 +137,7 @@ func inWords(err error) error {
 	return fmt.Errorf("not a JSON document of a model: %w", err)
 }
 
-// UnknownError names an architecture that is not read.
+// UnknownError reports an architecture that is not supported.
 type UnknownError struct{ Type string }
 
 func unknown(name string) error { return &UnknownError{name} }
@@ -155,7 +155,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("model_type %s is not known%s", escape.Quote(e.Type), list)
 }
 
-// number is a value that has to be there.
+// number returns a required value; a missing one is recorded.
 func (r *reader) number(key string, v *int) int {
 	if v == nil {
 		r.missing = append(r.missing, key)
@@ -168,7 +168,7 @@ func (r *reader) refusef(format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(format, args...))
 }
 
-// or is a value, or what stands for one that is left out.
+// or returns a value, or a default where it is missing.
 func or[T any](v *T, otherwise T) T {
 	if v == nil {
 		return otherwise
@@ -176,7 +176,7 @@ func or[T any](v *T, otherwise T) T {
 	return *v
 }
 
-// common reads what nearly all families say alike.
+// common reads the keys that nearly all families share.
 func (r *reader) common(f *family) {
 	c, m := r.c, &r.m
 	m.Name, m.Family = name(c), c.Type
@@ -184,7 +184,7 @@ func (r *reader) common(f *family) {
 	m.AttnBias, m.QKNorm, m.MLPBias = model.BiasNone, model.QKNormNone, or(c.MLPBias, false)
 	m.Gated, m.MoEFreq = true, 0
 	if f.gpt2 {
-		return // has names of its own for all of it
+		return // GPT-2 uses other keys for all of it
 	}
 	m.Hidden, m.Layers = r.number("hidden_size", c.Hidden), r.number("num_hidden_layers", c.Layers)
 	m.Heads, m.Vocab = r.number("num_attention_heads", c.Heads), r.number("vocab_size", c.Vocab)
@@ -218,8 +218,8 @@ func (r *reader) common(f *family) {
 	}
 }
 
-// activation says whether the MLP has two matrices or three, by the family, and
-// which function stands between them.
+// activation sets whether the MLP has two matrices or three, by the family, and its
+// activation function.
 func (r *reader) activation(f *family) {
 	act := r.c.Act
 	if r.c.ActGemma != "" {
@@ -246,8 +246,8 @@ func (r *reader) activation(f *family) {
 	}
 }
 
-// name is that of the checkpoint where the file says it in words that can be
-// shown, else that of the family.
+// name returns the name of the checkpoint where it is printable ASCII, else that of the
+// family.
 func name(c *config) string {
 	if c.Name == "" || len(c.Name) > model.MaxLabel || strings.ContainsFunc(c.Name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return c.Type

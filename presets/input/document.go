@@ -15,9 +15,9 @@ import (
 	"meshscope/engine/escape"
 )
 
-// CheckTOML refuses a document of more keys or more depth than it may have, before
-// anything looks at all of it: the search of the TOML library for keys that come
-// twice takes the square of their number. What is no TOML passes as far as it goes.
+// CheckTOML refuses a document with more than MaxKeys keys or MaxDepth levels before it
+// is decoded: the TOML library takes the square of the number of keys to find duplicates.
+// It does not report syntax errors.
 func CheckTOML(text []byte) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -44,7 +44,7 @@ type counter struct {
 	last   int // offset of the last key
 }
 
-// count adds the keys of an expression, those inside its value too.
+// count adds the keys of an expression, including those inside its value.
 func (c *counter) count(n *unstable.Node, depth int) error {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
@@ -87,8 +87,8 @@ func (c *counter) refuse(err error) error {
 func errKeys(most int) error { return fmt.Errorf("more than %d keys", most) }
 func errDepth() error        { return fmt.Errorf("nested more than %d levels deep", MaxDepth) }
 
-// DecodeTOML reads a document into a struct or a map. Keys that a struct does not
-// have are in unknown, MaxErrors at most; the rest is read all the same.
+// DecodeTOML reads a document into a struct or a map. It returns the keys that the
+// struct does not have in unknown, at most MaxErrors of them, and reads the rest.
 func DecodeTOML(file string, text []byte, into any) (unknown []*Error, err error) {
 	defer func() {
 		// The file may be anybody's; a fault of the parser is not worth a crash.
@@ -121,7 +121,7 @@ func located(file string, at *toml.DecodeError, message string) *Error {
 	return &Error{File: file, Line: line, Column: column, Key: strings.Join(at.Key(), "."), Err: errors.New(message)}
 }
 
-// inWords says without the words of Go what the TOML library found wrong with a value.
+// inWords translates an error of the TOML library from the words of Go.
 func inWords(message string) string {
 	if strings.HasSuffix(message, "value out of range") || strings.Contains(message, "too large to fit in") {
 		return "is too large to be read as a number"
@@ -153,17 +153,17 @@ func DecodeJSON(text []byte, into any) error {
 	return err
 }
 
-// CheckJSON refuses what is no JSON document, and one of more keys or more depth than
-// it may have.
+// CheckJSON refuses a text that is not JSON and a document with more than MaxJSONKeys
+// keys or MaxDepth levels.
 func CheckJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber() // numbers are whoever's who uses them
+	dec.UseNumber() // their range is checked where they are used
 	refuse := func(err error) error {
 		line, column := place(text, min(int(dec.InputOffset()), len(text)))
 		return &Error{Line: line, Column: column, Err: err}
 	}
-	// Of each object or list around the current token, whether it is an object; and
-	// whether a key is due in it.
+	// objects holds, for each object or list around the current token, whether it is an
+	// object; key reports whether a key comes next.
 	var objects []bool
 	key, keys := false, 0
 	for {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// ErrKind says that something else is where a file should be: a folder, a device.
+// ErrKind reports a folder or a device in place of a file.
 var ErrKind = errors.New("not a regular file") //nolint:gochecknoglobals // a sentinel
 
-// ErrWait says that a pipe did not answer within PipeWait.
-var ErrWait = fmt.Errorf("nothing came through the pipe for %v; standard input (-) may take longer", PipeWait) //nolint:gochecknoglobals // a sentinel
+// ErrWait reports a pipe without data for PipeWait.
+var ErrWait = fmt.Errorf("no data from the pipe for %v; standard input (-) has no time limit", PipeWait) //nolint:gochecknoglobals // a sentinel
 
-// Open opens a regular file or a named pipe. Whatever could keep a reader for ever is
-// ErrKind or, later, ErrWait: a device, a folder, a pipe that nobody writes to.
+// Open opens a regular file or a named pipe. A device or a folder gives ErrKind; a pipe
+// without a writer, here or while reading, gives ErrWait.
 func Open(name string) (io.ReadCloser, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -32,7 +32,7 @@ func Open(name string) (io.ReadCloser, error) {
 	return openPipe(name)
 }
 
-// kindOf is what stands where a file should be.
+// kindOf names the kind of a file that is not regular.
 func kindOf(info fs.FileInfo) string {
 	switch info.Mode().Type() {
 	case fs.ModeDir:
@@ -45,14 +45,14 @@ func kindOf(info fs.FileInfo) string {
 	return "a device"
 }
 
-// openPipe waits for somebody who writes.
+// openPipe waits up to PipeWait for a writer.
 func openPipe(name string) (io.ReadCloser, error) {
 	type opened struct {
 		file *os.File
 		err  error
 	}
 	done := make(chan opened, 1)
-	go func() { // which stays where nobody ever writes: there is no way to stop it
+	go func() { // leaks where no writer comes: a blocked open cannot be cancelled
 		file, err := os.Open(name)
 		done <- opened{file, err}
 	}()
@@ -70,7 +70,7 @@ func openPipe(name string) (io.ReadCloser, error) {
 // pipe is a named pipe of which no read waits longer than PipeWait.
 type pipe struct{ *os.File }
 
-// Read reads what is there.
+// Read waits up to PipeWait for data.
 func (p pipe) Read(b []byte) (int, error) {
 	if err := p.SetReadDeadline(time.Now().Add(PipeWait)); err != nil {
 		return 0, err
@@ -82,8 +82,8 @@ func (p pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFile reads a regular file or a named pipe of at most so many bytes. What is
-// longer is an *Error, what cannot be read an error of the file system.
+// ReadFile reads a regular file or a named pipe of at most the given number of bytes. A
+// longer one gives an *Error, an unreadable one an error of the file system.
 func ReadFile(name string, most int) ([]byte, error) {
 	file, err := Open(name)
 	if err != nil {
@@ -93,8 +93,8 @@ func ReadFile(name string, most int) ([]byte, error) {
 	return Read(file, name, most)
 }
 
-// ReadRegular is ReadFile for files that are read without being asked for: a pipe is
-// ErrKind too.
+// ReadRegular reads a regular file only: a pipe gives ErrKind. It is for files that the
+// user did not name, and for those that are read more than once.
 func ReadRegular(name string, most int) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func ReadRegular(name string, most int) ([]byte, error) {
 	return ReadFile(name, most)
 }
 
-// ReadFS is ReadRegular of a file system.
+// ReadFS reads a regular file of a file system.
 func ReadFS(fsys fs.FS, name string, most int) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -123,7 +123,8 @@ func ReadFS(fsys fs.FS, name string, most int) ([]byte, error) {
 	return Read(file, name, most)
 }
 
-// Read reads a stream of at most so many bytes to its end; name is for the error.
+// Read reads a stream of at most the given number of bytes to its end; the error has the
+// name.
 func Read(from io.Reader, name string, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
 	if err == nil && len(data) > most {
@@ -135,8 +136,8 @@ func Read(from io.Reader, name string, most int) ([]byte, error) {
 	return data, nil
 }
 
-// Names lists the files of a folder by name, without the folders in it: MaxFiles of
-// them at most, none where it cannot be read.
+// Names lists the files of a folder, sorted and without its subfolders: at most MaxFiles,
+// none where the folder cannot be read.
 func Names(fsys fs.FS, folder string) []string {
 	file, err := fsys.Open(folder)
 	if err != nil {
@@ -147,7 +148,7 @@ func Names(fsys fs.FS, folder string) []string {
 	if !ok {
 		return nil
 	}
-	entries, _ := dir.ReadDir(MaxFiles) // what was read before an error counts
+	entries, _ := dir.ReadDir(MaxFiles) // entries read before an error count
 	var names []string
 	for _, e := range entries {
 		if !e.IsDir() {
@@ -158,7 +159,7 @@ func Names(fsys fs.FS, folder string) []string {
 	return names
 }
 
-// Reason is an error without the name of the file, for a message that names it already.
+// Reason returns an error without the name of the file, for a message that already has it.
 func Reason(err error) error {
 	if at, ok := errors.AsType[*Error](err); ok {
 		bare := *at

@@ -1,6 +1,6 @@
-// Package input is how files, lines and documents come into the program: within a
-// size, a depth and a number of keys, from regular files and from pipes that answer
-// in time. What is refused is an *Error with its place.
+// Package input reads every file, line and document of the program. It bounds size, depth
+// and number of keys, and reads regular files and pipes with a deadline, but no devices. A
+// refused document gives an *Error with its place.
 package input
 
 import (
@@ -12,8 +12,8 @@ import (
 	"meshscope/engine/escape"
 )
 
-// Limits of what is read. They are far above what anyone writes by hand and keep a
-// hostile file from costing time, memory or stack.
+// Limits of documents. They are far above any file written by hand and bound the time,
+// memory and stack that a hostile file takes.
 const (
 	// MaxDocument is how many bytes a document may have: a setup, a model, a session,
 	// a line of a batch.
@@ -34,13 +34,13 @@ const (
 	MaxErrors = 20
 	// PipeWait is how long a named pipe may keep its reader waiting.
 	PipeWait = 5 * time.Second
-	// maxLine is how long a line may be that is skipped because it is longer than a
-	// document: what has no line breaks at all has no lines.
+	// maxLine bounds a line that is skipped because it is longer than a document: a
+	// stream without line breaks has no end.
 	maxLine = 64 << 20
 )
 
-// Error says what is wrong with a document, and where. Line and Column count from 1
-// and are 0 where the document as a whole is meant.
+// Error is an error in a document with its place. Line and Column count from 1; both are
+// 0 where the document as a whole is at fault.
 type Error struct {
 	File         string // empty: not from a file
 	Line, Column int
@@ -48,7 +48,7 @@ type Error struct {
 	Err          error
 }
 
-// Error gives file, place, key and what is wrong.
+// Error returns file, place, key and reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 	return b.String() + escape.Text(e.Err.Error())
 }
 
-// Unwrap gives what is wrong without the place.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf makes an Error of a file as a whole.
@@ -73,7 +73,7 @@ func Errorf(file, format string, args ...any) *Error {
 	return &Error{File: file, Err: fmt.Errorf(format, args...)}
 }
 
-// InFile gives an error of a document the name of its file, where it has none yet.
+// InFile adds the file name to an *Error that has none.
 func InFile(file string, err error) error {
 	if at, ok := errors.AsType[*Error](err); ok && at.File == "" {
 		at.File = file
@@ -82,5 +82,5 @@ func InFile(file string, err error) error {
 	return err
 }
 
-// tooLong is the error of a document with more bytes than it may have.
+// tooLong returns the error of a document with more than the allowed bytes.
 func tooLong(most int) error { return fmt.Errorf("longer than %d bytes", most) }

@@ -8,13 +8,13 @@ import (
 	"io"
 )
 
-// errNoLines says that a stream is not made of lines.
+// errNoLines reports a stream without line breaks.
 var errNoLines = fmt.Errorf("no line break within %d bytes", maxLine) //nolint:gochecknoglobals // a sentinel
 
-// Lines hands over every line of a stream without its end. Of a line longer than
-// MaxDocument only that fact is handed over. It ends early where each says so. A
-// line break at the very end begins no line, and a byte order mark at the begin is
-// part of none.
+// Lines calls each for every line of a stream, without the line break, until it returns
+// false. For a line longer than MaxDocument, tooLong is true and the line incomplete. A
+// line break at the end of the stream starts no new line; a leading byte order mark is
+// dropped.
 func Lines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var line []byte

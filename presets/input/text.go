@@ -10,8 +10,8 @@ import (
 // byteOrderMark is what some editors write before a text.
 const byteOrderMark = "\ufeff"
 
-// Text gives a text in UTF-8 without the byte order mark that some editors begin with.
-// What is no text is an *Error that says what it is instead, and what helps.
+// Text returns UTF-8 text without a leading byte order mark. Other data gives an *Error
+// that names the encoding or format and the command that converts it.
 func Text(data []byte) ([]byte, error) {
 	if err := checkText(data); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func Text(data []byte) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
 }
 
-// checkText says what is wrong with a text, if anything.
+// checkText returns an error for data that is not UTF-8 text.
 func checkText(data []byte) error {
 	for _, kind := range []struct{ begins, is, instead string }{
 		{"\xff\xfe\x00\x00", "UTF-32 (little-endian)", "iconv -f UTF-32 -t UTF-8"},
@@ -52,7 +52,7 @@ func checkText(data []byte) error {
 	return nil
 }
 
-// noText is the error of what is no text in UTF-8: what it is, and what helps.
+// noText returns the error of data that is not UTF-8 text: what it is, and what helps.
 func noText(line, column int, is, instead string) *Error {
 	is += "; allowed is text in UTF-8"
 	if instead != "" {
@@ -61,8 +61,8 @@ func noText(line, column int, is, instead string) *Error {
 	return &Error{Line: line, Column: column, Err: errors.New(is)}
 }
 
-// unmarked is what a text without a byte order mark is by where its zero bytes stand,
-// which plain letters have in the wider encodings; empty: none of them.
+// unmarked guesses the encoding of text without a byte order mark from the positions of
+// its zero bytes, which ASCII letters have in UTF-16 and UTF-32; empty for neither.
 func unmarked(data []byte) string {
 	var zeros [4]int
 	n := min(len(data), 256) / 4 * 4
@@ -93,7 +93,7 @@ func unmarked(data []byte) string {
 	return ""
 }
 
-// place is the line and column of a byte, in characters.
+// place returns the line and column of a byte, both in characters from 1.
 func place(data []byte, at int) (line, column int) {
 	before := data[:at]
 	line = 1 + bytes.Count(before, []byte("\n"))

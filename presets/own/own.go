@@ -1,5 +1,5 @@
 // Package own finds the presets that users add themselves: models, GPUs and
-// clusters in the XDG config folder, beside the built-in ones.
+// clusters in the XDG config folder, in addition to the built-in ones.
 package own
 
 import (
@@ -15,7 +15,7 @@ import (
 	"meshscope/presets/input"
 )
 
-// Folder is where they are: in $XDG_CONFIG_HOME, which counts only when it is
+// Folder returns their folder: in $XDG_CONFIG_HOME, which counts only when it is
 // absolute, else in .config of the home folder. Empty: nowhere.
 func Folder(getenv func(string) string) string {
 	dir := getenv("XDG_CONFIG_HOME")
@@ -52,13 +52,13 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s left out in %s", more, what, escape.Name(folder)))
 	}
 	if taken := replaced(lib, base, folder); len(taken) > 0 {
-		notices = append(notices, "presets of your own stand in place of built-in ones: "+strings.Join(taken, ", "))
+		notices = append(notices, "your presets replace built-in ones: "+strings.Join(taken, ", "))
 	}
 	return lib, notices
 }
 
-// replaced names the built-in presets that others of the same id take the place of,
-// where they differ: "llama3.1-8b" may be on purpose, but is then another model.
+// replaced names the built-in presets that the user's replace with different figures:
+// it may be on purpose, but "llama3.1-8b" is then another model.
 func replaced(lib, base *presets.Library, folder string) []string {
 	var out []string
 	for _, kind := range []struct {
@@ -84,10 +84,10 @@ func replaced(lib, base *presets.Library, folder string) []string {
 	return out
 }
 
-// mostNotices is how many files that are refused are named one by one.
+// mostNotices bounds the notices about single files.
 const mostNotices = 8
 
-// flatten takes joined errors apart: each is one notice.
+// flatten splits joined errors: each is one notice.
 func flatten(errs []error) []error {
 	var all []error
 	for _, err := range errs {
@@ -104,7 +104,7 @@ func flatten(errs []error) []error {
 	return all
 }
 
-// notice names the file with its folder.
+// notice returns a message that names the file with its folder.
 func notice(folder string, err error) string {
 	at, ok := errors.AsType[*input.Error](err)
 	if !ok {

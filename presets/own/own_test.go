@@ -67,7 +67,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		write(t, file, text)
 		_, notices := own.Load(folder, presets.Default())
-		said := strings.Contains(strings.Join(notices, "\n"), "in place of built-in ones: models llama3.1-8b")
+		said := strings.Contains(strings.Join(notices, "\n"), "replace built-in ones: models llama3.1-8b")
 		if said != want {
 			t.Errorf("said %v: %q", said, notices)
 		}

@@ -63,7 +63,7 @@ func (j *judged) correlation() (ours, constant float64, cells int) {
 }
 
 // candidate is one layout of a cell: its measured rate, 0 for one that ran out of
-// memory, and what is predicted.
+// memory, and the predictions.
 type candidate struct {
 	rate float64 // tokens per second
 	time float64 // predicted, seconds per token

@@ -25,7 +25,7 @@ type Figure struct {
 	PeerAt   *float64 `json:"peer_value,omitempty"`
 }
 
-// Met says whether the figure is as good as wanted.
+// Met reports whether the figure meets its target.
 func (f *Figure) Met() bool {
 	if f.AtLeast {
 		return f.Value >= f.Wanted

@@ -1,6 +1,6 @@
 // Package published holds measurements that others published, typed in with
 // their source, and compares the model with them. One TOML file is one group
-// of runs: figures only, nobody's text.
+// of runs: figures only, no text of the sources.
 package published
 
 import (
@@ -81,7 +81,7 @@ type groupFile struct {
 	PeerError float64        `toml:"peer_error"`
 	Note      string         `toml:"note"`
 	Common    map[string]any `toml:"common"` // setup keys of every run
-	Memory    MemoryKind     `toml:"memory"` // allocated where nothing is said
+	Memory    MemoryKind     `toml:"memory"` // allocated by default
 	First     bool           `toml:"memory_of_first_rank"`
 	Runs      []runFile      `toml:"run"`
 	Cells     []cellFile     `toml:"cell"`
@@ -229,7 +229,7 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 	return out, nil
 }
 
-// measured says whether a run has what a measurement has.
+// measured reports a run without an id or without a measured figure.
 func (r *Run) measured() error {
 	if r.ID == "" || r.Step < 0 || r.Memory < 0 || r.Step+r.Memory == 0 {
 		return fmt.Errorf("run %s: an id and a positive step_seconds or memory_GiB are needed", r.ID)
@@ -250,8 +250,8 @@ func (r *Run) take(doc *setupdoc.Document, lib Library) error {
 	return nil
 }
 
-// document says what all runs of a group have in common and what one has of its
-// own.
+// document returns the setup document of one run: the keys common to its group and its
+// own keys, which win.
 func (f *groupFile) document(own map[string]any) (*setupdoc.Document, error) {
 	keys := maps.Clone(f.Common)
 	if keys == nil {

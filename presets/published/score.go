@@ -74,7 +74,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	return results, append(step, memory...)
 }
 
-// memory is what is predicted of the kind that was measured.
+// memory returns the prediction for the kind of memory that was measured.
 func (r *Run) memory(report *engine.Report) float64 {
 	of := func(rank *memory.Rank) float64 {
 		switch r.Kind {
@@ -98,7 +98,7 @@ func (r *Run) memory(report *engine.Report) float64 {
 }
 
 // work is what a single constant rate divides: the operations of a step on one
-// GPU with what is recomputed, scores over the whole square where the kernel
+// GPU with recomputed work, scores over the whole square where the kernel
 // computes them so.
 func work(e *engine.Evaluator, s *engine.Setup, r *engine.Report) float64 {
 	if s.Attention == recipe.Standard && s.MFU != recipe.MFUFull {

@@ -52,9 +52,9 @@ func (e *KeyError) Error() string {
 	case e.Instead != "":
 		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", escape.Line(e.Key), e.Instead)
 	case e.Names != "":
-		return fmt.Sprintf("%s cannot be set: it names a preset with all its figures; choose another one with %s", escape.Line(e.Key), e.Names)
+		return fmt.Sprintf("%s cannot be set: it identifies a preset; use %s to choose another", escape.Line(e.Key), e.Names)
 	case len(e.Nearest) > 0:
-		return fmt.Sprintf("unknown key %s; closest: %s", escape.Quote(e.Key), strings.Join(e.Nearest, ", "))
+		return fmt.Sprintf("unknown key %s: did you mean %s?", escape.Quote(e.Key), strings.Join(e.Nearest, ", "))
 	}
 	return fmt.Sprintf("unknown key %s", escape.Quote(e.Key))
 }

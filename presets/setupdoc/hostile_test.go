@@ -76,7 +76,7 @@ func TestFedBack(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema_version":1,"version":"x","setup":{"tp":8},"legal":true,"problems":[],"model":{},"memory":{}}`: "",
 		`{"setup":{"tp":8}}`:                             "",
-		`{"schema_version":1,"setup":{"tp":8},"lgal":1}`: `1:38: unknown key "lgal"; closest: legal`,
+		`{"schema_version":1,"setup":{"tp":8},"lgal":1}`: `1:38: unknown key "lgal": did you mean legal`,
 		`{"schema_version":2,"setup":{"tp":8}}`:          `schema_version: given "2", allowed is 1`,
 		`{"schema_version":"1","setup":{"tp":8}}`:        `schema_version: given "1", allowed is 1`,
 		`{"setup":{"tp":8},"tp":4}`:                      `1:19: key "tp" beside "setup"`,
@@ -281,7 +281,7 @@ func TestKnownWords(t *testing.T) {
 		if err == nil {
 			_, err = d.Setup(shelf{})
 		}
-		if err == nil || strings.Contains(err.Error(), "closest: set") {
+		if err == nil || strings.Contains(err.Error(), "did you mean set") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

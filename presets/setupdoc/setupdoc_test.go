@@ -131,12 +131,12 @@ func TestParts(t *testing.T) {
 
 func TestBadDocuments(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"a.json", "{\n  \"tp\": 8,\n  \"tpp\": 2\n}", `a.json:3:3: unknown key "tpp"; closest: tp`},
-		{"a.toml", "tp = 8\n  tpp = 2\n", `a.toml:2:3: unknown key "tpp"; closest: tp`},
-		{"a.json", `{"microbatch": 2}`, `closest: microbatches`},
-		{"a.json", `{"model": {"layer": 2}}`, `a.json:1:12: unknown key "model.layer"; closest: model.layers`},
+		{"a.json", "{\n  \"tp\": 8,\n  \"tpp\": 2\n}", `a.json:3:3: unknown key "tpp": did you mean tp`},
+		{"a.toml", "tp = 8\n  tpp = 2\n", `a.toml:2:3: unknown key "tpp": did you mean tp`},
+		{"a.json", `{"microbatch": 2}`, `did you mean microbatches`},
+		{"a.json", `{"model": {"layer": 2}}`, `a.json:1:12: unknown key "model.layer": did you mean model.layers`},
 		{"a.toml", "[cluster]\nid = 'dgx-h100'\n[cluster.inter]\nspeed = 1\n", `a.toml:4:1: unknown key "cluster.inter.speed"`},
-		{"a.json", `{"set": {"model.layerz": 2}}`, `unknown key "model.layerz"; closest: model.layers`},
+		{"a.json", `{"set": {"model.layerz": 2}}`, `unknown key "model.layerz": did you mean model.layers`},
 		{"a.json", `{"set": {"mode.layers": 2}}`, `1:10: unknown key "mode.layers"`},
 		{"a.json", `{"set": {"model.layers.deep": 2}}`, `unknown key "model.layers.deep"`},
 		{"a.json", `{"set": {"set": {}}}`, `unknown key "set"`},
@@ -239,7 +239,7 @@ func TestFlagsRefused(t *testing.T) {
 		"model.layers=":    `model.layers: given ""`,
 		"model.layers=-1":  `model.layers: given "-1"`,
 		"model.layers=1.5": `model.layers: given "1.5"`,
-		"tpp=3":            `unknown key "tpp"; closest: tp`,
+		"tpp=3":            `unknown key "tpp": did you mean tp`,
 		"tp=three":         `tp: given "three"`,
 		"set=3":            `unknown key "set"`,
 		"a.b=3":            `unknown key "a.b"`,

@@ -1,4 +1,4 @@
-// Package words holds what is said in words: a note on every knob and the
+// Package words holds the texts of the program: a note on every knob and the
 // glossary. Both are data files with sources; nothing here is a figure that the
 // engine works out.
 package words
@@ -27,7 +27,7 @@ type Method struct {
 	ID     knob.ID `toml:"-"`
 	Name   string  `toml:"name"`  // in full: tensor parallelism
 	Cuts   string  `toml:"cuts"`  // memory, time or traffic that gets smaller
-	Costs  string  `toml:"costs"` // what it is paid with
+	Costs  string  `toml:"costs"` // its cost
 	Use    string  `toml:"use"`   // when to reach for it
 	Watch  string  `toml:"watch"` // traps; empty where there are none
 	Source string  `toml:"source"`
@@ -152,7 +152,7 @@ func decode(text []byte, into any) error {
 // Names are everything that a word is found by: its term first.
 func (w *Word) Names() []string { return slices.Concat([]string{w.Term}, w.Also, w.Labels) }
 
-// Find is the entry with a name, whatever the case of its letters.
+// Find returns the index of the entry with a name, which is not case-sensitive.
 func Find(all []Word, name string) (int, bool) {
 	for i := range all {
 		if slices.ContainsFunc(all[i].Names(), func(s string) bool { return strings.EqualFold(s, name) }) {

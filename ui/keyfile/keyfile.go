@@ -143,7 +143,7 @@ func (f *file) wrong(action, format string, args ...any) error {
 // keysOf are the keys of one line, checked by themselves.
 func (f *file) keysOf(action string, value any) ([]string, error) {
 	if !slices.ContainsFunc(f.actions, func(a Action) bool { return a.Name == action }) {
-		return nil, f.wrong(action, "is no action; closest: %s", f.closest(action))
+		return nil, f.wrong(action, "is no action: did you mean %s?", f.closest(action))
 	}
 	var given []string
 	switch value := value.(type) {

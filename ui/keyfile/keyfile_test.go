@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		"taken":         {"model = 'M'\nundo = 'q'\n", map[string][]string{"model": {"M"}}, []string{`keys.toml:2:1: undo: "q" is the key of quit; give that another one too`}},
 		"twice":         {"undo = 'z'\nredo = 'z'\n", map[string][]string{"undo": {"z"}}, []string{`keys.toml:2:1: redo: "z" is the key of undo`}},
 		"a chain":       {"undo = 'm'\nmodel = 'q'\n", nil, []string{`model: "q" is the key of quit`, `undo: "m" is the key of model`}},
-		"no action":     {"undp = 'z'\nquit = 'Q'\n", map[string][]string{"quit": {"Q"}}, []string{"keys.toml:1:1: undp: is no action; closest: undo"}},
+		"no action":     {"undp = 'z'\nquit = 'Q'\n", map[string][]string{"quit": {"Q"}}, []string{"keys.toml:1:1: undp: is no action: did you mean undo"}},
 		"no key":        {"undo = 'hyper+x'\n", nil, []string{`undo: "hyper+x" is no key; allowed: a sign, or one of up, down`}},
 		"a digit":       {"undo = '7'\n", nil, []string{`"7" types a value`}},
 		"fixed":         {"undo = 'esc'\nmodel = 'ctrl+c'\nquit = 'ctrl+m'\n", nil, []string{`"esc" always does the same`, `"ctrl+c" always quits`, `"ctrl+m" cannot be told`}},

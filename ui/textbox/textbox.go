@@ -73,7 +73,7 @@ func (f *Field) Key(msg tea.KeyPressMsg) {
 	f.input, _ = f.input.Update(msg) // commands would only blink a cursor
 }
 
-// Paste puts text where the caret is, as one line without what is not seen as itself.
+// Paste puts text where the caret is, as one line without hidden characters.
 func (f *Field) Paste(text string) {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
