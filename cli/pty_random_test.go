@@ -13,18 +13,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/cli/terminal"
+	"meshscope/engine_test/draws"
 )
 
 // randomKeys is how many keys TestTerminalRandomKeys presses unless
 // MESHSCOPE_RANDOM_KEYS says another number.
-const randomKeys = 2000
+func randomKeys() int {
+	if draws.Deep() {
+		return 4000
+	}
+	return 500
+}
 
 // TestTerminalRandomKeys presses keys, clicks and changes the size at random in
 // the real program: it neither ends nor breaks a frame nor grows.
 // MESHSCOPE_RANDOM_SEED says other keys than the usual ones.
 func TestTerminalRandomKeys(t *testing.T) {
 	t.Parallel()
-	count, seed := numberFrom(t, "MESHSCOPE_RANDOM_KEYS", randomKeys), numberFrom(t, "MESHSCOPE_RANDOM_SEED", 26)
+	count, seed := numberFrom(t, "MESHSCOPE_RANDOM_KEYS", randomKeys()), numberFrom(t, "MESHSCOPE_RANDOM_SEED", 26)
 	program := build(t)
 	screen := open(t, program, 120, 36)
 	random := rand.New(rand.NewPCG(20, uint64(seed))) //nolint:gosec // the same keys in every run with a seed

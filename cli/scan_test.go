@@ -61,7 +61,7 @@ func TestScanEqualsEval(t *testing.T) {
 // Whatever the flags are: one of the exit codes, and as text, JSON and CSV the
 // same one.
 func TestAnyScan(t *testing.T) {
-	draws.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 30, func(t *rapid.T) {
 		axis := func() string {
 			return rapid.SampledFrom([]string{
 				"tp", "tp=1..8", "tp=2,x", "pp=1,2,3", "pp=8..1", "dp", "cp=1..4", "ep=1,2", "mbs=1..16:x2", "gbs=1..100000", "seq=1k..64k", "nodes=1..4",

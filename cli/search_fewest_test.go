@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"meshscope/engine_test/draws"
 )
 
 // fewest is what these tests read of search --json.
@@ -32,7 +34,11 @@ func searchFewest(t *testing.T, flags string) (fewest, string) {
 // The fewest GPUs are no power of two where fewer will do, and the page says among
 // which numbers it looked.
 func TestFewestGPUs(t *testing.T) {
-	f, page := searchFewest(t, "--tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%")
+	question := "--tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%"
+	if !draws.Deep() {
+		question += " --tp 8 --cp 1 --mbs 1 --zero 1"
+	}
+	f, page := searchFewest(t, question)
 	if len(f.Results) == 0 || f.Results[0].Layout.GPUs > 3456 || f.Results[0].Report.Run.Days > 60 || len(f.GPUs) < 20 {
 		t.Errorf("%+v", f)
 	}
@@ -68,11 +74,17 @@ func TestDeadlineRaisesTheBatch(t *testing.T) {
 // The fewest GPUs are the least number for which a search of that number alone, with the
 // same limits, finds something: there is one rule for the batch that nobody gave.
 func TestFewestAgreesWithEachNumber(t *testing.T) {
-	for _, flags := range []string{
-		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4",
-		"--model llama3.1-8b --tokens 1T --deadline 20d --tp 2 --gpus 8..512:40",
-		"--model llama3.1-8b --headroom 20%",
-	} {
+	questions := []string{
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4 --cp 1 --zero 1",
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp 2 --cp 1 --zero 1 --gpus 8..512:40",
+		"--model llama3.1-8b --headroom 20% --cp 1",
+	}
+	if draws.Deep() {
+		for _, flags := range questions {
+			questions = append(questions, strings.NewReplacer(" --cp 1", "", " --zero 1", "").Replace(flags))
+		}
+	}
+	for _, flags := range questions {
 		f, _ := searchFewest(t, flags+" --top 1 --objective fewest-gpus")
 		if len(f.Results) == 0 || len(f.GPUs) < 5 {
 			t.Fatalf("%s: %+v", flags, f)

@@ -84,13 +84,13 @@ func TestSearchSaysWhy(t *testing.T) {
 		"--gpus 64 --deadline 1d --tokens 15T":         "15.00 T tokens within 1 day (--deadline) excludes",
 		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 copies do not divide the 64 GPUs",
 	} {
-		_, text, _ := run(t, append([]string{"search"}, strings.Fields(flags)...)...)
+		_, text, _ := run(t, append([]string{"search", "--time", "0"}, strings.Fields(flags)...)...)
 		if text = strings.Join(strings.Fields(text), " "); !strings.Contains(text, want) {
 			t.Errorf("search %s does not say %q: %s", flags, want, text)
 		}
 	}
 	for _, flags := range []string{"--model llama3.1-8b --nodes 1 --gbs 512", "--gpus 64 --gbs 512"} {
-		_, text, _ := run(t, append([]string{"search"}, strings.Fields(flags)...)...)
+		_, text, _ := run(t, append([]string{"search", "--time", "0"}, strings.Fields(flags)...)...)
 		text = strings.Join(strings.Fields(text), " ")
 		if alone := strings.Contains(text, "No other layout lies within 1 % of the best."); alone == strings.Contains(text, "The order of layouts so close is the model's") {
 			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not where there are: %s", flags, text)

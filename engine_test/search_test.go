@@ -116,7 +116,7 @@ func TestSearchRanksAllSchedules(t *testing.T) {
 	w := newWorld(t)
 	ran, won := map[schedule.Kind]int{}, map[schedule.Kind]int{}
 	answered := 0
-	draws.CheckFew(t, 80, func(t *rapid.T) {
+	draws.CheckFew(t, 50, func(t *rapid.T) {
 		p := w.problem(t)
 		p.Space.Schedules = nil
 		for _, i := range schedule.Kinds() {

@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/ui/export"
 	"meshscope/ui/frame"
@@ -263,14 +264,15 @@ func TestEverySmallSize(t *testing.T) {
 }
 
 // TestRandomKeys presses 500 keys and resizes between them; no panic, no line
-// beyond the screen. The seed is fixed, so a failure repeats.
+// beyond the screen. A failure says its seed.
 func TestRandomKeys(t *testing.T) {
 	names := []string{
 		"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "home", "end", "G", "shift+left", "shift+right",
 		"0", "1", "2", "3", "7", "9", "enter", "esc", "backspace", "u", "U", "ctrl+r", "f", "m", "g", "?", "t", "M",
 		"[", "]", "pgup", "pgdown", "tab", "space", "-", "+", "a", "z", ",", "é",
 	}
-	for seed := range uint64(4) {
+	for _, seed := range draws.Seeds() {
+		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 42))
 		m := sample(t, 100, 30)
 		m.catalog = new(catalog)

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
-	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/overlay"
@@ -105,22 +103,6 @@ func finishAll(m *Model, cmd tea.Cmd) {
 	}
 	_, next := m.Update(msg)
 	finishAll(m, next)
-}
-
-// reached is a program after some keys, with what its screen wanted worked out.
-func reached(t *testing.T, names ...string) *Model {
-	t.Helper()
-	m := live(t, 120, 36)
-	if slices.Contains(names, "s") { // a search that is answered at once
-		gpus, tp := 8, 2
-		m.do(state.Action{Verb: state.UseSetup, Setup: new(setupOf(t, "llama3.2-1b", "dgx-h100", knob.Given{knob.GPUs: gpus, knob.TP: tp}))})
-	}
-	for _, name := range names {
-		_, cmd := m.Update(press(name))
-		finishAll(m, cmd)
-	}
-	settle(m)
-	return m
 }
 
 // TestHelpRunsScreenKeys chooses a line of the help on the Pipeline screen.

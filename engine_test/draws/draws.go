@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -18,8 +19,14 @@ func Deep() bool { return os.Getenv("MESHSCOPE_DEEP") == "1" }
 // all is how many cases a property is tested on, unless it takes long.
 const all = 100
 
-// fresh is the seed that stands for one that nobody has drawn from yet.
-const fresh = 0
+// Seeds are what random cases are drawn from: one, or in a deep run a fixed list and one
+// that nobody has drawn from yet. A test that fails says its seed.
+func Seeds() []uint64 {
+	if !Deep() {
+		return []uint64{1}
+	}
+	return []uint64{1, 2, 3, uint64(time.Now().UnixNano())}
+}
 
 // Check tests a property on 100 cases, in a deep run on 100 of each seed.
 func Check(t *testing.T, property func(*rapid.T)) {
@@ -31,24 +38,23 @@ func Check(t *testing.T, property func(*rapid.T)) {
 // on 100 of each seed. What -rapid.checks and -rapid.seed say is obeyed.
 func CheckFew(t *testing.T, cases int, property func(*rapid.T)) {
 	t.Helper()
-	seeds := []int{1}
 	if Deep() {
-		cases, seeds = all, []int{1, 2, fresh}
+		cases = all
 	}
-	for _, seed := range seeds {
-		check(t, map[string]int{"rapid.checks": cases, "rapid.seed": seed}, property)
+	for _, seed := range Seeds() {
+		check(t, map[string]uint64{"rapid.checks": uint64(cases), "rapid.seed": seed}, property)
 	}
 }
 
 // check tests a property with flags of rapid that have no other value than their default.
-func check(t *testing.T, flags map[string]int, property func(*rapid.T)) {
+func check(t *testing.T, flags map[string]uint64, property func(*rapid.T)) {
 	t.Helper()
 	for name, value := range flags {
 		f := flag.Lookup(name)
 		if f.Value.String() != f.DefValue {
 			continue // said on the command line
 		}
-		if err := f.Value.Set(strconv.Itoa(value)); err != nil {
+		if err := f.Value.Set(strconv.FormatUint(value, 10)); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
