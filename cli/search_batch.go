@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
 )
 
@@ -45,8 +46,8 @@ func (o *answer) tried() []int {
 
 // anyGPUs says that nobody gave a number of GPUs, nor a range.
 func (q *asked) anyGPUs() bool {
-	_, gpus := q.values["gpus"]
-	_, nodes := q.values["nodes"]
+	_, gpus := q.values[knob.GPUs]
+	_, nodes := q.values[knob.Nodes]
 	return !gpus && !nodes
 }
 
@@ -126,7 +127,7 @@ func (o *answer) endWords() string {
 	best := &o.result.Best[0]
 	switch o.problem.Objective {
 	case search.LargestMBS:
-		if _, said := o.asked.values["mbs"]; said {
+		if _, said := o.asked.values[knob.MBS]; said {
 			return ""
 		}
 		tried := slices.Max(search.Tried(o.problem).MBS)
@@ -136,7 +137,7 @@ func (o *answer) endWords() string {
 		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch goes: none larger than %s has a layout that meets the limits.", commas(tried), commas(best.Setup.MBS))
 	case search.LongestSeq:
 		text := ""
-		if _, said := o.asked.values["seq"]; !said {
+		if _, said := o.asked.values[knob.Seq]; !said {
 			tried := slices.Max(o.problem.Space.Seq)
 			text = fmt.Sprintf("Lengths from %s to %s were tried, doubled: ", commas(slices.Min(o.problem.Space.Seq)), commas(tried))
 			if best.Setup.Seq == tried {

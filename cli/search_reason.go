@@ -138,17 +138,17 @@ func (o *answer) writeReason(t page, a *app) {
 func (o *answer) rule(field string) string {
 	text, one := o.asked.single(knob.ID(field))
 	gpus := o.problem.Space.GPUs
-	if n, err := strconv.Atoi(text); field == "dp" && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
+	if n, err := strconv.Atoi(text); field == string(knob.DP) && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
 		return fmt.Sprintf("%d copies do not divide the %s GPUs", n, commas(gpus[0]))
 	}
-	if field == "split" {
+	if field == string(knob.Split) {
 		given := o.problem.Setup.Split
 		if _, err := layout.ParseSplit(given, strings.Count(given, ",")+1, o.problem.Setup.Model.Layers); err != nil {
 			return escape.Line(err.Error())
 		}
 		return ""
 	}
-	if !one || !slices.Contains([]string{"tp", "pp", "cp", "ep", "etp", "vpp", "zero"}, field) {
+	if !one || !slices.Contains([]knob.ID{knob.TP, knob.PP, knob.CP, knob.EP, knob.ETP, knob.VPP, knob.ZeRO}, knob.ID(field)) {
 		return ""
 	}
 	s, err := knob.Turn(o.problem.Setup, knob.ID(field), text, knob.Locks{GPUs: true, Batch: true})

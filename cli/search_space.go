@@ -125,16 +125,16 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 			}
 		}
 	}
-	set("gpus", "nodes", "seq")
-	if q.cut = said("tp", "pp", "cp") && (said("dp") || said("gpus") || said("nodes")); q.cut {
-		set("dp", "tp", "pp", "cp")
-		_, batch := q.values["gbs"]
-		switch q.counted = said("mbs", "microbatches"); {
+	set(knob.GPUs, knob.Nodes, knob.Seq)
+	if q.cut = said(knob.TP, knob.PP, knob.CP) && (said(knob.DP) || said(knob.GPUs) || said(knob.Nodes)); q.cut {
+		set(knob.DP, knob.TP, knob.PP, knob.CP)
+		_, batch := q.values[knob.GBS]
+		switch q.counted = said(knob.MBS, knob.MicroBatches); {
 		case q.counted:
-			set("mbs", "microbatches", "gbs")
-		case !batch && !q.several("mbs") && !q.several("microbatches"):
+			set(knob.MBS, knob.MicroBatches, knob.GBS)
+		case !batch && !q.several(knob.MBS) && !q.several(knob.MicroBatches):
 			q.asEval = true
-			set("mbs", "microbatches")
+			set(knob.MBS, knob.MicroBatches)
 		}
 	}
 	if err != nil {
@@ -144,7 +144,7 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 	if wrong := (*knob.ValueError)(nil); errors.As(err, &wrong) && !q.cut {
 		// So many GPUs may need the one degree that was said, though others are free.
 		err = nil
-		set("tp", "pp", "cp")
+		set(knob.TP, knob.PP, knob.CP)
 		if err == nil {
 			q.setup, err = doc.Setup(a.lib)
 		}
@@ -161,7 +161,7 @@ func (q *asked) settle(a *app, doc *setupdoc.Document) (err error) {
 // that is searched anyway, whether it divides them or not. False where there is no such
 // degree, or something else is wrong too.
 func (q *asked) cutFiner(a *app, doc *setupdoc.Document) (engine.Setup, bool) {
-	for _, id := range []knob.ID{"tp", "pp", "cp"} {
+	for _, id := range []knob.ID{knob.TP, knob.PP, knob.CP} {
 		if _, one := q.single(id); one {
 			continue
 		}
@@ -186,45 +186,45 @@ func (q *asked) space(objective search.Objective) (search.Space, error) {
 		return sp, err
 	}
 	sp.GPUs = gpus
-	sp.Seq = q.doubling("seq", q.setup.Seq, sequences(objective))
-	sp.GBS = q.doubling("gbs", q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
+	sp.Seq = q.doubling(knob.Seq, q.setup.Seq, sequences(objective))
+	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
 	cuts := divisorsOf(sp.GPUs)
-	for _, knob := range []struct {
+	for _, varied := range []struct {
 		id         knob.ID
 		into       *[]int
 		candidates func() []int
 	}{
-		{"dp", &sp.DP, func() []int { return cuts }},
-		{"tp", &sp.TP, func() []int { return cuts }},
-		{"pp", &sp.PP, func() []int { return cuts }},
-		{"cp", &sp.CP, func() []int { return cuts }},
-		{"etp", &sp.ETP, func() []int { return cuts }},
-		{"ep", &sp.EP, func() []int { return divisorsOf([]int{max(q.setup.Model.Experts, 1)}) }},
-		{"vpp", &sp.VPP, func() []int { return upTo(1, min(q.setup.Model.Layers, maxChoices)) }},
-		{"zero", &sp.ZeRO, func() []int { return upTo(0, 3) }},
-		{"mbs", &sp.MBS, func() []int { return divisorsOf(sp.GBS) }},
-		{"microbatches", &sp.MicroBatches, func() []int { return divisorsOf(sp.GBS) }},
+		{knob.DP, &sp.DP, func() []int { return cuts }},
+		{knob.TP, &sp.TP, func() []int { return cuts }},
+		{knob.PP, &sp.PP, func() []int { return cuts }},
+		{knob.CP, &sp.CP, func() []int { return cuts }},
+		{knob.ETP, &sp.ETP, func() []int { return cuts }},
+		{knob.EP, &sp.EP, func() []int { return divisorsOf([]int{max(q.setup.Model.Experts, 1)}) }},
+		{knob.VPP, &sp.VPP, func() []int { return upTo(1, min(q.setup.Model.Layers, maxChoices)) }},
+		{knob.ZeRO, &sp.ZeRO, func() []int { return upTo(0, 3) }},
+		{knob.MBS, &sp.MBS, func() []int { return divisorsOf(sp.GBS) }},
+		{knob.MicroBatches, &sp.MicroBatches, func() []int { return divisorsOf(sp.GBS) }},
 	} {
-		v, said := q.values[knob.id]
+		v, said := q.values[varied.id]
 		if !said {
 			continue
 		}
-		*knob.into = v.Numbers(knob.candidates())
-		if len(*knob.into) > maxChoices && knob.id == "mbs" {
-			return sp, q.tooMany(knob.id, maxChoices)
+		*varied.into = v.Numbers(varied.candidates())
+		if len(*varied.into) > maxChoices && varied.id == knob.MBS {
+			return sp, q.tooMany(varied.id, maxChoices)
 		}
 	}
-	for _, word := range q.values["sp"].Words {
+	for _, word := range q.values[knob.SP].Words {
 		sp.SP = append(sp.SP, word == "on")
 	}
-	for _, word := range q.values["schedule"].Words {
+	for _, word := range q.values[knob.Schedule].Words {
 		sp.Schedules = append(sp.Schedules, schedule.Kind(word))
 	}
 	// On one rank all schedules are the same, and the first one gives the name.
 	if i := slices.Index(sp.Schedules, schedule.OneFOneB); i > 0 {
 		sp.Schedules = slices.Insert(slices.Delete(sp.Schedules, i, i+1), 0, schedule.OneFOneB)
 	}
-	for _, word := range q.values["recompute"].Words {
+	for _, word := range q.values[knob.Recompute].Words {
 		var r recipe.Recompute
 		if err := r.UnmarshalText([]byte(word)); err != nil {
 			return sp, err
@@ -232,7 +232,7 @@ func (q *asked) space(objective search.Objective) (search.Space, error) {
 		sp.Recompute = append(sp.Recompute, r)
 	}
 	if len(sp.Recompute) > maxChoices {
-		return sp, q.tooMany("recompute", maxChoices)
+		return sp, q.tooMany(knob.Recompute, maxChoices)
 	}
 	return sp, nil
 }
@@ -252,8 +252,8 @@ func (q *asked) gpus(objective search.Objective) ([]int, error) {
 	if m := q.setup.Cluster.MaxGPUs; m > 0 {
 		most = m
 	}
-	v, said := q.values["gpus"]
-	n, saidNodes := q.values["nodes"]
+	v, said := q.values[knob.GPUs]
+	n, saidNodes := q.values[knob.Nodes]
 	switch {
 	case !said && !saidNodes && objective == search.FewestGPUs:
 		var out []int
@@ -267,14 +267,14 @@ func (q *asked) gpus(objective search.Objective) ([]int, error) {
 	var gpus, nodes []int
 	var err error
 	if said {
-		if gpus, err = q.wholeNodes("gpus", &v, node, most); err != nil {
+		if gpus, err = q.wholeNodes(knob.GPUs, &v, node, most); err != nil {
 			return nil, err
 		}
 	}
 	if !saidNodes {
 		return gpus, nil
 	}
-	if nodes, err = q.wholeNodes("nodes", &n, 1, most/node); err != nil {
+	if nodes, err = q.wholeNodes(knob.Nodes, &n, 1, most/node); err != nil {
 		return nil, err
 	}
 	for i := range nodes {
@@ -332,7 +332,7 @@ func (q *asked) doubling(id knob.ID, otherwise int, free []int) []int {
 
 // gbs is the global batch where the flags give no list of them.
 func (q *asked) gbs(gpus []int, seq int) int {
-	_, said := q.values["gbs"]
+	_, said := q.values[knob.GBS]
 	if said || q.counted {
 		return q.setup.GBS
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,7 +91,7 @@ func (o *answer) leftOut() string {
 	if n := o.problem.Setup.Offload; n == "" || n == recipe.OffloadNone {
 		words = append(words, "offload (--offload optimizer)")
 	}
-	if _, said := o.asked.values["vpp"]; !said {
+	if _, said := o.asked.values[knob.VPP]; !said {
 		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))
 	}
 	if len(o.problem.Space.Schedules) == 0 {
@@ -123,7 +124,7 @@ func (o *answer) defaultWords() string {
 		return "one sequence has more tokens than the usual batch, " + search.UsualBatch()
 	}
 	least := ""
-	if _, said := o.asked.values["mbs"]; said { // a micro-batch may be more than that
+	if _, said := o.asked.values[knob.MBS]; said { // a micro-batch may be more than that
 		least = "at least "
 	}
 	return fmt.Sprintf("%s; eval takes %s%d %s", search.UsualBatch(), least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
@@ -158,7 +159,7 @@ func (o *answer) fewestAim() string {
 func (o *answer) given() string {
 	var words []string
 	for _, id := range knob.Searched() {
-		if text, ok := o.asked.texts[id]; ok && id != "gpus" && id != "nodes" && id != "gbs" && id != "seq" {
+		if text, ok := o.asked.texts[id]; ok && id != knob.GPUs && id != knob.Nodes && id != knob.GBS && id != knob.Seq {
 			words = append(words, string(id)+" "+escape.Line(text))
 		}
 	}
@@ -199,36 +200,39 @@ func span(list []int) string {
 
 // knobColumn is a knob as a column of the table.
 type knobColumn struct {
-	id, head string
-	always   bool // a column also where all rows agree
-	dull     string
-	of       func(*engine.Setup) string
+	id     knob.ID
+	head   string // empty: the knob's name
+	always bool   // a column also where all rows agree
+	dull   string
 }
 
 // knobColumns are the knobs in the order of the table. Where all rows agree, a
-// value is said once, unless it is the one that means "not used".
+// value is given once, unless it is the one that means "not used".
 func knobColumns() []knobColumn {
-	number := func(of func(*engine.Setup) int) func(*engine.Setup) string {
-		return func(s *engine.Setup) string { return strconv.Itoa(of(s)) }
-	}
 	return []knobColumn{
-		{id: "gpus", head: "GPUs", of: number(func(s *engine.Setup) int { return s.GPUs })},
-		{id: "dp", head: "dp", always: true, of: number(func(s *engine.Setup) int { return s.DP })},
-		{id: "tp", head: "tp", always: true, of: number(func(s *engine.Setup) int { return s.TP })},
-		{id: "pp", head: "pp", always: true, of: number(func(s *engine.Setup) int { return s.PP })},
-		{id: "vpp", head: "vpp", dull: "1", of: number(func(s *engine.Setup) int { return s.VPP })},
-		{id: "cp", head: "cp", dull: "1", of: number(func(s *engine.Setup) int { return s.CP })},
-		{id: "ep", head: "ep", dull: "1", of: number(func(s *engine.Setup) int { return s.EP })},
-		{id: "etp", head: "etp", dull: "1", of: number(func(s *engine.Setup) int { return s.ETP })},
-		{id: "sp", head: "sp", of: func(s *engine.Setup) string { return onOff(s.SP) }},
-		{id: "zero", head: "zero", of: number(func(s *engine.Setup) int { return s.ZeRO })},
-		{id: "mbs", head: "mbs", of: number(func(s *engine.Setup) int { return s.MBS })},
-		{id: "microbatches", head: "m", of: number(func(s *engine.Setup) int { return s.MicroBatches })},
-		{id: "gbs", head: "gbs", of: number(func(s *engine.Setup) int { return s.GBS })},
-		{id: "seq", head: "seq", of: number(func(s *engine.Setup) int { return s.Seq })},
-		{id: "recompute", head: "recompute", of: func(s *engine.Setup) string { return s.Recompute.String() }},
-		{id: "schedule", head: "schedule", of: func(s *engine.Setup) string { return string(s.Schedule) }},
+		{id: knob.GPUs, head: "GPUs"},
+		{id: knob.DP, always: true},
+		{id: knob.TP, always: true},
+		{id: knob.PP, always: true},
+		{id: knob.VPP, dull: "1"},
+		{id: knob.CP, dull: "1"},
+		{id: knob.EP, dull: "1"},
+		{id: knob.ETP, dull: "1"},
+		{id: knob.SP},
+		{id: knob.ZeRO},
+		{id: knob.MBS},
+		{id: knob.MicroBatches, head: "m"},
+		{id: knob.GBS},
+		{id: knob.Seq},
+		{id: knob.Recompute},
+		{id: knob.Schedule},
 	}
+}
+
+// of is the value of the knob in a setup.
+func (c *knobColumn) of(s *engine.Setup) string {
+	k, _ := knob.Find(c.id)
+	return k.Text(*s)
 }
 
 // table prints layouts: the knobs in which they differ as columns, the others
@@ -247,12 +251,12 @@ func (o *answer) table(t page, list []search.Found) {
 		}
 		switch {
 		case differ || c.always:
-			rows[0] = append(rows[0], c.head)
+			rows[0] = append(rows[0], cmp.Or(c.head, string(c.id)))
 			for i := range list {
 				rows[i+1] = append(rows[i+1], c.of(&list[i].Setup))
 			}
 		case first != c.dull && !o.headSays(c.id):
-			same = append(same, c.id+" "+first)
+			same = append(same, string(c.id)+" "+first)
 		}
 	}
 	rows[0] = append(rows[0], "step", "MFU", "tok/s/GPU", "GiB", "free GiB")
@@ -282,10 +286,10 @@ func (o *answer) table(t page, list []search.Found) {
 }
 
 // headSays tells that the head gives the only value of a knob.
-func (o *answer) headSays(id string) bool {
+func (o *answer) headSays(id knob.ID) bool {
 	sp := &o.problem.Space
-	list, ok := map[string][]int{"gpus": sp.GPUs, "gbs": sp.GBS, "seq": sp.Seq}[id]
-	return ok && len(list) == 1 && (id != "gbs" || !sp.FollowGBS)
+	list, ok := map[knob.ID][]int{knob.GPUs: sp.GPUs, knob.GBS: sp.GBS, knob.Seq: sp.Seq}[id]
+	return ok && len(list) == 1 && (id != knob.GBS || !sp.FollowGBS)
 }
 
 // lines prints a text in lines of at most 78 columns.

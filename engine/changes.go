@@ -65,11 +65,11 @@ func machineRule(a, b *Setup) string {
 // too.
 func follows(a, b *Setup, id knob.ID) string {
 	switch id {
-	case "dp":
+	case knob.DP:
 		if b.DP*b.TP*b.PP*b.CP == b.GPUs && (a.GPUs != b.GPUs || a.TP*a.PP*a.CP != b.TP*b.PP*b.CP) {
 			return fmt.Sprintf("gpus / (tp x pp x cp) = %d / (%d x %d x %d)", b.GPUs, b.TP, b.PP, b.CP)
 		}
-	case "microbatches":
+	case knob.MicroBatches:
 		if b.MBS*b.MicroBatches*b.DP == b.GBS && (a.GBS != b.GBS || a.MBS*a.DP != b.MBS*b.DP) {
 			return fmt.Sprintf("gbs / (mbs x dp) = %d / (%d x %d)", b.GBS, b.MBS, b.DP)
 		}

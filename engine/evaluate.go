@@ -86,7 +86,7 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 				return Report{}, false
 			}
 			r = Report{Problems: append(r.Problems, Problem{
-				Code: "pipeline", Severity: layout.Error, Field: "schedule", Message: err.Error(),
+				Code: "pipeline", Severity: layout.Error, Field: string(knob.Schedule), Message: err.Error(),
 			}), Model: r.Model}
 		}
 	}

@@ -137,7 +137,7 @@ func (m *Model) runList() *overlay.Picker {
 			return overlay.Close{}
 		})
 	}
-	for _, id := range []knob.ID{"tokens", "price", "power", "pue", "goodput"} {
+	for _, id := range []knob.ID{knob.Tokens, knob.Price, knob.Power, knob.PUE, knob.Goodput} {
 		p, _ := knob.Find(id)
 		value := knobs.Show(&p, p.Text(m.state.Setup))
 		if used := usedFor(r, id); used != "" && value == "none" {
@@ -185,9 +185,9 @@ func (m *Model) runFigures(r *engine.Run) []runFigure {
 func usedFor(r *engine.Run, id knob.ID) string {
 	switch {
 	case r == nil:
-	case id == "price" && r.Price != nil:
+	case id == knob.Price && r.Price != nil:
 		return figure.Three(*r.Price) + ", preset"
-	case id == "power" && r.Power != nil:
+	case id == knob.Power && r.Power != nil:
 		return figure.Short(*r.Power) + ", TDP"
 	}
 	return ""

@@ -144,7 +144,7 @@ func fitRules() []rule {
 			text:     "Very long sequences: CP, over nodes if need be",
 			applies:  func(a *adviser) bool { return a.now.Seq >= longSequence },
 			followed: func(a *adviser) bool { return a.now.CP > 1 },
-			cases:    func(a *adviser) []engine.Setup { return append(a.turned("cp", 2), a.turned("cp", 4)...) },
+			cases:    func(a *adviser) []engine.Setup { return append(a.turned(knob.CP, 2), a.turned(knob.CP, 4)...) },
 		},
 		{
 			id: "experts", source: playbookFit, step: 1,
@@ -152,7 +152,7 @@ func fitRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.Model.IsMoE() },
 			followed: func(a *adviser) bool { return a.now.EP > 1 },
 			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned("ep", 8), a.turned("ep", a.now.Model.Experts)...)
+				return append(a.turned(knob.EP, 8), a.turned(knob.EP, a.now.Model.Experts)...)
 			},
 		},
 		{
@@ -164,7 +164,7 @@ func fitRules() []rule {
 				s := a.now
 				s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 				list := []engine.Setup{s}
-				if t, err := knob.Turn(s, "mbs", "1", locks()); err == nil {
+				if t, err := knob.Turn(s, knob.MBS, "1", locks()); err == nil {
 					list = append(list, t)
 				}
 				return list

@@ -22,9 +22,9 @@ func throughputRules() []rule {
 			applies:  func(a *adviser) bool { return a.domain() > 1 && a.now.GPUs >= a.domain() },
 			followed: func(a *adviser) bool { return a.now.TP == a.domain() },
 			cases: func(a *adviser) []engine.Setup {
-				list := a.turned("tp", a.domain())
+				list := a.turned(knob.TP, a.domain())
 				if n := a.now.TP * 2; n < a.domain() {
-					list = append(list, a.turned("tp", n)...)
+					list = append(list, a.turned(knob.TP, n)...)
 				}
 				return list
 			},
@@ -48,7 +48,7 @@ func throughputRules() []rule {
 			applies:  func(a *adviser) bool { return a.exposed("dp")+a.exposed("expert-dp") >= exposedEnough },
 			followed: func(*adviser) bool { return false },
 			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned("pp", 2*a.now.PP), a.turned("pp", 4*a.now.PP)...)
+				return append(a.turned(knob.PP, 2*a.now.PP), a.turned(knob.PP, 4*a.now.PP)...)
 			},
 			why: func(a *adviser) string {
 				return fmt.Sprintf("%.0f %% of the step waits for it", 100*(a.exposed("dp")+a.exposed("expert-dp")))
@@ -58,9 +58,9 @@ func throughputRules() []rule {
 			id: "tune-mbs", source: playbookThroughput, step: 3,
 			text:     "Try micro-batch sizes: larger ones feed the kernels, smaller ones leave less bubble and memory",
 			applies:  func(a *adviser) bool { return a.now.GBS > a.now.DP },
-			followed: func(a *adviser) bool { return a.best("mbs") },
+			followed: func(a *adviser) bool { return a.best(knob.MBS) },
 			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned("mbs", 2*a.now.MBS), a.turned("mbs", max(a.now.MBS/2, 1))...)
+				return append(a.turned(knob.MBS, 2*a.now.MBS), a.turned(knob.MBS, max(a.now.MBS/2, 1))...)
 			},
 		},
 		{
@@ -70,7 +70,7 @@ func throughputRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.PP > 1 },
 			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
 			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned("mbs", max(a.now.MBS/2, 1)), a.turned("pp", max(a.now.PP/2, 1))...)
+				return append(a.turned(knob.MBS, max(a.now.MBS/2, 1)), a.turned(knob.PP, max(a.now.PP/2, 1))...)
 			},
 		},
 	}

@@ -127,8 +127,8 @@ const vastBatch = 1e9
 // stackWarnings say where the setup asks for more than its stack has, or than makes
 // sense; mute: codes alone, no messages.
 func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
-	warnf := func(code, field, format string, args ...any) {
-		p := Problem{Code: code, Severity: layout.Warning, Field: field}
+	warnf := func(code string, field ID, format string, args ...any) {
+		p := Problem{Code: code, Severity: layout.Warning, Field: string(field)}
 		if !mute {
 			p.Message = fmt.Sprintf(format, args...)
 		}
@@ -140,17 +140,17 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	name := s.Stack.Resolve()
 	if !stack.Offers()[s.ZeRO] {
-		warnf("zero-not-offered", "zero", "%s does not offer ZeRO-%d: memory is shared out as the textbook does it", name, s.ZeRO)
+		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is shared out as the textbook does it", name, s.ZeRO)
 	}
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
-		warnf("sp-not-offered", "sp", "%s is older than sequence parallelism: memory is that of %s", name, as)
+		warnf("sp-not-offered", SP, "%s is older than sequence parallelism: memory is that of %s", name, as)
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf("vast-batch", "gbs", "the global batch is %d sequences, %s tokens a step: it counts sequences, and no published run takes so many; as many tokens are %d sequences",
+		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens a step: it counts sequences, and no published run takes so many; as many tokens are %d sequences",
 			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
-		warnf("hsdp-without-zero", "hsdp", "replicas are whole copies already with ZeRO-0: hsdp does nothing")
+		warnf("hsdp-without-zero", HSDP, "replicas are whole copies already with ZeRO-0: hsdp does nothing")
 	}
 	return into
 }
@@ -181,54 +181,54 @@ func fromSchedule(i schedule.Issue) Problem {
 // machine says which figure of the hardware or its calibration is missing for
 // what is asked. The result is then unknown: a missing rate must not be taken for
 // one that costs nothing.
-func (s *Setup) machine(bad func(code, field, format string, args ...any)) {
+func (s *Setup) machine(bad func(code string, field ID, format string, args ...any)) {
 	g := &s.Cluster.GPU
 	switch {
 	case g.Peak(s.Precision) <= 0:
-		bad("precision-gpu", "precision", "%s has no published %s rate", g.Name, s.Precision)
+		bad("precision-gpu", Precision, "%s has no published %s rate", g.Name, s.Precision)
 	case s.Precision.IsFP8() && g.Peak(recipe.BF16) <= 0:
-		bad("precision-gpu", "precision", "%s has no published bf16 rate, in which attention runs beside %s products", g.Name, s.Precision)
+		bad("precision-gpu", Precision, "%s has no published bf16 rate, in which attention runs beside %s products", g.Name, s.Precision)
 	}
 	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {
-		bad("offload-bandwidth", "offload", "cluster.gpu.host_bandwidth is missing: nobody published the link of %s to its host, so the time of offloading is unknown", g.Name)
+		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: nobody published the link of %s to its host, so the time of offloading is unknown", g.Name)
 	}
 	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
 		bad("calibration-missing", "stack", "%s: the memory is unknown without it", lacks)
 	}
 	if cal := s.Cluster.Calibration; cal != nil && !s.Stack.Traits().Formulas {
 		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {
-			bad("calibration-missing", "calibration", "%s: the step time is unknown without it", lacks)
+			bad("calibration-missing", Calibration, "%s: the step time is unknown without it", lacks)
 		}
 	}
 }
 
 // words checks the fields that are words rather than counts.
 func (s *Setup) words(into []Problem) []Problem {
-	bad := func(code, field, format string, args ...any) {
-		into = append(into, Problem{Code: code, Severity: layout.Error, Field: field, Message: fmt.Sprintf(format, args...)})
+	bad := func(code string, field ID, format string, args ...any) {
+		into = append(into, Problem{Code: code, Severity: layout.Error, Field: string(field), Message: fmt.Sprintf(format, args...)})
 	}
-	word := func(known bool, field, given string) {
+	word := func(known bool, field ID, given string) {
 		if !known {
 			bad("unknown-word", field, "unknown %s %q", field, given)
 		}
 	}
 	_, built := memory.For(s.Stack)
-	word(built, "calibration", string(s.Stack))
-	word(slices.Contains(recipe.Precisions(), s.Precision), "precision", string(s.Precision))
-	word(slices.Contains(recipe.GradDtypes(), s.GradDtype), "grad-dtype", string(s.GradDtype))
-	word(slices.Contains(recipe.Attentions(), s.Attention), "attention", string(s.Attention))
-	word(slices.Contains(recipe.Optimizers(), s.Optimizer), "optimizer", string(s.Optimizer))
-	word(slices.Contains(recipe.MFUConventions(), s.MFU), "mfu", string(s.MFU))
-	word(s.Loss == "" || slices.Contains(recipe.Losses(), s.Loss), "loss", string(s.Loss))
-	word(s.Offload == "" || slices.Contains(recipe.Offloads(), s.Offload), "offload", string(s.Offload))
+	word(built, Calibration, string(s.Stack))
+	word(slices.Contains(recipe.Precisions(), s.Precision), Precision, string(s.Precision))
+	word(slices.Contains(recipe.GradDtypes(), s.GradDtype), GradDtype, string(s.GradDtype))
+	word(slices.Contains(recipe.Attentions(), s.Attention), Attention, string(s.Attention))
+	word(slices.Contains(recipe.Optimizers(), s.Optimizer), Optimizer, string(s.Optimizer))
+	word(slices.Contains(recipe.MFUConventions(), s.MFU), MFU, string(s.MFU))
+	word(s.Loss == "" || slices.Contains(recipe.Losses(), s.Loss), Loss, string(s.Loss))
+	word(s.Offload == "" || slices.Contains(recipe.Offloads(), s.Offload), Offload, string(s.Offload))
 	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
-		bad("out-of-range", "imbalance", "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
+		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
 	s.machine(bad)
 	into = recomputeErrors(into, s.Recompute)
 	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {
 		into = append(into, Problem{
-			Code: "recompute-all", Severity: layout.Warning, Field: "recompute",
+			Code: "recompute-all", Severity: layout.Warning, Field: string(Recompute),
 			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
 		})
 	}
@@ -236,12 +236,12 @@ func (s *Setup) words(into []Problem) []Problem {
 	for i := range knobs {
 		if k := &knobs[i]; k.figure != nil {
 			if v := *k.figure(s); !k.allows(v) {
-				bad("run-plan", string(k.ID), "%s is %v; allowed is %s", k.ID, v, k.Allowed())
+				bad("run-plan", k.ID, "%s is %v; allowed is %s", k.ID, v, k.Allowed())
 			}
 		}
 	}
 	if s.TrainMTP && s.Model.MTPLayers == 0 {
-		bad("mtp", "mtp", "the model has no multi-token-prediction module to train")
+		bad("mtp", MTP, "the model has no multi-token-prediction module to train")
 	}
 	return into
 }
@@ -249,7 +249,7 @@ func (s *Setup) words(into []Problem) []Problem {
 // recomputeErrors checks what is to run again.
 func recomputeErrors(into []Problem, r recipe.Recompute) []Problem {
 	bad := func(format string, args ...any) {
-		into = append(into, Problem{Code: "recompute", Severity: layout.Error, Field: "recompute", Message: fmt.Sprintf(format, args...)})
+		into = append(into, Problem{Code: "recompute", Severity: layout.Error, Field: string(Recompute), Message: fmt.Sprintf(format, args...)})
 	}
 	if n := r.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
 		bad("recompute %s: layers must be 0 to %d", r, recipe.MaxRecomputeLayers)

@@ -1,33 +1,35 @@
 package knob
 
+import "meshscope/engine/knob/id"
+
 // ID is the name of a knob: that of its flag, without the dashes.
-type ID string
+type ID = id.ID
 
 // The knobs. A knob that only its own row names needs no constant.
 const (
-	DP   ID = "dp"
-	TP   ID = "tp"
-	PP   ID = "pp"
-	VPP  ID = "vpp"
-	CP   ID = "cp"
-	EP   ID = "ep"
-	ETP  ID = "etp"
-	SP   ID = "sp"
-	ZeRO ID = "zero"
-	HSDP ID = "hsdp"
+	DP   = id.DP
+	TP   = id.TP
+	PP   = id.PP
+	VPP  = id.VPP
+	CP   = id.CP
+	EP   = id.EP
+	ETP  = id.ETP
+	SP   = id.SP
+	ZeRO = id.ZeRO
+	HSDP = id.HSDP
 
-	MBS          ID = "mbs"
-	MicroBatches ID = "microbatches"
-	GBS          ID = "gbs"
-	Seq          ID = "seq"
+	MBS          = id.MBS
+	MicroBatches = id.MicroBatches
+	GBS          = id.GBS
+	Seq          = id.Seq
 
 	Nodes ID = "nodes"
-	GPUs  ID = "gpus"
+	GPUs     = id.GPUs
 
-	Schedule    ID = "schedule"
-	GroupSize   ID = "group-size"
-	MaxInFlight ID = "max-in-flight"
-	Split       ID = "split"
+	Schedule       = id.Schedule
+	GroupSize      = id.GroupSize
+	MaxInFlight    = id.MaxInFlight
+	Split          = id.Split
 	Recompute   ID = "recompute"
 	Precision   ID = "precision"
 	GradDtype   ID = "grad-dtype"

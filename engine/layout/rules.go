@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob/id"
 	"meshscope/engine/model"
 )
 
@@ -28,19 +29,19 @@ type rules struct {
 	mute bool // codes alone, no messages
 }
 
-func (r *rules) addf(severity Severity, code, field, format string, args ...any) {
-	p := Problem{Code: code, Severity: severity, Field: field}
+func (r *rules) addf(severity Severity, code string, field id.ID, format string, args ...any) {
+	p := Problem{Code: code, Severity: severity, Field: string(field)}
 	if !r.mute {
 		p.Message = fmt.Sprintf(format, args...)
 	}
 	r.list = append(r.list, p)
 }
 
-func (r *rules) failf(code, field, format string, args ...any) {
+func (r *rules) failf(code string, field id.ID, format string, args ...any) {
 	r.addf(Error, code, field, format, args...)
 }
 
-func (r *rules) warnf(code, field, format string, args ...any) {
+func (r *rules) warnf(code string, field id.ID, format string, args ...any) {
 	r.addf(Warning, code, field, format, args...)
 }
 
@@ -78,24 +79,24 @@ func (r *rules) all() []Problem {
 func (r *rules) bounds() {
 	l := r.l
 	for _, b := range [...]struct {
-		field     string
+		field     id.ID
 		value     int
 		low, high int
 	}{
-		{"gpus", l.GPUs, 1, MaxGPUs},
-		{"dp", l.DP, 1, MaxDegree},
-		{"tp", l.TP, 1, MaxDegree},
-		{"pp", l.PP, 1, MaxDegree},
-		{"vpp", l.VPP, 1, MaxDegree},
-		{"cp", l.CP, 1, MaxDegree},
-		{"ep", l.EP, 1, MaxDegree},
-		{"etp", l.ETP, 1, MaxDegree},
-		{"zero", l.ZeRO, 0, 3},
-		{"hsdp", l.HSDP, 0, MaxDegree},
-		{"mbs", l.MBS, 1, MaxDegree},
-		{"microbatches", l.MicroBatches, 1, MaxMicroBatches},
-		{"gbs", l.GBS, 1, MaxGBS},
-		{"seq", l.Seq, 1, MaxSeq},
+		{id.GPUs, l.GPUs, 1, MaxGPUs},
+		{id.DP, l.DP, 1, MaxDegree},
+		{id.TP, l.TP, 1, MaxDegree},
+		{id.PP, l.PP, 1, MaxDegree},
+		{id.VPP, l.VPP, 1, MaxDegree},
+		{id.CP, l.CP, 1, MaxDegree},
+		{id.EP, l.EP, 1, MaxDegree},
+		{id.ETP, l.ETP, 1, MaxDegree},
+		{id.ZeRO, l.ZeRO, 0, 3},
+		{id.HSDP, l.HSDP, 0, MaxDegree},
+		{id.MBS, l.MBS, 1, MaxDegree},
+		{id.MicroBatches, l.MicroBatches, 1, MaxMicroBatches},
+		{id.GBS, l.GBS, 1, MaxGBS},
+		{id.Seq, l.Seq, 1, MaxSeq},
 	} {
 		if b.value < b.low || b.value > b.high {
 			r.failf("out-of-range", b.field, "%s is %d; allowed are %d to %d", b.field, b.value, b.low, b.high)
@@ -111,29 +112,29 @@ func (r *rules) tensor() {
 	}
 	switch {
 	case t > m.Heads:
-		r.failf("tp-exceeds-heads", "tp", "tp %d is more than the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
+		r.failf("tp-exceeds-heads", id.TP, "tp %d is more than the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
 	case m.Heads%t != 0:
-		r.failf("tp-heads", "tp", "tp %d does not divide the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
+		r.failf("tp-heads", id.TP, "tp %d does not divide the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
 	case !m.IsMLA() && m.KVHeads%t != 0 && t%m.KVHeads != 0:
-		r.failf("tp-kv-heads", "tp", "tp %d neither divides the model's %d kv heads nor is a multiple of them", t, m.KVHeads)
+		r.failf("tp-kv-heads", id.TP, "tp %d neither divides the model's %d kv heads nor is a multiple of them", t, m.KVHeads)
 	}
 	if m.FFN%t != 0 {
-		r.failf("tp-ffn", "tp", "tp %d does not divide the MLP width %d", t, m.FFN)
+		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)
 	}
 	if m.SharedFFN%t != 0 {
-		r.failf("tp-shared-ffn", "tp", "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
+		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
 	if t > r.c.Domain() {
-		r.warnf("tp-leaves-domain", "tp", "tp %d is more than the %d GPUs that the fast link joins: its traffic, several times per layer, crosses the network", t, r.c.Domain())
+		r.warnf("tp-leaves-domain", id.TP, "tp %d is more than the %d GPUs that the fast link joins: its traffic, several times per layer, crosses the network", t, r.c.Domain())
 	}
 	if !m.IsMLA() && t > m.KVHeads && t%m.KVHeads == 0 && t <= m.Heads {
-		r.warnf("tp-kv-replication", "tp", "tp %d is more than the model's %d kv heads: each is kept on %d ranks", t, m.KVHeads, t/m.KVHeads)
+		r.warnf("tp-kv-replication", id.TP, "tp %d is more than the model's %d kv heads: each is kept on %d ranks", t, m.KVHeads, t/m.KVHeads)
 	}
 	if r.l.SP && r.l.Seq/r.l.CP%t != 0 {
-		r.failf("sp-seq", "seq", "sequence parallelism cuts the %d tokens of a rank into tp = %d parts, which does not divide them", r.l.Seq/r.l.CP, t)
+		r.failf("sp-seq", id.Seq, "sequence parallelism cuts the %d tokens of a rank into tp = %d parts, which does not divide them", r.l.Seq/r.l.CP, t)
 	}
 	if m.IsMoE() && !r.l.SP {
-		r.warnf("moe-tp-without-sp", "sp", "Megatron-Core refuses experts together with TP but without SP")
+		r.warnf("moe-tp-without-sp", id.SP, "Megatron-Core refuses experts together with TP but without SP")
 	}
 }
 
@@ -146,15 +147,15 @@ func (r *rules) pipeline() {
 	m, l := r.m, r.l
 	switch {
 	case l.PP > m.Layers:
-		r.failf("pp-exceeds-layers", "pp", "pp %d is more than the model's %d layers", l.PP, m.Layers)
+		r.failf("pp-exceeds-layers", id.PP, "pp %d is more than the model's %d layers", l.PP, m.Layers)
 	case l.PP*l.VPP > m.Layers+edges && l.Split == "":
-		r.failf("stages-exceed-layers", "vpp", "pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP, m.Layers)
+		r.failf("stages-exceed-layers", id.VPP, "pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP, m.Layers)
 	case l.Split != "":
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
-			r.failf("split", "split", "%s", err.Error())
+			r.failf("split", id.Split, "%s", err.Error())
 		}
 	case l.VPP > 1 && m.Layers%l.Stages() != 0:
-		r.warnf("vpp-uneven", "vpp", "%d layers do not divide over %d stages; Megatron-LM wants an explicit layout for that", m.Layers, l.Stages())
+		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM wants an explicit layout for that", m.Layers, l.Stages())
 	}
 }
 
@@ -162,17 +163,17 @@ func (r *rules) sequence() {
 	m, l := r.m, r.l
 	if l.Seq > m.MaxSeq {
 		if m.Position == model.PositionLearned {
-			r.failf("seq-position-table", "seq", "sequence %d is longer than the model's table of %d learned positions", l.Seq, m.MaxSeq)
+			r.failf("seq-position-table", id.Seq, "sequence %d is longer than the model's table of %d learned positions", l.Seq, m.MaxSeq)
 		} else {
-			r.warnf("seq-exceeds-model", "seq", "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
+			r.warnf("seq-exceeds-model", id.Seq, "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
 	switch {
 	case l.CP == 1:
 	case l.Seq%l.CP != 0:
-		r.failf("cp-seq", "cp", "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
+		r.failf("cp-seq", id.CP, "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
 	case l.Seq%(2*l.CP) != 0:
-		r.warnf("cp-zigzag", "cp", "a balanced causal split wants the sequence to divide by 2 x cp = %d; Megatron-Core refuses others", 2*l.CP)
+		r.warnf("cp-zigzag", id.CP, "a balanced causal split wants the sequence to divide by 2 x cp = %d; Megatron-Core refuses others", 2*l.CP)
 	}
 }
 
@@ -180,56 +181,56 @@ func (r *rules) experts() {
 	m, l := r.m, r.l
 	if !m.IsMoE() {
 		if l.EP > 1 {
-			r.failf("ep-dense", "ep", "ep %d: the model has no routed experts to spread", l.EP)
+			r.failf("ep-dense", id.EP, "ep %d: the model has no routed experts to spread", l.EP)
 		}
 		if l.ETP > 1 {
-			r.failf("etp-dense", "etp", "etp %d: the model has no routed experts to cut", l.ETP)
+			r.failf("etp-dense", id.ETP, "etp %d: the model has no routed experts to cut", l.ETP)
 		}
 		return
 	}
 	if m.Experts%l.EP != 0 {
-		r.failf("ep-experts", "ep", "ep %d does not divide the model's %d experts", l.EP, m.Experts)
+		r.failf("ep-experts", id.EP, "ep %d does not divide the model's %d experts", l.EP, m.Experts)
 	}
 	if m.ExpertFFN%l.ETP != 0 {
-		r.failf("etp-ffn", "etp", "etp %d does not divide the experts' width %d", l.ETP, m.ExpertFFN)
+		r.failf("etp-ffn", id.ETP, "etp %d does not divide the experts' width %d", l.ETP, m.ExpertFFN)
 	}
 	if plane := l.DP * l.CP * l.TP; plane%(l.EP*l.ETP) != 0 {
-		r.failf("ep-plane", "ep", "ep x etp = %d does not divide dp x cp x tp = %d: experts fold over the ranks of one pipeline stage", l.EP*l.ETP, plane)
+		r.failf("ep-plane", id.EP, "ep x etp = %d does not divide dp x cp x tp = %d: experts fold over the ranks of one pipeline stage", l.EP*l.ETP, plane)
 	}
 }
 
 func (r *rules) world() {
 	l, c := r.l, r.c
 	if product := l.Ranks(); product != l.GPUs {
-		r.failf("gpus-not-divisible", "gpus", "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs", l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
+		r.failf("gpus-not-divisible", id.GPUs, "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs", l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
 	}
 	if c.Inter.Bandwidth <= 0 && l.GPUs > c.Domain() {
-		r.failf("no-scale-out", "gpus", "%d GPUs are more than the %d that %s joins, and it has no published network beyond", l.GPUs, c.Domain(), c.Name)
+		r.failf("no-scale-out", id.GPUs, "%d GPUs are more than the %d that %s joins, and it has no published network beyond", l.GPUs, c.Domain(), c.Name)
 	}
 	if c.MaxGPUs > 0 && l.GPUs > c.MaxGPUs {
-		r.warnf("cluster-size", "gpus", "%d GPUs are more than the %d of %s", l.GPUs, c.MaxGPUs, c.Name)
+		r.warnf("cluster-size", id.GPUs, "%d GPUs are more than the %d of %s", l.GPUs, c.MaxGPUs, c.Name)
 	}
 	if l.GPUs > c.Node() && l.GPUs%c.Node() != 0 {
-		r.warnf("partial-node", "gpus", "%d GPUs leave a node of %d partly empty", l.GPUs, c.Node())
+		r.warnf("partial-node", id.GPUs, "%d GPUs leave a node of %d partly empty", l.GPUs, c.Node())
 	}
 }
 
 func (r *rules) batch() {
 	l := r.l
 	if l.DP%l.Replicas() != 0 {
-		r.failf("hsdp-dp", "hsdp", "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
+		r.failf("hsdp-dp", id.HSDP, "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
 	}
 	if product := l.MBS * l.MicroBatches * l.DP; product != l.GBS {
-		r.failf("batch-not-divisible", "gbs", "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
+		r.failf("batch-not-divisible", id.GBS, "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
 	}
 }
 
 func (r *rules) unusual() {
 	l := r.l
 	if l.SP && l.TP == 1 {
-		r.warnf("sp-without-tp", "sp", "sequence parallelism does nothing without tensor parallelism")
+		r.warnf("sp-without-tp", id.SP, "sequence parallelism does nothing without tensor parallelism")
 	}
 	if l.ZeRO >= 2 && l.PP > 1 {
-		r.warnf("zero-with-pp", "zero", "ZeRO-%d scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it together with pipeline parallelism", l.ZeRO)
+		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it together with pipeline parallelism", l.ZeRO)
 	}
 }

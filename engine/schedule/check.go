@@ -1,15 +1,19 @@
 package schedule
 
-import "fmt"
+import (
+	"fmt"
+
+	"meshscope/engine/knob/id"
+)
 
 // Fields that an Issue can name: the flags of the command line.
 const (
-	fieldSchedule     = "schedule"
-	fieldPP           = "pp"
-	fieldVPP          = "vpp"
-	fieldMicroBatches = "microbatches"
-	fieldGroup        = "group-size"
-	fieldMaxInFlight  = "max-in-flight"
+	fieldSchedule     = string(id.Schedule)
+	fieldPP           = string(id.PP)
+	fieldVPP          = string(id.VPP)
+	fieldMicroBatches = string(id.MicroBatches)
+	fieldGroup        = string(id.GroupSize)
+	fieldMaxInFlight  = string(id.MaxInFlight)
 	fieldWarmup       = "extra-warmup" // no flag: an option of the order alone
 )
 

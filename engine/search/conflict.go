@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 )
 
 // Conflict is why a search finds nothing: the shortest list of what was asked
@@ -39,30 +40,30 @@ type constraint struct {
 // constraints are what a problem asks for beyond the model and the machine.
 func (p *Problem) constraints() []constraint {
 	var out []constraint
-	add := func(field string, given bool, relax func(*Problem)) {
+	add := func(field knob.ID, given bool, relax func(*Problem)) {
 		if given {
-			out = append(out, constraint{field, relax})
+			out = append(out, constraint{string(field), relax})
 		}
 	}
 	sp := &p.Space
-	add("dp", len(sp.DP) > 0, func(q *Problem) { q.Space.DP = nil })
-	add("tp", len(sp.TP) > 0, func(q *Problem) { q.Space.TP = nil })
-	add("pp", len(sp.PP) > 0, func(q *Problem) { q.Space.PP = nil })
-	add("cp", len(sp.CP) > 0, func(q *Problem) { q.Space.CP = nil })
-	add("ep", len(sp.EP) > 0, func(q *Problem) { q.Space.EP = nil })
-	add("etp", len(sp.ETP) > 0, func(q *Problem) { q.Space.ETP = nil })
-	add("vpp", len(sp.VPP) > 0, func(q *Problem) { q.Space.VPP = nil })
-	add("mbs", len(sp.MBS) > 0, func(q *Problem) { q.Space.MBS = nil })
-	add("microbatches", len(sp.MicroBatches) > 0, func(q *Problem) { q.Space.MicroBatches = nil })
-	add("zero", len(sp.ZeRO) > 0, func(q *Problem) { q.Space.ZeRO = nil })
-	add("sp", len(sp.SP) > 0, func(q *Problem) { q.Space.SP = nil })
-	add("recompute", len(sp.Recompute) > 0, func(q *Problem) { q.Space.Recompute = nil })
-	add("schedule", len(sp.Schedules) > 0, func(q *Problem) { q.Space.Schedules = nil })
-	add("split", p.Setup.Split != "", func(q *Problem) { q.Setup.Split = "" })
-	add("hsdp", p.Setup.HSDP > 1, func(q *Problem) { q.Setup.HSDP = 0 })
-	add("group-size", p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
-	add("max-in-flight", p.Setup.MaxInFlight > 0, func(q *Problem) { q.Setup.MaxInFlight = 0 })
-	add("gbs", true, func(q *Problem) { q.Space.GBS, q.Space.FollowGBS = q.anyBatch(), false })
+	add(knob.DP, len(sp.DP) > 0, func(q *Problem) { q.Space.DP = nil })
+	add(knob.TP, len(sp.TP) > 0, func(q *Problem) { q.Space.TP = nil })
+	add(knob.PP, len(sp.PP) > 0, func(q *Problem) { q.Space.PP = nil })
+	add(knob.CP, len(sp.CP) > 0, func(q *Problem) { q.Space.CP = nil })
+	add(knob.EP, len(sp.EP) > 0, func(q *Problem) { q.Space.EP = nil })
+	add(knob.ETP, len(sp.ETP) > 0, func(q *Problem) { q.Space.ETP = nil })
+	add(knob.VPP, len(sp.VPP) > 0, func(q *Problem) { q.Space.VPP = nil })
+	add(knob.MBS, len(sp.MBS) > 0, func(q *Problem) { q.Space.MBS = nil })
+	add(knob.MicroBatches, len(sp.MicroBatches) > 0, func(q *Problem) { q.Space.MicroBatches = nil })
+	add(knob.ZeRO, len(sp.ZeRO) > 0, func(q *Problem) { q.Space.ZeRO = nil })
+	add(knob.SP, len(sp.SP) > 0, func(q *Problem) { q.Space.SP = nil })
+	add(knob.Recompute, len(sp.Recompute) > 0, func(q *Problem) { q.Space.Recompute = nil })
+	add(knob.Schedule, len(sp.Schedules) > 0, func(q *Problem) { q.Space.Schedules = nil })
+	add(knob.Split, p.Setup.Split != "", func(q *Problem) { q.Setup.Split = "" })
+	add(knob.HSDP, p.Setup.HSDP > 1, func(q *Problem) { q.Setup.HSDP = 0 })
+	add(knob.GroupSize, p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
+	add(knob.MaxInFlight, p.Setup.MaxInFlight > 0, func(q *Problem) { q.Setup.MaxInFlight = 0 })
+	add(knob.GBS, true, func(q *Problem) { q.Space.GBS, q.Space.FollowGBS = q.anyBatch(), false })
 	add("launchers", !sp.Refused, func(q *Problem) { q.Space.Refused = true })
 	if p.legalOnly {
 		return out

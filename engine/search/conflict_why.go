@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"meshscope/engine/knob"
 )
 
 // Alone says what a single constraint does.
@@ -30,12 +32,12 @@ func (c *Conflict) Together() string {
 	names := make([]string, len(c.Frees))
 	for i, field := range c.Frees {
 		names[i] = field
-		switch field {
+		switch knob.ID(field) {
 		case "memory":
 			names[i] = "the limit of memory"
-		case "gbs":
+		case knob.GBS:
 			names[i] = "the batch"
-		case "headroom", "deadline", "split":
+		case "headroom", "deadline", knob.Split:
 			names[i] = "the " + field
 		case "launchers":
 			names[i] = "what launchers refuse"
@@ -53,20 +55,20 @@ func (c *Conflict) Why(p *Problem) string {
 	gpus, gbs := or(p.Space.GPUs, p.Setup.GPUs), or(p.Space.GBS, p.Setup.GBS)
 	product, names, numbers := 1, []string{}, []string{}
 	for _, field := range c.Fields {
-		list, ok := map[string][]int{
-			"dp": p.Space.DP, "tp": p.Space.TP, "pp": p.Space.PP, "cp": p.Space.CP, "mbs": p.Space.MBS, "gbs": gbs,
-		}[field]
+		list, ok := map[knob.ID][]int{
+			knob.DP: p.Space.DP, knob.TP: p.Space.TP, knob.PP: p.Space.PP, knob.CP: p.Space.CP, knob.MBS: p.Space.MBS, knob.GBS: gbs,
+		}[knob.ID(field)]
 		if !ok || len(list) != 1 {
 			return ""
 		}
-		if field != "gbs" {
+		if field != string(knob.GBS) {
 			product *= list[0]
 			names, numbers = append(names, field), append(numbers, fmt.Sprint(list[0]))
 		}
 	}
 	of, what := gpus, "GPUs"
-	if slices.Contains(c.Fields, "gbs") || slices.Contains(c.Fields, "mbs") {
-		if slices.ContainsFunc(names, func(name string) bool { return name != "dp" && name != "mbs" }) {
+	if slices.Contains(c.Fields, string(knob.GBS)) || slices.Contains(c.Fields, string(knob.MBS)) {
+		if slices.ContainsFunc(names, func(name string) bool { return name != string(knob.DP) && name != string(knob.MBS) }) {
 			return ""
 		}
 		of, what = gbs, "sequences of the batch"

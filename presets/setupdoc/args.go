@@ -47,7 +47,7 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 	}
 	words := []said{{"model", s.Model.ID}, {"cluster", s.Cluster.ID}, {"gpus", strconv.Itoa(s.GPUs)}}
 	for _, p := range knob.All() {
-		if text := p.Text(s); p.ID != "gpus" && p.ID != "nodes" && text != "" { // nodes follow from the GPUs
+		if text := p.Text(s); p.ID != knob.GPUs && p.ID != knob.Nodes && text != "" { // nodes follow from the GPUs
 			words = append(words, said{string(p.ID), text})
 		}
 	}

@@ -21,7 +21,7 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	if p.Kind == knob.Number || p.Kind == knob.Figure {
 		text = ungrouped(text)
 	}
-	if p.ID == "recompute" && text != "" && strings.Trim(text, "0123456789") == "" {
+	if p.ID == knob.Recompute && text != "" && strings.Trim(text, "0123456789") == "" {
 		text = "full:" + text // layers per rank
 	}
 	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/ui/screen"
 )
 
@@ -42,9 +43,9 @@ func (v *View) methodFigure(in *screen.Context) string {
 		}
 	}
 	switch row.note {
-	case "zero":
+	case knob.ZeRO:
 		return engine.FullestRank + "optimizer"
-	case "recompute":
+	case knob.Recompute:
 		return "time.recompute"
 	}
 	return engine.FullestRank + "activations"

@@ -34,15 +34,15 @@ func methodRows() []methodRow {
 		return methodRow{name, note, now, on, dimension}
 	}
 	return []methodRow{
-		row("DP", "dp", func(s *engine.Setup) int { return s.DP }, "dp", "expert-dp"),
+		row("DP", knob.DP, func(s *engine.Setup) int { return s.DP }, "dp", "expert-dp"),
 		{
-			"ZeRO", "zero",
+			"ZeRO", knob.ZeRO,
 			func(s *engine.Setup) string { return "stage " + strconv.Itoa(s.ZeRO) },
 			func(s *engine.Setup) bool { return s.ZeRO > 0 }, nil,
 		},
-		row("TP", "tp", func(s *engine.Setup) int { return s.TP }, "tp", "etp"),
+		row("TP", knob.TP, func(s *engine.Setup) int { return s.TP }, "tp", "etp"),
 		{
-			"SP", "sp",
+			"SP", knob.SP,
 			func(s *engine.Setup) string {
 				if s.SP {
 					return "on"
@@ -51,11 +51,11 @@ func methodRows() []methodRow {
 			},
 			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }, nil,
 		},
-		row("CP", "cp", func(s *engine.Setup) int { return s.CP }, "cp"),
-		row("PP", "pp", func(s *engine.Setup) int { return s.PP }, "pp"),
-		row("EP", "ep", func(s *engine.Setup) int { return s.EP }, "ep"),
+		row("CP", knob.CP, func(s *engine.Setup) int { return s.CP }, "cp"),
+		row("PP", knob.PP, func(s *engine.Setup) int { return s.PP }, "pp"),
+		row("EP", knob.EP, func(s *engine.Setup) int { return s.EP }, "ep"),
 		{
-			"recompute", "recompute",
+			"recompute", knob.Recompute,
 			func(s *engine.Setup) string { return s.Recompute.String() },
 			func(s *engine.Setup) bool { return s.Recompute.Mode != recipe.RecomputeNone }, nil,
 		},

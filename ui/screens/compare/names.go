@@ -13,7 +13,7 @@ import (
 // named are the parameters that a pin is named by, the telling ones first. Those that
 // follow from others come last: they count where nothing else differs.
 func named() []knob.ID {
-	first := []knob.ID{"gpus", "tp", "pp", "cp", "ep", "vpp", "zero", "mbs", "recompute", "schedule"}
+	first := []knob.ID{knob.GPUs, knob.TP, knob.PP, knob.CP, knob.EP, knob.VPP, knob.ZeRO, knob.MBS, knob.Recompute, knob.Schedule}
 	last := following()
 	out := slices.Clone(first)
 	for _, p := range knob.All() {
@@ -25,7 +25,7 @@ func named() []knob.ID {
 }
 
 // following are the parameters that follow from others.
-func following() []knob.ID { return []knob.ID{"nodes", "dp", "microbatches"} }
+func following() []knob.ID { return []knob.ID{knob.Nodes, knob.DP, knob.MicroBatches} }
 
 // mostNamed is how many parameters a name has.
 const mostNamed = 4
@@ -47,7 +47,7 @@ func names(list []engine.Setup) []string {
 	models := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Model.ID != list[0].Model.ID })
 	machines := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Cluster.ID != list[0].Cluster.ID })
 	if len(fields) == 0 && !models && !machines {
-		fields = []knob.ID{"tp", "pp", "zero"}
+		fields = []knob.ID{knob.TP, knob.PP, knob.ZeRO}
 	}
 	out := make([]string, len(list))
 	for i := range list {
@@ -71,7 +71,7 @@ func word(id knob.ID, s *engine.Setup) string {
 	p, _ := knob.Find(id)
 	text := p.Text(*s)
 	switch {
-	case id == "schedule" || id == "precision":
+	case id == knob.Schedule || id == knob.Precision:
 		return text
 	case p.Kind == knob.Number:
 		return string(id) + text

@@ -63,7 +63,7 @@ type View struct {
 
 // New makes a screen.
 func New() *View {
-	return &View{figure: "throughput.tokens-per-second-per-gpu", x: "tp", find: find{part: textbox.New(40)}}
+	return &View{figure: "throughput.tokens-per-second-per-gpu", x: knob.TP, find: find{part: textbox.New(40)}}
 }
 
 // Refresh asks for the points where those that are there answer something else.

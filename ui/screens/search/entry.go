@@ -31,7 +31,7 @@ var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 // param is the parameter of a knob that is one.
 func (k facet) param() (knob.Knob, bool) {
 	id, ok := map[facet]knob.ID{
-		tensor: "tp", pipeline: "pp", virtual: "vpp", contextual: "cp", expert: "ep", expertTensor: "etp", zero: "zero", microBatch: "mbs", budget: "tokens",
+		tensor: knob.TP, pipeline: knob.PP, virtual: knob.VPP, contextual: knob.CP, expert: knob.EP, expertTensor: knob.ETP, zero: knob.ZeRO, microBatch: knob.MBS, budget: knob.Tokens,
 	}[k]
 	if !ok {
 		return knob.Knob{}, false

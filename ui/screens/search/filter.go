@@ -130,7 +130,7 @@ func columnWords(id string) []string {
 	case "schedule":
 		return kindWords()
 	case "recompute":
-		p, _ := knob.Find("recompute")
+		p, _ := knob.Find(knob.Recompute)
 		return p.Choices
 	default:
 		return []string{"on", "off"}

@@ -68,7 +68,7 @@ func (a *asked) gpus(o find.Objective) []int {
 
 // wholeRun puts tokens and deadline into a problem.
 func (a *asked) wholeRun(p *find.Problem) {
-	if tokens, ok := knob.Find("tokens"); ok && a.wish[budget] != "" {
+	if tokens, ok := knob.Find(knob.Tokens); ok && a.wish[budget] != "" {
 		if n, err := tokens.ParseFigure(a.wish[budget]); err == nil {
 			p.Setup.Budget = n
 		}
