@@ -139,7 +139,7 @@ type lineError struct {
 // errorLine answers a line of a batch, which is a document of one line to its
 // reader: places in it are those of the file.
 func errorLine(err error, number int) []byte {
-	if document := (*setupdoc.Error)(nil); errors.As(err, &document) && document.Line > 0 {
+	if document := (*input.Error)(nil); errors.As(err, &document) && document.File == "" && document.Line > 0 {
 		document.Line = number
 	}
 	document := struct {
@@ -163,9 +163,9 @@ func newLineError(err error, number int) lineError {
 		conflict *knob.ConflictError
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
-		document *setupdoc.Error
+		document *input.Error
 	)
-	if errors.As(err, &document) {
+	if errors.As(err, &document) && document.File == "" {
 		out.Code, out.Column = "syntax", document.Column
 	}
 	switch {

@@ -46,7 +46,6 @@ func exitCode(err error) int {
 		usage    *usageError
 		value    *knob.ValueError
 		conflict *knob.ConflictError
-		document *setupdoc.Error
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
 		file     *input.Error
@@ -57,7 +56,7 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &document), errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file):
+		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file):
 		return exitUsage
 	}
 	return exitError
@@ -66,7 +65,7 @@ func exitCode(err error) int {
 // describe is the message of an error. A value that a flag gave is named by its
 // flag; one from a file has its place in front already.
 func describe(err error) string {
-	var document *setupdoc.Error
+	var document *input.Error
 	var value *knob.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
 		if _, isFlag := knob.Find(knob.ID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {

@@ -59,26 +59,26 @@ func Parse(name string, data []byte) (*Document, error) { return parse(name, dat
 // ParseLine reads a line of a batch, which is JSON whatever it begins with.
 func ParseLine(data []byte) (*Document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, &Error{Line: 1, Column: 1, Err: errors.New("an empty line is no JSON setup")}
+		return nil, &input.Error{Line: 1, Column: 1, Err: errors.New("an empty line is no JSON setup")}
 	}
 	return parse("", data, func(_ string, data []byte) (*node, error) { return parseJSON(data) })
 }
 
 func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (*Document, error) {
 	d := &Document{file: name}
-	if len(data) > MaxBytes {
-		return nil, &Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", MaxBytes)}
+	if len(data) > input.MaxDocument {
+		return nil, &input.Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", input.MaxDocument)}
 	}
 	text, err := input.Text(data)
-	if at, ok := errors.AsType[*input.Error](err); ok {
-		return nil, &Error{File: name, Line: at.Line, Column: at.Column, Err: at.Err}
+	if err != nil {
+		return nil, input.InFile(name, err)
 	}
 	root, err := tree(name, text)
 	if err == nil {
 		err = d.read(root)
 	}
 	if err != nil {
-		return nil, d.inFile(err)
+		return nil, input.InFile(d.file, err)
 	}
 	return d, nil
 }
@@ -105,16 +105,6 @@ func tableHeader(trimmed []byte) bool {
 		return true // [model] and [[model]]
 	}
 	return trimmed[0] == '"' && bytes.Contains(line, []byte("="))
-}
-
-// inFile adds the file's name to an error that has a place.
-func (d *Document) inFile(err error) error {
-	var placed *Error
-	if errors.As(err, &placed) && placed.File == "" {
-		placed.File = d.file
-		return placed
-	}
-	return err
 }
 
 // read takes over the keys of a document.

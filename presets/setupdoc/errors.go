@@ -10,29 +10,6 @@ import (
 	"meshscope/engine/escape"
 )
 
-// Error says where in a document something is wrong. What is wrong is Err: a
-// *KeyError, an *knob.ValueError, or what the text is not.
-type Error struct {
-	File         string // empty: not from a file
-	Line, Column int    // from 1; 0: not from a text
-	Err          error
-}
-
-func (e *Error) Error() string {
-	switch {
-	case e.Line > 0 && e.File != "":
-		return fmt.Sprintf("%s:%d:%d: %v", escape.Name(e.File), e.Line, e.Column, e.Err)
-	case e.Line > 0:
-		return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
-	case e.File != "":
-		return fmt.Sprintf("%s: %v", escape.Name(e.File), e.Err)
-	}
-	return e.Err.Error()
-}
-
-// Unwrap gives what is wrong without the place.
-func (e *Error) Unwrap() error { return e.Err }
-
 // KeyError is a key that does not exist, comes twice or is out of place.
 type KeyError struct {
 	Key     string

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/presets/input"
 )
 
 // maxNumber bounds what is read as a figure at all; the checks of the model and
@@ -95,13 +96,14 @@ func wrongValue(path string, n *node, allowed string) error {
 	return place(n.at, &knob.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
 }
 
-// place says where an error is, unless that is known already or nowhere.
+// place adds the position of an error, unless it has one or there is none. An error of
+// another file, which the document names, gets the position of its name.
 func place(at position, err error) error {
-	var placed *Error
-	if at.line == 0 || errors.As(err, &placed) {
+	placed, ok := errors.AsType[*input.Error](err)
+	if at.line == 0 || ok && placed.File == "" {
 		return err
 	}
-	return &Error{Line: at.line, Column: at.column, Err: err}
+	return &input.Error{Line: at.line, Column: at.column, Err: err}
 }
 
 // fieldByKey finds the field of a struct by its JSON name.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"meshscope/presets/input"
 )
 
 // jsonReader turns JSON text into a tree, keeping positions and refusing what
@@ -51,7 +53,7 @@ func (r *jsonReader) position(offset int) position {
 
 func (r *jsonReader) fail(offset int, err error) error {
 	at := r.position(offset)
-	return &Error{Line: at.line, Column: at.column, Err: err}
+	return &input.Error{Line: at.line, Column: at.column, Err: err}
 }
 
 // token reads one token; its start is wanted for messages.
@@ -108,8 +110,8 @@ func (r *jsonReader) object(n *node, depth int) error {
 		if !ok {
 			return r.fail(start, errors.New("not JSON: a key must be text in quotes"))
 		}
-		if r.keys++; r.keys > MaxJSONKeys {
-			return tooMany(r.position(start), MaxJSONKeys)
+		if r.keys++; r.keys > input.MaxJSONKeys {
+			return tooMany(r.position(start), input.MaxJSONKeys)
 		}
 		if seen[key] {
 			return r.fail(start, &KeyError{Key: key, Twice: true})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine/knob"
+	"meshscope/presets/input"
 )
 
 // lines knows where the lines of a text end, so that every position costs a
@@ -98,7 +99,7 @@ func canonical(path string) string {
 func (d *Document) blame(err error) error {
 	var value *knob.ValueError
 	var conflict *knob.ConflictError
-	var placed *Error
+	var placed *input.Error
 	switch {
 	case err == nil, errors.As(err, &placed):
 		return err

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
+	"meshscope/presets/input"
 )
 
 // Setup settles the document: names are looked up, fields assigned, what is
@@ -18,7 +19,7 @@ import (
 func (d *Document) Setup(lib Library) (engine.Setup, error) {
 	s, err := d.settle(lib)
 	if err != nil {
-		return engine.Setup{}, d.inFile(d.blame(err))
+		return engine.Setup{}, input.InFile(d.file, d.blame(err))
 	}
 	return s, nil
 }

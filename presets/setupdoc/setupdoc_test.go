@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 	"meshscope/engine/units"
+	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
 
@@ -174,7 +175,7 @@ func TestBadDocuments(t *testing.T) {
 		{"x", `[1]`, `setup: given "a list"`},
 		{"a.json", strings.Repeat(`{"set":`, 20000), `nested more than`},
 		{"a.toml", "a" + strings.Repeat(".a", 400) + " = 1\n", `nested more than`},
-		{"a.json", strings.Repeat(" ", setupdoc.MaxBytes+1), `bytes, which is no setup`},
+		{"a.json", strings.Repeat(" ", input.MaxDocument+1), `bytes, which is no setup`},
 		{"a.json", `{"model": "unheard-of"}`, `a.json:1:11: unknown id`},
 		{"a.json", `{"model": 3}`, `model: given "3", allowed is an id or a table of fields`},
 		{"a.json", `{"model": {"id":"new"}}`, `model.layers: given "0", allowed is a whole number from 1`},

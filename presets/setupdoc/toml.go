@@ -8,6 +8,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"meshscope/presets/input"
 )
 
 // tomlReader turns TOML text into a tree. The decoder checks the document
@@ -17,27 +19,21 @@ type tomlReader struct {
 	parser unstable.Parser
 	root   *node
 	lines  lines
-	keys   int
 }
 
 func parseTOML(data []byte) (*node, error) {
-	// Before the decoder, whose search for keys that come twice takes the square
-	// of their number.
-	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}, lines: newLines(data)}
-	r.parser.Reset(data)
-	for r.parser.NextExpression() {
-		if err := r.count(r.parser.Expression()); err != nil {
-			return nil, err
-		}
+	if err := input.CheckTOML(data); err != nil {
+		return nil, err
 	}
+	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}, lines: newLines(data)}
 	var checked map[string]any
 	if err := toml.Unmarshal(data, &checked); err != nil && !tooLarge(err) {
 		var decode *toml.DecodeError
 		if errors.As(err, &decode) {
 			line, column := decode.Position()
-			return nil, &Error{Line: line, Column: column, Err: fmt.Errorf("not TOML: %s", strings.TrimPrefix(decode.Error(), "toml: "))}
+			return nil, &input.Error{Line: line, Column: column, Err: fmt.Errorf("not TOML: %s", strings.TrimPrefix(decode.Error(), "toml: "))}
 		}
-		return nil, &Error{Err: fmt.Errorf("not TOML: %w", err)}
+		return nil, &input.Error{Err: fmt.Errorf("not TOML: %w", err)}
 	}
 	r.parser.Reset(data)
 	table := r.root
@@ -61,40 +57,12 @@ func parseTOML(data []byte) (*node, error) {
 		}
 	}
 	if err := r.parser.Error(); err != nil {
-		return nil, &Error{Err: fmt.Errorf("not TOML: %w", err)}
+		return nil, &input.Error{Err: fmt.Errorf("not TOML: %w", err)}
 	}
 	return r.root, nil
 }
 
 func (r *tomlReader) at(n *unstable.Node) position { return r.lines.at(int(n.Raw.Offset)) }
-
-// count adds up the keys of an expression, those inside its value too.
-func (r *tomlReader) count(n *unstable.Node) error {
-	switch n.Kind {
-	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
-		key := n.Key()
-		for key.Next() {
-			if r.keys++; r.keys > MaxKeys {
-				return tooMany(r.at(key.Node()), MaxKeys)
-			}
-		}
-	case unstable.InlineTable, unstable.Array:
-	default:
-		return nil
-	}
-	if n.Kind == unstable.KeyValue {
-		return r.count(n.Value())
-	}
-	children := n.Children()
-	for children.Next() {
-		if child := children.Node(); child.Kind != unstable.Key {
-			if err := r.count(child); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // descend walks a dotted key, making tables on the way.
 func (r *tomlReader) descend(from *node, key unstable.Iterator) (*node, error) {

@@ -5,17 +5,14 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"meshscope/presets/input"
 )
 
-// Limits of a document. A setup has fewer than 150 keys, a whole report that is
-// fed back about 25 more for each pipeline rank; these keep a hostile file from
-// costing time, memory or stack.
+// Limits of a setup document beyond those of package input.
 const (
-	MaxBytes    = 1 << 20
-	MaxKeys     = 1000   // of TOML
-	MaxJSONKeys = 50_000 // of JSON
-	maxDepth    = 8
-	maxLabel    = 200 // bytes of a text; the longest split has its own bound
+	maxDepth = 8
+	maxLabel = 200 // bytes of a text; the longest split has its own bound
 )
 
 // position is where something stands in the file, both from 1; zero for what
@@ -88,12 +85,12 @@ func whole(literal string) (int64, bool) {
 	return int64(f), true
 }
 
-// tooMany is the error for a document with more keys than any setup has.
+// tooMany returns the error of a document with more keys than any setup has.
 func tooMany(at position, most int) error {
-	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", most)}
+	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", most)}
 }
 
 // tooDeep is the error for a document that nests more than any setup does.
 func tooDeep(at position) error {
-	return &Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep", maxDepth)}
+	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep", maxDepth)}
 }
