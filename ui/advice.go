@@ -31,8 +31,8 @@ func (m *Model) advice() overlay.Action {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	card := overlay.NewAdvice(&m.now.report)
-	card.Keys = []overlay.Bound{{Key: m.keys.Advice, Action: overlay.Close{}}}
-	card.Export, card.Make, card.Stop = m.keys.Export, m.makeMove, stop
+	card.Keys = []overlay.Bound{{Key: m.binding("advice"), Action: overlay.Close{}}}
+	card.Export, card.Make, card.Stop = m.binding("export"), m.makeMove, stop
 	card.Write = func(found *advise.Advice) overlay.Action { return closing(m.exportList("Advice", adviceTables(found))) }
 	setup := m.now.setup
 	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {

@@ -172,12 +172,12 @@ func TestAdviceEnds(t *testing.T) {
 // TestAdviceEverywhere: A opens the card on every screen and from the list of keys by
 // what people call it; a setup that cannot run is told apart.
 func TestAdviceEverywhere(t *testing.T) {
-	for tab := range state.Tabs {
+	for tab := range tabs {
 		m := unfitting(t, 120, 36)
 		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		m.Update(press("A"))
 		if m.overlays.ID() != overlay.AdviceID {
-			t.Errorf("not on %s", tab)
+			t.Errorf("not on %s", tabName(tab))
 		}
 		m.halt()
 	}

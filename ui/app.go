@@ -1,4 +1,4 @@
-// Package ui is the Bubble Tea program. Every input becomes an Action, apply
+// Package ui is the Bubble Tea program. Every input becomes an state.Action, apply
 // makes a new State of it, the engine a Report, and the view a frame:
 //
 //	state, effects := state.Apply(state, action)       // ui/state
@@ -62,7 +62,6 @@ type Options struct {
 // Model is the one Bubble Tea model of the program.
 type Model struct {
 	options Options
-	keys    KeyMap
 	state   state.State
 	start   session.Session // what it began with
 	caps    tty.Caps
@@ -97,9 +96,10 @@ func New(o Options) *Model {
 		o.Setup = presets.DefaultSetup()
 	}
 	m := &Model{
-		options: o, keys: newKeyMap(o.Keys), caps: tty.NewCaps(o.Env, o.ASCII),
-		state: state.New(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(), screens: newScreens(o.Library),
+		options: o, caps: tty.NewCaps(o.Env, o.ASCII),
+		state: state.New(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(),
 	}
+	m.screens = newScreens(m, o.Library)
 	if o.NoColor || tty.NoColor(o.Env) {
 		m.caps.Profile = colorprofile.ASCII
 	}

@@ -45,7 +45,7 @@ type headline struct {
 }
 
 func headlines(tab state.Tab) []headline {
-	return [state.Tabs][]headline{
+	return [tabs][]headline{
 		state.ExploreTab: {
 			{words: `^ *(fits|DOES NOT FIT|OVER) `, peak: true, brief: true},
 			{words: `(busy|if it fitted) .*MFU`, brief: true},
@@ -53,13 +53,13 @@ func headlines(tab state.Tab) []headline {
 			{words: `PIPELINE `, brief: true},
 			{words: `STEP `},
 		},
-		state.MemoryTab:   {{words: `peak \d`, peak: true}},
-		state.PipelineTab: {{words: `PIPELINE `}},
-		state.NetworkTab:  {{words: `IF BANDWIDTH `}},
-		state.SearchTab:   {{words: `BEST LAYOUTS`}},
-		state.CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
-		state.ScanTab:     {{words: `SCAN`}},
-		state.EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
+		MemoryTab:   {{words: `peak \d`, peak: true}},
+		PipelineTab: {{words: `PIPELINE `}},
+		NetworkTab:  {{words: `IF BANDWIDTH `}},
+		SearchTab:   {{words: `BEST LAYOUTS`}},
+		CompareTab:  {{words: `CHANGE BY CHANGE`}, {words: `TERM BY TERM`, peak: true}},
+		ScanTab:     {{words: `SCAN`}},
+		EvidenceTab: {{words: `this setup step`}, {words: `^ +memory `, peak: true}},
 	}[tab]
 }
 
@@ -82,10 +82,10 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			m.screens.compare.Pin(setup)
-			for range int(state.Tabs) {
+			for range int(tabs) {
 				finishAll(m, m.refreshScreen())
 				settle(m)
-				where := fmt.Sprintf("%s at %dx%d, %s", m.state.Tab, size[0], size[1], name)
+				where := fmt.Sprintf("%s at %dx%d, %s", tabName(m.state.Tab), size[0], size[1], name)
 				checkExact(t, where, m.state.Tab, screenText(m), &r)
 				_, cmd := m.Update(press("tab"))
 				finishAll(m, cmd)

@@ -27,25 +27,25 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		want string
 		of   string // what the setup is called; empty: the one in force
 	}{
-		{state.MemoryTab, []string{"down", "home", "right"}, "memory.ranks.0.logits", ""},
-		{state.NetworkTab, nil, "communication.tp.bytes", ""},
-		{state.NetworkTab, []string{"d"}, "communication.tp.bytes", ""},
-		{state.PipelineTab, nil, "stage.0.forward", ""},
-		{state.PipelineTab, []string{"end"}, "stage.0.time", ""},
-		{state.PipelineTab, []string{"down", "home"}, "time.bubble", ""}, // rank 1 has the head, and so the most work
-		{state.PipelineTab, []string{"home", "n"}, "pipeline.bubble-over-total", ""},
-		{state.PipelineTab, []string{"t", "down"}, "pipeline.bubble-over-ideal", "schedule "},
-		{state.SearchTab, nil, ranked, "rank 1 of the search"},
-		{state.SearchTab, []string{"right"}, "time.step", "rank 1 of the search"},
-		{state.SearchTab, []string{"right", "right", "right", "down"}, "throughput.mfu", "rank 2 of the search"},
-		{state.SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
-		{state.CompareTab, nil, "time.step", "the setup after "},
-		{state.CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
-		{state.CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 2"},
-		{state.CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
-		{state.ScanTab, nil, ranked, ""},
-		{state.ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
-		{state.CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
+		{MemoryTab, []string{"down", "home", "right"}, "memory.ranks.0.logits", ""},
+		{NetworkTab, nil, "communication.tp.bytes", ""},
+		{NetworkTab, []string{"d"}, "communication.tp.bytes", ""},
+		{PipelineTab, nil, "stage.0.forward", ""},
+		{PipelineTab, []string{"end"}, "stage.0.time", ""},
+		{PipelineTab, []string{"down", "home"}, "time.bubble", ""}, // rank 1 has the head, and so the most work
+		{PipelineTab, []string{"home", "n"}, "pipeline.bubble-over-total", ""},
+		{PipelineTab, []string{"t", "down"}, "pipeline.bubble-over-ideal", "schedule "},
+		{SearchTab, nil, ranked, "rank 1 of the search"},
+		{SearchTab, []string{"right"}, "time.step", "rank 1 of the search"},
+		{SearchTab, []string{"right", "right", "right", "down"}, "throughput.mfu", "rank 2 of the search"},
+		{SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
+		{CompareTab, nil, "time.step", "the setup after "},
+		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
+		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 2"},
+		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
+		{ScanTab, nil, ranked, ""},
+		{ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
+		{CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
 	} {
 		m := sample(t, 120, 36, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
 		m.screens.compare.Restore([]engine.Setup{other, third})
@@ -58,11 +58,11 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		finishAll(m, cmd)
 		list, ok := m.overlays.Top().(*overlay.Picker)
 		if !ok {
-			t.Fatalf("%s %v: no list", c.tab, c.keys)
+			t.Fatalf("%s %v: no list", tabName(c.tab), c.keys)
 		}
 		of, named := strings.CutPrefix(list.Title, "FIGURES of ")
-		if !strings.HasPrefix(of, c.of) && c.of != "" || c.of == "" && named && c.tab != state.CompareTab {
-			t.Errorf("%s %v: the list is called %q, want one of %q", c.tab, c.keys, list.Title, c.of)
+		if !strings.HasPrefix(of, c.of) && c.of != "" || c.of == "" && named && c.tab != CompareTab {
+			t.Errorf("%s %v: the list is called %q, want one of %q", tabName(c.tab), c.keys, list.Title, c.of)
 		}
 		of = ""
 		explained := []engine.Setup{setup, other}
@@ -70,7 +70,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 			explained, of = []engine.Setup{*under}, name
 		}
 		if of != "" && list.Title != "FIGURES of "+of {
-			t.Errorf("%s %v: the list is called %q, not after %q", c.tab, c.keys, list.Title, of)
+			t.Errorf("%s %v: the list is called %q, not after %q", tabName(c.tab), c.keys, list.Title, of)
 		}
 		keys(m, "enter")
 		card := screenText(m)
@@ -79,7 +79,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 			e, ok := book.Explain(c.want)
 			return ok && strings.Contains(card, "│ "+c.want+" ") && strings.Contains(card, " "+e.Text()+" │")
 		}) {
-			t.Errorf("%s %v: not %s of the setup under the cursor:\n%s", c.tab, c.keys, c.want, card)
+			t.Errorf("%s %v: not %s of the setup under the cursor:\n%s", tabName(c.tab), c.keys, c.want, card)
 		}
 	}
 }

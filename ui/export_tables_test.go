@@ -61,7 +61,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 			finishAll(m, cmd)
 		}
 	}
-	reach(state.MemoryTab)
+	reach(MemoryTab)
 	text, _ := exported(t, m, &written, export.CSV)
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
@@ -89,26 +89,26 @@ func TestExportWritesTheScreen(t *testing.T) {
 		t.Errorf("tables are missing:\n%s", text[:2000])
 	}
 
-	reach(state.CompareTab, "v")
+	reach(CompareTab, "v")
 	if text, _ = exported(t, m, &written, export.Markdown); !strings.Contains(text, "## each method alone") || !strings.Contains(text, "| ZeRO-2 |") {
 		t.Errorf("no table of the methods:\n%.1500s", text)
 	}
 	m.do(state.Action{Verb: state.Pin})
 	m.do(state.Action{Verb: state.SetKnob, ID: "zero", Text: "1"})
 	reach(state.ExploreTab)
-	reach(state.CompareTab, "v", "v")
+	reach(CompareTab, "v", "v")
 	text, d := exported(t, m, &written, export.Markdown)
 	if !strings.Contains(text, "## figures of A and B") || len(d.Screen) != 2 {
 		t.Errorf("no table of A and B:\n%.1500s", text)
 	}
 
-	reach(state.PipelineTab)
+	reach(PipelineTab)
 	text, d = exported(t, m, &written, export.CSV)
 	line := engine.Evaluate(m.state.Setup).Timeline
 	if !strings.Contains(text, "pipeline ranks,rank 0,works,"+export.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
 		t.Errorf("no ranks of the pipeline:\n%.800s", text)
 	}
-	reach(state.SearchTab)
+	reach(SearchTab)
 	text, d = exported(t, m, &written, export.Markdown)
 	if len(d.Screen) != 1 || len(d.Screen[0].Rows) < 3 || !strings.Contains(text, "## layouts, the best first") {
 		t.Fatalf("no ranked layouts:\n%.800s", text)
@@ -119,7 +119,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 		}
 	}
 
-	reach(state.ScanTab)
+	reach(ScanTab)
 	text, d = exported(t, m, &written, export.JSON)
 	var document struct {
 		Screen []struct {
@@ -155,7 +155,7 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 		}
 		return c.Value
 	}
-	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(state.NetworkTab)}))
+	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)}))
 	text, d := exported(t, m, &written, export.CSV)
 	r := engine.Evaluate(setup)
 	if len(d.Screen) != 3 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
@@ -177,7 +177,7 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 			}
 		}
 	}
-	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(state.EvidenceTab)}))
+	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(EvidenceTab)}))
 	text, d = exported(t, m, &written, export.Markdown)
 	if len(d.Screen) != 2 || len(d.Screen[0].Rows) < 10 || !strings.Contains(text, "## published runs by group") {
 		t.Fatalf("tables of Evidence:\n%.1500s", text)

@@ -138,9 +138,8 @@ func (m *Model) hint(w int) string {
 	if !m.look.glyphs.Unicode {
 		up, turn = "up down", "left right"
 	}
-	k := &m.keys
-	up, turn = k.shown(up, k.Up, k.Down), k.shown(turn, k.Left, k.Right)
-	help := k.shown("?", k.Help)
+	up, turn = m.shown(up, "up", "down"), m.shown(turn, "turn-down", "turn-up")
+	help := m.shown("?", "help")
 	var words [][2]string // a key, and what is said of it
 	for _, words = range [][][2]string{
 		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure follows;"}, {help, "lists all keys,"}, {"esc", "hides this line"}},
@@ -268,14 +267,14 @@ func (m *Model) remedyWords() string {
 
 // fixesLine is what makes the setup fit, and the key that opens all of it.
 func (m *Model) fixesLine(w int) string {
-	more := m.keys.shown("a", m.keys.Advice) + " advice: why, and all that makes it fit"
+	more := m.shown("a", "advice") + " advice: why, and all that makes it fit"
 	switch {
 	case tooLarge(&m.state.Setup):
 		return "too large to scan for what would fit; " + more
 	case len(m.remedies) == 0:
 		return more
 	}
-	more = "; " + m.keys.shown("a", m.keys.Advice) + " all of them"
+	more = "; " + m.shown("a", "advice") + " all of them"
 	return widget.CutText("it fits with "+m.remedyWords(), w-widget.Width(more), m.look.glyphs.Ellipsis) + more
 }
 

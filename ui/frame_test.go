@@ -81,10 +81,10 @@ func TestFeet(t *testing.T) {
 	var b strings.Builder
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := sample(t, size[0], size[1])
-		for tab := range state.Tabs {
+		for tab := range tabs {
 			m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 			lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
-			fmt.Fprintf(&b, "%-10s%s\n", tab, lines[len(lines)-1])
+			fmt.Fprintf(&b, "%-10s%s\n", tabName(tab), lines[len(lines)-1])
 		}
 	}
 	golden.RequireEqual(t, b.String())

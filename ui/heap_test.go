@@ -82,7 +82,7 @@ func TestHeapOfLongPipelines(t *testing.T) {
 		carryOut(m, m.do(state.Action{Verb: state.GoTab, N: int(tab)}), 0)
 		play(m, names...)
 	}
-	visit(state.EvidenceTab) // compares the runs once
+	visit(EvidenceTab) // compares the runs once
 	visit(state.ExploreTab)
 	small := liveHeap()
 	const operations = 1 << 18
@@ -98,23 +98,23 @@ func TestHeapOfLongPipelines(t *testing.T) {
 	s := long(t, operations)
 	carryOut(m, m.do(state.Action{Verb: state.UseSetup, Setup: &s}), 0)
 	bound("Explore", 1)
-	visit(state.MemoryTab, "down", "+", "right")
+	visit(MemoryTab, "down", "+", "right")
 	bound("Memory", 1)
-	visit(state.PipelineTab, "t")
+	visit(PipelineTab, "t")
 	bound("table of schedules", 1)
 	play(m, "t", "b", "home", "enter")
 	if !strings.Contains(screenText(m), "B against A") {
 		t.Fatalf("no second schedule:\n%s", screenText(m))
 	}
 	bound("two schedules", 2)
-	visit(state.NetworkTab)
+	visit(NetworkTab)
 	bound("Network", 1)
 	visit(state.ExploreTab, "e")
 	bound("list of figures", 2)
 	play(m, "esc")
 	for range 3 {
-		visit(state.MemoryTab, "u", "ctrl+r") // undone, and done again
-		visit(state.PipelineTab, "u", "ctrl+r")
+		visit(MemoryTab, "u", "ctrl+r") // undone, and done again
+		visit(PipelineTab, "u", "ctrl+r")
 	}
 	visit(state.ExploreTab)
 	bound("after undo and redo", 1)

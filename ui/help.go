@@ -2,36 +2,35 @@ package ui
 
 import (
 	"slices"
-	"strings"
 
-	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
 
-	"meshscope/themes"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
-	"meshscope/ui/state"
-	"meshscope/ui/widget"
 )
+
+// entry is one line of the list of keys.
+type entry struct {
+	screen.Key
+	shown string // how the keys are written
+	own   bool   // a file of keys has changed them
+	run   func() tea.Cmd
+}
 
 // keyList is the list of all keys, then of screens, knobs and words; choosing a line
 // runs it or goes there.
 func (m *Model) keyList() *overlay.Picker {
-	entries := m.helpEntries()
+	entries := m.keyEntries()
 	items := make([]overlay.Item, 0, len(entries))
-	names := strings.NewReplacer()
-	if !m.look.glyphs.Unicode {
-		names = strings.NewReplacer("←", "left", "→", "right", "↑", "up", "↓", "down", "…", "-")
-	}
 	for _, e := range entries {
-		h := e.binding.Help()
-		title := h.Desc
-		if e.own || m.keys.changed(e.binding) {
+		title := e.Help
+		if e.own {
 			title += " (your key)"
 		}
-		if e.off != "" {
-			title += " (" + e.off + ")"
+		if e.Off != "" {
+			title += " (" + e.Off + ")"
 		}
-		items = append(items, overlay.Item{Title: title, Name: names.Replace(h.Key), Off: e.off != "", Hidden: e.also})
+		items = append(items, overlay.Item{Title: title, Name: e.shown, Off: e.Off != "", Hidden: e.Also})
 	}
 	leads := m.destinations()
 	for _, d := range leads {
@@ -39,122 +38,40 @@ func (m *Model) keyList() *overlay.Picker {
 	}
 	p := overlay.NewPicker("KEYS", "type a key, screen, knob or word · enter runs · esc closes", items, 0)
 	p.Choose = func(i int) overlay.Action {
-		switch {
-		case i >= len(entries):
+		if i >= len(entries) {
 			return leads[i-len(entries)].leads
-		case entries[i].press != "":
-			return closing(state.Action{Verb: state.Press, Text: entries[i].press})
 		}
-		return closing(entries[i].action)
+		return closing(later(entries[i].run))
 	}
 	return p
 }
 
-// helpEntries are the keys of the screen in front, then those that it leaves to
-// the program.
-func (m *Model) helpEntries() []entry {
-	all := m.keys.entries(&m.state, m.fixAction())
-	s := m.screen()
-	if s == nil {
-		return all
-	}
+// keyEntries are the keys of the screen in front, then those that it leaves to the
+// program. What it has taken the keys of can be run from here all the same.
+func (m *Model) keyEntries() []entry {
 	var list []entry
 	taken := map[string]bool{}
-	for _, b := range screen.Bindings(s, m.context()) {
-		shown := strings.NewReplacer("left", "←", "right", "→", "up", "↑", "down", "↓", "pgup", "pgup", "pgdown", "pgdn")
-		if !m.look.glyphs.Unicode {
-			shown = strings.NewReplacer()
-		}
-		names := b.Keys[:min(2, len(b.Keys))] // the others mean the same
-		list = append(list, entry{
-			binding: key.NewBinding(key.WithKeys(b.Keys...), key.WithHelp(shown.Replace(strings.Join(names, " ")), b.Text)),
-			press:   b.Keys[0],
-			own:     b.Own,
-		})
-		for _, name := range b.Keys {
-			taken[name] = true
+	if c := m.context(); m.shows() {
+		for _, k := range screen.Listed(m.screen().Keys(c)) {
+			names := k.Names(c.Own)
+			for _, name := range names {
+				taken[name] = true
+			}
+			list = append(list, entry{k, k.Shown(c.Own, c.Glyphs), k.Changed(c.Own), func() tea.Cmd {
+				cmd, _ := m.screenKey(names[0])
+				return cmd
+			}})
 		}
 	}
-	own := map[string]bool{}
-	for _, b := range m.keys.everywhere() {
-		own[b.Help().Desc] = true
-	}
-	for _, e := range all {
-		free := slices.ContainsFunc(e.binding.Keys(), func(name string) bool { return !taken[name] })
-		switch {
-		case !own[e.binding.Help().Desc] || e.action.Verb == state.Type:
-		case free:
-			list = append(list, e)
-		case e.action.Verb != state.Dismiss && e.action.Verb != state.TakeFix && e.action.Verb != state.UseSetup:
-			// The screen has taken its keys; from here it can be run all the same.
-			e.binding = key.NewBinding(key.WithHelp("", e.binding.Help().Desc))
-			list = append(list, e)
+	own := m.options.Keys
+	for _, k := range screen.Listed(m.programKeys()) {
+		names, shown := k.Names(own), k.Shown(own, m.look.glyphs)
+		if !slices.ContainsFunc(names, func(name string) bool { return !taken[name] }) {
+			if shown = ""; k.ID == "" {
+				continue
+			}
 		}
+		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.fulfil(k.Run(1, names[0])) }})
 	}
 	return list
-}
-
-// short is a binding in the help line: the key and one word.
-type short struct {
-	binding key.Binding
-	shown   string
-	word    string
-}
-
-// helpLine is the last line: what can be done now, most needed first. The
-// order is that of being dropped from the right on narrow screens. It is empty
-// while a list or card is open, which says its own keys.
-func (m *Model) helpLine(w int) string {
-	l := widget.NewLine(w)
-	if !m.overlays.Empty() && m.typing() == nil {
-		return l.String()
-	}
-	t := m.look.theme
-	for i, s := range m.shortHelp() {
-		need := widget.Width(s.shown) + 1 + widget.Width(s.word)
-		if i > 0 {
-			need += 2
-		}
-		if l.Left() < need {
-			break
-		}
-		if i > 0 {
-			l.Gap(2)
-		}
-		l.Put(t.Paint(themes.Key), s.shown).Gap(1).Put(t.Paint(themes.Muted), s.word)
-	}
-	return l.String()
-}
-
-func (m *Model) shortHelp() []short {
-	k := &m.keys
-	if m.typing() != nil {
-		return []short{{k.Fix, "enter", "takes the value"}, {k.Force, "esc", "leaves it as it was"}}
-	}
-	line := []short{{k.Help, k.shown("?", k.Help), "help"}, {k.Quit, k.shown("q", k.Quit), "quit"}}
-	if words := m.fixText(); words != "" {
-		line = append([]short{{k.Fix, "enter", "sets " + words}}, line...)
-	}
-	arrows := "↑↓"
-	if !m.look.glyphs.Unicode {
-		arrows = "up down"
-	}
-	line = append(line, short{k.Up, k.shown(arrows, k.Up, k.Down), "knob"})
-	turn := "←→"
-	if !m.look.glyphs.Unicode {
-		turn = "left right"
-	}
-	line = append(line, short{k.Left, k.shown(turn, k.Left, k.Right), "turn"}, short{k.Type, "0-9", "type"})
-	if m.pages() > 1 {
-		line = append(line, short{k.PageUp, k.shown("[ ]", k.PageUp, k.PageDown), "ranks"})
-	}
-	line = append(line, short{k.Note, k.shown("i", k.Note), "why"}, short{k.Explain, k.shown("e", k.Explain), "explain"}, short{k.NextTab, k.shown("tab", k.NextTab), m.neighbourTab(1).String()})
-	if m.state.Past() > 0 {
-		line = append(line, short{k.Undo, k.shown("u", k.Undo), "undo"})
-	}
-	line = append(line, short{k.Advice, k.shown("a", k.Advice), "advice"}, short{k.Model, k.shown("m", k.Model), "model"}, short{k.Cluster, k.shown("g", k.Cluster), "cluster"})
-	if state.HasLock(m.state.Focus) {
-		line = append(line, short{k.Lock, k.shown("f", k.Lock), "flip lock"})
-	}
-	return append(line, short{k.Words, k.shown("w", k.Words), "words"}, short{k.Export, k.shown("x", k.Export), "export"}, short{k.Theme, k.shown("t", k.Theme), "theme"}, short{k.Mouse, k.shown("M", k.Mouse), "mouse"}, short{k.Suspend, k.shown("ctrl+z", k.Suspend), "suspend"})
 }

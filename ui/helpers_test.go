@@ -17,6 +17,23 @@ import (
 	"meshscope/ui/state"
 )
 
+// The screens by their places in the row of tabs; TestTabs looks that they are.
+const (
+	MemoryTab state.Tab = iota + 1
+	PipelineTab
+	NetworkTab
+	SearchTab
+	CompareTab
+	ScanTab
+	EvidenceTab
+	tabs
+)
+
+// tabName is the name of a screen.
+func tabName(t state.Tab) string {
+	return [tabs]string{"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan", "Evidence"}[t]
+}
+
 // plain is an evaluation with round figures in place of the engine's: frames
 // are about what is drawn where, and must not change when a prediction gets
 // better. Legality and the pipeline are the engine's own.
@@ -166,7 +183,7 @@ func screenText(m *Model) string {
 func page(m *Model) string {
 	lines := strings.Split(strings.TrimSuffix(screenText(m), "\n"), "\n")
 	lines = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool {
-		return strings.Contains(line, "["+m.state.Tab.String()+"]")
+		return strings.Contains(line, "["+m.screen().Name()+"]")
 	})
 	return strings.Join(lines, "\n") + "\n"
 }

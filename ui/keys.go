@@ -1,189 +1,162 @@
 package ui
 
 import (
+	"slices"
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 
+	"meshscope/ui/keyfile"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
-
-// KeyMap is every key of the program with its words. There is one, made by
-// newKeyMap; help line, help list and the README's table come from it.
-type KeyMap struct {
-	Up, Down, Left, Right      key.Binding
-	BigLeft, BigRight          key.Binding
-	First, Last                key.Binding
-	Type, Fix                  key.Binding
-	Lock                       key.Binding
-	Undo, Redo                 key.Binding
-	Model, Cluster             key.Binding
-	PageUp, PageDown           key.Binding
-	BigUp, BigDown             key.Binding
-	NextTab, LastTab           key.Binding
-	Explain, Note, Search, Run key.Binding
-	Advice                     key.Binding
-	Pin, Compare               key.Binding
-	Copy, Export               key.Binding
-	Words, Marks               key.Binding
-	Theme, Mouse, Dismiss      key.Binding
-	Terminal                   key.Binding
-	Help, Quit, Force, Suspend key.Binding
-
-	own map[string]bool // bindings that a file has changed, by their words
-}
-
-// newKeyMap is the built-in keys, with those of a file in their place.
-func newKeyMap(own map[string][]string) KeyMap {
-	k := builtInKeys()
-	k.rebind(own)
-	return k
-}
-
-func builtInKeys() KeyMap {
-	bind := func(shown, what string, keys ...string) key.Binding {
-		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what))
-	}
-	return KeyMap{
-		Up:       bind("↑ k", "knob above", "up", "k"),
-		Down:     bind("↓ j", "knob below", "down", "j"),
-		Left:     bind("← h", "turn down to the next legal value", "left", "h", "-"),
-		Right:    bind("→ l", "turn up to the next legal value", "right", "l", "+", "="),
-		BigLeft:  bind("shift+← H", "turn down by four legal values", "shift+left", "H"),
-		BigRight: bind("shift+→ L", "turn up by four legal values", "shift+right", "L"),
-		First:    bind("home", "first knob", "home"),
-		Last:     bind("end G", "last knob", "end", "G"),
-		Type:     bind("0…9", "type a value, 16k is 16,384; enter takes it", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-		Fix:      bind("enter", "take the nearest legal value or what fits; else type", "enter"),
-		Lock:     bind("f", "flip who follows: GPUs or DP, batch or micro-batches", "f"),
-		Undo:     bind("u", "undo the last change", "u"),
-		Redo:     bind("U ctrl+r", "do it again", "U", "ctrl+r"),
-		Model:    bind("m", "choose the model", "m"),
-		Cluster:  bind("g", "choose the cluster or GPU", "g"),
-		PageUp:   bind("[", "earlier pipeline rank", "["),
-		PageDown: bind("]", "later pipeline rank", "]"),
-		BigUp:    bind("pgup", "four pipeline ranks earlier", "pgup"),
-		BigDown:  bind("pgdn", "four pipeline ranks later", "pgdown"),
-		NextTab:  bind("tab", "next screen", "tab"),
-		LastTab:  bind("shift+tab", "screen before", "shift+tab"),
-		Explain:  bind("e", "explain a figure: formula, numbers, source", "e"),
-		Note:     bind("i", "what the knob cuts and costs, and when to use it", "i"),
-		Run:      bind("r", "the whole run: days, GPU-hours, cost, energy", "r"),
-		Advice:   bind("a A", "advice: why it does not fit or is slow, what to turn", "a", "A"),
-		Words:    bind("w", "glossary: what the words on the screen mean", "w"),
-		Marks:    bind("W", "underline the words of the glossary, or not", "W"),
-		Pin:      bind("p", "pin the setup, to compare others with", "p"),
-		Compare:  bind("c", "compare a pinned setup with another", "c"),
-		Search:   bind("s", "search: the best layouts, ranked", "s"),
-		Copy:     bind("y", "copy the command line that gives this setup", "y"),
-		Export:   bind("x", "write the figures to a file: CSV, Markdown, JSON", "x"),
-		Theme:    bind("t", "next theme; auto follows the terminal", "t"),
-		Mouse:    bind("M", "mouse on or off (off: the terminal selects text)", "M"),
-		Terminal: bind("T", "what was found out about this terminal", "T"),
-		Dismiss:  bind("esc", "close what is open; put hint and message away", "esc"),
-		Help:     bind("?", "all keys; type to search, enter runs", "?", ":", "/", "f1"),
-		Quit:     bind("q", "quit", "q"),
-		Force:    bind("ctrl+c", "quit at once, from anywhere", "ctrl+c"),
-		Suspend:  bind("ctrl+z", "suspend; fg comes back", "ctrl+z"),
-	}
-}
-
-// entry is one line of the help: a binding, what it runs, and why it cannot
-// run now (empty when it can).
-type entry struct {
-	binding key.Binding
-	action  state.Action
-	own     bool     // a file of keys has changed it
-	press   string   // a key of the screen in front, in place of an action
-	also    []string // other words that the list is searched by
-	off     string
-}
 
 // bigStep is how many legal values the shifted arrows turn, and how many ranks
 // the page keys scroll.
 const bigStep = 4
 
-// entries are all bindings in the order of the help list, with the actions
-// they stand for in this state; fix is what enter does.
-func (k *KeyMap) entries(s *state.State, fix state.Action) []entry {
-	undo, redo, lock, pages := "", "", "", ""
-	if s.Past() == 0 {
+// act is what a key asks for that makes an action.
+func (m *Model) act(a state.Action) func() screen.Request {
+	return func() screen.Request { return screen.Request{Cmd: m.do(a)} }
+}
+
+// show opens an overlay.
+func (m *Model) show(id overlay.ID) func() screen.Request {
+	return m.act(state.Action{Verb: state.Open, Overlay: id})
+}
+
+// programKeys are the keys that mean the same on every screen which has no use of its
+// own for them. The keys that open a screen come from the screen.
+func (m *Model) programKeys() []screen.Key {
+	undo, redo := "", ""
+	if m.state.Past() == 0 {
 		undo = "nothing to undo"
 	}
-	if s.Future() == 0 {
+	if m.state.Future() == 0 {
 		redo = "nothing to redo"
 	}
-	if !state.HasLock(s.Focus) {
-		lock = "this knob has no lock"
+	keys := []screen.Key{
+		{ID: "undo", Keys: "u", Help: "undo the last change", Off: undo, Blind: true, Ask: m.act(state.Action{Verb: state.Undo})},
+		{ID: "redo", Keys: "U ctrl+r", Help: "do it again", Off: redo, Blind: true, Ask: m.act(state.Action{Verb: state.Redo})},
+		{ID: "model", Keys: "m", Help: "choose the model", Ask: m.show(overlay.ModelID)},
+		{ID: "cluster", Keys: "g", Help: "choose the cluster or GPU", Ask: m.show(overlay.ClusterID)},
+		{ID: "next-screen", Keys: "tab", Help: "next screen", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: 1})},
+		{ID: "last-screen", Keys: "shift+tab", Help: "screen before", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: -1})},
+		{ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source", Ask: m.show(overlay.FiguresID)},
+		{ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy", Ask: m.show(overlay.RunID)},
+		{ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, what to turn", Also: adviceWords(), Ask: m.show(overlay.AdviceID)},
+		{ID: "words", Keys: "w", Help: "glossary: what the words on the screen mean", Ask: m.show(overlay.GlossaryID)},
+		{ID: "marks", Keys: "W", Help: "underline the words of the glossary, or not", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleWords})},
+		{ID: "pin", Keys: "p", Help: "pin the setup, to compare others with", Ask: m.act(state.Action{Verb: state.Pin})},
 	}
-	if s.Setup.PP < 2 {
-		pages = "one pipeline rank only"
+	for i, s := range m.screens.all {
+		if o, ok := s.(screen.Opener); ok {
+			by := o.Opens()
+			keys = append(keys, screen.Key{ID: by.ID, Keys: by.Keys, Help: by.Help, Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
+		}
 	}
-	return []entry{
-		{binding: k.Up, action: state.Action{Verb: state.MoveFocus, N: -1}},
-		{binding: k.Down, action: state.Action{Verb: state.MoveFocus, N: 1}},
-		{binding: k.Left, action: state.Action{Verb: state.TurnKnob, N: -1}},
-		{binding: k.Right, action: state.Action{Verb: state.TurnKnob, N: 1}},
-		{binding: k.BigLeft, action: state.Action{Verb: state.TurnKnob, N: -bigStep}},
-		{binding: k.BigRight, action: state.Action{Verb: state.TurnKnob, N: bigStep}},
-		{binding: k.First, action: state.Action{Verb: state.MoveFocus, N: -1 << 16}},
-		{binding: k.Last, action: state.Action{Verb: state.MoveFocus, N: 1 << 16}},
-		{binding: k.Type, action: state.Action{Verb: state.Type}},
-		{binding: k.Fix, action: fix},
-		{binding: k.Lock, action: state.Action{Verb: state.FlipLock}, off: lock},
-		{binding: k.Undo, action: state.Action{Verb: state.Undo}, off: undo},
-		{binding: k.Redo, action: state.Action{Verb: state.Redo}, off: redo},
-		{binding: k.Model, action: state.Action{Verb: state.Open, Overlay: overlay.ModelID}},
-		{binding: k.Cluster, action: state.Action{Verb: state.Open, Overlay: overlay.ClusterID}},
-		{binding: k.PageUp, action: state.Action{Verb: state.PageRanks, N: -1}, off: pages},
-		{binding: k.PageDown, action: state.Action{Verb: state.PageRanks, N: 1}, off: pages},
-		{binding: k.BigUp, action: state.Action{Verb: state.PageRanks, N: -bigStep}, off: pages},
-		{binding: k.BigDown, action: state.Action{Verb: state.PageRanks, N: bigStep}, off: pages},
-		{binding: k.NextTab, action: state.Action{Verb: state.NextTab, N: 1}},
-		{binding: k.LastTab, action: state.Action{Verb: state.NextTab, N: -1}},
-		{binding: k.Explain, action: state.Action{Verb: state.Open, Overlay: overlay.FiguresID}},
-		{binding: k.Note, action: state.Action{Verb: state.Open, Overlay: overlay.NoteID}},
-		{binding: k.Run, action: state.Action{Verb: state.Open, Overlay: overlay.RunID}},
-		{binding: k.Advice, action: state.Action{Verb: state.Open, Overlay: overlay.AdviceID}, also: adviceWords()},
-		{binding: k.Words, action: state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}},
-		{binding: k.Marks, action: state.Action{Verb: state.ToggleWords}},
-		{binding: k.Pin, action: state.Action{Verb: state.Pin}},
-		{binding: k.Compare, action: state.Action{Verb: state.GoTab, N: int(state.CompareTab)}},
-		{binding: k.Search, action: state.Action{Verb: state.GoTab, N: int(state.SearchTab)}},
-		{binding: k.Copy, action: state.Action{Verb: state.Copy}},
-		{binding: k.Export, action: state.Action{Verb: state.Open, Overlay: overlay.ExportID}},
-		{binding: k.Theme, action: state.Action{Verb: state.NextTheme}},
-		{binding: k.Mouse, action: state.Action{Verb: state.ToggleMouse}},
-		{binding: k.Terminal, action: state.Action{Verb: state.Open, Overlay: overlay.TerminalID}},
-		{binding: k.Dismiss, action: state.Action{Verb: state.Dismiss}},
-		{binding: k.Help, action: state.Action{Verb: state.Open, Overlay: overlay.HelpID}},
-		{binding: k.Suspend, action: state.Action{Verb: state.Suspend}},
-		{binding: k.Quit, action: state.Action{Verb: state.Quit}},
-		{binding: k.Force, action: state.Action{Verb: state.Interrupt}},
-	}
+	return append(keys, []screen.Key{
+		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Ask: m.act(state.Action{Verb: state.Copy})},
+		{ID: "export", Keys: "x", Help: "write the figures to a file: CSV, Markdown, JSON", Ask: m.show(overlay.ExportID)},
+		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
+		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
+		{ID: "terminal", Keys: "T", Help: "what was found out about this terminal", Ask: m.show(overlay.TerminalID)},
+		{Keys: "enter", Help: "take the nearest legal value or what fits", When: m.fixes, Blind: true, Ask: m.fixIt},
+		{Keys: "esc", Help: "close what is open; put hint and message away", Blind: true, Ask: m.act(state.Action{Verb: state.Dismiss})},
+		{ID: "help", Keys: "? : / f1", Help: "all keys; type to search, enter runs", Ask: m.show(overlay.HelpID)},
+		{ID: "suspend", Keys: "ctrl+z", Help: "suspend; fg comes back", Blind: true, Ask: m.act(state.Action{Verb: state.Suspend})},
+		{ID: "quit", Keys: "q", Help: "quit", Blind: true, Ask: m.act(state.Action{Verb: state.Quit})},
+		{Keys: "ctrl+c", Help: "quit at once, from anywhere", Blind: true, Ask: m.act(state.Action{Verb: state.Interrupt})},
+	}...)
 }
+
+// fixes reports whether enter has something to set.
+func (m *Model) fixes() bool { return m.fixAction().Verb != state.Type }
+
+// fixIt is what enter does, as it is when the key comes.
+func (m *Model) fixIt() screen.Request { return screen.Request{Cmd: m.do(m.fixAction())} }
 
 // adviceWords are what else people call advice.
 func adviceWords() []string {
 	return []string{"advise", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
 }
 
-// everywhere are the bindings that mean the same on every screen, where the
-// screen has no use of its own for the key.
-func (k *KeyMap) everywhere() []key.Binding {
-	return []key.Binding{
-		k.NextTab, k.LastTab, k.Help, k.Quit, k.Undo, k.Redo, k.Model, k.Cluster, k.Explain, k.Run, k.Advice, k.Words, k.Marks, k.Copy, k.Export, k.Theme, k.Mouse, k.Terminal, k.Dismiss, k.Fix, k.Suspend, k.Force,
-		k.Search, k.Pin, k.Compare,
+// binding is the key of an action of the program or of Explore.
+func (m *Model) binding(id string) key.Binding {
+	for _, k := range slices.Concat(m.programKeys(), m.screens.all[state.ExploreTab].Keys(nil)) {
+		if k.ID == id {
+			return key.NewBinding(key.WithKeys(k.Names(m.options.Keys)...), key.WithHelp(k.Shown(m.options.Keys, m.look.glyphs), k.Help))
+		}
 	}
+	return key.Binding{}
 }
 
-// Keys is the key table of the documentation: key and meaning, in the order of
-// the help list.
-func Keys() [][2]string {
-	k := newKeyMap(nil)
-	table := make([][2]string, 0, 24)
-	for _, e := range k.entries(&state.State{}, state.Action{}) {
-		h := e.binding.Help()
-		table = append(table, [2]string{h.Key, h.Desc})
+// shown is what stands for actions in a line of keys: what is usual, or the first key of
+// each where a file has changed one of them.
+func (m *Model) shown(usual string, ids ...string) string {
+	if !slices.ContainsFunc(ids, func(id string) bool { return len(m.options.Keys[id]) > 0 }) {
+		return usual
 	}
-	return table
+	var keys []string
+	for _, id := range ids {
+		keys = append(keys, m.binding(id).Keys()[0])
+	}
+	return strings.Join(keys, " ")
+}
+
+// Tables are all key tables: of the program, and of each screen with its name. The
+// actions of Explore are the program's own in a file of keys, those of another screen
+// begin with its name.
+func Tables() []Table {
+	m := New(Options{})
+	all := []Table{{Name: "everywhere", Actions: screen.Actions(m.programKeys())}}
+	for i, s := range m.screens.all {
+		t := Table{Name: s.Name(), Actions: screen.Actions(s.Keys(nil))}
+		if state.Tab(i) != state.ExploreTab {
+			for j := range t.Actions {
+				t.Actions[j].ID = prefix(s) + t.Actions[j].ID
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// Table is one key table as a file of keys and the documentation have it.
+type Table struct {
+	Name    string
+	Actions []screen.Action
+}
+
+// prefix begins the names of a screen's actions in a file of keys.
+func prefix(s screen.Screen) string { return strings.ToLower(s.Name()) + "." }
+
+// ownKeys are the user's keys for a screen, by the names that its table has.
+func (m *Model) ownKeys(tab state.Tab) map[string][]string {
+	if tab == state.ExploreTab || len(m.options.Keys) == 0 {
+		return m.options.Keys
+	}
+	own := map[string][]string{}
+	for id, keys := range m.options.Keys {
+		if rest, ok := strings.CutPrefix(id, prefix(m.screens.all[tab])); ok {
+			own[rest] = keys
+		}
+	}
+	return own
+}
+
+// Actions are what a file of keys can change, with the built-in keys.
+func Actions() []keyfile.Action {
+	var all []keyfile.Action
+	for i, t := range Tables() {
+		group := t.Name
+		if i < 2 { // Explore shares the keys of the program
+			group = ""
+		}
+		for _, a := range t.Actions {
+			all = append(all, keyfile.Action{Name: a.ID, Keys: a.Keys, Group: group})
+		}
+	}
+	return all
 }

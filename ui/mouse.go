@@ -14,21 +14,10 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	if d := m.overlays.Render(m.look.theme, m.look.glyphs); len(d.Lines) > 0 {
 		return m.carry(m.overlays.Mouse(d, button, at.Y))
 	}
-	if m.screen() != nil {
-		return m.screenMouse(at.X, at.Y, button)
-	}
-	switch button {
-	case "left":
-		return m.click(at.X, at.Y)
-	case "wheelup":
-		return m.wheel(at.X, at.Y, -1)
-	case "wheeldown":
-		return m.wheel(at.X, at.Y, 1)
-	}
-	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft {
+	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft && m.state.Tab == state.ExploreTab {
 		return m.drag(at.X, at.Y)
 	}
-	return nil
+	return m.screenMouse(at.X, at.Y, button)
 }
 
 // mouseButton is a click or a turn of the wheel in a word, empty for the rest.
@@ -47,15 +36,6 @@ func mouseButton(msg tea.MouseMsg) string {
 		}
 	}
 	return ""
-}
-
-func (m *Model) click(x, y int) tea.Cmd {
-	if r := frame.Layout(m.caps.Width, m.caps.Height, m.content()); r.Tabs.Contains(x, y) {
-		if tab, ok := m.tabAt(x - r.Tabs.X); ok {
-			return m.do(state.Action{Verb: state.GoTab, N: int(tab)})
-		}
-	}
-	return m.do(m.knobAt(x, y))
 }
 
 // drag takes the values of the focused ladder that the pointer is drawn over.

@@ -25,7 +25,7 @@ import (
 // noteCard is the card on the focused knob. Its keys turn and change the knob below it.
 func (m *Model) noteCard() *overlay.Card {
 	p, _ := knob.Find(m.state.Focus)
-	note, k := m.lexicon.methods()[p.ID], &m.keys
+	note := m.lexicon.methods()[p.ID]
 	card := &overlay.Card{
 		Title: "KNOB", Remark: "--" + string(p.ID),
 		Name: note.Name, Value: knobs.Show(&p, p.Text(m.state.Setup)), About: p.Allowed(),
@@ -37,13 +37,13 @@ func (m *Model) noteCard() *overlay.Card {
 			{Label: "watch", Text: note.Watch},
 			{Label: "source", Text: note.Source},
 		}),
-		Hint: m.hintLine("up/down other knobs", "left/right turn it", k.shown("i", k.Note)+" or esc closes"),
+		Hint: m.hintLine("up/down other knobs", "left/right turn it", m.shown("i", "note")+" or esc closes"),
 		Keys: []overlay.Bound{
-			{Key: k.Up, Action: state.Action{Verb: state.MoveFocus, N: -1}},
-			{Key: k.Down, Action: state.Action{Verb: state.MoveFocus, N: 1}},
-			{Key: k.Left, Action: state.Action{Verb: state.TurnKnob, N: -1}},
-			{Key: k.Right, Action: state.Action{Verb: state.TurnKnob, N: 1}},
-			{Key: k.Note, Action: overlay.Close{}},
+			{Key: m.binding("up"), Action: state.Action{Verb: state.MoveFocus, N: -1}},
+			{Key: m.binding("down"), Action: state.Action{Verb: state.MoveFocus, N: 1}},
+			{Key: m.binding("turn-down"), Action: state.Action{Verb: state.TurnKnob, N: -1}},
+			{Key: m.binding("turn-up"), Action: state.Action{Verb: state.TurnKnob, N: 1}},
+			{Key: m.binding("note"), Action: overlay.Close{}},
 		},
 	}
 	if !strings.EqualFold(p.Label, note.Name) {
@@ -191,7 +191,6 @@ func noteColumns(s *explore.Sweep) (first, last, width int) {
 // terminalCard says what the program found out about its terminal, and what overrides
 // it: nobody should have to guess why a screen looks as it does.
 func (m *Model) terminalCard() *overlay.Card {
-	k := &m.keys
 	value := func(name string) string {
 		if v := tty.Getenv(m.options.Env, name); v != "" {
 			return name + "=" + escape.Name(v) // it may hold what steers a terminal
@@ -225,20 +224,20 @@ func (m *Model) terminalCard() *overlay.Card {
 		theme += ": " + m.look.theme.Name
 	}
 	card := &overlay.Card{
-		Title: "TERMINAL", Remark: k.shown("T", k.Terminal),
+		Title: "TERMINAL", Remark: m.shown("T", "terminal"),
 		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
 		Paragraphs: []overlay.Paragraph{
 			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
 			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
 			{Label: "background", Text: ground + "; --theme overrides"},
-			{Label: "theme", Text: theme + "; " + k.shown("t", k.Theme) + " turns it, --theme chooses"},
+			{Label: "theme", Text: theme + "; " + m.shown("t", "theme") + " turns it, --theme chooses"},
 			{Label: "signs", Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
-			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + k.shown("W", k.Marks) + " turns them"},
-			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + k.shown("M", k.Mouse) + " turns it, --no-mouse"},
+			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + m.shown("W", "marks") + " turns them"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + m.shown("M", "mouse") + " turns it, --no-mouse"},
 			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
 		},
-		Hint: k.shown("T", k.Terminal) + " or esc closes",
-		Keys: []overlay.Bound{{Key: k.Terminal, Action: overlay.Close{}}},
+		Hint: m.shown("T", "terminal") + " or esc closes",
+		Keys: []overlay.Bound{{Key: m.binding("terminal"), Action: overlay.Close{}}},
 	}
 	for _, text := range m.options.Notices {
 		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "at start", Text: text})
@@ -249,7 +248,7 @@ func (m *Model) terminalCard() *overlay.Card {
 // noticed is the line about what went wrong before the start. It has room for little
 // and goes with the first key; all of it stays on the terminal's page.
 func (m *Model) noticed() string {
-	first, key := m.options.Notices[0], m.keys.shown("T", m.keys.Terminal)
+	first, key := m.options.Notices[0], m.shown("T", "terminal")
 	if n := len(m.options.Notices); n > 1 {
 		first = strings.ReplaceAll(first, "; ", ", ") // the foot shortens a text before its last semicolon
 		return fmt.Sprintf("%d messages from the start, all under %s; the first: %s", n, key, first)

@@ -92,7 +92,7 @@ func (m *Model) explanation(book *explain.Book, id string) overlay.Action {
 		return overlay.Close{}
 	}
 	x := overlay.NewExplain(e)
-	x.Keys = []overlay.Bound{{Key: m.keys.Explain, Action: overlay.Close{}}}
+	x.Keys = []overlay.Bound{{Key: m.binding("explain"), Action: overlay.Close{}}}
 	return closing(overlay.Push{ID: overlay.ExplainID, Overlay: x})
 }
 
@@ -204,8 +204,8 @@ type destination struct {
 // can be typed into the list of keys.
 func (m *Model) destinations() []destination {
 	var all []destination
-	for t := range state.Tabs {
-		all = append(all, destination{overlay.Item{Title: t.String() + " screen"}, closing(state.Action{Verb: state.GoTab, N: int(t)})})
+	for i, s := range m.screens.all {
+		all = append(all, destination{overlay.Item{Title: s.Name() + " screen"}, closing(state.Action{Verb: state.GoTab, N: i})})
 	}
 	for _, id := range knobs.Order() {
 		p, _ := knob.Find(id)

@@ -23,7 +23,7 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 	case overlay.GlossaryID:
 		return overlay.Push{ID: id, Overlay: m.glossaryList()}
 	case overlay.ExportID:
-		return m.exportList(m.state.Tab.String(), m.tables())
+		return m.exportList(m.screen().Name(), m.tables())
 	case overlay.TerminalID:
 		return overlay.Push{ID: id, Overlay: m.terminalCard()}
 	case overlay.RunID:
@@ -56,11 +56,16 @@ func (m *Model) carry(a overlay.Action) tea.Cmd {
 		return tea.Batch(cmds...)
 	case state.Action:
 		return m.do(a)
+	case later:
+		return a()
 	case tea.Cmd:
 		return a
 	}
 	return nil
 }
+
+// later is an overlay's action that is worked out when its turn comes.
+type later func() tea.Cmd
 
 // readMsg brings the list that an overlay waits for, which makes it when it is taken.
 type readMsg struct {
@@ -103,7 +108,7 @@ func (m *Model) follow() {
 func (m *Model) withOverlay(d overlay.Drawn, lines []string, r frame.Rects) ([]string, *tea.Cursor) {
 	h := m.caps.Height
 	foot := h - screenFoot
-	if m.screen() == nil {
+	if m.state.Tab == state.ExploreTab {
 		foot = r.Foot.Y
 	}
 	if end := d.Y + len(d.Lines); end <= foot {

@@ -19,20 +19,20 @@ func TestPalette(t *testing.T) {
 		}
 		keys(m, "enter")
 	}
-	for tab := range state.Tabs {
+	for tab := range tabs {
 		m := sample(t, 80, 24)
-		typed(m, strings.ToLower(tab.String())+" screen")
+		typed(m, strings.ToLower(tabName(tab))+" screen")
 		if m.state.Tab != tab || !m.overlays.Empty() {
-			t.Errorf("%s: on %s with overlay %q", tab, m.state.Tab, m.overlays.ID())
+			t.Errorf("%s: on %s with overlay %q", tabName(tab), tabName(m.state.Tab), m.overlays.ID())
 		}
 		checkFrame(t, m)
 	}
 	for _, id := range knobs.Order() {
 		m := sample(t, 80, 24)
-		m.do(state.Action{Verb: state.GoTab, N: int(state.MemoryTab)})
+		m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 		typed(m, "--"+string(id))
 		if m.state.Tab != state.ExploreTab || m.state.Focus != id {
-			t.Errorf("--%s: on %s at %s", id, m.state.Tab, m.state.Focus)
+			t.Errorf("--%s: on %s at %s", id, tabName(m.state.Tab), m.state.Focus)
 		}
 	}
 	for text, want := range map[string]string{"word causal": "causal", "word zero": "ZeRO", "driver context": "overhead"} {

@@ -115,15 +115,15 @@ func TestGlossary(t *testing.T) {
 // its own for the key, and from the help of that one too.
 func TestGlossaryEverywhere(t *testing.T) {
 	m := live(t, 120, 36)
-	for tab := range state.Tabs {
+	for tab := range tabs {
 		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
-		if tab == state.PipelineTab {
+		if tab == PipelineTab {
 			keys(m, "?", "g", "l", "o", "s", "s", "enter")
 		} else {
 			keys(m, "w")
 		}
 		if m.overlays.ID() != overlay.GlossaryID {
-			t.Errorf("no glossary on %s:\n%s", tab, screenText(m))
+			t.Errorf("no glossary on %s:\n%s", tabName(tab), screenText(m))
 		}
 		checkFrame(t, m)
 		keys(m, "esc")

@@ -3,50 +3,83 @@ package ui
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"charm.land/bubbles/v2/key"
-
 	"meshscope/ui/keyfile"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
 
-// TestEveryKeyHasAName: a file can change every binding but those that always do
-// the same, names are used once, and no two actions share a built-in key.
+// TestEveryKeyHasAName: a file can change every key but those that always do the same,
+// names are used once, and no two actions that wait at the same time share a key.
 func TestEveryKeyHasAName(t *testing.T) {
-	k := newKeyMap(nil)
-	names, owner, inTable := map[string]bool{}, map[string]string{}, map[*key.Binding]bool{}
-	for _, n := range k.changeable() {
-		if names[n.name] || n.name == "" {
-			t.Errorf("%q is there twice", n.name)
-		}
-		names[n.name], inTable[n.binding] = true, true
-		for _, one := range n.binding.Keys() {
-			if canonical, why := keyfile.Canonical(one); canonical != one || why != "" {
-				t.Errorf("%s: %q is %q for a file: %s", n.name, one, canonical, why)
+	names, owner := map[string]bool{}, map[string]string{}
+	for i, table := range Tables() {
+		for _, a := range table.Actions {
+			if names[a.ID] || a.ID == "" {
+				t.Errorf("%q is there twice", a.ID)
 			}
-			if owner[one] != "" {
-				t.Errorf("%s is that of %s and %s", one, owner[one], n.name)
+			names[a.ID] = true
+			for _, one := range a.Keys {
+				digit := table.Name == "Search" || table.Name == "Pipeline" || table.Name == "Memory" // a digit is a key there
+				if canonical, why := keyfile.Canonical(one); (canonical != one || why != "") && !(digit && why == "types a value") && one != "esc" {
+					t.Errorf("%s: %q is %q for a file: %s", a.ID, one, canonical, why)
+				}
+				if owner[one] != "" && i < 2 {
+					t.Errorf("%s is that of %s and %s", one, owner[one], a.ID)
+				}
+				if i < 2 {
+					owner[one] = a.ID
+				}
 			}
-			owner[one] = n.name
 		}
 	}
-	fixed := map[string]bool{"Type": true, "Fix": true, "Dismiss": true, "Force": true}
-	v := reflect.ValueOf(&k).Elem()
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		if !field.IsExported() {
-			continue
+	m := New(Options{})
+	fixed := []string{"enter", "esc", "ctrl+c", "0 1 2 3 4 5 6 7 8 9"}
+	for _, k := range append(m.programKeys(), m.screens.all[state.ExploreTab].Keys(nil)...) {
+		if (k.ID == "") != slices.Contains(fixed, k.Keys) {
+			t.Errorf("%q is called %q", k.Keys, k.ID)
 		}
-		b, ok := v.Field(i).Addr().Interface().(*key.Binding)
-		if !ok {
-			t.Fatalf("%s is no binding", field.Name)
+	}
+}
+
+// TestKeyTables: a screen takes exactly the keys that the rows of the moment list, and no
+// key is in two of them.
+func TestKeyTables(t *testing.T) {
+	for _, to := range [][]string{{}, {"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "t"}, {"tab", "tab", "tab"}, {"s", "esc"}, {"s", "esc", "f"}, {"p", "c"}, {"c", "tab"}, {"c", "tab", "f"}, {"shift+tab"}} {
+		m := live(t, 120, 36)
+		keys(m, to...)
+		listed := map[string]string{}
+		for _, k := range screen.Listed(m.screen().Keys(m.context())) {
+			for _, name := range k.Names(nil) {
+				if listed[name] != "" {
+					t.Errorf("%v: %s is in %q and %q", to, name, listed[name], k.Help)
+				}
+				listed[name] = k.Help
+			}
 		}
-		if inTable[b] == fixed[field.Name] {
-			t.Errorf("%s has a name: %v", field.Name, inTable[b])
+		m.keyList()
+		checkFrame(t, m)
+	}
+}
+
+// TestOwnKeyOfAScreen: a key of a screen that a file changes does it, the built-in one
+// nothing, and footer and list of keys show it.
+func TestOwnKeyOfAScreen(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) { o.Keys = map[string][]string{"network.other-link": {"z"}, "undo": {"B"}} })
+	m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)})
+	c := m.context()
+	if k, _ := screen.Find(m.screen().Keys(c), c.Own, "z"); k == nil || k.ID != "other-link" {
+		t.Error("z does nothing")
+	}
+	if k, _ := screen.Find(m.screen().Keys(c), c.Own, "b"); k != nil {
+		t.Errorf("b does %q still", k.Help)
+	}
+	for _, e := range m.keyEntries() {
+		if e.own != slices.Contains([]string{"other-link", "undo"}, e.ID) {
+			t.Errorf("%s is the user's own: %t", e.ID, e.own)
 		}
 	}
 }
@@ -92,42 +125,45 @@ func TestOwnKeys(t *testing.T) {
 			}
 		}
 		if !strings.Contains(line, "(your key)") || !strings.Contains(line, " z ") {
-			t.Errorf("%s: the help does not show the key: %s", m.state.Tab, line)
+			t.Errorf("%s: the help does not show the key: %s", tabName(m.state.Tab), line)
 		}
 		keys(m, "esc", "esc")
 	}
-	if m.state.Tab != state.MemoryTab || !strings.Contains(screenText(m), "f2 help") {
-		t.Errorf("on %s:\n%s", m.state.Tab, screenText(m))
+	if m.state.Tab != MemoryTab || !strings.Contains(screenText(m), "f2 help") {
+		t.Errorf("on %s:\n%s", tabName(m.state.Tab), screenText(m))
 	}
 }
 
-// TestKeysDocument: docs/keys.md lists the names of all actions with their
-// built-in keys. UPDATE_KEYS=1 writes the table anew.
+// TestKeysDocument: docs/keys.md lists the names of all actions with their built-in
+// keys. MESHSCOPE_UPDATE=1 writes the tables anew.
 func TestKeysDocument(t *testing.T) {
 	path := filepath.Join("..", "docs", "keys.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := newKeyMap(nil)
-	var table strings.Builder
-	table.WriteString("| name | built-in keys | does |\n| --- | --- | --- |\n")
-	for _, n := range k.changeable() {
-		table.WriteString("| `" + n.name + "` | `" + strings.Join(n.binding.Keys(), "` `") + "` | " + n.binding.Help().Desc + " |\n")
+	head, _, found := strings.Cut(string(text), "## ")
+	if !found {
+		t.Fatal("docs/keys.md has no tables")
 	}
-	head, rest, found := strings.Cut(string(text), "| name |")
-	_, tail, ended := strings.Cut(rest, "\n\n")
-	if !found || !ended {
-		t.Fatal("docs/keys.md has no table")
+	var want strings.Builder
+	want.WriteString(head)
+	for i, table := range Tables() {
+		if i > 0 {
+			want.WriteString("\n")
+		}
+		want.WriteString("## " + strings.ToUpper(table.Name[:1]) + table.Name[1:] + "\n\n| name | built-in keys | does |\n| --- | --- | --- |\n")
+		for _, a := range table.Actions {
+			want.WriteString("| `" + a.ID + "` | `" + strings.Join(a.Keys, "` `") + "` | " + a.Help + " |\n")
+		}
 	}
-	want := head + table.String() + "\n" + tail
-	if want == string(text) {
+	if want.String() == string(text) {
 		return
 	}
-	if os.Getenv("UPDATE_KEYS") == "" {
-		t.Fatal("docs/keys.md is not what the program has; UPDATE_KEYS=1 go test ./ui -run KeysDocument writes it anew")
+	if os.Getenv("MESHSCOPE_UPDATE") == "" {
+		t.Fatal("docs/keys.md is not what the program has; MESHSCOPE_UPDATE=1 go test ./ui -run KeysDocument writes it anew")
 	}
-	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -83,7 +82,7 @@ func (r *rescue) keep() {
 	}
 	defer func() { _ = recover() }()
 	start, end := r.model.start, r.model.session()
-	start.Screen, end.Screen = "", state.ExploreTab.String()
+	start.Screen, end.Screen = "", explorer{}.Name()
 	o.Keep(start, end)
 }
 

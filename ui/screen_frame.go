@@ -25,7 +25,7 @@ func (m *Model) screenFrame() []string {
 		f.Put(at, m.nothingYet(at.W, at.H))
 	}
 	f.Put(frame.Rect{X: x, Y: h - 2, W: inner, H: 1}, []string{m.screenStatus(in, inner)})
-	f.Put(frame.Rect{X: x, Y: h - 1, W: inner, H: 1}, []string{m.screenHints(in, inner)})
+	f.Put(frame.Rect{X: x, Y: h - 1, W: inner, H: 1}, []string{m.footLine(inner)})
 	return f.Lines()
 }
 
@@ -77,28 +77,12 @@ func (m *Model) nothingYet(w, h int) []string {
 // workingText stands while a slow setup is worked out.
 const workingText = "working this setup out"
 
-// screenHints are the keys of the moment, the program's own first; none while a list
-// or card is open, which says its own.
-func (m *Model) screenHints(in *screen.Context, w int) string {
-	if !m.overlays.Empty() {
-		return widget.Blank(w)
-	}
-	k := &m.keys
-	own := []widget.Hint{
-		{Key: k.shown("?", k.Help), Text: "help"},
-		{Key: k.shown("q", k.Quit), Text: "quit"},
-		{Key: k.shown("tab", k.NextTab), Text: m.neighbourTab(1).String()},
-		{Key: k.shown("e", k.Explain), Text: "explain"},
-	}
-	if words := state.FixWords(m.now.report.Problems); words != "" && !m.hardy() {
-		own = append([]widget.Hint{{Key: "enter", Text: "sets " + words}}, own...)
-	}
-	if m.shows() {
-		own = append(own, screen.Hints(m.screen(), in)...)
-	}
-	l := widget.NewLine(w)
-	t := m.look.theme
-	for i, hint := range own {
+// footLine is the last line: what can be done now, most needed first. The order is
+// that of being dropped from the right on narrow screens. It is empty while a list or
+// card is open, which says its own keys.
+func (m *Model) footLine(w int) string {
+	l, t := widget.NewLine(w), m.look.theme
+	for i, hint := range m.hints() {
 		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
 		if i > 0 {
 			need += 2
@@ -114,14 +98,44 @@ func (m *Model) screenHints(in *screen.Context, w int) string {
 	return l.String()
 }
 
+// hints are the keys of the footer: those that are needed first on every screen, then
+// those of the screen.
+func (m *Model) hints() []widget.Hint {
+	switch {
+	case m.typing() != nil:
+		return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "leaves it as it was"}}
+	case !m.overlays.Empty():
+		return nil
+	}
+	var first, own []widget.Hint
+	words := state.FixWords(m.now.report.Problems)
+	switch {
+	case m.state.Tab == state.ExploreTab:
+		words = m.fixText()
+	case m.hardy():
+		words = ""
+	}
+	if words != "" {
+		first = append(first, widget.Hint{Key: "enter", Text: "sets " + words})
+	}
+	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"}, widget.Hint{Key: m.shown("q", "quit"), Text: "quit"})
+	if m.state.Tab != state.ExploreTab { // which has them further on
+		first = append(first, widget.Hint{Key: m.shown("tab", "next-screen"), Text: m.neighbour(1)}, widget.Hint{Key: m.shown("e", "explain"), Text: "explain"})
+	}
+	if m.shows() {
+		own = screen.Hints(m.screen(), m.context())
+	}
+	return append(first, own...)
+}
+
 // tabLine names the screens, the one that is shown in brackets.
 func (m *Model) tabLine(w int) string {
 	l := widget.NewLine(w)
 	t := m.look.theme
-	for tab := range state.Tabs {
-		name, role := " "+tab.String()+" ", themes.Muted
-		if tab == m.state.Tab {
-			name, role = "["+tab.String()+"]", themes.Accent
+	for i, s := range m.screens.all {
+		name, role := " "+s.Name()+" ", themes.Muted
+		if state.Tab(i) == m.state.Tab {
+			name, role = "["+s.Name()+"]", themes.Accent
 		}
 		if l.Left() < widget.Width(name) {
 			break
@@ -133,14 +147,20 @@ func (m *Model) tabLine(w int) string {
 
 func (m *Model) margin() int { return frame.Margin(m.caps.Width) }
 
+// tabRow is where the names of the screens stand.
+func (m *Model) tabRow() frame.Rect {
+	if m.state.Tab == state.ExploreTab {
+		return frame.Layout(m.caps.Width, m.caps.Height, m.content()).Tabs
+	}
+	return frame.Rect{X: m.margin(), Y: screenTop - 1, W: m.caps.Width - 2*m.margin(), H: 1}
+}
+
 // tabAt is the tab whose name stands in a column of the tab line.
 func (m *Model) tabAt(x int) (state.Tab, bool) {
-	for tab := range state.Tabs {
-		if x -= len(tab.String()) + 2; x < 0 {
-			return tab, true
+	for i, s := range m.screens.all {
+		if x -= len(s.Name()) + 2; x < 0 {
+			return state.Tab(i), true
 		}
 	}
 	return state.ExploreTab, false
 }
-
-func (m *Model) neighbourTab(n int) state.Tab { return m.state.Tab.Next(n) }

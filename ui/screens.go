@@ -3,9 +3,9 @@ package ui
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/presets"
@@ -23,34 +23,43 @@ import (
 
 // screens are the tabs of one program.
 type screens struct {
-	all     [state.Tabs]screen.Screen // nil for Explore
-	compare *compare.View             // has the pins
-	stop    context.CancelFunc        // of the work that a screen waits for
+	all     []screen.Screen    // by Tab
+	compare *compare.View      // has the pins
+	stop    context.CancelFunc // of the work that a screen waits for
 	ticking bool
 }
 
-func newScreens(lib *presets.Library) screens {
-	s := screens{compare: compare.New()}
-	for i, one := range []screen.Screen{
-		memory.New(), new(pipeline.View), network.New(), search.New(lib), s.compare, scan.New(), evidence.New(lib),
-	} {
-		s.all[i+1] = one
-	}
-	return s
+// newScreens makes every screen. A new one is its folder and a line here.
+func newScreens(m *Model, lib *presets.Library) screens {
+	pins := compare.New()
+	return screens{compare: pins, all: []screen.Screen{
+		explorer{m},
+		memory.New(),
+		pipeline.New(),
+		network.New(),
+		search.New(lib),
+		pins,
+		scan.New(),
+		evidence.New(lib),
+	}}
 }
 
-// screen is the tab that is shown, nil for Explore.
-func (m *Model) screen() screen.Screen {
-	if m.state.Tab >= state.Tabs {
-		return nil
-	}
-	return m.screens.all[m.state.Tab]
+// screen is the one that is shown.
+func (m *Model) screen() screen.Screen { return m.screens.all[m.state.Tab] }
+
+// step is the tab that lies n further, round the ends.
+func (m *Model) step(n int) state.Tab {
+	all := len(m.screens.all)
+	return state.Tab(((int(m.state.Tab)+n)%all + all) % all)
 }
+
+// neighbour is the name of the tab that lies n further.
+func (m *Model) neighbour(n int) string { return m.screens.all[m.step(n)].Name() }
 
 // context is what the screen in front is given.
 func (m *Model) context() *screen.Context {
 	at := m.area()
-	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H}
+	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab)}
 	if m.now.report.Legal {
 		return c
 	}
@@ -78,47 +87,49 @@ const (
 	screenFoot = 2
 )
 
-// area is where a screen draws.
+// area is where a screen draws: Explore in the whole window.
 func (m *Model) area() frame.Rect {
+	if m.state.Tab == state.ExploreTab {
+		return frame.Rect{W: m.caps.Width, H: m.caps.Height}
+	}
 	return frame.Rect{X: m.margin(), Y: screenTop, W: m.caps.Width - 2*m.margin(), H: max(0, m.caps.Height-screenTop-screenFoot)}
 }
 
 // handleScreenKey: the screen that is shown first, then the keys that mean the
 // same on every screen.
-func (m *Model) handleScreenKey(msg tea.KeyPressMsg) tea.Cmd {
-	k := &m.keys
+func (m *Model) handleScreenKey(name string) tea.Cmd {
 	if m.writing() {
-		cmd, _ := m.screenKey(msg.String())
+		cmd, _ := m.screenKey(name)
 		return cmd
 	}
-	// Where the foot offers to mend an illegal setup, enter does that.
-	fixes := key.Matches(msg, k.Fix) && !m.hardy() && state.FixWords(m.now.report.Problems) != ""
-	// A screen with a list of its own filters it with the slash; elsewhere that
-	// opens the list of keys.
-	program := key.Matches(msg, k.NextTab, k.LastTab, k.Help) && msg.String() != "/"
-	if !fixes && !program && m.shows() {
-		if cmd, handled := m.screenKey(msg.String()); handled {
+	k, n := screen.Find(m.programKeys(), m.options.Keys, name)
+	// Where the foot offers to mend an illegal setup, enter does that. A screen with a
+	// list of its own filters it with the slash; elsewhere that opens the list of keys.
+	first := name == "enter" && !m.hardy() && state.FixWords(m.now.report.Problems) != "" ||
+		k != nil && name != "/" && slices.Contains([]string{"next-screen", "last-screen", "help"}, k.ID)
+	if !first && m.shows() {
+		if cmd, handled := m.screenKey(name); handled {
 			return cmd
 		}
 	}
-	if !key.Matches(msg, k.everywhere()...) {
+	if k == nil {
 		return nil
 	}
-	a := m.keyAction(msg)
-	if a.Verb == state.Type {
-		return nil // nothing to take, and no knob to type into
-	}
-	return m.do(a)
+	return m.fulfil(k.Run(n, name))
 }
 
 // screenKey gives a key to the screen that is shown; handled is false where it
 // has no use for it.
 func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
+	was := m.state.Note
+	if m.state.Tab != state.ExploreTab { // whose actions know when a message goes
+		m.state.Note = state.Note{}
+	}
 	handled, ask := screen.Press(m.screen(), m.context(), name)
 	if !handled {
+		m.state.Note = was
 		return nil, false
 	}
-	m.state.Note = state.Note{}
 	return tea.Batch(m.fulfil(ask), m.tick()), true
 }
 
@@ -128,8 +139,8 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 	if button == "" {
 		return nil
 	}
-	if y == screenTop-1 && button == "left" {
-		if tab, ok := m.tabAt(x - m.margin()); ok {
+	if row := m.tabRow(); row.Contains(x, y) && button == "left" {
+		if tab, ok := m.tabAt(x - row.X); ok {
 			return m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		}
 	}
@@ -143,8 +154,12 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 // fulfil does what a screen asks for.
 func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 	switch {
+	case ask.Cmd != nil:
+		return ask.Cmd
 	case ask.Setup != nil:
 		return m.do(state.Action{Verb: state.UseSetup, Setup: ask.Setup, Text: ask.Text})
+	case ask.Text != "":
+		return m.do(state.Action{Verb: state.Say, Text: ask.Text})
 	case ask.Work != nil:
 		if m.screens.stop != nil {
 			m.screens.stop()
@@ -162,8 +177,8 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 
 // refreshScreen asks the screen that is shown what it wants worked out.
 func (m *Model) refreshScreen() tea.Cmd {
-	if s := m.screen(); s != nil && m.shows() {
-		return m.fulfil(s.Refresh(m.context()))
+	if m.shows() {
+		return m.fulfil(m.screen().Refresh(m.context()))
 	}
 	return nil
 }
@@ -197,11 +212,8 @@ func (m *Model) finish(msg workedMsg) tea.Cmd {
 
 // writing says that the screen in front takes letters as text.
 func (m *Model) writing() bool {
-	if m.screen() == nil || !m.shows() {
-		return false
-	}
 	w, ok := m.screen().(screen.Writer)
-	return ok && w.Typing()
+	return ok && m.shows() && w.Typing()
 }
 
 // tick keeps what moves by itself going.

@@ -32,12 +32,12 @@ func live(t *testing.T, w, h int) *Model {
 func TestTabs(t *testing.T) {
 	m := live(t, 120, 36)
 	shows := map[state.Tab]string{
-		state.ExploreTab: "LAYOUT", state.MemoryTab: "MEMORY PER GPU", state.PipelineTab: "PIPELINE", state.NetworkTab: "TRAFFIC", state.SearchTab: "BEST LAYOUTS", state.CompareTab: "COMPARE", state.ScanTab: "SCAN", state.EvidenceTab: "EVIDENCE",
+		state.ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN", EvidenceTab: "EVIDENCE",
 	}
-	for range 2 * int(state.Tabs) {
+	for range 2 * int(tabs) {
 		text := screenText(m)
-		if !strings.Contains(text, "["+m.state.Tab.String()+"]") || !strings.Contains(text, shows[m.state.Tab]) {
-			t.Errorf("%s does not show itself:\n%s", m.state.Tab, text)
+		if !strings.Contains(text, "["+m.screen().Name()+"]") || !strings.Contains(text, shows[m.state.Tab]) {
+			t.Errorf("%s does not show itself:\n%s", tabName(m.state.Tab), text)
 		}
 		keys(m, "tab")
 		for range 3 { // what the screen wants worked out
@@ -47,19 +47,19 @@ func TestTabs(t *testing.T) {
 		}
 	}
 	keys(m, "shift+tab")
-	if m.state.Tab != state.EvidenceTab {
-		t.Errorf("shift+tab goes to %s", m.state.Tab)
+	if m.state.Tab != EvidenceTab {
+		t.Errorf("shift+tab goes to %s", tabName(m.state.Tab))
 	}
 	send(m, tea.MouseClickMsg{X: m.margin() + 12, Y: 1, Button: tea.MouseLeft})
-	if m.state.Tab != state.MemoryTab {
-		t.Errorf("a click on Memory goes to %s", m.state.Tab)
+	if m.state.Tab != MemoryTab {
+		t.Errorf("a click on Memory goes to %s", tabName(m.state.Tab))
 	}
 }
 
 // TestScreensAtEverySize: no screen panics or draws beyond its cells.
 func TestScreensAtEverySize(t *testing.T) {
 	m := live(t, 120, 36)
-	for range int(state.Tabs) {
+	for range int(tabs) {
 		for _, size := range [][2]int{{1, 1}, {20, 5}, {60, 20}, {80, 24}, {100, 30}, {160, 50}, {240, 70}, {0, 0}} {
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			checkFrame(t, m)
@@ -76,7 +76,7 @@ func TestScreensAtEverySize(t *testing.T) {
 func TestKeysOfEveryScreen(t *testing.T) {
 	m := live(t, 120, 36)
 	keys(m, "right", "tab", "u")
-	if m.state.Setup != presets.DefaultSetup() || m.state.Tab != state.MemoryTab {
+	if m.state.Setup != presets.DefaultSetup() || m.state.Tab != MemoryTab {
 		t.Error("u on the Memory screen does not undo")
 	}
 	keys(m, "?")
@@ -116,13 +116,13 @@ func TestHelpRunsScreenKeys(t *testing.T) {
 
 // TestExplain opens the list of figures with e, takes one, and walks down.
 func TestExplain(t *testing.T) {
-	for _, tab := range []state.Tab{state.ExploreTab, state.MemoryTab} {
+	for _, tab := range []state.Tab{state.ExploreTab, MemoryTab} {
 		m := live(t, 120, 36)
 		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.FiguresID}))
 		keys(m, "m", "f", "u", "enter")
 		if text := screenText(m); !strings.Contains(text, "dense peak") {
-			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tab, text)
+			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tabName(tab), text)
 		}
 		keys(m, "enter")
 		if text := screenText(m); !strings.Contains(text, "Tokens per second and GPU") {
@@ -153,20 +153,20 @@ func TestScreenLooks(t *testing.T) {
 				if !m.look.theme.Colours {
 					least = colorprofile.ASCII
 				}
-				for tab := range state.Tabs {
-					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != state.EvidenceTab && tab != state.SearchTab {
+				for tab := range tabs {
+					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
 						finishAll(m, cmd) // what the screen wants worked out
 					}
 					if err := screentest.Colours(m.View().Content, least); err != nil {
-						t.Errorf("%s, %v, %v, %s: %v", name, size, profile, tab, err)
+						t.Errorf("%s, %v, %v, %s: %v", name, size, profile, tabName(tab), err)
 					}
 					of := fmt.Sprint(size, profile, ascii, m.look.theme.Colours, tab)
 					text := screenText(m)
 					if err := screentest.ASCII(text); err != nil && ascii {
-						t.Errorf("%s, %v, %s: %v", name, size, tab, err)
+						t.Errorf("%s, %v, %s: %v", name, size, tabName(tab), err)
 					}
 					if first, ok := frames[of]; ok && text != first {
-						t.Errorf("%s, %v, %v, %s: the text is another one:\n%s\nand elsewhere\n%s", name, size, profile, tab, text, first)
+						t.Errorf("%s, %v, %v, %s: the text is another one:\n%s\nand elsewhere\n%s", name, size, profile, tabName(tab), text, first)
 					}
 					frames[of] = text
 				}
@@ -187,7 +187,7 @@ func TestSearchFromIllegal(t *testing.T) {
 	p := New(Options{Setup: s, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 	send(p, tea.WindowSizeMsg{Width: 120, Height: 36})
 	_, cmd := p.Update(press("s"))
-	if text := screenText(p); p.state.Tab != state.SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
+	if text := screenText(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
 		t.Fatalf("no search:\n%s", text)
 	}
 	finishAll(p, cmd)

@@ -28,9 +28,9 @@ func (m *Model) restore(last *session.Session) {
 	if last.Focus != "" {
 		s.Focus = last.Focus
 	}
-	for tab := range state.Tabs {
-		if tab.String() == last.Screen {
-			s.Tab = tab
+	for i, one := range m.screens.all {
+		if one.Name() == last.Screen {
+			s.Tab = state.Tab(i)
 		}
 	}
 	if *last != session.None() {
@@ -43,7 +43,7 @@ func (m *Model) restore(last *session.Session) {
 func (m *Model) session() session.Session {
 	s := &m.state
 	out := session.Session{
-		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: s.Tab.String(), Theme: s.Theme, Mouse: s.Mouse,
+		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: m.screen().Name(), Theme: s.Theme, Mouse: s.Mouse,
 		Hinted: !s.Hint, Unmarked: s.Unmarked,
 	}
 	if !m.legal.report.Legal {

@@ -9,26 +9,23 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"meshscope/ui/overlay"
 
-	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
 
 // TestKeysAreFree: no key is one that screen, tmux, flow control or a terminal
 // keep for themselves, and none needs alt or a function key.
 func TestKeysAreFree(t *testing.T) {
-	m := live(t, 120, 36)
 	bound := map[string][]string{}
-	for _, e := range m.keys.entries(&m.state, state.Action{}) {
-		bound["the program"] = append(bound["the program"], e.binding.Keys()...)
-	}
-	for tab := range state.Tabs {
-		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
-		if s := m.screen(); s != nil {
-			for _, b := range screen.Bindings(s, m.context()) {
-				bound[tab.String()] = append(bound[tab.String()], b.Keys...)
-			}
+	for i, table := range Tables() {
+		where := table.Name
+		if i < 2 {
+			where = "the program"
+		}
+		for _, a := range table.Actions {
+			bound[where] = append(bound[where], a.Keys...)
 		}
 	}
+	bound["the program"] = append(bound["the program"], "enter", "esc") // which no file changes
 	for where, keys := range bound {
 		for _, key := range keys {
 			taken := slices.Contains([]string{"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+i", "ctrl+m", "ctrl+["}, key)

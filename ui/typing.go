@@ -14,9 +14,10 @@ import (
 // startTyping opens the focused knob for a typed value.
 func (m *Model) startTyping(text string) {
 	v := overlay.NewValue(m.state.Focus, text)
-	for _, arrow := range []tea.KeyPressMsg{{Code: tea.KeyUp}, {Code: tea.KeyDown}} {
+	for _, arrow := range []string{"up", "down"} {
 		v.Keys = append(v.Keys, overlay.Bound{
-			Key: key.NewBinding(key.WithKeys(arrow.String())), Action: closing(m.keyAction(arrow)),
+			Key:    key.NewBinding(key.WithKeys(arrow)),
+			Action: closing(later(func() tea.Cmd { return m.handleScreenKey(arrow) })),
 		})
 	}
 	v.Take = func(text string) (overlay.Action, error) { return state.Typed(&m.state, v.Knob, text) }
@@ -32,7 +33,7 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	case m.writing():
 		m.screen().(screen.Writer).Paste(text)
 		return m.refreshScreen()
-	case m.screen() == nil:
+	case m.state.Tab == state.ExploreTab:
 		m.startTyping("")
 		m.overlays.Top().Paste(text)
 	}

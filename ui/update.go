@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/ui/frame"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
@@ -61,6 +62,9 @@ func (m *Model) do(a state.Action) tea.Cmd {
 	if a.Verb == state.PageRanks {
 		a.Pages = m.pages()
 	}
+	if a.Verb == state.NextTab {
+		a = state.Action{Verb: state.GoTab, N: int(m.step(a.N))}
+	}
 	if a.Verb == state.NextTheme {
 		a.Text = themeFor(m.caps)
 	}
@@ -112,12 +116,6 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 		return tea.Suspend
 	case state.Type:
 		m.startTyping(e.Text)
-	case state.Press:
-		if !m.legal.report.Legal {
-			return nil // the screen has nothing to show yet
-		}
-		cmd, _ := m.screenKey(e.Text)
-		return cmd
 	case state.Copy:
 		return m.copySetup()
 	case state.Pin:
@@ -143,52 +141,34 @@ func (m *Model) halt() {
 // of the screen.
 func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
-	case key.Matches(msg, m.keys.Force), msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
+	case msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
 		return m.do(state.Action{Verb: state.Interrupt})
-	case key.Matches(msg, m.keys.Suspend):
+	case key.Matches(msg, m.binding("suspend")):
 		return m.do(state.Action{Verb: state.Suspend})
-	case m.unseen(msg):
+	case m.unseen(msg.String()):
 		return nil
 	case !m.overlays.Empty():
 		return m.carry(m.overlays.Top().HandleKey(msg))
 	}
-	if m.screen() != nil {
-		return m.handleScreenKey(msg)
-	}
-	return m.do(m.keyAction(msg))
+	return m.handleScreenKey(msg.String())
 }
 
 // unseen says whether a key would do something that nobody sees: where the window has
-// no room for the screen, what is open takes no key but the one that closes it, the
-// screens beside Explore none of their own, and nothing opens.
-func (m *Model) unseen(msg tea.KeyPressMsg) bool {
+// no room for the screen, what is open takes no key but the one that closes it, and the
+// screens none but a few.
+func (m *Model) unseen(name string) bool {
 	if m.caps.Width == 0 || m.caps.Width >= frame.MinWidth && m.caps.Height >= frame.MinHeight {
 		return false
 	}
 	if !m.overlays.Empty() {
-		return msg.String() != "esc"
+		return name != "esc"
 	}
-	a := m.keyAction(msg)
-	switch a.Verb {
-	case state.Open, state.Type, state.Copy, state.Pin:
-		return true
-	case state.Quit, state.NextTab, state.GoTab:
-		return false
-	default:
-		return m.screen() != nil
+	c := m.context()
+	k, _ := screen.Find(m.screen().Keys(c), c.Own, name)
+	if k == nil {
+		k, _ = screen.Find(m.programKeys(), m.options.Keys, name)
 	}
-}
-
-func (m *Model) keyAction(msg tea.KeyPressMsg) state.Action {
-	if key.Matches(msg, m.keys.Type) {
-		return state.Action{Verb: state.Type, Text: msg.String()}
-	}
-	for _, e := range m.keys.entries(&m.state, m.fixAction()) {
-		if key.Matches(msg, e.binding) {
-			return e.action
-		}
-	}
-	return state.Action{}
+	return k == nil || !k.Blind
 }
 
 // fixAction is what enter does: take the nearest legal values, else the fastest

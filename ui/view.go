@@ -57,9 +57,14 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 
 // page is the screen in front, and where its caret is.
 func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
-	if m.screen() != nil {
+	if m.state.Tab != state.ExploreTab {
 		return m.screenFrame(), nil
 	}
+	return m.explore(r)
+}
+
+// explore is the Explore screen, which has the whole window.
+func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
 	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
@@ -73,7 +78,7 @@ func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 	f.Put(r.Knobs, column.Lines)
 	m.picture(f, r)
 	f.Put(r.Foot, m.foot(r.Foot.W, r.Foot.H))
-	f.Put(r.Help, []string{m.helpLine(r.Help.W)})
+	f.Put(r.Help, []string{m.footLine(r.Help.W)})
 	var cursor *tea.Cursor
 	if column.CaretX >= 0 {
 		cursor = tea.NewCursor(r.Knobs.X+column.CaretX, r.Knobs.Y+column.CaretY)

@@ -20,7 +20,7 @@ func TestWholeRun(t *testing.T) {
 	}
 	keys(m, "enter")
 	if m.state.Tab != state.ExploreTab || m.state.Focus != "tokens" || m.typing() == nil {
-		t.Fatalf("enter on the budget: %s, focus %s, typing %v", m.state.Tab, m.state.Focus, m.typing() != nil)
+		t.Fatalf("enter on the budget: %s, focus %s, typing %v", tabName(m.state.Tab), m.state.Focus, m.typing() != nil)
 	}
 	keys(m, "1", "5", "T", "enter")
 	if m.state.Setup.Budget != 15e12 || m.now.report.Run == nil {

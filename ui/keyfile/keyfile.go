@@ -1,5 +1,5 @@
 // Package keyfile reads the keys that a user wants in place of the built-in ones:
-// a TOML file of actions and keys.
+// a TOML file of actions and keys. Those of a screen have its name before a dot.
 //
 //	undo = "z"
 //	help = ["?", "f1"]
@@ -25,6 +25,16 @@ import (
 type Action struct {
 	Name string
 	Keys []string
+	// Group is the screen whose action it is; empty: the program's. Two actions of
+	// different groups may have the same key, and two of a screen that do from the start:
+	// they never wait for it at the same time.
+	Group string
+}
+
+// apart reports whether two actions may have the same key.
+func (a *Action) apart(b *Action) bool {
+	shared := func(key string) bool { return slices.Contains(b.Keys, key) }
+	return a.Group != b.Group || a.Group != "" && slices.ContainsFunc(a.Keys, shared)
 }
 
 // Path is where the file is: in $XDG_CONFIG_HOME, which counts only when it is
@@ -105,7 +115,23 @@ func (f *file) decode(text []byte) (raw map[string]any, err error) {
 		return nil, input.InFile(f.name, err)
 	}
 	_, err = input.DecodeTOML(f.name, text, &raw)
-	return raw, err
+	return flat(raw), err
+}
+
+// flat writes the actions of a screen, which TOML reads as a table of their own, with the
+// name of the screen before a dot.
+func flat(raw map[string]any) map[string]any {
+	out := make(map[string]any, len(raw))
+	for name, value := range raw {
+		of, ok := value.(map[string]any)
+		if !ok || len(of) == 0 {
+			out[name] = value
+		}
+		for action, keys := range of {
+			out[name+"."+action] = keys
+		}
+	}
+	return out
 }
 
 // inOrder are the actions of the file by their lines.
@@ -123,12 +149,18 @@ func (f *file) inOrder(raw map[string]any) []string {
 	return names
 }
 
-// line is where an action stands: the format is flat, so the line that begins
-// with it. 0 where it cannot be found.
+// line is where an action stands: the line that begins with it, with the heading of its
+// table before it. 0 where it cannot be found.
 func (f *file) line(action string) int {
+	table := ""
 	for i, text := range strings.Split(f.text, "\n") {
+		text = strings.TrimSpace(text)
+		if inner, ok := strings.CutPrefix(text, "["); ok {
+			inner, _, _ = strings.Cut(inner, "]")
+			table = strings.TrimSpace(inner) + "."
+		}
 		name, _, ok := strings.Cut(text, "=")
-		if ok && strings.Trim(strings.TrimSpace(name), `"'`) == action {
+		if ok && table+strings.Trim(strings.TrimSpace(name), `"'`) == action {
 			return i + 1
 		}
 	}
@@ -202,11 +234,14 @@ func (f *file) resolve() {
 // conflict is the first action of the file whose key another one has as well: one
 // earlier in the file, or one that the file leaves as it is.
 func (f *file) conflict() (string, error) {
-	owner := map[string]string{}
-	for _, a := range f.actions {
+	owners := map[string][]*Action{}
+	byName := make(map[string]*Action, len(f.actions))
+	for i := range f.actions {
+		a := &f.actions[i]
+		byName[a.Name] = a
 		if _, changed := f.wanted[a.Name]; !changed {
 			for _, key := range a.Keys {
-				owner[key] = a.Name
+				owners[key] = append(owners[key], a)
 			}
 		}
 	}
@@ -215,11 +250,14 @@ func (f *file) conflict() (string, error) {
 		names[name] = nil
 	}
 	for _, action := range f.inOrder(names) {
+		a := byName[action]
 		for _, key := range f.wanted[action] {
-			if other, taken := owner[key]; taken {
-				return action, f.wrong(action, "%q is the key of %s; give that another one too", key, other)
+			for _, other := range owners[key] {
+				if !a.apart(other) {
+					return action, f.wrong(action, "%q is the key of %s; give that another one too", key, other.Name)
+				}
 			}
-			owner[key] = action
+			owners[key] = append(owners[key], a)
 		}
 	}
 	return "", nil

@@ -17,7 +17,7 @@ import (
 
 func actions() []Action {
 	return []Action{
-		{"undo", []string{"u"}}, {"redo", []string{"U", "ctrl+r"}}, {"model", []string{"m"}}, {"help", []string{"?", ":"}}, {"quit", []string{"q"}},
+		{"undo", []string{"u"}, ""}, {"redo", []string{"U", "ctrl+r"}, ""}, {"model", []string{"m"}, ""}, {"help", []string{"?", ":"}, ""}, {"quit", []string{"q"}, ""},
 	}
 }
 
@@ -147,4 +147,18 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestKeysOfScreens: the actions of a screen stand in a table of their own or behind a
+// dot, two that have a key in common from the start may share another, and others of the
+// same screen may not.
+func TestKeysOfScreens(t *testing.T) {
+	all := append(actions(), Action{"memory.term", []string{"left"}, "Memory"}, Action{"memory.time", []string{"left", "H"}, "Memory"}, Action{"memory.zoom", []string{"+"}, "Memory"})
+	got, errs := Parse("k", []byte("[memory]\nterm = \"z\"\ntime = [\"z\", \"q\"]\nzoom = \"z\"\n"), all)
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "k:4") || !strings.Contains(errs[0].Error(), `"z" is the key of memory.term`) {
+		t.Errorf("%v", errs)
+	}
+	if want := map[string][]string{"memory.term": {"z"}, "memory.time": {"z", "q"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
 }

@@ -25,6 +25,13 @@ type Key struct {
 	Do func(n int)
 	// Ask does it, in place of Do, where it asks something of the program.
 	Ask func() Request
+	// Begin does it, in place of Do, where it matters which of the keys it is: one that
+	// begins a text.
+	Begin func(key string) Request
+
+	Off   string   // why it would do nothing now; empty: it does
+	Also  []string // other words that the list of keys is searched by
+	Blind bool     // it works where the window is too small to show the screen
 }
 
 // half is one side of a row: its name in a file of keys, and its keys.
@@ -49,14 +56,14 @@ func (k *Key) halves(own map[string][]string) []half {
 	return out
 }
 
-// changed reports whether the user has given the row other keys.
-func (k *Key) changed(own map[string][]string) bool {
+// Changed reports whether the user has given the row other keys.
+func (k *Key) Changed(own map[string][]string) bool {
 	a, b, _ := strings.Cut(k.ID, " ")
 	return k.ID != "" && (len(own[a]) > 0 || len(own[b]) > 0)
 }
 
 // own reports whether the screen handles the keys itself.
-func (k *Key) own() bool { return k.Do != nil || k.Ask != nil }
+func (k *Key) own() bool { return k.Do != nil || k.Ask != nil || k.Begin != nil }
 
 func (k *Key) now() bool { return k.When == nil || k.When() }
 
@@ -68,53 +75,68 @@ func Press(s Screen, c *Context, name string) (handled bool, do Request) {
 		}
 		return true, do
 	}
-	keys := s.Keys(c)
+	k, n := Find(s.Keys(c), c.Own, name)
+	if k == nil {
+		return false, Request{}
+	}
+	if do = k.Run(n, name); do.none() { // what it changed may want something worked out
+		do = s.Refresh(c)
+	}
+	return true, do
+}
+
+// Find returns the row that a key belongs to at the moment and in which direction it
+// goes; nil: none.
+func Find(keys []Key, own map[string][]string, name string) (*Key, int) {
 	for i := range keys {
 		k := &keys[i]
 		n := 1
-		for _, h := range slices.Backward(k.halves(c.Own)) {
+		for _, h := range slices.Backward(k.halves(own)) {
 			if slices.Contains(h.keys, name) && k.own() && k.now() {
-				return true, k.run(s, c, n)
+				return k, n
 			}
 			n = -1
 		}
 	}
-	return false, Request{}
+	return nil, 0
 }
 
-// run does what a row says. Whatever it changed may want something worked out.
-func (k *Key) run(s Screen, c *Context, n int) (do Request) {
-	if k.Ask != nil {
-		do = k.Ask()
-	} else {
-		k.Do(n)
+// Run does what a row says, for one of its keys.
+func (k *Key) Run(n int, name string) Request {
+	switch {
+	case k.Ask != nil:
+		return k.Ask()
+	case k.Begin != nil:
+		return k.Begin(name)
 	}
-	if do.none() {
-		do = s.Refresh(c)
-	}
-	return do
+	k.Do(n)
+	return Request{}
 }
 
-// Hints are the footer: the keys of the moment with a word or two, best first.
+// Hints are the footer of a screen.
 func Hints(s Screen, c *Context) []widget.Hint {
 	if w, ok := s.(Writer); ok && w.Typing() {
 		return w.Prompt()
 	}
+	return HintsOf(s.Keys(c), c.Own, c.Glyphs)
+}
+
+// HintsOf are the keys of the moment with a word or two, best first.
+func HintsOf(keys []Key, own map[string][]string, g widget.Glyphs) []widget.Hint {
 	var out []widget.Hint
 	ascii := strings.NewReplacer()
-	if !c.Glyphs.Unicode {
+	if !g.Unicode {
 		ascii = strings.NewReplacer("↑↓", "j/k", "←→", "h/l")
 	}
-	keys := s.Keys(c)
 	for i := range keys {
 		k := &keys[i]
 		if k.Hint == "" || !k.now() {
 			continue
 		}
 		shown := ascii.Replace(k.Foot)
-		if shown == "" || k.changed(c.Own) {
+		if shown == "" || k.Changed(own) {
 			var names []string
-			for _, h := range k.halves(c.Own) {
+			for _, h := range k.halves(own) {
 				names = append(names, h.keys[0])
 			}
 			shown = strings.Join(names, "/")
@@ -124,28 +146,33 @@ func Hints(s Screen, c *Context) []widget.Hint {
 	return out
 }
 
-// Bindings are the keys of the moment as the help lists them: the keys that stand for
-// an action come first.
-func Bindings(s Screen, c *Context) []widget.Binding {
-	var out []widget.Binding
-	keys := s.Keys(c)
-	for i := range keys {
-		if k := &keys[i]; k.own() && k.Help != "" && k.now() {
-			out = append(out, k.binding(c.Own))
-		}
-	}
-	return out
+// Listed are the rows of the moment that the help lists.
+func Listed(keys []Key) []Key {
+	return slices.DeleteFunc(keys, func(k Key) bool { return !k.own() || k.Help == "" || !k.now() })
 }
 
-func (k *Key) binding(own map[string][]string) widget.Binding {
-	b := widget.Binding{Text: k.Help, Own: k.changed(own)}
-	var rest []string
+// Names are the keys of a row: the ones that stand for an action come first.
+func (k *Key) Names(own map[string][]string) []string {
+	var names, rest []string
 	for _, h := range k.halves(own) {
-		b.Keys = append(b.Keys, h.keys[0])
+		names = append(names, h.keys[0])
 		rest = append(rest, h.keys[1:]...)
 	}
-	b.Keys = append(b.Keys, rest...)
-	return b
+	return append(names, rest...)
+}
+
+// Shown is how the help writes the keys of a row: two of them, or from the first to the
+// last of many; the others mean the same.
+func (k *Key) Shown(own map[string][]string, g widget.Glyphs) string {
+	names := k.Names(own)
+	text := strings.Join(names[:min(2, len(names))], " ")
+	if len(names) > 8 {
+		text = names[0] + "…" + names[len(names)-1]
+	}
+	if g.Unicode {
+		return strings.NewReplacer("left", "←", "right", "→", "up", "↑", "pgup", "pgup", "pgdown", "pgdn", "down", "↓").Replace(text)
+	}
+	return strings.ReplaceAll(text, "…", "-")
 }
 
 // Action is one action of a screen as a file of keys names it.
@@ -155,16 +182,14 @@ type Action struct {
 	Help string
 }
 
-// Actions are all actions of a screen, of every mode, in the order of its table. An
-// action that several rows share is there once.
-func Actions(s Screen) []Action {
+// Actions are all actions of a key table, of every mode, in its order. An action that
+// several rows share is there once.
+func Actions(keys []Key) []Action {
 	var out []Action
-	keys := s.Keys(nil)
 	for i := range keys {
 		for _, h := range keys[i].halves(nil) {
-			name := strings.ToLower(s.Name()) + "." + h.id
-			if h.id != "" && !slices.ContainsFunc(out, func(a Action) bool { return a.ID == name }) {
-				out = append(out, Action{ID: name, Keys: h.keys, Help: keys[i].Help})
+			if h.id != "" && !slices.ContainsFunc(out, func(a Action) bool { return a.ID == h.id }) {
+				out = append(out, Action{ID: h.id, Keys: h.keys, Help: keys[i].Help})
 			}
 		}
 	}

@@ -6,6 +6,8 @@ package screen
 import (
 	"context"
 
+	tea "charm.land/bubbletea/v2"
+
 	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/export"
@@ -65,10 +67,11 @@ type Request struct {
 	// Work runs off the key path. What it returns (nil: nothing) is called on the key
 	// path afterwards and changes the screen's state.
 	Work func(ctx context.Context) func()
+	Cmd  tea.Cmd // run this; nil: nothing
 }
 
 // none says that nothing is asked.
-func (r *Request) none() bool { return r.Setup == nil && r.Text == "" && r.Work == nil }
+func (r *Request) none() bool { return r.Setup == nil && r.Text == "" && r.Work == nil && r.Cmd == nil }
 
 // Take asks the program to take a setup, with the note that says where it is from.
 func Take(s engine.Setup, from string) Request { return Request{Setup: &s, Text: from} }

@@ -82,9 +82,9 @@ func TestOwnKeys(t *testing.T) {
 	if h := Hints(f, c)[0]; h.Key != "up/z" {
 		t.Errorf("the footer says %q", h.Key)
 	}
-	b := Bindings(f, c)[0]
-	if !slices.Equal(b.Keys, []string{"up", "z", "k"}) || !b.Own {
-		t.Errorf("the help says %v", b)
+	k := f.Keys(c)[0]
+	if names := k.Names(c.Own); !slices.Equal(names, []string{"up", "z", "k"}) || !k.Changed(c.Own) || k.Shown(c.Own, c.Glyphs) != "up z" {
+		t.Errorf("the help says %v", names)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestListed(t *testing.T) {
 	for _, h := range Hints(f, c) {
 		hints = append(hints, h.Key+" "+h.Text)
 	}
-	for _, b := range Bindings(f, c) {
-		helps = append(helps, b.Text)
+	for _, k := range Listed(f.Keys(c)) {
+		helps = append(helps, k.Help)
 	}
 	if want := []string{"up/down line", "enter in", "p pin"}; !slices.Equal(hints, want) {
 		t.Errorf("footer %q", hints)
@@ -106,10 +106,10 @@ func TestListed(t *testing.T) {
 		t.Errorf("help %q", helps)
 	}
 	var ids []string
-	for _, a := range Actions(f) {
+	for _, a := range Actions(f.Keys(nil)) {
 		ids = append(ids, a.ID)
 	}
-	if want := []string{"fake.up", "fake.down", "fake.far"}; !slices.Equal(ids, want) {
+	if want := []string{"up", "down", "far"}; !slices.Equal(ids, want) {
 		t.Errorf("actions %q", ids)
 	}
 }

@@ -34,7 +34,7 @@ const (
 	UseModel   // Model
 	UseCluster // Cluster
 	PageRanks  // N ranks down, negative up
-	NextTab    // N tabs on, negative back
+	NextTab    // N tabs on, negative back: the program makes GoTab of it
 	GoTab      // number N
 	NextTheme  // Text: what the automatic one is
 	ToggleMouse
@@ -45,7 +45,6 @@ const (
 	Say         // Text, as a note in a Tone
 	Copy        // the command line of the setup
 	Pin         // the setup, to compare others with
-	Press       // the key Text on the screen in front
 	Quit
 	Interrupt // quit at once, as ctrl+c does
 	Suspend
@@ -75,7 +74,7 @@ const ThemeAuto = "auto"
 // action, same answer, nothing else touched.
 func Apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
-	case Open, Copy, Pin, Press, Quit, Interrupt, Suspend:
+	case Open, Copy, Pin, Quit, Interrupt, Suspend:
 		return s, []Effect{Effect(a)}
 	case Type:
 		s.Note = Note{}
@@ -111,10 +110,8 @@ func change(s State, a Action) State {
 		return s.use(knob.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
-	case NextTab:
-		s.Tab, s.Note = s.Tab.Next(a.N), Note{}
 	case GoTab:
-		s.Tab, s.Note = Tab(min(max(a.N, 0), int(Tabs)-1)), Note{}
+		s.Tab, s.Note = Tab(a.N), Note{}
 	case NextTheme:
 		s = nextTheme(s, a.Text)
 	case ToggleMouse:
@@ -133,7 +130,7 @@ func change(s State, a Action) State {
 		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: a.Tone}
-	case Nothing, Open, Type, Copy, Pin, Press, Quit, Interrupt, Suspend: // no change of the state
+	case Nothing, NextTab, Open, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }

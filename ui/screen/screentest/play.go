@@ -36,7 +36,7 @@ func Play(r *rapid.T, in *screen.Context, v screen.Screen, keys []string) {
 			r.Fatalf("status %q is wider than %d", s, w)
 		}
 		screen.Hints(v, at)
-		screen.Bindings(v, at)
+		screen.Listed(v.Keys(at))
 	}
 }
 

@@ -45,6 +45,9 @@ type View struct {
 	drawn *layout // what the last key, click or frame was worked out for
 }
 
+// New makes a screen.
+func New() *View { return new(View) }
+
 // toggle is something that shows by itself where there is room.
 type toggle uint8
 

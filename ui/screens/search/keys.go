@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -110,19 +109,13 @@ func (v *View) generalKeys(in *screen.Context, foot mode) []screen.Key {
 
 // knobKeys choose and turn what is searched.
 func (v *View) knobKeys(in *screen.Context) []screen.Key {
-	keys := []screen.Key{
+	return []screen.Key{
 		{ID: "knob-up knob-down", Keys: "up k | down j", Help: "knob above, below", Hint: "choose", Do: func(n int) { v.moveKnob(in, n) }},
 		{ID: "turn-before turn-after", Keys: "left h | right l", Help: "turn the knob: hold a value or leave it to the search", Hint: "hold or free", Do: func(n int) { v.turn(v.knob, n) }},
 		{ID: "first last", Keys: "home | end", Help: "first, last knob", Do: func(n int) { v.moveKnob(in, n*int(knobs)) }},
 		{Keys: "enter", Help: "back to the layouts", Do: func(int) { v.inKnob = false }},
+		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "digits type a value, enter takes it", Foot: "0-9", Hint: "type", Begin: v.startEntry},
 	}
-	digits := screen.Key{Help: "digits type a value, enter takes it", Hint: "type", Foot: "0-9"}
-	for _, digit := range strings.Fields("0 1 2 3 4 5 6 7 8 9") {
-		digits.Keys, digits.Ask = digit, func() screen.Request { return v.startEntry(digit) }
-		keys = append(keys, digits)
-		digits = screen.Key{} // the others mean the same
-	}
-	return keys
 }
 
 // tableKeys move in the table and take a layout; the first is enter.

@@ -1,0 +1,122 @@
+package ui
+
+import (
+	"meshscope/ui/frame"
+	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
+	"meshscope/ui/state"
+)
+
+// explorer is the Explore screen: the knobs and the panels. Its state is the program's
+// own, and it draws the whole window.
+type explorer struct{ *Model }
+
+// Name is the name of the tab.
+func (explorer) Name() string { return "Explore" }
+
+// ShowsIllegal says that the knobs can be turned while the setup cannot run.
+func (explorer) ShowsIllegal() {}
+
+// Keys is the key table; its footer has keys of the program too, in the order in which
+// they are needed here.
+func (x explorer) Keys(c *screen.Context) []screen.Key {
+	m := x.Model
+	lock, pages := "", ""
+	if !state.HasLock(m.state.Focus) {
+		lock = "this knob has no lock"
+	}
+	if m.state.Setup.PP < 2 {
+		pages = "one pipeline rank only"
+	}
+	move := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.MoveFocus, N: n}) }
+	turn := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.TurnKnob, N: n}) }
+	page := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.PageRanks, N: n}) }
+	keys := []screen.Key{
+		{ID: "up", Keys: "up k", Help: "knob above", Blind: true, Ask: move(-1)},
+		{ID: "down", Keys: "down j", Help: "knob below", Blind: true, Ask: move(1)},
+		{ID: "turn-down", Keys: "left h -", Help: "turn down to the next legal value", Blind: true, Ask: turn(-1)},
+		{ID: "turn-up", Keys: "right l + =", Help: "turn up to the next legal value", Blind: true, Ask: turn(1)},
+		{ID: "turn-down-far", Keys: "shift+left H", Help: "turn down by four legal values", Blind: true, Ask: turn(-bigStep)},
+		{ID: "turn-up-far", Keys: "shift+right L", Help: "turn up by four legal values", Blind: true, Ask: turn(bigStep)},
+		{ID: "first", Keys: "home", Help: "first knob", Blind: true, Ask: move(-1 << 16)},
+		{ID: "last", Keys: "end G", Help: "last knob", Blind: true, Ask: move(1 << 16)},
+		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "type a value, 16k is 16,384; enter takes it", Begin: func(digit string) screen.Request {
+			return screen.Request{Cmd: m.do(state.Action{Verb: state.Type, Text: digit})}
+		}},
+		{Keys: "enter", Help: "take the nearest legal value or what fits; else type", Blind: m.fixes(), Ask: m.fixIt},
+		{ID: "lock", Keys: "f", Help: "flip who follows: GPUs or DP, batch or micro-batches", Off: lock, Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock})},
+		{ID: "rank-up", Keys: "[", Help: "earlier pipeline rank", Off: pages, Blind: true, Ask: page(-1)},
+		{ID: "rank-down", Keys: "]", Help: "later pipeline rank", Off: pages, Blind: true, Ask: page(1)},
+		{ID: "ranks-up", Keys: "pgup", Help: "four pipeline ranks earlier", Off: pages, Blind: true, Ask: page(-bigStep)},
+		{ID: "ranks-down", Keys: "pgdown", Help: "four pipeline ranks later", Off: pages, Blind: true, Ask: page(bigStep)},
+		{ID: "note", Keys: "i", Help: "what the knob cuts and costs, and when to use it", Ask: m.show(overlay.NoteID)},
+	}
+	if c == nil {
+		return keys
+	}
+	return append(keys, m.exploreFoot()...)
+}
+
+// exploreFoot are the rows of the footer.
+func (m *Model) exploreFoot() []screen.Key {
+	up, turn := "↑↓", "←→"
+	if !m.look.glyphs.Unicode {
+		up, turn = "up down", "left right"
+	}
+	var rows []screen.Key
+	add := func(text, usual string, ids ...string) {
+		rows = append(rows, screen.Key{Foot: m.shown(usual, ids...), Hint: text})
+	}
+	add("knob", up, "up", "down")
+	add("turn", turn, "turn-down", "turn-up")
+	add("type", "0-9")
+	if m.pages() > 1 {
+		add("ranks", "[ ]", "rank-up", "rank-down")
+	}
+	add("why", "i", "note")
+	add("explain", "e", "explain")
+	add(m.neighbour(1), "tab", "next-screen")
+	if m.state.Past() > 0 {
+		add("undo", "u", "undo")
+	}
+	add("advice", "a", "advice")
+	add("model", "m", "model")
+	add("cluster", "g", "cluster")
+	if state.HasLock(m.state.Focus) {
+		add("flip lock", "f", "lock")
+	}
+	add("words", "w", "words")
+	add("export", "x", "export")
+	add("theme", "t", "theme")
+	add("mouse", "M", "mouse")
+	add("suspend", "ctrl+z", "suspend")
+	return rows
+}
+
+// Refresh asks for nothing: what Explore lacks follows from every action.
+func (explorer) Refresh(*screen.Context) screen.Request { return screen.Request{} }
+
+// Status is part of the foot that Explore draws itself.
+func (explorer) Status(*screen.Context) string { return "" }
+
+// Render draws the whole window.
+func (x explorer) Render(*screen.Context) []string {
+	lines, _ := x.explore(frame.Layout(x.caps.Width, x.caps.Height, x.content()))
+	return lines
+}
+
+// Mouse takes a click on the knobs, or the wheel.
+func (x explorer) Mouse(_ *screen.Context, cx, cy int, button string) (bool, screen.Request) {
+	do := screen.Request{}
+	switch button {
+	case "left":
+		do.Cmd = x.do(x.knobAt(cx, cy))
+	case "wheelup":
+		do.Cmd = x.wheel(cx, cy, -1)
+	case "wheeldown":
+		do.Cmd = x.wheel(cx, cy, 1)
+	default:
+		return false, do
+	}
+	return true, do
+}
