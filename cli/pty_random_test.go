@@ -16,24 +16,30 @@ import (
 	"meshscope/engine_test/draws"
 )
 
-// randomKeys is how many keys TestTerminalRandomKeys presses unless
-// MESHSCOPE_RANDOM_KEYS says another number.
-func randomKeys() int {
-	if draws.Deep() {
-		return 4000
-	}
-	return 500
-}
-
 // TestTerminalRandomKeys presses keys, clicks and changes the size at random in
 // the real program: it neither ends nor breaks a frame nor grows.
-// MESHSCOPE_RANDOM_SEED says other keys than the usual ones.
+// MESHSCOPE_RANDOM_KEYS says how many keys, MESHSCOPE_RANDOM_SEED which.
 func TestTerminalRandomKeys(t *testing.T) {
 	t.Parallel()
-	count, seed := numberFrom(t, "MESHSCOPE_RANDOM_KEYS", randomKeys()), numberFrom(t, "MESHSCOPE_RANDOM_SEED", 26)
+	count, seeds := 500, draws.Seeds()
+	if draws.Deep() {
+		count = 2000
+	}
+	if seed := numberFrom(t, "MESHSCOPE_RANDOM_SEED", 0); seed > 0 {
+		seeds = []uint64{uint64(seed)}
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			pressRandomKeys(t, numberFrom(t, "MESHSCOPE_RANDOM_KEYS", count), seed)
+		})
+	}
+}
+
+func pressRandomKeys(t *testing.T, count int, seed uint64) {
+	t.Helper()
 	program := build(t)
 	screen := open(t, program, 120, 36)
-	random := rand.New(rand.NewPCG(20, uint64(seed))) //nolint:gosec // the same keys in every run with a seed
+	random := rand.New(rand.NewPCG(20, seed)) //nolint:gosec // the same keys in every run with a seed
 	columns, rows := 120, 36
 	keys := []string{
 		"\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[1;2C", "\x1b[1;2D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F",
