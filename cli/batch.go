@@ -27,7 +27,7 @@ type job struct {
 
 // errNoFiles refuses a model file in a line of a batch: the lines may come from somebody
 // else than the user.
-var errNoFiles = errors.New("a line of a batch cannot open a file unless --allow-files is given") //nolint:gochecknoglobals // a sentinel
+var errNoFiles = errors.New("a line of a batch cannot open a file unless --allow-files is given")
 
 // evalBatch answers every line of a file with one line, in order. Lines are
 // evaluated in parallel, a fixed number at a time. With allowFiles, lines may name a model

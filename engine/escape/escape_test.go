@@ -115,7 +115,7 @@ func TestWriter(t *testing.T) {
 // closed is a stream that takes nothing.
 type closed struct{}
 
-var errClosed = errors.New("closed") //nolint:gochecknoglobals // a sentinel
+var errClosed = errors.New("closed")
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 

@@ -11,10 +11,10 @@ import (
 )
 
 // ErrKind reports a folder or a device in place of a file.
-var ErrKind = errors.New("not a regular file") //nolint:gochecknoglobals // a sentinel
+var ErrKind = errors.New("not a regular file")
 
 // ErrWait reports a pipe without data for PipeWait.
-var ErrWait = fmt.Errorf("no data from the pipe for %v; standard input (-) has no time limit", PipeWait) //nolint:gochecknoglobals // a sentinel
+var ErrWait = fmt.Errorf("no data from the pipe for %v; standard input (-) has no time limit", PipeWait)
 
 // Open opens a regular file or a named pipe. A device or a folder gives ErrKind; a pipe
 // without a writer, here or while reading, gives ErrWait.
@@ -34,12 +34,12 @@ func Open(name string) (io.ReadCloser, error) {
 
 // kindOf names the kind of a file that is not regular.
 func kindOf(info fs.FileInfo) string {
-	switch info.Mode().Type() {
-	case fs.ModeDir:
+	switch mode := info.Mode(); {
+	case mode.IsDir():
 		return "a folder"
-	case fs.ModeNamedPipe:
+	case mode&fs.ModeNamedPipe != 0:
 		return "a pipe"
-	case fs.ModeSocket:
+	case mode&fs.ModeSocket != 0:
 		return "a socket"
 	}
 	return "a device"

@@ -9,7 +9,7 @@ import (
 )
 
 // errNoLines reports a stream without line breaks.
-var errNoLines = fmt.Errorf("no line break within %d bytes", maxLine) //nolint:gochecknoglobals // a sentinel
+var errNoLines = fmt.Errorf("no line break within %d bytes", maxLine)
 
 // Lines calls each for every line of a stream, without the line break, until it returns
 // false. For a line longer than MaxDocument, tooLong is true and the line incomplete. A
