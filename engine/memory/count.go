@@ -97,7 +97,7 @@ func (in *Input) table(d *Divisors) float64 {
 	table := d.vocab * float64(in.Model.Hidden) / d.sharded
 	if in.Record.On() {
 		formula := "V * h / t"
-		if d.vocab != float64(in.Model.Vocab) {
+		if d.padded {
 			formula = "{model.padded-vocabulary} * h / t"
 		}
 		in.Record.Figure(record.Entry{
@@ -175,7 +175,7 @@ func (n note) parameters(p *Parameters, tied bool) {
 	if !n.rec.On() {
 		return
 	}
-	less, all := "", "P_dense"
+	less := ""
 	if tied {
 		less = " - {model.embedding-per-gpu}"
 	}
@@ -184,14 +184,13 @@ func (n note) parameters(p *Parameters, tied bool) {
 		Formula: n.sum("dense") + less, Value: p.Dense, Source: sourceCut,
 	})
 	if p.Expert > 0 {
-		all = "P_dense + P_expert"
 		n.figure(record.Entry{
 			ID: "expert-parameters", Name: "Parameters of routed experts on one GPU", Symbol: "P_expert",
 			Formula: n.sum("expert"), Value: p.Expert, Source: sourceCut,
 		})
 	}
 	n.figure(record.Entry{
-		ID: "parameters", Name: "Parameters on one GPU", Symbol: "parameters", Formula: all, Value: p.Dense + p.Expert, Source: sourceCut,
+		ID: "parameters", Name: "Parameters on one GPU", Symbol: "parameters", Formula: p.formula(), Value: p.Dense + p.Expert, Source: sourceCut,
 	})
 	n.figure(record.Entry{
 		ID: "embedding-parameters", Name: "Parameters of embedding and head on one GPU", Symbol: "embedding parameters",

@@ -23,7 +23,11 @@ func (megatronCore) Assumptions(l *layout.Layout, overhead string, say func(bool
 	say(l.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
 }
 
-func (megatronCore) Cut(in *Input) Divisors { return tensorParallel(in, paddedVocab(in)) }
+func (megatronCore) Cut(in *Input) Divisors {
+	d := tensorParallel(in, paddedVocab(in))
+	d.padded = true
+	return d
+}
 
 // Layer is what one layer keeps.
 func (megatronCore) Layer(in *Input, moe bool) Kept {
@@ -240,8 +244,8 @@ func transient(in *Input, stage int, live *Live, perLogit float64, headWork func
 		note.given("MTP_modules", float64(m.MTPLayers))
 		note.given("bytes_per_logit", perLogit)
 		note.term("logits", modules, "bytes_per_logit * T * {model.padded-vocabulary} / t * e")
-		extra := 4*tokens*h/t + headWork(in, note)
 		note.temporary("4 * T * h / t * e")
+		extra := 4*tokens*h/t + headWork(in, note)
 		live.Forward += units.Bytes(extra * e)
 		live.Backward += units.Bytes(extra * e)
 		return

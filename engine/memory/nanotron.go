@@ -133,7 +133,7 @@ func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	}
 	if n.zeroStage(in) == 0 {
 		total += units.Bytes(in.Fitted.Kept.Plain * (p.Dense + p.Expert))
-		note.term("persistent", "bytes_per_parameter * parameters")
+		note.term("persistent", "bytes_per_parameter * ", p.formula())
 		note.given("bytes_per_parameter", in.Fitted.Kept.Plain)
 	}
 	return total
@@ -145,7 +145,7 @@ func (n nanotron) Update(in *Input, rank int, p Parameters) units.Bytes {
 		return 0
 	}
 	note := in.rankNote(rank)
-	note.term("update", "bytes_of_the_update_per_parameter * parameters")
+	note.term("update", "bytes_of_the_update_per_parameter * ", p.formula())
 	note.given("bytes_of_the_update_per_parameter", in.Fitted.Kept.Update)
 	return units.Bytes(in.Fitted.Kept.Update * (p.Dense + p.Expert))
 }

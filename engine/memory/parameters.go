@@ -24,6 +24,14 @@ func (p *Parameters) add(q Parameters) {
 	p.tiedCopy += q.tiedCopy
 }
 
+// formula is that of all parameters.
+func (p *Parameters) formula() string {
+	if p.Expert > 0 {
+		return "(P_dense + P_expert)"
+	}
+	return "P_dense"
+}
+
 // share drops the tied head's copy where the rank holds the embedding too.
 func (p *Parameters) share(in *Input, rank int) (shared bool) {
 	for c := range in.Order.Chunks() {
@@ -41,7 +49,8 @@ func (p *Parameters) share(in *Input, rank int) (shared bool) {
 type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
-	vocab                     float64 // rows of the embedding, padded as the stack pads them
+	vocab                     float64 // rows of the embedding
+	padded                    bool    // paddedVocab says how many
 	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
 }
 

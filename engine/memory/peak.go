@@ -18,7 +18,8 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	if e.largest {
 		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
 		note.stage("activations", in.Order.StageOf(r, 0), inFlight, "activations")
-		e.running(in, note, r, 0, e.chunks[0].Forward > e.chunks[0].Backward, out)
+		live := &e.live[in.Order.StageOf(r, 0)]
+		e.running(in, note, r, 0, live.Forward == live.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)

@@ -86,7 +86,7 @@ func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		return gathered(in, note, p)
 	}
 	all := in.Precision.GatherBytes() * (p.Dense + p.Expert) // autocast's copies of the weights
-	note.term("persistent", "bytes_of_a_gathered_weight * parameters")
+	note.term("persistent", "bytes_of_a_gathered_weight * ", p.formula())
 	if in.Layout.ZeRO == 2 {
 		note.scattered(&p, in.Precision.Bytes())
 		return units.Bytes(all + (in.Precision.Bytes()+4)*p.Largest)
