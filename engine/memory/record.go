@@ -70,6 +70,9 @@ func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
 
 // inFlight takes down the micro-batches in flight.
 func (n note) inFlight(in *Input, value float64, chunks int) {
+	if !n.rec.On() {
+		return
+	}
 	formula := "most_chunk_activations_alive"
 	if in.Layout.VPP > 1 {
 		formula += " / v"

@@ -209,9 +209,12 @@ func (r *Recorder) name(name string, m meaning) {
 // Figure records a figure and the operands that its scope does not know. A figure
 // that is worked out again is recorded once.
 func (r *Recorder) Figure(e Entry, operands ...Operand) {
-	if r == nil {
-		return
+	if r != nil {
+		r.figure(e, operands)
 	}
+}
+
+func (r *Recorder) figure(e Entry, operands []Operand) {
 	inside := r
 	if e.ID == "" && r.outer != nil {
 		inside = r.outer
