@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/ui/plain"
 )
 
@@ -101,7 +102,7 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 	fresh := !flags.empty()
 	if !fresh {
 		// Where a newcomer starts: a layout that trains well.
-		flags.said = []said{{key: "tp", value: "8"}, {key: "pp", value: "2"}, {key: "gbs", value: "512"}}
+		flags.said = []said{{key: string(knob.TP), value: "8"}, {key: string(knob.PP), value: "2"}, {key: string(knob.GBS), value: "512"}}
 	}
 	if look.plain {
 		return a.printPlain(flags)

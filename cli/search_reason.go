@@ -37,7 +37,7 @@ func (o *answer) reason() string {
 // constraint says one thing that was asked for.
 func (o *answer) constraint(field string) string {
 	p := &o.problem
-	switch field {
+	switch knob.ID(field) {
 	case "memory":
 		return fmt.Sprintf("the %.1f GiB of memory that a GPU has to use", p.Setup.Cluster.GPU.MemoryUsable.GiB())
 	case "headroom":
@@ -46,7 +46,7 @@ func (o *answer) constraint(field string) string {
 		return o.deadline() + " (--deadline)"
 	case "launchers":
 		return "leaving out what some launcher refuses (--refused lets it in)"
-	case "gbs":
+	case knob.GBS:
 		if o.asked.defaultGBS {
 			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(o.tried()))
 		}

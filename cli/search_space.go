@@ -285,7 +285,7 @@ func (q *asked) gpus(objective search.Objective) ([]int, error) {
 	}
 	both := slices.DeleteFunc(gpus, func(g int) bool { return !slices.Contains(nodes, (g+node-1)/node*node) })
 	if len(both) == 0 {
-		return nil, &knob.ConflictError{Fields: [2]string{"gpus", "nodes"}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
+		return nil, &knob.ConflictError{Fields: [2]string{string(knob.GPUs), string(knob.Nodes)}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
 	}
 	return both, nil
 }

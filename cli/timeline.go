@@ -335,16 +335,16 @@ func together(s schedule.Spec) map[string]any {
 
 // specField is a count of a spec by the name of its flag.
 func specField(s *schedule.Spec, field string) *int {
-	switch field {
-	case "pp":
+	switch knob.ID(field) {
+	case knob.PP:
 		return &s.Ranks
-	case "vpp":
+	case knob.VPP:
 		return &s.VirtualStages
-	case "microbatches":
+	case knob.MicroBatches:
 		return &s.MicroBatches
-	case "group-size":
+	case knob.GroupSize:
 		return &s.GroupSize
-	case "max-in-flight":
+	case knob.MaxInFlight:
 		return &s.MaxInFlight
 	}
 	return nil
@@ -359,15 +359,15 @@ func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	}
 	only := setupFlags{}
 	for _, s := range f.said {
-		switch s.key {
-		case "pp", "vpp", "microbatches", "schedule", "group-size", "max-in-flight":
+		switch knob.ID(s.key) {
+		case knob.PP, knob.VPP, knob.MicroBatches, knob.Schedule, knob.GroupSize, knob.MaxInFlight:
 			only.said = append(only.said, s)
 		default:
 			return schedule.Spec{}, &usageError{fmt.Sprintf(
 				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: with them only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight count", s.key)}
 		}
 	}
-	only.said = append(only.said, said{key: "dp", value: "1"})
+	only.said = append(only.said, said{key: string(knob.DP), value: "1"})
 	s, err := only.over(doc, a.lib)
 	return s.Spec(), err
 }

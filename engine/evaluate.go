@@ -143,7 +143,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	}
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
-			Code: "mfu-over-peak", Severity: layout.Warning, Field: "mfu",
+			Code: "mfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
 			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
 		})
 	}

@@ -27,9 +27,10 @@ type arrow struct {
 
 // arrows is the picture of docs/architecture.md as a table.
 func arrows() []arrow {
-	leaves := []string{"engine/escape", "engine/units", "engine/recipe", "engine/record"}
+	leaves := []string{"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record"}
 	below := append([]string{"engine/model", "engine/hardware"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
+	setup := append([]string{"engine/knob"}, middle...)
 	return []arrow{
 		{"", []string{"cli"}},
 		{"cli", []string{"ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
@@ -42,10 +43,12 @@ func arrows() []arrow {
 		{"presets", []string{"presets", "engine"}},
 		{"docs", []string{"cli", "ui", "report", "presets", "engine", "themes"}},
 
-		{"engine", append([]string{"engine."}, middle...)},
-		{"engine/search", append([]string{"engine/search", "engine."}, middle...)},
-		{"engine/advise", append([]string{"engine/advise", "engine/search", "engine."}, middle...)},
-		{"engine/explain", append([]string{"engine/explain", "engine."}, middle...)},
+		{"engine", append([]string{"engine."}, setup...)},
+		{"engine/knob", setup},
+		{"engine/knob/id", nil},
+		{"engine/search", append([]string{"engine/search", "engine."}, setup...)},
+		{"engine/advise", append([]string{"engine/advise", "engine/search", "engine."}, setup...)},
+		{"engine/explain", append([]string{"engine/explain", "engine."}, setup...)},
 		{"engine/step", middle},
 		{"engine/memory", middle},
 		{"engine/schedule", middle},

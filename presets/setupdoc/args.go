@@ -45,7 +45,7 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 		got, err := d.Setup(lib)
 		return err == nil && got == s
 	}
-	words := []said{{"model", s.Model.ID}, {"cluster", s.Cluster.ID}, {"gpus", strconv.Itoa(s.GPUs)}}
+	words := []said{{"model", s.Model.ID}, {"cluster", s.Cluster.ID}, {string(knob.GPUs), strconv.Itoa(s.GPUs)}}
 	for _, p := range knob.All() {
 		if text := p.Text(s); p.ID != knob.GPUs && p.ID != knob.Nodes && text != "" { // nodes follow from the GPUs
 			words = append(words, said{string(p.ID), text})
@@ -115,5 +115,5 @@ func edited(words []said, s *engine.Setup, lib Library) ([]said, bool) {
 // tells says that a flag is part of every command line, even where it is the
 // default: whoever gets it should know what it is about.
 func tells(key string) bool {
-	return slices.Contains([]string{"model", "cluster", "gpu", "gpus", "tp", "pp", "gbs"}, key)
+	return slices.Contains([]knob.ID{"model", "cluster", "gpu", knob.GPUs, knob.TP, knob.PP, knob.GBS}, knob.ID(key))
 }

@@ -126,10 +126,10 @@ func parseWord(part string, all []column) (condition, error) {
 // columnWords are the words that a column of words can have, layer counts and lists of
 // modules aside.
 func columnWords(id string) []string {
-	switch id {
-	case "schedule":
+	switch knob.ID(id) {
+	case knob.Schedule:
 		return kindWords()
-	case "recompute":
+	case knob.Recompute:
 		p, _ := knob.Find(knob.Recompute)
 		return p.Choices
 	default:
@@ -170,7 +170,7 @@ func fixed(conditions []condition, all []column) map[facet]string {
 	for i := range conditions {
 		c := &conditions[i]
 		if c.column < 0 {
-			for _, id := range []string{"schedule", "recompute"} {
+			for _, id := range []string{string(knob.Schedule), string(knob.Recompute)} {
 				if k, ok := field(id); ok && slices.Contains(columnWords(id), c.word) {
 					out[k] = c.word
 				}

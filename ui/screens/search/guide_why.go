@@ -74,14 +74,14 @@ func refusalWords(ctx context.Context, p find.Problem) string {
 
 // spaceText is what a problem asks of a knob that a line of the guide may limit.
 func spaceText(sp *find.Space, name string) string {
-	if name == "recompute" {
+	if name == string(knob.Recompute) {
 		words := make([]string, len(sp.Recompute))
 		for i, r := range sp.Recompute {
 			words[i] = r.String()
 		}
 		return strings.Join(words, ", ")
 	}
-	list := map[string][]int{"tp": sp.TP, "pp": sp.PP, "cp": sp.CP, "ep": sp.EP, "zero": sp.ZeRO, "mbs": sp.MBS}[name]
+	list := map[knob.ID][]int{knob.TP: sp.TP, knob.PP: sp.PP, knob.CP: sp.CP, knob.EP: sp.EP, knob.ZeRO: sp.ZeRO, knob.MBS: sp.MBS}[knob.ID(name)]
 	switch len(list) {
 	case 0:
 		return ""
@@ -94,15 +94,15 @@ func spaceText(sp *find.Space, name string) string {
 
 // guideReason is something that was asked for beside the line.
 func guideReason(name string, p *find.Problem, of *asked) string {
-	switch name {
-	case "gbs":
+	switch knob.ID(name) {
+	case knob.GBS:
 		if n := len(p.Space.GBS); n > 1 {
 			return "any batch of step 2 (" + figure.Comma(slices.Min(p.Space.GBS)) + " to " + figure.Comma(slices.Max(p.Space.GBS)) + ")"
 		}
 		return "a batch of " + figure.Comma(p.Setup.GBS)
 	case "launchers":
 		return "only what launchers run (f: layouts)"
-	case "schedule":
+	case knob.Schedule:
 		return "schedules " + of.wish[schedules]
 	}
 	if k, ok := field(name); ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -375,10 +376,10 @@ func (a *asked) gpuWords() string {
 // constraintWords are a field of a conflict in words.
 func (v *View) constraintWords(name string, s *engine.Setup) string {
 	w := &v.answer.of.wish
-	switch name {
+	switch knob.ID(name) {
 	case "memory":
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
-	case "gbs":
+	case knob.GBS:
 		if p := v.answer.of.problem(); p.Space.FollowGBS {
 			return "the global batches that search takes where nobody gives one, near 4 M tokens and up to 60 M for a deadline"
 		}
@@ -389,7 +390,7 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		return text
 	case "launchers":
 		return "what launchers refuse"
-	case "split":
+	case knob.Split:
 		return "the split of the layers by hand"
 	}
 	if k, ok := field(name); ok {

@@ -243,9 +243,9 @@ func sequences(s *engine.Setup) []int {
 
 // field is the knob of a field that a conflict names.
 func field(name string) (facet, bool) {
-	k, ok := map[string]facet{
-		"tp": tensor, "pp": pipeline, "cp": contextual, "ep": expert, "etp": expertTensor, "vpp": virtual, "mbs": microBatch,
-		"zero": zero, "sp": sequenceParallel, "recompute": recompute, "schedule": schedules, "headroom": headroom, "launchers": launchers, "deadline": deadline,
-	}[name]
+	k, ok := map[knob.ID]facet{
+		knob.TP: tensor, knob.PP: pipeline, knob.CP: contextual, knob.EP: expert, knob.ETP: expertTensor, knob.VPP: virtual, knob.MBS: microBatch,
+		knob.ZeRO: zero, knob.SP: sequenceParallel, knob.Recompute: recompute, knob.Schedule: schedules, "headroom": headroom, "launchers": launchers, "deadline": deadline,
+	}[knob.ID(name)]
 	return k, ok
 }
