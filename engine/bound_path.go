@@ -38,7 +38,7 @@ func (f *Bounder) time() {
 	for n := range c.kinds {
 		k := &c.kinds[n]
 		k.cost = k.once
-		p.Again(&k.cost, k.stage, k.layers)
+		p.Recompute(&k.cost, k.stage, k.layers)
 	}
 	soft := &e.timInput.Machine.Software
 	c.times = resize(c.times, len(c.chunks))

@@ -132,9 +132,10 @@ func (r *Recorder) At(id string, n int) *Recorder {
 	if r == nil {
 		return nil
 	}
-	number := strconv.Itoa(n)
-	return r.scope(id+"."+number, id+" "+number)
+	return r.at(id, strconv.Itoa(n))
 }
+
+func (r *Recorder) at(id, number string) *Recorder { return r.scope(id+"."+number, id+" "+number) }
 
 func (r *Recorder) scope(id, what string) *Recorder {
 	id = r.ID(id)
@@ -187,13 +188,17 @@ func (r *Recorder) Given(operands ...Operand) {
 // around it, as an argument of a function does for what the caller wrote. It is
 // shown written out.
 func (r *Recorder) Let(name, formula string) {
-	switch {
-	case r == nil:
-	case r.outer == nil:
-		r.name(name, meaning{formula: formula, words: r})
-	default:
-		r.name(name, meaning{formula: formula, words: r.outer})
+	if r != nil {
+		r.let(name, formula)
 	}
+}
+
+func (r *Recorder) let(name, formula string) {
+	words := r.outer
+	if words == nil {
+		words = r
+	}
+	r.name(name, meaning{formula: formula, words: words})
 }
 
 // name keeps the first meaning of a name.
@@ -235,9 +240,12 @@ func (r *Recorder) figure(e Entry, operands []Operand) {
 
 // Term adds a term, in words of this scope, to one of its sums.
 func (r *Recorder) Term(sum, formula string) {
-	if r == nil {
-		return
+	if r != nil {
+		r.term(sum, formula)
 	}
+}
+
+func (r *Recorder) term(sum, formula string) {
 	if r.sums == nil {
 		r.sums = map[string][]string{}
 	}

@@ -112,9 +112,6 @@ func (d *DataParallel) addDomain(in *Input, rec *record.Recorder, t *Traffic, pa
 	if whole.Size <= 1 || params == 0 {
 		return
 	}
-	if rec.On() {
-		defer d.recordSent(rec, t)
-	}
 	weights := units.Bytes(params * in.Precision.GatherBytes())
 	grads := units.Bytes(params * reduceBytes(in))
 	if rec.On() {
@@ -122,8 +119,16 @@ func (d *DataParallel) addDomain(in *Input, rec *record.Recorder, t *Traffic, pa
 	}
 	if in.Layout.ZeRO == 0 {
 		d.allReduce(in, rec, t, grads, "v_gradients", whole)
-		return
+	} else {
+		d.addSharded(in, rec, t, weights, grads, shard, replica)
 	}
+	if rec.On() {
+		d.recordSent(rec, t)
+	}
+}
+
+// addSharded adds what ZeRO moves of the shards, and between replicas.
+func (d *DataParallel) addSharded(in *Input, rec *record.Recorder, t *Traffic, weights, grads units.Bytes, shard, replica layout.Group) {
 	if rec.On() {
 		rec.Given(record.In("shards", shard.Size))
 	}

@@ -3,34 +3,50 @@ package step
 import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
 // recompute adds the forward work of what is recomputed to the backward.
-func (k *kernels) recompute(c *Cost, stage int, st layout.Stage, dense, moe *Cost) {
+func (k *kernels) recompute(c *Cost, rec *record.Recorder, stage int, st layout.Stage, dense, moe *Cost) {
 	switch k.in.Recompute.Mode {
 	case recipe.RecomputeFull:
-		n := again(k.in, stage)
+		n := recomputedLayers(k.in, stage)
 		nDense := min(n, st.Dense)
+		if rec.On() {
+			rec.Given(record.In("recomputed_dense_layers", nDense), record.In("recomputed_MoE_layers", n-nDense))
+		}
+		if nDense > 0 {
+			rec.Term("recompute", "recomputed_dense_layers * {layer.dense.forward}")
+		}
+		if n > nDense {
+			rec.Term("recompute", "recomputed_MoE_layers * {layer.moe.forward}")
+		}
 		c.addForward(dense, nDense)
 		c.addForward(moe, n-nDense)
 	case recipe.RecomputeSelective:
 		if k.in.KeepsProducts && !k.in.Model.IsMLA() {
 			c.Recompute += k.halfOfProducts() * units.Seconds(st.Dense)
+			rec.Term("recompute", "dense_layers * {recompute.products.forward}")
 		} else if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
 			c.Recompute += k.scores * units.Seconds(st.Layers())
+			rec.Term("recompute", "layers * {layer.attention.forward}")
 		}
 	case recipe.RecomputeModules:
 		c.Recompute += k.modules(false) * units.Seconds(st.Dense)
+		if st.Dense > 0 {
+			rec.Term("recompute", "dense_layers * {recompute.dense-modules.forward}")
+		}
 		if st.MoE > 0 {
 			c.Recompute += k.modules(true) * units.Seconds(st.MoE)
+			rec.Term("recompute", "MoE_layers * {recompute.moe-modules.forward}")
 		}
 	case recipe.RecomputeNone:
 	}
 }
 
-// again is how many layers of a stage run again as a whole.
-func again(in *Input, stage int) int {
+// recomputedLayers is how many layers of a stage run again as a whole.
+func recomputedLayers(in *Input, stage int) int {
 	if in.Recompute.Mode != recipe.RecomputeFull {
 		return 0
 	}

@@ -138,12 +138,12 @@ func Stages(in *Input, into []Cost) []Cost {
 	p := NewParts(in)
 	first := len(into)
 	for i, st := range in.Stages {
-		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && again(in, i) == again(in, i-1) {
+		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) {
 			into = append(into, into[first+i-1])
 			continue
 		}
 		c := p.Stage(st)
-		p.Again(&c, i, st)
+		p.Recompute(&c, i, st)
 		into = append(into, c)
 	}
 	return into
@@ -157,7 +157,7 @@ type Parts struct {
 	dense, moe, head, embedding, modules Cost // modules: the projection of a multi-token-prediction module
 }
 
-// NewParts works them out. The input is read again by Again.
+// NewParts works them out. The input is read again by Recompute.
 func NewParts(in *Input) Parts {
 	p := Parts{k: newKernels(in)}
 	p.dense = p.k.layer(false)
@@ -172,7 +172,7 @@ func NewParts(in *Input) Parts {
 	return p
 }
 
-// Stage adds up a stage that recomputes nothing. Again completes it.
+// Stage adds up a stage that recomputes nothing. Recompute completes it.
 func (p *Parts) Stage(st layout.Stage) Cost {
 	var c Cost
 	c.add(&p.dense, float64(st.Dense))
@@ -194,9 +194,13 @@ func (p *Parts) Stage(st layout.Stage) Cost {
 	return c
 }
 
-// Again adds what the input's recomputation runs again on a stage, given by its
+// Recompute adds what the input's recomputation runs again on a stage, given by its
 // number and what it holds, and what the stack takes longer for all of it.
-func (p *Parts) Again(c *Cost, stage int, st layout.Stage) {
-	p.k.recompute(c, stage, st, &p.dense, &p.moe)
+func (p *Parts) Recompute(c *Cost, stage int, st layout.Stage) {
+	rec := p.k.in.Record.At("stage", stage)
+	p.k.recompute(c, rec, stage, st, &p.dense, &p.moe)
 	c.scale(p.k.m.Software.Factor)
+	if rec.On() {
+		p.record(rec, c, stage, st)
+	}
 }

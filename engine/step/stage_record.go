@@ -1,0 +1,130 @@
+package step
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// piece is one piece of a stage in formulas: how often it is there, as a factor,
+// and the sums of what it is made of.
+type piece struct {
+	times string
+	sums  *record.Recorder
+}
+
+// pieces are those that Stage adds up.
+func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
+	in := p.k.in
+	add := func(n int, times, id string) {
+		if n == 1 {
+			times = ""
+		}
+		if n > 0 {
+			all = append(all, piece{times, in.Record.Scope(id, "")})
+		}
+	}
+	rec.Given(record.In("dense_layers", st.Dense), record.In("MoE_layers", st.MoE), record.In("layers", st.Layers()), record.In("MTP_modules", in.Model.MTPLayers))
+	add(st.Dense, "dense_layers * ", "layer.dense")
+	add(st.MoE, "MoE_layers * ", "layer.moe")
+	if st.Embedding {
+		add(1, "", "embedding")
+	}
+	if st.Head {
+		add(1, "", "head")
+		if n := in.Model.MTPLayers; in.TrainMTP {
+			layer := "layer.dense"
+			if in.Model.IsMoE() {
+				layer = "layer.moe"
+			}
+			for _, id := range []string{layer, "mtp-projection", "head"} {
+				add(n, "MTP_modules * ", id)
+			}
+		}
+	}
+	return all
+}
+
+// recomputed are the layers whose forward runs again as a whole.
+func (p *Parts) recomputed(stage int, st layout.Stage) []piece {
+	in := p.k.in
+	n := recomputedLayers(in, stage)
+	dense := min(n, st.Dense)
+	var all []piece
+	if dense > 0 {
+		all = append(all, piece{"recomputed_dense_layers * ", in.Record.Scope("layer.dense", "")})
+	}
+	if n > dense {
+		all = append(all, piece{"recomputed_MoE_layers * ", in.Record.Scope("layer.moe", "")})
+	}
+	return all
+}
+
+// record records the sums of a stage: its passes, what runs again, and its traffic.
+func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage) {
+	of, pieces := rec.What(), p.pieces(rec, st)
+	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source, omits string) {
+		if unit == record.Seconds && p.k.m.Software.Factor != 1 {
+			terms = "factor_of_the_stack * (" + terms + ")"
+		}
+		rec.Figure(record.Entry{
+			ID: id, Name: name, Symbol: symbol + " of " + of, Unit: unit, Formula: terms, Value: value,
+			Source: source, LeavesOut: omits,
+		})
+	}
+	from := record.From(p.k.m.Software.From)
+	for _, pass := range [...]struct {
+		id string
+		t  units.Seconds
+	}{{"forward", c.Forward}, {"input-gradient", c.InputGrad}, {"weight-gradient", c.WeightGrad}} {
+		var sum []string
+		for _, piece := range pieces {
+			sum = append(sum, piece.times+piece.sums.Ref(pass.id))
+		}
+		figure(pass.id, "compute of the "+pass.id+" of one micro-batch on "+of, pass.id, record.Seconds, record.Sum(sum...), float64(pass.t),
+			"layers times their operations, times the factor of the stack; "+from, "communication that nothing hides (its own figure)")
+	}
+	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds, rec.Sum("recompute"), float64(c.Recompute),
+		"forward of what --recompute names", "multi-token-prediction modules, which keep everything")
+	var sum []string
+	for _, piece := range pieces {
+		if s := piece.sums.Sum("unhidden"); s != "0" {
+			sum = append(sum, piece.times+"("+s+")")
+		}
+	}
+	figure("unhidden", "TP traffic of "+of+" that a split backward does not hide", "unhidden", record.Seconds, record.Sum(sum...), float64(c.Unhidden),
+		"the weight gradient that would hide it runs later, times the factor of the stack; "+from, "")
+	f, b := &c.ForwardLinks, &c.BackwardLinks
+	again := p.recomputed(stage, st)
+	for _, d := range [...]struct {
+		id   string
+		f, b *Traffic
+	}{{"tp", &f.TP, &b.TP}, {"cp", &f.CP, &b.CP}, {"ep", &f.EP, &b.EP}, {"etp", &f.ETP, &b.ETP}} {
+		for _, what := range [...]struct {
+			id    string
+			unit  record.Unit
+			value float64
+		}{
+			{"bytes", record.Traffic, float64(d.f.Bytes + d.b.Bytes)},
+			{"seconds", record.Seconds, float64(d.f.Seconds + d.b.Seconds)},
+			{"exposed", record.Seconds, float64(d.f.Exposed + d.b.Exposed)},
+		} {
+			var sum []string
+			take := func(pieces []piece, pass string) {
+				for _, piece := range pieces {
+					if s := piece.sums.Sum(pass + "." + d.id + "." + what.id); s != "0" {
+						sum = append(sum, piece.times+"("+s+")")
+					}
+				}
+			}
+			take(pieces, "forward")
+			take(pieces, "backward")
+			take(again, "forward")
+			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
+				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "what its layers send, forward and backward, and what runs again", "")
+		}
+	}
+}
