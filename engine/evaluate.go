@@ -328,23 +328,6 @@ func (m *Memory) record(rec *record.Recorder) {
 	}
 }
 
-func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
-	p, spec := &a.pipeline, s.Spec()
-	*p = Pipeline{
-		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
-		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(), Disproved: e.info.Disproved(&spec, e.timing.mean()),
-	}
-	if form, ok := spec.ClosedFormBubble(e.timing.mean()); ok {
-		a.closedForm = form
-		p.BubbleClosedForm = &a.closedForm
-	}
-	if e.info.SplitsBackward {
-		a.span = line.SpanOverIdeal()
-		p.BubbleSpan = &a.span
-	}
-}
-
 func modelFigures(s *Setup) *ModelFigures {
 	m := &s.Model
 	causal := s.MFU != recipe.MFUFull
@@ -356,71 +339,4 @@ func modelFigures(s *Setup) *ModelFigures {
 		Parameters: float64(m.Total()), ActiveParameters: float64(m.Active()), MTPParameters: float64(m.MTP()),
 		TrainingFLOPs: float64(m.TrainingFLOPs(s.Seq, causal, s.TrainMTP)), Convention: string(convention),
 	}
-}
-
-func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Throughput {
-	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
-	peak := float64(s.Cluster.GPU.Peak(s.Precision))
-	rate := perGPU * figures.TrainingFLOPs
-	again := float64(e.recomputedFLOPs(s))
-	return Throughput{
-		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
-		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
-		MFU:               rate / peak, HFU: (rate + perGPU*again) / peak,
-	}
-}
-
-// recomputedFLOPs is what one token costs again in the backward, over all
-// stages. The recomputation inside a fused attention kernel is not counted, as
-// nobody does.
-func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
-	m := &s.Model
-	causal := s.MFU != recipe.MFUFull
-	switch s.Recompute.Mode {
-	case recipe.RecomputeFull:
-		var sum units.FLOPs
-		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
-		for i, st := range e.stages {
-			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
-			fromDense := min(n, st.Dense)
-			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
-		}
-		return sum
-	case recipe.RecomputeSelective:
-		if e.timInput.KeepsProducts {
-			return e.halfOfProducts(s)
-		}
-		if s.Attention == recipe.Standard {
-			return m.ForwardFLOPs(s.Seq, causal).Scores
-		}
-	case recipe.RecomputeModules:
-		var again units.FLOPs
-		if s.Recompute.Has(recipe.ModuleMLAUp) {
-			again += m.LatentUpFLOPs()
-		}
-		if s.Recompute.Has(recipe.ModuleShared) {
-			again += m.ForwardFLOPs(s.Seq, causal).Shared
-		}
-		return again
-	case recipe.RecomputeNone:
-	}
-	return 0
-}
-
-// halfOfProducts is what torchtitan's selective recomputation runs again of a
-// token: the projections of keys and output and the up projection of every
-// dense layer.
-func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
-	m := &s.Model
-	if m.IsMLA() {
-		return 0
-	}
-	width := float64((m.Heads + m.KVHeads) * m.HeadDim)
-	if m.Gated {
-		width += float64(m.FFN)
-	}
-	for _, st := range e.stages {
-		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
-	}
-	return sum
 }

@@ -22,7 +22,7 @@ func (b *Book) recorded(id string) *Explanation {
 		return nil // a test reads every formula
 	}
 	e := &Explanation{
-		Figure: id, Name: strings.ToUpper(entry.Name[:1]) + entry.Name[1:], Symbol: entry.Symbol, Unit: entry.Unit,
+		Figure: id, Name: strings.ToUpper(entry.Name[:1]) + entry.Name[1:], Symbol: record.Words(entry.Symbol), Unit: entry.Unit,
 		Formula: text(x, false), Numbers: text(x, true), Result: x.Result(), Value: entry.Value,
 		Source: entry.Source, LeavesOut: entry.LeavesOut, Simulated: entry.Simulated,
 	}

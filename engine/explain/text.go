@@ -21,13 +21,10 @@ type writer struct {
 func (w *writer) write(x *record.Expr) {
 	switch x.Op {
 	case record.Leaf:
-		switch {
-		case w.numbers:
+		if w.numbers {
 			w.WriteString(x.Unit.Text(x.Value))
-		case x.Of != nil:
+		} else {
 			w.WriteString(x.Name)
-		default:
-			w.WriteString(words(x.Name))
 		}
 	case record.Literal:
 		w.WriteString(record.Count.Text(x.Value))
@@ -42,15 +39,6 @@ func (w *writer) write(x *record.Expr) {
 	default:
 		w.infix(x)
 	}
-}
-
-// words is the name of an operand as one reads it: the blanks are underscores in
-// a formula, but for the index of a single letter.
-func words(name string) string {
-	if strings.IndexByte(name, '_') == 1 {
-		return name
-	}
-	return strings.ReplaceAll(name, "_", " ")
 }
 
 func (w *writer) call(name string, x *record.Expr) {

@@ -59,7 +59,22 @@ func (r *Record) Formula(id string) (*Expr, error) {
 	return x, nil
 }
 
-func leaf(o Operand) *Expr { return &Expr{Name: o.Name, Value: o.Value, Unit: o.Unit} }
+func leaf(o Operand) *Expr {
+	name := o.Shown
+	if name == "" {
+		name = Words(o.Name)
+	}
+	return &Expr{Name: name, Value: o.Value, Unit: o.Unit}
+}
+
+// Words is a name as one reads it: the blanks are underscores in a formula, but for
+// the index of a single letter.
+func Words(name string) string {
+	if strings.IndexByte(name, '_') == 1 {
+		return name
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
 
 // meant is what a name stands for in a scope.
 func (r *Recorder) meant(name string) (*Expr, error) {
@@ -83,7 +98,7 @@ func (r *Record) figure(id string) (*Expr, error) {
 	if !ok {
 		return nil, fmt.Errorf("no figure %s", id)
 	}
-	return &Expr{Name: e.Symbol, Value: e.Value, Unit: e.Unit, Of: e}, nil
+	return &Expr{Name: Words(e.Symbol), Value: e.Value, Unit: e.Unit, Of: e}, nil
 }
 
 // Result evaluates the formula. A difference of two sums that are equal but for

@@ -44,6 +44,13 @@ type Operand struct {
 	Name  string
 	Value float64
 	Unit  Unit
+	Shown string // instead of the name's words
+}
+
+// As is the operand shown in other words than its name.
+func (o Operand) As(words string) Operand {
+	o.Shown = words
+	return o
 }
 
 type number interface {
@@ -66,12 +73,12 @@ func In[T number](name string, value T) Operand {
 	case units.FLOPsPerSecond:
 		unit = Rate
 	}
-	return Operand{name, float64(value), unit}
+	return Operand{Name: name, Value: float64(value), Unit: unit}
 }
 
 // InUnit is an operand in a unit that its type does not say.
 func InUnit[T number](unit Unit, name string, value T) Operand {
-	return Operand{name, float64(value), unit}
+	return Operand{Name: name, Value: float64(value), Unit: unit}
 }
 
 // Record is what one evaluation recorded.

@@ -101,7 +101,7 @@ func (d *DataParallel) recordMirror(in *Input, bytes units.Bytes, experts bool) 
 		ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror", Symbol: "v_mirror", Unit: record.Traffic,
 		Formula: "(" + params + ") * bytes_on_the_wire", Value: float64(bytes), Source: "each rank its shard from ZeRO-1 on",
 	}, record.In("expert_DP", in.Layout.ExpertDP()), record.In("bytes_on_the_wire", in.GradDtype.ReduceBytes(in.Precision)))
-	t := hardware.SendFormula("v_mirror", in.Groups.PP.Crosses())
+	t := hardware.SendFormula(d.rec.Ref("mirror"), in.Groups.PP.Crosses())
 	d.rec.Term("mirror", t)
 	d.rec.Term("scatter", t)
 }

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"meshscope/engine/record"
+	"meshscope/engine/schedule"
+	"meshscope/engine/step"
+	"meshscope/engine/units"
+)
+
+// stepTime splits the step of the rank with the most work into its parts, and
+// lists the traffic of that rank.
+func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, t *Time) []Communication {
+	rank := busiest(line)
+	var links step.Links
+	var zero, blocked units.Seconds
+	for c := range e.order.Chunks() {
+		stage := e.order.StageOf(rank, c)
+		k := &e.cost[stage]
+		n := e.order.Count(rank, c, schedule.Forward)
+		m := units.Seconds(n)
+		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
+		t.Recompute += m * k.Recompute
+		links.AddTimes(&k.ForwardLinks, float64(n))
+		links.AddTimes(&k.BackwardLinks, float64(n))
+		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
+		blocked += m * e.timing.blocked[stage]
+		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
+		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroApart[stage]
+	}
+	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
+	length := period(&e.info, line)
+	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
+	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
+	for r := range s.PP {
+		if exposed := e.exposedData(r, line, length); exposed > tail {
+			slowest, tail = r, exposed
+		}
+		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, r, e.mem.Parameters()[r]))
+	}
+	t.Exposed = links.Exposed() + blocked + zero + tail
+	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
+	if e.record.On() {
+		e.recordStep(s, line, t, onRank{rank, slowest}, &links, length, zero+tail)
+	}
+	if zero > 0 {
+		slowest = rank // what is exposed in every micro-batch is this rank's
+	}
+	data := e.data[slowest]
+	data.Expose(zero + tail)
+	return e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
+}
+
+// period is what the pipeline adds to a step. The zero-bubble papers check the
+// optimizer's step afterwards (arXiv 2401.10241, section 4), so that no rank
+// waits for the others at its end: the step lasts as long as the longest rank is
+// at work, not from the first start to the last end. The same is assumed of every
+// schedule that runs weight gradients apart.
+func period(info *schedule.Info, line *schedule.Timeline) float64 {
+	if !info.SplitsBackward {
+		return line.Makespan
+	}
+	return line.LongestSpan()
+}
+
+func busiest(line *schedule.Timeline) int {
+	best := 0
+	for r := range line.Ranks {
+		if line.Ranks[r].Busy > line.Ranks[best].Busy {
+			best = r
+		}
+	}
+	return best
+}
+
+// exposedData is the data-parallel traffic of a rank outside the pipeline that
+// nothing hides: the scatter (or all-reduce) has the last micro-batch's
+// backward and the rank's wait after it, the gather the wait before the first
+// forward and that forward.
+func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) units.Seconds {
+	d := &e.data[r]
+	var forward, backward units.Seconds
+	for c := range e.order.Chunks() {
+		k := &e.cost[e.order.StageOf(r, c)]
+		forward += k.Forward
+		backward += k.InputGrad + k.WeightGrad
+	}
+	before, after := ends(&e.info, line, r, length, d.ScatterSeconds-backward)
+	soft := &e.timInput.Machine.Software
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
+	if e.record.On() {
+		e.recordExposedData(r, scatter+gather, before, after)
+	}
+	return scatter + gather
+}
+
+// recordExposedData records what exposedData gave.
+func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
+	rec, soft := e.record.At("data", r), &e.timInput.Machine.Software
+	var forward, backward []string
+	for c := range e.order.Chunks() {
+		stage := e.record.At("stage", e.order.StageOf(r, c))
+		forward = append(forward, stage.Ref("forward"))
+		backward = append(backward, stage.Ref("input-gradient"), stage.Ref("weight-gradient"))
+	}
+	var sum []string
+	part := func(what, share, hides, wait string) {
+		if traffic := rec.Sum(what); traffic != "0" {
+			traffic = "(" + traffic + ")"
+			sum = append(sum, "max("+traffic+" * "+share+", "+traffic+" - ("+hides+" + "+wait+"))")
+		}
+	}
+	part("scatter", "share_of_gradients_that_compute_never_hides", record.Sum(backward...), "simulated_wait_after_the_last_backward")
+	part("gather", "share_of_weights_that_compute_never_hides", record.Sum(forward...), "simulated_wait_before_the_first_forward")
+	rec.Figure(record.Entry{
+		ID: "exposed", Name: fmt.Sprintf("data-parallel traffic of rank %d that nothing hides, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
+		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
+		Source:    "gradients hide under the last backward and the wait at the end, weights under the wait before the first forward and that forward, but for a share; " + record.From(soft.From),
+		LeavesOut: "when buckets become ready",
+	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP), record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
+		record.In("simulated_wait_after_the_last_backward", after), record.In("simulated_wait_before_the_first_forward", before))
+}
+
+// ends are a rank's waits at the ends of the step, before its first operation
+// and after its last one, in a step whose pipeline has the given length. Where no rank waits for the others at the end both are
+// one wait between two steps, the period less the rank's own span: gradients
+// have as much of it as they need, weights the rest.
+func ends(info *schedule.Info, line *schedule.Timeline, r int, length float64, gradients units.Seconds) (before, after units.Seconds) {
+	first, last := line.Ranks[r].First, line.Ranks[r].Last
+	if !info.SplitsBackward {
+		return units.Seconds(first), units.Seconds(line.Makespan - last)
+	}
+	between := units.Seconds(max(0, length-(last-first)))
+	after = min(between, max(0, gradients))
+	return between - after, after
+}
+
+// onChunks is the sum of a formula over the chunks of a rank, each times its
+// micro-batches; of gives it for the scope of a stage, and how often it is counted.
+func (e *Evaluator) onChunks(rank int, of func(stage *record.Recorder, id int) string, op schedule.OpKind) (sum []string, operands []record.Operand) {
+	what := "micro_batches_on_stage_"
+	if op == schedule.InputGradient {
+		what = "split_backwards_on_stage_"
+	}
+	for c := range e.order.Chunks() {
+		stage := e.order.StageOf(rank, c)
+		n := e.order.Count(rank, c, op)
+		if f := of(e.record.At("stage", stage), stage); n > 0 && f != "" {
+			name := fmt.Sprintf("%s%d", what, stage)
+			sum, operands = append(sum, name+" * "+f), append(operands, record.In(name, n))
+		}
+	}
+	return sum, operands
+}
+
+// recordWork records how long the operations of each rank are.
+func (e *Evaluator) recordWork(line *schedule.Timeline) {
+	for r := range line.Ranks {
+		sum, operands := e.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") }, schedule.Forward)
+		split, more := e.onChunks(r, func(s *record.Recorder, _ int) string {
+			return "(" + s.Ref("unhidden") + " + " + s.Ref("zero-apart") + ")"
+		}, schedule.InputGradient)
+		formula := record.Sum(append(sum, split...)...)
+		if line.Ranks[r].Saved > 0 {
+			formula += " - hidden_in_overlapped_pairs"
+		}
+		operands = append(append(operands, more...), record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
+		e.record.At("pipeline.work", r).Figure(record.Entry{
+			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r), Unit: record.Seconds, Formula: formula,
+			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less what overlapped pairs hide",
+		}, operands...)
+	}
+}
+
+// recordStep records the parts of stepTime.
+func (e *Evaluator) recordStep(s *Setup, line *schedule.Timeline, t *Time, on onRank, links *step.Links, length float64, data units.Seconds) {
+	rank := on.links
+	from := record.From(e.timInput.Machine.Software.From)
+	of := fmt.Sprintf(" on pipeline rank %d, the busiest", rank)
+	figure := func(id, name, formula string, value units.Seconds, source, omits string, operands ...record.Operand) {
+		e.record.Figure(record.Entry{
+			ID: "time." + id, Name: name, Symbol: id, Unit: record.Seconds, Formula: formula, Value: float64(value),
+			Source: source, LeavesOut: omits, Simulated: id == "bubble",
+		}, operands...)
+	}
+	sum, operands := e.onChunks(rank, func(s *record.Recorder, _ int) string {
+		return "(" + s.Ref("forward") + " + " + s.Ref("input-gradient") + " + " + s.Ref("weight-gradient") + ")"
+	}, schedule.Forward)
+	figure("compute", "compute"+of, record.Sum(sum...), t.Compute, "micro-batches times the stages' passes; "+from, "slowing by traffic that runs beside it", operands...)
+	sum, operands = e.onChunks(rank, func(s *record.Recorder, stage int) string {
+		if e.cost[stage].Recompute == 0 {
+			return ""
+		}
+		return s.Ref("recompute")
+	}, schedule.Forward)
+	figure("recompute", "forward work done again in the backward"+of, record.Sum(sum...), t.Recompute, "micro-batches times what --recompute names", "", operands...)
+	wait, source := "simulated_makespan", "exact: what is left of the pipeline's makespan beside the rank's busy time"
+	if e.info.SplitsBackward {
+		wait = "simulated_longest_span_of_a_rank"
+		source = "exact: what is left of the longest rank's span beside the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
+	}
+	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), t.Bubble, source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
+	all := make([]string, s.PP)
+	for r := range all {
+		all[r] = fmt.Sprintf("{time.optimizer.%d}", r)
+	}
+	slow := all[0]
+	if s.PP > 1 {
+		slow = "max(" + strings.Join(all, ", ") + ")"
+	}
+	figure("optimizer", "optimizer step", slow, t.Optimizer, "the slowest rank's", "")
+	e.recordDataExposed(on, data)
+	exposed, operands := e.onChunks(rank, func(_ *record.Recorder, stage int) string {
+		if e.timing.blocked[stage] == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(e.order, stage))
+	}, schedule.Forward)
+	for i, d := range linkDimensions() {
+		if t := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP}[i]; t.Bytes > 0 {
+			exposed = append(exposed, "{communication."+d+".exposed}")
+		}
+	}
+	figure("exposed", "communication that nothing hides"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), t.Exposed,
+		"the sum over dimensions; data-parallel traffic that is left after the step's end is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
+	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", t.Step,
+		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
+}
+
+// recordDataExposed records the data-parallel traffic that nothing hides: of every
+// micro-batch on the busiest rank, and once per step on the slowest with it.
+func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
+	sum, operands := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
+		if e.timing.zeroForward[stage]+e.timing.zeroBackward[stage] == 0 {
+			return ""
+		}
+		return "(" + s.Ref("zero-forward") + " + " + s.Ref("zero-backward") + ")"
+	}, schedule.Forward)
+	split, more := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
+		if e.timing.zeroApart[stage] == 0 {
+			return ""
+		}
+		return s.Ref("zero-apart")
+	}, schedule.InputGradient)
+	sum = append(append(sum, split...), fmt.Sprintf("{data.%d.exposed}", on.data))
+	e.record.Figure(record.Entry{
+		ID: "time.exposed.data-parallel", Name: "data-parallel traffic that nothing hides", Symbol: "exposed data traffic", Unit: record.Seconds,
+		Formula: record.Sum(sum...), Value: float64(t),
+		Source: "ZeRO traffic of every micro-batch on the busiest rank, and what the slowest rank has left at the ends of the step",
+	}, append(operands, more...)...)
+}

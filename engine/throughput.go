@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"fmt"
+
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// throughput says the step time in other words.
+func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Throughput {
+	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
+	peak := float64(s.Cluster.GPU.Peak(s.Precision))
+	rate := perGPU * figures.TrainingFLOPs
+	recomputed := float64(e.recomputedFLOPs(s))
+	out := Throughput{
+		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
+		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
+		MFU:               rate / peak, HFU: (rate + perGPU*recomputed) / peak,
+	}
+	if e.record.On() {
+		e.recordThroughput(&out, peak, recomputed)
+	}
+	return out
+}
+
+// recordThroughput records it.
+func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
+	const (
+		step    = "what the step time leaves out"
+		perGPU  = "{throughput.tokens-per-second-per-gpu}"
+		flops   = "{model.training-flops-per-token}"
+		runs    = "{model.recomputed-flops-per-token}"
+		palm    = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak is dense"
+		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198)"
+	)
+	e.record.Figure(record.Entry{
+		ID: "model.recomputed-flops-per-token", Name: "FLOPs of one token that run again", Symbol: "F_again", Unit: record.FLOPs,
+		Formula: e.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
+		LeavesOut: "recomputation inside a fused attention kernel",
+	})
+	for _, f := range [...]struct {
+		id, name, symbol, formula, source, omits string
+		unit                                     record.Unit
+		value                                    float64
+	}{
+		{"tokens-per-second", "tokens per second", "tokens/s", perGPU + " * GPUs", "tokens of the global batch over the step time", step, record.Tokens, t.TokensPerSecond},
+		{"tokens-per-second-per-gpu", "tokens per second and GPU", "tokens/s per GPU", "gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step, record.Tokens, t.TokensPerSecondPerGPU},
+		{"model-tflops-per-gpu", "model TFLOP/s per GPU", "TFLOP/s", perGPU + " * " + flops + " / 1e12", "model FLOPs, recomputation not counted", step, record.TFLOPS, t.ModelTFLOPSPerGPU},
+		{"mfu", "model FLOPs utilisation", "MFU", perGPU + " * " + flops + " / dense_peak", palm, step, record.Share, t.MFU},
+		{"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * (" + flops + " + " + runs + ") / dense_peak", counted, "recomputation inside a fused attention kernel, as is usual", record.Share, t.HFU},
+	} {
+		e.record.Figure(record.Entry{
+			ID: "throughput." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: f.formula, Value: f.value, Source: f.source, LeavesOut: f.omits,
+		}, record.InUnit(record.Rate, "dense_peak", peak))
+	}
+}
+
+// recomputedFLOPs is what one token costs again in the backward, over all
+// stages. The recomputation inside a fused attention kernel is not counted, as
+// nobody does.
+func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
+	m := &s.Model
+	causal := s.MFU != recipe.MFUFull
+	rec := func(formula string) { e.record.Term("recomputed FLOPs", formula) }
+	switch s.Recompute.Mode {
+	case recipe.RecomputeFull:
+		var sum units.FLOPs
+		var denseLayers, moeLayers int
+		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
+		for i, st := range e.stages {
+			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
+			fromDense := min(n, st.Dense)
+			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
+			denseLayers, moeLayers = denseLayers+fromDense, moeLayers+n-fromDense
+		}
+		if e.record.On() && denseLayers > 0 {
+			rec(fmt.Sprintf("%d * {layer.dense.flops-per-token}", denseLayers))
+		}
+		if e.record.On() && moeLayers > 0 {
+			rec(fmt.Sprintf("%d * {layer.moe.flops-per-token}", moeLayers))
+		}
+		return sum
+	case recipe.RecomputeSelective:
+		if e.timInput.KeepsProducts {
+			return e.halfOfProducts(s)
+		}
+		if s.Attention == recipe.Standard {
+			rec("L * {layer.attention.score-flops-per-token}")
+			return m.ForwardFLOPs(s.Seq, causal).Scores
+		}
+	case recipe.RecomputeModules:
+		var sum units.FLOPs
+		if s.Recompute.Has(recipe.ModuleMLAUp) {
+			sum += m.LatentUpFLOPs()
+			e.recordFLOPs("up_projections_of_MLA", m.LatentUpFLOPs())
+		}
+		if s.Recompute.Has(recipe.ModuleShared) {
+			sum += m.ForwardFLOPs(s.Seq, causal).Shared
+			e.recordFLOPs("shared_experts", m.ForwardFLOPs(s.Seq, causal).Shared)
+		}
+		return sum
+	case recipe.RecomputeNone:
+	}
+	return 0
+}
+
+// recordFLOPs adds recomputed FLOPs that no layer has as a figure of its own.
+func (e *Evaluator) recordFLOPs(name string, f units.FLOPs) {
+	if e.record.On() && f > 0 {
+		e.record.Given(record.In(name, f))
+		e.record.Term("recomputed FLOPs", name)
+	}
+}
+
+// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// token: the projections of keys and output and the up projection of every
+// dense layer.
+func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
+	m := &s.Model
+	if m.IsMLA() {
+		return 0
+	}
+	width, formula := float64((m.Heads+m.KVHeads)*m.HeadDim), "((a + kv_heads) * d)"
+	if m.Gated {
+		width += float64(m.FFN)
+		formula = "((a + kv_heads) * d + f)"
+	}
+	dense := 0
+	for _, st := range e.stages {
+		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
+		dense += st.Dense
+	}
+	if e.record.On() {
+		e.record.Term("recomputed FLOPs", fmt.Sprintf("2 * %d * h * %s", dense, formula))
+	}
+	return sum
+}

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"strings"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/record"
+	"meshscope/engine/schedule"
+	"meshscope/engine/step"
+	"meshscope/engine/units"
+)
+
+// onRank says of which pipeline rank the traffic inside layers is, and that of
+// gradients and weights.
+type onRank struct{ links, data int }
+
+func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links step.Links, data step.DataParallel, saved float64) []Communication {
+	out := make([]Communication, 0, 8)
+	rank := of.links
+	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
+		if group.Size > 1 && t.Bytes > 0 {
+			out = append(out, Communication{
+				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
+				Bytes: t.Bytes, Seconds: t.Seconds, Exposed: t.Exposed,
+			})
+			if e.record.On() {
+				e.recordRow(&out[len(out)-1], saved)
+			}
+		}
+	}
+	sharded := "all-gather + reduce-scatter"
+	tp := "all-reduce"
+	if s.SP {
+		tp = sharded
+	}
+	add("tp", tp, g.TP, links.TP)
+	add("cp", "send/receive (ring)", g.CP, links.CP)
+	add("ep", "all-to-all", g.EP, links.EP)
+	add("etp", sharded, g.ETP, links.ETP)
+	gradients := "reduce-scatter + all-gather"
+	if s.ZeRO == 0 {
+		gradients = "all-reduce"
+	}
+	rank = of.data
+	add("dp", gradients, g.DenseDP, data.Dense)
+	add("expert-dp", gradients, g.ExpertDP, data.Expert)
+	add("mirror", "send/receive", layout.Group{Size: 2, Span: g.PP.Span}, data.Mirror)
+	return out
+}
+
+// handOvers is the traffic between stages of one step on a rank in the middle.
+// Its exposed time is what hand-over latency adds to the pipeline; it is part
+// of the bubble, because the rank waits.
+func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line *schedule.Timeline) Communication {
+	sends := float64(s.Spec().Sends())
+	c := Communication{
+		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
+		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
+		Exposed: units.Seconds(max(0, units.Difference(line.Makespan, e.free))),
+	}
+	if e.record.On() {
+		count, operand := "2 * m * v", record.In("messages", s.Spec().Messages())
+		if s.PP == 2 { // each rank sends half of all messages
+			count = "messages / 2"
+		}
+		e.recordTraffic(&c, rowFormulas{
+			group: "p", bytes: count + " * v_pp", seconds: count + " * t_pp",
+			exposed: "max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time)", simulated: true,
+		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", e.free))
+	}
+	return c
+}
+
+// rowFormulas are the formulas of a row of the traffic.
+type rowFormulas struct {
+	group, bytes, seconds, exposed string
+	simulated                      bool // what nothing hides
+}
+
+// recordTraffic records a row of the traffic.
+func (e *Evaluator) recordTraffic(c *Communication, f rowFormulas, operands ...record.Operand) {
+	m, big := &e.timInput.Machine, strings.ToUpper(c.Dimension)
+	figure := func(id, name, formula string, unit record.Unit, value float64, source, omits string) {
+		e.record.Figure(record.Entry{
+			ID: "communication." + c.Dimension + "." + id, Name: name, Symbol: big + " " + id, Unit: unit, Formula: formula, Value: value,
+			Source: source, LeavesOut: omits, Simulated: f.simulated && id == "exposed",
+		}, operands...)
+	}
+	figure("bytes", "bytes that one GPU sends over "+big+" in a step", f.bytes, record.Traffic, float64(c.Bytes), c.Operation+": a ring pass sends (n-1)/n of the volume", "")
+	figure("seconds", "time of the "+big+" traffic of a step", f.seconds, record.Seconds, float64(c.Seconds), c.Operation+"; "+record.From(m.Network.From), "other traffic on the same links")
+	figure("exposed", "time of the "+big+" traffic that nothing hides", f.exposed, record.Seconds, float64(c.Exposed), record.From(m.Software.From), "")
+	figure("group-size", "ranks of a "+big+" group", f.group, record.Count, float64(c.GroupSize), "the layout", "")
+}
+
+// recordRow records a row of the traffic of layers or of gradients and weights.
+func (e *Evaluator) recordRow(c *Communication, saved float64) {
+	switch c.Dimension {
+	case "dp", "expert-dp", "mirror":
+		e.recordDataRow(c)
+		return
+	}
+	group := map[string]string{"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP"}[c.Dimension]
+	f := rowFormulas{group: group}
+	var operands []record.Operand
+	sum := func(what string) string {
+		terms, counts := e.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref(c.Dimension + "." + what) }, schedule.Forward)
+		operands = counts
+		return record.Sum(terms...)
+	}
+	f.bytes, f.seconds, f.exposed = sum("bytes"), sum("seconds"), sum("exposed")
+	switch {
+	case c.Dimension == "tp":
+		split, counts := e.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("unhidden") }, schedule.InputGradient)
+		f.exposed = record.Sum(append([]string{f.exposed}, split...)...)
+		operands = append(operands, counts...)
+	case c.Dimension == "ep" && saved > 0:
+		f.exposed = "max(0, " + f.exposed + " - hidden_in_overlapped_pairs)"
+		operands = append(operands, record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", saved))
+	}
+	e.recordTraffic(c, f, operands...)
+}
+
+// recordDataRow records a row of the traffic of gradients and weights. The rows share
+// what is exposed by the time that they take. Where that is more than the rank's own
+// traffic, because another rank's counts after the last micro-batch, the time counts
+// as long as that (step.DataParallel.Expose).
+func (e *Evaluator) recordDataRow(c *Communication) {
+	const exposed = "{time.exposed.data-parallel}"
+	rec, d := e.record.At("data", c.Rank), &e.data[c.Rank]
+	parts := []struct {
+		dimension, group, bytes, seconds string
+		t                                *step.Traffic
+	}{
+		{"dp", "dp * c", rec.Ref("dense.sent"), rec.Ref("dense.seconds"), &d.Dense},
+		{"expert-dp", "GPUs / (EP * ETP * p)", rec.Ref("expert.sent"), rec.Ref("expert.seconds"), &d.Expert},
+		{"mirror", "2", rec.Ref("mirror"), "(" + rec.Sum("mirror") + ")", &d.Mirror},
+	}
+	var f rowFormulas
+	var whole []string
+	var seconds, of units.Seconds
+	for _, p := range parts {
+		if p.t.Seconds > 0 {
+			whole = append(whole, p.seconds)
+		}
+		seconds += p.t.Seconds
+		if p.dimension == c.Dimension {
+			of = p.t.Seconds
+			f = rowFormulas{group: p.group, bytes: p.bytes, seconds: p.seconds, exposed: exposed}
+		}
+	}
+	if len(whole) > 1 {
+		f.exposed += " * " + f.seconds + " / (" + record.Sum(whole...) + ")"
+	}
+	if c.Seconds > of {
+		f.seconds = f.exposed
+	}
+	if seconds == 0 {
+		f.exposed = "0"
+	}
+	e.recordTraffic(c, f)
+}
