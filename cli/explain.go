@@ -110,8 +110,8 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 	if asJSON {
 		return a.writeJSON(struct {
 			header
-			Setup   engine.Setup     `json:"setup"`
-			Figures []explain.Figure `json:"figures"`
+			Setup   engine.Setup    `json:"setup"`
+			Figures []engine.Figure `json:"figures"`
 		}{header{schemaVersion, version}, s, figures})
 	}
 	rows := [][]string{{"figure", "value", "what it is"}}

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -114,9 +115,9 @@ func book(t failer, s engine.Setup) *explain.Book {
 func drifts(b *explain.Book, e *explain.Explanation) bool {
 	scale := 0.0
 	switch e.Unit {
-	case explain.Seconds:
+	case record.Seconds:
 		scale = float64(b.Report().Time.Step)
-	case explain.Memory:
+	case record.Memory:
 		scale = float64(b.Report().Memory.Peak)
 	default:
 	}

@@ -60,7 +60,7 @@ func (m *Model) figuresOf(book *explain.Book, title, at string) *overlay.Picker 
 	}
 	figures := book.Figures()
 	at = figureOf(book.Report(), at)
-	if !slices.ContainsFunc(figures, func(f explain.Figure) bool { return f.ID == at }) {
+	if !slices.ContainsFunc(figures, func(f engine.Figure) bool { return f.ID == at }) {
 		add(at) // what the figures of the report are made of is not in their list
 	}
 	for _, f := range figures {
