@@ -76,9 +76,14 @@ func (m *Machine) MatMul(rec *record.Recorder, rows, inner, cols float64, bytes 
 
 // recordMatMul records what MatMul gave; nothing is multiplied in no time.
 func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves float64) {
+	felt := ""
+	if t > 0 && m.Ops.Wave > 0 && m.Ops.SMs > 0 {
+		felt = " * waves"
+		m.recordWaves(rec, waves)
+	}
 	e := record.Entry{
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
-		Formula:   "max(2 * rows * inner * cols / R * (1 + K_half / inner) * waves, touched / BW) + start",
+		Formula:   "max(2 * rows * inner * cols / R * (1 + K_half / inner)" + felt + ", touched / BW) + start",
 		Source:    "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's matrix multiplication guide); " + record.From(m.Ops.From),
 		LeavesOut: "clocks under load, traffic that runs beside it",
 	}
@@ -86,10 +91,10 @@ func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves floa
 		e.Formula = "0"
 	}
 	rec.Figure(e, record.In("K_half", m.Ops.HalfK))
-	if t == 0 || m.Ops.Wave <= 0 || m.Ops.SMs <= 0 {
-		rec.Given(record.In("waves", waves))
-		return
-	}
+}
+
+// recordWaves records what waves gave.
+func (m *Machine) recordWaves(rec *record.Recorder, waves float64) {
 	rec.Figure(record.Entry{
 		ID: "waves", Name: "time of the product's tiles over that of full waves", Symbol: "waves", Value: waves,
 		Formula: "1 + felt * (min(ceil(ceil(rows / 256) * ceil(cols / 128) / SMs) * SMs * 256 * 128 / (rows * cols), " +
