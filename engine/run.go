@@ -74,12 +74,19 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 		lost   = "failures, restarts, checkpoints and evaluation, but for what goodput says; a last step that is not full counts whole"
 	)
 	figure := func(id, name, formula string, value float64, unit record.Unit, source, omits string) {
-		rec.Figure(record.Entry{ID: id, Name: name, Symbol: id, Unit: unit, Formula: formula, Value: value, Source: source, LeavesOut: omits})
+		symbol := id
+		switch id {
+		case "gpu-hours":
+			symbol = "GPU-hours"
+		case "pue":
+			symbol = "PUE"
+		}
+		rec.Figure(record.Entry{ID: id, Name: name, Symbol: symbol, Unit: unit, Formula: formula, Value: value, Source: source, LeavesOut: omits})
 	}
-	rec.Given(record.In("budget", s.Budget), record.InUnit(record.Share, "given_goodput", r.Goodput), record.In("given_PUE", r.PUE), record.In("time_of_a_step", r.Training/units.Seconds(r.Steps)))
+	rec.Given(record.In("budget", s.Budget), record.InUnit(record.Share, "given_goodput", r.Goodput), record.In("given_PUE", r.PUE))
 	figure("tokens", "tokens of the whole run", "budget", r.Tokens, record.Count, "as given (--tokens)", "")
 	figure("steps", "steps of the whole run", "ceil(tokens / (gbs * s))", r.Steps, record.Count, budget, lost)
-	figure("training", "time of all steps", "steps * time_of_a_step", float64(r.Training), record.Seconds, budget, lost)
+	figure("training", "time of all steps", "steps * {time.step}", float64(r.Training), record.Seconds, budget, lost)
 	figure("goodput", "share of the time that advances the run", "given_goodput", r.Goodput, record.Share, "as given (--goodput), else all of it", "")
 	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over the share of the time that they take", lost)
 	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days, "86,400 seconds each", lost)
@@ -102,7 +109,7 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 		}
 		rec.Given(record.InUnit(record.Watts, "watts_of_a_GPU", *r.Power))
 		figure("power", "power of a GPU", "watts_of_a_GPU", *r.Power, record.Watts, source, omits)
-		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * pue", *r.Energy, record.Energy,
+		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * PUE", *r.Energy, record.Energy,
 			"GPU-hours times the power of a GPU and the overhead", "what the hosts, the network and the cooling draw, but for what pue says")
 	}
 }

@@ -99,10 +99,10 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) 
 
 // recordExposedData records what exposedData gave.
 func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
-	rec, soft := e.record.At("data", r), &e.timInput.Machine.Software
+	rec, soft := e.record.At("data", "rank", r), &e.timInput.Machine.Software
 	var forward, backward []string
 	for c := range e.order.Chunks() {
-		stage := e.record.At("stage", e.order.StageOf(r, c))
+		stage := e.record.At("stage", "stage", e.order.StageOf(r, c))
 		forward = append(forward, stage.Ref("forward"))
 		backward = append(backward, stage.Ref("input-gradient"), stage.Ref("weight-gradient"))
 	}
@@ -148,7 +148,7 @@ func (e *Evaluator) onChunks(rank int, of func(stage *record.Recorder, id int) s
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(rank, c)
 		n := e.order.Count(rank, c, op)
-		if f := of(e.record.At("stage", stage), stage); n > 0 && f != "" {
+		if f := of(e.record.At("stage", "stage", stage), stage); n > 0 && f != "" {
 			name := fmt.Sprintf("%s%d", what, stage)
 			sum, operands = append(sum, name+" * "+f), append(operands, record.In(name, n))
 		}
@@ -168,7 +168,7 @@ func (e *Evaluator) recordWork(line *schedule.Timeline) {
 			formula += " - hidden_in_overlapped_pairs"
 		}
 		operands = append(append(operands, more...), record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
-		e.record.At("pipeline.work", r).Figure(record.Entry{
+		e.record.At("pipeline.work", "rank", r).Figure(record.Entry{
 			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r), Unit: record.Seconds, Formula: formula,
 			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less what overlapped pairs hide",
 		}, operands...)

@@ -96,9 +96,9 @@ func sendsOf(d *step.DataParallel, k *step.Cost, chunks int, soft *hardware.Soft
 func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardware.Software) {
 	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard), record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
-		r := rec.At("stage", stage)
+		r := rec.At("stage", "stage", stage)
 		of := r.What()
-		data := rec.At("data", hostOf(hosts, stage))
+		data := rec.At("data", "rank", hostOf(hosts, stage))
 		gathered, scattered := data.Sum("input"), data.Sum("weight")
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
 		r.Figure(record.Entry{

@@ -126,7 +126,7 @@ func (e *Evaluator) recordRow(c *Communication, saved float64) {
 // as long as that (step.DataParallel.Expose).
 func (e *Evaluator) recordDataRow(c *Communication) {
 	const exposed = "{time.exposed.data-parallel}"
-	rec, d := e.record.At("data", c.Rank), &e.data[c.Rank]
+	rec, d := e.record.At("data", "rank", c.Rank), &e.data[c.Rank]
 	parts := []struct {
 		dimension, group, bytes, seconds string
 		t                                *step.Traffic

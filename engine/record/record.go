@@ -135,14 +135,24 @@ func (r *Recorder) Scope(id, what string) *Recorder {
 }
 
 // At is the scope of a numbered thing: a stage, a rank.
-func (r *Recorder) At(id string, n int) *Recorder {
+func (r *Recorder) At(id, what string, n int) *Recorder {
 	if r == nil {
 		return nil
 	}
-	return r.at(id, strconv.Itoa(n))
+	return r.at(id, what, strconv.Itoa(n))
 }
 
-func (r *Recorder) at(id, number string) *Recorder { return r.scope(id+"."+number, id+" "+number) }
+func (r *Recorder) at(id, what, number string) *Recorder {
+	return r.scope(id+"."+number, what+" "+number)
+}
+
+// Part is the scope of something of what this one is of: its words go on from there.
+func (r *Recorder) Part(id, what string) *Recorder {
+	if r == nil {
+		return nil
+	}
+	return r.scope(id, r.what+" "+what)
+}
 
 func (r *Recorder) scope(id, what string) *Recorder {
 	id = r.ID(id)

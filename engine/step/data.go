@@ -35,7 +35,7 @@ type DataParallel struct {
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
 func Data(in *Input, rank int, p memory.Parameters, layers int) DataParallel {
 	g := &in.Groups
-	out := DataParallel{layers: float64(max(layers, 1)), rec: in.Record.At("data", rank)}
+	out := DataParallel{layers: float64(max(layers, 1)), rec: in.Record.At("data", "rank", rank)}
 	if out.rec.On() {
 		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
 		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
@@ -115,7 +115,7 @@ func (d *DataParallel) addDomain(in *Input, rec *record.Recorder, t *Traffic, pa
 	weights := units.Bytes(params * in.Precision.GatherBytes())
 	grads := units.Bytes(params * reduceBytes(in))
 	if rec.On() {
-		recordVolumes(in, rec, grads, weights)
+		d.recordVolumes(in, rec, grads, weights)
 	}
 	if in.Layout.ZeRO == 0 {
 		d.allReduce(in, rec, t, grads, "v_gradients", whole)
@@ -135,8 +135,8 @@ func (d *DataParallel) addSharded(in *Input, rec *record.Recorder, t *Traffic, w
 	// The sums of each replica's shards are summed over the replicas.
 	d.allReduce(in, rec, t, grads/units.Bytes(shard.Size), "v_gradients / shards", replica)
 	m := float64(in.Layout.MicroBatches)
-	gather := d.collective(in, rec.Scope("gather", "weight all-gather"), "v_weights", weights, shard, in.Machine.AllGather)
-	scatter := d.collective(in, rec.Scope("scatter", "gradient reduce-scatter"), "v_gradients", grads, shard, in.Machine.AllGather)
+	gather := d.collective(in, rec.Part("gather", "weight all-gather"), "v_weights", weights, shard, in.Machine.AllGather)
+	scatter := d.collective(in, rec.Part("scatter", "gradient reduce-scatter"), "v_gradients", grads, shard, in.Machine.AllGather)
 	stage := in.Layout.ZeRO
 	if stage == 3 && in.Layout.PP > 1 && in.Machine.Software.Keeps {
 		stage = 1 // once per step
@@ -166,14 +166,14 @@ func (d *DataParallel) addSharded(in *Input, rec *record.Recorder, t *Traffic, w
 }
 
 // recordVolumes records what one set of parameters sends once.
-func recordVolumes(in *Input, rec *record.Recorder, grads, weights units.Bytes) {
+func (d *DataParallel) recordVolumes(in *Input, rec *record.Recorder, grads, weights units.Bytes) {
 	for _, v := range [...]struct {
 		id, name string
 		value    units.Bytes
 		bytes    float64
 	}{{"gradients", "gradients", grads, reduceBytes(in)}, {"weights", "weights", weights, in.Precision.GatherBytes()}} {
 		rec.Figure(record.Entry{
-			ID: v.id, Name: v.name + " of the " + rec.What() + " parameters of a rank", Symbol: "v_" + v.id, Unit: record.Traffic,
+			ID: v.id, Name: v.name + " of " + rec.What() + " parameters, " + d.rec.What(), Symbol: "v_" + v.id, Unit: record.Traffic,
 			Formula: rec.What() + "_parameters * bytes_on_the_wire", Value: float64(v.value), Source: "parameters on the GPU times bytes on the wire",
 		}, record.In("bytes_on_the_wire", v.bytes))
 	}
@@ -227,9 +227,12 @@ func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula strin
 	} else if soft.Bucket > 0 {
 		calls, count = max(float64(volume/soft.Bucket), 1), "max(volume / bucket, 1)"
 	}
-	rec.Let("volume", formula)
-	call := rec.Scope("call", "one call of the "+rec.What())
-	call.Let("volume", "volume / ("+count+")")
+	var call *record.Recorder
+	if rec.On() {
+		rec.Let("volume", formula)
+		call = rec.Scope("call", "one call of the "+rec.What())
+		call.Let("volume", "volume / ("+count+")")
+	}
 	n := units.Seconds(calls * slow * soft.Factor)
 	t := n * time(call, volume/units.Bytes(calls), members(g))
 	if rec.On() {
@@ -258,7 +261,7 @@ func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, gr
 	if g.Size <= 1 {
 		return
 	}
-	all := d.collective(in, rec.Scope("all-reduce", "gradient all-reduce"), formula, grads, g, in.Machine.AllReduce)
+	all := d.collective(in, rec.Part("all-reduce", "gradient all-reduce"), formula, grads, g, in.Machine.AllReduce)
 	d.ScatterSeconds += all
 	t.Bytes += 2 * sent(grads, g)
 	t.Seconds += all
@@ -313,7 +316,7 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 	if in.Offload == recipe.OffloadOptimizer {
 		formula = "bytes_over_PCIe * (" + dense + ") / PCIe"
 	}
-	in.Record.At("time.optimizer", rank).Figure(record.Entry{
+	in.Record.At("time.optimizer", "rank", rank).Figure(record.Entry{
 		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 		Formula: formula, Value: float64(t),
 		Source:    "memory traffic of fused Adam over the rank's shard, and the host's part; " + record.From(soft.From),

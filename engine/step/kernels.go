@@ -70,6 +70,14 @@ func (k *kernels) begin(id, what string) {
 	k.rec.Clear()
 }
 
+// beginLayer is begin for a kind of layer; of one that the model does not have
+// nothing is recorded.
+func (k *kernels) beginLayer(moe bool, id, what string) {
+	if k.begin(id, what); moe != k.in.Model.IsMoE() && (moe || k.in.Model.MoELayers() == k.in.Model.Layers) {
+		k.rec = nil
+	}
+}
+
 // end records the sums of a piece.
 func (k *kernels) end(c *Cost) {
 	if !k.rec.On() {
@@ -251,9 +259,9 @@ func (k *kernels) layer(moe bool) Cost {
 	m := k.in.Model
 	var c Cost
 	if moe {
-		k.begin("layer.moe", "MoE layer")
+		k.beginLayer(true, "layer.moe", "MoE layer")
 	} else {
-		k.begin("layer.dense", "dense layer")
+		k.beginLayer(false, "layer.dense", "dense layer")
 	}
 	h := float64(m.Hidden)
 	k.projections(&c)

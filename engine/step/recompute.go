@@ -82,9 +82,9 @@ func (k *kernels) halfOfProducts() units.Seconds {
 func (k *kernels) modules(moe bool) units.Seconds {
 	var c Cost
 	if moe {
-		k.begin("recompute.moe-modules", "layer's recomputed modules")
+		k.beginLayer(true, "recompute.moe-modules", "layer's recomputed modules")
 	} else {
-		k.begin("recompute.dense-modules", "layer's recomputed modules")
+		k.beginLayer(false, "recompute.dense-modules", "layer's recomputed modules")
 	}
 	k.addModules(&c, moe)
 	k.end(&c)

@@ -197,7 +197,7 @@ func (p *Parts) Stage(st layout.Stage) Cost {
 // Recompute adds what the input's recomputation runs again on a stage, given by its
 // number and what it holds, and what the stack takes longer for all of it.
 func (p *Parts) Recompute(c *Cost, stage int, st layout.Stage) {
-	rec := p.k.in.Record.At("stage", stage)
+	rec := p.k.in.Record.At("stage", "stage", stage)
 	p.k.recompute(c, rec, stage, st, &p.dense, &p.moe)
 	c.scale(p.k.m.Software.Factor)
 	if rec.On() {
