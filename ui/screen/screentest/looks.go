@@ -3,9 +3,11 @@ package screentest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -109,4 +111,17 @@ func Painted(lines []string, paint themes.Paint) []string {
 		}
 	}
 	return out
+}
+
+// Meant fails unless the figures and signs of a frame that are written in the paint of
+// a role are these and no others, in this order. Words are left out: they may be said
+// in another way and mean the same.
+func Meant(t *testing.T, lines []string, theme *themes.Theme, role themes.Role, want ...string) {
+	t.Helper()
+	got := slices.DeleteFunc(Painted(lines, theme.Paint(role)), func(text string) bool {
+		return utf8.RuneCountInString(text) > 1 && !strings.ContainsAny(text, "0123456789")
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("%s are %q, want %q:\n%s", role, got, want, ansi.Strip(strings.Join(lines, "\n")))
+	}
 }

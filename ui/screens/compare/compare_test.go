@@ -132,6 +132,17 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestMeanings: what is better is good, what costs more a warning, and what does not fit
+// bad; nothing else is.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	pair := drawn(t, in, "pair", 120, 32)
+	screentest.Meant(t, pair, in.Theme, themes.Good, "-2.00 s", "-3.00 s", "-12.0 s", "-9.60 s", "-600 ms", "-1.80 s", "-2.00 GB")
+	screentest.Meant(t, pair, in.Theme, themes.Warn, "+2.0", "+15.0", "+7.0 GiB", "+7.0 GiB", "-7.0 GiB")
+	screentest.Meant(t, pair, in.Theme, themes.Bad, "✗ 80.0")
+	screentest.Meant(t, drawn(t, in, "alone", 120, 32), in.Theme, themes.Bad, "160.0 !", "148.0 !", "136.0 !", "124.0 !", "112.0 !", "100.0 !", "88.0 !")
+}
+
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for state := range states() {

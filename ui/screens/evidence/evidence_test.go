@@ -96,6 +96,15 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestMeanings: errors are good or a warning by their size.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	lines := drawn(in, 120, 32)
+	screentest.Meant(t, lines, in.Theme, themes.Good, "-6.0", "+1.0", "+8.0", "-4.0")
+	screentest.Meant(t, lines, in.Theme, themes.Warn, "-20.0", "-13.0", "+15.0", "-18.0", "-11.0")
+	screentest.Meant(t, lines, in.Theme, themes.Bad)
+}
+
 // TestLooks: the screen in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {

@@ -44,6 +44,17 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestMeanings: what grows is pointed out, the limit is drawn in its own look, and what is
+// chosen is marked.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true, 4)
+	ranks := drawn(in, "ranks", 80, 20)
+	screentest.Meant(t, ranks, in.Theme, themes.Good, "fits: ≈68.0 of 79.0 GiB")
+	screentest.Meant(t, ranks, in.Theme, themes.Warn, "▲", "▲", "▲")
+	screentest.Meant(t, ranks, in.Theme, themes.Limit, "│", "│", "│", "│")
+	screentest.Meant(t, ranks, in.Theme, themes.Current, "[12.0]")
+}
+
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, state := range []string{"ranks", "step", "layer"} {

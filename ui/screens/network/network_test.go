@@ -71,6 +71,16 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestMeanings: traffic that is hidden is good, traffic that is waited for bad, and the
+// GPU and the bandwidth in force are marked.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	lines := sample(in).Render(in.At(120, 32))
+	screentest.Meant(t, lines, in.Theme, themes.Good, "0.0042")
+	screentest.Meant(t, lines, in.Theme, themes.Bad, "3.02", "2.79")
+	screentest.Meant(t, lines, in.Theme, themes.Current, "▸t3 d1 p0]", "●", "38.0", "44.2", "[×2]")
+}
+
 // TestLooks: the screen in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {

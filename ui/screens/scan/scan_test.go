@@ -107,6 +107,15 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestMeanings: what does not fit is bad, and the value in force is marked.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	line := drawn(in, "line", 120, 32)
+	screentest.Meant(t, line, in.Theme, themes.Bad, "!")
+	screentest.Meant(t, line, in.Theme, themes.Current, "●", "[8]")
+	screentest.Meant(t, drawn(in, "map", 120, 32), in.Theme, themes.Bad, "1,200!", "1,300!", "1,400!", "1,500!")
+}
+
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
 	for _, state := range []string{"line", "memory", "map"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,6 +172,18 @@ func TestFrames(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestMeanings: a layout on the front is good, one that nothing is found for bad, and an
+// error of a prediction good, a warning or bad by its size.
+func TestMeanings(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	screentest.Meant(t, drawn(in, "table", 120, 32), in.Theme, themes.Good, slices.Repeat([]string{"•"}, 10)...)
+	measured := drawn(in, "measured", 120, 32)
+	screentest.Meant(t, measured, in.Theme, themes.Good, "•", "•", "•", "+1.9", "+9.7", "+1.0", "-1.0", "+3.2")
+	screentest.Meant(t, measured, in.Theme, themes.Warn, "+10.4", "+16.0")
+	screentest.Meant(t, measured, in.Theme, themes.Bad, "+28.4")
+	screentest.Meant(t, drawn(in, "guide", 120, 32), in.Theme, themes.Bad, "✗", "✗", "✗")
 }
 
 // TestLooks: every state in every theme and with few colours.
