@@ -10,7 +10,7 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
-	"meshscope/ui/widget"
+	"meshscope/ui/timeline"
 )
 
 // drawing is a timeline on its way out.
@@ -129,7 +129,7 @@ func (d *drawing) picture(room int) *textPicture {
 	for i, begin := range p.Begin {
 		const almost = 0.999
 		if cells := (p.End[i] - begin) * p.scale; cells > 0 && cells < almost {
-			p.crowded, p.letters = true, widget.Letters(p.Timeline, p.columns)
+			p.crowded, p.letters = true, timeline.Letters(p.Timeline, p.columns)
 			break
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (m *Model) screenFrame() []string {
 	w, h := m.caps.Width, m.caps.Height
 	in, at := m.context(), m.area()
-	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	f := frame.New(w, h)
 	x, inner := m.margin(), w-2*m.margin()
 	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{explore.Title(current, inner)})

@@ -12,6 +12,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
+	"meshscope/ui/screen"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
@@ -67,7 +68,7 @@ func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
-	current := explore.Input{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
+	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
 	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
 		return []string{explore.Title(current, r.Title.W)}
 	}))
@@ -89,7 +90,7 @@ func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 // picture draws the panels of the last legal setup, dimmed while the one in
 // force is illegal.
 func (m *Model) picture(f *frame.Frame, r frame.Rects) {
-	in := explore.Input{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	in := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	if !m.now.report.Legal {
 		in.Theme = m.look.dim
 	}
@@ -118,7 +119,7 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	panel("run", r.Run, 0, 0, "", func(w, h int) []string { return explore.Run(in, w, h) })
 	panel("traffic", r.Traffic, 0, 0, "", func(w, h int) []string { return explore.Traffic(in, w, h) })
 	// The chart is of the setup in force, not of the last legal one.
-	chart := in
+	chart := in.At(0, 0)
 	chart.Theme = m.look.theme
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)

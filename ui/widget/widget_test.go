@@ -14,8 +14,18 @@ import (
 	"meshscope/themes"
 )
 
+// themed is a theme as a terminal shows it.
+func themed(t testing.TB, name string, profile colorprofile.Profile) *themes.Theme {
+	t.Helper()
+	p, err := themes.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Resolve(profile)
+}
+
 // looks are the terminals that each widget is drawn for.
-func looks(t failer) map[string]struct {
+func looks(t testing.TB) map[string]struct {
 	theme  *themes.Theme
 	glyphs Glyphs
 } {
@@ -25,10 +35,10 @@ func looks(t failer) map[string]struct {
 		glyphs Glyphs
 	}
 	return map[string]look{
-		"256":   {ganttTheme(t, "dark", colorprofile.ANSI256), NewGlyphs(true)},
-		"16":    {ganttTheme(t, "dark", colorprofile.ANSI), NewGlyphs(true)},
-		"none":  {ganttTheme(t, "mono", colorprofile.ASCII), NewGlyphs(true)},
-		"ascii": {ganttTheme(t, "mono", colorprofile.ASCII), NewGlyphs(false)},
+		"256":   {themed(t, "dark", colorprofile.ANSI256), NewGlyphs(true)},
+		"16":    {themed(t, "dark", colorprofile.ANSI), NewGlyphs(true)},
+		"none":  {themed(t, "mono", colorprofile.ASCII), NewGlyphs(true)},
+		"ascii": {themed(t, "mono", colorprofile.ASCII), NewGlyphs(false)},
 	}
 }
 
@@ -268,7 +278,7 @@ func TestCut(t *testing.T) {
 }
 
 func BenchmarkStack(b *testing.B) {
-	theme, glyphs := ganttTheme(b, "dark", colorprofile.ANSI256), NewGlyphs(true)
+	theme, glyphs := themed(b, "dark", colorprofile.ANSI256), NewGlyphs(true)
 	bar := Stack{Segments: segments(8.2, 16.4, 12.3, 20.9, 0, 0.3, 3.3), Scale: 86, Limit: 79.1}
 	for b.Loop() {
 		bar.Render(theme, glyphs, 60)
@@ -276,7 +286,7 @@ func BenchmarkStack(b *testing.B) {
 }
 
 func BenchmarkCurve(b *testing.B) {
-	theme, glyphs := ganttTheme(b, "dark", colorprofile.ANSI256), NewGlyphs(true)
+	theme, glyphs := themed(b, "dark", colorprofile.ANSI256), NewGlyphs(true)
 	c := Curve{Values: []float64{44.8, 44.7, 46.4, 51.6, 90.9, 171}, At: []int{3, 12, 21, 30, 39, 48}, Current: 3, Role: themes.Time}
 	for b.Loop() {
 		c.Render(theme, glyphs, 52, 5)

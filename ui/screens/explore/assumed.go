@@ -8,26 +8,27 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Assumed lists what the figures rest on and what they leave out: whole sentences,
 // as far as there is room, one of each list before more of the first, and how many
 // more there are.
-func Assumed(in Input, w, h int) []string {
+func Assumed(in *screen.Context, w, h int) []string {
 	type list struct {
 		head      []string
 		sentences [][]string
 	}
 	lists := []list{
-		{head: []string{in.heading(w, "ASSUMED", "", "", themes.Muted)}},
-		{head: []string{widget.Blank(w), in.heading(w, "NOT MODELLED", "", "", themes.Muted)}},
+		{head: []string{in.Heading(w, "ASSUMED", "", "")}},
+		{head: []string{widget.Blank(w), in.Heading(w, "NOT MODELLED", "", "")}},
 	}
 	whole := 0
 	for i, texts := range [][]string{in.Report.Assumptions, in.Report.NotModelled} {
 		whole += len(lists[i].head)
 		for _, s := range texts {
-			lines := in.sentence(s, w)
+			lines := sentence(in, s, w)
 			lists[i].sentences, whole = append(lists[i].sentences, lines), whole+len(lines)
 		}
 	}
@@ -58,20 +59,20 @@ func Assumed(in Input, w, h int) []string {
 		reserved = 0
 	}
 	if left > 0 {
-		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.paint(themes.Muted), fmt.Sprintf("%d more: eval lists all", left)).String())
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), fmt.Sprintf("%d more: eval lists all", left)).String())
 	}
 	return widget.Height(lines, w, h)
 }
 
 // sentence is one of a list, behind a dot.
-func (in *Input) sentence(s string, w int) []string {
+func sentence(in *screen.Context, s string, w int) []string {
 	parts := strings.Split(ansi.Wrap(s, w-2, ""), "\n")
 	for i, part := range parts {
 		l := widget.NewLine(w)
 		if i == 0 {
-			l.Put(in.paint(themes.Faint), in.Glyphs.Dot)
+			l.Put(in.Paint(themes.Faint), in.Glyphs.Dot)
 		}
-		parts[i] = l.To(2).Put(in.paint(themes.Muted), part).String()
+		parts[i] = l.To(2).Put(in.Paint(themes.Muted), part).String()
 	}
 	return parts
 }

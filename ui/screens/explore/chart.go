@@ -6,6 +6,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -33,7 +34,7 @@ type Sweep struct {
 
 // Chart shows step time and peak memory at each legal value of the focused
 // knob, as curves where there is room, always as numbers.
-func Chart(in Input, s Sweep, w, h int) []string {
+func Chart(in *screen.Context, s Sweep, w, h int) []string {
 	if h < 2 {
 		return widget.Height(nil, w, h)
 	}
@@ -42,10 +43,10 @@ func Chart(in Input, s Sweep, w, h int) []string {
 		if s.Pending {
 			why = ""
 		}
-		return in.empty(w, h, "IF YOU TURN "+s.Label, why)
+		return emptyPanel(in, w, h, "IF YOU TURN "+s.Label, why)
 	}
 	c := newColumns(&s, w)
-	lines := []string{in.heading(w, "IF YOU TURN "+s.Label, "", in.chartRemark(&s), themes.Muted)}
+	lines := []string{in.Heading(w, "IF YOU TURN "+s.Label, "", chartRemark(in, &s))}
 	plot := (h - 4) / 2
 	if plot < 2 {
 		plot = 0
@@ -54,25 +55,25 @@ func Chart(in Input, s Sweep, w, h int) []string {
 	unit, name := timeUnit(times)
 	if plot > 0 {
 		curve := widget.Curve{Values: times, At: c.at, Current: c.current, Role: themes.Time}
-		lines = append(lines, in.plot(&curve, c, w, plot)...)
+		lines = append(lines, plotted(in, &curve, c, w, plot)...)
 	}
-	lines = append(lines, in.stepRow(&s, c, w, unit, name))
+	lines = append(lines, stepRow(in, &s, c, w, unit, name))
 	if plot > 0 {
 		curve := widget.Curve{Values: peaks, At: c.at, Current: c.current, Role: themes.Memory, Limit: s.Usable.GiB()}
-		lines = append(lines, in.plot(&curve, c, w, plot)...)
+		lines = append(lines, plotted(in, &curve, c, w, plot)...)
 	}
-	lines = append(lines, in.peakRow(&s, c, w))
+	lines = append(lines, peakRow(in, &s, c, w))
 	if plot > 0 || h >= 4 {
-		lines = append(lines, in.valueRow(&s, c, w))
+		lines = append(lines, valueRow(in, &s, c, w))
 	} else {
-		lines[0] = in.valueHeading(&s, c, w)
+		lines[0] = valueHeading(in, &s, c, w)
 	}
 	return widget.Height(lines, w, h)
 }
 
 // chartRemark says that values are not worked out because they are too large,
 // else how exact the rows are.
-func (in *Input) chartRemark(s *Sweep) string {
+func chartRemark(in *screen.Context, s *Sweep) string {
 	for _, p := range s.Points {
 		if p.Large {
 			return "n/a: too large to scan"
@@ -147,7 +148,7 @@ func (c *columns) values(s *Sweep) (times, peaks []float64) {
 	return times, peaks
 }
 
-func (in *Input) plot(curve *widget.Curve, c columns, w, h int) []string {
+func plotted(in *screen.Context, curve *widget.Curve, c columns, w, h int) []string {
 	width := min(len(c.at)*c.width, w-chartLabel)
 	drawn := curve.Render(in.Theme, in.Glyphs, width, h)
 	lines := make([]string, h)
@@ -179,14 +180,14 @@ func timeUnit(times []float64) (size float64, name string) {
 	}
 }
 
-func (in *Input) stepRow(s *Sweep, c columns, w int, unit float64, name string) string {
-	return in.row(s, c, w, "step, "+name, themes.Time, func(p *Point) (string, themes.Role) {
+func stepRow(in *screen.Context, s *Sweep, c columns, w int, unit float64, name string) string {
+	return row(in, s, c, w, "step, "+name, themes.Time, func(p *Point) (string, themes.Role) {
 		return figure.Three(float64(p.Step) / unit), themes.Text
 	})
 }
 
-func (in *Input) peakRow(s *Sweep, c columns, w int) string {
-	return in.row(s, c, w, "peak, GiB", themes.Memory, func(p *Point) (string, themes.Role) {
+func peakRow(in *screen.Context, s *Sweep, c columns, w int) string {
+	return row(in, s, c, w, "peak, GiB", themes.Memory, func(p *Point) (string, themes.Role) {
 		if !p.Fits {
 			return figure.GiB(p.Peak) + "!", themes.Bad
 		}
@@ -194,9 +195,9 @@ func (in *Input) peakRow(s *Sweep, c columns, w int) string {
 	})
 }
 
-func (in *Input) row(s *Sweep, c columns, w int, label string, role themes.Role, cell func(*Point) (string, themes.Role)) string {
+func row(in *screen.Context, s *Sweep, c columns, w int, label string, role themes.Role, cell func(*Point) (string, themes.Role)) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(role), label)
+	l.Put(in.Paint(role), label)
 	for i := c.first; i < c.last; i++ {
 		text, look := figure.Unknown, themes.Muted
 		if p := &s.Points[i]; p.Known {
@@ -209,29 +210,29 @@ func (in *Input) row(s *Sweep, c columns, w int, label string, role themes.Role,
 		if i == s.Current && look == themes.Text {
 			look = themes.Current
 		}
-		l.RightAligned(in.paint(look), text, end)
+		l.RightAligned(in.Paint(look), text, end)
 	}
 	return l.String()
 }
 
-func (in *Input) valueRow(s *Sweep, c columns, w int) string {
+func valueRow(in *screen.Context, s *Sweep, c columns, w int) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Muted), widget.Cut(s.Brief, chartLabel-1))
-	in.values(l, s, c)
+	l.Put(in.Paint(themes.Muted), widget.Cut(s.Brief, chartLabel-1))
+	values(in, l, s, c)
 	return l.String()
 }
 
 // valueHeading is heading and values in one line, for small screens.
-func (in *Input) valueHeading(s *Sweep, c columns, w int) string {
+func valueHeading(in *screen.Context, s *Sweep, c columns, w int) string {
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Heading), widget.Cut("IF "+s.Brief, chartLabel-1))
-	in.values(l, s, c)
+	l.Put(in.Paint(themes.Heading), widget.Cut("IF "+s.Brief, chartLabel-1))
+	values(in, l, s, c)
 	return l.String()
 }
 
-func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
+func values(in *screen.Context, l *widget.Line, s *Sweep, c columns) {
 	if c.first > 0 {
-		l.To(chartLabel-1).Put(in.paint(themes.Key), in.Glyphs.MoreLeft)
+		l.To(chartLabel-1).Put(in.Paint(themes.Key), in.Glyphs.MoreLeft)
 	}
 	for i := c.first; i < c.last; i++ {
 		text, role := s.Points[i].Text, themes.Text
@@ -240,11 +241,11 @@ func (in *Input) values(l *widget.Line, s *Sweep, c columns) {
 			text, role = "["+text+"]", themes.Current
 			end++
 		}
-		l.RightAligned(in.paint(role), text, end)
+		l.RightAligned(in.Paint(role), text, end)
 	}
 	// More values on either side.
 	end := chartLabel + (c.last-c.first)*c.width
 	if c.last < len(s.Points) && l.Left() > 0 {
-		l.To(min(max(end-1, l.Used()), l.Used()+l.Left()-1)).Put(in.paint(themes.Key), in.Glyphs.More)
+		l.To(min(max(end-1, l.Used()), l.Used()+l.Left()-1)).Put(in.Paint(themes.Key), in.Glyphs.More)
 	}
 }

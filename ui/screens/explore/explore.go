@@ -6,35 +6,20 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
-// Input is what every panel draws: the last legal setup and its report.
-type Input struct {
-	Setup  *engine.Setup
-	Report *engine.Report
-	Theme  *themes.Theme
-	Glyphs widget.Glyphs
-}
-
-func (in *Input) paint(r themes.Role) themes.Paint { return in.Theme.Paint(r) }
-
 // band is how exact a figure of the report is.
-func (in *Input) band(e *engine.Evidence) figure.Band {
+func bandOf(in *screen.Context, e *engine.Evidence) figure.Band {
 	return figure.Band{Evidence: e, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }
 
-// heading is the first line of a panel: its name, what the name needs to be
-// understood, a thin rule, and a remark at the right end.
-func (in *Input) heading(w int, name, detail, remark string, role themes.Role) string {
-	return widget.Heading(in.Theme, in.Glyphs, w, name, detail, remark, role)
-}
-
 // empty is a panel that has nothing to show yet.
-func (in *Input) empty(w, h int, name, why string) []string {
+func emptyPanel(in *screen.Context, w, h int, name, why string) []string {
 	l := widget.NewLine(w)
-	l.Gap(2).Put(in.paint(themes.Muted), why)
-	return widget.Height([]string{in.heading(w, name, "", "", themes.Muted), l.String()}, w, h)
+	l.Gap(2).Put(in.Paint(themes.Muted), why)
+	return widget.Height([]string{in.Heading(w, name, "", ""), l.String()}, w, h)
 }
 
 // legendItem is one entry of a legend under a stacked bar.
@@ -46,24 +31,24 @@ type legendItem struct {
 
 // legend writes entries in as many lines as are given, with full names where
 // they fit, brief ones or only letters where not, and a remark at the end.
-func (in *Input) legend(items []legendItem, remark string, w, lines int) []string {
+func legendLines(in *screen.Context, items []legendItem, remark string, w, lines int) []string {
 	for _, name := range []func(legendItem) string{
 		func(i legendItem) string { return i.name },
 		func(i legendItem) string { return i.brief },
 		func(legendItem) string { return "" },
 	} {
-		if out, ok := in.tryLegend(items, remark, w, lines, name); ok {
+		if out, ok := tryLegend(in, items, remark, w, lines, name); ok {
 			return out
 		}
 	}
-	out, _ := in.tryLegend(items, remark, w, lines, func(legendItem) string { return "" })
+	out, _ := tryLegend(in, items, remark, w, lines, func(legendItem) string { return "" })
 	return out
 }
 
-func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name func(legendItem) string) ([]string, bool) {
+func tryLegend(in *screen.Context, items []legendItem, remark string, w, lines int, name func(legendItem) string) ([]string, bool) {
 	var out []string
 	l := widget.NewLine(w)
-	swatch := in.swatchWidth() + 1
+	swatch := swatchWidth(in) + 1
 	for _, item := range items {
 		text := name(item)
 		if text != "" && item.value != "" {
@@ -80,11 +65,11 @@ func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name
 			gap = 0
 		}
 		l.Gap(gap)
-		in.swatch(l, item.fill)
-		l.Gap(1).Put(in.paint(themes.Muted), text).Put(in.paint(themes.Text), item.value)
+		putSwatch(in, l, item.fill)
+		l.Gap(1).Put(in.Paint(themes.Muted), text).Put(in.Paint(themes.Text), item.value)
 	}
 	if l.Left() > widget.Width(remark)+1 {
-		l.Right(in.paint(themes.Muted), remark, 0)
+		l.Right(in.Paint(themes.Muted), remark, 0)
 	}
 	out = append(out, l.String())
 	if len(out) > lines {
@@ -93,11 +78,11 @@ func (in *Input) tryLegend(items []legendItem, remark string, w, lines int, name
 	return out, true
 }
 
-// swatch is the sign by which a fill is recognised: its letter on its colour,
+// putSwatch writes the sign by which a fill is recognised: its letter on its colour,
 // or its shade.
-func (in *Input) swatch(l *widget.Line, f themes.Fill) {
+func putSwatch(in *screen.Context, l *widget.Line, f themes.Fill) {
 	widget.Swatch(l, in.Theme, in.Glyphs, f)
 }
 
 // swatchWidth is 1, or 2 where letter and shade stand beside each other.
-func (in *Input) swatchWidth() int { return widget.SwatchWidth(in.Theme, in.Glyphs) }
+func swatchWidth(in *screen.Context) int { return widget.SwatchWidth(in.Theme, in.Glyphs) }

@@ -18,16 +18,17 @@ import (
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
-func input(t testing.TB, profile colorprofile.Profile, s engine.Setup, r engine.Report) Input {
+func input(t testing.TB, profile colorprofile.Profile, s engine.Setup, r engine.Report) *screen.Context {
 	t.Helper()
 	p, err := themes.Load("dark")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Input{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
+	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
 }
 
 // bare is a report with figures that are easy to follow.
@@ -81,7 +82,7 @@ func TestPanels(t *testing.T) {
 		"assumed":  Assumed(in, 50, 10),
 		"chart":    Chart(in, sweepOf(6, 2), 66, 12),
 		"numbers":  Chart(in, sweepOf(9, 7), 46, 3),
-		"dimmed":   Memory(Input{Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(), Glyphs: in.Glyphs}, 0, 66, 8),
+		"dimmed":   Memory(&screen.Context{Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(), Glyphs: in.Glyphs}, 0, 66, 8),
 		"pipeline": Pipeline(in, 0, 66, 3),
 	} {
 		t.Run(name, func(t *testing.T) { golden.RequireEqual(t, strings.Join(lines, "\n")+"\n") })

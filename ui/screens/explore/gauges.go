@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -41,12 +42,12 @@ type gauge struct {
 }
 
 // Gauges draws the three gauges in two lines: figures above, bars below.
-func Gauges(in Input, before Vital, w int) []string {
+func Gauges(in *screen.Context, before Vital, w int) []string {
 	now := VitalOf(in.Report)
 	if !now.Known {
 		return widget.Height(nil, w, 2)
 	}
-	gauges := in.gauges(now, before)
+	gauges := gauges(in, now, before)
 	figures, bars := widget.NewLine(w), widget.NewLine(w)
 	gap := 2
 	if w >= 100 {
@@ -57,19 +58,19 @@ func Gauges(in Input, before Vital, w int) []string {
 		each := (i+1)*(w+gap)/3 - gap - x
 		figures.To(x)
 		bars.To(x)
-		in.gaugeText(figures, &g, x+each)
+		gaugeText(in, figures, &g, x+each)
 		bars.Raw(g.bar.Render(in.Theme, in.Glyphs, each), each)
 	}
 	return []string{figures.String(), bars.String()}
 }
 
-func (in *Input) gauges(now, before Vital) [3]gauge {
+func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	m := in.Report.Memory
 	usable := m.Usable.GiB()
 	fit := gauge{
 		name: "fits", brief: "fits", better: 0, change: now.Peak - before.Peak,
-		value:  in.band(&m.Evidence).Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
-		brief2: in.band(&m.Evidence).Brief(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
+		value:  bandOf(in, &m.Evidence).Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
+		brief2: bandOf(in, &m.Evidence).Brief(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
 		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
 	}
 	if !m.Fits {
@@ -77,7 +78,7 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 	} else {
 		fit.role = themes.Good
 	}
-	mfu := in.band(&in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " % MFU")
+	mfu := bandOf(in, &in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " % MFU")
 	busy := gauge{
 		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
 		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,
@@ -100,7 +101,7 @@ func (in *Input) gauges(now, before Vital) [3]gauge {
 // Stale stands in the place of the gauges while the setup is illegal: whose
 // figures the panels show, and these in brief. plain is the theme of what is
 // in force; there may have been no legal setup yet.
-func Stale(in Input, plain *themes.Theme, working bool, w int) []string {
+func Stale(in *screen.Context, plain *themes.Theme, working bool, w int) []string {
 	l := widget.NewLine(w)
 	now := VitalOf(in.Report)
 	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures are of the last legal setup"
@@ -115,20 +116,20 @@ func Stale(in Input, plain *themes.Theme, working bool, w int) []string {
 	if !now.Known {
 		return widget.Height([]string{l.String()}, w, 2)
 	}
-	for _, g := range in.gauges(now, Vital{}) {
+	for _, g := range gauges(in, now, Vital{}) {
 		if l.Left() < widget.Width(g.brief)+widget.Width(g.brief2)+4 {
 			break
 		}
-		l.Gap(3).Put(in.paint(themes.Muted), g.brief+" "+g.brief2)
+		l.Gap(3).Put(in.Paint(themes.Muted), g.brief+" "+g.brief2)
 	}
 	return []string{l.String(), Gauges(in, Vital{}, w)[1]}
 }
 
 // gaugeText writes name, value and change into the cells up to end.
-func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
+func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	room := end - l.Used()
 	name, value := g.name, g.value
-	change, role := in.change(g)
+	change, role := change(in, g)
 	need := func() int {
 		n := widget.Width(name) + 1 + widget.Width(value)
 		if change != "" {
@@ -145,14 +146,14 @@ func (in *Input) gaugeText(l *widget.Line, g *gauge, end int) {
 	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
-	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.paint(themes.Strong), value)
+	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.Paint(themes.Strong), value)
 	if change != "" && end-l.Used() > widget.Width(change) {
-		l.RightAligned(in.paint(role), change, end)
+		l.RightAligned(in.Paint(role), change, end)
 	}
 }
 
 // change is what the last move did to a gauge; nothing when it stayed.
-func (in *Input) change(g *gauge) (text string, role themes.Role) {
+func change(in *screen.Context, g *gauge) (text string, role themes.Role) {
 	if math.Abs(g.change) < 0.05 {
 		return "", themes.Muted
 	}
@@ -171,10 +172,10 @@ func (in *Input) change(g *gauge) (text string, role themes.Role) {
 }
 
 // Title is the first line: program, model, machine, batch.
-func Title(in Input, w int) string {
+func Title(in *screen.Context, w int) string {
 	s := in.Setup
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Title), "meshscope").Gap(2)
+	l.Put(in.Paint(themes.Title), "meshscope").Gap(2)
 	nodes := figure.Comma(s.Nodes()) + " nodes"
 	if s.Nodes() == 1 {
 		nodes = "1 node"
@@ -209,9 +210,9 @@ func Title(in Input, w int) string {
 			if j == 0 {
 				role = themes.Strong
 			} else {
-				l.Gap(1).Put(in.paint(themes.Faint), in.Glyphs.Dot).Gap(1)
+				l.Gap(1).Put(in.Paint(themes.Faint), in.Glyphs.Dot).Gap(1)
 			}
-			l.Put(in.paint(role), p)
+			l.Put(in.Paint(role), p)
 		}
 		break
 	}

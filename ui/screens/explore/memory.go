@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -34,29 +35,29 @@ func terms(r *engine.RankMemory) [7]term {
 // Memory draws the ranks as stacked bars against the capacity line, and the
 // terms of the fullest one. page is how far the ranks that do not stay are
 // scrolled.
-func Memory(in Input, page, w, h int) []string {
+func Memory(in *screen.Context, page, w, h int) []string {
 	m := in.Report.Memory
 	if m == nil || len(m.Ranks) == 0 || h < 3 {
-		return in.empty(w, h, "MEMORY", "")
+		return emptyPanel(in, w, h, "MEMORY", "")
 	}
 	fullest := &m.Ranks[min(max(m.PeakRank, 0), len(m.Ranks)-1)]
 	lines := make([]string, 0, h)
-	lines = append(lines, in.memoryHeading(m, fullest, w))
+	lines = append(lines, memoryHeading(in, m, fullest, w))
 	rows := min(len(m.Ranks), h-2)
 	table := h-1-rows >= 9 && w >= tableWidth
 	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, page, rows) {
-		lines = append(lines, in.rankBar(m, i, w))
+		lines = append(lines, rankBar(in, m, i, w))
 	}
 	if table {
 		lines = append(lines, widget.Blank(w))
-		return widget.Height(append(lines, in.termTable(fullest, w)...), w, h)
+		return widget.Height(append(lines, termTable(in, fullest, w)...), w, h)
 	}
-	lines = append(lines, in.memoryLegend(fullest, len(m.Ranks), w, h-len(lines))...)
+	lines = append(lines, memoryLegend(in, fullest, len(m.Ranks), w, h-len(lines))...)
 	return widget.Height(lines, w, h)
 }
 
 // memoryLegend names the terms with their figures on the fullest rank.
-func (in *Input) memoryLegend(fullest *engine.RankMemory, ranks, w, lines int) []string {
+func memoryLegend(in *screen.Context, fullest *engine.RankMemory, ranks, w, lines int) []string {
 	var columns []column
 	var items []legendItem
 	for _, t := range terms(fullest) {
@@ -66,7 +67,7 @@ func (in *Input) memoryLegend(fullest *engine.RankMemory, ranks, w, lines int) [
 		}
 	}
 	if lines >= 2 {
-		if out, ok := in.table(columns, w); ok {
+		if out, ok := tableLines(in, columns, w); ok {
 			return out
 		}
 	}
@@ -74,10 +75,10 @@ func (in *Input) memoryLegend(fullest *engine.RankMemory, ranks, w, lines int) [
 	if ranks > 1 {
 		remark = fmt.Sprintf("rank %d", fullest.Rank)
 	}
-	return in.legend(items, remark, w, lines)
+	return legendLines(in, items, remark, w, lines)
 }
 
-func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w int) string {
+func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMemory, w int) string {
 	detail := "per GPU, GiB of " + figure.GiB(m.Usable) + " usable"
 	if w < 60 {
 		detail = "of " + figure.GiB(m.Usable) + " GiB"
@@ -86,7 +87,7 @@ func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w i
 	if len(m.Ranks) == 1 {
 		fullestRank = "one pipeline rank"
 	}
-	band := in.band(&m.Evidence).Band(in.Glyphs.PlusMinus)
+	band := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
 	remark := band
 	for _, text := range []string{fullestRank + ", " + band, "rank " + strconv.Itoa(fullest.Rank) + ", " + band} {
 		if widget.Width("MEMORY ")+widget.Width(detail)+widget.Width(text)+4 <= w {
@@ -94,14 +95,14 @@ func (in *Input) memoryHeading(m *engine.Memory, fullest *engine.RankMemory, w i
 			break
 		}
 	}
-	return in.heading(w, "MEMORY", detail, remark, themes.Muted)
+	return in.Heading(w, "MEMORY", detail, remark)
 }
 
 // rankLabel is the width of the names of n ranks.
 func rankLabel(n int) int { return len("rank ") + len(strconv.Itoa(n-1)) }
 
 // rankBar is one rank: name, bar, total.
-func (in *Input) rankBar(m *engine.Memory, i, w int) string {
+func rankBar(in *screen.Context, m *engine.Memory, i, w int) string {
 	r := &m.Ranks[i]
 	label := rankLabel(len(m.Ranks))
 	l := widget.NewLine(w)
@@ -109,7 +110,7 @@ func (in *Input) rankBar(m *engine.Memory, i, w int) string {
 	if i == m.PeakRank && len(m.Ranks) > 1 {
 		name = themes.Strong
 	}
-	l.Put(in.paint(themes.Muted), "rank ").Put(in.paint(name), strconv.Itoa(r.Rank)).To(label + 1)
+	l.Put(in.Paint(themes.Muted), "rank ").Put(in.Paint(name), strconv.Itoa(r.Rank)).To(label + 1)
 	const total = 9 // " 1,234.5 !"
 	bar := widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
 	for _, t := range terms(r) {
@@ -121,21 +122,21 @@ func (in *Input) rankBar(m *engine.Memory, i, w int) string {
 	if r.Total > m.Usable {
 		role, over = themes.Bad, " !"
 	}
-	l.RightAligned(in.paint(role), figure.GiB(r.Total)+over, w)
+	l.RightAligned(in.Paint(role), figure.GiB(r.Total)+over, w)
 	return l.String()
 }
 
 // termTable lists the terms of the fullest rank, one a line, with their share.
-func (in *Input) termTable(r *engine.RankMemory, w int) []string {
+func termTable(in *screen.Context, r *engine.RankMemory, w int) []string {
 	lines := make([]string, 0, 8)
 	const nameAt, valueEnd, shareEnd = 2, 24, 33
 	for _, t := range terms(r) {
 		l := widget.NewLine(w)
-		in.swatch(l, t.fill)
-		l.To(nameAt+1).Put(in.paint(themes.Muted), t.names[0])
-		l.RightAligned(in.paint(themes.Text), figure.GiB(t.value), valueEnd)
+		putSwatch(in, l, t.fill)
+		l.To(nameAt+1).Put(in.Paint(themes.Muted), t.names[0])
+		l.RightAligned(in.Paint(themes.Text), figure.GiB(t.value), valueEnd)
 		if r.Total > 0 {
-			l.RightAligned(in.paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)
+			l.RightAligned(in.Paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)
 			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.fill, Value: float64(t.value)}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
 			l.Gap(2)
 			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
@@ -143,10 +144,10 @@ func (in *Input) termTable(r *engine.RankMemory, w int) []string {
 		lines = append(lines, l.String())
 	}
 	l := widget.NewLine(w)
-	l.To(nameAt+1).Put(in.paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
-	l.RightAligned(in.paint(themes.Strong), figure.GiB(r.Total), valueEnd)
+	l.To(nameAt+1).Put(in.Paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
+	l.RightAligned(in.Paint(themes.Strong), figure.GiB(r.Total), valueEnd)
 	detail := fmt.Sprintf("%d layers, %s params, %s in flight", r.Layers, figure.Short(r.Parameters), strconv.FormatFloat(math.Round(100*r.InFlight)/100, 'f', -1, 64))
-	l.Gap(4).Put(in.paint(themes.Muted), detail)
+	l.Gap(4).Put(in.Paint(themes.Muted), detail)
 	return append(lines, l.String())
 }
 

@@ -9,18 +9,20 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
 // Pipeline draws the timeline of the ranks and spells the bubble.
-func Pipeline(in Input, page, w, h int) []string {
+func Pipeline(in *screen.Context, page, w, h int) []string {
 	p := in.Report.Pipeline
 	if p == nil || h < 2 {
-		return in.empty(w, h, "PIPELINE", "")
+		return emptyPanel(in, w, h, "PIPELINE", "")
 	}
-	lines := []string{in.pipelineHeading(w), in.bubble(w)}
+	lines := []string{pipelineHeading(in, w), bubble(in, w)}
 	rows := min(h-len(lines), p.Ranks)
-	chart := widget.Gantt{Timeline: in.Report.Timeline.OpTimes(), Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
+	chart := timeline.Chart{Timeline: in.Report.Timeline.OpTimes(), Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
 	if rows > 1 && rows == h-len(lines) && chart.Blended(w, rows) {
 		rows-- // a picture of mixed columns is nothing without its legend
 		chart.Shown = RanksShown(p.Ranks, 0, page, rows)
@@ -34,7 +36,7 @@ func Pipeline(in Input, page, w, h int) []string {
 
 // pipelineHeading names the schedule and its sizes; the time of all passes
 // stands at the right end.
-func (in *Input) pipelineHeading(w int) string {
+func pipelineHeading(in *screen.Context, w int) string {
 	p := in.Report.Pipeline
 	sizes := []string{"p = " + figure.Comma(p.Ranks)}
 	if p.Ranks > 0 && p.Stages > p.Ranks {
@@ -42,27 +44,27 @@ func (in *Input) pipelineHeading(w int) string {
 	}
 	sizes = append(sizes, "m = "+figure.Comma(p.MicroBatches))
 	detail := string(p.Schedule) + ", " + strings.Join(sizes, ", ")
-	remark := in.band(&in.Report.Time.Evidence).Brief(figure.Seconds(p.Makespan))
+	remark := bandOf(in, &in.Report.Time.Evidence).Brief(figure.Seconds(p.Makespan))
 	if widget.Width("PIPELINE ")+widget.Width(detail)+widget.Width(remark)+3 > w {
 		detail = strings.ReplaceAll(detail, " = ", " ")
 	}
-	return in.heading(w, "PIPELINE", detail, remark, themes.Strong)
+	return in.HeadingIn(themes.Strong, w, "PIPELINE", detail, remark)
 }
 
 // bubble is the closed form beside the simulated figure. What is simulated is
 // never left out; the spelled formula is, first.
-func (in *Input) bubble(w int) string {
+func bubble(in *screen.Context, w int) string {
 	p := in.Report.Pipeline
 	l := widget.NewLine(w)
 	if p.Ranks <= 1 {
-		return l.Put(in.paint(themes.Muted), "one pipeline rank: no bubble").String()
+		return l.Put(in.Paint(themes.Muted), "one pipeline rank: no bubble").String()
 	}
 	const column = " idle" // names the figures at the right end of the timeline
 	simulated := figure.Percent(p.BubbleOverIdeal)
 	need := func(words [3]string) int {
 		return widget.Width(words[0]+words[1]) + widget.Width(simulated) + widget.Width(words[2])
 	}
-	choices := in.bubbleWords()
+	choices := bubbleWords(in)
 	at := slices.IndexFunc(choices, func(words [3]string) bool { return need(words)+len(column) <= w })
 	if at < 0 {
 		at = slices.IndexFunc(choices, func(words [3]string) bool { return need(words) <= w })
@@ -71,14 +73,14 @@ func (in *Input) bubble(w int) string {
 		at = len(choices) - 1
 	}
 	words := choices[at]
-	l.Put(in.paint(themes.Text), words[0]).Put(in.paint(themes.Muted), words[1])
-	l.Put(in.paint(themes.Strong), simulated).Put(in.paint(themes.Muted), words[2])
-	return l.Right(in.paint(themes.Muted), column, 0).String()
+	l.Put(in.Paint(themes.Text), words[0]).Put(in.Paint(themes.Muted), words[1])
+	l.Put(in.Paint(themes.Strong), simulated).Put(in.Paint(themes.Muted), words[2])
+	return l.Right(in.Paint(themes.Muted), column, 0).String()
 }
 
 // bubbleWords are what stands before and behind the simulated figure, from the
 // fullest wording to the briefest.
-func (in *Input) bubbleWords() [][3]string {
+func bubbleWords(in *screen.Context) [][3]string {
 	spelled, brief, value := BubbleText(in.Report.Pipeline)
 	if value == "" {
 		return [][3]string{{"bubble, simulated ", "", " of the work"}, {"bubble ", "", " of work"}}

@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -18,13 +19,13 @@ type Wrong struct {
 
 // Problems fills the place of the panels when there is nothing to show in
 // them: what is wrong with the setup, and what would do.
-func Problems(in Input, wrong []Wrong, w, h int) []string {
-	lines := []string{in.heading(w, "WHAT IS WRONG", "", "", themes.Muted)}
+func Problems(in *screen.Context, wrong []Wrong, w, h int) []string {
+	lines := []string{in.Heading(w, "WHAT IS WRONG", "", "")}
 	for _, p := range wrong {
 		lines = append(lines, widget.Blank(w))
 		sign := in.Glyphs.Cross + " "
 		for _, part := range strings.Split(ansi.Wrap(p.Text, max(w-2, 1), ""), "\n") {
-			lines = append(lines, widget.NewLine(w).Put(in.paint(themes.Bad), sign).Put(in.paint(themes.Strong), part).String())
+			lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Bad), sign).Put(in.Paint(themes.Strong), part).String())
 			sign = "  "
 		}
 		if p.Fix == "" {
@@ -32,11 +33,11 @@ func Problems(in Input, wrong []Wrong, w, h int) []string {
 		}
 		l := widget.NewLine(w).Gap(2)
 		if p.Key != "" {
-			l.Put(in.paint(themes.Key), p.Key).Put(in.paint(themes.Text), " sets ")
+			l.Put(in.Paint(themes.Key), p.Key).Put(in.Paint(themes.Text), " sets ")
 		} else {
-			l.Put(in.paint(themes.Muted), "nearest: ")
+			l.Put(in.Paint(themes.Muted), "nearest: ")
 		}
-		lines = append(lines, l.Put(in.paint(themes.Current), p.Fix).String())
+		lines = append(lines, l.Put(in.Paint(themes.Current), p.Fix).String())
 	}
 	return widget.Height(lines, w, h)
 }

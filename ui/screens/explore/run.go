@@ -5,6 +5,7 @@ import (
 
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -13,15 +14,15 @@ const RunRows = 4
 
 // Run draws the whole training run: days, GPU-hours, cost and energy of the token
 // budget, and what they rest on.
-func Run(in Input, w, h int) []string {
+func Run(in *screen.Context, w, h int) []string {
 	r := in.Report.Run
 	if r == nil || h < 2 {
 		return widget.Height(nil, w, h)
 	}
-	exact := in.band(&r.Evidence)
+	exact := bandOf(in, &r.Evidence)
 	detail := figure.Short(r.Tokens) + " tokens, " + figure.Short(r.Steps) + " steps"
 	room := w - widget.Width("WHOLE RUN ") - widget.Width(detail) - 4
-	lines := []string{in.heading(w, "WHOLE RUN", detail, exact.Beside(figure.Days(r.Days), room), themes.Strong)}
+	lines := []string{in.HeadingIn(themes.Strong, w, "WHOLE RUN", detail, exact.Beside(figure.Days(r.Days), room))}
 	columns := []column{
 		{names: [3]string{"days", "days", "days"}, value: figure.Three(r.Days)},
 		{names: [3]string{"GPU-hours", "GPU-hours", "GPU-h"}, value: figure.Short(r.GPUHours)},
@@ -40,10 +41,10 @@ func Run(in Input, w, h int) []string {
 		rests = append(rests, "energy unknown: set a power")
 	}
 	rests = append(rests, "goodput "+figure.Percent(r.Goodput))
-	if out, ok := in.table(columns, w); ok {
+	if out, ok := tableLines(in, columns, w); ok {
 		lines = append(lines, out...)
 	}
-	l := widget.NewLine(w).Put(in.paint(themes.Muted), widget.Cut(strings.Join(rests, "; "), w))
+	l := widget.NewLine(w).Put(in.Paint(themes.Muted), widget.Cut(strings.Join(rests, "; "), w))
 	return widget.Height(append(lines, l.String()), w, h)
 }
 

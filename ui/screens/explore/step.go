@@ -8,15 +8,16 @@ import (
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Step draws the time of one optimizer step with its parts, and the same in
 // words of throughput.
-func Step(in Input, w, h int) []string {
+func Step(in *screen.Context, w, h int) []string {
 	t, th := in.Report.Time, in.Report.Throughput
 	if t == nil || th == nil || h < 2 {
-		return in.empty(w, h, "STEP", "")
+		return emptyPanel(in, w, h, "STEP", "")
 	}
 	parts := []struct {
 		fill  themes.Fill
@@ -40,16 +41,16 @@ func Step(in Input, w, h int) []string {
 			items = append(items, legendItem{p.fill, p.names[0], p.names[2], share})
 		}
 	}
-	lines := []string{in.stepHeading(t, w), bar.Render(in.Theme, in.Glyphs, w)}
-	named, ok := in.namedLegend(items, w)
+	lines := []string{stepHeading(in, t, w), bar.Render(in.Theme, in.Glyphs, w)}
+	named, ok := namedLegend(in, items, w)
 	if !ok || h >= 6 {
-		if table, fits := in.table(columns, w); fits && h >= 5 {
+		if table, fits := tableLines(in, columns, w); fits && h >= 5 {
 			named = table
 		}
 	}
 	lines = append(lines, named...)
-	lines = append(lines, in.why(t, th, w, h-len(lines))...)
-	rates := in.throughput(th, w, h-len(lines))
+	lines = append(lines, why(in, t, th, w, h-len(lines))...)
+	rates := throughput(in, th, w, h-len(lines))
 	if h > len(lines)+len(rates) {
 		lines = append(lines, widget.Blank(w))
 	}
@@ -57,36 +58,36 @@ func Step(in Input, w, h int) []string {
 }
 
 // namedLegend is a legend in one line; ok is false where it has letters only.
-func (in *Input) namedLegend(items []legendItem, w int) ([]string, bool) {
+func namedLegend(in *screen.Context, items []legendItem, w int) ([]string, bool) {
 	for _, name := range []func(legendItem) string{
 		func(i legendItem) string { return i.name },
 		func(i legendItem) string { return i.brief },
 	} {
-		if out, ok := in.tryLegend(items, "", w, 1, name); ok {
+		if out, ok := tryLegend(in, items, "", w, 1, name); ok {
 			return out, true
 		}
 	}
-	return in.legend(items, "", w, 1), false
+	return legendLines(in, items, "", w, 1), false
 }
 
 // stepHeading gives the step time with its band.
-func (in *Input) stepHeading(t *engine.Time, w int) string {
+func stepHeading(in *screen.Context, t *engine.Time, w int) string {
 	detail := "% of step"
 	if w >= 72 {
 		detail = "% of one step, by what the busiest rank does"
 	}
 	room := w - widget.Width("STEP ") - widget.Width(detail) - 4
-	return in.heading(w, "STEP", detail, in.band(&t.Evidence).Beside(figure.Seconds(t.Step), room), themes.Strong)
+	return in.HeadingIn(themes.Strong, w, "STEP", detail, bandOf(in, &t.Evidence).Beside(figure.Seconds(t.Step), room))
 }
 
 // why names the traffic that the step waits for, the largest first. In the last
 // line that is left a rate stands beside it.
-func (in *Input) why(t *engine.Time, th *engine.Throughput, w, lines int) []string {
+func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int) []string {
 	if lines <= 0 {
 		return nil
 	}
 	l := widget.NewLine(w)
-	l.Put(in.paint(themes.Muted), "exposed: ")
+	l.Put(in.Paint(themes.Muted), "exposed: ")
 	var waits []engine.Communication
 	for _, c := range in.Report.Communication {
 		if c.Exposed > t.Step/2000 {
@@ -95,7 +96,7 @@ func (in *Input) why(t *engine.Time, th *engine.Throughput, w, lines int) []stri
 	}
 	slices.SortStableFunc(waits, func(a, b engine.Communication) int { return cmp.Compare(b.Exposed, a.Exposed) })
 	if len(waits) == 0 {
-		l.Put(in.paint(themes.Text), "next to nothing")
+		l.Put(in.Paint(themes.Text), "next to nothing")
 	}
 	for i, c := range waits {
 		text := upper(c.Dimension) + " " + figure.Seconds(c.Exposed)
@@ -105,17 +106,17 @@ func (in *Input) why(t *engine.Time, th *engine.Throughput, w, lines int) []stri
 		if l.Left() < widget.Width(text) {
 			break
 		}
-		l.Put(in.paint(themes.Text), text)
+		l.Put(in.Paint(themes.Text), text)
 	}
 	if rate := figure.Three(th.ModelTFLOPSPerGPU); lines == 1 && l.Left() >= len(rate)+len(" TFLOP/s/GPU")+2 {
-		l.Gap(2).Put(in.paint(themes.Strong), rate).Put(in.paint(themes.Muted), " TFLOP/s/GPU")
+		l.Gap(2).Put(in.Paint(themes.Strong), rate).Put(in.Paint(themes.Muted), " TFLOP/s/GPU")
 	}
 	return []string{l.String()}
 }
 
 // throughput is the step in rates: names over figures where there are two
 // lines that are wide enough, else each figure with its name.
-func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
+func throughput(in *screen.Context, th *engine.Throughput, w, lines int) []string {
 	rates := [][2]string{
 		{figure.Percent(th.MFU), "MFU " + string(in.Setup.MFU)},
 		{figure.Percent(th.HFU), "HFU"},
@@ -131,7 +132,7 @@ func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
 		for _, r := range rates {
 			columns = append(columns, column{names: [3]string{r[1], r[1], r[1]}, value: r[0]})
 		}
-		if out, ok := in.table(columns, w); ok {
+		if out, ok := tableLines(in, columns, w); ok {
 			return out
 		}
 	}
@@ -146,7 +147,7 @@ func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
 			out, gap = append(out, l.String()), 0
 			l = widget.NewLine(w)
 		}
-		l.Gap(gap).Put(in.paint(themes.Strong), r[0]).Gap(1).Put(in.Theme.Word(themes.Muted, r[1]), r[1])
+		l.Gap(gap).Put(in.Paint(themes.Strong), r[0]).Gap(1).Put(in.Theme.Word(themes.Muted, r[1]), r[1])
 	}
 	out = append(out, l.String())
 	return out[:min(max(lines, 0), len(out))]
@@ -154,19 +155,19 @@ func (in *Input) throughput(th *engine.Throughput, w, lines int) []string {
 
 // Traffic lists what each dimension sends in a step, over which link, and how
 // much of the time is not hidden behind work.
-func Traffic(in Input, w, h int) []string {
+func Traffic(in *screen.Context, w, h int) []string {
 	if len(in.Report.Communication) == 0 {
-		return in.empty(w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
+		return emptyPanel(in, w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
 	}
-	lines := []string{in.heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed", themes.Muted)}
+	lines := []string{in.Heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed")}
 	name := 2
 	for _, c := range in.Report.Communication {
 		name = max(name, len(c.Dimension))
 	}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
-		l.Put(in.paint(themes.Strong), upper(c.Dimension)).To(name + 2)
-		l.Put(in.paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + 12)
+		l.Put(in.Paint(themes.Strong), upper(c.Dimension)).To(name + 2)
+		l.Put(in.Paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + 12)
 		room := w - 3*columnWidth - l.Used() - 1
 		where := "in the " + c.Spans
 		if widget.Width(where) > room {
@@ -175,10 +176,10 @@ func Traffic(in Input, w, h int) []string {
 		if room -= widget.Width(where) + 2; room >= widget.Width(c.Operation) {
 			where += "  " + c.Operation
 		}
-		l.Put(in.paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
-		l.RightAligned(in.paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
-		l.RightAligned(in.paint(themes.Text), figure.Seconds(c.Seconds), w-columnWidth)
-		l.RightAligned(in.paint(themes.Strong), figure.Seconds(c.Exposed), w)
+		l.Put(in.Paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
+		l.RightAligned(in.Paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
+		l.RightAligned(in.Paint(themes.Text), figure.Seconds(c.Seconds), w-columnWidth)
+		l.RightAligned(in.Paint(themes.Strong), figure.Seconds(c.Exposed), w)
 		lines = append(lines, l.String())
 	}
 	return widget.Height(lines, w, h)

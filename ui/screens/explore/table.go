@@ -2,6 +2,7 @@ package explore
 
 import (
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -16,10 +17,10 @@ type column struct {
 
 // table writes the names in one line and the figures below them; ok is false
 // when not even the briefest names fit.
-func (in *Input) table(columns []column, w int) (lines []string, ok bool) {
+func tableLines(in *screen.Context, columns []column, w int) (lines []string, ok bool) {
 	for variant := range 3 {
 		for gap := 2; gap >= 1; gap-- {
-			if names, values, fits := in.tryTable(columns, w, variant, gap); fits {
+			if names, values, fits := tryTable(in, columns, w, variant, gap); fits {
 				return []string{names, values}, true
 			}
 		}
@@ -27,7 +28,7 @@ func (in *Input) table(columns []column, w int) (lines []string, ok bool) {
 	return nil, false
 }
 
-func (in *Input) tryTable(columns []column, w, variant, gap int) (names, values string, ok bool) {
+func tryTable(in *screen.Context, columns []column, w, variant, gap int) (names, values string, ok bool) {
 	top, bottom := widget.NewLine(w), widget.NewLine(w)
 	x := 0
 	for _, c := range columns {
@@ -37,24 +38,24 @@ func (in *Input) tryTable(columns []column, w, variant, gap int) (names, values 
 		}
 		top.To(x)
 		if c.marked {
-			in.swatch(top, c.fill)
+			putSwatch(in, top, c.fill)
 			top.Gap(1)
 		}
-		name := in.paint(themes.Muted)
+		name := in.Paint(themes.Muted)
 		if !c.marked { // a legend explains itself
 			name = in.Theme.Word(themes.Muted, c.names[variant])
 		}
 		top.Put(name, c.names[variant])
-		bottom.To(x+c.indent(in)).Put(in.paint(themes.Text), c.value)
+		bottom.To(x+c.indent(in)).Put(in.Paint(themes.Text), c.value)
 		x += width + gap
 	}
 	return top.String(), bottom.String(), true
 }
 
 // indent is the width of the swatch and the blank behind it.
-func (c *column) indent(in *Input) int {
+func (c *column) indent(in *screen.Context) int {
 	if !c.marked {
 		return 0
 	}
-	return in.swatchWidth() + 1
+	return swatchWidth(in) + 1
 }

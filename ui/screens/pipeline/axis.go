@@ -8,6 +8,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
@@ -19,7 +20,7 @@ func (v *View) axis(in *screen.Context, l *layout, w int) string {
 		at = l.frame.Column(l.axis.Moment(v.head))
 	}
 	// The cursor's mark may take the place of a stroke, not of a figure.
-	ticks := slices.DeleteFunc(l.frame.Ticks(timeText), func(t widget.Tick) bool {
+	ticks := slices.DeleteFunc(l.frame.Ticks(timeText), func(t timeline.Tick) bool {
 		return at > t.Col && at <= t.Col+widget.Width(t.Text)
 	})
 	text := []rune(l.frame.Text(ticks, in.Glyphs))
@@ -104,17 +105,17 @@ func timeText(step, at float64) string {
 func (v *View) overview(in *screen.Context, l *layout, cursor *spot) []string {
 	from, to := v.window()
 	if !l.small.Is(cursor.line, l.plot, l.strips) {
-		l.small = widget.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
+		l.small = timeline.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
 	}
 	lines := l.small.Render(&l.axis, in.Theme, in.Glyphs, from, to)
-	lines = append(lines, widget.WindowMark(&l.axis, in.Theme, in.Glyphs, l.plot, from, to))
+	lines = append(lines, timeline.WindowMark(&l.axis, in.Theme, in.Glyphs, l.plot, from, to))
 	p := len(cursor.line.Ranks)
 	for i, text := range lines {
 		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
 		switch {
 		case l.margin == 0:
 		case i < l.strips:
-			if lo, hi := widget.Share(p, l.strips, i); hi-lo > 1 {
+			if lo, hi := timeline.Share(p, l.strips, i); hi-lo > 1 {
 				line.Gap(1).Put(in.Paint(themes.Muted), fmt.Sprintf("%d-%d", lo, hi-1))
 			} else {
 				line.Gap(1).Put(in.Paint(themes.Muted), strconv.Itoa(lo))

@@ -9,6 +9,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
@@ -31,7 +32,7 @@ func (v *View) Render(in *screen.Context) []string {
 	cursor := v.spot(l)
 	for i := range l.blocks {
 		if b := &l.blocks[i]; !b.hidden {
-			b.rows = widget.NewRows(b.line, &l.frame, in.Theme, in.Glyphs, v.microBatch || v.critical)
+			b.rows = timeline.NewRows(b.line, &l.frame, in.Theme, in.Glyphs, v.microBatch || v.critical)
 			lines = append(lines, v.heading(in, l, i, w))
 			lines = append(lines, v.ranks(in, l, i, &cursor)...)
 		}
@@ -55,7 +56,7 @@ func (v *View) Render(in *screen.Context) []string {
 // nothing is what stands where there is no picture.
 func nothing(in *screen.Context, w int) string {
 	text := "no timeline: the setup has no pipeline"
-	if timeline(in) != nil {
+	if lineOf(in) != nil {
 		text = "too small for a timeline"
 	}
 	return widget.NewLine(w).Put(in.Paint(themes.Muted), text).String()

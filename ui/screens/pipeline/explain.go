@@ -23,7 +23,7 @@ func (v *View) Status(in *screen.Context) string {
 		return line.Put(in.Paint(themes.Muted), v.table.status(in)).String()
 	}
 	l := v.drawn
-	if l == nil || timeline(in) == nil || l.key.first != timeline(in) {
+	if l == nil || lineOf(in) == nil || l.key.first != lineOf(in) {
 		if l = v.layout(in, max(w, 40), 8); l == nil {
 			return line.String()
 		}

@@ -47,11 +47,11 @@ func waitingFigure(s *spot) string {
 
 // under finds what the cursor is on in the picture that was drawn last.
 func (v *View) under(in *screen.Context) (spot, bool) {
-	if timeline(in) == nil {
+	if lineOf(in) == nil {
 		return spot{}, false
 	}
 	l := v.drawn
-	if l == nil || l.key.first != timeline(in) {
+	if l == nil || l.key.first != lineOf(in) {
 		if l = v.layout(in, 80, 8); l == nil {
 			return spot{}, false
 		}

@@ -50,7 +50,7 @@ func (v *View) seeKeys(in *screen.Context, on func(func(l *layout, n int)) func(
 	if v.second != nil {
 		both = "A, B in turn"
 	}
-	table := func() bool { return !v.table.open && timeline(in) != nil }
+	table := func() bool { return !v.table.open && lineOf(in) != nil }
 	return []screen.Key{
 		{ID: "both", Keys: "v", Help: "of two schedules one after the other in the same place", Hint: both, Do: on(v.turns)},
 		{ID: "operation-before operation-after", Keys: "left h | right l", Help: "operation before, after", Foot: "arrows", Hint: "move", Do: on(v.step)},

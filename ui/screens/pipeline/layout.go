@@ -6,7 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/schedule"
 	"meshscope/ui/screen"
-	"meshscope/ui/widget"
+	"meshscope/ui/timeline"
 )
 
 // block is one timeline of the screen.
@@ -19,7 +19,7 @@ type block struct {
 	top    int   // line of the first one
 	hidden bool  // the other one is in its place
 
-	rows *widget.Rows // of the frame that is being drawn
+	rows *timeline.Rows // of the frame that is being drawn
 }
 
 // lines is how many lines of ranks it has.
@@ -33,10 +33,10 @@ func (b *block) lines() int {
 // layout is what lies where at one size.
 type layout struct {
 	blocks []block
-	axis   widget.Axis
-	frame  widget.Frame
+	axis   timeline.Axis
+	frame  timeline.Frame
 	key    layoutKey
-	small  *widget.Overview // of the last frame, if any
+	small  *timeline.Overview // of the last frame, if any
 
 	label, plot, margin int // widths
 	pace                int // part of the margin: layers and times of each rank
@@ -76,13 +76,13 @@ const tallest = 3
 
 // drawable reports whether there is a timeline, and room for it.
 func drawable(in *screen.Context) bool {
-	return timeline(in) != nil && in.W >= leastPlot && in.H >= 3
+	return lineOf(in) != nil && in.W >= leastPlot && in.H >= 3
 }
 
 // layout works out the screen at a size; nil where there is nothing to draw or
 // no room.
 func (v *View) layout(in *screen.Context, w, h int) *layout {
-	first := timeline(in)
+	first := lineOf(in)
 	if first == nil || w < leastPlot || h < 3 {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (v *View) lay(l *layout) {
 	if v.drawn != nil && v.drawn.key == l.key {
 		l.axis, l.small = v.drawn.axis, v.drawn.small
 	} else {
-		l.axis = widget.NewAxis(lines, !v.unfolded, l.plot)
+		l.axis = timeline.NewAxis(lines, !v.unfolded, l.plot)
 	}
 	from, to := v.window()
 	l.frame = l.axis.Frame(from, to, l.plot)

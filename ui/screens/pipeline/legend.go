@@ -7,12 +7,13 @@ import (
 
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
 // legend names colours and marks, what matters most first.
 func (v *View) legend(in *screen.Context, l *layout, w int) string {
-	var entries []widget.LegendEntry
+	var entries []timeline.LegendEntry
 	known := map[string]bool{}
 	for i := range l.blocks {
 		rows := l.blocks[i].rows
@@ -50,7 +51,7 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 }
 
 // signs are those that are no operation: waiting, the cursor, what it waits for.
-func (v *View) signs(in *screen.Context, l *layout) []widget.LegendEntry {
+func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {
 		producer, consumer, here = "<", ">", in.Glyphs.Here
@@ -59,17 +60,17 @@ func (v *View) signs(in *screen.Context, l *layout) []widget.LegendEntry {
 	if in.Glyphs.Unicode {
 		dot = "·"
 	}
-	waiting := []widget.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
+	waiting := []timeline.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
 	if in.Theme.Colours {
-		waiting = append(waiting, widget.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
+		waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
 	}
 	for _, s := range l.stalled(l.frame.Cols) {
 		if s {
-			waiting = append(waiting, widget.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
+			waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
 			break
 		}
 	}
-	return append([]widget.LegendEntry{
+	return append([]timeline.LegendEntry{
 		{Paint: in.Paint(themes.Cursor).Reversed(), Sign: here, Text: "cursor"},
 		{Paint: in.Paint(themes.Input).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
 		{Paint: in.Paint(themes.Reader).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
@@ -78,7 +79,7 @@ func (v *View) signs(in *screen.Context, l *layout) []widget.LegendEntry {
 
 // words is what an entry says: where there is little room the brief form, which
 // may be nothing.
-func words(e *widget.LegendEntry, brief bool) string {
+func words(e *timeline.LegendEntry, brief bool) string {
 	if brief && (e.Brief != "" || strings.HasPrefix(e.Sign, " ") && strings.TrimSpace(e.Sign) != "") {
 		return e.Brief
 	}
@@ -86,7 +87,7 @@ func words(e *widget.LegendEntry, brief bool) string {
 }
 
 // length is how wide entries are.
-func length(entries []widget.LegendEntry, brief bool) int {
+func length(entries []timeline.LegendEntry, brief bool) int {
 	n := 0
 	for i := range entries {
 		n += widget.Width(entries[i].Sign) + len(words(&entries[i], brief)) + 3

@@ -58,7 +58,7 @@ const (
 )
 
 // line is the timeline of the setup, nil where there is none.
-func timeline(in *screen.Context) *schedule.Timeline {
+func lineOf(in *screen.Context) *schedule.Timeline {
 	if in.Report == nil || in.Setup == nil || in.Report.Pipeline == nil || in.Report.Memory == nil {
 		return nil
 	}

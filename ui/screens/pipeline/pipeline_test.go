@@ -106,8 +106,8 @@ func TestEverySizeAndKey(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
 		v := &View{}
-		if timeline(in) != nil && rapid.Bool().Draw(t, "compared") {
-			p := len(timeline(in).Ranks)
+		if lineOf(in) != nil && rapid.Bool().Draw(t, "compared") {
+			p := len(lineOf(in).Ranks)
 			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
 			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
@@ -169,7 +169,7 @@ func TestCursorGoesThrough(t *testing.T) {
 		return ops
 	}
 	right := visited("right")
-	o := timeline(in).Order
+	o := lineOf(in).Order
 	if want := o.Start[2] - o.Start[1]; len(right) != want || !slices.IsSorted(right) {
 		t.Fatalf("visited %v, want %d operations in order", right, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
@@ -20,10 +21,10 @@ func (v *View) ranks(in *screen.Context, l *layout, i int, cursor *spot) []strin
 		return widget.Height(nil, l.label+l.plot+l.margin, l.per*b.lines())
 	}
 	marks := v.marks(l, i, cursor)
-	of := func(r int) *widget.Marks {
+	of := func(r int) *timeline.Marks {
 		m := marks[r]
 		if m == nil {
-			m = &widget.Marks{}
+			m = &timeline.Marks{}
 		}
 		if v.head > 0 {
 			m.Until = l.axis.Moment(v.head)
@@ -163,20 +164,20 @@ func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
 }
 
 // marks are the operations that stand out, by rank.
-func (v *View) marks(l *layout, i int, cursor *spot) map[int]*widget.Marks {
-	marks := map[int]*widget.Marks{}
-	add := func(p schedule.Place, mark widget.Mark) {
+func (v *View) marks(l *layout, i int, cursor *spot) map[int]*timeline.Marks {
+	marks := map[int]*timeline.Marks{}
+	add := func(p schedule.Place, mark timeline.Mark) {
 		if marks[p.Rank] == nil {
-			marks[p.Rank] = &widget.Marks{}
+			marks[p.Rank] = &timeline.Marks{}
 		}
-		marks[p.Rank].Ops = append(marks[p.Rank].Ops, widget.Marked{Op: p.Op, Mark: mark})
+		marks[p.Rank].Ops = append(marks[p.Rank].Ops, timeline.Marked{Op: p.Op, Mark: mark})
 	}
 	b := &l.blocks[i]
 	if v.critical {
 		for _, p := range v.criticalPath(b.line) {
 			first, last := b.line.Order.Box(p)
 			for k := first; k <= last; k++ {
-				add(schedule.Place{Rank: p.Rank, Op: k}, widget.Lit)
+				add(schedule.Place{Rank: p.Rank, Op: k}, timeline.Lit)
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func (v *View) marks(l *layout, i int, cursor *spot) map[int]*widget.Marks {
 		for _, r := range b.ranks {
 			for k := b.line.Order.Start[r]; k < b.line.Order.Start[r+1]; k++ {
 				if b.line.Order.Ops[k].MicroBatch() == wanted {
-					add(schedule.Place{Rank: r, Op: k}, widget.Lit)
+					add(schedule.Place{Rank: r, Op: k}, timeline.Lit)
 				}
 			}
 		}
@@ -195,16 +196,16 @@ func (v *View) marks(l *layout, i int, cursor *spot) map[int]*widget.Marks {
 	}
 	if cursor.idle { // the one that ends the wait
 		if p, ok := cursor.line.Binding(cursor.place()); ok && p.Rank != cursor.rank {
-			add(p, widget.Producer)
+			add(p, timeline.Producer)
 		}
 		return marks
 	}
 	if p, ok := cursor.line.Order.Producer(cursor.place()); ok {
-		add(p, widget.Producer)
+		add(p, timeline.Producer)
 	}
 	if p, ok := cursor.line.Order.Consumer(cursor.place()); ok {
-		add(p, widget.Consumer)
+		add(p, timeline.Consumer)
 	}
-	add(cursor.place(), widget.Here)
+	add(cursor.place(), timeline.Here)
 	return marks
 }

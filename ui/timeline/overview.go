@@ -1,10 +1,11 @@
-package widget
+package timeline
 
 import (
 	"strings"
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 // Overview is a whole timeline small: some lines, each the mix of its share of
@@ -20,7 +21,7 @@ func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 	if !drawable(line) || w <= 0 {
 		return o
 	}
-	blend := newGanttBlend(w)
+	blend := newBlend(w)
 	for i := range n {
 		lo, hi := Share(len(line.Ranks), n, i)
 		clear(blend.shares)
@@ -40,19 +41,19 @@ func (o *Overview) Is(line *schedule.Timeline, w, n int) bool {
 }
 
 // Render draws it. What lies outside the window, in places of the axis, is grey.
-func (o *Overview) Render(a *Axis, t *themes.Theme, g Glyphs, from, to float64) []string {
+func (o *Overview) Render(a *Axis, t *themes.Theme, g widget.Glyphs, from, to float64) []string {
 	if len(o.keys) == 0 {
 		return nil
 	}
 	w := len(o.keys[0])
-	whole := Frame{Cols: w, spans: []ganttSpan{{to: a.Whole, cols: w}}}
-	gantt := Gantt{Timeline: o.line}
+	whole := Frame{Cols: w, spans: []interval{{to: a.Whole, cols: w}}}
+	gantt := Chart{Timeline: o.line}
 	bright := gantt.newPainter(t, g, w, gantt.Rows(1))
 	grey := gantt.newPainter(t.Dim(), g, w, gantt.Rows(1))
-	bright.blend, grey.blend = newGanttBlend(w), newGanttBlend(w)
+	bright.blend, grey.blend = newBlend(w), newBlend(w)
 	first, last := whole.Column(a.Moment(from)), whole.Column(a.Moment(to))
 	lines := make([]string, 0, len(o.keys))
-	cells := make([]ganttCell, w)
+	cells := make([]cell, w)
 	for _, keys := range o.keys {
 		var b strings.Builder
 		for c, key := range keys {
@@ -60,7 +61,7 @@ func (o *Overview) Render(a *Axis, t *themes.Theme, g Glyphs, from, to float64) 
 			if c < first || c > last {
 				p = grey
 			}
-			if cells[c] = (ganttCell{paint: p.idle, sign: bright.idleSign}); key != 0 {
+			if cells[c] = (cell{paint: p.idle, sign: bright.idleSign}); key != 0 {
 				cells[c] = p.blend.look(p, key, c)
 			}
 		}
@@ -95,27 +96,27 @@ func addShares(shares [][4]float32, line *schedule.Timeline, rank int, whole flo
 }
 
 // WindowMark is the line under an overview that shows where the window is.
-func WindowMark(a *Axis, t *themes.Theme, g Glyphs, w int, from, to float64) string {
-	whole := Frame{Cols: w, spans: []ganttSpan{{to: a.Whole, cols: w}}}
+func WindowMark(a *Axis, t *themes.Theme, g widget.Glyphs, w int, from, to float64) string {
+	whole := Frame{Cols: w, spans: []interval{{to: a.Whole, cols: w}}}
 	first, last := max(0, whole.Column(a.Moment(from))), min(w-1, whole.Column(a.Moment(to)))
 	in, out := "=", "-"
 	if g.Unicode {
 		in, out = "━", "╌"
 	}
-	return NewLine(w).Put(t.Paint(themes.Faint), Fill(out, first)).
-		Put(t.Paint(themes.Accent), Fill(in, max(1, last-first+1))).
-		Put(t.Paint(themes.Faint), Fill(out, w-last-1)).String()
+	return widget.NewLine(w).Put(t.Paint(themes.Faint), widget.Fill(out, first)).
+		Put(t.Paint(themes.Accent), widget.Fill(in, max(1, last-first+1))).
+		Put(t.Paint(themes.Faint), widget.Fill(out, w-last-1)).String()
 }
 
 // Spark draws how much something is over the columns of a frame, each column
 // the most in it: samples hold until the next one. Values are shares of top;
 // those above limit (0: none) are in the look of what does not fit.
-func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g Glyphs) string {
+func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g widget.Glyphs) string {
 	signs := []string{" ", ".", ":", "-", "=", "+", "*", "%", "#"}
 	if g.Unicode {
 		signs = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 	}
-	cells := make([]ganttCell, f.Cols)
+	cells := make([]cell, f.Cols)
 	for i := range cells {
 		cells[i].sign = " "
 	}
@@ -136,7 +137,7 @@ func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.The
 				most = max(most, values[j])
 			}
 			if col := s.col + c; col < len(cells) && most > 0 && top > 0 {
-				cells[col] = ganttCell{paint: plain, sign: signs[min(8, max(1, int(8*most/top+0.5)))]}
+				cells[col] = cell{paint: plain, sign: signs[min(8, max(1, int(8*most/top+0.5)))]}
 				if limit > 0 && most > limit {
 					cells[col].paint = over
 				}

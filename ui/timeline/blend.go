@@ -1,19 +1,19 @@
-package widget
+package timeline
 
 import (
 	"meshscope/engine/schedule"
 	"meshscope/themes"
 )
 
-// ganttBlend draws operations narrower than a column: each column has the mix
+// blend draws operations narrower than a column: each column has the mix
 // of the kinds in it, and of idle time.
-type ganttBlend struct {
+type blend struct {
 	shares [][4]float32 // by column and kind
 	parts  [][4]float32 // the same, divided by the columns that a mean is of
 	means  [][4]float32 // by column, with few colours: averaged over its neighbours
 	full   []bool       // by column: no idle time
 	keys   []uint32     // what the columns look like
-	looks  map[uint32]ganttCell
+	looks  map[uint32]cell
 	seen   map[uint32]int // how many columns look like it, of all that were drawn
 }
 
@@ -26,12 +26,12 @@ const (
 	blendReach = 2
 )
 
-func newGanttBlend(w int) ganttBlend {
-	return ganttBlend{shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]ganttCell{}, seen: map[uint32]int{}}
+func newBlend(w int) blend {
+	return blend{shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]cell{}, seen: map[uint32]int{}}
 }
 
 // span draws operations from the given one on.
-func (b *ganttBlend) span(p *ganttPainter, s ganttSpan, k, end int) {
+func (b *blend) span(p *painter, s interval, k, end int) {
 	shares := b.shares[:s.cols]
 	clear(shares)
 	scale := float64(s.cols) / (s.to - s.from)
@@ -57,7 +57,7 @@ func (b *ganttBlend) span(p *ganttPainter, s ganttSpan, k, end int) {
 }
 
 // paint turns the shares into cells and names the stretches that are long enough.
-func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
+func (b *blend) paint(p *painter, s interval) {
 	if !p.theme.Blends() {
 		b.few(p, s)
 		return
@@ -94,7 +94,7 @@ func (b *ganttBlend) paint(p *ganttPainter, s ganttSpan) {
 
 // settle rounds the shares of each column, averaged over its neighbours as long
 // as none of them is idle.
-func (b *ganttBlend) settle(keys []uint32) {
+func (b *blend) settle(keys []uint32) {
 	const window = 2*blendReach + 1
 	shares, parts, full := b.shares[:len(keys)], b.parts[:len(keys)], b.full[:len(keys)]
 	for i := range shares {
@@ -164,7 +164,7 @@ func blendName(key uint32) string {
 }
 
 // look is the cell of a mix in a column of the picture, made once for each.
-func (b *ganttBlend) look(p *ganttPainter, key uint32, column int) ganttCell {
+func (b *blend) look(p *painter, key uint32, column int) cell {
 	if !p.theme.Blends() {
 		return b.fewLook(p, key, column)
 	}
@@ -178,7 +178,7 @@ func (b *ganttBlend) look(p *ganttPainter, key uint32, column int) ganttCell {
 
 // mixedCell is the kinds' colours and the ground's, mixed in the shares of tint: it names the
 // kinds of a column, not how much each has.
-func mixedCell(p *ganttPainter, key uint32) ganttCell {
+func mixedCell(p *painter, key uint32) cell {
 	shares := make([]themes.Share, 0, fewIdle+1)
 	work := float64(0)
 	for kind, share := range tint(key) {
@@ -186,7 +186,7 @@ func mixedCell(p *ganttPainter, key uint32) ganttCell {
 		shares = append(shares, themes.Share{Fill: kindFill(kind), Share: share})
 	}
 	shares = append(shares, themes.Share{Fill: themes.Idle, Share: max(0, blendLevels-work)})
-	return ganttCell{paint: p.theme.Blend(shares...), sign: " "}
+	return cell{paint: p.theme.Blend(shares...), sign: " "}
 }
 
 // tint is the shares that a column is painted with, in eighths. What is not in its name

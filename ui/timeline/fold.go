@@ -1,15 +1,17 @@
-package widget
+package timeline
 
 import (
 	"math"
 	"strconv"
 
 	"meshscope/engine/schedule"
+
+	"meshscope/ui/widget"
 )
 
-// ganttSpan is a part of the picture: a stretch of time over some columns, or
+// interval is a part of the picture: a stretch of time over some columns, or
 // the mark for a stretch left out: that many periods where folded is set.
-type ganttSpan struct {
+type interval struct {
 	from, to  float64
 	col, cols int
 	folded    int
@@ -17,7 +19,7 @@ type ganttSpan struct {
 }
 
 // drawn says whether the span shows its time.
-func (s *ganttSpan) drawn() bool { return s.folded == 0 && !s.cut && s.to > s.from }
+func (s *interval) drawn() bool { return s.folded == 0 && !s.cut && s.to > s.from }
 
 const (
 	// ganttLeastFold is the smallest number of periods that are worth a fold mark.
@@ -46,9 +48,9 @@ func (p periodic) count() int { return int((p.to - p.from) / p.period * (1 + 1e-
 // spans divides w columns among the parts of the step: all of it where that is
 // readable, else without repetitions of the steady state, else three short
 // stretches of it.
-func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
+func (v *Chart) spans(w int, sc timeScale) []interval {
 	t := v.Timeline
-	whole := placeSpans([]ganttSpan{{to: t.Makespan}}, w, sc)
+	whole := placeSpans([]interval{{to: t.Makespan}}, w, sc)
 	if !v.Fold || sc.shortest*float64(w) >= sc.readable*t.Makespan {
 		return whole
 	}
@@ -69,7 +71,7 @@ func (v *Gantt) spans(w int, sc ganttScale) []ganttSpan {
 }
 
 // perOp is how many columns the shortest kind of operation has.
-func perOp(spans []ganttSpan, sc ganttScale) float64 {
+func perOp(spans []interval, sc timeScale) float64 {
 	most := 0.0
 	for i := range spans {
 		if s := &spans[i]; s.drawn() {
@@ -80,7 +82,7 @@ func perOp(spans []ganttSpan, sc ganttScale) float64 {
 }
 
 // folded leaves as much of the repetitions out as makes the rest readable.
-func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, bool) {
+func (v *Chart) folded(found []periodic, w int, sc timeScale) ([]interval, bool) {
 	t, foldable := v.Timeline, 0.0
 	for _, p := range found {
 		foldable += float64(max(0, p.count()-1)) * p.period
@@ -91,7 +93,7 @@ func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, boo
 	}
 	share := min(1, (t.Makespan-room*sc.shortest/sc.readable)/foldable)
 
-	var spans []ganttSpan
+	var spans []interval
 	at := 0.0
 	for _, p := range found {
 		n := int(math.Ceil(share * float64(p.count()-1)))
@@ -99,17 +101,17 @@ func (v *Gantt) folded(found []periodic, w int, sc ganttScale) ([]ganttSpan, boo
 			continue
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
-		spans = append(spans, ganttSpan{from: at, to: from}, ganttSpan{
-			from: from, to: from + float64(n)*p.period, folded: n, cols: Width(foldText(n, true)),
+		spans = append(spans, interval{from: at, to: from}, interval{
+			from: from, to: from + float64(n)*p.period, folded: n, cols: widget.Width(foldText(n, true)),
 		})
 		at = from + float64(n)*p.period
 	}
-	return placeSpans(append(spans, ganttSpan{from: at, to: t.Makespan}), w, sc), true
+	return placeSpans(append(spans, interval{from: at, to: t.Makespan}), w, sc), true
 }
 
 // stretches shows the beginning, the middle and the end of the step at a
 // readable size and cuts out what lies between.
-func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
+func (v *Chart) stretches(w int, sc timeScale) ([]interval, bool) {
 	total := v.Timeline.Makespan
 	// Ranks with little work do not decide the scale as long as their operations
 	// have a column each.
@@ -119,7 +121,7 @@ func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
 		return nil, false
 	}
 	middle := (total - each) / 2
-	return placeSpans([]ganttSpan{
+	return placeSpans([]interval{
 		{to: each},
 		{from: each, to: middle, cut: true, cols: ganttCut},
 		{from: middle, to: middle + each},
@@ -131,7 +133,7 @@ func (v *Gantt) stretches(w int, sc ganttScale) ([]ganttSpan, bool) {
 // steady is the stretch in which every rank has both forwards and backwards to
 // run. Uneven stages do not repeat themselves there to the last digit, but the
 // slowest rank sets the pace of all, and its micro-batches are counted.
-func (v *Gantt) steady() []periodic {
+func (v *Chart) steady() []periodic {
 	t := v.Timeline
 	o := t.Order
 	from, to, slowest := 0.0, t.Makespan, 0
@@ -165,7 +167,7 @@ func (v *Gantt) steady() []periodic {
 // placeSpans gives the stretches of time their columns, all to one scale. Where
 // durations are multiples of each other the scale is a whole number of columns,
 // if that leaves little of the width empty.
-func placeSpans(spans []ganttSpan, w int, sc ganttScale) []ganttSpan {
+func placeSpans(spans []interval, w int, sc timeScale) []interval {
 	room, total := float64(w), 0.0
 	for _, s := range spans {
 		if s.folded > 0 || s.cut {
@@ -207,7 +209,7 @@ func foldText(n int, unicode bool) string {
 // steady state, or the two halves of a schedule that runs all forwards first.
 // It tries repetitions of one micro-batch, of a group, and of several, since
 // hand-over latencies make the pattern longer.
-func (v *Gantt) periodic() []periodic {
+func (v *Chart) periodic() []periodic {
 	s := v.Timeline.Order.Spec
 	group := s.GroupSize
 	if group <= 0 {
@@ -235,7 +237,7 @@ func (v *Gantt) periodic() []periodic {
 // repeats finds the stretches in which every rank does the same again with each
 // micro-batch replaced by the one shift later. With half set it looks for runs
 // of one direction only.
-func (v *Gantt) repeats(shift int, half bool) []periodic {
+func (v *Chart) repeats(shift int, half bool) []periodic {
 	t := v.Timeline
 	o := t.Order
 	var common []periodic

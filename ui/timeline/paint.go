@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"math"
@@ -7,30 +7,31 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
-// ganttPainter fills the cells of one rank at a time.
-type ganttPainter struct {
+// painter fills the cells of one rank at a time.
+type painter struct {
 	theme  *themes.Theme
-	glyphs Glyphs
+	glyphs widget.Glyphs
 	line   *schedule.Timeline
-	spans  []ganttSpan
+	spans  []interval
 	perOp  float64 // columns of the shortest kind of operation
-	cells  []ganttCell
+	cells  []cell
 	// small and joined: a label of a second chunk was written, and the mark of a pair.
 	small, joined bool
 
 	idleSign     string
 	idle, inside themes.Paint // waiting at the ends of the step, and between two operations
 	mark         themes.Paint
-	blend        ganttBlend
+	blend        blend
 }
 
 // newPainter prepares w columns for the given ranks.
-func (v *Gantt) newPainter(t *themes.Theme, g Glyphs, w int, rows []int) *ganttPainter {
+func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) *painter {
 	sc := v.scale(rows)
-	p := &ganttPainter{
-		theme: t, glyphs: g, line: v.Timeline, spans: v.spans(w, sc), cells: make([]ganttCell, w),
+	p := &painter{
+		theme: t, glyphs: g, line: v.Timeline, spans: v.spans(w, sc), cells: make([]cell, w),
 		idleSign: ".", idle: t.Paint(themes.Faint), inside: t.Paint(themes.Warn), mark: t.Paint(themes.Muted),
 	}
 	if g.Unicode {
@@ -38,15 +39,15 @@ func (v *Gantt) newPainter(t *themes.Theme, g Glyphs, w int, rows []int) *ganttP
 	}
 	p.perOp = perOp(p.spans, sc)
 	if p.perOp < 1 {
-		p.blend = newGanttBlend(w)
+		p.blend = newBlend(w)
 	}
 	return p
 }
 
 // row fills the cells with one rank.
-func (p *ganttPainter) row(rank int) {
+func (p *painter) row(rank int) {
 	for i := range p.cells {
-		p.cells[i] = ganttCell{}
+		p.cells[i] = cell{}
 	}
 	o := p.line.Order
 	from, to := o.Start[rank], o.Start[rank+1]
@@ -69,7 +70,7 @@ func (p *ganttPainter) row(rank int) {
 }
 
 // fold writes the mark of what is left out.
-func (p *ganttPainter) fold(s ganttSpan) {
+func (p *painter) fold(s interval) {
 	i := s.col
 	text := foldText(s.folded, p.glyphs.Unicode)
 	if s.cut {
@@ -77,7 +78,7 @@ func (p *ganttPainter) fold(s ganttSpan) {
 	}
 	for _, r := range text {
 		if i < len(p.cells) && i < s.col+s.cols {
-			p.cells[i] = ganttCell{paint: p.mark, sign: string(r)}
+			p.cells[i] = cell{paint: p.mark, sign: string(r)}
 			i++
 		}
 	}
@@ -85,7 +86,7 @@ func (p *ganttPainter) fold(s ganttSpan) {
 
 // wait fills the cells that nothing has filled: those between the rank's first
 // and last operation in a warmer look than those before and after.
-func (p *ganttPainter) wait() {
+func (p *painter) wait() {
 	end := p.spans[len(p.spans)-1]
 	used := min(len(p.cells), end.col+end.cols)
 	for i := used; i < len(p.cells); i++ {
@@ -106,12 +107,12 @@ func (p *ganttPainter) wait() {
 		if i > first && i < last {
 			paint = p.inside
 		}
-		cells[i] = ganttCell{paint: paint, sign: p.idleSign}
+		cells[i] = cell{paint: paint, sign: p.idleSign}
 	}
 }
 
 // span draws operations of at least one column, from the given one on.
-func (p *ganttPainter) span(s ganttSpan, k, end int) {
+func (p *painter) span(s interval, k, end int) {
 	scale := float64(s.cols) / (s.to - s.from)
 	column := func(at float64) int {
 		return s.col + int(math.Round(min(max(at-s.from, 0), s.to-s.from)*scale))
@@ -136,7 +137,7 @@ func (p *ganttPainter) span(s ganttSpan, k, end int) {
 }
 
 // op draws one operation into the columns a to b-1. A closed one ends there.
-func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
+func (p *painter) op(op schedule.Op, a, b int, closed bool) {
 	n := b - a
 	if n <= 0 {
 		return
@@ -147,7 +148,7 @@ func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
 		filler = "-"
 	}
 	for i := a; i < b; i++ {
-		p.cells[i] = ganttCell{paint: paint, sign: filler}
+		p.cells[i] = cell{paint: paint, sign: filler}
 	}
 	text := p.label(op, n)
 	for i := range len(text) {
@@ -165,7 +166,7 @@ func (p *ganttPainter) op(op schedule.Op, a, b int, closed bool) {
 // label is what an operation of n columns says: letter and micro-batch, or only
 // one of them, never a part of a number. Without colours the letter is always
 // there; a second chunk has a small one.
-func (p *ganttPainter) label(op schedule.Op, n int) string {
+func (p *painter) label(op schedule.Op, n int) string {
 	letter, number := op.Kind().String(), strconv.Itoa(op.MicroBatch())
 	second := op.Chunk()%2 == 1
 	if second {
@@ -188,7 +189,7 @@ func (p *ganttPainter) label(op schedule.Op, n int) string {
 // fill is the colour of an operation. The second shade tells chunks apart or,
 // with one chunk and no room for an edge, neighbouring micro-batches. Below
 // three columns it would only flicker.
-func (p *ganttPainter) fill(op schedule.Op) themes.Fill {
+func (p *painter) fill(op schedule.Op) themes.Fill {
 	alt := op.Chunk()%2 == 1
 	if p.line.Order.Chunks() == 1 && p.perOp < 4 {
 		alt = op.MicroBatch()%2 == 1

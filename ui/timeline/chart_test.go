@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 type failer interface {
@@ -20,8 +21,8 @@ type failer interface {
 	Fatalf(string, ...any)
 }
 
-// ganttTimeline simulates a spec whose forwards last 1 and backwards 2.
-func ganttTimeline(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
+// simulated simulates a spec whose forwards last 1 and backwards 2.
+func built(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
 	t.Helper()
 	o, err := schedule.Build(s)
 	if err != nil {
@@ -34,7 +35,7 @@ func ganttTimeline(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
 	return tl
 }
 
-func ganttTheme(t failer, name string, profile colorprofile.Profile) *themes.Theme {
+func themed(t failer, name string, profile colorprofile.Profile) *themes.Theme {
 	t.Helper()
 	p, err := themes.Load(name)
 	if err != nil {
@@ -47,10 +48,10 @@ func oneFOneB(p, m int) schedule.Spec {
 	return schedule.Spec{Kind: schedule.OneFOneB, Ranks: p, VirtualStages: 1, MicroBatches: m}
 }
 
-// TestGanttText pins the drawing without colours at each number of columns per
+// TestChartText pins the drawing without colours at each number of columns per
 // operation.
-func TestGanttText(t *testing.T) {
-	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+func TestChartText(t *testing.T) {
+	mono := themed(t, "mono", colorprofile.ASCII)
 	for _, c := range []struct {
 		name  string
 		spec  schedule.Spec
@@ -92,9 +93,9 @@ func TestGanttText(t *testing.T) {
 FF··B0·B1|
 ·FB0FB1··|`},
 	} {
-		v := Gantt{Timeline: ganttTimeline(t, c.spec, 0), Fold: c.fold}
+		v := Chart{Timeline: built(t, c.spec, 0), Fold: c.fold}
 		got := "\n"
-		for _, line := range v.Render(mono, NewGlyphs(!c.ascii), c.w, c.h) {
+		for _, line := range v.Render(mono, widget.NewGlyphs(!c.ascii), c.w, c.h) {
 			got += ansi.Strip(line) + "|\n"
 		}
 		if got = strings.TrimSuffix(got, "\n"); got != c.want {
@@ -103,12 +104,12 @@ FF··B0·B1|
 	}
 }
 
-// TestGanttUnfoldedTimes: a folded picture of steps of any length shows the same
+// TestChartUnfoldedTimes: a folded picture of steps of any length shows the same
 // beginning and end, and says how much it left out.
-func TestGanttUnfoldedTimes(t *testing.T) {
-	mono, g := ganttTheme(t, "mono", colorprofile.ASCII), NewGlyphs(true)
+func TestChartUnfoldedTimes(t *testing.T) {
+	mono, g := themed(t, "mono", colorprofile.ASCII), widget.NewGlyphs(true)
 	for _, m := range []int{40, 400} {
-		v := Gantt{Timeline: ganttTimeline(t, oneFOneB(2, m), 0), Fold: true}
+		v := Chart{Timeline: built(t, oneFOneB(2, m), 0), Fold: true}
 		line := ansi.Strip(v.Render(mono, g, 80, 2)[1])
 		n := v.Folded(80, 2)
 		if !strings.Contains(line, fmt.Sprintf("⋯×%d⋯", n)) || n < m-20 || n >= m {
@@ -120,9 +121,9 @@ func TestGanttUnfoldedTimes(t *testing.T) {
 	}
 }
 
-// TestGanttRows: the ranks that were asked for, or the first ones and the last.
-func TestGanttRows(t *testing.T) {
-	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(20, 4), 0)}
+// TestChartRows: the ranks that were asked for, or the first ones and the last.
+func TestChartRows(t *testing.T) {
+	v := Chart{Timeline: built(t, oneFOneB(20, 4), 0)}
 	for h := 0; h <= 22; h++ {
 		rows := v.Rows(h)
 		if len(rows) != min(h, 20) || !slices.IsSorted(rows) {
@@ -138,9 +139,9 @@ func TestGanttRows(t *testing.T) {
 	}
 }
 
-// TestGanttLegible: a picture that folds has no mixed columns where there is
+// TestChartLegible: a picture that folds has no mixed columns where there is
 // room for anything else, also when the stages are uneven.
-func TestGanttLegible(t *testing.T) {
+func TestChartLegible(t *testing.T) {
 	for _, s := range []schedule.Spec{
 		oneFOneB(16, 120), oneFOneB(16, 128), oneFOneB(4, 256), oneFOneB(64, 512),
 		{Kind: schedule.Interleaved, Ranks: 16, VirtualStages: 3, MicroBatches: 128},
@@ -161,7 +162,7 @@ func TestGanttLegible(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := Gantt{Timeline: tl, Fold: true}
+		v := Chart{Timeline: tl, Fold: true}
 		for _, w := range []int{46, 66, 100, 140} {
 			if v.Blended(w, 8) {
 				t.Errorf("%+v: %d cells show mixed columns", s, w)
@@ -173,20 +174,20 @@ func TestGanttLegible(t *testing.T) {
 	}
 }
 
-// TestGanttColour: kinds, steady state and idle time differ in colour, and a
+// TestChartColour: kinds, steady state and idle time differ in colour, and a
 // span of one colour is one run.
-func TestGanttColour(t *testing.T) {
-	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 256), 0), Plain: true}
+func TestChartColour(t *testing.T) {
+	v := Chart{Timeline: built(t, oneFOneB(16, 256), 0), Plain: true}
 	for _, c := range []struct {
 		profile colorprofile.Profile
 		blends  bool
 	}{{colorprofile.TrueColor, true}, {colorprofile.ANSI256, true}, {colorprofile.ANSI, false}} {
 		for _, name := range []string{"dark", "light"} {
-			theme := ganttTheme(t, name, c.profile)
+			theme := themed(t, name, c.profile)
 			if theme.Blends() != c.blends {
 				t.Errorf("%s %v: blends %v", name, c.profile, theme.Blends())
 			}
-			p := v.newPainter(theme, NewGlyphs(true), 100, v.Rows(16))
+			p := v.newPainter(theme, widget.NewGlyphs(true), 100, v.Rows(16))
 			p.row(0)
 			looks := map[string]string{} // by what is shown there
 			for column, what := range map[int]string{0: "forward", 3: "idle", 50: "steady"} {
@@ -197,7 +198,7 @@ func TestGanttColour(t *testing.T) {
 				}
 				looks[key] = what
 			}
-			for _, line := range v.Render(theme, NewGlyphs(true), 100, 16) {
+			for _, line := range v.Render(theme, widget.NewGlyphs(true), 100, 16) {
 				if runs := strings.Count(line, "\x1b[m"); runs > 40 {
 					t.Errorf("%s %v: %d runs in a line of 100 cells", name, c.profile, runs)
 				}
@@ -205,31 +206,31 @@ func TestGanttColour(t *testing.T) {
 		}
 	}
 	// The names of the kinds stand in the blended stretches.
-	line := ansi.Strip(v.Render(ganttTheme(t, "dark", colorprofile.TrueColor), NewGlyphs(true), 100, 16)[0])
+	line := ansi.Strip(v.Render(themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(true), 100, 16)[0])
 	if !strings.Contains(line, "FB") {
 		t.Errorf("the steady state is not named: %q", line)
 	}
 }
 
-// TestGanttLooks pins the looks of single cells: kinds, the second shade, the
+// TestChartLooks pins the looks of single cells: kinds, the second shade, the
 // edge of an operation, and the two looks of waiting.
-func TestGanttLooks(t *testing.T) {
-	theme := ganttTheme(t, "dark", colorprofile.TrueColor)
-	p := (&Gantt{Timeline: ganttTimeline(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, NewGlyphs(true), 24, []int{0, 1})
+func TestChartLooks(t *testing.T) {
+	theme := themed(t, "dark", colorprofile.TrueColor)
+	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24, []int{0, 1})
 	forward, backward := theme.Area(themes.Forward), theme.Area(themes.Backward)
 	for _, c := range []struct {
 		rank, column int
-		want         ganttCell
+		want         cell
 	}{
-		{0, 0, ganttCell{forward, "0"}},
-		{0, 1, ganttCell{forward, " "}},
-		{0, 2, ganttCell{forward, "1"}},                  // the next micro-batch: the number tells them apart
-		{0, 4, ganttCell{theme.Paint(themes.Warn), "·"}}, // between two operations
-		{0, 8, ganttCell{backward, "B"}},
-		{0, 9, ganttCell{backward, "0"}},
-		{0, 11, ganttCell{backward, "│"}},
-		{1, 0, ganttCell{theme.Paint(themes.Faint), "·"}}, // before the first
-		{1, 23, ganttCell{theme.Paint(themes.Faint), "·"}},
+		{0, 0, cell{forward, "0"}},
+		{0, 1, cell{forward, " "}},
+		{0, 2, cell{forward, "1"}},                  // the next micro-batch: the number tells them apart
+		{0, 4, cell{theme.Paint(themes.Warn), "·"}}, // between two operations
+		{0, 8, cell{backward, "B"}},
+		{0, 9, cell{backward, "0"}},
+		{0, 11, cell{backward, "│"}},
+		{1, 0, cell{theme.Paint(themes.Faint), "·"}}, // before the first
+		{1, 23, cell{theme.Paint(themes.Faint), "·"}},
 	} {
 		p.row(c.rank)
 		if got := p.cells[c.column]; got != c.want {
@@ -238,32 +239,32 @@ func TestGanttLooks(t *testing.T) {
 	}
 }
 
-// TestGanttLegend names what is on the picture, in the signs of the picture.
-func TestGanttLegend(t *testing.T) {
-	whole := Gantt{Timeline: ganttTimeline(t, oneFOneB(4, 8), 0)}
-	small := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 64), 0)}
+// TestChartLegend names what is on the picture, in the signs of the picture.
+func TestChartLegend(t *testing.T) {
+	whole := Chart{Timeline: built(t, oneFOneB(4, 8), 0)}
+	small := Chart{Timeline: built(t, oneFOneB(16, 64), 0)}
 	for _, c := range []struct {
-		v     *Gantt
+		v     *Chart
 		theme *themes.Theme
 		w     int
 		want  string
 	}{
-		{&whole, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.TrueColor), 60, " FB  F, B in turn    F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty above: waiting    F  forward    B  backward   · waiting"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · waiting"},
-		{&small, ganttTheme(t, "mono", colorprofile.ASCII), 30, "BFB shares of time   F fwd"},
+		{&whole, themed(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
+		{&small, themed(t, "dark", colorprofile.TrueColor), 60, " FB  F, B in turn    F  forward    B  backward   · waiting"},
+		{&small, themed(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · waiting"},
+		{&small, themed(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty above: waiting    F  forward    B  backward   · waiting"},
+		{&small, themed(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · waiting"},
+		{&small, themed(t, "mono", colorprofile.ASCII), 30, "BFB shares of time   F fwd"},
 	} {
-		line := c.v.Legend(c.theme, NewGlyphs(true), c.w, 16)
+		line := c.v.Legend(c.theme, widget.NewGlyphs(true), c.w, 16)
 		if got := strings.TrimRight(ansi.Strip(line), " "); got != c.want || ansi.StringWidth(line) != c.w {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
 
-// TestGanttPair draws an overlapped pair as one box of two halves.
-func TestGanttPair(t *testing.T) {
+// TestChartPair draws an overlapped pair as one box of two halves.
+func TestChartPair(t *testing.T) {
 	f, b := schedule.NewOp(schedule.Forward, 0, 1).Pair(), schedule.NewOp(schedule.Backward, 0, 0)
 	o := &schedule.Order{
 		Spec:  schedule.Spec{Kind: "by hand", Ranks: 1, VirtualStages: 1, MicroBatches: 2},
@@ -274,29 +275,29 @@ func TestGanttPair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := Gantt{Timeline: tl, Plain: true}
-	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+	v := Chart{Timeline: tl, Plain: true}
+	mono := themed(t, "mono", colorprofile.ASCII)
 	for w, want := range map[int]string{
 		24: "F0-│F1---&B0---│B1-----│",
 		12: "F0F1&B0│B1-│",
 	} {
-		if got := ansi.Strip(v.Render(mono, NewGlyphs(true), w, 1)[0]); got != want {
+		if got := ansi.Strip(v.Render(mono, widget.NewGlyphs(true), w, 1)[0]); got != want {
 			t.Errorf("%d columns: %q, want %q", w, got, want)
 		}
 	}
-	if lines := v.Render(mono, NewGlyphs(true), 2, 1); ansi.Strip(lines[0]) == "" {
+	if lines := v.Render(mono, widget.NewGlyphs(true), 2, 1); ansi.Strip(lines[0]) == "" {
 		t.Error("two columns are drawn too")
 	}
 }
 
-// TestGanttAnySize draws legal timelines at any size: never a panic, lines of
+// TestChartAnySize draws legal timelines at any size: never a panic, lines of
 // exactly the width, one per rank shown; and the parts of the step cover the
 // whole of it.
-func TestGanttAnySize(t *testing.T) {
+func TestChartAnySize(t *testing.T) {
 	looks := []*themes.Theme{
-		ganttTheme(t, "mono", colorprofile.ASCII), ganttTheme(t, "dark", colorprofile.TrueColor),
-		ganttTheme(t, "light", colorprofile.ANSI256), ganttTheme(t, "dark", colorprofile.ANSI),
-		ganttTheme(t, "dark", colorprofile.TrueColor).Dim(),
+		themed(t, "mono", colorprofile.ASCII), themed(t, "dark", colorprofile.TrueColor),
+		themed(t, "light", colorprofile.ANSI256), themed(t, "dark", colorprofile.ANSI),
+		themed(t, "dark", colorprofile.TrueColor).Dim(),
 	}
 	draws.Check(t, func(t *rapid.T) {
 		s := schedule.Spec{
@@ -321,12 +322,12 @@ func TestGanttAnySize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := Gantt{
+		v := Chart{
 			Timeline: tl, Fold: rapid.Bool().Draw(t, "fold"), Plain: rapid.Bool().Draw(t, "plain"),
 			Shown: rapid.SliceOfN(rapid.IntRange(-2, 14), 0, 3).Draw(t, "shown"),
 		}
 		w, h := rapid.IntRange(-1, 260).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
-		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"), NewGlyphs(rapid.Bool().Draw(t, "unicode"))
+		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"), widget.NewGlyphs(rapid.Bool().Draw(t, "unicode"))
 		lines := v.Render(theme, g, w, h)
 		want := len(v.Rows(h))
 		if w <= 0 {
@@ -349,7 +350,7 @@ func TestGanttAnySize(t *testing.T) {
 	})
 }
 
-func checkSpans(t *rapid.T, spans []ganttSpan, makespan float64, w int) {
+func checkSpans(t *rapid.T, spans []interval, makespan float64, w int) {
 	at, col := 0.0, 0
 	for _, s := range spans {
 		if s.from != at || s.col != col || s.to < s.from || s.cols < 0 {
@@ -362,25 +363,25 @@ func checkSpans(t *rapid.T, spans []ganttSpan, makespan float64, w int) {
 	}
 }
 
-// TestGanttNothing draws what is no timeline.
-func TestGanttNothing(t *testing.T) {
-	mono := ganttTheme(t, "mono", colorprofile.ASCII)
+// TestChartNothing draws what is no timeline.
+func TestChartNothing(t *testing.T) {
+	mono := themed(t, "mono", colorprofile.ASCII)
 	for _, tl := range []*schedule.Timeline{nil, {}, {Order: &schedule.Order{}}, {Order: &schedule.Order{Ops: make([]schedule.Op, 3)}}} {
-		v := Gantt{Timeline: tl, Fold: true}
-		if lines := v.Render(mono, NewGlyphs(true), 80, 24); len(lines) != 0 || v.Folded(80, 24) != 0 {
+		v := Chart{Timeline: tl, Fold: true}
+		if lines := v.Render(mono, widget.NewGlyphs(true), 80, 24); len(lines) != 0 || v.Folded(80, 24) != 0 {
 			t.Errorf("%+v: %v", tl, lines)
 		}
 	}
 }
 
-// BenchmarkGantt draws the timeline of the budgets: 64 ranks, 512 micro-batches,
+// BenchmarkChart draws the timeline of the budgets: 64 ranks, 512 micro-batches,
 // 4 chunks, 262,144 operations.
-func BenchmarkGantt(b *testing.B) {
-	tl := ganttTimeline(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512}, 0)
-	theme, g := ganttTheme(b, "dark", colorprofile.TrueColor), NewGlyphs(true)
+func BenchmarkChart(b *testing.B) {
+	tl := built(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512}, 0)
+	theme, g := themed(b, "dark", colorprofile.TrueColor), widget.NewGlyphs(true)
 	for _, fold := range []bool{false, true} {
 		b.Run(fmt.Sprintf("64x200/fold=%v", fold), func(b *testing.B) {
-			v := Gantt{Timeline: tl, Fold: fold}
+			v := Chart{Timeline: tl, Fold: fold}
 			b.ReportAllocs()
 			for b.Loop() {
 				v.Render(theme, g, 200, 64)
@@ -388,7 +389,7 @@ func BenchmarkGantt(b *testing.B) {
 		})
 	}
 	b.Run("8x60/p=8/m=64", func(b *testing.B) {
-		v := Gantt{Timeline: ganttTimeline(b, oneFOneB(8, 64), 0), Fold: true}
+		v := Chart{Timeline: built(b, oneFOneB(8, 64), 0), Fold: true}
 		b.ReportAllocs()
 		for b.Loop() {
 			v.Render(theme, g, 60, 8)

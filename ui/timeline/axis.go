@@ -1,10 +1,12 @@
-package widget
+package timeline
 
 import (
 	"math"
 	"strings"
 
 	"meshscope/engine/schedule"
+
+	"meshscope/ui/widget"
 )
 
 // Axis is the time axis of one or two timelines, with the periods that are
@@ -14,8 +16,8 @@ type Axis struct {
 	Length float64 // what is left of that when folded
 	Folded int     // periods left out
 
-	cuts  []ganttSpan // ascending, folded > 0
-	scale ganttScale
+	cuts  []interval // ascending, folded > 0
+	scale timeScale
 }
 
 // NewAxis is the axis of the timelines (nil ones are passed over). With fold it
@@ -26,7 +28,7 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 	var cuts []periodic
 	first := true
 	for _, line := range lines {
-		g := Gantt{Timeline: line}
+		g := Chart{Timeline: line}
 		if !drawable(line) {
 			continue
 		}
@@ -56,7 +58,7 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 }
 
 func drawable(line *schedule.Timeline) bool {
-	g := Gantt{Timeline: line}
+	g := Chart{Timeline: line}
 	return g.ranks() > 0 && line.Makespan > 0 && !math.IsInf(line.Makespan, 0)
 }
 
@@ -66,7 +68,7 @@ const foldWork = 1 << 20
 // anyPeriod is periodic that also looks for long patterns: ranks of unequal
 // length that wait for each other's hand-overs repeat after about as many
 // micro-batches as there are ranks in the slowest part.
-func (v *Gantt) anyPeriod() []periodic {
+func (v *Chart) anyPeriod() []periodic {
 	if found := v.periodic(); len(found) > 0 {
 		return found
 	}
@@ -109,7 +111,7 @@ func (a *Axis) cut(found []periodic, w int) {
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
 		to := from + float64(n)*p.period
-		a.cuts = append(a.cuts, ganttSpan{from: from, to: to, folded: n, cols: Width(foldText(n, true))})
+		a.cuts = append(a.cuts, interval{from: from, to: to, folded: n, cols: widget.Width(foldText(n, true))})
 		a.Length -= to - from
 		a.Folded += n
 	}
@@ -158,7 +160,7 @@ func (a *Axis) PerOp() float64 {
 // Frame is a window of an axis laid out over columns.
 type Frame struct {
 	Cols  int // columns of the whole frame; the picture may end before
-	spans []ganttSpan
+	spans []interval
 }
 
 // Frame lays the part of the axis from one place to another out over w columns.
@@ -174,13 +176,13 @@ func (a *Axis) Frame(from, to float64, w int) Frame {
 			continue
 		}
 		if c.from > at {
-			f.spans = append(f.spans, ganttSpan{from: at, to: c.from})
+			f.spans = append(f.spans, interval{from: at, to: c.from})
 		}
 		f.spans = append(f.spans, c)
 		at = c.to
 	}
 	if end > at {
-		f.spans = append(f.spans, ganttSpan{from: at, to: end})
+		f.spans = append(f.spans, interval{from: at, to: end})
 	}
 	f.spans = placeSpans(f.spans, w, a.scale)
 	return f
@@ -263,7 +265,7 @@ func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 	}
 	step := 1.0
 	for range 4 { // longer texts need wider steps
-		least := float64(Width(unit(step, to))+4) / scale
+		least := float64(widget.Width(unit(step, to))+4) / scale
 		step = math.Pow(10, math.Floor(math.Log10(least)))
 		for _, k := range []float64{1, 2, 5, 10} {
 			if k*step >= least {
@@ -285,30 +287,30 @@ func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 		for i := max(0, math.Ceil(s.from/step-1e-9)); i*step < s.to; i++ {
 			col := f.Column(math.Max(i*step, s.from))
 			text := unit(step, i*step)
-			if col < free || col+1+Width(text) > min(f.Cols, s.col+s.cols) {
+			if col < free || col+1+widget.Width(text) > min(f.Cols, s.col+s.cols) {
 				continue
 			}
 			ticks = append(ticks, Tick{Col: col, Text: text})
-			free = col + Width(text) + 2
+			free = col + widget.Width(text) + 2
 		}
 	}
 	return ticks
 }
 
 // Text writes ticks as one line: a stroke at each moment and its text after it.
-func (f *Frame) Text(ticks []Tick, g Glyphs) string {
+func (f *Frame) Text(ticks []Tick, g widget.Glyphs) string {
 	var b strings.Builder
 	at := 0
 	for _, t := range ticks {
 		if t.Col < at {
 			continue
 		}
-		b.WriteString(blanks(t.Col - at))
+		b.WriteString(widget.Blank(t.Col - at))
 		b.WriteString(g.Limit)
 		b.WriteString(t.Text)
-		at = t.Col + 1 + Width(t.Text)
+		at = t.Col + 1 + widget.Width(t.Text)
 	}
-	return b.String() + blanks(max(0, f.Cols-at))
+	return b.String() + widget.Blank(max(0, f.Cols-at))
 }
 
 // Outside is the moment itself, or, where that is folded away, the one just

@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ func (r *Rows) DrawTwo(b *strings.Builder, upper, lower int, mu, ml *Marks) {
 	r.draw(lower, ml)
 	cells := r.base.cells
 	if r.halves == nil {
-		r.halves = map[[2]themes.Paint]ganttCell{}
+		r.halves = map[[2]themes.Paint]cell{}
 	}
 	for i := range cells {
 		if r.frame.folded(i) || cells[i] == above[i] && r.bare(cells[i].sign) {
@@ -26,7 +26,7 @@ func (r *Rows) DrawTwo(b *strings.Builder, upper, lower int, mu, ml *Marks) {
 		half, ok := r.halves[pair]
 		if !ok {
 			paint, sign := themes.Halves(pair[0], pair[1])
-			half = ganttCell{paint: paint, sign: sign}
+			half = cell{paint: paint, sign: sign}
 			r.halves[pair] = half
 		}
 		cells[i] = half

@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"cmp"
@@ -7,12 +7,13 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 // Legend is one line that names the signs of the picture of the same width and
 // height; entries that do not fit are left out.
-func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
-	l := NewLine(w)
+func (v *Chart) Legend(t *themes.Theme, g widget.Glyphs, w, h int) string {
+	l := widget.NewLine(w)
 	rows := v.Rows(h)
 	if w <= 0 || len(rows) == 0 || !(v.Timeline.Makespan > 0) {
 		return l.String()
@@ -31,7 +32,7 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 	}
 	need := -3
 	for _, e := range entries {
-		need += 3 + Width(e.Sign) + 1 + Width(e.Text)
+		need += 3 + widget.Width(e.Sign) + 1 + widget.Width(e.Text)
 	}
 	for _, e := range entries {
 		apart := 3
@@ -41,7 +42,7 @@ func (v *Gantt) Legend(t *themes.Theme, g Glyphs, w, h int) string {
 		if need > w && e.Brief != "" {
 			e.Text = e.Brief
 		}
-		if apart+Width(e.Sign)+1+Width(e.Text) > l.Left() {
+		if apart+widget.Width(e.Sign)+1+widget.Width(e.Text) > l.Left() {
 			break
 		}
 		l.Gap(apart).Put(e.Paint, e.Sign).Put(t.Paint(themes.Muted), " "+e.Text)
@@ -59,7 +60,7 @@ type LegendEntry struct {
 // legend lists the mixes that were drawn, the most frequent first, because
 // without them the picture cannot be read, and then the kinds that ranks run,
 // all the same ones.
-func (p *ganttPainter) legend(rows []int) []LegendEntry {
+func (p *painter) legend(rows []int) []LegendEntry {
 	var runs [4]bool
 	o := p.line.Order
 	paired := false
@@ -103,7 +104,7 @@ const (
 )
 
 // mixLegend explains what was drawn where a column holds several operations.
-func (p *ganttPainter) mixLegend(paired bool) []LegendEntry {
+func (p *painter) mixLegend(paired bool) []LegendEntry {
 	if !p.theme.Blends() {
 		return p.fewLegend()
 	}
@@ -169,7 +170,7 @@ func briefMix(name string, paired bool) string {
 const inTurn = "in turn"
 
 // framed gives a letter its coloured area; without colours it stands alone.
-func (p *ganttPainter) framed(letters string) string {
+func (p *painter) framed(letters string) string {
 	if !p.theme.Colours {
 		return letters
 	}

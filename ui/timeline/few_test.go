@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"math"
@@ -11,10 +11,11 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 // drawnShares is how many columns of a row each kind fills, read from its cells.
-func drawnShares(t *rapid.T, p *ganttPainter) (columns [fewIdle]float64) {
+func drawnShares(t *rapid.T, p *painter) (columns [fewIdle]float64) {
 	for i, c := range p.cells {
 		height, painted := strings.Index("▁▂▃▄▅▆▇", c.sign), false
 		for kind := range fewIdle {
@@ -49,7 +50,7 @@ func drawnShares(t *rapid.T, p *ganttPainter) (columns [fewIdle]float64) {
 // TestFewColoursKeepShares: without blended colours a row still shows how long its
 // rank runs each kind, as letters without colours and as areas with sixteen.
 func TestFewColoursKeepShares(t *testing.T) {
-	looks := []*themes.Theme{ganttTheme(t, "mono", colorprofile.ASCII), ganttTheme(t, "dark", colorprofile.ANSI)}
+	looks := []*themes.Theme{themed(t, "mono", colorprofile.ASCII), themed(t, "dark", colorprofile.ANSI)}
 	draws.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB, schedule.Interleaved}).Draw(t, "kind")
 		p := rapid.IntRange(2, 8).Draw(t, "p")
@@ -67,13 +68,13 @@ func TestFewColoursKeepShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := Gantt{Timeline: line, Plain: true}
+		v := Chart{Timeline: line, Plain: true}
 		const w = 120
 		if perOp(v.picture(w, p), v.scale(v.Rows(p))) >= 1 {
 			t.Skip("operations have a column each")
 		}
 		for _, theme := range looks {
-			painter := v.newPainter(theme, NewGlyphs(true), w, v.Rows(p))
+			painter := v.newPainter(theme, widget.NewGlyphs(true), w, v.Rows(p))
 			// Of a picture to a whole scale some columns stay empty at its end.
 			end := painter.spans[len(painter.spans)-1]
 			drawn := float64(end.col + end.cols)
@@ -108,8 +109,8 @@ func TestFewColoursKeepShares(t *testing.T) {
 // TestFewColoursAreCalm: the steady state, the warm-up and the drain of a long 1F1B
 // are a handful of looks each, not one for each column.
 func TestFewColoursAreCalm(t *testing.T) {
-	v := Gantt{Timeline: ganttTimeline(t, oneFOneB(16, 256), 0), Plain: true}
-	p := v.newPainter(ganttTheme(t, "dark", colorprofile.ANSI), NewGlyphs(true), 100, v.Rows(16))
+	v := Chart{Timeline: built(t, oneFOneB(16, 256), 0), Plain: true}
+	p := v.newPainter(themed(t, "dark", colorprofile.ANSI), widget.NewGlyphs(true), 100, v.Rows(16))
 	for rank := range 16 {
 		p.row(rank)
 		changes := 0
@@ -155,7 +156,7 @@ func TestPureStretches(t *testing.T) {
 	f, b, mixed := [4]float32{1}, [4]float32{0, 1}, [4]float32{0.4, 0.6}
 	var idle [4]float32
 	shares := [][4]float32{{0.4}, f, f, f, idle, idle, mixed, idle, mixed, mixed, b, mixed, {0, 0.7}, {0, 0.7}, {0, 0.7}, {0, 0.2}, idle}
-	blend := newGanttBlend(len(shares))
+	blend := newBlend(len(shares))
 	blend.shares = shares
 	keys := make([]uint32, len(blend.shares))
 	blend.calm(keys, true)

@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"math"
@@ -7,9 +7,10 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
-// Gantt draws a pipeline timeline, one line per rank: time runs to the right,
+// Chart draws a pipeline timeline, one line per rank: time runs to the right,
 // operations are areas of their kind's colour, dots are idle time. Wide
 // operations carry letter and micro-batch. Where the whole step has no room for
 // that, parts of it are cut out; below one column per operation the kinds are
@@ -17,7 +18,7 @@ import (
 // would make the steady state of 1F1B look like one long backward.
 //
 // It reads its timeline and keeps nothing: the same values give the same lines.
-type Gantt struct {
+type Chart struct {
 	Timeline *schedule.Timeline
 	// Fold cuts repetitions of the steady state out of the picture when the
 	// whole does not fit at a readable size, and writes their number instead.
@@ -35,7 +36,7 @@ const (
 )
 
 // Rows lists the ranks that Render draws at a height of h lines.
-func (v *Gantt) Rows(h int) []int {
+func (v *Chart) Rows(h int) []int {
 	p := v.ranks()
 	h = min(h, p)
 	if h <= 0 {
@@ -60,7 +61,7 @@ func (v *Gantt) Rows(h int) []int {
 }
 
 // ranks is 0 for a timeline that cannot be drawn.
-func (v *Gantt) ranks() int {
+func (v *Chart) ranks() int {
 	t := v.Timeline
 	if t == nil || t.Order == nil || len(t.Begin) != len(t.Order.Ops) || len(t.End) != len(t.Order.Ops) {
 		return 0
@@ -70,13 +71,13 @@ func (v *Gantt) ranks() int {
 
 // Render draws the timeline w cells wide and at most h lines high: one line per
 // rank of Rows. Every line is w cells wide.
-func (v *Gantt) Render(t *themes.Theme, g Glyphs, w, h int) []string {
+func (v *Chart) Render(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 	rows := v.Rows(h)
 	if w <= 0 || len(rows) == 0 {
 		return nil
 	}
 	if !(v.Timeline.Makespan > 0) || math.IsInf(v.Timeline.Makespan, 0) {
-		return Height(nil, w, len(rows))
+		return widget.Height(nil, w, len(rows))
 	}
 	label, idle := v.margins(w)
 	plot := w - label - idle
@@ -102,7 +103,7 @@ func (v *Gantt) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 
 // margins are the widths of the rank numbers and of the idle shares, 0 where
 // there is no room for them.
-func (v *Gantt) margins(w int) (label, idle int) {
+func (v *Chart) margins(w int) (label, idle int) {
 	if v.Plain {
 		return 0, 0
 	}
@@ -118,7 +119,7 @@ func (v *Gantt) margins(w int) (label, idle int) {
 
 // idleText is the rank's idle share of the step; what is too short for a dot is
 // still seen here.
-func (v *Gantt) idleText(rank int) string {
+func (v *Chart) idleText(rank int) string {
 	share := 100 * v.Timeline.Ranks[rank].Idle / v.Timeline.Makespan
 	digits := 1
 	if share > 0 && share < 0.1 {
@@ -128,7 +129,7 @@ func (v *Gantt) idleText(rank int) string {
 }
 
 // Folded is how many periods of the steady state a picture w cells wide leaves out.
-func (v *Gantt) Folded(w, h int) int {
+func (v *Chart) Folded(w, h int) int {
 	n := 0
 	for _, s := range v.picture(w, h) {
 		n += s.folded
@@ -138,12 +139,12 @@ func (v *Gantt) Folded(w, h int) int {
 
 // Blended says whether a picture of this size has operations narrower than a
 // column, so that it needs its legend.
-func (v *Gantt) Blended(w, h int) bool {
+func (v *Chart) Blended(w, h int) bool {
 	spans := v.picture(w, h)
 	return len(spans) > 0 && perOp(spans, v.scale(v.Rows(h))) < 1
 }
 
-func (v *Gantt) picture(w, h int) []ganttSpan {
+func (v *Chart) picture(w, h int) []interval {
 	rows := v.Rows(h)
 	if w <= 0 || len(rows) == 0 || !(v.Timeline.Makespan > 0) {
 		return nil
@@ -152,8 +153,8 @@ func (v *Gantt) picture(w, h int) []ganttSpan {
 	return v.spans(w-label-idle, v.scale(rows))
 }
 
-// ganttScale is what decides how a timeline is drawn.
-type ganttScale struct {
+// timeScale is what decides how a timeline is drawn.
+type timeScale struct {
 	shortest float64 // mean duration of the shortest kind of operation
 	common   float64 // the same on the rank where it is longest
 	regular  bool    // the other kinds last whole multiples of it
@@ -161,9 +162,9 @@ type ganttScale struct {
 }
 
 // scale looks at the first, the middle and the last of the given ranks.
-func (v *Gantt) scale(rows []int) ganttScale {
+func (v *Chart) scale(rows []int) timeScale {
 	t := v.Timeline
-	s := ganttScale{
+	s := timeScale{
 		shortest: t.Makespan, regular: true,
 		readable: float64(2 + len(strconv.Itoa(t.Order.Spec.MicroBatches-1))),
 	}
@@ -192,14 +193,14 @@ func (v *Gantt) scale(rows []int) ganttScale {
 	return s
 }
 
-// ganttCell is one cell of a line.
-type ganttCell struct {
+// cell is one cell of a line.
+type cell struct {
 	paint themes.Paint
 	sign  string
 }
 
 // writeCells writes cells as runs of equal paint.
-func writeCells(b *strings.Builder, cells []ganttCell) {
+func writeCells(b *strings.Builder, cells []cell) {
 	for i := 0; i < len(cells); {
 		paint := cells[i].paint
 		b.WriteString(paint.Open())
@@ -211,4 +212,4 @@ func writeCells(b *strings.Builder, cells []ganttCell) {
 	}
 }
 
-func padLeft(s string, w int) string { return blanks(max(0, w-len(s))) + s }
+func padLeft(s string, w int) string { return widget.Blank(max(0, w-len(s))) + s }

@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 // Columns that hold several operations, where colours cannot be mixed. With a few
@@ -15,7 +16,7 @@ import (
 // letters as it has eighths of the time.
 
 // few turns the shares into cells.
-func (b *ganttBlend) few(p *ganttPainter, s ganttSpan) {
+func (b *blend) few(p *painter, s interval) {
 	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
 	b.calm(keys, !p.stacks())
 	for _, key := range keys {
@@ -42,7 +43,7 @@ func (b *ganttBlend) few(p *ganttPainter, s ganttSpan) {
 
 // stacks paints columns from one of the picture on: which kind stands below the top one
 // goes by turns.
-func (b *ganttBlend) stacks(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
+func (b *blend) stacks(p *painter, cells []cell, keys []uint32, column int) {
 	var t turns
 	resting := true // nothing stands below
 	for i, key := range keys {
@@ -74,7 +75,7 @@ func (b *ganttBlend) stacks(p *ganttPainter, cells []ganttCell, keys []uint32, c
 }
 
 // letters writes columns from one of the picture on: the parts of a mix take turns.
-func (b *ganttBlend) letters(p *ganttPainter, cells []ganttCell, keys []uint32, column int) {
+func (b *blend) letters(p *painter, cells []cell, keys []uint32, column int) {
 	var t turns
 	for i, key := range keys {
 		parts := fewParts(key)
@@ -167,13 +168,13 @@ func (t *turns) drew(part int, columns float32) { t.behind[part] -= columns }
 // Letters writes the ranks of a whole step in some columns, for text: what the picture
 // without colours has where operations are narrower than a column.
 func Letters(line *schedule.Timeline, columns int) func(rank int) string {
-	gantt := Gantt{Timeline: line, Plain: true}
+	gantt := Chart{Timeline: line, Plain: true}
 	if columns <= 0 || !drawable(line) {
 		return func(int) string { return "" }
 	}
-	p := gantt.newPainter(&themes.Theme{}, NewGlyphs(false), columns, gantt.Rows(1))
-	p.spans, p.perOp = []ganttSpan{{to: line.Makespan, cols: columns}}, 0
-	p.blend = newGanttBlend(columns)
+	p := gantt.newPainter(&themes.Theme{}, widget.NewGlyphs(false), columns, gantt.Rows(1))
+	p.spans, p.perOp = []interval{{to: line.Makespan, cols: columns}}, 0
+	p.blend = newBlend(columns)
 	return func(rank int) string {
 		p.row(rank)
 		var b strings.Builder
@@ -185,15 +186,15 @@ func Letters(line *schedule.Timeline, columns int) func(rank int) string {
 }
 
 // letterCell is one part of a mix.
-func letterCell(p *ganttPainter, part int) ganttCell {
+func letterCell(p *painter, part int) cell {
 	if part == fewIdle {
-		return ganttCell{paint: p.inside, sign: p.idleSign}
+		return cell{paint: p.inside, sign: p.idleSign}
 	}
-	return ganttCell{paint: p.theme.Area(kindFill(part)), sign: schedule.OpKind(part).String()}
+	return cell{paint: p.theme.Area(kindFill(part)), sign: schedule.OpKind(part).String()}
 }
 
 // stackLook is the cell of a stack with a kind below, made once for each.
-func (b *ganttBlend) stackLook(p *ganttPainter, key uint32, s stack, kind int) ganttCell {
+func (b *blend) stackLook(p *painter, key uint32, s stack, kind int) cell {
 	known := key | uint32(kind+1)<<16
 	cell, ok := b.looks[known]
 	if !ok {
@@ -204,7 +205,7 @@ func (b *ganttBlend) stackLook(p *ganttPainter, key uint32, s stack, kind int) g
 }
 
 // fewLook is the cell of a mix in a column of the picture, for the legend.
-func (b *ganttBlend) fewLook(p *ganttPainter, key uint32, column int) ganttCell {
+func (b *blend) fewLook(p *painter, key uint32, column int) cell {
 	s, parts := stackOf(key), fewParts(key)
 	if !p.stacks() {
 		return letterCell(p, turn(parts[:], column%blendLevels))
@@ -269,7 +270,7 @@ func kindFill(kind int) themes.Fill {
 
 // stacks tells whether a column of several kinds is a stack of colours: there are
 // some, and blocks to draw it with.
-func (p *ganttPainter) stacks() bool { return p.theme.Colours && p.glyphs.Unicode }
+func (p *painter) stacks() bool { return p.theme.Colours && p.glyphs.Unicode }
 
 // stack is a column as a stack of two: waiting above all kinds, or else the first kind
 // above the others. A single eighth of waiting gives way to that.
@@ -305,15 +306,15 @@ func stackOf(key uint32) stack {
 }
 
 // cell is the stack with a kind below.
-func (s stack) cell(p *ganttPainter, kind int) ganttCell {
+func (s stack) cell(p *painter, kind int) cell {
 	if s.rest == 0 {
-		return ganttCell{paint: p.theme.Area(kindFill(s.top)), sign: " "}
+		return cell{paint: p.theme.Area(kindFill(s.top)), sign: " "}
 	}
 	paint := p.theme.Line(kindFill(kind))
 	if s.top != fewIdle {
 		paint = p.theme.Edge(kindFill(kind), kindFill(s.top))
 	}
-	return ganttCell{paint: paint, sign: lowerEighth(s.height)}
+	return cell{paint: paint, sign: lowerEighth(s.height)}
 }
 
 // lowerEighth is the block that fills n eighths of a cell from below, 1 to 7.
@@ -323,7 +324,7 @@ func lowerEighth(n int) string {
 
 // fewLegend explains columns that hold several operations: a sample of the mix that
 // fills most of the picture.
-func (p *ganttPainter) fewLegend() []LegendEntry {
+func (p *painter) fewLegend() []LegendEntry {
 	var most, key uint32
 	for k, n := range p.blend.seen {
 		if n := uint32(n); len(blendName(k)) > 1 && (n > most || n == most && k < key) {
@@ -337,7 +338,7 @@ func (p *ganttPainter) fewLegend() []LegendEntry {
 	if p.stacks() {
 		cell := p.blend.fewLook(p, key, 0)
 		return []LegendEntry{{
-			Paint: cell.paint, Sign: Fill(cell.sign, sample),
+			Paint: cell.paint, Sign: widget.Fill(cell.sign, sample),
 			Text: "heights: shares of the time, empty above: waiting", Brief: "shares of time",
 		}}
 	}

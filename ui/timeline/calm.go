@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import "math"
 
@@ -10,7 +10,7 @@ const fewReach = 3
 // calm rounds the shares of each column, averaged over its neighbours in the same
 // stretch. With snap set, columns at the end of a stretch that are partly idle become
 // the one or the other.
-func (b *ganttBlend) calm(keys []uint32, snap bool) {
+func (b *blend) calm(keys []uint32, snap bool) {
 	shares := b.shares[:len(keys)]
 	clear(keys)
 	for from := 0; from < len(keys); {

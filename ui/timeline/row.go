@@ -1,10 +1,11 @@
-package widget
+package timeline
 
 import (
 	"strings"
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 // Mark is why an operation stands out in a Row.
@@ -28,34 +29,34 @@ type Marked struct {
 type Rows struct {
 	frame *Frame
 	theme *themes.Theme
-	base  *ganttPainter // grey where only some operations are lit
-	lit   *ganttPainter
+	base  *painter // grey where only some operations are lit
+	lit   *painter
 	grey  bool
 	blank bool // letters of grey operations are left out: there are no colours to tell them apart
 	// stalls is, by column, how long ranks that were drawn waited for less than half
 	// a column, which their cells do not show; drawn is how many they were.
 	stalls []float64
 	drawn  int
-	halves map[[2]themes.Paint]ganttCell
+	halves map[[2]themes.Paint]cell
 	edge   themes.Paint
 }
 
 // NewRows prepares the drawing of a timeline's ranks. With grey set, operations
 // that are not marked stand back.
-func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g Glyphs, grey bool) *Rows {
+func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g widget.Glyphs, grey bool) *Rows {
 	if !drawable(line) || len(f.spans) == 0 {
 		return nil
 	}
-	gantt := Gantt{Timeline: line}
+	gantt := Chart{Timeline: line}
 	shortest := gantt.scale(gantt.Rows(3)).shortest
-	painter := func(t *themes.Theme) *ganttPainter {
+	painter := func(t *themes.Theme) *painter {
 		p := gantt.newPainter(t, g, f.Cols, gantt.Rows(3))
 		p.spans, p.perOp = f.spans, f.perUnit()*shortest
 		if p.perOp < 1 && p.perOp > 0.98 {
 			p.perOp = 1 // a window of one column per operation need not fall on whole columns
 		}
 		if p.perOp < 1 {
-			p.blend = newGanttBlend(f.Cols)
+			p.blend = newBlend(f.Cols)
 		}
 		return p
 	}
@@ -130,7 +131,7 @@ func (r *Rows) again(rank int) {
 }
 
 // recompute draws that part of one backward in the columns a to b-1, if it has any.
-func (r *Rows) recompute(p *ganttPainter, rank, k, a, b int) {
+func (r *Rows) recompute(p *painter, rank, k, a, b int) {
 	from, to := r.frame.Shows()
 	until := p.line.RecomputeEnd(rank, k)
 	if until <= p.line.Begin[k] || until <= from || p.perOp < 2 {
@@ -143,7 +144,7 @@ func (r *Rows) recompute(p *ganttPainter, rank, k, a, b int) {
 		filler = "-"
 	}
 	for i := a; i < middle; i++ {
-		p.cells[i] = ganttCell{paint: paint, sign: filler}
+		p.cells[i] = cell{paint: paint, sign: filler}
 	}
 	if a < middle {
 		p.cells[a].sign = "R"
@@ -166,7 +167,7 @@ func (r *Rows) Below(b *strings.Builder) {
 	}
 	for _, s := range r.frame.spans {
 		for i := s.col; s.folded > 0 && i < min(s.col+s.cols, len(cells)); i++ {
-			cells[i] = ganttCell{sign: " "}
+			cells[i] = cell{sign: " "}
 		}
 	}
 	writeCells(b, cells)
@@ -219,9 +220,9 @@ func (r *Rows) ends(rank int) {
 		at := r.frame.Time(i)
 		switch {
 		case i >= end:
-			*c = ganttCell{sign: " "}
+			*c = cell{sign: " "}
 			if i == end {
-				*c = ganttCell{paint: r.edge, sign: p.glyphs.Limit}
+				*c = cell{paint: r.edge, sign: p.glyphs.Limit}
 			}
 		case at > st.First && at < st.Last:
 			c.paint = p.inside
@@ -298,7 +299,7 @@ func (r *Rows) mark(rank int, m Marked) {
 // letter marks an operation too narrow to be drawn.
 func (r *Rows) letter(op schedule.Op, a, b int) {
 	for i := a; i < b; i++ {
-		r.lit.cells[i] = ganttCell{paint: r.theme.Area(r.lit.fill(op)), sign: op.Kind().String()}
+		r.lit.cells[i] = cell{paint: r.theme.Area(r.lit.fill(op)), sign: op.Kind().String()}
 	}
 }
 

@@ -1,4 +1,4 @@
-package widget
+package timeline
 
 import (
 	"math"
@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
 	"meshscope/themes"
+	"meshscope/ui/widget"
 )
 
 func simulated(t *rapid.T) *schedule.Timeline {
@@ -85,7 +86,7 @@ func TestOverview(t *testing.T) {
 		a := NewAxis([]*schedule.Timeline{line}, true, 60)
 		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
 		w := rapid.IntRange(1, 100).Draw(t, "w")
-		lines := append(NewOverview(line, &a, w, n).Render(&a, theme, NewGlyphs(true), 0.2, 0.4), WindowMark(&a, theme, NewGlyphs(false), w, 0.2, 0.4))
+		lines := append(NewOverview(line, &a, w, n).Render(&a, theme, widget.NewGlyphs(true), 0.2, 0.4), WindowMark(&a, theme, widget.NewGlyphs(false), w, 0.2, 0.4))
 		if len(lines) != n+1 {
 			t.Fatalf("%d lines of %d", len(lines), n+1)
 		}
@@ -118,7 +119,7 @@ func TestFoldGains(t *testing.T) {
 		"long 1F1B":  {oneFOneB(4, 256), 100, true},
 		"short 1F1B": {oneFOneB(16, 22), 60, false}, // five of its periods are alike, of which two may go
 	} {
-		line := ganttTimeline(t, c.s, 0)
+		line := built(t, c.s, 0)
 		a := NewAxis([]*schedule.Timeline{line}, true, c.w)
 		if folds := a.Folded > 0; folds != c.folds {
 			t.Errorf("%s: folded %d periods", name, a.Folded)
