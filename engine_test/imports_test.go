@@ -210,8 +210,7 @@ func TestNothingStallsTheStart(t *testing.T) {
 }
 
 // TestScreensStayAtHome: no processes and no network below ui, and widgets
-// know cells, not physics. The one thing of the engine they may know is a
-// simulated timeline, which is what the pipeline's widget draws.
+// know cells, not physics.
 func TestScreensStayAtHome(t *testing.T) {
 	for path, p := range listPackages(t) {
 		from, ours := folder(path)
@@ -222,7 +221,7 @@ func TestScreensStayAtHome(t *testing.T) {
 			switch to, ours := folder(imported); {
 			case within(imported, "os/exec"), within(imported, "net"):
 				t.Errorf("forbidden arrow: %s -> %s", path, imported)
-			case ours && within(from, "ui/widget") && !within(to, "ui/widget") && !within(to, "themes") && to != "engine/schedule":
+			case ours && within(from, "ui/widget") && !within(to, "ui/widget") && !within(to, "themes"):
 				t.Errorf("forbidden arrow: %s -> %s: widgets know cells, not physics", path, imported)
 			}
 		}
