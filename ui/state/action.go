@@ -273,10 +273,10 @@ const (
 
 // lockOf is the lock that a knob takes part in.
 func lockOf(id knob.ID) lock {
-	switch id {
-	case knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP:
+	switch {
+	case slices.Contains([]knob.ID{knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP}, id):
 		return gpuLock
-	case knob.MBS, knob.MicroBatches, knob.GBS:
+	case slices.Contains([]knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}, id):
 		return batchLock
 	}
 	return noLock
