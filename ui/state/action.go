@@ -262,28 +262,18 @@ func NearestWords(problem *engine.Problem) string {
 	return strings.Join(parts, ", ")
 }
 
-// lock is what decides who follows whom.
-type lock uint8
+// inGPULock says whether a knob takes part in the lock between GPUs and DP, inBatchLock
+// in that between the global batch and the micro-batches.
+func inGPULock(id knob.ID) bool {
+	return slices.Contains([]knob.ID{knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP}, id)
+}
 
-const (
-	noLock lock = iota
-	gpuLock
-	batchLock
-)
-
-// lockOf is the lock that a knob takes part in.
-func lockOf(id knob.ID) lock {
-	switch {
-	case slices.Contains([]knob.ID{knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP}, id):
-		return gpuLock
-	case slices.Contains([]knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}, id):
-		return batchLock
-	}
-	return noLock
+func inBatchLock(id knob.ID) bool {
+	return slices.Contains([]knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}, id)
 }
 
 // HasLock says whether a knob takes part in one of the locks.
-func HasLock(id knob.ID) bool { return lockOf(id) != noLock }
+func HasLock(id knob.ID) bool { return inGPULock(id) || inBatchLock(id) }
 
 // flip changes who follows whom.
 func flip(s State, id knob.ID) State {
@@ -291,20 +281,20 @@ func flip(s State, id knob.ID) State {
 		id = s.Focus
 	}
 	locks, note := s.Locks, ""
-	switch lockOf(id) {
-	case gpuLock:
+	switch {
+	case inGPULock(id):
 		locks.GPUs = !locks.GPUs
 		note = "DP is kept, the GPUs follow"
 		if locks.GPUs {
 			note = "the GPUs are kept, DP follows"
 		}
-	case batchLock:
+	case inBatchLock(id):
 		locks.Batch = !locks.Batch
 		note = "the micro-batches are kept, the global batch follows"
 		if locks.Batch {
 			note = "the global batch is kept, the micro-batches follow"
 		}
-	case noLock:
+	default:
 		s.Note = Note{Text: "no lock here: DP and the micro-batches have one", Tone: Answer}
 		return s
 	}
