@@ -332,7 +332,7 @@ func (a *Advice) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 
 func (a *Advice) page(body []adviceLine) *page {
 	p := &page{title: "ADVICE", remark: "same GPUs, batch, sequence and number formats", width: a.wide()}
-	p.head = []row{a.verdict, words(themes.Muted, a.about())}
+	p.head = []row{a.verdict, textRow(themes.Muted, a.about())}
 	for i, line := range body {
 		if line.draw == nil {
 			p.body = append(p.body, nil)
@@ -381,7 +381,7 @@ func (a *Advice) chosen(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	if also := m.Follows(); also != "" {
 		move += "; then " + also
 	}
-	words(themes.Text, move)(l, t, g)
+	textRow(themes.Text, move)(l, t, g)
 }
 
 // hint draws the last line: what can be done here.
@@ -393,9 +393,9 @@ func (a *Advice) hint(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	case a.Move() != nil:
 		keys = append([]string{"enter makes this move (u undoes it)"}, keys...)
 	}
-	hint := strings.Join(keys, " "+g.Dot+" ")
+	hint := Hint(g, keys...)
 	if more := hint + " " + g.Dot + " x writes it to a file"; a.found != nil && widget.Width(more) <= l.Left()-2 {
 		hint = more
 	}
-	words(themes.Muted, hint)(l, t, g)
+	textRow(themes.Muted, hint)(l, t, g)
 }

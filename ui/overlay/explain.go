@@ -1,8 +1,6 @@
 package overlay
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine/explain"
@@ -139,7 +137,7 @@ func (x *Explain) hint(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	if len(x.here().figure.Parts) > 0 {
 		keys = append([]string{"enter goes in"}, keys...)
 	}
-	words(themes.Muted, strings.Join(append(keys, "up/down", "e closes"), " "+g.Dot+" "))(l, t, g)
+	textRow(themes.Muted, Hint(g, append(keys, "up/down", "e closes")...))(l, t, g)
 }
 
 // crumbs draws the way down, its end where there is no room for all.
@@ -156,7 +154,7 @@ func (x *Explain) crumbs(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		}
 		text = longer
 	}
-	words(themes.Muted, text)(l, t, g)
+	textRow(themes.Muted, text)(l, t, g)
 }
 
 // part draws a figure that this one is made of.

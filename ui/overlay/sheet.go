@@ -98,8 +98,8 @@ func titled(name, value string) row {
 	}
 }
 
-// words are a line of text, cut where there is no room.
-func words(role themes.Role, text string) row {
+// textRow is a line of text, cut where there is no room.
+func textRow(role themes.Role, text string) row {
 	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		l.Gap(1).Put(t.Paint(role), shorten(text, l.Left()-1, g))
 	}
@@ -134,3 +134,6 @@ func wordwrap(text string, w int) []string {
 
 // shorten cuts a text to w cells with the terminal's own ellipsis.
 func shorten(s string, w int, g widget.Glyphs) string { return widget.CutText(s, w, g.Ellipsis) }
+
+// Hint is the last line of a list or card: keys and what they do.
+func Hint(g widget.Glyphs, keys ...string) string { return strings.Join(keys, " "+g.Dot+" ") }

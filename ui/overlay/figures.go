@@ -1,0 +1,56 @@
+package overlay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/explain"
+)
+
+// Figures lists the figures of a book, at one of them; keys are for the explanations.
+func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
+	var items []Item
+	add := func(id string) {
+		if e, ok := book.Explain(id); ok {
+			items = append(items, Item{Title: e.Name, Name: id, Fields: []string{e.Text()}})
+		}
+	}
+	figures := book.Figures()
+	at = figureOf(book.Report(), at)
+	if !slices.ContainsFunc(figures, func(f explain.Figure) bool { return f.ID == at }) {
+		add(at) // what the figures of the report are made of is not in their list
+	}
+	for _, f := range figures {
+		add(f.ID)
+	}
+	current := slices.IndexFunc(items, func(i Item) bool { return i.Name == at })
+	p := NewPicker(title, "type to search · enter explains it · esc closes", items, current)
+	p.Valued = true
+	p.Choose = func(i int) Action { return Explanation(book, items[i].Name, keys) }
+	return p
+}
+
+// figureOf is the figure of a report that has an explanation, for one that a screen
+// shows: what is free is usable less the peak, and the fullest rank has a number.
+func figureOf(r *engine.Report, id string) string {
+	if id == "memory.free" {
+		return "memory.peak"
+	}
+	if rest, ok := strings.CutPrefix(id, engine.FullestRank); ok && r != nil && r.Memory != nil {
+		return fmt.Sprintf("memory.ranks.%d.%s", r.Memory.Ranks[r.Memory.PeakRank].Rank, rest)
+	}
+	return id
+}
+
+// Explanation opens a figure in the place of what is open.
+func Explanation(book *explain.Book, id string, keys []Bound) Action {
+	e, ok := book.Explain(id)
+	if !ok {
+		return Close{}
+	}
+	x := NewExplain(e)
+	x.Keys = keys
+	return Sequence{Close{}, Push{ID: ExplainID, Overlay: x}}
+}
