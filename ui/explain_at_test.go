@@ -66,7 +66,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		}
 		of = ""
 		explained := []engine.Setup{setup, other}
-		if under, name := screen.Under(m.screen(), m.context()); under != nil {
+		if under, name := screen.SetupAtCursor(m.screen(), m.context()); under != nil {
 			explained, of = []engine.Setup{*under}, name
 		}
 		if of != "" && list.Title != "FIGURES of "+of {

@@ -57,8 +57,7 @@ func TestFrames(t *testing.T) {
 						o.Setup = *test.setup
 					}
 				})
-				m.catalog = new(catalog)
-				*m.catalog = readCatalog(m.options.Library)
+				m.catalog = overlay.ReadCatalog(m.options.Library)
 				keys(m, test.keys...)
 				golden.RequireEqual(t, page(m))
 			})
@@ -96,8 +95,7 @@ func TestPopUpIsWhole(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {100, 30}, {120, 36}, {200, 60}} {
 		for _, open := range []string{"g", "m", "?"} {
 			m := sample(t, size[0], size[1])
-			m.catalog = new(catalog)
-			*m.catalog = readCatalog(m.options.Library)
+			m.catalog = overlay.ReadCatalog(m.options.Library)
 			keys(m, open)
 			d := m.overlays.Render(m.look.theme, m.look.glyphs)
 			lines := strings.Split(ansi.Strip(m.View().Content), "\n")
@@ -275,8 +273,7 @@ func TestRandomKeys(t *testing.T) {
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 42))
 		m := sample(t, 100, 30)
-		m.catalog = new(catalog)
-		*m.catalog = readCatalog(m.options.Library)
+		m.catalog = overlay.ReadCatalog(m.options.Library)
 		for range 500 {
 			switch random.IntN(12) {
 			case 0:
@@ -444,8 +441,7 @@ func TestCovered(t *testing.T) {
 		for _, open := range []string{"?", "m", "g", "r", "w", "i", "x", "T"} {
 			for _, tab := range []string{"", "tab"} {
 				m := sample(t, size[0], size[1])
-				m.catalog = new(catalog)
-				*m.catalog = readCatalog(m.options.Library)
+				m.catalog = overlay.ReadCatalog(m.options.Library)
 				if tab != "" {
 					keys(m, tab)
 				}

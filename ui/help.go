@@ -5,8 +5,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/knob"
+	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/state"
 )
 
 // entry is one line of the list of keys.
@@ -74,4 +77,36 @@ func (m *Model) keyEntries() []entry {
 		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.fulfil(k.Run(1, names[0])) }})
 	}
 	return list
+}
+
+// destination is a line of the help that leads somewhere, rather than a key: a
+// screen, a knob, a word of the glossary.
+type destination struct {
+	item  overlay.Item
+	leads overlay.Action
+}
+
+// destinations are all screens, knobs and words, so that whatever is on the screen
+// can be typed into the list of keys.
+func (m *Model) destinations() []destination {
+	var all []destination
+	for i, s := range m.screens.all {
+		all = append(all, destination{overlay.Item{Title: s.Name() + " screen"}, closing(state.Action{Verb: state.GoTab, N: i})})
+	}
+	for _, id := range knobs.Order() {
+		p, _ := knob.Find(id)
+		all = append(all, destination{
+			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: []string{m.lexicon.Methods()[id].Name}},
+			closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}),
+		})
+	}
+	glossary := m.lexicon.Glossary()
+	for i := range glossary {
+		w := &glossary[i]
+		all = append(all, destination{
+			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels)},
+			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}, m.lexicon.Word(m.look.glyphs, i)),
+		})
+	}
+	return all
 }

@@ -61,5 +61,5 @@ func (m *Model) known() func(string) bool {
 	if m.state.Unmarked {
 		return nil
 	}
-	return m.lexicon.knows
+	return m.lexicon.Knows
 }

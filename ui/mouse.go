@@ -2,6 +2,7 @@ package ui
 
 import (
 	tea "charm.land/bubbletea/v2"
+
 	"meshscope/ui/frame"
 	"meshscope/ui/state"
 )
@@ -28,10 +29,10 @@ func mouseButton(msg tea.MouseMsg) string {
 			return "left"
 		}
 	case tea.MouseWheelMsg:
-		switch button {
-		case tea.MouseWheelUp:
+		if button == tea.MouseWheelUp {
 			return "wheelup"
-		case tea.MouseWheelDown:
+		}
+		if button == tea.MouseWheelDown {
 			return "wheeldown"
 		}
 	}

@@ -22,7 +22,7 @@ import (
 func (m *Model) copySetup() tea.Cmd {
 	setup, of := m.state.Setup, ""
 	if s := m.screen(); s != nil && m.overlays.Empty() {
-		if under, name := screen.Under(s, m.context()); under != nil {
+		if under, name := screen.SetupAtCursor(s, m.context()); under != nil {
 			setup, of = *under, " of "+name
 		}
 	}
@@ -74,7 +74,7 @@ func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
 	for _, f := range export.Formats() {
 		items = append(items, overlay.Item{Title: what[f], Name: export.Name(&d) + f.Extension()})
 	}
-	p := overlay.NewPicker(title, m.hintLine("enter writes a new file into the current folder", "esc closes"), items, 0)
+	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action { return closing(m.exportCmd(export.Formats()[i], &d)) }
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
 }

@@ -1,10 +1,18 @@
 package ui
 
 import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/explain"
+	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
+	"meshscope/engine/model"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
@@ -30,8 +38,9 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 		return overlay.Push{ID: id, Overlay: m.runList()}
 	case overlay.AdviceID:
 		return m.advice()
+	default: // opened from one of these, or by typing
+		return nil
 	}
-	return nil
 }
 
 // closing closes all overlays and does something else after.
@@ -122,4 +131,103 @@ func (m *Model) withOverlay(d overlay.Drawn, lines []string, r frame.Rects) ([]s
 		cursor = tea.NewCursor(d.CaretX, d.CaretY)
 	}
 	return d.Over(lines), cursor
+}
+
+// presetList offers models or clusters, which are read when they are first asked for.
+func (m *Model) presetList(id overlay.ID) overlay.Action {
+	list := func() overlay.Overlay {
+		if id == overlay.ModelID {
+			return m.catalog.Models(m.look.glyphs, m.state.Setup.Model.ID, func(chosen *model.Model) overlay.Action {
+				return closing(state.Action{Verb: state.UseModel, Model: chosen})
+			})
+		}
+		return m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID, func(chosen *hardware.Cluster) overlay.Action {
+			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
+		})
+	}
+	if m.catalog != nil {
+		return overlay.Push{ID: id, Overlay: list()}
+	}
+	w, library := new(overlay.Waiting), m.options.Library
+	return overlay.Sequence{overlay.Push{ID: id, Overlay: w}, m.guard(func() tea.Msg {
+		read := overlay.ReadCatalog(library)
+		return readMsg{w, func() overlay.Overlay {
+			m.catalog = read
+			return list()
+		}}
+	})}
+}
+
+// figureList explains every figure of the setup under the cursor, else of the one in
+// force, for a list to choose from.
+func (m *Model) figureList() overlay.Action {
+	setup, title, at := m.legal.setup, "FIGURES", ""
+	if s := m.screen(); s != nil && m.shows() {
+		c := m.context()
+		if under, name := screen.SetupAtCursor(s, c); under != nil {
+			setup = *under
+			if name != "" {
+				title += " of " + name
+			}
+		}
+		if p, ok := s.(screen.Pointer); ok {
+			at = p.Figure(c)
+		}
+	}
+	w, keys := new(overlay.Waiting), m.explainKeys()
+	return overlay.Sequence{overlay.Push{ID: overlay.FiguresID, Overlay: w}, m.guard(func() tea.Msg {
+		book, ok := explain.Of(setup)
+		if !ok {
+			return nil
+		}
+		list := overlay.Figures(book, title, at, keys)
+		return readMsg{w, func() overlay.Overlay { return list }}
+	})}
+}
+
+// explainKeys are those of the program that an explanation has.
+func (m *Model) explainKeys() []overlay.Bound {
+	return []overlay.Bound{{Key: m.binding("explain"), Action: overlay.Close{}}}
+}
+
+// roomy is the width from which the list of words has room for other names.
+const roomy = 100
+
+// glossaryList lists the words, at that of the focused knob.
+func (m *Model) glossaryList() *overlay.Picker {
+	at := ""
+	if m.state.Tab == state.ExploreTab {
+		p, _ := knob.Find(m.state.Focus)
+		at = p.Label
+	}
+	return m.lexicon.List(m.look.glyphs, at, m.caps.Width >= roomy)
+}
+
+// startTyping opens the focused knob for a typed value.
+func (m *Model) startTyping(text string) {
+	v := overlay.NewValue(m.state.Focus, text)
+	for _, arrow := range []string{"up", "down"} {
+		v.Keys = append(v.Keys, overlay.Bound{
+			Key:    key.NewBinding(key.WithKeys(arrow)),
+			Action: closing(later(func() tea.Cmd { return m.handleScreenKey(arrow) })),
+		})
+	}
+	v.Take = func(text string) (overlay.Action, error) { return state.Typed(&m.state, v.Knob, text) }
+	m.carry(closing(overlay.Push{ID: overlay.ValueID, Overlay: v}))
+}
+
+// handlePaste puts pasted text where typed text would go.
+func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
+	text := strings.TrimSpace(msg.Content)
+	switch {
+	case !m.overlays.Empty():
+		m.overlays.Top().Paste(text)
+	case m.writing():
+		m.screen().(screen.Writer).Paste(text)
+		return m.refreshScreen()
+	case m.state.Tab == state.ExploreTab:
+		m.startTyping("")
+		m.overlays.Top().Paste(text)
+	}
+	return nil
 }

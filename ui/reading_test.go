@@ -54,7 +54,7 @@ func TestNoteOfEveryKnob(t *testing.T) {
 		m.do(state.Action{Verb: state.FocusKnob, ID: id})
 		m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
 		checkFrame(t, m)
-		note := m.lexicon.methods()[id]
+		note := m.lexicon.Methods()[id]
 		if note.Cuts == "" || seen[note.Cuts+note.Costs] != "" {
 			t.Errorf("%s says what %s does", id, seen[note.Cuts+note.Costs])
 		}
@@ -100,11 +100,11 @@ func TestGlossary(t *testing.T) {
 	if keys(m, "q"); !m.overlays.Empty() {
 		t.Error("q does not close everything")
 	}
-	for i := range m.lexicon.glossary() {
+	for i := range m.lexicon.Glossary() {
 		m.do(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID})
-		m.carry(m.word(i))
+		m.carry(m.lexicon.Word(m.look.glyphs, i))
 		checkFrame(t, m)
-		if w := m.lexicon.glossary()[i]; !strings.Contains(screenText(m), w.Term) {
+		if w := m.lexicon.Glossary()[i]; !strings.Contains(screenText(m), w.Term) {
 			t.Errorf("%s:\n%s", w.Term, screenText(m))
 		}
 		m.overlays.Clear()

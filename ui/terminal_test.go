@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"meshscope/ui/overlay"
 
+	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
 

@@ -7,17 +7,18 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine_test/draws"
+	"meshscope/ui/overlay"
 )
 
 // TestAnyKeysInTextFields throws keys of every kind at every place that takes text:
 // none may do harm, and what is drawn stays on the screen. Delete a word where the
 // caret is before the last sign is among them.
 func TestAnyKeysInTextFields(t *testing.T) {
-	books := readCatalog(sample(t, 80, 24).options.Library)
+	books := overlay.ReadCatalog(sample(t, 80, 24).options.Library)
 	places := [][]string{{"?"}, {":"}, {"m"}, {"g"}, {"w"}, {"x"}, {"r"}, {"3"}, {"s", "/"}}
 	draws.Check(t, func(rt *rapid.T) {
 		m := sample(t, 80, 24)
-		m.catalog = &books
+		m.catalog = books
 		for _, key := range rapid.SampledFrom(places).Draw(rt, "place") {
 			keys(m, key)
 		}

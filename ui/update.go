@@ -124,6 +124,7 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 			text = m.screens.compare.Pin(m.state.Setup)
 		}
 		return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text}), m.refreshScreen())
+	default: // the rest is about the state
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
 	}
 	figures := book.Figures()
 	at = figureOf(book.Report(), at)
-	if !slices.ContainsFunc(figures, func(f explain.Figure) bool { return f.ID == at }) {
+	if !slices.ContainsFunc(figures, func(f engine.Figure) bool { return f.ID == at }) {
 		add(at) // what the figures of the report are made of is not in their list
 	}
 	for _, f := range figures {

@@ -126,7 +126,7 @@ type (
 	// Lister gives the setup under the cursor of a list and what the list calls it; nil:
 	// none, or the current one.
 	Lister interface {
-		Under(c *Context) (*engine.Setup, string)
+		SetupAtCursor(c *Context) (*engine.Setup, string)
 	}
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
@@ -138,11 +138,11 @@ type Opening struct{ ID, Keys, Help string }
 // TicksPerSecond is how often the program calls Tick while a Mover is Playing.
 const TicksPerSecond = 20
 
-// Under returns the setup under the cursor of a screen, and what the screen calls it;
+// SetupAtCursor returns the setup under the cursor of a screen, and what the screen calls it;
 // nil: none, or the current one.
-func Under(s Screen, c *Context) (*engine.Setup, string) {
+func SetupAtCursor(s Screen, c *Context) (*engine.Setup, string) {
 	if l, ok := s.(Lister); ok {
-		return l.Under(c)
+		return l.SetupAtCursor(c)
 	}
 	return nil, ""
 }

@@ -51,10 +51,10 @@ func (v *View) methodFigure(in *screen.Context) string {
 	return engine.FullestRank + "activations"
 }
 
-// Under is the setup of the line under the cursor: on the way from A to B the one
+// SetupAtCursor is the setup of the line under the cursor: on the way from A to B the one
 // after that change, of a figure B, of a method alone its own; nil where that is the
 // setup in force.
-func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
+func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	switch v.pane {
 	case alonePane:
 		if v.row < len(v.alone.list) && v.alone.list[v.row].report.Legal {

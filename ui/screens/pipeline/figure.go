@@ -59,9 +59,9 @@ func (v *View) under(in *screen.Context) (spot, bool) {
 	return v.spot(l), true
 }
 
-// Under is the setup of the row of the table, or of the second timeline where the
+// SetupAtCursor is the setup of the row of the table, or of the second timeline where the
 // cursor is in that; nil elsewhere.
-func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
+func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.table.open {
 		t := &v.table
 		if in.Setup == nil || t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) || !t.rows[t.row].Report.Legal {

@@ -7,9 +7,9 @@ import "meshscope/engine"
 // Figure is the figure that is scanned, as the report names it.
 func (v *View) Figure(*screen.Context) string { return v.figure }
 
-// Under is the setup of the point under the cursor of the chart, and its name; nil
+// SetupAtCursor is the setup of the point under the cursor of the chart, and its name; nil
 // where that cannot run, or where the cursor is elsewhere.
-func (v *View) Under(*screen.Context) (*engine.Setup, string) {
+func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 	p := v.point()
 	if !v.inChart || p == nil || p.Verdict == engine.PointIllegal {
 		return nil, ""

@@ -35,9 +35,9 @@ func (v *View) Figure(in *screen.Context) string {
 	return id
 }
 
-// Under is the setup of the row, cell or line under the cursor, and its name; nil
+// SetupAtCursor is the setup of the row, cell or line under the cursor, and its name; nil
 // where none is pointed at.
-func (v *View) Under(in *screen.Context) (*engine.Setup, string) {
+func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.guide.open {
 		if o := v.guide.here(); o != nil && o.found {
 			s := o.row.setup
