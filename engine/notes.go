@@ -30,7 +30,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
 	if stack, ok := memory.For(s.Stack); ok {
-		stack.Assumptions(&s.Layout, s.Cluster.MemoryOf(s.Stack).Note, say)
+		list = stack.Assumptions(list, &s.Layout, s.Cluster.MemoryOf(s.Stack).Note)
 	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	say(s.Precision.IsFP8() && !eight && !one, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
@@ -57,10 +57,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic && r.Legal && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
 	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
-	spec := s.Spec()
-	if r.Legal { // a schedule divides by what only a legal setup has
-		wrong := info.Disproved(&spec, t.mean())
-		say(wrong != "", wrong+"; the bubble shown is simulated")
+	if r.Legal {
+		say(r.Pipeline.Disproved != "", r.Pipeline.Disproved+"; the bubble shown is simulated")
 	}
 	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
 	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")

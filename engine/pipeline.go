@@ -9,11 +9,11 @@ import (
 
 // pipeline says what the schedule costs.
 func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
-	p, spec := &a.pipeline, s.Spec()
+	p, spec := &a.pipeline, &e.order.Spec
 	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(), Disproved: e.info.Disproved(&spec, e.timing.mean()),
+		Makespan: line.Duration(), Disproved: e.info.Disproved(spec, e.timing.mean()),
 	}
 	if form, ok := spec.ClosedFormBubble(e.timing.mean()); ok {
 		a.closedForm = form

@@ -17,10 +17,13 @@ import (
 // docs/b200), so the error there is in-sample.
 type megatronCore struct{ common }
 
-func (megatronCore) Assumptions(l *layout.Layout, overhead string, say func(bool, string)) {
-	say(true, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
-	say(true, overhead)
-	say(l.ZeRO >= 2, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+func (megatronCore) Assumptions(into []string, l *layout.Layout, overhead string) []string {
+	into = append(into, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
+	into = append(into, overhead)
+	if l.ZeRO >= 2 {
+		into = append(into, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+	}
+	return into
 }
 
 func (megatronCore) Cut(in *Input) Divisors {

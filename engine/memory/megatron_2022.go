@@ -14,9 +14,10 @@ type megatron2022 struct{ common }
 
 func (megatron2022) Offers() [4]bool { return [4]bool{0: true} }
 
-func (megatron2022) Assumptions(_ *layout.Layout, overhead string, say func(bool, string)) {
-	say(true, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
-	say(true, overhead)
+func (megatron2022) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
+	into = append(into, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
+	into = append(into, overhead)
+	return into
 }
 
 func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }

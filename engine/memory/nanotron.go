@@ -22,11 +22,16 @@ type nanotron struct{ common }
 
 func (nanotron) Offers() [4]bool { return [4]bool{0: true, 1: true} }
 
-func (nanotron) Assumptions(l *layout.Layout, overhead string, say func(bool, string)) {
-	say(true, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
-	say(l.TP > 1 && l.PP == 1, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
-	say(l.PP > 1 && l.Split == "", "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
-	say(true, overhead)
+func (nanotron) Assumptions(into []string, l *layout.Layout, overhead string) []string {
+	into = append(into, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
+	if l.TP > 1 && l.PP == 1 {
+		into = append(into, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
+	}
+	if l.PP > 1 && l.Split == "" {
+		into = append(into, "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
+	}
+	into = append(into, overhead)
+	return into
 }
 
 // zeroStage is the stage that runs: ZeRO-1 over one rank shards nothing.

@@ -28,9 +28,9 @@ type Stack interface {
 	// LazyGradients reports whether gradients are allocated as the first backward
 	// makes them, and freed by the update.
 	LazyGradients() bool
-	// Assumptions says what these bytes assume; overhead is the sentence about
+	// Assumptions appends what these bytes assume; overhead is the sentence about
 	// memory beyond tensors.
-	Assumptions(l *layout.Layout, overhead string, say func(when bool, text string))
+	Assumptions(into []string, l *layout.Layout, overhead string) []string
 }
 
 // common is what stacks do unless they say otherwise: every ZeRO stage, sharded

@@ -14,8 +14,9 @@ type textbook struct{ common }
 
 func (textbook) LazyGradients() bool { return true }
 
-func (textbook) Assumptions(_ *layout.Layout, _ string, say func(bool, string)) {
-	say(true, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+func (textbook) Assumptions(into []string, _ *layout.Layout, _ string) []string {
+	into = append(into, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+	return into
 }
 
 func (textbook) Cut(in *Input) Divisors {

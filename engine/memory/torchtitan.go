@@ -16,9 +16,10 @@ func (torchTitan) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
 
 func (torchTitan) LazyGradients() bool { return true }
 
-func (torchTitan) Assumptions(_ *layout.Layout, overhead string, say func(bool, string)) {
-	say(true, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
-	say(true, overhead)
+func (torchTitan) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
+	into = append(into, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
+	into = append(into, overhead)
+	return into
 }
 
 // Shard: the stored weights are the fp32 master copy, so 4+4+8 with Adam. An

@@ -121,14 +121,14 @@ func (k *kernels) coreAttention() {
 	touched := units.Bytes(k.elem * (square + 2*heads*k.tokens*float64(width)))
 	batched := max(heads*k.tokens/float64(l.Seq), 1) // products, one per head and sequence
 	rows := heads * k.tokens / batched
-	scores, values := k.recordUnfused()
-	first := k.m.GroupedMatMul(scores, batched, rows, float64(width), float64(l.Seq), touched)
-	second := k.m.GroupedMatMul(values, batched, rows, float64(l.Seq), float64(width), touched)
+	rec := k.recordUnfused()
+	first := k.m.GroupedMatMul(rec[0], batched, rows, float64(width), float64(l.Seq), touched)
+	second := k.m.GroupedMatMul(rec[1], batched, rows, float64(l.Seq), float64(width), touched)
 	passes := (2*k.elem + 2*k.elem + 1)
 	k.scores = first + second + k.m.Stream(units.Bytes(passes*square))
 	k.scoresBack = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square))
 	if k.rec.On() {
-		both := scores.Ref("") + " + " + values.Ref("")
+		both := rec[0].Ref("") + " + " + rec[1].Ref("")
 		k.recordScores(both+" + "+k.m.StreamFormula("bytes_per_score * a / t * T * s", 1),
 			"2 * ("+both+") + "+k.m.StreamFormula("(bytes_per_score + bytes) * a / t * T * s", 1), record.In("bytes_per_score", passes))
 	}
@@ -166,29 +166,25 @@ func (k *kernels) recordFused(f units.FLOPs, width int, ringForward, ringBackwar
 }
 
 // recordUnfused makes the scopes of the two products of unfused attention.
-func (k *kernels) recordUnfused() (scores, values *record.Recorder) {
+func (k *kernels) recordUnfused() (products [2]*record.Recorder) {
 	if !k.rec.On() {
-		return nil, nil
+		return products
 	}
 	width := "d"
 	if k.in.Model.IsMLA() {
 		width = "(d_nope + d_rope)"
 	}
 	rec := k.rec.Scope("layer.attention", "core attention")
-	for _, product := range []struct {
-		into        **record.Recorder
-		id, name    string
-		inner, cols string
-	}{{&scores, "scores", "scores", width, "s"}, {&values, "values", "scores times values", "s", width}} {
-		r := rec.Scope(product.id, product.name)
+	for i, p := range [...]product{{id: "scores", name: "scores", inner: width, cols: "s"}, {id: "values", name: "scores times values", inner: "s", cols: width}} {
+		r := rec.Scope(p.id, p.name)
 		r.Let("groups", "max(a / t * T / s, 1)")
 		r.Let("rows", "a / t * T / max(a / t * T / s, 1)")
-		r.Let("inner", product.inner)
-		r.Let("cols", product.cols)
+		r.Let("inner", p.inner)
+		r.Let("cols", p.cols)
 		r.Let("touched", "bytes * (a / t * T * s + 2 * a / t * T * "+width+")")
-		*product.into = r
+		products[i] = r
 	}
-	return scores, values
+	return products
 }
 
 // matmul adds one product of rows x inner x cols: the forward, the gradient of

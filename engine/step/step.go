@@ -201,6 +201,7 @@ func (p *Parts) Recompute(c *Cost, stage int, st layout.Stage) {
 	p.k.recompute(c, rec, stage, st, &p.dense, &p.moe)
 	c.scale(p.k.m.Software.Factor)
 	if rec.On() {
-		p.record(rec, c, stage, st)
+		sum := *c
+		p.record(rec, &sum, stage, st)
 	}
 }
