@@ -193,6 +193,15 @@ func blanks(n int) string {
 // Fill repeats a one-cell sign.
 func Fill(sign string, n int) string { return strings.Repeat(sign, max(n, 0)) }
 
+// Page is the first of n shown lines out of all; it stands still while the cursor moves
+// within one page.
+func Page(cursor, n, all int) int {
+	if n <= 0 || all <= n {
+		return 0
+	}
+	return min(max(cursor, 0)/n*n, all-n)
+}
+
 // Height makes exactly h lines of a panel: too many are cut, too few are
 // filled with blank ones.
 func Height(lines []string, w, h int) []string {

@@ -8,6 +8,7 @@ import (
 	"meshscope/presets/published"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
+	"meshscope/ui/widget"
 )
 
 // Name is the name of the tab.
@@ -110,7 +111,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	}
 	if groups {
 		list := v.listed()
-		i := y - bandLines - 1 + page(v.chosen(list), a.groups-1, len(list))
+		i := y - bandLines - 1 + widget.Page(v.chosen(list), a.groups-1, len(list))
 		if y == bandLines || i >= len(list) {
 			return false, screen.Request{}
 		}
@@ -120,7 +121,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	}
 	rows := v.shown()
 	at := v.cursor(rows)
-	i := y - bandLines - a.groups - 1 + page(at, a.rows-1, len(rows))
+	i := y - bandLines - a.groups - 1 + widget.Page(at, a.rows-1, len(rows))
 	if y == bandLines+a.groups || i >= len(rows) {
 		return false, screen.Request{}
 	}

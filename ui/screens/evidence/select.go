@@ -138,12 +138,3 @@ func window(from, n, all int) string {
 	}
 	return fmt.Sprintf("%s-%s of %s", figure.Comma(from+1), figure.Comma(from+n), figure.Comma(all))
 }
-
-// page is the first of n shown lines out of all; it stands still while the
-// cursor moves within one page.
-func page(cursor, n, all int) int {
-	if n <= 0 || all <= n {
-		return 0
-	}
-	return min(max(cursor, 0)/n*n, all-n)
-}

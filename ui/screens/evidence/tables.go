@@ -130,7 +130,7 @@ func (v *View) groupTable(in *screen.Context, w, h int) []string {
 	muted := in.Paint(themes.Muted)
 	list := v.listed()
 	at := v.chosen(list)
-	from := page(at, h-1, len(list))
+	from := widget.Page(at, h-1, len(list))
 	head := widget.NewLine(w)
 	head.Put(in.Paint(themes.Heading), "GROUPS")
 	if text := window(from, h-1, len(list)); len("GROUPS ")+len(text)+len(" rows") <= c.rows {
@@ -194,7 +194,7 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 	}
 	rows := v.shown()
 	at := v.cursor(rows)
-	from := page(at, h-1, len(rows))
+	from := widget.Page(at, h-1, len(rows))
 	details := []string{"as published", ""}
 	if v.worst {
 		details = []string{"largest error first", "by error", ""}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -21,7 +19,7 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 	}
 	name, text := v.explain(cursor, false)
 	first := true
-	for _, part := range wrap(name+"  "+text, w) {
+	for _, part := range widget.Wrap(name+"  "+text, w) {
 		line := widget.NewLine(w)
 		if first {
 			line.Put(in.Paint(themes.Strong), name)
@@ -36,7 +34,7 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 		lines = append(lines, widget.Blank(w))
 	}
 	for _, fact := range append(all, facts(b, cursor.rank)...) {
-		parts := wrap(fact[1], w-factWidth)
+		parts := widget.Wrap(fact[1], w-factWidth)
 		if len(lines)+len(parts) > h {
 			continue // half a sentence says nothing; a shorter one may fit
 		}
@@ -100,11 +98,4 @@ func times(n int) string {
 		return "stored once"
 	}
 	return fmt.Sprintf("stored %d times", n)
-}
-
-func wrap(text string, w int) []string {
-	if w < 1 {
-		return nil
-	}
-	return strings.Split(ansi.Wrap(text, w, ""), "\n")
 }

@@ -71,7 +71,7 @@ func banner(in *screen.Context, w, n int) []string {
 		if near := nearest(p.Nearest); near != "" {
 			text += "; nearest legal: " + near
 		}
-		for i, part := range wrap(text, w-2) {
+		for i, part := range widget.Wrap(text, w-2) {
 			sign := "  "
 			if i == 0 {
 				sign = in.Glyphs.Cross + " "

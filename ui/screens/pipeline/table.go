@@ -311,7 +311,7 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	info := &row.Info
 	lines := []string{widget.NewLine(w).Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, w)).String()}
 	say := func(role themes.Role, text string) {
-		for _, part := range wrap(text, w) {
+		for _, part := range widget.Wrap(text, w) {
 			lines = append(lines, widget.NewLine(w).Put(in.Paint(role), part).String())
 		}
 	}

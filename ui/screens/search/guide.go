@@ -355,7 +355,7 @@ func (v *View) mouseGuide(in *screen.Context, h, y int, button string) (bool, sc
 	}
 	top := int(g.at) + 2
 	n := max(h-int(stages)-2, 1)
-	i := y - top + page(g.row[g.at], n, len(g.rows[g.at]))
+	i := y - top + widget.Page(g.row[g.at], n, len(g.rows[g.at]))
 	if y < top || i >= len(g.rows[g.at]) {
 		return false, screen.Request{}
 	}

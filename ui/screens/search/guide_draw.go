@@ -67,7 +67,7 @@ func (v *View) optionLines(in *screen.Context, w, h int) []string {
 	lines := []string{head.String()}
 	rows := g.rows[g.at]
 	n := max(h-1, 1)
-	from := page(g.row[g.at], n, len(rows))
+	from := widget.Page(g.row[g.at], n, len(rows))
 	for i := from; i < min(from+n, len(rows)); i++ {
 		lines = append(lines, v.optionLine(in, &rows[i], i == g.row[g.at], w))
 	}

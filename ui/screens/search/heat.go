@@ -178,7 +178,7 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 		head.RightAligned(in.Paint(themes.Muted), figure.Comma(n), heatLabel+(j+1)*each-each/2+1)
 	}
 	lines = append(lines, head.String())
-	from := page(m.row, max((h-3)/tall, 1), len(m.models))
+	from := widget.Page(m.row, max((h-3)/tall, 1), len(m.models))
 	low, top := 1.0, 0.0
 	for i := range m.cells {
 		if m.cells[i].found {

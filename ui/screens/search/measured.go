@@ -116,7 +116,7 @@ func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 	lines = append(lines, head.Put(muted, in.Cut(what, head.Left())).String())
 	at := min(m.row, len(m.runs)-1)
 	body := h - len(lines)
-	from := page(at, body, len(m.runs))
+	from := widget.Page(at, body, len(m.runs))
 	for i := from; i < min(from+body, len(m.runs)); i++ {
 		lines = append(lines, v.runLine(in, i, i == at && v.inPicture, w))
 	}

@@ -1,6 +1,9 @@
 package search
 
-import "meshscope/ui/screen"
+import (
+	"meshscope/ui/screen"
+	"meshscope/ui/widget"
+)
 
 // picture is what stands below or beside the table; where there is no room for
 // both, in its place.
@@ -141,7 +144,7 @@ func (v *View) pictureAt(a arrangement, y, x int) (row, column int, ok bool) {
 	if v.picture == measuredPicture {
 		const top = 3
 		n := a.plotH - top
-		i := y - top + page(min(v.measured.row, len(v.measured.runs)-1), n, len(v.measured.runs))
+		i := y - top + widget.Page(min(v.measured.row, len(v.measured.runs)-1), n, len(v.measured.runs))
 		return i, 0, y >= top && i < len(v.measured.runs)
 	}
 	m := &v.heat
@@ -149,7 +152,7 @@ func (v *View) pictureAt(a arrangement, y, x int) (row, column int, ok bool) {
 		return 0, 0, false
 	}
 	each, tall := m.sizes(a.plotW, a.plotH)
-	i := (y-2)/tall + page(m.row, max((a.plotH-3)/tall, 1), len(m.models))
+	i := (y-2)/tall + widget.Page(m.row, max((a.plotH-3)/tall, 1), len(m.models))
 	j := (x - heatLabel) / each
 	return i, j, y >= 2 && x >= heatLabel && i < len(m.models) && j < len(m.nodes)
 }

@@ -147,11 +147,11 @@ func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
 // force is beyond the page it takes the last line, and the pages are a line shorter.
 func seen(rows []row, at, n int) []int {
 	own := slices.IndexFunc(rows, func(r row) bool { return r.own })
-	from := page(at, n, len(rows))
+	from := widget.Page(at, n, len(rows))
 	pinned := own >= 0 && n >= 4 && (own < from || own >= from+n)
 	if pinned {
 		n--
-		from = page(at, n, len(rows))
+		from = widget.Page(at, n, len(rows))
 	}
 	out := make([]int, 0, max(n, 0)+1)
 	for i := from; i < min(from+n, len(rows)); i++ {
@@ -266,15 +266,6 @@ func (v *View) ranked() int {
 		n++
 	}
 	return n
-}
-
-// page is the first of n shown lines out of all; it stands still while the
-// cursor moves within one page.
-func page(cursor, n, all int) int {
-	if n <= 0 || all <= n {
-		return 0
-	}
-	return min(max(cursor, 0)/n*n, all-n)
 }
 
 // filterKey gives a key to the filter that is typed.
