@@ -12,7 +12,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
-	"meshscope/report/figure"
+	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )
@@ -53,9 +53,11 @@ func (a *app) adviseCommand() *cobra.Command {
 		}
 		got, ok := advise.For(s, advise.Options{Moves: moves})
 		if !ok {
-			return a.noFigures(s, format)
+			return a.noFigures(s, format, flags.ownBatch)
 		}
-		if err = a.print(format, adviceAnswer{a, &got, flags.ownBatch}); err != nil {
+		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs)}
+		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return newAdvice(&got, a.lib) }}
+		if err = a.print(format, &answer); err != nil {
 			return err
 		}
 		return verdict(&got.Report)
@@ -63,188 +65,27 @@ func (a *app) adviseCommand() *cobra.Command {
 	return cmd
 }
 
-// writeAdvice prints advice for people. ownBatch tells that nobody said the global
-// batch.
-func (p *app) writeAdvice(a *advise.Advice, ownBatch bool) error {
-	t := &textReport{page: newPage(p.stdout), setup: &a.Setup, report: &a.Report, ownBatch: ownBatch}
-	t.head()
-	out := t.page
-	if m := a.Report.Memory; m.Fits {
-		out.printf("\nFITS  %.1f of %.1f GiB, %s; a step takes %s, MFU %s\n", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), seconds(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))
-		out.printf("\nWHAT A STEP IS SPENT ON\n")
-		rows := [][]string{}
-		for _, l := range a.Limits {
-			rows = append(rows, []string{"  " + l.Name, seconds(l.Seconds), figure.Percent(l.Share)})
-		}
-		out.table(rows)
-	} else {
-		out.printf("\nDOES NOT FIT  %s\n", m.Reason)
-		out.printf("\nWHAT THE FULLEST RANK HOLDS\n")
-		rows := [][]string{}
-		for _, term := range a.Terms {
-			rows = append(rows, []string{"  " + term.Name, figure.GiB(term.Bytes) + " GiB", figure.Percent(term.Share)})
-		}
-		out.table(rows)
-	}
-	out.printf("\nMOVES %s\n", a.Promise())
-	writeMoves(out, a.Moves)
-	p.writeInFull(out, a.Moves)
-	out.lines("  " + a.Looked.Words(commas))
-	writeKnobs(out, a)
-	writeRules(out, a.Rules)
-	return out.Flush()
-}
-
-// writeInFull gives the command lines of the first move, and of the fastest where that
-// is another one.
-func (p *app) writeInFull(out page, moves []advise.Move) {
-	if len(moves) == 0 {
-		return
-	}
-	fastest := 0
-	for i := range moves {
-		if moves[i].Speed > moves[fastest].Speed && moves[i].Fits {
-			fastest = i
-		}
-	}
-	put := func(name string, i int) {
-		if flags, ok := setupdoc.Flags(moves[i].Setup, p.lib); ok {
-			out.printf("  the %s of them in full:\n    meshscope eval %s\n", name, flags)
-		}
-	}
-	put("first", 0)
-	if fastest > 0 {
-		put("fastest", fastest)
-	}
-}
-
-func writeMoves(out page, moves []advise.Move) {
-	if len(moves) == 0 {
-		out.printf("  none that is known: every turn of the knobs and every layout of the search was tried\n")
-		return
-	}
-	rows := [][]string{{"  turn", "what follows", "step", "speed", "peak GiB", "saved GiB"}}
-	for i := range moves {
-		m := &moves[i]
-		rows = append(rows, []string{
-			"  " + m.Turns(), followedWords(m), seconds(m.Report.Time.Step), fmt.Sprintf("x%.3f", m.Speed),
-			fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), figure.Signed(m.Saved.GiB(), 1),
-		})
-	}
-	out.table(rows)
-}
-
-func followedWords(m *advise.Move) string {
-	if words := m.Follows(); words != "" {
-		return words
-	}
-	return "-"
-}
-
 // tornadoWidth is the length of the bars of the tornado, in cells.
 const tornadoWidth = 40
 
-// writeKnobs draws the tornado, a bar for each knob, then what each does to the memory.
-func writeKnobs(out page, a *advise.Advice) {
-	if len(a.Knobs) == 0 {
-		return
+// tornado draws a bar for each knob, all on one scale.
+func tornado(knobs []advise.Knob) *report.Tornado {
+	signs := widget.TornadoSigns(showsUnicode())
+	var sides []widget.Sides
+	for i := range knobs {
+		sides = append(sides, overlay.Sides(&knobs[i]))
 	}
-	full, weak, axis := glyphs()
-	unicode := full != "#"
-	signs := widget.TornadoSigns(unicode)
-	signs[widget.TornadoFits], signs[widget.TornadoMisfit], signs[widget.TornadoAxis] = full, weak, axis
-	var bars []widget.Sides
-	for i := range a.Knobs {
-		bars = append(bars, overlay.Sides(&a.Knobs[i]))
-	}
-	scale := widget.NewTornado(bars, tornadoWidth)
-	out.printf("\nEACH KNOB ALONE, its fastest and slowest value around a step of %s now, and the best that fits\n", seconds(a.Report.Time.Step))
-	head := strings.Repeat(" ", max(scale.Axis-1, 0)) + "now"
-	rows := [][]string{{"  knob", "now", "faster", head, "slower", "best that fits"}}
-	for i := range a.Knobs {
-		k := &a.Knobs[i]
+	scale := widget.NewTornado(sides, tornadoWidth)
+	out := &report.Tornado{Axis: scale.Axis, Legend: fmt.Sprintf("%s as far as a value fits, %s further, where none does; one logarithmic scale: half and twice are as far from now; %s the bar goes on",
+		signs[widget.TornadoFits], signs[widget.TornadoMisfit], signs[widget.TornadoBeyond])}
+	for _, side := range sides {
 		var bar strings.Builder
-		for _, c := range scale.Cells(bars[i]) {
+		for _, c := range scale.Cells(side) {
 			bar.WriteString(signs[c])
 		}
-		fastest, slowest := k.Ends()
-		rows = append(rows, []string{"  " + string(k.ID), k.Current, endWords(k, fastest), bar.String(), endWords(k, slowest), bestWords(k)})
+		out.Bars = append(out.Bars, bar.String())
 	}
-	out.table(rows)
-	out.printf("  %s as far as a value fits, %s further, where none does; x does not fit, ! some launcher refuses it\n"+
-		"  one logarithmic scale: half and twice are as far from now; %s the bar goes on\n", full, weak, signs[widget.TornadoBeyond])
-	out.printf("\nEACH KNOB ALONE, its memory, and at which other values it fits\n")
-	rows = [][]string{{"  knob", "peak GiB", "fits at"}}
-	for i := range a.Knobs {
-		k := &a.Knobs[i]
-		rows = append(rows, []string{"  " + string(k.ID), fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB()), fittingWords(k)})
-	}
-	out.table(rows)
-}
-
-// endWords are the step at one end of a knob, and at which value.
-func endWords(k *advise.Knob, v *advise.Value) string {
-	if v == &k.Now {
-		return "now"
-	}
-	text := seconds(v.Step) + " at " + v.Text
-	switch {
-	case !v.Fits:
-		text += " x"
-	case v.Refused:
-		text += " !"
-	}
-	return text
-}
-
-// bestWords are the value of a knob with the shortest step of those that fit.
-func bestWords(k *advise.Knob) string {
-	switch best := k.Best(); {
-	case best == nil:
-		return "none"
-	case best == &k.Now:
-		return best.Text + " (now)"
-	default:
-		return best.Text + ", " + seconds(best.Step)
-	}
-}
-
-// mostListed is how many values of a knob a line lists.
-const mostListed = 6
-
-// fittingWords are the other values of a knob at which the setup fits.
-func fittingWords(k *advise.Knob) string {
-	var fit []string
-	for _, v := range k.Values {
-		if v.Fits {
-			fit = append(fit, v.Text)
-		}
-	}
-	n := len(k.Values)
-	switch {
-	case len(fit) == 0:
-		return fmt.Sprintf("none of %d", n)
-	case len(fit) == n && n > mostListed:
-		return fmt.Sprintf("all %d", n)
-	case len(fit) > mostListed:
-		return fmt.Sprintf("%s and %d more of %d", strings.Join(fit[:mostListed-1], " "), len(fit)-mostListed+1, n)
-	}
-	return strings.Join(fit, " ")
-}
-
-func writeRules(out page, rules []advise.Rule) {
-	if len(rules) == 0 {
-		return
-	}
-	out.printf("\nRULES OF THUMB, and what the model says\n")
-	for i := range rules {
-		r := &rules[i]
-		line := r.Verdict.Words()
-		if reason := r.Reason(); reason != "" {
-			line += ": " + reason
-		}
-		out.printf("  %s: %s\n    %s\n    source: %s\n", r.ID, r.Text, line, r.Source)
-	}
+	return out
 }
 
 // adviceDocument is the JSON of advise.

@@ -14,7 +14,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 func (a *app) compareCommand() *cobra.Command {
@@ -63,8 +63,9 @@ func (a *app) compareCommand() *cobra.Command {
 			}
 		}
 		c := engine.Compare(sides[0], sides[1])
-		way := engine.Way(sides[0], sides[1], nil)
-		if err := a.print(format, comparison{a, &c, way, args}); err != nil {
+		of := report.Comparison{Comparison: &c, Way: engine.Way(sides[0], sides[1], nil), Words: args}
+		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return a.newComparison(&c, of.Way) }}
+		if err := a.print(format, &answer); err != nil {
 			return err
 		}
 		return worse(verdict(&c.A.Report), verdict(&c.B.Report))
@@ -161,11 +162,11 @@ func assignments(list string) []string {
 // comparisonDocument is what compare --json prints.
 type comparisonDocument struct {
 	header
-	A       export.Document `json:"a"` // that of eval
-	B       export.Document `json:"b"`
-	Changes []engine.Change `json:"changes"`
-	Figures []deltaDocument `json:"figures"`
-	Way     []wayDocument   `json:"way"` // from A to B, a legal change at a time; empty where a side is illegal
+	A       report.Evaluation `json:"a"` // that of eval
+	B       report.Evaluation `json:"b"`
+	Changes []engine.Change   `json:"changes"`
+	Figures []deltaDocument   `json:"figures"`
+	Way     []wayDocument     `json:"way"` // from A to B, a legal change at a time; empty where a side is illegal
 }
 
 type deltaDocument struct {

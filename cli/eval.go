@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,11 +8,13 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // newReport is the document of a report, by this version of the program.
-func newReport(s engine.Setup, r engine.Report) export.Document { return export.New(version, s, r) }
+func newReport(s engine.Setup, r engine.Report) report.Evaluation {
+	return report.NewEvaluation(version, s, r)
+}
 
 func (a *app) evalCommand() *cobra.Command {
 	var flags setupFlags
@@ -53,7 +54,7 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		if cmd.Flags().Changed("batch") {
-			if cmd.Flags().Changed("format") && format != string(export.JSON) {
+			if cmd.Flags().Changed("format") && format != string(report.JSON) {
 				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", format)}
 			}
 			if flags.file != "" {
@@ -78,15 +79,13 @@ func (a *app) evalCommand() *cobra.Command {
 }
 
 // printReport prints a report in a format.
-func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, ownBatch bool) error {
-	if format == textFormat {
-		return writeReport(a.stdout, s, r, ownBatch)
-	}
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool) error {
 	d := newReport(*s, *r)
+	d.UnsetBatch = unsetBatch
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
 		d.Command = "meshscope " + flags
 	}
-	return export.Write(a.stdout, export.Format(format), &d)
+	return a.print(format, d.Answer())
 }
 
 // verdict is the exit code of a report.
@@ -101,12 +100,4 @@ func verdict(r *engine.Report) error {
 }
 
 // writeJSON writes a document; keys keep the order of the struct.
-func (a *app) writeJSON(document any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(document); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
-}
+func (a *app) writeJSON(document any) error { return report.WriteJSON(a.stdout, document) }

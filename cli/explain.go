@@ -10,7 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/explain"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // explained is an explanation with the figures in its formula, as deep as was
@@ -62,9 +62,9 @@ func (a *app) explainCommand() *cobra.Command {
 		if !ok {
 			format := textFormat
 			if asJSON {
-				format = string(export.JSON)
+				format = string(report.JSON)
 			}
-			return a.noFigures(s, format)
+			return a.noFigures(s, format, flags.ownBatch)
 		}
 		if len(args) == 0 {
 			return a.listFigures(book, s, asJSON)
@@ -97,9 +97,9 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 // noFigures answers for an illegal setup in a format, as eval does.
-func (a *app) noFigures(s engine.Setup, format string) error {
+func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
 	r := engine.Evaluate(s)
-	if err := a.printReport(format, &s, &r, false); err != nil {
+	if err := a.printReport(format, &s, &r, unsetBatch); err != nil {
 		return err
 	}
 	return verdict(&r)

@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"meshscope/engine/escape"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // formatFlag adds --format, which says the same on every command that has it; --json
@@ -22,12 +17,12 @@ func formatFlag(cmd *cobra.Command, format *string) {
 }
 
 // textFormat is the format for people who read a terminal.
-const textFormat = "text"
+const textFormat = string(report.Text)
 
 // reportFormats are what --format takes.
 func reportFormats() []string {
 	names := []string{textFormat}
-	for _, f := range export.Formats() {
+	for _, f := range report.Formats() {
 		names = append(names, string(f))
 	}
 	return names
@@ -44,9 +39,9 @@ func settled(cmd *cobra.Command, format string, asJSON, asCSV bool) (string, err
 	short := ""
 	switch {
 	case asJSON:
-		short = string(export.JSON)
+		short = string(report.JSON)
 	case asCSV:
-		short = string(export.CSV)
+		short = string(report.CSV)
 	}
 	switch said := cmd.Flags().Changed("format"); {
 	case said && short != "" && short != format:
@@ -57,56 +52,7 @@ func settled(cmd *cobra.Command, format string, asJSON, asCSV bool) (string, err
 	return format, nil
 }
 
-// answerer is an answer that can be printed in every format. The table of CSV is
-// that of Markdown too.
-type answerer interface {
-	text() error
-	json() any
-	csv(to io.Writer) error
-}
-
 // print prints an answer in a format.
-func (a *app) print(format string, o answerer) error {
-	switch format {
-	case string(export.JSON):
-		return a.writeJSON(o.json())
-	case string(export.CSV):
-		return o.csv(a.stdout)
-	case string(export.Markdown):
-		var table bytes.Buffer
-		if err := o.csv(&table); err != nil {
-			return err
-		}
-		return writeMarkdownTable(a.stdout, &table)
-	}
-	return o.text()
-}
-
-// writeMarkdownTable writes comma-separated values as a Markdown table. Columns
-// without a value in any row are left out, but not where there are no rows.
-func writeMarkdownTable(to io.Writer, from io.Reader) error {
-	rows, err := csv.NewReader(from).ReadAll()
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	var columns []int
-	for j := range rows[0] {
-		if len(rows) == 1 || slices.ContainsFunc(rows[1:], func(row []string) bool { return row[j] != "" }) {
-			columns = append(columns, j)
-		}
-	}
-	out := newPage(to)
-	line := func(cell func(j int) string) {
-		for _, j := range columns {
-			out.printf("| %s ", cell(j))
-		}
-		out.printf("|\n")
-	}
-	for i, row := range rows {
-		line(func(j int) string { return escape.Markdown(row[j]) })
-		if i == 0 {
-			line(func(int) string { return "---" })
-		}
-	}
-	return out.Flush()
+func (a *app) print(format string, answer *report.Answer) error {
+	return report.Write(a.stdout, report.Format(format), answer)
 }

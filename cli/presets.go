@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/report/figure"
 )
 
 // presetKinds are the lists that there are.
@@ -104,7 +105,7 @@ func (a *app) models(asJSON bool) error {
 	}
 	rows := make([][]any, len(entries))
 	for i, e := range entries {
-		rows[i] = []any{e.ID, e.Name, count(float64(e.Parameters)), count(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
+		rows[i] = []any{e.ID, e.Name, figure.FineCount(float64(e.Parameters)), figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
 	}
 	return a.table([]any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, rows)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"meshscope/engine/search"
+	"meshscope/report/figure"
 )
 
 // How often progress is shown, and how soon at first: who gets an answer at once
@@ -42,9 +43,9 @@ func (a *app) progress() (show func(line func() string), clear func()) {
 // progressLine is one line of at most 79 columns.
 func progressLine(p search.Progress) string {
 	if p.Ranked < 1 {
-		return fmt.Sprintf("%3.0f %% of the cuts ranked, %s layouts; ctrl+c stops", 100*p.Ranked, commas(p.Legal))
+		return fmt.Sprintf("%3.0f %% of the cuts ranked, %s layouts; ctrl+c stops", 100*p.Ranked, figure.Comma(p.Legal))
 	}
-	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", commas(p.Legal), commas(p.Evaluated))
+	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", figure.Comma(p.Legal), figure.Comma(p.Evaluated))
 }
 
 // askingLine is that line while the reason is looked for why there is nothing.

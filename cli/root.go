@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -11,7 +10,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
-	"meshscope/ui/plain"
+	"meshscope/report"
+	"meshscope/ui"
 )
 
 // root is the command without a name: the explorer on a terminal.
@@ -105,7 +105,7 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		flags.said = []said{{key: string(knob.TP), value: "8"}, {key: string(knob.PP), value: "2"}, {key: string(knob.GBS), value: "512"}}
 	}
 	if look.plain {
-		return a.printPlain(flags)
+		return a.printPlain(cmd, flags)
 	}
 	if why := a.notInteractive(); why != "" {
 		a.sayf("meshscope: %s\n\n%s", why, shortHelp)
@@ -119,13 +119,14 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 }
 
 // printPlain prints what the screens show in sentences, and ends as eval does.
-func (a *app) printPlain(flags *setupFlags) error {
+func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
 	s, err := flags.setup(a)
 	if err != nil {
 		return err
 	}
 	r := engine.Evaluate(s)
-	if _, err := io.WriteString(a.stdout, plain.Render(&s, &r)); err != nil {
+	answer := report.Answer{Document: func() *report.Document { return ui.Document(cmd.Context(), s, r, a.lib) }}
+	if err := a.print(string(report.Speech), &answer); err != nil {
 		return err
 	}
 	return verdict(&r)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/report"
+	"meshscope/report/figure"
 )
 
 // scanFlags are the flags of a scan beside those of the setup.
@@ -96,14 +99,6 @@ func turnable() []string {
 	return words
 }
 
-// scanned is a scan with its answer.
-type scanned struct {
-	scan  engine.Scan
-	grid  engine.Grid
-	name  string // of the figure, in words
-	chart bool
-}
-
 func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	c, err := f.question()
 	if err != nil {
@@ -114,9 +109,12 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	}
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
-	o := scanned{scan: *c, chart: f.draws(a)}
-	_, o.name = engine.FigureOf(f.y)
-	o.grid, err = c.Run(func() bool { return ctx.Err() != nil })
+	o := report.Scan{Asked: *c}
+	if f.draws(a) {
+		o.Bars = report.NewGlyphs(showsUnicode())
+	}
+	_, o.Name = engine.FigureOf(f.y)
+	o.Grid, err = c.Run(func() bool { return ctx.Err() != nil })
 	switch large, tooMany := errors.AsType[engine.PointsError](err); {
 	case tooMany:
 		return tooManyPoints(large.Points)
@@ -124,17 +122,18 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 		a.sayf("meshscope: stopped before the scan was done\n")
 		return outcome(interrupted(ctx, int(code.Load())))
 	}
-	if err := o.checkFigure(f.y); err != nil {
+	if err := checkFigure(&o, f.y); err != nil {
 		return err
 	}
-	if err = a.print(f.format, scanAnswer{a, &o}); err != nil {
+	answer := report.Answer{Document: o.Document, Records: o.Records, Data: func() any { return newScan(&o) }}
+	if err = a.print(f.format, &answer); err != nil {
 		return err
 	}
-	return o.verdict()
+	return scanVerdict(&o)
 }
 
 func tooManyPoints(n int) error {
-	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", commas(n), commas(engine.MaxPoints))}
+	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", figure.Comma(n), figure.Comma(engine.MaxPoints))}
 }
 
 // question reads the knobs, the figure and the locks.
@@ -204,7 +203,11 @@ const everyNumber = 64
 func between(v *knob.Values) []int {
 	low, high := v.Bounds()
 	if high-low < everyNumber {
-		return upTo(low, high)
+		out := make([]int, 0, high-low+1)
+		for n := low; n <= high; n++ {
+			out = append(out, n)
+		}
+		return out
 	}
 	var out []int
 	for n := max(low, 1); n <= high; n *= 2 {
@@ -221,22 +224,11 @@ func (f *scanFlags) draws(a *app) bool {
 	return a.screen != nil
 }
 
-// points are all of them, row by row.
-func (o *scanned) points(yield func(*engine.Point) bool) {
-	for _, row := range o.grid.Rows {
-		for i := range row {
-			if !yield(&row[i]) {
-				return
-			}
-		}
-	}
-}
-
 // checkFigure refuses a figure that no legal point has.
-func (o *scanned) checkFigure(typed string) error {
+func checkFigure(o *report.Scan, typed string) error {
 	legal := false
 	var any *engine.Point
-	for p := range o.points {
+	for p := range o.Points {
 		if p.Value != nil {
 			return nil
 		}
@@ -247,7 +239,7 @@ func (o *scanned) checkFigure(typed string) error {
 	if !legal {
 		return nil // the points say why
 	}
-	if id := engine.Lacking(any.Setup, o.scan.Figure); id != "" {
+	if id := engine.Lacking(any.Setup, o.Asked.Figure); id != "" {
 		return &usageError{fmt.Sprintf("--y %s needs --%s", escape.Line(typed), id)}
 	}
 	known := figureWords()
@@ -262,10 +254,10 @@ func (o *scanned) checkFigure(typed string) error {
 	return &usageError{message + "; 'meshscope explain' lists them"}
 }
 
-// verdict is the exit code: that of the best point.
-func (o *scanned) verdict() error {
+// scanVerdict is the exit code of a scan: that of the best point.
+func scanVerdict(o *report.Scan) error {
 	best := exitIllegal
-	for p := range o.points {
+	for p := range o.Points {
 		switch p.Verdict {
 		case engine.PointFits:
 			return nil
@@ -277,12 +269,12 @@ func (o *scanned) verdict() error {
 	return outcome(best)
 }
 
-// top is the largest value of all points.
-func (o *scanned) top() (most float64) {
-	for p := range o.points {
-		if p.Value != nil {
-			most = cmp.Or(max(most, *p.Value), most)
+// showsUnicode says whether the locale can show more than ASCII.
+func showsUnicode() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(os.Getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
 		}
 	}
-	return most
+	return true
 }

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"io"
-	"strconv"
-
 	"meshscope/engine"
-	"meshscope/engine/escape"
 	"meshscope/engine/units"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // scanDocument is what scan --json prints.
@@ -41,19 +37,19 @@ type pointDocument struct {
 	Layout  *layoutDocument `json:"layout,omitempty"` // of a legal point
 }
 
-func (o *scanned) document() scanDocument {
+func newScan(o *report.Scan) scanDocument {
 	d := scanDocument{
-		header: header{schemaVersion, version}, Setup: o.scan.Setup, X: o.grid.X,
-		Figure: figureDocument{o.scan.Figure, o.name, o.grid.Unit}, Usable: o.grid.Usable, Points: []pointDocument{},
+		header: header{schemaVersion, version}, Setup: o.Asked.Setup, X: o.Grid.X,
+		Figure: figureDocument{o.Asked.Figure, o.Name, o.Grid.Unit}, Usable: o.Grid.Usable, Points: []pointDocument{},
 	}
 	d.X.Values = listed(d.X.Values)
-	if o.grid.By.ID != "" {
-		by := o.grid.By
+	if o.Grid.By.ID != "" {
+		by := o.Grid.By
 		by.Values = listed(by.Values)
 		d.By = &by
 	}
-	d.Locks.GPUs, d.Locks.Batch = o.scan.Locks.GPUs, o.scan.Locks.Batch
-	for p := range o.points {
+	d.Locks.GPUs, d.Locks.Batch = o.Asked.Locks.GPUs, o.Asked.Locks.Batch
+	for p := range o.Points {
 		point := pointDocument{X: p.X, By: p.By, Verdict: p.Verdict, Value: p.Value, Current: p.Current, Why: p.Why}
 		if p.Verdict != engine.PointIllegal {
 			layout := newLayout(&p.Setup)
@@ -62,27 +58,4 @@ func (o *scanned) document() scanDocument {
 		d.Points = append(d.Points, point)
 	}
 	return d
-}
-
-// writeCSV writes a line per point, row by row.
-func (o *scanned) writeCSV(to io.Writer) error {
-	w := escape.NewCSV(to)
-	by := string(o.grid.By.ID)
-	head := []string{string(o.grid.X.ID), o.scan.Figure, "unit", "verdict", "current", "why"}
-	if by != "" {
-		head = append([]string{by}, head...)
-	}
-	w.Write(head...)
-	for p := range o.points {
-		cell := ""
-		if p.Value != nil {
-			cell = export.Digits(*p.Value)
-		}
-		row := []string{p.X, cell, string(o.grid.Unit), string(p.Verdict), strconv.FormatBool(p.Current), p.Why}
-		if by != "" {
-			row = append([]string{p.By}, row...)
-		}
-		w.Write(row...)
-	}
-	return w.Close()
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/themes"
 	"meshscope/ui"
-	"meshscope/ui/export"
 	"meshscope/ui/keyfile"
 	"meshscope/ui/session"
 )
@@ -69,7 +69,7 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
 	o.Version = version
-	o.Export = func(f export.Format, d *export.Document) (string, error) { return export.File(".", f, d) }
+	o.Export = func(f report.Format, d *report.Evaluation) (string, error) { return report.File(".", f, d) }
 	if !f.noState {
 		a.remember(&o)
 	}

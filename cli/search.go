@@ -15,7 +15,8 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
-	"meshscope/ui/export"
+	"meshscope/report"
+	"meshscope/report/figure"
 )
 
 // searchFlags are the flags of a search beside those of the setup.
@@ -107,18 +108,11 @@ func idWords(ids []knob.ID) []string {
 	return words
 }
 
-// answer is what a search found, and what it was asked.
+// answer is what a search found, and how it ended.
 type answer struct {
-	asked    *asked
-	problem  search.Problem
-	result   search.Result
-	first    int              // global batch that was tried before it was raised
-	conflict *search.Conflict // where nothing was found
-	fastest  *search.Found    // where nothing meets the deadline
-	// fastestSoFar says that the time ended before all were looked at.
-	fastestSoFar bool
-	seconds      float64
-	signal       int // exit code of the signal that ended it
+	report.Search
+	seconds float64
+	signal  int // exit code of the signal that ended it
 }
 
 func (a *app) search(ctx context.Context, f *searchFlags) error {
@@ -139,33 +133,37 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	start := time.Now()
 	show, clear := a.progress()
-	out := answer{asked: q, problem: *p}
+	out := answer{Search: report.Search{Query: q, Problem: *p, Library: a.lib}}
 	out.run(ctx, func(at search.Progress) { show(func() string { return progressLine(at) }) })
-	if len(out.result.Best) == 0 && !out.result.Partial {
+	if len(out.Result.Best) == 0 && !out.Result.Partial {
 		out.explain(ctx, func(at search.Asking) { show(func() string { return askingLine(at) }) })
 	}
 	clear()
 	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
-	if err = a.print(f.format, searchAnswer{a, &out}); err != nil {
+	if a.screen != nil {
+		out.Took = fmt.Sprintf("%.2f s", out.seconds)
+	}
+	all := report.Answer{Document: out.Document, Records: out.Records, Data: func() any { return out.document(a) }}
+	if err = a.print(f.format, &all); err != nil {
 		return err
 	}
-	table := f.format == string(export.CSV) || f.format == string(export.Markdown)
-	if table && len(out.result.Best) == 0 {
-		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.reason(), "in the time there was; --time gives more"))
+	table := f.format == string(report.CSV) || f.format == string(report.Markdown)
+	if table && len(out.Result.Best) == 0 {
+		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "in the time there was; --time gives more"))
 	}
-	if r := &out.result; table && r.Partial && len(r.Best) > 0 {
-		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched: there may be better layouts\n", percent(r.Share))
+	if r := &out.Result; table && r.Partial && len(r.Best) > 0 {
+		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched: there may be better layouts\n", figure.FinePercent(r.Share))
 	}
 	return out.verdict()
 }
 
 // explain finds out why there is no layout, and how far the deadline is.
 func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
-	o.conflict = search.Explain(ctx, o.problem, progress)
-	if o.conflict == nil || !slices.Contains(o.conflict.Fields, "deadline") {
+	o.Conflict = search.Explain(ctx, o.Problem, progress)
+	if o.Conflict == nil || !slices.Contains(o.Conflict.Fields, "deadline") {
 		return
 	}
-	p := o.problem
+	p := o.Problem
 	if ctx.Err() != nil {
 		return
 	}
@@ -174,7 +172,7 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 		p.Space.GPUs = p.Space.GPUs[len(p.Space.GPUs)-1:] // the most are the fastest
 	}
 	if r := search.Run(ctx, p, nil); len(r.Best) > 0 {
-		o.fastest, o.fastestSoFar = &r.Best[0], r.Partial
+		o.Fastest, o.FastestSoFar = &r.Best[0], r.Partial
 	}
 }
 
@@ -192,25 +190,18 @@ func (o *answer) verdict() error {
 	switch {
 	case o.signal != exitFine:
 		return outcome(o.signal)
-	case len(o.result.Best) > 0:
+	case len(o.Result.Best) > 0:
 		return nil
-	case o.conflict == nil:
+	case o.Conflict == nil:
 		return outcome(exitError) // stopped before anything was found
-	case o.noFit():
+	case o.NoFit():
 		return outcome(exitNoFit)
 	}
 	return outcome(exitIllegal)
 }
 
-// noFit says that there are legal layouts, but none within the limits.
-func (o *answer) noFit() bool {
-	return slices.ContainsFunc(o.conflict.Fields, func(field string) bool {
-		return slices.Contains([]string{"memory", "headroom", "deadline"}, field)
-	})
-}
-
 // problem is what the flags ask for.
-func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
+func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	p := &search.Problem{Objective: search.Objective(f.objective), Top: f.top, Front: f.front, Workers: f.jobs}
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -232,17 +223,17 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *asked, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := f.setup.askedFor(a, free)
+	q, err := f.setup.query(a, free)
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.Space, err = q.space(p.Objective); err != nil {
+	if p.Space, err = q.Space(p.Objective); err != nil {
 		return nil, nil, err
 	}
 	p.Space.Refused = f.refused
-	p.Space.FollowGBS = p.Objective == search.FewestGPUs && q.defaultGBS && !q.cut
+	p.Space.FollowGBS = p.Objective == search.FewestGPUs && q.UnsetBatch && !q.Cut
 	p.Space.RaiseGBS = p.Space.FollowGBS && deadline > 0
-	p.Setup, p.Tokens, p.Deadline = q.setup, q.setup.Budget, units.Seconds(deadline)
+	p.Setup, p.Tokens, p.Deadline = q.Setup, q.Setup.Budget, units.Seconds(deadline)
 	if deadline > 0 && p.Tokens == 0 {
 		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
 	}
@@ -288,7 +279,7 @@ func tooLarge(p *search.Problem) error {
 	if combinations <= maxCombinations && p.Cuts(maxCuts) <= maxCuts {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("the space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or a factor, such as 64..512:x2", commas(combinations))}
+	return &usageError{fmt.Sprintf("the space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or a factor, such as 64..512:x2", figure.Comma(combinations))}
 }
 
 // Bounds of a space.

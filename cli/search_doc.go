@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"io"
-	"strconv"
-
 	"meshscope/engine"
-	"meshscope/engine/escape"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // searchDocument is what search --json prints.
@@ -60,11 +56,11 @@ func newNear(n search.Near) *nearDocument {
 
 // foundDocument is one layout that was found.
 type foundDocument struct {
-	Rank   int              `json:"rank"`
-	Layout layoutDocument   `json:"layout"`
-	Flags  string           `json:"flags,omitempty"` // of eval; absent where no flags give this setup
-	Free   float64          `json:"free_bytes"`
-	Report *export.Document `json:"report,omitempty"` // that of eval
+	Rank   int                `json:"rank"`
+	Layout layoutDocument     `json:"layout"`
+	Flags  string             `json:"flags,omitempty"` // of eval; absent where no flags give this setup
+	Free   float64            `json:"free_bytes"`
+	Report *report.Evaluation `json:"report,omitempty"` // that of eval
 }
 
 // layoutDocument is a layout under the keys of a setup document.
@@ -109,10 +105,10 @@ type conflictDocument struct {
 }
 
 func (o *answer) document(a *app) searchDocument {
-	r := &o.result
+	r := &o.Result
 	d := searchDocument{
-		header: header{schemaVersion, version}, Setup: o.problem.Setup, Objective: o.problem.Objective,
-		Given: map[string]string{}, DefaultGBS: o.asked.defaultGBS,
+		header: header{schemaVersion, version}, Setup: o.Problem.Setup, Objective: o.Problem.Objective,
+		Given: map[string]string{}, DefaultGBS: o.Query.UnsetBatch,
 		Partial: r.Partial, Share: r.Share, Legal: r.Legal, Excluded: r.Excluded, Evaluated: r.Evaluated, Fitting: r.Fitting,
 		GPUs: r.GPUs,
 		Near: newNear(r.Near), Band: newNear(r.Band),
@@ -122,20 +118,20 @@ func (o *answer) document(a *app) searchDocument {
 		unsure := r.Best[0].Report.Memory.Close()
 		d.FitUnsure = &unsure
 	}
-	for id, text := range o.asked.texts {
+	for id, text := range o.Query.Texts {
 		d.Given[string(id)] = text
 	}
-	if o.problem.Front {
+	if o.Problem.Front {
 		front := a.foundDocuments(r.Front)
 		d.Front = &front
 	}
-	if c := o.conflict; c != nil {
-		d.Conflict = &conflictDocument{Fields: listed(c.Fields), Message: o.reason(), Partial: c.Partial, LeastSoFar: c.LeastSoFar, FastestSoFar: o.fastestSoFar, Frees: c.Frees, Helps: c.Helps}
+	if c := o.Conflict; c != nil {
+		d.Conflict = &conflictDocument{Fields: listed(c.Fields), Message: o.Reason(), Partial: c.Partial, LeastSoFar: c.LeastSoFar, FastestSoFar: o.FastestSoFar, Frees: c.Frees, Helps: c.Helps}
 		if c.Least != nil {
 			d.Conflict.Least = &a.foundDocuments([]search.Found{*c.Least})[0]
 		}
-		if o.fastest != nil {
-			d.Conflict.Fastest = &a.foundDocuments([]search.Found{*o.fastest})[0]
+		if o.Fastest != nil {
+			d.Conflict.Fastest = &a.foundDocuments([]search.Found{*o.Fastest})[0]
 		}
 	}
 	return d
@@ -150,53 +146,6 @@ func (a *app) foundDocuments(list []search.Found) []foundDocument {
 		out = append(out, foundDocument{i + 1, newLayout(&f.Setup), flags, float64(f.Free), &r})
 	}
 	return out
-}
-
-// writeCSV writes one line per layout: those that are best, then the front.
-func (o *answer) writeCSV(a *app, to io.Writer) error {
-	w := escape.NewCSV(to)
-	w.Write(
-		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
-		"step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command",
-	)
-	for _, list := range []struct {
-		name  string
-		found []search.Found
-	}{{"best", o.result.Best}, {"front", o.result.Front}} {
-		for i := range list.found {
-			f := &list.found[i]
-			l, r := newLayout(&f.Setup), &f.Report
-			command := ""
-			if flags, ok := setupdoc.Flags(f.Setup, a.lib); ok {
-				command = "meshscope eval " + flags
-			}
-			row := []string{list.name}
-			for _, n := range []int{i + 1, l.GPUs, l.DP, l.TP, l.PP, l.VPP, l.CP, l.EP, l.ETP} {
-				row = append(row, strconv.Itoa(n))
-			}
-			row = append(row, onOff(l.SP))
-			for _, n := range []int{l.ZeRO, l.MBS, l.MicroBatches, l.GBS, l.Seq} {
-				row = append(row, strconv.Itoa(n))
-			}
-			row = append(row, l.Schedule, l.Recompute)
-			for _, v := range []float64{
-				float64(r.Time.Step), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free),
-			} {
-				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-			}
-			row = append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), strconv.FormatBool(o.result.Partial), command)
-			w.Write(row...)
-		}
-	}
-	return w.Close()
-}
-
-// bandCell is an error band for a spreadsheet: empty where there is none.
-func bandCell(e *engine.Evidence) string {
-	if e.ErrorBand == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*e.ErrorBand, 'g', -1, 64)
 }
 
 // listed is a list that is written as [] when it is empty.

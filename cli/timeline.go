@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/schedule"
 	"meshscope/presets/setupdoc"
+	"meshscope/report"
 )
 
 // unitCosts are the durations of one operation on one chunk, without a model.
@@ -245,7 +246,7 @@ func (a *app) complain(problems []engine.Problem) {
 		}
 		a.sayf("meshscope: illegal: %s: %s\n", p.Field, p.Message)
 		if len(p.Nearest) > 0 {
-			a.sayf("  nearest: %s\n", nearest(p.Field, p.Nearest))
+			a.sayf("  nearest: %s\n", report.Nearest(p.Field, p.Nearest))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/report/figure"
 	"meshscope/ui/timeline"
 )
 
@@ -46,13 +47,13 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
 	say("ends after %s%s; bubble %s of the work of the busiest rank, %s of all time",
-		d.time(t.Makespan), d.exact, percent(t.BubbleOverIdeal()), percent(t.BubbleOverTotal()))
+		d.time(t.Makespan), d.exact, figure.FinePercent(t.BubbleOverIdeal()), figure.FinePercent(t.BubbleOverTotal()))
 	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {
 		idle[rank], live[rank] = d.time(s.Idle), strconv.Itoa(s.PeakInFlight)
 		if d.unit != "1" && t.Makespan > 0 {
-			idle[rank] += "  " + percent(s.Idle/t.Makespan)
+			idle[rank] += "  " + figure.FinePercent(s.Idle/t.Makespan)
 		}
 	}
 	first, idleWidth, liveWidth := len(strconv.Itoa(spec.Ranks-1)), widest("idle", idle), widest("live", live)
@@ -75,7 +76,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 func (d *drawing) sayMore(say func(format string, args ...any)) {
 	t := d.timeline
 	if info, _ := t.Order.Spec.Kind.Info(); info.SplitsBackward {
-		say("between a rank's own start and end at most %s idle, %s of its work", d.time(t.LongestSpan()-busiest(t)), percent(t.SpanOverIdeal()))
+		say("between a rank's own start and end at most %s idle, %s of its work", d.time(t.LongestSpan()-busiest(t)), figure.FinePercent(t.SpanOverIdeal()))
 	}
 	if d.idle != nil {
 		say("closed form of the worst rank's idle time: %s", d.time(*d.idle))
@@ -226,7 +227,7 @@ func (p *textPicture) legend(column string) string {
 	}
 	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
 	if n := p.perColumn(); n >= 10 {
-		many = commas(int(math.Round(n)))
+		many = figure.Comma(int(math.Round(n)))
 	}
 	return fmt.Sprintf("one column is %s, about %s operations of a rank: letters take turns by their shares of the time, %s, . idle; %s",
 		column, many, strings.Join(names, ", "), live)
@@ -234,7 +235,7 @@ func (p *textPicture) legend(column string) string {
 
 func (d *drawing) time(v float64) string {
 	if d.unit == "1" {
-		return trim(v)
+		return figure.Trim(v)
 	}
-	return seconds(units.Seconds(v))
+	return figure.FineSeconds(units.Seconds(v))
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"meshscope/report/figure"
 )
 
 // outputForm is in which form a timeline is written: text unless a flag says
@@ -52,7 +54,7 @@ const (
 // atMost refuses a timeline with more operations than a form takes.
 func (d *drawing) atMost(most int, form string) error {
 	if n := len(d.timeline.Order.Ops); n > most {
-		return &usageError{fmt.Sprintf("%s operations are more than the %s of %s; text and --json take them all", commas(n), commas(most), form)}
+		return &usageError{fmt.Sprintf("%s operations are more than the %s of %s; text and --json take them all", figure.Comma(n), figure.Comma(most), form)}
 	}
 	return nil
 }

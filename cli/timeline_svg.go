@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine/schedule"
+	"meshscope/report/figure"
 	palettes "meshscope/themes"
 )
 
@@ -65,7 +66,7 @@ func (p *picture) draw() {
 	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
 	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, bubble %s of the work",
-		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), percent(t.BubbleOverIdeal()))
+		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), figure.FinePercent(t.BubbleOverIdeal()))
 	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width, height)
 	p.text(svgLeft, 20, svgLarge, "start", heading)
 	p.legend()
@@ -140,7 +141,7 @@ func (p *picture) rank(rank int) {
 	if t.Makespan > 0 {
 		share = stats.Idle / t.Makespan
 	}
-	p.text(svgLeft+svgWidth+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", percent(share), stats.PeakInFlight))
+	p.text(svgLeft+svgWidth+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
 }
 
 // bar draws one operation, or half of a pair.

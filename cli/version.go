@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // version is the release. Release builds set it with
@@ -16,7 +16,7 @@ var version = "0.1.0-dev"
 
 // schemaVersion is the version of every JSON document: it changes when a key
 // goes or changes its meaning, not when one is added.
-const schemaVersion = export.SchemaVersion
+const schemaVersion = report.SchemaVersion
 
 // build is what the toolchain recorded about this binary.
 type build struct{ commit, date, dirty string }

@@ -8,7 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
@@ -60,37 +60,37 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 
 // adviceTables are what the card says, with all digits: what the fullest rank holds or
 // the step is spent on, the moves, every value of every knob, and the rules.
-func adviceTables(a *advise.Advice) []export.Table {
-	seconds := func(v float64) export.Cell { return export.Figure(engine.UnitSeconds, v) }
-	bytes := func(v float64) export.Cell { return export.Figure(engine.UnitMemory, v) }
-	yes := func(v bool) export.Cell {
+func adviceTables(a *advise.Advice) []report.Table {
+	seconds := func(v float64) report.Cell { return report.Figure(engine.UnitSeconds, v) }
+	bytes := func(v float64) report.Cell { return report.Figure(engine.UnitMemory, v) }
+	yes := func(v bool) report.Cell {
 		if v {
-			return export.Word("yes")
+			return report.Word("yes")
 		}
-		return export.Word("no")
+		return report.Word("no")
 	}
-	terms := export.Table{Title: "advice: what the fullest rank holds", Head: []string{"term", "holds", "of the total"}}
+	terms := report.Table{Title: "advice: what the fullest rank holds", Head: []string{"term", "holds", "of the total"}}
 	for _, t := range a.Terms {
-		terms.Rows = append(terms.Rows, []export.Cell{export.Word(t.Name), bytes(float64(t.Bytes)), export.Figure(engine.UnitShare, t.Share)})
+		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(engine.UnitShare, t.Share)})
 	}
-	limits := export.Table{Title: "advice: what a step is spent on", Head: []string{"part", "takes", "of the step"}}
+	limits := report.Table{Title: "advice: what a step is spent on", Head: []string{"part", "takes", "of the step"}}
 	for _, l := range a.Limits {
-		limits.Rows = append(limits.Rows, []export.Cell{export.Word(l.Name), seconds(float64(l.Seconds)), export.Figure(engine.UnitShare, l.Share)})
+		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(engine.UnitShare, l.Share)})
 	}
-	moves := export.Table{Title: "advice: moves " + a.Promise(), Head: []string{"turn", "what follows", "step", "speed", "peak", "saved", "fits"}}
+	moves := report.Table{Title: "advice: moves " + a.Promise(), Head: []string{"turn", "what follows", "step", "speed", "peak", "saved", "fits"}}
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		moves.Rows = append(moves.Rows, []export.Cell{
-			export.Word(m.Turns()), export.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), export.Ratio(m.Speed),
+		moves.Rows = append(moves.Rows, []report.Cell{
+			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), report.Ratio(m.Speed),
 			bytes(float64(m.Report.Memory.Peak)), bytes(float64(m.Saved)), yes(m.Fits),
 		})
 	}
-	knobs := export.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "a launcher refuses it"}}
+	knobs := report.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "a launcher refuses it"}}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		add := func(v *advise.Value, now bool) {
-			knobs.Rows = append(knobs.Rows, []export.Cell{
-				export.Word(string(k.ID)), export.Word(v.Text), yes(now), seconds(float64(v.Step)), bytes(float64(v.Peak)), yes(v.Fits), yes(v.Refused),
+			knobs.Rows = append(knobs.Rows, []report.Cell{
+				report.Word(string(k.ID)), report.Word(v.Text), yes(now), seconds(float64(v.Step)), bytes(float64(v.Peak)), yes(v.Fits), yes(v.Refused),
 			})
 		}
 		add(&k.Now, true)
@@ -98,12 +98,12 @@ func adviceTables(a *advise.Advice) []export.Table {
 			add(&k.Values[j], false)
 		}
 	}
-	rules := export.Table{Title: "advice: rules of thumb", Head: []string{"rule", "verdict", "why", "text", "source"}}
+	rules := report.Table{Title: "advice: rules of thumb", Head: []string{"rule", "verdict", "why", "text", "source"}}
 	for i := range a.Rules {
 		r := &a.Rules[i]
-		rules.Rows = append(rules.Rows, []export.Cell{
-			export.Word(r.ID), export.Word(r.Verdict.Words()), export.Word(r.Reason()), export.Word(r.Text), export.Word(r.Source),
+		rules.Rows = append(rules.Rows, []report.Cell{
+			report.Word(r.ID), report.Word(r.Verdict.Words()), report.Word(r.Reason()), report.Word(r.Text), report.Word(r.Source),
 		})
 	}
-	return []export.Table{terms, limits, moves, knobs, rules}
+	return []report.Table{terms, limits, moves, knobs, rules}
 }

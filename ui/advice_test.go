@@ -8,7 +8,7 @@ import (
 
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
@@ -218,9 +218,9 @@ func TestMisfitNamesAdvice(t *testing.T) {
 // TestAdviceExport: x on the card writes its tables with all digits, and afterwards, on
 // the page, those of the screen again.
 func TestAdviceExport(t *testing.T) {
-	var written []*export.Document
+	var written []*report.Evaluation
 	m := unfitting(t, 120, 36)
-	m.options.Export = func(_ export.Format, d *export.Document) (string, error) {
+	m.options.Export = func(_ report.Format, d *report.Evaluation) (string, error) {
 		written = append(written, d)
 		return "x", nil
 	}
@@ -231,9 +231,9 @@ func TestAdviceExport(t *testing.T) {
 		t.Fatalf("x on the card:\n%s", text)
 	}
 	m.Update(press("esc"))
-	text, d := func() (string, *export.Document) {
+	text, d := func() (string, *report.Evaluation) {
 		bring(m, pressed(m, "a"))
-		return exported(t, m, &written, export.CSV)
+		return exported(t, m, &written, report.CSV)
 	}()
 	if len(d.Screen) != 5 || len(d.Screen[2].Rows) != len(found.Moves) || d.Screen[2].Rows[0][2].Value != float64(found.Moves[0].Report.Time.Step) {
 		t.Errorf("the tables are %+v", d.Screen)
@@ -241,7 +241,7 @@ func TestAdviceExport(t *testing.T) {
 	if !strings.Contains(text, found.Moves[0].Turns()) || !strings.Contains(text, "each knob alone") {
 		t.Errorf("the file:\n%s", text)
 	}
-	if _, d = exported(t, m, &written, export.CSV); len(d.Screen) != 0 {
+	if _, d = exported(t, m, &written, report.CSV); len(d.Screen) != 0 {
 		t.Errorf("x on Explore writes %d tables of advice", len(d.Screen))
 	}
 }

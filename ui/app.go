@@ -13,7 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/presets"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
@@ -49,7 +49,7 @@ type Options struct {
 
 	// Export writes a document to a new file of the current folder and gives its
 	// name; nil: nothing can be written here.
-	Export  func(export.Format, *export.Document) (file string, err error)
+	Export  func(report.Format, *report.Evaluation) (file string, err error)
 	Version string // of the program, in what is exported
 
 	Env      []string // environment; nil: that of the process

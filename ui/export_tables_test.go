@@ -9,18 +9,18 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/report"
 	"meshscope/report/figure"
-	"meshscope/ui/export"
 	"meshscope/ui/state"
 )
 
 // exported is what x writes on a screen, in a format.
-func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format) (text string, d *export.Document) {
+func exported(t *testing.T, m *Model, into *[]*report.Evaluation, f report.Format) (text string, d *report.Evaluation) {
 	t.Helper()
 	*into = nil
 	_, cmd := m.Update(press("x"))
 	finishAll(m, cmd)
-	for _, other := range export.Formats() {
+	for _, other := range report.Formats() {
 		if other == f {
 			break
 		}
@@ -32,7 +32,7 @@ func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format)
 		t.Fatalf("%d documents written:\n%s", len(*into), screenText(m))
 	}
 	var b strings.Builder
-	if err := export.Write(&b, f, (*into)[0]); err != nil {
+	if err := report.Write(&b, f, (*into)[0].Answer()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String(), (*into)[0]
@@ -42,15 +42,15 @@ func exported(t *testing.T, m *Model, into *[]*export.Document, f export.Format)
 // every format, with the figures that the engine gives.
 func TestExportWritesTheScreen(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.PP: 4, knob.ZeRO: 2})
-	var written []*export.Document
+	var written []*report.Evaluation
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup, o.Evaluate = setup, engine.Evaluate
-		o.Export = func(_ export.Format, d *export.Document) (string, error) {
+		o.Export = func(_ report.Format, d *report.Evaluation) (string, error) {
 			written = append(written, d)
 			return "x", nil
 		}
 	})
-	plainText, _ := exported(t, m, &written, export.CSV)
+	plainText, _ := exported(t, m, &written, report.CSV)
 	if strings.Contains(plainText, "memory over a step") {
 		t.Error("Explore writes the tables of Memory")
 	}
@@ -62,7 +62,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 		}
 	}
 	reach(MemoryTab)
-	text, _ := exported(t, m, &written, export.CSV)
+	text, _ := exported(t, m, &written, report.CSV)
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -90,26 +90,26 @@ func TestExportWritesTheScreen(t *testing.T) {
 	}
 
 	reach(CompareTab, "v")
-	if text, _ = exported(t, m, &written, export.Markdown); !strings.Contains(text, "## each method alone") || !strings.Contains(text, "| ZeRO-2 |") {
+	if text, _ = exported(t, m, &written, report.Markdown); !strings.Contains(text, "## each method alone") || !strings.Contains(text, "| ZeRO-2 |") {
 		t.Errorf("no table of the methods:\n%.1500s", text)
 	}
 	m.do(state.Action{Verb: state.Pin})
 	m.do(state.Action{Verb: state.SetKnob, ID: "zero", Text: "1"})
 	reach(state.ExploreTab)
 	reach(CompareTab, "v", "v")
-	text, d := exported(t, m, &written, export.Markdown)
+	text, d := exported(t, m, &written, report.Markdown)
 	if !strings.Contains(text, "## figures of A and B") || len(d.Screen) != 2 {
 		t.Errorf("no table of A and B:\n%.1500s", text)
 	}
 
 	reach(PipelineTab)
-	text, d = exported(t, m, &written, export.CSV)
+	text, d = exported(t, m, &written, report.CSV)
 	line := engine.Evaluate(m.state.Setup).Timeline
-	if !strings.Contains(text, "pipeline ranks,rank 0,works,"+export.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
+	if !strings.Contains(text, "pipeline ranks,rank 0,works,"+figure.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
 		t.Errorf("no ranks of the pipeline:\n%.800s", text)
 	}
 	reach(SearchTab)
-	text, d = exported(t, m, &written, export.Markdown)
+	text, d = exported(t, m, &written, report.Markdown)
 	if len(d.Screen) != 1 || len(d.Screen[0].Rows) < 3 || !strings.Contains(text, "## layouts, the best first") {
 		t.Fatalf("no ranked layouts:\n%.800s", text)
 	}
@@ -120,7 +120,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 	}
 
 	reach(ScanTab)
-	text, d = exported(t, m, &written, export.JSON)
+	text, d = exported(t, m, &written, report.JSON)
 	var document struct {
 		Screen []struct {
 			Title string
@@ -141,22 +141,22 @@ func TestExportWritesTheScreen(t *testing.T) {
 // other bandwidths, on Evidence the groups and the runs that are shown.
 func TestExportNetworkAndEvidence(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 16, knob.TP: 4, knob.PP: 2})
-	var written []*export.Document
+	var written []*report.Evaluation
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup, o.Evaluate = setup, engine.Evaluate
-		o.Export = func(_ export.Format, d *export.Document) (string, error) {
+		o.Export = func(_ report.Format, d *report.Evaluation) (string, error) {
 			written = append(written, d)
 			return "x", nil
 		}
 	})
-	number := func(c export.Cell) float64 {
+	number := func(c report.Cell) float64 {
 		if !c.Number {
 			t.Errorf("%q is no number", c.Text)
 		}
 		return c.Value
 	}
 	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)}))
-	text, d := exported(t, m, &written, export.CSV)
+	text, d := exported(t, m, &written, report.CSV)
 	r := engine.Evaluate(setup)
 	if len(d.Screen) != 3 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
 		t.Fatalf("tables of Network:\n%.1500s", text)
@@ -178,7 +178,7 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 		}
 	}
 	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(EvidenceTab)}))
-	text, d = exported(t, m, &written, export.Markdown)
+	text, d = exported(t, m, &written, report.Markdown)
 	if len(d.Screen) != 2 || len(d.Screen[0].Rows) < 10 || !strings.Contains(text, "## published runs by group") {
 		t.Fatalf("tables of Evidence:\n%.1500s", text)
 	}

@@ -7,25 +7,25 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // TestExport: x lists the formats, enter writes the figures that are on the
 // screen and says where; a folder that refuses is named.
 func TestExport(t *testing.T) {
-	var written []export.Format
-	var last *export.Document
+	var written []report.Format
+	var last *report.Evaluation
 	var refuse error
 	m := sample(t, 80, 24, func(o *Options) {
 		o.Version = "1.2.3"
-		o.Export = func(f export.Format, d *export.Document) (string, error) {
+		o.Export = func(f report.Format, d *report.Evaluation) (string, error) {
 			written, last = append(written, f), d
 			return "some/where/meshscope-x" + f.Extension(), refuse
 		}
 	})
 	keys(m, "left", "x")
 	golden.RequireEqual(t, page(m))
-	for i, f := range export.Formats() {
+	for i, f := range report.Formats() {
 		_, cmd := m.Update(press("enter"))
 		finishAll(m, cmd)
 		if len(written) != i+1 || written[i] != f || !m.overlays.Empty() {
@@ -43,7 +43,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	keys(m, "esc")
-	refuse = &export.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: fs.ErrPermission}}
+	refuse = &report.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: fs.ErrPermission}}
 	keys(m, "x")
 	_, cmd := m.Update(press("enter"))
 	finishAll(m, cmd)

@@ -15,7 +15,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen/screentest"
@@ -201,7 +201,7 @@ func TestTinyAnswers(t *testing.T) {
 func TestTinyKeys(t *testing.T) {
 	written := 0
 	m := sample(t, 40, 8, func(o *Options) {
-		o.Export = func(export.Format, *export.Document) (string, error) { written++; return "x", nil }
+		o.Export = func(report.Format, *report.Evaluation) (string, error) { written++; return "x", nil }
 	})
 	for _, open := range []string{"x", "?", "m", "g", "w", "e", "r", "T", "i", "3", "p", "y"} {
 		keys(m, open, "enter")

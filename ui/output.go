@@ -8,7 +8,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets/setupdoc"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
 	"meshscope/ui/state"
@@ -52,35 +52,30 @@ func (m *Model) copySetup() tea.Cmd {
 
 // exportList lists the formats that the figures can be written in, with the tables of
 // a screen or of the advice. An illegal setup has none.
-func (m *Model) exportList(of string, tables []export.Table) overlay.Action {
+func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
 		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "the setup is illegal and has no figures to write"}
 	case m.options.Export == nil:
 		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "nothing can be written to files here"}
 	}
-	what := map[export.Format]string{
-		export.CSV:      "CSV, for spreadsheets",
-		export.Markdown: "Markdown, for a document",
-		export.JSON:     "JSON, for programs",
-	}
-	d := export.New(m.options.Version, m.now.setup, m.now.report)
+	d := report.NewEvaluation(m.options.Version, m.now.setup, m.now.report)
 	d.Screen = tables
 	title := "EXPORT"
 	if len(tables) > 0 {
 		title += ": the tables of " + of + ", then all figures"
 	}
 	var items []overlay.Item
-	for _, f := range export.Formats() {
-		items = append(items, overlay.Item{Title: what[f], Name: export.Name(&d) + f.Extension()})
+	for _, f := range report.Formats() {
+		items = append(items, overlay.Item{Title: f.About(), Name: report.Name(&d) + f.Extension()})
 	}
 	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "esc closes"), items, 0)
-	p.Choose = func(i int) overlay.Action { return closing(m.exportCmd(export.Formats()[i], &d)) }
+	p.Choose = func(i int) overlay.Action { return closing(m.exportCmd(report.Formats()[i], &d)) }
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
 }
 
 // tables are those of the screen in front.
-func (m *Model) tables() []export.Table {
+func (m *Model) tables() []report.Table {
 	if s, ok := m.screen().(screen.Tabler); ok && m.now.report.Legal {
 		return s.Tables(m.context())
 	}
@@ -88,7 +83,7 @@ func (m *Model) tables() []export.Table {
 }
 
 // exportCmd writes the figures to a file.
-func (m *Model) exportCmd(f export.Format, d *export.Document) tea.Cmd {
+func (m *Model) exportCmd(f report.Format, d *report.Evaluation) tea.Cmd {
 	write, library := m.options.Export, m.options.Library
 	return m.guard(func() tea.Msg {
 		if flags, ok := setupdoc.Flags(d.Setup, library); ok {
@@ -97,7 +92,7 @@ func (m *Model) exportCmd(f export.Format, d *export.Document) tea.Cmd {
 		file, err := write(f, d)
 		if err != nil {
 			text := err.Error()
-			if at, ok := errors.AsType[*export.FileError](err); ok && at.Elsewhere() {
+			if at, ok := errors.AsType[*report.FileError](err); ok && at.Elsewhere() {
 				text += "; start meshscope in a folder that can be written to"
 			}
 			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: text}

@@ -35,7 +35,7 @@ func weightInputs(in *Input, stage int) units.Bytes {
 		note.times("weights", int(modules), "MTP_modules", "dense_weight_inputs")
 	} else if n := float64(st.MoE) + modules; n > 0 {
 		each := split{seq: 4 * float64(m.Experts)} // the router's gradient in fp32; its input is the MLP's
-		var even, seq string
+		even, seq := "", "4 * E"
 		if m.SharedFFN > 0 {
 			shared := mlp(m.SharedFFN)
 			each.even += shared.even

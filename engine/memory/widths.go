@@ -102,7 +102,7 @@ func (in *Input) recordPerParam(term string, p PerParam, dense, expert width, de
 			formula = "(" + formula + ") / " + of.shards
 		}
 		in.Record.Figure(record.Entry{
-			ID: "memory." + term + "." + of.id, Name: "Bytes of " + term + " per parameter on the GPU", Symbol: "bytes per " + of.what,
+			ID: "memory." + term + "." + of.id, Name: "Bytes of " + term + " per " + of.what + " on the GPU", Symbol: "bytes per " + of.what,
 			Formula: formula, Value: of.value,
 			Source: "ZeRO (arXiv 1910.02054) sections 3.1 and 5: weights, gradients, optimizer state of mixed precision; the stack's own widths",
 		}, record.In(of.shards, of.n))

@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/themes"
-	"meshscope/ui/export"
 	"meshscope/ui/widget"
 )
 
@@ -119,7 +119,7 @@ type (
 	Hardy interface{ ShowsIllegal() }
 	// Tabler has tables to write into a file besides the report.
 	Tabler interface {
-		Tables(c *Context) []export.Table
+		Tables(c *Context) []report.Table
 	}
 	// Pointer names the figure under the cursor as the report does; empty: none.
 	Pointer interface{ Figure(c *Context) string }

@@ -32,7 +32,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 		t.Fatal(err)
 	}
 	s := presets.DefaultSetup()
-	r := report(60, 55)
+	r := roundReport(60, 55)
 	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
@@ -52,7 +52,7 @@ func other(t testing.TB) engine.Setup {
 
 // report has round figures: frames are about what is drawn where, and must not
 // change when a prediction gets better.
-func report(step, gib float64) engine.Report {
+func roundReport(step, gib float64) engine.Report {
 	band, typical := 0.126, 0.04
 	rank := memory.Rank{Weights: 8 * units.GiB, Gradients: 16 * units.GiB, Optimizer: 12 * units.GiB, Overhead: 3 * units.GiB}
 	rank.Activations = units.Bytes(gib-39) * units.GiB
@@ -80,7 +80,7 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	a := other(t)
 	v.Pin(a)
 	v.Refresh(in)
-	ra, rb := report(72, 48), report(60, 55)
+	ra, rb := roundReport(72, 48), roundReport(60, 55)
 	rb.Communication = rb.Communication[:1]
 	v.pair = &pair{of: sides{a, *in.Setup}, all: engine.CompareReports(engine.Side{Setup: a, Report: ra}, engine.Side{Setup: *in.Setup, Report: rb})}
 	changes := engine.Changes(&a, in.Setup)
@@ -94,7 +94,7 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	v.alone.jobs.Drop()
 	v.alone.list = each(*in.Setup, 8)
 	for i := range v.alone.list[:9] {
-		v.alone.list[i].report = report(10+float64(i), 160-12*float64(i))
+		v.alone.list[i].report = roundReport(10+float64(i), 160-12*float64(i))
 	}
 	v.alone.list[9].report = engine.Report{Problems: []engine.Problem{{Severity: "error", Message: "no experts"}}}
 	return v

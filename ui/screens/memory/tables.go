@@ -5,29 +5,30 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/screen"
 )
 
 // Tables are what the screen shows, for a file: ranks and terms, memory over a step,
 // one layer, and where it stops fitting.
-func (v *View) Tables(in *screen.Context) []export.Table {
+func (v *View) Tables(in *screen.Context) []report.Table {
 	m := memoryOf(in)
 	if m == nil {
 		return nil
 	}
-	all := []export.Table{v.ranksTable(in, m)}
+	all := []report.Table{v.ranksTable(in, m)}
 	if !v.fresh(in) {
 		return all
 	}
 	a := &v.answers
-	over := export.Table{Title: "memory over a step", Head: []string{"rank", "peak in step 1", "peak from step 2 on", "loaded", "with states", "first pass", "after the update", "later passes"}}
+	over := report.Table{Title: "memory over a step", Head: []string{"rank", "peak in step 1", "peak from step 2 on", "loaded", "with states", "first pass", "after the update", "later passes", "peak reached after"}}
 	for i := range a.over.Ranks {
 		r := &a.over.Ranks[i]
 		s := &r.Milestones
-		over.Rows = append(over.Rows, row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak))
+		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
+		over.Rows = append(over.Rows, append(cells, report.Figure(engine.UnitSeconds, float64(r.Profiles[1].Peak().At))))
 	}
-	layer := export.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "kept of one micro-batch"}}
+	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "kept of one micro-batch"}}
 	for i := range a.kinds {
 		kind := "dense layer: "
 		if a.kinds[i].MoE {
@@ -35,21 +36,34 @@ func (v *View) Tables(in *screen.Context) []export.Table {
 		}
 		for _, p := range a.kinds[i].Parts {
 			cells := row(kind+p.Name, p.States, p.Activations)
-			layer.Rows = append(layer.Rows, append([]export.Cell{cells[0], export.Figure(engine.UnitCount, p.Parameters)}, cells[1:]...))
+			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(engine.UnitCount, p.Parameters)}, cells[1:]...))
 		}
 	}
 	return append(all, over, layer, v.limitsTable())
 }
 
 // ranksTable is ranks by terms, with the sum, and the sum without ZeRO.
-func (v *View) ranksTable(in *screen.Context, m *engine.Memory) export.Table {
-	t := export.Table{Title: "memory per GPU at each rank's peak", Head: []string{"rank"}}
+func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
+	t := report.Table{Title: "memory per GPU at each rank's peak", Head: []string{"rank"}}
 	for term := range totalTerm + 1 {
 		t.Head = append(t.Head, termName(term)[0])
 	}
-	add := func(name string, of [totalTerm + 1]units.Bytes) { t.Rows = append(t.Rows, row(name, of[:]...)) }
+	t.Head = append(t.Head, "allocator slack", "driver context", "communicators", "in host memory", "parameters", "layers", "micro-batches in flight")
+	add := func(name string, of [totalTerm + 1]units.Bytes, more ...report.Cell) {
+		cells := append(row(name, of[:]...), more...)
+		for len(cells) < len(t.Head) {
+			cells = append(cells, report.Word(""))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
 	for i := range m.Ranks {
-		add("rank "+strconv.Itoa(m.Ranks[i].Rank), values(&m.Ranks[i]))
+		r := &m.Ranks[i]
+		o := &r.OverheadParts
+		more := row("", o.Slack, o.Context, o.Communicators, r.Offloaded)[1:]
+		for _, n := range []float64{r.Parameters, float64(r.Layers), r.InFlight} {
+			more = append(more, report.Figure(engine.UnitCount, n))
+		}
+		add("rank "+strconv.Itoa(r.Rank), values(r), more...)
 	}
 	add("sum", sums(m.Ranks))
 	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 {
@@ -59,8 +73,8 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) export.Table {
 }
 
 // limitsTable is the largest sequence and micro-batch, and what the next needs.
-func (v *View) limitsTable() export.Table {
-	t := export.Table{Title: "stops fitting", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
+func (v *View) limitsTable() report.Table {
+	t := report.Table{Title: "stops fitting", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
 	l := &v.answers.limits
 	for _, x := range []struct {
 		name string
@@ -68,9 +82,9 @@ func (v *View) limitsTable() export.Table {
 		peak units.Bytes
 		stop *engine.Stop
 	}{{"sequence", l.Seq, l.SeqPeak, v.answers.seq}, {"micro-batch", l.MBS, l.MBSPeak, v.answers.mbs}} {
-		cells := []export.Cell{export.Word(x.name), export.Figure(engine.UnitCount, float64(x.most)), export.Figure(engine.UnitMemory, float64(x.peak)), export.Word(""), export.Word("nothing in memory")}
+		cells := []report.Cell{report.Word(x.name), report.Figure(engine.UnitCount, float64(x.most)), report.Figure(engine.UnitMemory, float64(x.peak)), report.Word(""), report.Word("nothing in memory")}
 		if x.stop != nil {
-			cells[3], cells[4] = export.Figure(engine.UnitMemory, float64(x.stop.Total)), export.Word(x.stop.Term)
+			cells[3], cells[4] = report.Figure(engine.UnitMemory, float64(x.stop.Total)), report.Word(x.stop.Term)
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -78,10 +92,10 @@ func (v *View) limitsTable() export.Table {
 }
 
 // row is a name and some bytes.
-func row(name string, of ...units.Bytes) []export.Cell {
-	cells := []export.Cell{export.Word(name)}
+func row(name string, of ...units.Bytes) []report.Cell {
+	cells := []report.Cell{report.Word(name)}
 	for _, b := range of {
-		cells = append(cells, export.Figure(engine.UnitMemory, float64(b)))
+		cells = append(cells, report.Memory(b))
 	}
 	return cells
 }

@@ -4,76 +4,77 @@ import (
 	"math"
 
 	"meshscope/engine"
-	"meshscope/ui/export"
+	"meshscope/report"
+	"meshscope/report/figure"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
 // Tables are the traffic of each dimension, whether it can hide and what would make
 // it, and the step at other bandwidths where the screen has worked them out.
-func (v *View) Tables(in *screen.Context) []export.Table {
+func (v *View) Tables(in *screen.Context) []report.Table {
 	if !known(in) {
 		return nil
 	}
-	all := []export.Table{trafficTable(in), overlapTable(in)}
+	all := []report.Table{trafficTable(in), overlapTable(in)}
 	if a := v.current(in); a != nil {
 		all = append(all, v.bandwidthTable(in, a))
 	}
 	return all
 }
 
-func trafficTable(in *screen.Context) export.Table {
-	t := export.Table{
+func trafficTable(in *screen.Context) report.Table {
+	t := report.Table{
 		Title: "traffic per GPU and step",
 		Head:  []string{"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "takes", "exposed", "of the step", "operation"},
 	}
 	for i := range in.Report.Communication {
 		c := &in.Report.Communication[i]
-		t.Rows = append(t.Rows, []export.Cell{
-			export.Word(c.Dimension), export.Figure(engine.UnitCount, float64(c.Rank)), export.Figure(engine.UnitCount, float64(c.GroupSize)),
-			export.Word(c.Spans), export.Figure(engine.UnitTraffic, float64(c.Bytes)),
-			export.Figure(engine.UnitSeconds, float64(c.Seconds)), export.Figure(engine.UnitSeconds, float64(c.Exposed)),
-			export.Figure(engine.UnitShare, float64(c.Exposed/in.Report.Time.Step)), export.Word(c.Operation),
+		t.Rows = append(t.Rows, []report.Cell{
+			report.Word(c.Dimension), report.Figure(engine.UnitCount, float64(c.Rank)), report.Figure(engine.UnitCount, float64(c.GroupSize)),
+			report.Word(c.Spans), report.Figure(engine.UnitTraffic, float64(c.Bytes)),
+			report.Figure(engine.UnitSeconds, float64(c.Seconds)), report.Figure(engine.UnitSeconds, float64(c.Exposed)),
+			report.Figure(engine.UnitShare, float64(c.Exposed/in.Report.Time.Step)), report.Word(c.Operation),
 		})
 	}
 	return t
 }
 
 // overlapTable has a line for each ratio and quantity that would bring it to 1.
-func overlapTable(in *screen.Context) export.Table {
-	t := export.Table{
+func overlapTable(in *screen.Context) report.Table {
+	t := report.Table{
 		Title: "can it hide: traffic over the work beside it, at peak rates",
 		Head:  []string{"ratio", "moves", "under", "traffic over work", "exposed", "hides at", "now", "needed", "unit"},
 	}
 	list := engine.Overlaps(in.Setup, in.Report)
 	for i := range list {
 		o := &list[i]
-		first := []export.Cell{
-			export.Word(o.ID + " " + o.Dimension), export.Word(o.Moves), export.Word(o.Under),
-			export.Ratio(o.Ratio), export.Maybe(engine.UnitShare, o.Exposed),
+		first := []report.Cell{
+			report.Word(o.ID + " " + o.Dimension), report.Word(o.Moves), report.Word(o.Under),
+			report.Ratio(o.Ratio), report.Maybe(engine.UnitShare, o.Exposed),
 		}
 		if len(o.Needs) == 0 {
-			t.Rows = append(t.Rows, append(first, export.Word(""), export.Word(""), export.Word(""), export.Word("")))
+			t.Rows = append(t.Rows, append(first, report.Word(""), report.Word(""), report.Word(""), report.Word("")))
 		}
 		for _, need := range o.Needs {
-			row := append([]export.Cell{}, first...)
-			t.Rows = append(t.Rows, append(row, export.Word(need.Quantity), plainFigure(need.Now), plainFigure(need.Needed), export.Word(need.Unit)))
+			row := append([]report.Cell{}, first...)
+			t.Rows = append(t.Rows, append(row, report.Word(need.Quantity), plainFigure(need.Now), plainFigure(need.Needed), report.Word(need.Unit)))
 		}
 	}
 	return t
 }
 
 // plainFigure is a number whose unit stands beside it; empty where there is none.
-func plainFigure(v float64) export.Cell {
+func plainFigure(v float64) report.Cell {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return export.Word("")
+		return report.Word("")
 	}
-	return export.Cell{Text: export.Digits(v), Value: v, Unit: engine.UnitCount, Number: true}
+	return report.Cell{Text: figure.Digits(v), Value: v, Unit: engine.UnitCount, Number: true}
 }
 
-func (v *View) bandwidthTable(in *screen.Context, a *whatIf) export.Table {
+func (v *View) bandwidthTable(in *screen.Context, a *whatIf) report.Table {
 	link, name := v.link(in)
-	t := export.Table{
+	t := report.Table{
 		Title: "step at other bandwidths " + name,
 		Head:  []string{"bandwidth", "per GPU and direction", "step", "MFU"},
 	}
@@ -82,9 +83,9 @@ func (v *View) bandwidthTable(in *screen.Context, a *whatIf) export.Table {
 		if math.IsNaN(a.step[i]) {
 			continue
 		}
-		t.Rows = append(t.Rows, []export.Cell{
-			export.Word(factorText(i, plain)), plainFigure(float64(link.Bandwidth) * factorOf(i)),
-			export.Figure(engine.UnitSeconds, a.step[i]), export.Figure(engine.UnitShare, a.mfu[i]),
+		t.Rows = append(t.Rows, []report.Cell{
+			report.Word(factorText(i, plain)), plainFigure(float64(link.Bandwidth) * factorOf(i)),
+			report.Figure(engine.UnitSeconds, a.step[i]), report.Figure(engine.UnitShare, a.mfu[i]),
 		})
 	}
 	return t

@@ -24,7 +24,7 @@ import (
 
 // report is a simulated schedule with a millisecond for F, I and W and two for
 // B, and memory that is easy to follow.
-func report(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
+func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 	t.Helper()
 	o, err := schedule.Build(s)
 	if err != nil {
@@ -69,7 +69,7 @@ func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) *screen.
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup, r := report(t, s)
+	setup, r := roundReport(t, s)
 	return &screen.Context{Setup: &setup, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
 }
 
@@ -79,7 +79,7 @@ func (v *View) with(t testing.TB, in *screen.Context, specs ...schedule.Spec) {
 	var rows []engine.ScheduleRow
 	for _, s := range specs {
 		info, _ := s.Kind.Info()
-		setup, r := report(t, s)
+		setup, r := roundReport(t, s)
 		rows = append(rows, engine.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
 	}
 	info, _ := schedule.DualPipe.Info()
@@ -108,7 +108,7 @@ func TestEverySizeAndKey(t *testing.T) {
 		v := &View{}
 		if lineOf(in) != nil && rapid.Bool().Draw(t, "compared") {
 			p := len(lineOf(in).Ranks)
-			setup, r := report(nopTB{}, spec(schedule.AFAB, p, 1, 30))
+			setup, r := roundReport(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
 			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
 			v.compare(schedule.AFAB)
@@ -349,7 +349,7 @@ func BenchmarkTimelineCold(b *testing.B) {
 	in := input(b, colorprofile.ANSI256, s)
 	b.ReportAllocs()
 	for b.Loop() {
-		setup, r := report(b, s)
+		setup, r := roundReport(b, s)
 		in.Setup, in.Report = &setup, &r
 		v := &View{}
 		v.Render(in.At(160, 46))

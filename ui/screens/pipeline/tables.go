@@ -4,44 +4,48 @@ import (
 	"strconv"
 
 	"meshscope/engine"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/screen"
 )
 
 // Tables are the ranks of the timeline, and all schedules where the screen has
 // worked them out.
-func (v *View) Tables(in *screen.Context) []export.Table {
+func (v *View) Tables(in *screen.Context) []report.Table {
 	if in.Setup == nil || in.Report == nil || in.Report.Timeline == nil {
 		return nil
 	}
 	line := in.Report.Timeline
-	ranks := export.Table{Title: "pipeline ranks", Head: []string{"rank", "works", "waits", "first start", "last end", "chunks in flight"}}
-	seconds := func(x float64) export.Cell { return export.Figure(engine.UnitSeconds, x) }
+	ranks := report.Table{Title: "pipeline ranks", Head: []string{"rank", "works", "waits", "first start", "last end", "chunks in flight", "forward of a micro-batch", "backward", "waits for warm-up", "for slower ranks", "for the order", "for the drain", "for send/recv"}}
+	seconds := func(x float64) report.Cell { return report.Figure(engine.UnitSeconds, x) }
+	timed := line.OpTimes()
 	for i := range line.Ranks {
 		r := &line.Ranks[i]
-		ranks.Rows = append(ranks.Rows, []export.Cell{
-			export.Word("rank " + strconv.Itoa(i)), seconds(r.Busy), seconds(r.Idle), seconds(r.First), seconds(r.Last),
-			export.Figure(engine.UnitCount, float64(r.PeakInFlight)),
+		forward, backward := timed.PerMicroBatch(i)
+		w := timed.WaitsOf(i)
+		ranks.Rows = append(ranks.Rows, []report.Cell{
+			report.Word("rank " + strconv.Itoa(i)), seconds(r.Busy), seconds(r.Idle), seconds(r.First), seconds(r.Last),
+			report.Figure(engine.UnitCount, float64(r.PeakInFlight)),
+			seconds(forward), seconds(backward), seconds(w.WarmUp), seconds(w.Paced), seconds(w.Between), seconds(w.Drain), seconds(w.HandOver),
 		})
 	}
-	all := []export.Table{ranks}
+	all := []report.Table{ranks}
 	if !v.table.current(in.Setup) {
 		return all
 	}
-	t := export.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble of the work", "peak", "fits", "hand-overs", "chunks in flight"}}
+	t := report.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble of the work", "peak", "fits", "hand-overs", "chunks in flight"}}
 	for i := range v.table.rows {
 		r := &v.table.rows[i].ScheduleRow
-		cells := []export.Cell{export.Word(string(r.Info.Kind))}
+		cells := []report.Cell{report.Word(string(r.Info.Kind))}
 		if p := &r.Report; p.Legal && p.Time != nil {
 			fits := "yes"
 			if !p.Memory.Fits {
 				fits = "no"
 			}
 			cells = append(
-				cells, seconds(float64(p.Time.Step)), export.Figure(engine.UnitShare, p.Pipeline.BubbleOverIdeal), export.Figure(engine.UnitMemory, float64(p.Memory.Peak)),
-				export.Word(fits), export.Figure(engine.UnitCount, float64(r.Messages)), export.Figure(engine.UnitCount, float64(r.InFlight)))
+				cells, seconds(float64(p.Time.Step)), report.Figure(engine.UnitShare, p.Pipeline.BubbleOverIdeal), report.Figure(engine.UnitMemory, float64(p.Memory.Peak)),
+				report.Word(fits), report.Figure(engine.UnitCount, float64(r.Messages)), report.Figure(engine.UnitCount, float64(r.InFlight)))
 		} else {
-			cells = append(cells, export.Word("cannot run this setup"), export.Word(""), export.Word(""), export.Word(""), export.Word(""), export.Word(""))
+			cells = append(cells, report.Word("cannot run this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -2,18 +2,18 @@ package scan
 
 import (
 	"meshscope/engine"
-	"meshscope/ui/export"
+	"meshscope/report"
 	"meshscope/ui/screen"
 )
 
 // Tables is the scan that the screen shows, for a file: a row for each point.
-func (v *View) Tables(in *screen.Context) []export.Table {
+func (v *View) Tables(in *screen.Context) []report.Table {
 	g := v.grid
 	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
 		return nil
 	}
 	_, name := engine.FigureOf(v.drawn.figure)
-	t := export.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
+	t := report.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
 	if g.By.ID != "" {
 		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)
 	}
@@ -24,8 +24,8 @@ func (v *View) Tables(in *screen.Context) []export.Table {
 			if g.By.ID != "" {
 				at += ", " + p.By
 			}
-			t.Rows = append(t.Rows, []export.Cell{export.Word(at), export.Maybe(g.Unit, p.Value), export.Word(string(p.Verdict)), export.Word(p.Why)})
+			t.Rows = append(t.Rows, []report.Cell{report.Word(at), report.Maybe(g.Unit, p.Value), report.Word(string(p.Verdict)), report.Word(p.Why)})
 		}
 	}
-	return []export.Table{t}
+	return []report.Table{t}
 }

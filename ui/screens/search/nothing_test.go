@@ -16,7 +16,7 @@ func TestNothingFound(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
 	v.answer.rows = nil
-	v.answer.conflict = &find.Conflict{Fields: []string{"memory"}, Least: &find.Found{Setup: *in.Setup, Report: report(60, 92)}}
+	v.answer.conflict = &find.Conflict{Fields: []string{"memory"}, Least: &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)}}
 	words := func() string {
 		lines := append(v.Render(in.At(118, 32)), v.Status(in.At(118, 1)))
 		for i := range lines {
@@ -56,7 +56,7 @@ func TestNothingFound(t *testing.T) {
 func TestMeasuredPlaceOfWhatFits(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	for gib, want := range map[float64]string{60: "your setup: 1,000 tok/s/GPU predicted", 92: "your setup does not fit, and so has no place among these (1,000 tok/s/GPU if it did)"} {
-		r := report(60, gib)
+		r := roundReport(60, gib)
 		in.Report = &r
 		v := prepared(in)
 		v.measured.done = true

@@ -22,7 +22,7 @@ func TestMayNotFit(t *testing.T) {
 		{75, 0, false},    // not validated
 	} {
 		v := prepared(in)
-		r := report(50, c.gib)
+		r := roundReport(50, c.gib)
 		if c.band > 0 {
 			r.Memory.ErrorBand = &c.band
 		}
@@ -59,7 +59,7 @@ func TestBesideOwn(t *testing.T) {
 	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s a GPU and 140.0 % more in all than yours on 64 GPUs; " {
 		t.Errorf("twice the GPUs: %q", got)
 	}
-	tooBig := report(60, 92)
+	tooBig := roundReport(60, 92)
 	in.Report = &tooBig
 	r.setup.GPUs, r.perGPU = 64, 900
 	if got := v.besideOwn(in, &r); got != "10.0 % fewer tokens/s than yours, which does not fit; " {
@@ -73,7 +73,7 @@ func TestPlotOfWhatFits(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	w, want := 100, ""
 	plot := func(gib float64) []string {
-		r := report(60, gib)
+		r := roundReport(60, gib)
 		in.Report = &r
 		v := prepared(in)
 		v.inKnob = true // no cursor in the plot

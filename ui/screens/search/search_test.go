@@ -35,13 +35,13 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 		t.Fatal(err)
 	}
 	s := presets.DefaultSetup()
-	r := report(60, 55)
+	r := roundReport(60, 55)
 	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
 
 // report has round figures: frames are about what is drawn where, and must not
 // change when a prediction gets better.
-func report(step, gib float64) engine.Report {
+func roundReport(step, gib float64) engine.Report {
 	band, typical := 0.126, 0.04
 	peak := units.Bytes(gib) * units.GiB
 	return engine.Report{
@@ -68,12 +68,12 @@ func invented(in *screen.Context) *answer {
 		if i%5 == 0 {
 			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 		}
-		r := report(50+0.7*float64(i), 78-float64((i*7)%50))
+		r := roundReport(50+0.7*float64(i), 78-float64((i*7)%50))
 		one := rowOf(&s, &r, i+1)
 		one.front = i%6 == 0
 		a.rows = append(a.rows, one)
 	}
-	r := report(120, 20)
+	r := roundReport(120, 20)
 	tail := rowOf(in.Setup, &r, 0)
 	tail.setup.MBS, tail.front = 16, true
 	a.rows = append(a.rows, tail)
@@ -145,7 +145,7 @@ func states() map[string]func(*View, *screen.Context) {
 		},
 		"nothing": func(v *View, in *screen.Context) {
 			v.answer.rows = nil
-			least := &find.Found{Setup: *in.Setup, Report: report(60, 92)}
+			least := &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)}
 			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Frees: []string{"memory", "tp"}, Tried: true, Least: least}
 			v.answer.of.wish[tensor] = "1"
 		},

@@ -152,7 +152,7 @@ func FuzzFilter(f *testing.F) {
 	}
 	all := columns()
 	s := presets.DefaultSetup()
-	r := report(60, 50)
+	r := roundReport(60, 50)
 	one := rowOf(&s, &r, 1)
 	f.Fuzz(func(t *testing.T, text string) {
 		conditions, err := parse(text, all)

@@ -4,13 +4,13 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/report/figure"
-	"meshscope/ui/export"
 	"meshscope/ui/screen"
 )
 
 // Tables are the ranked layouts that the screen lists, for a file.
-func (v *View) Tables(in *screen.Context) []export.Table {
+func (v *View) Tables(in *screen.Context) []report.Table {
 	if v.answer == nil || in.Setup == nil || v.answer.of != (asked{base(in.Setup), v.wish}) {
 		return nil
 	}
@@ -18,15 +18,15 @@ func (v *View) Tables(in *screen.Context) []export.Table {
 	if r := &v.answer.result; r.partial {
 		title += " (partial: " + figure.Percent(r.share) + " of the space searched)"
 	}
-	t := export.Table{Title: title, Head: []string{
+	t := report.Table{Title: title, Head: []string{
 		"place", "GPUs", "sequence", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "SP", "schedule", "recompute",
 		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "in force",
 	}}
-	yes := func(is bool) export.Cell {
+	yes := func(is bool) report.Cell {
 		if is {
-			return export.Word("yes")
+			return report.Word("yes")
 		}
-		return export.Word("no")
+		return report.Word("no")
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
@@ -35,14 +35,14 @@ func (v *View) Tables(in *screen.Context) []export.Table {
 		if r.rank == 0 {
 			place = "front" // beyond the listed ones
 		}
-		cells := []export.Cell{export.Word(place)}
+		cells := []report.Cell{report.Word(place)}
 		for _, n := range []int{s.GPUs, s.Seq, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS, s.MicroBatches} {
-			cells = append(cells, export.Figure(engine.UnitCount, float64(n)))
+			cells = append(cells, report.Figure(engine.UnitCount, float64(n)))
 		}
 		t.Rows = append(t.Rows, append(
-			cells, yes(s.SP), export.Word(string(s.Schedule)), export.Word(s.Recompute.String()),
-			export.Figure(engine.UnitSeconds, float64(r.step)), export.Figure(engine.UnitTokens, r.perGPU), export.Figure(engine.UnitShare, r.mfu),
-			export.Figure(engine.UnitMemory, float64(r.peak)), export.Figure(engine.UnitShare, r.bubble), export.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
+			cells, yes(s.SP), report.Word(string(s.Schedule)), report.Word(s.Recompute.String()),
+			report.Figure(engine.UnitSeconds, float64(r.step)), report.Figure(engine.UnitTokens, r.perGPU), report.Figure(engine.UnitShare, r.mfu),
+			report.Figure(engine.UnitMemory, float64(r.peak)), report.Figure(engine.UnitShare, r.bubble), report.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
 	}
-	return []export.Table{t}
+	return []report.Table{t}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"meshscope/ui/export"
+	"meshscope/report"
 )
 
 // TestTables: every row of the export names its layout in full, only that of the setup
@@ -19,7 +19,7 @@ func TestTables(t *testing.T) {
 	v := prepared(in)
 	v.answer.rows[3].setup = *in.Setup
 	table := v.Tables(in)[0]
-	cell := func(row int, head string) export.Cell {
+	cell := func(row int, head string) report.Cell {
 		at := slices.Index(table.Head, head)
 		if at < 0 {
 			t.Fatalf("no column %q in %v", head, table.Head)
@@ -85,7 +85,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 	}
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
-	slow := report(200, 55)
+	slow := roundReport(200, 55)
 	in.Report = &slow
 	const w, h = 118, 20
 	rows := v.shown(in)

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -11,37 +11,38 @@ import (
 )
 
 // nearness says how little the order of the best tells, and what the first place
-// rests on.
-func (o *answer) nearness(t page) {
-	r := &o.result
-	t.printf("\nHOW SURE the order is\n")
+// assumes.
+func (o *Search) nearness() Section {
+	r := &o.Result
+	s := Section{Heading: "Ranking confidence"}
 	close := nearWords(&r.Near, "1 % of the best") + "."
 	if r.Near.Most != 1 {
 		close += " The order of layouts so close is the model's, not a measurement."
 	}
-	t.lines("  " + close)
+	s.say(close)
 	first := &r.Best[0].Report
-	if evidence := o.problem.Objective.Evidence(first); r.Band.Share > 0 {
-		t.lines("  " + nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")
-	} else if o.problem.Objective == search.LeastMemory {
-		t.lines("  The memory is not validated here: no published run is like them, so there is no error band to count in.")
+	if evidence := o.Problem.Objective.Evidence(first); r.Band.Share > 0 {
+		s.say(nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")
+	} else if o.Problem.Objective == search.LeastMemory {
+		s.say("The memory is not validated here: no published run is like them, so there is no error band to count in.")
 	} else {
-		t.lines("  The step times are not validated here: no published run is like them, so there is no error band to count in.")
+		s.say("The step times are not validated here: no published run is like them, so there is no error band to count in.")
 	}
 	if words := roomWords(first.Memory); words != "" {
-		t.lines("  " + words)
+		s.say(words)
 	}
 	leans := search.Leans(first)
 	if len(leans) == 0 {
-		t.lines("  The first place rests on no traffic that is taken to hide behind computing.")
-		return
+		s.say("The first place rests on no traffic that is taken to hide behind computing.")
+		return s
 	}
 	words := make([]string, len(leans))
 	for i, l := range leans {
-		words[i] = fmt.Sprintf("%s of %s (%s of the step)", seconds(l.Hidden), l.Dimension, percent(l.Share))
+		words[i] = fmt.Sprintf("%s of %s (%s of the step)", figure.FineSeconds(l.Hidden), l.Dimension, figure.FinePercent(l.Share))
 	}
-	t.lines("  The first place rests on traffic that is taken to hide behind computing: " + strings.Join(words, ", ") +
+	s.say("The first place rests on traffic that is taken to hide behind computing: " + strings.Join(words, ", ") +
 		". What of it does not hide is added to the step; eval lists all that is assumed.")
+	return s
 }
 
 // roomWords say how sure it is that the first place fits: its free memory beside the
@@ -68,11 +69,11 @@ func nearWords(n *search.Near, within string) string {
 	case n.Most == 0 && n.Least == 1: // stopped: of what was not looked at nothing is known
 		return "No other layout is known yet that lies within " + within
 	case n.Most == 0:
-		return fmt.Sprintf("At least %s of the layouts that were looked at lie within %s, the best counted", commas(n.Least), within)
+		return fmt.Sprintf("At least %s of the layouts that were looked at lie within %s, the best counted", figure.Comma(n.Least), within)
 	case n.Most == 1:
 		return "No other layout lies within " + within
 	case n.Least == n.Most:
-		return fmt.Sprintf("%s layouts lie within %s, the best counted", commas(n.Least), within)
+		return fmt.Sprintf("%s layouts lie within %s, the best counted", figure.Comma(n.Least), within)
 	}
-	return fmt.Sprintf("At least %s and, by their bounds, at most %s layouts lie within %s, the best counted", commas(n.Least), commas(n.Most), within)
+	return fmt.Sprintf("At least %s and, by their bounds, at most %s layouts lie within %s, the best counted", figure.Comma(n.Least), figure.Comma(n.Most), within)
 }

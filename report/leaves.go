@@ -1,51 +1,63 @@
-package export
+package report
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"meshscope/engine"
-	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 )
 
-// writeCSV writes every leaf of the document as a row: the part of the document,
-// what in it (a pipeline rank, a dimension), the figure's key, its value with
-// all digits, and its unit. Parts and keys are those of the JSON. Of a setup that
-// flags can give it writes the flags.
-func writeCSV(to io.Writer, d *Document) error {
+// records are every leaf of the document as a row: the part of the document, what in it
+// (a pipeline rank, a dimension), the figure's key, its value with all digits, and its
+// unit. Parts and keys are those of the JSON. Of a setup that flags can give they have
+// the flags. The tables of a screen come first.
+func (d *Evaluation) records() *Table {
+	t := &Table{Head: []string{"part", "item", "figure", "value", "unit"}}
+	row := func(cells ...string) {
+		words := make([]Cell, len(cells))
+		for i, cell := range cells {
+			words[i] = Word(cell)
+		}
+		t.add(words...)
+	}
+	for i := range d.Screen {
+		d.Screen[i].leaves(row)
+	}
 	bare := *d
-	bare.Screen = nil // written as tables, below
+	bare.Screen = nil
 	text, err := json.Marshal(&bare)
 	if err != nil {
-		return fmt.Errorf("write CSV: %w", err)
+		t.err = err
+		return t
 	}
-	w := escape.NewCSV(to)
-	row := w.Write
-	row("part", "item", "figure", "value", "unit")
-	screenCSV(d, row)
 	l := leaves{decoder: json.NewDecoder(bytes.NewReader(text)), row: row}
 	if d.Command != "" { // which says all of the setup
 		l.skip = "setup"
 		choices(d, row)
 	}
 	l.decoder.UseNumber()
-	if err := l.value(nil); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
+	t.err = l.value(nil)
+	return t
+}
+
+// leaves are the figures of a table, a row each: the table, the row, the column, the
+// value and its unit.
+func (t *Table) leaves(row func(cells ...string)) {
+	for _, cells := range t.Rows {
+		for j := 1; j < len(cells); j++ {
+			if cells[j].exact() != "" {
+				row(t.Title, cells[0].Text, t.Head[j], cells[j].exact(), unitWord(cells[j].Unit))
+			}
+		}
 	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
 }
 
 // choices are the setup as flags, one a row.
-func choices(d *Document, row func(cells ...string)) {
+func choices(d *Evaluation, row func(cells ...string)) {
 	row("setup", "", "command", d.Command, "")
 	row("setup", "", "model", d.Setup.Model.ID, "")
 	row("setup", "", "cluster", d.Setup.Cluster.ID, "")

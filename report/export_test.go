@@ -1,4 +1,4 @@
-package export
+package report
 
 import (
 	"bytes"
@@ -21,17 +21,17 @@ import (
 	"meshscope/presets"
 )
 
-func document() Document {
+func document() Evaluation {
 	s := presets.DefaultSetup()
-	d := New("1.2.3", s, engine.Evaluate(s))
+	d := NewEvaluation("1.2.3", s, engine.Evaluate(s))
 	d.Command = "meshscope --tp 8"
 	return d
 }
 
-func written(t testing.TB, f Format, d *Document) string {
+func rendered(t testing.TB, f Format, d *Evaluation) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, f, d); err != nil {
+	if err := Write(&b, f, d.Answer()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -61,7 +61,7 @@ func rows(t testing.TB, text string) map[[3]string][2]string {
 // TestCSV: every figure of the report is a row with all its digits and its unit.
 func TestCSV(t *testing.T) {
 	d := document()
-	got := rows(t, written(t, CSV, &d))
+	got := rows(t, rendered(t, CSV, &d))
 	for _, want := range []struct {
 		part, item, figure string
 		value              float64
@@ -88,7 +88,7 @@ func TestCSV(t *testing.T) {
 		t.Errorf("command %v", cell)
 	}
 	d.Command = ""
-	if cell := rows(t, written(t, CSV, &d))[[3]string{"setup", "model", "layers"}]; cell[0] != "80" {
+	if cell := rows(t, rendered(t, CSV, &d))[[3]string{"setup", "model", "layers"}]; cell[0] != "80" {
 		t.Errorf("a setup that no flags give: %v", cell)
 	}
 }
@@ -97,7 +97,7 @@ func TestCSV(t *testing.T) {
 // and dimensions are there, and each prediction has its error band.
 func TestMarkdown(t *testing.T) {
 	d := document()
-	text := written(t, Markdown, &d)
+	text := rendered(t, Markdown, &d)
 	cells := 0
 	for line := range strings.Lines(text) {
 		n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
@@ -108,8 +108,8 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"# Llama-3.1 70B on 64 x H100", "| TP | --tp | 8 |", "## Memory", "| rank | layers |", "| MFU (causal) |",
-		"| tp | all-gather + reduce-scatter | 8 | node |", "## Assumed", "```sh\nmeshscope --tp 8\n```", "meshscope 1.2.3",
-		d.Time.Band("within ") + "; the parts", "per GPU, " + d.Memory.Band("within "),
+		"| tp | all-gather + reduce-scatter | 1 | 8 | node |", "## Assumed", "```sh\nmeshscope --tp 8\n```", "meshscope 1.2.3",
+		"\n64.06 s, " + d.Time.Band("within "), "per GPU, " + d.Memory.Band("within "),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -121,17 +121,17 @@ func TestMarkdown(t *testing.T) {
 func TestIllegal(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.TP = 3
-	d := New("1", s, engine.Evaluate(s))
-	if text := written(t, Markdown, &d); !strings.Contains(text, "## Illegal") || strings.Contains(text, "## Memory") {
+	d := NewEvaluation("1", s, engine.Evaluate(s))
+	if text := rendered(t, Markdown, &d); !strings.Contains(text, "## Illegal") || strings.Contains(text, "## Memory") {
 		t.Errorf("%s", text)
 	}
-	for key := range rows(t, written(t, CSV, &d)) {
+	for key := range rows(t, rendered(t, CSV, &d)) {
 		if key[0] == "memory" || key[0] == "time" {
 			t.Errorf("a figure: %v", key)
 		}
 	}
 	var back map[string]any
-	if err := json.Unmarshal([]byte(written(t, JSON, &d)), &back); err != nil || back["memory"] != nil {
+	if err := json.Unmarshal([]byte(rendered(t, JSON, &d)), &back); err != nil || back["memory"] != nil {
 		t.Errorf("%v, %v", back["memory"], err)
 	}
 }
@@ -145,7 +145,7 @@ func TestHostileNames(t *testing.T) {
 		d.Setup.Model.ID = rapid.String().Draw(t, "id")
 		d.Command = rapid.SampledFrom([]string{"", "=cmd"}).Draw(t, "command")
 		var b bytes.Buffer
-		if err := Write(&b, CSV, &d); err != nil {
+		if err := Write(&b, CSV, d.Answer()); err != nil {
 			t.Fatal(err)
 		}
 		all, err := csv.NewReader(&b).ReadAll()
@@ -154,13 +154,13 @@ func TestHostileNames(t *testing.T) {
 		}
 		for _, r := range all {
 			for _, cell := range r {
-				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && cell != "-" && strings.ContainsAny(cell[:1], "=+-@") {
 					t.Fatalf("a formula: %q", cell)
 				}
 			}
 		}
 		b.Reset()
-		if err := Write(&b, Markdown, &d); err != nil {
+		if err := Write(&b, Markdown, d.Answer()); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), "\n| TP | --tp | 8 |") {
@@ -184,7 +184,7 @@ func TestFile(t *testing.T) {
 			t.Fatalf("%s, %v", path, err)
 		}
 		text, err := os.ReadFile(path)
-		if err != nil || string(text) != written(t, CSV, &d) {
+		if err != nil || string(text) != rendered(t, CSV, &d) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

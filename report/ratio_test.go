@@ -1,4 +1,4 @@
-package export
+package report
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // as all other rows do.
 func TestUnitsOfScreens(t *testing.T) {
 	s := presets.DefaultSetup()
-	d := New("x", s, engine.Evaluate(s))
+	d := NewEvaluation("x", s, engine.Evaluate(s))
 	d.Screen = []Table{{Title: "both", Head: []string{"of", "B / A", "MFU", "step"}, Rows: [][]Cell{
 		{Word("row"), Ratio(1.0372), Figure(engine.UnitShare, 0.4123), Figure(engine.UnitSeconds, 1.5)},
 	}}}
@@ -21,7 +21,7 @@ func TestUnitsOfScreens(t *testing.T) {
 		CSV:      {"both,row,B / A,1.0372,ratio", "both,row,MFU,0.4123,ratio", "both,row,step,1.5,s"},
 	} {
 		var b strings.Builder
-		if err := Write(&b, f, &d); err != nil {
+		if err := Write(&b, f, d.Answer()); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range lines {

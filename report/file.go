@@ -1,4 +1,4 @@
-package export
+package report
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // Name is what a file of a document is called, without its end: the model, the
 // number of GPUs, the degrees above one and the ZeRO stage, in letters that every
 // file system has.
-func Name(d *Document) string {
+func Name(d *Evaluation) string {
 	const longest = 40
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -75,9 +75,9 @@ const maxSame = 1000
 
 // File writes a document into a folder under its name, or the next free one:
 // what is there is never written over. It gives the file's path.
-func File(folder string, f Format, d *Document) (string, error) {
+func File(folder string, f Format, d *Evaluation) (string, error) {
 	var text strings.Builder
-	if err := Write(&text, f, d); err != nil {
+	if err := Write(&text, f, d.Answer()); err != nil {
 		return "", err
 	}
 	for n := 1; n <= maxSame; n++ {

@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+	"meshscope/report/figure"
+)
+
+// Advice is what advise says about a setup.
+type Advice struct {
+	*advise.Advice
+	Library    *presets.Library
+	UnsetBatch bool // no global batch was given
+	// Tornado draws a bar for each knob; nil: none is drawn.
+	Tornado *Tornado
+}
+
+// Tornado is a bar for each knob, drawn.
+type Tornado struct {
+	Bars   []string
+	Axis   int    // the cell of the step now
+	Legend string // what the signs mean
+}
+
+// EvalCommand is the command line that gives a setup; empty where no flags do.
+func EvalCommand(s engine.Setup, lib *presets.Library) string {
+	flags, ok := setupdoc.Flags(s, lib)
+	if !ok {
+		return ""
+	}
+	return "meshscope eval " + flags
+}
+
+// Document gives the advice for people.
+func (a *Advice) Document() *Document {
+	out := &Document{Title: Title(&a.Setup), Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)}}
+	out.Sections = append(out.Sections, problems(&a.Report)...)
+	out.Sections = append(out.Sections, a.state()...)
+	out.Sections = append(out.Sections, a.moves())
+	if len(a.Knobs) > 0 {
+		out.Sections = append(out.Sections, a.steps(), a.memory())
+	}
+	if len(a.Rules) > 0 {
+		out.Sections = append(out.Sections, a.rules())
+	}
+	return out
+}
+
+// state says whether the setup fits, and what fills its memory or its step.
+func (a *Advice) state() []Section {
+	m := a.Report.Memory
+	t := &Table{Head: []string{"", "", ""}}
+	if m.Fits {
+		for _, l := range a.Limits {
+			t.add(Word(l.Name), fine(engine.UnitSeconds, l.Seconds), Figure(engine.UnitShare, l.Share))
+		}
+		return []Section{
+			{Heading: "Fits", Lead: fmt.Sprintf("%.1f of %.1f GiB, %s; a step takes %s, MFU %s", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), figure.Headline(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))},
+			{Heading: "What a step is spent on", Blocks: []Block{t}},
+		}
+	}
+	for _, term := range a.Terms {
+		t.add(Word(term.Name), Figure(engine.UnitMemory, float64(term.Bytes)), Figure(engine.UnitShare, term.Share))
+	}
+	return []Section{{Heading: "Does not fit", Lead: m.Reason}, {Heading: "What the fullest rank holds", Blocks: []Block{t}}}
+}
+
+// moves are the changes that help, with the command lines of the first one, and of the
+// fastest where that is another.
+func (a *Advice) moves() Section {
+	out := Section{Heading: "Moves", Lead: a.Promise()}
+	if len(a.Moves) == 0 {
+		out.say("none is known: every change of the knobs and every layout of the search was tried")
+	}
+	t := &Table{Head: []string{"change", "what follows", "step", "speed", "peak GiB", "memory GiB"}}
+	fastest := 0
+	for i := range a.Moves {
+		m := &a.Moves[i]
+		t.add(Word(m.Turns()), Word(follows(m)), fine(engine.UnitSeconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), engine.UnitCount, m.Speed),
+			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), engine.UnitMemory, m.Report.Memory.Peak),
+			written(figure.Signed(-m.Saved.GiB(), 1), engine.UnitMemory, -m.Saved))
+		if m.Speed > a.Moves[fastest].Speed && m.Fits {
+			fastest = i
+		}
+	}
+	if len(t.Rows) > 0 {
+		out.add(t)
+		for _, x := range []struct {
+			name string
+			i    int
+		}{{"first", 0}, {"fastest", fastest}} {
+			if command := EvalCommand(a.Moves[x.i].Setup, a.Library); command != "" && (x.name == "first" || x.i > 0) {
+				out.say("the " + x.name + " of them in full:")
+				out.add(Command(command))
+			}
+		}
+	}
+	out.say(a.Looked.Words(figure.Comma))
+	return out
+}
+
+func follows(m *advise.Move) string {
+	if words := m.Follows(); words != "" {
+		return words
+	}
+	return "-"
+}
+
+// steps are what each knob alone does to the step.
+func (a *Advice) steps() Section {
+	t := &Table{Head: []string{"knob", "now", "faster", "", "slower", "best that fits"}}
+	if a.Tornado != nil {
+		t.Head[3] = strings.Repeat(" ", max(a.Tornado.Axis-1, 0)) + "now"
+	}
+	for i := range a.Knobs {
+		k := &a.Knobs[i]
+		bar := ""
+		if a.Tornado != nil {
+			bar = a.Tornado.Bars[i]
+		}
+		fastest, slowest := k.Ends()
+		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(k, fastest)), picture(bar), Word(endWords(k, slowest)), Word(bestWords(k)))
+	}
+	out := Section{
+		Heading: "Each knob alone",
+		Lead:    "its fastest and slowest value around a step of " + figure.Headline(a.Report.Time.Step) + " now, and the best that fits",
+		Blocks:  []Block{t},
+	}
+	if a.Tornado != nil {
+		out.say(a.Tornado.Legend)
+	}
+	out.say("x does not fit, ! some launcher refuses it")
+	return out
+}
+
+// memory is what each knob alone does to the memory, and where the setup fits.
+func (a *Advice) memory() Section {
+	t := &Table{Head: []string{"knob", "peak GiB", "fits at"}}
+	for i := range a.Knobs {
+		k := &a.Knobs[i]
+		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())), Word(fittingWords(k)))
+	}
+	return Section{Heading: "Each knob alone", Lead: "its memory, and at which other values it fits", Blocks: []Block{t}}
+}
+
+// endWords are the step at one end of a knob, and at which value.
+func endWords(k *advise.Knob, v *advise.Value) string {
+	if v == &k.Now {
+		return "now"
+	}
+	text := figure.FineSeconds(v.Step) + " at " + v.Text
+	switch {
+	case !v.Fits:
+		text += " x"
+	case v.Refused:
+		text += " !"
+	}
+	return text
+}
+
+// bestWords are the value of a knob with the shortest step of those that fit.
+func bestWords(k *advise.Knob) string {
+	switch best := k.Best(); {
+	case best == nil:
+		return "none"
+	case best == &k.Now:
+		return best.Text + " (now)"
+	default:
+		return best.Text + ", " + figure.FineSeconds(best.Step)
+	}
+}
+
+// fittingWords are the other values of a knob at which the setup fits.
+func fittingWords(k *advise.Knob) string {
+	const most = 6 // on a line
+	var fit []string
+	for _, v := range k.Values {
+		if v.Fits {
+			fit = append(fit, v.Text)
+		}
+	}
+	n := len(k.Values)
+	switch {
+	case len(fit) == 0:
+		return fmt.Sprintf("none of %d", n)
+	case len(fit) == n && n > most:
+		return fmt.Sprintf("all %d", n)
+	case len(fit) > most:
+		return fmt.Sprintf("%s and %d more of %d", strings.Join(fit[:most-1], " "), len(fit)-most+1, n)
+	}
+	return strings.Join(fit, " ")
+}
+
+func (a *Advice) rules() Section {
+	out := Section{Heading: "Rules of thumb", Lead: "and what the model says"}
+	for i := range a.Rules {
+		r := &a.Rules[i]
+		verdict := r.Verdict.Words()
+		if why := r.Reason(); why != "" {
+			verdict += ": " + why
+		}
+		out.add(Item{r.ID + ": " + r.Text, []string{verdict, "source: " + r.Source}})
+	}
+	return out
+}
+
+// Records are a row for the setup and one for each move.
+func (a *Advice) Records() *Table {
+	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command"}}
+	row := func(name, follows string, fits bool, r *engine.Report, speed, saved float64, s engine.Setup) {
+		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(speed), exactly(r.Memory.Peak), exactly(saved), Word(EvalCommand(s, a.Library)))
+	}
+	row("as it is", "", a.Report.Memory.Fits, &a.Report, 1, 0, a.Setup)
+	for i := range a.Moves {
+		m := &a.Moves[i]
+		row(m.Turns(), follows(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)
+	}
+	return t
+}

@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/report/figure"
+)
+
+// Comparison is one setup beside another, with what leads from A to B.
+type Comparison struct {
+	*engine.Comparison
+	Way   []engine.Move
+	Words []string // how A and B were given; empty: by the flags
+}
+
+// Document gives the comparison for people.
+func (c *Comparison) Document() *Document {
+	out := &Document{}
+	var sides []string
+	for i, side := range []*engine.Side{&c.A, &c.B} {
+		s := &side.Setup
+		text := fmt.Sprintf("%c  %s on %s x %s, dp %d tp %d pp %d", 'A'+i, name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), s.DP, s.TP, s.PP)
+		if c.Words[i] != "" {
+			text += "  (" + escape.Line(c.Words[i]) + ")"
+		}
+		sides = append(sides, text)
+	}
+	out.Title = strings.Join(sides, "\n")
+	out.Sections = append(out.Sections, c.changed())
+	for i, side := range []*engine.Side{&c.A, &c.B} {
+		if !side.Report.Legal {
+			out.Sections = append(out.Sections, Section{Heading: fmt.Sprintf("%c is illegal", 'A'+i), Lead: "there is nothing to compare with"})
+			out.Sections = append(out.Sections, problems(&side.Report)...)
+		}
+	}
+	if !c.A.Report.Legal || !c.B.Report.Legal {
+		return out
+	}
+	for _, g := range []struct {
+		group         engine.Group
+		heading, lead string
+	}{
+		{engine.GroupMemory, "Memory", c.fullest()},
+		{engine.GroupTime, "Step", ""},
+		{engine.GroupCommunication, "Communication", "per GPU and step"},
+		{engine.GroupThroughput, "Throughput", ""},
+		{engine.GroupPipeline, "Pipeline", ""},
+	} {
+		if t := c.figures(g.group); len(t.Rows) > 0 {
+			out.Sections = append(out.Sections, Section{Heading: g.heading, Lead: g.lead, Blocks: append([]Block{t}, c.bands(g.group)...)})
+		}
+	}
+	if len(c.Way) > 0 {
+		out.Sections = append(out.Sections, c.path())
+	}
+	return out
+}
+
+// changed lists what differs, each with its rule.
+func (c *Comparison) changed() Section {
+	if len(c.Changes) == 0 {
+		return Section{Heading: "Nothing changed", Lead: "A and B are the same setup"}
+	}
+	out := Section{Heading: "Changed"}
+	for _, x := range c.Changes {
+		rule := x.Rule
+		if x.Follows != "" {
+			rule = "follows: " + x.Follows
+		}
+		out.add(Item{Text: fmt.Sprintf("%-12s %s -> %s", x.Field, orNone(x.A), orNone(x.B))}, Detail(rule))
+	}
+	return out
+}
+
+// orNone is a text that may be empty.
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return escape.Line(text)
+}
+
+func (c *Comparison) fullest() string {
+	rank := func(m *engine.Memory) string { return fmt.Sprintf("rank %d, %s", m.PeakRank, fitWord(m)) }
+	return fmt.Sprintf("of the fullest rank (A: %s; B: %s)", rank(c.A.Report.Memory), rank(c.B.Report.Memory))
+}
+
+// compareRoom is how wide the names of figures are, so that all groups stand under
+// each other.
+const compareRoom = 26
+
+// figures are those of a group on both sides.
+func (c *Comparison) figures(group engine.Group) *Table {
+	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "A", "B", "B - A", "ratio"}}
+	for i := range c.Deltas {
+		d := &c.Deltas[i]
+		if d.Group == group && !(nothing(d.A) && nothing(d.B)) {
+			t.add(Word(shortName(d)), side(d.Unit, d.A), side(d.Unit, d.B), difference(d), right(ratio(d)))
+		}
+	}
+	return t
+}
+
+// side is a figure that a side may not have.
+func side(u engine.Unit, v *float64) Cell {
+	if v == nil {
+		return right("-")
+	}
+	return fine(u, *v)
+}
+
+func nothing(v *float64) bool { return v == nil || *v == 0 }
+
+// shortName fits the column.
+func shortName(d *engine.Delta) string {
+	switch d.ID {
+	case "pipeline.bubble-over-ideal":
+		return "bubble over slowest rank"
+	case "pipeline.bubble-over-total":
+		return "bubble over all ranks"
+	}
+	return d.Name
+}
+
+// difference is B - A with its sign; shares differ by points.
+func difference(d *engine.Delta) Cell {
+	v, ok := d.Change()
+	switch {
+	case !ok:
+		return right("-")
+	case d.Same(), figure.Fine(d.Unit, *d.A) == figure.Fine(d.Unit, *d.B):
+		return right("=")
+	case d.Unit == engine.UnitShare:
+		return right(fmt.Sprintf("%+.2f pts", 100*v))
+	}
+	sign := "+"
+	if v < 0 {
+		sign = "-"
+	}
+	return right(sign + figure.Fine(d.Unit, math.Abs(v)))
+}
+
+// ratio is how many times A B is, as a change in percent.
+func ratio(d *engine.Delta) string {
+	r, ok := d.Ratio()
+	if !ok || difference(d).Text == "=" || d.Unit == engine.UnitShare || r < 0 {
+		return ""
+	}
+	if r >= 10 {
+		return fmt.Sprintf("x %.0f", r)
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(r-1))
+}
+
+// bands say how far the figures of both sides can be trusted.
+func (c *Comparison) bands(group engine.Group) []Block {
+	of := func(r *engine.Report) string {
+		switch group {
+		case engine.GroupMemory:
+			return r.Memory.Words()
+		case engine.GroupTime:
+			return r.Time.Words()
+		case engine.GroupCommunication, engine.GroupThroughput, engine.GroupPipeline:
+		}
+		return ""
+	}
+	a, b := of(&c.A.Report), of(&c.B.Report)
+	switch {
+	case a == "":
+		return nil
+	case a == b:
+		return []Block{Sentence(a)}
+	}
+	return []Block{Sentence("A: " + a), Sentence("B: " + b)}
+}
+
+// mostChange is how much of the words of a change a line has room for.
+const mostChange = 44
+
+// path is what each change is worth on the path from A to B.
+func (c *Comparison) path() Section {
+	out := Section{Heading: "Path", Lead: "from A to B, one change after the other; what follows moves along"}
+	if len(c.Way) > 1 {
+		out.say("what each is worth depends on this order, the sum does not")
+	}
+	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
+	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "GiB", "", "step", ""}}
+	row := func(text, more, faster string) {
+		t.add(Word(text), written(fmt.Sprintf("%.1f", peak.GiB()), engine.UnitMemory, peak), right(more), fine(engine.UnitSeconds, step), right(faster))
+	}
+	row("A", "", "")
+	misfit := false
+	for i := range c.Way {
+		m := &c.Way[i]
+		more, faster := fmt.Sprintf("%+.1f", (m.Peak-peak).GiB()), fmt.Sprintf("%+.1f %%", 100*(float64(m.Step)/float64(step)-1))
+		if !m.Fits {
+			more += " !"
+			misfit = true
+		}
+		peak, step = m.Peak, m.Step
+		row(cut(changeWords(m), mostChange), more, faster)
+	}
+	out.add(t)
+	if misfit {
+		out.say("! does not fit")
+	}
+	return out
+}
+
+// changeWords are the changes of a move.
+func changeWords(m *engine.Move) string {
+	words := make([]string, len(m.Changes))
+	for i, c := range m.Changes {
+		words[i] = c.Field + " " + orNone(c.B)
+	}
+	return strings.Join(words, ", ")
+}
+
+// cut shortens a text that has no room.
+func cut(text string, room int) string {
+	if r := []rune(text); len(r) > room {
+		return string(r[:room-3]) + "..."
+	}
+	return text
+}
+
+// Records are what changed, then a row for each figure.
+func (c *Comparison) Records() *Table {
+	t := &Table{Head: []string{"part", "name", "a", "b", "change", "ratio", "unit"}}
+	for _, x := range c.Changes {
+		t.add(Word("setup"), Word(x.Field), Word(x.A), Word(x.B), Word(""), Word(""), Word(""))
+	}
+	for i := range c.Deltas {
+		d := &c.Deltas[i]
+		change, ratio := Word(""), Word("")
+		if v, ok := d.Change(); ok {
+			change = exactly(v)
+		}
+		if v, ok := d.Ratio(); ok {
+			ratio = exactly(v)
+		}
+		t.add(Word(string(d.Group)), Word(d.Name), perhaps(d.A), perhaps(d.B), change, ratio, Word(string(d.Unit)))
+	}
+	return t
+}
+
+// exactly is a number with all its digits, for records.
+func exactly[T ~float64](v T) Cell { return Word(figure.Digits(float64(v))) }
+
+// perhaps is a number that there may not be, for records.
+func perhaps(v *float64) Cell {
+	if v == nil {
+		return Word("")
+	}
+	return exactly(*v)
+}

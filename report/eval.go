@@ -1,0 +1,350 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// document is the evaluation for people.
+func (d *Evaluation) document() *Document {
+	out := &Document{Title: Title(&d.Setup), Sections: []Section{SetupSection(&d.Setup, &d.report, d.UnsetBatch), d.flags()}}
+	out.Sections = append(out.Sections, problems(&d.report)...)
+	for i := range d.Screen {
+		t := d.Screen[i]
+		out.Sections = append(out.Sections, Section{Heading: t.Title, Filed: true, Blocks: []Block{&t}})
+	}
+	if d.Legal {
+		out.Sections = append(out.Sections, figures(&d.Setup, &d.report, true)...)
+		out.Sections = append(out.Sections, Caveats(&d.report)...)
+	}
+	return out
+}
+
+// Title says which model is on which machine.
+func Title(s *engine.Setup) string {
+	return fmt.Sprintf("%s on %s x %s, %s (%s)", name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs),
+		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"), name(s.Cluster.ID, s.Cluster.Name))
+}
+
+// SetupSection says what was asked about, below its title. unsetBatch tells that no
+// global batch was given.
+func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
+	var facts Facts
+	if m := r.Model; m != nil {
+		text := figure.FineCount(m.Parameters) + " parameters"
+		if m.ActiveParameters != m.Parameters {
+			text += ", " + figure.FineCount(m.ActiveParameters) + " active"
+		}
+		facts = append(facts, Fact{"model", fmt.Sprintf("%s, %.4g GFLOP per token to train (%s attention)", text, m.TrainingFLOPs/1e9, m.Convention)})
+	}
+	facts = append(facts,
+		Fact{"layout", fmt.Sprintf("dp %d  tp %d  pp %d  vpp %d  cp %d  ep %d  etp %d  sp %s  zero %d", s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, figure.OnOff(s.SP), s.ZeRO)},
+		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each", figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
+			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
+	if unsetBatch {
+		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
+			Fact{"", fmt.Sprintf("where the layout is open, search takes %s: --gbs %d", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+	}
+	facts = append(facts,
+		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
+		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
+	return Section{Blocks: []Block{facts}}
+}
+
+// BatchDepth is the global batch of a setup as the default counts it: the default of
+// the engine, or more where that is no whole number of micro-batches.
+func BatchDepth(s *engine.Setup) string {
+	return figure.Trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " " + knob.BatchDepthUnit
+}
+
+// flags are the setup as flags, for files.
+func (d *Evaluation) flags() Section {
+	t := &Table{Head: []string{"setup", "flag", "value", "unit"}}
+	params := knob.All()
+	for i := range params {
+		if p := &params[i]; p.Text(d.Setup) != "" {
+			t.add(Word(p.Label), Word("--"+string(p.ID)), Word(p.Text(d.Setup)), Word(p.Unit))
+		}
+	}
+	t.add(Word("model"), Word("--model"), Word(d.Setup.Model.ID), Word(""))
+	t.add(Word("cluster"), Word("--cluster"), Word(d.Setup.Cluster.ID), Word(""))
+	out := Section{Filed: true, Blocks: []Block{t}}
+	if d.Command != "" {
+		out.add(Command(d.Command))
+	}
+	out.add(Line("meshscope " + d.Version))
+	return out
+}
+
+// problems list what is wrong, errors first, each with what would be right.
+func problems(r *engine.Report) []Section {
+	var out []Section
+	for _, kind := range []struct {
+		severity layout.Severity
+		heading  string
+	}{{layout.Error, "Illegal"}, {layout.Warning, "Warnings"}} {
+		s := Section{Heading: kind.heading}
+		for _, p := range r.Problems {
+			if p.Severity != kind.severity {
+				continue
+			}
+			item := Item{Text: p.Field + ": " + p.Message}
+			if len(p.Nearest) > 0 {
+				item.Details = []string{"nearest: " + Nearest(p.Field, p.Nearest)}
+			}
+			s.add(item)
+		}
+		if len(s.Blocks) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Nearest writes {"tp":4,"dp":8} as "tp 4, with dp 8", the field that is wrong
+// first.
+func Nearest(field string, values map[string]any) string {
+	others := make([]string, 0, len(values))
+	for f, v := range values {
+		if f != field {
+			others = append(others, fmt.Sprintf("%s %v", f, v))
+		}
+	}
+	slices.Sort(others)
+	own, ok := values[field]
+	switch {
+	case !ok:
+		return strings.Join(others, ", ")
+	case len(others) == 0:
+		return fmt.Sprintf("%s %v", field, own)
+	}
+	return fmt.Sprintf("%s %v, with %s", field, own, strings.Join(others, ", "))
+}
+
+// Overview is the report without what the screens have tables of: those of ranks and of
+// traffic.
+func Overview(s *engine.Setup, r *engine.Report) *Document {
+	out := &Document{Title: Title(s), Sections: append([]Section{SetupSection(s, r, false)}, problems(r)...)}
+	if r.Legal {
+		out.Sections = append(out.Sections, figures(s, r, false)...)
+	}
+	return out
+}
+
+// figures are the sections of a legal report, with the tables of ranks and traffic or
+// without.
+func figures(s *engine.Setup, r *engine.Report, full bool) []Section {
+	var out []Section
+	add := func(there bool, section func() Section) {
+		if there {
+			out = append(out, section())
+		}
+	}
+	add(r.Memory != nil, func() Section { return memorySection(s, r.Memory, full) })
+	add(r.Pipeline != nil, func() Section { return pipelineSection(r) })
+	add(full && len(r.Communication) > 0, func() Section { return communicationSection(r) })
+	add(r.Time != nil, func() Section { return stepSection(r.Time) })
+	add(r.Throughput != nil, func() Section { return throughputSection(s, r.Throughput) })
+	add(r.Run != nil, func() Section { return runSection(r.Run) })
+	return out
+}
+
+// Caveats are what a report assumes and leaves out.
+func Caveats(r *engine.Report) []Section {
+	var out []Section
+	for _, list := range []Section{
+		{Heading: "Assumed", Blocks: items(r.Assumptions)}, {Heading: "Not modelled", Blocks: items(r.NotModelled)},
+	} {
+		if len(list.Blocks) > 0 {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// fitWord says whether a setup fits.
+func fitWord(m *engine.Memory) string {
+	if m.Fits {
+		return "fits"
+	}
+	return "DOES NOT FIT"
+}
+
+// evidence says whose error a band is, where there is one.
+func (s *Section) evidence(e *engine.Evidence) {
+	if e.Validated() {
+		s.say(e.Words())
+	}
+}
+
+func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
+	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f of %.2f GiB per GPU, %s; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), m.PeakRank)}
+	t := &Table{
+		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
+		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total"},
+		Folds: true, Ends: true, Pinned: m.PeakRank,
+	}
+	for i := range m.Ranks {
+		r := &m.Ranks[i]
+		row := []Cell{right(strconv.Itoa(r.Rank)), right(strconv.Itoa(r.Layers)), right(figure.Trim(r.InFlight))}
+		for _, b := range []units.Bytes{r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers, r.Allocated, r.Overhead, r.Total} {
+			row = append(row, written(fmt.Sprintf("%.2f", b.GiB()), engine.UnitMemory, b))
+		}
+		t.add(row...)
+	}
+	if ranks {
+		out.add(t)
+	}
+	out.evidence(&m.Evidence)
+	if m.Reason != "" {
+		out.say(m.Reason)
+		out.fixes(s)
+	}
+	return out
+}
+
+// fixes are the single-knob changes that make a setup fit.
+func (s *Section) fixes(of *engine.Setup) {
+	fixes := advise.Fixes(*of, nil)
+	if len(fixes) == 0 {
+		s.say("no single-knob change makes it fit; meshscope advise tries more")
+		return
+	}
+	s.say("single-knob changes that make it fit, the fastest step first:")
+	t := &Table{Head: []string{"", "", "", ""}}
+	for i := range fixes {
+		m := &fixes[i]
+		also := m.Follows()
+		if also != "" {
+			also = "with " + also
+		}
+		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB()), engine.UnitMemory, m.Report.Memory.Peak),
+			written(figure.FineSeconds(m.Report.Time.Step)+" a step", engine.UnitSeconds, m.Report.Time.Step), Word(also))
+	}
+	s.add(t)
+}
+
+func pipelineSection(r *engine.Report) Section {
+	p := r.Pipeline
+	out := Section{Heading: "Pipeline", Lead: fmt.Sprintf("%s, %s, %s, %s", p.Schedule, figure.Plural(p.Ranks, "rank"), figure.Plural(p.Stages, "stage"), figure.Plural(p.MicroBatches, "micro-batch"))}
+	bubble := figure.FinePercent(p.BubbleOverIdeal) + " of the work of the slowest rank"
+	if p.BubbleClosedForm != nil {
+		bubble += " (equal stages: " + figure.FinePercent(*p.BubbleClosedForm) + ")"
+	}
+	facts := Facts{{"bubble", bubble}, {"", figure.FinePercent(p.BubbleOverTotal) + " of the time of all ranks"}}
+	if r.Time != nil {
+		facts = append(facts, Fact{"ends", "after " + figure.Headline(p.Makespan) + ", " + r.Time.Band("within ")})
+	}
+	out.add(facts)
+	if p.BubbleSpan != nil && r.Timeline != nil {
+		out.say(fmt.Sprintf("inside a rank's own first start and last end the bubble is %s: ranks need not wait for each other's step, so that one lasts as long as "+
+			"the longest rank's own span, %s, and the pipeline's ends overlap those of the steps before and after it",
+			figure.FinePercent(*p.BubbleSpan), figure.Headline(units.Seconds(r.Timeline.LongestSpan()))))
+	}
+	return out
+}
+
+func communicationSection(r *engine.Report) Section {
+	several := r.Pipeline != nil && r.Pipeline.Ranks > 1
+	out := Section{Heading: "Communication", Lead: "per GPU and step"}
+	if several {
+		out.Lead += ", of one pipeline rank in each row"
+	}
+	t := &Table{Head: []string{"", "operation", "rank", "group", "spans", "GB", "time", "exposed"}}
+	for _, c := range r.Communication {
+		t.add(Word(c.Dimension), Word(c.Operation), right(strconv.Itoa(c.Rank)), right(strconv.Itoa(c.GroupSize)), Word(c.Spans),
+			written(fmt.Sprintf("%.3f", c.Bytes.GB()), engine.UnitTraffic, c.Bytes), fine(engine.UnitSeconds, c.Seconds), fine(engine.UnitSeconds, c.Exposed))
+	}
+	out.add(t)
+	if several && r.Time != nil {
+		out.say("waiting for send/recv (pp) is in the bubble; what the other rows expose adds up to that of the step" + blocked(r))
+	}
+	return out
+}
+
+// blocked is the part of the step's exposed communication that is in no row: stacks
+// that wait for each message of interleaved stages.
+func blocked(r *engine.Report) string {
+	const rounding = 1e-9
+	rest := r.Time.Exposed
+	for _, c := range r.Communication {
+		if c.Dimension != "pp" {
+			rest -= c.Exposed
+		}
+	}
+	if rest <= rounding*r.Time.Step {
+		return ""
+	}
+	return ", with " + figure.Seconds(rest) + " in which ranks stand still while they send and receive"
+}
+
+// StepPart is a part of the time of a step.
+type StepPart struct {
+	Name string
+	Time units.Seconds
+}
+
+// StepParts are what the time of a step is made of.
+func StepParts(t *engine.Time) []StepPart {
+	return []StepPart{
+		{"compute", t.Compute}, {"recompute", t.Recompute}, {"bubble", t.Bubble}, {"exposed communication", t.Exposed}, {"optimizer", t.Optimizer},
+	}
+}
+
+func stepSection(t *engine.Time) Section {
+	out := Section{Heading: "Step", Lead: figure.Headline(t.Step) + ", " + t.Band("within ")}
+	out.evidence(&t.Evidence)
+	table := &Table{Head: []string{"part", "time", "share"}}
+	for _, part := range StepParts(t) {
+		share := Word("")
+		if t.Step > 0 {
+			share = fine(engine.UnitShare, part.Time/t.Step)
+		}
+		table.add(Word(part.Name), fine(engine.UnitSeconds, part.Time), share)
+	}
+	out.add(table)
+	return out
+}
+
+func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
+	t := &Table{Head: []string{"", ""}}
+	convention := ""
+	if s.MFU != "" {
+		convention = " (" + string(s.MFU) + ")"
+	}
+	t.add(Word("TFLOP/s per GPU"), fine(engine.UnitTFLOPS, p.ModelTFLOPSPerGPU))
+	t.add(Word("MFU"+convention), fine(engine.UnitShare, p.MFU))
+	t.add(Word("HFU"), fine(engine.UnitShare, p.HFU))
+	return Section{
+		Heading: "Throughput",
+		Lead:    fmt.Sprintf("%s tokens/s, %s per GPU, %s", figure.FineCount(p.TokensPerSecond), figure.FineCount(p.TokensPerSecondPerGPU), p.Band("within ")),
+		Blocks:  []Block{t},
+	}
+}
+
+// runSection is the whole training run, where a budget of tokens was given.
+func runSection(r *engine.Run) Section {
+	t := &Table{Head: []string{"", ""}}
+	t.add(Word("steps"), fine(engine.UnitTokens, r.Steps))
+	if r.Cost != nil {
+		t.add(Word("cost"), written(figure.Dollars(*r.Cost), engine.UnitDollars, *r.Cost))
+	}
+	if r.Energy != nil {
+		t.add(Word("energy"), written(figure.Energy(*r.Energy), engine.UnitEnergy, *r.Energy))
+	}
+	return Section{
+		Heading: "Run",
+		Lead:    fmt.Sprintf("%s tokens: %s, %s GPU-hours, %s", figure.FineCount(r.Tokens), figure.Days(r.Days), figure.FineCount(r.GPUHours), r.Band("within ")),
+		Blocks:  append([]Block{t}, items(r.Assumptions)...),
+	}
+}

@@ -1,0 +1,61 @@
+package report
+
+import "meshscope/engine"
+
+// SchemaVersion is the version of every JSON document: it changes when a key
+// changes its meaning or goes away.
+const SchemaVersion = 1
+
+// Evaluation is a report with its setup in front: what eval prints as JSON.
+// Figures that an illegal setup does not have are absent; a legal setup without traffic
+// has an empty list of it.
+type Evaluation struct {
+	SchemaVersion int                     `json:"schema_version"`
+	Version       string                  `json:"version"`
+	Setup         engine.Setup            `json:"setup"`
+	Legal         bool                    `json:"legal"`
+	Problems      []engine.Problem        `json:"problems"`
+	Memory        *engine.Memory          `json:"memory,omitempty"`
+	Pipeline      *engine.Pipeline        `json:"pipeline,omitempty"`
+	Communication *[]engine.Communication `json:"communication,omitempty"`
+	Time          *engine.Time            `json:"time,omitempty"`
+	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
+	Run           *engine.Run             `json:"run,omitempty"`
+	Model         *engine.ModelFigures    `json:"model,omitempty"`
+	Assumptions   []string                `json:"assumptions"`
+	NotModelled   []string                `json:"not_modelled"`
+
+	// Command is the command line that gives the setup; empty where no flags do.
+	Command string `json:"-"`
+
+	// Screen are the tables of the screen that the document was asked on; eval has
+	// none.
+	Screen []Table `json:"screen,omitempty"`
+
+	// UnsetBatch says that no global batch was given.
+	UnsetBatch bool `json:"-"`
+
+	report engine.Report
+}
+
+// NewEvaluation gives the evaluation of a setup and its report, by a version of the
+// program.
+func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
+	d := Evaluation{
+		SchemaVersion: SchemaVersion, Version: version, Setup: s,
+		Legal: r.Legal, Problems: listed(r.Problems),
+		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
+		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),
+		report: r,
+	}
+	if r.Legal {
+		traffic := listed(r.Communication)
+		d.Communication = &traffic
+	}
+	return d
+}
+
+// Answer gives the evaluation in the shapes of the formats.
+func (d *Evaluation) Answer() *Answer {
+	return &Answer{Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"meshscope/engine/escape"
+)
+
+// Answer is an answer of the program in the shapes that the formats take. Each is made
+// when a format asks for it.
+type Answer struct {
+	Document func() *Document // for people
+	Records  func() *Table    // for spreadsheets, with all digits
+	Data     func() any       // for programs: what JSON is of
+	// Whole says that Markdown is of the document; else it is of the records.
+	Whole bool
+}
+
+// Format is a way in which an answer is given.
+type Format string
+
+// The formats.
+const (
+	Text     Format = "text"
+	CSV      Format = "csv"
+	Markdown Format = "markdown"
+	JSON     Format = "json"
+	Speech   Format = "speech"
+)
+
+// format is a row of the table of formats.
+type format struct {
+	Format
+	about     string // for whom it is; empty: not for files
+	extension string
+	write     func(io.Writer, *Answer) error
+}
+
+// formats are all of them, those for files in the order in which they are offered.
+func formats() []format {
+	return []format{
+		{Text, "", "", func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
+		{CSV, "CSV, for spreadsheets", ".csv", func(to io.Writer, a *Answer) error { return writeCSV(to, a.Records()) }},
+		{Markdown, "Markdown, for a document", ".md", func(to io.Writer, a *Answer) error {
+			if a.Whole {
+				return writeMarkdown(to, a.Document())
+			}
+			return writeMarkdown(to, &Document{Sections: []Section{{Blocks: []Block{a.Records()}}}})
+		}},
+		{JSON, "JSON, for programs", ".json", func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
+		{Speech, "", "", func(to io.Writer, a *Answer) error { return writeSpeech(to, a.Document()) }},
+	}
+}
+
+// row is what the table of formats says of one.
+func (f Format) row() (format, bool) {
+	all := formats()
+	i := slices.IndexFunc(all, func(row format) bool { return row.Format == f })
+	if i < 0 {
+		return format{}, false
+	}
+	return all[i], true
+}
+
+// Formats lists those of files.
+func Formats() []Format {
+	var out []Format
+	for _, row := range formats() {
+		if row.extension != "" {
+			out = append(out, row.Format)
+		}
+	}
+	return out
+}
+
+// Extension is the end of the name of such a file.
+func (f Format) Extension() string { row, _ := f.row(); return row.extension }
+
+// About says for whom a format of files is.
+func (f Format) About() string { row, _ := f.row(); return row.about }
+
+// Write writes an answer. Keys, rows and tables keep one order.
+func Write(to io.Writer, f Format, a *Answer) error {
+	row, ok := f.row()
+	if !ok {
+		return fmt.Errorf("unknown format %q", f)
+	}
+	return row.write(escape.NewWriter(to), a)
+}

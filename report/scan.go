@@ -1,0 +1,363 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// Scan is a figure over the values of one knob or two.
+type Scan struct {
+	Asked engine.Scan
+	Grid  engine.Grid
+	Name  string  // of the figure, in words
+	Bars  *Glyphs // what bars are drawn with; nil: none are
+}
+
+// Glyphs are what a terminal can draw bars with.
+type Glyphs struct {
+	Full, Weak, Line string
+	Steps            []rune // by height
+}
+
+// NewGlyphs gives the signs of a terminal that shows Unicode, or not.
+func NewGlyphs(unicode bool) *Glyphs {
+	if unicode {
+		return &Glyphs{"█", "░", "│", []rune("▁▂▃▄▅▆▇█")}
+	}
+	return &Glyphs{"#", ":", "|", []rune("12345678")}
+}
+
+// Marks of points.
+const (
+	markCurrent = "*"
+	markNoFit   = "!"
+	markIllegal = "-"
+)
+
+// Points are all of them, row by row.
+func (o *Scan) Points(yield func(*engine.Point) bool) {
+	for _, row := range o.Grid.Rows {
+		for i := range row {
+			if !yield(&row[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Document gives the scan for people: a row per value, or a row per value of the
+// second knob.
+func (o *Scan) Document() *Document {
+	what := fmt.Sprintf("%s over %s", o.Name, o.Grid.X.ID)
+	if o.Grid.By.ID != "" {
+		what += fmt.Sprintf(" (columns) and %s (rows)", o.Grid.By.ID)
+	}
+	body := Section{Blocks: []Block{Facts{{"shown", what}, {"kept", o.kept()}}, Line("")}}
+	if o.Grid.By.ID == "" {
+		body.add(o.list())
+	} else {
+		t, unit := o.matrix()
+		body.add(t)
+		if unit != "" {
+			body.say("in " + unit)
+		}
+	}
+	o.legend(&body)
+	return &Document{Title: Title(&o.Asked.Setup), Sections: []Section{body}}
+}
+
+// kept says what stays when the knobs turn, and how far goes what does not: by the
+// points, as two knobs together move what each of them alone would keep.
+func (o *Scan) kept() string {
+	var kept, moved []string
+	for _, n := range []struct {
+		held, name string
+		of         int
+		among      engine.Spread
+	}{
+		{figure.Plural(o.Asked.Setup.GPUs, "GPU"), "GPUs", o.Asked.Setup.GPUs, o.Grid.GPUs()},
+		{"a global batch of " + figure.Comma(o.Asked.Setup.GBS), "global batch", o.Asked.Setup.GBS, o.Grid.Batch()},
+	} {
+		switch {
+		case n.among == engine.Spread{} || n.among == engine.Spread{Low: n.of, High: n.of}:
+			kept = append(kept, n.held)
+		case n.among.Low == n.among.High:
+			moved = append(moved, fmt.Sprintf("%s %s", n.name, figure.Comma(n.among.Low)))
+		default:
+			moved = append(moved, fmt.Sprintf("%s from %s to %s", n.name, figure.Comma(n.among.Low), figure.Comma(n.among.High)))
+		}
+	}
+	if len(kept) == 0 {
+		kept = []string{"neither GPUs nor global batch"}
+	}
+	text := strings.Join(kept, " and ")
+	if len(moved) > 0 {
+		text += "; changed: " + strings.Join(moved, ", ")
+	}
+	return text
+}
+
+// mark of a point.
+func mark(p *engine.Point) string {
+	text := ""
+	if p.Current {
+		text = markCurrent
+	}
+	if p.Verdict == engine.PointNoFit {
+		text = markNoFit + text
+	}
+	return text
+}
+
+// list has one point a row.
+func (o *Scan) list() *Table {
+	t := &Table{Head: []string{"", string(o.Grid.X.ID), o.short(), ""}}
+	for p := range o.Points {
+		t.add(Word(mark(p)), right(p.X), side(o.Grid.Unit, p.Value), picture(o.bar(p)))
+	}
+	return t
+}
+
+// short is the figure as a heading.
+func (o *Scan) short() string {
+	for _, w := range engine.FigureWords() {
+		if w.ID == o.Asked.Figure {
+			return w.Word
+		}
+	}
+	return o.Asked.Figure
+}
+
+// barWidth is the length of the longest bar, in cells.
+const barWidth = 40
+
+// ofMemory says that a figure can be compared with the memory of the GPU.
+func (o *Scan) ofMemory() bool {
+	id := o.Asked.Figure
+	return id == "memory.peak" || strings.HasPrefix(id, "memory.") && strings.HasSuffix(id, ".total")
+}
+
+// top is the largest value of all points.
+func (o *Scan) top() (most float64) {
+	for p := range o.Points {
+		if p.Value != nil {
+			most = cmp.Or(max(most, *p.Value), most)
+		}
+	}
+	return most
+}
+
+// bar is the value of a point drawn, with the capacity line of figures of memory.
+func (o *Scan) bar(p *engine.Point) string {
+	if o.Bars == nil {
+		return ""
+	}
+	most := o.top()
+	line := -1
+	if o.ofMemory() {
+		most = max(most, float64(o.Grid.Usable))
+		line = int(float64(o.Grid.Usable) / most * (barWidth - 1))
+	}
+	var cells strings.Builder
+	for i := range barWidth {
+		filled := p.Value != nil && most > 0 && float64(i) < *p.Value/most*barWidth-0.5
+		switch {
+		case filled && p.Verdict == engine.PointNoFit:
+			cells.WriteString(o.Bars.Weak)
+		case filled:
+			cells.WriteString(o.Bars.Full)
+		case i == line:
+			cells.WriteString(o.Bars.Line)
+		default:
+			cells.WriteString(" ")
+		}
+	}
+	return cells.String()
+}
+
+// matrix has a row for each value of the second knob, and its unit.
+func (o *Scan) matrix() (*Table, string) {
+	unit, scale, digits := o.scale()
+	t := &Table{Head: append([]string{string(o.Grid.By.ID) + `\` + string(o.Grid.X.ID)}, o.Grid.X.Values...)}
+	t.Head = append(t.Head, "")
+	for i, by := range o.Grid.By.Values {
+		row := []Cell{right(by)}
+		for j := range o.Grid.Rows[i] {
+			p := &o.Grid.Rows[i][j]
+			text := markIllegal
+			if p.Value != nil {
+				text = mark(p) + fmt.Sprintf("%.*f", digits, *p.Value/scale)
+			} else if p.Verdict != engine.PointIllegal {
+				text = mark(p) + "none"
+			}
+			row = append(row, right(text))
+		}
+		t.add(append(row, picture(o.spark(o.Grid.Rows[i])))...)
+	}
+	return t, unit
+}
+
+// scale is in which unit the cells of a matrix are, what that divides by, and how
+// many decimals it needs.
+func (o *Scan) scale() (unit string, scale float64, digits int) {
+	top := o.top()
+	switch o.Grid.Unit {
+	case engine.UnitMemory:
+		return "GiB", float64(units.GiB), 1
+	case engine.UnitTraffic:
+		return "GB", float64(units.GB), 1
+	case engine.UnitShare:
+		return "%", 0.01, 1
+	case engine.UnitSeconds:
+		if top < 1 {
+			return "ms", 1e-3, 1
+		}
+		return "s", 1, 2
+	default:
+		switch {
+		case top >= 1e9:
+			return "10^9 " + string(o.Grid.Unit), 1e9, 2
+		case top >= 1e3:
+			return string(o.Grid.Unit), 1, 0
+		}
+		return string(o.Grid.Unit), 1, 2
+	}
+}
+
+// spark is a row drawn small: a step of height for each point, . for an illegal
+// one and x for one that does not fit.
+func (o *Scan) spark(row []engine.Point) string {
+	if o.Bars == nil {
+		return ""
+	}
+	top, steps := o.top(), o.Bars.Steps
+	var text strings.Builder
+	for i := range row {
+		switch p := &row[i]; {
+		case p.Value == nil:
+			text.WriteByte('.')
+		case p.Verdict == engine.PointNoFit:
+			text.WriteByte('x')
+		case top <= 0:
+			text.WriteRune(steps[0])
+		default:
+			text.WriteRune(steps[min(max(int(*p.Value/top*float64(len(steps))), 0), len(steps)-1)])
+		}
+	}
+	return text.String()
+}
+
+// legend says what the marks mean, where the memory ends, how far the figures
+// can be trusted, and why points are illegal.
+func (o *Scan) legend(s *Section) {
+	current, noFit, illegal := false, false, false
+	for p := range o.Points {
+		current = current || p.Current
+		noFit = noFit || p.Verdict == engine.PointNoFit
+		illegal = illegal || p.Verdict == engine.PointIllegal
+	}
+	var marks []string
+	if current {
+		marks = append(marks, markCurrent+" the setup that was asked about")
+	}
+	if noFit {
+		marks = append(marks, fmt.Sprintf("%s does not fit into %.1f GiB", markNoFit, o.Grid.Usable.GiB()))
+	}
+	if o.ofMemory() && !noFit {
+		marks = append(marks, fmt.Sprintf("a GPU has %.1f GiB to use", o.Grid.Usable.GiB()))
+	}
+	if illegal {
+		marks = append(marks, markIllegal+" illegal")
+	}
+	if len(marks) > 0 {
+		s.say(strings.Join(marks, ", "))
+	}
+	if words := o.evidence(); words != "" {
+		s.say(o.Name + ": " + words)
+	}
+	o.reasons(s)
+}
+
+// maxReasons is how many reasons for illegal points are given; --json has them all.
+const maxReasons = 6
+
+// reason is why some points are illegal.
+type reason struct {
+	why         string
+	contradicts bool // of any two values, of which why names the first
+	at          []string
+}
+
+// reasons says why points are illegal, each reason once.
+func (o *Scan) reasons(s *Section) {
+	var all []reason
+	for p := range o.Points {
+		if p.Verdict != engine.PointIllegal {
+			continue
+		}
+		at := p.X
+		if o.Grid.By.ID != "" {
+			at = p.By + `\` + p.X
+		}
+		i := slices.IndexFunc(all, func(r reason) bool { return r.why == p.Why || r.contradicts && p.Contradicts })
+		if i < 0 {
+			all, i = append(all, reason{why: p.Why, contradicts: p.Contradicts}), len(all)
+		}
+		all[i].at = append(all[i].at, at)
+	}
+	for _, r := range all[:min(len(all), maxReasons)] {
+		points := strings.Join(r.at[:min(len(r.at), 4)], ", ")
+		if more := len(r.at) - 4; more > 0 {
+			points += fmt.Sprintf(" and %s more", figure.Comma(more))
+		}
+		why := r.why
+		if r.contradicts && len(r.at) > 1 {
+			why = fmt.Sprintf("%s and %s contradict each other; the first: %s", o.Grid.X.ID, o.Grid.By.ID, why)
+		}
+		s.say(points + ": " + why)
+	}
+	if more := len(all) - maxReasons; more > 0 {
+		s.say("and " + figure.Plural(more, "reason") + " more; --json says why each point is illegal")
+	}
+}
+
+// evidence says how far a predicted time, throughput or peak can be trusted, by
+// the runs that are like the setup that was asked about.
+func (o *Scan) evidence() string {
+	part, _, _ := strings.Cut(o.Asked.Figure, ".")
+	if part != "time" && part != "throughput" && part != "run" && o.Asked.Figure != "memory.peak" {
+		return ""
+	}
+	r := engine.Evaluate(o.Asked.Setup)
+	switch {
+	case !r.Legal:
+		return ""
+	case part == "memory":
+		return r.Memory.Words()
+	}
+	return r.Time.Words()
+}
+
+// Records are a row per point, row by row.
+func (o *Scan) Records() *Table {
+	by := string(o.Grid.By.ID)
+	t := &Table{Head: []string{string(o.Grid.X.ID), o.Asked.Figure, "unit", "verdict", "current", "why"}}
+	if by != "" {
+		t.Head = append([]string{by}, t.Head...)
+	}
+	for p := range o.Points {
+		row := []Cell{Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why)}
+		if by != "" {
+			row = append([]Cell{Word(p.By)}, row...)
+		}
+		t.add(row...)
+	}
+	return t
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/report/figure"
+)
+
+// Records are a row per layout: those that are best, then the front.
+func (o *Search) Records() *Table {
+	t := &Table{Head: []string{
+		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
+		"step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command",
+	}}
+	for _, list := range []struct {
+		name  string
+		found []search.Found
+	}{{"best", o.Result.Best}, {"front", o.Result.Front}} {
+		for i := range list.found {
+			t.Rows = append(t.Rows, o.record(list.name, i+1, &list.found[i]))
+		}
+	}
+	return t
+}
+
+func (o *Search) record(list string, rank int, f *search.Found) []Cell {
+	s, r := &f.Setup, &f.Report
+	row := []Cell{Word(list)}
+	count := func(numbers ...int) {
+		for _, n := range numbers {
+			row = append(row, Word(strconv.Itoa(n)))
+		}
+	}
+	count(rank, s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP)
+	row = append(row, Word(figure.OnOff(s.SP)))
+	count(s.ZeRO, s.MBS, s.MicroBatches, s.GBS, s.Seq)
+	row = append(row, Word(string(s.Schedule)), Word(s.Recompute.String()))
+	for _, v := range []float64{float64(r.Time.Step), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free)} {
+		row = append(row, Word(strconv.FormatFloat(v, 'g', -1, 64)))
+	}
+	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))
+}
+
+// bandCell is an error band for a spreadsheet: empty where there is none.
+func bandCell(e *engine.Evidence) Cell {
+	if e.ErrorBand == nil {
+		return Word("")
+	}
+	return Word(strconv.FormatFloat(*e.ErrorBand, 'g', -1, 64))
+}

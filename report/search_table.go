@@ -1,0 +1,172 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// knobColumn is a knob as a column of the table.
+type knobColumn struct {
+	id     knob.ID
+	head   string // empty: the knob's name
+	always bool   // a column also where all rows agree
+	dull   string
+}
+
+// knobColumns are the knobs in the order of the table. Where all rows agree, a
+// value is given once, unless it is the one that means "not used".
+func knobColumns() []knobColumn {
+	return []knobColumn{
+		{id: knob.GPUs, head: "GPUs"},
+		{id: knob.DP, always: true},
+		{id: knob.TP, always: true},
+		{id: knob.PP, always: true},
+		{id: knob.VPP, dull: "1"},
+		{id: knob.CP, dull: "1"},
+		{id: knob.EP, dull: "1"},
+		{id: knob.ETP, dull: "1"},
+		{id: knob.SP},
+		{id: knob.ZeRO},
+		{id: knob.MBS},
+		{id: knob.MicroBatches, head: "m"},
+		{id: knob.GBS},
+		{id: knob.Seq},
+		{id: knob.Recompute},
+		{id: knob.Schedule},
+	}
+}
+
+// of is the value of the knob in a setup.
+func (c *knobColumn) of(s *engine.Setup) string {
+	k, _ := knob.Find(c.id)
+	return k.Text(*s)
+}
+
+// table puts layouts into a section: the knobs in which they differ as columns, the
+// others below it, and how far the figures can be trusted.
+func (o *Search) table(s *Section, list []search.Found) {
+	t := &Table{Head: []string{"rank"}}
+	for i := range list {
+		t.add(right(rank(i, &list[i])))
+	}
+	column := func(head string, of func(f *search.Found) Cell) {
+		t.Head = append(t.Head, head)
+		for i := range list {
+			t.Rows[i] = append(t.Rows[i], of(&list[i]))
+		}
+	}
+	var same []string
+	for _, c := range knobColumns() {
+		first := c.of(&list[0].Setup)
+		differ := slices.ContainsFunc(list, func(f search.Found) bool { return c.of(&f.Setup) != first })
+		switch {
+		case differ || c.always:
+			column(cmp.Or(c.head, string(c.id)), func(f *search.Found) Cell { return right(c.of(&f.Setup)) })
+		case first != c.dull && !o.titleSays(c.id):
+			same = append(same, string(c.id)+" "+first)
+		}
+	}
+	o.figures(column, list)
+	s.add(t)
+	if len(same) > 0 {
+		s.say("all of them: " + strings.Join(same, ", "))
+	}
+	footnotes(s, list)
+}
+
+// figures are the columns of predictions.
+func (o *Search) figures(column func(string, func(*search.Found) Cell), list []search.Found) {
+	column("step", func(f *search.Found) Cell { return fine(engine.UnitSeconds, f.Report.Time.Step) })
+	column("MFU", func(f *search.Found) Cell { return Figure(engine.UnitShare, f.Report.Throughput.MFU) })
+	column("tok/s/GPU", func(f *search.Found) Cell {
+		n := f.Report.Throughput.TokensPerSecondPerGPU
+		return written(figure.Comma(int(n+0.5)), engine.UnitTokens, n)
+	})
+	gib := func(b units.Bytes) Cell { return written(fmt.Sprintf("%.1f", b.GiB()), engine.UnitMemory, b) }
+	column("GiB", func(f *search.Found) Cell { return gib(f.Report.Memory.Peak) })
+	column("free GiB", func(f *search.Found) Cell { return gib(f.Free) })
+	if o.Problem.Tokens > 0 {
+		column("days", func(f *search.Found) Cell { return right(fmt.Sprintf("%.1f", f.Report.Run.Days)) })
+		column("GPU-hours", func(f *search.Found) Cell { return right(figure.Short(f.Report.Run.GPUHours)) })
+		column("cost", func(f *search.Found) Cell { return right(costWords(f.Report.Run)) })
+	}
+	if !bandsAgree(list) {
+		column("±step", func(f *search.Found) Cell { return right(shortBand(&f.Report.Time.Evidence)) })
+		column("±GiB", func(f *search.Found) Cell { return right(shortBand(&f.Report.Memory.Evidence)) })
+	}
+}
+
+// titleSays tells that the title gives the only value of a knob.
+func (o *Search) titleSays(id knob.ID) bool {
+	sp := &o.Problem.Space
+	list, ok := map[knob.ID][]int{knob.GPUs: sp.GPUs, knob.GBS: sp.GBS, knob.Seq: sp.Seq}[id]
+	return ok && len(list) == 1 && (id != knob.GBS || !sp.FollowGBS)
+}
+
+// rank is the place of a row, marked where some launcher refuses the layout.
+func rank(i int, f *search.Found) string {
+	mark := ""
+	if knob.LauncherRejects(f.Report.Problems) {
+		mark = "*"
+	}
+	return mark + strconv.Itoa(i+1)
+}
+
+// bandsAgree says whether all rows can be trusted alike.
+func bandsAgree(list []search.Found) bool {
+	first := &list[0].Report
+	for i := range list {
+		r := &list[i].Report
+		if r.Time.Words() != first.Time.Words() || r.Memory.Words() != first.Memory.Words() {
+			return false
+		}
+	}
+	return true
+}
+
+// costWords is what a run costs; a dash where no price is known.
+func costWords(r *engine.Run) string {
+	if r.Cost == nil {
+		return "-"
+	}
+	return figure.Dollars(*r.Cost)
+}
+
+func shortBand(e *engine.Evidence) string {
+	if !e.Validated() {
+		return "-"
+	}
+	return e.Band("±")
+}
+
+// footnotes say how far the figures of a table can be trusted.
+func footnotes(s *Section, list []search.Found) {
+	r, open, refused := &list[0].Report, false, false
+	for i := range list {
+		open = open || !list[i].Report.Time.Validated() || !list[i].Report.Memory.Validated()
+		refused = refused || knob.LauncherRejects(list[i].Report.Problems)
+	}
+	switch agree := bandsAgree(list); {
+	case agree && r.Time.Words() == r.Memory.Words():
+		s.say("step times and memory: " + r.Time.Words())
+	case agree:
+		s.say("step times: " + r.Time.Words())
+		s.say("memory: " + r.Memory.Words())
+	case open:
+		s.say("± is what nine of ten published runs like it stay within; - is " + engine.NotValidated)
+	default:
+		s.say("± is what nine of ten published runs like it stay within")
+	}
+	if refused {
+		s.say("* some launcher refuses this layout; eval says which")
+	}
+}

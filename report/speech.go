@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"meshscope/report/figure"
+)
+
+// writeSpeech writes a document for pipes and screen readers: headings and sentences
+// from top to bottom, one fact a line, ASCII only, nothing drawn.
+func writeSpeech(to io.Writer, d *Document) error {
+	w := speech{Writer: bufio.NewWriter(to)}
+	heading := d.Title
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		if s.Filed {
+			continue
+		}
+		if s.Heading != "" {
+			heading = s.Heading
+		}
+		w.heading = heading
+		if s.Lead != "" {
+			w.say(s.Lead)
+		}
+		for _, b := range s.Blocks {
+			w.block(b)
+		}
+	}
+	return w.Flush()
+}
+
+// speech writes a heading once there is something to say below it.
+type speech struct {
+	*bufio.Writer
+	heading, last string
+	begun         bool
+}
+
+// say writes a sentence on a line of its own.
+func (w *speech) say(text string) {
+	text = ascii(strings.ReplaceAll(text, "%", "percent"))
+	if text == "" {
+		return
+	}
+	if w.heading != w.last {
+		if w.begun {
+			_, _ = w.WriteString("\n")
+		}
+		_, _ = w.WriteString(ascii(w.heading) + "\n")
+		w.last, w.begun = w.heading, true
+	}
+	_, _ = w.WriteString(strings.TrimRight(text, ";,:. ") + "." + "\n")
+}
+
+func (w *speech) block(b Block) {
+	switch b := b.(type) {
+	case Sentence:
+		w.say(string(b))
+	case Detail:
+		w.say(string(b))
+	case Line:
+		w.say(string(b))
+	case Facts:
+		for _, f := range b {
+			w.say(named(f.Name, f.Value))
+		}
+	case Item:
+		w.say(b.Text)
+		for _, detail := range b.Details {
+			w.say(detail)
+		}
+	case *Table:
+		w.table(b)
+	case Command:
+		w.say("Command: " + string(b))
+	}
+}
+
+// table says each row as a sentence: its name, then the columns that have something.
+func (w *speech) table(t *Table) {
+	rows, folded := t.shown()
+	for _, row := range rows {
+		var rest []string
+		for j := 1; j < len(row); j++ {
+			if text := row[j].spoken(); text != "" && !t.drawn(j) {
+				rest = append(rest, strings.TrimSpace(t.Head[j]+" "+text))
+			}
+		}
+		first := row[0].Text
+		if _, digits := leadingDigit(first); digits {
+			first = strings.TrimSpace(t.Head[0] + " " + first)
+		}
+		w.say(named(first, strings.Join(rest, ", ")))
+	}
+	if folded > 0 {
+		w.say(figure.Plural(folded, t.Head[0]) + " more are left out")
+	}
+}
+
+// leadingDigit tells a row that is named by a number.
+func leadingDigit(s string) (byte, bool) {
+	if s == "" {
+		return 0, false
+	}
+	return s[0], s[0] >= '0' && s[0] <= '9'
+}
+
+func named(name, value string) string {
+	if name == "" || value == "" {
+		return name + value
+	}
+	return name + ": " + value
+}
+
+// ascii replaces what is beyond ASCII, in names from presets, and drops what could
+// steer a terminal.
+func ascii(s string) string {
+	s = strings.NewReplacer("±", "within ", "≈", "about ").Replace(s)
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '×':
+			return 'x'
+		case r == '–' || r == '—':
+			return '-'
+		case r < ' ' || r == 0x7f:
+			return ' '
+		case r > 0x7f:
+			return '?'
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}

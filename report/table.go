@@ -1,0 +1,155 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// Table has rows of figures and words. The first cell of a row names it.
+type Table struct {
+	Title string   `json:"title"`
+	Head  []string `json:"head"`
+	Rows  [][]Cell `json:"rows"`
+
+	// Short are the names of the columns where the full ones do not fit.
+	Short []string `json:"-"`
+	// Folds says that of a long table a terminal shows the first rows and row Pinned
+	// only; with Ends the last rows too.
+	Folds  bool `json:"-"`
+	Ends   bool `json:"-"`
+	Pinned int  `json:"-"`
+
+	err error // why rows are missing
+}
+
+// add puts a row at the end.
+func (t *Table) add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Cell is a figure, a word, or a drawing.
+type Cell struct {
+	Text   string  // as a table shows it
+	Value  float64 // with all digits, in the unit; read when Number
+	Unit   engine.Unit
+	Number bool
+
+	many    bool // Text has the digits of a table, more than a sentence has
+	right   bool // a word that stands on the right of its column
+	picture bool // for the eye only
+}
+
+// Word is a cell that is no figure.
+func Word(text string) Cell { return Cell{Text: text} }
+
+// Figure is a cell with a figure.
+func Figure(u engine.Unit, value float64) Cell {
+	return Cell{Text: figure.Of(u, value), Value: value, Unit: u, Number: true}
+}
+
+// Memory is a cell with memory, in smaller units than GiB where it is little.
+func Memory(b units.Bytes) Cell {
+	return Cell{Text: figure.Memory(b), Value: float64(b), Unit: engine.UnitMemory, Number: true}
+}
+
+// Ratio is a cell with a factor.
+func Ratio(value float64) Cell {
+	return Cell{Text: figure.Three(value), Value: value, Unit: engine.UnitShare, Number: true}
+}
+
+// Maybe is a figure that there may not be.
+func Maybe(u engine.Unit, value *float64) Cell {
+	if value == nil {
+		return Word("")
+	}
+	return Figure(u, *value)
+}
+
+// YesNo is a cell that says whether.
+func YesNo(is bool) Cell {
+	if is {
+		return Word("yes")
+	}
+	return Word("no")
+}
+
+// fine is a figure with the digits of a table, for the text formats.
+func fine[T ~float64](u engine.Unit, value T) Cell {
+	return Cell{Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true, many: true}
+}
+
+// written is a figure that is written in a way of its own.
+func written[T ~float64](text string, u engine.Unit, value T) Cell {
+	return Cell{Text: text, Value: float64(value), Unit: u, Number: true, many: u != engine.UnitCount}
+}
+
+// whole is a cell with a count.
+func whole(n int) Cell { return Figure(engine.UnitCount, float64(n)) }
+
+// number is a cell with a whole number that names something: no commas.
+func number(text string) Cell { return Cell{Text: text, right: true} }
+
+// right is a word on the right of its column, as the figures of the same column are.
+func right(text string) Cell { return Cell{Text: text, right: true} }
+
+// picture is a drawing: formats for the ear and for programs leave it out.
+func picture(text string) Cell { return Cell{Text: text, picture: true} }
+
+// MarshalJSON writes a figure as a number and a word as text.
+func (c Cell) MarshalJSON() ([]byte, error) {
+	if c.Number {
+		return json.Marshal(c.Value)
+	}
+	return json.Marshal(c.Text)
+}
+
+// exact is the cell with all digits.
+func (c Cell) exact() string {
+	if c.Number {
+		return figure.Digits(c.Value)
+	}
+	return c.Text
+}
+
+// spoken is the cell in few digits with its unit.
+func (c Cell) spoken() string {
+	switch {
+	case c.many:
+		return figure.Of(c.Unit, c.Value)
+	case c.Number && c.Text == figure.Digits(c.Value) && c.Value != math.Trunc(c.Value):
+		return figure.Three(c.Value)
+	}
+	return c.Text
+}
+
+// column says something of any cell of a column.
+func (t *Table) column(j int, is func(c *Cell) bool) bool {
+	return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return j < len(row) && is(&row[j]) })
+}
+
+// onRight says whether a column has figures.
+func (t *Table) onRight(j int) bool {
+	return t.column(j, func(c *Cell) bool { return c.Number || c.right })
+}
+
+// drawn says whether a column is a drawing.
+func (t *Table) drawn(j int) bool { return t.column(j, func(c *Cell) bool { return c.picture }) }
+
+// maxRows is how many rows of a table that folds are shown.
+const maxRows = 32
+
+// shown are the rows that a terminal shows, and how many it does not.
+func (t *Table) shown() (rows [][]Cell, folded int) {
+	if !t.Folds || len(t.Rows) <= maxRows {
+		return t.Rows, 0
+	}
+	for i, row := range t.Rows {
+		if i < maxRows/2 || t.Ends && i >= len(t.Rows)-maxRows/2 || i == t.Pinned {
+			rows = append(rows, row)
+		}
+	}
+	return rows, len(t.Rows) - len(rows)
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/report/figure"
+)
+
+// Widths of text at a terminal, in columns.
+const (
+	textWidth  = 78
+	tableWidth = 80
+)
+
+// writeText writes a document for people at a terminal: headings in capitals, aligned
+// tables, no colours.
+func writeText(to io.Writer, d *Document) error {
+	w := text{bufio.NewWriter(to)}
+	if d.Title != "" {
+		w.linef("%s", d.Title)
+	}
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		if s.Filed {
+			continue
+		}
+		if s.Heading != "" {
+			w.linef("\n%s", strings.TrimRight(strings.ToUpper(s.Heading)+"  "+s.Lead, " "))
+		}
+		for _, b := range s.Blocks {
+			w.block(b)
+		}
+	}
+	return w.Flush()
+}
+
+// text keeps its first error for Flush, as every bufio.Writer.
+type text struct{ *bufio.Writer }
+
+// linef writes a line without blanks at its end and without what steers a terminal.
+func (w text) linef(format string, args ...any) {
+	_, _ = w.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+func (w text) block(b Block) {
+	switch b := b.(type) {
+	case Sentence:
+		w.broken("  ", string(b))
+	case Detail:
+		w.broken("    ", string(b))
+	case Line:
+		w.linef("  %s", b)
+	case Facts:
+		w.facts(b)
+	case Item:
+		w.linef("  %s", b.Text)
+		for _, detail := range b.Details {
+			w.linef("    %s", detail)
+		}
+	case *Table:
+		w.table(b)
+	case Command:
+		w.linef("    %s", b)
+	}
+}
+
+// broken writes a text behind a beginning, in lines that fit.
+func (w text) broken(begin, content string) {
+	w.within(textWidth, begin, content)
+}
+
+func (w text) within(width int, begin, content string) {
+	for line := range strings.Lines(Wrap(strings.TrimSpace(content), width-len(begin))) {
+		w.linef("%s%s", begin, strings.TrimSpace(line))
+		begin = strings.Repeat(" ", len(begin))
+	}
+}
+
+func (w text) facts(facts Facts) {
+	width := 0
+	for _, f := range facts {
+		width = max(width, len(f.Name))
+	}
+	gap := "  "
+	if width > 7 { // long names need no room beside them
+		gap = " "
+	}
+	for _, f := range facts {
+		w.within(tableWidth, fmt.Sprintf("  %-*s%s", width, f.Name, gap), f.Value)
+	}
+}
+
+// table writes a table with its columns under each other, figures on the right.
+func (w text) table(t *Table) {
+	rows, folded := t.shown()
+	lines := alignTable(t, t.Head, rows, "  ")
+	if len(t.Short) > 0 && widest(lines) > tableWidth {
+		lines = alignTable(t, t.Short, rows, "  ")
+	}
+	if widest(lines) > tableWidth {
+		if tight := alignTable(t, slices.Concat(t.Short, t.Head)[:len(t.Head)], rows, " "); widest(tight) <= tableWidth {
+			lines = tight
+		}
+	}
+	for _, line := range lines {
+		w.linef("%s", line)
+	}
+	if folded > 0 {
+		w.linef("  (%s between them are not shown; --json has all)", figure.Plural(folded, t.Head[0]))
+	}
+}
+
+// alignTable gives the lines of a table. One without names of columns has no head.
+func alignTable(t *Table, head []string, rows [][]Cell, gap string) []string {
+	widths := make([]int, len(head))
+	for j := range head {
+		widths[j] = utf8.RuneCountInString(head[j])
+		for _, row := range rows {
+			widths[j] = max(widths[j], utf8.RuneCountInString(row[j].Text))
+		}
+	}
+	var lines []string
+	put := func(cell func(j int) string) {
+		line := " "
+		if gap != " " {
+			line = ""
+		}
+		for j := range head {
+			blank := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell(j)))
+			if t.onRight(j) {
+				line += gap + blank + cell(j)
+			} else {
+				line += gap + cell(j) + blank
+			}
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	if strings.Join(head, "") != "" {
+		put(func(j int) string { return head[j] })
+	}
+	for _, row := range rows {
+		put(func(j int) string { return row[j].Text })
+	}
+	return lines
+}
+
+func widest(lines []string) (width int) {
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line))
+	}
+	return width
+}
+
+// Wrap breaks a text between words only: micro-batches is one.
+func Wrap(text string, width int) string {
+	const hyphen = "\u2011" // one that never breaks
+	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+}
