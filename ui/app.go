@@ -1,8 +1,8 @@
-// Package ui is the Bubble Tea program. Every input becomes an state.Action, apply
+// Package ui is the Bubble Tea program. Every input becomes an Action, Apply
 // makes a new State of it, the engine a Report, and the view a frame:
 //
 //	state, effects := state.Apply(state, action)       // ui/state
-//	report         := evaluate(state.Setup)            // update.go
+//	report         := evaluate(state.Setup)            // evaluate.go
 //	frame          := compose(layout(w, h), panels)    // view.go
 package ui
 

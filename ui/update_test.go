@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
 
@@ -35,4 +36,23 @@ func TestHugeTerminal(t *testing.T) {
 		t.Errorf("%d x %d", m.caps.Width, m.caps.Height)
 	}
 	checkFrame(t, m)
+}
+
+// TestTypingEnds: a value is typed into the focused knob of Explore only, and what is
+// pasted elsewhere is not typed where nobody sees it.
+func TestTypingEnds(t *testing.T) {
+	for _, leave := range []state.Action{{Verb: state.FocusKnob, ID: "pp"}, {Verb: state.GoTab, N: int(MemoryTab)}} {
+		m := sample(t, 120, 36)
+		if keys(m, "3"); m.typing() == nil {
+			t.Fatal("a digit does not start typing")
+		}
+		if m.do(leave); m.typing() != nil {
+			t.Errorf("%+v leaves the value open", leave)
+		}
+	}
+	m := sample(t, 120, 36)
+	m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
+	if send(m, tea.PasteMsg{Content: "16k"}); !m.overlays.Empty() {
+		t.Error("text pasted on Memory is typed into a knob of Explore")
+	}
 }

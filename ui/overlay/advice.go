@@ -53,10 +53,8 @@ func (a *Advice) Resize(w, h int) {
 	was := a.Move()
 	a.sheet.Resize(w, h)
 	a.show(0)
-	if was == nil {
-		return
-	}
-	if at := slices.IndexFunc(a.body(), func(l adviceLine) bool { return l.move == was }); at >= 0 {
+	at := slices.IndexFunc(a.body(), func(l adviceLine) bool { return l.move != nil && l.move == was })
+	if at >= 0 {
 		a.cursor = at
 		a.reveal(a.page(a.body()), at)
 	}

@@ -226,3 +226,38 @@ func TestStretched(t *testing.T) {
 		}
 	}
 }
+
+// closer counts how often it was closed.
+type closer struct {
+	Waiting
+	closed *int
+}
+
+func (c *closer) Close() { *c.closed++ }
+
+// TestStack: what is on top gets input, what is closed is told so once, and what is no
+// longer open is not replaced.
+func TestStack(t *testing.T) {
+	var s Stack
+	s.Resize(80, 24)
+	closed := 0
+	below, top := &closer{closed: &closed}, &closer{closed: &closed}
+	s.Push(GlossaryID, below)
+	s.Push(WordID, top)
+	if s.Top() != Overlay(top) || s.ID() != WordID || s.Len() != 2 {
+		t.Errorf("on top is %q of %d", s.ID(), s.Len())
+	}
+	if s.Pop(); s.ID() != GlossaryID || closed != 1 || s.Replace(top, list("MODEL", "", 0)) {
+		t.Errorf("%q is left, %d closed", s.ID(), closed)
+	}
+	if s.Clear(); !s.Empty() || s.Top() != nil || s.ID() != "" || closed != 2 {
+		t.Errorf("%d left, %d closed", s.Len(), closed)
+	}
+	s.Push(ModelID, list("MODEL", "", 0))
+	d := s.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true))
+	for y, want := range map[int]Action{d.Y - 1: Close{}, d.Y + len(d.Lines): Close{}, d.Y: nil, d.ListY + 2: 2} {
+		if got := s.Mouse(d, "left", y); got != want {
+			t.Errorf("a click on row %d gives %v, want %v", y, got, want)
+		}
+	}
+}
