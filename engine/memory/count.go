@@ -136,7 +136,7 @@ func (in *Input) layerParameters(l model.LayerParams, d *Divisors, moe bool) (de
 	if moe {
 		rec.Figure(record.Entry{
 			ID: "expert-parameters-per-gpu", Name: "Routed experts' parameters of a moe layer on one GPU",
-			Symbol: "expert parameters per moe layer", Formula: "{layer.experts.parameters} / (EP * ETP) + expert_biases" + d.biases(),
+			Symbol: "expert-parameters per moe layer", Formula: "{layer.experts.parameters} / (EP * ETP) + expert_biases" + d.biases(),
 			Value: expert, Source: sourceCut, LeavesOut: "fractions stay where a degree does not divide a matrix",
 		}, record.In("expert_biases", l.ExpertsReplicated))
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strconv"
 	"strings"
 
 	"meshscope/engine/record"
@@ -128,7 +129,7 @@ func (n note) total(in *Input, out *Rank) {
 	parts := []string{n.rec.Ref("overhead.allocator-slack"), n.rec.Ref("overhead.driver-context"), n.rec.Ref("overhead.communicators")}
 	n.bytes("overhead", "Memory beyond allocated tensors", record.Sum(parts...), out.Overhead, sum, "")
 	n.figure(record.Entry{
-		ID: "total", Name: "Memory", Symbol: "total of " + n.rec.What(), Unit: record.Memory, Formula: "allocated + overhead", Value: float64(out.Total), Source: sum,
+		ID: "total", Name: "Memory", Symbol: "total of rank " + strconv.Itoa(out.Rank), Unit: record.Memory, Formula: "allocated + overhead", Value: float64(out.Total), Source: sum,
 	})
 	n.figure(record.Entry{
 		ID: "layers", Name: "Transformer layers", Symbol: "layers", Formula: n.sum("layers"), Value: float64(out.Layers),
@@ -138,8 +139,12 @@ func (n note) total(in *Input, out *Rank) {
 
 // bytes takes down a term of a rank.
 func (n note) bytes(id, name, formula string, value units.Bytes, source, omits string) {
+	symbol := strings.ReplaceAll(id, "-", " ")
+	if id == "buffers.persistent" {
+		symbol = "persistent buffers"
+	}
 	n.figure(record.Entry{
-		ID: id, Name: name, Symbol: strings.ReplaceAll(id[strings.LastIndexByte(id, '.')+1:], "-", " "), Unit: record.Memory,
+		ID: id, Name: name, Symbol: symbol, Unit: record.Memory,
 		Formula: formula, Value: float64(value), Source: source, LeavesOut: omits,
 	})
 }
