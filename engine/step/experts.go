@@ -81,4 +81,3 @@ func (k *kernels) recordExperts(i int) (passes [3]*record.Recorder) {
 	k.rec.Given(record.In("experts_of_the_stack_over_the_best_kernels", soft.Experts), record.In("start_of_a_product", soft.Expert))
 	return passes
 }
-

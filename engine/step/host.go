@@ -97,4 +97,3 @@ func (k *kernels) recordWait(way, pass string, t units.Seconds, share float64) {
 	}, record.InUnit(record.Share, "share_of_the_pass", share))
 	k.rec.Term(pass, rec.Ref(""))
 }
-
