@@ -58,8 +58,6 @@ type Evaluator struct {
 	data    []step.DataParallel
 	timing  timing
 	line    schedule.Timeline // of the last report, where that came without it
-	free    float64           // makespan of the pipeline if hand-overs took no time
-	saved   float64           // what overlapped pairs save the rank with most to do
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -99,48 +97,30 @@ func wasStopped(err error) bool {
 	return errors.As(err, &stopped)
 }
 
+// figures are those of a legal setup.
 func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.symbols(s)
 	s.Model.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
 	if err := e.arrange(s); err != nil {
 		return err
 	}
-	stack, _ := memory.For(s.Stack)
-	ranks := e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP))
-	in := &e.timInput
-	message, latency := step.HandOver(in)
-	wait := e.wait(latency)
-	a := new(answers)
-	line := &e.line
-	if !e.SkipTimeline {
-		line = new(schedule.Timeline)
-		r.Timeline = line
-	}
-	var err error
-	if e.free, err = e.sim.SimulateSummary(e.order, e.timing.costs(wait), line); err != nil {
+	line, free, err := e.simulate(r)
+	if err != nil {
 		return err
 	}
-	e.saved = line.Ranks[busiest(line)].Saved
+	a := new(answers)
 	r.Memory, r.Pipeline, r.Time, r.Throughput = &a.memory, &a.pipeline, &a.time, &a.throughput
-	a.memory = worst(s, ranks)
-	a.memory.record(e.record)
-	a.memory.Stages = slices.Clone(e.mem.Live())
+	a.memory = e.peaks(s)
 	e.pipeline(s, line, a)
-	r.Communication = e.stepTime(s, in, line, &a.time)
+	r.Communication = e.stepTime(s, &e.timInput, line, &a.time)
 	if s.PP > 1 {
-		r.Communication = append(r.Communication, e.handOvers(s, in, message, latency, line))
+		r.Communication = append(r.Communication, e.handOvers(s, line, free))
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
 	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
-	r.Run.record(e.record, s)
-	r.Memory.Evidence.record(e.record, "memory", "allocated memory")
-	r.Time.Evidence.record(e.record, "time", "step time")
-	r.Time.Evidence.record(e.record, "throughput", "step time")
-	if r.Run != nil {
-		r.Time.Evidence.record(e.record, "run", "step time")
-	}
+	r.recordGiven(e.record, s)
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
@@ -148,6 +128,39 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		})
 	}
 	return nil
+}
+
+// simulate runs the order of the ranks. Free is the makespan if messages between
+// stages took no time.
+func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, err error) {
+	line = &e.line
+	if !e.SkipTimeline {
+		line = new(schedule.Timeline)
+		r.Timeline = line
+	}
+	_, latency := step.HandOver(&e.timInput)
+	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.wait(latency)), line)
+	return line, free, err
+}
+
+// peaks is the memory of each rank at its peak.
+func (e *Evaluator) peaks(s *Setup) Memory {
+	stack, _ := memory.For(s.Stack)
+	m := worst(s, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
+	m.record(e.record)
+	m.Stages = slices.Clone(e.mem.Live())
+	return m
+}
+
+// recordGiven records the whole run and how exact the figures are.
+func (r *Report) recordGiven(rec *record.Recorder, s *Setup) {
+	r.Run.record(rec, s)
+	r.Memory.Evidence.record(rec, "memory", "allocated memory")
+	r.Time.Evidence.record(rec, "time", "step time")
+	r.Time.Evidence.record(rec, "throughput", "step time")
+	if r.Run != nil {
+		r.Time.Evidence.record(rec, "run", "step time")
+	}
 }
 
 // arrange lays the layers on the stages, works out how long each stage takes,

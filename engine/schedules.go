@@ -49,7 +49,11 @@ func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []Schedu
 			for r := range row.Setup.PP {
 				row.InFlight = max(row.InFlight, e.order.PeakInFlight(r))
 			}
-			row.Saved = e.saved
+			line := row.Report.Timeline
+			if line == nil {
+				line = &e.line
+			}
+			row.Saved = line.Ranks[busiest(line)].Saved
 		}
 		rows = append(rows, row)
 	}

@@ -51,12 +51,14 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 // handOvers is the traffic between stages of one step on a rank in the middle.
 // Its exposed time is what hand-over latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.
-func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, latency units.Seconds, line *schedule.Timeline) Communication {
+func (e *Evaluator) handOvers(s *Setup, line *schedule.Timeline, free float64) Communication {
+	in := &e.timInput
+	message, latency := step.HandOver(in)
 	sends := float64(s.Spec().Sends())
 	c := Communication{
 		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
-		Exposed: units.Seconds(max(0, units.Difference(line.Makespan, e.free))),
+		Exposed: units.Seconds(max(0, units.Difference(line.Makespan, free))),
 	}
 	if e.record.On() {
 		count, operand := "2 * m * v", record.In("messages", s.Spec().Messages())
@@ -66,7 +68,7 @@ func (e *Evaluator) handOvers(s *Setup, in *step.Input, message units.Bytes, lat
 		e.recordTraffic(&c, rowFormulas{
 			group: "p", bytes: count + " * v_pp", seconds: count + " * t_pp",
 			exposed: "max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time)", simulated: true,
-		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", e.free))
+		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", free))
 	}
 	return c
 }
