@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/presets"
@@ -114,13 +115,13 @@ type limitDoc struct {
 }
 
 type moveDocument struct {
-	Changes []engine.Change `json:"changes"`
-	Flags   string          `json:"flags,omitempty"` // that give the setup again, where flags can
-	Fits    bool            `json:"fits"`
-	Step    float64         `json:"step_seconds"`
-	Speed   float64         `json:"speed"`
-	Peak    float64         `json:"peak_bytes"`
-	Saved   float64         `json:"saved_bytes"`
+	Changes []compare.Change `json:"changes"`
+	Flags   string           `json:"flags,omitempty"` // that give the setup again, where flags can
+	Fits    bool             `json:"fits"`
+	Step    float64          `json:"step_seconds"`
+	Speed   float64          `json:"speed"`
+	Peak    float64          `json:"peak_bytes"`
+	Saved   float64          `json:"saved_bytes"`
 }
 
 // lookedDocument is what the moves were chosen from, in setups.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
@@ -62,8 +63,8 @@ func (a *app) compareCommand() *cobra.Command {
 				return err
 			}
 		}
-		c := engine.Compare(sides[0], sides[1])
-		of := report.Comparison{Comparison: &c, Way: engine.Way(sides[0], sides[1], nil), Words: args}
+		c := compare.Setups(sides[0], sides[1])
+		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args}
 		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return a.newComparison(&c, of.Way) }}
 		if err := a.print(format, &answer); err != nil {
 			return err
@@ -164,13 +165,13 @@ type comparisonDocument struct {
 	header
 	A       report.Evaluation `json:"a"` // that of eval
 	B       report.Evaluation `json:"b"`
-	Changes []engine.Change   `json:"changes"`
+	Changes []compare.Change  `json:"changes"`
 	Figures []deltaDocument   `json:"figures"`
 	Way     []wayDocument     `json:"way"` // from A to B, a legal change at a time; empty where a side is illegal
 }
 
 type deltaDocument struct {
-	engine.Delta
+	compare.Delta
 	Change *float64 `json:"change"` // B - A
 	Ratio  *float64 `json:"ratio"`  // B / A
 }
@@ -183,7 +184,7 @@ type wayDocument struct {
 	Flags  string        `json:"flags,omitempty"`
 }
 
-func (a *app) newComparison(c *engine.Comparison, way []engine.Move) comparisonDocument {
+func (a *app) newComparison(c *compare.Comparison, way []compare.Move) comparisonDocument {
 	d := comparisonDocument{
 		header: header{schemaVersion, version},
 		A:      newReport(c.A.Setup, c.A.Report), B: newReport(c.B.Setup, c.B.Report),

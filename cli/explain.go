@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/explain"
+	"meshscope/engine/figures"
 	"meshscope/report"
 )
 
@@ -69,10 +70,10 @@ func (a *app) explainCommand() *cobra.Command {
 		if len(args) == 0 {
 			return a.listFigures(book, s, asJSON)
 		}
-		id, _ := engine.FigureOf(args[0])
+		id, _ := figures.ByWord(args[0])
 		r := engine.Evaluate(s)
-		e, ok := book.Explain(engine.RankFigure(&r, id))
-		if lacks := engine.Lacking(s, id); !ok && lacks != "" {
+		e, ok := book.Explain(figures.OfRank(&r, id))
+		if lacks := figures.Lacking(s, id); !ok && lacks != "" {
 			return &usageError{fmt.Sprintf("%s needs --%s", escape.Line(args[0]), lacks)}
 		}
 		if !ok && id == "memory.free" {
@@ -106,16 +107,16 @@ func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
 }
 
 func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error {
-	figures := book.Figures()
+	all := book.Figures()
 	if asJSON {
 		return a.writeJSON(struct {
 			header
-			Setup   engine.Setup    `json:"setup"`
-			Figures []engine.Figure `json:"figures"`
-		}{header{schemaVersion, version}, s, figures})
+			Setup   engine.Setup     `json:"setup"`
+			Figures []figures.Figure `json:"figures"`
+		}{header{schemaVersion, version}, s, all})
 	}
 	rows := [][]string{{"figure", "value", "what it is"}}
-	for _, f := range figures {
+	for _, f := range all {
 		if e, ok := book.Explain(f.ID); ok {
 			rows = append(rows, []string{f.ID, e.Text(), e.Name})
 		}

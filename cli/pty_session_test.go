@@ -70,7 +70,7 @@ func TestTerminalPublishedRuns(t *testing.T) {
 			screen.Settle(frameGap)
 			shown := screen.Text()
 			t.Logf("\n%s", shown)
-			for _, figure := range figures(t, program, s.flags) {
+			for _, figure := range answersOf(t, program, s.flags) {
 				if !strings.Contains(shown, figure) {
 					t.Errorf("eval says %q, the screen shows\n%s", figure, shown)
 				}
@@ -106,8 +106,8 @@ func marked(text string) string {
 	return label
 }
 
-// figures are what eval answers, as the explorer writes it.
-func figures(t *testing.T, program string, flags []string) []string {
+// answersOf is what eval answers, as the explorer writes it.
+func answersOf(t *testing.T, program string, flags []string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, append([]string{"eval", "--json"}, flags...)...).Output()
 	var exit *exec.ExitError
@@ -255,7 +255,7 @@ func TestTerminalCopy(t *testing.T) {
 	restored(t, screen, 0)
 
 	flags := strings.Fields(strings.TrimPrefix(line, "meshscope "))
-	if got, want := figures(t, program, flags), figures(t, program, []string{"--model=mixtral-8x7b", "--tp=2", "--ep=8", "--sp=off"}); !slices.Equal(got, want) {
+	if got, want := answersOf(t, program, flags), answersOf(t, program, []string{"--model=mixtral-8x7b", "--tp=2", "--ep=8", "--sp=off"}); !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", line, got, want)
 	}
 }

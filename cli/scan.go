@@ -13,7 +13,9 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
+	"meshscope/engine/scan"
 	"meshscope/report"
 	"meshscope/report/figure"
 )
@@ -79,7 +81,7 @@ func (f *scanFlags) register(cmd *cobra.Command) {
 
 func figureWords() []string {
 	var words []string
-	for _, w := range engine.FigureWords() {
+	for _, w := range figures.Words() {
 		words = append(words, w.Word)
 	}
 	return words
@@ -113,9 +115,9 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if f.draws(a) {
 		o.Bars = report.NewGlyphs(showsUnicode())
 	}
-	_, o.Name = engine.FigureOf(f.y)
+	_, o.Name = figures.ByWord(f.y)
 	o.Grid, err = c.Run(func() bool { return ctx.Err() != nil })
-	switch large, tooMany := errors.AsType[engine.PointsError](err); {
+	switch large, tooMany := errors.AsType[scan.PointsError](err); {
 	case tooMany:
 		return tooManyPoints(large.Points)
 	case err != nil:
@@ -133,12 +135,12 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 }
 
 func tooManyPoints(n int) error {
-	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", figure.Comma(n), figure.Comma(engine.MaxPoints))}
+	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", figure.Comma(n), figure.Comma(scan.MaxPoints))}
 }
 
 // question reads the knobs, the figure and the locks.
-func (f *scanFlags) question() (*engine.Scan, error) {
-	c := &engine.Scan{}
+func (f *scanFlags) question() (*scan.Query, error) {
+	c := &scan.Query{}
 	var err error
 	if f.x == "" {
 		return nil, &usageError{"--x is missing: the knob that turns, such as --x tp"}
@@ -147,7 +149,7 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 		return nil, err
 	}
 	c.Locks = knob.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
-	c.Figure, _ = engine.FigureOf(f.y)
+	c.Figure, _ = figures.ByWord(f.y)
 	if c.X, err = axis("--x", f.x); err != nil {
 		return nil, err
 	}
@@ -160,14 +162,14 @@ func (f *scanFlags) question() (*engine.Scan, error) {
 	if c.X.ID == c.By.ID {
 		return nil, &usageError{fmt.Sprintf("--x and --by contradict each other: both turn %s", c.X.ID)}
 	}
-	if n := len(c.X.Values) * len(c.By.Values); n > engine.MaxPoints {
+	if n := len(c.X.Values) * len(c.By.Values); n > scan.MaxPoints {
 		return nil, tooManyPoints(n)
 	}
 	return c, nil
 }
 
 // axis reads tp, or tp=2,4,8.
-func axis(flag, text string) (engine.Axis, error) {
+func axis(flag, text string) (scan.Axis, error) {
 	word, list, given := strings.Cut(text, "=")
 	id := knob.ID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
 	p, ok := knob.Find(id)
@@ -176,9 +178,9 @@ func axis(flag, text string) (engine.Axis, error) {
 		if near := closest(string(id), turnable()); len(near) > 0 {
 			wrong.Nearest = near[0]
 		}
-		return engine.Axis{}, wrong
+		return scan.Axis{}, wrong
 	}
-	out := engine.Axis{ID: id}
+	out := scan.Axis{ID: id}
 	if !given {
 		return out, nil
 	}
@@ -227,24 +229,24 @@ func (f *scanFlags) draws(a *app) bool {
 // checkFigure refuses a figure that no legal point has.
 func checkFigure(o *report.Scan, typed string) error {
 	legal := false
-	var any *engine.Point
+	var any *scan.Point
 	for p := range o.Points {
 		if p.Value != nil {
 			return nil
 		}
-		if p.Verdict != engine.PointIllegal {
+		if p.Verdict != scan.Illegal {
 			legal, any = true, p
 		}
 	}
 	if !legal {
 		return nil // the points say why
 	}
-	if id := engine.Lacking(any.Setup, o.Asked.Figure); id != "" {
+	if id := figures.Lacking(any.Setup, o.Asked.Figure); id != "" {
 		return &usageError{fmt.Sprintf("--y %s needs --%s", escape.Line(typed), id)}
 	}
 	known := figureWords()
 	r := engine.Evaluate(any.Setup)
-	for _, f := range engine.Figures(&r) {
+	for _, f := range figures.List(&r) {
 		known = append(known, f.ID)
 	}
 	message := fmt.Sprintf("--y: no point has a figure %s", escape.Quote(typed))
@@ -259,11 +261,11 @@ func scanVerdict(o *report.Scan) error {
 	best := exitIllegal
 	for p := range o.Points {
 		switch p.Verdict {
-		case engine.PointFits:
+		case scan.Fits:
 			return nil
-		case engine.PointNoFit:
+		case scan.DoesNotFit:
 			best = exitNoFit
-		case engine.PointIllegal:
+		case scan.Illegal:
 		}
 	}
 	return outcome(best)

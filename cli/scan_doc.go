@@ -2,6 +2,8 @@ package cli
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/record"
+	"meshscope/engine/scan"
 	"meshscope/engine/units"
 	"meshscope/report"
 )
@@ -10,8 +12,8 @@ import (
 type scanDocument struct {
 	header
 	Setup  engine.Setup   `json:"setup"` // the one that is turned
-	X      engine.Axis    `json:"x"`
-	By     *engine.Axis   `json:"by,omitempty"`
+	X      scan.Axis      `json:"x"`
+	By     *scan.Axis     `json:"by,omitempty"`
 	Figure figureDocument `json:"figure"`
 	Locks  struct {
 		GPUs  bool `json:"gpus"`
@@ -24,13 +26,13 @@ type scanDocument struct {
 type figureDocument struct {
 	ID   string      `json:"figure"`
 	Name string      `json:"name"`
-	Unit engine.Unit `json:"unit"`
+	Unit record.Unit `json:"unit"`
 }
 
 type pointDocument struct {
 	X       string          `json:"x"`
 	By      string          `json:"by,omitempty"`
-	Verdict engine.Verdict  `json:"verdict"`
+	Verdict scan.Verdict    `json:"verdict"`
 	Value   *float64        `json:"value"` // null where it is illegal or has no such figure
 	Current bool            `json:"current"`
 	Why     string          `json:"why,omitempty"`
@@ -51,7 +53,7 @@ func newScan(o *report.Scan) scanDocument {
 	d.Locks.GPUs, d.Locks.Batch = o.Asked.Locks.GPUs, o.Asked.Locks.Batch
 	for p := range o.Points {
 		point := pointDocument{X: p.X, By: p.By, Verdict: p.Verdict, Value: p.Value, Current: p.Current, Why: p.Why}
-		if p.Verdict != engine.PointIllegal {
+		if p.Verdict != scan.Illegal {
 			layout := newLayout(&p.Setup)
 			point.Layout = &layout
 		}

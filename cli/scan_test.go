@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"meshscope/cli"
-	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine_test/draws"
+
+	"pgregory.net/rapid"
 )
 
 // scanPoint is what the tests read of a point of scan --json.
@@ -147,7 +147,7 @@ func TestFigureWordsEverywhere(t *testing.T) {
 			t.Errorf("--y %s ends with %d and %q, want %q", c.y, code, stderr, c.want)
 		}
 	}
-	for _, w := range engine.FigureWords() {
+	for _, w := range figures.Words() {
 		code, stdout, stderr := run(t, append([]string{"explain", w.Word, "--tokens", "1T"}, base...)...)
 		switch {
 		case w.Word == "free":

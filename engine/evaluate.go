@@ -92,6 +92,15 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	return r, true
 }
 
+// Summary is what the last evaluation knows of its pipeline: the report's timeline, or
+// with SkipTimeline its sums alone, which belong to the Evaluator.
+func (e *Evaluator) Summary(r *Report) *schedule.Timeline {
+	if r.Timeline != nil {
+		return r.Timeline
+	}
+	return &e.line
+}
+
 func wasStopped(err error) bool {
 	var stopped *schedule.StoppedError
 	return errors.As(err, &stopped)
@@ -139,7 +148,7 @@ func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, 
 		r.Timeline = line
 	}
 	_, latency := step.HandOver(&e.timInput)
-	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.wait(latency)), line)
+	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.timInput.Latency(latency)), line)
 	return line, free, err
 }
 
@@ -193,7 +202,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	}
 	_, latency := step.HandOver(in)
 	e.timing.set(e, s, hosts, latency)
-	costs := e.timing.costs(e.wait(latency))
+	costs := e.timing.costs(e.timInput.Latency(latency))
 	if e.info.Automatic {
 		costs.Held, costs.HeldForW = e.timing.held(e.mem.Pass(&e.memInput, stack))
 	}
@@ -210,15 +219,6 @@ func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
 		n += e.stages[hosts.StageOf(rank, c)].Layers()
 	}
 	return n
-}
-
-// wait is the hand-over latency that the simulation adds: none where the stages'
-// own times hold it.
-func (e *Evaluator) wait(latency units.Seconds) units.Seconds {
-	if e.timInput.Machine.Software.Blocking {
-		return 0
-	}
-	return latency
 }
 
 // hosts says which rank has which stages, before there may be an order.
@@ -258,41 +258,38 @@ func sameDurations(a, b *schedule.Costs) bool {
 
 // inputs tells the parts of the engine what they depend on.
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
-	e.givens(s)
+	Inputs(s, e.record, &e.memInput, &e.timInput)
 	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
 	e.timInput.Stages, e.timInput.Groups, e.timInput.Recompute = e.stages, s.Groups(&s.Cluster), s.Recompute
-	if !interleaves(s) {
+	if !s.Interleaves() {
 		e.timInput.Machine.Software.Blocking = false
 	}
 }
 
-// givens tells them what no layout changes.
-func (e *Evaluator) givens(s *Setup) {
+// Inputs fills in what memory and time depend on and no layout changes. A nil
+// recorder records nothing.
+func Inputs(s *Setup, rec *record.Recorder, mem *memory.Input, tim *step.Input) {
 	traits := s.Stack.Traits()
-	e.memInput = memory.Input{
-		Record: e.record,
+	*mem = memory.Input{
+		Record: rec,
 		Model:  &s.Model, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
-	e.timInput = step.Input{
-		Record: e.record,
+	*tim = step.Input{
+		Record: rec,
 		Model:  &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
 		KeepsProducts: traits.KeepsProducts, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
-	e.timInput.Machine.Record(e.record, s.Precision.On(s.Stack))
+	tim.Machine.Record(rec, s.Precision.On(s.Stack))
 	if traits.Formulas {
 		// The formulas store scores; that is no reason to compute them slowly.
-		e.timInput.Attention = recipe.Flash
+		tim.Attention = recipe.Flash
 	}
 }
-
-// interleaves says whether a stack's waiting for messages shows: only interleaved
-// schedules hand over so often; the plain ones send and receive at once.
-func interleaves(s *Setup) bool { return s.VPP >= 2 }
 
 // answers are the parts of a Report that lie in one piece of memory.
 type answers struct {

@@ -31,7 +31,7 @@ func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
 
 // recordPipeline records the figures of the pipeline.
 func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipeline) {
-	rank := busiest(line)
+	rank := line.Busiest()
 	work := e.record.At("pipeline.work", "rank", rank).Ref("")
 	figure := func(f record.Entry, operands ...record.Operand) {
 		f.ID = "pipeline." + f.ID

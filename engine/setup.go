@@ -6,6 +6,7 @@ package engine
 import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/record"
 )
 
 // Setup is everything the user chooses. Its fields stand with the knobs that turn
@@ -23,3 +24,29 @@ func Check(s Setup) []Problem { return knob.Check(&s) }
 // Legal says whether a setup has no errors. It is much cheaper than Check on an
 // illegal one, because nearest values are not looked for.
 func Legal(s Setup) bool { return knob.Legal(&s) }
+
+// symbols says what the letters of all formulas are.
+func (e *Evaluator) symbols(s *Setup) {
+	r := e.record
+	if !r.On() {
+		return
+	}
+	m := &s.Model
+	r.Given(
+		record.In("s", s.Seq), record.In("b", s.MBS), record.In("m", s.MicroBatches), record.In("gbs", s.GBS), record.In("GPUs", s.GPUs),
+		record.In("dp", s.DP), record.In("t", s.TP), record.In("p", s.PP), record.In("c", s.CP), record.In("v", s.VPP),
+		record.In("EP", s.EP), record.In("ETP", s.ETP),
+		record.In("h", m.Hidden), record.In("V", m.Vocab), record.In("L", m.Layers),
+		record.In("a", m.Heads), record.In("kv_heads", m.KVHeads), record.In("d", m.HeadDim), record.In("f", m.FFN),
+		record.In("d_nope", m.QKNopeDim), record.In("d_rope", m.QKRopeDim), record.In("d_v", m.VHeadDim),
+		record.In("r_q", m.QLoraRank), record.In("r_kv", m.KVLoraRank),
+		record.In("E", m.Experts), record.In("k", m.TopK), record.In("f_expert", m.ExpertFFN), record.In("f_shared", m.SharedFFN),
+		record.In("imbalance", s.ExpertLoad()),
+		record.In("bytes", s.Precision.On(s.Stack).Bytes()),
+		record.In("bytes_of_a_gradient", s.GradDtype.Bytes(s.Precision.On(s.Stack))),
+	)
+	r.Figure(record.Entry{
+		ID: "layout.tokens", Name: "tokens of a micro-batch on one GPU", Symbol: "T", Value: s.MicroBatchTokens(),
+		Formula: "s * b / c", Source: "sequence x micro-batch size / CP",
+	})
+}

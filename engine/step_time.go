@@ -13,7 +13,7 @@ import (
 // stepTime splits the step of the rank with the most work into its parts, and
 // lists the traffic of that rank.
 func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, t *Time) []Communication {
-	rank := busiest(line)
+	rank := line.Busiest()
 	var links step.Links
 	var zero, blocked units.Seconds
 	for c := range e.order.Chunks() {
@@ -31,7 +31,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroApart[stage]
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
-	length := period(&e.info, line)
+	length := line.Length(&e.info)
 	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
 	for r := range s.PP {
@@ -51,28 +51,6 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	data := e.data[slowest]
 	data.Expose(zero + tail)
 	return e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
-}
-
-// period is what the pipeline adds to a step. The zero-bubble papers check the
-// optimizer's step afterwards (arXiv 2401.10241, section 4), so that no rank
-// waits for the others at its end: the step lasts as long as the longest rank is
-// at work, not from the first start to the last end. The same is assumed of every
-// schedule that runs weight gradients apart.
-func period(info *schedule.Info, line *schedule.Timeline) float64 {
-	if !info.SplitsBackward {
-		return line.Makespan
-	}
-	return line.LongestSpan()
-}
-
-func busiest(line *schedule.Timeline) int {
-	best := 0
-	for r := range line.Ranks {
-		if line.Ranks[r].Busy > line.Ranks[best].Busy {
-			best = r
-		}
-	}
-	return best
 }
 
 // exposedData is the data-parallel traffic of a rank outside the pipeline that

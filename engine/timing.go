@@ -7,7 +7,6 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
-	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -38,10 +37,10 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		for c := range hosts.Chunks() {
 			stage := hosts.StageOf(r, c)
 			k := &e.cost[stage]
-			z := sendsOf(&e.data[r], k, hosts.Chunks(), soft)
-			t.zeroForward[stage], t.zeroBackward[stage] = z.forward, z.backward
-			t.zeroApart[stage] = max(0, z.input+z.weight-z.backward)
-			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.input), float64(k.WeightGradTime()+z.weight)
+			z := e.data[r].PerMicroBatch(k, hosts.Chunks(), soft)
+			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
+			t.zeroApart[stage] = max(0, z.Input+z.Weight-z.Backward)
+			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
 	}
 	for stage := range n {
@@ -54,11 +53,11 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
 		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
 		t.blocked[stage] = 0
-		if soft.Blocking && stage < n-1 && crosses(hosts, stage) {
+		if soft.Blocking && stage < n-1 && hosts.Crosses(stage) {
 			t.f[stage] += float64(hop)
 			t.blocked[stage] += hop
 		}
-		if soft.Blocking && stage > 0 && crosses(hosts, stage-1) {
+		if soft.Blocking && stage > 0 && hosts.Crosses(stage-1) {
 			t.b[stage] += float64(hop)
 			t.i[stage] += float64(hop)
 			t.blocked[stage] += hop
@@ -69,26 +68,6 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	}
 	if e.record.On() {
 		t.record(e.record, hosts, soft)
-	}
-}
-
-// sends is the ZeRO traffic of one micro-batch on a stage that nothing hides: under a
-// forward and a whole backward, and under the two parts of a split one, which run
-// apart, each beside its own traffic.
-type sends struct{ forward, backward, input, weight units.Seconds }
-
-// sendsOf is that of a stage whose rank has so many chunks.
-func sendsOf(d *step.DataParallel, k *step.Cost, chunks int, soft *hardware.Software) sends {
-	if d.PerForward == 0 && d.PerBackward == 0 {
-		return sends{} // as up to ZeRO-1
-	}
-	share, n := units.Seconds(soft.Shard), units.Seconds(chunks)
-	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
-	b, w := d.PerBackward/n, d.PerWeight/n
-	return sends{
-		forward:  exposed(d.PerForward/n, k.Forward),
-		backward: exposed(b, k.InputGrad+k.WeightGrad),
-		input:    exposed(b-w, k.InputGrad), weight: exposed(w, k.WeightGrad),
 	}
 }
 
@@ -171,19 +150,12 @@ func hostOf(hosts *schedule.Order, stage int) (rank int) {
 	return rank
 }
 
-// crosses tells whether a stage hands over to another rank: at its turn-around a
-// V-shaped placement does not.
-func crosses(hosts *schedule.Order, stage int) bool {
-	p := hosts.Spec.Ranks
-	return hosts.Placement.Host(p, stage, 0) != hosts.Placement.Host(p, stage+1, 0)
-}
-
 // neighbours is how many stages next to one are on other ranks.
 func neighbours(hosts *schedule.Order, stage int) (n int) {
-	if stage > 0 && crosses(hosts, stage-1) {
+	if stage > 0 && hosts.Crosses(stage-1) {
 		n++
 	}
-	if stage < hosts.Spec.Stages()-1 && crosses(hosts, stage) {
+	if stage < hosts.Spec.Stages()-1 && hosts.Crosses(stage) {
 		n++
 	}
 	return n

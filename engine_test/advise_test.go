@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/search"
+	"meshscope/engine/search/bound"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -135,7 +136,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 				advised = m.Report.Time.Step
 			}
 		}
-		var floors engine.Bounder
+		var floors bound.Bounder
 		evaluator := engine.Evaluator{SkipTimeline: true}
 		seen := map[engine.Setup]bool{s: true}
 		var best engine.Setup

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/search/bound"
 	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
@@ -27,7 +28,7 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 	w := newWorld(t)
 	compared, refused := 0, 0
 	draws.Check(t, func(t *rapid.T) {
-		var f engine.Bounder
+		var f bound.Bounder
 		s := w.pipelined(t)
 		fix(&s)
 		f.SetModel(&s)
@@ -53,7 +54,7 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 				f.SetZeRO(s.ZeRO)
 			}
 			spec := s.Spec()
-			var fresh engine.Bounder
+			var fresh bound.Bounder
 			want, ok := fresh.Bound(&s)
 			if !ok {
 				t.Fatalf("no floor for %s %+v", s.Schedule, s.Layout)
@@ -131,7 +132,7 @@ func move(t *rapid.T, s *engine.Setup, most int) (info *schedule.Info, from int)
 }
 
 // descend tells a Bounder what changed, from some level on.
-func descend(f *engine.Bounder, s *engine.Setup, info *schedule.Info, from int) {
+func descend(f *bound.Bounder, s *engine.Setup, info *schedule.Info, from int) {
 	if from <= fromPlane {
 		f.SetDegrees(&s.Layout)
 	}

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/search/bound"
 	"meshscope/engine_test/draws"
 
 	"pgregory.net/rapid"
@@ -168,7 +169,7 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 			if !r.Legal {
 				return
 			}
-			var f engine.Bounder
+			var f bound.Bounder
 			floor, ok := f.Bound(&s)
 			if !ok {
 				t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/engine_test/draws"
@@ -23,16 +25,16 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 		if rapid.Bool().Draw(t, "legal") {
 			a, b = w.legalSetup(t), w.legalSetup(t)
 		}
-		c := engine.Compare(a, b)
-		sums := map[engine.Group][2]float64{}
+		c := compare.Setups(a, b)
+		sums := map[compare.Group][2]float64{}
 		for i := range c.Deltas {
 			d := &c.Deltas[i]
 			for n, side := range []struct {
-				side  *engine.Side
+				side  *compare.Side
 				value *float64
 			}{{&c.A, d.A}, {&c.B, d.B}} {
 				full := engine.Evaluate(side.side.Setup)
-				got, ok := engine.FindFigure(&full, d.ID)
+				got, ok := figures.Find(&full, d.ID)
 				switch {
 				case side.value == nil && ok:
 					t.Fatalf("%s is missing on side %d", d.ID, n)
@@ -56,10 +58,10 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 			if !r.Legal {
 				continue
 			}
-			if got, want := sums[engine.GroupMemory][i], float64(r.Memory.Peak); math.Abs(got-want) > 1e-6*want {
+			if got, want := sums[compare.GroupMemory][i], float64(r.Memory.Peak); math.Abs(got-want) > 1e-6*want {
 				t.Fatalf("the terms of memory are %v, the peak %v", got, want)
 			}
-			if got, want := sums[engine.GroupTime][i], float64(r.Time.Step); math.Abs(got-want) > 1e-6*want {
+			if got, want := sums[compare.GroupTime][i], float64(r.Time.Step); math.Abs(got-want) > 1e-6*want {
 				t.Fatalf("the parts of the step are %v, the step %v", got, want)
 			}
 		}
@@ -69,17 +71,17 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 // summand says whether a row of a comparison is a part of its group's total.
 func summand(id string) bool {
 	switch id {
-	case "time.step", "memory.peak", "memory.free", engine.FullestRank + "in-flight":
+	case "time.step", "memory.peak", "memory.free", figures.FullestRank + "in-flight":
 		return false
 	}
-	return strings.HasPrefix(id, "time.") || strings.HasPrefix(id, engine.FullestRank)
+	return strings.HasPrefix(id, "time.") || strings.HasPrefix(id, figures.FullestRank)
 }
 
 // Nothing is different between a setup and itself.
 func TestCompareWithItself(t *testing.T) {
 	s := presets.DefaultSetup()
-	c := engine.Compare(s, s)
-	if len(c.Changes) > 0 || engine.Way(s, s, nil) != nil {
+	c := compare.Setups(s, s)
+	if len(c.Changes) > 0 || compare.ChangePath(s, s, nil) != nil {
 		t.Errorf("changes %v", c.Changes)
 	}
 	if len(c.Deltas) == 0 {
@@ -99,7 +101,7 @@ func TestWayEndsAtB(t *testing.T) {
 	draws.CheckFew(t, 20, func(t *rapid.T) {
 		a, b := w.legalSetup(t), w.legalSetup(t)
 		chosen := map[string]bool{}
-		for _, c := range engine.Changes(&a, &b) {
+		for _, c := range compare.Changes(&a, &b) {
 			if c.Rule == "" || c.A == c.B {
 				t.Fatalf("a change without a rule: %+v", c)
 			}
@@ -107,7 +109,7 @@ func TestWayEndsAtB(t *testing.T) {
 				chosen[c.Field] = true
 			}
 		}
-		way := engine.Way(a, b, nil)
+		way := compare.ChangePath(a, b, nil)
 		if len(chosen) > 0 && way == nil {
 			t.Fatal("no way")
 		}
@@ -151,7 +153,7 @@ func TestWayTurnsChunksWithTheirSchedule(t *testing.T) {
 			t.Fatalf("vpp %s gives %s", c.vpp, b.Schedule)
 		}
 		for _, ends := range [][2]engine.Setup{{a, b}, {b, a}} {
-			way := engine.Way(ends[0], ends[1], nil)
+			way := compare.ChangePath(ends[0], ends[1], nil)
 			if len(way) != 1+len(c.also) {
 				t.Errorf("%d moves for %d changes and the schedule: %+v", len(way), len(c.also), way)
 			}
@@ -172,7 +174,7 @@ func TestCompareTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := engine.Compare(a, b)
+	c := compare.Setups(a, b)
 	want := map[string][3]string{
 		"dp":           {"4", "8", "gpus / (tp x pp x cp) = 64 / (4 x 2 x 1)"},
 		"tp":           {"8", "4", ""},
@@ -189,7 +191,7 @@ func TestCompareTP(t *testing.T) {
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
 		ratio, ok := d.Ratio()
-		if d.ID == engine.FullestRank+"weights" && (!ok || math.Abs(ratio-2) > 0.01) {
+		if d.ID == figures.FullestRank+"weights" && (!ok || math.Abs(ratio-2) > 0.01) {
 			t.Errorf("half the TP makes weights %v times, want about 2", ratio)
 		}
 	}
@@ -199,27 +201,27 @@ func TestCompareTP(t *testing.T) {
 // are those of that rank.
 func TestFindFigure(t *testing.T) {
 	r := engine.Evaluate(presets.DefaultSetup())
-	all := engine.Figures(&r)
+	all := figures.List(&r)
 	if len(all) < 50 {
 		t.Fatalf("%d figures", len(all))
 	}
 	for _, f := range all {
-		if got, ok := engine.FindFigure(&r, f.ID); !ok || got != f {
+		if got, ok := figures.Find(&r, f.ID); !ok || got != f {
 			t.Errorf("%s: found %v %v", f.ID, got, ok)
 		}
 	}
-	got, _ := engine.FindFigure(&r, engine.FullestRank+"weights")
+	got, _ := figures.Find(&r, figures.FullestRank+"weights")
 	if want := r.Memory.Ranks[r.Memory.PeakRank].Weights; got.Value != float64(want) {
 		t.Errorf("weights of the fullest rank: %v, want %v", got.Value, want)
 	}
 	for _, id := range []string{"", "memory", "memory.ranks.2.total", "memory.ranks.-1.total", "memory.ranks.x.total", "memory.fullest.", "time.nothing"} {
-		if got, ok := engine.FindFigure(&r, id); ok {
+		if got, ok := figures.Find(&r, id); ok {
 			t.Errorf("%q is found: %v", id, got)
 		}
 	}
 	s := presets.DefaultSetup()
 	s.TP = 3
-	if bad := engine.Evaluate(s); len(engine.Figures(&bad)) > 0 {
+	if bad := engine.Evaluate(s); len(figures.List(&bad)) > 0 {
 		t.Error("an illegal setup has figures")
 	}
 }
@@ -241,7 +243,7 @@ func TestRatioOfWhatIsMissing(t *testing.T) {
 		{of(24.9), of(-2.7), 0, false},
 		{of(-2), of(-1), 0, false},
 	} {
-		d := engine.Delta{A: c.a, B: c.b}
+		d := compare.Delta{A: c.a, B: c.b}
 		if ratio, ok := d.Ratio(); ratio != c.want || ok != c.ok {
 			t.Errorf("%+v: %v, %v", c, ratio, ok)
 		}

@@ -31,6 +31,7 @@ func arrows() []arrow {
 	below := append([]string{"engine/model", "engine/hardware"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	setup := append([]string{"engine/knob"}, middle...)
+	root := append([]string{"engine."}, setup...)
 	return []arrow{
 		{"", []string{"cli"}},
 		{"cli", []string{"ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
@@ -46,9 +47,14 @@ func arrows() []arrow {
 		{"engine", append([]string{"engine."}, setup...)},
 		{"engine/knob", setup},
 		{"engine/knob/id", nil},
-		{"engine/search", append([]string{"engine/search", "engine."}, setup...)},
-		{"engine/advise", append([]string{"engine/advise", "engine/search", "engine."}, setup...)},
-		{"engine/explain", append([]string{"engine/explain", "engine."}, setup...)},
+		{"engine/figures", root},
+		{"engine/fit", root},
+		{"engine/overlap", root},
+		{"engine/compare", append([]string{"engine/figures"}, root...)},
+		{"engine/scan", append([]string{"engine/figures"}, root...)},
+		{"engine/explain", append([]string{"engine/figures"}, root...)},
+		{"engine/search", append([]string{"engine/search"}, root...)},
+		{"engine/advise", append([]string{"engine/advise", "engine/compare", "engine/search"}, root...)},
 		{"engine/step", middle},
 		{"engine/memory", middle},
 		{"engine/schedule", middle},

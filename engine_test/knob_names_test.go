@@ -121,13 +121,13 @@ func knobLiterals(t *testing.T, p *builtPackage, set *token.FileSet, imports typ
 // or folder; empty where it can only be the knob.
 func meansSomethingElse(path string) string {
 	for _, e := range []struct{ kind, places string }{
-		{"dimension of traffic", "engine/explain/ engine/overlap.go engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go " +
+		{"dimension of traffic", "engine/explain/ engine/overlap/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go " +
 			"ui/screens/network/ ui/screens/compare/methods.go presets/published/"},
-		{"term of memory, time or parameters", "engine/memory/ engine/model/ engine/compare.go engine/figures.go engine/stops.go engine/advise/advise.go engine/recipe/ " +
-			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ ui/export/markdown.go themes/ cli/eval_text.go report/"},
-		{"symbol of a formula or figure of the report", "engine/symbols.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figure_words.go ui/export/csv.go ui/screens/search/figure.go"},
+		{"term of memory, time or parameters", "engine/memory/ engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
+			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/"},
+		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go"},
-		{"column or label of a table of layouts", "ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ ui/export/file.go cli/presets_runs.go"},
+		{"column or label of a table of layouts", "ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
 		{"code of a problem; label or unit of a row", "engine/layout/rules.go engine/knob/"},
 		{"lock", "cli/scan.go"},
 		{"question of a comparison of two builds", "engine_test/differential/"},

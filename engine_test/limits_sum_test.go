@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/fit"
 )
 
 // TestStopsAddUp: what the largest value needs and what the next one adds give
@@ -12,13 +13,13 @@ import (
 func TestStopsAddUp(t *testing.T) {
 	for _, on := range []string{eight + " zero=2", large, "llama3.1-8b dgx-h100 gpus=8 tp=1 pp=4 zero=2"} {
 		s := claimedSetup(t, on)
-		limits, ok := engine.Limits(s)
+		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {
 			t.Fatalf("%s is illegal", on)
 		}
-		seq, mbs := engine.Stops(s, limits)
+		seq, mbs := fit.Stops(new(engine.Evaluator), s, limits)
 		for name, c := range map[string]struct {
-			stop *engine.Stop
+			stop *fit.Stop
 			peak float64
 		}{"sequence": {seq, float64(limits.SeqPeak)}, "micro-batch": {mbs, float64(limits.MBSPeak)}} {
 			if c.stop == nil {

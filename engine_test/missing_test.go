@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -117,10 +118,10 @@ func checkUnknown(t *testing.T, what, path string, r *engine.Report) {
 func checkUnchanged(t *testing.T, what, path string, got, want *engine.Report) {
 	t.Helper()
 	before, after := map[string]float64{}, map[string]float64{}
-	for _, f := range engine.Figures(want) {
+	for _, f := range figures.List(want) {
 		before[f.ID] = f.Value
 	}
-	for _, f := range engine.Figures(got) {
+	for _, f := range figures.List(got) {
 		after[f.ID] = f.Value
 	}
 	if path == "cluster.gpu.peak_tf32" {

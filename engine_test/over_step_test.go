@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
@@ -126,7 +127,7 @@ func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 30, func(t *rapid.T) {
 		s := w.legalSetup(t)
-		limits, ok := engine.Limits(s)
+		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {
 			t.Fatalf("no limits of a legal setup")
 		}
@@ -160,7 +161,7 @@ func TestPartsAddUp(t *testing.T) {
 		if !engine.Legal(s) {
 			t.Skip("not legal without the pipeline")
 		}
-		kinds, ok := engine.Parts(s)
+		kinds, ok := new(engine.Evaluator).Parts(s)
 		if !ok {
 			t.Fatalf("no parts")
 		}

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/overlap"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -18,8 +19,8 @@ import (
 // elements of one byte, which is half of a bf16 element.
 func TestOverlapSamples(t *testing.T) {
 	const peak = 989e12
-	in := func(members, tokens, hidden, layers, bytes, gbps float64) *engine.OverlapInput {
-		return &engine.OverlapInput{
+	in := func(members, tokens, hidden, layers, bytes, gbps float64) *overlap.Input {
+		return &overlap.Input{
 			Members: members, Tokens: tokens, Hidden: hidden, Layers: layers, Element: bytes, Passes: 2, Whole: 1,
 			Peak: peak, Bandwidth: units.BytesPerSecond(gbps * 1e9),
 		}
@@ -47,7 +48,7 @@ func TestOverlapSamples(t *testing.T) {
 }
 
 // again evaluates a ratio with other input.
-func again(o *engine.Overlap, in engine.OverlapInput) float64 {
+func again(o *overlap.Overlap, in overlap.Input) float64 {
 	switch o.ID {
 	case "O1":
 		return in.Gradients()
@@ -71,7 +72,7 @@ func TestOverlapsOfAnySetup(t *testing.T) {
 		if !report.Legal {
 			return
 		}
-		for _, o := range engine.Overlaps(&s, &report) {
+		for _, o := range overlap.Ratios(&s, &report) {
 			if !(o.Ratio > 0) || math.IsInf(o.Ratio, 0) || o.Formula == "" || o.Erratum == "" {
 				r.Fatalf("%+v", o)
 			}
@@ -146,7 +147,7 @@ func TestScaledBandwidth(t *testing.T) {
 	s.PP, s.DP = 1, 8
 	s.MicroBatches = s.GBS / s.DP / s.MBS
 	base := engine.Evaluate(s)
-	if same := engine.Evaluate(engine.ScaleBandwidth(s, 1, 1)); same.Time.Step != base.Time.Step {
+	if same := engine.Evaluate(overlap.ScaleBandwidth(s, 1, 1)); same.Time.Step != base.Time.Step {
 		t.Errorf("factor 1 changes the step from %v to %v", base.Time.Step, same.Time.Step)
 	}
 	seconds := func(r engine.Report, dimension string) units.Seconds {
@@ -158,7 +159,7 @@ func TestScaledBandwidth(t *testing.T) {
 		t.Fatalf("no %s traffic", dimension)
 		return 0
 	}
-	fast := engine.Evaluate(engine.ScaleBandwidth(s, 1, 4))
+	fast := engine.Evaluate(overlap.ScaleBandwidth(s, 1, 4))
 	if got := float64(seconds(fast, "dp") / seconds(base, "dp")); got > 0.35 {
 		t.Errorf("four times the bandwidth leaves %.2f of the time", got)
 	}
@@ -174,7 +175,7 @@ func TestScaledBandwidth(t *testing.T) {
 	s.Cluster = c
 	byHand := s
 	byHand.Cluster.Inter.Bandwidth *= 4
-	scaled, set := engine.Evaluate(engine.ScaleBandwidth(s, 1, 4)), engine.Evaluate(byHand)
+	scaled, set := engine.Evaluate(overlap.ScaleBandwidth(s, 1, 4)), engine.Evaluate(byHand)
 	if before := engine.Evaluate(s); scaled.Time.Step != set.Time.Step || !(set.Time.Step < before.Time.Step) {
 		t.Errorf("four times the bandwidth: %v scaled, %v set, %v before", scaled.Time.Step, set.Time.Step, before.Time.Step)
 	}

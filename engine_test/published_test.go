@@ -148,7 +148,7 @@ func TestTextbookAgainstKorthikanti(t *testing.T) {
 		}
 		rank := evaluate(t, d).Memory.Ranks[0]
 		var static, acts float64
-		if _, err := scan(row["mem_kind"], &static, &acts); err != nil {
+		if _, err := scanMemory(row["mem_kind"], &static, &acts); err != nil {
 			t.Fatal(err)
 		}
 		perParam := float64(rank.Weights+rank.Gradients+rank.Optimizer) / rank.Parameters
@@ -164,8 +164,8 @@ func TestTextbookAgainstKorthikanti(t *testing.T) {
 	}
 }
 
-// scan reads "...: parameters+optimizer 45.56, activations 59.25".
-func scan(text string, static, acts *float64) (int, error) {
+// scanMemory reads "...: parameters+optimizer 45.56, activations 59.25".
+func scanMemory(text string, static, acts *float64) (int, error) {
 	_, after, _ := strings.Cut(text, "parameters+optimizer ")
 	first, second, _ := strings.Cut(after, ", activations ")
 	var err error

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
+	"meshscope/engine/scan"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
@@ -34,8 +36,8 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 		s := w.legalSetup(t)
 		pair := rapid.SliceOfNDistinct(rapid.SampledFrom(from), 2, 2, rapid.ID).Draw(t, "knobs")
 		locks := knob.Locks{GPUs: rapid.Bool().Draw(t, "keep gpus"), Batch: rapid.Bool().Draw(t, "keep batch")}
-		axis := func(id knob.ID) engine.Axis {
-			a := engine.Axis{ID: id}
+		axis := func(id knob.ID) scan.Axis {
+			a := scan.Axis{ID: id}
 			for _, step := range knob.Steps(s, id, locks) {
 				a.Values = append(a.Values, step.Text)
 			}
@@ -45,7 +47,7 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 			a.Values = rapid.SliceOfNDistinct(rapid.SampledFrom(a.Values), 1, 4, rapid.ID).Draw(t, string(id))
 			return a
 		}
-		c := engine.Scan{Setup: s, X: axis(pair[0]), By: axis(pair[1]), Figure: "memory.peak", Locks: locks}
+		c := scan.Query{Setup: s, X: axis(pair[0]), By: axis(pair[1]), Figure: "memory.peak", Locks: locks}
 		g, err := c.Run(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -58,10 +60,10 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 		for y := range g.Rows {
 			for x := range g.Rows[y] {
 				p, q := &g.Rows[y][x], &turned.Rows[x][y]
-				if p.Verdict != q.Verdict || p.Verdict != engine.PointIllegal && p.Setup != q.Setup {
+				if p.Verdict != q.Verdict || p.Verdict != scan.Illegal && p.Setup != q.Setup {
 					t.Fatalf("%s %s, %s %s: %s %+v, exchanged %s %+v", pair[0], p.X, pair[1], p.By, p.Verdict, p.Setup.Layout, q.Verdict, q.Setup.Layout)
 				}
-				if p.Verdict == engine.PointIllegal {
+				if p.Verdict == scan.Illegal {
 					checkNoOrderDoes(t, s, pair, p, locks)
 					continue
 				}
@@ -77,7 +79,7 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 
 // checkHolds holds a legal point against both its names and against the setup that was
 // asked about.
-func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Point) {
+func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point) {
 	for i, text := range []string{p.X, p.By} {
 		knob, _ := knob.Find(pair[i])
 		if is := knob.Text(p.Setup); is != text {
@@ -108,14 +110,14 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Point) {
 		t.Fatalf("the point %s %s, %s %s moved more than what follows: %+v, from %+v", pair[0], p.X, pair[1], p.By, p.Setup, s)
 	}
 	r := engine.Evaluate(want)
-	if f, ok := engine.FindFigure(&r, "memory.peak"); !ok || p.Value == nil || f.Value != *p.Value {
+	if f, ok := figures.Find(&r, "memory.peak"); !ok || p.Value == nil || f.Value != *p.Value {
 		t.Fatalf("the point %s %s, %s %s is %v, its setup has %v", pair[0], p.X, pair[1], p.By, p.Value, f.Value)
 	}
 }
 
 // checkNoOrderDoes: where a point is illegal, turning one knob after the other does not
 // end at a legal setup with both values either.
-func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Point, l knob.Locks) {
+func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point, l knob.Locks) {
 	if p.Why == "" {
 		t.Fatal("illegal without a reason")
 	}
@@ -141,16 +143,16 @@ func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *engine.Poin
 
 // A value that another knob's following had rounded to is turned to all the same.
 func TestScanFollowsWhatIsAlreadyThere(t *testing.T) {
-	c := engine.Scan{
-		Setup: presets.DefaultSetup(), X: engine.Axis{ID: "mbs", Values: []string{"96"}},
-		By: engine.Axis{ID: "microbatches", Values: []string{"1", "2"}}, Figure: "memory.peak", Locks: bothLocks(),
+	c := scan.Query{
+		Setup: presets.DefaultSetup(), X: scan.Axis{ID: "mbs", Values: []string{"96"}},
+		By: scan.Axis{ID: "microbatches", Values: []string{"1", "2"}}, Figure: "memory.peak", Locks: bothLocks(),
 	}
 	g, err := c.Run(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{384, 768} {
-		if p := &g.Rows[i][0]; p.Verdict == engine.PointIllegal || p.Setup.GBS != want {
+		if p := &g.Rows[i][0]; p.Verdict == scan.Illegal || p.Setup.GBS != want {
 			t.Errorf("mbs 96, microbatches %s: %s %s, global batch %d, want %d", p.By, p.Verdict, p.Why, p.Setup.GBS, want)
 		}
 	}
@@ -158,9 +160,9 @@ func TestScanFollowsWhatIsAlreadyThere(t *testing.T) {
 
 // What two knobs cannot both be is said with both and with what follows.
 func TestScanSaysContradictions(t *testing.T) {
-	c := engine.Scan{
-		Setup: presets.DefaultSetup(), X: engine.Axis{ID: "gpus", Values: []string{"64", "128"}},
-		By: engine.Axis{ID: "nodes", Values: []string{"8", "16"}}, Figure: "memory.peak", Locks: bothLocks(),
+	c := scan.Query{
+		Setup: presets.DefaultSetup(), X: scan.Axis{ID: "gpus", Values: []string{"64", "128"}},
+		By: scan.Axis{ID: "nodes", Values: []string{"8", "16"}}, Figure: "memory.peak", Locks: bothLocks(),
 	}
 	g, err := c.Run(nil)
 	if err != nil {
@@ -169,7 +171,7 @@ func TestScanSaysContradictions(t *testing.T) {
 	for y, row := range g.Rows {
 		for x := range row {
 			p := &row[x]
-			if (p.Verdict != engine.PointIllegal) != (x == y) {
+			if (p.Verdict != scan.Illegal) != (x == y) {
 				t.Errorf("gpus %s on %s nodes is %s: %s", p.X, p.By, p.Verdict, p.Why)
 			}
 			if x != y && (!strings.Contains(p.Why, "gpus "+p.X) || !strings.Contains(p.Why, "nodes "+p.By)) {
@@ -177,7 +179,7 @@ func TestScanSaysContradictions(t *testing.T) {
 			}
 		}
 	}
-	if got, want := g.GPUs(), (engine.Spread{Low: 64, High: 128}); got != want {
+	if got, want := g.GPUs(), (scan.Spread{Low: 64, High: 128}); got != want {
 		t.Errorf("GPUs %+v, want %+v", got, want)
 	}
 }

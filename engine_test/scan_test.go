@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
+	"meshscope/engine/scan"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
@@ -18,18 +20,18 @@ func bothLocks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 // figure, the verdict, and one point is the setup that was asked about.
 func TestScanIsEvaluate(t *testing.T) {
 	w := newWorld(t)
-	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", engine.FullestRank + "activations"}
+	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", figures.FullestRank + "activations"}
 	knobs := []knob.ID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
 	draws.CheckFew(t, 15, func(t *rapid.T) {
-		c := engine.Scan{
-			Setup: w.legalSetup(t), X: engine.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
+		c := scan.Query{
+			Setup: w.legalSetup(t), X: scan.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
 			Figure: rapid.SampledFrom(figures).Draw(t, "figure"), Locks: bothLocks(),
 		}
 		if by := rapid.SampledFrom(append(knobs, "", "", "")).Draw(t, "by"); by != c.X.ID {
 			c.By.ID = by
 		}
 		if rapid.Bool().Draw(t, "values") {
-			c.X = engine.Axis{ID: "tp", Values: []string{"1", "3", "4", "1048576"}}
+			c.X = scan.Axis{ID: "tp", Values: []string{"1", "3", "4", "1048576"}}
 			if c.By.ID == "tp" {
 				c.By.ID = ""
 			}
@@ -65,7 +67,7 @@ func TestScanIsEvaluate(t *testing.T) {
 
 // someValues are the value in force of the second knob of a scan and up to three others:
 // two whole ladders may be more points than a scan has.
-func someValues(t *rapid.T, c *engine.Scan) []string {
+func someValues(t *rapid.T, c *scan.Query) []string {
 	var values []string
 	for _, step := range knob.Steps(c.Setup, c.By.ID, c.Locks) {
 		if step.Current {
@@ -80,18 +82,18 @@ func someValues(t *rapid.T, c *engine.Scan) []string {
 	return values
 }
 
-func checkPoint(t *rapid.T, c *engine.Scan, p *engine.Point) {
+func checkPoint(t *rapid.T, c *scan.Query, p *scan.Point) {
 	r := engine.Evaluate(p.Setup)
-	if p.Verdict == engine.PointIllegal {
+	if p.Verdict == scan.Illegal {
 		if p.Value != nil || p.Why == "" {
 			t.Fatalf("illegal at %s, with value %v and reason %q", p.X, p.Value, p.Why)
 		}
 		return
 	}
-	if !r.Legal || r.Memory.Fits != (p.Verdict == engine.PointFits) {
+	if !r.Legal || r.Memory.Fits != (p.Verdict == scan.Fits) {
 		t.Fatalf("%s at %s, but legal %v", p.Verdict, p.X, r.Legal)
 	}
-	f, has := engine.FindFigure(&r, c.Figure)
+	f, has := figures.Find(&r, c.Figure)
 	if has != (p.Value != nil) || has && f.Value != *p.Value {
 		t.Fatalf("%s at %s is %v, want %v %v", c.Figure, p.X, p.Value, f.Value, has)
 	}
@@ -99,19 +101,19 @@ func checkPoint(t *rapid.T, c *engine.Scan, p *engine.Point) {
 
 // A scan that is stopped or too large has no answer, and says which it is.
 func TestScanBounds(t *testing.T) {
-	c := engine.Scan{Setup: presets.DefaultSetup(), X: engine.Axis{ID: "tp"}, Figure: "time.step", Locks: bothLocks()}
-	if _, err := c.Run(func() bool { return true }); !errors.Is(err, engine.StoppedError{}) {
+	c := scan.Query{Setup: presets.DefaultSetup(), X: scan.Axis{ID: "tp"}, Figure: "time.step", Locks: bothLocks()}
+	if _, err := c.Run(func() bool { return true }); !errors.Is(err, scan.StoppedError{}) {
 		t.Errorf("stopped, and the error is %v", err)
 	}
-	for range engine.MaxPoints + 1 {
+	for range scan.MaxPoints + 1 {
 		c.X.Values = append(c.X.Values, "1")
 	}
-	if _, err := c.Run(nil); !errors.Is(err, engine.PointsError{Points: engine.MaxPoints + 1}) {
+	if _, err := c.Run(nil); !errors.Is(err, scan.PointsError{Points: scan.MaxPoints + 1}) {
 		t.Errorf("too many points, and the error is %v", err)
 	}
 	// Two knobs whose ladders together are too long are refused, too.
-	c.X.Values, c.By.ID = c.X.Values[:engine.MaxPoints/8], "gbs"
-	if _, err := c.Run(nil); !errors.As(err, new(engine.PointsError)) {
+	c.X.Values, c.By.ID = c.X.Values[:scan.MaxPoints/8], "gbs"
+	if _, err := c.Run(nil); !errors.As(err, new(scan.PointsError)) {
 		t.Errorf("two long ladders, and the error is %v", err)
 	}
 }

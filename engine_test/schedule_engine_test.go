@@ -6,15 +6,16 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+
+	"pgregory.net/rapid"
 )
 
 // scheduleSetup is a setup under a schedule, with the stages per rank and the
@@ -300,7 +301,7 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 // reason where a schedule cannot run it.
 func TestSchedulesSideBySide(t *testing.T) {
 	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 6}) })
-	rows := engine.Schedules(s, nil, nil)
+	rows := compare.Schedules(s, nil, nil)
 	if len(rows) != len(schedule.Kinds()) {
 		t.Fatalf("%d rows for %d schedules", len(rows), len(schedule.Kinds()))
 	}
@@ -316,7 +317,7 @@ func TestSchedulesSideBySide(t *testing.T) {
 			t.Error("the setup's own schedule changed it")
 		}
 	}
-	if rows := engine.Schedules(s, func() bool { return true }, nil); len(rows) != 0 {
+	if rows := compare.Schedules(s, func() bool { return true }, nil); len(rows) != 0 {
 		t.Errorf("%d rows in spite of stop", len(rows))
 	}
 }

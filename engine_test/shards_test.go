@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+
+	"pgregory.net/rapid"
 )
 
 // What ZeRO divides is whole without it: in the textbook's formulas exactly as
@@ -18,7 +19,7 @@ func TestUnsharded(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.Stack = recipe.Textbook
 	for s.ZeRO = range 4 {
-		shards, ok := engine.Unsharded(s)
+		shards, ok := fit.Unsharded(new(engine.Evaluator), s)
 		if !ok || shards.Dense != s.DP*s.CP || len(shards.Whole) != s.PP {
 			t.Fatalf("ZeRO-%d: %+v", s.ZeRO, shards)
 		}
@@ -50,7 +51,7 @@ func TestUnshardedIsNoLess(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 20, func(t *rapid.T) {
 		s := w.legalSetup(t)
-		shards, ok := engine.Unsharded(s)
+		shards, ok := fit.Unsharded(new(engine.Evaluator), s)
 		if !ok {
 			t.Fatal("no answer about a legal setup")
 		}
@@ -70,15 +71,15 @@ func TestStops(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 25, func(t *rapid.T) {
 		s := w.legalSetup(t)
-		limits, ok := engine.Limits(s)
+		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {
 			t.Fatal("no limits of a legal setup")
 		}
-		seq, mbs := engine.Stops(s, limits)
+		seq, mbs := fit.Stops(new(engine.Evaluator), s, limits)
 		if (seq == nil) != limits.SeqOpen || (mbs == nil) != limits.MBSOpen {
 			t.Fatalf("%+v stops %+v and %+v", limits, seq, mbs)
 		}
-		for _, stop := range []*engine.Stop{seq, mbs} {
+		for _, stop := range []*fit.Stop{seq, mbs} {
 			if stop == nil {
 				continue
 			}

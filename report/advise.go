@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/record"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
@@ -58,7 +59,7 @@ func (a *Advice) state() []Section {
 	t := &Table{Head: []string{"", "", ""}}
 	if m.Fits {
 		for _, l := range a.Limits {
-			t.add(Word(l.Name), fine(engine.UnitSeconds, l.Seconds), Figure(engine.UnitShare, l.Share))
+			t.add(Word(l.Name), fine(record.Seconds, l.Seconds), Figure(record.Share, l.Share))
 		}
 		return []Section{
 			{Heading: "Fits", Lead: fmt.Sprintf("%.1f of %.1f GiB, %s; a step takes %s, MFU %s", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), figure.Headline(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))},
@@ -66,7 +67,7 @@ func (a *Advice) state() []Section {
 		}
 	}
 	for _, term := range a.Terms {
-		t.add(Word(term.Name), Figure(engine.UnitMemory, float64(term.Bytes)), Figure(engine.UnitShare, term.Share))
+		t.add(Word(term.Name), Figure(record.Memory, float64(term.Bytes)), Figure(record.Share, term.Share))
 	}
 	return []Section{{Heading: "Does not fit", Lead: m.Reason}, {Heading: "What the fullest rank holds", Blocks: []Block{t}}}
 }
@@ -82,9 +83,9 @@ func (a *Advice) moves() Section {
 	fastest := 0
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		t.add(Word(m.Turns()), Word(follows(m)), fine(engine.UnitSeconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), engine.UnitCount, m.Speed),
-			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), engine.UnitMemory, m.Report.Memory.Peak),
-			written(figure.Signed(-m.Saved.GiB(), 1), engine.UnitMemory, -m.Saved))
+		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
+			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
+			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if m.Speed > a.Moves[fastest].Speed && m.Fits {
 			fastest = i
 		}

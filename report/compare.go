@@ -6,14 +6,16 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/escape"
+	"meshscope/engine/record"
 	"meshscope/report/figure"
 )
 
 // Comparison is one setup beside another, with what leads from A to B.
 type Comparison struct {
-	*engine.Comparison
-	Way   []engine.Move
+	*compare.Comparison
+	Way   []compare.Move
 	Words []string // how A and B were given; empty: by the flags
 }
 
@@ -21,7 +23,7 @@ type Comparison struct {
 func (c *Comparison) Document() *Document {
 	out := &Document{}
 	var sides []string
-	for i, side := range []*engine.Side{&c.A, &c.B} {
+	for i, side := range []*compare.Side{&c.A, &c.B} {
 		s := &side.Setup
 		text := fmt.Sprintf("%c  %s on %s x %s, dp %d tp %d pp %d", 'A'+i, name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), s.DP, s.TP, s.PP)
 		if c.Words[i] != "" {
@@ -31,7 +33,7 @@ func (c *Comparison) Document() *Document {
 	}
 	out.Title = strings.Join(sides, "\n")
 	out.Sections = append(out.Sections, c.changed())
-	for i, side := range []*engine.Side{&c.A, &c.B} {
+	for i, side := range []*compare.Side{&c.A, &c.B} {
 		if !side.Report.Legal {
 			out.Sections = append(out.Sections, Section{Heading: fmt.Sprintf("%c is illegal", 'A'+i), Lead: "there is nothing to compare with"})
 			out.Sections = append(out.Sections, problems(&side.Report)...)
@@ -41,14 +43,14 @@ func (c *Comparison) Document() *Document {
 		return out
 	}
 	for _, g := range []struct {
-		group         engine.Group
+		group         compare.Group
 		heading, lead string
 	}{
-		{engine.GroupMemory, "Memory", c.fullest()},
-		{engine.GroupTime, "Step", ""},
-		{engine.GroupCommunication, "Communication", "per GPU and step"},
-		{engine.GroupThroughput, "Throughput", ""},
-		{engine.GroupPipeline, "Pipeline", ""},
+		{compare.GroupMemory, "Memory", c.fullest()},
+		{compare.GroupTime, "Step", ""},
+		{compare.GroupCommunication, "Communication", "per GPU and step"},
+		{compare.GroupThroughput, "Throughput", ""},
+		{compare.GroupPipeline, "Pipeline", ""},
 	} {
 		if t := c.figures(g.group); len(t.Rows) > 0 {
 			out.Sections = append(out.Sections, Section{Heading: g.heading, Lead: g.lead, Blocks: append([]Block{t}, c.bands(g.group)...)})
@@ -94,7 +96,7 @@ func (c *Comparison) fullest() string {
 const compareRoom = 26
 
 // figures are those of a group on both sides.
-func (c *Comparison) figures(group engine.Group) *Table {
+func (c *Comparison) figures(group compare.Group) *Table {
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "A", "B", "B - A", "ratio"}}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
@@ -106,7 +108,7 @@ func (c *Comparison) figures(group engine.Group) *Table {
 }
 
 // side is a figure that a side may not have.
-func side(u engine.Unit, v *float64) Cell {
+func side(u record.Unit, v *float64) Cell {
 	if v == nil {
 		return right("-")
 	}
@@ -116,7 +118,7 @@ func side(u engine.Unit, v *float64) Cell {
 func nothing(v *float64) bool { return v == nil || *v == 0 }
 
 // shortName fits the column.
-func shortName(d *engine.Delta) string {
+func shortName(d *compare.Delta) string {
 	switch d.ID {
 	case "pipeline.bubble-over-ideal":
 		return "bubble over slowest rank"
@@ -127,14 +129,14 @@ func shortName(d *engine.Delta) string {
 }
 
 // difference is B - A with its sign; shares differ by points.
-func difference(d *engine.Delta) Cell {
+func difference(d *compare.Delta) Cell {
 	v, ok := d.Change()
 	switch {
 	case !ok:
 		return right("-")
 	case d.Same(), figure.Fine(d.Unit, *d.A) == figure.Fine(d.Unit, *d.B):
 		return right("=")
-	case d.Unit == engine.UnitShare:
+	case d.Unit == record.Share:
 		return right(fmt.Sprintf("%+.2f pts", 100*v))
 	}
 	sign := "+"
@@ -145,9 +147,9 @@ func difference(d *engine.Delta) Cell {
 }
 
 // ratio is how many times A B is, as a change in percent.
-func ratio(d *engine.Delta) string {
+func ratio(d *compare.Delta) string {
 	r, ok := d.Ratio()
-	if !ok || difference(d).Text == "=" || d.Unit == engine.UnitShare || r < 0 {
+	if !ok || difference(d).Text == "=" || d.Unit == record.Share || r < 0 {
 		return ""
 	}
 	if r >= 10 {
@@ -157,14 +159,14 @@ func ratio(d *engine.Delta) string {
 }
 
 // bands say how far the figures of both sides can be trusted.
-func (c *Comparison) bands(group engine.Group) []Block {
+func (c *Comparison) bands(group compare.Group) []Block {
 	of := func(r *engine.Report) string {
 		switch group {
-		case engine.GroupMemory:
+		case compare.GroupMemory:
 			return r.Memory.Words()
-		case engine.GroupTime:
+		case compare.GroupTime:
 			return r.Time.Words()
-		case engine.GroupCommunication, engine.GroupThroughput, engine.GroupPipeline:
+		case compare.GroupCommunication, compare.GroupThroughput, compare.GroupPipeline:
 		}
 		return ""
 	}
@@ -190,7 +192,7 @@ func (c *Comparison) path() Section {
 	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "GiB", "", "step", ""}}
 	row := func(text, more, faster string) {
-		t.add(Word(text), written(fmt.Sprintf("%.1f", peak.GiB()), engine.UnitMemory, peak), right(more), fine(engine.UnitSeconds, step), right(faster))
+		t.add(Word(text), written(fmt.Sprintf("%.1f", peak.GiB()), record.Memory, peak), right(more), fine(record.Seconds, step), right(faster))
 	}
 	row("A", "", "")
 	misfit := false
@@ -212,7 +214,7 @@ func (c *Comparison) path() Section {
 }
 
 // changeWords are the changes of a move.
-func changeWords(m *engine.Move) string {
+func changeWords(m *compare.Move) string {
 	words := make([]string, len(m.Changes))
 	for i, c := range m.Changes {
 		words[i] = c.Field + " " + orNone(c.B)

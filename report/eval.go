@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/record"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -24,7 +25,7 @@ func (d *Evaluation) document() *Document {
 		out.Sections = append(out.Sections, Section{Heading: t.Title, Filed: true, Blocks: []Block{&t}})
 	}
 	if d.Legal {
-		out.Sections = append(out.Sections, figures(&d.Setup, &d.report, true)...)
+		out.Sections = append(out.Sections, figureSections(&d.Setup, &d.report, true)...)
 		out.Sections = append(out.Sections, Caveats(&d.report)...)
 	}
 	return out
@@ -136,14 +137,14 @@ func Nearest(field string, values map[string]any) string {
 func Overview(s *engine.Setup, r *engine.Report) *Document {
 	out := &Document{Title: Title(s), Sections: append([]Section{SetupSection(s, r, false)}, problems(r)...)}
 	if r.Legal {
-		out.Sections = append(out.Sections, figures(s, r, false)...)
+		out.Sections = append(out.Sections, figureSections(s, r, false)...)
 	}
 	return out
 }
 
-// figures are the sections of a legal report, with the tables of ranks and traffic or
+// figureSections are the sections of a legal report, with the tables of ranks and traffic or
 // without.
-func figures(s *engine.Setup, r *engine.Report, full bool) []Section {
+func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 	var out []Section
 	add := func(there bool, section func() Section) {
 		if there {
@@ -198,7 +199,7 @@ func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
 		r := &m.Ranks[i]
 		row := []Cell{right(strconv.Itoa(r.Rank)), right(strconv.Itoa(r.Layers)), right(figure.Trim(r.InFlight))}
 		for _, b := range []units.Bytes{r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers, r.Allocated, r.Overhead, r.Total} {
-			row = append(row, written(fmt.Sprintf("%.2f", b.GiB()), engine.UnitMemory, b))
+			row = append(row, written(fmt.Sprintf("%.2f", b.GiB()), record.Memory, b))
 		}
 		t.add(row...)
 	}
@@ -228,8 +229,8 @@ func (s *Section) fixes(of *engine.Setup) {
 		if also != "" {
 			also = "with " + also
 		}
-		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB()), engine.UnitMemory, m.Report.Memory.Peak),
-			written(figure.FineSeconds(m.Report.Time.Step)+" a step", engine.UnitSeconds, m.Report.Time.Step), Word(also))
+		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
+			written(figure.FineSeconds(m.Report.Time.Step)+" a step", record.Seconds, m.Report.Time.Step), Word(also))
 	}
 	s.add(t)
 }
@@ -263,7 +264,7 @@ func communicationSection(r *engine.Report) Section {
 	t := &Table{Head: []string{"", "operation", "rank", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range r.Communication {
 		t.add(Word(c.Dimension), Word(c.Operation), right(strconv.Itoa(c.Rank)), right(strconv.Itoa(c.GroupSize)), Word(c.Spans),
-			written(fmt.Sprintf("%.3f", c.Bytes.GB()), engine.UnitTraffic, c.Bytes), fine(engine.UnitSeconds, c.Seconds), fine(engine.UnitSeconds, c.Exposed))
+			written(fmt.Sprintf("%.3f", c.Bytes.GB()), record.Traffic, c.Bytes), fine(record.Seconds, c.Seconds), fine(record.Seconds, c.Exposed))
 	}
 	out.add(t)
 	if several && r.Time != nil {
@@ -308,9 +309,9 @@ func stepSection(t *engine.Time) Section {
 	for _, part := range StepParts(t) {
 		share := Word("")
 		if t.Step > 0 {
-			share = fine(engine.UnitShare, part.Time/t.Step)
+			share = fine(record.Share, part.Time/t.Step)
 		}
-		table.add(Word(part.Name), fine(engine.UnitSeconds, part.Time), share)
+		table.add(Word(part.Name), fine(record.Seconds, part.Time), share)
 	}
 	out.add(table)
 	return out
@@ -322,9 +323,9 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 	if s.MFU != "" {
 		convention = " (" + string(s.MFU) + ")"
 	}
-	t.add(Word("TFLOP/s per GPU"), fine(engine.UnitTFLOPS, p.ModelTFLOPSPerGPU))
-	t.add(Word("MFU"+convention), fine(engine.UnitShare, p.MFU))
-	t.add(Word("HFU"), fine(engine.UnitShare, p.HFU))
+	t.add(Word("TFLOP/s per GPU"), fine(record.TFLOPS, p.ModelTFLOPSPerGPU))
+	t.add(Word("MFU"+convention), fine(record.Share, p.MFU))
+	t.add(Word("HFU"), fine(record.Share, p.HFU))
 	return Section{
 		Heading: "Throughput",
 		Lead:    fmt.Sprintf("%s tokens/s, %s per GPU, %s", figure.FineCount(p.TokensPerSecond), figure.FineCount(p.TokensPerSecondPerGPU), p.Band("within ")),
@@ -335,12 +336,12 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 // runSection is the whole training run, where a budget of tokens was given.
 func runSection(r *engine.Run) Section {
 	t := &Table{Head: []string{"", ""}}
-	t.add(Word("steps"), fine(engine.UnitTokens, r.Steps))
+	t.add(Word("steps"), fine(record.Tokens, r.Steps))
 	if r.Cost != nil {
-		t.add(Word("cost"), written(figure.Dollars(*r.Cost), engine.UnitDollars, *r.Cost))
+		t.add(Word("cost"), written(figure.Dollars(*r.Cost), record.Dollars, *r.Cost))
 	}
 	if r.Energy != nil {
-		t.add(Word("energy"), written(figure.Energy(*r.Energy), engine.UnitEnergy, *r.Energy))
+		t.add(Word("energy"), written(figure.Energy(*r.Energy), record.Energy, *r.Energy))
 	}
 	return Section{
 		Heading: "Run",

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 )
 
 // records are every leaf of the document as a row: the part of the document, what in it
@@ -144,14 +144,14 @@ func (l *leaves) leaf(path []string, value string) {
 }
 
 // unitWord is a unit as every row of a CSV calls it.
-func unitWord(u engine.Unit) string {
+func unitWord(u record.Unit) string {
 	switch u {
-	case engine.UnitShare:
+	case record.Share:
 		return "ratio"
-	case engine.UnitSeconds:
+	case record.Seconds:
 		return "s"
-	case engine.UnitTraffic:
-		return string(engine.UnitMemory)
+	case record.Traffic:
+		return string(record.Memory)
 	default:
 		return string(u)
 	}
@@ -161,22 +161,22 @@ func unitWord(u engine.Unit) string {
 func unitOf(key string) string {
 	for _, u := range []struct {
 		end  string
-		unit engine.Unit
+		unit record.Unit
 	}{
-		{"_per_second_per_gpu", engine.UnitTokens},
-		{"tokens_per_second", engine.UnitTokens},
-		{"tflops_per_gpu", engine.UnitTFLOPS},
-		{"_bytes_per_gpu", engine.UnitMemory},
-		{"bytes_per_gpu", engine.UnitMemory},
-		{"_bytes", engine.UnitMemory},
-		{"_seconds", engine.UnitSeconds},
-		{"seconds", engine.UnitSeconds},
-		{"_flops_per_token", engine.UnitFLOPs},
-		{"_over_ideal", engine.UnitShare},
-		{"_over_total", engine.UnitShare},
-		{"bubble_closed_form", engine.UnitShare},
-		{"mfu", engine.UnitShare},
-		{"hfu", engine.UnitShare},
+		{"_per_second_per_gpu", record.Tokens},
+		{"tokens_per_second", record.Tokens},
+		{"tflops_per_gpu", record.TFLOPS},
+		{"_bytes_per_gpu", record.Memory},
+		{"bytes_per_gpu", record.Memory},
+		{"_bytes", record.Memory},
+		{"_seconds", record.Seconds},
+		{"seconds", record.Seconds},
+		{"_flops_per_token", record.FLOPs},
+		{"_over_ideal", record.Share},
+		{"_over_total", record.Share},
+		{"bubble_closed_form", record.Share},
+		{"mfu", record.Share},
+		{"hfu", record.Share},
 	} {
 		if strings.HasSuffix(key, u.end) {
 			return unitWord(u.unit)

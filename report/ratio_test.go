@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/presets"
 )
 
@@ -14,7 +15,7 @@ func TestUnitsOfScreens(t *testing.T) {
 	s := presets.DefaultSetup()
 	d := NewEvaluation("x", s, engine.Evaluate(s))
 	d.Screen = []Table{{Title: "both", Head: []string{"of", "B / A", "MFU", "step"}, Rows: [][]Cell{
-		{Word("row"), Ratio(1.0372), Figure(engine.UnitShare, 0.4123), Figure(engine.UnitSeconds, 1.5)},
+		{Word("row"), Ratio(1.0372), Figure(record.Share, 0.4123), Figure(record.Seconds, 1.5)},
 	}}}
 	for f, lines := range map[Format][]string{
 		Markdown: {"| row | 1.04 | 41.2 % |"},

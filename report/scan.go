@@ -8,14 +8,17 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
+	"meshscope/engine/scan"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 )
 
 // Scan is a figure over the values of one knob or two.
 type Scan struct {
-	Asked engine.Scan
-	Grid  engine.Grid
+	Asked scan.Query
+	Grid  scan.Grid
 	Name  string  // of the figure, in words
 	Bars  *Glyphs // what bars are drawn with; nil: none are
 }
@@ -42,7 +45,7 @@ const (
 )
 
 // Points are all of them, row by row.
-func (o *Scan) Points(yield func(*engine.Point) bool) {
+func (o *Scan) Points(yield func(*scan.Point) bool) {
 	for _, row := range o.Grid.Rows {
 		for i := range row {
 			if !yield(&row[i]) {
@@ -80,13 +83,13 @@ func (o *Scan) kept() string {
 	for _, n := range []struct {
 		held, name string
 		of         int
-		among      engine.Spread
+		among      scan.Spread
 	}{
 		{figure.Plural(o.Asked.Setup.GPUs, "GPU"), "GPUs", o.Asked.Setup.GPUs, o.Grid.GPUs()},
 		{"a global batch of " + figure.Comma(o.Asked.Setup.GBS), "global batch", o.Asked.Setup.GBS, o.Grid.Batch()},
 	} {
 		switch {
-		case n.among == engine.Spread{} || n.among == engine.Spread{Low: n.of, High: n.of}:
+		case n.among == scan.Spread{} || n.among == scan.Spread{Low: n.of, High: n.of}:
 			kept = append(kept, n.held)
 		case n.among.Low == n.among.High:
 			moved = append(moved, fmt.Sprintf("%s %s", n.name, figure.Comma(n.among.Low)))
@@ -105,12 +108,12 @@ func (o *Scan) kept() string {
 }
 
 // mark of a point.
-func mark(p *engine.Point) string {
+func mark(p *scan.Point) string {
 	text := ""
 	if p.Current {
 		text = markCurrent
 	}
-	if p.Verdict == engine.PointNoFit {
+	if p.Verdict == scan.DoesNotFit {
 		text = markNoFit + text
 	}
 	return text
@@ -127,7 +130,7 @@ func (o *Scan) list() *Table {
 
 // short is the figure as a heading.
 func (o *Scan) short() string {
-	for _, w := range engine.FigureWords() {
+	for _, w := range figures.Words() {
 		if w.ID == o.Asked.Figure {
 			return w.Word
 		}
@@ -155,7 +158,7 @@ func (o *Scan) top() (most float64) {
 }
 
 // bar is the value of a point drawn, with the capacity line of figures of memory.
-func (o *Scan) bar(p *engine.Point) string {
+func (o *Scan) bar(p *scan.Point) string {
 	if o.Bars == nil {
 		return ""
 	}
@@ -169,7 +172,7 @@ func (o *Scan) bar(p *engine.Point) string {
 	for i := range barWidth {
 		filled := p.Value != nil && most > 0 && float64(i) < *p.Value/most*barWidth-0.5
 		switch {
-		case filled && p.Verdict == engine.PointNoFit:
+		case filled && p.Verdict == scan.DoesNotFit:
 			cells.WriteString(o.Bars.Weak)
 		case filled:
 			cells.WriteString(o.Bars.Full)
@@ -194,7 +197,7 @@ func (o *Scan) matrix() (*Table, string) {
 			text := markIllegal
 			if p.Value != nil {
 				text = mark(p) + fmt.Sprintf("%.*f", digits, *p.Value/scale)
-			} else if p.Verdict != engine.PointIllegal {
+			} else if p.Verdict != scan.Illegal {
 				text = mark(p) + "none"
 			}
 			row = append(row, right(text))
@@ -209,13 +212,13 @@ func (o *Scan) matrix() (*Table, string) {
 func (o *Scan) scale() (unit string, scale float64, digits int) {
 	top := o.top()
 	switch o.Grid.Unit {
-	case engine.UnitMemory:
+	case record.Memory:
 		return "GiB", float64(units.GiB), 1
-	case engine.UnitTraffic:
+	case record.Traffic:
 		return "GB", float64(units.GB), 1
-	case engine.UnitShare:
+	case record.Share:
 		return "%", 0.01, 1
-	case engine.UnitSeconds:
+	case record.Seconds:
 		if top < 1 {
 			return "ms", 1e-3, 1
 		}
@@ -233,7 +236,7 @@ func (o *Scan) scale() (unit string, scale float64, digits int) {
 
 // spark is a row drawn small: a step of height for each point, . for an illegal
 // one and x for one that does not fit.
-func (o *Scan) spark(row []engine.Point) string {
+func (o *Scan) spark(row []scan.Point) string {
 	if o.Bars == nil {
 		return ""
 	}
@@ -243,7 +246,7 @@ func (o *Scan) spark(row []engine.Point) string {
 		switch p := &row[i]; {
 		case p.Value == nil:
 			text.WriteByte('.')
-		case p.Verdict == engine.PointNoFit:
+		case p.Verdict == scan.DoesNotFit:
 			text.WriteByte('x')
 		case top <= 0:
 			text.WriteRune(steps[0])
@@ -260,8 +263,8 @@ func (o *Scan) legend(s *Section) {
 	current, noFit, illegal := false, false, false
 	for p := range o.Points {
 		current = current || p.Current
-		noFit = noFit || p.Verdict == engine.PointNoFit
-		illegal = illegal || p.Verdict == engine.PointIllegal
+		noFit = noFit || p.Verdict == scan.DoesNotFit
+		illegal = illegal || p.Verdict == scan.Illegal
 	}
 	var marks []string
 	if current {
@@ -299,7 +302,7 @@ type reason struct {
 func (o *Scan) reasons(s *Section) {
 	var all []reason
 	for p := range o.Points {
-		if p.Verdict != engine.PointIllegal {
+		if p.Verdict != scan.Illegal {
 			continue
 		}
 		at := p.X

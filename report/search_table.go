@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -85,13 +86,13 @@ func (o *Search) table(s *Section, list []search.Found) {
 
 // figures are the columns of predictions.
 func (o *Search) figures(column func(string, func(*search.Found) Cell), list []search.Found) {
-	column("step", func(f *search.Found) Cell { return fine(engine.UnitSeconds, f.Report.Time.Step) })
-	column("MFU", func(f *search.Found) Cell { return Figure(engine.UnitShare, f.Report.Throughput.MFU) })
+	column("step", func(f *search.Found) Cell { return fine(record.Seconds, f.Report.Time.Step) })
+	column("MFU", func(f *search.Found) Cell { return Figure(record.Share, f.Report.Throughput.MFU) })
 	column("tok/s/GPU", func(f *search.Found) Cell {
 		n := f.Report.Throughput.TokensPerSecondPerGPU
-		return written(figure.Comma(int(n+0.5)), engine.UnitTokens, n)
+		return written(figure.Comma(int(n+0.5)), record.Tokens, n)
 	})
-	gib := func(b units.Bytes) Cell { return written(fmt.Sprintf("%.1f", b.GiB()), engine.UnitMemory, b) }
+	gib := func(b units.Bytes) Cell { return written(fmt.Sprintf("%.1f", b.GiB()), record.Memory, b) }
 	column("GiB", func(f *search.Found) Cell { return gib(f.Report.Memory.Peak) })
 	column("free GiB", func(f *search.Found) Cell { return gib(f.Free) })
 	if o.Problem.Tokens > 0 {

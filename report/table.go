@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 )
@@ -34,7 +34,7 @@ func (t *Table) add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 type Cell struct {
 	Text   string  // as a table shows it
 	Value  float64 // with all digits, in the unit; read when Number
-	Unit   engine.Unit
+	Unit   record.Unit
 	Number bool
 
 	many    bool // Text has the digits of a table, more than a sentence has
@@ -46,22 +46,22 @@ type Cell struct {
 func Word(text string) Cell { return Cell{Text: text} }
 
 // Figure is a cell with a figure.
-func Figure(u engine.Unit, value float64) Cell {
+func Figure(u record.Unit, value float64) Cell {
 	return Cell{Text: figure.Of(u, value), Value: value, Unit: u, Number: true}
 }
 
 // Memory is a cell with memory, in smaller units than GiB where it is little.
 func Memory(b units.Bytes) Cell {
-	return Cell{Text: figure.Memory(b), Value: float64(b), Unit: engine.UnitMemory, Number: true}
+	return Cell{Text: figure.Memory(b), Value: float64(b), Unit: record.Memory, Number: true}
 }
 
 // Ratio is a cell with a factor.
 func Ratio(value float64) Cell {
-	return Cell{Text: figure.Three(value), Value: value, Unit: engine.UnitShare, Number: true}
+	return Cell{Text: figure.Three(value), Value: value, Unit: record.Share, Number: true}
 }
 
 // Maybe is a figure that there may not be.
-func Maybe(u engine.Unit, value *float64) Cell {
+func Maybe(u record.Unit, value *float64) Cell {
 	if value == nil {
 		return Word("")
 	}
@@ -77,17 +77,17 @@ func YesNo(is bool) Cell {
 }
 
 // fine is a figure with the digits of a table, for the text formats.
-func fine[T ~float64](u engine.Unit, value T) Cell {
+func fine[T ~float64](u record.Unit, value T) Cell {
 	return Cell{Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true, many: true}
 }
 
 // written is a figure that is written in a way of its own.
-func written[T ~float64](text string, u engine.Unit, value T) Cell {
-	return Cell{Text: text, Value: float64(value), Unit: u, Number: true, many: u != engine.UnitCount}
+func written[T ~float64](text string, u record.Unit, value T) Cell {
+	return Cell{Text: text, Value: float64(value), Unit: u, Number: true, many: u != record.Count}
 }
 
 // whole is a cell with a count.
-func whole(n int) Cell { return Figure(engine.UnitCount, float64(n)) }
+func whole(n int) Cell { return Figure(record.Count, float64(n)) }
 
 // number is a cell with a whole number that names something: no commas.
 func number(text string) Cell { return Cell{Text: text, right: true} }

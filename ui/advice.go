@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/record"
 	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
@@ -61,8 +61,8 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 // adviceTables are what the card says, with all digits: what the fullest rank holds or
 // the step is spent on, the moves, every value of every knob, and the rules.
 func adviceTables(a *advise.Advice) []report.Table {
-	seconds := func(v float64) report.Cell { return report.Figure(engine.UnitSeconds, v) }
-	bytes := func(v float64) report.Cell { return report.Figure(engine.UnitMemory, v) }
+	seconds := func(v float64) report.Cell { return report.Figure(record.Seconds, v) }
+	bytes := func(v float64) report.Cell { return report.Figure(record.Memory, v) }
 	yes := func(v bool) report.Cell {
 		if v {
 			return report.Word("yes")
@@ -71,11 +71,11 @@ func adviceTables(a *advise.Advice) []report.Table {
 	}
 	terms := report.Table{Title: "advice: what the fullest rank holds", Head: []string{"term", "holds", "of the total"}}
 	for _, t := range a.Terms {
-		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(engine.UnitShare, t.Share)})
+		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(record.Share, t.Share)})
 	}
 	limits := report.Table{Title: "advice: what a step is spent on", Head: []string{"part", "takes", "of the step"}}
 	for _, l := range a.Limits {
-		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(engine.UnitShare, l.Share)})
+		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(record.Share, l.Share)})
 	}
 	moves := report.Table{Title: "advice: moves " + a.Promise(), Head: []string{"turn", "what follows", "step", "speed", "peak", "saved", "fits"}}
 	for i := range a.Moves {

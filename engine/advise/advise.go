@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/units"
 )
 
@@ -46,8 +47,8 @@ type Limit struct {
 
 // Move is one or more knobs turned, and what that gives.
 type Move struct {
-	Changes []engine.Change // the knobs turned first, then what followed
-	Turned  int             // how many of the changes were turned
+	Changes []compare.Change // the knobs turned first, then what followed
+	Turned  int              // how many of the changes were turned
 	Setup   engine.Setup
 	Report  engine.Report // without timeline
 	// Speed is how many times as fast the step is, Saved how much less the

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/engine/search/bound"
 )
 
 // moves are the best ones: of one knob, of two, of three, and the whole way to the
@@ -34,7 +35,7 @@ func (a *adviser) faster() []Move {
 
 func fits(m *Move) bool { return m.Fits && !m.NowRefused }
 
-func (a *adviser) mayFit(f engine.Bound) bool { return f.Peak <= a.report.Memory.Usable }
+func (a *adviser) mayFit(f bound.Bound) bool { return f.Peak <= a.report.Memory.Usable }
 
 // farther adds moves of more knobs, where they are faster than those of fewer: of
 // two, of three, and the whole way to the best that is known.

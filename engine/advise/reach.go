@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
@@ -30,10 +31,10 @@ func (l *Looked) Words(number func(int) string) string {
 		" turns on from the best of these. Other moves of three knobs and more may be faster."
 }
 
-// pair is a setup that is some turns away, with its floor.
+// pair is a setup that is some turns away, with its least.
 type pair struct {
 	setup  engine.Setup
-	floor  engine.Bound
+	least  bound.Bound
 	turned [2]knob.ID
 }
 
@@ -70,15 +71,15 @@ func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setu
 			continue
 		}
 		seen[v.Setup] = true
-		if floor, ok := a.floors.Bound(&v.Setup); ok {
-			list = append(list, pair{v.Setup, floor, turned})
+		if least, ok := a.bounds.Bound(&v.Setup); ok {
+			list = append(list, pair{v.Setup, least, turned})
 		}
 	}
 	return list
 }
 
 func byStep(list []pair) {
-	slices.SortStableFunc(list, func(x, y pair) int { return cmp.Compare(x.floor.Step, y.floor.Step) })
+	slices.SortStableFunc(list, func(x, y pair) int { return cmp.Compare(x.least.Step, y.least.Step) })
 }
 
 // How many pairs of every two knobs triples begin with: those with the best bounds of
@@ -106,7 +107,7 @@ func (a *adviser) triples(r *reached) []pair {
 	for i := range r.pairs {
 		p := &r.pairs[i]
 		n := taken[p.turned]
-		may := a.mayFit(p.floor)
+		may := a.mayFit(p.least)
 		if (!may || n.fit >= beamFits) && n.all >= all {
 			continue
 		}
@@ -132,15 +133,15 @@ func (a *adviser) triples(r *reached) []pair {
 
 // settle evaluates setups in the order of their bounds, until no bound that is left
 // can be among the best that are wanted and faster than a speed.
-func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(engine.Bound) bool, will func(*Move) bool) []Move {
+func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(bound.Bound) bool, will func(*Move) bool) []Move {
 	var out []Move
 	for i := range open {
-		floor := &open[i].floor
-		if a.stopped() || float64(a.report.Time.Step/floor.Step) <= speed ||
-			len(out) == wanted && floor.Step >= out[wanted-1].Report.Time.Step {
+		least := &open[i].least
+		if a.stopped() || float64(a.report.Time.Step/least.Step) <= speed ||
+			len(out) == wanted && least.Step >= out[wanted-1].Report.Time.Step {
 			break
 		}
-		if !may(*floor) {
+		if !may(*least) {
 			continue
 		}
 		m, ok := a.try(open[i].setup, turned)

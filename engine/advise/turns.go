@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
@@ -16,7 +18,7 @@ type adviser struct {
 	now       engine.Setup
 	report    engine.Report
 	evaluator engine.Evaluator
-	floors    engine.Bounder
+	bounds    bound.Bounder
 	turns     []turned // each knob alone, evaluated
 	looked    Looked
 }
@@ -81,7 +83,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	if !done || !r.Legal {
 		return Move{}, false
 	}
-	m := Move{Changes: engine.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
+	m := Move{Changes: compare.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
 	m.Speed = float64(a.report.Time.Step / r.Time.Step)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits

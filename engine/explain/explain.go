@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/record"
 )
 
@@ -43,7 +44,7 @@ func (e *Explanation) Text() string { return e.Unit.Text(e.Result) }
 type Book struct {
 	report  *engine.Report
 	record  *record.Record
-	figures []engine.Figure
+	figures []figures.Figure
 	values  map[string]float64 // of the figures
 	known   map[string]*Explanation
 }
@@ -54,7 +55,7 @@ func Of(s engine.Setup) (*Book, bool) {
 	if !r.Legal {
 		return nil, false
 	}
-	b := &Book{report: &r, record: rec, figures: engine.Figures(&r), values: make(map[string]float64), known: make(map[string]*Explanation)}
+	b := &Book{report: &r, record: rec, figures: figures.List(&r), values: make(map[string]float64), known: make(map[string]*Explanation)}
 	for _, f := range b.figures {
 		b.values[f.ID] = f.Value
 	}
@@ -65,7 +66,7 @@ func Of(s engine.Setup) (*Book, bool) {
 func (b *Book) Report() *engine.Report { return b.report }
 
 // Figures lists the figures of the report, in its order.
-func (b *Book) Figures() []engine.Figure { return slices.Clone(b.figures) }
+func (b *Book) Figures() []figures.Figure { return slices.Clone(b.figures) }
 
 // IDs lists everything that can be explained: the figures of the report, then
 // what they are made of.

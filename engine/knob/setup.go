@@ -32,6 +32,10 @@ func (s *Setup) Spec() schedule.Spec {
 	}
 }
 
+// Interleaves says whether ranks run several stages. A software stack's waiting for
+// messages shows only then: plain schedules send and receive at once.
+func (s *Setup) Interleaves() bool { return s.VPP >= 2 }
+
 // Slow says that an evaluation takes longer than a frame allows, about 5 ms: to
 // be run beside the handling of keys, with Evaluator.EvaluateUntil.
 func (s *Setup) Slow() bool {

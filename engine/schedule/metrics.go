@@ -102,3 +102,27 @@ func UniformCosts(s Spec, t ChunkTimes, p2p float64) Costs {
 	}
 	return c
 }
+
+// Length is what the pipeline adds to a step. The zero-bubble papers check the
+// optimizer's step afterwards (arXiv 2401.10241, section 4), so that no rank
+// waits for the others at its end: the step lasts as long as the longest rank is
+// at work, not from the first start to the last end. The same is assumed of every
+// schedule that runs weight gradients apart.
+func (t *Timeline) Length(info *Info) float64 {
+	if !info.SplitsBackward {
+		return t.Makespan
+	}
+	return t.LongestSpan()
+}
+
+// Busiest is the rank with the longest busy time, the first of equal ones: its time is
+// the step's.
+func (t *Timeline) Busiest() int {
+	best := 0
+	for r := range t.Ranks {
+		if t.Ranks[r].Busy > t.Ranks[best].Busy {
+			best = r
+		}
+	}
+	return best
+}

@@ -64,3 +64,10 @@ func (pl Placement) chunks(v int) int {
 
 // Chunks is how many chunks each rank of the order hosts.
 func (o *Order) Chunks() int { return o.Placement.chunks(o.Spec.VirtualStages) }
+
+// Crosses says whether the next stage after one is on another rank, in the direction
+// of the first half of a bidirectional schedule.
+func (o *Order) Crosses(stage int) bool {
+	p := o.Spec.Ranks
+	return o.Placement.Host(p, stage, 0) != o.Placement.Host(p, stage+1, 0)
+}

@@ -1,7 +1,7 @@
 // Package search finds the best layouts of a model on a cluster.
 //
 // Run goes over every legal layout of a Space twice. The ranking pass bounds
-// each from below (engine.Bounder: about a microsecond a layout); then layouts are
+// each from below (bound.Bounder: about a microsecond a layout); then layouts are
 // evaluated in full, the most promising first, until no bound that is left can
 // beat what has been found. What is returned is what evaluating everything
 // would have returned, in the same order, on any number of cores.
@@ -13,6 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
@@ -161,7 +162,7 @@ func (a score) less(b score) bool {
 }
 
 // score of a setup with that step and peak; of bounds from below it is one too.
-func (p *Problem) score(s *engine.Setup, f engine.Bound) score {
+func (p *Problem) score(s *engine.Setup, f bound.Bound) score {
 	out := score{rate: float64(f.Step) * float64(s.GPUs) / s.Tokens()}
 	switch p.Objective {
 	case FewestGPUs:

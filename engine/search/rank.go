@@ -7,6 +7,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/schedule"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
@@ -26,7 +27,7 @@ type ranker struct {
 	problem *Problem
 	planes  []plane
 	choices choices
-	floors  engine.Bounder
+	bounds  bound.Bounder
 
 	found    []candidate
 	legal    int
@@ -72,14 +73,14 @@ func (r *ranker) batch(s *engine.Setup, mbs int) bool {
 }
 
 // rank bounds every layout of a plane; false where it was stopped on the way. It goes
-// through the choices in the order in which layouts share most (engine.Bounder).
+// through the choices in the order in which layouts share most (bound.Bounder).
 func (r *ranker) rank(index int) bool {
 	if !r.begin() {
 		return true
 	}
 	s := r.problem.Setup
 	r.cut(&s, r.planes[index])
-	r.floors.SetDegrees(&s.Layout)
+	r.bounds.SetDegrees(&s.Layout)
 	at := candidate{plane: int32(index)}
 	for placement := schedule.Linear; placement <= schedule.Bidirectional; placement++ {
 		r.tried = r.tried[:0]
@@ -107,8 +108,8 @@ func (r *ranker) rank(index int) bool {
 func (r *ranker) begin() bool {
 	if !r.begun {
 		r.begun = true
-		r.floors.SetModel(&r.problem.Setup)
-		r.sound = r.floors.Judge.Given(r.problem.Setup).Legal
+		r.bounds.SetModel(&r.problem.Setup)
+		r.sound = r.bounds.Judge.Given(r.problem.Setup).Legal
 		r.limit = r.problem.limit()
 	}
 	return r.sound
@@ -145,18 +146,18 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 				continue
 			}
 			if !cut {
-				if cut = r.floors.SetStages(s.VPP, placement); !cut {
+				if cut = r.bounds.SetStages(s.VPP, placement); !cut {
 					return true
 				}
 			}
-			r.floors.SetMicroBatch(&s.Layout)
+			r.bounds.SetMicroBatch(&s.Layout)
 			for k, given := range r.choices.recompute {
 				again, some := part(given, s)
-				if !some || !r.allowed(r.floors.Judge.Recompute(again)) {
+				if !some || !r.allowed(r.bounds.Judge.Recompute(again)) {
 					continue
 				}
 				at.recompute, s.Recompute = uint16(k), again
-				r.floors.SetRecompute(again)
+				r.bounds.SetRecompute(again)
 				r.bound(s, at, kinds, &runs)
 			}
 		}
@@ -211,7 +212,7 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 			continue
 		}
 		judged[class], s.ZeRO = true, zero
-		runs[class] = r.allowed(r.floors.Judge.Layout(s))
+		runs[class] = r.allowed(r.bounds.Judge.Layout(s))
 		some = some || runs[class]
 	}
 	return runs, some
@@ -226,7 +227,7 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			continue
 		}
 		s.ZeRO, at.zero = zero, uint16(i)
-		if !r.floors.SetZeRO(zero) {
+		if !r.bounds.SetZeRO(zero) {
 			continue
 		}
 		for n := range r.choices.kinds {
@@ -237,18 +238,18 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			info := &r.choices.kinds[n]
 			s.Schedule, at.kind = info.Kind, uint16(n)
 			spec := s.Spec()
-			at.peak = r.floors.Peak(&spec, info)
+			at.peak = r.bounds.Peak(&spec, info)
 			if at.peak > r.limit && !r.everything {
 				r.excluded++
 				continue
 			}
-			at.step = r.floors.Step(&spec, info)
-			at.peak = max(at.peak, r.floors.PeakInTime(&spec, info))
+			at.step = r.bounds.Step(&spec, info)
+			at.peak = max(at.peak, r.bounds.PeakInTime(&spec, info))
 			if (at.peak > r.limit || !r.problem.inTime(at.step, tokens)) && !r.everything {
 				r.excluded++
 				continue
 			}
-			at.key = r.problem.score(s, engine.Bound{Step: at.step, Peak: at.peak})
+			at.key = r.problem.score(s, bound.Bound{Step: at.step, Peak: at.peak})
 			r.add(&at)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"meshscope/engine"
+	"meshscope/engine/search/bound"
 )
 
 // Run searches. It calls progress (nil: nobody wants to know) from one goroutine
@@ -204,7 +205,7 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	}
 	m := f.Report.Memory
 	f.Free = m.Usable - m.Peak
-	f.exact = r.problem.score(&f.Setup, engine.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
+	f.exact = r.problem.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
 	if m.Peak > r.problem.limit() || !r.problem.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
 		return f, misses
 	}

@@ -325,3 +325,23 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 		record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
 		record.In("bytes_over_PCIe", in.GradDtype.ReduceBytes(in.Precision)+in.Precision.GatherBytes()), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth))
 }
+
+// MicroBatchTraffic is the ZeRO traffic of one micro-batch on a stage that no compute
+// hides: under a forward and a whole backward, and under the two parts of a split one,
+// which run apart, each with its own traffic.
+type MicroBatchTraffic struct{ Forward, Backward, Input, Weight units.Seconds }
+
+// PerMicroBatch gives that of a stage whose rank has so many chunks.
+func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Software) MicroBatchTraffic {
+	if d.PerForward == 0 && d.PerBackward == 0 {
+		return MicroBatchTraffic{} // as up to ZeRO-1
+	}
+	share, n := units.Seconds(soft.Shard), units.Seconds(chunks)
+	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
+	b, w := d.PerBackward/n, d.PerWeight/n
+	return MicroBatchTraffic{
+		Forward:  exposed(d.PerForward/n, k.Forward),
+		Backward: exposed(b, k.InputGrad+k.WeightGrad),
+		Input:    exposed(b-w, k.InputGrad), Weight: exposed(w, k.WeightGrad),
+	}
+}

@@ -44,6 +44,15 @@ type Input struct {
 	Record   *record.Recorder // takes down formulas; nil: nobody asked
 }
 
+// Latency is what the simulation adds to a message between stages: nothing where the
+// stages' own times hold the waiting.
+func (in *Input) Latency(hop units.Seconds) units.Seconds {
+	if in.Machine.Software.Blocking {
+		return 0
+	}
+	return hop
+}
+
 // Traffic is what one dimension moves: bytes sent by one GPU, the time that
 // takes, and the part of that time that nothing hides.
 type Traffic struct {

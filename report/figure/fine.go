@@ -6,27 +6,27 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
 // Fine writes a figure with its unit for a table: more digits than a sentence has, and
 // as many behind the point in every row.
-func Fine(u engine.Unit, v float64) string {
+func Fine(u record.Unit, v float64) string {
 	switch u {
-	case engine.UnitMemory:
+	case record.Memory:
 		return strconv.FormatFloat(units.Bytes(v).GiB(), 'f', 2, 64) + " GiB"
-	case engine.UnitTraffic:
+	case record.Traffic:
 		return strconv.FormatFloat(units.Bytes(v).GB(), 'f', 3, 64) + " GB"
-	case engine.UnitSeconds:
+	case record.Seconds:
 		return FineSeconds(units.Seconds(v))
-	case engine.UnitShare:
+	case record.Share:
 		return FinePercent(v)
-	case engine.UnitTokens:
+	case record.Tokens:
 		return FineCount(v)
-	case engine.UnitTFLOPS:
+	case record.TFLOPS:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	case engine.UnitCount:
+	case record.Count:
 		return Trim(v)
 	default:
 		return u.Text(v)

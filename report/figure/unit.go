@@ -1,25 +1,25 @@
 package figure
 
 import (
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
 // Of writes a figure of a report with its unit in few cells.
-func Of(u engine.Unit, v float64) string {
+func Of(u record.Unit, v float64) string {
 	switch u {
-	case engine.UnitMemory:
+	case record.Memory:
 		return GiB(units.Bytes(v)) + " GiB"
-	case engine.UnitSeconds:
+	case record.Seconds:
 		return Seconds(units.Seconds(v))
-	case engine.UnitTraffic:
+	case record.Traffic:
 		if v < 0 {
 			return "-" + Traffic(units.Bytes(-v))
 		}
 		return Traffic(units.Bytes(v))
-	case engine.UnitShare:
+	case record.Share:
 		return Percent(v)
-	case engine.UnitTokens, engine.UnitTFLOPS:
+	case record.Tokens, record.TFLOPS:
 		return Three(v)
 	default:
 		if v == float64(int64(v)) && v < 1e6 && v > -1e6 {

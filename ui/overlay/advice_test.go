@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/compare"
+	"meshscope/engine/units"
+	"meshscope/ui/widget"
+
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-
-	tea "charm.land/bubbletea/v2"
-
-	"meshscope/engine"
-	"meshscope/engine/advise"
-	"meshscope/engine/units"
-	"meshscope/ui/widget"
 )
 
 // someAdvice has round figures in place of the engine's.
@@ -42,16 +42,16 @@ func someAdvice(fits bool) *advise.Advice {
 	for i, name := range []string{"gradients", "optimizer", "activations", "weights", "overhead", "buffers", "logits"} {
 		a.Terms = append(a.Terms, advise.Term{Name: name, Bytes: units.Bytes(35-5*i) * units.GiB, Share: float64(35-5*i) / 140})
 	}
-	move := func(peak units.Bytes, step units.Seconds, changes ...engine.Change) advise.Move {
+	move := func(peak units.Bytes, step units.Seconds, changes ...compare.Change) advise.Move {
 		m := advise.Move{Changes: changes, Turned: 1, Report: report(peak, step), Speed: float64(10 / step), Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB}
 		m.Setup.TP = len(a.Moves) + 1
 		m.Fits = m.Report.Memory.Fits
 		return m
 	}
-	turn := func(field, to string) engine.Change { return engine.Change{Field: field, B: to} }
+	turn := func(field, to string) compare.Change { return compare.Change{Field: field, B: to} }
 	for i, m := range []advise.Move{
 		move(75, 10.5, turn("offload", "optimizer")),
-		move(76, 11, turn("pp", "2"), engine.Change{Field: "dp", B: "2", Follows: "gpus"}, engine.Change{Field: "microbatches", B: "8", Follows: "gbs"}),
+		move(76, 11, turn("pp", "2"), compare.Change{Field: "dp", B: "2", Follows: "gpus"}, compare.Change{Field: "microbatches", B: "8", Follows: "gbs"}),
 		move(74, 9.5, turn("tp", "4"), turn("pp", "4"), turn("vpp", "20"), turn("schedule", "interleaved"), turn("recompute", "full:4"), turn("offload", "optimizer")),
 	} {
 		m.Setup.TP = i + 1

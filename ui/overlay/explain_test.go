@@ -18,7 +18,7 @@ import (
 
 // figures are those of the default setup on a machine without a calibration, so
 // that a new fit moves no frame.
-func figures(t testing.TB) *explain.Book {
+func bookOf(t testing.TB) *explain.Book {
 	t.Helper()
 	s := presets.DefaultSetup()
 	s.Cluster.Calibration = nil
@@ -31,7 +31,7 @@ func figures(t testing.TB) *explain.Book {
 
 func explained(t testing.TB, id string) *Explain {
 	t.Helper()
-	e, ok := figures(t).Explain(id)
+	e, ok := bookOf(t).Explain(id)
 	if !ok {
 		t.Fatalf("no figure %s", id)
 	}
@@ -124,7 +124,7 @@ func TestExplainRender(t *testing.T) {
 // At every size and after any keys the box is as wide as it says and no higher
 // than the screen, and the chosen part can be brought into sight.
 func TestExplainHolds(t *testing.T) {
-	book, look := figures(t), theme(t, colorprofile.ANSI256)
+	book, look := bookOf(t), theme(t, colorprofile.ANSI256)
 	ids := book.IDs()
 	keys := []string{"enter", "enter", "esc", "up", "down", "down", "left", "right", "pgup", "pgdown", "home", "end", "x", "z"}
 	draws.Check(t, func(t *rapid.T) {

@@ -1,12 +1,11 @@
 package overlay
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/explain"
+	"meshscope/engine/figures"
 )
 
 // Figures lists the figures of a book, at one of them; keys are for the explanations.
@@ -17,12 +16,12 @@ func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
 			items = append(items, Item{Title: e.Name, Name: id, Fields: []string{e.Text()}})
 		}
 	}
-	figures := book.Figures()
+	all := book.Figures()
 	at = figureOf(book.Report(), at)
-	if !slices.ContainsFunc(figures, func(f engine.Figure) bool { return f.ID == at }) {
+	if !slices.ContainsFunc(all, func(f figures.Figure) bool { return f.ID == at }) {
 		add(at) // what the figures of the report are made of is not in their list
 	}
-	for _, f := range figures {
+	for _, f := range all {
 		add(f.ID)
 	}
 	current := slices.IndexFunc(items, func(i Item) bool { return i.Name == at })
@@ -38,10 +37,7 @@ func figureOf(r *engine.Report, id string) string {
 	if id == "memory.free" {
 		return "memory.peak"
 	}
-	if rest, ok := strings.CutPrefix(id, engine.FullestRank); ok && r != nil && r.Memory != nil {
-		return fmt.Sprintf("memory.ranks.%d.%s", r.Memory.Ranks[r.Memory.PeakRank].Rank, rest)
-	}
-	return id
+	return figures.OfRank(r, id)
 }
 
 // Explanation opens a figure in the place of what is open.

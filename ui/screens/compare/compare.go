@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/presets/words"
 	"meshscope/report/figure"
@@ -62,8 +63,8 @@ type sides struct{ a, b engine.Setup }
 // pair is what is known about two setups.
 type pair struct {
 	of  sides
-	all engine.Comparison
-	way []engine.Move
+	all enginecompare.Comparison
+	way []enginecompare.Move
 }
 
 // New makes a screen.
@@ -128,8 +129,8 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	job := v.jobs.Begin()
 	pins := v.Pins()
 	return screen.Request{Work: func(ctx context.Context) func() {
-		p := &pair{of: want, all: engine.Compare(want.a, want.b)}
-		p.way = engine.Way(want.a, want.b, func() bool { return ctx.Err() != nil })
+		p := &pair{of: want, all: enginecompare.Setups(want.a, want.b)}
+		p.way = enginecompare.ChangePath(want.a, want.b, func() bool { return ctx.Err() != nil })
 		speeds := speedsOf(pins, func() bool { return ctx.Err() != nil })
 		stopped := ctx.Err() != nil
 		return func() {

@@ -6,12 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/exp/golden"
-	"pgregory.net/rapid"
-
 	"meshscope/engine"
+	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
@@ -19,10 +15,14 @@ import (
 	"meshscope/presets"
 	"meshscope/report/figure"
 	"meshscope/themes"
-
 	"meshscope/ui/screen"
 	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
 )
 
 func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
@@ -82,11 +82,11 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	v.Refresh(in)
 	ra, rb := roundReport(72, 48), roundReport(60, 55)
 	rb.Communication = rb.Communication[:1]
-	v.pair = &pair{of: sides{a, *in.Setup}, all: engine.CompareReports(engine.Side{Setup: a, Report: ra}, engine.Side{Setup: *in.Setup, Report: rb})}
-	changes := engine.Changes(&a, in.Setup)
+	v.pair = &pair{of: sides{a, *in.Setup}, all: enginecompare.Reports(enginecompare.Side{Setup: a, Report: ra}, enginecompare.Side{Setup: *in.Setup, Report: rb})}
+	changes := enginecompare.Changes(&a, in.Setup)
 	for i := range changes {
 		if changes[i].Follows == "" {
-			v.pair.way = append(v.pair.way, engine.Move{Changes: changes[i : i+1], Setup: *in.Setup, Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2})
+			v.pair.way = append(v.pair.way, enginecompare.Move{Changes: changes[i : i+1], Setup: *in.Setup, Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2})
 		}
 	}
 	v.jobs.Drop()
@@ -186,7 +186,7 @@ func TestPair(t *testing.T) {
 	a := other(t)
 	v.Pin(a)
 	v.Refresh(in).Work(t.Context())()
-	want := engine.Compare(a, *in.Setup)
+	want := enginecompare.Setups(a, *in.Setup)
 	if v.pair == nil || len(v.pair.all.Deltas) != len(want.Deltas) || len(v.pair.way) < 3 {
 		t.Fatalf("%+v", v.pair)
 	}

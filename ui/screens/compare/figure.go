@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
 	"meshscope/ui/screen"
 )
@@ -44,11 +45,11 @@ func (v *View) methodFigure(in *screen.Context) string {
 	}
 	switch row.note {
 	case knob.ZeRO:
-		return engine.FullestRank + "optimizer"
+		return figures.FullestRank + "optimizer"
 	case knob.Recompute:
 		return "time.recompute"
 	}
-	return engine.FullestRank + "activations"
+	return figures.FullestRank + "activations"
 }
 
 // SetupAtCursor is the setup of the line under the cursor: on the way from A to B the one

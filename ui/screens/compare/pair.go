@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -180,7 +181,7 @@ func signed(text string, v float64) string {
 }
 
 // moveWords are the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
-func moveWords(in *screen.Context, m *engine.Move) string {
+func moveWords(in *screen.Context, m *enginecompare.Move) string {
 	var parts []string
 	for i := range m.Changes {
 		c := &m.Changes[i]
@@ -215,7 +216,7 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	}
 	lines = append(lines, head.String())
 	var all []string
-	group := engine.Group("")
+	group := enginecompare.Group("")
 	at := 0
 	for i := range v.pair.all.Deltas {
 		d := &v.pair.all.Deltas[i]
@@ -247,7 +248,7 @@ func deltaColumns(w int) [4]int {
 	return [4]int{first + each, first + 2*each, first + 3*each, first + 3*each + 10}
 }
 
-func (v *View) deltaLine(in *screen.Context, w int, group string, d *engine.Delta, here bool) string {
+func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompare.Delta, here bool) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
@@ -284,7 +285,9 @@ func (v *View) deltaLine(in *screen.Context, w int, group string, d *engine.Delt
 }
 
 // better says whether more of a figure is better.
-func better(d *engine.Delta) bool { return d.Group == engine.GroupThroughput || d.ID == "memory.free" }
+func better(d *enginecompare.Delta) bool {
+	return d.Group == enginecompare.GroupThroughput || d.ID == "memory.free"
+}
 
 // rows is how many lines the cursor can be on.
 func (v *View) rows() int {

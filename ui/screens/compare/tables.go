@@ -2,6 +2,8 @@ package compare
 
 import (
 	"meshscope/engine"
+	enginecompare "meshscope/engine/compare"
+	"meshscope/engine/record"
 	"meshscope/report"
 	"meshscope/ui/screen"
 )
@@ -30,7 +32,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	return nil
 }
 
-func changesTable(c *engine.Comparison) report.Table {
+func changesTable(c *enginecompare.Comparison) report.Table {
 	t := report.Table{Title: "changes from A to B", Head: []string{"field", "A", "B"}}
 	for i := range c.Changes {
 		x := &c.Changes[i]
@@ -39,7 +41,7 @@ func changesTable(c *engine.Comparison) report.Table {
 	return t
 }
 
-func figuresTable(c *engine.Comparison) report.Table {
+func figuresTable(c *enginecompare.Comparison) report.Table {
 	t := report.Table{Title: "figures of A and B", Head: []string{"figure", "A", "B", "B - A", "B / A"}}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
@@ -61,7 +63,7 @@ func (a *alone) table() report.Table {
 	for i := range a.list {
 		m := &a.list[i]
 		r := &m.report
-		cells := []report.Cell{report.Word(m.name), report.Figure(engine.UnitCount, float64(m.setup.GPUs))}
+		cells := []report.Cell{report.Word(m.name), report.Figure(record.Count, float64(m.setup.GPUs))}
 		if !r.Legal || r.Memory == nil {
 			for range len(t.Head) - 3 {
 				cells = append(cells, report.Word(""))
@@ -75,9 +77,9 @@ func (a *alone) table() report.Table {
 			fits = "no"
 		}
 		t.Rows = append(t.Rows, append(
-			cells, report.Figure(engine.UnitSeconds, float64(r.Time.Step)), report.Figure(engine.UnitShare, r.Throughput.MFU),
-			report.Figure(engine.UnitMemory, float64(r.Memory.Peak)), report.Figure(engine.UnitTraffic, float64(sent.Bytes)),
-			report.Figure(engine.UnitSeconds, float64(r.Time.Exposed)), report.Word(fits)))
+			cells, report.Figure(record.Seconds, float64(r.Time.Step)), report.Figure(record.Share, r.Throughput.MFU),
+			report.Figure(record.Memory, float64(r.Memory.Peak)), report.Figure(record.Traffic, float64(sent.Bytes)),
+			report.Figure(record.Seconds, float64(r.Time.Exposed)), report.Word(fits)))
 	}
 	return t
 }
@@ -91,7 +93,7 @@ func methodsTable(in *screen.Context) report.Table {
 			sent, _ = in.Report.Sent(m.dimension...)
 		}
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(m.name), report.Word(m.now(in.Setup)), report.Figure(engine.UnitTraffic, float64(sent.Bytes)), report.Figure(engine.UnitSeconds, float64(sent.Exposed)),
+			report.Word(m.name), report.Word(m.now(in.Setup)), report.Figure(record.Traffic, float64(sent.Bytes)), report.Figure(record.Seconds, float64(sent.Exposed)),
 		})
 	}
 	return t

@@ -1,7 +1,7 @@
 package evidence
 
 import (
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/presets/published"
 	"meshscope/report"
@@ -22,7 +22,7 @@ func (v *View) groupsTable() report.Table {
 		Title: "published runs by group, errors of the " + v.metricWord(),
 		Head:  []string{"group", "runs", "mean error", "median", "nine of ten", "largest", "fitted", "one fitted constant", "other tool", "its mean error"},
 	}
-	share := func(x float64) report.Cell { return report.Figure(engine.UnitShare, x) }
+	share := func(x float64) report.Cell { return report.Figure(record.Share, x) }
 	some := func(x float64) report.Cell {
 		if x == 0 {
 			return report.Word("")
@@ -38,7 +38,7 @@ func (v *View) groupsTable() report.Table {
 			fitted = "yes"
 		}
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(r.Name), report.Figure(engine.UnitCount, float64(r.Rows)), share(r.Mean), share(r.Median), some(r.P90), share(r.Max),
+			report.Word(r.Name), report.Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), some(r.P90), share(r.Max),
 			report.Word(fitted), some(r.Constant), report.Word(r.Peer), some(r.PeerMean),
 		})
 	}
@@ -54,18 +54,18 @@ func (v *View) runsTable() report.Table {
 		Title: "runs of " + name + ", " + v.metricWord(),
 		Head:  []string{"run", "group", "model", "GPU", "GPUs", "measured", "predicted", "error", "source"},
 	}
-	figure := func(x float64) report.Cell { return report.Figure(engine.UnitSeconds, x) }
+	figure := func(x float64) report.Cell { return report.Figure(record.Seconds, x) }
 	if v.memory {
 		figure = func(x float64) report.Cell {
-			return report.Figure(engine.UnitMemory, float64(units.Bytes(x)*units.GiB))
+			return report.Figure(record.Memory, float64(units.Bytes(x)*units.GiB))
 		}
 	}
 	for _, i := range v.shown() {
 		r := &v.data.rows[i]
 		s := v.data.setup(r)
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(r.ID), report.Word(r.Group), report.Word(s.Model.Name), report.Word(s.Cluster.GPU.Name), report.Figure(engine.UnitCount, float64(s.GPUs)),
-			figure(r.Measured), figure(r.Predicted), report.Figure(engine.UnitShare, r.Error), report.Word(r.Source),
+			report.Word(r.ID), report.Word(r.Group), report.Word(s.Model.Name), report.Word(s.Cluster.GPU.Name), report.Figure(record.Count, float64(s.GPUs)),
+			figure(r.Measured), figure(r.Predicted), report.Figure(record.Share, r.Error), report.Word(r.Source),
 		})
 	}
 	return t

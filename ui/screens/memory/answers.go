@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/ui/screen"
 )
 
@@ -13,11 +14,11 @@ type answers struct {
 	setup engine.Setup // the question
 
 	over   engine.OverStep
-	shards engine.Shards
+	shards fit.Shards
 	kinds  []engine.LayerParts
-	limits engine.MemoryLimits
-	seq    *engine.Stop // nil: memory is not what ends it
-	mbs    *engine.Stop
+	limits fit.Limits
+	seq    *fit.Stop // nil: memory is not what ends it
+	mbs    *fit.Stop
 }
 
 // keptOperations is how many operations the timeline of a setup that is no
@@ -85,9 +86,9 @@ func work(ctx context.Context, s engine.Setup, r *engine.Report) (answers, bool)
 	var ok [4]bool
 	for i, ask := range []func(){
 		func() { out.over, ok[0] = e.MemoryOverStep(s, r, stop) },
-		func() { out.shards, ok[1] = e.Unsharded(s) },
+		func() { out.shards, ok[1] = fit.Unsharded(e, s) },
 		func() { out.kinds, ok[2] = e.Parts(s) },
-		func() { out.limits, ok[3] = e.Limits(s) },
+		func() { out.limits, ok[3] = fit.Find(e, s) },
 	} {
 		if ctx.Err() != nil {
 			return answers{}, false
@@ -96,6 +97,6 @@ func work(ctx context.Context, s engine.Setup, r *engine.Report) (answers, bool)
 			return answers{}, false
 		}
 	}
-	out.seq, out.mbs = e.Stops(s, out.limits)
+	out.seq, out.mbs = fit.Stops(e, s, out.limits)
 	return out, ctx.Err() == nil
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-
 	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -14,6 +13,8 @@ import (
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
+
+	"github.com/charmbracelet/colorprofile"
 )
 
 // input is a setup of so many pipeline ranks with round figures in place of the
@@ -97,9 +98,9 @@ func answered(in *screen.Context) *View {
 		{Name: "MLP", Parameters: 90e6, States: 750 * units.MiB, Activations: 190 * units.MiB},
 		{Name: "norms", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB},
 	}}}
-	a.limits = engine.MemoryLimits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
-	a.seq = &engine.Stop{Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2, Total: 79.4 * units.GiB}
-	a.mbs = &engine.Stop{Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB, Total: 108 * units.GiB}
+	a.limits = fit.Limits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
+	a.seq = &fit.Stop{Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2, Total: 79.4 * units.GiB}
+	a.mbs = &fit.Stop{Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB, Total: 108 * units.GiB}
 	v.answers, v.asked = a, *in.Setup
 	return v
 }

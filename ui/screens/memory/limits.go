@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -34,7 +34,7 @@ func (v *View) limitBrief(in *screen.Context, w int) []string {
 		return nil
 	}
 	l := &v.answers.limits
-	line := func(name string, n int, s *engine.Stop) string {
+	line := func(name string, n int, s *fit.Stop) string {
 		text := fmt.Sprintf("%s up to %s", name, figure.Comma(n))
 		if n <= 0 {
 			text = "no " + name + " fits"
@@ -89,7 +89,7 @@ func (v *View) limitWords(in *screen.Context) []string {
 }
 
 // stopWords says what comes in the way of the next value.
-func stopWords(s *engine.Stop, some bool, ranks int, next string) string {
+func stopWords(s *fit.Stop, some bool, ranks int, next string) string {
 	if s == nil {
 		return "; memory is not what ends it"
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/fit"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/ui/screen"
@@ -26,7 +28,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		r := &a.over.Ranks[i]
 		s := &r.Milestones
 		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
-		over.Rows = append(over.Rows, append(cells, report.Figure(engine.UnitSeconds, float64(r.Profiles[1].Peak().At))))
+		over.Rows = append(over.Rows, append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
 	}
 	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "kept of one micro-batch"}}
 	for i := range a.kinds {
@@ -36,7 +38,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		}
 		for _, p := range a.kinds[i].Parts {
 			cells := row(kind+p.Name, p.States, p.Activations)
-			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(engine.UnitCount, p.Parameters)}, cells[1:]...))
+			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(record.Count, p.Parameters)}, cells[1:]...))
 		}
 	}
 	return append(all, over, layer, v.limitsTable())
@@ -61,7 +63,7 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 		o := &r.OverheadParts
 		more := row("", o.Slack, o.Context, o.Communicators, r.Offloaded)[1:]
 		for _, n := range []float64{r.Parameters, float64(r.Layers), r.InFlight} {
-			more = append(more, report.Figure(engine.UnitCount, n))
+			more = append(more, report.Figure(record.Count, n))
 		}
 		add("rank "+strconv.Itoa(r.Rank), values(r), more...)
 	}
@@ -80,11 +82,11 @@ func (v *View) limitsTable() report.Table {
 		name string
 		most int
 		peak units.Bytes
-		stop *engine.Stop
+		stop *fit.Stop
 	}{{"sequence", l.Seq, l.SeqPeak, v.answers.seq}, {"micro-batch", l.MBS, l.MBSPeak, v.answers.mbs}} {
-		cells := []report.Cell{report.Word(x.name), report.Figure(engine.UnitCount, float64(x.most)), report.Figure(engine.UnitMemory, float64(x.peak)), report.Word(""), report.Word("nothing in memory")}
+		cells := []report.Cell{report.Word(x.name), report.Figure(record.Count, float64(x.most)), report.Figure(record.Memory, float64(x.peak)), report.Word(""), report.Word("nothing in memory")}
 		if x.stop != nil {
-			cells[3], cells[4] = report.Figure(engine.UnitMemory, float64(x.stop.Total)), report.Word(x.stop.Term)
+			cells[3], cells[4] = report.Figure(record.Memory, float64(x.stop.Total)), report.Word(x.stop.Term)
 		}
 		t.Rows = append(t.Rows, cells)
 	}

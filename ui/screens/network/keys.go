@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/overlap"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -127,7 +127,7 @@ func (v *View) ratioWords(in *screen.Context) string {
 	if !v.words {
 		return ""
 	}
-	for _, o := range engine.Overlaps(in.Setup, in.Report) {
+	for _, o := range overlap.Ratios(in.Setup, in.Report) {
 		if o.Dimension == v.dim(in) {
 			return fmt.Sprintf("%s %s = %s. Corrected: %s. Leaves out %s", o.ID, o.Formula, ratioText(o.Ratio), o.Erratum, o.LeavesOut)
 		}
@@ -201,7 +201,7 @@ func links(in *screen.Context, dimension string, r layout.Ring) string {
 	text := fmt.Sprintf("%s GPUs %s, ", figure.Comma(r.Size), where)
 	full := figure.Three(float64(link.Bandwidth)/1e9) + " GB/s " + link.Name
 	g, ok := groupOf(in, dimension)
-	reached := engine.Reached(in.Setup, g)
+	reached := overlap.Reached(in.Setup, g)
 	switch {
 	case !ok || reached <= 0:
 		return text + full

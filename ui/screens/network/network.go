@@ -4,8 +4,8 @@
 package network
 
 import (
-	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/overlap"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -100,7 +100,7 @@ type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
 
 func (v *View) arrange(in *screen.Context, w, h int) arrangement {
 	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
-	ratios := 1 + max(1, len(engine.Overlaps(in.Setup, in.Report)))
+	ratios := 1 + max(1, len(overlap.Ratios(in.Setup, in.Report)))
 	rest := h - a.traffic
 	if w < twoColumns {
 		a.overlaps = min(rest, ratios)

@@ -3,7 +3,8 @@ package network
 import (
 	"math"
 
-	"meshscope/engine"
+	"meshscope/engine/overlap"
+	"meshscope/engine/record"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -31,10 +32,10 @@ func trafficTable(in *screen.Context) report.Table {
 	for i := range in.Report.Communication {
 		c := &in.Report.Communication[i]
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(c.Dimension), report.Figure(engine.UnitCount, float64(c.Rank)), report.Figure(engine.UnitCount, float64(c.GroupSize)),
-			report.Word(c.Spans), report.Figure(engine.UnitTraffic, float64(c.Bytes)),
-			report.Figure(engine.UnitSeconds, float64(c.Seconds)), report.Figure(engine.UnitSeconds, float64(c.Exposed)),
-			report.Figure(engine.UnitShare, float64(c.Exposed/in.Report.Time.Step)), report.Word(c.Operation),
+			report.Word(c.Dimension), report.Figure(record.Count, float64(c.Rank)), report.Figure(record.Count, float64(c.GroupSize)),
+			report.Word(c.Spans), report.Figure(record.Traffic, float64(c.Bytes)),
+			report.Figure(record.Seconds, float64(c.Seconds)), report.Figure(record.Seconds, float64(c.Exposed)),
+			report.Figure(record.Share, float64(c.Exposed/in.Report.Time.Step)), report.Word(c.Operation),
 		})
 	}
 	return t
@@ -46,12 +47,12 @@ func overlapTable(in *screen.Context) report.Table {
 		Title: "can it hide: traffic over the work beside it, at peak rates",
 		Head:  []string{"ratio", "moves", "under", "traffic over work", "exposed", "hides at", "now", "needed", "unit"},
 	}
-	list := engine.Overlaps(in.Setup, in.Report)
+	list := overlap.Ratios(in.Setup, in.Report)
 	for i := range list {
 		o := &list[i]
 		first := []report.Cell{
 			report.Word(o.ID + " " + o.Dimension), report.Word(o.Moves), report.Word(o.Under),
-			report.Ratio(o.Ratio), report.Maybe(engine.UnitShare, o.Exposed),
+			report.Ratio(o.Ratio), report.Maybe(record.Share, o.Exposed),
 		}
 		if len(o.Needs) == 0 {
 			t.Rows = append(t.Rows, append(first, report.Word(""), report.Word(""), report.Word(""), report.Word("")))
@@ -69,7 +70,7 @@ func plainFigure(v float64) report.Cell {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return report.Word("")
 	}
-	return report.Cell{Text: figure.Digits(v), Value: v, Unit: engine.UnitCount, Number: true}
+	return report.Cell{Text: figure.Digits(v), Value: v, Unit: record.Count, Number: true}
 }
 
 func (v *View) bandwidthTable(in *screen.Context, a *whatIf) report.Table {
@@ -85,7 +86,7 @@ func (v *View) bandwidthTable(in *screen.Context, a *whatIf) report.Table {
 		}
 		t.Rows = append(t.Rows, []report.Cell{
 			report.Word(factorText(i, plain)), plainFigure(float64(link.Bandwidth) * factorOf(i)),
-			report.Figure(engine.UnitSeconds, a.step[i]), report.Figure(engine.UnitShare, a.mfu[i]),
+			report.Figure(record.Seconds, a.step[i]), report.Figure(record.Share, a.mfu[i]),
 		})
 	}
 	return t

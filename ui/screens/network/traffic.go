@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/overlap"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -109,7 +110,7 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 		detail = "traffic over work, at peak rates"
 	}
 	lines := []string{in.Heading(w, "CAN IT HIDE?", detail, remark)}
-	list := engine.Overlaps(in.Setup, in.Report)
+	list := overlap.Ratios(in.Setup, in.Report)
 	if len(list) == 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no group of more than one GPU").String())
 	}
@@ -134,7 +135,7 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) overlapRow(in *screen.Context, o *engine.Overlap, w int, brief bool) string {
+func (v *View) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief bool) string {
 	l := widget.NewLine(w)
 	role, word := themes.Good, "hides"
 	if o.Ratio > 1 {
@@ -160,7 +161,7 @@ func (v *View) overlapRow(in *screen.Context, o *engine.Overlap, w int, brief bo
 }
 
 // needs writes what a ratio of 1 takes, as far as there is room.
-func needs(in *screen.Context, l *widget.Line, o *engine.Overlap) {
+func needs(in *screen.Context, l *widget.Line, o *overlap.Overlap) {
 	lead := "needs "
 	if o.Ratio <= 1 {
 		lead = "down to " // the slack: how little would still hide
@@ -180,7 +181,7 @@ func needs(in *screen.Context, l *widget.Line, o *engine.Overlap) {
 	}
 }
 
-func needText(n *engine.OverlapNeed) string {
+func needText(n *overlap.Need) string {
 	switch n.Quantity {
 	case "tokens":
 		return figure.Short(n.Needed) + " tokens/GPU"
@@ -197,7 +198,7 @@ func needText(n *engine.OverlapNeed) string {
 
 // overlapWords are the lines under a ratio: what it takes, the formula with its
 // numbers, what the step model says.
-func overlapWords(in *screen.Context, o *engine.Overlap, w int) []string {
+func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 	take := widget.NewLine(w).Gap(5)
 	needs(in, take, o)
 	form := widget.NewLine(w).Gap(5)

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/overlap"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -92,7 +93,7 @@ func ask(ctx context.Context, q question, r *engine.Report) (whatIf, bool) {
 		if q.inter {
 			intra, inter = inter, intra
 		}
-		r, ok := e.EvaluateUntil(engine.ScaleBandwidth(q.setup, intra, inter), stop)
+		r, ok := e.EvaluateUntil(overlap.ScaleBandwidth(q.setup, intra, inter), stop)
 		if !ok {
 			return a, false
 		}

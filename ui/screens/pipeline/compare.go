@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -27,7 +28,7 @@ func (v *View) compare(kind schedule.Kind) {
 
 // compareWith is compare for a legal row that may have lost its timeline, which
 // is then worked out again.
-func (v *View) compareWith(r engine.ScheduleRow) screen.Request {
+func (v *View) compareWith(r compare.ScheduleRow) screen.Request {
 	if r.Report.Timeline != nil {
 		v.compare(r.Info.Kind)
 		return screen.Request{}
@@ -44,7 +45,7 @@ func (v *View) again(s engine.Setup, kind schedule.Kind) screen.Request {
 	job := v.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {
 		info, _ := kind.Info()
-		row := engine.UnderSchedule(s, info)
+		row := compare.UnderSchedule(s, info)
 		var e engine.Evaluator
 		report, done := e.EvaluateUntil(row.Setup, func() bool { return ctx.Err() != nil })
 		return func() {

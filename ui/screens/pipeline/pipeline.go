@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/schedule"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -32,7 +33,7 @@ type View struct {
 	head    float64 // where on the axis the playback is; 0: nowhere
 	speed   int     // power of two
 
-	second *engine.ScheduleRow // the schedule to compare with; nil: none
+	second *compare.ScheduleRow // the schedule to compare with; nil: none
 	table  table
 
 	against  schedule.Kind // what is compared with, also while it has no timeline

@@ -6,11 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-	"pgregory.net/rapid"
-
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
@@ -20,6 +17,10 @@ import (
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
 )
 
 // report is a simulated schedule with a millisecond for F, I and W and two for
@@ -76,14 +77,14 @@ func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) *screen.
 // with fills the table with hand-made rows, as a finished Work does.
 func (v *View) with(t testing.TB, in *screen.Context, specs ...schedule.Spec) {
 	t.Helper()
-	var rows []engine.ScheduleRow
+	var rows []compare.ScheduleRow
 	for _, s := range specs {
 		info, _ := s.Kind.Info()
 		setup, r := roundReport(t, s)
-		rows = append(rows, engine.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
+		rows = append(rows, compare.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
 	}
 	info, _ := schedule.DualPipe.Info()
-	rows = append(rows, engine.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
+	rows = append(rows, compare.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
 		Code: "odd", Severity: "error", Field: "pp", Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
 	}}}})
 	v.table.take(rows, *in.Setup)
@@ -110,7 +111,7 @@ func TestEverySizeAndKey(t *testing.T) {
 			p := len(lineOf(in).Ranks)
 			setup, r := roundReport(nopTB{}, spec(schedule.AFAB, p, 1, 30))
 			info, _ := schedule.AFAB.Info()
-			v.table.take([]engine.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
+			v.table.take([]compare.ScheduleRow{{Info: info, Setup: setup, Report: r}}, *in.Setup)
 			v.compare(schedule.AFAB)
 		}
 		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 40).Draw(t, "h")

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -47,7 +48,7 @@ func (p *progress) text(g *widget.Glyphs) string {
 // row is a schedule and its figures. The report of a long pipeline comes without
 // its timeline: those of all schedules would fill tens of megabytes.
 type row struct {
-	engine.ScheduleRow
+	compare.ScheduleRow
 	figures figures
 }
 
@@ -68,7 +69,7 @@ func (v *View) work(s engine.Setup) screen.Request {
 	keep := v.against
 	return screen.Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
-		rows := engine.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *engine.ScheduleRow) bool {
+		rows := compare.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *compare.ScheduleRow) bool {
 			done.rows.Add(1)
 			done.kind.Store(r.Info.Kind)
 			ops += r.Setup.Spec().Work()
@@ -89,12 +90,12 @@ func (v *View) work(s engine.Setup) screen.Request {
 
 // take sorts the rows: legal ones by the time of the step, then the others. The
 // cursor stays on its schedule.
-func (t *table) take(rows []engine.ScheduleRow, s engine.Setup) {
+func (t *table) take(rows []compare.ScheduleRow, s engine.Setup) {
 	at := s.Schedule
 	if t.row >= 0 && t.row < len(t.rows) {
 		at = t.rows[t.row].Info.Kind
 	}
-	slices.SortStableFunc(rows, func(a, b engine.ScheduleRow) int {
+	slices.SortStableFunc(rows, func(a, b compare.ScheduleRow) int {
 		switch {
 		case a.Report.Legal != b.Report.Legal:
 			if a.Report.Legal {

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"strconv"
 
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/report"
 	"meshscope/ui/screen"
 )
@@ -16,7 +16,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	}
 	line := in.Report.Timeline
 	ranks := report.Table{Title: "pipeline ranks", Head: []string{"rank", "works", "waits", "first start", "last end", "chunks in flight", "forward of a micro-batch", "backward", "waits for warm-up", "for slower ranks", "for the order", "for the drain", "for send/recv"}}
-	seconds := func(x float64) report.Cell { return report.Figure(engine.UnitSeconds, x) }
+	seconds := func(x float64) report.Cell { return report.Figure(record.Seconds, x) }
 	timed := line.OpTimes()
 	for i := range line.Ranks {
 		r := &line.Ranks[i]
@@ -24,7 +24,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		w := timed.WaitsOf(i)
 		ranks.Rows = append(ranks.Rows, []report.Cell{
 			report.Word("rank " + strconv.Itoa(i)), seconds(r.Busy), seconds(r.Idle), seconds(r.First), seconds(r.Last),
-			report.Figure(engine.UnitCount, float64(r.PeakInFlight)),
+			report.Figure(record.Count, float64(r.PeakInFlight)),
 			seconds(forward), seconds(backward), seconds(w.WarmUp), seconds(w.Paced), seconds(w.Between), seconds(w.Drain), seconds(w.HandOver),
 		})
 	}
@@ -42,8 +42,8 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 				fits = "no"
 			}
 			cells = append(
-				cells, seconds(float64(p.Time.Step)), report.Figure(engine.UnitShare, p.Pipeline.BubbleOverIdeal), report.Figure(engine.UnitMemory, float64(p.Memory.Peak)),
-				report.Word(fits), report.Figure(engine.UnitCount, float64(r.Messages)), report.Figure(engine.UnitCount, float64(r.InFlight)))
+				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, p.Pipeline.BubbleOverIdeal), report.Figure(record.Memory, float64(p.Memory.Peak)),
+				report.Word(fits), report.Figure(record.Count, float64(r.Messages)), report.Figure(record.Count, float64(r.InFlight)))
 		} else {
 			cells = append(cells, report.Word("cannot run this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))
 		}

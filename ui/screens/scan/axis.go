@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/record"
+	enginescan "meshscope/engine/scan"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -24,9 +25,9 @@ func (v *View) ticks(c *widget.Curve, h int) map[int]string {
 	}
 	unit := 1.0
 	switch v.grid.Unit {
-	case engine.UnitMemory:
+	case record.Memory:
 		unit = float64(units.GiB)
-	case engine.UnitShare:
+	case record.Share:
 		unit = 0.01
 	default:
 	}
@@ -45,7 +46,7 @@ func (v *View) ticks(c *widget.Curve, h int) map[int]string {
 
 // tickText is a figure in the cells beside the axis; without its unit where there is
 // no room for both.
-func tickText(u engine.Unit, v float64) string {
+func tickText(u record.Unit, v float64) string {
 	if text := figure.Of(u, v); widget.Width(text) <= tickWidth-2 {
 		return text
 	}
@@ -55,7 +56,7 @@ func tickText(u engine.Unit, v float64) string {
 // axis are the values of the knob, the figures, and what does not fit. Where there is
 // no room for all, those under the cursor, in force, first and last come first, and
 // none is cut.
-func (v *View) axis(in *screen.Context, row []engine.Point, w int, each float64) []string {
+func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each float64) []string {
 	names, numbers := newLabels(w), newLabels(w)
 	put := func(l *labels, i int, p themes.Paint, text string) bool {
 		return l.put(tickWidth+int((float64(i)+0.5)*each), tickWidth, p, text)
@@ -79,7 +80,7 @@ func (v *View) axis(in *screen.Context, row []engine.Point, w int, each float64)
 		switch p := &row[i]; {
 		case p.Value != nil:
 			put(numbers, i, in.Paint(themes.Text), figure.Of(v.grid.Unit, *p.Value))
-		case p.Verdict == engine.PointIllegal:
+		case p.Verdict == enginescan.Illegal:
 			put(numbers, i, in.Paint(themes.Muted), in.Glyphs.Cross)
 		}
 	}
@@ -88,28 +89,28 @@ func (v *View) axis(in *screen.Context, row []engine.Point, w int, each float64)
 
 // noFitLine marks the points that do not fit, each run of them with words where there
 // is room.
-func noFitLine(in *screen.Context, row []engine.Point, w int, each float64) string {
+func noFitLine(in *screen.Context, row []enginescan.Point, w int, each float64) string {
 	const words, brief = "! does not fit", "no fit"
 	marks := widget.NewLine(w)
 	column := func(i int) int { return tickWidth + int((float64(i)+0.5)*each) }
 	if len(brief)+1 < int(each) { // under each
 		for i := range row {
-			if row[i].Verdict == engine.PointNoFit {
+			if row[i].Verdict == enginescan.DoesNotFit {
 				marks.To(column(i)-len(brief)/2).Put(in.Paint(themes.Bad), brief)
 			}
 		}
 		return marks.String()
 	}
 	for i := range row {
-		if row[i].Verdict != engine.PointNoFit || marks.Used() > 0 && column(i) <= marks.Used() {
+		if row[i].Verdict != enginescan.DoesNotFit || marks.Used() > 0 && column(i) <= marks.Used() {
 			continue
 		}
 		last := i
-		for last+1 < len(row) && row[last+1].Verdict == engine.PointNoFit {
+		for last+1 < len(row) && row[last+1].Verdict == enginescan.DoesNotFit {
 			last++
 		}
 		text := "!"
-		first := i == 0 || row[i-1].Verdict != engine.PointNoFit
+		first := i == 0 || row[i-1].Verdict != enginescan.DoesNotFit
 		if end := column(last) + int(each); first && column(i)+len(words) <= min(end, w) {
 			text = words
 		}
@@ -119,7 +120,7 @@ func noFitLine(in *screen.Context, row []engine.Point, w int, each float64) stri
 }
 
 // order are the points by how much their names matter.
-func (v *View) order(row []engine.Point) []int {
+func (v *View) order(row []enginescan.Point) []int {
 	var out []int
 	take := func(i int) {
 		if i >= 0 && i < len(row) && !slices.Contains(out, i) {
@@ -129,7 +130,7 @@ func (v *View) order(row []engine.Point) []int {
 	if v.inChart {
 		take(v.column)
 	}
-	take(slices.IndexFunc(row, func(p engine.Point) bool { return p.Current }))
+	take(slices.IndexFunc(row, func(p enginescan.Point) bool { return p.Current }))
 	take(0)
 	take(len(row) - 1)
 	for i := range row {

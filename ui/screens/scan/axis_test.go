@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"meshscope/engine/knob"
+	enginescan "meshscope/engine/scan"
+	"meshscope/ui/screen"
+
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-
-	"meshscope/engine"
-	"meshscope/engine/knob"
-	"meshscope/ui/screen"
 )
 
 // longAxis is a scan over the sequence: 22 values of up to seven digits.
@@ -44,7 +44,7 @@ func TestLongAxisIsReadable(t *testing.T) {
 		texts := strings.Fields(lines[names])
 		for _, name := range texts {
 			bare := strings.Trim(name, "[]")
-			i := slices.IndexFunc(row, func(p engine.Point) bool { return p.X == bare })
+			i := slices.IndexFunc(row, func(p enginescan.Point) bool { return p.X == bare })
 			if i < 0 || row[i].Current != (bare != name) {
 				t.Errorf("%v: %q is no value", size, name)
 			}
@@ -76,7 +76,7 @@ func TestWideMapSaysItsWindow(t *testing.T) {
 	v, in := longAxis(t, "pp")
 	lines := v.Render(in.At(118, 32))
 	heading, head := ansi.Strip(lines[choiceLines]), strings.Fields(ansi.Strip(lines[choiceLines+1]))
-	first := slices.IndexFunc(v.grid.Rows[0], func(p engine.Point) bool { return p.X == head[0] })
+	first := slices.IndexFunc(v.grid.Rows[0], func(p enginescan.Point) bool { return p.X == head[0] })
 	if first < 0 {
 		t.Fatalf("%q is no value", head[0])
 	}

@@ -4,7 +4,9 @@ import (
 	"math"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
+	enginescan "meshscope/engine/scan"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -85,19 +87,19 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 
 // words are a figure in words, where it has some.
 func words(id string) string {
-	_, name := engine.FigureOf(id)
+	_, name := figures.ByWord(id)
 	return name
 }
 
 // unitWords is the unit of the numbers of a map, which are written without theirs;
 // empty where each has its own, the name of the figure says it, or there is none.
-func unitWords(u engine.Unit) string {
+func unitWords(u record.Unit) string {
 	switch u {
-	case engine.UnitMemory:
+	case record.Memory:
 		return ", GiB"
-	case engine.UnitShare:
+	case record.Share:
 		return ", %"
-	case engine.UnitSeconds, engine.UnitTraffic, engine.UnitTokens, engine.UnitCount:
+	case record.Seconds, record.Traffic, record.Tokens, record.Count:
 		return ""
 	default:
 		return ", " + string(u)
@@ -111,9 +113,9 @@ func (v *View) moved() string {
 	for _, n := range []struct {
 		name  string
 		of    int
-		among engine.Spread
+		among enginescan.Spread
 	}{{"GPUs", v.drawn.setup.GPUs, v.grid.GPUs()}, {"global batch", v.drawn.setup.GBS, v.grid.Batch()}} {
-		if n.among != (engine.Spread{}) && n.among != (engine.Spread{Low: n.of, High: n.of}) {
+		if n.among != (enginescan.Spread{}) && n.among != (enginescan.Spread{Low: n.of, High: n.of}) {
 			text += "; " + n.name + " " + figure.Comma(n.among.Low) + " to " + figure.Comma(n.among.High)
 		}
 	}
@@ -133,7 +135,7 @@ func exact(in *screen.Context, id string) string {
 }
 
 // values are the figures of a row; NaN where there is none.
-func values(row []engine.Point) []float64 {
+func values(row []enginescan.Point) []float64 {
 	out := make([]float64, len(row))
 	for i := range row {
 		out[i] = math.NaN()
@@ -161,13 +163,13 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 		return append(lines, v.table(in, row, w, h-1)...)
 	}
 	c := widget.Curve{Values: values(row), Current: -1, Limit: v.limit(), Role: themes.Time}
-	if v.grid.Unit == engine.UnitMemory {
+	if v.grid.Unit == record.Memory {
 		c.Role = themes.Memory
 	}
 	each := float64(pw) / float64(len(row))
 	for i := range row {
 		c.At = append(c.At, int((float64(i)+0.5)*each))
-		c.Warned = append(c.Warned, row[i].Verdict == engine.PointNoFit)
+		c.Warned = append(c.Warned, row[i].Verdict == enginescan.DoesNotFit)
 		if row[i].Current {
 			c.Current = i
 		}
@@ -201,7 +203,7 @@ func (v *View) capacity() string {
 }
 
 // table lists the points where there is no room for a chart.
-func (v *View) table(in *screen.Context, row []engine.Point, w, h int) []string {
+func (v *View) table(in *screen.Context, row []enginescan.Point, w, h int) []string {
 	lines := make([]string, 0, len(row))
 	for i := range row {
 		p := &row[i]
@@ -252,7 +254,7 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range g.Rows {
 		for i := range row {
-			if p := &row[i]; p.Value != nil && p.Verdict == engine.PointFits {
+			if p := &row[i]; p.Value != nil && p.Verdict == enginescan.Fits {
 				low, high = min(low, *p.Value), max(high, *p.Value)
 			}
 		}
@@ -282,13 +284,13 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 	return lines
 }
 
-func (v *View) cell(in *screen.Context, l *widget.Line, p *engine.Point, each int, here, named bool, low, high float64) {
+func (v *View) cell(in *screen.Context, l *widget.Line, p *enginescan.Point, each int, here, named bool, low, high float64) {
 	text, paint := in.Glyphs.None, in.Paint(themes.Muted)
 	end := " "
 	if p.Value != nil {
 		text = brief(v.grid.Unit, *p.Value)
 		paint = widget.Heat(in.Theme, (*p.Value-low)/(high-low))
-		if p.Verdict == engine.PointNoFit {
+		if p.Verdict == enginescan.DoesNotFit {
 			end = "!"
 			paint = in.Paint(themes.Bad)
 		}
@@ -308,9 +310,9 @@ func (v *View) cell(in *screen.Context, l *widget.Line, p *engine.Point, each in
 }
 
 // brief is a figure without its unit.
-func brief(u engine.Unit, v float64) string {
+func brief(u record.Unit, v float64) string {
 	text := figure.Of(u, v)
-	if u == engine.UnitSeconds || u == engine.UnitTraffic {
+	if u == record.Seconds || u == record.Traffic {
 		return strings.ReplaceAll(text, " ", "")
 	}
 	text, _, _ = strings.Cut(text, " ")

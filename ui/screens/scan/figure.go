@@ -1,8 +1,10 @@
 package scan
 
-import "meshscope/ui/screen"
-
-import "meshscope/engine"
+import (
+	"meshscope/engine"
+	enginescan "meshscope/engine/scan"
+	"meshscope/ui/screen"
+)
 
 // Figure is the figure that is scanned, as the report names it.
 func (v *View) Figure(*screen.Context) string { return v.figure }
@@ -11,7 +13,7 @@ func (v *View) Figure(*screen.Context) string { return v.figure }
 // where that cannot run, or where the cursor is elsewhere.
 func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 	p := v.point()
-	if !v.inChart || p == nil || p.Verdict == engine.PointIllegal {
+	if !v.inChart || p == nil || p.Verdict == enginescan.Illegal {
 		return nil, ""
 	}
 	s := p.Setup
@@ -19,7 +21,7 @@ func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 }
 
 // pointName is a point by the values of its knobs.
-func (v *View) pointName(p *engine.Point) string {
+func (v *View) pointName(p *enginescan.Point) string {
 	text := label(v.drawn.x) + " " + p.X
 	if v.drawn.by != "" {
 		text += ", " + label(v.drawn.by) + " " + p.By

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
@@ -32,7 +32,7 @@ func (v *View) Paste(text string) {
 
 func (v *View) startFinding(in *screen.Context) {
 	f := &v.find
-	f.on, f.names, f.before, f.none = true, figures(in.Report), v.figure, false
+	f.on, f.names, f.before, f.none = true, figureIDs(in.Report), v.figure, false
 	f.part.Reset()
 	v.at, v.inChart = figureChoice, false
 }
@@ -73,7 +73,7 @@ func (v *View) found() {
 		return
 	}
 	v.figure = f.before
-	for _, w := range engine.FigureWords() {
+	for _, w := range figures.Words() {
 		if strings.HasPrefix(w.ID, "run.") && (has(w.ID) || w.Word == part) {
 			f.lacks = w.Name
 		}

@@ -1,7 +1,7 @@
 package scan
 
 import (
-	"meshscope/engine"
+	enginescan "meshscope/engine/scan"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
@@ -63,7 +63,7 @@ func (v *View) moveChoice(n int) { v.at = choice(min(max(int(v.at)+n, 0), int(ch
 
 func (v *View) take() screen.Request {
 	p := v.point()
-	if p == nil || p.Verdict == engine.PointIllegal {
+	if p == nil || p.Verdict == enginescan.Illegal {
 		return screen.Request{}
 	}
 	return screen.Take(p.Setup, "of the scan: "+v.pointName(p))
@@ -118,7 +118,7 @@ func (v *View) Status(in *screen.Context) string {
 	}
 	text := v.pointName(p)
 	switch {
-	case p.Verdict == engine.PointIllegal:
+	case p.Verdict == enginescan.Illegal:
 		text += ": " + p.Why
 	case p.Value == nil:
 		text += ": has no " + words(v.drawn.figure)
@@ -127,14 +127,14 @@ func (v *View) Status(in *screen.Context) string {
 		if exact := exact(in, v.drawn.figure); exact != "" {
 			text += " (" + exact + ")"
 		}
-		if p.Verdict == engine.PointNoFit {
+		if p.Verdict == enginescan.DoesNotFit {
 			text += ", does not fit"
 		}
 	}
-	if s := &p.Setup; p.Verdict != engine.PointIllegal && s.GPUs != v.drawn.setup.GPUs {
+	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GPUs != v.drawn.setup.GPUs {
 		text += ", on " + figure.Comma(s.GPUs) + " GPUs"
 	}
-	if s := &p.Setup; p.Verdict != engine.PointIllegal && s.GBS != v.drawn.setup.GBS {
+	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GBS != v.drawn.setup.GBS {
 		text += ", global batch " + figure.Comma(s.GBS)
 	}
 	return in.Cut(text, w)

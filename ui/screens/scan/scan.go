@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
+	enginescan "meshscope/engine/scan"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -54,7 +56,7 @@ type View struct {
 
 	find find // a figure by a part of its name
 
-	grid  *engine.Grid
+	grid  *enginescan.Grid
 	drawn question // what grid answers
 	of    question // what is wanted: while it is worked out, grid answers another
 	jobs  widget.Jobs
@@ -78,9 +80,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	v.of, v.large = want, false
 	job := v.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {
-		scan := engine.Scan{
+		scan := enginescan.Query{
 			Setup: want.setup, Figure: want.figure,
-			X: engine.Axis{ID: want.x}, By: engine.Axis{ID: want.by},
+			X: enginescan.Axis{ID: want.x}, By: enginescan.Axis{ID: want.by},
 			Locks: knob.Locks{GPUs: true, Batch: true},
 		}
 		g, err := scan.Run(func() bool { return ctx.Err() != nil })
@@ -92,7 +94,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			case err == nil:
 				v.grid, v.drawn = &g, want
 				v.toCurrent()
-			case errors.Is(err, engine.StoppedError{}):
+			case errors.Is(err, enginescan.StoppedError{}):
 				v.of = question{}
 			default: // too many points
 				v.grid, v.large = nil, true
@@ -122,21 +124,21 @@ func (v *View) Forget() {
 // working says that what is drawn answers another question than what is wanted.
 func (v *View) working() bool { return v.grid != nil && v.drawn != v.of }
 
-// figures are the numbers of the report that can be drawn: all but those of
+// figureIDs are the numbers of the report that can be drawn: all but those of
 // single ranks, in whose place stand those of the fullest.
-func figures(r *engine.Report) []string {
+func figureIDs(r *engine.Report) []string {
 	if r == nil {
 		return nil
 	}
 	var out []string
-	for _, f := range engine.Figures(r) {
+	for _, f := range figures.List(r) {
 		if !strings.HasPrefix(f.ID, "memory.ranks.") && !strings.Contains(f.ID, "error") {
 			out = append(out, f.ID)
 		}
 	}
 	out = append(out, "memory.free")
 	for _, term := range []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead", "in-flight"} {
-		out = append(out, engine.FullestRank+term)
+		out = append(out, figures.FullestRank+term)
 	}
 	return out
 }
@@ -159,7 +161,7 @@ func knobsOf(s *engine.Setup) []knob.ID {
 func (v *View) turn(in *screen.Context, n int) {
 	switch v.at {
 	case figureChoice:
-		list := figures(in.Report)
+		list := figureIDs(in.Report)
 		if i := slices.Index(list, v.figure); len(list) > 0 {
 			v.figure = list[(i+n+len(list))%len(list)]
 		}
@@ -182,7 +184,7 @@ func next(list []knob.ID, at knob.ID, n int) knob.ID {
 }
 
 // point is the one under the cursor of the chart.
-func (v *View) point() *engine.Point {
+func (v *View) point() *enginescan.Point {
 	if v.grid == nil || v.row >= len(v.grid.Rows) || v.column >= len(v.grid.Rows[v.row]) {
 		return nil
 	}

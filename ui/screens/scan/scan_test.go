@@ -7,12 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/exp/golden"
-	"pgregory.net/rapid"
-
 	"meshscope/engine"
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
+	enginescan "meshscope/engine/scan"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -20,6 +18,11 @@ import (
 	"meshscope/ui/screen"
 	"meshscope/ui/screen/screentest"
 	"meshscope/ui/widget"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"pgregory.net/rapid"
 )
 
 func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Context {
@@ -37,27 +40,27 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 // and must not change when a prediction gets better.
 func invented(v *View, s *engine.Setup) {
 	v.of = question{*s, v.figure, v.x, v.by}
-	g := &engine.Grid{X: engine.Axis{ID: v.x}, By: engine.Axis{ID: v.by}, Unit: engine.UnitTokens, Usable: 79 * units.GiB}
+	g := &enginescan.Grid{X: enginescan.Axis{ID: v.x}, By: enginescan.Axis{ID: v.by}, Unit: record.Tokens, Usable: 79 * units.GiB}
 	if v.figure == "memory.peak" {
-		g.Unit = engine.UnitMemory
+		g.Unit = record.Memory
 	}
 	rows := 1
 	if v.by != "" {
 		rows = 4
 	}
 	for i := range rows {
-		var row []engine.Point
+		var row []enginescan.Point
 		for j := range 6 {
 			value := 1200 - 50*float64(j*j) + 100*float64(i)
-			if g.Unit == engine.UnitMemory {
+			if g.Unit == record.Memory {
 				value = (200/float64(j+1) + 3*float64(i)) * (1 << 30)
 			}
-			p := engine.Point{X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s, Verdict: engine.PointFits, Value: &value, Current: i == rows/2 && j == 3}
+			p := enginescan.Point{X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s, Verdict: enginescan.Fits, Value: &value, Current: i == rows/2 && j == 3}
 			switch {
 			case j == 0:
-				p.Verdict = engine.PointNoFit
+				p.Verdict = enginescan.DoesNotFit
 			case j == 5 && i == 0:
-				p.Verdict, p.Value, p.Why = engine.PointIllegal, nil, "tp 32: too large"
+				p.Verdict, p.Value, p.Why = enginescan.Illegal, nil, "tp 32: too large"
 			}
 			row = append(row, p)
 		}
@@ -183,7 +186,7 @@ func TestPoints(t *testing.T) {
 		for j := range row {
 			v.row, v.column = i, j
 			do := v.press(in, "enter")
-			if row[j].Verdict == engine.PointIllegal {
+			if row[j].Verdict == enginescan.Illegal {
 				if do.Setup != nil {
 					t.Error("an illegal point is taken")
 				}
@@ -205,12 +208,12 @@ func TestPoints(t *testing.T) {
 // knob offered has a ladder.
 func TestEveryFigureCanBeDrawn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	list := figures(in.Report)
+	list := figureIDs(in.Report)
 	if len(list) < 30 {
 		t.Errorf("%d figures", len(list))
 	}
 	for _, id := range list {
-		if _, ok := engine.FindFigure(in.Report, id); !ok {
+		if _, ok := figures.Find(in.Report, id); !ok {
 			t.Errorf("%s is not in the report", id)
 		}
 	}

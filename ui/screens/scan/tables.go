@@ -1,7 +1,7 @@
 package scan
 
 import (
-	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/report"
 	"meshscope/ui/screen"
 )
@@ -12,7 +12,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
 		return nil
 	}
-	_, name := engine.FigureOf(v.drawn.figure)
+	_, name := figures.ByWord(v.drawn.figure)
 	t := report.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
 	if g.By.ID != "" {
 		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)

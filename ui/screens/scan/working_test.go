@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-
-	"meshscope/engine"
+	enginescan "meshscope/engine/scan"
 	"meshscope/report/figure"
-
 	"meshscope/ui/screen"
 	"meshscope/ui/screen/screentest"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // TestThereAndBack: who leaves a scan, or turns it, and comes back before the stopped
@@ -127,7 +126,7 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 	v.Refresh(in).Work(t.Context())()
 	misfits := 0
 	for i := range v.grid.Rows[0] {
-		if p := &v.grid.Rows[0][i]; p.Verdict == engine.PointNoFit && !p.Current {
+		if p := &v.grid.Rows[0][i]; p.Verdict == enginescan.DoesNotFit && !p.Current {
 			misfits++
 		}
 	}
@@ -144,7 +143,7 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 	v.inChart, v.row, v.column = true, len(v.grid.Rows)-1, 0
-	if p := v.point(); p.Verdict != engine.PointIllegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in.At(300, 1)), figure.Comma(p.Setup.GPUs)+" GPUs") {
+	if p := v.point(); p.Verdict != enginescan.Illegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in.At(300, 1)), figure.Comma(p.Setup.GPUs)+" GPUs") {
 		t.Errorf("the point on %d GPUs says %q", p.Setup.GPUs, v.Status(in.At(300, 1)))
 	}
 }

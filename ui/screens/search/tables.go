@@ -3,7 +3,7 @@ package search
 import (
 	"strconv"
 
-	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -37,12 +37,12 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		}
 		cells := []report.Cell{report.Word(place)}
 		for _, n := range []int{s.GPUs, s.Seq, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS, s.MicroBatches} {
-			cells = append(cells, report.Figure(engine.UnitCount, float64(n)))
+			cells = append(cells, report.Figure(record.Count, float64(n)))
 		}
 		t.Rows = append(t.Rows, append(
 			cells, yes(s.SP), report.Word(string(s.Schedule)), report.Word(s.Recompute.String()),
-			report.Figure(engine.UnitSeconds, float64(r.step)), report.Figure(engine.UnitTokens, r.perGPU), report.Figure(engine.UnitShare, r.mfu),
-			report.Figure(engine.UnitMemory, float64(r.peak)), report.Figure(engine.UnitShare, r.bubble), report.Figure(engine.UnitShare, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
+			report.Figure(record.Seconds, float64(r.step)), report.Figure(record.Tokens, r.perGPU), report.Figure(record.Share, r.mfu),
+			report.Figure(record.Memory, float64(r.peak)), report.Figure(record.Share, r.bubble), report.Figure(record.Share, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
 	}
 	return []report.Table{t}
 }

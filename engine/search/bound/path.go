@@ -1,4 +1,4 @@
-package engine
+package bound
 
 import (
 	"meshscope/engine/hardware"
@@ -15,10 +15,10 @@ type stageTimes struct {
 
 // timesOf are those of a stage whose rank has so many chunks.
 func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Software) stageTimes {
-	z := sendsOf(d, k, chunks, soft)
+	z := d.PerMicroBatch(k, chunks, soft)
 	return stageTimes{
-		f: float64(k.ForwardTime() + z.forward), b: float64(k.BackwardTime() + z.backward),
-		i: float64(k.InputGradTime() + z.input), w: float64(k.WeightGradTime() + z.weight),
+		f: float64(k.ForwardTime() + z.Forward), b: float64(k.BackwardTime() + z.Backward),
+		i: float64(k.InputGradTime() + z.Input), w: float64(k.WeightGradTime() + z.Weight),
 		up: float64(k.ForwardLinks.EP.Exposed), down: float64(k.BackwardLinks.EP.Exposed),
 	}
 }
@@ -30,17 +30,17 @@ func (f *Bounder) time() {
 		return
 	}
 	f.timed, f.paced = true, false
-	e, c := &f.e, &f.cut
+	c := &f.cut
 	if !f.pass.costed {
 		f.cost()
 	}
-	p := f.parts.of(&e.timInput)
+	p := f.parts.of(&f.tim)
 	for n := range c.kinds {
 		k := &c.kinds[n]
 		k.cost = k.once
 		p.Recompute(&k.cost, k.stage, k.layers)
 	}
-	soft := &e.timInput.Machine.Software
+	soft := &f.tim.Machine.Software
 	c.times = resize(c.times, len(c.chunks))
 	for n := range c.teams {
 		t := &c.teams[n]
@@ -48,7 +48,7 @@ func (f *Bounder) time() {
 			c.times[t.from+i] = timesOf(&c.kinds[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
 		}
 	}
-	f.times = resize(f.times, len(e.stages))
+	f.times = resize(f.times, len(f.layers))
 	for r, n := range c.teamOf {
 		from := c.teams[n].from
 		for i, stage := range f.stages(r) {
@@ -58,7 +58,7 @@ func (f *Bounder) time() {
 	if soft.Blocking {
 		f.block()
 	}
-	f.path.lay(f.times, c.crosses, float64(e.wait(f.pass.hop)))
+	f.path.lay(f.times, c.crosses, float64(f.tim.Latency(f.pass.hop)))
 }
 
 // block adds the waiting for messages, as timing does.

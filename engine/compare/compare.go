@@ -1,8 +1,12 @@
-package engine
+package compare
 
 import (
 	"math"
 	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
 )
 
 // Comparison is setup B held against setup A: what was changed, and what that
@@ -15,8 +19,8 @@ type Comparison struct {
 
 // Side is one of the two setups with its report.
 type Side struct {
-	Setup  Setup
-	Report Report
+	Setup  engine.Setup
+	Report engine.Report
 }
 
 // Group is a part of the report.
@@ -34,12 +38,12 @@ const (
 // Delta is one figure on both sides; nil where a side does not have it, which
 // is where that side is illegal, or has nothing of that kind.
 type Delta struct {
-	Group Group    `json:"group"`
-	ID    string   `json:"figure"` // as FindFigure takes it
-	Name  string   `json:"name"`
-	Unit  Unit     `json:"unit"`
-	A     *float64 `json:"a"`
-	B     *float64 `json:"b"`
+	Group Group       `json:"group"`
+	ID    string      `json:"figure"` // as figures.Find takes it
+	Name  string      `json:"name"`
+	Unit  record.Unit `json:"unit"`
+	A     *float64    `json:"a"`
+	B     *float64    `json:"b"`
 }
 
 // Change is B - A; false where a side is missing.
@@ -69,15 +73,15 @@ func (d *Delta) Same() bool {
 	return math.Abs(*d.B-*d.A) <= digits*max(math.Abs(*d.A), math.Abs(*d.B))
 }
 
-// Compare evaluates two setups and holds B against A. The reports come without
+// Setups evaluates two setups and holds B against A. The reports come without
 // timelines.
-func Compare(a, b Setup) Comparison {
-	e := Evaluator{SkipTimeline: true}
-	return CompareReports(Side{a, e.Evaluate(a)}, Side{b, e.Evaluate(b)})
+func Setups(a, b engine.Setup) Comparison {
+	e := engine.Evaluator{SkipTimeline: true}
+	return Reports(Side{a, e.Evaluate(a)}, Side{b, e.Evaluate(b)})
 }
 
-// CompareReports is Compare for setups that have been evaluated.
-func CompareReports(a, b Side) Comparison {
+// Reports is Setups for setups that have been evaluated.
+func Reports(a, b Side) Comparison {
 	c := Comparison{A: a, B: b, Changes: Changes(&a.Setup, &b.Setup)}
 	c.memory()
 	c.list(GroupTime, []named{
@@ -109,14 +113,14 @@ func CompareReports(a, b Side) Comparison {
 type named struct{ id, name string }
 
 // list adds figures that at least one side has.
-func (c *Comparison) list(group Group, figures []named) {
-	for _, f := range figures {
+func (c *Comparison) list(group Group, rows []named) {
+	for _, f := range rows {
 		d := Delta{Group: group, ID: f.id, Name: f.name}
 		for _, side := range [...]struct {
-			report *Report
+			report *engine.Report
 			into   **float64
 		}{{&c.A.Report, &d.A}, {&c.B.Report, &d.B}} {
-			if got, ok := FindFigure(side.report, f.id); ok {
+			if got, ok := figures.Find(side.report, f.id); ok {
 				d.Unit, *side.into = got.Unit, &got.Value
 			}
 		}
@@ -129,16 +133,16 @@ func (c *Comparison) list(group Group, figures []named) {
 // memory adds the terms of the fullest rank, which may be another one on B.
 func (c *Comparison) memory() {
 	c.list(GroupMemory, []named{
-		{FullestRank + "weights", "weights"},
-		{FullestRank + "gradients", "gradients"},
-		{FullestRank + "optimizer", "optimizer"},
-		{FullestRank + "activations", "activations"},
-		{FullestRank + "logits", "logits"},
-		{FullestRank + "buffers", "buffers"},
-		{FullestRank + "overhead", "overhead"},
+		{figures.FullestRank + "weights", "weights"},
+		{figures.FullestRank + "gradients", "gradients"},
+		{figures.FullestRank + "optimizer", "optimizer"},
+		{figures.FullestRank + "activations", "activations"},
+		{figures.FullestRank + "logits", "logits"},
+		{figures.FullestRank + "buffers", "buffers"},
+		{figures.FullestRank + "overhead", "overhead"},
 		{"memory.peak", "total"},
 		{"memory.free", "free"},
-		{FullestRank + "in-flight", "micro-batches in flight"},
+		{figures.FullestRank + "in-flight", "micro-batches in flight"},
 	})
 }
 
@@ -146,7 +150,7 @@ func (c *Comparison) memory() {
 // does not have a dimension sends nothing in it.
 func (c *Comparison) traffic() {
 	var seen []string
-	for _, r := range [...]*Report{&c.A.Report, &c.B.Report} {
+	for _, r := range [...]*engine.Report{&c.A.Report, &c.B.Report} {
 		for i := range r.Communication {
 			id := r.Communication[i].Dimension
 			if !slices.Contains(seen, id) {
@@ -160,7 +164,7 @@ func (c *Comparison) traffic() {
 func (c *Comparison) dimension(id string) {
 	a, inA := dimensionOf(&c.A.Report, id)
 	b, inB := dimensionOf(&c.B.Report, id)
-	add := func(what, name string, u Unit, of func(*Communication) float64) {
+	add := func(what, name string, u record.Unit, of func(*engine.Communication) float64) {
 		d := Delta{Group: GroupCommunication, ID: "communication." + id + "." + what, Name: id + " " + name, Unit: u}
 		if inA {
 			v := of(&a)
@@ -172,17 +176,17 @@ func (c *Comparison) dimension(id string) {
 		}
 		c.Deltas = append(c.Deltas, d)
 	}
-	add("bytes", "sent", UnitTraffic, func(c *Communication) float64 { return float64(c.Bytes) })
-	add("seconds", "time", UnitSeconds, func(c *Communication) float64 { return float64(c.Seconds) })
-	add("exposed", "exposed", UnitSeconds, func(c *Communication) float64 { return float64(c.Exposed) })
+	add("bytes", "sent", record.Traffic, func(c *engine.Communication) float64 { return float64(c.Bytes) })
+	add("seconds", "time", record.Seconds, func(c *engine.Communication) float64 { return float64(c.Seconds) })
+	add("exposed", "exposed", record.Seconds, func(c *engine.Communication) float64 { return float64(c.Exposed) })
 }
 
 // dimensionOf is the traffic of a dimension; false for an illegal setup.
-func dimensionOf(r *Report, id string) (Communication, bool) {
+func dimensionOf(r *engine.Report, id string) (engine.Communication, bool) {
 	for _, c := range r.Communication {
 		if c.Dimension == id {
 			return c, true
 		}
 	}
-	return Communication{Dimension: id}, r.Legal
+	return engine.Communication{Dimension: id}, r.Legal
 }

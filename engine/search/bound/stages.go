@@ -1,4 +1,4 @@
-package engine
+package bound
 
 import (
 	"math"
@@ -82,7 +82,7 @@ func (f *Bounder) classify(uneven bool) {
 	c.kinds, c.kindOf, c.crosses = c.kinds[:0], c.kindOf[:0], c.crosses[:0]
 	ranks := f.hosts.Spec.Ranks
 	before := -1 // who hosts the stage before
-	for n, st := range f.e.stages {
+	for n, st := range f.layers {
 		chunk := 0
 		if uneven {
 			chunk = n / ranks
@@ -122,7 +122,7 @@ func extend[T any](list []T) []T {
 // classifyRanks finds the ranks that hold equal stages and counts their parameters.
 func (f *Bounder) classifyRanks() {
 	c := &f.cut
-	params := f.stack.Cut(&f.e.memInput)
+	params := f.stack.Cut(&f.mem)
 	chunks, ranks := f.hosts.Chunks(), f.hosts.Spec.Ranks
 	c.stageOf, c.teams, c.teamOf = c.stageOf[:0], c.teams[:0], c.teamOf[:0]
 	c.chunks = resize(c.chunks, ranks*chunks)[:0] // teams point into it
@@ -140,11 +140,11 @@ func (f *Bounder) classifyRanks() {
 		c.teams = extend(c.teams)
 		t := &c.teams[n]
 		t.low, t.high, t.layers = r, r, 0
-		t.params = memory.CountRank(&f.e.memInput, r, params)
+		t.params = memory.CountRank(&f.mem, r, params)
 		t.from = len(c.chunks)
 		for _, stage := range held {
 			c.chunks = append(c.chunks, c.kindOf[stage])
-			t.layers += f.e.stages[stage].Layers()
+			t.layers += f.layers[stage].Layers()
 		}
 		t.chunks = c.chunks[t.from:]
 	}
@@ -166,9 +166,9 @@ next:
 
 // share works out what a ZeRO stage decides about the teams.
 func (f *Bounder) share(zero int) {
-	e, c := &f.e, &f.cut
-	e.setup.ZeRO = zero
-	in, mem := &e.timInput, &e.memInput
+	c := &f.cut
+	f.setup.ZeRO = zero
+	in, mem := &f.tim, &f.mem
 	if !c.shared[zero] {
 		c.shared[zero] = true
 		shard := f.stack.Shard(mem)
@@ -180,7 +180,7 @@ func (f *Bounder) share(zero int) {
 				s.data.AddMirror(in, t.params)
 			}
 			s.optimizer = step.OptimizerTime(in, 0, t.params)
-			s.states = shard.Bytes(t.params, e.setup.Offload)
+			s.states = shard.Bytes(t.params, f.setup.Offload)
 			s.update = f.stack.Update(mem, t.low, t.params)
 		}
 	}

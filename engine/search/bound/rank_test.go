@@ -1,4 +1,4 @@
-package engine
+package bound
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop f
 		}
 	}
 	for stage := range times {
-		c.crosses = append(c.crosses, stage > 0 && crosses(&f.hosts, stage-1))
+		c.crosses = append(c.crosses, stage > 0 && f.hosts.Crosses(stage-1))
 	}
 	f.path.lay(times, c.crosses, hop)
 	return f
@@ -45,7 +45,7 @@ func simulated(t *rapid.T, spec schedule.Spec, info *schedule.Info, times []stag
 	if err := sim.Run(o, c, &line); err != nil {
 		t.Fatal(err)
 	}
-	return period(info, &line), true
+	return line.Length(info), true
 }
 
 // met says where a bound is the simulation itself: always where ranks do all forwards

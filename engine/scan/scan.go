@@ -1,4 +1,4 @@
-package engine
+package scan
 
 import (
 	"cmp"
@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine"
+	"meshscope/engine/figures"
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -21,9 +24,9 @@ type Axis struct {
 	Values []string `json:"values"`
 }
 
-// Scan is a question: one figure of the report while one or two knobs turn.
-type Scan struct {
-	Setup  Setup
+// Query is a question: one figure of the report while one or two knobs turn.
+type Query struct {
+	Setup  engine.Setup
 	X      Axis
 	By     Axis // a row for each of its values; without an ID there is one row
 	Figure string
@@ -33,7 +36,7 @@ type Scan struct {
 // Grid is the answer: a row for each value of By, a point for each of X.
 type Grid struct {
 	X, By  Axis
-	Unit   Unit        // of the figure; where no point has it, a plain number
+	Unit   record.Unit // of the figure; where no point has it, a plain number
 	Usable units.Bytes // the capacity line of figures of memory
 	Rows   [][]Point
 }
@@ -43,15 +46,15 @@ type Verdict string
 
 // Verdicts.
 const (
-	PointFits    Verdict = "fits"
-	PointNoFit   Verdict = "does-not-fit" // the figure is there all the same
-	PointIllegal Verdict = "illegal"
+	Fits       Verdict = "fits"
+	DoesNotFit Verdict = "does-not-fit" // the figure is there all the same
+	Illegal    Verdict = "illegal"
 )
 
 // Point is one setup of a scan.
 type Point struct {
 	X, By   string
-	Setup   Setup
+	Setup   engine.Setup
 	Verdict Verdict
 	Why     string   // of an illegal point: what is wrong, in a sentence
 	Value   *float64 // nil where it is illegal or its report has no such figure
@@ -75,10 +78,10 @@ func (e PointsError) Error() string {
 // Run goes through the points, row by row. In a point both knobs have the values that
 // it is named by, or it is illegal and says why they cannot. The error is a
 // PointsError, or, once stop says true (nil: never), a StoppedError.
-func (c Scan) Run(stop func() bool) (Grid, error) {
+func (c Query) Run(stop func() bool) (Grid, error) {
 	g := Grid{X: c.X, By: c.By, Usable: c.Setup.Cluster.GPU.MemoryUsable}
 	if c.By.ID != "" && len(c.By.Values) == 0 {
-		g.By.Values = ladderTexts([]Setup{c.Setup}, c.By.ID, c.Locks)
+		g.By.Values = ladderTexts([]engine.Setup{c.Setup}, c.By.ID, c.Locks)
 	}
 	rows := g.By.Values
 	if c.By.ID == "" {
@@ -90,7 +93,7 @@ func (c Scan) Run(stop func() bool) (Grid, error) {
 	if n := len(rows) * len(g.X.Values); n > MaxPoints {
 		return Grid{}, PointsError{n}
 	}
-	e := Evaluator{SkipTimeline: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	for _, by := range rows {
 		row := make([]Point, 0, len(g.X.Values))
 		for _, x := range g.X.Values {
@@ -111,8 +114,8 @@ func (c Scan) Run(stop func() bool) (Grid, error) {
 // ladder are the values of the knob across that are legal on at least one row, were it
 // turned after the row's. What it would take back of the row's value is found out point
 // by point.
-func (c *Scan) ladder(rows []string) []string {
-	var starts []Setup
+func (c *Query) ladder(rows []string) []string {
+	var starts []engine.Setup
 	for _, by := range rows {
 		s, err := c.Setup, error(nil)
 		if c.By.ID != "" {
@@ -131,7 +134,7 @@ func (g *Grid) dropIllegalColumns() {
 	legal := make([]bool, len(g.X.Values))
 	for _, row := range g.Rows {
 		for i := range row {
-			legal[i] = legal[i] || row[i].Current || row[i].Verdict != PointIllegal
+			legal[i] = legal[i] || row[i].Current || row[i].Verdict != Illegal
 		}
 	}
 	if !slices.Contains(legal, true) {
@@ -145,8 +148,8 @@ func (g *Grid) dropIllegalColumns() {
 }
 
 // turned is the setup with the knobs turned; what cannot be is said.
-func (c *Scan) turned(x, by string) Point {
-	p := Point{X: x, By: by, Verdict: PointIllegal}
+func (c *Query) turned(x, by string) Point {
+	p := Point{X: x, By: by, Verdict: Illegal}
 	var err error
 	if c.By.ID == "" {
 		p.Setup, err = knob.Turn(c.Setup, c.X.ID, x, c.Locks)
@@ -164,15 +167,15 @@ func (c *Scan) turned(x, by string) Point {
 type Spread struct{ Low, High int }
 
 // GPUs is the spread of the number of GPUs; zero where no point is legal.
-func (g *Grid) GPUs() Spread { return g.spread(func(s *Setup) int { return s.GPUs }) }
+func (g *Grid) GPUs() Spread { return g.spread(func(s *engine.Setup) int { return s.GPUs }) }
 
 // Batch is the spread of the global batch, in sequences; zero where no point is legal.
-func (g *Grid) Batch() Spread { return g.spread(func(s *Setup) int { return s.GBS }) }
+func (g *Grid) Batch() Spread { return g.spread(func(s *engine.Setup) int { return s.GBS }) }
 
-func (g *Grid) spread(of func(*Setup) int) (out Spread) {
+func (g *Grid) spread(of func(*engine.Setup) int) (out Spread) {
 	for _, row := range g.Rows {
 		for i := range row {
-			if row[i].Verdict == PointIllegal {
+			if row[i].Verdict == Illegal {
 				continue
 			}
 			n := of(&row[i].Setup)
@@ -183,7 +186,7 @@ func (g *Grid) spread(of func(*Setup) int) (out Spread) {
 }
 
 // ask evaluates a point; false when it was stopped.
-func (c *Scan) ask(e *Evaluator, p *Point, unit *Unit, stop func() bool) bool {
+func (c *Query) ask(e *engine.Evaluator, p *Point, unit *record.Unit, stop func() bool) bool {
 	p.Current = p.Setup == c.Setup
 	r, done := e.EvaluateUntil(p.Setup, stop)
 	if !done || stop != nil && stop() {
@@ -193,17 +196,17 @@ func (c *Scan) ask(e *Evaluator, p *Point, unit *Unit, stop func() bool) bool {
 		p.Why = firstError(r.Problems)
 		return true
 	}
-	p.Verdict = PointFits
+	p.Verdict = Fits
 	if !r.Memory.Fits {
-		p.Verdict = PointNoFit
+		p.Verdict = DoesNotFit
 	}
-	if f, ok := FindFigure(&r, c.Figure); ok {
+	if f, ok := figures.Find(&r, c.Figure); ok {
 		*unit, p.Value = f.Unit, &f.Value
 	}
 	return true
 }
 
-func firstError(problems []Problem) string {
+func firstError(problems []engine.Problem) string {
 	for i := range problems {
 		if problems[i].Severity == "error" {
 			return problems[i].Message
@@ -214,7 +217,7 @@ func firstError(problems []Problem) string {
 
 // ladderTexts are the values of a knob that are legal on at least one of the
 // setups: numbers in ascending order, words in their own.
-func ladderTexts(of []Setup, id knob.ID, l knob.Locks) []string {
+func ladderTexts(of []engine.Setup, id knob.ID, l knob.Locks) []string {
 	var texts []string
 	numbers := true
 	for _, s := range of {

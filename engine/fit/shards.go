@@ -1,6 +1,7 @@
-package engine
+package fit
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 )
@@ -15,19 +16,13 @@ type Shards struct {
 
 // Unsharded works out the memory of a setup without ZeRO, all else equal. The
 // second value is false for a setup that is illegal.
-func Unsharded(s Setup) (Shards, bool) {
-	var e Evaluator
-	return e.Unsharded(s)
-}
-
-// Unsharded is the function of that name, with what the Evaluator knows.
-func (e *Evaluator) Unsharded(s Setup) (Shards, bool) {
+func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 	if !knob.Legal(&s) {
 		return Shards{}, false
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
 	s.ZeRO = 0
-	m := e.memory(s)
+	m := e.Memory(s)
 	if m == nil {
 		return Shards{}, false
 	}

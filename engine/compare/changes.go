@@ -1,10 +1,11 @@
-package engine
+package compare
 
 import (
 	"fmt"
 	"reflect"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 )
 
@@ -21,7 +22,7 @@ type Change struct {
 
 // Changes lists what B says differently from A: model and machine, then the
 // knobs in their order. The number of nodes follows from the GPUs and is left out.
-func Changes(a, b *Setup) []Change {
+func Changes(a, b *engine.Setup) []Change {
 	var out []Change
 	if a.Model.ID != b.Model.ID {
 		out = append(out, Change{
@@ -46,15 +47,15 @@ func Changes(a, b *Setup) []Change {
 
 // machineName is the cluster, with its GPU where that is not the one it is known
 // for.
-func machineName(s *Setup) string {
+func machineName(s *engine.Setup) string {
 	if s.Cluster.ID == "" {
 		return s.Cluster.GPU.ID
 	}
 	return s.Cluster.ID
 }
 
-func machineRule(a, b *Setup) string {
-	words := func(s *Setup) string {
+func machineRule(a, b *engine.Setup) string {
+	words := func(s *engine.Setup) string {
 		g := &s.Cluster.GPU
 		return fmt.Sprintf("%d GPUs per node with %.1f GiB to use and %.0f TFLOP/s in %s", s.Cluster.Node(), g.MemoryUsable.GiB(), float64(g.Peak(s.Precision))/1e12, s.Precision)
 	}
@@ -63,7 +64,7 @@ func machineRule(a, b *Setup) string {
 
 // follows says from what an identity makes a value, where the rest of it changed
 // too.
-func follows(a, b *Setup, id knob.ID) string {
+func follows(a, b *engine.Setup, id knob.ID) string {
 	switch id {
 	case knob.DP:
 		if b.DP*b.TP*b.PP*b.CP == b.GPUs && (a.GPUs != b.GPUs || a.TP*a.PP*a.CP != b.TP*b.PP*b.CP) {
@@ -97,7 +98,7 @@ func leading(all []Change) [][]Change {
 
 // turnTo gives a setup the values that another has of some fields, and lets dp
 // and the number of micro-batches follow.
-func turnTo(s, b *Setup, fields []Change) {
+func turnTo(s, b *engine.Setup, fields []Change) {
 	for i := range fields {
 		switch part, _, _ := strings.Cut(fields[i].Field, "."); part {
 		case "model":

@@ -1,6 +1,10 @@
-package engine
+// Package bound works out lower bounds of step time and memory without ordering or
+// simulating the pipeline: about a microsecond a layout. A search ranks by them and
+// evaluates only what they do not exclude.
+package bound
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
@@ -38,7 +42,11 @@ type Bound struct {
 // alone says that they do not fit. A Bounder reuses memory and is not safe for use by
 // several goroutines at once.
 type Bounder struct {
-	e        Evaluator // its setup, inputs and stages
+	setup  engine.Setup
+	mem    memory.Input
+	tim    step.Input
+	layers []layout.Stage // what each stage holds
+
 	stack    memory.Stack
 	blocking bool           // stages wait for messages where they are interleaved
 	hosts    schedule.Order // without operations: who has which stages
@@ -63,18 +71,17 @@ type Bounder struct {
 
 // SetModel takes what is not cut: everything but layout, schedule and recomputation is
 // that of this setup until the next SetModel.
-func (f *Bounder) SetModel(s *Setup) {
-	e := &f.e
-	e.setup = *s
+func (f *Bounder) SetModel(s *engine.Setup) {
+	f.setup = *s
 	f.stack, _ = memory.For(s.Stack)
-	e.givens(&e.setup)
-	f.blocking = e.timInput.Machine.Software.Blocking
-	e.memInput.Order = &f.hosts
+	engine.Inputs(&f.setup, nil, &f.mem, &f.tim)
+	f.blocking = f.tim.Machine.Software.Blocking
+	f.mem.Order = &f.hosts
 }
 
 // Bound is the lower bound of one setup that has been found legal. It is false where its
 // layers cannot be laid out.
-func (f *Bounder) Bound(s *Setup) (Bound, bool) {
+func (f *Bounder) Bound(s *engine.Setup) (Bound, bool) {
 	info := f.info(s.Schedule)
 	f.SetModel(s)
 	f.SetDegrees(&s.Layout)
@@ -100,34 +107,33 @@ func (f *Bounder) info(k schedule.Kind) *schedule.Info {
 
 // SetDegrees takes degrees, global batch and sequence.
 func (f *Bounder) SetDegrees(l *layout.Layout) {
-	s := &f.e.setup
+	s := &f.setup
 	s.Layout = *l
-	f.e.timInput.Groups = l.Groups(&s.Cluster)
+	f.tim.Groups = l.Groups(&s.Cluster)
 	f.parts.forget()
 }
 
 // SetStages says which layers stand on which rank, with so many stages on each. It is
 // false where the layers cannot be laid out.
 func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
-	e := &f.e
-	s := &e.setup
+	s := &f.setup
 	s.VPP = vpp
 	var err error
-	if e.stages, err = s.StagesOfStack(e.stages); err != nil {
+	if f.layers, err = s.StagesOfStack(f.layers); err != nil {
 		return false
 	}
 	// Only what the placement needs: the schedules that share it differ in the rest.
 	f.hosts.Spec = schedule.Spec{Ranks: s.PP, VirtualStages: vpp}
 	f.hosts.Placement = placement
-	e.memInput.Stages, e.timInput.Stages = e.stages, e.stages
-	e.timInput.Machine.Software.Blocking = f.blocking && interleaves(s)
+	f.mem.Stages, f.tim.Stages = f.layers, f.layers
+	f.tim.Machine.Software.Blocking = f.blocking && s.Interleaves()
 	f.classify(false)
 	return true
 }
 
 // SetMicroBatch takes micro-batch, micro-batches and sequence parallelism.
 func (f *Bounder) SetMicroBatch(l *layout.Layout) {
-	s := &f.e.setup
+	s := &f.setup
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
 	f.pass.costed = false
 	f.cut.buffered = [zeroStages]bool{}
@@ -135,15 +141,14 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 
 // SetRecompute takes what runs again in the backward.
 func (f *Bounder) SetRecompute(r recipe.Recompute) {
-	e := &f.e
-	e.setup.Recompute, e.memInput.Recompute, e.timInput.Recompute = r, r, r
-	if uneven := r.Layers%e.setup.VPP != 0; uneven != f.cut.uneven {
+	f.setup.Recompute, f.mem.Recompute, f.tim.Recompute = r, r, r
+	if uneven := r.Layers%f.setup.VPP != 0; uneven != f.cut.uneven {
 		f.classify(uneven)
 		f.pass.costed = false
 	}
 	f.zero, f.timed = -1, false
 	for n := range f.cut.kinds {
-		f.cut.kinds[n].live = f.stack.Stage(&e.memInput, f.cut.kinds[n].stage)
+		f.cut.kinds[n].live = f.stack.Stage(&f.mem, f.cut.kinds[n].stage)
 	}
 	for n := range f.cut.teams {
 		f.cut.teams[n].passes(f.cut.kinds, f.hosts.Placement == schedule.Bidirectional)
@@ -168,7 +173,7 @@ func (f *Bounder) SetZeRO(zero int) (differs bool) {
 }
 
 // Sums are made in another order than those of an evaluation.
-const floorRounding = 1 - 1e-9
+const rounding = 1 - 1e-9
 
 // Step is the shortest step under a schedule, given by its spec: ranks, chunks and
 // placement are those that were cut.
@@ -181,7 +186,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 		most = max(most, f.exposed(e, length, info.SplitsBackward))
 		optimizer = max(optimizer, e.team.sharded[f.zero].optimizer)
 	}
-	return (most + optimizer) * floorRounding
+	return (most + optimizer) * rounding
 }
 
 // exposed is the step without the optimizer as one rank makes it, in a pipeline of so
@@ -189,7 +194,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 // Evaluator.exposedData, and what it gives grows with the length of the pipeline and
 // with the rank's own end: bounds of both from below make one of the step.
 func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds {
-	soft, t := &f.e.timInput.Machine.Software, e.team
+	soft, t := &f.tim.Machine.Software, e.team
 	d := &t.sharded[f.zero].data
 	var before, after units.Seconds
 	if between := units.Seconds(length - (e.last - e.first)); split {
@@ -217,7 +222,7 @@ func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 		}
 		most = max(most, static+max(passing, held.update))
 	}
-	return (most + f.e.memInput.Overhead(most).Sum()) * floorRounding
+	return (most + f.mem.Overhead(most).Sum()) * rounding
 }
 
 // PeakInTime is a bound of the same that follows from how long stages take: closer for
@@ -236,7 +241,7 @@ func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byt
 		held := &t.sharded[f.zero]
 		most = max(most, held.states+held.buffers+units.Bytes(n)*t.early+t.beside)
 	}
-	return (most + f.e.memInput.Overhead(most).Sum()) * floorRounding
+	return (most + f.mem.Overhead(most).Sum()) * rounding
 }
 
 // pace tells ahead the times; false where it does not take them.
@@ -255,13 +260,12 @@ func (f *Bounder) pace() bool {
 
 // cost is what a pass through a stage of each kind takes.
 func (f *Bounder) cost() {
-	e := &f.e
-	p := f.parts.of(&e.timInput)
+	p := f.parts.of(&f.tim)
 	for n := range f.cut.kinds {
 		k := &f.cut.kinds[n]
-		k.once = p.Stage(e.stages[k.stage])
+		k.once = p.Stage(f.layers[k.stage])
 	}
-	factor := units.Seconds(e.timInput.Machine.Software.Factor)
+	factor := units.Seconds(f.tim.Machine.Software.Factor)
 	for n := range f.cut.teams {
 		t := &f.cut.teams[n]
 		t.forward, t.backward = 0, 0
@@ -271,7 +275,7 @@ func (f *Bounder) cost() {
 			t.backward += once.InputGrad*factor + once.WeightGrad*factor
 		}
 	}
-	_, f.pass.hop = step.HandOver(&e.timInput)
+	_, f.pass.hop = step.HandOver(&f.tim)
 	f.pass.costed = true
 }
 
@@ -305,4 +309,12 @@ func (p *parts) of(in *step.Input) *step.Parts {
 	p.keys = append(p.keys, key)
 	p.list = append(p.list[:len(p.keys)-1], step.NewParts(in))
 	return &p.list[len(p.keys)-1]
+}
+
+// resize makes a list n long and keeps its memory where that is enough.
+func resize[T any](list []T, n int) []T {
+	if cap(list) < n {
+		return make([]T, n)
+	}
+	return list[:n]
 }

@@ -1,8 +1,9 @@
-package engine
+package compare
 
 import (
 	"slices"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
@@ -10,21 +11,21 @@ import (
 // Move is one stretch of the way from A to B.
 type Move struct {
 	Changes []Change // turned together: alone they would be illegal
-	Setup   Setup
+	Setup   engine.Setup
 	Step    units.Seconds
 	Peak    units.Bytes
 	Fits    bool
 }
 
-// Way goes from A to B one change at a time, in the order of the changes as far
+// ChangePath goes from A to B one change at a time, in the order of the changes as far
 // as each is legal there (and no schedule of several stages per rank with one), so that a reader sees which of them moved what; the
 // last Setup is B. What a change is worth depends on what has been changed
 // before. Nil where a side is illegal, nothing changed, or stop says true.
-func Way(a, b Setup, stop func() bool) []Move {
+func ChangePath(a, b engine.Setup, stop func() bool) []Move {
 	if a == b || !knob.Legal(&a) || !knob.Legal(&b) {
 		return nil
 	}
-	e := Evaluator{SkipTimeline: true}
+	e := engine.Evaluator{SkipTimeline: true}
 	var moves []Move
 	open := leading(Changes(&a, &b))
 	for at := a; len(open) > 0; {
@@ -46,7 +47,7 @@ func Way(a, b Setup, stop func() bool) []Move {
 
 // nextMove is the first change that may stand by itself, else the first two that may
 // together, else as many from the front as may.
-func nextMove(at, b *Setup, open [][]Change) (turned []Change, rest [][]Change) {
+func nextMove(at, b *engine.Setup, open [][]Change) (turned []Change, rest [][]Change) {
 	may := func(changes []Change) bool {
 		t := *at
 		turnTo(&t, b, changes)
@@ -75,7 +76,7 @@ func nextMove(at, b *Setup, open [][]Change) (turned []Change, rest [][]Change) 
 
 // nameOnly says whether the schedule is one of several stages per rank with one: it
 // can run, but nobody means it, and no launcher gives it that name.
-func nameOnly(s *Setup) bool {
+func nameOnly(s *engine.Setup) bool {
 	info, ok := s.Schedule.Info()
 	return ok && info.Chunks == 0 && s.VPP == 1 && s.PP > 1
 }

@@ -1,6 +1,7 @@
-package engine
+package overlap
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/record"
@@ -21,23 +22,23 @@ type Overlap struct {
 	Formula   string  // as corrected
 	Erratum   string  // what was corrected in the printed formula
 	LeavesOut string
-	Input     OverlapInput
+	Input     Input
 	// Needs is what would make it hide, one quantity at a time.
-	Needs []OverlapNeed
+	Needs []Need
 	// Exposed is the share of the dimension's time that nothing hides in this
 	// report's step; nil where the report has no such traffic.
 	Exposed *float64
 }
 
-// OverlapNeed is the value of one quantity at which a ratio is 1.
-type OverlapNeed struct {
+// Need is the value of one quantity at which a ratio is 1.
+type Need struct {
 	Quantity    string // tokens, bandwidth, hidden, layers, tp
 	Unit        string
 	Now, Needed float64
 }
 
-// OverlapInput is what the ratios depend on.
-type OverlapInput struct {
+// Input is what the ratios depend on.
+type Input struct {
 	Members   float64 // ranks of the group
 	Tokens    float64 // of one micro-batch on one GPU: seq * mbs / cp
 	Hidden    float64
@@ -50,43 +51,43 @@ type OverlapInput struct {
 }
 
 // balance is the operations that a GPU could do while one byte travels.
-func (in *OverlapInput) balance() float64 { return float64(in.Peak) / float64(in.Bandwidth) }
+func (in *Input) balance() float64 { return float64(in.Peak) / float64(in.Bandwidth) }
 
 // Gradients is O1: the gradients of all N parameters, N g passes (d-1)/(d W),
 // under the backward of one micro-batch, 4 T N / F. N cancels; as printed the
 // ratio keeps it.
-func (in *OverlapInput) Gradients() float64 {
+func (in *Input) Gradients() float64 {
 	return in.Passes / 4 * in.Element * (in.Members - 1) / in.Members * in.balance() / in.Tokens
 }
 
 // Weights is O2: the gather of one layer's weights, 16 h^2 e (d-1)/(d W), under
 // the forward of the layer before, 32 T h^2 / F. Printed for one byte per
 // element.
-func (in *OverlapInput) Weights() float64 {
+func (in *Input) Weights() float64 {
 	return in.Element / 2 * (in.Members - 1) / in.Members * in.balance() / in.Tokens
 }
 
 // Linear is O3: the gather of a layer's input, T h e (t-1)/(t W), under the next
 // product of h x h, 2 T h^2 / (t F). Printed for one byte per element.
-func (in *OverlapInput) Linear() float64 {
+func (in *Input) Linear() float64 {
 	return in.Element / 2 * (in.Members - 1) * in.balance() / in.Hidden
 }
 
 // Stage is O4: one message between stages, T h e / W, under the next stage's
 // forward, 32 T h^2 layers / F. Printed for one byte per element. TP divides
 // the work, and the message only where each rank sends its shard.
-func (in *OverlapInput) Stage() float64 {
+func (in *Input) Stage() float64 {
 	return in.Element / 32 * in.Whole * in.balance() / (in.Hidden * in.Layers)
 }
 
-// Overlaps gives the ratios that apply to a legal setup, O1 to O4 in this
+// Ratios gives the ratios that apply to a legal setup, O1 to O4 in this
 // order; the report says how much the step model hides.
-func Overlaps(s *Setup, r *Report) []Overlap {
+func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 	if r == nil || !r.Legal || s.Cluster.GPU.Peak(s.Precision) <= 0 {
 		return nil
 	}
 	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack), s.Groups(&s.Cluster)
-	base := OverlapInput{
+	base := Input{
 		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden), Layers: float64(s.Model.Layers) / float64(s.Stages()),
 		Element: s.Precision.Bytes(), Whole: 1, Peak: s.Cluster.GPU.Peak(s.Precision),
 	}
@@ -114,7 +115,7 @@ func Overlaps(s *Setup, r *Report) []Overlap {
 	return kept
 }
 
-func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+func gradientOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members, in.Passes = float64(g.DenseDP.Size), 2
 	in.Element = s.GradDtype.ReduceBytes(s.Precision.On(s.Stack))
 	if own := m.Software.Reduce; own > 0 {
@@ -150,7 +151,7 @@ func gradientOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in Overlap
 	return o
 }
 
-func weightOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+func weightOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members, in.Element = float64(g.DenseShard.Size), s.Precision.On(s.Stack).GatherBytes()
 	in.Bandwidth = reached(m.AllGather, g.DenseShard)
 	o := Overlap{
@@ -165,7 +166,7 @@ func weightOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapIn
 	return o
 }
 
-func linearOverlap(m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+func linearOverlap(m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members, in.Bandwidth = float64(g.TP.Size), reached(m.AllGather, g.TP)
 	o := Overlap{
 		ID: "O3", Dimension: "tp", Moves: "the input of a layer, gathered", Under: "the next product of hidden x hidden",
@@ -176,11 +177,11 @@ func linearOverlap(m *hardware.Machine, g *layout.Groups, in OverlapInput) Overl
 	}
 	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
 	o.need("hidden", "size", in.Hidden)
-	o.Needs = append(o.Needs, OverlapNeed{Quantity: "tp", Unit: "GPUs", Now: in.Members, Needed: 1 + (in.Members-1)/o.Ratio})
+	o.Needs = append(o.Needs, Need{Quantity: "tp", Unit: "GPUs", Now: in.Members, Needed: 1 + (in.Members-1)/o.Ratio})
 	return o
 }
 
-func stageOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInput) Overlap {
+func stageOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members = float64(g.PP.Size)
 	if !s.SP && !m.Software.Scatter {
 		in.Whole = float64(s.TP)
@@ -203,12 +204,12 @@ func stageOverlap(s *Setup, m *hardware.Machine, g *layout.Groups, in OverlapInp
 
 // need adds a quantity that the ratio is inversely proportional to.
 func (o *Overlap) need(quantity, unit string, now float64) {
-	o.Needs = append(o.Needs, OverlapNeed{Quantity: quantity, Unit: unit, Now: now, Needed: now * o.Ratio})
+	o.Needs = append(o.Needs, Need{Quantity: quantity, Unit: unit, Now: now, Needed: now * o.Ratio})
 }
 
 // Reached is the bandwidth that large messages of a group reach: what a GPU
 // passes on of a gathered volume over the time that grows with it.
-func Reached(s *Setup, g layout.Group) units.BytesPerSecond {
+func Reached(s *engine.Setup, g layout.Group) units.BytesPerSecond {
 	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack)
 	return reached(m.AllGather, g)
 }
@@ -230,7 +231,7 @@ func rate(b units.Bytes, t units.Seconds) units.BytesPerSecond {
 	return units.BytesPerSecond(float64(b) / float64(t))
 }
 
-func exposedShare(r *Report, dimension string) *float64 {
+func exposedShare(r *engine.Report, dimension string) *float64 {
 	for i := range r.Communication {
 		if c := &r.Communication[i]; c.Dimension == dimension && c.Seconds > 0 {
 			share := float64(c.Exposed / c.Seconds)
@@ -243,7 +244,7 @@ func exposedShare(r *Report, dimension string) *float64 {
 // ScaleBandwidth gives a setup the same machine with faster or slower links:
 // datasheet figures are multiplied, measured curves follow, latencies stay. A link
 // that there is not stays away.
-func ScaleBandwidth(s Setup, intra, inter float64) Setup {
+func ScaleBandwidth(s engine.Setup, intra, inter float64) engine.Setup {
 	c := &s.Cluster
 	c.Intra.Bandwidth *= units.BytesPerSecond(intra)
 	c.Inter.Bandwidth *= units.BytesPerSecond(inter)

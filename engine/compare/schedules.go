@@ -1,6 +1,7 @@
-package engine
+package compare
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 )
@@ -8,15 +9,15 @@ import (
 // ScheduleRow is a setup under one of the schedules.
 type ScheduleRow struct {
 	Info     schedule.Info
-	Setup    Setup   // with the stages per rank that the schedule needs; otherwise as it was
-	Report   Report  // says why where the schedule cannot run this setup
-	Messages int     // hand-overs between ranks in one step, over the whole pipeline
-	InFlight int     // the most chunk activations that a rank holds at once
-	Saved    float64 // seconds that overlapped pairs save the rank with most to do
+	Setup    engine.Setup  // with the stages per rank that the schedule needs; otherwise as it was
+	Report   engine.Report // says why where the schedule cannot run this setup
+	Messages int           // hand-overs between ranks in one step, over the whole pipeline
+	InFlight int           // the most chunk activations that a rank holds at once
+	Saved    float64       // seconds that overlapped pairs save the rank with most to do
 }
 
 // UnderSchedule is a setup under another schedule, not yet evaluated.
-func UnderSchedule(s Setup, info schedule.Info) ScheduleRow {
+func UnderSchedule(s engine.Setup, info schedule.Info) ScheduleRow {
 	t, err := knob.Turn(s, knob.Schedule, string(info.Kind), knob.Locks{GPUs: true, Batch: true})
 	if err != nil { // out of bounds before and after
 		t = s
@@ -30,8 +31,8 @@ func UnderSchedule(s Setup, info schedule.Info) ScheduleRow {
 // never) says true it returns the rows so far. Reports come with their timelines
 // as far as keep (nil: always) says so, which is asked before a row is worked
 // out: those of a long pipeline together would fill hundreds of megabytes.
-func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []ScheduleRow {
-	var e Evaluator
+func Schedules(s engine.Setup, stop func() bool, keep func(*ScheduleRow) bool) []ScheduleRow {
+	var e engine.Evaluator
 	kinds := schedule.Kinds()
 	rows := make([]ScheduleRow, 0, len(kinds))
 	for _, info := range kinds {
@@ -46,14 +47,11 @@ func Schedules(s Setup, stop func() bool, keep func(*ScheduleRow) bool) []Schedu
 		}
 		if row.Report.Legal {
 			row.Messages = row.Setup.Spec().Messages()
+			line := e.Summary(&row.Report)
 			for r := range row.Setup.PP {
-				row.InFlight = max(row.InFlight, e.order.PeakInFlight(r))
+				row.InFlight = max(row.InFlight, line.Order.PeakInFlight(r))
 			}
-			line := row.Report.Timeline
-			if line == nil {
-				line = &e.line
-			}
-			row.Saved = line.Ranks[busiest(line)].Saved
+			row.Saved = line.Ranks[line.Busiest()].Saved
 		}
 		rows = append(rows, row)
 	}

@@ -1,6 +1,7 @@
-package engine
+package fit
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
 )
@@ -18,28 +19,22 @@ type Stop struct {
 
 // Stops says what ends the longest sequence and the largest micro-batch of
 // Limits; nil where memory is not what ends them.
-func Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
-	var e Evaluator
-	return e.Stops(s, l)
-}
-
-// Stops is the function of that name, with what the Evaluator knows.
-func (e *Evaluator) Stops(s Setup, l MemoryLimits) (seq, mbs *Stop) {
+func Stops(e *engine.Evaluator, s engine.Setup, l Limits) (seq, mbs *Stop) {
 	if !l.SeqOpen {
-		seq = e.stopAt(s, l.Seq > 0, func(t *Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
+		seq = stopAt(e, s, l.Seq > 0, func(t *engine.Setup, more int) { t.Seq = l.Seq + more*l.SeqUnit })
 	}
 	if !l.MBSOpen {
-		mbs = e.stopAt(s, l.MBS > 0, func(t *Setup, more int) { t.MBS = l.MBS + more })
+		mbs = stopAt(e, s, l.MBS > 0, func(t *engine.Setup, more int) { t.MBS = l.MBS + more })
 	}
 	return seq, mbs
 }
 
 // stopAt compares the largest value that fits, if any does, with the next one.
-func (e *Evaluator) stopAt(s Setup, some bool, set func(t *Setup, more int)) *Stop {
-	at := func(more int) *Memory {
+func stopAt(e *engine.Evaluator, s engine.Setup, some bool, set func(t *engine.Setup, more int)) *Stop {
+	at := func(more int) *engine.Memory {
 		t := s
 		set(&t, more)
-		return e.memory(t)
+		return e.Memory(t)
 	}
 	next := at(1)
 	if next == nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
 )
@@ -95,4 +96,42 @@ func EvaluatorFrom(r *Report) *Evaluator {
 		e.order = r.Timeline.Order
 	}
 	return e
+}
+
+// Memory is the memory part of Evaluate, for a setup known to be legal but for
+// its batch; nil when its pipeline cannot be ordered.
+func (e *Evaluator) Memory(s Setup) *Memory {
+	e.setup = s
+	stack, ok := memory.For(e.setup.Stack)
+	if !ok || e.arrange(&e.setup) != nil {
+		return nil
+	}
+	m := worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
+	return &m
+}
+
+// LayerParts is one kind of layer of a setup, taken to pieces.
+type LayerParts struct {
+	MoE    bool          `json:"moe"`
+	Layers int           `json:"layers"` // of this kind in the model
+	Parts  []memory.Part `json:"parts"`
+}
+
+// Parts takes one layer of each kind that the model has to pieces: parameters
+// and what is kept of one micro-batch, on one GPU. The second value is false
+// for a setup that is illegal.
+func (e *Evaluator) Parts(s Setup) ([]LayerParts, bool) {
+	if !knob.Legal(&s) || e.Memory(s) == nil {
+		return nil, false
+	}
+	stack, _ := memory.For(s.Stack)
+	var kinds []LayerParts
+	moe := s.Model.MoELayers()
+	for _, k := range []LayerParts{{Layers: s.Model.Layers - moe}, {MoE: true, Layers: moe}} {
+		if k.Layers > 0 {
+			k.Parts = memory.Parts(&e.memInput, stack, k.MoE)
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds, true
 }

@@ -1,22 +1,23 @@
-package engine
+package figures
 
 import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 )
 
-// FigureWord is a short word for a figure of a report that is asked for often.
-type FigureWord struct {
+// Word is a short word for a figure of a report that is asked for often.
+type Word struct {
 	Word string
-	ID   string // as FindFigure takes it
+	ID   string // as Find takes it
 	Name string // in words
 }
 
-// FigureWords lists them, those that are asked for most first.
-func FigureWords() []FigureWord {
-	return []FigureWord{
+// Words lists them, those that are asked for most first.
+func Words() []Word {
+	return []Word{
 		{"step", "time.step", "time of a step"},
 		{"peak", "memory.peak", "memory of the fullest rank"},
 		{"mfu", "throughput.mfu", "MFU"},
@@ -41,9 +42,9 @@ func FigureWords() []FigureWord {
 	}
 }
 
-// FigureOf is the path of a word, or the word where it is none.
-func FigureOf(word string) (id, name string) {
-	for _, w := range FigureWords() {
+// ByWord is the path of a word, or the word where it is none.
+func ByWord(word string) (id, name string) {
+	for _, w := range Words() {
 		if w.Word == word || w.ID == word {
 			return w.ID, w.Name
 		}
@@ -53,10 +54,10 @@ func FigureOf(word string) (id, name string) {
 
 // Lacking is what a setup has to say for its reports to have a figure: the ID of the
 // parameter (tokens, price), empty where nothing that it could say gives it one.
-func Lacking(s Setup, figure string) knob.ID {
-	has := func(s Setup) bool {
-		r := Evaluate(s)
-		_, ok := FindFigure(&r, figure)
+func Lacking(s engine.Setup, figure string) knob.ID {
+	has := func(s engine.Setup) bool {
+		r := engine.Evaluate(s)
+		_, ok := Find(&r, figure)
 		return ok
 	}
 	if has(s) {
@@ -74,9 +75,9 @@ func Lacking(s Setup, figure string) knob.ID {
 	return ""
 }
 
-// RankFigure is the ID of a figure of the fullest rank with the number of that rank, as
+// OfRank is the ID of a figure of the fullest rank with the number of that rank, as
 // explanations name it; any other ID is itself.
-func RankFigure(r *Report, id string) string {
+func OfRank(r *engine.Report, id string) string {
 	if rest, ok := strings.CutPrefix(id, FullestRank); ok && r.Memory != nil {
 		return "memory.ranks." + strconv.Itoa(r.Memory.PeakRank) + "." + rest
 	}

@@ -1,4 +1,4 @@
-package engine
+package bound
 
 // oneByOne is how long a pipeline runs in which one micro-batch goes to the last stage
 // and back before the next one starts: exactly that long.
