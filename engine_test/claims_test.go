@@ -70,7 +70,7 @@ func claims() []claim {
 			x, y := a.Memory.Ranks[0], b.Memory.Ranks[0]
 			return times(float64(x.Weights), float64(y.Weights), 0.5, 0.01) && times(float64(x.Gradients), float64(y.Gradients), 0.5, 0.01) && times(float64(x.Activations), float64(y.Activations), 0.5, 0.1)
 		}},
-		{"tp", "mostly in plain sight", large, "1", "8", func(_, b r) bool {
+		{"tp", "most of that is exposed", large, "1", "8", func(_, b r) bool {
 			for _, c := range b.Communication {
 				if c.Dimension == "tp" {
 					return c.Exposed > c.Seconds/4
@@ -81,13 +81,13 @@ func claims() []claim {
 		{"pp", "Weights, gradients and optimizer state by PP", large, "2", "4", func(a, b r) bool {
 			return times(float64(a.Memory.Ranks[0].Weights), float64(b.Memory.Ranks[0].Weights), 0.5, 0.06)
 		}},
-		{"pp", "they shrink hardly at all", large, "2", "4", func(a, b r) bool {
+		{"pp", "activation memory hardly shrinks", large, "2", "4", func(a, b r) bool {
 			return times(float64(a.Memory.Ranks[0].Activations), float64(b.Memory.Ranks[0].Activations), 1, 0.06)
 		}},
 		{"vpp", "The bubble, by this number", large + " gbs=64 zero=1", "1", "2", func(a, b r) bool {
 			return times(a.Pipeline.BubbleOverIdeal, b.Pipeline.BubbleOverIdeal, 0.5, 0.25)
 		}},
-		{"vpp", "As many times the hand-overs", large + " pp=4", "1", "2", func(a, b r) bool {
+		{"vpp", "As many times the send/recv traffic", large + " pp=4", "1", "2", func(a, b r) bool {
 			return times(float64(bytesOf(a, "pp")), float64(bytesOf(b, "pp")), 2, 0.5) && b.Memory.Ranks[0].Activations > a.Memory.Ranks[0].Activations
 		}},
 		{"cp", "Activations of every layer by CP", large, "1", "2", func(a, b r) bool {
@@ -98,7 +98,7 @@ func claims() []claim {
 			return b.Memory.Ranks[1].Weights < a.Memory.Ranks[1].Weights && b.Memory.Ranks[1].Activations == a.Memory.Ranks[1].Activations && bytesOf(b, "ep") > bytesOf(a, "ep")
 		}},
 		{"etp", "The matrices of each expert", moe + " ep=4", "1", "2", func(a, b r) bool { return b.Memory.Ranks[1].Weights < a.Memory.Ranks[1].Weights }},
-		{"zero", "1 the optimizer state", eight, "0", "1", func(a, b r) bool {
+		{"zero", "Stage 1 shards the optimizer state", eight, "0", "1", func(a, b r) bool {
 			return times(float64(a.Memory.Ranks[0].Optimizer), float64(b.Memory.Ranks[0].Optimizer), 1.0/8, 1e-6) && a.Memory.Ranks[0].Activations == b.Memory.Ranks[0].Activations
 		}},
 		{"zero", "no more than plain DP, less where weights are narrower", eight, "0", "1", func(a, b r) bool { return times(dpBytes(a), dpBytes(b), (4.0+2)/(2*4), 1e-6) }},
@@ -116,12 +116,12 @@ func claims() []claim {
 		{"mbs", "Activations, in proportion", large, "1", "2", func(a, b r) bool {
 			return times(float64(a.Memory.Ranks[0].Activations), float64(b.Memory.Ranks[0].Activations), 2, 1e-6) && b.Pipeline.BubbleOverIdeal > a.Pipeline.BubbleOverIdeal && b.Time.Compute < a.Time.Compute
 		}},
-		{"microbatches", "up to ZeRO-1, that of the gradient exchange", large + " gbs=64", "16", "32", func(a, b r) bool {
+		{"microbatches", "up to ZeRO-1, that of the gradient all-reduce", large + " gbs=64", "16", "32", func(a, b r) bool {
 			return times(dpBytes(a), dpBytes(b), 1, 1e-6) && times(a.Pipeline.BubbleOverIdeal, b.Pipeline.BubbleOverIdeal, 0.5, 0.05)
 		}},
-		{"microbatches", "ZeRO-2 and 3 exchange for each of them", eight + " zero=3", "4", "8", func(a, b r) bool { return times(dpBytes(a), dpBytes(b), 2, 1e-6) }},
+		{"microbatches", "ZeRO-2 and 3 communicate for every micro-batch", eight + " zero=3", "4", "8", func(a, b r) bool { return times(dpBytes(a), dpBytes(b), 2, 1e-6) }},
 		{"microbatches", "Gradients stay in memory", eight + " zero=0", "1", "4", func(a, b r) bool { return a.Memory.Ranks[0].Gradients == b.Memory.Ranks[0].Gradients }},
-		{"gbs", "up to ZeRO-1, fewer gradient exchanges", eight + " zero=1", "32", "64", func(a, b r) bool { return times(dpBytes(a), dpBytes(b), 1, 1e-6) }},
+		{"gbs", "up to ZeRO-1, fewer gradient all-reduces", eight + " zero=1", "32", "64", func(a, b r) bool { return times(dpBytes(a), dpBytes(b), 1, 1e-6) }},
 		{"seq", "Activations in proportion", large, "4096", "8192", func(a, b r) bool {
 			return times(float64(a.Memory.Ranks[0].Activations), float64(b.Memory.Ranks[0].Activations), 2, 1e-6) && b.Time.Compute > 2*a.Time.Compute
 		}},
