@@ -20,15 +20,31 @@ type Kept struct {
 }
 
 // Sum is the whole layer.
-func (k Kept) Sum() float64 { return k.Attention + k.MLP + k.Experts + k.Router + k.Norms }
+func (k *Kept) Sum() float64 { return k.Attention + k.MLP + k.Experts + k.Router + k.Norms }
 
 // layers is the part of a Stack that keep needs.
 type layers interface {
 	Layer(in *Input, moe bool) Kept
 }
 
-// layer is what one layer keeps, with its formulas.
-func (in *Input) layer(k layers, moe bool) Kept {
+// layer is what one layer keeps, with its formulas: worked out once for all stages.
+func (in *Input) layer(k layers, moe bool) *Kept {
+	n := 0
+	if moe {
+		n = 1
+	}
+	if !in.known[n] || in.Record.On() {
+		in.known[n], in.kept[n] = true, in.keptBy(k, moe)
+	}
+	return &in.kept[n]
+}
+
+// Forget drops what was worked out for all stages. A caller that changes an Input
+// after it was used calls it; all but stages and order count.
+func (in *Input) Forget() { in.known = [2]bool{} }
+
+// keptBy is what one layer keeps on a stack.
+func (in *Input) keptBy(k layers, moe bool) Kept {
 	note := in.layerNote(moe)
 	kept := k.Layer(in, moe)
 	if !note.rec.On() {
@@ -106,9 +122,9 @@ func pass(in *Input, stage int, k layers) Live {
 // input only.
 func keep(in *Input, stage int, k layers, input input) (kept units.Bytes, dense, moe Kept) {
 	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
-	dense = in.layer(k, false)
+	dense = *in.layer(k, false)
 	if st.MoE > 0 || in.TrainMTP && st.Head {
-		moe = in.layer(k, m.IsMoE())
+		moe = *in.layer(k, m.IsMoE())
 	}
 	full := recomputed(in, stage)
 	fullDense := min(full, st.Dense)

@@ -31,6 +31,9 @@ type Input struct {
 	TrainMTP  bool
 	Fitted    hardware.StackMemory // constants of the stack
 	Record    *record.Recorder     // takes down formulas; nil: nobody asked
+
+	kept  [2]Kept // of a dense layer and of one with experts, once known
+	known [2]bool
 }
 
 // Rank is the memory of one pipeline rank at its peak, per GPU, term by term.

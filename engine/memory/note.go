@@ -63,31 +63,41 @@ func (in *Input) rankNote(rank int) note {
 
 // term adds a term to a sum; its parts are joined.
 func (n note) term(sum string, parts ...string) {
-	if n.rec.On() {
-		n.rec.Term(sum, strings.Join(parts, ""))
+	if n.rec != nil { // short enough to be inlined where nobody asks
+		n.join(sum, parts)
 	}
 }
 
+func (n note) join(sum string, parts []string) { n.rec.Term(sum, strings.Join(parts, "")) }
+
 // times adds so many times something to a sum, nothing where there is none.
 func (n note) times(sum string, count int, name string, formula ...string) {
-	if n.rec.On() && count != 0 {
-		n.rec.Given(record.In(name, count))
-		n.rec.Term(sum, name+" * "+strings.Join(formula, ""))
+	if n.rec != nil && count != 0 {
+		n.product(sum, count, name, formula)
 	}
+}
+
+func (n note) product(sum string, count int, name string, formula []string) {
+	n.rec.Given(record.In(name, count))
+	n.rec.Term(sum, name+" * "+strings.Join(formula, ""))
 }
 
 // temporary adds a term to what lives while a forward or a backward runs.
 func (n note) temporary(formula string) {
-	n.term("forward-temporaries", formula)
-	n.term("backward-temporaries", formula)
+	if n.rec != nil {
+		n.rec.Term("forward-temporaries", formula)
+		n.rec.Term("backward-temporaries", formula)
+	}
 }
 
 // given says what a name of the scope is.
 func (n note) given(name string, value float64) {
-	if n.rec.On() {
-		n.rec.Given(record.In(name, value))
+	if n.rec != nil {
+		n.let(name, value)
 	}
 }
+
+func (n note) let(name string, value float64) { n.rec.Given(record.In(name, value)) }
 
 // figure takes down a figure, named with what the scope is of.
 func (n note) figure(e record.Entry, operands ...record.Operand) {
@@ -149,9 +159,13 @@ func (p part) seq(formula ...string) { p.take("seq ", formula...) }
 func (p part) less(formula ...string) { p.take("less ", formula...) }
 
 func (p part) take(kind string, formula ...string) {
-	if p.rec.On() {
-		p.rec.Term(kind+p.name, strings.Join(formula, ""))
+	if p.rec != nil {
+		p.join(kind, formula)
 	}
+}
+
+func (p part) join(kind string, formula []string) {
+	p.rec.Term(kind+p.name, strings.Join(formula, ""))
 }
 
 // formula is that of the whole part.

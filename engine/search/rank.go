@@ -41,7 +41,8 @@ type ranker struct {
 
 	begun, sound bool
 	limit        units.Bytes
-	tried        []int // scratch of rank
+	tried        []int         // scratch of rank
+	spec         schedule.Spec // scratch of bound: a local one would be allocated for each layout
 }
 
 // setup is the layout of a candidate.
@@ -237,14 +238,14 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			r.legal++
 			info := &r.choices.kinds[n]
 			s.Schedule, at.kind = info.Kind, uint16(n)
-			spec := s.Spec()
-			at.peak = r.bounds.Peak(&spec, info)
+			r.spec = s.Spec()
+			at.peak = r.bounds.Peak(&r.spec, info)
 			if at.peak > r.limit && !r.everything {
 				r.excluded++
 				continue
 			}
-			at.step = r.bounds.Step(&spec, info)
-			at.peak = max(at.peak, r.bounds.PeakInTime(&spec, info))
+			at.step = r.bounds.Step(&r.spec, info)
+			at.peak = max(at.peak, r.bounds.PeakInTime(&r.spec, info))
 			if (at.peak > r.limit || !r.problem.inTime(at.step, tokens)) && !r.everything {
 				r.excluded++
 				continue

@@ -141,6 +141,7 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 
 // SetRecompute takes what runs again in the backward.
 func (f *Bounder) SetRecompute(r recipe.Recompute) {
+	f.mem.Forget()
 	f.setup.Recompute, f.mem.Recompute, f.tim.Recompute = r, r, r
 	if uneven := r.Layers%f.setup.VPP != 0; uneven != f.cut.uneven {
 		f.classify(uneven)
