@@ -16,7 +16,7 @@ const (
 	dummyRow   = `func recipeKnobs() []Knob {
 	return []Knob{
 		{
-			ID: "dummy", Label: "dummy knob", group: RecipeGroup, Min: 0, Max: 9,
+			ID: "dummy", Label: "dummy knob", group: RecipeGroup, searched: true, Min: 0, Max: 9,
 			Help:   "How much nothing there is: turns nothing, paid with nothing.",
 			number: func(s *Setup) *int { return &s.Dummy },
 			unset:  func(s *Setup) { s.Dummy = 3 },
@@ -84,6 +84,8 @@ func TestNewKnob(t *testing.T) {
 		"scan by itself":  {"scan --x dummy --csv" + one, "", "\n8,"},
 		"comparison":      {"compare dummy=1 dummy=2" + one, "", "dummy"},
 		"search":          {"search --top 1 --dummy 8" + one, "", "--dummy 8"},
+		"search a list":   {"search --top 2 --csv --dummy 2,8 --tp 1 --pp 1 --cp 1 --mbs 1 --zero 0 --recompute none --schedule 1f1b" + one, "", "--dummy 2\nbest,2"},
+		"search a range":  {"search --json --dummy 8.. --top 1" + one, "", `"dummy": 8`},
 	} {
 		run := exec.Command(program, strings.Fields(tc.args)...)
 		run.Stdin = strings.NewReader(tc.stdin)

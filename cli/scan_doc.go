@@ -30,13 +30,13 @@ type figureDocument struct {
 }
 
 type pointDocument struct {
-	X       string          `json:"x"`
-	By      string          `json:"by,omitempty"`
-	Verdict scan.Verdict    `json:"verdict"`
-	Value   *float64        `json:"value"` // null where it is illegal or has no such figure
-	Current bool            `json:"current"`
-	Why     string          `json:"why,omitempty"`
-	Layout  *layoutDocument `json:"layout,omitempty"` // of a legal point
+	X       string         `json:"x"`
+	By      string         `json:"by,omitempty"`
+	Verdict scan.Verdict   `json:"verdict"`
+	Value   *float64       `json:"value"` // null where it is illegal or has no such figure
+	Current bool           `json:"current"`
+	Why     string         `json:"why,omitempty"`
+	Layout  *report.Layout `json:"layout,omitempty"` // of a legal point
 }
 
 func newScan(o *report.Scan) scanDocument {
@@ -54,7 +54,7 @@ func newScan(o *report.Scan) scanDocument {
 	for p := range o.Points {
 		point := pointDocument{X: p.X, By: p.By, Verdict: p.Verdict, Value: p.Value, Current: p.Current, Why: p.Why}
 		if p.Verdict != scan.Illegal {
-			layout := newLayout(&p.Setup)
+			layout := report.Layout(p.Setup)
 			point.Layout = &layout
 		}
 		d.Points = append(d.Points, point)

@@ -57,37 +57,10 @@ func newNear(n search.Near) *nearDocument {
 // foundDocument is one layout that was found.
 type foundDocument struct {
 	Rank   int                `json:"rank"`
-	Layout layoutDocument     `json:"layout"`
+	Layout report.Layout      `json:"layout"`
 	Flags  string             `json:"flags,omitempty"` // of eval; absent where no flags give this setup
 	Free   float64            `json:"free_bytes"`
 	Report *report.Evaluation `json:"report,omitempty"` // that of eval
-}
-
-// layoutDocument is a layout under the keys of a setup document.
-type layoutDocument struct {
-	GPUs         int    `json:"gpus"`
-	DP           int    `json:"dp"`
-	TP           int    `json:"tp"`
-	PP           int    `json:"pp"`
-	VPP          int    `json:"vpp"`
-	CP           int    `json:"cp"`
-	EP           int    `json:"ep"`
-	ETP          int    `json:"etp"`
-	SP           bool   `json:"sp"`
-	ZeRO         int    `json:"zero"`
-	MBS          int    `json:"mbs"`
-	MicroBatches int    `json:"microbatches"`
-	GBS          int    `json:"gbs"`
-	Seq          int    `json:"seq"`
-	Schedule     string `json:"schedule"`
-	Recompute    string `json:"recompute"`
-}
-
-func newLayout(s *engine.Setup) layoutDocument {
-	return layoutDocument{
-		s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.SP, s.ZeRO,
-		s.MBS, s.MicroBatches, s.GBS, s.Seq, string(s.Schedule), s.Recompute.String(),
-	}
 }
 
 // conflictDocument says why nothing was found.
@@ -143,7 +116,7 @@ func (a *app) foundDocuments(list []search.Found) []foundDocument {
 		f := &list[i]
 		r := newReport(f.Setup, f.Report)
 		flags, _ := setupdoc.Flags(f.Setup, a.lib)
-		out = append(out, foundDocument{i + 1, newLayout(&f.Setup), flags, float64(f.Free), &r})
+		out = append(out, foundDocument{i + 1, report.Layout(f.Setup), flags, float64(f.Free), &r})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -69,6 +70,9 @@ func (w world) problem(t *rapid.T) search.Problem {
 	if rapid.IntRange(0, 3).Draw(t, "more gpus") == 0 {
 		p.Space.GPUs = []int{8, 16}
 		p.Space.GBS = []int{16, 48}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "further knobs") == 0 {
+		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{"none", "optimizer"}}, {ID: knob.GradDtype, Values: []string{"bf16", "fp32"}}}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "deadline") == 0 {
 		p.Tokens, p.Deadline = 1e9, units.Seconds(rapid.Float64Range(1e3, 1e6).Draw(t, "seconds"))

@@ -102,7 +102,7 @@ func (o *Search) facts() Facts {
 // faster: knobs that it does not turn, and values beyond its bounds.
 func (o *Search) leftOut() string {
 	var words []string
-	if n := o.Problem.Setup.Offload; n == "" || n == recipe.OffloadNone {
+	if n := o.Problem.Setup.Offload; (n == "" || n == recipe.OffloadNone) && !o.Query.Given(knob.Offload) {
 		words = append(words, "offload (--offload optimizer)")
 	}
 	if !o.Query.Given(knob.VPP) {

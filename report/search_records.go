@@ -4,16 +4,17 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
-	"meshscope/report/figure"
 )
 
 // Records are a row per layout: those that are best, then the front.
 func (o *Search) Records() *Table {
-	t := &Table{Head: []string{
-		"list", "rank", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "mbs", "microbatches", "gbs", "seq", "schedule", "recompute",
-		"step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command",
-	}}
+	t := &Table{Head: []string{"list", "rank"}}
+	for _, id := range search.Layout() {
+		t.Head = append(t.Head, string(id))
+	}
+	t.Head = append(t.Head, "step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command")
 	for _, list := range []struct {
 		name  string
 		found []search.Found
@@ -27,16 +28,11 @@ func (o *Search) Records() *Table {
 
 func (o *Search) record(list string, rank int, f *search.Found) []Cell {
 	s, r := &f.Setup, &f.Report
-	row := []Cell{Word(list)}
-	count := func(numbers ...int) {
-		for _, n := range numbers {
-			row = append(row, Word(strconv.Itoa(n)))
-		}
+	row := []Cell{Word(list), Word(strconv.Itoa(rank))}
+	for _, id := range search.Layout() {
+		k, _ := knob.Find(id)
+		row = append(row, Word(k.Text(*s)))
 	}
-	count(rank, s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP)
-	row = append(row, Word(figure.OnOff(s.SP)))
-	count(s.ZeRO, s.MBS, s.MicroBatches, s.GBS, s.Seq)
-	row = append(row, Word(string(s.Schedule)), Word(s.Recompute.String()))
 	for _, v := range []float64{float64(r.Time.Step), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free)} {
 		row = append(row, Word(strconv.FormatFloat(v, 'g', -1, 64)))
 	}

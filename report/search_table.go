@@ -26,7 +26,7 @@ type knobColumn struct {
 // knobColumns are the knobs in the order of the table. Where all rows agree, a
 // value is given once, unless it is the one that means "not used".
 func knobColumns() []knobColumn {
-	return []knobColumn{
+	columns := []knobColumn{
 		{id: knob.GPUs, head: "GPUs"},
 		{id: knob.DP, always: true},
 		{id: knob.TP, always: true},
@@ -44,6 +44,12 @@ func knobColumns() []knobColumn {
 		{id: knob.Recompute},
 		{id: knob.Schedule},
 	}
+	for _, id := range search.Layout() {
+		if !slices.ContainsFunc(columns, func(c knobColumn) bool { return c.id == id }) {
+			columns = append(columns, knobColumn{id: id})
+		}
+	}
+	return columns
 }
 
 // of is the value of the knob in a setup.

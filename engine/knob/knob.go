@@ -174,8 +174,8 @@ func (k *Knob) textOf(s *Setup) string {
 	}
 }
 
-// value is the field as JSON has it.
-func (k *Knob) value(s *Setup) any {
+// Value is the field as JSON has it.
+func (k *Knob) Value(s *Setup) any {
 	switch {
 	case k.toggle != nil:
 		return *k.toggle(s)

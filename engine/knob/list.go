@@ -274,6 +274,19 @@ func (v *Values) Numbers(candidates []int) []int {
 	return slices.Compact(out)
 }
 
+// List is every value that is meant, as the command line writes it. A range without a
+// step means those values of the knob's ladder that lie in it.
+func (k *Knob) List(v *Values, s *Setup) []string {
+	if len(v.Words) > 0 {
+		return slices.Clone(v.Words)
+	}
+	var out []string
+	for _, n := range v.Numbers(candidates(s, k, Locks{})) {
+		out = append(out, strconv.Itoa(n))
+	}
+	return out
+}
+
 // Bounds are the least and the largest number that can be meant.
 func (v *Values) Bounds() (low, high int) {
 	for i, n := range v.numbers {

@@ -86,7 +86,7 @@ func difference(a, b *Setup) map[string]any {
 		if k.ID == Nodes {
 			continue
 		}
-		if x, y := k.value(a), k.value(b); x != y {
+		if x, y := k.Value(a), k.Value(b); x != y {
 			d[string(k.ID)] = y
 		}
 	}

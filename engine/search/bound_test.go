@@ -40,7 +40,7 @@ func TestLargeSearchesAreBounded(t *testing.T) {
 		s.GPUs, s.GBS, s.Seq = c.gpus, c.gbs, c.seq
 		p := Problem{Setup: s, Space: Space{Schedules: all, Refused: true}, AnyMemory: true}
 		r := newRun(t.Context(), &p, nil)
-		k, e := r.ranker(), engine.Evaluator{SkipTimeline: true}
+		k, e := &r.rankers()[0], engine.Evaluator{SkipTimeline: true}
 		for range 60 {
 			if k.found = k.found[:0]; !k.rank(random.IntN(len(r.planes))) || len(k.found) == 0 {
 				continue

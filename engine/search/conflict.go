@@ -59,6 +59,13 @@ func (p *Problem) constraints() []constraint {
 	add(knob.SP, len(sp.SP) > 0, func(q *Problem) { q.Space.SP = nil })
 	add(knob.Recompute, len(sp.Recompute) > 0, func(q *Problem) { q.Space.Recompute = nil })
 	add(knob.Schedule, len(sp.Schedules) > 0, func(q *Problem) { q.Space.Schedules = nil })
+	for i, other := range sp.Others {
+		k, _ := knob.Find(other.ID)
+		add(other.ID, len(k.Choices) > 0, func(q *Problem) {
+			q.Space.Others = slices.Clone(q.Space.Others)
+			q.Space.Others[i].Values = slices.Concat(other.Values, k.Choices)
+		})
+	}
 	add(knob.Split, p.Setup.Split != "", func(q *Problem) { q.Setup.Split = "" })
 	add(knob.HSDP, p.Setup.HSDP > 1, func(q *Problem) { q.Setup.HSDP = 0 })
 	add(knob.GroupSize, p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
@@ -222,14 +229,15 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 // the first. Of each plane the candidate with the best bound is evaluated at
 // once, the others only where none of these will do.
 func (r *run) any() (found, whole bool) {
-	k := r.ranker()
-	k.stop = r.stopped
+	rankers := r.rankers()
 	e := engine.Evaluator{SkipTimeline: true}
 	stride := coprime(len(r.planes))
 	var all []candidate
 	for n := range r.planes {
+		index := n * stride % len(r.planes)
+		k := rankers.of(index)
 		k.found = k.found[:0]
-		done := k.rank(n * stride % len(r.planes))
+		done := k.rank(index)
 		if len(k.found) > 0 {
 			best := 0
 			for i := range k.found {
@@ -253,7 +261,10 @@ func (r *run) any() (found, whole bool) {
 	if !r.sort(all) {
 		return false, false
 	}
-	r.result.Share, r.dropped, r.lowest = 1, k.dropped, k.lowest
+	r.result.Share = 1
+	for i := range rankers {
+		r.drop(&rankers[i])
+	}
 	r.evaluate(all)
 	return len(r.result.Best) > 0, r.result.Share >= 1
 }

@@ -100,8 +100,7 @@ func (r *run) evaluate(all []candidate) {
 // has stopped a search wants to wait.
 func (r *run) slow(c *candidate) bool {
 	const most = 20_000 // operations: half a millisecond
-	k := r.ranker()
-	s := k.setup(c)
+	s := r.setup(c)
 	return s.Spec().Work() > most
 }
 

@@ -11,16 +11,20 @@ import (
 func Exhaustive(p Problem) Result {
 	r := newRun(context.Background(), &p, nil)
 	k := keeper{top: p.top(), wantFront: p.Front}
-	all := r.ranker()
-	all.everything = true
+	r.result.Share = 1
+	var all []candidate
+	rankers := r.rankers()
 	for n := range r.planes {
-		all.rank(n)
+		of := rankers.of(n)
+		of.found, of.legal, of.everything = of.found[:0], 0, true
+		of.rank(n)
+		r.result.Legal += of.legal
+		all = append(all, of.found...)
 	}
-	r.result.Legal, r.result.Share = all.legal, 1
 	e := engine.Evaluator{SkipTimeline: true}
 	seen := evaluated{}
-	for i := range all.found {
-		f, got := r.full(&e, &all.found[i], nil)
+	for i := range all {
+		f, got := r.full(&e, &all[i], nil)
 		r.result.Evaluated++
 		if got == fits {
 			r.result.Fitting++

@@ -10,9 +10,9 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// plane is a cut of the GPUs and the batch: what is left open are the choices of
-// choices.
-type plane struct{ gpus, gbs, seq, tp, pp, cp, ep, etp int }
+// plane is a cut of the GPUs and the batch in a variant of the problem: what is left
+// open are the choices of choices.
+type plane struct{ variant, gpus, gbs, seq, tp, pp, cp, ep, etp int }
 
 // Bounds of the values that are tried where a Space does not list any.
 const (
@@ -23,8 +23,8 @@ const (
 	LeastCPSlice = 512 // tokens of a sequence that a context-parallel rank gets at least
 )
 
-// planes lists every cut that may be legal, in a fixed order.
-func (p *Problem) planes() []plane {
+// planes lists every cut of a variant that may be legal, in a fixed order.
+func (p *Problem) planes(variant int) []plane {
 	s, sp := &p.Setup, &p.Space
 	var out []plane
 	for _, gpus := range or(sp.GPUs, s.GPUs) {
@@ -40,7 +40,7 @@ func (p *Problem) planes() []plane {
 							if cut := tp * pp * cp; cut > gpus || gpus%cut != 0 || !allows(sp.DP, gpus/cut) {
 								continue
 							}
-							out = p.experts(out, plane{gpus: gpus, gbs: gbs, seq: seq, tp: tp, pp: pp, cp: cp})
+							out = p.experts(out, plane{variant: variant, gpus: gpus, gbs: gbs, seq: seq, tp: tp, pp: pp, cp: cp})
 						}
 					}
 				}

@@ -57,6 +57,9 @@ type Space struct {
 	Recompute                    []recipe.Recompute
 	Schedules                    []schedule.Kind
 
+	// Others are values of further knobs; an empty list leaves the setup's.
+	Others []Other
+
 	// FollowGBS takes, in place of GBS, of each number of GPUs the global batch that a
 	// search of it alone takes where nobody gave one (DefaultGBS), and with RaiseGBS
 	// what it is raised to (Ladder). Of these the smallest that will do comes first.

@@ -66,7 +66,7 @@ func (q *Query) Space(objective Objective) (Space, error) {
 	if len(sp.Recompute) > maxChoices {
 		return sp, q.tooMany(knob.Recompute, maxChoices)
 	}
-	return sp, nil
+	return sp, q.others(&sp)
 }
 
 // maxChoices is how many values a search takes of a knob that every cut is

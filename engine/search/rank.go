@@ -22,14 +22,14 @@ type candidate struct {
 	key                score
 }
 
-// ranker goes through planes. One belongs to one goroutine.
+// ranker goes through the planes of a variant. One belongs to one goroutine.
 type ranker struct {
-	problem *Problem
-	planes  []plane
-	choices choices
-	bounds  bound.Bounder
+	*variant
+	planes []plane
+	bounds bound.Bounder
 
 	found    []candidate
+	kept     int // how many of them at most
 	legal    int
 	excluded int
 
@@ -45,32 +45,32 @@ type ranker struct {
 	spec         schedule.Spec // scratch of bound: a local one would be allocated for each layout
 }
 
-// setup is the layout of a candidate.
-func (r *ranker) setup(c *candidate) engine.Setup {
-	s := r.problem.Setup
-	r.cut(&s, r.planes[c.plane])
-	r.batch(&s, r.choices.mbs[c.mbs])
-	s.SP = r.choices.sp[c.sp]
-	s.Schedule, s.VPP = r.choices.kinds[c.kind].Kind, int(c.chunks)
-	s.Recompute, _ = part(r.choices.recompute[c.recompute], &s)
-	s.ZeRO = r.choices.zero[c.zero]
+// setup is the layout of a candidate in a plane.
+func (v *variant) setup(p *plane, c *candidate) engine.Setup {
+	s := v.problem.Setup
+	p.cut(&s)
+	v.batch(&s, v.choices.mbs[c.mbs])
+	s.SP = v.choices.sp[c.sp]
+	s.Schedule, s.VPP = v.choices.kinds[c.kind].Kind, int(c.chunks)
+	s.Recompute, _ = part(v.choices.recompute[c.recompute], &s)
+	s.ZeRO = v.choices.zero[c.zero]
 	return s
 }
 
-func (r *ranker) cut(s *engine.Setup, p plane) {
+func (p *plane) cut(s *engine.Setup) {
 	s.GPUs, s.GBS, s.Seq = p.gpus, p.gbs, p.seq
 	s.TP, s.PP, s.CP, s.EP, s.ETP = p.tp, p.pp, p.cp, p.ep, p.etp
 	s.DP = p.gpus / (p.tp * p.pp * p.cp)
 }
 
 // batch sets the micro-batch size; false where the global batch does not divide.
-func (r *ranker) batch(s *engine.Setup, mbs int) bool {
+func (v *variant) batch(s *engine.Setup, mbs int) bool {
 	share := mbs * s.DP
 	if share < 1 || s.GBS%share != 0 || s.GBS < share || s.GBS/share > layout.MaxMicroBatches {
 		return false
 	}
 	s.MBS, s.MicroBatches = mbs, s.GBS/share
-	return allows(r.problem.Space.MicroBatches, s.MicroBatches)
+	return allows(v.problem.Space.MicroBatches, s.MicroBatches)
 }
 
 // rank bounds every layout of a plane; false where it was stopped on the way. It goes
@@ -80,7 +80,7 @@ func (r *ranker) rank(index int) bool {
 		return true
 	}
 	s := r.problem.Setup
-	r.cut(&s, r.planes[index])
+	r.planes[index].cut(&s)
 	r.bounds.SetDegrees(&s.Layout)
 	at := candidate{plane: int32(index)}
 	for placement := schedule.Linear; placement <= schedule.Bidirectional; placement++ {
@@ -256,18 +256,18 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 	}
 }
 
-// mostKept is how many candidates a ranker holds: beyond it those with the worst
+// mostKept is how many candidates the rankers of a worker hold: beyond it those with the worst
 // bounds are dropped. They matter only where fewer layouts fit than are asked
 // for, or for the front; the result is then marked partial.
 const mostKept = 1 << 20
 
 func (r *ranker) add(c *candidate) {
 	r.found = append(r.found, *c)
-	if len(r.found) < mostKept || r.everything {
+	if len(r.found) < r.kept || r.everything {
 		return
 	}
-	first(r.found, mostKept/2)
-	rest := r.found[mostKept/2:]
+	first(r.found, r.kept/2)
+	rest := r.found[r.kept/2:]
 	lowest := rest[0].key
 	for i := range rest {
 		if rest[i].key.less(lowest) {
@@ -278,5 +278,5 @@ func (r *ranker) add(c *candidate) {
 		r.lowest = lowest
 	}
 	r.dropped += len(rest)
-	r.found = r.found[:mostKept/2]
+	r.found = r.found[:r.kept/2]
 }

@@ -25,8 +25,8 @@ func Run(ctx context.Context, p Problem, progress func(Progress)) Result {
 type run struct {
 	ctx      context.Context
 	problem  *Problem
-	planes   []plane
-	choices  choices
+	variants []variant
+	planes   []plane // of all variants
 	workers  int
 	progress func(Progress)
 	result   Result
@@ -41,15 +41,31 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	return &run{
-		ctx: ctx, problem: p, planes: p.planes(), choices: p.choices(),
-		workers: max(p.Workers, 1), progress: progress,
+	r := &run{ctx: ctx, problem: p, variants: p.variants(), workers: max(p.Workers, 1), progress: progress}
+	for i := range r.variants {
+		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
 	}
+	return r
 }
 
-// ranker is one that goes through the planes of the run.
-func (r *run) ranker() ranker {
-	return ranker{problem: r.problem, planes: r.planes, choices: r.choices}
+// rankers are what one goroutine goes through the planes with: one ranker per variant.
+type rankers []ranker
+
+func (r *run) rankers() rankers {
+	out := make(rankers, len(r.variants))
+	for i := range out {
+		out[i] = ranker{variant: &r.variants[i], planes: r.planes, stop: r.stopped, kept: mostKept / len(r.variants)}
+	}
+	return out
+}
+
+// of is the ranker of a plane.
+func (k rankers) of(index int) *ranker { return &k[k[0].planes[index].variant] }
+
+// setup is the layout of a candidate.
+func (r *run) setup(c *candidate) engine.Setup {
+	p := &r.planes[c.plane]
+	return r.variants[p.variant].setup(p, c)
 }
 
 // stopped says whether nobody waits any more.
@@ -65,20 +81,20 @@ func (r *run) rank() (all []candidate, share float64) {
 	var next, done, legal atomic.Int64
 	var wait sync.WaitGroup
 	var lock sync.Mutex // of progress
-	rankers := make([]ranker, r.workers)
+	workers := make([]rankers, r.workers)
 	stride := coprime(len(r.planes))
-	for w := range rankers {
-		rankers[w] = r.ranker()
-		k := &rankers[w]
-		k.stop = r.stopped
+	for w := range workers {
+		workers[w] = r.rankers()
 		wait.Go(func() {
 			for !r.stopped() {
 				n := next.Add(1) - 1
 				if n >= int64(len(r.planes)) {
 					return
 				}
+				index := int(n * int64(stride) % int64(len(r.planes)))
+				k := workers[w].of(index)
 				before := k.legal
-				if !k.rank(int(n * int64(stride) % int64(len(r.planes)))) {
+				if !k.rank(index) {
 					return
 				}
 				sum := legal.Add(int64(k.legal - before))
@@ -91,15 +107,13 @@ func (r *run) rank() (all []candidate, share float64) {
 		})
 	}
 	wait.Wait()
-	for w := range rankers {
-		all = append(all, rankers[w].found...)
-		r.result.Legal += rankers[w].legal
-		r.result.Excluded += rankers[w].excluded
-		if d := rankers[w].dropped; d > 0 {
-			if r.dropped == 0 || rankers[w].lowest.less(r.lowest) {
-				r.lowest = rankers[w].lowest
-			}
-			r.dropped += d
+	for _, list := range workers {
+		for i := range list {
+			k := &list[i]
+			all = append(all, k.found...)
+			r.result.Legal += k.legal
+			r.result.Excluded += k.excluded
+			r.drop(k)
 		}
 	}
 	if r.stopped() || !r.sort(all) {
@@ -109,6 +123,17 @@ func (r *run) rank() (all []candidate, share float64) {
 		return all, 1
 	}
 	return all, float64(done.Load()) / float64(len(r.planes))
+}
+
+// drop counts the candidates that a ranker had no room for.
+func (r *run) drop(k *ranker) {
+	if k.dropped == 0 {
+		return
+	}
+	if r.dropped == 0 || k.lowest.less(r.lowest) {
+		r.lowest = k.lowest
+	}
+	r.dropped += k.dropped
 }
 
 // sort puts candidates in the order of their bounds; false where it was stopped on the
@@ -193,9 +218,9 @@ const (
 
 // full evaluates a candidate, unless stop says true.
 func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, state) {
-	k := r.ranker()
 	f := found{candidate: *c}
-	f.Setup = k.setup(c)
+	f.Setup = r.setup(c)
+	p := r.variants[r.planes[c.plane].variant].problem
 	var done bool
 	if f.Report, done = e.EvaluateUntil(f.Setup, stop); !done {
 		return f, unknown
@@ -205,8 +230,8 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	}
 	m := f.Report.Memory
 	f.Free = m.Usable - m.Peak
-	f.exact = r.problem.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
-	if m.Peak > r.problem.limit() || !r.problem.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
+	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
+	if m.Peak > p.limit() || !p.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

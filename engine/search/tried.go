@@ -6,12 +6,12 @@ import "slices"
 // order: what a Space with them in place of its empty lists would list.
 func Tried(p Problem) Space {
 	c := p.choices()
-	out := Space{SP: c.sp, Recompute: c.recompute, ZeRO: c.zero, MBS: c.mbs, Refused: p.Space.Refused}
+	out := Space{SP: c.sp, Recompute: c.recompute, ZeRO: c.zero, MBS: c.mbs, Others: p.Space.Others, Refused: p.Space.Refused}
 	for _, k := range c.kinds {
 		out.Schedules = append(out.Schedules, k.Kind)
 	}
 	seen := map[plane]bool{}
-	for _, one := range p.planes() {
+	for _, one := range p.planes(0) {
 		for _, field := range [...]struct {
 			list  *[]int
 			value int

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"meshscope/engine/knob"
+	find "meshscope/engine/search"
 	"meshscope/report/figure"
 )
 
@@ -52,7 +54,7 @@ func columns() []column {
 		}
 		return float64(r.rank)
 	}
-	return []column{
+	all := []column{
 		rank,
 		{
 			id: "step", head: "step", help: "time of one optimizer step, s", drop: 9,
@@ -98,6 +100,15 @@ func columns() []column {
 		share("bubble", "bubble", "waiting over work of the busiest rank, %", 16, false, func(r *row) float64 { return r.bubble }),
 		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
 	}
+	for _, id := range find.Layout() {
+		if k, _ := knob.Find(id); columnOf(all, string(id)) < 0 {
+			all = append(all, onlyVaried(column{
+				id: string(id), head: string(id), help: k.Help, drop: 1, words: true, knob: true,
+				text: func(r *row) string { return k.Text(r.setup) },
+			}))
+		}
+	}
+	return all
 }
 
 // orNothing writes a figure that may be unknown.

@@ -1,0 +1,96 @@
+package search
+
+import (
+	"slices"
+
+	"meshscope/engine/knob"
+)
+
+// Other lists values of a knob that no loop of the search is for, as the command line
+// writes them. Every combination of such values is a variant of the problem, which the
+// search goes through as it does through cuts of the GPUs.
+type Other struct {
+	ID     knob.ID
+	Values []string
+}
+
+// variant is a problem with one combination of the values of Space.Others.
+type variant struct {
+	problem *Problem
+	choices choices
+}
+
+// variants are all combinations; the problem itself where no values are listed.
+func (p *Problem) variants() []variant {
+	problems := []*Problem{p}
+	for _, other := range p.Space.Others {
+		k, _ := knob.Find(other.ID)
+		var next []*Problem
+		for _, one := range problems {
+			for _, value := range unique(other.Values) {
+				if s, err := k.Set(one.Setup, value); err == nil {
+					with := *one
+					with.Setup = s
+					next = append(next, &with)
+				}
+			}
+		}
+		problems = next
+	}
+	out := make([]variant, len(problems))
+	for i, one := range problems {
+		out[i] = variant{one, one.choices()}
+	}
+	return out
+}
+
+// Combinations is how many variants there are.
+func (sp *Space) Combinations() int {
+	n := 1
+	for _, other := range sp.Others {
+		n *= len(other.Values)
+	}
+	return n
+}
+
+// Layout lists the knobs that tell layouts apart: those that the search has a loop for,
+// then the others that it varies. The number of nodes follows from that of GPUs.
+func Layout() []knob.ID { return append(looped(), without(looped())...) }
+
+// looped lists the knobs that the search has a loop for.
+func looped() []knob.ID {
+	return []knob.ID{
+		knob.GPUs, knob.DP, knob.TP, knob.PP, knob.VPP, knob.CP, knob.EP, knob.ETP, knob.SP, knob.ZeRO,
+		knob.MBS, knob.MicroBatches, knob.GBS, knob.Seq, knob.Schedule, knob.Recompute,
+	}
+}
+
+// without lists the knobs that a search varies beside others.
+func without(others []knob.ID) []knob.ID {
+	return slices.DeleteFunc(knob.Searched(), func(id knob.ID) bool { return id == knob.Nodes || slices.Contains(others, id) })
+}
+
+// others takes the values of the knobs that no loop is for: one value goes into the
+// setup, several make variants.
+func (q *Query) others(sp *Space) error {
+	for _, id := range without(looped()) {
+		v, given := q.Values[id]
+		if !given {
+			continue
+		}
+		k, _ := knob.Find(id)
+		list := k.List(&v, &q.Setup)
+		if len(list) == 1 {
+			var err error
+			if q.Setup, err = k.Set(q.Setup, list[0]); err != nil {
+				return err
+			}
+			continue
+		}
+		sp.Others = append(sp.Others, Other{id, list})
+		if sp.Combinations() > maxChoices {
+			return q.tooMany(id, maxChoices)
+		}
+	}
+	return nil
+}
