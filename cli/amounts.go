@@ -8,9 +8,6 @@ import (
 	"meshscope/engine/knob"
 )
 
-// day is in seconds.
-const day = 86400
-
 // parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
 func parseDays(text string) (float64, error) {
 	return knob.ParseDeadline("--deadline", text)

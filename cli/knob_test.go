@@ -51,7 +51,7 @@ func withDummy(t *testing.T) (program string) {
 		}
 	}
 	program = filepath.Join(folder, "meshscope")
-	build := exec.Command("go", "build", "-overlay", overlay, "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", program, ".")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -87,7 +87,7 @@ func TestNewKnob(t *testing.T) {
 		"search a list":   {"search --top 2 --csv --dummy 2,8 --tp 1 --pp 1 --cp 1 --mbs 1 --zero 0 --recompute none --schedule 1f1b" + one, "", "--dummy 2\nbest,2"},
 		"search a range":  {"search --json --dummy 8.. --top 1" + one, "", `"dummy": 8`},
 	} {
-		run := exec.Command(program, strings.Fields(tc.args)...)
+		run := exec.CommandContext(t.Context(), program, strings.Fields(tc.args)...)
 		run.Stdin = strings.NewReader(tc.stdin)
 		var out bytes.Buffer
 		run.Stdout, run.Stderr = &out, &out

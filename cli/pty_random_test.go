@@ -30,6 +30,7 @@ func TestTerminalRandomKeys(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			pressRandomKeys(t, numberFrom(t, "MESHSCOPE_RANDOM_KEYS", count), seed)
 		})
 	}

@@ -43,7 +43,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
 	if e.record.On() {
-		e.recordStep(s, line, t, onRank{rank, slowest}, &links, length, zero+tail)
+		e.recordStep(s, t, onRank{rank, slowest}, &links, length, zero+tail)
 	}
 	if zero > 0 {
 		slowest = rank // what is exposed in every micro-batch is this rank's
@@ -154,7 +154,7 @@ func (e *Evaluator) recordWork(line *schedule.Timeline) {
 }
 
 // recordStep records the parts of stepTime.
-func (e *Evaluator) recordStep(s *Setup, line *schedule.Timeline, t *Time, on onRank, links *step.Links, length float64, data units.Seconds) {
+func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, length float64, data units.Seconds) {
 	rank := on.links
 	from := record.From(e.timInput.Machine.Software.From)
 	of := fmt.Sprintf(" on pipeline rank %d, the busiest", rank)

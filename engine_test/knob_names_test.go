@@ -31,7 +31,7 @@ type builtPackage struct {
 // constants in engine/knob, and a literal that is spelled like one stands only
 // where it means something else.
 func TestKnobsHaveConstants(t *testing.T) {
-	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", "./...")
 	list.Dir = ".."
 	out, err := list.Output()
 	if err != nil {

@@ -100,7 +100,7 @@ func (c *Comparison) figures(group compare.Group) *Table {
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "A", "B", "B - A", "ratio"}}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
-		if d.Group == group && !(nothing(d.A) && nothing(d.B)) {
+		if d.Group == group && (!nothing(d.A) || !nothing(d.B)) {
 			t.add(Word(shortName(d)), side(d.Unit, d.A), side(d.Unit, d.B), difference(d), right(ratio(d)))
 		}
 	}
@@ -171,10 +171,10 @@ func (c *Comparison) bands(group compare.Group) []Block {
 		return ""
 	}
 	a, b := of(&c.A.Report), of(&c.B.Report)
-	switch {
-	case a == "":
+	switch a {
+	case "":
 		return nil
-	case a == b:
+	case b:
 		return []Block{Sentence(a)}
 	}
 	return []Block{Sentence("A: " + a), Sentence("B: " + b)}

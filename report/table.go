@@ -86,12 +86,6 @@ func written[T ~float64](text string, u record.Unit, value T) Cell {
 	return Cell{Text: text, Value: float64(value), Unit: u, Number: true, many: u != record.Count}
 }
 
-// whole is a cell with a count.
-func whole(n int) Cell { return Figure(record.Count, float64(n)) }
-
-// number is a cell with a whole number that names something: no commas.
-func number(text string) Cell { return Cell{Text: text, right: true} }
-
 // right is a word on the right of its column, as the figures of the same column are.
 func right(text string) Cell { return Cell{Text: text, right: true} }
 

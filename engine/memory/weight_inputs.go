@@ -35,7 +35,7 @@ func weightInputs(in *Input, stage int) units.Bytes {
 		note.times("weights", int(modules), "MTP_modules", "dense_weight_inputs")
 	} else if n := float64(st.MoE) + modules; n > 0 {
 		each := split{seq: 4 * float64(m.Experts)} // the router's gradient in fp32; its input is the MLP's
-		even, seq := "", "4 * E"
+		even, seq := "", "4 * E + 2 * h"
 		if m.SharedFFN > 0 {
 			shared := mlp(m.SharedFFN)
 			each.even += shared.even
@@ -43,7 +43,6 @@ func weightInputs(in *Input, stage int) units.Bytes {
 			even, seq = "(b_act + 2) * f_shared", "4 * E + 4 * h"
 		} else {
 			each.seq += 2 * h
-			seq = "4 * E + 2 * h"
 		}
 		expert := mlp(m.ExpertFFN)
 		routed := split{seq: float64(m.TopK) * (expert.seq*float64(l.ETP) + expert.even)}

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -104,7 +105,9 @@ type answer struct {
 }
 
 func (q *question) put(program string) answer {
-	cmd := exec.Command(program, q.args...)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, q.args...)
 	cmd.Stdin = strings.NewReader(q.input)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	out, err := cmd.Output()

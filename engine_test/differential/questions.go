@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -19,7 +20,7 @@ type drawer struct {
 func newDrawer(program string, r *rand.Rand) (*drawer, error) {
 	d := &drawer{Rand: r}
 	for _, kind := range []string{"models", "clusters", "gpus"} {
-		out, err := exec.Command(program, "presets", kind, "--json").Output()
+		out, err := exec.CommandContext(context.Background(), program, "presets", kind, "--json").Output()
 		if err != nil {
 			return nil, fmt.Errorf("presets %s: %w", kind, err)
 		}

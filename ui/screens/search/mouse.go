@@ -1,8 +1,10 @@
 package search
 
-import "meshscope/ui/screen"
+import (
+	"slices"
 
-import "slices"
+	"meshscope/ui/screen"
+)
 
 // HandleMouse chooses knobs, columns and rows; a second click turns, sorts or
 // takes.
