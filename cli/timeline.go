@@ -347,6 +347,7 @@ func specField(s *schedule.Spec, field string) *int {
 		return &s.GroupSize
 	case knob.MaxInFlight:
 		return &s.MaxInFlight
+	default:
 	}
 	return nil
 }

@@ -220,6 +220,7 @@ func claimed(t *testing.T, on string, id knob.ID, value string) engine.Report {
 		locks.GPUs = false
 	case "microbatches", "gbs":
 		locks.Batch = false
+	default:
 	}
 	turned, err := knob.Turn(s, id, value, locks)
 	if err != nil {

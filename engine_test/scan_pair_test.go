@@ -104,6 +104,7 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point) {
 			want.Schedule = p.Setup.Schedule
 		case "schedule":
 			want.VPP = p.Setup.VPP
+		default:
 		}
 	}
 	if want != p.Setup {

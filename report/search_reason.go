@@ -52,6 +52,7 @@ func (o *Search) constraint(field string) string {
 			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(o.Problem.BatchesTried(&o.Result)))
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
+	default:
 	}
 	return "--" + field + " " + escape.Line(o.Query.Text(knob.ID(field), &o.Problem.Setup))
 }

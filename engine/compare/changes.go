@@ -74,6 +74,7 @@ func follows(a, b *engine.Setup, id knob.ID) string {
 		if b.MBS*b.MicroBatches*b.DP == b.GBS && (a.GBS != b.GBS || a.MBS*a.DP != b.MBS*b.DP) {
 			return fmt.Sprintf("gbs / (mbs x dp) = %d / (%d x %d)", b.GBS, b.MBS, b.DP)
 		}
+	default:
 	}
 	return ""
 }

@@ -41,6 +41,7 @@ func (c *Conflict) Together() string {
 			names[i] = "the " + field
 		case "launchers":
 			names[i] = "what launchers refuse"
+		default:
 		}
 	}
 	return none + "; giving up " + strings.Join(names, " or ") + " leaves some, the others alone do not"

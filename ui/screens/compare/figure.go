@@ -48,6 +48,7 @@ func (v *View) methodFigure(in *screen.Context) string {
 		return figures.FullestRank + "optimizer"
 	case knob.Recompute:
 		return "time.recompute"
+	default:
 	}
 	return figures.FullestRank + "activations"
 }

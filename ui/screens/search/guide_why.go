@@ -104,6 +104,7 @@ func guideReason(name string, p *find.Problem, of *asked) string {
 		return "only what launchers run (f: layouts)"
 	case knob.Schedule:
 		return "schedules " + of.wish[schedules]
+	default:
 	}
 	if k, ok := field(name); ok {
 		return k.label() + " " + of.wish[k]

@@ -392,6 +392,7 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		return "what launchers refuse"
 	case knob.Split:
 		return "the split of the layers by hand"
+	default:
 	}
 	if k, ok := field(name); ok {
 		return k.label() + " " + w[k]
