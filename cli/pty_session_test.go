@@ -242,7 +242,7 @@ func TestTerminalCopy(t *testing.T) {
 	see(t, screen, "Mixtral")
 	press(t, screen, "\t")
 	press(t, screen, "y")
-	see(t, screen, "copied the command line (tmux: set -g set-clipboard on)")
+	see(t, screen, "command copied (tmux: set -g set-clipboard on)")
 	text, err := os.ReadFile(filepath.Join(home, "meshscope", "copied"))
 	if err != nil {
 		t.Fatal(err)

@@ -23,9 +23,9 @@ type advisedMsg struct {
 // takes up to seconds: the card says so, and closing it ends that.
 func (m *Model) advice() overlay.Action {
 	if !m.now.report.Legal {
-		why := "there is no advice on a setup that cannot run: enter takes the nearest legal values"
+		why := "no advice on an illegal setup: enter takes the nearest legal values"
 		if m.slow.pending {
-			why = "the setup is still being worked out; then there is advice on it"
+			why = "still evaluating this setup; ask for advice when it is done"
 		}
 		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: why}
 	}
@@ -69,23 +69,23 @@ func adviceTables(a *advise.Advice) []report.Table {
 		}
 		return report.Word("no")
 	}
-	terms := report.Table{Title: "advice: what the fullest rank holds", Head: []string{"term", "holds", "of the total"}}
+	terms := report.Table{Title: "advice: memory of the fullest rank", Head: []string{"term", "bytes", "of the total"}}
 	for _, t := range a.Terms {
 		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(record.Share, t.Share)})
 	}
-	limits := report.Table{Title: "advice: what a step is spent on", Head: []string{"part", "takes", "of the step"}}
+	limits := report.Table{Title: "advice: where the step time goes", Head: []string{"part", "time", "of the step"}}
 	for _, l := range a.Limits {
 		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(record.Share, l.Share)})
 	}
-	moves := report.Table{Title: "advice: moves " + a.Promise(), Head: []string{"turn", "what follows", "step", "speed", "peak", "saved", "fits"}}
+	moves := report.Table{Title: "advice: changes " + a.Promise(), Head: []string{"change", "also changes", "step", "speed", "peak", "memory change", "fits"}}
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		moves.Rows = append(moves.Rows, []report.Cell{
 			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), report.Ratio(m.Speed),
-			bytes(float64(m.Report.Memory.Peak)), bytes(float64(m.Saved)), yes(m.Fits),
+			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), yes(m.Fits),
 		})
 	}
-	knobs := report.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "a launcher refuses it"}}
+	knobs := report.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "rejected by a launcher"}}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		add := func(v *advise.Value, now bool) {

@@ -59,7 +59,7 @@ func TestAdvice(t *testing.T) {
 		m := unfitting(t, size[0], size[1])
 		before := m.state.Setup
 		cmd := pressed(m, "a")
-		if text := screenText(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "DOES NOT FIT") || !strings.Contains(text, "working") {
+		if text := screenText(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "OVER") || !strings.Contains(text, "working") {
 			t.Fatalf("before it is known:\n%s", text)
 		}
 		if bring(m, cmd) != 1 {
@@ -70,7 +70,7 @@ func TestAdvice(t *testing.T) {
 			t.Fatalf("%+v", want.Moves)
 		}
 		text := screenText(m)
-		for _, words := range []string{"MOVES " + want.Promise(), want.Moves[0].Turns(), want.Terms[0].Name, "enter makes this move"} {
+		for _, words := range []string{"CHANGES " + want.Promise(), want.Moves[0].Turns(), want.Terms[0].Name, "enter makes this change"} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%v: no %q:\n%s", size, words, text)
 			}
@@ -109,7 +109,7 @@ func TestAdviceTornado(t *testing.T) {
 			if at < 0 {
 				t.Fatalf("no %s:\n%s", k.ID, text)
 			}
-			_, table, _ := strings.Cut(text, "EACH KNOB ALONE")
+			_, table, _ := strings.Cut(text, "SINGLE-KNOB CHANGES")
 			_, rest, _ := strings.Cut(table, "  "+string(k.ID)+" ")
 			row, _, _ := strings.Cut(rest, "\n")
 			fastest, slowest := k.Ends()
@@ -161,7 +161,7 @@ func TestAdviceEnds(t *testing.T) {
 	old := m.overlays.Top().(*overlay.Advice).Move().Setup
 	m.Update(press("enter"))
 	bring(m, pressed(m, "a"))
-	if text := screenText(m); !strings.Contains(text, "FITS; what limits") || strings.Contains(text, "DOES NOT FIT") {
+	if text := screenText(m); !strings.Contains(text, "FITS  what limits") || strings.Contains(text, "OVER") {
 		t.Errorf("after the move:\n%s", text)
 	}
 	if m.state.Setup != old {
@@ -195,7 +195,7 @@ func TestAdviceEverywhere(t *testing.T) {
 	}
 	m := sample(t, 120, 36)
 	keys(m, "3", "enter", "a")
-	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on a setup that cannot run") {
+	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on an illegal setup") {
 		t.Errorf("an illegal setup:\n%s", text)
 	}
 }
@@ -209,7 +209,7 @@ func TestMisfitNamesAdvice(t *testing.T) {
 			t.Errorf("%v, before the turns are known:\n%s", size, text)
 		}
 		send(m, m.sweepCmd()())
-		if text := screenText(m); !strings.Contains(text, "it fits with ") || !strings.Contains(text, "a all of them") {
+		if text := screenText(m); !strings.Contains(text, "fits with ") || !strings.Contains(text, "a advice: all") {
 			t.Errorf("%v:\n%s", size, text)
 		}
 	}

@@ -48,7 +48,7 @@ func headlines(tab state.Tab) []headline {
 	return [tabs][]headline{
 		state.ExploreTab: {
 			{words: `^ *(fits|DOES NOT FIT|OVER) `, peak: true, brief: true},
-			{words: `(busy|if it fitted) .*MFU`, brief: true},
+			{words: `(fits|OVER) .*(MFU|would reach) .*exposed`, brief: true},
 			{words: `MEMORY `, peak: true},
 			{words: `PIPELINE `, brief: true},
 			{words: `STEP `},

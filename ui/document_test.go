@@ -60,8 +60,8 @@ func TestSaysEachScreen(t *testing.T) {
 	s := small(t)
 	text, r := spoken(t, s), engine.Evaluate(s)
 	for _, want := range []string{
-		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nstops fitting\n",
-		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\ncan it hide", "\nstep at other bandwidths ", "\nlayouts, the best first\n", "\nmethods in use\n",
+		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nlargest that fits\n",
+		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\noverlap: ", "\nstep at other bandwidths ", "\nlayouts, the best first\n", "\nmethods in use\n",
 		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n", " more are left out.",
 	} {
 		if !strings.Contains(text, want) {
@@ -69,7 +69,7 @@ func TestSaysEachScreen(t *testing.T) {
 		}
 	}
 	for i, rank := range r.Timeline.Ranks {
-		if want := figure.Seconds(units.Seconds(rank.Idle)); !strings.Contains(text, "waits "+want) {
+		if want := figure.Seconds(units.Seconds(rank.Idle)); !strings.Contains(text, "idle "+want) {
 			t.Errorf("rank %d does not wait %s:\n%s", i, want, text)
 		}
 		m := &r.Memory.Ranks[i]

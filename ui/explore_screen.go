@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"meshscope/engine/knob"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
@@ -23,7 +24,7 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 	m := x.Model
 	lock, pages := "", ""
 	if !state.HasLock(m.state.Focus) {
-		lock = "this knob has no lock"
+		lock = "nothing to fix here: f chooses GPUs or DP, micro-batches or global batch"
 	}
 	if m.state.Setup.PP < 2 {
 		pages = "one pipeline rank only"
@@ -43,8 +44,8 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "type a value, 16k is 16,384; enter takes it", Begin: func(digit string) screen.Request {
 			return screen.Request{Cmd: m.do(state.Action{Verb: state.Type, Text: digit})}
 		}},
-		{Keys: "enter", Help: "take the nearest legal value or what fits; else type", Blind: m.fixes(), Ask: m.fixIt},
-		{ID: "lock", Keys: "f", Help: "flip who follows: GPUs or DP, batch or micro-batches", Off: lock, Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock})},
+		{Keys: "enter", Help: "take the nearest legal value or the first fix; else type", Blind: m.fixes(), Ask: m.fixIt},
+		{ID: "lock", Keys: "f", Help: "fix DP instead of GPUs, micro-batches instead of the global batch; and back", Off: lock, Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock})},
 		{ID: "rank-up", Keys: "[", Help: "earlier pipeline rank", Off: pages, Blind: true, Ask: page(-1)},
 		{ID: "rank-down", Keys: "]", Help: "later pipeline rank", Off: pages, Blind: true, Ask: page(1)},
 		{ID: "ranks-up", Keys: "pgup", Help: "four pipeline ranks earlier", Off: pages, Blind: true, Ask: page(-bigStep)},
@@ -83,7 +84,7 @@ func (m *Model) exploreFoot() []screen.Key {
 	add("model", "m", "model")
 	add("cluster", "g", "cluster")
 	if state.HasLock(m.state.Focus) {
-		add("flip lock", "f", "lock")
+		add(m.lockHint(), "f", "lock")
 	}
 	add("words", "w", "words")
 	add("export", "x", "export")
@@ -93,7 +94,13 @@ func (m *Model) exploreFoot() []screen.Key {
 	return rows
 }
 
-// Refresh asks for nothing: what Explore lacks follows from every action.
+// lockHint names the knob that the lock key would fix.
+func (m *Model) lockHint() string {
+	p, _ := knob.Find(state.Unfixed(m.state.Locks, m.state.Focus))
+	return "fix " + p.Label
+}
+
+// Refresh asks for nothing: every action asks for what Explore needs.
 func (explorer) Refresh(*screen.Context) screen.Request { return screen.Request{} }
 
 // Status is part of the foot that Explore draws itself.

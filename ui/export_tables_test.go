@@ -85,7 +85,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 	if sum <= 0 || without <= sum {
 		t.Errorf("%g with ZeRO, %g without", sum, without)
 	}
-	if find("memory over a step", "rank 0", "later passes") == "" || find("stops fitting", "micro-batch", "needs") == "" || find("inside a layer on one GPU", "dense layer: MLP", "parameters") == "" {
+	if find("memory over a step", "rank 0", "later passes") == "" || find("largest that fits", "micro-batch", "needs") == "" || find("inside a layer on one GPU", "dense layer: MLP", "parameters") == "" {
 		t.Errorf("tables are missing:\n%s", text[:2000])
 	}
 
@@ -105,7 +105,7 @@ func TestExportWritesTheScreen(t *testing.T) {
 	reach(PipelineTab)
 	text, d = exported(t, m, &written, report.CSV)
 	line := engine.Evaluate(m.state.Setup).Timeline
-	if !strings.Contains(text, "pipeline ranks,rank 0,works,"+figure.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
+	if !strings.Contains(text, "pipeline ranks,rank 0,busy,"+figure.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
 		t.Errorf("no ranks of the pipeline:\n%.800s", text)
 	}
 	reach(SearchTab)

@@ -52,11 +52,11 @@ func TestExport(t *testing.T) {
 		t.Errorf("no reason:\n%s", screenText(m))
 	}
 	keys(m, "3", "enter", "x")
-	if !m.overlays.Empty() || !strings.Contains(screenText(m), "illegal and has no figures to write") {
+	if !m.overlays.Empty() || !strings.Contains(screenText(m), "an illegal setup has no figures to write") {
 		t.Errorf("an illegal setup:\n%s", screenText(m))
 	}
 	none := sample(t, 80, 24)
-	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screenText(none), "nothing can be written to files here") {
+	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screenText(none), "writing files is not possible here") {
 		t.Errorf("without files:\n%s", screenText(none))
 	}
 }

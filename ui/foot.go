@@ -142,7 +142,7 @@ func (m *Model) hint(w int) string {
 	help := m.shown("?", "help")
 	var words [][2]string // a key, and what is said of it
 	for _, words = range [][][2]string{
-		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure follows;"}, {help, "lists all keys,"}, {"esc", "hides this line"}},
+		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure updates;"}, {help, "lists all keys,"}, {"esc", "hides this line"}},
 		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it;"}, {help, "lists all keys,"}, {"esc", "hides this"}},
 		{{up, "picks a knob,"}, {turn, "turns it;"}, {help, "keys,"}, {"esc", "hides this"}},
 	} {
@@ -255,7 +255,7 @@ func (m *Model) remedyWords() string {
 		r := &m.remedies[i]
 		detail := figure.Seconds(r.Report.Time.Step)
 		if i == 0 {
-			detail += " a step"
+			detail += " per step"
 			if also := r.Follows(); also != "" {
 				detail = also + "; " + detail
 			}
@@ -267,15 +267,15 @@ func (m *Model) remedyWords() string {
 
 // fixesLine is what makes the setup fit, and the key that opens all of it.
 func (m *Model) fixesLine(w int) string {
-	more := m.shown("a", "advice") + " advice: why, and all that makes it fit"
+	more := m.shown("a", "advice") + " advice: why, and every fix"
 	switch {
 	case tooLarge(&m.state.Setup):
-		return "too large to scan for what would fit; " + more
+		return "too large to scan for fixes; " + more
 	case len(m.remedies) == 0:
 		return more
 	}
-	more = "; " + m.shown("a", "advice") + " all of them"
-	return widget.CutText("it fits with "+m.remedyWords(), w-widget.Width(more), m.look.glyphs.Ellipsis) + more
+	more = "; " + m.shown("a", "advice") + " advice: all"
+	return widget.CutText("fits with "+m.remedyWords(), w-widget.Width(more), m.look.glyphs.Ellipsis) + more
 }
 
 // wrap breaks a text into lines of w cells, at most n; the last one is cut.

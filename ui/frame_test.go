@@ -179,13 +179,13 @@ func TestEmptySize(t *testing.T) {
 func TestTinyAnswers(t *testing.T) {
 	m := sample(t, 59, 18)
 	got := screenText(m)
-	for _, want := range []string{"MFU", "the whole screen needs 60 x 20", "on 2 ranks: bubble "} {
+	for _, want := range []string{"MFU", "the full screen needs 60 x 20", "on 2 ranks: bubble "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
 	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
-	if got := screenText(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the whole screen needs 60 x 20") {
+	if got := screenText(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the full screen needs 60 x 20") {
 		t.Errorf("two lines are:\n%s", got)
 	}
 	for _, size := range [][2]int{{5, 2}, {7, 2}, {20, 2}, {5, 9}, {13, 3}, {200, 2}, {59, 19}} {
@@ -419,7 +419,7 @@ func TestRemedy(t *testing.T) {
 		t.Skip("the engine says that it fits")
 	}
 	send(m, m.sweepCmd()())
-	for _, want := range []string{m.now.report.Memory.Reason[:40], "it fits with", "enter sets " + m.remedies[0].Turns()} {
+	for _, want := range []string{m.now.report.Memory.Reason[:40], "fits with", "enter sets " + m.remedies[0].Turns()} {
 		if !strings.Contains(screenText(m), want) {
 			t.Errorf("%q is not on the screen:\n%s", want, screenText(m))
 		}

@@ -103,7 +103,7 @@ func TestHeapOfLongPipelines(t *testing.T) {
 	visit(PipelineTab, "t")
 	bound("table of schedules", 1)
 	play(m, "t", "b", "home", "enter")
-	if !strings.Contains(screenText(m), "B against A") {
+	if !strings.Contains(screenText(m), "B minus A") {
 		t.Fatalf("no second schedule:\n%s", screenText(m))
 	}
 	bound("two schedules", 2)

@@ -15,10 +15,11 @@ import (
 	"meshscope/ui/tty"
 )
 
-// copySetup puts the command line of the setup into the clipboard, by way of the
-// terminal (OSC 52), and into a file: not every terminal passes it on.
+// copySetup copies the command line of the setup to the clipboard, through the
+// terminal (OSC 52), and to a file, because not every terminal supports that. It also
+// shows the command, so that it can be selected.
 //
-// On a screen with a list of setups it is the one under the cursor.
+// On a screen with a list of setups it copies the one under the cursor.
 func (m *Model) copySetup() tea.Cmd {
 	setup, of := m.state.Setup, ""
 	if s := m.screen(); s != nil && m.overlays.Empty() {
@@ -26,27 +27,28 @@ func (m *Model) copySetup() tea.Cmd {
 			setup, of = *under, " of "+name
 		}
 	}
-	text, what := "", "the command line"+of
+	text, what, shown := "", "command"+of, ""
 	if flags, ok := setupdoc.Flags(setup, m.options.Library); ok {
 		text = "meshscope " + flags
+		shown = ": " + text
 	} else {
 		document, err := setupdoc.JSON(setup)
 		if err != nil {
-			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot be copied: " + err.Error()})
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not copied: " + err.Error()})
 		}
-		text, what = string(document), "a setup document for --setup"+of
+		text, what = string(document), "setup document for --setup"+of
 	}
-	share, note := m.options.Share, "copied "+what
+	share, note := m.options.Share, what+" copied"
 	if tty.Getenv(m.options.Env, "TMUX") != "" {
 		note += " (tmux: set -g set-clipboard on)"
 	}
 	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
-				return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", also to " + escape.Name(file)}
+				return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", also to " + escape.Name(file) + shown}
 			}
 		}
-		return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", if the terminal lets programs copy"}
+		return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + shown}
 	}))
 }
 
@@ -55,9 +57,9 @@ func (m *Model) copySetup() tea.Cmd {
 func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
-		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "the setup is illegal and has no figures to write"}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "an illegal setup has no figures to write"}
 	case m.options.Export == nil:
-		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "nothing can be written to files here"}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "writing files is not possible here"}
 	}
 	d := report.NewEvaluation(m.options.Version, m.now.setup, m.now.report)
 	d.Screen = tables

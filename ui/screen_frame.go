@@ -37,11 +37,11 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 	case len(errs) > 0 && m.hardy():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
-		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: there is nothing to show yet").String()
+		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: nothing to show yet").String()
 	case len(errs) > 0:
-		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" illegal, the figures are of the last legal setup: "+errs[0].Message, w, m.look.glyphs.Ellipsis)).String()
+		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" illegal, figures of the last legal setup: "+errs[0].Message, w, m.look.glyphs.Ellipsis)).String()
 	case m.slow.pending:
-		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  the figures are of the setup before").String()
+		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  figures: previous setup").String()
 	case m.state.Note.Text != "":
 		role := themes.Text
 		if m.state.Note.Tone == state.Trouble {
@@ -55,11 +55,11 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 }
 
 // nothingYet stands in the place of a screen while no setup has been legal: every
-// rule that is violated, whole, and what would mend it.
+// violated rule in full, with its nearest legal value.
 func (m *Model) nothingYet(w, h int) []string {
 	f := footer{w: w, h: h, theme: m.look.theme}
 	errs := state.Errors(m.now.report.Problems)
-	f.say(themes.Strong, "", "This setup cannot run, so there is nothing to show yet.", 1)
+	f.say(themes.Strong, "", "This setup is illegal: there is nothing to show yet.", 1)
 	for i := range errs {
 		f.lines = append(f.lines, widget.Blank(w))
 		f.say(themes.Bad, m.look.glyphs.Cross+" ", errs[i].Message, f.left())
@@ -75,7 +75,7 @@ func (m *Model) nothingYet(w, h int) []string {
 }
 
 // workingText stands while a slow setup is worked out.
-const workingText = "working this setup out"
+const workingText = "evaluating this setup"
 
 // footLine is the last line: what can be done now, most needed first. The order is
 // that of being dropped from the right on narrow screens. It is empty while a list or
@@ -103,7 +103,7 @@ func (m *Model) footLine(w int) string {
 func (m *Model) hints() []widget.Hint {
 	switch {
 	case m.typing() != nil:
-		return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "leaves it as it was"}}
+		return []widget.Hint{{Key: "enter", Text: "take the value"}, {Key: "esc", Text: "cancel"}}
 	case !m.overlays.Empty():
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestSlowSetup(t *testing.T) {
 	if !m.slow.pending || m.legal.setup != before {
 		t.Fatal("evaluated on the key path")
 	}
-	if text := ansi.Strip(m.View().Content); !strings.Contains(text, "working this setup out") {
+	if text := ansi.Strip(m.View().Content); !strings.Contains(text, "evaluating this setup") {
 		t.Fatalf("nothing says so:\n%s", text)
 	}
 	second := m.do(state.Action{Verb: state.UseSetup, Setup: &longer})

@@ -12,8 +12,8 @@ import (
 	"meshscope/ui/tty"
 )
 
-// terminalCard says what the program found out about its terminal, and what overrides
-// it: nobody should have to guess why a screen looks as it does.
+// terminalCard lists what the program detected about its terminal, and what overrides
+// it.
 func (m *Model) terminalCard() *overlay.Card {
 	value := func(name string) string {
 		if v := tty.Getenv(m.options.Env, name); v != "" {
@@ -27,15 +27,15 @@ func (m *Model) terminalCard() *overlay.Card {
 	}[m.caps.Profile]
 	switch {
 	case m.options.NoColor:
-		colours = "none, as --no-color says"
+		colours = "none, because of --no-color"
 	case tty.NoColor(m.options.Env):
-		colours = "none, as NO_COLOR says"
+		colours = "none, because of NO_COLOR"
 	case colours == "":
 		colours = "none"
 	}
 	ground := "light"
 	if m.caps.Dark {
-		ground = "dark, or the terminal does not say"
+		ground = "dark, or not reported by the terminal"
 	}
 	yes := func(on bool, is, isNot string) string {
 		if on {
@@ -49,16 +49,16 @@ func (m *Model) terminalCard() *overlay.Card {
 	}
 	card := &overlay.Card{
 		Title: "TERMINAL", Remark: m.shown("T", "terminal"),
-		Name: "what was found out, and what overrides it", Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
+		Name: "what was detected, and how to override it", Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
 		Paragraphs: []overlay.Paragraph{
 			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
 			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
 			{Label: "background", Text: ground + "; --theme overrides"},
-			{Label: "theme", Text: theme + "; " + m.shown("t", "theme") + " turns it, --theme chooses"},
+			{Label: "theme", Text: theme + "; " + m.shown("t", "theme") + " changes it, --theme chooses"},
 			{Label: "signs", Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
-			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + m.shown("W", "marks") + " turns them"},
-			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + m.shown("M", "mouse") + " turns it, --no-mouse"},
-			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux passes it on after: set -g set-clipboard on", "") + ", and to a file"},
+			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + m.shown("W", "marks") + " switches them"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + m.shown("M", "mouse") + " switches it, --no-mouse turns it off"},
+			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux needs: set -g set-clipboard on", "") + ", and to a file"},
 		},
 		Hint: m.shown("T", "terminal") + " or esc closes",
 		Keys: []overlay.Bound{{Key: m.binding("terminal"), Action: overlay.Close{}}},
@@ -69,13 +69,13 @@ func (m *Model) terminalCard() *overlay.Card {
 	return card
 }
 
-// noticed is the line about what went wrong before the start. It has room for little
-// and goes with the first key; all of it stays on the terminal's page.
+// noticed returns the one line about problems before the start. It goes with the first
+// key; the terminal card keeps all of them.
 func (m *Model) noticed() string {
 	first, key := m.options.Notices[0], m.shown("T", "terminal")
 	if n := len(m.options.Notices); n > 1 {
 		first = strings.ReplaceAll(first, "; ", ", ") // the foot shortens a text before its last semicolon
-		return fmt.Sprintf("%d messages from the start, all under %s; the first: %s", n, key, first)
+		return fmt.Sprintf("%d messages at start, all under %s; the first: %s", n, key, first)
 	}
 	return first + "; " + key + " shows it again"
 }

@@ -123,7 +123,7 @@ func TestTerminalPage(t *testing.T) {
 			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "mouse clicks", "set-clipboard on", "120 x 36",
 		}},
 		{func(o *Options) { o.Env = []string{"TERM=linux", "NO_COLOR=1"}; o.Mouse = new(bool) }, []string{
-			"colours none, as NO_COLOR says", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "mouse left to the terminal",
+			"colours none, because of NO_COLOR", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "mouse left to the terminal",
 		}},
 	} {
 		m := sample(t, 120, 36, test.change)
@@ -161,7 +161,7 @@ func TestTerminalPageIsHarmless(t *testing.T) {
 		o.Env = []string{"TERM=\x1b[31mx", "COLORTERM=\x1b]0;x\a", "LANG=C.UTF-8\u009b1m"}
 		o.Notices = []string{"first", "second"}
 	})
-	if !strings.Contains(screenText(m), "2 messages from the start, all under T; the first: first") {
+	if !strings.Contains(screenText(m), "2 messages at start, all under T; the first: first") {
 		t.Errorf("no word of two messages:\n%s", screenText(m))
 	}
 	keys(m, "T")

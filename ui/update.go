@@ -111,7 +111,7 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 		return tea.Interrupt
 	case state.Suspend:
 		if !tty.CanSuspend() {
-			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot suspend: no shell started the program that could bring it back"})
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot suspend: no shell with job control started the program"})
 		}
 		return tea.Suspend
 	case state.Type:
@@ -119,7 +119,7 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	case state.Copy:
 		return m.copySetup()
 	case state.Pin:
-		text := "an illegal setup is not pinned"
+		text := "an illegal setup cannot be pinned"
 		if m.now.report.Legal {
 			text = m.screens.compare.Pin(m.state.Setup)
 		}

@@ -198,12 +198,12 @@ func (m *Model) tiny(w, h int) []string {
 	case r.Memory != nil && r.Throughput != nil:
 		verdict := "fits"
 		if !r.Memory.Fits {
-			verdict = "DOES NOT FIT"
+			verdict = "OVER"
 		}
 		g := m.look.glyphs
 		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus, About: g.About}
 		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus, About: g.About}
-		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, %s", verdict, peak.Brief(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Brief(figure.Percent(r.Throughput.MFU)+" MFU")))
+		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, MFU %s", verdict, peak.Brief(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Brief(figure.Percent(r.Throughput.MFU))))
 	}
 	p, _ := knob.Find(m.state.Focus)
 	texts = append(texts,
@@ -212,7 +212,7 @@ func (m *Model) tiny(w, h int) []string {
 		need(w),
 	)
 	if l := r.Pipeline; l != nil && l.Ranks > 1 && r.Time != nil {
-		texts = append(texts, fmt.Sprintf("%s on %d ranks: bubble %s of a step of %s",
+		texts = append(texts, fmt.Sprintf("%s on %d ranks: bubble %s of the %s step",
 			l.Schedule, l.Ranks, figure.Percent(float64(r.Time.Bubble/r.Time.Step)), figure.Seconds(r.Time.Step)))
 	}
 	// What the screen needs is said in the last line, where it has none of its own
@@ -237,7 +237,7 @@ func (m *Model) tiny(w, h int) []string {
 // need says how large a window the whole screen needs, as long as w cells allow.
 func need(w int) string {
 	size := fmt.Sprintf("%d x %d", frame.MinWidth, frame.MinHeight)
-	for _, text := range []string{"the whole screen needs " + size, "needs " + size, size} {
+	for _, text := range []string{"the full screen needs " + size, "needs " + size, size} {
 		if len(text) <= w {
 			return text
 		}

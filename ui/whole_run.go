@@ -43,7 +43,7 @@ func (m *Model) runList() *overlay.Picker {
 			return overlay.Push{ID: overlay.AssumedID, Overlay: assumptions(r)}
 		})
 	}
-	p := overlay.NewPicker("WHOLE RUN", overlay.Hint(m.look.glyphs, "enter explains a figure or types a value", "esc closes"), items, 0)
+	p := overlay.NewPicker("WHOLE RUN", overlay.Hint(m.look.glyphs, "enter explains a figure or edits a value", "esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action { return chosen[i]() }
 	return p
 }

@@ -117,7 +117,7 @@ func Seconds(s units.Seconds) string {
 func Days(d float64) string { return Three(d) + " days" }
 
 // Dollars writes an amount of money.
-func Dollars(v float64) string { return Short(v) + " $" }
+func Dollars(v float64) string { return "$" + Short(v) }
 
 // Energy writes kilowatt-hours with a prefix.
 func Energy(kwh float64) string {

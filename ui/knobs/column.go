@@ -43,7 +43,7 @@ const (
 	ladderAt = 26
 	minTrack = 10 // cells below which a ladder is not worth drawing
 
-	lockWidth = len("follows")
+	lockWidth = len("fixed")
 )
 
 // entry is one line of the column: a heading, a blank line or a knob.

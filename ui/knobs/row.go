@@ -85,8 +85,7 @@ func newRow(s engine.Setup, k *knob.Knob, l knob.Locks) Row {
 	return r
 }
 
-// Show is a value as people read it: numbers with commas, an empty split as
-// the word for it.
+// Show formats a value for reading: numbers with commas, an empty split as "balanced".
 func Show(p *knob.Knob, text string) string {
 	if p.Kind == knob.List && text == "" {
 		return "balanced"
@@ -97,7 +96,7 @@ func Show(p *knob.Knob, text string) string {
 	return text
 }
 
-// short is a value on a ladder, where room is dear: 32k for 32,768 tokens.
+// short formats a value for a ladder: 32k for 32,768 tokens.
 func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
@@ -113,7 +112,7 @@ func short(p *knob.Knob, text string) string {
 	return figure.Comma(n)
 }
 
-// Brief is a value of the ladder as it is drawn.
+// Brief returns a value of the ladder in the form that is drawn.
 func (r *Row) Brief(value string) string {
 	for i, v := range r.Values {
 		if v == value {
@@ -123,15 +122,15 @@ func (r *Row) Brief(value string) string {
 	return value
 }
 
-// lockWord says which of the two ends of a lock a knob is.
+// lockWord says whether a knob is fixed or set automatically from the others.
 func lockWord(k *knob.Knob, l knob.Locks) string {
 	switch {
 	case k.Lock == nil:
 		return ""
 	case k.Lock(l):
-		return "kept"
+		return "fixed"
 	default:
-		return "follows"
+		return "auto"
 	}
 }
 

@@ -168,9 +168,9 @@ func (a *Advice) wrapped(role themes.Role, indent int, words string) []adviceLin
 func (a *Advice) body() []adviceLine {
 	switch {
 	case a.failed:
-		return a.wrapped(themes.Text, 1, "nothing is known about this setup: it cannot be evaluated")
+		return a.wrapped(themes.Text, 1, "this setup cannot be evaluated")
 	case a.found == nil:
-		return a.wrapped(themes.Muted, 1, "working: turning every knob, alone, in pairs and in threes")
+		return a.wrapped(themes.Muted, 1, "working: trying every knob, alone, in pairs and in threes")
 	}
 	var blank []adviceLine
 	if a.h >= 30 {
@@ -188,14 +188,14 @@ type share struct {
 
 // causes are the largest terms of the fullest rank, or what the step is spent on.
 func (a *Advice) causes() []adviceLine {
-	title := "WHAT A STEP IS SPENT ON"
+	title := "WHERE THE STEP TIME GOES"
 	var list []share
 	if a.report.Memory.Fits {
 		for _, l := range a.found.Limits {
 			list = append(list, share{l.Name, figure.Seconds(l.Seconds), l.Share})
 		}
 	} else {
-		title = fmt.Sprintf("WHAT RANK %d HOLDS, the fullest", a.report.Memory.Ranks[a.report.Memory.PeakRank].Rank)
+		title = fmt.Sprintf("MEMORY OF RANK %d, the fullest", a.report.Memory.Ranks[a.report.Memory.PeakRank].Rank)
 		for _, t := range a.found.Terms {
 			list = append(list, share{t.Name, figure.GiB(t.Bytes) + " GiB", t.Share})
 		}
@@ -235,14 +235,14 @@ func (a *Advice) moveColumns() (all, peak int) {
 // moves are the best ones, with time and memory.
 func (a *Advice) moves() []adviceLine {
 	all, peak := a.moveColumns()
-	title := "MOVES " + a.found.Promise()
+	title := "CHANGES " + a.found.Promise()
 	heads := func(l *widget.Line, t *themes.Theme) {
 		m, at := t.Paint(themes.Muted), a.wide()-2-all
 		l.RightAligned(m, "step", at+moveStep).RightAligned(m, "speed", at+moveStep+moveSpeed)
 		if peak > 0 {
 			l.RightAligned(m, "peak GiB", at+moveStep+moveSpeed+peak)
 		}
-		l.RightAligned(m, "saved", a.wide()-2-moveEdge)
+		l.RightAligned(m, "memory", a.wide()-2-moveEdge)
 	}
 	beside := widget.Width(title)+1+all <= a.wide()-2
 	lines := []adviceLine{{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) {
@@ -257,7 +257,7 @@ func (a *Advice) moves() []adviceLine {
 		lines = append(lines, a.moveLine(&a.found.Moves[i]))
 	}
 	if len(a.found.Moves) == 0 {
-		lines = append(lines, a.wrapped(themes.Text, 3, "none that is known: every turn of the knobs and every layout of the search was tried")...)
+		lines = append(lines, a.wrapped(themes.Text, 3, "none found: every single change and every layout of the search was tried")...)
 	}
 	return lines
 }
@@ -277,7 +277,7 @@ func (a *Advice) moveLine(m *advise.Move) adviceLine {
 		if peak > 0 {
 			l.RightAligned(t.Paint(role), sign+figure.GiB(m.Report.Memory.Peak), at+moveStep+moveSpeed+peak)
 		}
-		l.RightAligned(t.Paint(themes.Text), figure.Signed(m.Saved.GiB(), 1), a.wide()-2-moveEdge)
+		l.RightAligned(t.Paint(themes.Text), figure.Signed(0-m.Saved.GiB(), 1), a.wide()-2-moveEdge)
 	}}
 }
 
@@ -295,7 +295,7 @@ func (a *Advice) rules() []adviceLine {
 	if len(a.found.Rules) == 0 {
 		return nil
 	}
-	lines := []adviceLine{text(themes.Heading, 1, "RULES OF THUMB, and what the model says")}
+	lines := []adviceLine{text(themes.Heading, 1, "RULES OF THUMB compared with the prediction")}
 	for i := range a.found.Rules {
 		r := &a.found.Rules[i]
 		role := themes.Good
@@ -351,9 +351,9 @@ func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	value := peak.Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB"
 	l.Gap(1)
 	if m.Fits {
-		l.Put(t.Paint(themes.Strong), "FITS; what limits the step, and what would shorten it")
+		l.Put(t.Paint(themes.Strong), "FITS").Put(t.Paint(themes.Strong), "  what limits the step, and what would make it faster")
 	} else {
-		l.Put(t.Paint(themes.Bad), g.Cross+" DOES NOT FIT").Put(t.Paint(themes.Strong), "; what would make it")
+		l.Put(t.Paint(themes.Bad), g.Cross+" OVER").Put(t.Paint(themes.Strong), "  what would make it fit")
 	}
 	l.Right(t.Paint(themes.Accent), value, 1)
 }
@@ -377,7 +377,7 @@ func (a *Advice) chosen(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	}
 	move := m.Turns()
 	if also := m.Follows(); also != "" {
-		move += "; then " + also
+		move += "; also " + also
 	}
 	textRow(themes.Text, move)(l, t, g)
 }
@@ -387,9 +387,9 @@ func (a *Advice) hint(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	keys := []string{"esc closes", "up/down", "space scrolls"}
 	switch {
 	case a.found == nil:
-		keys = []string{"esc ends it"}
+		keys = []string{"esc stops it"}
 	case a.Move() != nil:
-		keys = append([]string{"enter makes this move (u undoes it)"}, keys...)
+		keys = append([]string{"enter makes this change (u undoes it)"}, keys...)
 	}
 	hint := Hint(g, keys...)
 	if more := hint + " " + g.Dot + " x writes it to a file"; a.found != nil && widget.Width(more) <= l.Left()-2 {

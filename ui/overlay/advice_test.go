@@ -131,11 +131,11 @@ func TestAdviceRender(t *testing.T) {
 		a := NewAdvice(&found.Report)
 		a.Resize(80, 24)
 		text := adviceText(t, a, true)
-		if a.Move() != nil || !strings.Contains(text, "working") || !strings.Contains(text, "esc ends it") {
+		if a.Move() != nil || !strings.Contains(text, "working") || !strings.Contains(text, "esc stops it") {
 			t.Errorf("before anything is known:\n%s", text)
 		}
 		a.Take(nil)
-		if text = adviceText(t, a, true); strings.Contains(text, "working") || !strings.Contains(text, "nothing is known") {
+		if text = adviceText(t, a, true); strings.Contains(text, "working") || !strings.Contains(text, "cannot be evaluated") {
 			t.Errorf("where nothing can be known:\n%s", text)
 		}
 	})

@@ -59,7 +59,7 @@ func (a *Advice) tornado() []adviceLine {
 	scale := widget.NewTornado(spans, c.high-c.bar)
 	now := a.report.Time.Step
 	lines := []adviceLine{
-		text(themes.Heading, 1, "EACH KNOB ALONE, fastest to slowest step, logarithmic"),
+		text(themes.Heading, 1, "SINGLE-KNOB CHANGES, fastest to slowest step, log scale"),
 		{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) {
 			m := t.Paint(themes.Muted)
 			l.To(3).Put(m, "knob")
@@ -78,7 +78,7 @@ func (a *Advice) tornado() []adviceLine {
 	return append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
 		l.To(3).Put(t.Paint(themes.Accent), s[widget.TornadoFits]).Put(m, " fits  ")
-		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m, " "+g.Cross+" does not fit  ! launcher refuses  "+s[widget.TornadoBeyond]+" goes on")
+		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m, " "+g.Cross+" does not fit  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
 	}})
 }
 

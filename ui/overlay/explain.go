@@ -114,7 +114,7 @@ func (x *Explain) page() *page {
 	}
 	add("result", themes.Strong, "= "+e.Text())
 	if e.Simulated {
-		add("how", themes.Text, "simulated in the order of the schedule: no formula gives it")
+		add("how", themes.Text, "simulated operation by operation; there is no closed form")
 	}
 	add("source", themes.Text, e.Source)
 	add("leaves out", themes.Text, e.LeavesOut)

@@ -51,7 +51,7 @@ func (c *Catalog) addCluster(m hardware.Cluster, gpu string) {
 	if gpu != "" {
 		item = Item{Title: m.GPU.Name + " nodes", Name: gpu}
 	}
-	link := "no link out"
+	link := "no network"
 	if m.Inter.Bandwidth > 0 {
 		link = rate(m.Inter.Bandwidth)
 	}

@@ -49,7 +49,7 @@ func Open(path string, lib setupdoc.Library) (store *Store, last Session, notice
 		notices = append(notices, s.refuse(text, r.refused))
 	}
 	if r.strange > 0 {
-		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file as before", count(r.strange, "pin"), stays(r.strange)))
+		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file", count(r.strange, "pin"), stays(r.strange)))
 	}
 	if r.pins > MaxPins {
 		notices = append(notices, fmt.Sprintf("%d pins are kept, %d are shown: d on Compare drops one", r.pins, MaxPins))

@@ -122,9 +122,9 @@ func change(s State, a Action) State {
 		}
 	case ToggleWords:
 		s.Unmarked = !s.Unmarked
-		s.Note = Note{Text: "words of the glossary are underlined", Tone: Answer}
+		s.Note = Note{Text: "glossary words are underlined", Tone: Answer}
 		if s.Unmarked {
-			s.Note.Text = "words of the glossary are not underlined"
+			s.Note.Text = "glossary words are not underlined"
 		}
 	case Dismiss:
 		s.Hint, s.Note = false, Note{}
@@ -275,7 +275,20 @@ func inBatchLock(id knob.ID) bool {
 // HasLock says whether a knob takes part in one of the locks.
 func HasLock(id knob.ID) bool { return inGPULock(id) || inBatchLock(id) }
 
-// flip changes who follows whom.
+// Unfixed returns the knob that flipping the lock of a knob would fix.
+func Unfixed(locks knob.Locks, id knob.ID) knob.ID {
+	switch {
+	case inGPULock(id) && locks.GPUs:
+		return knob.DP
+	case inGPULock(id):
+		return knob.GPUs
+	case inBatchLock(id) && locks.Batch:
+		return knob.MicroBatches
+	}
+	return knob.GBS
+}
+
+// flip fixes the other knob of a lock.
 func flip(s State, id knob.ID) State {
 	if id == "" {
 		id = s.Focus
@@ -284,18 +297,18 @@ func flip(s State, id knob.ID) State {
 	switch {
 	case inGPULock(id):
 		locks.GPUs = !locks.GPUs
-		note = "DP is kept, the GPUs follow"
+		note = "DP is fixed, GPUs are auto"
 		if locks.GPUs {
-			note = "the GPUs are kept, DP follows"
+			note = "GPUs are fixed, DP is auto"
 		}
 	case inBatchLock(id):
 		locks.Batch = !locks.Batch
-		note = "the micro-batches are kept, the global batch follows"
+		note = "micro-batches are fixed, global batch is auto"
 		if locks.Batch {
-			note = "the global batch is kept, the micro-batches follow"
+			note = "global batch is fixed, micro-batches are auto"
 		}
 	default:
-		s.Note = Note{Text: "no lock here: DP and the micro-batches have one", Tone: Answer}
+		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)

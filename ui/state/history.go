@@ -73,7 +73,7 @@ func (s State) redo() State {
 	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
 	s.future = m.next
 	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
-	s.Note = Note{Text: "done again: " + m.note}
+	s.Note = Note{Text: "redone: " + m.note}
 	return s
 }
 

@@ -249,11 +249,11 @@ func TestChartLegend(t *testing.T) {
 		w     int
 		want  string
 	}{
-		{&whole, themed(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · waiting"},
-		{&small, themed(t, "dark", colorprofile.TrueColor), 60, " FB  F, B in turn    F  forward    B  backward   · waiting"},
-		{&small, themed(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · waiting"},
-		{&small, themed(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty above: waiting    F  forward    B  backward   · waiting"},
-		{&small, themed(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · waiting"},
+		{&whole, themed(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · idle"},
+		{&small, themed(t, "dark", colorprofile.TrueColor), 60, " FB  F, B alternating    F  forward    B  backward   · idle"},
+		{&small, themed(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · idle"},
+		{&small, themed(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty: idle    F  forward    B  backward   · idle"},
+		{&small, themed(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · idle"},
 		{&small, themed(t, "mono", colorprofile.ASCII), 30, "BFB shares of time   F fwd"},
 	} {
 		line := c.v.Legend(c.theme, widget.NewGlyphs(true), c.w, 16)

@@ -339,7 +339,7 @@ func (p *painter) fewLegend() []LegendEntry {
 		cell := p.blend.fewLook(p, key, 0)
 		return []LegendEntry{{
 			Paint: cell.paint, Sign: widget.Fill(cell.sign, sample),
-			Text: "heights: shares of the time, empty above: waiting", Brief: "shares of time",
+			Text: "heights: shares of the time, empty: idle", Brief: "shares of time",
 		}}
 	}
 	sign := ""

@@ -23,7 +23,7 @@ func (v *Chart) Legend(t *themes.Theme, g widget.Glyphs, w, h int) string {
 	for _, r := range rows { // which mixes and which labels there are shows in the picture only
 		p.row(r)
 	}
-	entries := append(p.legend(rows), LegendEntry{Paint: p.idle, Sign: p.idleSign, Text: "waiting"})
+	entries := append(p.legend(rows), LegendEntry{Paint: p.idle, Sign: p.idleSign, Text: "idle"})
 	for _, s := range p.spans {
 		if s.cut {
 			entries = append([]LegendEntry{{Paint: p.mark, Sign: p.glyphs.Cut, Text: "left out"}}, entries...)
@@ -148,7 +148,7 @@ func (p *painter) mixLegend(paired bool) []LegendEntry {
 // mixText says what alternates; forward and backward of a schedule with
 // overlapped pairs run at the same time.
 func mixText(name string, paired bool) string {
-	text := strings.Join(strings.Split(name, ""), ", ") + " in turn"
+	text := strings.Join(strings.Split(name, ""), ", ") + " alternating"
 	if paired && strings.HasPrefix(name, "FB") {
 		text = "F & B at once"
 		if len(name) > 2 {
@@ -167,7 +167,7 @@ func briefMix(name string, paired bool) string {
 	return inTurn
 }
 
-const inTurn = "in turn"
+const inTurn = "alternating"
 
 // framed gives a letter its coloured area; without colours it stands alone.
 func (p *painter) framed(letters string) string {

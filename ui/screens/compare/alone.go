@@ -137,7 +137,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	}
 	lines := []string{in.Heading(w, "EACH METHOD ALONE", detail, exact)}
 	if len(a.list) == 0 {
-		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  working it out "+in.Glyphs.Ellipsis)), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  evaluating "+in.Glyphs.Ellipsis)), w, h)
 	}
 	bar := (w - nameWidth - 2*figWidth - 12) / 2
 	if bar < 8 {
@@ -153,7 +153,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 		if m := a.list[i].report.Memory; m == nil || m.Peak <= memory {
 			continue
 		}
-		if long := memoryOf + "; " + in.Glyphs.Arrow + " goes beyond"; widget.Width(long) <= bar {
+		if long := memoryOf + "; " + in.Glyphs.Arrow + " off scale"; widget.Width(long) <= bar {
 			memoryOf = long
 		}
 		break

@@ -82,10 +82,10 @@ func New() *View {
 // pin that somebody keeps is not thrown away for another.
 func (v *View) Pin(s engine.Setup) string {
 	if i := slices.Index(v.pins, s); i >= 0 {
-		return fmt.Sprintf("pinned already, as %d", i+1)
+		return fmt.Sprintf("already pinned as %d", i+1)
 	}
 	if len(v.pins) >= MaxPins {
-		return fmt.Sprintf("not pinned: %d are, as many as are kept; on Compare (c) d drops one", MaxPins)
+		return fmt.Sprintf("not pinned: %d is the maximum; on Compare (c) d drops one", MaxPins)
 	}
 	v.pins = append(v.pins, s)
 	return fmt.Sprintf("pinned as %d, %s; c compares", len(v.pins), names(v.pins)[len(v.pins)-1])

@@ -226,7 +226,7 @@ func TestPins(t *testing.T) {
 		if i < MaxPins && (!strings.HasPrefix(got, "pinned as") || !strings.Contains(again, "already")) {
 			t.Errorf("pin %d: %q, then %q", i+1, got, again)
 		}
-		if i >= MaxPins && (!strings.Contains(got, "not pinned: 9 are") || !strings.Contains(got, "d drops one")) {
+		if i >= MaxPins && (!strings.Contains(got, "not pinned: 9 is the maximum") || !strings.Contains(got, "d drops one")) {
 			t.Errorf("pin %d: %q", i+1, got)
 		}
 	}
@@ -331,7 +331,7 @@ func TestClippedBarsSayIt(t *testing.T) {
 			}
 		}
 	}
-	if clipped < 2 || !strings.Contains(ansi.Strip(strings.Join(lines, "\n")), in.Glyphs.Arrow+" goes beyond") {
+	if clipped < 2 || !strings.Contains(ansi.Strip(strings.Join(lines, "\n")), in.Glyphs.Arrow+" off scale") {
 		t.Errorf("%d bars are clipped:\n%s", clipped, ansi.Strip(strings.Join(lines, "\n")))
 	}
 }

@@ -32,7 +32,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 		{ID: "next-b", Keys: "b", Help: "next pin, or the current setup, as B", When: paired, Do: v.nextB},
 		{Keys: "enter", Help: "take the setup after this change; else A", Hint: "take it", When: paired, Ask: func() screen.Request { return v.take(in) }},
 		{ID: "drop", Keys: "d", Help: "drop pin A", Hint: "drop A", When: paired, Do: v.drop},
-		{ID: "put-back", Keys: "D", Help: "put the pin back that was dropped", Hint: "put it back", When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack},
+		{ID: "put-back", Keys: "D", Help: "restore the dropped pin", Hint: "restore", When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack},
 		{Keys: "p", Help: "pin the setup, to compare others with", Hint: "pin", When: func() bool { return v.pane == pairPane }},
 		{ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line", Do: v.move},
 		{ID: "lines-up lines-down", Keys: "pgup | pgdown", Help: "ten lines up, down", Do: func(n int) { v.move(10 * n) }},
@@ -80,7 +80,7 @@ func (v *View) putBack(int) {
 // none.
 func (v *View) take(in *screen.Context) screen.Request {
 	if v.pair != nil && v.row < len(v.pair.way) {
-		return screen.Take(v.pair.way[v.row].Setup, "on the way from A to B")
+		return screen.Take(v.pair.way[v.row].Setup, "between A and B")
 	}
 	want, ok := v.sides(in)
 	if !ok {

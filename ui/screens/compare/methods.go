@@ -65,7 +65,7 @@ func methodRows() []methodRow {
 // matrix says of every method what it is set to, what it sends, what it cuts and
 // what it costs; those in use are lit.
 func (v *View) matrix(in *screen.Context, w, h int) []string {
-	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the values of the setup in force", "")}
+	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the current values", "")}
 	if v.fault != "" {
 		return widget.Height(append(lines, putLine(in, w, themes.Bad, v.fault)), w, h)
 	}

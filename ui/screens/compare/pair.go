@@ -37,10 +37,10 @@ func (v *View) unpinned(in *screen.Context, w, h int) []string {
 	for _, text := range []string{
 		"Nothing is pinned yet.",
 		"",
-		"p keeps the setup in force, on any screen. Turn knobs or take a layout of Search then,",
-		"and this screen says what each change did to memory, step, traffic and throughput.",
+		"p pins the current setup, on any screen. Then turn knobs or take a layout of Search:",
+		"this screen shows what each change does to memory, step, traffic and throughput.",
 		"",
-		"v shows each method of parallelism alone, and what every method cuts and costs now.",
+		"v shows each method of parallelism alone, and what each cuts and costs now.",
 	} {
 		lines = append(lines, putLine(in, w, themes.Text, "  "+text))
 	}
@@ -94,16 +94,16 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 		exact = "steps " + t.Band(in.Glyphs.PlusMinus)
 	}
 	names := names([]engine.Setup{p.of.a, p.of.b})
-	remark := "from " + names[0] + " to " + names[1] + ", each on top of those above"
+	remark := "from " + names[0] + " to " + names[1] + ", cumulative"
 	if widget.Width(remark)+widget.Width(exact) > w-24 {
-		remark = "from A to B, each on top of those above"
+		remark = "from A to B, cumulative"
 	}
 	lines := []string{in.Heading(w, "CHANGE BY CHANGE", exact, remark)}
 	switch {
 	case p.of.a == p.of.b:
 		return append(lines, putLine(in, w, themes.Muted, "   A and B are the same setup"))
 	case len(p.way) == 0:
-		return append(lines, putLine(in, w, themes.Muted, "   no way from A to B of legal steps"))
+		return append(lines, putLine(in, w, themes.Muted, "   no path of legal changes from A to B"))
 	}
 	muted := in.Paint(themes.Muted)
 	c := changeColumns(w)
@@ -121,7 +121,7 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 		step, peak = m.Step, m.Peak
 	}
 	if len(p.way) > 1 {
-		lines = append(lines, putLine(in, w, themes.Muted, "   what each is worth depends on this order, the sum does not"))
+		lines = append(lines, putLine(in, w, themes.Muted, "   each share depends on this order; the sum does not"))
 	}
 	return lines
 }
@@ -316,7 +316,7 @@ func (v *View) pairStatus() string {
 	}
 	if i := v.row - len(v.pair.way); i < len(v.pair.all.Deltas) {
 		d := &v.pair.all.Deltas[i]
-		return string(d.Group) + ", " + d.Name + " (" + d.ID + "): e explains it for the setup in force"
+		return string(d.Group) + ", " + d.Name + " (" + d.ID + "): e explains it for the current setup"
 	}
 	return ""
 }

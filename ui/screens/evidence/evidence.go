@@ -30,7 +30,7 @@ func (f filter) String() string {
 	case fitted:
 		return "fitted groups"
 	case unseen:
-		return "groups that no constant has seen"
+		return "groups without fitted constants"
 	default:
 		return "all groups"
 	}

@@ -19,7 +19,7 @@ func (v *View) bands(in *screen.Context, w int) []string {
 	if v.data != nil {
 		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), count(len(v.data.groups), "group"), v.filter)
 	}
-	lines := []string{in.Heading(w, "EVIDENCE", "predicted against measured", runs)}
+	lines := []string{in.Heading(w, "EVIDENCE", "predicted and measured", runs)}
 	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w), bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
 }
 

@@ -76,7 +76,7 @@ func Chart(in *screen.Context, s Sweep, w, h int) []string {
 func chartRemark(in *screen.Context, s *Sweep) string {
 	for _, p := range s.Points {
 		if p.Large {
-			return "n/a: too large to scan"
+			return "n/a: too many operations"
 		}
 	}
 	t, m := in.Report.Time, in.Report.Memory

@@ -74,18 +74,19 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
 	}
 	if !m.Fits {
-		fit.name, fit.brief, fit.role = "DOES NOT FIT", "OVER", themes.Bad
+		fit.name, fit.brief, fit.role = "OVER", "OVER", themes.Bad
 	} else {
 		fit.role = themes.Good
 	}
-	mfu := bandOf(in, &in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " % MFU")
-	busy := gauge{
-		name: "busy", brief: "busy", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
-		value: mfu + " " + string(in.Setup.MFU), brief2: mfu,
+	mfu := bandOf(in, &in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " %")
+	speed := gauge{
+		name: "MFU", brief: "MFU", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
+		value: mfu, brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
 	}
 	if !m.Fits {
-		busy.name, busy.brief = "if it fitted", "if it fitted"
+		speed.name, speed.brief = "would reach", "would reach"
+		speed.value, speed.brief2 = mfu+" MFU", mfu+" MFU"
 	}
 	exposed := gauge{
 		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1, change: now.Exposed - before.Exposed,
@@ -93,24 +94,23 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 		bar: widget.Gauge{Value: now.Exposed, Full: 100, Fill: themes.Exposed},
 	}
 	if !before.Known {
-		fit.change, busy.change, exposed.change = 0, 0, 0
+		fit.change, speed.change, exposed.change = 0, 0, 0
 	}
-	return [3]gauge{fit, busy, exposed}
+	return [3]gauge{fit, speed, exposed}
 }
 
 // Stale stands in the place of the gauges while the setup is illegal: whose
-// figures the panels show, and these in brief. plain is the theme of what is
-// in force; there may have been no legal setup yet.
+// figures the panels show, and these in brief. plain is the theme of the current setup; there may have been no legal setup yet.
 func Stale(in *screen.Context, plain *themes.Theme, working bool, w int) []string {
 	l := widget.NewLine(w)
 	now := VitalOf(in.Report)
-	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures are of the last legal setup"
+	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures: last legal setup"
 	if !now.Known {
-		text = in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " no figures: there has been no legal setup yet"
+		text = in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " no figures: no legal setup yet"
 	}
 	role := themes.Bad
 	if working {
-		text, role = "working this setup out"+in.Glyphs.Ellipsis+" figures are of the one before", themes.Accent
+		text, role = "evaluating this setup"+in.Glyphs.Ellipsis+" figures: previous setup", themes.Accent
 	}
 	l.Put(plain.Paint(role), text)
 	if !now.Known {
@@ -181,7 +181,7 @@ func Title(in *screen.Context, w int) string {
 		nodes = "1 node"
 	}
 	machine := figure.Comma(s.GPUs) + " " + in.Glyphs.Times + " " + s.Cluster.GPU.Name
-	batch := figure.Short(s.Tokens()) + " tokens a step"
+	batch := figure.Short(s.Tokens()) + " tokens per step"
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
 	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
 	parts := [][]string{

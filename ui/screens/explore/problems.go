@@ -20,7 +20,7 @@ type Wrong struct {
 // Problems fills the place of the panels when there is nothing to show in
 // them: what is wrong with the setup, and what would do.
 func Problems(in *screen.Context, wrong []Wrong, w, h int) []string {
-	lines := []string{in.Heading(w, "WHAT IS WRONG", "", "")}
+	lines := []string{in.Heading(w, "WHY IT IS ILLEGAL", "", "")}
 	for _, p := range wrong {
 		lines = append(lines, widget.Blank(w))
 		sign := in.Glyphs.Cross + " "

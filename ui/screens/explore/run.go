@@ -30,7 +30,7 @@ func Run(in *screen.Context, w, h int) []string {
 	var rests []string
 	if r.Cost != nil {
 		columns = append(columns, column{names: [3]string{"cost", "cost", "cost"}, value: figure.Dollars(*r.Cost)})
-		rests = append(rests, figure.Three(*r.Price)+" $ per GPU-hour"+assumed(in.Setup.Price <= 0, " (preset)"))
+		rests = append(rests, "$"+figure.Three(*r.Price)+" per GPU-hour"+assumed(in.Setup.Price <= 0, " (preset)"))
 	} else {
 		rests = append(rests, "cost unknown: set a price")
 	}

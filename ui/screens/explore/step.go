@@ -74,7 +74,7 @@ func namedLegend(in *screen.Context, items []legendItem, w int) ([]string, bool)
 func stepHeading(in *screen.Context, t *engine.Time, w int) string {
 	detail := "% of step"
 	if w >= 72 {
-		detail = "% of one step, by what the busiest rank does"
+		detail = "% of one step, on the slowest rank"
 	}
 	room := w - widget.Width("STEP ") - widget.Width(detail) - 4
 	return in.HeadingIn(themes.Strong, w, "STEP", detail, bandOf(in, &t.Evidence).Beside(figure.Seconds(t.Step), room))
@@ -96,7 +96,7 @@ func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int
 	}
 	slices.SortStableFunc(waits, func(a, b engine.Communication) int { return cmp.Compare(b.Exposed, a.Exposed) })
 	if len(waits) == 0 {
-		l.Put(in.Paint(themes.Text), "next to nothing")
+		l.Put(in.Paint(themes.Text), "negligible")
 	}
 	for i, c := range waits {
 		text := upper(c.Dimension) + " " + figure.Seconds(c.Exposed)
@@ -157,9 +157,9 @@ func throughput(in *screen.Context, th *engine.Throughput, w, lines int) []strin
 // much of the time is not hidden behind work.
 func Traffic(in *screen.Context, w, h int) []string {
 	if len(in.Report.Communication) == 0 {
-		return emptyPanel(in, w, h, "TRAFFIC", "none: one GPU has nobody to talk to")
+		return emptyPanel(in, w, h, "TRAFFIC", "none: a single GPU")
 	}
-	lines := []string{in.Heading(w, "TRAFFIC", "sent per GPU and step", "takes  exposed")}
+	lines := []string{in.Heading(w, "TRAFFIC", "sent per GPU and step", "time  exposed")}
 	name := 2
 	for _, c := range in.Report.Communication {
 		name = max(name, len(c.Dimension))

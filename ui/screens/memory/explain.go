@@ -17,12 +17,12 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 // what says what a term is.
 func what(term int) string {
 	return [...]string{
-		"the parameters as they are used",
+		"the parameters in the compute format",
 		"the gradients, until the update",
 		"the optimizer's state: master copy and moments",
-		"what the forward keeps for the backward",
-		"output of the head and what the loss makes of it",
-		"what the software stack makes or keeps besides",
+		"tensors that forward keeps for backward",
+		"output of the head and the loss computed from it",
+		"temporaries and buffers of the software stack",
 		"allocator, driver and communicators",
 		"all terms of the rank at its peak",
 	}[term]
@@ -34,10 +34,10 @@ func depends(term int) string {
 		"falls with TP, PP, EP, and with DP under ZeRO-3; bytes from the precision",
 		"falls with TP, PP, EP, and with DP from ZeRO-2 on; bytes from grad-dtype",
 		"falls with TP, PP, EP, and with DP from ZeRO-1 on; bytes from the optimizer",
-		"grows with sequence, mbs and what is in flight; falls with TP, CP, recompute",
+		"grows with sequence, mbs and micro-batches in flight; falls with TP, CP, recompute",
 		"grows with sequence, mbs and vocabulary; falls with TP, CP; only with the head",
 		"depends on the software stack and ZeRO; grows with layer, sequence and mbs",
-		"slack grows with what is allocated; the rest is there in any setup",
+		"slack grows with allocated memory; the rest is constant",
 		"the largest total of all ranks decides whether the setup fits",
 	}[term]
 }
@@ -67,11 +67,11 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 			}
 			return fmt.Sprintf("%s %s in flight%s%s of %d layers = %s", number(r.InFlight), many, times, gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
 		}
-		return "nothing is kept at this rank's peak: it is in the update"
+		return "none at this rank's peak, which is in the update"
 	case logitsTerm:
 		tokens, vocab := in.Setup.MicroBatchTokens(), in.Setup.Model.Vocab
 		if value <= 0 || tokens <= 0 || vocab <= 0 {
-			return "no head on this rank at its peak: no logits"
+			return "none at this rank's peak: no head is active"
 		}
 		each := float64(value) / tokens / float64(vocab)
 		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes on each of TP %d = %s", figure.Comma(int(tokens)), times, figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
@@ -82,7 +82,7 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 	default:
 		left := fmt.Sprintf("%s free", gib(m.Usable-value))
 		if value > m.Usable {
-			left = fmt.Sprintf("%s too much", gib(value-m.Usable))
+			left = fmt.Sprintf("%s over", gib(value-m.Usable))
 		}
 		return fmt.Sprintf("allocated %s + overhead %s = %s of %s: %s", figure.GiB(r.Allocated), figure.GiB(r.Overhead), gib(value), figure.GiB(m.Usable), left)
 	}
@@ -147,9 +147,9 @@ func rankWords(m *engine.Memory, i int) string {
 		text += ", the fullest"
 	}
 	if left := m.Usable - r.Total; left >= 0 {
-		text += ": " + gib(left) + " left of " + gib(m.Usable)
+		text += ": " + gib(left) + " free of " + gib(m.Usable)
 	} else {
-		text += ": " + gib(-left) + " too many for " + gib(m.Usable)
+		text += ": " + gib(-left) + " over " + gib(m.Usable)
 	}
 	if most := largestTerm(r); r.Total > 0 {
 		text += "; largest part " + termName(most)[0] + ", " + figure.Percent(float64(values(r)[most]/r.Total))

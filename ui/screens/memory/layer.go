@@ -74,7 +74,7 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", ""))
 	}
 	if !v.answers.known {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "the parts of a layer: working them out"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating the parts of a layer"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
@@ -159,11 +159,11 @@ func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *co
 func (v *View) layerWords(in *screen.Context) string {
 	rows := v.answers.layerRowsOf()
 	if !v.fresh(in) || len(rows) == 0 {
-		return "one layer on one GPU: parameters, their states, and what is kept of one micro-batch"
+		return "one layer on one GPU: parameters, their states, and activations of one micro-batch"
 	}
 	r := rows[min(max(v.part, 0), len(rows)-1)]
 	p := v.answers.at(r)
-	text := fmt.Sprintf("%s: %s parameters with %s of weights, gradients and optimizer; %s kept of one micro-batch", p.Name, figure.Short(p.Parameters), size(p.States), size(p.Activations))
+	text := fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; %s activations of one micro-batch", p.Name, figure.Short(p.Parameters), size(p.States), size(p.Activations))
 	if why := partWords(p.Name); why != "" && r.part >= 0 {
 		text += " (" + why + ")"
 	}

@@ -15,7 +15,7 @@ import (
 
 // limits is the block that says how far sequence and micro-batch go.
 func (v *View) limits(in *screen.Context, w int) []string {
-	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  STOPS FITTING", "", "", themes.Muted)}
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "", "", themes.Muted)}
 	return append(lines, v.limitLines(in, w)...)
 }
 
@@ -70,7 +70,7 @@ func (v *View) overhead(in *screen.Context, w int) []string {
 // limitWords says how far sequence and micro-batch go, and what stops them.
 func (v *View) limitWords(in *screen.Context) []string {
 	if !v.fresh(in) {
-		return []string{"the largest sequence and micro-batch that fit: working them out" + in.Glyphs.Ellipsis}
+		return []string{"searching the largest sequence and micro-batch that fit" + in.Glyphs.Ellipsis}
 	}
 	l, m := &v.answers.limits, memoryOf(in)
 	seq := fmt.Sprintf("no sequence fits, not even %s tokens", figure.Comma(l.SeqUnit))
@@ -91,7 +91,7 @@ func (v *View) limitWords(in *screen.Context) []string {
 // stopWords says what comes in the way of the next value.
 func stopWords(s *fit.Stop, some bool, ranks int, next string) string {
 	if s == nil {
-		return "; memory is not what ends it"
+		return "; memory is not the limit"
 	}
 	where := ""
 	if ranks > 1 {
@@ -100,5 +100,5 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string) string {
 	if !some {
 		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), gib(s.Total))
 	}
-	return fmt.Sprintf("; %s would need %s%s: +%s, of it %s +%s", next, gib(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
+	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, gib(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
 }

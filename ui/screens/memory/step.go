@@ -60,7 +60,7 @@ func (v *View) step(in *screen.Context, w, h int, headed bool) []string {
 	}
 	p, ok := v.picture(in, w)
 	if !ok {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "memory over a step: working it out"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating memory over a step"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
@@ -236,7 +236,7 @@ func (v *View) operation(in *screen.Context, t float64) string {
 	ops, start := line.Order.Rank(rank), line.Order.Start[rank]
 	i := sort.Search(len(ops), func(i int) bool { return line.Begin[start+i] > t }) - 1
 	if i < 0 || t > line.End[start+i] {
-		return "waits"
+		return "idle"
 	}
 	name := "forward"
 	switch ops[i].Kind() {

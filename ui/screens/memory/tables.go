@@ -30,7 +30,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
 		over.Rows = append(over.Rows, append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
 	}
-	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "kept of one micro-batch"}}
+	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "activations of one micro-batch"}}
 	for i := range a.kinds {
 		kind := "dense layer: "
 		if a.kinds[i].MoE {
@@ -76,7 +76,7 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 
 // limitsTable is the largest sequence and micro-batch, and what the next needs.
 func (v *View) limitsTable() report.Table {
-	t := report.Table{Title: "stops fitting", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
+	t := report.Table{Title: "largest that fits", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
 	l := &v.answers.limits
 	for _, x := range []struct {
 		name string

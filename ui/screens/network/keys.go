@@ -31,7 +31,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 		{ID: "dimension-up dimension-down", Keys: "up k | down j", Help: "dimension above, below", Hint: "dimension", Do: func(n int) { v.turnFocus(in, n) }},
 		{ID: "gpu-before gpu-after", Keys: "left h | right l", Help: "GPU before, after", Hint: "GPU", Do: func(n int) { v.moveRank(in, n) }},
 		{ID: "less-bandwidth more-bandwidth", Keys: "< | >", Help: "half, twice the bandwidth in the chart", Foot: "< >", Hint: "bandwidth", Do: v.turnFactor},
-		{Keys: "enter", Help: "the ratio in words, or not", Hint: "the ratio in words", Do: func(int) { v.words = !v.words }},
+		{Keys: "enter", Help: "explain the ratio, or not", Hint: "explain the ratio", Do: func(int) { v.words = !v.words }},
 		{ID: "group-before group-after", Keys: "shift+left shift+up | shift+right shift+down", Help: "GPU before, after in its group", Foot: "shift+arrows", Hint: "next of the group", Do: func(n int) { v.moveInGroup(in, n) }},
 		{ID: "nodes-up nodes-down", Keys: "pgup | pgdown", Help: "a row of nodes up, down", Foot: "pgup/pgdn", Hint: "nodes", Do: func(n int) { v.page(in, n) }},
 		{ID: "first last", Keys: "home | end", Help: "first, last GPU", Do: func(n int) { v.moveRank(in, n*in.Setup.GPUs) }},
@@ -42,7 +42,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 			v.other = !v.other
 			return screen.Request{}
 		}},
-		{ID: "as-it-is", Keys: "=", Help: "bandwidth as it is", Hint: "bandwidth as it is", Do: func(int) { v.factor = 0 }},
+		{ID: "as-it-is", Keys: "=", Help: "actual bandwidth", Hint: "actual bandwidth", Do: func(int) { v.factor = 0 }},
 	}
 }
 

@@ -27,7 +27,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 func trafficTable(in *screen.Context) report.Table {
 	t := report.Table{
 		Title: "traffic per GPU and step",
-		Head:  []string{"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "takes", "exposed", "of the step", "operation"},
+		Head:  []string{"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "time", "exposed", "of the step", "operation"},
 	}
 	for i := range in.Report.Communication {
 		c := &in.Report.Communication[i]
@@ -44,8 +44,8 @@ func trafficTable(in *screen.Context) report.Table {
 // overlapTable has a line for each ratio and quantity that would bring it to 1.
 func overlapTable(in *screen.Context) report.Table {
 	t := report.Table{
-		Title: "can it hide: traffic over the work beside it, at peak rates",
-		Head:  []string{"ratio", "moves", "under", "traffic over work", "exposed", "hides at", "now", "needed", "unit"},
+		Title: "overlap: traffic time over compute time, at peak rates",
+		Head:  []string{"ratio", "data", "overlapped with", "traffic over compute", "exposed", "overlapped at", "now", "needed", "unit"},
 	}
 	list := overlap.Ratios(in.Setup, in.Report)
 	for i := range list {

@@ -29,7 +29,7 @@ const (
 func (v *View) traffic(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if len(list) == 0 {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "none: one GPU has nobody to talk to")
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "none: a single GPU")
 		return widget.Height([]string{in.Heading(w, "TRAFFIC", "", ""), l.String()}, w, h)
 	}
 	lines := []string{v.trafficHeading(in, w)}
@@ -49,7 +49,7 @@ func (v *View) trafficHeading(in *screen.Context, w int) string {
 	muted := in.Paint(themes.Muted)
 	l.Put(in.Paint(themes.Heading), "TRAFFIC")
 	l.RightAligned(muted, "GPUs", groupEnd).To(spansAt).Put(muted, "spans")
-	l.RightAligned(muted, "sent/GPU", bytesEnd).RightAligned(muted, "takes", takesEnd)
+	l.RightAligned(muted, "sent/GPU", bytesEnd).RightAligned(muted, "time", takesEnd)
 	l.RightAligned(muted, "exposed", exposedEnd).RightAligned(muted, "of step", shareEnd)
 	if w >= wideTable {
 		l.To(shareEnd+2).Put(muted, "operation")
@@ -59,7 +59,7 @@ func (v *View) trafficHeading(in *screen.Context, w int) string {
 		widget.Swatch(l, in.Theme, in.Glyphs, themes.Exposed)
 		l.Put(muted, " exposed  ")
 		widget.Swatch(l, in.Theme, in.Glyphs, themes.Gauge)
-		l.Put(muted, " hidden")
+		l.Put(muted, " overlapped")
 	}
 	return l.String()
 }
@@ -105,11 +105,11 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
-	detail, remark := "traffic over the work beside it, at peak rates", "1 or less hides"
+	detail, remark := "traffic time over compute time, at peak rates", "1 or less: overlapped"
 	if w < 80 {
-		detail = "traffic over work, at peak rates"
+		detail = "traffic/compute, at peak rates"
 	}
-	lines := []string{in.Heading(w, "CAN IT HIDE?", detail, remark)}
+	lines := []string{in.Heading(w, "OVERLAP", detail, remark)}
 	list := overlap.Ratios(in.Setup, in.Report)
 	if len(list) == 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no group of more than one GPU").String())
@@ -137,9 +137,9 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 
 func (v *View) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief bool) string {
 	l := widget.NewLine(w)
-	role, word := themes.Good, "hides"
+	role, word := themes.Good, "overlapped"
 	if o.Ratio > 1 {
-		role, word = themes.Bad, "waits"
+		role, word = themes.Bad, "exposed"
 	}
 	name := themes.Strong
 	if o.Dimension == v.dim(in) {
@@ -148,7 +148,7 @@ func (v *View) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief b
 	l.Gap(2).Put(in.Paint(themes.Muted), o.ID+" ").Put(in.Paint(name), strings.ToUpper(o.Dimension))
 	l.RightAligned(in.Paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.Paint(role), word)
 	if !brief {
-		text := o.Moves + ", under " + o.Under
+		text := o.Moves + ", overlapped with " + o.Under
 		if l.To(24); widget.Width(text) > l.Left() {
 			text = o.Moves
 		}
@@ -206,7 +206,7 @@ func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
 	lines := []string{take.String(), form.String()}
 	if o.Exposed != nil {
-		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step model leaves ").
+		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step leaves ").
 			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of its time exposed"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
@@ -218,7 +218,7 @@ func waits(exposed float64) string {
 	if exposed <= 1 {
 		return ""
 	}
-	return ": a rank waits for those of others, too"
+	return ": a rank also waits for the traffic of others"
 }
 
 // ratioText writes a ratio, small ones with two digits that count.

@@ -102,7 +102,7 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	for i := range r.Timeline.Ranks {
 		f.inFlight = max(f.inFlight, r.Timeline.Ranks[i].PeakInFlight)
 	}
-	f.saves(r.Timeline.Ranks[fullest(r.Timeline)].Saved)
+	f.saves(r.Timeline.Ranks[slowestRank(r.Timeline)].Saved)
 	return f
 }
 
@@ -156,11 +156,11 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 		copies = "+" + copies
 	}
 	return []string{
-		row(themes.Muted, "", "step", "pipeline", "of work", "ranks idle", "peak GiB", "in flight", "overlap", "in span", "messages", "copies"),
+		row(themes.Muted, "", "step", "pipeline", "of work", "ranks idle", "peak GiB", "in flight", "overlap", "in span", "messages", "replicas"),
 		row(themes.Text, cells("A", &a, ra)...),
 		row(themes.Text, cells("B", &b, rb)...),
 		row(
-			themes.Strong, "B against A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
+			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
 			points(pa.BubbleOverIdeal, pb.BubbleOverIdeal), points(pa.BubbleOverTotal, pb.BubbleOverTotal),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
 			span, messages, copies,

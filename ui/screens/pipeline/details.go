@@ -10,8 +10,8 @@ import (
 	"meshscope/ui/widget"
 )
 
-// details are words under the picture where there is room: what the cursor is
-// on, then what the schedule is.
+// details draws the text under the picture where there is room: the operation under
+// the cursor, then the schedule.
 func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []string {
 	var lines []string
 	if h > wordLines {
@@ -36,7 +36,7 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 	for _, fact := range append(all, facts(b, cursor.rank)...) {
 		parts := widget.Wrap(fact[1], w-factWidth)
 		if len(lines)+len(parts) > h {
-			continue // half a sentence says nothing; a shorter one may fit
+			continue // a shorter one may fit
 		}
 		for i, part := range parts {
 			line := widget.NewLine(w)
@@ -51,32 +51,32 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 
 const factWidth = 14
 
-// facts are what is known of a schedule.
+// facts lists the properties of a schedule, by label.
 func facts(b *block, rank int) [][2]string {
 	p := b.report.Pipeline
 	info, _ := p.Schedule.Info()
 	f := figuresOf(b.setup, b.report)
-	form := "no exact one for these figures; those shown are simulated"
+	form := "none is exact here; the figures shown are simulated"
 	if info.Idle != "" {
-		form += "; for equal stages and where it is exact: idle time " + info.Idle
+		form += "; idle time with equal stages, where it is exact: " + info.Idle
 	}
 	if p.BubbleClosedForm != nil {
-		form = figure.Percent(*p.BubbleClosedForm) + " of the work for equal stages without hand-overs; idle time " + info.Idle
+		form = figure.Percent(*p.BubbleClosedForm) + " of the work for equal stages without send/recv; idle time " + info.Idle
 	}
 	if p.Disproved != "" {
 		form += "; " + p.Disproved
 	}
-	bubble := fmt.Sprintf("the rank with most to do waits %s of its work, %s of the step; all ranks wait %s of the pipeline's time",
+	bubble := fmt.Sprintf("slowest rank: idle for %s of its work, %s of the step; all ranks: idle for %s of the pipeline's time",
 		f.overIdeal, figure.Percent(ofStep(b.report)), f.overTotal)
 	if p.BubbleSpan != nil {
-		bubble += fmt.Sprintf("; a step lasts the longest rank's own span, %s of it waiting", f.span)
+		bubble += fmt.Sprintf("; a step lasts as long as the longest rank's span, %s of it idle", f.span)
 	}
-	flight := fmt.Sprintf("%s stages' activations at most; on rank r: %s", f.live(), info.Memory)
+	flight := fmt.Sprintf("activations of at most %s stages; on rank r: %s", f.live(), info.Memory)
 	if b.setup.VPP > 1 {
-		flight = fmt.Sprintf("%s stages' activations at most, %d chunks; chunks on rank r: %s", f.live(), f.inFlight, info.Memory)
+		flight = fmt.Sprintf("activations of at most %s stages, %d chunks; chunks on rank r: %s", f.live(), f.inFlight, info.Memory)
 	}
 	out := [][2]string{
-		{"schedule", info.Name + fmt.Sprintf("; %s messages; every weight %s", figure.Comma(f.messages), times(f.copies))},
+		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages), times(f.copies))},
 		{"bubble", bubble},
 		{"closed form", form},
 		{"in flight", flight},
@@ -85,7 +85,7 @@ func facts(b *block, rank int) [][2]string {
 	}
 	text := overlapped(b, rank)
 	if text == "" && b.setup.EP > 1 {
-		text = "none: only DualPipe's pairs hide the expert all-to-all of one direction under the other; here it is exposed but for what the stack hides"
+		text = "none: only DualPipe's pairs overlap the expert all-to-all of one direction with the other; here only the software stack overlaps any of it"
 	}
 	if text != "" {
 		out = append(out[:2], append([][2]string{{"overlap", text}}, out[2:]...)...)

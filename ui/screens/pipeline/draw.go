@@ -55,7 +55,7 @@ func (v *View) Render(in *screen.Context) []string {
 
 // nothing is what stands where there is no picture.
 func nothing(in *screen.Context, w int) string {
-	text := "no timeline: the setup has no pipeline"
+	text := "no timeline: PP 1 has no pipeline"
 	if lineOf(in) != nil {
 		text = "too small for a timeline"
 	}
@@ -95,13 +95,13 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, s.VPP, figure.Comma(p.MicroBatches))
 	}
 	if i == 1 && in.Setup != nil && v.secondOf != *in.Setup {
-		detail += ", of an earlier setup"
+		detail += ", previous setup"
 	}
 	if len(b.ranks) < len(b.line.Ranks) && len(b.ranks) > 2 {
 		detail += ", ranks " + ranges(b.ranks)
 	}
 	if b.two {
-		detail += ", two a line"
+		detail += ", two per line"
 	}
 	line := widget.NewLine(w).Put(in.Paint(themes.Heading), name).Gap(1).Put(in.Paint(themes.Text), detail)
 	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}

@@ -112,7 +112,7 @@ func waited(s *spot) string {
 		if b.Op == first-1 {
 			text := "follows " + opName(o.Ops[b.Op])
 			if p, ok := o.Producer(s.place()); ok && s.line.End[p.Op] < s.from {
-				text += fmt.Sprintf("; its input, %s, was made %s before", longName(o, p), seconds(s.from-s.line.End[p.Op]))
+				text += fmt.Sprintf("; its input, %s, was ready %s earlier", longName(o, p), seconds(s.from-s.line.End[p.Op]))
 			}
 			return text
 		}
@@ -124,7 +124,7 @@ func waited(s *spot) string {
 	}
 	text := fmt.Sprintf("waited %s for %s", seconds(gap), longName(o, b))
 	if way := s.from - s.line.End[b.Op]; way > 0 {
-		text += ", " + seconds(way) + " on the way"
+		text += ", " + seconds(way) + " in transit"
 	}
 	return text
 }

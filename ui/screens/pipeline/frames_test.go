@@ -219,9 +219,9 @@ func TestChosenSchedule(t *testing.T) {
 	press(v, in, 100, 20, "t home")
 	for i := range v.table.rows {
 		v.table.row = i
-		want := "against 1F1B: step "
+		want := "compared with 1F1B: step "
 		if kind := v.table.rows[i].Info.Kind; kind == in.Setup.Schedule {
-			want = "is in force"
+			want = "current: 1F1B. Choose one to compare."
 		} else if kind == schedule.DualPipe {
 			want = "needs an even number of ranks"
 		}

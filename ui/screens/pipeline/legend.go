@@ -60,20 +60,20 @@ func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	if in.Glyphs.Unicode {
 		dot = "·"
 	}
-	waiting := []timeline.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "waiting", Brief: "idle"}}
+	waiting := []timeline.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "idle", Brief: "idle"}}
 	if in.Theme.Colours {
-		waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before and after", Brief: "outside"})
+		waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before start, after end", Brief: "not active"})
 	}
 	for _, s := range l.stalled(l.frame.Cols) {
 		if s {
-			waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "on the axis: short waits", Brief: "short waits"})
+			waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "gaps shorter than a cell", Brief: "short gaps"})
 			break
 		}
 	}
 	return append([]timeline.LegendEntry{
-		{Paint: in.Paint(themes.Cursor).Reversed(), Sign: here, Text: "cursor"},
-		{Paint: in.Paint(themes.Input).Reversed(), Sign: producer, Text: "its input", Brief: "input"},
-		{Paint: in.Paint(themes.Reader).Reversed(), Sign: consumer, Text: "its reader", Brief: "reader"},
+		{Paint: in.Paint(themes.Cursor).Reversed(), Sign: here, Text: "selected"},
+		{Paint: in.Paint(themes.Input).Reversed(), Sign: producer, Text: "feeds it", Brief: "feeds it"},
+		{Paint: in.Paint(themes.Reader).Reversed(), Sign: consumer, Text: "needs it", Brief: "needs it"},
 	}, waiting...)
 }
 
@@ -101,9 +101,9 @@ func (v *View) mode(l *layout) string {
 	case v.said != "":
 		return v.said
 	case v.fetching != "":
-		return "working out " + string(v.fetching)
+		return "simulating " + string(v.fetching)
 	case v.lost != "":
-		return string(v.lost) + " cannot run this setup"
+		return string(v.lost) + " is illegal for this setup"
 	case v.playing:
 		return "playing " + speedText(v.speed) + ", at " + seconds(l.axis.Moment(v.head))
 	case v.head > 0:
@@ -115,7 +115,7 @@ func (v *View) mode(l *layout) string {
 	case v.microBatch:
 		return "one micro-batch"
 	case v.flip && len(l.blocks) > 1:
-		return "A and B in turn: v"
+		return "A and B alternate: v"
 	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
 		return "nothing to fold in both"
 	case l.axis.Folded > 0:
@@ -126,9 +126,9 @@ func (v *View) mode(l *layout) string {
 
 // foldWords says how much of the steady state is left out.
 func foldWords(l *layout, brief bool) string {
-	form := "folded: %d times the same, %s"
+	form := "folded: %d repeats, %s"
 	if brief {
-		form = "%d same folded, %s"
+		form = "%d folded, %s"
 	}
 	return fmt.Sprintf(form, l.axis.Folded, seconds(l.axis.Whole-l.axis.Length))
 }

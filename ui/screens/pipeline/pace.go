@@ -8,18 +8,18 @@ import (
 	"meshscope/report/figure"
 )
 
-// paceFacts are what the cursor's rank has to do and what its idle time is made of.
+// paceFacts lists the work of the cursor's rank and the causes of its idle time.
 func (v *View) paceFacts(b *block, rank int) [][2]string {
 	line := b.line
-	out := [][2]string{{fmt.Sprintf("rank %d", rank), pace(b, rank, fullest(line))}}
+	out := [][2]string{{fmt.Sprintf("rank %d", rank), pace(b, rank, slowestRank(line))}}
 	if st := &line.Ranks[rank]; st.Idle > 0 && line.Makespan > 0 {
-		out = append(out, [2]string{"its waiting", idleText(v.waits(line, rank), st.Idle, line.Makespan)})
+		out = append(out, [2]string{"its idle time", idleText(v.waits(line, rank), st.Idle, line.Makespan)})
 	}
 	return out
 }
 
-// fullest is the rank with the most to do in the step.
-func fullest(line *schedule.Timeline) int {
+// slowestRank returns the rank with the longest busy time in the step.
+func slowestRank(line *schedule.Timeline) int {
 	most := 0
 	for r := range line.Ranks {
 		if line.Ranks[r].Busy > line.Ranks[most].Busy {
@@ -36,7 +36,7 @@ func layers(n int) string {
 	return fmt.Sprintf("%d layers", n)
 }
 
-// pace is what a rank takes for a micro-batch, beside the rank with most to do.
+// pace describes the time a rank takes for a micro-batch, compared with the slowest rank.
 func pace(b *block, rank, most int) string {
 	own := func(r int) string {
 		f, back := b.line.PerMicroBatch(r)
@@ -46,14 +46,14 @@ func pace(b *block, rank, most int) string {
 		}
 		return text
 	}
-	text := own(rank) + " a micro-batch"
+	text := own(rank) + " per micro-batch"
 	switch {
 	case rank == most:
-		text += "; no rank has more to do"
+		text += "; the slowest rank"
 	case b.line.Ranks[most].Busy > b.line.Ranks[rank].Busy*1.005:
-		text += fmt.Sprintf("; the one with most to do, rank %d: %s", most, own(most))
+		text += fmt.Sprintf("; slowest rank: %d, %s", most, own(most))
 	default:
-		text += fmt.Sprintf("; as much to do as the fullest, rank %d", most)
+		text += fmt.Sprintf("; as slow as the slowest rank, %d", most)
 	}
 	return text
 }
@@ -66,10 +66,10 @@ func idleText(w schedule.Waits, idle, whole float64) string {
 		name  string
 	}{
 		{w.WarmUp, "warm-up"},
-		{w.Paced, "for ranks with more to do"},
-		{w.Between, "for the order of the operations"},
+		{w.Paced, "for slower ranks"},
+		{w.Between, "for the order of operations"},
 		{w.Drain, "drain"},
-		{w.HandOver, "for hand-overs"},
+		{w.HandOver, "for send/recv"},
 	} {
 		if part.share/whole >= 0.0005 {
 			parts = append(parts, figure.Percent(part.share/whole)+" "+part.name)
@@ -78,7 +78,7 @@ func idleText(w schedule.Waits, idle, whole float64) string {
 	return figure.Percent(idle/whole) + " of the pipeline's time: " + strings.Join(parts, ", ")
 }
 
-// overlapped says what a pair of the rank hides; empty where nothing runs paired.
+// overlapped describes what a pair of the rank overlaps; empty where nothing is paired.
 func overlapped(b *block, rank int) string {
 	line := b.line
 	o := line.Order
@@ -87,8 +87,8 @@ func overlapped(b *block, rank int) string {
 			continue
 		}
 		alone := line.Last(o.Ops[k].Kind(), o.Stage(rank, o.Ops[k])) + line.Last(o.Ops[k+1].Kind(), o.Stage(rank, o.Ops[k+1]))
-		most := fullest(line)
-		return fmt.Sprintf("%s & %s take %s together, %s one after the other: the expert all-to-all of one hides under the other, at no cost (assumed); saves %s on rank %d",
+		most := slowestRank(line)
+		return fmt.Sprintf("%s & %s take %s together, %s one after the other: the expert all-to-all of one is overlapped with the other, at no cost (assumed); saves %s on rank %d",
 			o.Ops[k].Kind(), o.Ops[k+1].Kind(), seconds(line.End[k]-line.Begin[k]), seconds(alone), seconds(line.Ranks[most].Saved), most)
 	}
 	return ""

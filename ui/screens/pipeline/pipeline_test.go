@@ -39,7 +39,7 @@ func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 	setup := presets.DefaultSetup()
 	setup.Schedule, setup.PP, setup.VPP, setup.MicroBatches, setup.GroupSize = s.Kind, s.Ranks, s.VirtualStages, s.MicroBatches, s.GroupSize
 	r := engine.Report{Legal: true, Timeline: line, Time: &engine.Time{Step: units.Seconds(line.Makespan)}}
-	r.Time.Bubble = units.Seconds(line.Makespan - line.Ranks[fullest(line)].Busy)
+	r.Time.Bubble = units.Seconds(line.Makespan - line.Ranks[slowestRank(line)].Busy)
 	r.Pipeline = &engine.Pipeline{
 		Schedule: s.Kind, Ranks: s.Ranks, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(), Makespan: line.Duration(),

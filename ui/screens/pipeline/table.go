@@ -42,7 +42,7 @@ func (p *progress) text(g *widget.Glyphs) string {
 		return "working" + g.Ellipsis
 	}
 	kind, _ := p.kind.Load().(schedule.Kind)
-	return fmt.Sprintf("working out %d of %d: %s", p.rows.Load(), len(schedule.Kinds()), kind)
+	return fmt.Sprintf("simulating %d of %d: %s", p.rows.Load(), len(schedule.Kinds()), kind)
 }
 
 // row is a schedule and its figures. The report of a long pipeline comes without
@@ -186,12 +186,12 @@ func columns() [10]column {
 		{"exposed", 89},
 		{"in span", 98},
 		{"messages", 108},
-		{"copies", 116},
+		{"replicas", 116},
 	}
 }
 
 // columnWords explain the headings.
-const columnWords = "bubble: waiting of the rank with most to do over its work; ranks idle: share of all ranks' time; in span: the bubble inside the longest rank's own first start and last end; in flight: stages' activations; overlap: what pairs of forward and backward save; exposed: communication that nothing hides"
+const columnWords = "bubble: idle time of the slowest rank over its work; ranks idle: share of all ranks' time; in span: the bubble between the longest rank's own first start and last end; in flight: stages' activations; overlap: time saved by pairs of forward and backward; exposed: communication that is not overlapped"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *screen.Context, w, h int) []string {
@@ -204,7 +204,7 @@ func (v *View) renderTable(in *screen.Context, w, h int) []string {
 	case t.jobs.Running():
 		remark = t.done.text(&in.Glyphs)
 	case in.Setup == nil || !t.current(in.Setup):
-		remark = "for an earlier setup"
+		remark = "for the previous setup"
 	}
 	from, n := t.page(h)
 	if n < len(t.rows) {
@@ -327,7 +327,7 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	}
 	say(themes.Muted, "needs "+info.Constraint)
 	if n > 4 {
-		say(themes.Muted, in.Glyphs.Here+" in force; "+columnWords)
+		say(themes.Muted, in.Glyphs.Here+" current; "+columnWords)
 	}
 	say(themes.Muted, strings.Join(slices.DeleteFunc([]string{info.Paper, info.Code}, func(s string) bool { return s == "" }), "; "))
 	return widget.Height(lines, w, n)
@@ -336,7 +336,7 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 // status is the chosen schedule against the one in force.
 func (t *table) status(in *screen.Context) string {
 	if t.row < 0 || t.row >= len(t.rows) {
-		return "working out every schedule for this setup"
+		return "simulating every schedule for this setup"
 	}
 	chosen := &t.rows[t.row]
 	if list := errors(chosen.Report.Problems); len(list) > 0 {
@@ -348,12 +348,12 @@ func (t *table) status(in *screen.Context) string {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return in.Setup != nil && r.Info.Kind == in.Setup.Schedule })
 	switch {
 	case i == t.row:
-		return chosen.Info.Name + " is in force; another schedule is held against it here"
+		return "current: " + chosen.Info.Name + ". Choose one to compare."
 	case i < 0 || chosen.Report.Time == nil || t.rows[i].Report.Time == nil || chosen.Report.Memory == nil || t.rows[i].Report.Memory == nil:
 		return chosen.Info.Name
 	}
 	own := &t.rows[i].Report
-	return fmt.Sprintf("%s against %s: step %s %%, peak %s GiB", chosen.Info.Name, t.rows[i].Info.Name,
+	return fmt.Sprintf("%s compared with %s: step %s %%, peak %s GiB", chosen.Info.Name, t.rows[i].Info.Name,
 		figure.Signed(100*(float64(chosen.Report.Time.Step/own.Time.Step)-1), 1), figure.Signed((chosen.Report.Memory.Peak-own.Memory.Peak).GiB(), 1))
 }
 

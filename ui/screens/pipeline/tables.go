@@ -15,7 +15,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		return nil
 	}
 	line := in.Report.Timeline
-	ranks := report.Table{Title: "pipeline ranks", Head: []string{"rank", "works", "waits", "first start", "last end", "chunks in flight", "forward of a micro-batch", "backward", "waits for warm-up", "for slower ranks", "for the order", "for the drain", "for send/recv"}}
+	ranks := report.Table{Title: "pipeline ranks", Head: []string{"rank", "busy", "idle", "first start", "last end", "chunks in flight", "forward of a micro-batch", "backward", "idle in warm-up", "idle for slower ranks", "idle for the order", "idle in the drain", "idle for send/recv"}}
 	seconds := func(x float64) report.Cell { return report.Figure(record.Seconds, x) }
 	timed := line.OpTimes()
 	for i := range line.Ranks {
@@ -32,7 +32,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if !v.table.current(in.Setup) {
 		return all
 	}
-	t := report.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble of the work", "peak", "fits", "hand-overs", "chunks in flight"}}
+	t := report.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble of the work", "peak", "fits", "messages", "chunks in flight"}}
 	for i := range v.table.rows {
 		r := &v.table.rows[i].ScheduleRow
 		cells := []report.Cell{report.Word(string(r.Info.Kind))}
@@ -45,7 +45,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, p.Pipeline.BubbleOverIdeal), report.Figure(record.Memory, float64(p.Memory.Peak)),
 				report.Word(fits), report.Figure(record.Count, float64(r.Messages)), report.Figure(record.Count, float64(r.InFlight)))
 		} else {
-			cells = append(cells, report.Word("cannot run this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))
+			cells = append(cells, report.Word("illegal for this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -12,7 +12,7 @@ func (v *View) why(s *spot) string {
 	o := s.line.Order
 	when := span(s.from, s.to) + "  "
 	if s.last {
-		text := when + "its work is done; the step ends with "
+		text := when + "after its last operation; the step ends with "
 		for r := range s.line.Ranks {
 			if s.line.Ranks[r].Last >= s.line.Makespan && o.Start[r+1] > o.Start[r] {
 				return text + longName(o, schedule.Place{Rank: r, Op: o.Start[r+1] - 1})
@@ -29,7 +29,7 @@ func (v *View) why(s *spot) string {
 		return when + "between two of its own operations"
 	}
 	if s.line.End[b.Op] <= s.from {
-		return when + fmt.Sprintf("%s waits for %s, which is on the way", next, longName(o, b))
+		return when + fmt.Sprintf("%s waits for %s, which is in transit", next, longName(o, b))
 	}
 	c, ok := s.line.Cause(s.place())
 	if !ok {
@@ -56,18 +56,18 @@ func root(s *spot, c *schedule.Cause) string {
 	}
 	switch {
 	case c.First && back:
-		return fmt.Sprintf("%s, which has to reach rank %d and come back", what, turn)
+		return fmt.Sprintf("%s, which must reach rank %d and return", what, turn)
 	case c.First && first.Rank == s.rank: // for a later chunk of the same rank
-		return fmt.Sprintf("%s, which has to go round by rank %d first", what, farthest(c.Path, s.rank))
+		return fmt.Sprintf("%s, which must pass rank %d first", what, farthest(c.Path, s.rank))
 	case c.First:
-		return fmt.Sprintf("%s to come from rank %d", what, first.Rank)
+		return fmt.Sprintf("%s from rank %d", what, first.Rank)
 	case len(c.Path) == 1:
 		return longName(o, first) + ", " + unbroken(s, first.Rank, c.Since)
 	case back && first.Rank != turn:
-		return fmt.Sprintf("%s, which left rank %d at %s, goes to rank %d and comes back; rank %[2]d %s",
+		return fmt.Sprintf("%s, which left rank %d at %s, goes to rank %d and returns; rank %[2]d %s",
 			what, first.Rank, seconds(s.line.End[first.Op]), turn, unbroken(s, first.Rank, c.Since)[len("which "):])
 	}
-	return fmt.Sprintf("%s to come from rank %d, %s", what, first.Rank, unbroken(s, first.Rank, c.Since))
+	return fmt.Sprintf("%s from rank %d, %s", what, first.Rank, unbroken(s, first.Rank, c.Since))
 }
 
 // farthest is the rank on a path that is farthest from one.
@@ -84,14 +84,14 @@ func farthest(path []schedule.Place, from int) int {
 // unbroken says that a rank had no pause, and how much it has to do compared
 // with the one that waits.
 func unbroken(s *spot, rank int, since float64) string {
-	text := "which works without a pause since " + seconds(since)
+	text := "which has been busy since " + seconds(since)
 	if since <= 0 {
-		text = "which works without a pause from the start"
+		text = "which has been busy since the start"
 	}
 	f, b := s.line.PerMicroBatch(rank)
 	own, ours := s.line.PerMicroBatch(s.rank)
 	if theirs, mine := f+b, own+ours; theirs > mine*1.005 {
-		text += fmt.Sprintf(": it takes %s a micro-batch, rank %d %s", seconds(theirs), s.rank, seconds(mine))
+		text += fmt.Sprintf(": it takes %s per micro-batch, rank %d %s", seconds(theirs), s.rank, seconds(mine))
 	}
 	return text
 }

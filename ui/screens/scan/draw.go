@@ -29,7 +29,7 @@ func (v *View) Render(in *screen.Context) []string {
 	lines := v.choiceLines(in, w)
 	switch {
 	case v.large:
-		lines = append(lines, v.say(in, "too many points to go through", w))
+		lines = append(lines, v.say(in, "too many points to scan", w))
 	case v.grid == nil:
 		lines = append(lines, v.say(in, "turning the knob "+in.Glyphs.Ellipsis, w))
 	case len(v.grid.Rows) == 0 || len(v.grid.Rows[0]) == 0:
@@ -48,7 +48,7 @@ func (v *View) say(in *screen.Context, text string, w int) string {
 
 // choiceLines are what is scanned.
 func (v *View) choiceLines(in *screen.Context, w int) []string {
-	lines := []string{in.Heading(w, "SCAN", "a figure while knobs turn", exact(in, v.figure))}
+	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", exact(in, v.figure))}
 	for c := range choices {
 		l := widget.NewLine(w)
 		role, value := themes.Text, themes.Current
@@ -190,7 +190,7 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 // where another is worked out.
 func (v *View) remark(in *screen.Context, text string) string {
 	if v.working() {
-		return "as it was; working" + in.Glyphs.Ellipsis
+		return "previous scan; working" + in.Glyphs.Ellipsis
 	}
 	return text
 }

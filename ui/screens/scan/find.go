@@ -39,7 +39,7 @@ func (v *View) startFinding(in *screen.Context) {
 
 // Prompt is the footer while a name is typed.
 func (*View) Prompt() []widget.Hint {
-	return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "back to the figure before"}}
+	return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "previous figure"}}
 }
 
 // Type takes a key of the name that is typed.
@@ -90,9 +90,9 @@ func (f *find) line(in *screen.Context, l *widget.Line, figure string) {
 	entry := in.Paint(themes.Entry)
 	l.Put(in.Paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
 	if f.none {
-		text := "no figure has this in its name"
+		text := "no figure name contains this"
 		if f.lacks != "" {
-			text = "the " + f.lacks + " needs tokens (and a price): r says them"
+			text = "the " + f.lacks + " needs tokens (and a price): r sets them"
 		}
 		l.Put(in.Paint(themes.Bad), in.Cut(text, l.Left()))
 		return

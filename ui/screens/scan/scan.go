@@ -31,9 +31,9 @@ func (c choice) label() string { return [choices]string{"figure", "across", "by"
 
 func (c choice) help() string {
 	return [choices]string{
-		"which number of the report is drawn: any that has a formula",
-		"the knob that turns along the axis, through its legal values",
-		"a second knob: a row for each of its values; none draws a line",
+		"what to draw: any figure of the report that has a formula",
+		"the knob along the axis, over its legal values",
+		"a second knob, one row per value; none draws a line",
 	}[c]
 }
 

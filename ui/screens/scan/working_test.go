@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 	if n := strings.Count(strings.Join(lines, "\n"), "\n"); n != 29 || len(v.find.part.Value()) > 40 {
 		t.Errorf("%d line breaks in 30 lines, %d bytes taken", n, len(v.find.part.Value()))
 	}
-	if text := ansi.Strip(lines[1]); !v.find.none || !strings.Contains(text, "no figure has this") {
+	if text := ansi.Strip(lines[1]); !v.find.none || !strings.Contains(text, "no figure name contains this") {
 		t.Errorf("nothing matches: %q", text)
 	}
 	v.press(in, "ctrl+u")
