@@ -202,12 +202,11 @@ func (o *answer) verdict() error {
 
 // problem is what the flags ask for.
 func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
-	p := &search.Problem{Objective: search.Objective(f.objective), Top: f.top, Front: f.front, Workers: f.jobs}
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
-	var err error
-	if p.Headroom, err = parseShare("--headroom", f.headroom); err != nil {
+	headroom, err := parseShare("--headroom", f.headroom)
+	if err != nil {
 		return nil, nil, err
 	}
 	var deadline float64
@@ -215,9 +214,6 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 		if deadline, err = parseDays(f.deadline); err != nil {
 			return nil, nil, err
 		}
-	}
-	if p.Workers == 0 {
-		p.Workers = runtime.GOMAXPROCS(0)
 	}
 	free, err := parseFree(f.free)
 	if err != nil {
@@ -227,24 +223,22 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.Space, err = q.Space(p.Objective); err != nil {
+	q.Objective, q.Headroom, q.Deadline, q.Refused = search.Objective(f.objective), headroom, units.Seconds(deadline), f.refused
+	p, err := q.Problem()
+	if err != nil {
 		return nil, nil, err
 	}
-	p.Space.Refused = f.refused
-	p.Space.FollowGBS = p.Objective == search.FewestGPUs && q.UnsetBatch && !q.Cut
-	p.Space.RaiseGBS = p.Space.FollowGBS && deadline > 0
-	p.Setup, p.Tokens, p.Deadline = q.Setup, q.Setup.Budget, units.Seconds(deadline)
+	p.Top, p.Front, p.Workers = f.top, f.front, f.jobs
+	if p.Workers == 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
 	if deadline > 0 && p.Tokens == 0 {
 		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
 	}
 	if p.Objective == search.Cost && p.Tokens == 0 {
 		return nil, nil, &usageError{"--objective cost needs --tokens: what a run costs depends on how many tokens it has"}
 	}
-	s := &p.Setup
-	s.GPUs, s.GBS, s.Seq = p.Space.GPUs[0], p.Space.GBS[0], p.Space.Seq[0]
-	s.DP = max(1, s.GPUs/(s.TP*s.PP*s.CP))
-	s.MicroBatches = max(1, s.GBS/(s.MBS*s.DP))
-	return p, q, tooLarge(p)
+	return &p, q, tooLarge(&p)
 }
 
 // check refuses what contradicts itself before any file is read.

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/units"
 )
 
 // Query is what is asked of a search: a setup of everything that no layout changes, and
@@ -13,6 +14,11 @@ type Query struct {
 	Setup  engine.Setup
 	Values map[knob.ID]knob.Values
 	Texts  map[knob.ID]string // the values as they are shown again
+
+	Objective Objective
+	Headroom  float64       // share of the usable memory that must stay free, 0 to 1
+	Deadline  units.Seconds // for the tokens of the setup; 0: any speed
+	Refused   bool          // also what some launcher refuses
 
 	UnsetBatch bool // no global batch was given
 	Counted    bool // it follows from dp, mbs and microbatches
@@ -69,6 +75,25 @@ func (q *Query) Text(id knob.ID, setup *engine.Setup) string {
 
 // AnyGPUs says whether no number of GPUs was given, nor a range.
 func (q *Query) AnyGPUs() bool { return !q.Given(knob.GPUs) && !q.Given(knob.Nodes) }
+
+// Problem is what a search with the query goes through, everything but how many
+// layouts it returns and on how many cores. A value that no list can be made of is a
+// *knob.ValueError or *knob.ConflictError.
+func (q *Query) Problem() (Problem, error) {
+	space, err := q.Space()
+	if err != nil {
+		return Problem{}, err
+	}
+	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Deadline: q.Deadline, Tokens: q.Setup.Budget}
+	p.Space.Refused = q.Refused
+	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
+	p.Space.RaiseGBS = p.Space.FollowGBS && p.Deadline > 0 && p.Tokens > 0
+	s := &p.Setup
+	s.GPUs, s.GBS, s.Seq = space.GPUs[0], space.GBS[0], space.Seq[0]
+	s.DP = max(1, s.GPUs/max(1, s.TP*s.PP*s.CP))
+	s.MicroBatches = max(1, s.GBS/max(1, s.MBS*s.DP))
+	return p, nil
+}
 
 // BatchesTried are the global batches that a problem with an answer was searched at.
 func (p *Problem) BatchesTried(r *Result) []int {

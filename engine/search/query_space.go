@@ -11,14 +11,14 @@ import (
 
 // Space turns what was given into lists of values. Ranges without a step stand
 // for what may be legal in them.
-func (q *Query) Space(objective Objective) (Space, error) {
+func (q *Query) Space() (Space, error) {
 	sp := Space{}
-	gpus, err := q.gpus(objective)
+	gpus, err := q.gpus()
 	if err != nil {
 		return sp, err
 	}
 	sp.GPUs = gpus
-	sp.Seq = q.doubling(knob.Seq, q.Setup.Seq, sequences(objective))
+	sp.Seq = q.doubling(knob.Seq, q.Setup.Seq, sequences(q.Objective))
 	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
 	cuts := divisorsOf(sp.GPUs)
 	for _, varied := range []struct {
@@ -79,7 +79,7 @@ func (q *Query) tooMany(id knob.ID, most int) error {
 
 // gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below
 // one node by powers of two.
-func (q *Query) gpus(objective Objective) ([]int, error) {
+func (q *Query) gpus() ([]int, error) {
 	node, most := q.Setup.Cluster.Node(), knob.MaxGPUs
 	if m := q.Setup.Cluster.MaxGPUs; m > 0 {
 		most = m
@@ -87,10 +87,13 @@ func (q *Query) gpus(objective Objective) ([]int, error) {
 	v, said := q.Values[knob.GPUs]
 	n, saidNodes := q.Values[knob.Nodes]
 	switch {
-	case !said && !saidNodes && objective == FewestGPUs:
+	case !said && !saidNodes && q.Objective == FewestGPUs:
 		var out []int
 		for nodes := 1; nodes <= mostNodes && nodes*node <= most; nodes *= 2 {
 			out = append(out, nodes*node)
+		}
+		if len(out) == 0 { // a machine of less than a node
+			out = []int{q.Setup.GPUs}
 		}
 		return out, nil
 	case !said && !saidNodes:

@@ -24,7 +24,7 @@ type candidate struct {
 
 // ranker goes through the planes of a variant. One belongs to one goroutine.
 type ranker struct {
-	*variant
+	variant
 	planes []plane
 	bounds bound.Bounder
 

@@ -54,7 +54,7 @@ type rankers []ranker
 func (r *run) rankers() rankers {
 	out := make(rankers, len(r.variants))
 	for i := range out {
-		out[i] = ranker{variant: &r.variants[i], planes: r.planes, stop: r.stopped, kept: mostKept / len(r.variants)}
+		out[i] = ranker{variant: r.variants[i], planes: r.planes, stop: r.stopped, kept: mostKept / len(r.variants)}
 	}
 	return out
 }

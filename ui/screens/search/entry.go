@@ -28,15 +28,10 @@ const secondsPerDay = 86400
 // grouped are numbers with commas between thousands; 2,5 is none.
 var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
-// param is the parameter of a knob that is one.
+// param is the knob of a facet that takes numbers.
 func (k facet) param() (knob.Knob, bool) {
-	id, ok := map[facet]knob.ID{
-		tensor: knob.TP, pipeline: knob.PP, virtual: knob.VPP, contextual: knob.CP, expert: knob.EP, expertTensor: knob.ETP, zero: knob.ZeRO, microBatch: knob.MBS, budget: knob.Tokens,
-	}[k]
-	if !ok {
-		return knob.Knob{}, false
-	}
-	return knob.Find(id)
+	p, ok := knob.Find(k.row().id)
+	return p, ok && (p.Kind == knob.Number || p.Kind == knob.Figure)
 }
 
 // counts says whether a knob takes numbers.
@@ -96,8 +91,8 @@ func (v *View) takeEntry(in *screen.Context) screen.Request {
 	}
 	*e = entry{}
 	v.admit(v.knob, word)
-	before := v.wish
-	if v.set(v.knob, word); v.wish == before {
+	before := v.chosen
+	if v.set(v.knob, word); v.chosen == before {
 		return screen.Request{}
 	}
 	return v.Refresh(in)

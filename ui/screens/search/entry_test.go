@@ -65,13 +65,13 @@ func TestDigitsType(t *testing.T) {
 			}
 			v.press(in, "enter")
 		}
-		if v.Typing() || v.wish[c.k] != c.want {
-			t.Errorf("%s %s gives %q, want %q", c.k.label(), c.typed, v.wish[c.k], c.want)
+		if v.Typing() || v.chosen[c.k] != c.want {
+			t.Errorf("%s %s gives %q, want %q", c.k.label(), c.typed, v.chosen[c.k], c.want)
 		}
 		if c.want != "" && !slices.Contains(v.values[c.k], c.want) {
 			t.Errorf("%s: %q is not among %q, and cannot be turned from", c.k.label(), c.want, v.values[c.k])
 		}
-		p := (&asked{base: base(in.Setup), wish: v.wish}).problem()
+		p := (&query{base: base(in.Setup), chosen: v.chosen}).problem()
 		switch {
 		case c.k == headroom && c.typed == "2.5%" && p.Headroom != 0.025:
 			t.Errorf("a headroom of 2.5 %% is %v", p.Headroom)
@@ -116,12 +116,12 @@ func TestTypedStays(t *testing.T) {
 	s.GBS, s.MicroBatches = 64, 16
 	in.Setup = &s
 	v.Refresh(in)
-	if v.wish[headroom] != "7 %" || !slices.Contains(v.values[headroom], "7 %") {
-		t.Errorf("headroom is %q of %q", v.wish[headroom], v.values[headroom])
+	if v.chosen[headroom] != "7 %" || !slices.Contains(v.values[headroom], "7 %") {
+		t.Errorf("headroom is %q of %q", v.chosen[headroom], v.values[headroom])
 	}
 	v.press(in, "9", "esc")
-	if v.Typing() || v.wish[headroom] != "7 %" {
-		t.Errorf("after esc %t, %q", v.Typing(), v.wish[headroom])
+	if v.Typing() || v.chosen[headroom] != "7 %" {
+		t.Errorf("after esc %t, %q", v.Typing(), v.chosen[headroom])
 	}
 	v.knob = schedules
 	v.press(in, "1")

@@ -39,7 +39,7 @@ func (s stage) ask() string {
 // then the fastest. Every line is a search of its own; what finds nothing is ruled
 // out with its reason.
 type guide struct {
-	of    asked
+	of    query
 	open  bool
 	at    stage
 	rows  [stages][]option
@@ -124,7 +124,7 @@ func batches(s *engine.Setup) []option {
 			name:  figure.Comma(n) + " seqs, " + figure.Short(float64(n)*float64(s.Seq)) + " tokens",
 			note:  note,
 			gbs:   n,
-			limit: func(p *find.Problem) { p.Setup.GBS = n },
+			limit: func(p *find.Problem) { p.Setup.GBS, p.Space.GBS = n, nil },
 		})
 	}
 	return out
@@ -148,10 +148,10 @@ func (v *View) others(best *row) []option {
 			if value == anyValue || value == now {
 				continue
 			}
-			var fixed wish
+			var fixed chosen
 			fixed[k] = value
 			out = append(out, option{name: k.label() + " " + value, limit: func(p *find.Problem) {
-				with := (&asked{base: p.Setup, wish: fixed}).problem().Space
+				with := (&query{base: p.Setup, chosen: fixed}).problem().Space
 				sp := &p.Space
 				for _, pair := range [][2]*[]int{{&sp.TP, &with.TP}, {&sp.PP, &with.PP}, {&sp.CP, &with.CP}, {&sp.EP, &with.EP}, {&sp.ZeRO, &with.ZeRO}, {&sp.MBS, &with.MBS}} {
 					if len(*pair[1]) > 0 {
@@ -170,7 +170,7 @@ func (v *View) others(best *row) []option {
 // refreshGuide asks for the next line that the step in front lacks.
 func (v *View) refreshGuide(in *screen.Context) screen.Request {
 	g := &v.guide
-	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
+	want := query{base: base(in.Setup), chosen: v.chosen.fastest()}
 	if g.of != want || g.rows[fitStage] == nil {
 		g.jobs.Drop()
 		g.rules.jobs.Drop()
@@ -213,6 +213,7 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 func (g *guide) problem(at stage, i int) find.Problem {
 	p := g.of.problem()
 	p.Top, p.Front = 1, false
+	p.Space.GBS = nil
 	if at == fitStage {
 		for _, o := range g.rows[batchStage] {
 			p.Space.GBS = append(p.Space.GBS, o.gbs)
@@ -228,8 +229,8 @@ func (g *guide) problem(at stage, i int) find.Problem {
 }
 
 // look searches, with the batch of the setup before any other; where nothing is found
-// it says why. The wish is what was asked for beside the line.
-func (o *option) look(ctx context.Context, p find.Problem, of *asked) {
+// it says why. of is the query without the line.
+func (o *option) look(ctx context.Context, p find.Problem, of *query) {
 	o.done = true
 	own := p
 	own.Space.GBS = nil

@@ -156,7 +156,7 @@ func TestGuideSaysWhoRefuses(t *testing.T) {
 		p := find.Problem{Setup: base(&s), Top: 1, Workers: 1}
 		p.Space.TP, p.Space.PP, p.Space.CP, p.Space.ZeRO = []int{1}, []int{1}, []int{1}, []int{zero}
 		o := option{name: "ZeRO"}
-		o.look(t.Context(), p, &asked{base: p.Setup})
+		o.look(t.Context(), p, &query{base: p.Setup})
 		if !o.done || o.found || !strings.Contains(o.why, want) {
 			t.Errorf("ZeRO-%d of nanotron: %+v", zero, o.why)
 		}
@@ -164,7 +164,7 @@ func TestGuideSaysWhoRefuses(t *testing.T) {
 	p := find.Problem{Setup: base(in.Setup), Top: 1, Workers: 1}
 	p.Space.TP = []int{3}
 	o := option{name: "TP"}
-	if o.look(t.Context(), p, &asked{base: p.Setup}); o.found || !strings.Contains(o.why, "TP 3") {
+	if o.look(t.Context(), p, &query{base: p.Setup}); o.found || !strings.Contains(o.why, "TP 3") {
 		t.Errorf("TP 3: %+v", o.why)
 	}
 }
@@ -264,10 +264,10 @@ func TestMicroBatchesAreSaid(t *testing.T) {
 	in := small(t)
 	s := *in.Setup
 	s.GBS, s.MicroBatches = 5040*64/16, 5040*64/16/4 // of many divisors
-	p := (&asked{base: base(&s)}).problem()
+	p := (&query{base: base(&s)}).problem()
 	want := "1 to 16 and powers of two up to 64"
-	if !strings.Contains(microBatch.help(), want) {
-		t.Errorf("%q", microBatch.help())
+	if !strings.Contains(microBatch.row().help, want) {
+		t.Errorf("%q", microBatch.row().help)
 	}
 	tried := find.Tried(p).MBS
 	for n := 1; n <= 128; n++ {

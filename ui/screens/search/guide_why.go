@@ -14,7 +14,7 @@ import (
 
 // ruledOut says why the problem of a line has no answer: the memory that it takes at
 // least, or what was asked for that leaves no legal layout, as a search says it.
-func ruledOut(ctx context.Context, p find.Problem, of *asked) string {
+func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	least := p
 	least.AnyMemory, least.Headroom, least.Objective = true, 0, find.LeastMemory
 	if r := find.Run(ctx, least, nil); len(r.Best) > 0 {
@@ -93,7 +93,7 @@ func spaceText(sp *find.Space, name string) string {
 }
 
 // guideReason is something that was asked for beside the line.
-func guideReason(name string, p *find.Problem, of *asked) string {
+func guideReason(name string, p *find.Problem, of *query) string {
 	switch knob.ID(name) {
 	case knob.GBS:
 		if n := len(p.Space.GBS); n > 1 {
@@ -103,11 +103,11 @@ func guideReason(name string, p *find.Problem, of *asked) string {
 	case "launchers":
 		return "only what launchers run (f: layouts)"
 	case knob.Schedule:
-		return "schedules " + of.wish[schedules]
+		return "schedules " + of.chosen[schedules]
 	default:
 	}
 	if k, ok := field(name); ok {
-		return k.label() + " " + of.wish[k]
+		return k.label() + " " + of.chosen[k]
 	}
 	return name
 }

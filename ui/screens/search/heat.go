@@ -20,7 +20,7 @@ import (
 
 // heat is the best layout of each model of a family on each number of nodes.
 type heat struct {
-	of     asked // what its cells answer, without model and GPUs
+	of     query // what its cells answer, without model and GPUs
 	models []model.Model
 	nodes  []int
 	cells  []cell // by model, then nodes
@@ -47,10 +47,10 @@ const widest = 64
 // force first.
 func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	h := &v.heat
-	want := asked{base: base(in.Setup), wish: v.wish.fastest()}
+	want := query{base: base(in.Setup), chosen: v.chosen.fastest()}
 	kin := want
 	kin.base.GPUs = 0
-	if h.models == nil || h.of.base != kin.base || h.of.wish != kin.wish {
+	if h.models == nil || h.of.base != kin.base || h.of.chosen != kin.chosen {
 		h.jobs.Drop()
 		*h = heat{of: kin, jobs: h.jobs}
 		h.models = family(v.lib, &in.Setup.Model)
@@ -71,7 +71,7 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 		return screen.Request{}
 	}
 	job := h.jobs.Begin()
-	h.of.base, h.of.wish = kin.base, kin.wish
+	h.of.base, h.of.chosen = kin.base, kin.chosen
 	one := want
 	one.base = knob.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
@@ -107,7 +107,7 @@ func (h *heat) next(in *screen.Context) int {
 }
 
 // best is the layout that a search puts first.
-func (a *asked) best(ctx context.Context) cell {
+func (a *query) best(ctx context.Context) cell {
 	p := a.problem()
 	p.Top, p.Front = 1, false
 	r := find.Run(ctx, p, nil)

@@ -97,7 +97,7 @@ func (v *View) generalKeys(in *screen.Context, foot mode) []screen.Key {
 	return []screen.Key{
 		{Keys: "esc", Help: "stop the search with what it has; take the filter away", Hint: hint(map[mode]string{runningMode: "stop with what is found", noneMode: "take the filter away", pictureMode: "back to the layouts"}), When: v.escapes, Do: v.escape},
 		{ID: "knobs", Keys: "f", Help: "what is searched: what is best, limits, degrees to hold; and back", Hint: hint(knobs), Do: func(int) { v.inKnob, v.inPicture = !v.inKnob, false }},
-		{ID: "free", Keys: "a", Help: "search everything again: nothing fixed", Hint: hint(map[mode]string{knobMode: "free all"}), Do: func(int) { v.wish = wish{} }},
+		{ID: "free", Keys: "a", Help: "search everything again: nothing fixed", Hint: hint(map[mode]string{knobMode: "free all"}), Do: func(int) { v.chosen = chosen{} }},
 		{ID: "filter", Keys: "/", Help: "filter: tp=4 pp>2 free>5 interleaved", Hint: hint(map[mode]string{tableMode: "filter", noneMode: "change it"}), Do: v.startFilter},
 		{ID: "picture", Keys: "v", Help: "next picture: memory and speed, model sizes by nodes, measured runs", Hint: hint(map[mode]string{tableMode: "picture", pictureMode: "next picture"}), Do: func(int) {
 			v.guide.open = false

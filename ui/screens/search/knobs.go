@@ -17,7 +17,7 @@ func (v *View) knobLines(in *screen.Context, w, h int) []string {
 	for _, k := range v.listed(in) {
 		l := widget.NewLine(w)
 		label, value := themes.Text, themes.Muted
-		if !v.wish.free(k) {
+		if !v.chosen.free(k) {
 			value = themes.Current
 		}
 		if v.inKnob && k == v.knob {

@@ -94,7 +94,7 @@ func (v *View) mouseKnob(in *screen.Context, h, y int, button string) (bool, scr
 		if !again {
 			return true, screen.Request{}
 		}
-		if before := v.wish; !v.turn(v.knob, 1) && v.wish == before { // round again
+		if before := v.chosen; !v.turn(v.knob, 1) && v.chosen == before { // round again
 			v.set(v.knob, v.values[v.knob][0])
 		}
 		return true, v.Refresh(in)

@@ -41,11 +41,11 @@ func TestNothingFound(t *testing.T) {
 	if strings.Contains(text, "exposed traffic") {
 		t.Errorf("it speaks of a layout: %s", v.Status(in.At(118, 1)))
 	}
-	v.answer.of.wish[objective] = string(find.FewestGPUs)
+	v.answer.of.chosen[objective] = string(find.FewestGPUs)
 	v.answer.conflict.Fields = []string{"tp", "pp"}
 	v.answer.conflict.Least = nil
-	v.answer.of.wish[tensor], v.answer.of.wish[pipeline] = "8", "16"
-	v.answer.of.wish[objective] = ""
+	v.answer.of.chosen[tensor], v.answer.of.chosen[pipeline] = "8", "16"
+	v.answer.of.chosen[objective] = ""
 	if text = words(); !strings.Contains(text, "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs") || strings.Contains(text, "fewest-gpus.") || !strings.Contains(text, "a asks for everything again") {
 		t.Errorf("the arithmetic: %s", text)
 	}

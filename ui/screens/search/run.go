@@ -1,13 +1,13 @@
 package search
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
-	"meshscope/engine/units"
 	"meshscope/report/figure"
 )
 
@@ -47,41 +47,30 @@ func doubled(s *engine.Setup) []int {
 	return out
 }
 
-// gpus are the numbers of GPUs that are tried; nil: those of the setup.
-func (a *asked) gpus(o find.Objective) []int {
+// gpus lists the numbers of GPUs that are tried; empty: what a search takes by itself.
+func (a *query) gpus(o find.Objective) string {
 	all := doubled(&a.base)
-	switch word := a.wish[numbers]; {
-	case word == "" && o != find.FewestGPUs && o != find.Cost:
-		return nil
+	switch word := a.chosen[numbers]; {
+	case word == "" && o != find.Cost:
+		return ""
 	case word != "":
 		if i := slices.IndexFunc(all, func(n int) bool { return upTo(n) == word }); i >= 0 {
 			all = all[:i+1]
 		}
 	}
 	// The fewest are looked for among the numbers that the command line takes.
-	if own := a.base.GPUs; (o != find.FewestGPUs || len(all) == 0) && !slices.Contains(all, own) {
-		all = append(all, own)
-		slices.Sort(all)
+	if o != find.FewestGPUs {
+		all = append(all, a.base.GPUs)
 	}
-	return all
-}
-
-// wholeRun puts tokens and deadline into a problem.
-func (a *asked) wholeRun(p *find.Problem) {
-	if tokens, ok := knob.Find(knob.Tokens); ok && a.wish[budget] != "" {
-		if n, err := tokens.ParseFigure(a.wish[budget]); err == nil {
-			p.Setup.Budget = n
-		}
+	words := make([]string, len(all))
+	for i, n := range all {
+		words[i] = strconv.Itoa(n)
 	}
-	p.Tokens = p.Setup.Budget
-	var days float64
-	if _, err := fmt.Sscanf(a.wish[deadline], "%f", &days); err == nil {
-		p.Deadline = units.Seconds(days * 86400)
-	}
+	return strings.Join(words, ",")
 }
 
 // batchWords say at which global batch was searched, and in brief.
-func (a *asked) batchWords() (long, short string) {
+func (a *query) batchWords() (long, short string) {
 	switch p := a.problem(); {
 	case p.Space.RaiseGBS:
 		return "batch near 4 M tokens, doubled for the deadline", "own batch each"
@@ -92,8 +81,8 @@ func (a *asked) batchWords() (long, short string) {
 	return "at your batch of " + n, "batch " + n
 }
 
-// lacking says what the wish needs to know and nobody said.
-func (a *asked) lacking() string {
+// lacking says what the query needs to know and nobody gave.
+func (a *query) lacking() string {
 	p := a.problem()
 	switch {
 	case p.Tokens > 0 && p.Objective == find.Cost && p.Setup.Price == 0 && p.Setup.Cluster.GPU.PriceUSD == 0:

@@ -19,7 +19,7 @@ import (
 func TestFewestGPUs(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
-	v.refreshValues(&asked{base: base(in.Setup)})
+	v.refreshValues(&query{base: base(in.Setup)})
 	v.set(objective, string(find.FewestGPUs))
 	v.set(numbers, "to 64")
 	v.set(budget, "1T")
@@ -59,11 +59,11 @@ func TestCostsNeedTokens(t *testing.T) {
 		{map[facet]string{deadline: "7 days", budget: "1T"}, ""},
 	} {
 		v := New(presets.Default())
-		v.refreshValues(&asked{base: base(in.Setup)})
+		v.refreshValues(&query{base: base(in.Setup)})
 		for k, word := range c.set {
 			v.set(k, word)
 		}
-		a := asked{base: base(in.Setup), wish: v.wish}
+		a := query{base: base(in.Setup), chosen: v.chosen}
 		if got := a.lacking(); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%v says %q, want %q", c.set, got, c.says)
 		}
@@ -72,8 +72,8 @@ func TestCostsNeedTokens(t *testing.T) {
 		}
 	}
 	// The search takes the goodput off the deadline.
-	a := asked{base: base(in.Setup)}
-	a.base.Goodput, a.wish[deadline], a.wish[budget] = 50, "10 days", "1T"
+	a := query{base: base(in.Setup)}
+	a.base.Goodput, a.chosen[deadline], a.chosen[budget] = 50, "10 days", "1T"
 	if p := a.problem(); p.Deadline != 10*86400 || p.Setup.Goodput != 50 || p.Tokens != 1e12 {
 		t.Errorf("a deadline of %v s for %v tokens", p.Deadline, p.Tokens)
 	}
@@ -84,7 +84,7 @@ func TestCostsNeedTokens(t *testing.T) {
 func TestFewestHasTheBatchRule(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
-	v.refreshValues(&asked{base: base(in.Setup)})
+	v.refreshValues(&query{base: base(in.Setup)})
 	if slices.Contains(v.listed(in), batchRule) {
 		t.Error("the knob is there where it does nothing")
 	}
@@ -96,7 +96,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	if !slices.Contains(v.listed(in), batchRule) {
 		t.Error("no knob of the batch")
 	}
-	a := asked{base: base(in.Setup), wish: v.wish}
+	a := query{base: base(in.Setup), chosen: v.chosen}
 	p := a.problem()
 	want := find.Ladder(64, in.Setup.Seq)
 	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS, RaiseGBS: p.Space.RaiseGBS}}).Batches(); !slices.Equal(got, want) || len(want) < 3 {
@@ -115,7 +115,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 		t.Errorf("the setup in force: %+v", own)
 	}
 	v.set(batchRule, yourBatch)
-	a.wish = v.wish
+	a.chosen = v.chosen
 	if p = a.problem(); p.Space.FollowGBS || p.Setup.GBS != in.Setup.GBS {
 		t.Errorf("the batch of the setup is not kept: %+v", p.Space)
 	}

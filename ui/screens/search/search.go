@@ -21,14 +21,14 @@ import (
 type View struct {
 	lib *presets.Library
 
-	wish   wish
+	chosen chosen
 	knob   facet // under the cursor
 	inKnob bool  // the arrow keys choose and turn what is searched
 
 	values     [knobs][]string // what each knob can be turned to
 	valuesOf   engine.Setup    // the base that they are of
 	haveValues bool
-	typed      wish // words that somebody typed, beside the values that there are
+	typed      chosen // words that somebody typed, beside the values that there are
 	entry      entry
 
 	running *job
@@ -46,16 +46,16 @@ type View struct {
 // New makes a screen.
 func New(lib *presets.Library) *View { return &View{lib: lib, table: newTable()} }
 
-// asked is what a search answers: the setup without its layout, and what was
+// query is what a search answers: the setup without its layout, and what was
 // asked for.
-type asked struct {
-	base engine.Setup
-	wish wish
+type query struct {
+	base   engine.Setup
+	chosen chosen
 }
 
 // answer is what a search found.
 type answer struct {
-	of       asked
+	of       query
 	result   counts
 	rows     []row       // ranked
 	front    []int       // of rows: no other has both more speed and less memory
@@ -77,7 +77,7 @@ type counts struct {
 
 // job is a search that runs.
 type job struct {
-	of   asked
+	of   query
 	stop context.CancelFunc
 
 	ranked           atomic.Int64 // thousandths of the ranking pass
@@ -103,9 +103,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
 		return screen.Request{}
 	}
-	want := asked{base: base(in.Setup), wish: v.wish}
+	want := query{base: base(in.Setup), chosen: v.chosen}
 	v.refreshValues(&want)
-	want.wish = v.wish
+	want.chosen = v.chosen
 	switch {
 	case v.running != nil && v.running.of == want:
 		return screen.Request{}
@@ -118,7 +118,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	return v.start(want)
 }
 
-func (v *View) start(want asked) screen.Request {
+func (v *View) start(want query) screen.Request {
 	ctx, stop := context.WithCancel(context.Background())
 	j := &job{of: want, stop: stop}
 	v.running = j

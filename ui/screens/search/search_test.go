@@ -55,7 +55,7 @@ func roundReport(step, gib float64) engine.Report {
 
 // invented is an answer to what the input asks.
 func invented(in *screen.Context) *answer {
-	a := &answer{of: asked{base: base(in.Setup)}, result: counts{legal: 9668, evaluated: 243, fitting: 200, share: 1}, seconds: 0.25}
+	a := &answer{of: query{base: base(in.Setup)}, result: counts{legal: 9668, evaluated: 243, fitting: 200, share: 1}, seconds: 0.25}
 	for i := range 40 {
 		s := *in.Setup
 		s.TP, s.PP = 1<<(i%4), 1<<(i/4%4)
@@ -147,7 +147,7 @@ func states() map[string]func(*View, *screen.Context) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)}
 			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Frees: []string{"memory", "tp"}, Tried: true, Least: least}
-			v.answer.of.wish[tensor] = "1"
+			v.answer.of.chosen[tensor] = "1"
 		},
 	}
 }
@@ -340,19 +340,19 @@ func TestWishes(t *testing.T) {
 		if k == expert || k == expertTensor { // a dense model
 			continue
 		}
-		v.wish = wish{}
+		v.chosen = chosen{}
 		if k == batchRule { // of the fewest GPUs
-			v.wish[objective] = string(find.FewestGPUs)
+			v.chosen[objective] = string(find.FewestGPUs)
 		}
-		before := v.wish
-		free := fmt.Sprintf("%+v", (&asked{base: base(in.Setup), wish: v.wish}).problem())
+		before := v.chosen
+		free := fmt.Sprintf("%+v", (&query{base: base(in.Setup), chosen: v.chosen}).problem())
 		if !v.turn(k, 1) {
 			t.Errorf("%s cannot be turned", k.label())
 		}
-		if fixed := fmt.Sprintf("%+v", (&asked{base: base(in.Setup), wish: v.wish}).problem()); fixed == free {
+		if fixed := fmt.Sprintf("%+v", (&query{base: base(in.Setup), chosen: v.chosen}).problem()); fixed == free {
 			t.Errorf("%s %q asks for nothing", k.label(), v.word(k))
 		}
-		if !v.turn(k, -1) || v.wish != before {
+		if !v.turn(k, -1) || v.chosen != before {
 			t.Errorf("%s does not turn back", k.label())
 		}
 	}

@@ -17,7 +17,7 @@ func (v *View) Status(in *screen.Context) string {
 		if v.entry.on || v.entry.wrong != "" {
 			return in.Cut(v.entryStatus(), w)
 		}
-		return in.Cut(v.knob.label()+": "+v.knob.help(), w)
+		return in.Cut(v.knob.label()+": "+v.knob.row().help, w)
 	}
 	if v.guide.open {
 		return in.Cut(v.guideStatus(in), w)

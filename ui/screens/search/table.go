@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"meshscope/engine"
-	find "meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -51,14 +50,14 @@ func (v *View) own(in *screen.Context) *row {
 	}
 	r := rowOf(in.Setup, in.Report, 0)
 	r.own = true
-	if v.answer != nil && v.answer.of.wish[budget] != "" { // the tokens are those of the question
-		p := find.Problem{Setup: *in.Setup}
-		v.answer.of.wholeRun(&p)
-		if run := engine.WholeRun(&p.Setup, in.Report.Time); run != nil {
+	if v.answer != nil && v.answer.of.chosen[budget] != "" { // the tokens are those of the question
+		s := *in.Setup
+		s.Budget = v.answer.of.inFull().Setup.Budget
+		if run := engine.WholeRun(&s, in.Report.Time); run != nil {
 			r.spend(run)
 		}
 	}
-	r.last = !r.fits || v.wish[objective] != ""
+	r.last = !r.fits || v.chosen[objective] != ""
 	return &r
 }
 
@@ -250,7 +249,7 @@ func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.fits {
 		return in.Glyphs.Cross
 	}
-	if n := v.ranked(); n > 0 && r.perGPU < v.answer.rows[n-1].perGPU && v.answer.of.wish[objective] == "" {
+	if n := v.ranked(); n > 0 && r.perGPU < v.answer.rows[n-1].perGPU && v.answer.of.chosen[objective] == "" {
 		return ">" + strconv.Itoa(n)
 	}
 	return in.Glyphs.None
@@ -345,7 +344,7 @@ func (v *View) fixWords() string {
 	asked := fixed(v.table.conditions, v.table.all)
 	var parts []string
 	for k := range knobs {
-		if word, ok := asked[k]; ok && v.wish[k] != word {
+		if word, ok := asked[k]; ok && v.chosen[k] != word {
 			parts = append(parts, k.label()+" "+word)
 		}
 	}
@@ -354,17 +353,17 @@ func (v *View) fixWords() string {
 
 // fixFilter searches anew with the knobs fixed to what the filter says.
 func (v *View) fixFilter(in *screen.Context) screen.Request {
-	before, asked := v.wish, fixed(v.table.conditions, v.table.all)
+	before, asked := v.chosen, fixed(v.table.conditions, v.table.all)
 	for k, typed := range asked {
 		word, err := v.read(k, typed)
 		if err != nil {
-			v.wish, v.table.wrong, v.table.typing = before, err.Error(), true
+			v.chosen, v.table.wrong, v.table.typing = before, err.Error(), true
 			return screen.Request{}
 		}
 		v.admit(k, word)
 		v.set(k, word)
 	}
-	if v.wish == before {
+	if v.chosen == before {
 		return screen.Request{}
 	}
 	if len(asked) == len(v.table.conditions) { // the knobs say all of it now

@@ -11,7 +11,7 @@ import (
 
 // Tables are the ranked layouts that the screen lists, for a file.
 func (v *View) Tables(in *screen.Context) []report.Table {
-	if v.answer == nil || in.Setup == nil || v.answer.of != (asked{base(in.Setup), v.wish}) {
+	if v.answer == nil || in.Setup == nil || v.answer.of != (query{base(in.Setup), v.chosen}) {
 		return nil
 	}
 	title := "layouts, the best first"

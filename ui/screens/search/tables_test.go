@@ -57,9 +57,9 @@ func TestTables(t *testing.T) {
 	if title := v.Tables(in)[0].Title; !strings.Contains(title, "partial: 34.0 %") {
 		t.Errorf("a part of a search is titled %q", title)
 	}
-	v.wish[tensor] = "8"
+	v.chosen[tensor] = "8"
 	if len(v.Tables(in)) > 0 {
-		t.Error("what answers another wish is written")
+		t.Error("what answers another query is written")
 	}
 }
 

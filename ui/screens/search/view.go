@@ -364,7 +364,7 @@ func (v *View) conflictWords(in *screen.Context) []string {
 }
 
 // gpuWords are the GPUs that a search covered.
-func (a *asked) gpuWords() string {
+func (a *query) gpuWords() string {
 	p := a.problem()
 	list, text := p.Space.GPUs, figure.Comma(a.base.GPUs)
 	if n := len(list); n > 1 {
@@ -375,7 +375,7 @@ func (a *asked) gpuWords() string {
 
 // constraintWords are a field of a conflict in words.
 func (v *View) constraintWords(name string, s *engine.Setup) string {
-	w := &v.answer.of.wish
+	w := &v.answer.of.chosen
 	switch knob.ID(name) {
 	case "memory":
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"

@@ -1,0 +1,238 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"meshscope/engine/knob"
+	"meshscope/engine/schedule"
+	find "meshscope/engine/search"
+	"meshscope/engine/units"
+)
+
+// facet is one thing of a search that can be turned.
+type facet uint8
+
+// Knobs, as they stand on the screen: what is best, what is let in, then what a
+// layout is made of.
+const (
+	objective facet = iota
+	numbers
+	batchRule
+	budget
+	deadline
+	headroom
+	schedules
+	launchers
+	tensor
+	pipeline
+	virtual
+	contextual
+	expert
+	expertTensor
+	zero
+	microBatch
+	sequenceParallel
+	recompute
+	knobs
+)
+
+// anyValue is the word for a knob that is left to the search.
+const anyValue = "any"
+
+// chosen is what is asked of a search beyond the setup: for each knob the word that
+// it is turned to. The empty word is the first of its values.
+type chosen [knobs]string
+
+// facetRow is what a facet is: the knob that it fixes, or the name under which a conflict
+// has it; empty where it has none.
+type facetRow struct {
+	id          knob.ID
+	label, help string
+}
+
+// row is the line of a facet in the table of them all.
+func (k facet) row() facetRow {
+	return [knobs]facetRow{
+		{"objective", "best is", "what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU"},
+		{"", "GPUs", "how many are tried, doubled from one node on (fewest-gpus: then in between); auto: those of the setup, and for fewest-gpus and cost all"},
+		{"", "batch", "auto: of each number of GPUs what search takes of it alone, near 4 M tokens, and for a deadline doubled up to 60 M: the smallest that will do; yours: that of the setup"},
+		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r says tokens, price and goodput exactly"},
+		{"deadline", "deadline", "leaves out layouts that need longer for the tokens"},
+		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank: what no model of memory foresees"},
+		{knob.Schedule, "schedules", "which pipeline schedules are tried: 1f1b and interleaved, which every launcher has; all, which takes longer; or one"},
+		{"launchers", "layouts", "launchable leaves out what some launcher refuses although it could run, such as ZeRO-2 with a pipeline"},
+		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},
+		{knob.PP, "PP", "degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers"},
+		{knob.VPP, "VPP", fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules those up to %d over which the layers divide", find.MaxVPP)},
+		{knob.CP, "CP", "degree of context parallelism; any: powers of two"},
+		{knob.EP, "EP", "degree of expert parallelism; any: the divisors of the experts"},
+		{knob.ETP, "ETP", "degree of tensor parallelism of the experts; any: 1 and TP"},
+		{knob.ZeRO, "ZeRO", "what data-parallel copies share; any: the stages that the stack offers"},
+		{knob.MBS, "micro-batch", fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS)},
+		{knob.SP, "SP", "sequence parallelism beside TP"},
+		{knob.Recompute, "recompute", "what runs again in the backward pass"},
+	}[k]
+}
+
+// label is the name of a facet on the screen.
+func (k facet) label() string { return k.row().label }
+
+// field is the facet of a field that a conflict names, or of a knob.
+func field(name string) (facet, bool) {
+	for k := range knobs {
+		if k.row().id == knob.ID(name) && name != "" {
+			return k, true
+		}
+	}
+	return knobs, false
+}
+
+// First words of the knobs that are no degrees.
+const (
+	twoSchedules = "usual"
+	allSchedules = "all"
+	rulesKept    = "launchable"
+	rulesBroken  = "all legal"
+)
+
+// word is what a knob is turned to.
+func (v *View) word(k facet) string {
+	if w := v.chosen[k]; w != "" || len(v.values[k]) == 0 {
+		return w
+	}
+	return v.values[k][0]
+}
+
+// free says whether nothing is asked of a knob.
+func (w *chosen) free(k facet) bool { return w[k] == "" }
+
+// refreshValues works out what each knob can be turned to where the base has
+// changed. What is asked and cannot be any more is let go.
+func (v *View) refreshValues(want *query) {
+	if v.haveValues && v.valuesOf == want.base {
+		return
+	}
+	open := query{base: want.base}
+	tried := find.Tried(open.problem())
+	v.valuesOf, v.haveValues = want.base, true
+	v.values[objective] = nil
+	for _, o := range find.Objectives() {
+		v.values[objective] = append(v.values[objective], string(o))
+	}
+	v.values[numbers] = numbersOf(&want.base)
+	v.values[batchRule] = []string{autoValue, yourBatch}
+	v.values[budget] = []string{autoValue, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "30T"}
+	v.values[deadline] = []string{noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days", "90 days", "180 days", "365 days"}
+	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
+	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
+	v.values[launchers] = []string{rulesKept, rulesBroken}
+	for k, list := range map[facet][]int{
+		tensor: tried.TP, pipeline: tried.PP, virtual: tried.VPP, contextual: tried.CP, expert: tried.EP,
+		expertTensor: tried.ETP, zero: tried.ZeRO, microBatch: tried.MBS,
+	} {
+		v.values[k] = []string{anyValue}
+		for _, n := range list {
+			v.values[k] = append(v.values[k], strconv.Itoa(n))
+		}
+	}
+	v.values[sequenceParallel] = []string{anyValue, "on", "off"}
+	v.values[recompute] = []string{anyValue}
+	for _, r := range tried.Recompute {
+		if word := r.String(); !slices.Contains(v.values[recompute], word) {
+			v.values[recompute] = append(v.values[recompute], word)
+		}
+	}
+	for k := range knobs {
+		if w := v.chosen[k]; w != "" && w == v.typed[k] && (k.counts() && k != numbers) {
+			v.admit(k, w)
+		}
+		if w := v.chosen[k]; w != "" && !slices.Contains(v.values[k], w) {
+			v.chosen[k] = ""
+		}
+	}
+}
+
+func kindWords() []string {
+	var out []string
+	for _, info := range schedule.Kinds() {
+		out = append(out, string(info.Kind))
+	}
+	return out
+}
+
+// turn goes n values up a knob; the ends hold. It is false where nothing changes.
+func (v *View) turn(k facet, n int) bool {
+	values := v.values[k]
+	if len(values) == 0 {
+		return false
+	}
+	at := max(slices.Index(values, v.word(k)), 0)
+	to := min(max(at+n, 0), len(values)-1)
+	if to == at {
+		return false
+	}
+	v.set(k, values[to])
+	return true
+}
+
+// set turns a knob to a word; the first of its values is the empty one.
+func (v *View) set(k facet, word string) {
+	if len(v.values[k]) > 0 && word == v.values[k][0] {
+		word = ""
+	}
+	v.chosen[k] = word
+}
+
+// fastest is the same choice for the fastest layouts on the GPUs of the setup.
+func (w *chosen) fastest() chosen {
+	out := *w
+	out[objective], out[numbers], out[batchRule], out[budget], out[deadline] = "", "", "", "", ""
+	return out
+}
+
+// inFull is the question that a command line with the same words asks.
+func (a *query) inFull() *find.Query {
+	w := &a.chosen
+	q := find.NewQuery()
+	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput), w[launchers] == rulesBroken
+	q.Counted = q.Objective != find.FewestGPUs || w[batchRule] != "" // the batch of the setup
+	var percent, days float64
+	if _, err := fmt.Sscanf(w[headroom], "%f", &percent); err == nil {
+		q.Headroom = percent / 100
+	}
+	if _, err := fmt.Sscanf(w[deadline], "%f", &days); err == nil {
+		q.Deadline = units.Seconds(days * secondsPerDay)
+	}
+	// A word that is on offer, or was read when it was typed, is not refused.
+	if tokens, _ := budget.param(); w[budget] != "" {
+		q.Setup, _ = tokens.Set(q.Setup, w[budget])
+	}
+	set := func(id knob.ID, text string) {
+		if text != "" {
+			_ = q.Set(id, text)
+		}
+	}
+	for k := schedules; k < knobs; k++ {
+		if k != launchers {
+			set(k.row().id, w[k])
+		}
+	}
+	set(knob.GPUs, a.gpus(q.Objective))
+	if q.Objective == find.LongestSeq { // from that of the setup on, doubled
+		set(knob.Seq, fmt.Sprintf("%d..%d:x2", a.base.Seq, min(a.base.Seq<<(mostLengths-1), knob.MaxSeq)))
+	}
+	return q
+}
+
+// mostLengths is how many lengths are tried for the longest sequence.
+const mostLengths = 12
+
+// problem is the question in the engine's words.
+func (a *query) problem() find.Problem {
+	p, _ := a.inFull().Problem()
+	p.Top, p.Front, p.Workers = top, true, workers()
+	return p
+}
