@@ -67,19 +67,6 @@ func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) 
 // say puts a sentence at the end of a section.
 func (s *Section) say(text string) { s.add(Sentence(text)) }
 
-// Join puts sections of several documents behind each other, under the title of the
-// first.
-func Join(documents ...*Document) *Document {
-	out := &Document{}
-	for i, d := range documents {
-		if i == 0 {
-			out.Title = d.Title
-		}
-		out.Sections = append(out.Sections, d.Sections...)
-	}
-	return out
-}
-
 // items makes a list of texts.
 func items(texts []string) []Block {
 	out := make([]Block, len(texts))

@@ -68,14 +68,6 @@ func Maybe(u record.Unit, value *float64) Cell {
 	return Figure(u, *value)
 }
 
-// YesNo is a cell that says whether.
-func YesNo(is bool) Cell {
-	if is {
-		return Word("yes")
-	}
-	return Word("no")
-}
-
 // fine is a figure with the digits of a table, for the text formats.
 func fine[T ~float64](u record.Unit, value T) Cell {
 	return Cell{Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true, many: true}

@@ -292,20 +292,6 @@ func Sum(terms ...string) string {
 	return strings.Join(terms, " + ")
 }
 
-// Product is the formula of a product, each factor in brackets where it needs
-// them; of nothing it is 1.
-func Product(factors ...string) string {
-	if len(factors) == 0 {
-		return "1"
-	}
-	for i, f := range factors {
-		if strings.ContainsAny(f, "+-") {
-			factors[i] = "(" + f + ")"
-		}
-	}
-	return strings.Join(factors, " * ")
-}
-
 // Entry finds a figure by its identifier.
 func (r *Record) Entry(id string) (*Entry, bool) {
 	if r == nil {
