@@ -15,7 +15,7 @@ type Share struct {
 	Share float64
 }
 
-// Blends tells whether colours can be mixed: not with 16 of them or none.
+// Blends reports whether colours can be mixed: not with 16 of them or none.
 func (t *Theme) Blends() bool {
 	if !t.Colours {
 		return false
@@ -24,7 +24,7 @@ func (t *Theme) Blends() bool {
 	return !basic
 }
 
-// Blend is the paint of an area that several fills share: their colours mixed
+// Blend returns the paint of an area that several fills share: their colours mixed
 // in linear light by their shares, with black or white ink, whichever is
 // readable. Where colours cannot be mixed it is the paint of the largest share.
 func (t *Theme) Blend(shares ...Share) Paint {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Halves is the paint of a cell that shows two grounds above each other, and the
+// Halves returns the paint of a cell that shows two grounds above each other, and the
 // block that does: upper and lower are the paints of areas. A paint without a
 // ground leaves its half empty.
 func Halves(upper, lower Paint) (Paint, string) {
@@ -23,7 +23,7 @@ func Halves(upper, lower Paint) (Paint, string) {
 	return Paint{open: "\x1b[" + fore(above) + ";" + below + "m"}, "▀"
 }
 
-// ground is the part of a paint's sequence that sets its background, or for a
+// ground returns the part of a paint's sequence that sets its background, or for a
 // reversed paint the one that sets its foreground, as a background; empty where
 // it sets none.
 func ground(p Paint) string {
@@ -60,7 +60,7 @@ func ground(p Paint) string {
 	return back
 }
 
-// fore is a background's code for the foreground.
+// fore returns a background's code for the foreground.
 func fore(code string) string {
 	first, rest, more := strings.Cut(code, ";")
 	n, _ := strconv.Atoi(first)
@@ -70,14 +70,14 @@ func fore(code string) string {
 	return strconv.Itoa(n - 10)
 }
 
-// Reversed is a paint with ink and ground exchanged, for marks on areas that
+// Reversed returns a paint with ink and ground exchanged, for marks on areas that
 // have colours of their own. It works without colours too.
 func (p Paint) Reversed() Paint { return Paint{open: p.open + "\x1b[7m"} }
 
-// Underlined is a paint with a line below the text.
+// Underlined returns a paint with a line below the text.
 func (p Paint) Underlined() Paint { return Paint{open: p.open + "\x1b[4m"} }
 
-// Word is the paint of a role for a word, underlined if it can be looked up.
+// Word returns the paint of a role for a word, underlined if it can be looked up.
 func (t *Theme) Word(r Role, word string) Paint {
 	p := t.Paint(r)
 	if t.Known == nil || !t.Known(word) {

@@ -14,7 +14,7 @@ const (
 	Heading             // name of a panel
 	Accent              // the focused thing
 	Focus               // row of the focused knob
-	Current             // the value in force on a ladder
+	Current             // the current value on a ladder
 	Good                // better, fits
 	Warn                // legal, but look here
 	Bad                 // illegal, does not fit, worse
@@ -31,7 +31,7 @@ const (
 	numRoles
 )
 
-// Fill is what an area of a bar stands for. An area has a colour, an ink that
+// Fill is what an area of a bar represents. An area has a colour, an ink that
 // is readable on it, and, because colour is never the only carrier, a letter
 // and a shade.
 type Fill uint8
@@ -91,7 +91,7 @@ func fillNames() [numFills]string {
 	}
 }
 
-// String is the role's key in the palette files.
+// String returns the role's key in the palette files.
 func (r Role) String() string {
 	if r >= numRoles {
 		return "unknown"
@@ -99,7 +99,7 @@ func (r Role) String() string {
 	return roleNames()[r]
 }
 
-// String is the fill's key in the palette files.
+// String returns the fill's key in the palette files.
 func (f Fill) String() string {
 	if f >= numFills {
 		return "unknown"

@@ -18,7 +18,7 @@ type Paint struct{ open string }
 // closing ends every paint: all attributes off.
 const closing = "\x1b[m"
 
-// Render is s in the paint.
+// Render returns s in the paint.
 func (p Paint) Render(s string) string {
 	if p.open == "" || s == "" {
 		return s
@@ -30,7 +30,7 @@ func (p Paint) Render(s string) string {
 // build lines themselves.
 func (p Paint) Open() string { return p.open }
 
-// Close is the sequence after painted text; empty for plain text.
+// Close returns the sequence after painted text; empty for plain text.
 func (p Paint) Close() string {
 	if p.open == "" {
 		return ""
@@ -63,20 +63,20 @@ type Theme struct {
 // Paint of a role.
 func (t *Theme) Paint(r Role) Paint { return t.roles[min(r, numRoles-1)] }
 
-// Area is the paint of the inside of a fill: its ink on its colour.
+// Area returns the paint of the inside of a fill: its ink on its colour.
 func (t *Theme) Area(f Fill) Paint { return t.areas[min(f, numFills-1)].paint }
 
-// Line is the paint of a fill's colour as foreground, for legends and glyphs
+// Line returns the paint of a fill's colour as foreground, for legends and glyphs
 // that fill part of a cell.
 func (t *Theme) Line(f Fill) Paint { return t.areas[min(f, numFills-1)].line }
 
-// Edge is the paint of a cell that belongs to two fills: the left one as
+// Edge returns the paint of a cell that belongs to two fills: the left one as
 // foreground, the right one as background.
 func (t *Theme) Edge(left, right Fill) Paint {
 	return t.edges[min(left, numFills-1)][min(right, numFills-1)]
 }
 
-// Colour is the colour of a fill, for blending; nil without colours.
+// Colour returns the colour of a fill, for blending; nil without colours.
 func (t *Theme) Colour(f Fill) color.Color {
 	if !t.Colours {
 		return nil
@@ -101,7 +101,7 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 	return t
 }
 
-// Dim is the grey twin of a theme: every role muted, areas in greys as light as
+// Dim returns the grey twin of a theme: every role muted, areas in greys as light as
 // their colours, with the same signs as in colour. With 16 colours there are
 // no greys to choose from, and areas are told apart by shade. Without colours all
 // of it is faint.
@@ -132,7 +132,7 @@ func (t *Theme) Dim() *Theme {
 	return d
 }
 
-// grey is an area without its colour, drawn in towards the ground.
+// grey returns an area without its colour, drawn in towards the ground.
 func (t *Theme) grey(f Fill) area {
 	r, g, b, _ := t.areas[f].colour.RGBA()
 	lightness := gamma(0.2126*linear(float64(r)/0xffff) + 0.7152*linear(float64(g)/0xffff) + 0.0722*linear(float64(b)/0xffff))
@@ -173,7 +173,7 @@ func (t *Theme) paintAreas() {
 	}
 }
 
-// codes are the parameters of a paint's sequence, without its ends.
+// codes returns the parameters of a paint's sequence, without its ends.
 func codes(p Paint) string {
 	return strings.TrimSuffix(strings.TrimPrefix(p.open, "\x1b["), "m")
 }

@@ -114,7 +114,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// neighbours are fills that lie beside each other in one bar.
+// neighbours are fills that lie next to each other in one bar.
 func neighbours() [][]Fill {
 	return [][]Fill{
 		{Weights, Gradients, Optimizer, Activations, Logits, Buffers, Overhead, Empty},
@@ -425,7 +425,7 @@ func TestResolve(t *testing.T) {
 }
 
 // TestDim: the dimmed twin has no colours, but keeps the signs of the theme; without
-// colours it is faint, and so is seen not to be in force.
+// colours it is faint, and so is seen not to be current.
 func TestDim(t *testing.T) {
 	if dim := load(t, "mono").Resolve(colorprofile.ASCII).Dim(); dim.Paint(Strong).Open() != "\x1b[2m" || dim.Area(Weights).Open() != "\x1b[2m" {
 		t.Errorf("mono dimmed: %q, %q", dim.Paint(Strong).Open(), dim.Area(Weights).Open())

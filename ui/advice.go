@@ -19,7 +19,7 @@ type advisedMsg struct {
 	found *advise.Advice
 }
 
-// advice opens its card and has the advice on the setup in force worked out, which
+// advice opens its card and has the advice on the current setup computed, which
 // takes up to seconds: the card says so, and closing it ends that.
 func (m *Model) advice() overlay.Action {
 	if !m.now.report.Legal {
@@ -58,7 +58,7 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 	return closing(state.Action{Verb: state.UseSetup, Setup: &setup, Text: what})
 }
 
-// adviceTables are what the card says, with all digits: what the fullest rank holds or
+// adviceTables returns what the card says, with all digits: what the fullest rank holds or
 // the step is spent on, the moves, every value of every knob, and the rules.
 func adviceTables(a *advise.Advice) []report.Table {
 	seconds := func(v float64) report.Cell { return report.Figure(record.Seconds, v) }

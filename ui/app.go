@@ -67,7 +67,7 @@ type Model struct {
 	caps    tty.Caps
 	look    look
 
-	now    evaluated // of the setup in force
+	now    evaluated // of the current setup
 	legal  evaluated // the last legal one, drawn dimmed while now is not
 	before explore.Vital
 	rows   []knobs.Row
@@ -157,7 +157,7 @@ func (m *Model) restore(last *session.Session) {
 	}
 }
 
-// session is what the next run starts with: the last legal setup and how it was
+// session returns what the next run starts with: the last legal setup and how it was
 // looked at.
 func (m *Model) session() session.Session {
 	s := &m.state
@@ -172,7 +172,7 @@ func (m *Model) session() session.Session {
 	return out
 }
 
-// pinned are the pins of a session.
+// pinned returns the pins of a session.
 func pinned(last *session.Session) []engine.Setup {
 	var out []engine.Setup
 	for _, pin := range last.Pins {

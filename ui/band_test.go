@@ -63,7 +63,7 @@ func headlines(tab state.Tab) []headline {
 	}[tab]
 }
 
-// says is whether a line carries the band of a figure, or what stands for it.
+// says is whether a line carries the band of a figure, or what represents it.
 func (h headline) says(line string, r *engine.Report) bool {
 	e := &r.Time.Evidence
 	if h.peak {

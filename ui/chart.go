@@ -13,7 +13,7 @@ import (
 	"meshscope/ui/screens/explore"
 )
 
-// sweep is the chart's data and the command that works it out.
+// sweep is the chart's data and the command that computes it.
 type sweep struct {
 	id         knob.ID
 	points     []explore.Point
@@ -33,10 +33,10 @@ type sweptMsg struct {
 	remedies   []advise.Move // of a setup that does not fit
 }
 
-// sweepDelay lets a held key pass before the chart is worked out.
+// sweepDelay lets a held key pass before the chart is computed.
 const sweepDelay = 25 * time.Millisecond
 
-// sweepCmd works out the focused knob at each of its legal values. An earlier
+// sweepCmd computes the focused knob at each of its legal values. An earlier
 // one that still runs is stopped, and its answer is not taken.
 func (m *Model) sweepCmd() tea.Cmd {
 	if m.sweep.stop != nil {
@@ -128,7 +128,7 @@ func (m *Model) retargetSweep() {
 
 func (m *Model) takeSweep(msg sweptMsg) {
 	if msg.generation != m.sweep.generation {
-		return // of a setup that is no longer in force
+		return // of a setup that is no longer current
 	}
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.points, msg.current
 	m.sweep.pending = false
@@ -143,7 +143,7 @@ func (m *Model) sweepState() int {
 	return 0
 }
 
-// chart is the sweep in the words of the chart panel.
+// chart returns the sweep in the words of the chart panel.
 func (m *Model) chart() explore.Sweep {
 	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
 	for i := range m.rows {
@@ -160,7 +160,7 @@ func (m *Model) chart() explore.Sweep {
 	return s
 }
 
-// sent is what a GPU sends in a step, over all dimensions.
+// sent returns what a GPU sends in a step, over all dimensions.
 func sent(r *engine.Report) units.Bytes {
 	sum, _ := r.Sent()
 	return sum.Bytes

@@ -16,7 +16,7 @@ import (
 const longestWork = 10 * time.Second
 
 // Document gives what the screens show of a setup and its report: the figures of
-// Explore, then the tables of each screen, worked out here. So it is not for a key press.
+// Explore, then the tables of each screen, computed here. So it is not for a key press.
 func Document(ctx context.Context, s engine.Setup, r engine.Report, lib *presets.Library) *report.Document {
 	out := report.Overview(&s, &r)
 	if !r.Legal || r.Memory == nil {

@@ -20,7 +20,7 @@ type evaluated struct {
 	serial int
 }
 
-// evaluate answers the setup in force and notes what the move changed.
+// evaluate answers the current setup and notes what the move changed.
 func (m *Model) evaluate() {
 	m.serial++
 	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)
@@ -31,14 +31,14 @@ func (m *Model) evaluate() {
 	m.remedies = nil
 	m.slow.pending = false
 	switch {
-	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was worked out
+	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was computed
 		m.now = m.legal
 	case !m.postpone():
 		m.take(m.answer(m.state.Setup), m.now.report.Problems)
 	}
 }
 
-// take makes a report that of the setup in force; before are the problems of the last.
+// take makes a report that of the current setup; before are the problems of the last.
 func (m *Model) take(r engine.Report, before []engine.Problem) {
 	m.now = evaluated{setup: m.state.Setup, report: r, serial: m.serial}
 	if r.Legal {
@@ -48,7 +48,7 @@ func (m *Model) take(r engine.Report, before []engine.Problem) {
 	m.state.Page = min(m.state.Page, m.pages()-1)
 }
 
-// newWarnings are the warnings that were not there before; those of the start
+// newWarnings returns the warnings that were not there before; those of the start
 // are.
 func newWarnings(before, now []engine.Problem) []string {
 	var out []string
@@ -70,7 +70,7 @@ func (m *Model) answer(s engine.Setup) engine.Report {
 	return m.evaluator.Evaluate(s)
 }
 
-// slow is an evaluation that takes longer than a frame allows: it runs beside
+// slow is an evaluation that takes longer than a frame allows: it runs alongside
 // the handling of keys while the last picture stays, dimmed.
 type slow struct {
 	pending bool
@@ -100,7 +100,7 @@ func (m *Model) postpone() bool {
 	return true
 }
 
-// slowCmd works out what postpone noted; an earlier one is stopped.
+// slowCmd computes what postpone noted; an earlier one is stopped.
 func (m *Model) slowCmd() tea.Cmd {
 	m.hold()
 	if !m.slow.pending {
@@ -142,7 +142,7 @@ func (m *Model) hold() {
 	}
 }
 
-// takeSlow takes the report of a slow setup, if it is still in force.
+// takeSlow takes the report of a slow setup, if it is still current.
 func (m *Model) takeSlow(msg evaluatedMsg) tea.Cmd {
 	if !m.slow.pending || msg.serial != m.serial {
 		return nil

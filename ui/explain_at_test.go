@@ -25,7 +25,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		tab  state.Tab
 		keys []string
 		want string
-		of   string // what the setup is called; empty: the one in force
+		of   string // what the setup is called; empty: the current one
 	}{
 		{MemoryTab, []string{"down", "home", "right"}, "memory.ranks.0.logits", ""},
 		{NetworkTab, nil, "communication.tp.bytes", ""},

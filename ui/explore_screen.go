@@ -12,13 +12,13 @@ import (
 // own, and it draws the whole window.
 type explorer struct{ *Model }
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (explorer) Name() string { return "Explore" }
 
 // ShowsIllegal says that the knobs can be turned while the setup cannot run.
 func (explorer) ShowsIllegal() {}
 
-// Keys is the key table; its footer has keys of the program too, in the order in which
+// Keys returns the key table; its footer has keys of the program too, in the order in which
 // they are needed here.
 func (x explorer) Keys(c *screen.Context) []screen.Key {
 	m := x.Model
@@ -58,7 +58,7 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 	return append(keys, m.exploreFoot()...)
 }
 
-// exploreFoot are the rows of the footer.
+// exploreFoot returns the rows of the footer.
 func (m *Model) exploreFoot() []screen.Key {
 	up, turn := "↑↓", "←→"
 	if !m.look.glyphs.Unicode {
@@ -103,7 +103,7 @@ func (m *Model) lockHint() string {
 // Refresh asks for nothing: every action asks for what Explore needs.
 func (explorer) Refresh(*screen.Context) screen.Request { return screen.Request{} }
 
-// Status is part of the foot that Explore draws itself.
+// Status returns part of the foot that Explore draws itself.
 func (explorer) Status(*screen.Context) string { return "" }
 
 // Render draws the whole window.

@@ -14,7 +14,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// foot is what is wrong, then what happened, then the sentence about the focus.
+// foot returns what is wrong, then what happened, then the sentence about the focus.
 func (m *Model) foot(w, h int) []string {
 	f := footer{w: w, h: h, theme: m.look.theme}
 	m.urgent(&f)
@@ -39,7 +39,7 @@ func (f *footer) say(role themes.Role, sign, text string, most int) {
 	}
 }
 
-// fits says whether a text behind a sign of two cells has room in n lines.
+// fits reports whether a text behind a sign of two cells has room in n lines.
 func (f *footer) fits(text string, n int) bool {
 	return len(wrap(text, f.w-2, 1<<10)) <= n
 }
@@ -93,7 +93,7 @@ func (m *Model) urgent(f *footer) {
 	}
 }
 
-// warning is the first of some warnings, with the number of the others.
+// warning returns the first of some warnings, with the number of the others.
 func warning(all []string) string {
 	if len(all) > 1 {
 		return fmt.Sprintf("(+%d) %s", len(all)-1, all[0])
@@ -131,7 +131,7 @@ func (m *Model) remarks(f *footer) {
 	f.say(themes.Muted, "", help, f.left())
 }
 
-// hint is the line of the first start: how to begin, the longest form that has
+// hint returns the line of the first start: how to begin, the longest form that has
 // room.
 func (m *Model) hint(w int) string {
 	up, turn := "↑↓", "←→"
@@ -204,7 +204,7 @@ func (m *Model) flow(f *footer, note string, from int, help string) {
 	f.say(themes.Muted, "", rest, below)
 }
 
-// standing are the warnings of the setup in force.
+// standing returns the warnings of the current setup.
 func (m *Model) standing() []string {
 	var out []string
 	for _, p := range m.now.report.Problems {
@@ -215,7 +215,7 @@ func (m *Model) standing() []string {
 	return out
 }
 
-// gist is a long message without its middle: what is wrong, and after the last
+// gist returns a long message without its middle: what is wrong, and after the last
 // semicolon what would do.
 func gist(text string) string {
 	head, tail := text, ""
@@ -228,7 +228,7 @@ func gist(text string) string {
 	return head + tail
 }
 
-// cause is the reason why a rank does not fit without the figures that the
+// cause returns the reason why a rank does not fit without the figures that the
 // gauge shows as well.
 func cause(reason string) string {
 	rank, after, ok := strings.Cut(reason, " needs ")
@@ -238,7 +238,7 @@ func cause(reason string) string {
 	return reason
 }
 
-// cost is the half of a sentence about a knob that says what it does, without
+// cost returns the half of a sentence about a knob that says what it does, without
 // the half that says what it is.
 func cost(help string) string {
 	_, after, ok := strings.Cut(help, ": ")
@@ -265,7 +265,7 @@ func (m *Model) remedyWords() string {
 	return strings.Join(words, ", ")
 }
 
-// fixesLine is what makes the setup fit, and the key that opens all of it.
+// fixesLine returns what makes the setup fit, and the key that opens all of it.
 func (m *Model) fixesLine(w int) string {
 	more := m.shown("a", "advice") + " advice: why, and every fix"
 	switch {

@@ -382,8 +382,8 @@ func TestHelpRuns(t *testing.T) {
 	}
 }
 
-// TestSweepOfThePast: figures that were worked out for a setup that is no
-// longer in force are not shown.
+// TestSweepOfThePast: figures that were computed for a setup that is no
+// longer current are not shown.
 func TestSweepOfThePast(t *testing.T) {
 	m := sample(t, 120, 36)
 	old := sweptMsg{generation: m.sweep.generation, id: m.state.Focus}
@@ -435,7 +435,7 @@ func TestRemedy(t *testing.T) {
 }
 
 // TestCovered: a list or a card leaves no half sentence of the foot and no keys of the
-// page beside it, and stands before a dimmed page.
+// page next to it, and stands before a dimmed page.
 func TestCovered(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
 		for _, open := range []string{"?", "m", "g", "r", "w", "i", "x", "T"} {

@@ -14,7 +14,7 @@ import (
 	"meshscope/ui/state"
 )
 
-// What a setup in force may take: the order and the plan of its operations (16
+// What the current setup may take: the order and the plan of its operations (16
 // bytes each), their times (16) and what answers about it note (2).
 const bytesPerOperation = 36
 
@@ -73,8 +73,8 @@ func carryOut(m *Model, cmd tea.Cmd, deep int) {
 	}
 }
 
-// Whatever screen has been on a long pipeline, what stays in memory is the setup
-// in force with its timeline; a second one only while two are compared. Back at a
+// Whatever screen has been on a long pipeline, what stays in memory is the current
+// setup with its timeline; a second one only while two are compared. Back at a
 // small setup nothing is left of it.
 func TestHeapOfLongPipelines(t *testing.T) {
 	m := engined(presets.DefaultSetup())

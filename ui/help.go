@@ -20,7 +20,7 @@ type entry struct {
 	run   func() tea.Cmd
 }
 
-// keyList is the list of all keys, then of screens, knobs and words; choosing a line
+// keyList returns the list of all keys, then of screens, knobs and words; choosing a line
 // runs it or goes there.
 func (m *Model) keyList() *overlay.Picker {
 	entries := m.keyEntries()
@@ -49,7 +49,7 @@ func (m *Model) keyList() *overlay.Picker {
 	return p
 }
 
-// keyEntries are the keys of the screen in front, then those that it leaves to the
+// keyEntries returns the keys of the screen in front, then those that it leaves to the
 // program. What it has taken the keys of can be run from here all the same.
 func (m *Model) keyEntries() []entry {
 	var list []entry
@@ -86,7 +86,7 @@ type destination struct {
 	leads overlay.Action
 }
 
-// destinations are all screens, knobs and words, so that whatever is on the screen
+// destinations returns all screens, knobs and words, so that whatever is on the screen
 // can be typed into the list of keys.
 func (m *Model) destinations() []destination {
 	var all []destination

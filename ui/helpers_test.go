@@ -126,7 +126,7 @@ func send(m *Model, msgs ...tea.Msg) {
 	}
 }
 
-// settle works out the chart, as the command in the background would.
+// settle computes the chart, as the command in the background would.
 func settle(m *Model) {
 	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, current: -1}
 	for _, step := range knob.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {

@@ -16,7 +16,7 @@ import (
 // the page keys scroll.
 const bigStep = 4
 
-// act is what a key asks for that makes an action.
+// act returns what a key asks for that makes an action.
 func (m *Model) act(a state.Action) func() screen.Request {
 	return func() screen.Request { return screen.Request{Cmd: m.do(a)} }
 }
@@ -26,7 +26,7 @@ func (m *Model) show(id overlay.ID) func() screen.Request {
 	return m.act(state.Action{Verb: state.Open, Overlay: id})
 }
 
-// programKeys are the keys that mean the same on every screen which has no use of its
+// programKeys returns the keys that mean the same on every screen which has no use of its
 // own for them. The keys that open a screen come from the screen.
 func (m *Model) programKeys() []screen.Key {
 	undo, redo := "", ""
@@ -74,15 +74,15 @@ func (m *Model) programKeys() []screen.Key {
 // fixes reports whether enter has something to set.
 func (m *Model) fixes() bool { return m.fixAction().Verb != state.Type }
 
-// fixIt is what enter does, as it is when the key comes.
+// fixIt returns what enter does, as it is when the key comes.
 func (m *Model) fixIt() screen.Request { return screen.Request{Cmd: m.do(m.fixAction())} }
 
-// adviceWords are what else people call advice.
+// adviceWords returns what else people call advice.
 func adviceWords() []string {
 	return []string{"advise", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
 }
 
-// binding is the key of an action of the program or of Explore.
+// binding returns the key of an action of the program or of Explore.
 func (m *Model) binding(id string) key.Binding {
 	for _, k := range slices.Concat(m.programKeys(), m.screens.all[state.ExploreTab].Keys(nil)) {
 		if k.ID == id {
@@ -92,7 +92,7 @@ func (m *Model) binding(id string) key.Binding {
 	return key.Binding{}
 }
 
-// shown is what stands for actions in a line of keys: what is usual, or the first key of
+// shown returns what represents actions in a line of keys: what is usual, or the first key of
 // each where a file has changed one of them.
 func (m *Model) shown(usual string, ids ...string) string {
 	if !slices.ContainsFunc(ids, func(id string) bool { return len(m.options.Keys[id]) > 0 }) {
@@ -105,7 +105,7 @@ func (m *Model) shown(usual string, ids ...string) string {
 	return strings.Join(keys, " ")
 }
 
-// Tables are all key tables: of the program, and of each screen with its name. The
+// Tables returns all key tables: of the program, and of each screen with its name. The
 // actions of Explore are the program's own in a file of keys, those of another screen
 // begin with its name.
 func Tables() []Table {
@@ -132,7 +132,7 @@ type Table struct {
 // prefix begins the names of a screen's actions in a file of keys.
 func prefix(s screen.Screen) string { return strings.ToLower(s.Name()) + "." }
 
-// ownKeys are the user's keys for a screen, by the names that its table has.
+// ownKeys returns the user's keys for a screen, by the names that its table has.
 func (m *Model) ownKeys(tab state.Tab) map[string][]string {
 	if tab == state.ExploreTab || len(m.options.Keys) == 0 {
 		return m.options.Keys
@@ -146,7 +146,7 @@ func (m *Model) ownKeys(tab state.Tab) map[string][]string {
 	return own
 }
 
-// Actions are what a file of keys can change, with the built-in keys.
+// Actions returns what a file of keys can change, with the built-in keys.
 func Actions() []keyfile.Action {
 	var all []keyfile.Action
 	for i, t := range Tables() {

@@ -9,7 +9,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// look is the theme and the glyphs in force; made anew when anything it
+// look is the current theme and glyphs; rebuilt when anything it
 // depends on changes.
 type look struct {
 	theme  *themes.Theme
@@ -18,7 +18,7 @@ type look struct {
 	serial int // of the look, for caches
 }
 
-// themeFor is the theme that follows the terminal.
+// themeFor returns the theme that follows the terminal.
 func themeFor(c tty.Caps) string {
 	switch {
 	case c.Profile < colorprofile.ANSI:
@@ -50,7 +50,7 @@ func newLook(name string, c tty.Caps, known func(string) bool, serial int) look 
 	return look{theme: t, dim: t.Dim(), glyphs: widget.NewGlyphs(c.Unicode), serial: serial}
 }
 
-// restyle makes the look anew.
+// restyle rebuilds the look.
 func (m *Model) restyle() {
 	m.look = newLook(m.state.Theme, m.caps, m.known(), m.look.serial+1)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // handleMouse turns clicks and the wheel into actions. What lies where is
-// worked out from the same drawing that is on the screen.
+// computed from the same drawing that is on the screen.
 func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	button := mouseButton(msg)
@@ -21,7 +21,7 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	return m.screenMouse(at.X, at.Y, button)
 }
 
-// mouseButton is a click or a turn of the wheel in a word, empty for the rest.
+// mouseButton returns a click or a turn of the wheel in a word, empty for the rest.
 func mouseButton(msg tea.MouseMsg) string {
 	switch button := msg.Mouse().Button; msg.(type) {
 	case tea.MouseClickMsg:
@@ -47,7 +47,7 @@ func (m *Model) drag(x, y int) tea.Cmd {
 	return nil
 }
 
-// knobAt is the action of a click on the knobs column: a value of a ladder
+// knobAt returns the action of a click on the knobs column: a value of a ladder
 // sets it, the rest of the row takes the focus.
 func (m *Model) knobAt(x, y int) state.Action {
 	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())

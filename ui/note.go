@@ -14,7 +14,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// noteCard is the card on the focused knob. Its keys turn and change the knob below it.
+// noteCard returns the card on the focused knob. Its keys turn and change the knob below it.
 func (m *Model) noteCard() *overlay.Card {
 	p, _ := knob.Find(m.state.Focus)
 	note := m.lexicon.Methods()[p.ID]
@@ -56,7 +56,7 @@ func (m *Model) noteCard() *overlay.Card {
 // shows them, in cells.
 const noteWidth = 62
 
-// noteFigures are what the values of the focused knob give on the setup in
+// noteFigures returns what the values of the focused knob give on the setup in
 // force: the note says what happens in general, these what happens here. They
 // come with the chart and are left out until then.
 func (m *Model) noteFigures() []overlay.Paragraph {
@@ -115,7 +115,7 @@ func unfit(p *explore.Point) string {
 	return "!"
 }
 
-// traffic is what a GPU sends in a step, 0 where it is alone.
+// traffic returns what a GPU sends in a step, 0 where it is alone.
 func traffic(b units.Bytes) string {
 	if b == 0 {
 		return "0"
@@ -123,7 +123,7 @@ func traffic(b units.Bytes) string {
 	return figure.Traffic(b)
 }
 
-// noteColumns are the values in sight, at the current one, and the width of
+// noteColumns returns the values in sight, at the current one, and the width of
 // each.
 func noteColumns(s *explore.Sweep) (first, last, width int) {
 	width = len("1,234 ms") + 2

@@ -76,7 +76,7 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
 }
 
-// tables are those of the screen in front.
+// tables returns those of the screen in front.
 func (m *Model) tables() []report.Table {
 	if s, ok := m.screen().(screen.Tabler); ok && m.now.report.Legal {
 		return s.Tables(m.context())

@@ -17,7 +17,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// opening is what opens an overlay: pushes it, or says why there is none.
+// opening returns what opens an overlay: pushes it, or says why there is none.
 func (m *Model) opening(id overlay.ID) overlay.Action {
 	switch id {
 	case overlay.HelpID:
@@ -73,7 +73,7 @@ func (m *Model) carry(a overlay.Action) tea.Cmd {
 	return nil
 }
 
-// later is an overlay's action that is worked out when its turn comes.
+// later is an overlay's action that is computed when its turn comes.
 type later func() tea.Cmd
 
 // readMsg brings the list that an overlay waits for, which makes it when it is taken.
@@ -95,7 +95,7 @@ func (m *Model) takeRead(msg readMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// typing is the value that is being typed; nil where none is.
+// typing returns the value that is being typed; nil where none is.
 func (m *Model) typing() *overlay.Value {
 	v, _ := m.overlays.Top().(*overlay.Value)
 	return v
@@ -185,7 +185,7 @@ func (m *Model) figureList() overlay.Action {
 	})}
 }
 
-// explainKeys are those of the program that an explanation has.
+// explainKeys returns those of the program that an explanation has.
 func (m *Model) explainKeys() []overlay.Bound {
 	return []overlay.Bound{{Key: m.binding("explain"), Action: overlay.Close{}}}
 }

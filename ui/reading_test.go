@@ -170,8 +170,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestNoteFigures: the note shows what the values of its knob give on the setup
-// in force, by the engine's own figures, so that it cannot contradict them.
+// TestNoteFigures: the note shows what the values of its knob give on the current
+// setup, by the engine's own figures, so that it cannot contradict them.
 func TestNoteFigures(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2})
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })

@@ -38,7 +38,7 @@ func (e *CrashError) Error() string {
 	return text
 }
 
-// Unwrap is the error of the terminal program.
+// Unwrap returns the error of the terminal program.
 func (e *CrashError) Unwrap() error { return e.Err }
 
 // Run shows the program until the user leaves it. The terminal is restored in

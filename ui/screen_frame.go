@@ -29,7 +29,7 @@ func (m *Model) screenFrame() []string {
 	return f.Lines()
 }
 
-// screenStatus is what is wrong, what just happened, or what is under the cursor.
+// screenStatus returns what is wrong, what just happened, or what is under the cursor.
 func (m *Model) screenStatus(in *screen.Context, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
@@ -74,10 +74,10 @@ func (m *Model) nothingYet(w, h int) []string {
 	return widget.Height(f.lines, w, h)
 }
 
-// workingText stands while a slow setup is worked out.
+// workingText stands while a slow setup is computed.
 const workingText = "evaluating this setup"
 
-// footLine is the last line: what can be done now, most needed first. The order is
+// footLine returns the last line: what can be done now, most needed first. The order is
 // that of being dropped from the right on narrow screens. It is empty while a list or
 // card is open, which says its own keys.
 func (m *Model) footLine(w int) string {
@@ -98,7 +98,7 @@ func (m *Model) footLine(w int) string {
 	return l.String()
 }
 
-// hints are the keys of the footer: those that are needed first on every screen, then
+// hints returns the keys of the footer: those that are needed first on every screen, then
 // those of the screen.
 func (m *Model) hints() []widget.Hint {
 	switch {
@@ -147,7 +147,7 @@ func (m *Model) tabLine(w int) string {
 
 func (m *Model) margin() int { return frame.Margin(m.caps.Width) }
 
-// tabRow is where the names of the screens stand.
+// tabRow returns where the names of the screens stand.
 func (m *Model) tabRow() frame.Rect {
 	if m.state.Tab == state.ExploreTab {
 		return frame.Layout(m.caps.Width, m.caps.Height, m.content()).Tabs
@@ -155,7 +155,7 @@ func (m *Model) tabRow() frame.Rect {
 	return frame.Rect{X: m.margin(), Y: screenTop - 1, W: m.caps.Width - 2*m.margin(), H: 1}
 }
 
-// tabAt is the tab whose name stands in a column of the tab line.
+// tabAt returns the tab whose name stands in a column of the tab line.
 func (m *Model) tabAt(x int) (state.Tab, bool) {
 	for i, s := range m.screens.all {
 		if x -= len(s.Name()) + 2; x < 0 {

@@ -44,19 +44,19 @@ func newScreens(m *Model, lib *presets.Library) screens {
 	}}
 }
 
-// screen is the one that is shown.
+// screen returns the one that is shown.
 func (m *Model) screen() screen.Screen { return m.screens.all[m.state.Tab] }
 
-// step is the tab that lies n further, round the ends.
+// step returns the tab that lies n further, round the ends.
 func (m *Model) step(n int) state.Tab {
 	all := len(m.screens.all)
 	return state.Tab(((int(m.state.Tab)+n)%all + all) % all)
 }
 
-// neighbour is the name of the tab that lies n further.
+// neighbour returns the name of the tab that lies n further.
 func (m *Model) neighbour(n int) string { return m.screens.all[m.step(n)].Name() }
 
-// context is what the screen in front is given.
+// context returns what the screen in front is given.
 func (m *Model) context() *screen.Context {
 	at := m.area()
 	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab)}
@@ -72,13 +72,13 @@ func (m *Model) context() *screen.Context {
 	return c
 }
 
-// hardy says whether the screen in front shows setups that cannot run.
+// hardy reports whether the screen in front shows setups that cannot run.
 func (m *Model) hardy() bool {
 	_, ok := m.screen().(screen.Hardy)
 	return ok
 }
 
-// shows says whether the screen in front has something to show and keys to take.
+// shows reports whether the screen in front has something to show and keys to take.
 func (m *Model) shows() bool { return m.legal.report.Legal || m.hardy() }
 
 // Lines around the area of a screen: title and tabs, status and keys.
@@ -87,7 +87,7 @@ const (
 	screenFoot = 2
 )
 
-// area is where a screen draws: Explore in the whole window.
+// area returns where a screen draws: Explore in the whole window.
 func (m *Model) area() frame.Rect {
 	if m.state.Tab == state.ExploreTab {
 		return frame.Rect{W: m.caps.Width, H: m.caps.Height}
@@ -175,7 +175,7 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 	return nil
 }
 
-// refreshScreen asks the screen that is shown what it wants worked out.
+// refreshScreen asks the screen that is shown what it wants computed.
 func (m *Model) refreshScreen() tea.Cmd {
 	if m.shows() {
 		return m.fulfil(m.screen().Refresh(m.context()))
@@ -233,7 +233,7 @@ func (m *Model) ticked() tea.Cmd {
 	return m.tick()
 }
 
-// workedMsg brings the end of what a screen had worked out.
+// workedMsg brings the end of what a screen had computed.
 type workedMsg struct{ finish func() }
 
 // tickMsg moves a playback.

@@ -40,7 +40,7 @@ func TestTabs(t *testing.T) {
 			t.Errorf("%s does not show itself:\n%s", tabName(m.state.Tab), text)
 		}
 		keys(m, "tab")
-		for range 3 { // what the screen wants worked out
+		for range 3 { // what the screen wants computed
 			if cmd := m.refreshScreen(); cmd != nil {
 				m.Update(cmd())
 			}
@@ -155,7 +155,7 @@ func TestScreenLooks(t *testing.T) {
 				}
 				for tab := range tabs {
 					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
-						finishAll(m, cmd) // what the screen wants worked out
+						finishAll(m, cmd) // what the screen wants computed
 					}
 					if err := screentest.Colours(m.View().Content, least); err != nil {
 						t.Errorf("%s, %v, %v, %s: %v", name, size, profile, tabName(tab), err)

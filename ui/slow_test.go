@@ -12,7 +12,7 @@ import (
 	"meshscope/ui/state"
 )
 
-// messages runs a command and those that it stands for, and gives the reports of
+// messages runs a command and those that it represents, and gives the reports of
 // slow setups that they bring.
 func messages(cmd tea.Cmd) []evaluatedMsg {
 	if cmd == nil {
@@ -33,7 +33,7 @@ func messages(cmd tea.Cmd) []evaluatedMsg {
 
 // TestSlowSetup: a setup that takes long to evaluate is not evaluated on the key
 // path: the last picture stays and says so, the report comes by a message, and
-// one that is no longer in force is dropped.
+// one that is no longer current is dropped.
 func TestSlowSetup(t *testing.T) {
 	m := New(Options{Library: presets.Default()})
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
@@ -66,7 +66,7 @@ func TestSlowSetup(t *testing.T) {
 	if m.slow.pending || m.legal.setup != longer || !m.now.report.Legal || m.now.report.Pipeline.MicroBatches != longer.MicroBatches {
 		t.Fatalf("pending %v, %+v", m.slow.pending, m.now.report.Pipeline)
 	}
-	// Back before it is worked out: what is known is taken at once.
+	// Back before it is computed: what is known is taken at once.
 	m.do(state.Action{Verb: state.UseSetup, Setup: &long})
 	m.do(state.Action{Verb: state.Undo})
 	if m.slow.pending || m.now.setup != longer || !m.now.report.Legal {

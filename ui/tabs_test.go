@@ -16,7 +16,7 @@ func TestFewFilesNameTheTabs(t *testing.T) {
 		if err != nil || filepath.Ext(path) != ".golden" {
 			return err
 		}
-		frame, err := os.ReadFile(path) //nolint:gosec // a frame beside the tests
+		frame, err := os.ReadFile(path) //nolint:gosec // a frame next to the tests
 		named := 0
 		for tab := range tabs {
 			if strings.Contains(string(frame), " "+tabName(tab)+"  ") || strings.Contains(string(frame), "["+tabName(tab)+"]") {

@@ -154,7 +154,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	return m.handleScreenKey(msg.String())
 }
 
-// unseen says whether a key would do something that nobody sees: where the window has
+// unseen reports whether a key would do something that nobody sees: where the window has
 // no room for the screen, what is open takes no key but the one that closes it, and the
 // screens none but a few.
 func (m *Model) unseen(name string) bool {
@@ -172,7 +172,7 @@ func (m *Model) unseen(name string) bool {
 	return k == nil || !k.Blind
 }
 
-// fixAction is what enter does: take the nearest legal values, else the fastest
+// fixAction returns what enter does: take the nearest legal values, else the fastest
 // turn that makes the setup fit, else type.
 func (m *Model) fixAction() state.Action {
 	switch {
@@ -184,7 +184,7 @@ func (m *Model) fixAction() state.Action {
 	return state.Action{Verb: state.Type}
 }
 
-// fixText is what enter would set; empty when it would type.
+// fixText returns what enter would set; empty when it would type.
 func (m *Model) fixText() string {
 	if words := state.FixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
 		return words

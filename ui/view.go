@@ -18,7 +18,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// View is the frame: a function of the model alone.
+// View returns the frame: a function of the model alone.
 func (m *Model) View() tea.View {
 	v := tea.View{AltScreen: true}
 	if m.state.Mouse {
@@ -56,7 +56,7 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	return m.withOverlay(box, lines, r)
 }
 
-// page is the screen in front, and where its caret is.
+// page returns the screen in front, and where its caret is.
 func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 	if m.state.Tab != state.ExploreTab {
 		return m.screenFrame(), nil
@@ -64,7 +64,7 @@ func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 	return m.explore(r)
 }
 
-// explore is the Explore screen, which has the whole window.
+// explore returns the Explore screen, which has the whole window.
 func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
@@ -118,7 +118,7 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	panel("step", r.Step, 0, 0, "", func(w, h int) []string { return explore.Step(in, w, h) })
 	panel("run", r.Run, 0, 0, "", func(w, h int) []string { return explore.Run(in, w, h) })
 	panel("traffic", r.Traffic, 0, 0, "", func(w, h int) []string { return explore.Traffic(in, w, h) })
-	// The chart is of the setup in force, not of the last legal one.
+	// The chart is of the current setup, not of the last legal one.
 	chart := in.At(0, 0)
 	chart.Theme = m.look.theme
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
@@ -127,7 +127,7 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	panel("assumed", r.Assumed, 0, 0, "", func(w, h int) []string { return explore.Assumed(in, w, h) })
 }
 
-// wrong are the errors of the setup in force; enter takes the first remedy.
+// wrong returns the errors of the current setup; enter takes the first remedy.
 func (m *Model) wrong() []explore.Wrong {
 	var out []explore.Wrong
 	key := "enter"
@@ -164,7 +164,7 @@ func (m *Model) column(at frame.Rect) knobs.Drawn {
 	return m.cache.knobs(key, func() knobs.Drawn { return c.Render(at.W, at.H) })
 }
 
-// pages is how many positions the ranks can be scrolled to.
+// pages returns how many positions the ranks can be scrolled to.
 func (m *Model) pages() int {
 	c := m.content()
 	r := frame.Layout(m.caps.Width, m.caps.Height, c)
@@ -175,7 +175,7 @@ func (m *Model) pages() int {
 	return max(explore.Pages(c.Ranks, fullest, r.Memory.H-2), explore.Pages(c.Ranks, 0, r.Pipeline.H-2))
 }
 
-// content is what the layout must know.
+// content returns what the layout must know.
 func (m *Model) content() frame.Content {
 	c := frame.Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
 	if c.Ranks == 0 {
@@ -288,7 +288,7 @@ type cached struct {
 
 func newCache() *cache { return &cache{panels: map[string]cached{}} }
 
-// lines are the panel's, drawn if its key changed.
+// lines returns the panel's, drawn if its key changed.
 func (c *cache) lines(panel string, key panelKey, draw func() []string) []string {
 	if have, ok := c.panels[panel]; ok && have.key == key {
 		return have.lines
@@ -298,7 +298,7 @@ func (c *cache) lines(panel string, key panelKey, draw func() []string) []string
 	return lines
 }
 
-// knobs is the drawn knobs column.
+// knobs returns the drawn knobs column.
 func (c *cache) knobs(key panelKey, draw func() knobs.Drawn) knobs.Drawn {
 	if have, ok := c.column[key]; ok {
 		return have

@@ -72,7 +72,7 @@ func (m *Model) runFigures(r *engine.Run) []runFigure {
 	return all
 }
 
-// usedFor is what stands in for a figure that was left out.
+// usedFor returns what stands in for a figure that was left out.
 func usedFor(r *engine.Run, id knob.ID) string {
 	switch {
 	case r == nil:
@@ -84,7 +84,7 @@ func usedFor(r *engine.Run, id knob.ID) string {
 	return ""
 }
 
-// assumptions is what the figures of a run assume.
+// assumptions returns what the figures of a run assume.
 func assumptions(r *engine.Run) *overlay.Card {
 	card := &overlay.Card{
 		Title: "ASSUMPTIONS", Remark: "whole run", Name: figure.Short(r.Tokens) + " tokens", Value: figure.Days(r.Days),

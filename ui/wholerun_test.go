@@ -51,7 +51,7 @@ func TestWholeRun(t *testing.T) {
 	}
 }
 
-// TestWholeRunPanel: on large screens the run stands beside the step, with its
+// TestWholeRunPanel: on large screens the run stands next to the step, with its
 // band; without a budget nothing is there.
 func TestWholeRunPanel(t *testing.T) {
 	for name, setup := range banded(t) {

@@ -6,7 +6,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Frame puts drawn panels beside and below each other. Panels are put from
+// Frame puts drawn panels next to and below each other. Panels are put from
 // left to right; what no panel covers is blank.
 type Frame struct {
 	w, h int
@@ -33,7 +33,7 @@ func (f *Frame) Put(r Rect, lines []string) {
 	}
 }
 
-// Lines are those of the whole frame.
+// Lines returns those of the whole frame.
 func (f *Frame) Lines() []string {
 	lines := make([]string, f.h)
 	for y := range lines {

@@ -6,10 +6,10 @@ import "slices"
 // Rect is a region of the screen in cells; the zero Rect is not shown.
 type Rect struct{ X, Y, W, H int }
 
-// Shown says whether the region has any cells.
+// Shown reports whether the region has any cells.
 func (r Rect) Shown() bool { return r.W > 0 && r.H > 0 }
 
-// Contains says whether a cell lies in the region.
+// Contains reports whether a cell lies in the region.
 func (r Rect) Contains(x, y int) bool {
 	return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H
 }
@@ -88,7 +88,7 @@ func Layout(w, h int, c Content) Rects {
 	return r
 }
 
-// Margin is how many columns stay blank on either side.
+// Margin returns how many columns stay blank on either side.
 func Margin(w int) int {
 	if w >= wideWidth {
 		return 1
@@ -124,7 +124,7 @@ func columns(r *Rects, body Rect, w int, c Content) {
 	bands(r, Rect{x, body.Y, width, body.H}, gutter, c)
 }
 
-// bands shares a wide body: memory beside step and traffic on top, then the
+// bands shares a wide body: memory next to step and traffic on top, then the
 // timeline and the chart over the whole width, where they show most.
 func bands(r *Rects, body Rect, gutter int, c Content) {
 	var top Rect
@@ -240,7 +240,7 @@ func keepFitting(h int, panels []panel) []panel {
 	}
 }
 
-// grow gives rows to panels in turn until each has what it may have.
+// grow gives rows to panels one after the other until each has what it may have.
 func grow(sizes []int, left int, panels []panel, upTo func(panel) int) int {
 	for grown := true; grown && left > 0; {
 		grown = false

@@ -74,7 +74,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutHolds: at every size regions lie on the screen and beside each
+// TestLayoutHolds: at every size regions lie on the screen and next to each
 // other, and what is essential is there.
 func TestLayoutHolds(t *testing.T) {
 	for w := 1; w <= 260; w += 7 {

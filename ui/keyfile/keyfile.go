@@ -37,7 +37,7 @@ func (a *Action) apart(b *Action) bool {
 	return a.Group != b.Group || a.Group != "" && slices.ContainsFunc(a.Keys, shared)
 }
 
-// Path is where the file is: in $XDG_CONFIG_HOME, which counts only when it is
+// Path returns where the file is: in $XDG_CONFIG_HOME, which counts only when it is
 // absolute, else in .config of the home folder. Empty: nowhere.
 func Path(getenv func(string) string) string {
 	dir := getenv("XDG_CONFIG_HOME")
@@ -134,7 +134,7 @@ func flat(raw map[string]any) map[string]any {
 	return out
 }
 
-// inOrder are the actions of the file by their lines.
+// inOrder returns the actions of the file by their lines.
 func (f *file) inOrder(raw map[string]any) []string {
 	names := make([]string, 0, len(raw))
 	for name := range raw {
@@ -149,7 +149,7 @@ func (f *file) inOrder(raw map[string]any) []string {
 	return names
 }
 
-// line is where an action stands: the line that begins with it, with the heading of its
+// line returns where an action stands: the line that begins with it, with the heading of its
 // table before it. 0 where it cannot be found.
 func (f *file) line(action string) int {
 	table := ""
@@ -172,7 +172,7 @@ func (f *file) wrong(action, format string, args ...any) error {
 	return &input.Error{File: f.name, Line: line, Column: min(line, 1), Key: action, Err: fmt.Errorf(format, args...)}
 }
 
-// keysOf are the keys of one line, checked by themselves.
+// keysOf returns the keys of one line, checked by themselves.
 func (f *file) keysOf(action string, value any) ([]string, error) {
 	if !slices.ContainsFunc(f.actions, func(a Action) bool { return a.Name == action }) {
 		return nil, f.wrong(action, "is no action: did you mean %s?", f.closest(action))
@@ -231,7 +231,7 @@ func (f *file) resolve() {
 	}
 }
 
-// conflict is the first action of the file whose key another one has as well: one
+// conflict returns the first action of the file whose key another one has as well: one
 // earlier in the file, or one that the file leaves as it is.
 func (f *file) conflict() (string, error) {
 	owners := map[string][]*Action{}
@@ -263,7 +263,7 @@ func (f *file) conflict() (string, error) {
 	return "", nil
 }
 
-// named are the keys that have names.
+// named returns the keys that have names.
 func named() []string {
 	names := []string{"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "tab", "space", "backspace", "delete", "insert"}
 	for i := 1; i <= 12; i++ {
@@ -272,7 +272,7 @@ func named() []string {
 	return names
 }
 
-// Canonical is a key as the terminal library calls it, or why it cannot be given
+// Canonical returns a key as the terminal library calls it, or why it cannot be given
 // to an action.
 func Canonical(text string) (key, why string) {
 	rest, mods := text, map[string]bool{}

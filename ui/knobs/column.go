@@ -127,7 +127,7 @@ func (c *Column) entries(h int) []entry {
 	return entries
 }
 
-// scroll is the first entry that is drawn: 0 as long as the focus shows then.
+// scroll returns the first entry that is drawn: 0 as long as the focus shows then.
 func (c *Column) scroll(entries []entry, h int) int {
 	at := 0
 	for i, e := range entries {
@@ -184,7 +184,7 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int, more bool) {
 	d.Lines = append(d.Lines, l.String())
 }
 
-// abbreviated says whether a label is one that says nothing to who does not know
+// abbreviated reports whether a label is one that says nothing to who does not know
 // it: DP, ZeRO.
 func abbreviated(label string) bool {
 	capitals := 0

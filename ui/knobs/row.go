@@ -17,7 +17,7 @@ type Group struct {
 	IDs   []knob.ID
 }
 
-// Groups is the order of the column. The last group is what is turned rarely;
+// Groups returns the order of the column. The last group is what is turned rarely;
 // on small screens it is reached by scrolling.
 func Groups() []Group {
 	var out []Group
@@ -27,7 +27,7 @@ func Groups() []Group {
 	return out
 }
 
-// Order is the knobs from top to bottom.
+// Order returns the knobs from top to bottom.
 func Order() []knob.ID {
 	var ids []knob.ID
 	for _, g := range Groups() {
@@ -51,7 +51,7 @@ type Row struct {
 	OffWord string // the same in one word
 }
 
-// Rows are all knobs of a setup under the locks.
+// Rows returns all knobs of a setup under the locks.
 func Rows(s engine.Setup, l knob.Locks) []Row {
 	ids := Order()
 	rows := make([]Row, 0, len(ids))
@@ -122,7 +122,7 @@ func (r *Row) Brief(value string) string {
 	return value
 }
 
-// lockWord says whether a knob is fixed or set automatically from the others.
+// lockWord reports whether a knob is fixed or set automatically from the others.
 func lockWord(k *knob.Knob, l knob.Locks) string {
 	switch {
 	case k.Lock == nil:

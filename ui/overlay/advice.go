@@ -27,12 +27,12 @@ type Advice struct {
 
 	sheet
 	report *engine.Report
-	found  *advise.Advice // nil while it is worked out
-	failed bool           // it could not be worked out
+	found  *advise.Advice // nil while it is computed
+	failed bool           // it could not be computed
 	cursor int            // the chosen line of the body
 }
 
-// NewAdvice is the card of a legal setup's report, whose advice is still worked out.
+// NewAdvice returns the card of a legal setup's report, whose advice is still computed.
 func NewAdvice(r *engine.Report) *Advice { return &Advice{report: r} }
 
 // Take gives it what was found; nil where nothing could be.
@@ -60,7 +60,7 @@ func (a *Advice) Resize(w, h int) {
 	}
 }
 
-// Move is the chosen move; nil where none is in sight.
+// Move returns the chosen move; nil where none is in sight.
 func (a *Advice) Move() *advise.Move {
 	body := a.body()
 	if a.cursor < 0 || a.cursor >= len(body) || !a.shows(a.page(body), a.cursor) {
@@ -142,20 +142,20 @@ func (a *Advice) wide() int {
 	return stretched(widest, a.w)
 }
 
-// adviceLine is a line of the body; where it stands for a move, enter makes that.
+// adviceLine is a line of the body; where it represents a move, enter makes that.
 type adviceLine struct {
 	draw func(l *widget.Line, t *themes.Theme, g widget.Glyphs, chosen bool)
 	move *advise.Move
 }
 
-// text is a line of words.
+// text returns a line of words.
 func text(role themes.Role, indent int, words string) adviceLine {
 	return adviceLine{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) {
 		l.Gap(indent).Put(t.Paint(role), words)
 	}}
 }
 
-// wrapped are words over as many lines as they need.
+// wrapped returns words over as many lines as they need.
 func (a *Advice) wrapped(role themes.Role, indent int, words string) []adviceLine {
 	var lines []adviceLine
 	for _, part := range widget.Wrap(words, a.wide()-2-indent-1) {
@@ -164,7 +164,7 @@ func (a *Advice) wrapped(role themes.Role, indent int, words string) []adviceLin
 	return lines
 }
 
-// body is everything between the rules.
+// body returns everything between the rules.
 func (a *Advice) body() []adviceLine {
 	switch {
 	case a.failed:
@@ -186,7 +186,7 @@ type share struct {
 	of          float64
 }
 
-// causes are the largest terms of the fullest rank, or what the step is spent on.
+// causes returns the largest terms of the fullest rank, or what the step is spent on.
 func (a *Advice) causes() []adviceLine {
 	title := "WHERE THE STEP TIME GOES"
 	var list []share
@@ -224,7 +224,7 @@ const (
 	moveEdge  = 1
 )
 
-// moveColumns is how many cells they take, and how many of these the peak has.
+// moveColumns returns how many cells they take, and how many of these the peak has.
 func (a *Advice) moveColumns() (all, peak int) {
 	if a.wide() >= 76 {
 		peak = movePeak
@@ -232,7 +232,7 @@ func (a *Advice) moveColumns() (all, peak int) {
 	return moveStep + moveSpeed + peak + moveSaved + moveEdge, peak
 }
 
-// moves are the best ones, with time and memory.
+// moves returns the best ones, with time and memory.
 func (a *Advice) moves() []adviceLine {
 	all, peak := a.moveColumns()
 	title := "CHANGES " + a.found.Promise()
@@ -358,7 +358,7 @@ func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	l.Right(t.Paint(themes.Accent), value, 1)
 }
 
-// about is the second line: why it does not fit, or how long a step takes.
+// about returns the second line: why it does not fit, or how long a step takes.
 func (a *Advice) about() string {
 	if m := a.report.Memory; !m.Fits {
 		if _, cause, ok := strings.Cut(m.Reason, ": "); ok { // the sizes stand above

@@ -35,7 +35,7 @@ func (a *Advice) tornadoColumns() tornadoColumns {
 	return c
 }
 
-// Sides are the bar of a knob: its steps as ratios to the step now.
+// Sides returns the bar of a knob: its steps as ratios to the step now.
 func Sides(k *advise.Knob) widget.Sides {
 	now := float64(k.Now.Step)
 	fastest, slowest := k.Ends()
@@ -46,7 +46,7 @@ func Sides(k *advise.Knob) widget.Sides {
 	return s
 }
 
-// tornado is a bar for every knob, all on one scale.
+// tornado returns a bar for every knob, all on one scale.
 func (a *Advice) tornado() []adviceLine {
 	if len(a.found.Knobs) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type box struct {
 	lines  []string
 }
 
-// stretched is the width of a box on a screen of w cells: all of it rather than strips
+// stretched returns the width of a box on a screen of w cells: all of it rather than strips
 // of the page at the sides.
 func stretched(width, w int) int {
 	const strips = 8
@@ -29,7 +29,7 @@ func stretched(width, w int) int {
 	return width
 }
 
-// signs are those of the frame: corners from the top left clockwise,
+// signs returns those of the frame: corners from the top left clockwise,
 // horizontal, vertical, and the two tees.
 func (b *box) signs() [8]string {
 	if !b.glyphs.Unicode {

@@ -26,7 +26,7 @@ type Card struct {
 	cursor int // chosen link
 }
 
-// Paragraph is a text with a label beside it; an empty text is left out.
+// Paragraph is a text with a label next to it; an empty text is left out.
 type Paragraph struct {
 	Label, Text string
 	Tight       bool // stands right below the one before
@@ -83,7 +83,7 @@ func (c *Card) Click(row int) Action {
 // Render draws the card in the middle of the screen.
 func (c *Card) Render(t *themes.Theme, g widget.Glyphs) Drawn { return c.render(c.page(), t, g) }
 
-// page is the paragraphs, with a blank line between them where all have room, then the
+// page returns the paragraphs, with a blank line between them where all have room, then the
 // links.
 func (c *Card) page() *page {
 	const widest = 84

@@ -93,7 +93,7 @@ func (x *Explain) Click(row int) Action {
 	return nil
 }
 
-// parts is the line of the first part.
+// parts returns the line of the first part.
 func (x *Explain) parts(p *page) int { return len(p.body) - len(x.here().figure.Parts) }
 
 // Render draws the explanation in the middle of the screen.
@@ -109,7 +109,7 @@ func (x *Explain) page() *page {
 		p.body = append(p.body, paragraph(label, role, widget.Wrap(text, textRoom(p.width)))...)
 	}
 	add("formula", themes.Strong, e.Symbol+" = "+e.Formula)
-	if e.Numbers != e.Text() { // a given figure has nothing to work out
+	if e.Numbers != e.Text() { // a given figure has nothing to compute
 		add("numbers", themes.Text, "= "+e.Numbers)
 	}
 	add("result", themes.Strong, "= "+e.Text())

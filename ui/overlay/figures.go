@@ -31,7 +31,7 @@ func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
 	return p
 }
 
-// figureOf is the figure of a report that has an explanation, for one that a screen
+// figureOf returns the figure of a report that has an explanation, for one that a screen
 // shows: what is free is usable less the peak, and the fullest rank has a number.
 func figureOf(r *engine.Report, id string) string {
 	if id == "memory.free" {

@@ -19,7 +19,7 @@ type Lexicon struct {
 	names map[string]bool // of the words, in lower case
 }
 
-// Methods are the notes on knobs.
+// Methods returns the notes on knobs.
 func (l *Lexicon) Methods() map[knob.ID]words.Method {
 	if l.notes == nil {
 		l.notes, _ = words.Methods()
@@ -27,7 +27,7 @@ func (l *Lexicon) Methods() map[knob.ID]words.Method {
 	return l.notes
 }
 
-// Glossary is every word.
+// Glossary returns every word.
 func (l *Lexicon) Glossary() []words.Word {
 	if l.words == nil {
 		l.words, _ = words.Glossary()
@@ -35,7 +35,7 @@ func (l *Lexicon) Glossary() []words.Word {
 	return l.words
 }
 
-// Knows says whether a word is in the glossary.
+// Knows reports whether a word is in the glossary.
 func (l *Lexicon) Knows(word string) bool {
 	if l.names == nil {
 		l.names = map[string]bool{}

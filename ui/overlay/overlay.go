@@ -109,13 +109,13 @@ type layer struct {
 	Overlay
 }
 
-// Empty says whether nothing is open.
+// Empty reports whether nothing is open.
 func (s *Stack) Empty() bool { return len(s.open) == 0 }
 
-// Len is how many overlays are open.
+// Len returns how many overlays are open.
 func (s *Stack) Len() int { return len(s.open) }
 
-// Top is the overlay on top; nil where none is open.
+// Top returns the overlay on top; nil where none is open.
 func (s *Stack) Top() Overlay {
 	if s.Empty() {
 		return nil
@@ -123,7 +123,7 @@ func (s *Stack) Top() Overlay {
 	return s.open[len(s.open)-1].Overlay
 }
 
-// ID is that of the overlay on top; empty where none is open.
+// ID returns that of the overlay on top; empty where none is open.
 func (s *Stack) ID() ID {
 	if s.Empty() {
 		return ""

@@ -216,7 +216,7 @@ func TestMatchedLetters(t *testing.T) {
 	}
 }
 
-// TestStretched: a box leaves either room beside it or none.
+// TestStretched: a box leaves either room next to it or none.
 func TestStretched(t *testing.T) {
 	for w := range 140 {
 		for need := range 130 {

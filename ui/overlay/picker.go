@@ -64,7 +64,7 @@ func NewPicker(title, hint string, items []Item, current int) *Picker {
 // Resize says how large the screen is.
 func (p *Picker) Resize(w, h int) { p.w, p.h = w, h }
 
-// rows is how many lines of the list are drawn.
+// rows returns how many lines of the list are drawn.
 func (p *Picker) rows() int {
 	rows := min(max(len(p.items), 3), max(p.h-6, 1))
 	if p.h > 16 {
@@ -73,7 +73,7 @@ func (p *Picker) rows() int {
 	return rows
 }
 
-// Choice is the index of the chosen item; false when nothing can be chosen.
+// Choice returns the index of the chosen item; false when nothing can be chosen.
 func (p *Picker) Choice() (int, bool) {
 	if p.cursor < 0 || p.cursor >= len(p.shown) {
 		return 0, false
@@ -120,7 +120,7 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 	return nil
 }
 
-// chosen is what the chosen item stands for.
+// chosen returns what the chosen item represents.
 func (p *Picker) chosen() Action {
 	if i, ok := p.Choice(); ok {
 		return p.Choose(i)
@@ -178,7 +178,7 @@ func (p *Picker) Count() string {
 	return text
 }
 
-// first is the first line that is shown of a list of n rows.
+// first returns the first line that is shown of a list of n rows.
 func (p *Picker) first(n int) int {
 	if p.cursor < n {
 		return 0
@@ -186,7 +186,7 @@ func (p *Picker) first(n int) int {
 	return min(p.cursor-n/2, len(p.shown)-n)
 }
 
-// wide is the width of the box on a screen of w cells: that of what it lists,
+// wide returns the width of the box on a screen of w cells: that of what it lists,
 // or of the screen.
 func (p *Picker) wide(w int) int {
 	const least, frame, margins = 60, 2, 3
@@ -270,7 +270,7 @@ type columns struct {
 	fields      []int
 }
 
-// need is the width of all with the blanks between them.
+// need returns the width of all with the blanks between them.
 func (c *columns) need() int {
 	n := c.title
 	if c.name > 0 {

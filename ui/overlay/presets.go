@@ -55,7 +55,7 @@ func (c *Catalog) addCluster(m hardware.Cluster, gpu string) {
 	if m.Inter.Bandwidth > 0 {
 		link = rate(m.Inter.Bandwidth)
 	}
-	// The memory stands beside it; what is in brackets explains the name.
+	// The memory stands next to it; what is in brackets explains the name.
 	chip, _, _ := strings.Cut(m.GPU.Name, " (")
 	item.Fields = []string{
 		chip, figure.GiB(m.GPU.MemoryUsable) + " GiB", link, fmt.Sprintf("%d a node", m.Node()),

@@ -38,7 +38,7 @@ const labelWidth = 12
 // Resize says how large the screen is.
 func (s *sheet) Resize(w, h int) { s.w, s.h = w, h }
 
-// rows is how many lines of the body are shown.
+// rows returns how many lines of the body are shown.
 func (s *sheet) rows(p *page) int {
 	return min(len(p.body), max(s.h-len(p.head)-len(p.foot)-edges, 1))
 }
@@ -47,7 +47,7 @@ func (s *sheet) scroll(p *page, n int) {
 	s.first = min(max(s.first+n, 0), max(len(p.body)-s.rows(p), 0))
 }
 
-// shows says whether a line of the body is in sight.
+// shows reports whether a line of the body is in sight.
 func (s *sheet) shows(p *page, line int) bool { return line >= s.first && line < s.first+s.rows(p) }
 
 // reveal scrolls as far as it must for a line to be in sight.
@@ -90,7 +90,7 @@ func (s *sheet) render(p *page, t *themes.Theme, g widget.Glyphs) Drawn {
 	return d
 }
 
-// titled is a line with a name at the left and a value at the right.
+// titled returns a line with a name at the left and a value at the right.
 func titled(name, value string) row {
 	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		l.Gap(1)
@@ -98,21 +98,21 @@ func titled(name, value string) row {
 	}
 }
 
-// textRow is a line of text, cut where there is no room.
+// textRow returns a line of text, cut where there is no room.
 func textRow(role themes.Role, text string) row {
 	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		l.Gap(1).Put(t.Paint(role), shorten(text, l.Left()-1, g))
 	}
 }
 
-// labelled is a line of text behind a label.
+// labelled returns a line of text behind a label.
 func labelled(label string, role themes.Role, text string) row {
 	return func(l *widget.Line, t *themes.Theme, _ widget.Glyphs) {
 		l.Gap(1).Put(t.Paint(themes.Muted), label).To(labelWidth).Put(t.Paint(role), text)
 	}
 }
 
-// paragraph is lines of text behind one label.
+// paragraph returns lines of text behind one label.
 func paragraph(label string, role themes.Role, lines []string) []row {
 	rows := make([]row, 0, len(lines))
 	for _, line := range lines {
@@ -122,7 +122,7 @@ func paragraph(label string, role themes.Role, lines []string) []row {
 	return rows
 }
 
-// textRoom is the width of a paragraph in a box.
+// textRoom returns the width of a paragraph in a box.
 func textRoom(width int) int { return max(width-2-labelWidth-2, 8) }
 
 // wordwrap breaks a text at blanks, never at a hyphen: (p-1)/m stays whole.
@@ -135,5 +135,5 @@ func wordwrap(text string, w int) []string {
 // shorten cuts a text to w cells with the terminal's own ellipsis.
 func shorten(s string, w int, g widget.Glyphs) string { return widget.CutText(s, w, g.Ellipsis) }
 
-// Hint is the last line of a list or card: keys and what they do.
+// Hint returns the last line of a list or card: keys and what they do.
 func Hint(g widget.Glyphs, keys ...string) string { return strings.Join(keys, " "+g.Dot+" ") }

@@ -28,7 +28,7 @@ func NewValue(knob knob.ID, text string) *Value {
 	return v
 }
 
-// Text is what was typed, with the caret behind so many signs.
+// Text returns what was typed, with the caret behind so many signs.
 func (v *Value) Text() (text string, caret int) { return v.input.Value(), v.input.Position() }
 
 // HandleKey edits the text, takes it or leaves the knob as it was. A value that cannot be

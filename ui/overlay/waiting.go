@@ -28,7 +28,7 @@ func (w *Waiting) HandleKey(msg tea.KeyPressMsg) Action {
 	return nil
 }
 
-// Keys are those that were kept.
+// Keys returns those that were kept.
 func (w *Waiting) Keys() []tea.KeyPressMsg { return w.keys }
 
 // Click does nothing.

@@ -63,7 +63,7 @@ func (s *pastes) read(from io.Reader, p []byte) (int, error) {
 	return copy(p, s.pass(bytes.Clone(p[:n]))), err
 }
 
-// pass is what is handed on in place of what was read: at most an end of a paste
+// pass returns what is handed on in place of what was read: at most an end of a paste
 // longer.
 func (s *pastes) pass(read []byte) []byte {
 	var out []byte
@@ -113,7 +113,7 @@ func (s *pastes) match(b byte) string {
 	return ""
 }
 
-// aKey says whether what was read is one key and nothing else: a sign, with alt or
+// aKey reports whether what was read is one key and nothing else: a sign, with alt or
 // without, or one whole sequence. The rest of a paste that comes late is rarely that,
 // and a part of the mark that ends it never.
 func (s *pastes) aKey(read []byte) bool {
@@ -138,7 +138,7 @@ func oneRune(text []byte) bool {
 	return n == len(text) && (r != utf8.RuneError || n > 1)
 }
 
-// interrupts says whether what was read is ctrl+c and nothing else, in any of the
+// interrupts reports whether what was read is ctrl+c and nothing else, in any of the
 // ways that terminals send it: pasted text has it among other text, if at all.
 func interrupts(read []byte) bool {
 	for len(read) > 0 {
@@ -151,7 +151,7 @@ func interrupts(read []byte) bool {
 	return true
 }
 
-// interrupt is how long the ctrl+c is that comes first; 0: something else does. It is
+// interrupt returns how long the ctrl+c is that comes first; 0: something else does. It is
 // a byte, a key of the kitty protocol, or one of xterm's modifyOtherKeys.
 func interrupt(read []byte) int {
 	const old, kitty, xterm = '\x03', "\x1b[99", "\x1b[27"
@@ -171,7 +171,7 @@ func interrupt(read []byte) int {
 	return 0
 }
 
-// control says whether the parameters of a key have the modifier: they are the key's
+// control reports whether the parameters of a key have the modifier: they are the key's
 // other codes, then one more than the modifiers, then what happened to it.
 func control(params []byte) bool {
 	const ctrl = 4

@@ -40,7 +40,7 @@ type half struct {
 	keys []string
 }
 
-// halves are the sides of a row, one or two, with the user's own keys.
+// halves returns the sides of a row, one or two, with the user's own keys.
 func (k *Key) halves(own map[string][]string) []half {
 	first, second, pair := strings.Cut(k.Keys, " | ")
 	a, b, _ := strings.Cut(k.ID, " ")
@@ -79,7 +79,7 @@ func Press(s Screen, c *Context, name string) (handled bool, do Request) {
 	if k == nil {
 		return false, Request{}
 	}
-	if do = k.Run(n, name); do.none() { // what it changed may want something worked out
+	if do = k.Run(n, name); do.none() { // what it changed may want something computed
 		do = s.Refresh(c)
 	}
 	return true, do
@@ -113,7 +113,7 @@ func (k *Key) Run(n int, name string) Request {
 	return Request{}
 }
 
-// Hints are the footer of a screen.
+// Hints returns the footer of a screen.
 func Hints(s Screen, c *Context) []widget.Hint {
 	if w, ok := s.(Writer); ok && w.Typing() {
 		return w.Prompt()
@@ -121,7 +121,7 @@ func Hints(s Screen, c *Context) []widget.Hint {
 	return HintsOf(s.Keys(c), c.Own, c.Glyphs)
 }
 
-// HintsOf are the keys of the moment with a word or two, best first.
+// HintsOf returns the keys of the moment with a word or two, best first.
 func HintsOf(keys []Key, own map[string][]string, g widget.Glyphs) []widget.Hint {
 	var out []widget.Hint
 	ascii := strings.NewReplacer()
@@ -146,12 +146,12 @@ func HintsOf(keys []Key, own map[string][]string, g widget.Glyphs) []widget.Hint
 	return out
 }
 
-// Listed are the rows of the moment that the help lists.
+// Listed returns the rows of the moment that the help lists.
 func Listed(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return !k.own() || k.Help == "" || !k.now() })
 }
 
-// Names are the keys of a row: the ones that stand for an action come first.
+// Names returns the keys of a row: the ones that represent an action come first.
 func (k *Key) Names(own map[string][]string) []string {
 	var names, rest []string
 	for _, h := range k.halves(own) {
@@ -161,7 +161,7 @@ func (k *Key) Names(own map[string][]string) []string {
 	return append(names, rest...)
 }
 
-// Shown is how the help writes the keys of a row: two of them, or from the first to the
+// Shown returns how the help writes the keys of a row: two of them, or from the first to the
 // last of many; the others mean the same.
 func (k *Key) Shown(own map[string][]string, g widget.Glyphs) string {
 	names := k.Names(own)
@@ -182,7 +182,7 @@ type Action struct {
 	Help string
 }
 
-// Actions are all actions of a key table, of every mode, in its order. An action that
+// Actions returns all actions of a key table, of every mode, in its order. An action that
 // several rows share is there once.
 func Actions(keys []Key) []Action {
 	var out []Action

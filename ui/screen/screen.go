@@ -29,7 +29,7 @@ type Context struct {
 	Own map[string][]string // the user's own keys of this screen, by the ID of the action
 }
 
-// At is the same context with an area of w x h cells.
+// At returns the same context with an area of w x h cells.
 func (c *Context) At(w, h int) *Context {
 	out := *c
 	out.W, out.H = w, h
@@ -44,7 +44,7 @@ func (c *Context) Heading(w int, name, detail, remark string) string {
 	return c.HeadingIn(themes.Muted, w, name, detail, remark)
 }
 
-// HeadingIn is Heading with the remark in another role.
+// HeadingIn returns Heading with the remark in another role.
 func (c *Context) HeadingIn(remarked themes.Role, w int, name, detail, remark string) string {
 	return widget.Heading(c.Theme, c.Glyphs, w, name, detail, remark, remarked)
 }
@@ -99,7 +99,7 @@ type Screen interface {
 
 // A screen may have some of these as well.
 type (
-	// Forgetter drops what is large and can be worked out again, when it is left.
+	// Forgetter drops what is large and can be computed again, when it is left.
 	Forgetter interface{ Forget() }
 	// Mover is a screen on which something moves by itself while Playing; Tick moves it
 	// by a frame and tells whether it goes on.

@@ -19,7 +19,7 @@ import (
 // document is the file by its keys. What this program does not know stays as it is.
 type document map[string]json.RawMessage
 
-// text is the file that holds a document.
+// text returns the file that holds a document.
 func (d document) text() ([]byte, error) {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -146,7 +146,7 @@ func readSetup(text []byte, lib setupdoc.Library) (engine.Setup, error) {
 	return setup, nil
 }
 
-// merged is a document with what a run changed between its start and its end. The
+// merged returns a document with what a run changed between its start and its end. The
 // error says what could not be kept; the rest is.
 func (d document) merged(start, end *Session, lib setupdoc.Library) (document, error) {
 	out := maps.Clone(d)
@@ -223,7 +223,7 @@ func (d document) mergePins(start, end *Session, lib setupdoc.Library) error {
 	return nil
 }
 
-// listed are the pins of a session.
+// listed returns the pins of a session.
 func listed(s *Session) []engine.Setup {
 	return slices.DeleteFunc(slices.Clone(s.Pins[:]), func(pin engine.Setup) bool { return pin == (engine.Setup{}) })
 }

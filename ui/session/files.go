@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Share puts a text that was copied into the file "copied" beside a session's, for
+// Share puts a text that was copied into the file "copied" next to a session's, for
 // terminals that do not pass the clipboard on, and gives the file's name.
 func Share(path, text string) (string, error) {
 	if path == "" {
@@ -27,7 +27,7 @@ func Share(path, text string) (string, error) {
 }
 
 // replace writes a file so that a reader, and a crash in between, see the old one or
-// the new one and never a part: into a file beside it, which then takes its name.
+// the new one and never a part: into a file next to it, which then takes its name.
 func replace(dir, path string, text []byte) (err error) {
 	file, err := os.CreateTemp(dir, ".session-*")
 	if err != nil {
@@ -51,7 +51,7 @@ func replace(dir, path string, text []byte) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// Unwritable says whether an error of Save is of the kind that a machine has
+// Unwritable reports whether an error of Save is of the kind that a machine has
 // for good: a home that is read-only, missing, full or no folder. The session is then not
 // kept, and nothing is said.
 func Unwritable(err error) bool {

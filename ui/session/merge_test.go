@@ -88,7 +88,7 @@ func contains(list []engine.Setup, one engine.Setup) bool {
 	return false
 }
 
-// TestStarts runs programs one after the other and beside each other, with flags and
+// TestStarts runs programs one after the other and next to each other, with flags and
 // without, and holds the file against the rule: what a run did not change stays as it
 // is, what it changed is there, and pins are there until somebody drops them.
 func TestStarts(t *testing.T) {

@@ -61,10 +61,10 @@ const (
 	pinsKey     = "pins"
 )
 
-// None is the session where nothing is kept: both locks on, the mouse too.
+// None returns the session where nothing is kept: both locks on, the mouse too.
 func None() Session { return Session{Locks: knob.Locks{GPUs: true, Batch: true}, Mouse: true} }
 
-// Path is where the session is kept: in $XDG_STATE_HOME, which counts only when
+// Path returns where the session is kept: in $XDG_STATE_HOME, which counts only when
 // it is absolute, else in .local/state of the home folder. Empty: nowhere.
 func Path(getenv func(string) string) string {
 	dir := getenv("XDG_STATE_HOME")

@@ -128,7 +128,7 @@ func (s *Store) setAside(why error) string {
 	return "the last session was set aside as " + escape.Name(aside) + "; " + notice
 }
 
-// mostAside is how many files are set aside beside each other.
+// mostAside is how many files are set aside next to each other.
 const mostAside = 99
 
 // free makes an empty file with a name that nothing has: what was set aside

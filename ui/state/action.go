@@ -70,7 +70,7 @@ type Effect Action
 // ThemeAuto is the name of the theme that follows the terminal.
 const ThemeAuto = "auto"
 
-// Apply is what an action does to the state. It is pure: same state, same
+// Apply returns what an action does to the state. It is pure: same state, same
 // action, same answer, nothing else touched.
 func Apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
@@ -136,7 +136,7 @@ func change(s State, a Action) State {
 }
 
 // nextTheme turns to the next theme. From auto it passes over the one that auto
-// stands for at the moment, which would change nothing.
+// represents at the moment, which would change nothing.
 func nextTheme(s State, auto string) State {
 	names := append([]string{ThemeAuto}, themes.Names()...)
 	at := slices.Index(names, s.Theme) + 1
@@ -148,7 +148,7 @@ func nextTheme(s State, auto string) State {
 	return s
 }
 
-// neighbour is the knob n places below another one; the ends hold.
+// neighbour returns the knob n places below another one; the ends hold.
 func neighbour(id knob.ID, n int) knob.ID {
 	order := knobs.Order()
 	i := slices.Index(order, id) + n
@@ -234,7 +234,7 @@ func withNearest(s engine.Setup, nearest map[string]any) (engine.Setup, error) {
 	return s, nil
 }
 
-// FixWords is what TakeFix would set; empty when there is nothing to take.
+// FixWords returns what TakeFix would set; empty when there is nothing to take.
 func FixWords(problems []engine.Problem) string {
 	for _, p := range Errors(problems) {
 		if len(p.Nearest) > 0 {
@@ -244,7 +244,7 @@ func FixWords(problems []engine.Problem) string {
 	return ""
 }
 
-// NearestWords are legal values as people read them, the problem's own field
+// NearestWords returns legal values as people read them, the problem's own field
 // first: TP 8, DP 4.
 func NearestWords(problem *engine.Problem) string {
 	var parts []string
@@ -262,7 +262,7 @@ func NearestWords(problem *engine.Problem) string {
 	return strings.Join(parts, ", ")
 }
 
-// inGPULock says whether a knob takes part in the lock between GPUs and DP, inBatchLock
+// inGPULock reports whether a knob takes part in the lock between GPUs and DP, inBatchLock
 // in that between the global batch and the micro-batches.
 func inGPULock(id knob.ID) bool {
 	return slices.Contains([]knob.ID{knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP}, id)
@@ -272,7 +272,7 @@ func inBatchLock(id knob.ID) bool {
 	return slices.Contains([]knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}, id)
 }
 
-// HasLock says whether a knob takes part in one of the locks.
+// HasLock reports whether a knob takes part in one of the locks.
 func HasLock(id knob.ID) bool { return inGPULock(id) || inBatchLock(id) }
 
 // Unfixed returns the knob that flipping the lock of a knob would fix.

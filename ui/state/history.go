@@ -80,7 +80,7 @@ func (s State) redo() State {
 // Past and Future are how many moves can be undone and done again.
 func (s *State) Past() int { return s.past.length() }
 
-// Future is how many moves can be done again.
+// Future returns how many moves can be done again.
 func (s *State) Future() int { return s.future.length() }
 
 func (m *moment) length() int {

@@ -43,7 +43,7 @@ type State struct {
 	past, future *moment
 }
 
-// New is the state that the program starts with.
+// New returns the state that the program starts with.
 func New(s engine.Setup, theme string, mouse bool) State {
 	if theme == "" {
 		theme = ThemeAuto
@@ -54,7 +54,7 @@ func New(s engine.Setup, theme string, mouse bool) State {
 	}
 }
 
-// Errors are the problems that make a setup illegal.
+// Errors returns the problems that make a setup illegal.
 func Errors(problems []engine.Problem) []engine.Problem {
 	var out []engine.Problem
 	for _, p := range problems {

@@ -49,7 +49,7 @@ func atTheEnd(s *State, p *knob.Knob, n, steps int) string {
 	return text
 }
 
-// refusal is the next value in the direction of n, were it legal, and the first
+// refusal returns the next value in the direction of n, were it legal, and the first
 // problem with it; empty where there is no next value.
 func refusal(s *State, p *knob.Knob, n int) (next, why string) {
 	for _, text := range candidates(&s.Setup, p, n) {
@@ -64,7 +64,7 @@ func refusal(s *State, p *knob.Knob, n int) (next, why string) {
 	return "", ""
 }
 
-// candidates are values beyond the current one that people would try: the next
+// candidates returns values beyond the current one that people would try: the next
 // number and the doubled one, or the other choices.
 func candidates(s *engine.Setup, p *knob.Knob, n int) []string {
 	switch {

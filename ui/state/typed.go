@@ -10,7 +10,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// Typed is the action that puts a typed value into a knob, one of Nothing where nothing was
+// Typed returns the action that puts a typed value into a knob, one of Nothing where nothing was
 // typed, or why the value cannot be taken.
 func Typed(s *State, id knob.ID, text string) (Action, error) {
 	text = strings.TrimSpace(text)
@@ -30,7 +30,7 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	return Action{Verb: SetKnob, ID: id, Text: text}, nil
 }
 
-// sentence is a value error as people read it.
+// sentence returns a value error as people read it.
 func sentence(err error) string {
 	var bad *knob.ValueError
 	if !errors.As(err, &bad) {
@@ -43,7 +43,7 @@ func sentence(err error) string {
 	return text
 }
 
-// ungrouped is typed text without the marks that group digits; the engine reads
+// ungrouped returns typed text without the marks that group digits; the engine reads
 // the rest: 16,384 and 16_384 are 16384.
 func ungrouped(text string) string {
 	return strings.NewReplacer(",", "", "_", "").Replace(strings.TrimSpace(text))

@@ -11,7 +11,7 @@ import (
 // know keys by their names only.
 func (f *Field) Type(name string) { f.Key(named(name)) }
 
-// named is the key that has the name. What is no name of a key is text.
+// named returns the key that has the name. What is no name of a key is text.
 func named(name string) tea.KeyPressMsg {
 	var k tea.KeyPressMsg
 	rest := name

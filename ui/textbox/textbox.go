@@ -29,7 +29,7 @@ func New(limit int) Field {
 	return Field{input}
 }
 
-// keys are the library's, without those that do harm here: deleting a word
+// keys returns the library's, without those that do harm here: deleting a word
 // forward reads beyond the end of the text in the library and is done below;
 // pasting would start a program that reads the clipboard of the machine that
 // meshscope runs on, which over SSH is not the one where something was copied; and
@@ -42,10 +42,10 @@ func keys() textinput.KeyMap {
 	return k
 }
 
-// Value is the text.
+// Value returns the text.
 func (f *Field) Value() string { return f.input.Value() }
 
-// Position is how many signs are before the caret.
+// Position returns how many signs are before the caret.
 func (f *Field) Position() int { return f.input.Position() }
 
 // Set replaces the text and puts the caret behind it.

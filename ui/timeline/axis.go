@@ -20,7 +20,7 @@ type Axis struct {
 	scale timeScale
 }
 
-// NewAxis is the axis of the timelines (nil ones are passed over). With fold it
+// NewAxis returns the axis of the timelines (nil ones are passed over). With fold it
 // leaves periods out where the whole would not be readable w cells wide; of two
 // timelines only those that both have.
 func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
@@ -65,8 +65,8 @@ func drawable(line *schedule.Timeline) bool {
 // foldWork bounds the search for long periods, in operations looked at.
 const foldWork = 1 << 20
 
-// anyPeriod is periodic that also looks for long patterns: ranks of unequal
-// length that wait for each other's hand-overs repeat after about as many
+// anyPeriod returns periodic that also looks for long patterns: ranks of unequal
+// length that wait for each other's send/recv repeat after about as many
 // micro-batches as there are ranks in the slowest part.
 func (v *Chart) anyPeriod() []periodic {
 	if found := v.periodic(); len(found) > 0 {
@@ -83,7 +83,7 @@ func (v *Chart) anyPeriod() []periodic {
 	return nil
 }
 
-// commonPeriods is intersect for periods of which one is a multiple of the other.
+// commonPeriods returns intersect for periods of which one is a multiple of the other.
 func commonPeriods(a, b []periodic) []periodic {
 	return overlaps(a, b, func(x, y periodic) (float64, bool) {
 		longer := max(x.period, y.period)
@@ -124,7 +124,7 @@ func (a *Axis) cut(found []periodic, w int) {
 	}
 }
 
-// Place is where a moment lies on the axis; one that is folded away lies on the fold.
+// Place returns where a moment lies on the axis; one that is folded away lies on the fold.
 func (a *Axis) Place(at float64) float64 {
 	if a.Length <= 0 {
 		return 0
@@ -138,7 +138,7 @@ func (a *Axis) Place(at float64) float64 {
 	return min(1, max(0, (at-passed)/a.Length))
 }
 
-// Moment is the time at a place of the axis.
+// Moment returns the time at a place of the axis.
 func (a *Axis) Moment(place float64) float64 {
 	at := place * a.Length
 	for _, c := range a.cuts {
@@ -149,7 +149,7 @@ func (a *Axis) Moment(place float64) float64 {
 	return at
 }
 
-// PerOp is how long the whole axis is in the shortest kind of operation.
+// PerOp returns how long the whole axis is in the shortest kind of operation.
 func (a *Axis) PerOp() float64 {
 	if a.scale.shortest <= 0 {
 		return 1
@@ -188,7 +188,7 @@ func (a *Axis) Frame(from, to float64, w int) Frame {
 	return f
 }
 
-// Column is where a moment is drawn; before or after the frame's own time it is
+// Column returns where a moment is drawn; before or after the frame's own time it is
 // -1 or Cols.
 func (f *Frame) Column(at float64) int {
 	if len(f.spans) == 0 || at < f.spans[0].from {
@@ -206,7 +206,7 @@ func (f *Frame) Column(at float64) int {
 	return f.Cols
 }
 
-// Time is the moment in the middle of a column.
+// Time returns the moment in the middle of a column.
 func (f *Frame) Time(col int) float64 {
 	at := 0.0
 	for _, s := range f.spans {
@@ -222,7 +222,7 @@ func (f *Frame) Time(col int) float64 {
 	return at
 }
 
-// Shows are the first and the last moment of the frame.
+// Shows returns the first and the last moment of the frame.
 func (f *Frame) Shows() (from, to float64) {
 	if len(f.spans) == 0 {
 		return 0, 0
@@ -230,7 +230,7 @@ func (f *Frame) Shows() (from, to float64) {
 	return f.spans[0].from, f.spans[len(f.spans)-1].to
 }
 
-// PerColumn is how much time a column stands for.
+// PerColumn returns how much time a column represents.
 func (f *Frame) PerColumn() float64 {
 	if scale := f.perUnit(); scale > 0 {
 		return 1 / scale
@@ -238,7 +238,7 @@ func (f *Frame) PerColumn() float64 {
 	return 0
 }
 
-// perUnit is how many columns a unit of time has.
+// perUnit returns how many columns a unit of time has.
 func (f *Frame) perUnit() float64 {
 	most := 0.0
 	for _, s := range f.spans {
@@ -255,7 +255,7 @@ type Tick struct {
 	Text string
 }
 
-// Ticks are moments 1, 2 or 5 times a power of ten apart, so many that their
+// Ticks returns moments 1, 2 or 5 times a power of ten apart, so many that their
 // texts do not touch. The unit is chosen for the whole axis.
 func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 	scale := f.perUnit()
@@ -313,7 +313,7 @@ func (f *Frame) Text(ticks []Tick, g widget.Glyphs) string {
 	return b.String() + widget.Blank(max(0, f.Cols-at))
 }
 
-// Outside is the moment itself, or, where that is folded away, the one just
+// Outside returns the moment itself, or, where that is folded away, the one just
 // behind the fold in the given direction, 1 or -1.
 func (a *Axis) Outside(at float64, dir int) float64 {
 	for _, c := range a.cuts {

@@ -141,10 +141,10 @@ func blendKey(shares *[4]float32) uint32 {
 	return key
 }
 
-// blendLevel is one share of a key.
+// blendLevel returns one share of a key.
 func blendLevel(key uint32, kind schedule.OpKind) int { return int(key>>(4*kind)) & 15 }
 
-// blendName is the letters of the kinds that matter in a column: those with a
+// blendName returns the letters of the kinds that matter in a column: those with a
 // quarter of its work or more.
 func blendName(key uint32) string {
 	work := 0
@@ -163,7 +163,7 @@ func blendName(key uint32) string {
 	}[kinds]
 }
 
-// look is the cell of a mix in a column of the picture, made once for each.
+// look returns the cell of a mix in a column of the picture, made once for each.
 func (b *blend) look(p *painter, key uint32, column int) cell {
 	if !p.theme.Blends() {
 		return b.fewLook(p, key, column)
@@ -176,7 +176,7 @@ func (b *blend) look(p *painter, key uint32, column int) cell {
 	return cell
 }
 
-// mixedCell is the kinds' colours and the ground's, mixed in the shares of tint: it names the
+// mixedCell returns the kinds' colours and the ground's, mixed in the shares of tint: it names the
 // kinds of a column, not how much each has.
 func mixedCell(p *painter, key uint32) cell {
 	shares := make([]themes.Share, 0, fewIdle+1)
@@ -189,7 +189,7 @@ func mixedCell(p *painter, key uint32) cell {
 	return cell{paint: p.theme.Blend(shares...), sign: " "}
 }
 
-// tint is the shares that a column is painted with, in eighths. What is not in its name
+// tint returns the shares that a column is painted with, in eighths. What is not in its name
 // does not count, where the kinds that are have alike shares they count as equal, and a
 // single eighth of waiting gives way: the table of 256 colours turns an eighth more or less
 // into another hue, so that one mix would be a patchwork and have no colour of its own in

@@ -51,8 +51,8 @@ func edge(keys []uint32, i int) {
 }
 
 // pureLeast is how many columns of one kind are a stretch of their own, which is not
-// averaged with what is beside it: forwards before the first backward, not one of two
-// kinds in turn that happens to fill a column.
+// averaged with what is next to it: forwards before the first backward, not one of two
+// alternating kinds that happens to fill a column.
 const pureLeast = 3
 
 // Looks of a column besides the one kind in it.
@@ -61,7 +61,7 @@ const (
 	lookMixed = -2
 )
 
-// looksLike is the only kind in a column, or that it is idle or has several.
+// looksLike returns the only kind in a column, or that it is idle or has several.
 func looksLike(shares *[4]float32) int {
 	const trace = 1.0 / (2 * blendLevels)
 	look := lookIdle
@@ -77,7 +77,7 @@ func looksLike(shares *[4]float32) int {
 	return look
 }
 
-// stretch is the end of what is averaged together from a column on: columns of one
+// stretch returns the end of what is averaged together from a column on: columns of one
 // kind if they are many, else everything up to those or to idle time. A single idle
 // column belongs to the work around it. An idle column begins nothing.
 func stretch(shares [][4]float32, from int) int {
@@ -99,7 +99,7 @@ func stretch(shares [][4]float32, from int) int {
 	return i
 }
 
-// pureRun is the look of a column and how many from it on share it. Single idle
+// pureRun returns the look of a column and how many from it on share it. Single idle
 // columns count with what is on both sides of them.
 func pureRun(shares [][4]float32, from int) (look, n int) {
 	look = looksLike(&shares[from])
@@ -118,11 +118,11 @@ func pureRun(shares [][4]float32, from int) (look, n int) {
 	return look, i - from
 }
 
-// partly tells whether a column is idle for a part of its time.
+// partly reports whether a column is idle for a part of its time.
 func partly(s *[4]float32) bool { return s[0]+s[1]+s[2]+s[3] < 1-1.0/(2*blendLevels) }
 
 // calmStretch averages and rounds. Columns that are partly idle because the stretch
-// begins or ends in them stand for themselves.
+// begins or ends in them represent themselves.
 func calmStretch(keys []uint32, shares, means [][4]float32) {
 	inner := [2]int{0, len(keys)}
 	if partly(&shares[0]) {

@@ -60,7 +60,7 @@ func (v *Chart) Rows(h int) []int {
 	return rows
 }
 
-// ranks is 0 for a timeline that cannot be drawn.
+// ranks returns 0 for a timeline that cannot be drawn.
 func (v *Chart) ranks() int {
 	t := v.Timeline
 	if t == nil || t.Order == nil || len(t.Begin) != len(t.Order.Ops) || len(t.End) != len(t.Order.Ops) {
@@ -101,7 +101,7 @@ func (v *Chart) Render(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 	return lines
 }
 
-// margins are the widths of the rank numbers and of the idle shares, 0 where
+// margins returns the widths of the rank numbers and of the idle shares, 0 where
 // there is no room for them.
 func (v *Chart) margins(w int) (label, idle int) {
 	if v.Plain {
@@ -117,7 +117,7 @@ func (v *Chart) margins(w int) (label, idle int) {
 	return label, idle
 }
 
-// idleText is the rank's idle share of the step; what is too short for a dot is
+// idleText returns the rank's idle share of the step; what is too short for a dot is
 // still seen here.
 func (v *Chart) idleText(rank int) string {
 	share := 100 * v.Timeline.Ranks[rank].Idle / v.Timeline.Makespan
@@ -128,7 +128,7 @@ func (v *Chart) idleText(rank int) string {
 	return strconv.FormatFloat(share, 'f', digits, 64) + " %"
 }
 
-// Folded is how many periods of the steady state a picture w cells wide leaves out.
+// Folded returns how many periods of the steady state a picture w cells wide leaves out.
 func (v *Chart) Folded(w, h int) int {
 	n := 0
 	for _, s := range v.picture(w, h) {
@@ -137,7 +137,7 @@ func (v *Chart) Folded(w, h int) int {
 	return n
 }
 
-// Blended says whether a picture of this size has operations narrower than a
+// Blended reports whether a picture of this size has operations narrower than a
 // column, so that it needs its legend.
 func (v *Chart) Blended(w, h int) bool {
 	spans := v.picture(w, h)

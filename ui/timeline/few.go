@@ -10,7 +10,7 @@ import (
 )
 
 // Columns that hold several operations, where colours cannot be mixed. With a few
-// colours a cell is a small stack: one kind at the top, the others in turn below
+// colours a cell is a small stack: one kind at the top, the others one after the other below
 // it, each as high as its share of the time, and what is empty at the top is
 // waiting. With none the columns take turns: of eight, each kind has as many
 // letters as it has eighths of the time.
@@ -114,7 +114,7 @@ func (t *turns) begin(parts [fewIdle + 1]int, mean [4]float32, column int) {
 	}
 }
 
-// next is whose turn it is among the parts of a column, by their means.
+// next returns whose turn it is among the parts of a column, by their means.
 func (t *turns) next(parts [fewIdle + 1]int, mean [4]float32) int {
 	shares, total := fewShares(&mean), float32(0)
 	for part, n := range parts {
@@ -135,7 +135,7 @@ func (t *turns) next(parts [fewIdle + 1]int, mean [4]float32) int {
 	return due
 }
 
-// late is who takes a turn instead: a part of the column that is behind the one whose
+// late returns who takes a turn instead: a part of the column that is behind the one whose
 // turn it is by more than turnsLate. The ends of stretches are rounded to columns, which
 // adds up over a row.
 func (t *turns) late(part int, shares [fewIdle + 1]float32) int {
@@ -185,7 +185,7 @@ func Letters(line *schedule.Timeline, columns int) func(rank int) string {
 	}
 }
 
-// letterCell is one part of a mix.
+// letterCell returns one part of a mix.
 func letterCell(p *painter, part int) cell {
 	if part == fewIdle {
 		return cell{paint: p.inside, sign: p.idleSign}
@@ -193,7 +193,7 @@ func letterCell(p *painter, part int) cell {
 	return cell{paint: p.theme.Area(kindFill(part)), sign: schedule.OpKind(part).String()}
 }
 
-// stackLook is the cell of a stack with a kind below, made once for each.
+// stackLook returns the cell of a stack with a kind below, made once for each.
 func (b *blend) stackLook(p *painter, key uint32, s stack, kind int) cell {
 	known := key | uint32(kind+1)<<16
 	cell, ok := b.looks[known]
@@ -204,7 +204,7 @@ func (b *blend) stackLook(p *painter, key uint32, s stack, kind int) cell {
 	return cell
 }
 
-// fewLook is the cell of a mix in a column of the picture, for the legend.
+// fewLook returns the cell of a mix in a column of the picture, for the legend.
 func (b *blend) fewLook(p *painter, key uint32, column int) cell {
 	s, parts := stackOf(key), fewParts(key)
 	if !p.stacks() {
@@ -219,7 +219,7 @@ func (b *blend) fewLook(p *painter, key uint32, column int) cell {
 // fewIdle is the place of waiting in the parts of a column, after the kinds.
 const fewIdle = int(schedule.WeightGradient) + 1
 
-// fewParts is what a column consists of: eighths of each kind, and what is left is
+// fewParts returns what a column consists of: eighths of each kind, and what is left is
 // waiting.
 func fewParts(key uint32) (parts [fewIdle + 1]int) {
 	left := blendLevels
@@ -231,7 +231,7 @@ func fewParts(key uint32) (parts [fewIdle + 1]int) {
 	return parts
 }
 
-// fewShares is what a column consists of, as it is: each kind, and waiting.
+// fewShares returns what a column consists of, as it is: each kind, and waiting.
 func fewShares(shares *[4]float32) (parts [fewIdle + 1]float32) {
 	parts[fewIdle] = 1
 	for kind, s := range shares {
@@ -263,12 +263,12 @@ func turn(parts []int, at int) int {
 	return best
 }
 
-// kindFill is the colour of a kind.
+// kindFill returns the colour of a kind.
 func kindFill(kind int) themes.Fill {
 	return [fewIdle]themes.Fill{themes.Forward, themes.Backward, themes.InputGrad, themes.WeightGrad}[kind]
 }
 
-// stacks tells whether a column of several kinds is a stack of colours: there are
+// stacks reports whether a column of several kinds is a stack of colours: there are
 // some, and blocks to draw it with.
 func (p *painter) stacks() bool { return p.theme.Colours && p.glyphs.Unicode }
 
@@ -305,7 +305,7 @@ func stackOf(key uint32) stack {
 	return s
 }
 
-// cell is the stack with a kind below.
+// cell returns the stack with a kind below.
 func (s stack) cell(p *painter, kind int) cell {
 	if s.rest == 0 {
 		return cell{paint: p.theme.Area(kindFill(s.top)), sign: " "}
@@ -317,7 +317,7 @@ func (s stack) cell(p *painter, kind int) cell {
 	return cell{paint: paint, sign: lowerEighth(s.height)}
 }
 
-// lowerEighth is the block that fills n eighths of a cell from below, 1 to 7.
+// lowerEighth returns the block that fills n eighths of a cell from below, 1 to 7.
 func lowerEighth(n int) string {
 	return [8]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"}[n&7]
 }

@@ -18,7 +18,7 @@ type interval struct {
 	cut       bool
 }
 
-// drawn says whether the span shows its time.
+// drawn reports whether the span shows its time.
 func (s *interval) drawn() bool { return s.folded == 0 && !s.cut && s.to > s.from }
 
 const (
@@ -42,7 +42,7 @@ const (
 // periodic is a stretch of the step in which every rank repeats itself.
 type periodic struct{ from, to, period float64 }
 
-// count is how many whole periods it has.
+// count returns how many whole periods it has.
 func (p periodic) count() int { return int((p.to - p.from) / p.period * (1 + 1e-9)) }
 
 // spans divides w columns among the parts of the step: all of it where that is
@@ -70,7 +70,7 @@ func (v *Chart) spans(w int, sc timeScale) []interval {
 	return best
 }
 
-// perOp is how many columns the shortest kind of operation has.
+// perOp returns how many columns the shortest kind of operation has.
 func perOp(spans []interval, sc timeScale) float64 {
 	most := 0.0
 	for i := range spans {
@@ -130,7 +130,7 @@ func (v *Chart) stretches(w int, sc timeScale) ([]interval, bool) {
 	}, w, sc), true
 }
 
-// steady is the stretch in which every rank has both forwards and backwards to
+// steady returns the stretch in which every rank has both forwards and backwards to
 // run. Uneven stages do not repeat themselves there to the last digit, but the
 // slowest rank sets the pace of all, and its micro-batches are counted.
 func (v *Chart) steady() []periodic {
@@ -197,7 +197,7 @@ func placeSpans(spans []interval, w int, sc timeScale) []interval {
 	return spans
 }
 
-// foldText is the mark of n periods left out.
+// foldText returns the mark of n periods left out.
 func foldText(n int, unicode bool) string {
 	if !unicode {
 		return "<x" + strconv.Itoa(n) + ">"
@@ -208,7 +208,7 @@ func foldText(n int, unicode bool) string {
 // periodic finds the stretches that all ranks repeat with one period: the
 // steady state, or the two halves of a schedule that runs all forwards first.
 // It tries repetitions of one micro-batch, of a group, and of several, since
-// hand-over latencies make the pattern longer.
+// send/recv latencies make the pattern longer.
 func (v *Chart) periodic() []periodic {
 	s := v.Timeline.Order.Spec
 	group := s.GroupSize

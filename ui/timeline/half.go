@@ -34,7 +34,7 @@ func (r *Rows) DrawTwo(b *strings.Builder, upper, lower int, mu, ml *Marks) {
 	writeCells(b, cells)
 }
 
-// bare tells whether a sign stands for idle time or the end of the step.
+// bare reports whether a sign represents idle time or the end of the step.
 func (r *Rows) bare(sign string) bool {
 	return sign == r.base.idleSign || sign == r.base.glyphs.Limit
 }

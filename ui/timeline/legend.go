@@ -10,7 +10,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Legend is one line that names the signs of the picture of the same width and
+// Legend returns one line that names the signs of the picture of the same width and
 // height; entries that do not fit are left out.
 func (v *Chart) Legend(t *themes.Theme, g widget.Glyphs, w, h int) string {
 	l := widget.NewLine(w)
@@ -89,7 +89,7 @@ func (p *painter) legend(rows []int) []LegendEntry {
 	return entries
 }
 
-// briefKind is nothing where the letter in its colour says enough.
+// briefKind returns nothing where the letter in its colour says enough.
 func briefKind(colours bool, kind int) string {
 	if colours {
 		return ""

@@ -15,7 +15,7 @@ type Overview struct {
 	keys [][]uint32 // by line and column
 }
 
-// NewOverview works out n lines of w cells.
+// NewOverview computes n lines of w cells.
 func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 	o := &Overview{line: line}
 	if !drawable(line) || w <= 0 {
@@ -35,7 +35,7 @@ func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 	return o
 }
 
-// Is tells whether it is that of a timeline at a size.
+// Is reports whether it is that of a timeline at a size.
 func (o *Overview) Is(line *schedule.Timeline, w, n int) bool {
 	return o != nil && o.line == line && len(o.keys) == n && n > 0 && len(o.keys[0]) == w
 }
@@ -71,7 +71,7 @@ func (o *Overview) Render(a *Axis, t *themes.Theme, g widget.Glyphs, from, to fl
 	return lines
 }
 
-// Share is which of p ranks the i-th of n lines stands for.
+// Share returns which of p ranks the i-th of n lines represents.
 func Share(p, n, i int) (from, to int) {
 	from, to = i*p/n, (i+1)*p/n
 	return from, min(p, max(to, from+1))
@@ -95,7 +95,7 @@ func addShares(shares [][4]float32, line *schedule.Timeline, rank int, whole flo
 	}
 }
 
-// WindowMark is the line under an overview that shows where the window is.
+// WindowMark returns the line under an overview that shows where the window is.
 func WindowMark(a *Axis, t *themes.Theme, g widget.Glyphs, w int, from, to float64) string {
 	whole := Frame{Cols: w, spans: []interval{{to: a.Whole, cols: w}}}
 	first, last := max(0, whole.Column(a.Moment(from))), min(w-1, whole.Column(a.Moment(to)))

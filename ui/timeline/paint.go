@@ -163,7 +163,7 @@ func (p *painter) op(op schedule.Op, a, b int, closed bool) {
 	}
 }
 
-// label is what an operation of n columns says: letter and micro-batch, or only
+// label returns what an operation of n columns says: letter and micro-batch, or only
 // one of them, never a part of a number. Without colours the letter is always
 // there; a second chunk has a small one.
 func (p *painter) label(op schedule.Op, n int) string {
@@ -186,7 +186,7 @@ func (p *painter) label(op schedule.Op, n int) string {
 	return letter
 }
 
-// fill is the colour of an operation. The second shade tells chunks apart or,
+// fill returns the colour of an operation. The second shade tells chunks apart or,
 // with one chunk and no room for an edge, neighbouring micro-batches. Below
 // three columns it would only flicker.
 func (p *painter) fill(op schedule.Op) themes.Fill {

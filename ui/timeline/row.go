@@ -69,7 +69,7 @@ func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g widget.Glyphs
 	return r
 }
 
-// PerOp is how many columns the shortest kind of operation has.
+// PerOp returns how many columns the shortest kind of operation has.
 func (r *Rows) PerOp() float64 { return r.base.perOp }
 
 // Marks is what stands out on one rank.
@@ -173,7 +173,7 @@ func (r *Rows) Below(b *strings.Builder) {
 	writeCells(b, cells)
 }
 
-// lettered tells whether a sign is a letter, a digit or the mark of a pair.
+// lettered reports whether a sign is a letter, a digit or the mark of a pair.
 func lettered(s string) bool {
 	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "&")
 }
@@ -303,7 +303,7 @@ func (r *Rows) letter(op schedule.Op, a, b int) {
 	}
 }
 
-// columns are those of an operation, at least one where it is in the frame; the
+// columns returns those of an operation, at least one where it is in the frame; the
 // half of a pair has its half.
 func (r *Rows) columns(k int) (a, b int) {
 	line := r.base.line
@@ -334,7 +334,7 @@ func (r *Rows) columns(k int) (a, b int) {
 	return a, min(b, r.frame.Cols)
 }
 
-// exact is the column boundary nearest to a moment.
+// exact returns the column boundary nearest to a moment.
 func (r *Rows) exact(at float64) int {
 	for _, s := range r.frame.spans {
 		if at > s.to {
@@ -348,7 +348,7 @@ func (r *Rows) exact(at float64) int {
 	return r.frame.Cols
 }
 
-// folded tells whether a column is part of a fold's mark.
+// folded reports whether a column is part of a fold's mark.
 func (f *Frame) folded(col int) bool {
 	for _, s := range f.spans {
 		if s.folded > 0 && col >= s.col && col < s.col+s.cols {

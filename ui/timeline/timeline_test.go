@@ -74,7 +74,7 @@ func TestAxis(t *testing.T) {
 	})
 }
 
-// TestOverview keeps to its size, and its lines stand for all ranks once.
+// TestOverview keeps to its size, and its lines represent all ranks once.
 func TestOverview(t *testing.T) {
 	p, err := themes.Load("dark")
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 	MaxHeight = 200
 )
 
-// Resize notes the size; zero means that nobody knows.
+// Resize notes the size; zero means that unknown.
 func (c *Caps) Resize(w, h int) {
 	if w <= 0 || h <= 0 {
 		w, h = assumedWidth, assumedHeight
@@ -44,7 +44,7 @@ func (c *Caps) Resize(w, h int) {
 	c.Width, c.Height = bounded(w, h)
 }
 
-// hasUnicode says whether the locale is a UTF-8 one. The Linux console has too
+// hasUnicode reports whether the locale is a UTF-8 one. The Linux console has too
 // few glyphs whatever the locale says. Without any locale variable Unicode is
 // assumed: containers rarely set one.
 func hasUnicode(env []string) bool {
@@ -60,18 +60,18 @@ func hasUnicode(env []string) bool {
 	return true
 }
 
-// canUnderline says whether the terminal has underlines. The Linux console shows
+// canUnderline reports whether the terminal has underlines. The Linux console shows
 // another colour in their place, a VT52 nothing but its letters.
 func canUnderline(env []string) bool {
 	term := Getenv(env, "TERM")
 	return term != "linux" && term != "dumb" && !strings.HasPrefix(term, "vt52")
 }
 
-// NoColor says whether NO_COLOR is set, to anything but nothing
+// NoColor reports whether NO_COLOR is set, to anything but nothing
 // (https://no-color.org).
 func NoColor(env []string) bool { return Getenv(env, "NO_COLOR") != "" }
 
-// Getenv is a variable of an environment; empty where it is not set.
+// Getenv returns a variable of an environment; empty where it is not set.
 func Getenv(env []string, name string) string {
 	value := ""
 	for _, e := range env {
@@ -82,7 +82,7 @@ func Getenv(env []string, name string) string {
 	return value
 }
 
-// bounded is the part of a window that is drawn on.
+// bounded returns the part of a window that is drawn on.
 func bounded(w, h int) (int, int) { return min(w, MaxWidth), min(h, MaxHeight) }
 
 // wheelPause is the least time between two turns of the wheel: a touchpad

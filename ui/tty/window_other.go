@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Window is the terminal that is drawn on, without colours where plain. Here the terminal program looks after it.
+// Window returns the terminal that is drawn on, without colours where plain. Here the terminal program looks after it.
 func Window(_ []string, plain bool) []tea.ProgramOption {
 	if plain {
 		return []tea.ProgramOption{tea.WithColorProfile(colorprofile.ASCII)}
@@ -18,8 +18,8 @@ func Window(_ []string, plain bool) []tea.ProgramOption {
 // Follow does nothing.
 func Follow(*tea.Program) (stop func()) { return func() {} }
 
-// Resized is no news.
+// Resized returns no news.
 func Resized() tea.Msg { return nil }
 
-// CanSuspend is false: there is no job control here.
+// CanSuspend returns false: there is no job control here.
 func CanSuspend() bool { return false }

@@ -20,7 +20,7 @@ import (
 // size.
 type screenOnly struct{ io.Writer }
 
-// Window is the terminal that is drawn on, without colours where plain. The terminal program would ask it for its
+// Window returns the terminal that is drawn on, without colours where plain. The terminal program would ask it for its
 // size by itself, and keep every cell of what a terminal claims to have: 65,535 times
 // 65,535 is more memory than there is. So it is told a size that is bounded, at the
 // start, when the window changes and when the program comes back from the background.
@@ -36,7 +36,7 @@ func Window(env []string, plain bool) []tea.ProgramOption {
 	}
 }
 
-// windowSize is the part of the window that is drawn on; 0 where nobody knows.
+// windowSize returns the part of the window that is drawn on; 0 where unknown.
 func windowSize() (columns, rows int) {
 	columns, rows, err := term.GetSize(os.Stdout.Fd())
 	if err != nil {
@@ -65,13 +65,13 @@ func Follow(p *tea.Program) (stop func()) {
 	}
 }
 
-// Resized is the news of the size that the window has now.
+// Resized returns the news of the size that the window has now.
 func Resized() tea.Msg {
 	columns, rows := windowSize()
 	return tea.WindowSizeMsg{Width: columns, Height: rows}
 }
 
-// CanSuspend says whether a shell waits that would bring the program back. As the
+// CanSuspend reports whether a shell waits that would bring the program back. As the
 // first program of its session (ssh -t host meshscope, a terminal's own command)
 // it has none: the kernel then drops the stop signal, and a program that waits to
 // be continued would wait for ever.

@@ -37,7 +37,7 @@ func (a *Area) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	return lines
 }
 
-// edges are the upper ends of the fills in eighths of a line.
+// edges returns the upper ends of the fills in eighths of a line.
 func (a *Area) edges(values []float64, full int) []int {
 	if values == nil {
 		return nil
@@ -128,7 +128,7 @@ func (p *areaPainter) cell(x, y int) (themes.Paint, string) {
 	}
 }
 
-// over says whether a column is above the limit.
+// over reports whether a column is above the limit.
 func (p *areaPainter) over(x int) bool {
 	sum := 0.0
 	if x < len(p.a.Columns) {
@@ -139,7 +139,7 @@ func (p *areaPainter) over(x int) bool {
 	return sum > p.a.Limit
 }
 
-// top is the uppermost fill of a column.
+// top returns the uppermost fill of a column.
 func (p *areaPainter) top(edges []int) themes.Fill {
 	last, fill := 0, themes.Empty
 	for i, e := range edges {
@@ -176,7 +176,7 @@ func (p *areaPainter) cover(edges []int, y int) (lower, upper themes.Fill, eight
 	if lower == themes.Empty || end == to {
 		return lower, lower, 8
 	}
-	// Of several fills above, the largest stands for all.
+	// Of several fills above, the largest represents all.
 	upper, most, bottom := at(to-1), 0, end
 	for i, top := range edges {
 		if size := min(top, to) - bottom; size > most {
@@ -189,7 +189,7 @@ func (p *areaPainter) cover(edges []int, y int) (lower, upper themes.Fill, eight
 	return lower, upper, end - from
 }
 
-// sign is what stands in a cell of one fill: its letter in the middle of the
+// sign returns what stands in a cell of one fill: its letter in the middle of the
 // band, now and then along it, so that colour is not the only carrier; a shade
 // or letters all over where colours are missing.
 func (p *areaPainter) sign(f themes.Fill, edges []int, x, y int) string {
@@ -209,7 +209,7 @@ func (p *areaPainter) sign(f themes.Fill, edges []int, x, y int) string {
 	return " "
 }
 
-// middle is the line in the middle of a fill's band.
+// middle returns the line in the middle of a fill's band.
 func (p *areaPainter) middle(f themes.Fill, edges []int) int {
 	from := 0
 	for i, top := range edges {
@@ -221,7 +221,7 @@ func (p *areaPainter) middle(f themes.Fill, edges []int) int {
 	return -1
 }
 
-// rising is the block that fills n eighths of a cell from below, 1 to 7.
+// rising returns the block that fills n eighths of a cell from below, 1 to 7.
 func rising(n int) string {
 	return [8]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"}[n&7]
 }

@@ -15,7 +15,7 @@ type Curve struct {
 	Values  []float64
 	At      []int
 	Current int    // marked; -1: none
-	Warned  []bool // points that stand for something that does not work, drawn as !; nil: none
+	Warned  []bool // points that represent something that does not work, drawn as !; nil: none
 	Limit   float64
 	Role    themes.Role
 }
@@ -31,7 +31,7 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	}
 	// The axes of ntcharts count dots: a cell has two across and four up. A line
 	// goes through the middle of the cells that its points are drawn in, else
-	// marks would float beside it.
+	// marks would float next to it.
 	chart := linechart.New(w, h, 0, float64(2*w-1), 0, float64(4*h-1), linechart.WithXYSteps(0, 0))
 	point := func(i int) canvas.Float64Point {
 		v := min(max(c.Values[i], low), high)
@@ -99,10 +99,10 @@ func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high f
 	}
 }
 
-// Span is the range of the vertical axis; false where there is no value.
+// Span returns the range of the vertical axis; false where there is no value.
 func (c *Curve) Span() (low, high float64, any bool) { return c.span() }
 
-// span is the range of the vertical axis: all values, the limit when it is
+// span returns the range of the vertical axis: all values, the limit when it is
 // near them, and a little air.
 func (c *Curve) span() (low, high float64, any bool) {
 	low, high = math.Inf(1), math.Inf(-1)
@@ -128,7 +128,7 @@ func (c *Curve) span() (low, high float64, any bool) {
 
 func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// RowOf is the line of a value on an axis of h lines, 0 at the top.
+// RowOf returns the line of a value on an axis of h lines, 0 at the top.
 func RowOf(v, low, high float64, h int) int {
 	y := int(math.Round((v - low) / (high - low) * float64(h-1)))
 	return h - 1 - min(max(y, 0), h-1)

@@ -18,7 +18,7 @@ type Glyphs struct {
 	Times     string
 	Dot       string // separates remarks
 	Point     string // a value in a chart
-	Here      string // the value in force in a chart
+	Here      string // the current value in a chart
 	Ellipsis  string
 	Cut       string // a stretch of time left out
 	Cross     string // in front of a problem
@@ -43,7 +43,7 @@ func NewGlyphs(unicode bool) Glyphs {
 	}
 }
 
-// eighth is the block that fills n eighths of a cell from the left, 1 to 7.
+// eighth returns the block that fills n eighths of a cell from the left, 1 to 7.
 func eighth(n int) string {
 	return [8]string{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[n&7]
 }

@@ -2,7 +2,7 @@ package widget
 
 import "meshscope/themes"
 
-// Heat is the paint of a cell of a heat map: share says where its value lies
+// Heat returns the paint of a cell of a heat map: share says where its value lies
 // between the least, 0, and the largest, 1. The four steps are chosen by hand in
 // every palette, in one order of lightness; where there are no colours the value
 // that is written in the cell stands alone.

@@ -17,7 +17,7 @@ func (j *Jobs) Begin() int {
 	return j.last
 }
 
-// Running tells whether work that counts has not reported yet.
+// Running reports whether work that counts has not reported yet.
 func (j *Jobs) Running() bool { return j.running }
 
 // End takes the report of a piece of work. False: another has taken its place or

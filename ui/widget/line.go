@@ -38,10 +38,10 @@ func (l *Line) Whole(p themes.Paint) *Line {
 	return l
 }
 
-// Used is the number of cells written so far; Left what remains.
+// Used returns the number of cells written so far; Left what remains.
 func (l *Line) Used() int { return l.used }
 
-// Left is the number of cells that remain.
+// Left returns the number of cells that remain.
 func (l *Line) Left() int { return l.width - l.used }
 
 // Put writes text in a paint.
@@ -94,7 +94,7 @@ func (l *Line) Gap(n int) *Line {
 func (l *Line) To(x int) *Line { return l.Gap(x - l.used) }
 
 // Right writes text against the right end, less margin cells. Text that has no
-// room beside what is there is left out.
+// room next to what is there is left out.
 func (l *Line) Right(p themes.Paint, s string, margin int) *Line {
 	w := Width(s)
 	at := l.width - margin - w
@@ -109,13 +109,13 @@ func (l *Line) RightAligned(p themes.Paint, s string, x int) *Line {
 	return l.To(x-Width(s)).Put(p, s)
 }
 
-// String is the line, filled up to its width.
+// String returns the line, filled up to its width.
 func (l *Line) String() string {
 	l.Gap(l.width - l.used)
 	return l.b.String()
 }
 
-// Width is the number of cells of a text without escape sequences.
+// Width returns the number of cells of a text without escape sequences.
 func Width(s string) int {
 	for i := range len(s) {
 		if s[i] >= 0x7f || s[i] < 0x20 { // DEL takes no cell either
@@ -178,7 +178,7 @@ func Wrap(s string, w int) []string {
 	return strings.Split(ansi.Wrap(s, w, ""), "\n")
 }
 
-// Blank is a line of w blanks.
+// Blank returns a line of w blanks.
 func Blank(w int) string { return blanks(max(w, 0)) }
 
 const manyBlanks = "                                                                                                                                "
@@ -193,7 +193,7 @@ func blanks(n int) string {
 // Fill repeats a one-cell sign.
 func Fill(sign string, n int) string { return strings.Repeat(sign, max(n, 0)) }
 
-// Page is the first of n shown lines out of all; it stands still while the cursor moves
+// Page returns the first of n shown lines out of all; it stands still while the cursor moves
 // within one page.
 func Page(cursor, n, all int) int {
 	if n <= 0 || all <= n {

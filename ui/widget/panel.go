@@ -6,7 +6,7 @@ import (
 	"meshscope/themes"
 )
 
-// Heading is the first line of a panel: its name, what the name needs to be
+// Heading returns the first line of a panel: its name, what the name needs to be
 // understood, a thin rule, and a remark at the right end.
 func Heading(t *themes.Theme, g Glyphs, w int, name, detail, remark string, role themes.Role) string {
 	l := NewLine(w)
@@ -48,7 +48,7 @@ func Swatch(l *Line, t *themes.Theme, g Glyphs, f themes.Fill) {
 	}
 }
 
-// SwatchWidth is 1, or 2 where letter and shade stand beside each other.
+// SwatchWidth returns 1, or 2 where letter and shade stand next to each other.
 func SwatchWidth(t *themes.Theme, g Glyphs) int {
 	if !t.Colours && g.Unicode && !t.Dimmed {
 		return 2

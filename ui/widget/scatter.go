@@ -36,7 +36,7 @@ type Scatter struct {
 	Tick      func(float64) string // writes a value of an axis
 }
 
-const scatterTicks = 7 // width of the values beside the vertical axis
+const scatterTicks = 7 // width of the values next to the vertical axis
 
 // Render draws the plot in h lines of w cells, the axes included.
 func (s *Scatter) Render(t *themes.Theme, g Glyphs, w, h int) []string {
@@ -77,7 +77,7 @@ func (s *Scatter) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	return append(lines, s.foot(t, x, w, pw, limit))
 }
 
-// foot is the horizontal axis: its values, and the name of the limit.
+// foot returns the horizontal axis: its values, and the name of the limit.
 func (s *Scatter) foot(t *themes.Theme, x scale, w, pw, limit int) string {
 	name := s.LimitName
 	if limit >= 0 && name != "" {
@@ -181,7 +181,7 @@ type scale struct{ low, high float64 }
 
 func (a scale) share(v float64) float64 { return (v - a.low) / (a.high - a.low) }
 
-// scales are the ranges of both axes: all dots and the limit, with a little air.
+// scales returns the ranges of both axes: all dots and the limit, with a little air.
 func (s *Scatter) scales() (x, y scale) {
 	x, y = scale{math.Inf(1), math.Inf(-1)}, scale{math.Inf(1), math.Inf(-1)}
 	for _, p := range s.Points {
@@ -206,16 +206,16 @@ func (s *Scatter) scales() (x, y scale) {
 	return x, y
 }
 
-// Beyond says whether a dot is outside the axes, and so stands at their edge.
+// Beyond reports whether a dot is outside the axes, and so stands at their edge.
 func (s *Scatter) Beyond(p Dot) bool {
 	x, y := s.scales()
 	return p.X < x.low || p.X > x.high || p.Y < y.low || p.Y > y.high
 }
 
-// Ticks are round values between two, at most n and one.
+// Ticks returns round values between two, at most n and one.
 func Ticks(low, high float64, n int) []float64 { return scale{low, high}.ticks(n) }
 
-// ticks are round values on the axis, at most n.
+// ticks returns round values on the axis, at most n.
 func (a scale) ticks(n int) []float64 {
 	span := a.high - a.low
 	step := math.Pow(10, math.Floor(math.Log10(span/float64(n))))

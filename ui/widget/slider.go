@@ -2,7 +2,7 @@ package widget
 
 import "meshscope/themes"
 
-// Slider is a ladder of values with the one in force marked.
+// Slider is a ladder of values with the current one marked.
 type Slider struct {
 	Values  []string
 	Current int
@@ -15,7 +15,7 @@ type Slider struct {
 type Span struct{ From, To, Index int }
 
 // Render draws the slider into a line, at most w cells wide, and says where
-// its values are (columns of the line). The handle takes the places beside its
+// its values are (columns of the line). The handle takes the places next to its
 // value, so nothing else moves when it does.
 func (s *Slider) Render(l *Line, t *themes.Theme, g Glyphs, w int) []Span {
 	w = min(w, l.Left())
@@ -77,7 +77,7 @@ func (s *Slider) drawing(t *themes.Theme, g Glyphs, w int) drawing {
 	return d
 }
 
-// width is that of all values with sep cells between them and one at each end.
+// width returns that of all values with sep cells between them and one at each end.
 func (s *Slider) width(sep int) int {
 	n := 2 - sep
 	for _, v := range s.Values {
@@ -106,13 +106,13 @@ func (s *Slider) before(l *Line, d *drawing, i int) {
 	}
 }
 
-// cells is a text of one-cell signs without its last n.
+// cells returns a text of one-cell signs without its last n.
 func cells(s string, n int) string {
 	r := []rune(s)
 	return string(r[:max(len(r)-n, 0)])
 }
 
-// window is the range of values that fits, the current one among them and, if
+// window returns the range of values that fits, the current one among them and, if
 // possible, in the middle.
 func (s *Slider) window(w, sep int) (first, last int) {
 	current := min(max(s.Current, 0), len(s.Values)-1)

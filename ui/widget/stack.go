@@ -75,7 +75,7 @@ func (s *Stack) Render(t *themes.Theme, g Glyphs, w int) string {
 	return b.String()
 }
 
-// LimitAt is the cell of the limit line in a bar w cells wide; -1: none.
+// LimitAt returns the cell of the limit line in a bar w cells wide; -1: none.
 func (s *Stack) LimitAt(w int) int {
 	if s.Limit <= 0 || s.Scale <= 0 {
 		return -1
@@ -83,7 +83,7 @@ func (s *Stack) LimitAt(w int) int {
 	return min(int(s.Limit/s.Scale*float64(w)), w-1)
 }
 
-// cells works out what covers each cell, in eighths where they can be shown.
+// cells computes what covers each cell, in eighths where they can be shown.
 func (s *Stack) cells(w int, fine bool) []cell {
 	cells := make([]cell, w)
 	for i := range cells {
@@ -117,7 +117,7 @@ func (s *Stack) cells(w int, fine bool) []cell {
 	return cells
 }
 
-// signs are the letters, labels and shades of cells that one fill covers.
+// signs returns the letters, labels and shades of cells that one fill covers.
 func (s *Stack) signs(cells []cell, t *themes.Theme, g Glyphs, limit int) []string {
 	signs := make([]string, len(cells))
 	for i := 0; i < len(cells); {

@@ -34,7 +34,7 @@ const (
 // left.
 const twice = 2
 
-// NewTornado is the scale of bars of so many cells.
+// NewTornado returns the scale of bars of so many cells.
 func NewTornado(spans []Sides, width int) Tornado {
 	t := Tornado{Low: 1, High: 1, width: max(width, 1)}
 	for _, s := range spans {
@@ -47,7 +47,7 @@ func NewTornado(spans []Sides, width int) Tornado {
 	return t
 }
 
-// cells is how many cells a ratio is from the axis, negative to the left.
+// cells returns how many cells a ratio is from the axis, negative to the left.
 func (t *Tornado) cells(ratio float64) int {
 	all := math.Log(t.High / t.Low)
 	if all <= 0 || ratio <= 0 {
@@ -79,7 +79,7 @@ func (t *Tornado) Cells(s Sides) []TornadoCell {
 	return row
 }
 
-// TornadoSigns are the signs of the cells, in the order of their constants, without
+// TornadoSigns returns the signs of the cells, in the order of their constants, without
 // their colours.
 func TornadoSigns(unicode bool) [5]string {
 	if !unicode {

@@ -93,7 +93,7 @@ func Colours(frame string, profile colorprofile.Profile) error {
 	return nil
 }
 
-// Painted are the pieces of a frame that are written in a paint, without blanks
+// Painted returns the pieces of a frame that are written in a paint, without blanks
 // around them: what has the meaning of the paint's role.
 func Painted(lines []string, paint themes.Paint) []string {
 	var out []string

@@ -30,7 +30,7 @@ type method struct {
 	report engine.Report
 }
 
-// ways are the methods, each as a change of a setup on one GPU.
+// ways returns the methods, each as a change of a setup on one GPU.
 func ways(n int) []struct {
 	name string
 	turn func(*engine.Setup)
@@ -55,7 +55,7 @@ func ways(n int) []struct {
 	}
 }
 
-// each are the setups of the methods for a model on so many GPUs, the batch the
+// each returns the setups of the methods for a model on so many GPUs, the batch the
 // same for all.
 func each(base engine.Setup, n int) []method {
 	base.DP, base.TP, base.PP, base.VPP, base.CP, base.EP, base.ETP = 1, 1, 1, 1, 1, 1, 1
@@ -176,7 +176,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// exact is how exact the methods' step times are; nil where there are none.
+// exact returns how exact the methods' step times are; nil where there are none.
 func (a *alone) exact() *engine.Evidence {
 	for i := range a.list {
 		if t := a.list[i].report.Time; t != nil && a.list[i].setup.GPUs > 1 {
@@ -186,7 +186,7 @@ func (a *alone) exact() *engine.Evidence {
 	return nil
 }
 
-// scales are the lengths of full bars: the largest memory, at most four times
+// scales returns the lengths of full bars: the largest memory, at most four times
 // what a GPU has, and the longest step of those on all GPUs.
 func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
 	for i := range a.list {

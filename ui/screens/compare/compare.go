@@ -36,8 +36,8 @@ const (
 // the View, so a View stays where it is.
 type View struct {
 	pins   []engine.Setup
-	speeds map[engine.Setup]float64 // MFU of pins, as far as they were worked out
-	a, b   int                      // pins that are held against each other; b = -1: the setup in force
+	speeds map[engine.Setup]float64 // MFU of pins, as far as they were computed
+	a, b   int                      // pins that are compared; b = -1: the current setup
 	pane   pane
 	row    int // under the cursor
 
@@ -91,7 +91,7 @@ func (v *View) Pin(s engine.Setup) string {
 	return fmt.Sprintf("pinned as %d, %s; c compares", len(v.pins), names(v.pins)[len(v.pins)-1])
 }
 
-// Pins are the pinned setups, the oldest first.
+// Pins returns the pinned setups, the oldest first.
 func (v *View) Pins() []engine.Setup { return slices.Clone(v.pins) }
 
 // Restore takes the pins of an earlier session.
@@ -99,7 +99,7 @@ func (v *View) Restore(pins []engine.Setup) {
 	v.pins = slices.Clone(pins[:min(len(pins), MaxPins)])
 }
 
-// sides are what is to be compared; false where nothing is pinned.
+// sides returns what is to be compared; false where nothing is pinned.
 func (v *View) sides(in *screen.Context) (sides, bool) {
 	if len(v.pins) == 0 || in.Setup == nil {
 		return sides{}, false
@@ -141,7 +141,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	}}
 }
 
-// Forget is for when the screen is left: the reports of a pair can be worked out
+// Forget is for when the screen is left: the reports of a pair can be computed
 // again.
 func (v *View) Forget() {
 	v.pair = nil
@@ -185,7 +185,7 @@ func (v *View) paneLine(in *screen.Context, w int) string {
 	return l.String()
 }
 
-// layoutWords are a layout in the words of the command line, without what is one
+// layoutWords returns a layout in the words of the command line, without what is one
 // or off.
 func layoutWords(s *engine.Setup) string {
 	parts := []string{fmt.Sprintf("dp %s", figure.Comma(s.DP))}

@@ -174,7 +174,7 @@ func TestAnySizeAndKey(t *testing.T) {
 }
 
 // TestPair: the figures shown are the engine's comparison of the pin with the
-// setup in force, and every change on the way can be taken.
+// current setup, and every change on the way can be taken.
 func TestPair(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	r := engine.Evaluate(*in.Setup)

@@ -9,7 +9,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Figure is the figure in the line under the cursor, as the report names it.
+// Figure returns the figure in the line under the cursor, as the report names it.
 func (v *View) Figure(in *screen.Context) string {
 	switch v.pane {
 	case alonePane:
@@ -29,7 +29,7 @@ func (v *View) Figure(in *screen.Context) string {
 	return ""
 }
 
-// methodFigure is the traffic of a method where it has any, else what it is there for.
+// methodFigure returns the traffic of a method where it has any, else what it is there for.
 func (v *View) methodFigure(in *screen.Context) string {
 	list := methodRows()
 	if v.row >= len(list) || in.Report == nil {
@@ -53,9 +53,9 @@ func (v *View) methodFigure(in *screen.Context) string {
 	return figures.FullestRank + "activations"
 }
 
-// SetupAtCursor is the setup of the line under the cursor: on the way from A to B the one
+// SetupAtCursor returns the setup of the line under the cursor: on the way from A to B the one
 // after that change, of a figure B, of a method alone its own; nil where that is the
-// setup in force.
+// current setup.
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	switch v.pane {
 	case alonePane:

@@ -9,7 +9,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Compare" }
 
 // Opens says that c opens the screen from everywhere.
@@ -17,7 +17,7 @@ func (*View) Opens() screen.Opening {
 	return screen.Opening{ID: "compare", Keys: "c", Help: "compare a pinned setup with another"}
 }
 
-// Keys is the key table.
+// Keys returns the key table.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && in.Setup == nil {
 		return nil
@@ -76,7 +76,7 @@ func (v *View) putBack(int) {
 	v.dropped = nil
 }
 
-// take makes a setup on the way the setup in force, or A where the cursor is on
+// take makes a setup on the way the current setup, or A where the cursor is on
 // none.
 func (v *View) take(in *screen.Context) screen.Request {
 	if v.pair != nil && v.row < len(v.pair.way) {
@@ -130,7 +130,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	return true, screen.Request{}
 }
 
-// Status is the rule behind the line under the cursor.
+// Status returns the rule behind the line under the cursor.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
 	text := ""
@@ -162,7 +162,7 @@ func lower(s string) string {
 	return string(r)
 }
 
-// whole is as many sentences of a text as n lines hold; where not even the first
+// whole returns as many sentences of a text as n lines hold; where not even the first
 // one does, it is cut.
 func whole(text string, w, n int, in *screen.Context) []string {
 	for s := text; ; {

@@ -27,7 +27,7 @@ func degree(of func(*engine.Setup) int) (now func(*engine.Setup) string, on func
 	return func(s *engine.Setup) string { return strconv.Itoa(of(s)) }, func(s *engine.Setup) bool { return of(s) > 1 }
 }
 
-// methodRows are the methods in the order of the playbook's summary.
+// methodRows returns the methods in the order of the playbook's summary.
 func methodRows() []methodRow {
 	row := func(name string, note knob.ID, of func(*engine.Setup) int, dimension ...string) methodRow {
 		now, on := degree(of)
@@ -87,7 +87,7 @@ func (v *View) matrix(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// rooms are so many lines for each method that none of its first sentences is cut, what
+// rooms returns so many lines for each method that none of its first sentences is cut, what
 // is left dealt out to all; nil where there are not so many.
 func (v *View) rooms(list []methodRow, w, h int) []int {
 	rooms := make([]int, len(list))
@@ -108,7 +108,7 @@ func (v *View) rooms(list []methodRow, w, h int) []int {
 
 const proseAt = 44
 
-// firstLines is how many lines the first sentence of a note takes.
+// firstLines returns how many lines the first sentence of a note takes.
 func firstLines(text string, w int) int {
 	first, rest, _ := strings.Cut(text, ". ")
 	if rest != "" {
@@ -154,7 +154,7 @@ func (v *View) methodLines(in *screen.Context, row *methodRow, here bool, w, roo
 	return lines
 }
 
-// traffic is what the dimensions of a method send and what of it waits.
+// traffic returns what the dimensions of a method send and what of it waits.
 func traffic(in *screen.Context, dimensions []string) (sent, exposed string, ok bool) {
 	if in.Report == nil || len(dimensions) == 0 {
 		return "", "", false

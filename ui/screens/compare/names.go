@@ -10,7 +10,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// named are the parameters that a pin is named by, the telling ones first. Those that
+// named returns the parameters that a pin is named by, the telling ones first. Those that
 // follow from others come last: they count where nothing else differs.
 func named() []knob.ID {
 	first := []knob.ID{knob.GPUs, knob.TP, knob.PP, knob.CP, knob.EP, knob.VPP, knob.ZeRO, knob.MBS, knob.Recompute, knob.Schedule}
@@ -24,7 +24,7 @@ func named() []knob.ID {
 	return append(out, last...)
 }
 
-// following are the parameters that follow from others.
+// following returns the parameters that follow from others.
 func following() []knob.ID { return []knob.ID{knob.Nodes, knob.DP, knob.MicroBatches} }
 
 // mostNamed is how many parameters a name has.
@@ -66,7 +66,7 @@ func names(list []engine.Setup) []string {
 	return out
 }
 
-// word is a parameter in a name: tp8, interleaved, recompute full.
+// word returns a parameter in a name: tp8, interleaved, recompute full.
 func word(id knob.ID, s *engine.Setup) string {
 	p, _ := knob.Find(id)
 	text := p.Text(*s)
@@ -79,7 +79,7 @@ func word(id knob.ID, s *engine.Setup) string {
 	return string(id) + " " + text
 }
 
-// titles are the names of the pins and of the setup in force, which is the last, each
+// titles returns the names of the pins and of the current setup, which is the last, each
 // with its speed where it is known.
 func (v *View) titles(in *screen.Context) []string {
 	list := append(v.Pins(), *in.Setup)
@@ -92,7 +92,7 @@ func (v *View) titles(in *screen.Context) []string {
 	return out
 }
 
-// speed is the MFU of a setup; 0 where it has not been worked out.
+// speed returns the MFU of a setup; 0 where it has not been computed.
 func (v *View) speed(in *screen.Context, s *engine.Setup) float64 {
 	if *s == *in.Setup && in.Report != nil && in.Report.Throughput != nil {
 		return in.Report.Throughput.MFU
@@ -100,7 +100,7 @@ func (v *View) speed(in *screen.Context, s *engine.Setup) float64 {
 	return v.speeds[*s]
 }
 
-// speedsOf works out the MFU of those setups that are quick to evaluate.
+// speedsOf computes the MFU of those setups that are quick to evaluate.
 func speedsOf(list []engine.Setup, stop func() bool) map[engine.Setup]float64 {
 	out := map[engine.Setup]float64{}
 	e := engine.Evaluator{SkipTimeline: true}

@@ -13,7 +13,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// pairLines are the pins, the way from A to B, and every figure on both sides.
+// pairLines returns the pins, the way from A to B, and every figure on both sides.
 func (v *View) pairLines(in *screen.Context, w, h int) []string {
 	if len(v.pins) == 0 {
 		return v.unpinned(in, w, h)
@@ -47,7 +47,7 @@ func (v *View) unpinned(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// pinLines lists the pins and the setup in force, with the two sides marked.
+// pinLines lists the pins and the current setup, with the two sides marked.
 func (v *View) pinLines(in *screen.Context, w int) []string {
 	lines := make([]string, 0, len(v.pins)+1)
 	titles := v.titles(in)
@@ -169,7 +169,7 @@ func changeRole(d float64, plain themes.Role) themes.Role {
 	return themes.Muted
 }
 
-// signed is a change with its sign; one that is too small to be seen has none.
+// signed returns a change with its sign; one that is too small to be seen has none.
 func signed(text string, v float64) string {
 	switch {
 	case !strings.ContainsAny(text, "123456789"):
@@ -180,7 +180,7 @@ func signed(text string, v float64) string {
 	return text
 }
 
-// moveWords are the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
+// moveWords returns the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
 func moveWords(in *screen.Context, m *enginecompare.Move) string {
 	var parts []string
 	for i := range m.Changes {
@@ -197,7 +197,7 @@ func moveWords(in *screen.Context, m *enginecompare.Move) string {
 	return strings.Join(parts, ", ")
 }
 
-// deltaLines are the figures of both sides, group by group, scrolled with the
+// deltaLines returns the figures of both sides, group by group, scrolled with the
 // cursor.
 func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	if h < 3 {
@@ -284,12 +284,12 @@ func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompa
 	return l.String()
 }
 
-// better says whether more of a figure is better.
+// better reports whether more of a figure is better.
 func better(d *enginecompare.Delta) bool {
 	return d.Group == enginecompare.GroupThroughput || d.ID == "memory.free"
 }
 
-// rows is how many lines the cursor can be on.
+// rows returns how many lines the cursor can be on.
 func (v *View) rows() int {
 	switch {
 	case v.pane == alonePane:
@@ -302,7 +302,7 @@ func (v *View) rows() int {
 	return 0
 }
 
-// pairStatus is the rule behind the change under the cursor.
+// pairStatus returns the rule behind the change under the cursor.
 func (v *View) pairStatus() string {
 	if v.pair == nil {
 		return ""

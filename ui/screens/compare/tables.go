@@ -8,7 +8,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables are what the screen shows, for a file: A beside B, or the methods.
+// Tables returns what the screen shows, for a file: A next to B, or the methods.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	if in.Setup == nil || in.Report == nil {
 		return nil
@@ -57,7 +57,7 @@ func figuresTable(c *enginecompare.Comparison) report.Table {
 	return t
 }
 
-// table is each method by itself. Traffic is over all dimensions.
+// table returns each method by itself. Traffic is over all dimensions.
 func (a *alone) table() report.Table {
 	t := report.Table{Title: "each method alone", Head: []string{"method", "GPUs", "step", "MFU", "peak", "sent per GPU", "exposed", "fits"}}
 	for i := range a.list {
@@ -84,7 +84,7 @@ func (a *alone) table() report.Table {
 	return t
 }
 
-// methodsTable is every method with its value and the traffic that it causes.
+// methodsTable returns every method with its value and the traffic that it causes.
 func methodsTable(in *screen.Context) report.Table {
 	t := report.Table{Title: "methods in use", Head: []string{"method", "now", "sent per GPU", "exposed"}}
 	for _, m := range methodRows() {

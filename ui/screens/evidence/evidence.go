@@ -127,7 +127,7 @@ func compare(ctx context.Context, groups []published.Group) *data {
 
 const (
 	gutter     = 2
-	plotFrom   = 72 // width from which the plot stands beside the tables
+	plotFrom   = 72 // width from which the plot stands next to the tables
 	wideFrom   = 150
 	bandLines  = 4
 	tablesWide = 96 // width of the tables from which more is left to the plot
@@ -188,7 +188,7 @@ func (v *View) Render(in *screen.Context) []string {
 	return widget.Height(lines, w, h)
 }
 
-// metric is the name of the figure that is shown.
+// metric returns the name of the figure that is shown.
 func (v *View) metric() string {
 	if v.memory {
 		return published.MemoryGiB

@@ -8,8 +8,8 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables are the groups that are listed and the runs of the chosen one, predicted
-// beside measured, in the order of the screen.
+// Tables returns the groups that are listed and the runs of the chosen one, predicted
+// next to measured, in the order of the screen.
 func (v *View) Tables(*screen.Context) []report.Table {
 	if v.data == nil {
 		return nil
@@ -71,7 +71,7 @@ func (v *View) runsTable() report.Table {
 	return t
 }
 
-// metricWord is the figure that is shown.
+// metricWord returns the figure that is shown.
 func (v *View) metricWord() string {
 	if v.metric() == published.MemoryGiB {
 		return "memory"

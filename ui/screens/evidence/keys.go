@@ -11,10 +11,10 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Evidence" }
 
-// Keys is the key table.
+// Keys returns the key table.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && v.data == nil {
 		return nil
@@ -167,7 +167,7 @@ func groupWords(r *result, g *published.Group) string {
 	return text
 }
 
-// words are the run in brief.
+// words returns the run in brief.
 func words(s *engine.Setup) string {
 	text := fmt.Sprintf("%s on %s %s, dp %d tp %d pp %d", s.Model.Name, figure.Comma(s.GPUs), s.Cluster.GPU.Name, s.DP, s.TP, s.PP)
 	for _, p := range []struct {

@@ -81,7 +81,7 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	return widget.Height(append(lines, v.foot(in, x, w, pw), v.legend(in, w)), w, h)
 }
 
-// span is the range of both axes, with a little air.
+// span returns the range of both axes, with a little air.
 func (v *View) span(rows []int) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, i := range rows {
@@ -137,7 +137,7 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 	return grid
 }
 
-// dot is the bit of a Braille pattern at a column and a row from the top.
+// dot returns the bit of a Braille pattern at a column and a row from the top.
 func dot(x, y int) rune {
 	return [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
 }
@@ -172,7 +172,7 @@ func signOf(in *screen.Context, c class) (themes.Paint, string) {
 	return themes.Paint{}, " "
 }
 
-// tickAt is the power of ten that falls into a cell of some dots.
+// tickAt returns the power of ten that falls into a cell of some dots.
 func tickAt(a axis, cell, dots int) (string, bool) {
 	for p := int(math.Ceil(a.low)); float64(p) <= a.high; p++ {
 		if a.at(math.Pow(10, float64(p)))/dots == cell {
@@ -182,7 +182,7 @@ func tickAt(a axis, cell, dots int) (string, bool) {
 	return "", false
 }
 
-// foot is the horizontal axis with its powers of ten.
+// foot returns the horizontal axis with its powers of ten.
 func (v *View) foot(in *screen.Context, x axis, w, pw int) string {
 	l := widget.NewLine(w).To(tickWidth)
 	for cell := range pw {

@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// shows says whether a group passes the filter.
+// shows reports whether a group passes the filter.
 func (f filter) shows(g *published.Group) bool {
 	switch f {
 	case fitted:
@@ -23,7 +23,7 @@ func (f filter) shows(g *published.Group) bool {
 	}
 }
 
-// listed are the lines of the group table: all runs together, then each group
+// listed returns the lines of the group table: all runs together, then each group
 // that has the metric.
 func (v *View) listed() []result {
 	out := make([]result, 1, len(v.data.results)+1)
@@ -43,7 +43,7 @@ func (v *View) listed() []result {
 	return out
 }
 
-// pool are the rows of the metric whose groups pass the filter.
+// pool returns the rows of the metric whose groups pass the filter.
 func (v *View) pool() []int {
 	var out []int
 	for i := range v.data.rows {
@@ -55,7 +55,7 @@ func (v *View) pool() []int {
 	return out
 }
 
-// chosen is the place of the chosen group among those listed.
+// chosen returns the place of the chosen group among those listed.
 func (v *View) chosen(list []result) int {
 	for i := range list {
 		if list[i].group >= 0 && list[i].Name == v.group {
@@ -65,7 +65,7 @@ func (v *View) chosen(list []result) int {
 	return 0
 }
 
-// shown are the rows of the chosen group in the order of the list.
+// shown returns the rows of the chosen group in the order of the list.
 func (v *View) shown() []int {
 	list := v.listed()
 	group := list[v.chosen(list)].group
@@ -88,10 +88,10 @@ func (v *View) shown() []int {
 	return rows
 }
 
-// cursor is the place of the run under the cursor in the list of those shown.
+// cursor returns the place of the run under the cursor in the list of those shown.
 func (v *View) cursor(rows []int) int { return min(max(v.row, 0), len(rows)-1) }
 
-// nearest are the rows of the runs of the same model that are most like the setup.
+// nearest returns the rows of the runs of the same model that are most like the setup.
 func (v *View) nearest(in *screen.Context) []int {
 	if in.Setup == nil || in.Setup.Model.ID == "" || in.Setup.GPUs < 1 {
 		return nil

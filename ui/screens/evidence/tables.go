@@ -120,7 +120,7 @@ func columnsOfGroups(w int) groupColumns {
 	return groupColumns{name: 20, rows: 25, mean: 32, median: 39, most: 46, constant: 55, peer: 57}
 }
 
-// groupTable lists the groups with their errors, beside them what one constant
+// groupTable lists the groups with their errors, next to them what one constant
 // and the best other tool reach.
 func (v *View) groupTable(in *screen.Context, w, h int) []string {
 	if h <= 0 {
@@ -252,7 +252,7 @@ func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string
 	return l.String()
 }
 
-// errorRole is how an error is shown: within a tenth, a quarter, beyond.
+// errorRole returns how an error is shown: within a tenth, a quarter, beyond.
 func errorRole(e float64) themes.Role {
 	switch a := math.Abs(e); {
 	case a <= 0.1:

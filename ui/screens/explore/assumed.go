@@ -64,7 +64,7 @@ func Assumed(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// sentence is one of a list, behind a dot.
+// sentence returns one of a list, behind a dot.
 func sentence(in *screen.Context, s string, w int) []string {
 	parts := strings.Split(ansi.Wrap(s, w-2, ""), "\n")
 	for i, part := range parts {

@@ -19,7 +19,7 @@ type Point struct {
 	Fits  bool
 	// Traffic is what a GPU sends in a step, over all dimensions.
 	Traffic units.Bytes
-	Large   bool // not worked out: a schedule of more operations than are scanned
+	Large   bool // not computed: a schedule of more operations than are scanned
 }
 
 // Sweep is the focused knob at each of its legal values.
@@ -29,7 +29,7 @@ type Sweep struct {
 	Points  []Point
 	Current int
 	Usable  units.Bytes
-	Pending bool // figures are still being worked out
+	Pending bool // figures are still being computed
 }
 
 // Chart shows step time and peak memory at each legal value of the focused
@@ -71,7 +71,7 @@ func Chart(in *screen.Context, s Sweep, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// chartRemark says that values are not worked out because they are too large,
+// chartRemark says that values are not computed because they are too large,
 // else how exact the rows are.
 func chartRemark(in *screen.Context, s *Sweep) string {
 	for _, p := range s.Points {
@@ -126,7 +126,7 @@ func newColumns(s *Sweep, w int) columns {
 	return c
 }
 
-// page is the first of n shown values out of all. Pages overlap by two, so that
+// page returns the first of n shown values out of all. Pages overlap by two, so that
 // a neighbour of the current value is in sight on either side, and stand still
 // while it moves within one.
 func page(current, n, all int) int {
@@ -136,7 +136,7 @@ func page(current, n, all int) int {
 	return min(max((current-1)/(n-2), 0)*(n-2), all-n)
 }
 
-// values are the curves over the shown columns; NaN where there is no figure.
+// values returns the curves over the shown columns; NaN where there is no figure.
 func (c *columns) values(s *Sweep) (times, peaks []float64) {
 	for _, p := range s.Points[c.first:c.last] {
 		t, m := math.NaN(), math.NaN()
@@ -222,7 +222,7 @@ func valueRow(in *screen.Context, s *Sweep, c columns, w int) string {
 	return l.String()
 }
 
-// valueHeading is heading and values in one line, for small screens.
+// valueHeading returns heading and values in one line, for small screens.
 func valueHeading(in *screen.Context, s *Sweep, c columns, w int) string {
 	l := widget.NewLine(w)
 	l.Put(in.Paint(themes.Heading), widget.Cut("IF "+s.Brief, chartLabel-1))

@@ -84,5 +84,5 @@ func putSwatch(in *screen.Context, l *widget.Line, f themes.Fill) {
 	widget.Swatch(l, in.Theme, in.Glyphs, f)
 }
 
-// swatchWidth is 1, or 2 where letter and shade stand beside each other.
+// swatchWidth returns 1, or 2 where letter and shade stand next to each other.
 func swatchWidth(in *screen.Context) int { return widget.SwatchWidth(in.Theme, in.Glyphs) }

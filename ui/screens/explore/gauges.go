@@ -152,7 +152,7 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	}
 }
 
-// change is what the last move did to a gauge; nothing when it stayed.
+// change returns what the last move did to a gauge; nothing when it stayed.
 func change(in *screen.Context, g *gauge) (text string, role themes.Role) {
 	if math.Abs(g.change) < 0.05 {
 		return "", themes.Muted
@@ -171,7 +171,7 @@ func change(in *screen.Context, g *gauge) (text string, role themes.Role) {
 	return arrow + " " + figure.Signed(g.change, 1), role
 }
 
-// Title is the first line: program, model, machine, batch.
+// Title returns the first line: program, model, machine, batch.
 func Title(in *screen.Context, w int) string {
 	s := in.Setup
 	l := widget.NewLine(w)

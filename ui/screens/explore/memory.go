@@ -98,10 +98,10 @@ func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMem
 	return in.Heading(w, "MEMORY", detail, remark)
 }
 
-// rankLabel is the width of the names of n ranks.
+// rankLabel returns the width of the names of n ranks.
 func rankLabel(n int) int { return len("rank ") + len(strconv.Itoa(n-1)) }
 
-// rankBar is one rank: name, bar, total.
+// rankBar returns one rank: name, bar, total.
 func rankBar(in *screen.Context, m *engine.Memory, i, w int) string {
 	r := &m.Ranks[i]
 	label := rankLabel(len(m.Ranks))

@@ -51,7 +51,7 @@ func pipelineHeading(in *screen.Context, w int) string {
 	return in.HeadingIn(themes.Strong, w, "PIPELINE", detail, remark)
 }
 
-// bubble is the closed form beside the simulated figure. What is simulated is
+// bubble returns the closed form with the simulated figure. What is simulated is
 // never left out; the spelled formula is, first.
 func bubble(in *screen.Context, w int) string {
 	p := in.Report.Pipeline
@@ -78,7 +78,7 @@ func bubble(in *screen.Context, w int) string {
 	return l.Right(in.Paint(themes.Muted), column, 0).String()
 }
 
-// bubbleWords are what stands before and behind the simulated figure, from the
+// bubbleWords returns what stands before and behind the simulated figure, from the
 // fullest wording to the briefest.
 func bubbleWords(in *screen.Context) [][3]string {
 	spelled, brief, value := BubbleText(in.Report.Pipeline)

@@ -25,7 +25,7 @@ func RanksShown(ranks, fullest, offset, n int) []int {
 	return picked
 }
 
-// pinned are the ranks, n at most, that stay when the others scroll, the most
+// pinned returns the ranks, n at most, that stay when the others scroll, the most
 // needed first, and the others.
 func pinned(ranks, fullest, n int) (stay, others []int) {
 	for _, r := range []int{fullest, ranks - 1, 0} {
@@ -41,7 +41,7 @@ func pinned(ranks, fullest, n int) (stay, others []int) {
 	return stay, others
 }
 
-// scrolls is the largest offset at which there is still something to show.
+// scrolls returns the largest offset at which there is still something to show.
 func scrolls(stay, others, n int) int {
 	if stay >= n {
 		return others
@@ -49,7 +49,7 @@ func scrolls(stay, others, n int) int {
 	return max(others-(n-stay), 0)
 }
 
-// Pages is how many positions the ranks can be scrolled to in n rows.
+// Pages returns how many positions the ranks can be scrolled to in n rows.
 func Pages(ranks, fullest, n int) int {
 	if ranks <= n || n <= 0 {
 		return 1

@@ -57,7 +57,7 @@ func Step(in *screen.Context, w, h int) []string {
 	return widget.Height(append(lines, rates...), w, h)
 }
 
-// namedLegend is a legend in one line; ok is false where it has letters only.
+// namedLegend returns a legend in one line; ok is false where it has letters only.
 func namedLegend(in *screen.Context, items []legendItem, w int) ([]string, bool) {
 	for _, name := range []func(legendItem) string{
 		func(i legendItem) string { return i.name },
@@ -81,7 +81,7 @@ func stepHeading(in *screen.Context, t *engine.Time, w int) string {
 }
 
 // why names the traffic that the step waits for, the largest first. In the last
-// line that is left a rate stands beside it.
+// line that is left a rate stands next to it.
 func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int) []string {
 	if lines <= 0 {
 		return nil
@@ -114,7 +114,7 @@ func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int
 	return []string{l.String()}
 }
 
-// throughput is the step in rates: names over figures where there are two
+// throughput returns the step in rates: names over figures where there are two
 // lines that are wide enough, else each figure with its name.
 func throughput(in *screen.Context, th *engine.Throughput, w, lines int) []string {
 	rates := [][2]string{

@@ -52,7 +52,7 @@ func tryTable(in *screen.Context, columns []column, w, variant, gap int) (names,
 	return top.String(), bottom.String(), true
 }
 
-// indent is the width of the swatch and the blank behind it.
+// indent returns the width of the swatch and the blank behind it.
 func (c *column) indent(in *screen.Context) int {
 	if !c.marked {
 		return 0

@@ -25,7 +25,7 @@ type answers struct {
 // longer on screen may have: answers about it read the timeline.
 const keptOperations = 1 << 17
 
-// operations is how many the timeline has that the answers read.
+// operations returns how many the timeline has that the answers read.
 func (a *answers) operations() (n int) {
 	for i := range a.over.Ranks {
 		n += a.over.Ranks[i].Profiles[0].Operations()
@@ -40,7 +40,7 @@ func (a *answers) trim() {
 	}
 }
 
-// Forget drops what is large and can be worked out again, for when the screen is
+// Forget drops what is large and can be computed again, for when the screen is
 // left.
 func (v *View) Forget() {
 	if v.answers.trim(); !v.answers.known {
@@ -49,7 +49,7 @@ func (v *View) Forget() {
 	}
 }
 
-// fresh says whether the answers are those of the setup on screen.
+// fresh reports whether the answers are those of the setup on screen.
 func (v *View) fresh(in *screen.Context) bool {
 	return v.answers.known && in.Setup != nil && v.answers.setup == *in.Setup
 }

@@ -15,7 +15,7 @@ type steps struct {
 	length   float64        // of one step
 }
 
-// stepsOf are the steps of a rank; false when there are none.
+// stepsOf returns the steps of a rank; false when there are none.
 func (a *answers) stepsOf(rank int) (steps, bool) {
 	if rank < 0 || rank >= len(a.over.Ranks) {
 		return steps{}, false
@@ -28,7 +28,7 @@ func (a *answers) stepsOf(rank int) (steps, bool) {
 	return s, s.length > 0 && !math.IsInf(s.length, 0)
 }
 
-// most is the sample with most allocated from t to u, both in the same step,
+// most returns the sample with most allocated from t to u, both in the same step,
 // and which step that is. Its time is in seconds from the start of that step.
 func (s *steps) most(t, u float64) (best memory.Sample, step int) {
 	if t >= s.length {
@@ -97,7 +97,7 @@ func (a *axis) add(length, from, to float64, x, w int) {
 	a.pieces = append(a.pieces, piece{from, to, x, w})
 }
 
-// span is the time of a column; false for a break.
+// span returns the time of a column; false for a break.
 func (a *axis) span(x int) (from, to float64, ok bool) {
 	for _, p := range a.pieces {
 		if x >= p.x && x < p.x+p.w {
@@ -109,7 +109,7 @@ func (a *axis) span(x int) (from, to float64, ok bool) {
 	return 0, 0, false
 }
 
-// column is where a moment is, or the nearest column to it.
+// column returns where a moment is, or the nearest column to it.
 func (a *axis) column(t float64) int {
 	best, far := 0, math.Inf(1)
 	for _, p := range a.pieces {

@@ -42,7 +42,7 @@ func depends(term int) string {
 	}[term]
 }
 
-// moves is depends, with what is particular to the setup.
+// moves returns depends, with what is particular to the setup.
 func (v *View) moves(in *screen.Context, rank, term int) string {
 	if by, _ := v.sharded(in, rank, term); term == weightsTerm && by > 1 && in.Setup.ZeRO < 3 {
 		return "sharded by this stack below ZeRO-3 too; the gathered copy that layers use is in buffers"
@@ -50,7 +50,7 @@ func (v *View) moves(in *screen.Context, rank, term int) string {
 	return depends(term)
 }
 
-// formula is the focused figure in words, with the numbers in force.
+// formula returns the focused figure in words, with the current numbers.
 func (v *View) formula(in *screen.Context, rank, term int) string {
 	m := memoryOf(in)
 	r := &m.Ranks[rank]
@@ -88,7 +88,7 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 	}
 }
 
-// stateFormula is parameters times bytes, and the share of it that is here.
+// stateFormula returns parameters times bytes, and the share of it that is here.
 func (v *View) stateFormula(in *screen.Context, rank, term int, times string) string {
 	r := &memoryOf(in).Ranks[rank]
 	value := values(r)[term]
@@ -110,7 +110,7 @@ func (v *View) stateFormula(in *screen.Context, rank, term int, times string) st
 		figure.Short(r.Parameters), times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO, over, gib(value))
 }
 
-// briefFormula is the formula of a sharded state in fewer words.
+// briefFormula returns the formula of a sharded state in fewer words.
 func (v *View) briefFormula(in *screen.Context, rank, term int) string {
 	by, whole := v.sharded(in, rank, term)
 	r := &memoryOf(in).Ranks[rank]
@@ -138,7 +138,7 @@ func overheadWords(r *engine.RankMemory) string {
 	return strings.Join(parts, " + ") + " = " + gib(r.Overhead)
 }
 
-// rankWords is how a rank stands to what is usable, and what takes most of it; where
+// rankWords returns how a rank stands to what is usable, and what takes most of it; where
 // each term comes from is said in the pane.
 func rankWords(m *engine.Memory, i int) string {
 	r := &m.Ranks[i]

@@ -7,10 +7,10 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Memory" }
 
-// Keys is the key table.
+// Keys returns the key table.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && memoryOf(in) == nil {
 		return nil
@@ -75,7 +75,7 @@ func (v *View) moveRank(in *screen.Context, n int) {
 	v.rankMoved = true
 }
 
-// chartWidth is the width of the pane with the chart.
+// chartWidth returns the width of the pane with the chart.
 func (v *View) chartWidth(in *screen.Context) int {
 	return arrange(in.W, in.H, len(memoryOf(in).Ranks)).step.w
 }

@@ -59,7 +59,7 @@ func whole(k *engine.LayerParts) memory.Part {
 	return sum
 }
 
-// at is what a row of the layer pane shows.
+// at returns what a row of the layer pane shows.
 func (a *answers) at(r layerRow) memory.Part {
 	if r.part < 0 {
 		return whole(&a.kinds[r.kind])

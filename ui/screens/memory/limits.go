@@ -13,13 +13,13 @@ import (
 	"meshscope/ui/widget"
 )
 
-// limits is the block that says how far sequence and micro-batch go.
+// limits returns the block that says how far sequence and micro-batch go.
 func (v *View) limits(in *screen.Context, w int) []string {
 	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "", "", themes.Muted)}
 	return append(lines, v.limitLines(in, w)...)
 }
 
-// limitLines are its sentences.
+// limitLines returns its sentences.
 func (v *View) limitLines(in *screen.Context, w int) []string {
 	var lines []string
 	for _, text := range v.limitWords(in) {
@@ -28,7 +28,7 @@ func (v *View) limitLines(in *screen.Context, w int) []string {
 	return lines
 }
 
-// limitBrief are two lines for where there is no room for sentences.
+// limitBrief returns two lines for where there is no room for sentences.
 func (v *View) limitBrief(in *screen.Context, w int) []string {
 	if !v.fresh(in) {
 		return nil
@@ -47,7 +47,7 @@ func (v *View) limitBrief(in *screen.Context, w int) []string {
 	return []string{line("sequence", l.Seq, v.answers.seq), line("micro-batch", l.MBS, v.answers.mbs)}
 }
 
-// wrapped is a sentence on as many lines as it needs.
+// wrapped returns a sentence on as many lines as it needs.
 func wrapped(in *screen.Context, text string, w int) []string {
 	var lines []string
 	for i, line := range strings.Split(ansi.Wrap(text, max(w-4, 1), ""), "\n") {
@@ -60,7 +60,7 @@ func wrapped(in *screen.Context, text string, w int) []string {
 	return lines
 }
 
-// overhead is the block that names what a GPU uses beyond allocated tensors.
+// overhead returns the block that names what a GPU uses beyond allocated tensors.
 func (v *View) overhead(in *screen.Context, w int) []string {
 	r := &memoryOf(in).Ranks[v.cursorRank(memoryOf(in))]
 	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  OVERHEAD", fmt.Sprintf("of rank %d", r.Rank), "", themes.Muted)}

@@ -16,14 +16,14 @@ type grid struct {
 	label   int // width of the names of the ranks
 	pitch   int // width of a column
 	variant int // of the names of the terms
-	bar     int // width of the bars beside the table; 0: they stand above it
+	bar     int // width of the bars next to the table; 0: they stand above it
 	rows    int // ranks shown
 	shown   []int
 	brief   bool // no blank lines
 	tight   bool // no room for names, only for letters
 }
 
-// Smallest width of bars beside the table, and of a column with room for a
+// Smallest width of bars next to the table, and of a column with room for a
 // figure, the handles of the cursor and the mark of the largest.
 const (
 	barBeside  = 24
@@ -83,10 +83,10 @@ func (v *View) grid(in *screen.Context, w, h int, headed bool) grid {
 	return g
 }
 
-// barsAbove says whether bars stand above the table of a pane h lines high.
+// barsAbove reports whether bars stand above the table of a pane h lines high.
 func (g *grid) barsAbove(h int) bool { return g.bar == 0 && (!g.brief || h >= 10) }
 
-// namesFit says whether every term's name has room in its column.
+// namesFit reports whether every term's name has room in its column.
 func namesFit(variant, room int) bool {
 	for i := range totalTerm {
 		if widget.Width(termName(i)[variant]) > room {
@@ -96,7 +96,7 @@ func namesFit(variant, room int) bool {
 	return true
 }
 
-// sums are the terms over all ranks of the pipeline.
+// sums returns the terms over all ranks of the pipeline.
 func sums(ranks []engine.RankMemory) (all [totalTerm + 1]units.Bytes) {
 	for i := range ranks {
 		for t, b := range values(&ranks[i]) {
@@ -192,7 +192,7 @@ func (v *View) bar(in *screen.Context, l *widget.Line, r *engine.RankMemory, wid
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
 }
 
-// barOf is the bar of every rank, still without its terms.
+// barOf returns the bar of every rank, still without its terms.
 func barOf(m *engine.Memory) widget.Stack {
 	return widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
 }
@@ -214,7 +214,7 @@ func (v *View) barRow(in *screen.Context, i, w int, g *grid) string {
 	return l.String()
 }
 
-// names is the line of the terms' names over the table.
+// names returns the line of the terms' names over the table.
 func (v *View) names(in *screen.Context, w int, g *grid) string {
 	l := widget.NewLine(w)
 	m := memoryOf(in)
@@ -317,7 +317,7 @@ func (v *View) cell(in *screen.Context, l *widget.Line, g *grid, term int, text 
 	l.Put(paint, left+text+right).Put(in.Paint(themes.Warn), mark)
 }
 
-// sumRow is a line of the table that is not one rank.
+// sumRow returns a line of the table that is not one rank.
 func (v *View) sumRow(in *screen.Context, w int, g *grid, name string, all [totalTerm + 1]units.Bytes) string {
 	l := widget.NewLine(w)
 	l.Gap(2).Put(in.Paint(themes.Muted), name).To(g.label)
@@ -327,7 +327,7 @@ func (v *View) sumRow(in *screen.Context, w int, g *grid, name string, all [tota
 	return l.String()
 }
 
-// details are three lines about the figure under the cursor.
+// details returns three lines about the figure under the cursor.
 func (v *View) details(in *screen.Context, w int) []string {
 	m := memoryOf(in)
 	rank, term := v.cursorRank(m), v.cursorTerm(m)

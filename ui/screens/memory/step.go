@@ -89,7 +89,7 @@ func (v *View) zoomWords() string {
 	return "1/" + figure.Comma(1<<v.zoom) + " of two steps"
 }
 
-// chart is the stacked area with figures left of it.
+// chart returns the stacked area with figures left of it.
 func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 	wide := w - gutter
 	area := widget.Area{Cursor: p.x, Columns: make([][]float64, wide)}
@@ -136,7 +136,7 @@ func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 	return lines
 }
 
-// tickBelow is a round number near the half of the axis.
+// tickBelow returns a round number near the half of the axis.
 func tickBelow(full float64) float64 {
 	tick := 1.0
 	for _, n := range []float64{2, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 1000} {
@@ -147,7 +147,7 @@ func tickBelow(full float64) float64 {
 	return tick
 }
 
-// axisLine is the line under the chart: where the steps are, where time is left
+// axisLine returns the line under the chart: where the steps are, where time is left
 // out, and the cursor.
 func (v *View) axisLine(in *screen.Context, p *picture, w int) string {
 	wide := w - gutter
@@ -171,7 +171,7 @@ func (v *View) axisLine(in *screen.Context, p *picture, w int) string {
 		}
 		at := first + 1
 		if p.x >= first && p.x < at+len(name) {
-			at = p.x + 1 // beside the cursor
+			at = p.x + 1 // next to the cursor
 		}
 		if at+len(name) < last {
 			for i, r := range name {
@@ -223,7 +223,7 @@ func stepName(which int) string {
 	return "step 2"
 }
 
-// operation is what the rank under the cursor does at a moment of the step.
+// operation returns what the rank under the cursor does at a moment of the step.
 func (v *View) operation(in *screen.Context, t float64) string {
 	line := in.Report.Timeline.OpTimes()
 	rank := v.cursorRank(memoryOf(in))
@@ -282,7 +282,7 @@ func (v *View) termsLine(in *screen.Context, p *picture, w int) string {
 	return widget.Blank(w)
 }
 
-// verdict says whether the first step and the later ones fit.
+// verdict reports whether the first step and the later ones fit.
 func (v *View) verdict(in *screen.Context, rank, w int) string {
 	long, short, good := v.verdictWords(rank)
 	role := themes.Good
@@ -310,7 +310,7 @@ func (v *View) verdictWords(rank int) (long, short string, good bool) {
 	}
 }
 
-// milestones are the levels of the rank under the cursor as training starts. They
+// milestones returns the levels of the rank under the cursor as training starts. They
 // leave the overhead out, which the peaks above them hold.
 func (v *View) milestones(in *screen.Context, w int) []string {
 	m := &v.answers.over.Ranks[v.cursorRank(memoryOf(in))].Milestones

@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables are what the screen shows, for a file: ranks and terms, memory over a step,
+// Tables returns what the screen shows, for a file: ranks and terms, memory over a step,
 // one layer, and where it stops fitting.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	m := memoryOf(in)
@@ -44,7 +44,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	return append(all, over, layer, v.limitsTable())
 }
 
-// ranksTable is ranks by terms, with the sum, and the sum without ZeRO.
+// ranksTable returns ranks by terms, with the sum, and the sum without ZeRO.
 func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 	t := report.Table{Title: "memory per GPU at each rank's peak", Head: []string{"rank"}}
 	for term := range totalTerm + 1 {
@@ -74,7 +74,7 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 	return t
 }
 
-// limitsTable is the largest sequence and micro-batch, and what the next needs.
+// limitsTable returns the largest sequence and micro-batch, and what the next needs.
 func (v *View) limitsTable() report.Table {
 	t := report.Table{Title: "largest that fits", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
 	l := &v.answers.limits
@@ -93,7 +93,7 @@ func (v *View) limitsTable() report.Table {
 	return t
 }
 
-// row is a name and some bytes.
+// row returns a name and some bytes.
 func row(name string, of ...units.Bytes) []report.Cell {
 	cells := []report.Cell{report.Word(name)}
 	for _, b := range of {
@@ -102,7 +102,7 @@ func row(name string, of ...units.Bytes) []report.Cell {
 	return cells
 }
 
-// Figure is the figure under the cursor, as the report names it.
+// Figure returns the figure under the cursor, as the report names it.
 func (v *View) Figure(in *screen.Context) string {
 	m := memoryOf(in)
 	if m == nil {

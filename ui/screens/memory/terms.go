@@ -13,7 +13,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Terms in the order of the bars; totalTerm stands for their sum.
+// Terms in the order of the bars; totalTerm represents their sum.
 const (
 	weightsTerm = iota
 	gradientsTerm
@@ -25,7 +25,7 @@ const (
 	totalTerm
 )
 
-// termName is the name of a term in full, and two shorter ones.
+// termName returns the name of a term in full, and two shorter ones.
 func termName(term int) [3]string {
 	return [...][3]string{
 		{"weights", "weights", "wts"},
@@ -39,7 +39,7 @@ func termName(term int) [3]string {
 	}[term]
 }
 
-// termFill is the fill of a term.
+// termFill returns the fill of a term.
 func termFill(term int) themes.Fill {
 	return [...]themes.Fill{
 		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations,
@@ -47,19 +47,19 @@ func termFill(term int) themes.Fill {
 	}[term]
 }
 
-// values are the terms of a rank and their sum.
+// values returns the terms of a rank and their sum.
 func values(r *engine.RankMemory) [totalTerm + 1]units.Bytes {
 	return [...]units.Bytes{r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers, r.Overhead, r.Total}
 }
 
-// sampleValues are the terms at a moment of a step.
+// sampleValues returns the terms at a moment of a step.
 func sampleValues(s *memory.Sample, overhead units.Bytes) [totalTerm + 1]units.Bytes {
 	return [...]units.Bytes{
 		s.Weights, s.Gradients, s.Optimizer, s.Activations, s.Logits, s.Buffers, overhead, s.Allocated() + overhead,
 	}
 }
 
-// largestTerm is the term of a rank that takes most.
+// largestTerm returns the term of a rank that takes most.
 func largestTerm(r *engine.RankMemory) int {
 	all, best := values(r), 0
 	for i := range totalTerm {
@@ -98,10 +98,10 @@ func part(by float64) string {
 	return "~1/" + figure.Comma(int(n))
 }
 
-// gib is a figure with its unit.
+// gib returns a figure with its unit.
 func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
-// peakWords is the verdict in a few words.
+// peakWords returns the verdict in a few words.
 func peakWords(in *screen.Context, m *engine.Memory) string {
 	text := "fits: "
 	if !m.Fits {
@@ -110,7 +110,7 @@ func peakWords(in *screen.Context, m *engine.Memory) string {
 	return text + bandOf(in, m).Brief(figure.GiB(m.Peak)) + " of " + gib(m.Usable)
 }
 
-// fitting is the first of the texts that fits w cells, else the last, cut.
+// fitting returns the first of the texts that fits w cells, else the last, cut.
 func fitting(w int, texts ...string) string {
 	for _, text := range texts {
 		if widget.Width(text) <= w {

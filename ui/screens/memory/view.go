@@ -54,10 +54,10 @@ func memoryOf(in *screen.Context) *engine.Memory {
 	return in.Report.Memory
 }
 
-// fullest is the rank with the largest total.
+// fullest returns the rank with the largest total.
 func fullest(m *engine.Memory) int { return min(max(m.PeakRank, 0), len(m.Ranks)-1) }
 
-// cursorRank is the rank under the cursor: the fullest until it is moved.
+// cursorRank returns the rank under the cursor: the fullest until it is moved.
 func (v *View) cursorRank(m *engine.Memory) int {
 	if !v.rankMoved {
 		return fullest(m)
@@ -65,7 +65,7 @@ func (v *View) cursorRank(m *engine.Memory) int {
 	return min(max(v.rank, 0), len(m.Ranks)-1)
 }
 
-// cursorTerm is the term under the cursor: the largest of the fullest rank
+// cursorTerm returns the term under the cursor: the largest of the fullest rank
 // until it is moved.
 func (v *View) cursorTerm(m *engine.Memory) int {
 	if !v.termMoved {
@@ -115,7 +115,7 @@ func (v *View) draw(in *screen.Context, p pane, w, h int, headed bool) []string 
 	return widget.Height(lines, w, h)
 }
 
-// small is what a very small screen, or one without figures, shows.
+// small returns what a very small screen, or one without figures, shows.
 func (v *View) small(in *screen.Context, w, h int) []string {
 	l := widget.NewLine(w)
 	text := "no figures yet"
@@ -129,12 +129,12 @@ func (v *View) small(in *screen.Context, w, h int) []string {
 	return widget.Height([]string{l.String()}, w, h)
 }
 
-// paneName is the name of a pane.
+// paneName returns the name of a pane.
 func paneName(p pane) string {
 	return [panes]string{"ranks and terms", "over a step", "inside a layer"}[p]
 }
 
-// tabs is the first line where there is room for one pane only.
+// tabs returns the first line where there is room for one pane only.
 func (v *View) tabs(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	l.Put(in.Paint(themes.Heading), "MEMORY").Gap(2)
@@ -176,7 +176,7 @@ func bandOf(in *screen.Context, m *engine.Memory) figure.Band {
 	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }
 
-// heading is the first line of a pane; that of the active one is marked.
+// heading returns the first line of a pane; that of the active one is marked.
 func (v *View) heading(in *screen.Context, p pane, w int, name, detail, remark string) string {
 	if p == v.pane {
 		name = in.Glyphs.Pointer + " " + name

@@ -14,10 +14,10 @@ import (
 
 func seconds(v float64) string { return figure.Seconds(units.Seconds(v)) }
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Network" }
 
-// Keys is the key table.
+// Keys returns the key table.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && !known(in) {
 		return nil
@@ -73,7 +73,7 @@ func (v *View) moveInGroup(in *screen.Context, by int) {
 	}
 }
 
-// planIn is the plan of the map as Render draws it.
+// planIn returns the plan of the map as Render draws it.
 func (v *View) planIn(in *screen.Context, w, h int) plan {
 	a := v.arrange(in, w, h)
 	if a.left > 0 {
@@ -212,7 +212,7 @@ func links(in *screen.Context, dimension string, r layout.Ring) string {
 	}
 }
 
-// groupOf is a dimension's group as collectives see it; rings of messages
+// groupOf returns a dimension's group as collectives see it; rings of messages
 // between neighbours have none.
 func groupOf(in *screen.Context, dimension string) (layout.Group, bool) {
 	g := in.Setup.Groups(&in.Setup.Cluster)

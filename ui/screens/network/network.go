@@ -28,14 +28,14 @@ type View struct {
 // New makes a screen.
 func New() *View { return &View{} }
 
-// known says whether there is anything to draw.
+// known reports whether there is anything to draw.
 func known(in *screen.Context) bool {
 	s := in.Setup
 	return s != nil && in.Report != nil && in.Report.Time != nil && in.Report.Throughput != nil &&
 		s.TP > 0 && s.CP > 0 && s.DP > 0 && s.PP > 0 && s.EP > 0 && s.ETP > 0 && s.GPUs > 0
 }
 
-// focus is the place of the focused dimension in the list of traffic; -1: there
+// focus returns the place of the focused dimension in the list of traffic; -1: there
 // is none.
 func (v *View) focus(in *screen.Context) int {
 	for i := range in.Report.Communication {
@@ -46,7 +46,7 @@ func (v *View) focus(in *screen.Context) int {
 	return min(0, len(in.Report.Communication)-1)
 }
 
-// dim is the focused dimension's name; empty: there is none.
+// dim returns the focused dimension's name; empty: there is none.
 func (v *View) dim(in *screen.Context) string {
 	if i := v.focus(in); i >= 0 {
 		return in.Report.Communication[i].Dimension
@@ -54,10 +54,10 @@ func (v *View) dim(in *screen.Context) string {
 	return ""
 }
 
-// cursor is the rank under the cursor.
+// cursor returns the rank under the cursor.
 func (v *View) cursor(in *screen.Context) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
 
-// ring is the focused group of the rank under the cursor.
+// ring returns the focused group of the rank under the cursor.
 func (v *View) ring(in *screen.Context) layout.Ring { return in.Setup.Ring(v.dim(in), v.cursor(in)) }
 
 // Render draws the screen: exactly h lines of w cells.
@@ -89,7 +89,7 @@ func (v *View) Render(in *screen.Context) []string {
 
 const (
 	gutter      = 2
-	twoColumns  = 110 // width from which the map stands beside the ratios
+	twoColumns  = 110 // width from which the map stands next to the ratios
 	ladderLines = 4
 	leastMap    = 48 // width for the words below the map
 )

@@ -72,7 +72,7 @@ func TestFrames(t *testing.T) {
 }
 
 // TestMeanings: traffic that is hidden is good, traffic that is waited for bad, and the
-// GPU and the bandwidth in force are marked.
+// GPU and the current bandwidth are marked.
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	lines := sample(in).Render(in.At(120, 32))

@@ -12,7 +12,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// plan is how the map of ranks is laid out: nodes beside and below each other,
+// plan is how the map of ranks is laid out: nodes next to and below each other,
 // each of them a few lines of cells.
 type plan struct {
 	full    bool // cells give every coordinate, not only the focused one
@@ -20,7 +20,7 @@ type plan struct {
 	label   int  // width of a node's number
 	across  int  // GPUs in one line of a node
 	lines   int  // lines of a node
-	columns int  // nodes beside each other
+	columns int  // nodes next to each other
 	rows    int  // rows of nodes that are shown
 	first   int  // first node shown
 	width   int  // of one node, with the gap behind it
@@ -118,7 +118,7 @@ func (v *View) planOf(in *screen.Context, w, h int, full bool) plan {
 	return p
 }
 
-// dims are the coordinates that a full cell gives: those of more than one rank.
+// dims returns the coordinates that a full cell gives: those of more than one rank.
 func dims(l *layout.Layout, c layout.Coordinates) string {
 	var b strings.Builder
 	put := func(letter string, size, at int) {
@@ -204,7 +204,7 @@ func (v *View) nodesHeading(in *screen.Context, p *plan, w int) string {
 	return in.Heading(w, name, detail, remark)
 }
 
-// spread is over how many nodes and scale-up domains a group stands.
+// spread returns over how many nodes and scale-up domains a group stands.
 func spread(in *screen.Context, r layout.Ring) (nodes, domains int) {
 	lastNode, lastDomain := -1, -1
 	for i := range r.Size {

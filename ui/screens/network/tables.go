@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Tables are the traffic of each dimension, whether it can hide and what would make
+// Tables returns the traffic of each dimension, whether it can hide and what would make
 // it, and the step at other bandwidths where the screen has worked them out.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	if !known(in) {
@@ -65,7 +65,7 @@ func overlapTable(in *screen.Context) report.Table {
 	return t
 }
 
-// plainFigure is a number whose unit stands beside it; empty where there is none.
+// plainFigure returns a number whose unit stands next to it; empty where there is none.
 func plainFigure(v float64) report.Cell {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return report.Word("")

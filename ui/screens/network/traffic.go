@@ -64,7 +64,7 @@ func (v *View) trafficHeading(in *screen.Context, w int) string {
 	return l.String()
 }
 
-// barAt is the column where the bars begin.
+// barAt returns the column where the bars begin.
 func barAt(w int) int {
 	if w >= wideTable {
 		return shareEnd + 2 + operation
@@ -196,7 +196,7 @@ func needText(n *overlap.Need) string {
 	}
 }
 
-// overlapWords are the lines under a ratio: what it takes, the formula with its
+// overlapWords returns the lines under a ratio: what it takes, the formula with its
 // numbers, what the step model says.
 func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 	take := widget.NewLine(w).Gap(5)

@@ -113,10 +113,10 @@ func factorText(i int, g widget.Glyphs) string {
 	return g.Times + figure.Comma(1<<(i-asIs))
 }
 
-// place is the chosen bandwidth on the ladder.
+// place returns the chosen bandwidth on the ladder.
 func (v *View) place() int { return min(max(asIs+v.factor, 0), steps-1) }
 
-// current is the last answer when it belongs to this setup.
+// current returns the last answer when it belongs to this setup.
 func (v *View) current(in *screen.Context) *whatIf {
 	if v.answer.known && v.answer.question == v.question(in) {
 		return &v.answer
@@ -124,7 +124,7 @@ func (v *View) current(in *screen.Context) *whatIf {
 	return nil
 }
 
-// link is the one that the ladder turns, and what it is called.
+// link returns the one that the ladder turns, and what it is called.
 func (v *View) link(in *screen.Context) (hardware.Link, string) {
 	if v.inter(in) {
 		return in.Setup.Cluster.Inter, "between domains"

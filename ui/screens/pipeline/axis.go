@@ -12,7 +12,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// axis is the line of times, with the cursor's and the playback's places.
+// axis returns the line of times, with the cursor's and the playback's places.
 func (v *View) axis(in *screen.Context, l *layout, w int) string {
 	line := widget.NewLine(w).Gap(l.label)
 	at := l.frame.Column(min(v.at*l.axis.Whole, l.axis.Whole*(1-1e-12)))
@@ -85,7 +85,7 @@ func stallSign(in *screen.Context) rune {
 	return '.'
 }
 
-// timeText is a moment of an axis whose strokes are step seconds apart.
+// timeText returns a moment of an axis whose strokes are step seconds apart.
 func timeText(step, at float64) string {
 	scale, unit := 1.0, "s"
 	switch {
@@ -101,7 +101,7 @@ func timeText(step, at float64) string {
 	return strconv.FormatFloat(at*scale, 'f', digits, 64) + " " + unit
 }
 
-// overview is the whole step small, with the window marked.
+// overview returns the whole step small, with the window marked.
 func (v *View) overview(in *screen.Context, l *layout, cursor *spot) []string {
 	from, to := v.window()
 	if !l.small.Is(cursor.line, l.plot, l.strips) {

@@ -26,8 +26,8 @@ func (v *View) compare(kind schedule.Kind) {
 	v.below = v.below && v.second != nil
 }
 
-// compareWith is compare for a legal row that may have lost its timeline, which
-// is then worked out again.
+// compareWith returns compare for a legal row that may have lost its timeline, which
+// is then computed again.
 func (v *View) compareWith(r compare.ScheduleRow) screen.Request {
 	if r.Report.Timeline != nil {
 		v.compare(r.Info.Kind)
@@ -78,7 +78,7 @@ type figures struct {
 	exposed, saved             string // communication that nothing hides; what overlapped pairs save
 }
 
-// live is the most activations in flight, in those of whole stages.
+// live returns the most activations in flight, in those of whole stages.
 func (f *figures) live() string { return stages(f.inFlight, f.chunks) }
 
 func figuresOf(s *engine.Setup, r *engine.Report) figures {
@@ -113,7 +113,7 @@ func (f *figures) saves(d float64) {
 	}
 }
 
-// differences is the table under two timelines.
+// differences returns the table under two timelines.
 func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 	a := figuresOf(l.blocks[0].setup, l.blocks[0].report)
 	b := figuresOf(l.blocks[1].setup, l.blocks[1].report)

@@ -167,7 +167,7 @@ func (v *View) magnify(l *layout, zoom, about float64) {
 	v.left = min(max(0, about-share/zoom), 1-1/zoom)
 }
 
-// drain is when a rank's last forward ends.
+// drain returns when a rank's last forward ends.
 func drain(line *schedule.Timeline, rank int) float64 {
 	o := line.Order
 	for k := o.Start[rank+1] - 1; k >= o.Start[rank]; k-- {

@@ -53,7 +53,7 @@ func (v *View) Render(in *screen.Context) []string {
 	return widget.Height(lines, w, h)
 }
 
-// nothing is what stands where there is no picture.
+// nothing returns what stands where there is no picture.
 func nothing(in *screen.Context, w int) string {
 	text := "no timeline: PP 1 has no pipeline"
 	if lineOf(in) != nil {
@@ -134,7 +134,7 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 	return line.String()
 }
 
-// ofStep is the busiest rank's waiting as a share of the whole step, the figure of
+// ofStep returns the busiest rank's waiting as a share of the whole step, the figure of
 // the Explore screen.
 func ofStep(r *engine.Report) float64 {
 	if r.Time == nil || r.Time.Step <= 0 {
@@ -162,7 +162,7 @@ func ranges(list []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// gain is how much shorter or longer the second timeline is.
+// gain returns how much shorter or longer the second timeline is.
 func (v *View) gain(l *layout, i int) string {
 	if i == 0 || len(l.blocks) < 2 {
 		return ""

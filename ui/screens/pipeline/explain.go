@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Status is one line about what is under the cursor: for an operation what it
+// Status returns one line about what is under the cursor: for an operation what it
 // is and what it waited for, for idle time why it is there.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
@@ -40,7 +40,7 @@ func (v *View) Status(in *screen.Context) string {
 	return line.Put(in.Paint(themes.Strong), name).Gap(2).Put(in.Paint(themes.Text), text).String()
 }
 
-// explain is what the cursor is on and everything about it.
+// explain returns what the cursor is on and everything about it.
 // The brief form leaves out what the name says too.
 func (v *View) explain(s *spot, brief bool) (name, text string) {
 	name = fmt.Sprintf("rank %d", s.rank)
@@ -73,7 +73,7 @@ func (v *View) explain(s *spot, brief bool) (name, text string) {
 	return name, text
 }
 
-// opName is kind and micro-batch, and the chunk where it is not the first: F3.1.
+// opName returns kind and micro-batch, and the chunk where it is not the first: F3.1.
 func opName(op schedule.Op) string { return op.String() }
 
 // longName names an operation on another rank.
@@ -84,7 +84,7 @@ func longName(o *schedule.Order, p schedule.Place) string {
 
 func seconds(d float64) string { return figure.Seconds(units.Seconds(d)) }
 
-// span is from when to when, in one unit and to a hundredth of the length.
+// span returns from when to when, in one unit and to a hundredth of the length.
 func span(from, to float64) string {
 	scale, unit := 1.0, "s"
 	switch {

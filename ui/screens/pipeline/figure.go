@@ -8,7 +8,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Figure is the figure that the cursor is on, as the report names it: of an operation
+// Figure returns the figure that the cursor is on, as the report names it: of an operation
 // its time on the stage, of idle time the bubble, in the table of schedules the bubble
 // of the row.
 func (v *View) Figure(in *screen.Context) string {
@@ -33,7 +33,7 @@ func (v *View) Figure(in *screen.Context) string {
 	return fmt.Sprintf("stage.%d.%s", o.Stage(s.rank, op), name)
 }
 
-// waitingFigure is the figure that a rank's waiting counts in: the bubble of a step is
+// waitingFigure returns the figure that a rank's waiting counts in: the bubble of a step is
 // that of the busiest rank.
 func waitingFigure(s *spot) string {
 	ranks := s.line.Ranks
@@ -59,7 +59,7 @@ func (v *View) under(in *screen.Context) (spot, bool) {
 	return v.spot(l), true
 }
 
-// SetupAtCursor is the setup of the row of the table, or of the second timeline where the
+// SetupAtCursor returns the setup of the row of the table, or of the second timeline where the
 // cursor is in that; nil elsewhere.
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.table.open {

@@ -162,7 +162,7 @@ func TestFrameInTurn(t *testing.T) {
 }
 
 // TestFrameTable draws the table of schedules, and what stands there before it
-// is worked out.
+// is computed.
 func TestFrameTable(t *testing.T) {
 	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
 	for _, w := range []int{80, 120} {
@@ -211,7 +211,7 @@ func TestFrameIllegal(t *testing.T) {
 	frame(t, &View{}, in, 80, 20)
 }
 
-// TestChosenSchedule: the foot says how the chosen schedule stands to the one in force.
+// TestChosenSchedule: the foot says how the chosen schedule stands to the current one.
 func TestChosenSchedule(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 24))
 	v := &View{}

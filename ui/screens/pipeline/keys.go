@@ -4,10 +4,10 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Pipeline" }
 
-// Keys is the key table: of the table of schedules while that is open, else of the
+// Keys returns the key table: of the table of schedules while that is open, else of the
 // timeline. What plays comes first.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && in.Theme == nil {

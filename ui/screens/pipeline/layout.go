@@ -22,7 +22,7 @@ type block struct {
 	rows *timeline.Rows // of the frame that is being drawn
 }
 
-// lines is how many lines of ranks it has.
+// lines returns how many lines of ranks it has.
 func (b *block) lines() int {
 	if b.two {
 		return (len(b.ranks) + 1) / 2
@@ -79,7 +79,7 @@ func drawable(in *screen.Context) bool {
 	return lineOf(in) != nil && in.W >= leastPlot && in.H >= 3
 }
 
-// layout works out the screen at a size; nil where there is nothing to draw or
+// layout computes the screen at a size; nil where there is nothing to draw or
 // no room.
 func (v *View) layout(in *screen.Context, w, h int) *layout {
 	first := lineOf(in)
@@ -190,7 +190,7 @@ func (l *layout) hide(v *View) {
 	l.blocks[0].hidden, l.blocks[1].hidden = v.below, !v.below
 }
 
-// shown are the ranks that fit in n of p lines: the page with the cursor's, and
+// shown returns the ranks that fit in n of p lines: the page with the cursor's, and
 // the first and the last one on every page.
 func (v *View) shown(p, n int) []int {
 	n = min(n, p)
@@ -235,7 +235,7 @@ func (v *View) lay(l *layout) {
 	l.frame = l.axis.Frame(from, to, l.plot)
 }
 
-// errors are the problems that make a setup illegal.
+// errors returns the problems that make a setup illegal.
 func errors(problems []engine.Problem) []engine.Problem {
 	var out []engine.Problem
 	for _, p := range problems {

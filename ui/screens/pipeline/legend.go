@@ -50,7 +50,7 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 	return line.Right(in.Paint(themes.Accent), mode, 0).String()
 }
 
-// signs are those that are no operation: waiting, the cursor, what it waits for.
+// signs returns those that are no operation: waiting, the cursor, what it waits for.
 func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {
@@ -77,7 +77,7 @@ func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	}, waiting...)
 }
 
-// words is what an entry says: where there is little room the brief form, which
+// words returns what an entry says: where there is little room the brief form, which
 // may be nothing.
 func words(e *timeline.LegendEntry, brief bool) string {
 	if brief && (e.Brief != "" || strings.HasPrefix(e.Sign, " ") && strings.TrimSpace(e.Sign) != "") {
@@ -86,7 +86,7 @@ func words(e *timeline.LegendEntry, brief bool) string {
 	return e.Text
 }
 
-// length is how wide entries are.
+// length returns how wide entries are.
 func length(entries []timeline.LegendEntry, brief bool) int {
 	n := 0
 	for i := range entries {

@@ -5,7 +5,7 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// memo is what is worked out once for a timeline: each of its parts walks all
+// memo is what is computed once for a timeline: each of its parts walks all
 // operations, too much for every frame and every key.
 type memo struct {
 	line   *schedule.Timeline
@@ -20,7 +20,7 @@ type curve struct {
 	peak          float64
 }
 
-// memoOf is the memo of a timeline; those of the two that were asked for last
+// memoOf returns the memo of a timeline; those of the two that were asked for last
 // are kept.
 func (v *View) memoOf(line *schedule.Timeline) *memo {
 	for i, m := range v.memos {
@@ -35,7 +35,7 @@ func (v *View) memoOf(line *schedule.Timeline) *memo {
 	return v.memos[0]
 }
 
-// waits are the causes of a rank's idle time.
+// waits returns the causes of a rank's idle time.
 func (v *View) waits(line *schedule.Timeline, rank int) schedule.Waits {
 	m := v.memoOf(line)
 	if w, ok := m.waits[rank]; ok {
@@ -48,7 +48,7 @@ func (v *View) waits(line *schedule.Timeline, rank int) schedule.Waits {
 	return m.waits[rank]
 }
 
-// criticalPath is the timeline's.
+// criticalPath returns the timeline's.
 func (v *View) criticalPath(line *schedule.Timeline) []schedule.Place {
 	m := v.memoOf(line)
 	if m.path == nil {
@@ -57,7 +57,7 @@ func (v *View) criticalPath(line *schedule.Timeline) []schedule.Place {
 	return m.path
 }
 
-// curveOf is the memory of a rank of a report.
+// curveOf returns the memory of a rank of a report.
 func (v *View) curveOf(r *engine.Report, rank int) curve {
 	m := v.memoOf(r.Timeline)
 	if c, ok := m.curves[rank]; ok {

@@ -67,7 +67,7 @@ func (v *View) click(l *layout, x, y int) bool {
 	return false
 }
 
-// mouseTable is the wheel and a click on the table.
+// mouseTable returns the wheel and a click on the table.
 func (v *View) mouseTable(h, y int, button string) bool {
 	t := &v.table
 	last := max(0, len(t.rows)-1)

@@ -37,13 +37,13 @@ type View struct {
 	table  table
 
 	against  schedule.Kind // what is compared with, also while it has no timeline
-	secondOf engine.Setup  // what the second one was worked out for
-	fetching schedule.Kind // the second one, while it is worked out
+	secondOf engine.Setup  // what the second one was computed for
+	fetching schedule.Kind // the second one, while it is computed
 	jobs     widget.Jobs   // those that work it out
 	lost     schedule.Kind // the second one, while it cannot run the setup
 
 	memos [2]*memo
-	drawn *layout // what the last key, click or frame was worked out for
+	drawn *layout // what the last key, click or frame was computed for
 }
 
 // New makes a screen.
@@ -72,7 +72,7 @@ func lineOf(in *screen.Context) *schedule.Timeline {
 }
 
 // Refresh tells the screen that the setup or the report changed; what it compares
-// with and the table are then worked out again.
+// with and the table are then computed again.
 func (v *View) Refresh(in *screen.Context) screen.Request {
 	switch {
 	case in.Setup == nil:
@@ -86,11 +86,11 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	return screen.Request{}
 }
 
-// Playing tells whether Tick is wanted: for the playback, or because the table
+// Playing reports whether Tick is wanted: for the playback, or because the table
 // shows how far it is.
 func (v *View) Playing() bool { return v.playing || v.working() }
 
-// working tells whether schedules are being worked out in sight.
+// working reports whether schedules are being computed in sight.
 func (v *View) working() bool { return v.table.jobs.Running() && v.table.open }
 
 // playSeconds is how long a whole step takes to play at normal speed.
@@ -119,10 +119,10 @@ func (v *View) Tick() bool {
 	return true
 }
 
-// zoomed is the zoom, at least 1.
+// zoomed returns the zoom, at least 1.
 func (v *View) zoomed() float64 { return max(1, v.zoom) }
 
-// window is what part of the axis is shown.
+// window returns what part of the axis is shown.
 func (v *View) window() (from, to float64) {
 	z := v.zoomed()
 	from = min(max(0, v.left), 1-1/z)

@@ -214,7 +214,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestTakeASchedule: the table is worked out off the key path and enter takes
+// TestTakeASchedule: the table is computed off the key path and enter takes
 // the chosen line.
 func TestTakeASchedule(t *testing.T) {
 	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
@@ -244,7 +244,7 @@ func TestTakeASchedule(t *testing.T) {
 	if do.Setup == nil || do.Setup.Schedule != v.table.rows[0].Info.Kind || v.table.open {
 		t.Fatalf("took %+v", do.Setup)
 	}
-	// What the table was worked out for changes: Sync asks for it again.
+	// What the table was computed for changes: Sync asks for it again.
 	setup.MicroBatches /= 2
 	v.table.open = true
 	if v.Refresh(in).Work == nil || v.Refresh(in).Work != nil {
@@ -253,7 +253,7 @@ func TestTakeASchedule(t *testing.T) {
 }
 
 // TestCompareLongPipelines: timelines of long pipelines are not kept; the one
-// that is compared with is worked out again.
+// that is compared with is computed again.
 func TestCompareLongPipelines(t *testing.T) {
 	setup := presets.DefaultSetup()
 	r := engine.Evaluate(setup)
@@ -323,7 +323,7 @@ func BenchmarkRenderHugeZoomed(b *testing.B) {
 	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f + + +")
 }
 
-// BenchmarkRenderHugeCold includes the axis, which is worked out anew when the
+// BenchmarkRenderHugeCold includes the axis, which is computed anew when the
 // times change.
 func BenchmarkRenderHugeCold(b *testing.B) {
 	in := input(b, colorprofile.ANSI256, spec(schedule.Interleaved, 64, 4, 512))
@@ -334,7 +334,7 @@ func BenchmarkRenderHugeCold(b *testing.B) {
 	}
 }
 
-// Highlights and curves of a long pipeline are worked out once, not per frame.
+// Highlights and curves of a long pipeline are computed once, not per frame.
 func BenchmarkRenderHugeCritical(b *testing.B) {
 	bench(b, spec(schedule.Interleaved, 64, 4, 512), "f c")
 }

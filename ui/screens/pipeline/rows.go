@@ -87,7 +87,7 @@ func (v *View) rankLabel(in *screen.Context, l *layout, out *strings.Builder, r,
 
 func pad(s string, w int) string { return widget.Blank(w-len(s)) + s }
 
-// margin is a rank's idle share and its most activations in flight; during
+// margin returns a rank's idle share and its most activations in flight; during
 // playback those of the moment. Of two ranks on a line it is that of the
 // cursor's, else the higher of both.
 func (v *View) margin(in *screen.Context, l *layout, b *block, rank, other, cursor int) string {
@@ -126,10 +126,10 @@ func (v *View) margin(in *screen.Context, l *layout, b *block, rank, other, curs
 	return line.String()
 }
 
-// milli is a time in milliseconds, without its unit.
+// milli returns a time in milliseconds, without its unit.
 func milli(d float64) string { return figure.Three(1e3 * d) }
 
-// stages is a number of chunk activations in those of whole stages, of which each
+// stages returns a number of chunk activations in those of whole stages, of which each
 // has v chunks.
 func stages(chunks, v int) string {
 	v = max(v, 1)
@@ -139,7 +139,7 @@ func stages(chunks, v int) string {
 	return strconv.FormatFloat(float64(chunks)/float64(v), 'f', 1, 64)
 }
 
-// spark is the memory of a rank's activations over the step.
+// spark returns the memory of a rank's activations over the step.
 func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
 	c := v.curveOf(b.report, rank)
 	top := 0.0
@@ -163,7 +163,7 @@ func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
 	return line.String()
 }
 
-// marks are the operations that stand out, by rank.
+// marks returns the operations that stand out, by rank.
 func (v *View) marks(l *layout, i int, cursor *spot) map[int]*timeline.Marks {
 	marks := map[int]*timeline.Marks{}
 	add := func(p schedule.Place, mark timeline.Mark) {

@@ -23,10 +23,10 @@ type table struct {
 	row    int  // the cursor's
 
 	rows   []row
-	of     engine.Setup // what the rows were worked out for
-	wanted engine.Setup // what is being worked out
+	of     engine.Setup // what the rows were computed for
+	wanted engine.Setup // what is being computed
 	jobs   widget.Jobs
-	done   *progress // of what is being worked out
+	done   *progress // of what is being computed
 }
 
 // progress is how far the working out of all schedules is. The work counts in it
@@ -36,7 +36,7 @@ type progress struct {
 	kind atomic.Value // of the one at hand
 }
 
-// text is the progress in words.
+// text returns the progress in words.
 func (p *progress) text(g *widget.Glyphs) string {
 	if p == nil {
 		return "working" + g.Ellipsis
@@ -55,7 +55,7 @@ type row struct {
 // keepOps is how many operations the timelines that the table keeps have.
 const keepOps = 1 << 16
 
-// current tells whether the rows are those of the setup.
+// current reports whether the rows are those of the setup.
 func (t *table) current(s *engine.Setup) bool { return len(t.rows) > 0 && t.of == *s }
 
 func (t *table) pendingFor(s *engine.Setup) bool { return t.jobs.Running() && t.wanted == *s }
@@ -126,7 +126,7 @@ func (t *table) pick(kind schedule.Kind) {
 	t.row = max(0, slices.IndexFunc(t.rows, func(r row) bool { return r.Info.Kind == kind }))
 }
 
-// tableKeys are the keys while the table is open.
+// tableKeys returns the keys while the table is open.
 func (v *View) tableKeys(in *screen.Context) []screen.Key {
 	t := &v.table
 	what := "take it"
@@ -227,13 +227,13 @@ func (v *View) renderTable(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// page is the first of the rows that are shown, and how many fit.
+// page returns the first of the rows that are shown, and how many fit.
 func (t *table) page(h int) (from, n int) {
 	n = max(1, h-2-t.foot(h))
 	return min(max(0, t.row-n+1), max(0, len(t.rows)-n)), n
 }
 
-// foot is the height of the words under the rows.
+// foot returns the height of the words under the rows.
 func (t *table) foot(h int) int {
 	if h < 10 {
 		return 0
@@ -257,7 +257,7 @@ func tableHead(in *screen.Context, w int) string {
 	return line.String()
 }
 
-// tableRow is one schedule: its figures, or why it cannot run.
+// tableRow returns one schedule: its figures, or why it cannot run.
 func (v *View) tableRow(in *screen.Context, i, w int) string {
 	row := &v.table.rows[i]
 	line, sign := widget.NewLine(w), " "
@@ -333,7 +333,7 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	return widget.Height(lines, w, n)
 }
 
-// status is the chosen schedule against the one in force.
+// status compares the chosen schedule with the current one.
 func (t *table) status(in *screen.Context) string {
 	if t.row < 0 || t.row >= len(t.rows) {
 		return "simulating every schedule for this setup"

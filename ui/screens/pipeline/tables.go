@@ -8,7 +8,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables are the ranks of the timeline, and all schedules where the screen has
+// Tables returns the ranks of the timeline, and all schedules where the screen has
 // worked them out.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	if in.Setup == nil || in.Report == nil || in.Report.Timeline == nil {

@@ -38,7 +38,7 @@ func (v *View) why(s *spot) string {
 	return when + next + " waits for " + root(s, &c)
 }
 
-// root is where a wait comes from, as one half of a sentence.
+// root returns where a wait comes from, as one half of a sentence.
 func root(s *spot, c *schedule.Cause) string {
 	o := s.line.Order
 	first, last := c.Path[0], c.Path[len(c.Path)-1]
@@ -70,7 +70,7 @@ func root(s *spot, c *schedule.Cause) string {
 	return fmt.Sprintf("%s from rank %d, %s", what, first.Rank, unbroken(s, first.Rank, c.Since))
 }
 
-// farthest is the rank on a path that is farthest from one.
+// farthest returns the rank on a path that is farthest from one.
 func farthest(path []schedule.Place, from int) int {
 	far := from
 	for _, p := range path {

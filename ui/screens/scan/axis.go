@@ -17,7 +17,7 @@ import (
 // axis.
 const linesPerTick = 4
 
-// ticks are the texts beside the lines of a chart: round values, and the capacity.
+// ticks returns the texts next to the lines of a chart: round values, and the capacity.
 func (v *View) ticks(c *widget.Curve, h int) map[int]string {
 	low, high, some := c.Span()
 	if !some {
@@ -44,7 +44,7 @@ func (v *View) ticks(c *widget.Curve, h int) map[int]string {
 	return out
 }
 
-// tickText is a figure in the cells beside the axis; without its unit where there is
+// tickText returns a figure in the cells next to the axis; without its unit where there is
 // no room for both.
 func tickText(u record.Unit, v float64) string {
 	if text := figure.Of(u, v); widget.Width(text) <= tickWidth-2 {
@@ -53,8 +53,8 @@ func tickText(u record.Unit, v float64) string {
 	return brief(u, v)
 }
 
-// axis are the values of the knob, the figures, and what does not fit. Where there is
-// no room for all, those under the cursor, in force, first and last come first, and
+// axis returns the values of the knob, the figures, and what does not fit. Where there is
+// no room for all, those under the cursor, current, first and last come first, and
 // none is cut.
 func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each float64) []string {
 	names, numbers := newLabels(w), newLabels(w)
@@ -119,7 +119,7 @@ func noFitLine(in *screen.Context, row []enginescan.Point, w int, each float64) 
 	return marks.String()
 }
 
-// order are the points by how much their names matter.
+// order returns the points by how much their names matter.
 func (v *View) order(row []enginescan.Point) []int {
 	var out []int
 	take := func(i int) {

@@ -27,7 +27,7 @@ func longAxis(t *testing.T, by knob.ID) (*View, *screen.Context) {
 }
 
 // TestLongAxisIsReadable: of a long axis no name and no figure is cut, each name is a
-// value, that in force and both ends are among them, and the vertical axis has round
+// value, the current value and both ends are among them, and the vertical axis has round
 // values.
 func TestLongAxisIsReadable(t *testing.T) {
 	v, in := longAxis(t, "")

@@ -46,7 +46,7 @@ func (v *View) say(in *screen.Context, text string, w int) string {
 	return widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), in.Cut(text, w-2)).String()
 }
 
-// choiceLines are what is scanned.
+// choiceLines returns what is scanned.
 func (v *View) choiceLines(in *screen.Context, w int) []string {
 	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", exact(in, v.figure))}
 	for c := range choices {
@@ -85,13 +85,13 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 	return append(lines, widget.Blank(w))
 }
 
-// words are a figure in words, where it has some.
+// words returns a figure in words, where it has some.
 func words(id string) string {
 	_, name := figures.ByWord(id)
 	return name
 }
 
-// unitWords is the unit of the numbers of a map, which are written without theirs;
+// unitWords returns the unit of the numbers of a map, which are written without theirs;
 // empty where each has its own, the name of the figure says it, or there is none.
 func unitWords(u record.Unit) string {
 	switch u {
@@ -107,7 +107,7 @@ func unitWords(u record.Unit) string {
 }
 
 // moved says how far the number of GPUs and the global batch go where the points do not
-// all have those of the setup in force.
+// all have those of the current setup.
 func (v *View) moved() string {
 	text := ""
 	for _, n := range []struct {
@@ -122,7 +122,7 @@ func (v *View) moved() string {
 	return text
 }
 
-// exact is how exact a figure is: the band of the setup in force.
+// exact returns how exact a figure is: the band of the current setup.
 func exact(in *screen.Context, id string) string {
 	r := in.Report
 	switch {
@@ -134,7 +134,7 @@ func exact(in *screen.Context, id string) string {
 	return "steps " + r.Time.Band(in.Glyphs.PlusMinus)
 }
 
-// values are the figures of a row; NaN where there is none.
+// values returns the figures of a row; NaN where there is none.
 func values(row []enginescan.Point) []float64 {
 	out := make([]float64, len(row))
 	for i := range row {
@@ -146,7 +146,7 @@ func values(row []enginescan.Point) []float64 {
 	return out
 }
 
-// limit is the capacity line of figures of memory.
+// limit returns the capacity line of figures of memory.
 func (v *View) limit() float64 {
 	if v.drawn.figure == "memory.peak" {
 		return float64(v.grid.Usable)
@@ -186,8 +186,8 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 	return append(lines, v.axis(in, row, w, each)...)
 }
 
-// remark is what stands at the end of the chart's heading: that it is an old one
-// where another is worked out.
+// remark returns what stands at the end of the chart's heading: that it is an old one
+// where another is computed.
 func (v *View) remark(in *screen.Context, text string) string {
 	if v.working() {
 		return "previous scan; working" + in.Glyphs.Ellipsis
@@ -309,7 +309,7 @@ func (v *View) cell(in *screen.Context, l *widget.Line, p *enginescan.Point, eac
 	l.Put(paint, widget.Blank(each-1-widget.Width(text))+text).Gap(1)
 }
 
-// brief is a figure without its unit.
+// brief returns a figure without its unit.
 func brief(u record.Unit, v float64) string {
 	text := figure.Of(u, v)
 	if u == record.Seconds || u == record.Traffic {

@@ -6,10 +6,10 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Figure is the figure that is scanned, as the report names it.
+// Figure returns the figure that is scanned, as the report names it.
 func (v *View) Figure(*screen.Context) string { return v.figure }
 
-// SetupAtCursor is the setup of the point under the cursor of the chart, and its name; nil
+// SetupAtCursor returns the setup of the point under the cursor of the chart, and its name; nil
 // where that cannot run, or where the cursor is elsewhere.
 func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 	p := v.point()
@@ -20,7 +20,7 @@ func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 	return &s, "the scan, " + v.pointName(p)
 }
 
-// pointName is a point by the values of its knobs.
+// pointName returns a point by the values of its knobs.
 func (v *View) pointName(p *enginescan.Point) string {
 	text := label(v.drawn.x) + " " + p.X
 	if v.drawn.by != "" {

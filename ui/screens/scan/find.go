@@ -37,7 +37,7 @@ func (v *View) startFinding(in *screen.Context) {
 	v.at, v.inChart = figureChoice, false
 }
 
-// Prompt is the footer while a name is typed.
+// Prompt returns the footer while a name is typed.
 func (*View) Prompt() []widget.Hint {
 	return []widget.Hint{{Key: "enter", Text: "takes it"}, {Key: "esc", Text: "previous figure"}}
 }

@@ -6,10 +6,10 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Scan" }
 
-// Keys is the key table.
+// Keys returns the key table.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && in.Setup == nil {
 		return nil

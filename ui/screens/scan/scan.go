@@ -1,5 +1,5 @@
 // Package scan is the Scan screen: any figure of the report while one or two
-// knobs turn, as a line or a map, with the capacity line and the setup in force.
+// knobs turn, as a line or a map, with the capacity line and the current setup.
 package scan
 
 import (
@@ -58,7 +58,7 @@ type View struct {
 
 	grid  *enginescan.Grid
 	drawn question // what grid answers
-	of    question // what is wanted: while it is worked out, grid answers another
+	of    question // what is wanted: while it is computed, grid answers another
 	jobs  widget.Jobs
 	large bool // too many points to go through
 }
@@ -103,7 +103,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	}}
 }
 
-// toCurrent puts the cursor of the chart on the setup in force.
+// toCurrent puts the cursor of the chart on the current setup.
 func (v *View) toCurrent() {
 	v.row, v.column = 0, 0
 	for i, row := range v.grid.Rows {
@@ -115,7 +115,7 @@ func (v *View) toCurrent() {
 	}
 }
 
-// Forget is for when the screen is left: the points can be worked out again.
+// Forget is for when the screen is left: the points can be computed again.
 func (v *View) Forget() {
 	v.grid, v.drawn, v.of = nil, question{}, question{}
 	v.jobs.Drop()
@@ -124,7 +124,7 @@ func (v *View) Forget() {
 // working says that what is drawn answers another question than what is wanted.
 func (v *View) working() bool { return v.grid != nil && v.drawn != v.of }
 
-// figureIDs are the numbers of the report that can be drawn: all but those of
+// figureIDs returns the numbers of the report that can be drawn: all but those of
 // single ranks, in whose place stand those of the fullest.
 func figureIDs(r *engine.Report) []string {
 	if r == nil {
@@ -143,7 +143,7 @@ func figureIDs(r *engine.Report) []string {
 	return out
 }
 
-// knobsOf are the parameters that have a ladder here.
+// knobsOf returns the parameters that have a ladder here.
 func knobsOf(s *engine.Setup) []knob.ID {
 	var out []knob.ID
 	params := knob.All()
@@ -183,7 +183,7 @@ func next(list []knob.ID, at knob.ID, n int) knob.ID {
 	return list[(slices.Index(list, at)+n+len(list))%len(list)]
 }
 
-// point is the one under the cursor of the chart.
+// point returns the one under the cursor of the chart.
 func (v *View) point() *enginescan.Point {
 	if v.grid == nil || v.row >= len(v.grid.Rows) || v.column >= len(v.grid.Rows[v.row]) {
 		return nil

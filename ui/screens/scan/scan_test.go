@@ -110,7 +110,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestMeanings: what does not fit is bad, and the value in force is marked.
+// TestMeanings: what does not fit is bad, and the current value is marked.
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	line := drawn(in, "line", 120, 32)
@@ -161,7 +161,7 @@ func TestAnySizeAndKey(t *testing.T) {
 }
 
 // TestPoints: what is drawn are the engine's figures, every point can be taken,
-// the current one is the setup in force, and what was stopped is asked again.
+// the current one is the current setup, and what was stopped is asked again.
 func TestPoints(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := New()

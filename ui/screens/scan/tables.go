@@ -6,7 +6,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables is the scan that the screen shows, for a file: a row for each point.
+// Tables returns the scan that the screen shows, for a file: a row for each point.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	g := v.grid
 	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {

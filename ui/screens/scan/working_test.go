@@ -39,7 +39,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestOldScan: while another scan is worked out the old one stands under its own
+// TestOldScan: while another scan is computed the old one stands under its own
 // name, says so, and is not written to a file.
 func TestOldScan(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
