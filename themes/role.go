@@ -1,6 +1,6 @@
 package themes
 
-// Role is what a piece of text is for. Screens ask for roles; only the palette
+// Role is the purpose of a piece of text. Screens ask for roles; only the palette
 // files know colours.
 type Role uint8
 

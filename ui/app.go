@@ -22,7 +22,7 @@ import (
 	"meshscope/ui/tty"
 )
 
-// Options are what the program is started with.
+// Options are the start parameters of the program.
 type Options struct {
 	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
@@ -50,7 +50,7 @@ type Options struct {
 	// Export writes a document to a new file of the current folder and gives its
 	// name; nil: nothing can be written here.
 	Export  func(report.Format, *report.Evaluation) (file string, err error)
-	Version string // of the program, in what is exported
+	Version string // of the program, in exported files
 
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written
@@ -63,7 +63,7 @@ type Options struct {
 type Model struct {
 	options Options
 	state   state.State
-	start   session.Session // what it began with
+	start   session.Session // at the start
 	caps    tty.Caps
 	look    look
 

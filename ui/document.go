@@ -42,7 +42,7 @@ func Document(ctx context.Context, s engine.Setup, r engine.Report, lib *presets
 	return out
 }
 
-// workOut has a screen work out what it wants.
+// workOut has a screen compute the data it asks for.
 func workOut(ctx context.Context, one screen.Screen, in *screen.Context) {
 	const most = 16 // questions, each after the answer of the last
 	ctx, stop := context.WithTimeout(ctx, longestWork)

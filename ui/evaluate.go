@@ -20,7 +20,7 @@ type evaluated struct {
 	serial int
 }
 
-// evaluate answers the current setup and notes what the move changed.
+// evaluate answers the current setup and notes the effect of the change.
 func (m *Model) evaluate() {
 	m.serial++
 	m.rows = knobs.Rows(m.state.Setup, m.state.Locks)

@@ -14,7 +14,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// foot returns what is wrong, then what happened, then the sentence about the focus.
+// foot returns the problems, then the last message, then the sentence about the focus.
 func (m *Model) foot(w, h int) []string {
 	f := footer{w: w, h: h, theme: m.look.theme}
 	m.urgent(&f)
@@ -55,7 +55,7 @@ func (m *Model) sentence() string {
 	return p.Help
 }
 
-// urgent is what is typed, the answer to a key that did nothing, the errors, why the setup does not fit, or the
+// urgent shows the typed value, the answer to a key that did nothing, the errors, why the setup does not fit, or the
 // warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
 	g, report := m.look.glyphs, &m.now.report

@@ -16,7 +16,7 @@ import (
 // the page keys scroll.
 const bigStep = 4
 
-// act returns what a key asks for that makes an action.
+// act returns the request of a key that makes an action.
 func (m *Model) act(a state.Action) func() screen.Request {
 	return func() screen.Request { return screen.Request{Cmd: m.do(a)} }
 }
@@ -92,7 +92,7 @@ func (m *Model) binding(id string) key.Binding {
 	return key.Binding{}
 }
 
-// shown returns what represents actions in a line of keys: what is usual, or the first key of
+// shown returns the text for actions in a line of keys: the usual one, or the first key of
 // each where a file has changed one of them.
 func (m *Model) shown(usual string, ids ...string) string {
 	if !slices.ContainsFunc(ids, func(id string) bool { return len(m.options.Keys[id]) > 0 }) {
@@ -146,7 +146,7 @@ func (m *Model) ownKeys(tab state.Tab) map[string][]string {
 	return own
 }
 
-// Actions returns what a file of keys can change, with the built-in keys.
+// Actions returns the actions that a file of keys can rebind, with the built-in keys.
 func Actions() []keyfile.Action {
 	var all []keyfile.Action
 	for i, t := range Tables() {

@@ -101,7 +101,7 @@ func (m *Model) typing() *overlay.Value {
 	return v
 }
 
-// follow keeps what is open in step with the state: a note goes with its knob, and a
+// follow keeps the open overlays in step with the state: a note goes with its knob, and a
 // value that is typed is dropped where the focus leaves its knob.
 func (m *Model) follow() {
 	switch v := m.typing(); {

@@ -29,7 +29,7 @@ func (m *Model) screenFrame() []string {
 	return f.Lines()
 }
 
-// screenStatus returns what is wrong, what just happened, or what is under the cursor.
+// screenStatus returns the problems, the last message, or the item under the cursor.
 func (m *Model) screenStatus(in *screen.Context, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)

@@ -56,7 +56,7 @@ func (m *Model) step(n int) state.Tab {
 // neighbour returns the name of the tab that lies n further.
 func (m *Model) neighbour(n int) string { return m.screens.all[m.step(n)].Name() }
 
-// context returns what the screen in front is given.
+// context returns the context of the screen in front.
 func (m *Model) context() *screen.Context {
 	at := m.area()
 	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab)}
@@ -151,7 +151,7 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 	return tea.Batch(m.fulfil(ask), m.tick())
 }
 
-// fulfil does what a screen asks for.
+// fulfil carries out a request of a screen.
 func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 	switch {
 	case ask.Cmd != nil:
@@ -201,7 +201,7 @@ func (m *Model) leaveScreen(tab state.Tab) tea.Cmd {
 	})
 }
 
-// finish takes what a screen's work brought.
+// finish takes the result of a screen's work.
 func (m *Model) finish(msg workedMsg) tea.Cmd {
 	if msg.finish != nil {
 		msg.finish()

@@ -66,7 +66,7 @@ func TestSlowSetup(t *testing.T) {
 	if m.slow.pending || m.legal.setup != longer || !m.now.report.Legal || m.now.report.Pipeline.MicroBatches != longer.MicroBatches {
 		t.Fatalf("pending %v, %+v", m.slow.pending, m.now.report.Pipeline)
 	}
-	// Back before it is computed: what is known is taken at once.
+	// Back before it is computed: the known report is taken at once.
 	m.do(state.Action{Verb: state.UseSetup, Setup: &long})
 	m.do(state.Action{Verb: state.Undo})
 	if m.slow.pending || m.now.setup != longer || !m.now.report.Legal {

@@ -175,7 +175,7 @@ func (m *Model) pages() int {
 	return max(explore.Pages(c.Ranks, fullest, r.Memory.H-2), explore.Pages(c.Ranks, 0, r.Pipeline.H-2))
 }
 
-// content returns what the layout must know.
+// content returns the input of the layout.
 func (m *Model) content() frame.Content {
 	c := frame.Content{Ranks: m.legal.setup.PP, Traffic: len(m.legal.report.Communication)}
 	if c.Ranks == 0 {
@@ -275,7 +275,7 @@ type panelKey struct {
 }
 
 // cache keeps the drawn lines of each panel, so that a key press redraws only
-// what it changed. It never changes what is drawn.
+// what it changed. It never changes the drawing.
 type cache struct {
 	panels map[string]cached
 	column map[panelKey]knobs.Drawn // one entry, the last

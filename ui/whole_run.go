@@ -12,7 +12,7 @@ import (
 	"meshscope/ui/state"
 )
 
-// runList lists the whole run: what it takes, what it rests on, its assumptions.
+// runList lists the whole run: its figures, its inputs, its assumptions.
 func (m *Model) runList() *overlay.Picker {
 	var items []overlay.Item
 	var chosen []func() overlay.Action
@@ -84,7 +84,7 @@ func usedFor(r *engine.Run, id knob.ID) string {
 	return ""
 }
 
-// assumptions returns what the figures of a run assume.
+// assumptions returns the assumptions of the figures of a run.
 func assumptions(r *engine.Run) *overlay.Card {
 	card := &overlay.Card{
 		Title: "ASSUMPTIONS", Remark: "whole run", Name: figure.Short(r.Tokens) + " tokens", Value: figure.Days(r.Days),

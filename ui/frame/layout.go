@@ -28,12 +28,12 @@ type Rects struct {
 	Traffic  Rect
 	Run      Rect // the whole training run
 	Chart    Rect
-	Assumed  Rect // what the figures rest on
+	Assumed  Rect // the assumptions of the figures
 	Foot     Rect // what happened, problems, and the sentence about the focus
 	Help     Rect
 }
 
-// Content is what the layout must know of what is to be drawn.
+// Content is the input of the layout: counts of the things to be drawn.
 type Content struct {
 	Ranks   int // pipeline ranks
 	Traffic int // dimensions with traffic
@@ -128,7 +128,7 @@ func columns(r *Rects, body Rect, w int, c Content) {
 // timeline and the chart over the whole width, where they show most.
 func bands(r *Rects, body Rect, gutter int, c Content) {
 	var top Rect
-	steady := c // a few ranks more or less do not move what is below
+	steady := c // a few ranks more or less do not move the panels below
 	steady.Ranks = max(c.Ranks, 4)
 	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
 	left := (body.W - gutter) / 2

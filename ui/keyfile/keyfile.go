@@ -54,8 +54,8 @@ func Path(getenv func(string) string) string {
 // maxKeys is how many keys one action may have.
 const maxKeys = 8
 
-// Load reads the file: the keys of the actions that it changes, and what is wrong
-// in it, with line and key. What is wrong changes nothing; the rest counts. No
+// Load reads the file: the keys of the actions that it changes, and the errors
+// in it, with line and key. An error changes nothing; the rest counts. No
 // file is no error.
 func Load(path string, actions []Action) (map[string][]string, []string) {
 	if path == "" {

@@ -17,7 +17,7 @@ type Group struct {
 	IDs   []knob.ID
 }
 
-// Groups returns the order of the column. The last group is what is turned rarely;
+// Groups returns the order of the column. The last group holds the rarely changed knobs;
 // on small screens it is reached by scrolling.
 func Groups() []Group {
 	var out []Group

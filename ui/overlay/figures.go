@@ -40,7 +40,7 @@ func figureOf(r *engine.Report, id string) string {
 	return figures.OfRank(r, id)
 }
 
-// Explanation opens a figure in the place of what is open.
+// Explanation opens a figure in place of the open overlay.
 func Explanation(book *explain.Book, id string, keys []Bound) Action {
 	e, ok := book.Explain(id)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Lexicon is what is said in words, read when it is first asked for. The files are the
+// Lexicon holds the glossary and the notes on knobs, read on first use. The files are the
 // program's own; tests hold them sound.
 type Lexicon struct {
 	notes map[knob.ID]words.Method

@@ -31,7 +31,7 @@ type Picker struct {
 	Hint   string           // last line
 	Choose func(int) Action // of the items, by their index
 	Valued bool             // the first field is a value, for which a name gives way
-	Empty  string           // what is said when nothing matches
+	Empty  string           // shown when nothing matches
 	Orders []string         // names of the items' Values
 	order  int              // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item

@@ -67,7 +67,7 @@ func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bo
 	return letters, true
 }
 
-// texts is what is filtered: title, name and hidden names of every item.
+// texts returns the filtered texts: title, name and hidden names of every item.
 type texts []Item
 
 func (t texts) String(i int) string {

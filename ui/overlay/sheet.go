@@ -16,7 +16,7 @@ type sheet struct {
 	first int // line of the body that is shown first
 }
 
-// page is what a sheet shows: the body between two rules, and what stands above and below.
+// page is the content of a sheet: the body between two rules, and the lines above and below.
 type page struct {
 	title, remark    string // in the upper edge
 	width            int

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marks that a terminal puts around what is pasted.
+// Marks that a terminal puts around pasted text.
 const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"
@@ -41,14 +41,14 @@ func NewInput(f *os.File) *Input {
 // only when there is more to read.
 func (i *Input) Read(p []byte) (int, error) { return i.pastes.read(i.File, p) }
 
-// pastes follows the marks in what is read.
+// pastes follows the marks in the input.
 type pastes struct {
 	now func() time.Time
 
 	on      bool
 	length  int       // of the paste so far
 	last    time.Time // when something of it came
-	matched []byte    // the beginning of a mark at the end of what was read
+	matched []byte    // the start of a mark at the end of the input
 }
 
 func (s *pastes) read(from io.Reader, p []byte) (int, error) {
@@ -63,7 +63,7 @@ func (s *pastes) read(from io.Reader, p []byte) (int, error) {
 	return copy(p, s.pass(bytes.Clone(p[:n]))), err
 }
 
-// pass returns what is handed on in place of what was read: at most an end of a paste
+// pass returns the input to hand on in place of the input read: at most an end of a paste
 // longer.
 func (s *pastes) pass(read []byte) []byte {
 	var out []byte
@@ -113,7 +113,7 @@ func (s *pastes) match(b byte) string {
 	return ""
 }
 
-// aKey reports whether what was read is one key and nothing else: a sign, with alt or
+// aKey reports whether the input is one key and nothing else: a sign, with alt or
 // without, or one whole sequence. The rest of a paste that comes late is rarely that,
 // and a part of the mark that ends it never.
 func (s *pastes) aKey(read []byte) bool {
@@ -138,7 +138,7 @@ func oneRune(text []byte) bool {
 	return n == len(text) && (r != utf8.RuneError || n > 1)
 }
 
-// interrupts reports whether what was read is ctrl+c and nothing else, in any of the
+// interrupts reports whether the input is ctrl+c and nothing else, in any of the
 // ways that terminals send it: pasted text has it among other text, if at all.
 func interrupts(read []byte) bool {
 	for len(read) > 0 {

@@ -15,7 +15,7 @@ type Key struct {
 	// Keys are the built-in keys by Bubble Tea's names, with blanks between; those of a
 	// pair with a bar between: "up k | down j".
 	Keys string
-	Help string // what it does; empty: the row above says it
+	Help string // its description; empty: that of the row above
 	Hint string // the same in a word or two for the footer; empty: it is not there
 	Foot string // how the footer writes the keys; empty: by their names
 	// When tells whether the keys do this now; nil: always.

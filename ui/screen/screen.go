@@ -1,5 +1,5 @@
 // Package screen is the contract between the program and its screens: what a screen
-// is given, what it must do, and its one key table, from which handling, footer, help,
+// receives, what it must do, and its one key table, from which handling, footer, help,
 // documentation and rebinding are made.
 package screen
 
@@ -21,7 +21,7 @@ type Context struct {
 	Report *engine.Report
 	Theme  *themes.Theme
 	Glyphs widget.Glyphs
-	// Problems say what is wrong with the current setup where it is illegal. Setup and
+	// Problems are the errors of the current setup where it is illegal. Setup and
 	// Report are then those of the last legal one, for a Hardy screen the current ones.
 	Problems []engine.Problem
 	W, H     int
@@ -60,7 +60,7 @@ func (c *Context) Empty() ([]string, bool) {
 	return widget.Height(nil, max(c.W, 0), c.H), true
 }
 
-// Request is what a screen asks of the program.
+// Request is a request of a screen to the program.
 type Request struct {
 	Setup *engine.Setup // take this setup, undoably; nil: none
 	Text  string        // the note that goes with it
@@ -90,16 +90,16 @@ type Screen interface {
 	Mouse(c *Context, x, y int, button string) (handled bool, do Request)
 	// Render draws exactly c.H lines of c.W cells.
 	Render(c *Context) []string
-	// Status explains what is under the cursor in one line of at most c.W cells.
+	// Status explains the item under the cursor in one line of at most c.W cells.
 	Status(c *Context) string
-	// Refresh asks for what the screen lacks to show this context: it is called when
+	// Refresh asks for the data that the screen lacks to show this context: it is called when
 	// the screen is opened, when the setup changes, and after every key and answer.
 	Refresh(c *Context) Request
 }
 
 // A screen may have some of these as well.
 type (
-	// Forgetter drops what is large and can be computed again, when it is left.
+	// Forgetter drops large results that can be computed again, when it is left.
 	Forgetter interface{ Forget() }
 	// Mover is a screen on which something moves by itself while Playing; Tick moves it
 	// by a frame and tells whether it goes on.

@@ -52,7 +52,7 @@ func decode(text []byte) (document, error) {
 	return d, nil
 }
 
-// reading is what a document says, and what of it is refused.
+// reading is the content of a document, and the rejected parts of it.
 type reading struct {
 	Session
 	refused map[string]error // by key

@@ -18,7 +18,7 @@ import (
 	"meshscope/engine/knob"
 )
 
-// Session is what is restored.
+// Session is the restored state.
 type Session struct {
 	Setup  engine.Setup // the zero Setup: none is kept
 	Locks  knob.Locks
@@ -40,7 +40,7 @@ const MaxPins = 9
 // version of the file. A file of another version is set aside.
 const version = 1
 
-// Bounds of what is read and kept.
+// Bounds of the data that is read and kept.
 const (
 	maxScreen = 32
 	mostPins  = 99

@@ -23,7 +23,7 @@ type Store struct {
 	path string
 	lib  setupdoc.Library
 	read document // as it was at the start
-	off  bool     // what is there must not be written over
+	off  bool     // the file must not be overwritten
 }
 
 // Open reads a session. The notices say what of it could not be used, and where

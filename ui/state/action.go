@@ -39,7 +39,7 @@ const (
 	NextTheme  // Text: what the automatic one is
 	ToggleMouse
 	ToggleWords // the underlines
-	Open        // Overlay, in the place of what is open
+	Open        // Overlay, in place of the open overlay
 	Dismiss     // the hint and the note
 	Type        // starts typing into the focused knob, with Text
 	Say         // Text, as a note in a Tone
@@ -64,7 +64,7 @@ type Action struct {
 	Cluster *hardware.Cluster
 }
 
-// Effect is what the program must do outside its state: an action that is not about it.
+// Effect is an action outside the state: an action that is not about it.
 type Effect Action
 
 // ThemeAuto is the name of the theme that follows the terminal.

@@ -10,7 +10,7 @@ type moment struct {
 	setup engine.Setup
 	locks knob.Locks
 	focus knob.ID
-	note  string // what the move away from here did
+	note  string // what the next change did
 	next  *moment
 	depth int // moments from here to the oldest
 }
@@ -40,7 +40,7 @@ func (m *moment) push(first moment) *moment {
 	return &first
 }
 
-// move replaces the setup or the locks and remembers what was.
+// move replaces the setup or the locks and remembers the previous state.
 func (s State) move(setup engine.Setup, locks knob.Locks, note string) State {
 	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note})
 	s.future, s.Hint = nil, false // who has turned a knob needs no hint

@@ -18,7 +18,7 @@ const (
 	Trouble             // what went wrong
 )
 
-// Note is the line that says what the last action did.
+// Note is the line about the effect of the last action.
 type Note struct {
 	Text string
 	Tone Tone

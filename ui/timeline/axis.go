@@ -13,7 +13,7 @@ import (
 // folded away taken out. A place on it is a share of its length, 0 to 1.
 type Axis struct {
 	Whole  float64 // the longest of the timelines, as long as it lasts
-	Length float64 // what is left of that when folded
+	Length float64 // the rest of that when folded
 	Folded int     // periods left out
 
 	cuts  []interval // ascending, folded > 0

@@ -12,7 +12,7 @@ type blend struct {
 	parts  [][4]float32 // the same, divided by the columns that a mean is of
 	means  [][4]float32 // by column, with few colours: averaged over its neighbours
 	full   []bool       // by column: no idle time
-	keys   []uint32     // what the columns look like
+	keys   []uint32     // the looks of the columns
 	looks  map[uint32]cell
 	seen   map[uint32]int // how many columns look like it, of all that were drawn
 }

@@ -213,7 +213,7 @@ func TestChartColour(t *testing.T) {
 }
 
 // TestChartLooks pins the looks of single cells: kinds, the second shade, the
-// edge of an operation, and the two looks of waiting.
+// edge of an operation, and the two looks of idle time.
 func TestChartLooks(t *testing.T) {
 	theme := themed(t, "dark", colorprofile.TrueColor)
 	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24, []int{0, 1})

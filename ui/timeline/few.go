@@ -11,7 +11,7 @@ import (
 
 // Columns that hold several operations, where colours cannot be mixed. With a few
 // colours a cell is a small stack: one kind at the top, the others one after the other below
-// it, each as high as its share of the time, and what is empty at the top is
+// it, each as high as its share of the time, and the empty part at the top is
 // waiting. With none the columns take turns: of eight, each kind has as many
 // letters as it has eighths of the time.
 
@@ -231,7 +231,7 @@ func fewParts(key uint32) (parts [fewIdle + 1]int) {
 	return parts
 }
 
-// fewShares returns what a column consists of, as it is: each kind, and waiting.
+// fewShares returns what a column consists of, as it is: each kind, and idle time.
 func fewShares(shares *[4]float32) (parts [fewIdle + 1]float32) {
 	parts[fewIdle] = 1
 	for kind, s := range shares {

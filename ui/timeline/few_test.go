@@ -89,7 +89,7 @@ func TestFewColoursKeepShares(t *testing.T) {
 					// The ends of a stretch are rounded to a column, and a kind may be
 					// behind where the columns that are left have none of it: 5.4 columns
 					// at most in 100,000 draws. A stack is rounded to eighths of a column,
-					// and an eighth of waiting is left out next to several kinds.
+					// and an eighth of idle time is left out next to several kinds.
 					near := 6.0
 					if theme.Colours {
 						near += w/16 + w/8

@@ -90,7 +90,7 @@ func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 func (r *Rows) draw(rank int, m *Marks) {
 	r.base.row(rank)
 	r.stall(rank)
-	r.again(rank)
+	r.drawRecompute(rank)
 	r.ends(rank)
 	if r.grey && r.blank {
 		r.hush(0)
@@ -115,8 +115,8 @@ func (r *Rows) draw(rank int, m *Marks) {
 	}
 }
 
-// again draws the part of backwards that runs the forward again.
-func (r *Rows) again(rank int) {
+// drawRecompute draws the part of backwards that recomputes the forward.
+func (r *Rows) drawRecompute(rank int) {
 	line := r.base.line
 	if len(line.Recompute) == 0 || r.base.perOp < 2 {
 		return

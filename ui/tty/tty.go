@@ -1,4 +1,4 @@
-// Package tty is what is known of the terminal and how the program gets at it.
+// Package tty holds the properties of the terminal and the access to it.
 package tty
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Caps is what is known of the terminal. It starts with guesses that are
+// Caps holds the properties of the terminal. It starts with guesses that are
 // readable everywhere and is refined by messages.
 type Caps struct {
 	Width, Height int
@@ -25,7 +25,7 @@ const (
 	assumedHeight = 24
 )
 
-// NewCaps guesses from the environment; ascii is what the user asked for.
+// NewCaps guesses from the environment; ascii is the user's choice.
 func NewCaps(env []string, ascii bool) Caps {
 	return Caps{Profile: colorprofile.ANSI256, Dark: true, Unicode: !ascii && hasUnicode(env), Underlines: canUnderline(env)}
 }

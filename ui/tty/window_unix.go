@@ -16,7 +16,7 @@ import (
 	"meshscope/ui/paste"
 )
 
-// screenOnly hides that what is written to is a terminal, so that nobody asks it for its
+// screenOnly hides that the output is a terminal, so that nobody asks it for its
 // size.
 type screenOnly struct{ io.Writer }
 

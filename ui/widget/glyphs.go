@@ -1,5 +1,5 @@
 // Package widget draws bars, sliders, gauges and charts in terminal cells. It
-// knows cells and looks, not physics: what a bar means is its caller's matter.
+// knows cells and looks, not physics: the meaning of a bar is its caller's matter.
 package widget
 
 // Glyphs are the signs that a terminal can show.

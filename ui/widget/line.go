@@ -94,7 +94,7 @@ func (l *Line) Gap(n int) *Line {
 func (l *Line) To(x int) *Line { return l.Gap(x - l.used) }
 
 // Right writes text against the right end, less margin cells. Text that has no
-// room next to what is there is left out.
+// room next to the text there is left out.
 func (l *Line) Right(p themes.Paint, s string, margin int) *Line {
 	w := Width(s)
 	at := l.width - margin - w

@@ -44,7 +44,7 @@ func (s *Slider) Render(l *Line, t *themes.Theme, g Glyphs, w int) []Span {
 	return spans
 }
 
-// drawing is what is decided before the first cell is written.
+// drawing holds the decisions made before the first cell is written.
 type drawing struct {
 	first, last          int
 	between              string // one or three cells

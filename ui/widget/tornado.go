@@ -18,7 +18,7 @@ type Sides struct {
 	FitLow, FitHigh float64 // both 0: no value fits
 }
 
-// TornadoCell is what a cell of a bar shows.
+// TornadoCell is the look of a cell of a bar.
 type TornadoCell uint8
 
 // Cells of a bar.

@@ -1,4 +1,4 @@
-// Package screentest is what the tests of all screens share. No program links it.
+// Package screentest holds helpers of the tests of all screens. No program links it.
 package screentest
 
 import (

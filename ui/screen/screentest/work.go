@@ -11,7 +11,7 @@ import (
 // counts, the one before it is stopped, and after every report the screen is asked
 // again. Work reports in the order in which it was asked for.
 type Program struct {
-	// Refresh is what the screen is asked after every report.
+	// Refresh is called after every report.
 	Refresh func() screen.Request
 	// Jobs counts the pieces of work.
 	Jobs int
@@ -20,7 +20,7 @@ type Program struct {
 	queue []func() func()
 }
 
-// Ask takes what the screen asks for.
+// Ask takes the request of the screen.
 func (p *Program) Ask() {
 	do := p.Refresh()
 	if do.Work == nil {

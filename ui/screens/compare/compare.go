@@ -22,7 +22,7 @@ import (
 // MaxPins is how many setups can be pinned: as many as there are digits.
 const MaxPins = 9
 
-// pane is what the screen shows.
+// pane is one of the views of the screen.
 type pane uint8
 
 const (
@@ -45,7 +45,7 @@ type View struct {
 
 	pair    *pair
 	jobs    widget.Jobs
-	asked   sides
+	query   sides
 	alone   alone
 	methods map[knob.ID]words.Method
 	fault   string // why there are no methods
@@ -60,7 +60,7 @@ type dropped struct {
 // sides are the two setups.
 type sides struct{ a, b engine.Setup }
 
-// pair is what is known about two setups.
+// pair holds the results for two setups.
 type pair struct {
 	of  sides
 	all enginecompare.Comparison
@@ -99,7 +99,7 @@ func (v *View) Restore(pins []engine.Setup) {
 	v.pins = slices.Clone(pins[:min(len(pins), MaxPins)])
 }
 
-// sides returns what is to be compared; false where nothing is pinned.
+// sides returns the two setups to compare; false where nothing is pinned.
 func (v *View) sides(in *screen.Context) (sides, bool) {
 	if len(v.pins) == 0 || in.Setup == nil {
 		return sides{}, false
@@ -113,7 +113,7 @@ func (v *View) sides(in *screen.Context) (sides, bool) {
 	return out, true
 }
 
-// Refresh asks for what the pane in front lacks.
+// Refresh asks for the data that the pane in front lacks.
 func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
 		return screen.Request{}
@@ -122,10 +122,10 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		return v.alone.refresh(in)
 	}
 	want, ok := v.sides(in)
-	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.asked == want {
+	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.query == want {
 		return screen.Request{}
 	}
-	v.asked = want
+	v.query = want
 	job := v.jobs.Begin()
 	pins := v.Pins()
 	return screen.Request{Work: func(ctx context.Context) func() {
@@ -201,8 +201,8 @@ func layoutWords(s *engine.Setup) string {
 	if s.PP > 1 {
 		parts = append(parts, string(s.Schedule))
 	}
-	if again := s.Recompute.String(); again != "none" {
-		parts = append(parts, "recompute "+again)
+	if recompute := s.Recompute.String(); recompute != "none" {
+		parts = append(parts, "recompute "+recompute)
 	}
 	return strings.Join(parts, ", ")
 }

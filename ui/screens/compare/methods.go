@@ -154,7 +154,7 @@ func (v *View) methodLines(in *screen.Context, row *methodRow, here bool, w, roo
 	return lines
 }
 
-// traffic returns what the dimensions of a method send and what of it waits.
+// traffic returns what the dimensions of a method send and its exposed part.
 func traffic(in *screen.Context, dimensions []string) (sent, exposed string, ok bool) {
 	if in.Report == nil || len(dimensions) == 0 {
 		return "", "", false

@@ -156,7 +156,7 @@ func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep unit
 	return l.RightAligned(in.Paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
 }
 
-// changeRole shows what is less as better.
+// changeRole shows less as better.
 func changeRole(d float64, plain themes.Role) themes.Role {
 	switch {
 	case plain == themes.Focus:

@@ -1,5 +1,5 @@
 // Package evidence is the Evidence screen: what the engine predicts for
-// published runs against what was measured, by group and run by run.
+// published runs compared with measurements, by group and run by run.
 package evidence
 
 import (
@@ -41,9 +41,9 @@ func (f filter) String() string {
 type View struct {
 	lib *presets.Library
 
-	data  *data // compared once; nil: not yet
-	asked bool
-	fault string // why there is no data
+	data      *data // compared once; nil: not yet
+	requested bool
+	fault     string // why there is no data
 
 	memory bool // allocated memory instead of step time
 	filter filter
@@ -78,13 +78,13 @@ type row struct {
 
 func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.run].Setup }
 
-// Refresh asks for what the screen lacks: to be called when it is opened. The
+// Refresh asks for the data that the screen lacks: to be called when it is opened. The
 // runs are compared once; later calls ask for nothing.
 func (v *View) Refresh(*screen.Context) screen.Request {
-	if v.data != nil || v.asked || v.fault != "" {
+	if v.data != nil || v.requested || v.fault != "" {
 		return screen.Request{}
 	}
-	v.asked = true
+	v.requested = true
 	return screen.Request{Work: func(ctx context.Context) func() {
 		groups, err := published.Groups(v.lib)
 		var d *data
@@ -94,7 +94,7 @@ func (v *View) Refresh(*screen.Context) screen.Request {
 		// Reading a thousand setups takes several times the memory of what is kept.
 		debug.FreeOSMemory()
 		return func() {
-			v.data, v.asked = d, false
+			v.data, v.requested = d, false
 			if err != nil {
 				v.fault = err.Error()
 			}

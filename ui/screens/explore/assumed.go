@@ -12,7 +12,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Assumed lists what the figures rest on and what they leave out: whole sentences,
+// Assumed lists the assumptions of the figures and what they leave out: whole sentences,
 // as far as there is room, one of each list before more of the first, and how many
 // more there are.
 func Assumed(in *screen.Context, w, h int) []string {

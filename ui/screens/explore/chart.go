@@ -10,7 +10,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Point is what the setup would cost at one value of a knob.
+// Point holds the cost of the setup at one value of a knob.
 type Point struct {
 	Text  string // the value, as it is shown
 	Known bool   // false: the value has no figures (an illegal current one)

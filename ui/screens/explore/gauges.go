@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Vital are the three figures of the gauges, kept to show what a move changed.
+// Vital are the three figures of the gauges, kept to show the effect of a change.
 type Vital struct {
 	Known   bool
 	Peak    float64 // GiB
@@ -152,7 +152,7 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	}
 }
 
-// change returns what the last move did to a gauge; nothing when it stayed.
+// change returns the effect of the last change on a gauge; empty when there is none.
 func change(in *screen.Context, g *gauge) (text string, role themes.Role) {
 	if math.Abs(g.change) < 0.05 {
 		return "", themes.Muted

@@ -9,7 +9,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// RunRows is what the panel of the whole run takes.
+// RunRows is the number of rows of the panel of the whole run.
 const RunRows = 4
 
 // Run draws the whole training run: days, GPU-hours, cost and energy of the token

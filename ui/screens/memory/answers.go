@@ -40,11 +40,11 @@ func (a *answers) trim() {
 	}
 }
 
-// Forget drops what is large and can be computed again, for when the screen is
+// Forget drops large results that can be computed again, for when the screen is
 // left.
 func (v *View) Forget() {
 	if v.answers.trim(); !v.answers.known {
-		v.asked = engine.Setup{}
+		v.query = engine.Setup{}
 		v.jobs.Drop()
 	}
 }
@@ -54,14 +54,14 @@ func (v *View) fresh(in *screen.Context) bool {
 	return v.answers.known && in.Setup != nil && v.answers.setup == *in.Setup
 }
 
-// Refresh asks for what the screen needs and does not have: call it when the
+// Refresh asks for the data that the screen lacks: call it when the
 // screen is entered and when the setup has changed. It asks once per setup.
 func (v *View) Refresh(in *screen.Context) screen.Request {
-	if memoryOf(in) == nil || v.fresh(in) || v.asked == *in.Setup {
+	if memoryOf(in) == nil || v.fresh(in) || v.query == *in.Setup {
 		return screen.Request{}
 	}
 	setup, report := *in.Setup, *in.Report
-	v.asked = setup
+	v.query = setup
 	job := v.jobs.Begin()
 	v.answers.trim()
 	return screen.Request{Work: func(ctx context.Context) func() {
@@ -72,7 +72,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			case ok:
 				v.answers = found
 			case ctx.Err() != nil:
-				v.asked = engine.Setup{} // called off: the next call asks again
+				v.query = engine.Setup{} // called off: the next call asks again
 			}
 		}
 	}}

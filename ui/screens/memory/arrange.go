@@ -43,7 +43,7 @@ func arrange(w, h, ranks int) arrangement {
 // names, the sum, without ZeRO, a blank and three of details.
 const ranksAround = 9
 
-// visible returns the arrangement with only what is on screen.
+// visible returns the arrangement with only the visible part.
 func (v *View) visible(w, h, ranks int) map[pane]rect {
 	a := arrange(w, h, ranks)
 	all := map[pane]rect{ranksPane: a.ranks, stepPane: a.step, layerPane: a.layer}

@@ -11,7 +11,7 @@ import (
 // other, in seconds from the start of the first.
 type steps struct {
 	profiles *[2]memory.Profile
-	overhead [2]units.Bytes // beyond what is allocated
+	overhead [2]units.Bytes // beyond allocated memory
 	length   float64        // of one step
 }
 

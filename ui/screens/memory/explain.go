@@ -14,7 +14,7 @@ import (
 // number writes a plain number with at most four digits.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// what says what a term is.
+// what explains a term.
 func what(term int) string {
 	return [...]string{
 		"the parameters in the compute format",

@@ -101,7 +101,7 @@ func answered(in *screen.Context) *View {
 	a.limits = fit.Limits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
 	a.seq = &fit.Stop{Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2, Total: 79.4 * units.GiB}
 	a.mbs = &fit.Stop{Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB, Total: 108 * units.GiB}
-	v.answers, v.asked = a, *in.Setup
+	v.answers, v.query = a, *in.Setup
 	return v
 }
 

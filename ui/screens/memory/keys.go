@@ -140,7 +140,7 @@ func (v *View) zoomTo(in *screen.Context, width, zoom int) {
 	v.follow()
 }
 
-// Status explains what is under the cursor in one line.
+// Status explains the item under the cursor in one line.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
 	m := memoryOf(in)

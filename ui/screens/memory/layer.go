@@ -16,7 +16,7 @@ import (
 // layerRow is a part of a layer, or (part < 0) the sum of its kind.
 type layerRow struct{ kind, part int }
 
-// layerRowsOf lists what the layer pane shows, sums above their parts.
+// layerRowsOf lists the rows of the layer pane, sums above their parts.
 func (a *answers) layerRowsOf() []layerRow {
 	var rows []layerRow
 	for k := len(a.kinds) - 1; k >= 0; k-- { // the layers with experts first
@@ -59,7 +59,7 @@ func whole(k *engine.LayerParts) memory.Part {
 	return sum
 }
 
-// at returns what a row of the layer pane shows.
+// at returns the layer part of a row.
 func (a *answers) at(r layerRow) memory.Part {
 	if r.part < 0 {
 		return whole(&a.kinds[r.kind])
@@ -170,7 +170,7 @@ func (v *View) layerWords(in *screen.Context) string {
 	return text
 }
 
-// partWords says what a part of a layer keeps.
+// partWords describes the activations of a part of a layer.
 func partWords(name string) string {
 	switch name {
 	case "attention":

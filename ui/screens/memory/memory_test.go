@@ -154,7 +154,7 @@ func TestEverySize(t *testing.T) {
 // cursors is what keys and clicks change.
 func cursors(v *View) string {
 	u := *v
-	u.answers, u.asked = answers{}, engine.Setup{}
+	u.answers, u.query = answers{}, engine.Setup{}
 	return fmt.Sprintf("%+v", u)
 }
 

@@ -39,7 +39,7 @@ type View struct {
 	part int // row of the layer pane
 
 	answers answers      // the last result of Work
-	asked   engine.Setup // what was last asked for
+	query   engine.Setup // the last query
 	jobs    widget.Jobs
 }
 

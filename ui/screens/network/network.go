@@ -20,9 +20,9 @@ type View struct {
 	other  bool // the what-if turns the other link than the one that counts
 	factor int  // place on the ladder, relative to the bandwidth as it is
 
-	answer whatIf   // the last result of Work
-	asked  question // what was last asked for
-	jobs   widget.Jobs
+	answer  whatIf // the last result of Work
+	pending query  // the last query
+	jobs    widget.Jobs
 }
 
 // New makes a screen.

@@ -50,8 +50,8 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 // sample is a screen whose what-if has round figures too.
 func sample(in *screen.Context) *View {
 	v := New()
-	v.answer = whatIf{question: v.question(in), known: true}
-	v.asked = v.answer.question
+	v.answer = whatIf{query: v.query(in), known: true}
+	v.pending = v.answer.query
 	for i := range steps {
 		v.answer.step[i], v.answer.mfu[i] = 36+4/factorOf(i), 0.42*40/(36+4/factorOf(i))
 	}
@@ -166,21 +166,21 @@ func TestMouseFindsWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestWhatIfAsksOnce: the work runs once per question and answers it; a stopped
+// TestWhatIfAsksOnce: the work runs once per query and answers it; a stopped
 // one is asked again.
 func TestWhatIfAsksOnce(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := New()
 	first := v.Refresh(in)
 	if first.Work == nil || v.Refresh(in).Work != nil {
-		t.Fatal("the first question must be asked, and once")
+		t.Fatal("the first query must be asked, and once")
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	first.Work(stopped)()
 	again := v.Refresh(in)
 	if again.Work == nil {
-		t.Fatal("a stopped question must be asked again")
+		t.Fatal("a stopped query must be asked again")
 	}
 	again.Work(t.Context())()
 	a := v.current(in)
@@ -196,7 +196,7 @@ func TestWhatIfAsksOnce(t *testing.T) {
 		t.Error("another place of the same ladder needs no work")
 	}
 	if _, do := screen.Press(v, in.At(120, 32), "b"); do.Work == nil || v.current(in) != nil {
-		t.Error("the other link is another question")
+		t.Error("the other link is another query")
 	}
 }
 

@@ -21,15 +21,15 @@ const (
 	asIs  = steps / 2
 )
 
-// question is what a ladder of bandwidths answers.
-type question struct {
+// query identifies a ladder of bandwidths.
+type query struct {
 	setup engine.Setup
 	inter bool
 }
 
 // whatIf is the step at each bandwidth of the ladder.
 type whatIf struct {
-	question
+	query
 	known bool
 	step  [steps]float64 // seconds; NaN: no figures
 	mfu   [steps]float64
@@ -44,20 +44,20 @@ func (v *View) inter(in *screen.Context) bool {
 	return (in.Setup.GPUs > in.Setup.Cluster.Domain()) != v.other
 }
 
-func (v *View) question(in *screen.Context) question { return question{*in.Setup, v.inter(in)} }
+func (v *View) query(in *screen.Context) query { return query{*in.Setup, v.inter(in)} }
 
-// Refresh asks for what the screen lacks: to be called when it is opened and
+// Refresh asks for the data that the screen lacks: to be called when it is opened and
 // after every change of the setup. The Request is empty where nothing is
 // missing or it is under way.
 func (v *View) Refresh(in *screen.Context) screen.Request {
 	if !known(in) {
 		return screen.Request{}
 	}
-	q := v.question(in)
-	if v.asked == q {
+	q := v.query(in)
+	if v.pending == q {
 		return screen.Request{}
 	}
-	v.asked = q
+	v.pending = q
 	job := v.jobs.Begin()
 	report := *in.Report
 	return screen.Request{Work: func(ctx context.Context) func() {
@@ -68,7 +68,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			case ok:
 				v.answer = answer
 			default:
-				v.asked = question{} // stopped: ask again
+				v.pending = query{} // stopped: ask again
 			}
 		}
 	}}
@@ -79,8 +79,8 @@ func (*View) Forget() {}
 
 // ask evaluates the setup, whose report is there, at each bandwidth; false: it
 // was stopped.
-func ask(ctx context.Context, q question, r *engine.Report) (whatIf, bool) {
-	a := whatIf{question: q, known: true}
+func ask(ctx context.Context, q query, r *engine.Report) (whatIf, bool) {
+	a := whatIf{query: q, known: true}
 	e := engine.EvaluatorFrom(r)
 	e.SkipTimeline = true
 	stop := func() bool { return ctx.Err() != nil }
@@ -118,7 +118,7 @@ func (v *View) place() int { return min(max(asIs+v.factor, 0), steps-1) }
 
 // current returns the last answer when it belongs to this setup.
 func (v *View) current(in *screen.Context) *whatIf {
-	if v.answer.known && v.answer.question == v.question(in) {
+	if v.answer.known && v.answer.query == v.query(in) {
 		return &v.answer
 	}
 	return nil

@@ -34,13 +34,13 @@ func (v *View) compareWith(r compare.ScheduleRow) screen.Request {
 		return screen.Request{}
 	}
 	v.second, v.lost = nil, ""
-	return v.again(v.table.of, r.Info.Kind)
+	return v.simulateSecond(v.table.of, r.Info.Kind)
 }
 
-// again works the second timeline out for a setup, without the other schedules.
-// One that cannot run it is remembered until it can; so is one whose working out
+// simulateSecond computes the second timeline for a setup, without the other schedules.
+// One that cannot run it is remembered until it can; so is one whose simulation
 // was stopped, which Sync then asks for again.
-func (v *View) again(s engine.Setup, kind schedule.Kind) screen.Request {
+func (v *View) simulateSecond(s engine.Setup, kind schedule.Kind) screen.Request {
 	v.against, v.secondOf, v.fetching = kind, s, kind
 	job := v.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {

@@ -2,7 +2,7 @@ package pipeline
 
 import "meshscope/engine/schedule"
 
-// spot is what the cursor is on: an operation, or idle time before the
+// spot is the item under the cursor: an operation, or idle time before the
 // operation next (the rank's end where there is none).
 type spot struct {
 	block    int

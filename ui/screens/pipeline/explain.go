@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Status returns one line about what is under the cursor: for an operation what it
+// Status returns one line about the item under the cursor: for an operation what it
 // is and what it waited for, for idle time why it is there.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
@@ -40,7 +40,7 @@ func (v *View) Status(in *screen.Context) string {
 	return line.Put(in.Paint(themes.Strong), name).Gap(2).Put(in.Paint(themes.Text), text).String()
 }
 
-// explain returns what the cursor is on and everything about it.
+// explain returns the item under the cursor and everything about it.
 // The brief form leaves out what the name says too.
 func (v *View) explain(s *spot, brief bool) (name, text string) {
 	name = fmt.Sprintf("rank %d", s.rank)

@@ -15,7 +15,7 @@ func (v *View) Figure(in *screen.Context) string {
 	if v.table.open {
 		return "pipeline.bubble-over-ideal"
 	}
-	s, ok := v.under(in)
+	s, ok := v.spotAtCursor(in)
 	if !ok {
 		return ""
 	}
@@ -45,8 +45,8 @@ func waitingFigure(s *spot) string {
 	return "time.bubble"
 }
 
-// under finds what the cursor is on in the picture that was drawn last.
-func (v *View) under(in *screen.Context) (spot, bool) {
+// spotAtCursor finds the item under the cursor in the picture that was drawn last.
+func (v *View) spotAtCursor(in *screen.Context) (spot, bool) {
 	if lineOf(in) == nil {
 		return spot{}, false
 	}
@@ -70,7 +70,7 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		s := t.rows[t.row].Setup
 		return &s, "schedule " + string(t.rows[t.row].Info.Kind)
 	}
-	if s, ok := v.under(in); ok && s.block == 1 && v.second != nil {
+	if s, ok := v.spotAtCursor(in); ok && s.block == 1 && v.second != nil {
 		setup := v.second.Setup
 		return &setup, "schedule " + string(v.second.Info.Kind)
 	}

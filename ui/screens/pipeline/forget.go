@@ -2,7 +2,7 @@ package pipeline
 
 import "meshscope/engine"
 
-// Forget drops what is large and can be computed again, for when the screen is
+// Forget drops large results that can be computed again, for when the screen is
 // left: a long second timeline comes back with Refresh.
 func (v *View) Forget() {
 	v.drawn, v.memos = nil, [2]*memo{}

@@ -48,7 +48,7 @@ type layout struct {
 	details             int // line, -1: none
 }
 
-// layoutKey is what the axis depends on; working it out again costs more than
+// layoutKey holds the inputs of the axis; computing it again costs more than
 // all the rest.
 type layoutKey struct {
 	first, second *schedule.Timeline
@@ -65,10 +65,10 @@ const (
 	paceFrom  = 150 // width of the screen that has room for them
 )
 
-// wordLines is what the sentence about the cursor takes where it was asked for.
+// wordLines is the number of lines of the sentence about the cursor where it is shown.
 const wordLines = 5
 
-// detailLines is what the words under the picture take where there is room.
+// detailLines is the number of lines of the text under the picture where there is room.
 const detailLines = 9
 
 // tallest is how high the bar of a rank becomes where there is room.

@@ -50,7 +50,7 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 	return line.Right(in.Paint(themes.Accent), mode, 0).String()
 }
 
-// signs returns those that are no operation: waiting, the cursor, what it waits for.
+// signs returns the entries that are no operation: idle time, the selected operation, the one that feeds it.
 func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	producer, consumer, here := "  ", "  ", "  "
 	if !in.Theme.Colours {

@@ -5,7 +5,7 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// memo is what is computed once for a timeline: each of its parts walks all
+// memo holds the results computed once for a timeline: each of its parts walks all
 // operations, too much for every frame and every key.
 type memo struct {
 	line   *schedule.Timeline

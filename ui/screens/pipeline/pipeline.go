@@ -36,7 +36,7 @@ type View struct {
 	second *compare.ScheduleRow // the schedule to compare with; nil: none
 	table  table
 
-	against  schedule.Kind // what is compared with, also while it has no timeline
+	against  schedule.Kind // the schedule to compare with, also while it has no timeline
 	secondOf engine.Setup  // what the second one was computed for
 	fetching schedule.Kind // the second one, while it is computed
 	jobs     widget.Jobs   // those that work it out
@@ -81,7 +81,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			return v.work(*in.Setup)
 		}
 	case v.against != "" && v.secondOf != *in.Setup:
-		return v.again(*in.Setup, v.against)
+		return v.simulateSecond(*in.Setup, v.against)
 	}
 	return screen.Request{}
 }

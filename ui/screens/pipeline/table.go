@@ -24,9 +24,9 @@ type table struct {
 
 	rows   []row
 	of     engine.Setup // what the rows were computed for
-	wanted engine.Setup // what is being computed
+	wanted engine.Setup // the computation in progress
 	jobs   widget.Jobs
-	done   *progress // of what is being computed
+	done   *progress // of the computation in progress
 }
 
 // progress is how far the working out of all schedules is. The work counts in it

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	choiceLines = 5 // what is scanned, and a blank line
+	choiceLines = 5 // the query, and a blank line
 	tickWidth   = 11
 	leastCell   = 6 // width of a cell of a map
 	mostCell    = 12
@@ -46,7 +46,7 @@ func (v *View) say(in *screen.Context, text string, w int) string {
 	return widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), in.Cut(text, w-2)).String()
 }
 
-// choiceLines returns what is scanned.
+// choiceLines draws the query.
 func (v *View) choiceLines(in *screen.Context, w int) []string {
 	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", exact(in, v.figure))}
 	for c := range choices {

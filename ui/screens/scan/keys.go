@@ -69,7 +69,7 @@ func (v *View) take() screen.Request {
 	return screen.Take(p.Setup, "of the scan: "+v.pointName(p))
 }
 
-// HandleMouse chooses what is scanned and turns it with the wheel.
+// HandleMouse chooses a part of the query and changes it with the wheel.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
@@ -109,7 +109,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	return true, screen.Request{}
 }
 
-// Status says what is under the cursor.
+// Status says the item under the cursor.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
 	p := v.point()

@@ -37,8 +37,8 @@ func (c choice) help() string {
 	}[c]
 }
 
-// question is what is scanned.
-type question struct {
+// query is the figure and the knobs of a scan.
+type query struct {
 	setup  engine.Setup
 	figure string
 	x, by  knob.ID // by may be empty
@@ -57,8 +57,8 @@ type View struct {
 	find find // a figure by a part of its name
 
 	grid  *enginescan.Grid
-	drawn question // what grid answers
-	of    question // what is wanted: while it is computed, grid answers another
+	drawn query // what grid answers
+	of    query // the query: while it is computed, grid answers another
 	jobs  widget.Jobs
 	large bool // too many points to go through
 }
@@ -73,7 +73,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
 		return screen.Request{}
 	}
-	want := question{*in.Setup, v.figure, v.x, v.by}
+	want := query{*in.Setup, v.figure, v.x, v.by}
 	if v.of == want && (v.jobs.Running() || v.grid != nil || v.large) {
 		return screen.Request{}
 	}
@@ -95,7 +95,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 				v.grid, v.drawn = &g, want
 				v.toCurrent()
 			case errors.Is(err, enginescan.StoppedError{}):
-				v.of = question{}
+				v.of = query{}
 			default: // too many points
 				v.grid, v.large = nil, true
 			}
@@ -117,11 +117,11 @@ func (v *View) toCurrent() {
 
 // Forget is for when the screen is left: the points can be computed again.
 func (v *View) Forget() {
-	v.grid, v.drawn, v.of = nil, question{}, question{}
+	v.grid, v.drawn, v.of = nil, query{}, query{}
 	v.jobs.Drop()
 }
 
-// working says that what is drawn answers another question than what is wanted.
+// working says that what is drawn answers another query than the current one.
 func (v *View) working() bool { return v.grid != nil && v.drawn != v.of }
 
 // figureIDs returns the numbers of the report that can be drawn: all but those of

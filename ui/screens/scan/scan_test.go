@@ -39,7 +39,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 // invented is an answer with round figures: frames are about what is drawn where,
 // and must not change when a prediction gets better.
 func invented(v *View, s *engine.Setup) {
-	v.of = question{*s, v.figure, v.x, v.by}
+	v.of = query{*s, v.figure, v.x, v.by}
 	g := &enginescan.Grid{X: enginescan.Axis{ID: v.x}, By: enginescan.Axis{ID: v.by}, Unit: record.Tokens, Usable: 79 * units.GiB}
 	if v.figure == "memory.peak" {
 		g.Unit = record.Memory
