@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meshscope/engine/advise"
+	"meshscope/engine_test/draws"
 	"meshscope/report/figure"
 )
 
@@ -59,10 +60,10 @@ func TestAdviseNamesItsRules(t *testing.T) {
 // the step more, names the values at its ends, marks those that do not fit, and names
 // the best that fits.
 func TestAdviseTornado(t *testing.T) {
-	for _, line := range []string{
-		"advise --gpus 64 --tp 8 --pp 2 --gbs 512",
+	for _, line := range draws.Some(1,
 		"advise --model llama3.1-70b --gpu a100-sxm-80g --gpus 32 --tp 8 --pp 1",
-	} {
+		"advise --gpus 64 --tp 8 --pp 2 --gbs 512",
+	) {
 		flags := strings.Fields(line)
 		_, text, _ := run(t, flags...)
 		_, document, _ := run(t, append(flags, "--json")...)

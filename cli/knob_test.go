@@ -3,11 +3,17 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"meshscope/cli"
+	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 )
 
 // dummyField and dummyRow are all that a new knob is in Go: both go into one file.
@@ -59,9 +65,108 @@ func withDummy(t *testing.T) (program string) {
 	return program
 }
 
+// valueOf is a value that a knob takes, whether or not it makes a legal setup.
+func valueOf(k *knob.Knob) string {
+	switch {
+	case k.Kind == knob.List:
+		return "16"
+	case k.Kind == knob.Figure:
+		return strconv.FormatFloat(k.High, 'f', -1, 64)
+	case len(k.Choices) > 0:
+		return k.Choices[len(k.Choices)-1]
+	}
+	return strconv.Itoa(max(1, k.Min))
+}
+
+// documentOf is a JSON object with a knob and its value.
+func documentOf(k *knob.Knob, value string) []byte {
+	var v any = value
+	switch {
+	case k.Kind == knob.Switch:
+		v = value == "on"
+	case k.Kind == knob.Number || k.Kind == knob.Figure:
+		v = json.Number(value)
+	}
+	text, _ := json.Marshal(map[string]any{string(k.ID): v})
+	return text
+}
+
+// joined is a text without blanks, ends of lines and capitals, which help adds.
+func joined(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), "")) }
+
+// TestEveryKnobEverywhere: every row of the registry is a flag with help and completion,
+// a key of setup files and of batch lines, an assignment, and a value of comparison, scan
+// and search.
+func TestEveryKnobEverywhere(t *testing.T) {
+	t.Parallel()
+	one := []string{"--model", "llama3.2-1b"}
+	_, help, _ := run(t, "eval", "--help")
+	help = joined(help)
+	_, flags, _ := run(t, "__complete", "eval", "--")
+	_, axes, _ := run(t, "__complete", "scan", "--by", "")
+	folder := t.TempDir()
+	for _, k := range knob.All() {
+		name, value := string(k.ID), valueOf(&k)
+		clause, _, _ := strings.Cut(strings.TrimRight(k.Help, "."), ":")
+		axis := k.Kind != knob.List // a scan takes single values
+		for what, c := range map[string]struct {
+			in, want string
+			given    bool
+		}{
+			"help":                {help, joined("--" + name + clause), true},
+			"completion of flags": {"\n" + flags, "\n--" + name + "\t", true},
+			"completion of axes":  {"\n" + axes, "\n" + name + "\n", axis},
+		} {
+			if strings.Contains(c.in, c.want) != c.given {
+				t.Errorf("%q in the %s: %t, want %t", c.want, what, !c.given, c.given)
+			}
+		}
+		file := filepath.Join(folder, name+".json")
+		line := documentOf(&k, value)
+		if err := os.WriteFile(file, line, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for _, words := range [][]string{
+			{"eval", "--json", "--" + name + "=" + value},
+			{"eval", "--json", "--set", name + "=" + value},
+			{"eval", "--json", "--setup", file},
+			{"search", "--time", "1ns", "--" + name + "=" + value},
+			{"compare", name + "=" + value},
+			{"scan", "--x", name + "=" + value},
+		} {
+			if words[0] == "scan" && !axis {
+				continue
+			}
+			code, text, complaint := run(t, append(words, one...)...)
+			if code == 2 || complaint != "" {
+				t.Errorf("%q: exit code %d: %s", words, code, complaint)
+			}
+			if words[0] != "eval" {
+				continue
+			}
+			if want == "" {
+				want = text
+			}
+			if text != want {
+				t.Errorf("%q is not what --%s gives:\n%.300s", words, name, text)
+			}
+		}
+		var answer strings.Builder
+		code := cli.Run(append([]string{"eval", "--batch", "-"}, one...), strings.NewReader(string(line)+"\n"), &answer, io.Discard)
+		if code != 0 || strings.Contains(answer.String(), `"error":{`) {
+			t.Errorf("line %s: exit code %d: %s", line, code, answer.String())
+		}
+	}
+}
+
 // TestNewKnob: a field and a row in one file make a flag with help and completion, a
 // key of setup documents, a value of search, scan, comparison and batch, and a slider.
+// It compiles a second program, which only a deep run has the time for.
 func TestNewKnob(t *testing.T) {
+	if !draws.Deep() {
+		t.Skip("compiles another program: with MESHSCOPE_DEEP=1; TestEveryKnobEverywhere tries the knobs that there are")
+	}
 	t.Parallel()
 	program := withDummy(t)
 	file := filepath.Join(t.TempDir(), "setup.toml")

@@ -167,14 +167,13 @@ func TestTerminalDeletesWords(t *testing.T) {
 	t.Parallel()
 	program := build(t)
 	screen := home(t.TempDir()).start(t, program, nil, "--no-state")
-	for _, open := range []string{"?", "m", "g", "w", "x", "e", "3", "r"} {
-		press(t, screen, open)
-		press(t, screen, "a")
-		for _, key := range []string{"\x1bd", "\x1b[3;3~", "\x1b[3;5~"} {
-			press(t, screen, "1")
-			press(t, screen, terminal.Left)
-			press(t, screen, key)
+	for _, field := range []string{"?", "m", "g", "w", "x", "e", "3", "r"} {
+		press(t, screen, field)
+		keys := "a"
+		for _, forward := range []string{"\x1bd", "\x1b[3;3~", "\x1b[3;5~"} {
+			keys += "1" + terminal.Left + forward
 		}
+		press(t, screen, keys)
 		press(t, screen, "\x1b")
 		press(t, screen, "\x1b")
 		see(t, screen, "Llama")

@@ -5,7 +5,6 @@ package cli_test
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,18 +18,6 @@ import (
 // frameGap is longer than the time between two frames (60 a second) even on a
 // busy machine: what has not changed for so long is drawn.
 const frameGap = 150 * time.Millisecond
-
-// build makes the real program, as a user does.
-func build(t testing.TB) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "meshscope")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return program
-}
 
 // open starts the program in a terminal and waits for its first picture.
 func open(t testing.TB, program string, columns, rows int, env ...string) *terminal.Terminal {

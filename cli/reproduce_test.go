@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"meshscope/engine_test/draws"
 )
 
 // words splits a command line as a shell does, the name of the program left out.
@@ -46,15 +48,16 @@ func evaluate(t *testing.T, line string) evaluated {
 // where fields were changed by --set.
 func TestPrintedCommandsReproduce(t *testing.T) {
 	printed := regexp.MustCompile(`(?m)^ +(meshscope eval .*)$`)
-	for _, problem := range []string{
+	for _, problem := range draws.Some(4,
+		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine --tokens 1T --price 2 --tp 4",
+		"--gpu a100-sxm-40g --gpus 8 --model llama3.1-8b --set cluster.intra.latency=5e-6",
+		"--gpus 8 --set model.layers=81",                                                // nothing fits: the least memory
+		"--gpus 8 --model llama3.1-8b --tokens 15T --deadline 1d --set model.layers=34", // nothing is fast enough
 		"--gpus 64",
 		"--gpus 64 --set model.layers=40 --set model.vocab=131072",
 		"--gpus 64 --set cluster.inter.bandwidth=25e9 --set gpu.memory_usable_bytes=6e10",
 		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine --tokens 1T --price 2",
-		"--gpu a100-sxm-40g --gpus 8 --model llama3.1-8b --set cluster.intra.latency=5e-6",
-		"--gpus 8 --set model.layers=81",                                                // nothing fits: the least memory
-		"--gpus 8 --model llama3.1-8b --tokens 15T --deadline 1d --set model.layers=34", // nothing is fast enough
-	} {
+	) {
 		arguments := append([]string{"search", "--top", "3"}, strings.Fields(problem)...)
 		_, text, stderr := run(t, arguments...)
 		lines := printed.FindAllStringSubmatch(text, -1)
@@ -110,11 +113,12 @@ func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // and the flags of every move of its document.
 func TestAdviceReproduces(t *testing.T) {
 	printed := regexp.MustCompile(`(?m)^ +(meshscope eval .*)$`)
-	for _, problem := range []string{
+	for _, problem := range draws.Some(1,
+		"--gpus 64 --tp 8 --pp 1 --gbs 32 --set model.layers=40 --set cluster.inter.bandwidth=25e9",
 		"--gpus 64 --tp 2 --pp 2 --gbs 512",
 		"--gpus 64 --tp 8 --pp 1 --gbs 32",
 		"--gpus 64 --tp 8 --pp 2 --gbs 512 --set model.layers=40 --set cluster.inter.bandwidth=25e9",
-	} {
+	) {
 		arguments := append([]string{"advise"}, strings.Fields(problem)...)
 		_, text, _ := run(t, arguments...)
 		lines := printed.FindAllStringSubmatch(text, -1)

@@ -16,10 +16,6 @@ import (
 	"meshscope/cli"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"meshscope": cli.Main})
-}
-
 // TestScripts runs testdata/script: one file per behaviour, with the program as
 // the command "meshscope". Besides the usual commands there are
 //

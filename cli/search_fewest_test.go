@@ -56,7 +56,10 @@ func TestFewestGPUs(t *testing.T) {
 
 // A batch that nobody chose gives way to the deadline; one that was given does not.
 func TestDeadlineRaisesTheBatch(t *testing.T) {
-	const question = "--model llama3.1-8b --gpus 2048 --tokens 15T --deadline 9d --pp 1 --top 1"
+	question := "--model llama3.1-8b --gpus 2048 --tokens 15T --deadline 9d --pp 1 --top 1"
+	if !draws.Deep() {
+		question += " --tp ..4 --cp 1 --zero 1"
+	}
 	f, page := searchFewest(t, question)
 	if len(f.Results) == 0 || f.Results[0].Layout.GBS <= 512 || f.Results[0].Report.Run.Days > 9 || !strings.Contains(page, "nothing met the deadline; it was doubled") {
 		t.Errorf("%+v\n%s", f, page)
@@ -74,17 +77,14 @@ func TestDeadlineRaisesTheBatch(t *testing.T) {
 // The fewest GPUs are the least number for which a search of that number alone, with the
 // same limits, finds something: there is one rule for the batch that nobody gave.
 func TestFewestAgreesWithEachNumber(t *testing.T) {
-	questions := []string{
-		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4 --cp 1 --zero 1",
+	for _, flags := range draws.Some(2,
 		"--model llama3.1-8b --tokens 1T --deadline 20d --tp 2 --cp 1 --zero 1 --gpus 8..512:40",
-		"--model llama3.1-8b --headroom 20% --cp 1",
-	}
-	if draws.Deep() {
-		for _, flags := range questions {
-			questions = append(questions, strings.NewReplacer(" --cp 1", "", " --zero 1", "").Replace(flags))
-		}
-	}
-	for _, flags := range questions {
+		"--model llama3.1-8b --headroom 20% --tp ..4 --cp 1 --zero 1",
+		"--model llama3.1-8b --headroom 20%",
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4 --cp 1 --zero 1",
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp ..4",
+		"--model llama3.1-8b --tokens 1T --deadline 20d --tp 2 --gpus 8..512:40",
+	) {
 		f, _ := searchFewest(t, flags+" --top 1 --objective fewest-gpus")
 		if len(f.Results) == 0 || len(f.GPUs) < 5 {
 			t.Fatalf("%s: %+v", flags, f)

@@ -28,6 +28,14 @@ func Seeds() []uint64 {
 	return []uint64{1, 2, 3, uint64(time.Now().UnixNano())}
 }
 
+// Some returns the first n cases, in a deep run all of them.
+func Some[T any](n int, cases ...T) []T {
+	if Deep() {
+		return cases
+	}
+	return cases[:min(n, len(cases))]
+}
+
 // Check tests a property on 100 cases, in a deep run on 100 of each seed.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()

@@ -1,0 +1,64 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"meshscope/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(testsThatBuild{m}, map[string]func(){"meshscope": cli.Main})
+}
+
+// testsThatBuild runs the tests and then removes the program that they share.
+type testsThatBuild struct{ *testing.M }
+
+// Run runs all tests and benchmarks.
+func (m testsThatBuild) Run() int {
+	code := m.M.Run()
+	if err := os.RemoveAll(filepath.Dir(sharedProgram())); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// sharedProgram is where the program is built, in a folder of its own.
+var sharedProgram = sync.OnceValue(func() string {
+	folder, err := os.MkdirTemp("", "meshscope-test")
+	if err != nil {
+		panic(err)
+	}
+	name := "meshscope"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(folder, name)
+})
+
+// built makes the real program, as a user does, when the first test asks for it.
+var built = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "build", "-o", sharedProgram(), ".")
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// build returns the path of the real program. All tests share it.
+func build(t testing.TB) string {
+	t.Helper()
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	return sharedProgram()
+}
