@@ -64,9 +64,9 @@ func (a *app) scanCommand() *cobra.Command {
 
 func (f *scanFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.x, "x", "", "knob that turns, or knob=values, such as tp or tp=2,4,8")
+	flags.StringVarP(&f.x, "x", "x", "", "knob that turns, or knob=values, such as tp or tp=2,4,8")
 	flags.StringVar(&f.by, "by", "", "a second knob: a row for each of its values")
-	flags.StringVar(&f.y, "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
+	flags.StringVarP(&f.y, "y", "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
 	flags.StringVar(&f.lock, "lock", "both", "what stays when a knob turns: "+strings.Join(lockWords(), ", "))
 	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
 	formatFlag(cmd, &f.format)

@@ -147,7 +147,7 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	if err = a.print(f.format, &all); err != nil {
 		return err
 	}
-	table := f.format == string(report.CSV) || f.format == string(report.Markdown)
+	table := report.Format(f.format).Records()
 	if table && len(out.Result.Best) == 0 {
 		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "in the time there was; --time gives more"))
 	}

@@ -35,22 +35,23 @@ type format struct {
 	Format
 	about     string // for whom it is; empty: not for files
 	extension string
+	records   bool // a table of records: what is not in them goes to the messages
 	write     func(io.Writer, *Answer) error
 }
 
 // formats are all of them, those for files in the order in which they are offered.
 func formats() []format {
 	return []format{
-		{Text, "", "", func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
-		{CSV, "CSV, for spreadsheets", ".csv", func(to io.Writer, a *Answer) error { return writeCSV(to, a.Records()) }},
-		{Markdown, "Markdown, for a document", ".md", func(to io.Writer, a *Answer) error {
+		{Text, "", "", false, func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
+		{CSV, "CSV, for spreadsheets", ".csv", true, func(to io.Writer, a *Answer) error { return writeCSV(to, a.Records()) }},
+		{Markdown, "Markdown, for a document", ".md", true, func(to io.Writer, a *Answer) error {
 			if a.Whole {
 				return writeMarkdown(to, a.Document())
 			}
 			return writeMarkdown(to, &Document{Sections: []Section{{Blocks: []Block{a.Records()}}}})
 		}},
-		{JSON, "JSON, for programs", ".json", func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
-		{Speech, "", "", func(to io.Writer, a *Answer) error { return writeSpeech(to, a.Document()) }},
+		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
+		{Speech, "", "", false, func(to io.Writer, a *Answer) error { return writeSpeech(to, a.Document()) }},
 	}
 }
 
@@ -80,6 +81,10 @@ func (f Format) Extension() string { row, _ := f.row(); return row.extension }
 
 // About says for whom a format of files is.
 func (f Format) About() string { row, _ := f.row(); return row.about }
+
+// Records reports whether the format is a table of records, in which a search that
+// found nothing cannot say why.
+func (f Format) Records() bool { row, _ := f.row(); return row.records }
 
 // Write writes an answer. Keys, rows and tables keep one order.
 func Write(to io.Writer, f Format, a *Answer) error {

@@ -48,7 +48,7 @@ type Knob struct {
 	Label string // short, for a column of knobs
 	Short string // the label in at most seven letters; empty: Label
 	Unit  string // empty for plain numbers and words
-	Help  string // one sentence: what it cuts and what it costs
+	Help  string // one sentence: what it does (the help of the flag), a colon, what it costs
 	Kind  Kind
 
 	Min, Max  int      // of a Number
