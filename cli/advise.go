@@ -10,7 +10,6 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
-	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
@@ -94,24 +93,12 @@ type adviceDocument struct {
 	header
 	Setup  engine.Setup   `json:"setup"`
 	Fits   bool           `json:"fits"`
-	Terms  []termDocument `json:"memory_terms"`
-	Limits []limitDoc     `json:"limits"`
+	Terms  []advise.Term  `json:"memory_terms"`
+	Limits []advise.Limit `json:"limits"`
 	Moves  []moveDocument `json:"moves"`
-	Looked lookedDocument `json:"looked_at"`
-	Knobs  []knobDocument `json:"knobs"`
+	Looked advise.Looked  `json:"looked_at"`
+	Knobs  []advise.Knob  `json:"knobs"`
 	Rules  []ruleDocument `json:"rules"`
-}
-
-type termDocument struct {
-	Name  string  `json:"name"`
-	Bytes float64 `json:"bytes"`
-	Share float64 `json:"share"`
-}
-
-type limitDoc struct {
-	Name    string  `json:"name"`
-	Seconds float64 `json:"seconds"`
-	Share   float64 `json:"share"`
 }
 
 type moveDocument struct {
@@ -122,31 +109,6 @@ type moveDocument struct {
 	Speed   float64          `json:"speed"`
 	Peak    float64          `json:"peak_bytes"`
 	Saved   float64          `json:"saved_bytes"`
-}
-
-// lookedDocument is what the moves were chosen from, in setups.
-type lookedDocument struct {
-	Singles int `json:"singles"`
-	Pairs   int `json:"pairs"`
-	Triples int `json:"triples"`
-	Beam    int `json:"triples_from_pairs"`
-	Layouts int `json:"search_layouts"`
-	Further int `json:"on_from_the_best"`
-}
-
-type knobDocument struct {
-	Knob    knob.ID         `json:"knob"`
-	Current string          `json:"current"`
-	Values  []valueDocument `json:"values"`
-}
-
-type valueDocument struct {
-	Value string  `json:"value"`
-	Step  float64 `json:"step_seconds"`
-	Peak  float64 `json:"peak_bytes"`
-	Fits  bool    `json:"fits"`
-	// Refused: some launcher would not run it, though all would run the setup.
-	Refused bool `json:"refused,omitempty"`
 }
 
 type ruleDocument struct {
@@ -160,24 +122,14 @@ type ruleDocument struct {
 
 func newAdvice(a *advise.Advice, lib *presets.Library) adviceDocument {
 	d := adviceDocument{
-		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: lookedDocument(a.Looked),
-		Terms: []termDocument{}, Limits: []limitDoc{}, Moves: []moveDocument{}, Knobs: []knobDocument{}, Rules: []ruleDocument{},
+		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
+		Terms: listed(a.Terms), Limits: listed(a.Limits), Moves: []moveDocument{}, Knobs: listed(a.Knobs), Rules: []ruleDocument{},
 	}
-	for _, t := range a.Terms {
-		d.Terms = append(d.Terms, termDocument{t.Name, float64(t.Bytes), t.Share})
-	}
-	for _, l := range a.Limits {
-		d.Limits = append(d.Limits, limitDoc{l.Name, float64(l.Seconds), l.Share})
+	for i := range d.Knobs {
+		d.Knobs[i].Values = listed(d.Knobs[i].Values)
 	}
 	for i := range a.Moves {
 		d.Moves = append(d.Moves, newMove(&a.Moves[i], lib))
-	}
-	for _, k := range a.Knobs {
-		doc := knobDocument{k.ID, k.Current, []valueDocument{}}
-		for _, v := range k.Values {
-			doc.Values = append(doc.Values, valueDocument{v.Text, float64(v.Step), float64(v.Peak), v.Fits, v.Refused})
-		}
-		d.Knobs = append(d.Knobs, doc)
 	}
 	for _, r := range a.Rules {
 		doc := ruleDocument{ID: r.ID, Text: r.Text, Source: r.Source, Verdict: r.Verdict, Why: r.Why}

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"meshscope/report"
 )
 
 // helpIndent is what stands left and right of a description besides the names.
@@ -21,17 +21,17 @@ func (a *app) wrapHelp(root *cobra.Command, args []string) {
 	}
 	width := a.width(unknownWidth)
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
-		c.Long = wrap(c.Long, width-4)
+		c.Long = report.Wrap(c.Long, width-4)
 		room := width - helpIndent - nameWidth(c)
 		for _, sub := range c.Commands() {
-			sub.Short = wrap(sub.Short, max(room, 20))
+			sub.Short = report.Wrap(sub.Short, max(room, 20))
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			room := room
 			if f.DefValue != "" && f.DefValue != "false" {
 				room -= len(" (" + f.DefValue + ")") // which the help adds
 			}
-			f.Usage = wrap(f.Usage, max(room, 20))
+			f.Usage = report.Wrap(f.Usage, max(room, 20))
 		})
 	}
 }
@@ -59,10 +59,4 @@ func nameWidth(c *cobra.Command) int {
 func forPeople(args []string) bool {
 	return len(args) == 0 ||
 		!slices.Contains([]string{"man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
-}
-
-// wrap breaks a text between words only: micro-batches is one.
-func wrap(text string, width int) string {
-	const hyphen = "\u2011" // one that never breaks
-	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/report/figure"
 )
 
@@ -84,6 +86,33 @@ type header struct {
 	Version       string `json:"version"`
 }
 
+// named is a JSON document of a header and one value under a key.
+type named struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the header, then the value.
+func (n named) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `{"schema_version":%d,"version":%q,%q:`, schemaVersion, version, n.key)
+	err := report.WriteJSON(&out, n.value)
+	out.WriteByte('}')
+	return out.Bytes(), err
+}
+
+// list prints presets of a kind: as a JSON document, or as a table with a row of each.
+func list[T any](a *app, kind string, all []T, asJSON bool, heading []any, row func(*T) []any) error {
+	if asJSON {
+		return a.writeJSON(named{kind, all})
+	}
+	rows := make([][]any, len(all))
+	for i := range all {
+		rows[i] = row(&all[i])
+	}
+	return a.table(heading, rows)
+}
+
 // modelEntry is a model with its counts.
 type modelEntry struct {
 	presets.ModelPreset
@@ -97,53 +126,27 @@ func (a *app) models(asJSON bool) error {
 	for _, p := range a.lib.Models() {
 		entries = append(entries, modelEntry{p, p.Total(), p.Active(), p.MTP()})
 	}
-	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Models []modelEntry `json:"models"`
-		}{header{schemaVersion, version}, entries})
-	}
-	rows := make([][]any, len(entries))
-	for i, e := range entries {
-		rows[i] = []any{e.ID, e.Name, figure.FineCount(float64(e.Parameters)), figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
-	}
-	return a.table([]any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, rows)
+	return list(a, "models", entries, asJSON, []any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, func(e *modelEntry) []any {
+		return []any{e.ID, e.Name, figure.FineCount(float64(e.Parameters)), figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
+	})
 }
 
 func (a *app) gpus(asJSON bool) error {
-	list := a.lib.GPUs()
-	if asJSON {
-		return a.writeJSON(struct {
-			header
-			GPUs []presets.GPUPreset `json:"gpus"`
-		}{header{schemaVersion, version}, list})
-	}
-	rows := make([][]any, len(list))
-	for i, g := range list {
-		rows[i] = []any{
+	return list(a, "gpus", a.lib.GPUs(), asJSON, []any{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, func(g *presets.GPUPreset) []any {
+		return []any{
 			g.ID, g.Name, fmt.Sprintf("%.2f", g.MemoryUsable.GiB()), fmt.Sprintf("%.2f", float64(g.MemoryBandwidth)/1e12),
 			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
 		}
-	}
-	return a.table([]any{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, rows)
+	})
 }
 
 func (a *app) clusters(asJSON bool) error {
-	list := a.lib.Clusters()
-	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Clusters []presets.ClusterPreset `json:"clusters"`
-		}{header{schemaVersion, version}, list})
-	}
-	rows := make([][]any, len(list))
-	for i, c := range list {
-		rows[i] = []any{
+	return list(a, "clusters", a.lib.Clusters(), asJSON, []any{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, func(c *presets.ClusterPreset) []any {
+		return []any{
 			c.ID, c.Name, c.GPU.ID, c.Node(), c.Domain(),
 			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
 		}
-	}
-	return a.table([]any{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, rows)
+	})
 }
 
 // rate is a peak in TFLOP/s, a dash where there is none.

@@ -53,10 +53,7 @@ func (a *app) oneModel(id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Model modelEntry `json:"model"`
-		}{header{schemaVersion, version}, modelEntry{p, p.Total(), p.Active(), p.MTP()}})
+		return a.writeJSON(named{"model", modelEntry{p, p.Total(), p.Active(), p.MTP()}})
 	}
 	rows := [][]string{
 		{p.ID, p.Name},
@@ -106,10 +103,7 @@ func (a *app) oneGPU(id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.writeJSON(struct {
-			header
-			GPU presets.GPUPreset `json:"gpu"`
-		}{header{schemaVersion, version}, p})
+		return a.writeJSON(named{"gpu", p})
 	}
 	return a.describe([][]string{
 		{p.ID, p.Name},
@@ -126,10 +120,7 @@ func (a *app) oneCluster(id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Cluster presets.ClusterPreset `json:"cluster"`
-		}{header{schemaVersion, version}, p})
+		return a.writeJSON(named{"cluster", p})
 	}
 	return a.describe([][]string{
 		{p.ID, p.Name},

@@ -31,37 +31,20 @@ func (a *app) runs(asJSON bool) error {
 			entries = append(entries, runEntry{r.ID, g.ID, g.Source, g.Fitted, r.Step, r.Memory, r.Setup})
 		}
 	}
-	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Runs []runEntry `json:"runs"`
-		}{header{schemaVersion, version}, entries})
-	}
-	rows := make([][]any, len(entries))
-	for i, e := range entries {
+	return list(a, "runs", entries, asJSON, []any{"id", "model", "GPUs", "GPU", "tp", "pp", "dp", "step, s", "group"}, func(e *runEntry) []any {
 		s := &e.Setup
-		rows[i] = []any{e.ID, s.Model.ID, s.GPUs, s.Cluster.GPU.ID, s.TP, s.PP, s.DP, fmt.Sprintf("%.4g", e.Step), e.Group}
-	}
-	return a.table([]any{"id", "model", "GPUs", "GPU", "tp", "pp", "dp", "step, s", "group"}, rows)
+		return []any{e.ID, s.Model.ID, s.GPUs, s.Cluster.GPU.ID, s.TP, s.PP, s.DP, fmt.Sprintf("%.4g", e.Step), e.Group}
+	})
 }
 
 func (a *app) calibrations(asJSON bool) error {
-	list := a.lib.Calibrations()
-	if asJSON {
-		return a.writeJSON(struct {
-			header
-			Calibrations []presets.CalibrationPreset `json:"calibrations"`
-		}{header{schemaVersion, version}, list})
-	}
 	share := func(v float64) string {
 		if v <= 0 {
 			return "-"
 		}
 		return fmt.Sprintf("%.1f %%", 100*v)
 	}
-	rows := make([][]any, len(list))
-	for i, c := range list {
-		rows[i] = []any{c.ID, c.Kind, share(c.FitError), share(c.HeldError), c.FittedTo}
-	}
-	return a.table([]any{"id", "kind", "error", "held out", "fitted to"}, rows)
+	return list(a, "calibrations", a.lib.Calibrations(), asJSON, []any{"id", "kind", "error", "held out", "fitted to"}, func(c *presets.CalibrationPreset) []any {
+		return []any{c.ID, c.Kind, share(c.FitError), share(c.HeldError), c.FittedTo}
+	})
 }

@@ -27,8 +27,8 @@ type searchDocument struct {
 	Fitting   int     `json:"fitting"`
 
 	// Near counts layouts within 1 % of the best, Band those within its error band.
-	Near *nearDocument `json:"near,omitempty"`
-	Band *nearDocument `json:"within_error_band,omitempty"`
+	Near *search.Near `json:"near,omitempty"`
+	Band *search.Near `json:"within_error_band,omitempty"`
 	// FitUnsure says that the error band of the first place's memory reaches beyond what
 	// is usable; absent where there is no first place or no band.
 	FitUnsure *bool `json:"fit_unsure,omitempty"`
@@ -40,18 +40,12 @@ type searchDocument struct {
 	Conflict *conflictDocument `json:"conflict,omitempty"`
 }
 
-// nearDocument is how many layouts are within a share of the best, which counts.
-type nearDocument struct {
-	Share float64 `json:"share"`
-	Least int     `json:"at_least"`
-	Most  int     `json:"at_most,omitempty"` // absent of a search that was stopped
-}
-
-func newNear(n search.Near) *nearDocument {
+// some is what is known of layouts near the best; absent where there is no best.
+func some(n search.Near) *search.Near {
 	if n.Least == 0 {
 		return nil
 	}
-	return &nearDocument{n.Share, n.Least, n.Most}
+	return &n
 }
 
 // foundDocument is one layout that was found.
@@ -84,7 +78,7 @@ func (o *answer) document(a *app) searchDocument {
 		Given: map[string]string{}, DefaultGBS: o.Query.UnsetBatch,
 		Partial: r.Partial, Share: r.Share, Legal: r.Legal, Excluded: r.Excluded, Evaluated: r.Evaluated, Fitting: r.Fitting,
 		GPUs: r.GPUs,
-		Near: newNear(r.Near), Band: newNear(r.Band),
+		Near: some(r.Near), Band: some(r.Band),
 		Seconds: o.seconds, Results: a.foundDocuments(r.Best),
 	}
 	if len(r.Best) > 0 && r.Best[0].Report.Memory.ErrorBand != nil {

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/timeline"
 )
@@ -43,7 +44,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	spec := t.Order.Spec
 	out := newPage(to)
 	say := func(format string, args ...any) {
-		out.printf("%s\n", wrap(fmt.Sprintf(format, args...), width))
+		out.printf("%s\n", report.Wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
 	say("ends after %s%s; bubble %s of the work of the busiest rank, %s of all time",

@@ -33,16 +33,18 @@ type Advice struct {
 
 // Term is one part of the fullest rank's memory.
 type Term struct {
-	Name  string // as in engine.RankMemory
-	Bytes units.Bytes
-	Share float64 // of the total
+	Name  string      `json:"name"` // as in engine.RankMemory
+	Bytes units.Bytes `json:"bytes"`
+	Share float64     `json:"share"` // of the total
 }
 
 // Limit is one thing that the step is spent on.
 type Limit struct {
-	Name    string // compute, recompute, bubble, optimizer, the dimension of exposed traffic, or "waiting for messages"
-	Seconds units.Seconds
-	Share   float64 // of the step
+	// Name is compute, recompute, bubble, optimizer, the dimension of exposed traffic, or
+	// "waiting for messages".
+	Name    string        `json:"name"`
+	Seconds units.Seconds `json:"seconds"`
+	Share   float64       `json:"share"` // of the step
 }
 
 // Move is one or more knobs turned, and what that gives.

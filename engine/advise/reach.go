@@ -14,12 +14,12 @@ import (
 // All of them are bounded from below; those that a bound does not exclude are
 // evaluated.
 type Looked struct {
-	Singles int // turns of one knob: every one of them, evaluated
-	Pairs   int // of two knobs: every one of them
-	Triples int // of three, from the pairs that promise most
-	Beam    int // these pairs
-	Layouts int // legal layouts of the search for the best
-	Further int // turns of one knob more, from the best that was found
+	Singles int `json:"singles"`            // turns of one knob: every one of them, evaluated
+	Pairs   int `json:"pairs"`              // of two knobs: every one of them
+	Triples int `json:"triples"`            // of three, from the pairs that promise most
+	Beam    int `json:"triples_from_pairs"` // these pairs
+	Layouts int `json:"search_layouts"`     // legal layouts of the search for the best
+	Further int `json:"on_from_the_best"`   // turns of one knob more, from the best that was found
 }
 
 // Words say what the moves were chosen from and what was left out; number writes a

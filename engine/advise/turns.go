@@ -93,25 +93,25 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 
 // Knob is what one knob alone can do: from its best to its worst legal value.
 type Knob struct {
-	ID      knob.ID
-	Current string
-	Now     Value   // the current value
-	Values  []Value // in the order of the ladder, the current one left out
+	ID      knob.ID `json:"knob"`
+	Current string  `json:"current"`
+	Now     Value   `json:"-"`      // the current value
+	Values  []Value `json:"values"` // in the order of the ladder, the current one left out
 	// Fastest and Slowest step, least and most memory over all values, the
 	// current one counted: what a tornado chart draws.
-	Fastest, Slowest units.Seconds
-	Least, Most      units.Bytes
+	Fastest, Slowest units.Seconds `json:"-"`
+	Least, Most      units.Bytes   `json:"-"`
 }
 
 // Value is one value of a knob.
 type Value struct {
-	Text string
-	Step units.Seconds
-	Peak units.Bytes
-	Fits bool
+	Text string        `json:"value"`
+	Step units.Seconds `json:"step_seconds"`
+	Peak units.Bytes   `json:"peak_bytes"`
+	Fits bool          `json:"fits"`
 	// Refused says that some launcher would not run it, though all would run the setup
 	// that is advised on.
-	Refused bool
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Ends are the values with the shortest and the longest step, whether they fit or

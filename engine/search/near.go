@@ -18,8 +18,9 @@ const NearShare = 0.01
 // evaluation may be among them: they are counted in Most alone. Of a search that was
 // stopped nobody knows how many there are at most: Most is then 0.
 type Near struct {
-	Share       float64
-	Least, Most int
+	Share float64 `json:"share"`
+	Least int     `json:"at_least"`
+	Most  int     `json:"at_most,omitempty"`
 }
 
 // Evidence is what is known about the errors of the figure that decides between

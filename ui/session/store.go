@@ -16,6 +16,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
+	"meshscope/report/figure"
 )
 
 // Store is the file of one run: read at its start, written at its end.
@@ -49,19 +50,12 @@ func Open(path string, lib setupdoc.Library) (store *Store, last Session, notice
 		notices = append(notices, s.refuse(text, r.refused))
 	}
 	if r.strange > 0 {
-		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file", count(r.strange, "pin"), stays(r.strange)))
+		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file", figure.Plural(r.strange, "pin"), stays(r.strange)))
 	}
 	if r.pins > MaxPins {
 		notices = append(notices, fmt.Sprintf("%d pins are kept, %d are shown: d on Compare drops one", r.pins, MaxPins))
 	}
 	return s, r.Session, notices
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 func stays(n int) string {

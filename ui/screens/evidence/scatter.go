@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,7 +128,7 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 			continue
 		case i == cursor:
 			c = pointed
-		case contains(close, i):
+		case slices.Contains(close, i):
 			c = near
 		case r.group == group, group < 0 && !v.data.groups[r.group].Fitted:
 			c = special

@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -17,7 +18,7 @@ import (
 func (v *View) bands(in *screen.Context, w int) []string {
 	runs := ""
 	if v.data != nil {
-		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), count(len(v.data.groups), "group"), v.filter)
+		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), figure.Plural(len(v.data.groups), "group"), v.filter)
 	}
 	lines := []string{in.Heading(w, "EVIDENCE", "predicted and measured", runs)}
 	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w), bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
@@ -72,9 +73,9 @@ func (v *View) nearestLine(in *screen.Context, w int) string {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
 	l.Put(in.Paint(themes.Current), in.Glyphs.Here+" ")
-	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", count(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first, false))
+	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", figure.Plural(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first, false))
 	if widget.Width(text) > l.Left() { // what is not like the setup matters more than its name
-		text = fmt.Sprintf("nearest: %s on %s GPUs, off by %s%s", count(len(near), "run"), figure.Comma(first.GPUs), span, other(in.Setup, first, true))
+		text = fmt.Sprintf("nearest: %s on %s GPUs, off by %s%s", figure.Plural(len(near), "run"), figure.Comma(first.GPUs), span, other(in.Setup, first, true))
 	}
 	return l.Put(in.Paint(themes.Text), in.Cut(text, l.Left())).String()
 }
@@ -101,13 +102,6 @@ func other(s, run *engine.Setup, brief bool) string {
 		return ""
 	}
 	return "; " + strings.Join(words, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return figure.Comma(n) + " " + what + "s"
 }
 
 // groupColumns are right ends of the columns of the group table; 0: left out.
@@ -212,18 +206,9 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted, "error %", w-1)
 	lines := []string{head.String()}
 	for i := from; i < min(from+h-1, len(rows)); i++ {
-		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, contains(near, rows[i]), w))
+		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, slices.Contains(near, rows[i]), w))
 	}
 	return widget.Height(lines, w, h)
-}
-
-func contains(list []int, i int) bool {
-	for _, x := range list {
-		if x == i {
-			return true
-		}
-	}
-	return false
 }
 
 func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string {
