@@ -22,7 +22,8 @@ const maxMoves = 100
 
 func (a *app) adviseCommand() *cobra.Command {
 	var flags setupFlags
-	asJSON, moves, format := false, 8, textFormat
+	var output outputFlags
+	moves := 8
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Say why a layout does not fit, or what limits it, and what to turn",
@@ -34,14 +35,12 @@ func (a *app) adviseCommand() *cobra.Command {
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,
 	}
-	formatFlag(cmd, &format)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	output.register(cmd, "")
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		var err error
-		if format, err = settled(cmd, format, asJSON, false); err != nil {
+		if err := output.settle(cmd); err != nil {
 			return err
 		}
 		if len(args) > 0 {
@@ -53,11 +52,11 @@ func (a *app) adviseCommand() *cobra.Command {
 		}
 		got, ok := advise.For(s, advise.Options{Moves: moves})
 		if !ok {
-			return a.noFigures(s, format, flags.ownBatch)
+			return a.noFigures(s, output.format, flags.ownBatch)
 		}
 		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs)}
 		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return newAdvice(&got, a.lib) }}
-		if err = a.print(format, &answer); err != nil {
+		if err = a.print(output.format, &answer); err != nil {
 			return err
 		}
 		return verdict(&got.Report)

@@ -20,7 +20,7 @@ import (
 
 func (a *app) compareCommand() *cobra.Command {
 	var flags setupFlags
-	asJSON, format := false, textFormat
+	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "compare [A] B",
 		Short: "Hold one setup against another, term by term",
@@ -35,16 +35,14 @@ func (a *app) compareCommand() *cobra.Command {
 			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
 		Args: cobra.ArbitraryArgs,
 	}
-	formatFlag(cmd, &format)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	output.register(cmd, "")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		var err error
-		if format, err = settled(cmd, format, asJSON, false); err != nil {
+		if err := output.settle(cmd); err != nil {
 			return err
 		}
 		if len(args) == 0 || len(args) > 2 {
@@ -66,7 +64,7 @@ func (a *app) compareCommand() *cobra.Command {
 		c := compare.Setups(sides[0], sides[1])
 		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args}
 		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return a.newComparison(&c, of.Way) }}
-		if err := a.print(format, &answer); err != nil {
+		if err := a.print(output.format, &answer); err != nil {
 			return err
 		}
 		return worse(verdict(&c.A.Report), verdict(&c.B.Report))

@@ -18,8 +18,7 @@ func newReport(s engine.Setup, r engine.Report) report.Evaluation {
 
 func (a *app) evalCommand() *cobra.Command {
 	var flags setupFlags
-	var asJSON bool
-	var format string
+	var output outputFlags
 	var batch fileName
 	var allowFiles bool
 	cmd := &cobra.Command{
@@ -39,8 +38,7 @@ func (a *app) evalCommand() *cobra.Command {
 			"meshscope eval --batch layouts.jsonl > reports.jsonl",
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	formatFlag(cmd, &format)
+	output.register(cmd, "")
 	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
 	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model by its file")
 	flags.register(cmd)
@@ -49,13 +47,12 @@ func (a *app) evalCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		var err error
-		if format, err = settled(cmd, format, asJSON, false); err != nil {
+		if err := output.settle(cmd); err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("batch") {
-			if cmd.Flags().Changed("format") && format != string(report.JSON) {
-				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", format)}
+			if cmd.Flags().Changed("format") && output.format != string(report.JSON) {
+				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", output.format)}
 			}
 			if flags.file != "" {
 				return &usageError{"--batch and --setup contradict each other: a batch brings its own setups"}
@@ -70,7 +67,7 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if err := a.printReport(format, &s, &r, flags.ownBatch); err != nil {
+		if err := a.printReport(output.format, &s, &r, flags.ownBatch); err != nil {
 			return err
 		}
 		return verdict(&r)

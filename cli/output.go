@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,10 +10,21 @@ import (
 	"meshscope/report"
 )
 
-// formatFlag adds --format, which says the same on every command that has it; --json
-// and --csv, where there are, are short for two of its words.
-func formatFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", textFormat, "how it is printed: "+strings.Join(reportFormats(), ", "))
+// outputFlags say how an answer is printed.
+type outputFlags struct {
+	format        string
+	asJSON, asCSV bool
+}
+
+// register adds --format, which says the same on every command that has it, and --json;
+// and --csv where the command has a help text for it. These are short for two words of
+// --format.
+func (o *outputFlags) register(cmd *cobra.Command, csv string) {
+	cmd.Flags().StringVar(&o.format, "format", textFormat, "how it is printed: "+strings.Join(reportFormats(), ", "))
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print a JSON document")
+	if csv != "" {
+		cmd.Flags().BoolVar(&o.asCSV, "csv", false, csv)
+	}
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -28,28 +40,25 @@ func reportFormats() []string {
 	return names
 }
 
-// settled is the format that --format, --json and --csv say together.
-func settled(cmd *cobra.Command, format string, asJSON, asCSV bool) (string, error) {
-	if err := oneOf("--format", format, reportFormats()); err != nil {
-		return "", err
-	}
-	if asJSON && asCSV {
-		return "", &usageError{"--json and --csv contradict each other: standard output takes one of them"}
+// settle makes one format of what --format, --json and --csv say together.
+func (o *outputFlags) settle(cmd *cobra.Command) error {
+	if err := oneOf("--format", o.format, reportFormats()); err != nil {
+		return err
 	}
 	short := ""
 	switch {
-	case asJSON:
+	case o.asJSON && o.asCSV:
+		return &usageError{"--json and --csv contradict each other: standard output takes one of them"}
+	case o.asJSON:
 		short = string(report.JSON)
-	case asCSV:
+	case o.asCSV:
 		short = string(report.CSV)
 	}
-	switch said := cmd.Flags().Changed("format"); {
-	case said && short != "" && short != format:
-		return "", &usageError{fmt.Sprintf("--%s and --format %s contradict each other", short, format)}
-	case short != "":
-		return short, nil
+	if cmd.Flags().Changed("format") && short != "" && short != o.format {
+		return &usageError{fmt.Sprintf("--%s and --format %s contradict each other", short, o.format)}
 	}
-	return format, nil
+	o.format = cmp.Or(short, o.format)
+	return nil
 }
 
 // print prints an answer in a format.

@@ -22,11 +22,10 @@ import (
 
 // scanFlags are the flags of a scan beside those of the setup.
 type scanFlags struct {
-	setup         setupFlags
-	x, by, y      string
-	lock, chart   string
-	asJSON, asCSV bool
-	format        string
+	setup       setupFlags
+	x, by, y    string
+	lock, chart string
+	output      outputFlags
 }
 
 func (a *app) scanCommand() *cobra.Command {
@@ -53,8 +52,7 @@ func (a *app) scanCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		var err error
-		if f.format, err = settled(cmd, f.format, f.asJSON, f.asCSV); err != nil {
+		if err := f.output.settle(cmd); err != nil {
 			return err
 		}
 		return a.scan(cmd.Context(), f)
@@ -69,9 +67,7 @@ func (f *scanFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.y, "y", "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
 	flags.StringVar(&f.lock, "lock", "both", "what stays when a knob turns: "+strings.Join(lockWords(), ", "))
 	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
-	formatFlag(cmd, &f.format)
-	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
-	flags.BoolVar(&f.asCSV, "csv", false, "print comma-separated values, a line per point")
+	f.output.register(cmd, "print comma-separated values, a line per point")
 	_ = cmd.RegisterFlagCompletionFunc("x", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("y", cobra.FixedCompletions(figureWords(), cobra.ShellCompDirectiveNoFileComp))
@@ -128,7 +124,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 		return err
 	}
 	answer := report.Answer{Document: o.Document, Records: o.Records, Data: func() any { return newScan(&o) }}
-	if err = a.print(f.format, &answer); err != nil {
+	if err = a.print(f.output.format, &answer); err != nil {
 		return err
 	}
 	return scanVerdict(&o)

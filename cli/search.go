@@ -28,8 +28,7 @@ type searchFlags struct {
 	deadline, time  string
 	top, jobs       int
 	front, refused  bool
-	asJSON, asCSV   bool
-	format          string
+	output          outputFlags
 }
 
 // Bounds of numbers of a search.
@@ -64,8 +63,7 @@ func (a *app) searchCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		var err error
-		if f.format, err = settled(cmd, f.format, f.asJSON, f.asCSV); err != nil {
+		if err := f.output.settle(cmd); err != nil {
 			return err
 		}
 		return a.search(cmd.Context(), f)
@@ -75,9 +73,7 @@ func (a *app) searchCommand() *cobra.Command {
 
 func (f *searchFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	formatFlag(cmd, &f.format)
-	flags.BoolVar(&f.asJSON, "json", false, "print a JSON document")
-	flags.BoolVar(&f.asCSV, "csv", false, "print a table as comma-separated values")
+	f.output.register(cmd, "print a table as comma-separated values")
 	f.top = 10
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("how many layouts, 1 to %d", maxTop))
 	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what is best: "+strings.Join(objectiveWords(), ", "))
@@ -144,10 +140,10 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 		out.Took = fmt.Sprintf("%.2f s", out.seconds)
 	}
 	all := report.Answer{Document: out.Document, Records: out.Records, Data: func() any { return out.document(a) }}
-	if err = a.print(f.format, &all); err != nil {
+	if err = a.print(f.output.format, &all); err != nil {
 		return err
 	}
-	table := report.Format(f.format).Records()
+	table := report.Format(f.output.format).Records()
 	if table && len(out.Result.Best) == 0 {
 		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "in the time there was; --time gives more"))
 	}
