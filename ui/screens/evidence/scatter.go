@@ -200,7 +200,7 @@ func (v *View) foot(in *screen.Context, x axis, w, pw int) string {
 func (v *View) legend(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	list := v.listed()
-	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "cursor"}
+	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "selected"}
 	if list[v.chosen(list)].group >= 0 {
 		words[plain], words[special] = "other groups", v.group
 	}

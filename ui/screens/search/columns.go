@@ -25,7 +25,7 @@ type column struct {
 	down       bool               // large values first
 }
 
-// columns are all columns, in the order of the table.
+// columns returns all columns, in the order of the table.
 func columns() []column {
 	count := func(id, head, help string, drop int, of func(*row) int) column {
 		return column{
@@ -66,7 +66,7 @@ func columns() []column {
 		},
 		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),
 		{
-			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: the error band of the memory reaches beyond what is usable",
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: the error band of the memory exceeds the usable memory",
 			text: func(r *row) string { return r.room.mark() + figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
 		},
 		{
@@ -97,7 +97,7 @@ func columns() []column {
 		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return onOff(r.setup.SP) }},
 		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},
 		{id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true, text: func(r *row) string { return string(r.setup.Schedule) }},
-		share("bubble", "bubble", "waiting over work of the busiest rank, %", 16, false, func(r *row) float64 { return r.bubble }),
+		share("bubble", "bubble", "idle share of the slowest rank over its work, %", 16, false, func(r *row) float64 { return r.bubble }),
 		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
 	}
 	for _, id := range find.Layout() {

@@ -28,13 +28,13 @@ const secondsPerDay = 86400
 // grouped are numbers with commas between thousands; 2,5 is none.
 var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
-// param is the knob of a facet that takes numbers.
+// param returns the knob of a facet that takes numbers.
 func (k facet) param() (knob.Knob, bool) {
 	p, ok := knob.Find(k.row().id)
 	return p, ok && (p.Kind == knob.Number || p.Kind == knob.Figure)
 }
 
-// counts says whether a knob takes numbers.
+// counts reports whether a knob takes numbers.
 func (k facet) counts() bool {
 	_, ok := k.param()
 	return ok || k == numbers || k == deadline || k == headroom
@@ -166,7 +166,7 @@ func (v *View) read(k facet, text string) (string, error) {
 
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// nearestOf is the value of a list that is closest by ratio; of two the smaller.
+// nearestOf returns the value of a list that is closest by ratio; of two the smaller.
 func nearestOf(list []int, n int) int {
 	best := list[0]
 	for _, v := range list {
@@ -223,7 +223,7 @@ func (v *View) entryText(in *screen.Context, l *widget.Line) {
 	}
 }
 
-// entryStatus is what can be typed, or why what was typed is not taken.
+// entryStatus returns what can be typed, or why what was typed is not taken.
 func (v *View) entryStatus() string {
 	if v.entry.wrong != "" {
 		return v.entry.wrong

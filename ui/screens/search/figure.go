@@ -9,7 +9,7 @@ import (
 // ranking is the figure that layouts are ranked by, as the report names it.
 const ranking = "throughput.tokens-per-second-per-gpu"
 
-// Figure is the figure in the column under the cursor, as the report names it; of a
+// Figure returns the figure in the column under the cursor, as the report names it; of a
 // column that is no figure, the one that layouts are ranked by.
 func (v *View) Figure(in *screen.Context) string {
 	if in.Setup == nil {
@@ -35,7 +35,7 @@ func (v *View) Figure(in *screen.Context) string {
 	return id
 }
 
-// SetupAtCursor is the setup of the row, cell or line under the cursor, and its name; nil
+// SetupAtCursor returns the setup of the row, cell or line under the cursor, and its name; nil
 // where none is pointed at.
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.guide.open {
@@ -72,10 +72,10 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	return &s, r.name()
 }
 
-// name is what a row is called beside the table.
+// name returns what a row is called next to the table.
 func (r *row) name() string {
 	if r.rank > 0 {
 		return "rank " + figure.Comma(r.rank) + " of the search"
 	}
-	return "the setup in force"
+	return "the current setup"
 }

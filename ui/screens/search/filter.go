@@ -36,7 +36,7 @@ func parse(text string, all []column) ([]condition, error) {
 	return out, nil
 }
 
-// readable are the conditions of the parts of a filter that can be read.
+// readable returns the conditions of the parts of a filter that can be read.
 func readable(text string, all []column) []condition {
 	var out []condition
 	for _, part := range strings.Fields(strings.ToLower(text)) {
@@ -47,7 +47,7 @@ func readable(text string, all []column) []condition {
 	return out
 }
 
-// quoted is a part of a filter in an error: what would be long is cut.
+// quoted returns a part of a filter in an error: what would be long is cut.
 func quoted(part string) string {
 	const most = 20
 	if runes := []rune(part); len(runes) > most {
@@ -123,7 +123,7 @@ func parseWord(part string, all []column) (condition, error) {
 	return condition{}, fmt.Errorf("no layout can have the word %s, nearest %s", quoted(part), nearestName(part, append(words, columnIDs(all)...)))
 }
 
-// columnWords are the words that a column of words can have, layer counts and lists of
+// columnWords returns the words that a column of words can have, layer counts and lists of
 // modules aside.
 func columnWords(id string) []string {
 	switch knob.ID(id) {
@@ -137,14 +137,14 @@ func columnWords(id string) []string {
 	}
 }
 
-// knownWord says whether one of the words is what was typed, or contains it; full:4 and
-// modules:norm stand for themselves.
+// knownWord reports whether one of the words is what was typed, or contains it; full:4 and
+// modules:norm represent themselves.
 func knownWord(typed string, words []string, is func(word, typed string) bool) bool {
 	return strings.HasPrefix(typed, "full:") || strings.HasPrefix(typed, "modules:") ||
 		slices.ContainsFunc(words, func(word string) bool { return is(word, typed) })
 }
 
-// nearestName is the name that takes the fewest letters to make of what was typed.
+// nearestName returns the name that takes the fewest letters to make of what was typed.
 func nearestName(typed string, names []string) string {
 	if runes := []rune(typed); len(runes) > 64 { // a paste: the distance takes the square of it
 		typed = string(runes[:64])
@@ -164,7 +164,7 @@ func columnIDs(all []column) []string {
 	return names
 }
 
-// fixed are the knobs that a filter turns to one value, as it can be asked of a search.
+// fixed returns the knobs that a filter turns to one value, as it can be asked of a search.
 func fixed(conditions []condition, all []column) map[facet]string {
 	out := map[facet]string{}
 	for i := range conditions {
@@ -186,7 +186,7 @@ func fixed(conditions []condition, all []column) map[facet]string {
 	return out
 }
 
-// passes says whether a row meets every condition.
+// passes reports whether a row meets every condition.
 func passes(r *row, conditions []condition, all []column) bool {
 	for i := range conditions {
 		if !conditions[i].holds(r, all) {

@@ -76,7 +76,7 @@ func (s *shape) spread(t *table, left int) {
 	}
 }
 
-// found are the layouts that have a rank, and the setup in force.
+// found returns the layouts that have a rank, and the current setup.
 func (v *View) found(in *screen.Context) []row {
 	var rows []row
 	if v.answer != nil {
@@ -88,7 +88,7 @@ func (v *View) found(in *screen.Context) []row {
 	return rows
 }
 
-// cellText is what a column says of a row.
+// cellText returns what a column says of a row.
 func (v *View) cellText(in *screen.Context, c *column, r *row) string {
 	if c.id == "rank" && r.own && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
@@ -119,7 +119,7 @@ const widestWord = 14
 // compared is how many of the best layouts the choice of columns looks at.
 const compared = 24
 
-// next is the column to take now, as an index of open: the one that tells most of the
+// next returns the column to take now, as an index of open: the one that tells most of the
 // best layouts apart which look alike so far; of equals one that varies, then the one
 // that leaves last.
 func (t *table) next(open []int, texts [][]string, kinds []int) int {
@@ -140,7 +140,7 @@ func (t *table) next(open []int, texts [][]string, kinds []int) int {
 }
 
 // split numbers rows so that those which look alike have the same number, with one
-// more column beside those that gave the numbers they have. Figures do not count.
+// more column in addition to those that gave the numbers they have. Figures do not count.
 func split(kinds []int, texts []string, c *column) []int {
 	if !c.knob {
 		return kinds
@@ -161,7 +161,7 @@ func split(kinds []int, texts []string, c *column) []int {
 	return out
 }
 
-// distinct is how many kinds there are.
+// distinct returns how many kinds there are.
 func distinct(kinds []int) int {
 	most := 0
 	for _, k := range kinds {

@@ -29,9 +29,9 @@ func (s stage) name() string {
 
 func (s stage) ask() string {
 	return [stages]string{
-		"which methods hold the model at all?",
-		"how many sequences a step, and what does that cost?",
-		"the best layout, and what every other choice would lose",
+		"which methods fit the model at all?",
+		"how many sequences per step, at what cost?",
+		"the best layout, and the loss of every other choice",
 	}[s]
 }
 
@@ -62,7 +62,7 @@ type option struct {
 	why   string // it is ruled out
 }
 
-// families are the ways to make a model fit, the simple ones first.
+// families returns the ways to make a model fit, the simple ones first.
 func (v *View) families() []option {
 	one := []int{1}
 	tp, pp := v.more(tensor), v.more(pipeline)
@@ -88,7 +88,7 @@ func (v *View) families() []option {
 	}
 }
 
-// more are the values of a degree that are larger than one.
+// more returns the values of a degree that are larger than one.
 func (v *View) more(k facet) []int {
 	var out []int
 	for _, text := range v.values[k] {
@@ -102,7 +102,7 @@ func (v *View) more(k facet) []int {
 	return out
 }
 
-// batches are the global batches beside that of the setup, and the one that a search
+// batches returns the global batches next to that of the setup, and the one that a search
 // takes where nobody says any.
 func batches(s *engine.Setup) []option {
 	var out []option
@@ -130,7 +130,7 @@ func batches(s *engine.Setup) []option {
 	return out
 }
 
-// others are the best layout and, knob by knob, what the best with another value
+// others returns the best layout and, knob by knob, what the best with another value
 // would be.
 func (v *View) others(best *row) []option {
 	out := []option{{name: "the best", limit: func(*find.Problem) {}}}
@@ -207,7 +207,7 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 	}}
 }
 
-// problem is what a line of a step searches: what was chosen in the steps before,
+// problem returns what a line of a step searches: what was chosen in the steps before,
 // and its own limit. The batch is chosen in the second step: a method of the first is
 // ruled out only if none of those batches will do.
 func (g *guide) problem(at stage, i int) find.Problem {
@@ -250,7 +250,7 @@ func (o *option) look(ctx context.Context, p find.Problem, of *query) {
 // guideKeys go through the steps and their lines, and take the layout.
 func (v *View) guideKeys(in *screen.Context) []screen.Key {
 	g := &v.guide
-	enter := "next step with it"
+	enter := "next step"
 	if g.at == speedStage {
 		enter = "take it"
 		if o := g.here(); o == nil || !o.found || in != nil && same(&o.row.setup, in.Setup) {
@@ -258,7 +258,7 @@ func (v *View) guideKeys(in *screen.Context) []screen.Key {
 		}
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "next step with this; at the last take the layout", Hint: enter, Ask: v.goOn},
+		{Keys: "enter", Help: "next step with this; at the last one take the layout", Hint: enter, Ask: v.goOn},
 		{ID: "step-before step-after", Keys: "left h | right l", Help: "step before, after", Hint: "step", Do: func(n int) {
 			if n > 0 {
 				g.forward()
@@ -271,7 +271,7 @@ func (v *View) guideKeys(in *screen.Context) []screen.Key {
 	}
 }
 
-// goOn goes to the next step with what is under the cursor; at the last it takes the
+// goOn goes to the next step with the item under the cursor; at the last it takes the
 // layout.
 func (v *View) goOn() screen.Request {
 	g := &v.guide
@@ -284,7 +284,7 @@ func (v *View) goOn() screen.Request {
 	return screen.Request{}
 }
 
-// here is the line under the cursor.
+// here returns the line under the cursor.
 func (g *guide) here() *option {
 	if rows := g.rows[g.at]; g.row[g.at] < len(rows) {
 		return &rows[g.row[g.at]]

@@ -51,7 +51,7 @@ func (g *guide) chosen(s stage) *option {
 	return nil
 }
 
-// optionLines are the lines of the step in front.
+// optionLines returns the lines of the step in front.
 func (v *View) optionLines(in *screen.Context, w, h int) []string {
 	g := &v.guide
 	muted := in.Paint(themes.Muted)
@@ -125,7 +125,7 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 	return l.Gap(2).Put(in.Paint(themes.Muted), in.Cut(words, l.Left())).String()
 }
 
-// against is the speed that the lines of a step are held against: that of the
+// against returns the speed that the lines of a step are compared with: that of the
 // batch of the setup, or of the best layout.
 func (v *View) against() float64 {
 	g := &v.guide
@@ -139,7 +139,7 @@ func (v *View) against() float64 {
 	return 0
 }
 
-// guideWords are the layout of a line in few cells.
+// guideWords returns the layout of a line in few cells.
 func guideWords(o *option) string {
 	s := &o.row.setup
 	text := fmt.Sprintf("dp %d tp %d pp %d", s.DP, s.TP, s.PP)
@@ -166,7 +166,7 @@ func (v *View) guideStatus(in *screen.Context) string {
 	case o == nil:
 		return ""
 	case v.guide.at == batchStage && o.note == find.UsualBatch() && (o.found || !o.done):
-		return fmt.Sprintf("%s: what search takes where nobody says a batch; eval takes %d %s", o.name, knob.DefaultBatchDepth, knob.BatchDepthUnit)
+		return fmt.Sprintf("%s: default batch of search; the default of eval is %d %s", o.name, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 	case !o.done:
 		return "searching"
 	case !o.found:
@@ -180,10 +180,10 @@ func (v *View) guideStatus(in *screen.Context) string {
 		}
 		return o.name + verb + "; enter goes on to the global batch with it"
 	case v.guide.at == batchStage:
-		return o.name + ": larger batches hide more communication and bubble, until training gains no more from them; enter goes on"
+		return o.name + ": larger batches amortize more communication and bubble, until training stops gaining from them; enter goes on"
 	}
 	if own := in.Setup; own != nil && same(&o.row.setup, own) {
-		return "this is your setup now: " + layoutWords(own, nil)
+		return "your current setup: " + layoutWords(own, nil)
 	}
 	return "enter takes it: " + layoutWords(&o.row.setup, nil)
 }

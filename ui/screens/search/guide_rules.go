@@ -44,9 +44,9 @@ func (v *View) refreshRules() screen.Request {
 }
 
 // ruleAt is the column in which the text of a rule starts.
-const ruleAt = pointer + len("the model disagrees") + 2
+const ruleAt = pointer + len("meshscope disagrees") + 2
 
-// ruleLines are the rules that belong to the step in front, with what the model
+// ruleLines returns the rules that belong to the step in front, with what the model
 // says of each.
 func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 	r := &v.guide.rules
@@ -55,7 +55,7 @@ func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 		return nil
 	}
 	step := int(v.guide.at) + 1
-	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted), in.Cut("about "+o.name+", beside what the model predicts", w-18)).String()}
+	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted), in.Cut("about "+o.name+", compared with the prediction", w-18)).String()}
 	if r.jobs.Running() {
 		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
 	}
@@ -80,7 +80,7 @@ func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 		}
 	}
 	if len(lines) == 1 {
-		lines = append(lines, v.say(in, "none of the playbook's applies to this step here", w))
+		lines = append(lines, v.say(in, "no rule of the playbook applies to this step", w))
 	}
 	return lines[:min(len(lines), h)]
 }

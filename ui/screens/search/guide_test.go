@@ -118,7 +118,7 @@ func TestGuideNamesRules(t *testing.T) {
 }
 
 // TestGuideSaysDefaultBatch: the batch that a search takes where nobody says one is a
-// line of the second step, in the words of the command line, beside that of the setup.
+// line of the second step, in the words of the command line, next to that of the setup.
 func TestGuideSaysDefaultBatch(t *testing.T) {
 	in := small(t) // 32 sequences of 8,192 tokens
 	v := New(presets.Default())
@@ -141,7 +141,7 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 			t.Errorf("%d sequences stand before %d", a.Setup.GBS, b.Setup.GBS)
 		}
 	}
-	if want := "what search takes where nobody says a batch; eval takes 4 sequences per pipeline rank and copy"; !strings.Contains(text, want) {
+	if want := "default batch of search; the default of eval is 4 sequences per pipeline rank and copy"; !strings.Contains(text, want) {
 		t.Errorf("it does not say %q", want)
 	}
 }
@@ -201,7 +201,7 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 			}
 			v.guide.choose(i)
 		default:
-			if strings.Contains(o.why, "divides") || !o.found && !strings.Contains(o.why, "takes") {
+			if strings.Contains(o.why, "divides") || !o.found && !strings.Contains(o.why, "needs at least") {
 				t.Errorf("%s: %q, though a batch of 512 has legal layouts", o.name, o.why)
 			}
 		}
@@ -231,7 +231,7 @@ func TestGuideSaysWhatEnterDoes(t *testing.T) {
 		h := screen.Hints(v, in)[0]
 		return h.Key + " " + h.Text
 	}
-	if got := hint(); got != "enter next step with it" {
+	if got := hint(); got != "enter next step" {
 		t.Errorf("the first step: %q", got)
 	}
 	if text := v.Status(in.At(200, 1)); !strings.Contains(text, "all methods fit;") {
@@ -254,7 +254,7 @@ func TestGuideSaysWhatEnterDoes(t *testing.T) {
 	if got := hint(); strings.HasPrefix(got, "enter") {
 		t.Errorf("after it was taken: %q", got)
 	}
-	if text := v.Status(in.At(200, 1)); !strings.HasPrefix(text, "this is your setup now") {
+	if text := v.Status(in.At(200, 1)); !strings.HasPrefix(text, "your current setup") {
 		t.Errorf("%q", text)
 	}
 }

@@ -19,7 +19,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	least.AnyMemory, least.Headroom, least.Objective = true, 0, find.LeastMemory
 	if r := find.Run(ctx, least, nil); len(r.Best) > 0 {
 		m := r.Best[0].Report.Memory
-		text := fmt.Sprintf("takes %s GiB at least, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
+		text := fmt.Sprintf("needs at least %s GiB, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
 		if m.Fits {
 			text += fmt.Sprintf(" and %s stay free", figure.Percent(p.Headroom))
 		}
@@ -30,7 +30,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	case c == nil:
 		return "not known: the search was stopped"
 	case len(c.Fields) == 0:
-		return "no legal layout of the model on these GPUs, whatever else is given up"
+		return "no legal layout of the model on these GPUs, whatever else is relaxed"
 	}
 	whole := of.problem()
 	refusal := ""
@@ -55,7 +55,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	} else if len(rest) > 0 {
 		text += " with " + strings.Join(rest, " and ")
 	} else {
-		text += " with " + strings.Join(own, ", ") + ", whatever else is given up"
+		text += " with " + strings.Join(own, ", ") + ", whatever else is relaxed"
 	}
 	if why := c.Why(&p); why != "" {
 		text += ": " + why
@@ -63,7 +63,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	return text
 }
 
-// refusalWords are what launchers refuse of the best layout that they do.
+// refusalWords returns what launchers refuse of the best layout that they do.
 func refusalWords(ctx context.Context, p find.Problem) string {
 	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
@@ -72,7 +72,7 @@ func refusalWords(ctx context.Context, p find.Problem) string {
 	return ""
 }
 
-// spaceText is what a problem asks of a knob that a line of the guide may limit.
+// spaceText returns what a problem asks of a knob that a line of the guide may limit.
 func spaceText(sp *find.Space, name string) string {
 	if name == string(knob.Recompute) {
 		words := make([]string, len(sp.Recompute))
@@ -92,7 +92,7 @@ func spaceText(sp *find.Space, name string) string {
 	}
 }
 
-// guideReason is something that was asked for beside the line.
+// guideReason returns something that was asked for next to the line.
 func guideReason(name string, p *find.Problem, of *query) string {
 	switch knob.ID(name) {
 	case knob.GBS:

@@ -86,7 +86,7 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	}}
 }
 
-// next is the cell to be worked out next: along the row of the model in force,
+// next returns the cell to be computed next: along the row of the current model,
 // then the others; -1 where all are there.
 func (h *heat) next(in *screen.Context) int {
 	own := slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID })
@@ -106,7 +106,7 @@ func (h *heat) next(in *screen.Context) int {
 	return -1
 }
 
-// best is the layout that a search puts first.
+// best returns the layout that a search puts first.
 func (a *query) best(ctx context.Context) cell {
 	p := a.problem()
 	p.Top, p.Front = 1, false
@@ -119,7 +119,7 @@ func (a *query) best(ctx context.Context) cell {
 	return c
 }
 
-// family are the models that belong with one, by size; of a long family those
+// family returns the models that belong with one, by size; of a long family those
 // next to it.
 func family(lib *presets.Library, m *model.Model) []model.Model {
 	var out []model.Model
@@ -154,7 +154,7 @@ func nearestTo(list []int, n int) int {
 
 const heatLabel = 16
 
-// sizes are the width and the height of a cell.
+// sizes returns the width and the height of a cell.
 func (h *heat) sizes(width, height int) (each, tall int) {
 	each = max(min((width-heatLabel)/len(h.nodes), 14), 2)
 	if height-3 >= 2*len(h.models) && each >= 8 {
@@ -203,9 +203,9 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 		}
 	}
 	lines = widget.Height(lines, w, h-1)
-	words := "each cell is the best of a search of its own; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
+	words := "each cell is the best of its own search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
 	if tall == 1 {
-		words = "each cell is the best of a search of its own, at the batch of this setup"
+		words = "each cell is the best of its own search, at the batch of this setup"
 	}
 	if widget.Width(words) > w {
 		words = "each cell: the best of its own search"
@@ -273,7 +273,7 @@ func nodes(s *engine.Setup) string {
 	return "1 node"
 }
 
-// here is the cell under the cursor.
+// here returns the cell under the cursor.
 func (h *heat) here() *cell {
 	if i := h.row*len(h.nodes) + h.column; i < len(h.cells) {
 		return &h.cells[i]
@@ -295,5 +295,5 @@ func (v *View) heatStatus(in *screen.Context) string {
 	case !c.found:
 		return where + "no layout fits, or the batch does not divide"
 	}
-	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " a step; " + layoutWords(&c.setup, nil)
+	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + layoutWords(&c.setup, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Name is the name of the tab.
+// Name returns the name of the tab.
 func (*View) Name() string { return "Search" }
 
 // Opens says that s opens the screen from everywhere.
@@ -39,7 +39,7 @@ func (v *View) mode() mode {
 	return tableMode
 }
 
-// footMode is what the footer is about.
+// footMode returns what the footer is about.
 func (v *View) footMode(in *screen.Context) mode {
 	switch {
 	case v.running != nil:
@@ -50,7 +50,7 @@ func (v *View) footMode(in *screen.Context) mode {
 	return v.mode()
 }
 
-// Keys is the key table: first the part that has the arrow keys, then the whole screen.
+// Keys returns the key table: first the part that has the arrow keys, then the whole screen.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && in.Setup == nil {
 		return nil
@@ -90,13 +90,13 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	return keys
 }
 
-// generalKeys are those of every mode.
+// generalKeys returns those of every mode.
 func (v *View) generalKeys(in *screen.Context, foot mode) []screen.Key {
 	hint := func(texts map[mode]string) string { return texts[foot] }
-	knobs := map[mode]string{tableMode: "what to search", knobMode: "back to the layouts", runningMode: "what is searched"}
+	knobs := map[mode]string{tableMode: "query", knobMode: "back to the layouts", runningMode: "query"}
 	return []screen.Key{
-		{Keys: "esc", Help: "stop the search with what it has; take the filter away", Hint: hint(map[mode]string{runningMode: "stop with what is found", noneMode: "take the filter away", pictureMode: "back to the layouts"}), When: v.escapes, Do: v.escape},
-		{ID: "knobs", Keys: "f", Help: "what is searched: what is best, limits, degrees to hold; and back", Hint: hint(knobs), Do: func(int) { v.inKnob, v.inPicture = !v.inKnob, false }},
+		{Keys: "esc", Help: "stop the search and keep its results; remove the filter", Hint: hint(map[mode]string{runningMode: "stop, keep results", noneMode: "remove the filter", pictureMode: "back to the layouts"}), When: v.escapes, Do: v.escape},
+		{ID: "knobs", Keys: "f", Help: "query: objective, limits, fixed degrees; and back", Hint: hint(knobs), Do: func(int) { v.inKnob, v.inPicture = !v.inKnob, false }},
 		{ID: "free", Keys: "a", Help: "search everything again: nothing fixed", Hint: hint(map[mode]string{knobMode: "free all"}), Do: func(int) { v.chosen = chosen{} }},
 		{ID: "filter", Keys: "/", Help: "filter: tp=4 pp>2 free>5 interleaved", Hint: hint(map[mode]string{tableMode: "filter", noneMode: "change it"}), Do: v.startFilter},
 		{ID: "picture", Keys: "v", Help: "next picture: memory and speed, model sizes by nodes, measured runs", Hint: hint(map[mode]string{tableMode: "picture", pictureMode: "next picture"}), Do: func(int) {
@@ -111,7 +111,7 @@ func (v *View) generalKeys(in *screen.Context, foot mode) []screen.Key {
 func (v *View) knobKeys(in *screen.Context) []screen.Key {
 	return []screen.Key{
 		{ID: "knob-up knob-down", Keys: "up k | down j", Help: "knob above, below", Hint: "choose", Do: func(n int) { v.moveKnob(in, n) }},
-		{ID: "turn-before turn-after", Keys: "left h | right l", Help: "turn the knob: hold a value or leave it to the search", Hint: "hold or free", Do: func(n int) { v.turn(v.knob, n) }},
+		{ID: "turn-before turn-after", Keys: "left h | right l", Help: "turn the knob: fix a value or leave it to the search", Hint: "fix or free", Do: func(n int) { v.turn(v.knob, n) }},
 		{ID: "first last", Keys: "home | end", Help: "first, last knob", Do: func(n int) { v.moveKnob(in, n*int(knobs)) }},
 		{Keys: "enter", Help: "back to the layouts", Do: func(int) { v.inKnob = false }},
 		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "digits type a value, enter takes it", Foot: "0-9", Hint: "type", Begin: v.startEntry},
@@ -133,7 +133,7 @@ func (v *View) tableKeys(in *screen.Context, foot mode) []screen.Key {
 	}
 	return []screen.Key{
 		{Keys: "enter", Help: "take this layout as the setup", Hint: take, Ask: func() screen.Request { return v.enter(in) }},
-		{ID: "order", Keys: "o", Help: "order by this column, or the other way round", Hint: hint("order"), Do: func(int) { t.order(t.column) }},
+		{ID: "order", Keys: "o", Help: "sort by this column, or in reverse", Hint: hint("order"), Do: func(int) { t.order(t.column) }},
 		{ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"), Do: func(int) { t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.own }), 0) }},
 		{ID: "layout-up layout-down", Keys: "up k | down j", Help: "layout above, below", Hint: hint("layout"), Do: func(n int) { v.move(v.shown(in), n) }},
 		{ID: "column-before column-after", Keys: "left h | right l", Help: "column before, after", Hint: hint("column"), Do: func(n int) { v.moveColumn(in, n) }},
@@ -167,15 +167,15 @@ func (v *View) Type(in *screen.Context, key string) screen.Request {
 	return v.entryKey(in, key)
 }
 
-// Prompt is the footer while Typing.
+// Prompt returns the footer while Typing.
 func (v *View) Prompt() []widget.Hint {
 	switch {
 	case !v.table.typing:
 		return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "does not"}}
 	case v.table.wrong != "":
-		return []widget.Hint{{Key: "esc", Text: "takes it away"}}
+		return []widget.Hint{{Key: "esc", Text: "removes it"}}
 	}
-	return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "takes it away"}}
+	return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "removes it"}}
 }
 
 // Paste puts pasted text into the filter or the value that is typed.
@@ -264,7 +264,7 @@ func (t *table) hide(cols []int) {
 
 // take makes the layout under the cursor the setup.
 func (v *View) take(rows []row) screen.Request {
-	if v.foundNothing() { // the setup in force is the only row, and is not shown
+	if v.foundNothing() { // the current setup is the only row, and is not shown
 		if c := v.answer.conflict; c != nil && c.Least != nil {
 			return screen.Take(c.Least.Setup, "the layout with the least memory")
 		}

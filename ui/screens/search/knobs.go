@@ -11,7 +11,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// knobLines are what is searched, one knob a line, then how sure the order is.
+// knobLines returns what is searched, one knob a line, then how sure the order is.
 func (v *View) knobLines(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "SEARCH", "", "")}
 	for _, k := range v.listed(in) {
@@ -45,7 +45,7 @@ func (v *View) knobLines(in *screen.Context, w, h int) []string {
 	return append(lines, v.sureLines(in, w)...)
 }
 
-// airy says whether there is room for blank lines between the knobs.
+// airy reports whether there is room for blank lines between the knobs.
 func (v *View) airy(in *screen.Context, h int) bool { return h >= len(v.listed(in))+7 }
 
 // sureLines say how little the order of the best tells, and what the first place
@@ -65,30 +65,30 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	if len(a.leans) > 0 {
 		var parts []string
 		for _, l := range a.leans[:min(len(a.leans), 2)] {
-			parts = append(parts, l.Dimension+" "+figure.Short(math.Round(100*l.Share)))
+			parts = append(parts, strings.ToUpper(l.Dimension)+" "+figure.Short(math.Round(100*l.Share)))
 		}
-		texts = append(texts, "hidden: "+strings.Join(parts, ", ")+" %")
+		texts = append(texts, "overlapped: "+strings.Join(parts, ", ")+" %")
 	}
 	if a.result.band.Least > 0 {
 		texts = append(texts, nearWords(&a.result.band)+" in "+in.Glyphs.PlusMinus+a.exact)
 	} else {
-		texts = append(texts, "no error band here")
+		texts = append(texts, "no error band")
 	}
 	if words := a.room.brief(in.Glyphs.PlusMinus); words != "" {
 		texts = append(texts, words)
 	}
-	remark := ""
-	if a.room.mark() != "" { // in the heading, which stands on the smallest screen too
-		remark = "may not fit"
+	name, remark := "RANKING CONFIDENCE", ""
+	if a.room.mark() != "" { // in the heading, which is on the smallest screen too
+		name, remark = "CONFIDENCE", "tight"
 	}
-	lines := []string{in.HeadingIn(themes.Warn, w, "HOW SURE", "", remark)}
+	lines := []string{in.HeadingIn(themes.Warn, w, name, "", remark)}
 	for _, text := range texts {
 		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String())
 	}
 	return lines
 }
 
-// nearWords are how many layouts are near the best: 11, or 11 to 340 where bounds
+// nearWords returns how many layouts are near the best: 11, or 11 to 340 where bounds
 // leave it open, or at least 11 where the search was stopped.
 func nearWords(n *find.Near) string {
 	if n.Most == 0 {
@@ -103,7 +103,7 @@ func nearWords(n *find.Near) string {
 // valueAt is the column in which the values of the knobs start.
 const valueAt = 14
 
-// listed are the knobs that have a choice for this model.
+// listed returns the knobs that have a choice for this model.
 func (v *View) listed(in *screen.Context) []facet {
 	var out []facet
 	for k := range knobs {

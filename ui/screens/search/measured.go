@@ -65,7 +65,7 @@ func (v *View) refreshMeasured(in *screen.Context) screen.Request {
 	}}
 }
 
-// like are the runs of a model on the number of GPUs nearest to what is wanted.
+// like returns the runs of a model on the number of GPUs nearest to what is wanted.
 func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 	var out []run
 	best := math.Inf(1)
@@ -94,17 +94,17 @@ func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 	return out
 }
 
-// measuredTable lists the runs, and where the setup in force would stand.
+// measuredTable lists the runs, and where the current setup would stand.
 func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 	m := &v.measured
 	lines := []string{in.Heading(w, "MEASURED", "published runs of this model", v.measuredRemark(in))}
 	switch {
 	case !m.done:
-		return widget.Height(append(lines, v.say(in, "reading the published runs", w)), w, h)
+		return widget.Height(append(lines, v.say(in, "evaluating the published runs", w)), w, h)
 	case m.fault != "":
 		return widget.Height(append(lines, v.say(in, m.fault, w)), w, h)
 	case len(m.runs) == 0:
-		return widget.Height(append(lines, v.say(in, "nobody published a run of "+in.Setup.Model.Name, w)), w, h)
+		return widget.Height(append(lines, v.say(in, "no published run of "+in.Setup.Model.Name, w)), w, h)
 	}
 	lines = append(lines, v.standing(in, w))
 	muted := in.Paint(themes.Muted)
@@ -127,7 +127,7 @@ func (v *View) say(in *screen.Context, text string, w int) string {
 	return widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String()
 }
 
-// gpu is the GPU of all runs; empty where they have several.
+// gpu returns the GPU of all runs; empty where they have several.
 func (m *measured) gpu() string {
 	first := &m.runs[0].setup.Cluster.GPU
 	for i := range m.runs {
@@ -154,8 +154,8 @@ func (v *View) measuredRemark(in *screen.Context) string {
 	return text
 }
 
-// standing says where the setup in force would stand among the measured runs by its
-// prediction, or what keeps it from being held against them.
+// standing says where the current setup would stand among the measured runs by its
+// prediction, or what keeps it from being compared with them.
 func (v *View) standing(in *screen.Context, w int) string {
 	text := v.standingWords(in)
 	l := widget.NewLine(w)
@@ -170,7 +170,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	m := &v.measured
 	own := v.own(in)
 	if len(in.Problems) > 0 || own == nil {
-		return "your setup is illegal, so there is no prediction to hold against these"
+		return "your setup is illegal: no prediction to compare"
 	}
 	speed := figure.Three(own.perGPU) + " tok/s/GPU"
 	predicted := fmt.Sprintf("your setup: %s predicted (%s)", speed, in.Report.Time.Band(in.Glyphs.PlusMinus))
@@ -179,7 +179,7 @@ func (v *View) standingWords(in *screen.Context) string {
 		if m.runs[i].setup == *in.Setup {
 			text := fmt.Sprintf("%s, it is run %d", predicted, i+1)
 			if !own.fits {
-				text += ", which ran though the prediction is that it does not fit"
+				text += ", which ran although it is predicted not to fit"
 			}
 			return text
 		}
@@ -196,7 +196,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	case all == 0:
 		return fmt.Sprintf("no place for your setup, on %s (%s predicted)", bareName(in.Setup.Cluster.GPU.Name), speed)
 	case !own.fits:
-		return fmt.Sprintf("your setup does not fit, and so has no place among these (%s if it did)", speed)
+		return fmt.Sprintf("your setup does not fit, so it is not ranked here (would reach %s)", speed)
 	case all == 1 && faster == 1:
 		return predicted + ", faster than the one run on its GPU"
 	case all == 1:
@@ -205,7 +205,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	return predicted + fmt.Sprintf(", faster than %d of the %d on its GPU", faster, all)
 }
 
-// bareName is the name of a GPU without where it stands.
+// bareName returns the name of a GPU without where it stands.
 func bareName(name string) string {
 	name, _, _ = strings.Cut(name, " (")
 	return name
@@ -238,11 +238,11 @@ func (v *View) runLine(in *screen.Context, i int, here bool, w int) string {
 	return l.Put(in.Paint(role), in.Cut(text, l.Left())).String()
 }
 
-// timeError is the predicted step over the measured one, less 1, as on Evidence: above 0
+// timeError returns the predicted step over the measured one, less 1, as on Evidence: above 0
 // the prediction is too slow. Infinite where nothing is predicted.
 func (r *run) timeError() float64 { return r.measured/r.predicted - 1 }
 
-// briefWords are a layout in few cells.
+// briefWords returns a layout in few cells.
 func briefWords(s *engine.Setup) string {
 	text := fmt.Sprintf("dp %d tp %d pp %d", s.DP, s.TP, s.PP)
 	if s.VPP > 1 {
@@ -254,7 +254,7 @@ func briefWords(s *engine.Setup) string {
 	return text + fmt.Sprintf(" z%d mbs %d gbs %d", s.ZeRO, s.MBS, s.GBS)
 }
 
-// errorRole is how an error is shown: within a tenth, a quarter, beyond.
+// errorRole returns how an error is shown: within a tenth, a quarter, beyond.
 func errorRole(e float64) themes.Role {
 	switch a := math.Abs(e); {
 	case a <= 0.1:

@@ -5,7 +5,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// picture is what stands below or beside the table; where there is no room for
+// picture is what stands below or next to the table; where there is no room for
 // both, in its place.
 type picture uint8
 
@@ -32,7 +32,7 @@ func (v *View) nextPicture(small bool) {
 	v.inKnob = false
 }
 
-// drawn is the picture.
+// drawn returns the picture.
 func (v *View) drawn(in *screen.Context, rows []row, w, h int) []string {
 	switch v.picture {
 	case heatPicture:
@@ -56,7 +56,7 @@ func (v *View) refreshPicture(in *screen.Context) screen.Request {
 	return screen.Request{}
 }
 
-// pictureKeys move in the picture and take what is under the cursor.
+// pictureKeys move in the picture and take the item under the cursor.
 func (v *View) pictureKeys() []screen.Key {
 	what := "cell"
 	if v.picture == measuredPicture {
@@ -139,7 +139,7 @@ func (v *View) mousePicture(a arrangement, y, x int, button string) (bool, scree
 	return true, screen.Request{}
 }
 
-// pictureAt is the run or the cell at a place.
+// pictureAt returns the run or the cell at a place.
 func (v *View) pictureAt(a arrangement, y, x int) (row, column int, ok bool) {
 	if v.picture == measuredPicture {
 		const top = 3

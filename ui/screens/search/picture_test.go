@@ -82,7 +82,7 @@ func TestMeasuredRuns(t *testing.T) {
 	}
 }
 
-// TestMeasuredRunsAreHeldAgainstLikes: the setup in force is held only against runs on
+// TestMeasuredRunsAreHeldAgainstLikes: the current setup is held only against runs on
 // its number of GPUs and its GPU; one that cannot run has no prediction; one that is a
 // run says so. The error is that of the time, as on Evidence.
 func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {

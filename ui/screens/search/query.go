@@ -53,34 +53,34 @@ type facetRow struct {
 	label, help string
 }
 
-// row is the line of a facet in the table of them all.
+// row returns the line of a facet in the table of them all.
 func (k facet) row() facetRow {
 	return [knobs]facetRow{
-		{"objective", "best is", "what comes first: throughput is tokens per second and GPU; the others break ties by it. cost: the cheapest run, for tokens at the price of a GPU"},
-		{"", "GPUs", "how many are tried, doubled from one node on (fewest-gpus: then in between); auto: those of the setup, and for fewest-gpus and cost all"},
-		{"", "batch", "auto: of each number of GPUs what search takes of it alone, near 4 M tokens, and for a deadline doubled up to 60 M: the smallest that will do; yours: that of the setup"},
-		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r says tokens, price and goodput exactly"},
-		{"deadline", "deadline", "leaves out layouts that need longer for the tokens"},
-		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank: what no model of memory foresees"},
-		{knob.Schedule, "schedules", "which pipeline schedules are tried: 1f1b and interleaved, which every launcher has; all, which takes longer; or one"},
-		{"launchers", "layouts", "launchable leaves out what some launcher refuses although it could run, such as ZeRO-2 with a pipeline"},
+		{"objective", "best is", "the ranking: throughput is tokens per second and GPU, and breaks the ties of the others. cost: the cheapest run, for tokens at the price of a GPU"},
+		{"", "GPUs", "numbers tried, doubled from one node on (fewest-gpus: then in between); auto: that of the setup, all for fewest-gpus and cost"},
+		{"", "batch", "auto: near 4 M tokens for each number of GPUs, doubled up to 60 M for a deadline, the smallest that meets it; yours: that of the setup"},
+		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets tokens, price and goodput exactly"},
+		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
+		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank, for unmodelled overhead"},
+		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every launcher has), all (slower), or one"},
+		{"launchers", "layouts", "launchable: accepted by every launcher; all legal adds those that some launcher rejects, such as ZeRO-2 with a pipeline"},
 		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},
 		{knob.PP, "PP", "degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers"},
 		{knob.VPP, "VPP", fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules those up to %d over which the layers divide", find.MaxVPP)},
 		{knob.CP, "CP", "degree of context parallelism; any: powers of two"},
 		{knob.EP, "EP", "degree of expert parallelism; any: the divisors of the experts"},
 		{knob.ETP, "ETP", "degree of tensor parallelism of the experts; any: 1 and TP"},
-		{knob.ZeRO, "ZeRO", "what data-parallel copies share; any: the stages that the stack offers"},
+		{knob.ZeRO, "ZeRO", "what data-parallel replicas shard; any: the stages that the stack offers"},
 		{knob.MBS, "micro-batch", fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS)},
-		{knob.SP, "SP", "sequence parallelism beside TP"},
-		{knob.Recompute, "recompute", "what runs again in the backward pass"},
+		{knob.SP, "SP", "sequence parallelism with TP"},
+		{knob.Recompute, "recompute", "what the backward pass recomputes"},
 	}[k]
 }
 
-// label is the name of a facet on the screen.
+// label returns the name of a facet on the screen.
 func (k facet) label() string { return k.row().label }
 
-// field is the facet of a field that a conflict names, or of a knob.
+// field returns the facet of a field that a conflict names, or of a knob.
 func field(name string) (facet, bool) {
 	for k := range knobs {
 		if k.row().id == knob.ID(name) && name != "" {
@@ -98,7 +98,7 @@ const (
 	rulesBroken  = "all legal"
 )
 
-// word is what a knob is turned to.
+// word returns what a knob is turned to.
 func (v *View) word(k facet) string {
 	if w := v.chosen[k]; w != "" || len(v.values[k]) == 0 {
 		return w
@@ -106,10 +106,10 @@ func (v *View) word(k facet) string {
 	return v.values[k][0]
 }
 
-// free says whether nothing is asked of a knob.
+// free reports whether nothing is asked of a knob.
 func (w *chosen) free(k facet) bool { return w[k] == "" }
 
-// refreshValues works out what each knob can be turned to where the base has
+// refreshValues computes what each knob can be turned to where the base has
 // changed. What is asked and cannot be any more is let go.
 func (v *View) refreshValues(want *query) {
 	if v.haveValues && v.valuesOf == want.base {
@@ -186,14 +186,14 @@ func (v *View) set(k facet, word string) {
 	v.chosen[k] = word
 }
 
-// fastest is the same choice for the fastest layouts on the GPUs of the setup.
+// fastest returns the same choice for the fastest layouts on the GPUs of the setup.
 func (w *chosen) fastest() chosen {
 	out := *w
 	out[objective], out[numbers], out[batchRule], out[budget], out[deadline] = "", "", "", "", ""
 	return out
 }
 
-// inFull is the question that a command line with the same words asks.
+// inFull returns the question that a command line with the same words asks.
 func (a *query) inFull() *find.Query {
 	w := &a.chosen
 	q := find.NewQuery()
@@ -230,7 +230,7 @@ func (a *query) inFull() *find.Query {
 // mostLengths is how many lengths are tried for the longest sequence.
 const mostLengths = 12
 
-// problem is the question in the engine's words.
+// problem returns the question in the engine's words.
 func (a *query) problem() find.Problem {
 	p, _ := a.inFull().Problem()
 	p.Top, p.Front, p.Workers = top, true, workers()

@@ -13,7 +13,7 @@ import (
 type room struct {
 	fits bool
 	free units.Bytes
-	slip units.Bytes // by how much the peak may be wrong; 0: nobody knows
+	slip units.Bytes // by how much the peak may be wrong; 0: unknown
 	sure bool        // the error band does not reach the capacity, or there is none
 }
 
@@ -35,16 +35,16 @@ func (r *room) doubt(sign string) string {
 	if !r.fits || r.sure {
 		return ""
 	}
-	return fmt.Sprintf("may not fit: %s GiB free, good to %s%s", figure.GiB(r.free), sign, figure.GiB(r.slip))
+	return fmt.Sprintf("tight: %s GiB free %s%s", figure.GiB(r.free), sign, figure.GiB(r.slip))
 }
 
-// brief is the same in few cells, also where it is sure to fit.
+// brief returns the same in few cells, also where it is sure to fit.
 func (r *room) brief(sign string) string {
 	switch {
 	case !r.fits:
 		return ""
 	case r.slip > 0:
-		return fmt.Sprintf("fits by %s %s%s GiB", figure.GiB(r.free), sign, figure.GiB(r.slip))
+		return fmt.Sprintf("%s %s%s GiB free", figure.GiB(r.free), sign, figure.GiB(r.slip))
 	}
-	return fmt.Sprintf("fits by %s GiB", figure.GiB(r.free))
+	return fmt.Sprintf("%s GiB free", figure.GiB(r.free))
 }

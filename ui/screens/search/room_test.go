@@ -9,7 +9,7 @@ import (
 )
 
 // TestMayNotFit: a first place whose memory is within its error band of the capacity
-// says so, beside the others that are; one that is farther does not.
+// says so, next to the others that are; one that is farther does not.
 func TestMayNotFit(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	for _, c := range []struct {
@@ -31,14 +31,14 @@ func TestMayNotFit(t *testing.T) {
 		v.answer.result.near.Least, v.answer.result.near.Most = 3, 3
 		for _, size := range [][2]int{{80, 20}, {120, 32}} {
 			text := ansi.Strip(strings.Join(append(v.Render(in.At(size[0], size[1])), v.Status(in.At(200, 1))), "\n"))
-			sure, _, _ := strings.Cut(text[strings.Index(text, "HOW SURE"):], "\n")
-			if strings.Contains(sure, "may not fit") != c.doubt {
-				t.Errorf("%v: HOW SURE says %q", c, sure)
+			sure, _, _ := strings.Cut(text[strings.Index(text, "CONFIDENCE"):], "\n")
+			if strings.Contains(sure, "tight") != c.doubt {
+				t.Errorf("%v: the confidence says %q", c, sure)
 			}
 			if strings.Contains(text, "?75.0") != c.doubt {
 				t.Errorf("%v: the table marks it: %t", c, !c.doubt)
 			}
-			if want := "may not fit: 4.0 GiB free, good to ±7.5"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
+			if want := "tight: 4.0 GiB free ±7.5"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
 				t.Errorf("%v: %q", c, v.Status(in.At(200, 1)))
 			}
 		}
@@ -56,7 +56,7 @@ func TestBesideOwn(t *testing.T) {
 		t.Errorf("the same GPUs: %q", got)
 	}
 	r.setup.GPUs = 128
-	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s a GPU and 140.0 % more in all than yours on 64 GPUs; " {
+	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s per GPU and 140.0 % more in total than yours on 64 GPUs; " {
 		t.Errorf("twice the GPUs: %q", got)
 	}
 	tooBig := roundReport(60, 92)

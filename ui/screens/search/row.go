@@ -10,11 +10,11 @@ import (
 )
 
 // row is one layout with the figures that the screen shows. The rest of its
-// report can be worked out again, and a hundred of them would be megabytes.
+// report can be computed again, and a hundred of them would be megabytes.
 type row struct {
 	setup engine.Setup
 	rank  int  // 1 is the best; 0: it is not among those listed
-	own   bool // the setup in force
+	own   bool // the current setup
 	front bool // no other has both more speed and less memory
 	last  bool // stands behind all that have a rank
 	fits  bool
@@ -53,7 +53,7 @@ func (r *row) spend(run *engine.Run) {
 	}
 }
 
-// same says whether two setups are the same layout: what does nothing in one of
+// same reports whether two setups are the same layout: what does nothing in one of
 // them does not count.
 func same(a, b *engine.Setup) bool {
 	x, y := plain(a), plain(b)
@@ -79,7 +79,7 @@ func plain(s *engine.Setup) engine.Setup {
 	return out
 }
 
-// layoutWords are a layout in the words of the command line, without what is one
+// layoutWords returns a layout in the words of the command line, without what is one
 // or off, nor what a reader sees already (nil: nothing).
 func layoutWords(s *engine.Setup, seen func(id string) bool) string {
 	var parts []string

@@ -21,7 +21,7 @@ const (
 // mostNodes is up to how many nodes are tried, doubled from one on.
 const mostNodes = 2048
 
-// numbersOf are the words for how many GPUs are tried: auto, or up to so many.
+// numbersOf returns the words for how many GPUs are tried: auto, or up to so many.
 func numbersOf(s *engine.Setup) []string {
 	out := []string{autoValue}
 	for _, n := range doubled(s) {
@@ -34,7 +34,7 @@ func numbersOf(s *engine.Setup) []string {
 
 func upTo(gpus int) string { return "to " + figure.Comma(gpus) }
 
-// doubled are the GPUs of 1, 2, 4 and more nodes, as far as the machine goes.
+// doubled returns the GPUs of 1, 2, 4 and more nodes, as far as the machine goes.
 func doubled(s *engine.Setup) []int {
 	most := knob.MaxGPUs
 	if m := s.Cluster.MaxGPUs; m > 0 {
@@ -86,11 +86,11 @@ func (a *query) lacking() string {
 	p := a.problem()
 	switch {
 	case p.Tokens > 0 && p.Objective == find.Cost && p.Setup.Price == 0 && p.Setup.Cluster.GPU.PriceUSD == 0:
-		return "no price of " + p.Setup.Cluster.GPU.Name + " is known: r says one; the order is the same"
+		return "no price of " + p.Setup.Cluster.GPU.Name + " is known: r sets one; the order is the same"
 	case p.Tokens > 0:
 		return ""
 	case p.Deadline > 0:
-		return "the deadline counts for nothing: it needs tokens (f, or r)"
+		return "the deadline is ignored: it needs tokens (f, or r)"
 	case p.Objective == find.Cost:
 		return "costs need tokens (f, or r); the order is the same"
 	}

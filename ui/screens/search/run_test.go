@@ -15,7 +15,7 @@ import (
 
 // TestFewestGPUs: the fewest GPUs that train the tokens before the deadline are those
 // that the engine finds among 1, 2, 4 and more nodes and between them; what a run takes and costs
-// stands beside each layout.
+// stands next to each layout.
 func TestFewestGPUs(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
@@ -53,7 +53,7 @@ func TestCostsNeedTokens(t *testing.T) {
 		says string
 	}{
 		{map[facet]string{objective: string(find.Cost)}, "costs need tokens"},
-		{map[facet]string{deadline: "7 days"}, "the deadline counts for nothing"},
+		{map[facet]string{deadline: "7 days"}, "the deadline is ignored"},
 		{map[facet]string{objective: string(find.FewestGPUs)}, ""},
 		{map[facet]string{objective: string(find.Cost), budget: "1T", numbers: "to 16"}, ""},
 		{map[facet]string{deadline: "7 days", budget: "1T"}, ""},
@@ -106,7 +106,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch near 4 M tokens, doubled for the deadline") {
 		t.Errorf("the batch is not said:\n%s", text)
 	}
-	// The setup in force has days and price as all others.
+	// The current setup has days and price as all others.
 	own := v.own(in)
 	s := *in.Setup
 	s.Budget = 1e12

@@ -9,12 +9,12 @@ import (
 )
 
 // scatter draws memory across and speed up: what was found, its front, the setup
-// in force and the layout under the cursor.
+// in use and the layout under the cursor.
 func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	lines := []string{in.Heading(w, "MEMORY AND SPEED", "across: peak GiB, up: tokens/s/GPU", "")}
 	if v.ranked() == 0 || h < 6 || w < 24 {
 		if v.foundNothing() {
-			lines = append(lines, v.say(in, "no layout was found to draw", w))
+			lines = append(lines, v.say(in, "no layout to draw", w))
 		}
 		return widget.Height(lines, w, h)
 	}
@@ -33,7 +33,7 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 		dot(r, kind)
 	}
 	names := [widget.Spots]string{
-		widget.SpotPlain: "found", widget.SpotMarked: "none is faster with less", widget.SpotHere: "your setup", widget.SpotPointed: "cursor",
+		widget.SpotPlain: "found", widget.SpotMarked: "none faster with less memory", widget.SpotHere: "your setup", widget.SpotPointed: "selected",
 	}
 	if own := v.own(in); own != nil {
 		dot(own, widget.SpotHere)
@@ -50,7 +50,7 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// beyondEdge names the setup in force where it is outside the window of the plot, in
+// beyondEdge names the current setup where it is outside the window of the plot, in
 // as many words as there is room for.
 func beyondEdge(own *row, w int) string {
 	const others = 36 // cells that the axis and the other names take
@@ -67,7 +67,7 @@ func beyondEdge(own *row, w int) string {
 	return name
 }
 
-// tick is a number of an axis; what is left of a difference of equals is nothing.
+// tick returns a number of an axis; what is left of a difference of equals is nothing.
 func tick(x float64) string {
 	if math.Abs(x) < 1e-6 {
 		return "0"

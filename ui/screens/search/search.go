@@ -1,5 +1,5 @@
 // Package search is the Search screen: the best layouts of the model on the
-// cluster, ranked, with what may be fixed of them, beside the setup in force.
+// cluster, ranked, with what may be fixed of them, next to the current setup.
 package search
 
 import (
@@ -28,7 +28,7 @@ type View struct {
 	values     [knobs][]string // what each knob can be turned to
 	valuesOf   engine.Setup    // the base that they are of
 	haveValues bool
-	typed      chosen // words that somebody typed, beside the values that there are
+	typed      chosen // words that somebody typed, next to the values that there are
 	entry      entry
 
 	running *job
@@ -89,7 +89,7 @@ type job struct {
 // top is how many layouts are listed.
 const top = 100
 
-// base is a setup without what a search varies.
+// base returns a setup without what a search varies.
 func base(s *engine.Setup) engine.Setup {
 	out := *s
 	out.Layout = layout.Layout{GPUs: s.GPUs, GBS: s.GBS, Seq: s.Seq, HSDP: s.HSDP}
@@ -141,7 +141,7 @@ func (v *View) start(want query) screen.Request {
 	}}
 }
 
-// search is the work itself.
+// search returns the work itself.
 func (j *job) search(ctx context.Context) *answer {
 	began := time.Now()
 	p := j.of.problem()
@@ -196,13 +196,13 @@ func (a *answer) mergeFront(front []find.Found) {
 	}
 }
 
-// workers is how many searches run side by side.
+// workers returns how many searches run side by side.
 func workers() int { return max(runtime.GOMAXPROCS(0), 1) }
 
-// Playing tells whether something on the screen moves by itself.
+// Playing reports whether something on the screen moves by itself.
 func (v *View) Playing() bool { return v.running != nil }
 
-// Tick is called while Playing: what a search reports is read where it is drawn.
+// Tick returns called while Playing: what a search reports is read where it is drawn.
 func (v *View) Tick() bool { return v.running != nil }
 
 // ShowsIllegal says that a setup which cannot run is no hindrance: layouts that can are

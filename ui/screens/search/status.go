@@ -42,8 +42,8 @@ func (v *View) Status(in *screen.Context) string {
 	return in.Cut(v.rowStatus(in, r, w), w)
 }
 
-// rowStatus is what the table does not show of a layout: how it stands beside the
-// setup in force, then the knobs that have no column.
+// rowStatus returns what the table does not show of a layout: how it compares with the
+// current setup, then the knobs that have no column.
 func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	text := v.besideOwn(in, r)
 	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
@@ -59,7 +59,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	return text + v.spentWords(in, r)
 }
 
-// besideOwn is how much faster a layout is than the setup in force: by its tokens, and
+// besideOwn returns how much faster a layout is than the current setup: by its tokens, and
 // where it has another number of GPUs by those of each GPU too.
 func (v *View) besideOwn(in *screen.Context, r *row) string {
 	own := v.own(in)
@@ -69,7 +69,7 @@ func (v *View) besideOwn(in *screen.Context, r *row) string {
 	than := " than yours"
 	if r.setup.GPUs != own.setup.GPUs {
 		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
-		than = " a GPU and " + moreWords(all) + " in all" + than + " on " + figure.Comma(own.setup.GPUs) + " GPUs"
+		than = " per GPU and " + moreWords(all) + " in total" + than + " on " + figure.Comma(own.setup.GPUs) + " GPUs"
 	}
 	if !own.fits {
 		than += ", which does not fit"
@@ -86,7 +86,7 @@ func moreWords(ratio float64) string {
 	return strings.TrimPrefix(figure.Signed(percent, 1), "+") + " % more"
 }
 
-// spentWords are what a layout loses its time to, beside what the setup in force
+// spentWords returns what a layout loses its time to, compared with what the current setup
 // does: most of the reason for its place.
 func (v *View) spentWords(in *screen.Context, r *row) string {
 	comm, bubble := "exposed traffic "+figure.Percent(r.comm), "bubble "+figure.Percent(r.bubble)

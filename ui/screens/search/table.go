@@ -42,7 +42,7 @@ func newTable() table {
 // fresh puts the cursor on the best of new rows.
 func (t *table) fresh() { t.row = 0 }
 
-// own is the setup in force as a row, ranked among what was found; nil where
+// own returns the current setup as a row, ranked among what was found; nil where
 // there are no figures of it.
 func (v *View) own(in *screen.Context) *row {
 	if in.Setup == nil || in.Report == nil || in.Report.Time == nil || in.Report.Memory == nil {
@@ -61,8 +61,8 @@ func (v *View) own(in *screen.Context) *row {
 	return &r
 }
 
-// shown are the rows in their order: those found that pass the filter, with the
-// setup in force among them.
+// shown returns the rows in their order: those found that pass the filter, with the
+// current setup among them.
 func (v *View) shown(in *screen.Context) []row {
 	if v.answer == nil {
 		return nil
@@ -127,7 +127,7 @@ func worth(a, b *row) int {
 	return cmp.Compare(b.perGPU, a.perGPU)
 }
 
-// pointer is the width of the marks before a row: cursor and setup in force.
+// pointer is the width of the marks before a row: cursor and current setup.
 const pointer = 2
 
 // lines draws head and rows: exactly h lines of w cells.
@@ -142,7 +142,7 @@ func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-// seen are the rows on n lines, that of the cursor among them. Where the setup in
+// seen returns the rows on n lines, that of the cursor among them. Where the setup in
 // force is beyond the page it takes the last line, and the pages are a line shorter.
 func seen(rows []row, at, n int) []int {
 	own := slices.IndexFunc(rows, func(r row) bool { return r.own })
@@ -238,12 +238,12 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 	return l.String()
 }
 
-// plainDegree says whether one is the value that says nothing.
+// plainDegree reports whether one is the value that says nothing.
 func plainDegree(id string) bool {
 	return slices.Contains([]string{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "mbs"}, id)
 }
 
-// beyond is what stands for the rank of the setup in force where it is not among
+// beyond returns what represents the rank of the current setup where it is not among
 // the layouts that are listed.
 func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.fits {
@@ -255,7 +255,7 @@ func (v *View) beyond(in *screen.Context, r *row) string {
 	return in.Glyphs.None
 }
 
-// ranked is how many layouts are listed.
+// ranked returns how many layouts are listed.
 func (v *View) ranked() int {
 	if v.answer == nil {
 		return 0
@@ -299,7 +299,7 @@ func (t *table) takeFilter() {
 	t.conditions, t.row = conditions, 0
 }
 
-// passing is how many of the layouts that were found pass the filter.
+// passing returns how many of the layouts that were found pass the filter.
 func passing(rows []row) int {
 	n := 0
 	for i := range rows {
@@ -315,7 +315,7 @@ func (v *View) nonePasses(rows []row) bool {
 	return v.answer != nil && v.running == nil && len(v.table.conditions) > 0 && v.ranked() > 0 && passing(rows) == 0
 }
 
-// lookedAt is what the filter looks at: the layouts that are listed, which are the best
+// lookedAt returns what the filter looks at: the layouts that are listed, which are the best
 // of all that were ranked.
 func (v *View) lookedAt() string {
 	n, all := v.ranked(), v.answer.result.legal
@@ -327,9 +327,9 @@ func (v *View) lookedAt() string {
 
 // noneLines say that no layout passes the filter, among which, and what enter does.
 func (v *View) noneLines(in *screen.Context, w int) []string {
-	texts := []string{"none of " + v.lookedAt() + " layouts passes; esc takes the filter away"}
+	texts := []string{"none of " + v.lookedAt() + " layouts pass; esc removes the filter"}
 	if words := v.fixWords(); words != "" {
-		texts = append(texts, "enter searches anew with "+words+" fixed")
+		texts = append(texts, "enter searches again with "+words+" fixed")
 	}
 	lines := make([]string, 0, len(texts))
 	for _, text := range texts {
@@ -338,7 +338,7 @@ func (v *View) noneLines(in *screen.Context, w int) []string {
 	return lines
 }
 
-// fixWords are the knobs that enter fixes to what the filter says; none where they have
+// fixWords returns the knobs that enter fixes to what the filter says; none where they have
 // been fixed to it.
 func (v *View) fixWords() string {
 	asked := fixed(v.table.conditions, v.table.all)

@@ -9,7 +9,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables are the ranked layouts that the screen lists, for a file.
+// Tables returns the ranked layouts that the screen lists, for a file.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	if v.answer == nil || in.Setup == nil || v.answer.of != (query{base(in.Setup), v.chosen}) {
 		return nil
@@ -20,7 +20,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	}
 	t := report.Table{Title: title, Head: []string{
 		"place", "GPUs", "sequence", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "SP", "schedule", "recompute",
-		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "in force",
+		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "current",
 	}}
 	yes := func(is bool) report.Cell {
 		if is {

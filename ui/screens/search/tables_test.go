@@ -13,7 +13,7 @@ import (
 )
 
 // TestTables: every row of the export names its layout in full, only that of the setup
-// in force is called so, and a layout beyond the list is of the front.
+// current is called so, and a layout beyond the list is of the front.
 func TestTables(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
@@ -41,7 +41,7 @@ func TestTables(t *testing.T) {
 		if r.setup.SP {
 			sp = "yes"
 		}
-		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place || cell(i, "in force").Text != forced || cell(i, "SP").Text != sp {
+		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place || cell(i, "current").Text != forced || cell(i, "SP").Text != sp {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 		for head, n := range map[string]int{"GPUs": r.setup.GPUs, "sequence": r.setup.Seq, "TP": r.setup.TP, "micro-batch": r.setup.MBS} {
@@ -64,7 +64,7 @@ func TestTables(t *testing.T) {
 }
 
 // TestEveryRowIsSeen: wherever the cursor is, its row is on the screen, each row once,
-// and with it the setup in force; a click chooses the row that it is on.
+// and with it the current setup; a click chooses the row that it is on.
 func TestEveryRowIsSeen(t *testing.T) {
 	for own := range 10 {
 		for n := 1; n <= 12; n++ {

@@ -23,7 +23,7 @@ const (
 	thinKnobs = 24 // on narrow screens
 	thinBelow = 100
 	plotFrom  = 26  // height from which a picture stands below the table
-	besides   = 170 // width from which it stands beside it
+	besides   = 170 // width from which it stands next to it
 	plotWide  = 66
 	tallest   = 26 // of a scatter plot
 )
@@ -99,7 +99,7 @@ func (v *View) Render(in *screen.Context) []string {
 	return canvas.lines()
 }
 
-// canvas puts blocks of lines beside and below each other, from left to right.
+// canvas puts blocks of lines next to and below each other, from left to right.
 type canvas struct {
 	w     int
 	drawn []*widget.Line
@@ -132,7 +132,7 @@ func (c *canvas) lines() []string {
 	return out
 }
 
-// tablePanel is the heading, then the ranked layouts or why there are none.
+// tablePanel returns the heading, then the ranked layouts or why there are none.
 func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
@@ -175,7 +175,7 @@ func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 }
 
 // withBatch adds the batch to a heading of w cells, in as many words as there is room
-// for beside how exact a step is and how much was searched.
+// for next to how exact a step is and how much was searched.
 func (v *View) withBatch(w int, exact, remark, short string) (detail, right string) {
 	long, brief := v.answer.of.batchWords()
 	for _, right = range []string{remark, short} {
@@ -188,7 +188,7 @@ func (v *View) withBatch(w int, exact, remark, short string) (detail, right stri
 	return exact, short
 }
 
-// joined are two clauses, of which the first may be empty.
+// joined returns two clauses, of which the first may be empty.
 func joined(a, b string) string {
 	if a == "" {
 		return b
@@ -196,7 +196,7 @@ func joined(a, b string) string {
 	return a + ", " + b
 }
 
-// illegalLine says that the setup in force cannot run, and what is searched then.
+// illegalLine says that the current setup cannot run, and what is searched then.
 func (v *View) illegalLine(in *screen.Context, w int) string {
 	text := in.Glyphs.Cross + " your setup is illegal; these have its model, GPUs and batch: enter takes one"
 	if long := text + ". " + in.Problems[0].Message; widget.Width(long) <= w {
@@ -205,10 +205,10 @@ func (v *View) illegalLine(in *screen.Context, w int) string {
 	return widget.NewLine(w).Put(in.Paint(themes.Warn), in.Cut(text, w)).String()
 }
 
-// filtering says whether the line of the filter stands above the table.
+// filtering reports whether the line of the filter stands above the table.
 func (v *View) filtering() bool { return v.table.typing || v.table.input.Value() != "" }
 
-// above is how many lines stand above the heads of the columns.
+// above returns how many lines stand above the heads of the columns.
 func (v *View) above(in *screen.Context) int {
 	n := 1
 	if len(in.Problems) > 0 {
@@ -245,13 +245,13 @@ func (v *View) remark(in *screen.Context) (long, short string, role themes.Role)
 	return fmt.Sprintf("%s, %s evaluated, %s", short, figure.Comma(r.evaluated), seconds(v.answer.seconds)), short, themes.Muted
 }
 
-// progress is a bar of the ranking pass.
+// progress returns a bar of the ranking pass.
 func (v *View) progress(in *screen.Context, w int) []string {
 	j := v.running
-	share, text := float64(j.ranked.Load())/1000, "every legal layout is bounded, the best are evaluated in full"
+	share, text := float64(j.ranked.Load())/1000, "bounding every legal layout, evaluating the best in full"
 	if n := j.questions.Load(); n > 0 {
 		share = float64(j.asking.Load()) / 1000
-		text = fmt.Sprintf("each try searches again with some of the limits given up: try %d; esc stops", n)
+		text = fmt.Sprintf("searching again with some limits relaxed: try %d; esc stops", n)
 	}
 	bar := widget.Gauge{Value: share, Full: 1, Fill: themes.Gauge, Over: themes.Gauge}
 	width := min(w-2*pointer, 48)
@@ -268,7 +268,7 @@ func (v *View) filterLine(in *screen.Context, w int) string {
 	l := widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Key), "filter").Gap(1)
 	if !t.typing {
 		l.Put(in.Paint(themes.Current), t.input.Value()).Gap(2)
-		text := "esc takes it away"
+		text := "esc removes it"
 		if n := passing(v.shown(in)); n > 0 && v.answer != nil {
 			text = fmt.Sprintf("%s of %s pass; ", figure.Comma(n), v.lookedAt()) + text
 		}
@@ -293,26 +293,26 @@ func (v *View) filterLine(in *screen.Context, w int) string {
 	return l.String()
 }
 
-// foundNothing says whether the search ended without a layout.
+// foundNothing reports whether the search ended without a layout.
 func (v *View) foundNothing() bool {
 	return v.answer != nil && v.ranked() == 0
 }
 
-// nothingStatus is what can be done where nothing was found.
+// nothingStatus returns what can be done where nothing was found.
 func (v *View) nothingStatus() string {
 	if c := v.answer.conflict; c != nil && c.Least != nil {
-		return "enter loads the layout with the least memory; f changes what is asked"
+		return "enter loads the layout with the least memory; f changes the query"
 	}
-	return "f changes what is asked, a asks for everything again"
+	return "f changes the query, a frees everything"
 }
 
 // nothing says in plain words why no layout was found.
 func (v *View) nothing(in *screen.Context, w, h int) []string {
 	a := v.answer
 	if a.conflict == nil {
-		text := "Nothing was found before the search was stopped. r searches again."
+		text := "The search was stopped before it found a layout. r searches again."
 		if a.searched {
-			text = "There is no layout. The search for the reason was stopped before it had one; r searches again."
+			text = "There is no layout. The search for the reason was stopped; r searches again."
 		}
 		return paragraph(in, []string{"", text}, themes.Text, w, h)
 	}
@@ -324,18 +324,18 @@ func (v *View) nothing(in *screen.Context, w, h int) []string {
 func (v *View) conflictWords(in *screen.Context) []string {
 	c := v.answer.conflict
 	s := &v.answer.of.base
-	out := []string{"No layout of " + s.Model.Name + " on " + v.answer.of.gpuWords() + " meets what is asked."}
+	out := []string{"No layout of " + s.Model.Name + " on " + v.answer.of.gpuWords() + " meets the query."}
 	var parts []string
 	for _, name := range c.Fields {
 		parts = append(parts, v.constraintWords(name, s))
 	}
 	switch len(parts) {
 	case 0:
-		out = append(out, "The model and the machine alone exclude every layout: no way to cut it divides.")
+		out = append(out, "The model and the machine alone exclude every layout: no degrees divide it.")
 	case 1:
-		text := "One thing alone excludes them all: " + parts[0] + "."
+		text := "One limit alone excludes them all: " + parts[0] + "."
 		if c.Tried && len(c.Frees) == 0 {
-			text += " Giving it up is not enough: others exclude too."
+			text += " Relaxing it is not enough: other limits exclude layouts too."
 		}
 		out = append(out, text)
 	default:
@@ -346,24 +346,24 @@ func (v *View) conflictWords(in *screen.Context) []string {
 		out = append(out, why+".")
 	}
 	if len(c.Helps) > 0 {
-		out = append(out, "What this search does not look at by itself has layouts that fit: "+strings.Join(c.Helps, ", ")+".")
+		out = append(out, "Layouts outside the default search fit: "+strings.Join(c.Helps, ", ")+".")
 	}
 	if l := c.Least; l != nil && l.Report.Memory != nil {
 		m := l.Report.Memory
 		which := "The layout with the least memory takes"
 		if c.LeastSoFar {
-			which = "Of those looked at before the search was stopped, the layout with the least memory takes"
+			which = "Of the layouts tried before the search was stopped, the smallest takes"
 		}
 		out = append(out, "", fmt.Sprintf(which+" %s GiB (%s) of the %s usable: %s.",
 			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup, nil)), "enter loads it.")
 	}
 	if v.answer.of.problem().Objective != find.FewestGPUs && slices.Contains(c.Fields, "memory") {
-		out = append(out, "", "How many GPUs hold the model: f, and turn what is best to "+string(find.FewestGPUs)+".")
+		out = append(out, "", "For the number of GPUs that fit the model: f, then set best is to "+string(find.FewestGPUs)+".")
 	}
 	return out
 }
 
-// gpuWords are the GPUs that a search covered.
+// gpuWords returns the GPUs that a search covered.
 func (a *query) gpuWords() string {
 	p := a.problem()
 	list, text := p.Space.GPUs, figure.Comma(a.base.GPUs)
@@ -373,7 +373,7 @@ func (a *query) gpuWords() string {
 	return text + " " + a.base.Cluster.GPU.Name
 }
 
-// constraintWords are a field of a conflict in words.
+// constraintWords returns a field of a conflict in words.
 func (v *View) constraintWords(name string, s *engine.Setup) string {
 	w := &v.answer.of.chosen
 	switch knob.ID(name) {
@@ -381,15 +381,15 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
 	case knob.GBS:
 		if p := v.answer.of.problem(); p.Space.FollowGBS {
-			return "the global batches that search takes where nobody gives one, near 4 M tokens and up to 60 M for a deadline"
+			return "the default global batches of search, near 4 M tokens and up to 60 M for a deadline"
 		}
 		text := "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
 		if w[deadline] != "" {
-			text += "; a larger one is worked off in less time"
+			text += "; a larger one takes less time"
 		}
 		return text
 	case "launchers":
-		return "what launchers refuse"
+		return "rejection by launchers"
 	case knob.Split:
 		return "the split of the layers by hand"
 	default:
