@@ -17,7 +17,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// maxMoves bounds the list that --moves asks for.
+// maxMoves is the most moves that --moves takes.
 const maxMoves = 100
 
 func (a *app) adviseCommand() *cobra.Command {
@@ -26,16 +26,16 @@ func (a *app) adviseCommand() *cobra.Command {
 	moves := 8
 	cmd := &cobra.Command{
 		Use:   "advise",
-		Short: "Say why a layout does not fit, or what limits it, and what to turn",
-		Long: "Say why a layout does not fit and which turns of which knobs make it fit, or, where it fits, what the step is " +
-			"spent on and which turns make it faster. GPUs, global batch, sequence and number formats stay as they are. Every " +
-			"move is applied and evaluated: knobs one by one, in pairs, in threes that begin with the most promising pairs, and " +
-			"all of them on the way to the best layout that 'search' knows, and on from it. Rules of thumb of the field stand beside what the model predicts of them, also where they disagree.\n\n" +
-			"It ends as eval does: 0 where the layout fits, 3 where it is illegal, 4 where it does not fit.",
+		Short: "Show what would make a layout fit, or make it faster",
+		Long: "Show why a layout does not fit and which changes would make it fit, or, if it fits, how the step time is spent and which changes make it faster. " +
+			"The number of GPUs, the global batch, the sequence length and the number formats stay fixed.\n\n" +
+			"Every move is applied and evaluated: all single-knob changes, all pairs, triples that extend the most promising pairs, the changes " +
+			"that lead to the best layout of 'search', and further changes from there. Common rules of thumb are listed with the model's prediction, including those it contradicts.\n\n" +
+			"Exit code: 0 the layout fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 it does not fit.",
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,
 	}
-	output.register(cmd, "")
+	output.register(cmd, reportFormats(), string(report.JSON))
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -67,7 +67,7 @@ func (a *app) adviseCommand() *cobra.Command {
 // tornadoWidth is the length of the bars of the tornado, in cells.
 const tornadoWidth = 40
 
-// tornado draws a bar for each knob, all on one scale.
+// tornado draws one bar per knob, all on one logarithmic scale.
 func tornado(knobs []advise.Knob) *report.Tornado {
 	signs := widget.TornadoSigns(showsUnicode())
 	var sides []widget.Sides
@@ -75,7 +75,7 @@ func tornado(knobs []advise.Knob) *report.Tornado {
 		sides = append(sides, overlay.Sides(&knobs[i]))
 	}
 	scale := widget.NewTornado(sides, tornadoWidth)
-	out := &report.Tornado{Axis: scale.Axis, Legend: fmt.Sprintf("%s as far as a value fits, %s further, where none does; one logarithmic scale: half and twice are as far from now; %s the bar goes on",
+	out := &report.Tornado{Axis: scale.Axis, Legend: fmt.Sprintf("%s values that fit, %s values that do not fit; logarithmic scale: half and twice are equally far from now; %s the bar is cut off",
 		signs[widget.TornadoFits], signs[widget.TornadoMisfit], signs[widget.TornadoBeyond])}
 	for _, side := range sides {
 		var bar strings.Builder
@@ -102,7 +102,7 @@ type adviceDocument struct {
 
 type moveDocument struct {
 	Changes []compare.Change `json:"changes"`
-	Flags   string           `json:"flags,omitempty"` // that give the setup again, where flags can
+	Flags   string           `json:"flags,omitempty"` // that give this setup; absent where no flags do
 	Fits    bool             `json:"fits"`
 	Step    float64          `json:"step_seconds"`
 	Speed   float64          `json:"speed"`

@@ -8,24 +8,24 @@ import (
 	"meshscope/engine/knob"
 )
 
-// parseDays reads 30d, 12h, 2w: how long a training may take, in seconds.
+// parseDays parses the longest duration of a run, such as 30d, 12h or 2w, in seconds.
 func parseDays(text string) (float64, error) {
 	return knob.ParseDeadline("--deadline", text)
 }
 
-// parseShare reads 5% or 0.05.
+// parseShare parses a share, such as 5% or 0.05.
 func parseShare(field, text string) (float64, error) {
 	return knob.ParseShare(field, text)
 }
 
-// parseTime reads how long the program may take, 0 for as long as it needs.
+// parseTime parses how long the program may take; 0 is no limit.
 func parseTime(text string) (time.Duration, error) {
 	const most = 24 * time.Hour
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err == nil && d >= 0 && d <= most {
 		return d, nil
 	}
-	wrong := &knob.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no bound"}
+	wrong := &knob.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no limit"}
 	switch {
 	case err == nil && d < 0:
 		wrong.Nearest = "1s"
@@ -35,8 +35,8 @@ func parseTime(text string) (time.Duration, error) {
 	return 0, wrong
 }
 
-// beyondDuration says that a text is a time, but one longer than a time.Duration
-// holds: with one digit for each number it is read.
+// beyondDuration reports whether a text is a duration that is longer than a
+// time.Duration holds: with one digit per number it parses.
 func beyondDuration(text string) bool {
 	_, err := time.ParseDuration(longNumbers().ReplaceAllString(strings.TrimSpace(text), "1"))
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(text), "-")

@@ -25,13 +25,12 @@ type job struct {
 	done    chan<- []byte
 }
 
-// errNoFiles refuses a model file in a line of a batch: the lines may come from somebody
-// else than the user.
-var errNoFiles = errors.New("a line of a batch cannot open a file unless --allow-files is given")
+// errNoFiles is the error for a line of a batch that names a model file: the lines may
+// not be the user's own.
+var errNoFiles = errors.New("a line of a batch may name a model file only with --allow-files")
 
-// evalBatch answers every line of a file with one line, in order. Lines are
-// evaluated in parallel, a fixed number at a time. With allowFiles, lines may name a model
-// by its file.
+// evalBatch answers every line of a file with one line, in order. Lines are evaluated in
+// parallel, one worker per core. With allowFiles, lines may name a model file.
 func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 	lib := a.lib
 	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file
@@ -81,8 +80,8 @@ func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 	return fileError(name, <-readErr)
 }
 
-// writeInOrder writes the answers in the order of their lines. It flushes when
-// no other answer is due, so that a caller can talk line by line.
+// writeInOrder writes the answers in the order of their lines. It flushes when no other
+// line is waiting, so that a caller can send one line and read its answer.
 func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	out := bufio.NewWriter(to)
 	for done := range order {
@@ -98,7 +97,7 @@ func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	return out.Flush()
 }
 
-// answerLine is the line that answers a line: a report or an error, never nothing.
+// answerLine returns the answer to one line: a report or an error.
 func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Library) (text []byte) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -136,8 +135,8 @@ type lineError struct {
 	Column  int      `json:"column,omitempty"` // of the line, from 1
 }
 
-// errorLine answers a line of a batch, which is a document of one line to its
-// reader: places in it are those of the file.
+// errorLine returns an error as the answer to a line. The parser saw a document of one
+// line, so its line number becomes that of the file.
 func errorLine(err error, number int) []byte {
 	if document := (*input.Error)(nil); errors.As(err, &document) && document.File == "" && document.Line > 0 {
 		document.Line = number

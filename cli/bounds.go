@@ -13,16 +13,16 @@ import (
 	"meshscope/engine/knob"
 )
 
-// bounded is a flag that says itself what it takes and what is nearest to something
-// it does not take; empty where nothing is.
+// bounded is a flag that describes its allowed values and gives the nearest allowed value
+// to one that is not; "" if there is none.
 type bounded interface {
 	pflag.Value
 	allowed() string
 	nearest(given string) string
 }
 
-// number reads a decimal number as far as it can be told which side of the bounds it
-// is on: one beyond what a float holds is infinite.
+// number parses a decimal number. One beyond the range of a float64 is infinite, which is
+// enough to find the nearest bound.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if math.IsNaN(v) || err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -31,7 +31,8 @@ func number(text string) (float64, bool) {
 	return v, true
 }
 
-// nearestIn writes the number of an interval that is nearest to a text.
+// nearestIn returns the number of an interval that is nearest to a text; "" if the text is
+// no number.
 func nearestIn(text string, low, high float64, whole bool) string {
 	v, ok := number(text)
 	if !ok {
@@ -43,11 +44,11 @@ func nearestIn(text string, low, high float64, whole bool) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// counted is a flag that takes a whole number within bounds.
+// counted is the value of a flag that takes a whole number within bounds.
 type counted struct {
 	value     *int
 	low, high int
-	lowest    string // what the lowest value means; empty: itself
+	lowest    string // what the lowest value means; "": itself
 }
 
 func within(value *int, low, high int, lowest string) *counted {
@@ -55,7 +56,7 @@ func within(value *int, low, high int, lowest string) *counted {
 }
 
 func (c *counted) String() string {
-	if c.value == nil { // the flag parser asks an empty one for what is no default
+	if c.value == nil { // the flag parser asks the zero value which default is none
 		return ""
 	}
 	return strconv.Itoa(*c.value)
@@ -83,8 +84,8 @@ func (c *counted) nearest(given string) string {
 	return nearestIn(given, float64(c.low), float64(c.high), true)
 }
 
-// oneOf refuses a word that is none of those a flag takes, with the one that is
-// spelled most like it.
+// oneOf returns an error if a word is none of those that a flag takes, with the nearest
+// one.
 func oneOf(flag, given string, words []string) error {
 	if slices.Contains(words, given) {
 		return nil

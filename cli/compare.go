@@ -23,19 +23,19 @@ func (a *app) compareCommand() *cobra.Command {
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "compare [A] B",
-		Short: "Hold one setup against another, term by term",
-		Long: "Hold setup B against setup A: what was changed and by which rule, memory of the fullest rank, parts of the step, " +
-			"traffic of each dimension, throughput, and the way from A to B one change after the other.\n\n" +
-			"A and B are setup files (TOML or JSON, also what 'eval --json' prints; - is standard input), or lists such as tp=4,pp=2 that turn knobs " +
-			"of the setup that the flags give: GPUs and global batch stay, dp and the number of micro-batches follow. " +
-			"Without A it is that setup itself. On files the flags are applied to both.\n\n" +
-			"Exit code: 0 both are legal and fit, 2 usage, 3 one is illegal, 4 one does not fit.",
+		Short: "Compare two setups term by term",
+		Long: "Compare setup B with setup A: what differs and why, memory of the fullest rank, parts of the step time, " +
+			"communication per dimension, throughput, and the path from A to B, one change at a time.\n\n" +
+			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), or lists such as tp=4,pp=2 that change knobs " +
+			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of micro-batches adapt. " +
+			"If A is left out, it is the setup given by the flags. With files, the flags apply to both.\n\n" +
+			"Exit code: 0 both are legal and fit, 1 run-time error, 2 usage error, 3 one is illegal, 4 one does not fit.",
 		Example: "meshscope compare a.toml b.toml\n" +
 			"meshscope compare tp=4 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
 		Args: cobra.ArbitraryArgs,
 	}
-	output.register(cmd, "")
+	output.register(cmd, reportFormats(), string(report.JSON))
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -72,7 +72,7 @@ func (a *app) compareCommand() *cobra.Command {
 	return cmd
 }
 
-// worse is the verdict that stands for both: illegal before not fitting.
+// worse returns the worse of two verdicts: illegal is worse than not fitting.
 func worse(a, b error) error {
 	if a == nil || errors.Is(b, outcome(exitIllegal)) {
 		return b
@@ -80,8 +80,8 @@ func worse(a, b error) error {
 	return a
 }
 
-// side is one setup of a comparison: a file, or knobs turned on what the flags
-// say.
+// side returns one setup of a comparison: a file, or the setup of the flags with some
+// knobs changed.
 func (f *setupFlags) side(a *app, word string) (engine.Setup, error) {
 	if word == "" {
 		return f.setup(a)
@@ -91,13 +91,13 @@ func (f *setupFlags) side(a *app, word string) (engine.Setup, error) {
 		return f.turned(a, word)
 	}
 	if f.file != "" {
-		return engine.Setup{}, &usageError{fmt.Sprintf("--setup goes with lists such as tp=4, not with the file %s", escape.Name(word))}
+		return engine.Setup{}, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
 	}
 	file := setupFlags{file: fileName(word), said: f.said}
 	return file.setup(a)
 }
 
-// turned is the setup of the flags with the knobs of a list turned, one after the
+// turned returns the setup of the flags with the knobs of a list changed, one after the
 // other.
 func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
 	var knobs []said
@@ -124,7 +124,7 @@ func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
 	return s, stillSaid(&s, knobs)
 }
 
-// stillSaid finds a knob that another one of the list has turned away again.
+// stillSaid returns an error if a later knob of the list has changed an earlier one again.
 func stillSaid(s *engine.Setup, knobs []said) error {
 	for i, k := range knobs {
 		p, _ := knob.Find(knob.ID(k.key))
@@ -144,8 +144,8 @@ func stillSaid(s *engine.Setup, knobs []said) error {
 	return nil
 }
 
-// assignments cuts tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: what
-// has no key belongs to the value before it.
+// assignments splits tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: a part without
+// a key belongs to the value before it.
 func assignments(list string) []string {
 	var items []string
 	for part := range strings.SplitSeq(list, ",") {
@@ -165,7 +165,7 @@ type comparisonDocument struct {
 	B       report.Evaluation `json:"b"`
 	Changes []compare.Change  `json:"changes"`
 	Figures []deltaDocument   `json:"figures"`
-	Way     []wayDocument     `json:"way"` // from A to B, a legal change at a time; empty where a side is illegal
+	Way     []wayDocument     `json:"way"` // path from A to B in legal changes; empty if a side is illegal
 }
 
 type deltaDocument struct {

@@ -11,7 +11,7 @@ import (
 	"meshscope/report"
 )
 
-// newReport is the document of a report, by this version of the program.
+// newReport returns the document of a report, marked with this version of the program.
 func newReport(s engine.Setup, r engine.Report) report.Evaluation {
 	return report.NewEvaluation(version, s, r)
 }
@@ -24,23 +24,23 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
-		Long: "Evaluate one layout: memory of every pipeline rank, bubble, traffic, step time, throughput.\n\n" +
-			"What is not said is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
+		Long: "Evaluate one layout: memory of every pipeline rank, bubble, communication, step time, throughput.\n\n" +
+			"What is not given is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
 			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
-			"The textbook stack has zero 0 and standard attention instead. A number may end in k or M, which count in powers of two: " +
+			"The textbook stack has zero 0 and standard attention instead. Numbers may end in k or M, which are powers of two: " +
 			"--seq 8k is --seq 8192.\n\n" +
-			"Exit code: 0 legal and fits, 1 run-time error, 2 usage, 3 illegal layout, 4 legal but does not fit. " +
-			"With --batch it is 0 where every line was answered, also by an error or an illegal layout.",
+			"Exit code: 0 legal and fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 legal but does not fit. " +
+			"With --batch it is 0 if every line was answered, even by an error or an illegal layout.",
 		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +
 			"meshscope eval --tp 8 --pp 2 --format markdown > layout.md\n" +
 			"meshscope eval --batch layouts.jsonl > reports.jsonl",
 		Args: cobra.ArbitraryArgs,
 	}
-	output.register(cmd, "")
-	cmd.Flags().Var(&batch, "batch", "file with one JSON setup per line; one report per line is written; - is standard input")
-	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model by its file")
+	output.register(cmd, reportFormats(), string(report.JSON))
+	cmd.Flags().Var(&batch, "batch", "evaluate a file with one JSON setup per line and print one report per line; - is standard input")
+	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model file")
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
@@ -52,15 +52,15 @@ func (a *app) evalCommand() *cobra.Command {
 		}
 		if cmd.Flags().Changed("batch") {
 			if cmd.Flags().Changed("format") && output.format != string(report.JSON) {
-				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch answers in JSON, one report a line", output.format)}
+				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch prints JSON, one report per line", output.format)}
 			}
 			if flags.file != "" {
-				return &usageError{"--batch and --setup contradict each other: a batch brings its own setups"}
+				return &usageError{"--batch and --setup contradict each other: the lines of a batch are the setups"}
 			}
 			return a.evalBatch(string(batch), &flags, allowFiles)
 		}
 		if allowFiles {
-			return &usageError{"--allow-files goes with --batch; without it --model opens the file that it names"}
+			return &usageError{"--allow-files needs --batch; without --batch, --model may name a file"}
 		}
 		s, err := flags.setup(a)
 		if err != nil {
@@ -75,7 +75,7 @@ func (a *app) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// printReport prints a report in a format.
+// printReport prints a report in a format. unsetBatch tells that no global batch was given. unsetBatch tells that no global batch was given.
 func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool) error {
 	d := newReport(*s, *r)
 	d.UnsetBatch = unsetBatch
@@ -85,7 +85,7 @@ func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unse
 	return a.print(format, d.Answer())
 }
 
-// verdict is the exit code of a report.
+// verdict returns the exit code of a report as an error; nil if the layout is legal and fits.
 func verdict(r *engine.Report) error {
 	switch {
 	case !r.Legal:
@@ -96,5 +96,5 @@ func verdict(r *engine.Report) error {
 	return nil
 }
 
-// writeJSON writes a document; keys keep the order of the struct.
+// writeJSON prints a document as JSON. Keys have the order of the struct.
 func (a *app) writeJSON(document any) error { return report.WriteJSON(a.stdout, document) }

@@ -21,11 +21,11 @@ import (
 const (
 	exitFine    = 0
 	exitError   = 1 // something went wrong while running
-	exitUsage   = 2 // asked in a way that makes no sense
+	exitUsage   = 2 // wrong flags, arguments or files
 	exitIllegal = 3 // the layout cannot be executed
-	exitNoFit   = 4 // it can, but not in the memory
+	exitNoFit   = 4 // legal, but it does not fit into memory
 
-	exitInterrupt = 130 // ctrl+c cut an answer short
+	exitInterrupt = 130 // ctrl+c stopped a search
 )
 
 // outcome is an exit code that the answer on standard output already explains.
@@ -33,13 +33,13 @@ type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
-// usageError is a call that makes no sense.
+// usageError is an error in flags or arguments.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
 
-// exitCode is the exit code of an error: every mistake in what was asked is a
-// usage error, the rest went wrong while running.
+// exitCode returns the exit code of an error: 2 for every mistake in flags, arguments and
+// files, 1 for what went wrong while running.
 func exitCode(err error) int {
 	var (
 		said     outcome
@@ -62,8 +62,8 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// describe is the message of an error. A value that a flag gave is named by its
-// flag; one from a file has its place in front already.
+// describe returns the message of an error. It names a value by its flag; an error in a
+// file has its position in front already.
 func describe(err error) string {
 	var document *input.Error
 	var value *knob.ValueError
@@ -75,7 +75,7 @@ func describe(err error) string {
 	return err.Error()
 }
 
-// flagProblem says what the flag parser found, with what is allowed instead.
+// flagProblem turns an error of the flag parser into one that tells what is allowed.
 func flagProblem(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -86,7 +86,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
-			return &usageError{fmt.Sprintf("unknown flag -%s; flags have long names, such as --tp", escape.Line(short))}
+			return &usageError{fmt.Sprintf("unknown flag -%s: flags have long names, such as --tp", escape.Line(short))}
 		}
 		message := fmt.Sprintf("unknown flag --%s", escape.Line(name))
 		if near := closest(name, flagNames(cmd)); len(near) > 0 {
@@ -107,7 +107,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	return &usageError{err.Error()}
 }
 
-// allowedType is what a flag of a built-in type takes.
+// allowedType describes what a flag of a built-in type takes.
 func allowedType(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -126,7 +126,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// closest are the words that are spelled most like one that was typed.
+// closest returns up to three words that are spelled most like the one that was typed.
 func closest(typed string, words []string) []string {
 	const keep = 3
 	best := [][]string{nil, nil, nil}

@@ -14,8 +14,7 @@ import (
 	"meshscope/report"
 )
 
-// explained is an explanation with the figures in its formula, as deep as was
-// asked for.
+// explained is an explanation with the figures in its formula, to the requested depth.
 type explained struct {
 	*explain.Explanation
 	Parts []explained `json:"parts"`
@@ -39,16 +38,17 @@ func (a *app) explainCommand() *cobra.Command {
 	asJSON, depth := false, 1
 	cmd := &cobra.Command{
 		Use:   "explain [figure]",
-		Short: "Say where a figure comes from: formula, numbers, source",
-		Long: "Say where a figure of a layout comes from: its formula, the same with the numbers of the layout, the result,\n" +
-			"its source, what it leaves out, and the figures that it is made of. A figure is a name or a short word of 'scan --y', such as mfu. Without one it lists those of the report;\n" +
-			"their parts, down to a single matrix product, can be asked for by the names that an explanation shows.",
+		Short: "Show the formula of a figure, with its numbers and source",
+		Long: "Show where a figure of a layout comes from: its formula, the formula with the numbers of this layout, the result, the source, " +
+			"what it leaves out, and the figures that it is computed from.\n\n" +
+			"A figure is a name such as time.step, or a short word of 'scan --y' such as mfu. Without one, explain lists the figures of the report. " +
+			"An explanation names the figures in its formula, down to a single matrix product; each of these can be explained too.",
 		Example: "meshscope explain\nmeshscope explain throughput.mfu --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope explain time.compute --depth 3 --json",
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("how far down to go, 0 to %d", maxExplainDepth))
+	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("levels of the formula to show, 0 to %d", maxExplainDepth))
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
@@ -74,10 +74,10 @@ func (a *app) explainCommand() *cobra.Command {
 		r := engine.Evaluate(s)
 		e, ok := book.Explain(figures.OfRank(&r, id))
 		if lacks := figures.Lacking(s, id); !ok && lacks != "" {
-			return &usageError{fmt.Sprintf("%s needs --%s", escape.Line(args[0]), lacks)}
+			return &usageError{fmt.Sprintf("figure %s needs --%s", escape.Line(args[0]), lacks)}
 		}
 		if !ok && id == "memory.free" {
-			return &usageError{"free is the usable memory less memory.peak, nothing more; 'meshscope explain peak' explains that"}
+			return &usageError{"free is usable memory minus memory.peak; see 'meshscope explain peak'"}
 		}
 		if !ok {
 			return unknownFigure(book, args[0])
@@ -97,7 +97,7 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// noFigures answers for an illegal setup in a format, as eval does.
+// noFigures prints the report of an illegal setup, as eval does.
 func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
 	r := engine.Evaluate(s)
 	if err := a.printReport(format, &s, &r, unsetBatch); err != nil {
@@ -115,7 +115,7 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 			Figures []figures.Figure `json:"figures"`
 		}{header{schemaVersion, version}, s, all})
 	}
-	rows := [][]string{{"figure", "value", "what it is"}}
+	rows := [][]string{{"figure", "value", "meaning"}}
 	for _, f := range all {
 		if e, ok := book.Explain(f.ID); ok {
 			rows = append(rows, []string{f.ID, e.Text(), e.Name})
@@ -131,10 +131,10 @@ func unknownFigure(book *explain.Book, typed string) error {
 	if near := nearFigures(book, typed); len(near) > 0 {
 		message += ": did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return &usageError{message + "; 'meshscope explain' lists them"}
+	return &usageError{message + "; 'meshscope explain' lists all figures"}
 }
 
-// nearFigures are ids spelled like what was typed, else ids that contain it.
+// nearFigures returns ids that are spelled like the typed one, else ids that contain it.
 func nearFigures(book *explain.Book, typed string) []string {
 	const keep = 3
 	ids := book.IDs()
@@ -162,7 +162,7 @@ func writeExplanation(out page, e *explain.Explanation) {
 		{"  source", e.Source},
 	}
 	if e.Simulated {
-		rows = append(rows, []string{"  how", "simulated: no formula gives it"})
+		rows = append(rows, []string{"  how", "simulated: it has no closed form"})
 	}
 	if e.LeavesOut != "" {
 		rows = append(rows, []string{"  leaves out", e.LeavesOut})
@@ -173,13 +173,13 @@ func writeExplanation(out page, e *explain.Explanation) {
 	out.table(rows)
 }
 
-// writeParts lists what an explanation is made of, indented by how deep it is.
+// writeParts lists the figures in the formula of an explanation, indented by their depth.
 func writeParts(out page, e *explain.Explanation, depth int, indent string) {
 	if depth == 0 || len(e.Parts) == 0 {
 		return
 	}
 	if indent == "  " {
-		out.printf("\nmade of\n")
+		out.printf("\ncomputed from\n")
 	}
 	for _, p := range e.Parts {
 		out.printf("%s%s = %s  (%s)\n", indent, p.Figure, p.Text(), p.Name)

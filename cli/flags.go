@@ -18,17 +18,16 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// setupFlags are the flags that say a setup. Their words are kept as typed and
-// applied to a setup document, so that a flag, a key of a file and --set all go
-// the same way.
+// setupFlags are the flags that give a setup. Their values are kept as typed and applied
+// to a setup document, so a flag, a key of a file and --set are handled alike.
 type setupFlags struct {
 	file fileName
 	said []said
 
-	ownBatch bool // of setup: nobody said the global batch
+	ownBatch bool // set by setup: no global batch was given
 }
 
-// fileName is a flag that names a file.
+// fileName is the value of a flag that names a file.
 type fileName string
 
 func (f *fileName) String() string { return string(*f) }
@@ -42,13 +41,13 @@ func (f *fileName) Set(value string) error {
 	return nil
 }
 
-// said is one flag in the order of the command line; an assignment is --set.
+// said is one flag of the command line, in its order; an assignment is a --set.
 type said struct {
 	key, value string
 	assignment bool
 }
 
-// word is a flag that remembers what was typed.
+// word is the value of a flag that keeps what was typed.
 type word struct {
 	flags *setupFlags
 	key   string
@@ -72,9 +71,9 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 	add := func(key, kind, usage string) *pflag.Flag {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
-	add("model", "id", "model: an id of 'presets models', a config.json of Hugging Face or a preset file; default "+setupdoc.DefaultModel)
-	add("gpu", "id", "kind of GPU, an id of 'presets gpus', in its typical node")
-	add("cluster", "id", "cluster, an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
+	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json or a preset file; default "+setupdoc.DefaultModel)
+	add("gpu", "id", "GPU in its typical node: an id of 'presets gpus'")
+	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range knob.All() {
 		kind := map[knob.Kind]string{
 			knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list", knob.Figure: "number",
@@ -84,13 +83,13 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 			flag.NoOptDefVal = "on"
 		}
 	}
-	add("set", "key=value", "any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.Var(&f.file, "setup", "setup document to start from, TOML or JSON; - is standard input")
+	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
+	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON; - is standard input")
 	complete(cmd)
 }
 
-// flagHelp is what a parameter is, with its choices; what it costs is told by
-// the explorer, where there is room.
+// flagHelp returns the help of a knob's flag: what it is and its choices. The explorer
+// tells what it costs.
 func flagHelp(p *knob.Knob) string {
 	what, _, _ := strings.Cut(p.Help, ":")
 	what = strings.TrimSuffix(what, ".")
@@ -103,7 +102,7 @@ func flagHelp(p *knob.Knob) string {
 	return what
 }
 
-// complete offers ids and choices to the shell.
+// complete registers shell completion of choices and setup files.
 func complete(cmd *cobra.Command) {
 	for _, p := range knob.All() {
 		if p.Kind == knob.Choice || p.Kind == knob.Switch {
@@ -115,7 +114,7 @@ func complete(cmd *cobra.Command) {
 	})
 }
 
-// completeIDs offers preset ids to the shell.
+// completeIDs registers shell completion of preset ids.
 func (a *app) completeIDs(cmd *cobra.Command) {
 	for flag, kind := range map[string]string{"model": "models", "gpu": "gpus", "cluster": "clusters"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -124,7 +123,7 @@ func (a *app) completeIDs(cmd *cobra.Command) {
 	}
 }
 
-// empty says that nothing was said about the setup.
+// empty reports whether no flag gives anything about the setup.
 func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
 
 // gives reports whether the command line gives a key, by its flag or by --set.
@@ -135,7 +134,7 @@ func (f *setupFlags) gives(key string) bool {
 	})
 }
 
-// setup settles what the flags say on top of the file they name.
+// setup returns the setup of the flags, applied to the file that --setup names.
 func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	doc, err := f.document(a)
 	if err != nil {
@@ -146,7 +145,7 @@ func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	return s, err
 }
 
-// document is the file that the flags name, or one that says nothing.
+// document returns the document that --setup names, or an empty one.
 func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 	if f.file == "" {
 		return &setupdoc.Document{}, nil
@@ -167,7 +166,7 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 	return setupdoc.Parse(name, data)
 }
 
-// over applies the flags to a document and settles it.
+// over applies the flags to a document and returns its setup.
 func (f *setupFlags) over(doc *setupdoc.Document, lib setupdoc.Library) (engine.Setup, error) {
 	for _, s := range f.said {
 		apply := doc.Set
@@ -190,8 +189,8 @@ func (a *app) open(name string) (io.ReadCloser, error) {
 	return file, fileError(name, err)
 }
 
-// fileError is an error of reading a file. One that says what is wrong in it stays as
-// it is.
+// fileError names the file in an error of reading it. Errors with a position in the file
+// stay unchanged.
 func fileError(name string, err error) error {
 	if _, placed := errors.AsType[*input.Error](err); placed || err == nil {
 		return err

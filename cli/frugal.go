@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// How the explorer collects garbage. Until the first picture is there it hardly
-// does: each time would cost milliseconds that one waits for. Then a resident
-// program on a login node that others share gives memory back soon. Long pipelines
-// make tens of megabytes at a key press; beyond the limit they are collected at
-// once, and what is free goes back to the system.
+// Garbage collection of the explorer. Before the first frame it hardly collects: each
+// collection would delay the start by milliseconds. Afterwards it returns memory soon,
+// because login nodes are shared. Long pipelines allocate tens of megabytes per key press;
+// beyond the limit these are collected at once and returned to the system.
 const (
 	startPercent = 400
 	gcPercent    = 50
@@ -18,8 +17,8 @@ const (
 	memoryLimit  = 64 << 20 // bytes, of the Go heap and what manages it
 )
 
-// frugal sets that for the time of the explorer, unless the environment says how
-// it should be.
+// frugal sets garbage collection for the explorer, unless GOMEMLIMIT or GOGC is set, and
+// returns what restores it.
 func frugal() (restore func()) {
 	var undo []func()
 	if os.Getenv("GOMEMLIMIT") == "" {

@@ -9,12 +9,11 @@ import (
 	"meshscope/report"
 )
 
-// helpIndent is what stands left and right of a description besides the names.
+// helpIndent is the number of columns around a description, besides the names.
 const helpIndent = 8
 
-// wrapHelp breaks descriptions between words, so that they fit the terminal
-// next to the names of the flags. Completion and the manual page take them as
-// they are.
+// wrapHelp wraps descriptions to the width of the terminal, next to the names of the
+// flags. Completion and the manual page get them unwrapped.
 func (a *app) wrapHelp(root *cobra.Command, args []string) {
 	if !forPeople(args) {
 		return
@@ -36,8 +35,8 @@ func (a *app) wrapHelp(root *cobra.Command, args []string) {
 	}
 }
 
-// nameWidth is the width of the column of names in a command's help: flags, and
-// commands with what can follow them.
+// nameWidth returns the width of the column of names in a command's help: flags, and
+// commands with their placeholders.
 func nameWidth(c *cobra.Command) int {
 	longest := 0
 	c.Flags().VisitAll(func(f *pflag.Flag) { longest = max(longest, len("--"+f.Name)) })
@@ -54,8 +53,8 @@ func nameWidth(c *cobra.Command) int {
 	return longest
 }
 
-// forPeople tells whether what cobra writes by itself is read by people, and
-// not by a shell or man.
+// forPeople reports whether the output of cobra's built-in commands is for people, not for
+// a shell or man.
 func forPeople(args []string) bool {
 	return len(args) == 0 ||
 		!slices.Contains([]string{"man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])

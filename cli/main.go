@@ -24,24 +24,23 @@ import (
 	"meshscope/presets/own"
 )
 
-// app is one run of the program: where it reads and writes, what it knows, and
-// how it will end.
+// app is one run of the program: its streams, its presets and its exit code.
 type app struct {
 	stdin  io.Reader
-	stdout io.Writer // through the escaper, as all that is written there may hold names that somebody gave
+	stdout io.Writer // through the escaper: output may contain names from files and flags
 	stderr io.Writer // likewise
 	screen *os.File  // standard output where it is a terminal; nil where it is none
 	prompt *os.File  // standard error likewise
 	lib    *presets.Library
 	code   int
 
-	notices []string // about the user's own presets
+	notices []string // problems with the user's own presets
 }
 
 // Main runs the program and ends the process with its exit code.
 func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// Run is the program on given streams; the result is the exit code.
+// Run runs the program on the given streams and returns its exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := &app{
 		stdin: stdin, stdout: escape.NewWriter(stdout), stderr: escape.NewWriter(stderr),
@@ -65,14 +64,14 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	out, written := watch(stdout, forPeople(args))
 	root.SetOut(out)
 	root.SetErr(a.stderr)
-	// Commands keep their own errors (see wrap): what still comes back is about
-	// the way a built-in command was called.
+	// Commands print their own errors (see wrap). Only errors of built-in commands
+	// come back here.
 	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %s\n", escape.Line(err.Error())) }
 	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler))
 	return a.end(err, written.err)
 }
 
-// end is the exit code after a command: its own, unless a built-in one failed.
+// end returns the exit code after a command: its own, unless a built-in command failed.
 func (a *app) end(err, writing error) int {
 	var path *fs.PathError
 	switch {
@@ -89,12 +88,12 @@ func (a *app) end(err, writing error) int {
 	return a.code
 }
 
-// wrap turns a command's function into one that prints its own error and sets
-// the exit code. Cobra never sees the error, so that nothing asks the terminal
-// for its colours just to print one.
+// wrap returns a command's function that prints its own error and sets the exit
+// code. Cobra never sees the error, so nothing queries the terminal's colours to
+// print it.
 func (a *app) wrap(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if cmd.HasParent() { // the explorer shows them on its screen
+		if cmd.HasParent() { // the explorer shows them itself
 			for _, notice := range a.notices {
 				a.sayf("meshscope: %s\n", notice)
 			}
@@ -104,7 +103,7 @@ func (a *app) wrap(run func(cmd *cobra.Command, args []string) error) func(*cobr
 	}
 }
 
-// fail prints an error and sets the exit code that goes with it.
+// fail prints an error and sets its exit code.
 func (a *app) fail(cmd *cobra.Command, err error) {
 	if err == nil {
 		return
@@ -112,7 +111,7 @@ func (a *app) fail(cmd *cobra.Command, err error) {
 	a.code = exitCode(err)
 	var said outcome
 	if errors.As(err, &said) || errors.Is(err, syscall.EPIPE) {
-		return // it is on standard output already, or nobody reads on
+		return // standard output has it already, or nobody reads on
 	}
 	a.sayf("meshscope: %s\n", describe(err))
 	if a.code == exitUsage {
@@ -120,7 +119,7 @@ func (a *app) fail(cmd *cobra.Command, err error) {
 	}
 }
 
-// flagError prints what is wrong with a flag. Nothing runs after it.
+// flagError prints what is wrong with a flag. Nothing runs afterwards.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
@@ -129,13 +128,13 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// noArgs refuses words after a command that takes none.
+// noArgs returns an error if a command that takes no arguments is given some.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s takes no argument, given %s", cmd.Name(), escape.Quote(args[0]))
-	// A switch may stand alone, and what comes after it is then no value of it.
+	message := fmt.Sprintf("%s takes no arguments, given %s", cmd.Name(), escape.Quote(args[0]))
+	// A switch may stand alone; the next word is then not its value.
 	for _, p := range knob.All() {
 		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == knob.Switch && f != nil && f.Changed {
 			message += fmt.Sprintf("; --%s takes %s", p.ID, strings.TrimPrefix(p.Allowed(), "one of "))
@@ -144,8 +143,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return &usageError{message}
 }
 
-// joinSwitches lets "--sp off" mean "--sp=off": a switch may stand alone, so
-// the flag parser would take the next word for an argument.
+// joinSwitches rewrites "--sp off" as "--sp=off": a switch may stand alone, so the
+// flag parser would take the next word for an argument.
 func joinSwitches(args []string) []string {
 	joined := make([]string, 0, len(args))
 	for i := 0; i < len(args); i++ {
@@ -159,14 +158,14 @@ func joinSwitches(args []string) []string {
 	return joined
 }
 
-// isSwitch says whether a word of the command line is the flag of a switch.
+// isSwitch reports whether a word of the command line is the flag of a switch.
 func isSwitch(arg string) bool {
 	name, flag := strings.CutPrefix(arg, "--")
 	k, ok := knob.Find(knob.ID(name))
 	return flag && ok && k.Kind == knob.Switch
 }
 
-// switchWords says whether a word is what a switch takes, or a list of that.
+// switchWords reports whether a text is a value of a switch, or a list of values.
 func switchWords(text string) bool {
 	for word := range strings.SplitSeq(text, ",") {
 		if !slices.Contains([]string{"on", "off", "true", "false", "yes", "no", "0", "1", "both"}, word) {

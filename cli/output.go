@@ -10,28 +10,36 @@ import (
 	"meshscope/report"
 )
 
-// outputFlags say how an answer is printed.
-type outputFlags struct {
-	format        string
-	asJSON, asCSV bool
-}
-
-// register adds --format, which says the same on every command that has it, and --json;
-// and --csv where the command has a help text for it. These are short for two words of
-// --format.
-func (o *outputFlags) register(cmd *cobra.Command, csv string) {
-	cmd.Flags().StringVar(&o.format, "format", textFormat, "how it is printed: "+strings.Join(reportFormats(), ", "))
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print a JSON document")
-	if csv != "" {
-		cmd.Flags().BoolVar(&o.asCSV, "csv", false, csv)
-	}
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats(), cobra.ShellCompDirectiveNoFileComp))
-}
+// Formats of timeline besides text and JSON.
+const (
+	svgFormat   = "svg"
+	traceFormat = "chrome-trace"
+)
 
 // textFormat is the format for people who read a terminal.
 const textFormat = string(report.Text)
 
-// reportFormats are what --format takes.
+// outputFlags are the flags for how an answer is printed.
+type outputFlags struct {
+	format  string
+	formats []string
+}
+
+// register adds --format with the formats of a command, and a flag for each of those that
+// have a short form.
+func (o *outputFlags) register(cmd *cobra.Command, formats []string, short ...string) {
+	o.formats = formats
+	cmd.Flags().StringVar(&o.format, "format", textFormat, "output format: "+strings.Join(formats, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range short {
+		cmd.Flags().Bool(name, false, map[string]string{
+			string(report.JSON): "print a JSON document", string(report.CSV): "print comma-separated values",
+			svgFormat: "print a picture as SVG", traceFormat: "print a Chrome trace, which ui.perfetto.dev opens",
+		}[name]+"; same as --format "+name)
+	}
+}
+
+// reportFormats returns the formats of a report.
 func reportFormats() []string {
 	names := []string{textFormat}
 	for _, f := range report.Formats() {
@@ -40,22 +48,23 @@ func reportFormats() []string {
 	return names
 }
 
-// settle makes one format of what --format, --json and --csv say together.
+// settle makes one format of what --format and its short forms give together.
 func (o *outputFlags) settle(cmd *cobra.Command) error {
-	if err := oneOf("--format", o.format, reportFormats()); err != nil {
+	if err := oneOf("--format", o.format, o.formats); err != nil {
 		return err
 	}
 	short := ""
-	switch {
-	case o.asJSON && o.asCSV:
-		return &usageError{"--json and --csv contradict each other: standard output takes one of them"}
-	case o.asJSON:
-		short = string(report.JSON)
-	case o.asCSV:
-		short = string(report.CSV)
+	for _, name := range o.formats {
+		switch on, err := cmd.Flags().GetBool(name); {
+		case err != nil || !on: // no such flag, or not given
+		case short != "":
+			return &usageError{fmt.Sprintf("--%s and --%s contradict each other: give one of them", short, name)}
+		default:
+			short = name
+		}
 	}
 	if cmd.Flags().Changed("format") && short != "" && short != o.format {
-		return &usageError{fmt.Sprintf("--%s and --format %s contradict each other", short, o.format)}
+		return &usageError{fmt.Sprintf("--%s and --format %s contradict each other: give one of them", short, o.format)}
 	}
 	o.format = cmp.Or(short, o.format)
 	return nil

@@ -8,15 +8,14 @@ import (
 	"text/tabwriter"
 )
 
-// page collects text for a stream. The first error of writing is kept and comes
-// out of Flush, as of every bufio.Writer.
+// page buffers text for a stream. Flush returns the first error of writing.
 type page struct{ *bufio.Writer }
 
 func newPage(to io.Writer) page { return page{bufio.NewWriterSize(to, 1<<16)} }
 
 func (p page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
-// table prints rows with their cells under each other, from the left.
+// table prints rows with aligned columns.
 func (p page) table(rows [][]string) {
 	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -25,8 +24,7 @@ func (p page) table(rows [][]string) {
 	_ = t.Flush() // its error is the page's
 }
 
-// sayf prints a message for people on standard error. Where that is closed there
-// is nobody to tell.
+// sayf prints a message on standard error and ignores errors of writing it.
 func (a *app) sayf(format string, args ...any) {
 	_, _ = io.WriteString(a.stderr, fmt.Sprintf(format, args...))
 }

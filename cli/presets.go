@@ -14,7 +14,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// presetKinds are the lists that there are.
+// presetKinds returns the kinds that can be listed.
 func presetKinds() []string { return []string{"models", "gpus", "clusters", "calibrations", "runs"} }
 
 func (a *app) presetsCommand() *cobra.Command {
@@ -22,26 +22,26 @@ func (a *app) presetsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "presets KIND [ID]",
 		Short: "List models, GPUs, clusters, calibrations and published runs",
-		Long: "List what the program knows. KIND is one of models, gpus, clusters, calibrations, runs." +
-			"\nCalibrations say how fast GPUs, links and software stacks are, and what that was fitted to." +
-			"\nWith the ID of a model, a GPU or a cluster: that one; --toml prints its file, a template for one of" +
-			"\nyour own in ~/.config/meshscope/presets/KIND/ID.toml. A model may be a file too, such as a config.json.",
+		Long: "List the built-in presets and your own. KIND is one of models, gpus, clusters, calibrations, runs. " +
+			"Calibrations are the fitted speeds of GPUs, networks and software stacks, with the measurements they were fitted to.\n\n" +
+			"With the ID of a model, GPU or cluster, show that preset. --toml prints its file, a template for your own in " +
+			"~/.config/meshscope/presets/KIND/ID.toml. The ID of a model may also be a file, such as a config.json.",
 		Example:   "meshscope presets models\nmeshscope presets gpus --json\nmeshscope presets models llama3.2-3b --toml",
 		ValidArgs: presetKinds(),
 		Args:      cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every figure and its source")
-	cmd.Flags().BoolVar(&asTOML, "toml", false, "print the file of the ID, which loads back as a preset")
+	cmd.Flags().BoolVar(&asTOML, "toml", false, "print the preset file of the ID")
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		allowed := strings.Join(presetKinds(), ", ")
 		if len(args) < 1 || len(args) > 2 {
-			return &usageError{fmt.Sprintf("presets takes a kind and perhaps an id, given %d words; the kind is one of %s", len(args), allowed)}
+			return &usageError{fmt.Sprintf("presets takes a kind and at most one id, given %d arguments; the kind is one of %s", len(args), allowed)}
 		}
 		if len(args) == 2 {
 			return a.onePreset(args[0], args[1], asTOML, asJSON)
 		}
 		if asTOML {
-			return &usageError{"--toml needs the id of one preset: presets " + escape.Line(args[0]) + " ID --toml"}
+			return &usageError{"--toml needs an id: presets " + escape.Line(args[0]) + " ID --toml"}
 		}
 		switch args[0] {
 		case "models":
@@ -60,7 +60,7 @@ func (a *app) presetsCommand() *cobra.Command {
 	return cmd
 }
 
-// ids are the ids of one kind, for completion in a shell.
+// ids returns the ids of one kind, for shell completion.
 func (a *app) ids(kind string) []string {
 	var ids []string
 	switch kind {
@@ -80,7 +80,7 @@ func (a *app) ids(kind string) []string {
 	return ids
 }
 
-// header is the beginning of every JSON document.
+// header is embedded at the beginning of every JSON document.
 type header struct {
 	SchemaVersion int    `json:"schema_version"`
 	Version       string `json:"version"`
@@ -113,7 +113,7 @@ func list[T any](a *app, kind string, all []T, asJSON bool, heading []any, row f
 	return a.table(heading, rows)
 }
 
-// modelEntry is a model with its counts.
+// modelEntry is a model with its parameter counts.
 type modelEntry struct {
 	presets.ModelPreset
 	Parameters       int64 `json:"parameters"`
@@ -149,7 +149,7 @@ func (a *app) clusters(asJSON bool) error {
 	})
 }
 
-// rate is a peak in TFLOP/s, a dash where there is none.
+// rate writes a peak in TFLOP/s; a dash if there is none.
 func rate(flops float64) string {
 	if flops <= 0 {
 		return "-"
@@ -160,13 +160,13 @@ func rate(flops float64) string {
 // presetWidth is the width of a list in a pipe or a file.
 const presetWidth = 100
 
-// table prints a list within the width of the terminal: what does not fit is
-// cut from the names (the second column), then from the columns on the right.
+// table prints a list within the width of the terminal: it shortens the names (the
+// second column), then drops columns on the right.
 func (a *app) table(heading []any, rows [][]any) error {
 	return a.tableWithin(a.width(presetWidth), heading, rows)
 }
 
-// wholeTable is a table that loses no column in a pipe or a file.
+// wholeTable prints a table that keeps all columns in a pipe or a file.
 func (a *app) wholeTable(heading []any, rows [][]any) error {
 	return a.tableWithin(a.width(maxWidth), heading, rows)
 }
@@ -185,7 +185,7 @@ func (a *app) tableWithin(width int, heading []any, rows [][]any) error {
 	return out.Flush()
 }
 
-// fit cuts a table to a width.
+// fit returns a table cut to a width.
 func fit(cells [][]string, width int) [][]string {
 	const gap, narrowName = 2, 16
 	total, widths := 0, make([]int, len(cells[0]))

@@ -9,11 +9,10 @@ import (
 	"meshscope/report/figure"
 )
 
-// onePreset prints one model, GPU or cluster: in a few lines, as its file, or with
-// every figure.
+// onePreset prints one model, GPU or cluster: as a summary, as its file, or as JSON.
 func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	if asTOML && asJSON {
-		return &usageError{"--toml and --json contradict each other: the file, or every figure"}
+		return &usageError{"--toml and --json contradict each other: give one of them"}
 	}
 	var (
 		text func(string) ([]byte, error)
@@ -27,7 +26,7 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	case "clusters":
 		text, show = a.lib.ClusterText, a.oneCluster
 	default:
-		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters do", escape.Line(kind), escape.Quote(id))}
+		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters take one", escape.Line(kind), escape.Quote(id))}
 	}
 	if !asTOML {
 		return show(id, asJSON)
@@ -40,7 +39,7 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	return err
 }
 
-// describe prints names beside figures.
+// describe prints names with their values.
 func (a *app) describe(rows [][]string) error {
 	out := newPage(a.stdout)
 	out.table(rows)
@@ -69,14 +68,14 @@ func (a *app) oneModel(id string, asJSON bool) error {
 		[]string{"layers", fmt.Sprintf("%d of hidden size %s", p.Layers, figure.Comma(p.Hidden))},
 		[]string{"attention", fmt.Sprintf("%d heads of %d, %d for keys and values, bias %s, q/k norm %s", p.Heads, p.HeadDim, p.KVHeads, p.AttnBias, p.QKNorm)},
 		[]string{"MLP", mlp(&p)},
-		[]string{"vocabulary", fmt.Sprintf("%s, %s", figure.Comma(p.Vocab), map[bool]string{true: "head shares the embedding", false: "head of its own"}[p.Tied])},
+		[]string{"vocabulary", fmt.Sprintf("%s, %s", figure.Comma(p.Vocab), map[bool]string{true: "output head tied to the embedding", false: "separate output head"}[p.Tied])},
 		[]string{"positions", fmt.Sprintf("%s, up to %s tokens", p.Position, figure.Comma(p.MaxSeq))},
 		[]string{"source", p.Source},
 	)
 	return a.describe(rows)
 }
 
-// mlp says how wide the MLP is and of how many matrices it is made.
+// mlp describes the width of the MLP and its number of matrices.
 func mlp(p *presets.ModelPreset) string {
 	matrices := "2 matrices"
 	if p.Gated {
@@ -92,7 +91,7 @@ func mlp(p *presets.ModelPreset) string {
 	return text + matrices + ", " + p.Activation
 }
 
-// whole is a count in words and to the last.
+// whole writes a count rounded, with all digits in parentheses.
 func whole(n int64) string {
 	return figure.Short(float64(n)) + " (" + figure.Comma(int(n)) + ")"
 }

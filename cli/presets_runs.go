@@ -8,7 +8,7 @@ import (
 	"meshscope/presets/published"
 )
 
-// runEntry is a published run with the setup that describes it.
+// runEntry is a published run with its setup.
 type runEntry struct {
 	ID     string       `json:"id"`
 	Group  string       `json:"group"`

@@ -10,15 +10,14 @@ import (
 	"meshscope/report/figure"
 )
 
-// How often progress is shown, and how soon at first: who gets an answer at once
-// needs none.
+// Timing of the progress line: a quick answer shows none.
 const (
 	progressAfter = 300 * time.Millisecond
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress gives what shows how far a search is on standard error, if that is a
-// terminal (otherwise it does nothing), and what takes it away again.
+// progress returns a function that shows a line of progress on standard error, if that is
+// a terminal, and one that clears it.
 func (a *app) progress() (show func(line func() string), clear func()) {
 	if a.prompt == nil || os.Getenv("TERM") == "dumb" {
 		return func(func() string) {}, func() {}
@@ -40,15 +39,15 @@ func (a *app) progress() (show func(line func() string), clear func()) {
 	}
 }
 
-// progressLine is one line of at most 79 columns.
+// progressLine returns the progress of a search in at most 79 columns.
 func progressLine(p search.Progress) string {
 	if p.Ranked < 1 {
-		return fmt.Sprintf("%3.0f %% of the cuts ranked, %s layouts; ctrl+c stops", 100*p.Ranked, figure.Comma(p.Legal))
+		return fmt.Sprintf("%3.0f %% of the space ranked, %s layouts; ctrl+c stops", 100*p.Ranked, figure.Comma(p.Legal))
 	}
 	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", figure.Comma(p.Legal), figure.Comma(p.Evaluated))
 }
 
-// askingLine is that line while the reason is looked for why there is nothing.
+// askingLine returns the progress of finding out why a search found nothing.
 func askingLine(p search.Asking) string {
-	return fmt.Sprintf("nothing found; why? question %d, %.0f %% of it; ctrl+c stops", p.Questions, 100*p.Share)
+	return fmt.Sprintf("nothing found; finding out why: step %d, %.0f %% done; ctrl+c stops", p.Questions, 100*p.Share)
 }

@@ -14,16 +14,16 @@ import (
 	"meshscope/ui"
 )
 
-// root is the command without a name: the explorer on a terminal.
+// root returns the command tree. The command without a name opens the explorer.
 func (a *app) root() *cobra.Command {
 	var flags setupFlags
 	var look screenFlags
 	cmd := &cobra.Command{
 		Use:   "meshscope",
 		Short: "Explore 5D parallelism in the terminal",
-		Long: "Explore how training a transformer is cut over GPUs: memory, pipeline, traffic and time of every layout, live.\n\n" +
-			"Without a command it opens the explorer; the flags of 'eval' choose where it starts. It ends with 0, " +
-			"with 1 after an internal error, and after a signal with the code that shells give it: 129 SIGHUP, 131 SIGQUIT, 143 SIGTERM.",
+		Long: "Explore how the training of a transformer is split over GPUs: memory, pipeline schedule, communication and step time of any layout, live.\n\n" +
+			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it starts with.\n\n" +
+			"Exit code: 0 when you quit, 1 after an internal error, 129, 131 or 143 after SIGHUP, SIGQUIT or SIGTERM.",
 		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --gbs 2048\n" +
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
 		Args: cobra.ArbitraryArgs,
@@ -44,8 +44,8 @@ func (a *app) root() *cobra.Command {
 	return cmd
 }
 
-// helpCommand is 'meshscope help eval'. Cobra's own answers an unknown word with
-// success.
+// helpCommand returns 'meshscope help'. It refuses unknown commands, which Cobra's own
+// answers with exit code 0.
 func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -62,7 +62,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// strictCompletion refuses shells that there is no completion for.
+// strictCompletion makes 'completion' refuse shells that it does not support.
 func (a *app) strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -75,11 +75,12 @@ func (a *app) strictCompletion(root *cobra.Command) {
 		}
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
-			return &usageError{fmt.Sprintf("completion: given %s, allowed is one of %s", escape.Quote(strings.Join(args, " ")), strings.Join(shells, ", "))}
+			return &usageError{fmt.Sprintf("completion: unknown shell %s, allowed is one of %s", escape.Quote(strings.Join(args, " ")), strings.Join(shells, ", "))}
 		})
 	}
 }
 
+// unknownCommand returns the error for a word that is no command, with the nearest one.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -94,14 +95,15 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return &usageError{message}
 }
 
-// explore opens the explorer, or says why it cannot.
+// explore opens the explorer, or prints it with --plain. Without a terminal it prints why
+// there is no explorer and ends with a usage error.
 func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) error {
 	if err := look.check(); err != nil {
 		return err
 	}
 	fresh := !flags.empty()
 	if !fresh {
-		// Where a newcomer starts: a layout that trains well.
+		// A newcomer starts with a layout that trains well.
 		flags.said = []said{{key: string(knob.TP), value: "8"}, {key: string(knob.PP), value: "2"}, {key: string(knob.GBS), value: "512"}}
 	}
 	if look.plain {
@@ -118,7 +120,7 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 	return a.runScreen(cmd.Context(), s, look, fresh)
 }
 
-// printPlain prints what the screens show in sentences, and ends as eval does.
+// printPlain prints all screens as sentences and returns the exit code of eval.
 func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
 	s, err := flags.setup(a)
 	if err != nil {
@@ -133,21 +135,22 @@ func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
 }
 
 const shortHelp = `The explorer needs a terminal. In a script or a pipe use:
-  meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2    one layout
-  meshscope eval --batch FILE                                    many, a line each
-  meshscope search --model llama3.1-70b --gpus 64                the best layouts
-  meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2       a schedule
-  meshscope presets models                                       names
-  meshscope --help
+  meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2    evaluate one layout
+  meshscope eval --batch FILE                                    evaluate many, one per line
+  meshscope search --model llama3.1-70b --gpus 64                find the best layouts
+  meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2       draw a pipeline schedule
+  meshscope presets models                                       list models
+  meshscope --plain                                              all screens as sentences
+  meshscope --help                                               all commands and flags
 `
 
-// notInteractive says why there is no explorer here; empty when there is.
+// notInteractive returns why the explorer cannot open here, or "" if it can.
 func (a *app) notInteractive() string {
 	switch {
 	case a.screen == nil || terminalOf(a.stdin) == nil:
 		return "input or output is not a terminal"
 	case os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "":
-		return "the terminal cannot draw a screen (TERM=" + escape.Quote(os.Getenv("TERM")) + ")"
+		return "this terminal cannot show the explorer (TERM=" + escape.Quote(os.Getenv("TERM")) + ")"
 	}
 	return ""
 }

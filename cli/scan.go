@@ -20,7 +20,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// scanFlags are the flags of a scan beside those of the setup.
+// scanFlags are the flags of a scan besides those of the setup.
 type scanFlags struct {
 	setup       setupFlags
 	x, by, y    string
@@ -32,14 +32,14 @@ func (a *app) scanCommand() *cobra.Command {
 	f := &scanFlags{}
 	cmd := &cobra.Command{
 		Use:   "scan",
-		Short: "Show a figure while one or two knobs turn",
-		Long: "Show any figure of the report while one knob turns, or two. The flags of 'eval' say the setup that is turned.\n\n" +
-			"--x and --by name a knob, which goes through its legal values, or a knob with values: tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
-			"recompute=none,full. A range of at most 64 numbers has them all, a wider one doubles. --y takes a short word (" +
-			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists. " +
-			"Illegal points are marked -, those that do not fit !, the setup that was asked about *. With --lock GPUs and global batch stay and dp and the " +
-			"number of micro-batches follow, unless two knobs can only hold together where they change. Two values that contradict each other are illegal.\n\n" +
-			"Exit code: 0 a point fits, 2 usage, 3 every point is illegal, 4 none fits.",
+		Short: "Show a figure over the values of one or two knobs",
+		Long: "Show any figure of the report over the values of one or two knobs. The flags of 'eval' give the setup that the knobs change.\n\n" +
+			"--x and --by take a knob, which runs through its legal values, or a knob with values: tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
+			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. --y takes a short word (" +
+			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists.\n\n" +
+			"Marks: - illegal, ! does not fit, * the given setup. --lock keeps the number of GPUs and the global batch fixed, so dp and the " +
+			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two values that contradict each other are illegal.\n\n" +
+			"Exit code: 0 a point fits, 1 run-time error, 2 usage error, 3 every point is illegal, 4 none fits.",
 		Example: "meshscope scan --x tp --y step --gpus 64 --pp 2 --gbs 512\n" +
 			"meshscope scan --x tp=1..16 --by pp --y peak --gbs 512\n" +
 			"meshscope scan --x nodes=1..64 --y tokens --lock none --tp 8 --csv",
@@ -62,12 +62,12 @@ func (a *app) scanCommand() *cobra.Command {
 
 func (f *scanFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.x, "x", "x", "", "knob that turns, or knob=values, such as tp or tp=2,4,8")
-	flags.StringVar(&f.by, "by", "", "a second knob: a row for each of its values")
+	flags.StringVarP(&f.x, "x", "x", "", "knob, or knob=values: tp or tp=2,4,8")
+	flags.StringVar(&f.by, "by", "", "second knob: one row per value")
 	flags.StringVarP(&f.y, "y", "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
-	flags.StringVar(&f.lock, "lock", "both", "what stays when a knob turns: "+strings.Join(lockWords(), ", "))
+	flags.StringVar(&f.lock, "lock", "both", "what stays fixed: "+strings.Join(lockWords(), ", "))
 	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
-	f.output.register(cmd, "print comma-separated values, a line per point")
+	f.output.register(cmd, reportFormats(), string(report.JSON), string(report.CSV))
 	_ = cmd.RegisterFlagCompletionFunc("x", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("y", cobra.FixedCompletions(figureWords(), cobra.ShellCompDirectiveNoFileComp))
@@ -83,10 +83,10 @@ func figureWords() []string {
 	return words
 }
 
-// lockWords are what --lock takes.
+// lockWords returns the values of --lock.
 func lockWords() []string { return []string{"both", "gpus", "batch", "none"} }
 
-// turnable are the knobs that a scan can turn.
+// turnable returns the knobs that a scan takes.
 func turnable() []string {
 	var words []string
 	for _, p := range knob.All() {
@@ -117,7 +117,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	case tooMany:
 		return tooManyPoints(large.Points)
 	case err != nil:
-		a.sayf("meshscope: stopped before the scan was done\n")
+		a.sayf("meshscope: the scan was stopped before it was done\n")
 		return outcome(interrupted(ctx, int(code.Load())))
 	}
 	if err := checkFigure(&o, f.y); err != nil {
@@ -131,15 +131,15 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 }
 
 func tooManyPoints(n int) error {
-	return &usageError{fmt.Sprintf("--x and --by have %s points, a scan at most %s; give fewer values, or a step or a factor, such as 1..64:x2", figure.Comma(n), figure.Comma(scan.MaxPoints))}
+	return &usageError{fmt.Sprintf("--x and --by have %s points, at most %s are allowed; give fewer values, or a step or factor such as 1..64:x2", figure.Comma(n), figure.Comma(scan.MaxPoints))}
 }
 
-// question reads the knobs, the figure and the locks.
+// question returns the knobs, the figure and the locks that the flags give.
 func (f *scanFlags) question() (*scan.Query, error) {
 	c := &scan.Query{}
 	var err error
 	if f.x == "" {
-		return nil, &usageError{"--x is missing: the knob that turns, such as --x tp"}
+		return nil, &usageError{"--x is missing: give a knob, such as --x tp"}
 	}
 	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}), oneOf("--lock", f.lock, lockWords())); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (f *scanFlags) question() (*scan.Query, error) {
 	return c, nil
 }
 
-// axis reads tp, or tp=2,4,8.
+// axis parses tp, or tp=2,4,8.
 func axis(flag, text string) (scan.Axis, error) {
 	word, list, given := strings.Cut(text, "=")
 	id := knob.ID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
@@ -193,11 +193,10 @@ func axis(flag, text string) (scan.Axis, error) {
 	return out, nil
 }
 
-// everyNumber is up to how many numbers a range has that is scanned number by
-// number.
+// everyNumber is the length up to which a range takes all its numbers.
 const everyNumber = 64
 
-// between are the numbers that ranges without a step stand for.
+// between returns the numbers of a range without a step.
 func between(v *knob.Values) []int {
 	low, high := v.Bounds()
 	if high-low < everyNumber {
@@ -214,7 +213,7 @@ func between(v *knob.Values) []int {
 	return out
 }
 
-// draws says whether bars are drawn.
+// draws reports whether bars are drawn.
 func (f *scanFlags) draws(a *app) bool {
 	if f.chart != "auto" {
 		return f.chart == "on"
@@ -222,7 +221,7 @@ func (f *scanFlags) draws(a *app) bool {
 	return a.screen != nil
 }
 
-// checkFigure refuses a figure that no legal point has.
+// checkFigure returns an error if no legal point has the figure.
 func checkFigure(o *report.Scan, typed string) error {
 	legal := false
 	var any *scan.Point
@@ -249,10 +248,10 @@ func checkFigure(o *report.Scan, typed string) error {
 	if near := closest(strings.ToLower(typed), known); len(near) > 0 {
 		message += ": did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return &usageError{message + "; 'meshscope explain' lists them"}
+	return &usageError{message + "; 'meshscope explain' lists all figures"}
 }
 
-// scanVerdict is the exit code of a scan: that of the best point.
+// scanVerdict returns the exit code of a scan: that of the best point.
 func scanVerdict(o *report.Scan) error {
 	best := exitIllegal
 	for p := range o.Points {
@@ -267,7 +266,7 @@ func scanVerdict(o *report.Scan) error {
 	return outcome(best)
 }
 
-// showsUnicode says whether the locale can show more than ASCII.
+// showsUnicode reports whether the locale shows more than ASCII.
 func showsUnicode() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(os.Getenv(name)); v != "" {

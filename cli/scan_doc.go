@@ -11,7 +11,7 @@ import (
 // scanDocument is what scan --json prints.
 type scanDocument struct {
 	header
-	Setup  engine.Setup   `json:"setup"` // the one that is turned
+	Setup  engine.Setup   `json:"setup"` // the given setup
 	X      scan.Axis      `json:"x"`
 	By     *scan.Axis     `json:"by,omitempty"`
 	Figure figureDocument `json:"figure"`
@@ -33,7 +33,7 @@ type pointDocument struct {
 	X       string         `json:"x"`
 	By      string         `json:"by,omitempty"`
 	Verdict scan.Verdict   `json:"verdict"`
-	Value   *float64       `json:"value"` // null where it is illegal or has no such figure
+	Value   *float64       `json:"value"` // null if illegal or without this figure
 	Current bool           `json:"current"`
 	Why     string         `json:"why,omitempty"`
 	Layout  *report.Layout `json:"layout,omitempty"` // of a legal point

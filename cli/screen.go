@@ -19,7 +19,7 @@ import (
 	"meshscope/ui/session"
 )
 
-// screenFlags say how the explorer is drawn.
+// screenFlags are the flags for how the explorer is drawn.
 type screenFlags struct {
 	theme                   string
 	ascii, noColor, noMouse bool
@@ -28,18 +28,18 @@ type screenFlags struct {
 	said func(flag string) bool // on the command line
 }
 
-// themeNames are what --theme takes; auto asks the terminal for its background.
+// themeNames returns the values of --theme; auto asks the terminal for its background.
 func themeNames() []string { return append([]string{"auto"}, themes.Names()...) }
 
 func (f *screenFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.said = flags.Changed
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: "+strings.Join(themeNames(), ", "))
-	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as the environment variable NO_COLOR asks for")
-	flags.BoolVar(&f.ascii, "ascii", false, "no characters beyond ASCII, for fonts without blocks and lines")
-	flags.BoolVar(&f.noState, "no-state", false, "start afresh, and keep nothing for the next start")
-	flags.BoolVar(&f.plain, "plain", false, "print what the screens show as plain sentences, for pipes and screen readers")
-	flags.BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
+	flags.BoolVar(&f.noColor, "no-color", false, "no colours; same as the environment variable NO_COLOR")
+	flags.BoolVar(&f.ascii, "ascii", false, "ASCII characters only, for fonts without blocks and lines")
+	flags.BoolVar(&f.noState, "no-state", false, "neither restore the last session nor save this one")
+	flags.BoolVar(&f.plain, "plain", false, "print all screens as plain sentences, for pipes and screen readers")
+	flags.BoolVar(&f.noMouse, "no-mouse", false, "do not capture the mouse")
 	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themeNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -47,8 +47,8 @@ func (f *screenFlags) check() error {
 	return oneOf("--theme", f.theme, themeNames())
 }
 
-// runScreen shows the explorer until the user leaves it or a signal ends it. The
-// terminal is restored in every case.
+// runScreen runs the explorer until the user quits or a signal ends it. It always restores
+// the terminal.
 func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fresh bool) error {
 	defer frugal()()
 	ctx, code, stop := onSignal(ctx)
@@ -83,8 +83,8 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 	return err
 }
 
-// remember goes back to where the last session was left, as far as nothing else was
-// asked for, and keeps what this one changes. A home that cannot be written is fine.
+// remember restores the last session, except for what flags give, and saves what this one
+// changes. An unwritable home is no error.
 func (a *app) remember(o *ui.Options) {
 	path := session.Path(os.Getenv)
 	store, last, notices := session.Open(path, a.lib)
@@ -99,8 +99,8 @@ func (a *app) remember(o *ui.Options) {
 	}
 }
 
-// crashDir is where a crash file goes: the user's state folder, or that for
-// temporary files when there is no home.
+// crashDir returns the folder of crash files: the user's state folder, or that of temporary
+// files if there is no home.
 func crashDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meshscope")

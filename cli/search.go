@@ -19,7 +19,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// searchFlags are the flags of a search beside those of the setup.
+// searchFlags are the flags of a search besides those of the setup.
 type searchFlags struct {
 	setup setupFlags
 
@@ -31,7 +31,7 @@ type searchFlags struct {
 	output          outputFlags
 }
 
-// Bounds of numbers of a search.
+// Bounds of --top and --jobs.
 const (
 	maxTop  = 1000
 	maxJobs = 1024
@@ -42,14 +42,19 @@ func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Find the best layouts",
-		Long: "Find the best layouts of a model on a cluster: every legal one is looked at, the best are evaluated in full.\n\n" +
-			"The flags of 'eval' say the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
-			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. What is left out is free within these bounds: " +
-			"tp up to twice the GPUs that the fast link joins, pp up to 128, cp powers of two with at least 512 tokens each of which 2 x cp divides the sequence, " +
-			"vpp up to 16 over which the layers divide (with up to two places for embedding and head, three with MTP), mbs up to 16 and 32 and 64 (for largest-mbs on by powers of two to the batch), every ep and zero, etp 1 or tp, " +
-			"1f1b and interleaved, recompute none, full, and quarters of the layers. A range of gpus goes by whole nodes, " +
-			"one of gbs or seq doubles. GPUs that are not said are those of 'eval', or for fewest-gpus 1, 2, 4 nodes and so on and then, in ever finer steps, those between the fewest that will do and the next smaller number; a global batch that is not said is near 4 million tokens, or that of 'eval' where one value each of tp, pp, cp and gpus is given and no list of mbs or microbatches. Such a batch follows the GPUs for fewest-gpus, and doubles up to 60 million tokens where nothing meets the deadline.\n\n" +
-			"Exit code: 0 something was found, 1 the time ended before anything was found (or an error), 2 usage, 3 no legal layout, 4 none fits or meets the deadline; 130 after ctrl+c, with what was found by then.",
+		Long: "Find the best layouts of a model on a cluster. Every legal layout is ranked, the best are evaluated in full.\n\n" +
+			"The flags of 'eval' give the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
+			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. A range of gpus takes whole nodes, one of gbs or seq doubles.\n\n" +
+			"A knob that is not given is free within these bounds: tp up to twice the GPUs of the fast domain; pp up to 128; " +
+			"cp powers of two, if 2 x cp divides the sequence and leaves at least 512 tokens each; " +
+			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three with MTP); mbs up to 16, and 32 and 64 " +
+			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; schedules 1f1b and interleaved; " +
+			"recompute none, full, and quarters of the layers.\n\n" +
+			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes and so on, then the numbers between the fewest that suffice and the next smaller one, in ever finer steps. " +
+			"If no global batch is given, search uses one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one value and mbs and microbatches no list. " +
+			"For fewest-gpus such a batch adapts to the GPUs; it doubles up to 60 million tokens while nothing meets the deadline.\n\n" +
+			"Exit code: 0 a layout was found, 1 the time ended before one was found, or a run-time error, 2 usage error, 3 no legal layout, 4 none fits or meets the deadline, " +
+			"130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
 			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
 			"meshscope search --tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%\n" +
@@ -73,17 +78,17 @@ func (a *app) searchCommand() *cobra.Command {
 
 func (f *searchFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.output.register(cmd, "print a table as comma-separated values")
+	f.output.register(cmd, reportFormats(), string(report.JSON), string(report.CSV))
 	f.top = 10
-	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("how many layouts, 1 to %d", maxTop))
-	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what is best: "+strings.Join(objectiveWords(), ", "))
-	flags.BoolVar(&f.front, "front", false, "also the Pareto front of memory and speed")
-	flags.StringVar(&f.headroom, "headroom", "0%", "share of the usable memory that must stay free")
-	flags.StringVar(&f.deadline, "deadline", "", "leave out what needs longer for --tokens, such as 30d or 6w")
-	flags.BoolVar(&f.refused, "refused", false, "also what some launcher refuses although it could run")
-	flags.StringVar(&f.free, "free", "", "knobs of the setup file that are free all the same: a list, or all")
-	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0 for no bound")
-	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "how many layouts at a time; 0 is one per core")
+	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("number of layouts to list, 1 to %d", maxTop))
+	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what to optimize: "+strings.Join(objectiveWords(), ", "))
+	flags.BoolVar(&f.front, "front", false, "also list the Pareto front of memory and speed")
+	flags.StringVar(&f.headroom, "headroom", "0%", "share of usable memory that must stay free")
+	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
+	flags.BoolVar(&f.refused, "refused", false, "include layouts that could run but some launcher rejects")
+	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all")
+	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0: no limit")
+	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "number of workers; 0: one per core")
 	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(knob.Searched())...), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -104,7 +109,7 @@ func idWords(ids []knob.ID) []string {
 	return words
 }
 
-// answer is what a search found, and how it ended.
+// answer is the result of a search and how it ended.
 type answer struct {
 	report.Search
 	seconds float64
@@ -145,15 +150,16 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	table := report.Format(f.output.format).Records()
 	if table && len(out.Result.Best) == 0 {
-		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "in the time there was; --time gives more"))
+		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "the time ended; give more with --time"))
 	}
 	if r := &out.Result; table && r.Partial && len(r.Best) > 0 {
-		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched: there may be better layouts\n", figure.FinePercent(r.Share))
+		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched; better layouts may exist\n", figure.FinePercent(r.Share))
 	}
 	return out.verdict()
 }
 
-// explain finds out why there is no layout, and how far the deadline is.
+// explain finds out why there is no layout and, if the deadline is a reason, the fastest
+// one.
 func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	o.Conflict = search.Explain(ctx, o.Problem, progress)
 	if o.Conflict == nil || !slices.Contains(o.Conflict.Fields, "deadline") {
@@ -172,8 +178,8 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	}
 }
 
-// interrupted is the exit code of the signal that ended a search. For the
-// explorer SIGINT is a way of leaving; here it cuts an answer short.
+// interrupted returns the exit code of the signal that ended a search. SIGINT quits the
+// explorer normally; here it means that the answer is incomplete.
 func interrupted(ctx context.Context, code int) int {
 	if code == exitFine && errors.Is(ctx.Err(), context.Canceled) {
 		return exitInterrupt
@@ -181,7 +187,7 @@ func interrupted(ctx context.Context, code int) int {
 	return code
 }
 
-// verdict is the exit code of a search.
+// verdict returns the exit code of a search as an error.
 func (o *answer) verdict() error {
 	switch {
 	case o.signal != exitFine:
@@ -189,14 +195,14 @@ func (o *answer) verdict() error {
 	case len(o.Result.Best) > 0:
 		return nil
 	case o.Conflict == nil:
-		return outcome(exitError) // stopped before anything was found
+		return outcome(exitError) // stopped before a layout was found
 	case o.NoFit():
 		return outcome(exitNoFit)
 	}
 	return outcome(exitIllegal)
 }
 
-// problem is what the flags ask for.
+// problem returns the search that the flags ask for.
 func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -229,18 +235,18 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
 	if deadline > 0 && p.Tokens == 0 {
-		return nil, nil, &usageError{"--deadline needs --tokens: how long a run takes depends on how many tokens it has"}
+		return nil, nil, &usageError{"--deadline needs --tokens: the duration of a run depends on its number of tokens"}
 	}
 	if p.Objective == search.Cost && p.Tokens == 0 {
-		return nil, nil, &usageError{"--objective cost needs --tokens: what a run costs depends on how many tokens it has"}
+		return nil, nil, &usageError{"--objective cost needs --tokens: the cost of a run depends on its number of tokens"}
 	}
 	return &p, q, tooLarge(&p)
 }
 
-// check refuses what contradicts itself before any file is read.
+// check returns an error for flags that are wrong without reading any file.
 func (f *searchFlags) check() error {
 	if f.free != "" && f.setup.file == "" {
-		return &usageError{"--free goes with --setup: what no file says is free already"}
+		return &usageError{"--free needs --setup: knobs that no file gives are free already"}
 	}
 	return oneOf("--objective", f.objective, objectiveWords())
 }
@@ -263,16 +269,16 @@ func parseFree(text string) ([]knob.ID, error) {
 	return out, nil
 }
 
-// tooLarge refuses a space whose mere list of cuts would not fit into memory.
+// tooLarge returns an error if the list of layouts of a space would not fit into memory.
 func tooLarge(p *search.Problem) error {
 	combinations := len(p.Space.GPUs) * len(p.Space.GBS) * len(p.Space.Seq)
 	if combinations <= maxCombinations && p.Cuts(maxCuts) <= maxCuts {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("the space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or a factor, such as 64..512:x2", figure.Comma(combinations))}
+	return &usageError{fmt.Sprintf("the search space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or factor such as 64..512:x2", figure.Comma(combinations))}
 }
 
-// Bounds of a space.
+// Bounds of a search space.
 const (
 	maxCombinations = 10_000
 	maxCuts         = 1 << 20

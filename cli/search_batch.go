@@ -6,13 +6,13 @@ import (
 	"meshscope/engine/search"
 )
 
-// run searches. Where nothing meets the deadline at a global batch that nobody said,
-// it is raised until something does; the fewest GPUs are looked for at all batches that
-// a search of each number would take.
+// run searches. If no global batch was given and nothing meets the deadline, it raises the
+// batch until something does. The fewest GPUs are searched at all batches that a search of
+// each number would take.
 func (o *answer) run(ctx context.Context, progress func(search.Progress)) {
 	o.First = o.Problem.Space.GBS[0]
 	if o.Problem.Objective == search.FewestGPUs {
-		step := 0 // all numbers that are asked for are tried
+		step := 0 // try all numbers that are given
 		if o.Query.AnyGPUs() {
 			step = o.Problem.Setup.Cluster.Node()
 		}
@@ -31,8 +31,8 @@ func (o *answer) run(ctx context.Context, progress func(search.Progress)) {
 	}
 }
 
-// raised is the next larger global batch; false where it is not the search's to
-// choose, or has reached the largest that is usual.
+// raised returns the next larger global batch; false if one was given or the largest usual
+// one is reached.
 func (o *answer) raised() (int, bool) {
 	sp := &o.Problem.Space
 	if o.Problem.Deadline == 0 || !o.Query.UnsetBatch || o.Query.Cut || len(sp.GBS) != 1 || len(sp.Seq) != 1 {

@@ -10,13 +10,13 @@ import (
 // searchDocument is what search --json prints.
 type searchDocument struct {
 	header
-	Setup     engine.Setup      `json:"setup"` // what no layout changes; its layout is where nothing else is listed
+	Setup     engine.Setup      `json:"setup"` // what no layout changes
 	Objective search.Objective  `json:"objective"`
-	Given     map[string]string `json:"given"` // knobs that were given, as they are said back
-	// DefaultGBS says that nobody gave a global batch.
+	Given     map[string]string `json:"given"` // the knobs that were given
+	// DefaultGBS tells that no global batch was given.
 	DefaultGBS bool `json:"default_gbs"`
 
-	// GPUs are the numbers of GPUs that were tried, where the fewest were looked for.
+	// GPUs are the numbers of GPUs that were tried for fewest-gpus.
 	GPUs []int `json:"gpus_tried,omitempty"`
 
 	Partial   bool    `json:"partial"`
@@ -52,19 +52,19 @@ func some(n search.Near) *search.Near {
 type foundDocument struct {
 	Rank   int                `json:"rank"`
 	Layout report.Layout      `json:"layout"`
-	Flags  string             `json:"flags,omitempty"` // of eval; absent where no flags give this setup
+	Flags  string             `json:"flags,omitempty"` // of eval; absent if no flags give this setup
 	Free   float64            `json:"free_bytes"`
 	Report *report.Evaluation `json:"report,omitempty"` // that of eval
 }
 
-// conflictDocument says why nothing was found.
+// conflictDocument tells why nothing was found.
 type conflictDocument struct {
 	Fields  []string       `json:"fields"`
 	Message string         `json:"message"`
-	Partial bool           `json:"partial,omitempty"` // there was no time to look for a shorter list
+	Partial bool           `json:"partial,omitempty"` // the time ended before a shorter list was found
 	Least   *foundDocument `json:"least_memory,omitempty"`
-	Fastest *foundDocument `json:"fastest,omitempty"` // where the deadline is a reason
-	// The time ended before all were looked at: some may need less, or be faster.
+	Fastest *foundDocument `json:"fastest,omitempty"` // if the deadline is a reason
+	// The time ended before all layouts were ranked: some may need less, or be faster.
 	LeastSoFar   bool     `json:"least_memory_so_far,omitempty"`
 	FastestSoFar bool     `json:"fastest_so_far,omitempty"`
 	Frees        []string `json:"enough_to_give_up,omitempty"`
@@ -115,7 +115,7 @@ func (a *app) foundDocuments(list []search.Found) []foundDocument {
 	return out
 }
 
-// listed is a list that is written as [] when it is empty.
+// listed returns a list that JSON writes as [] if it is empty.
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -15,8 +15,8 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// query reads the flags of a search on top of the file they name. What the
-// list free names is taken back from the file.
+// query returns the flags of a search, applied to the file that --setup names. Knobs of
+// the list free stay free although the file gives them.
 func (f *setupFlags) query(a *app, free []knob.ID) (*search.Query, error) {
 	doc, err := f.document(a)
 	if err != nil {
@@ -42,11 +42,11 @@ func (f *setupFlags) query(a *app, free []knob.ID) (*search.Query, error) {
 			}
 		}
 		id := knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
-		// A list is said with commas: of two flags neither would be meant alone.
+		// A list is one flag with commas: of two flags neither would be meant alone.
 		if before, twice := once[id]; twice {
 			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before), escape.Line(value))
 			if slices.Contains(knob.Searched(), id) && before != value {
-				message += fmt.Sprintf("; a list is one flag: --%s %s,%s", id, escape.Line(before), escape.Line(value))
+				message += fmt.Sprintf("; give a list as one flag: --%s %s,%s", id, escape.Line(before), escape.Line(value))
 			}
 			return nil, &usageError{message}
 		}
@@ -66,9 +66,8 @@ func (f *setupFlags) query(a *app, free []knob.ID) (*search.Query, error) {
 	return q, settle(q, a, doc)
 }
 
-// settle makes the setup that everything starts from. What can only contradict
-// itself is held against the identities here, as eval does; the search finds out
-// about the rest.
+// settle makes the setup that the search starts from. It checks values that can only
+// contradict each other against the identities, as eval does; the search finds the rest.
 func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
 	said := func(ids ...knob.ID) bool {
 		return !slices.ContainsFunc(ids, func(id knob.ID) bool {
@@ -99,7 +98,7 @@ func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
 	}
 	q.Setup, err = doc.Setup(a.lib)
 	if wrong := (*knob.ValueError)(nil); errors.As(err, &wrong) && !q.Cut {
-		// So many GPUs may need the one degree that was said, though others are free.
+		// So many GPUs may need the one degree that was given, though others are free.
 		err = nil
 		set(knob.TP, knob.PP, knob.CP)
 		if err == nil {
@@ -114,9 +113,9 @@ func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
 	return err
 }
 
-// cutFiner settles more GPUs than there can be copies: with a larger value of a degree
-// that is searched anyway, whether it divides them or not. False where there is no such
-// degree, or something else is wrong too.
+// cutFiner makes the setup of more GPUs than there can be replicas, with a larger value of
+// a free degree, whether it divides them or not. False if no degree is free or something
+// else is wrong too.
 func cutFiner(q *search.Query, a *app, doc *setupdoc.Document) (engine.Setup, bool) {
 	for _, id := range []knob.ID{knob.TP, knob.PP, knob.CP} {
 		if _, one := q.Single(id); one {

@@ -8,17 +8,15 @@ import (
 	"syscall"
 )
 
-// endings are the signals that end the explorer in order, and its exit codes
-// then: 128 and the number of the signal, as shells say it. SIGINT is the key
-// ctrl+c from elsewhere and ends it like the key.
+// endings returns the signals that end the explorer, with their exit codes: 128 plus the
+// number of the signal, as in shells. SIGINT ends it like the key ctrl+c.
 func endings() map[os.Signal]int {
 	return map[os.Signal]int{
 		syscall.SIGHUP: 129, syscall.SIGQUIT: 131, syscall.SIGTERM: 143, syscall.SIGINT: exitFine,
 	}
 }
 
-// onSignal gives a context that ends with a signal, and the exit code that goes
-// with that signal.
+// onSignal returns a context that ends with a signal, and the exit code of that signal.
 func onSignal(ctx context.Context) (ended context.Context, code *atomic.Int32, stop func()) {
 	ended, cancel := context.WithCancel(ctx)
 	code = new(atomic.Int32)

@@ -9,12 +9,12 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// watched is standard output for help, completion and the like, whose writers
-// do not look at errors: the first one is kept.
+// watched is standard output of cobra's own commands, which ignore errors of writing: it
+// keeps the first one.
 type watched struct {
 	io.Writer
 	err  error
-	trim bool // drop blanks at the ends of lines, with which the help fills them
+	trim bool // drop the blanks that the help adds at the ends of lines
 }
 
 // Write writes through.
@@ -32,8 +32,8 @@ func (w *watched) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watchedFile is watched for a file, so that what asks whether it is a terminal
-// still gets an answer.
+// watchedFile is watched for a file, so that it can still be asked whether it is a
+// terminal.
 type watchedFile struct {
 	*watched
 	file *os.File
@@ -52,7 +52,7 @@ func trimBlanks(text []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// watch wraps a stream that people read, or not.
+// watch wraps a stream; people tells that people read it.
 func watch(to io.Writer, people bool) (io.Writer, *watched) {
 	w := &watched{Writer: to, trim: people}
 	if file, ok := to.(*os.File); ok {
@@ -62,7 +62,7 @@ func watch(to io.Writer, people bool) (io.Writer, *watched) {
 	return w, w
 }
 
-// terminalOf gives the file that a stream is, where that is a terminal.
+// terminalOf returns the file of a stream if it is a terminal, else nil.
 func terminalOf(stream any) *os.File {
 	if file, ok := stream.(*os.File); ok && term.IsTerminal(file.Fd()) {
 		return file
@@ -72,13 +72,13 @@ func terminalOf(stream any) *os.File {
 
 // Widths of text for people.
 const (
-	unknownWidth = 80 // of a terminal that does not say
+	unknownWidth = 80 // of a terminal that does not report its size
 	minWidth     = 40
 	maxWidth     = 1000
 )
 
-// width is how wide the text on standard output may be: what COLUMNS says, else
-// the terminal, else what is given for a pipe or a file.
+// width returns the width of text on standard output: COLUMNS, else that of the terminal,
+// else the given one for a pipe or a file.
 func (a *app) width(pipe int) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(max(n, minWidth), maxWidth)

@@ -17,7 +17,7 @@ import (
 	"meshscope/report"
 )
 
-// unitCosts are the durations of one operation on one chunk, without a model.
+// unitCosts are the durations of operations on one chunk, in any unit, without a model.
 type unitCosts struct {
 	tf, ti, tw, tb, p2p cost
 	overlap             cost // at most 1
@@ -25,7 +25,7 @@ type unitCosts struct {
 	extra               int // forwards
 }
 
-// cost is a flag that takes a finite number, 0 or more; a share is at most 1.
+// cost is the value of a flag that takes a finite number >= 0; a share is at most 1.
 type cost struct {
 	value float64
 	said  bool
@@ -41,8 +41,7 @@ func (c *cost) Type() string {
 	return "cost"
 }
 
-// Bounds of a cost other than 0: sums of any number of operations stay finite,
-// and quotients of them too.
+// Bounds of a cost other than 0: sums and quotients of operations stay finite.
 const (
 	minCost = 1e-12
 	maxCost = 1e12
@@ -79,24 +78,24 @@ func (c *cost) Set(text string) error {
 }
 
 func (u *unitCosts) register(cmd *cobra.Command) {
-	cmd.Flags().Var(&u.tf, "tf", "forward of one micro-batch on one chunk; with any of these five no model is used")
+	cmd.Flags().Var(&u.tf, "tf", "forward of one micro-batch on one chunk, in any unit; uses unit costs instead of a model")
 	cmd.Flags().Var(&u.ti, "ti", "input gradient; default half of --tb")
 	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
-	cmd.Flags().Var(&u.tb, "tb", "whole backward; default --ti plus --tw, or twice --tf")
-	cmd.Flags().Var(&u.p2p, "p2p", "latency of handing over to another rank; default 0")
-	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "handing over keeps the sender busy, as in Megatron-LM's 1F1B")
-	cmd.Flags().Var(within(&u.extra, 0, 1, ""), "extra-warmup", "forwards that interleaved runs ahead besides the usual; Megatron-LM takes 1 to overlap the expert all-to-all")
+	cmd.Flags().Var(&u.tb, "tb", "full backward; default --ti plus --tw, or twice --tf")
+	cmd.Flags().Var(&u.p2p, "p2p", "latency of a send/recv to another rank; default 0")
+	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "the sender waits for its sends, as in Megatron-LM's 1F1B")
+	cmd.Flags().Var(within(&u.extra, 0, 1, ""), "extra-warmup", "extra warm-up forwards of interleaved; Megatron-LM uses 1 to overlap the expert all-to-all")
 	u.overlap.share = true
-	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter half that an overlapped pair hides, 0 to 1; default 0")
+	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter operation that an overlapped forward-backward pair hides, 0 to 1; default 0")
 }
 
 func (u *unitCosts) said() bool {
 	return u.tf.said || u.ti.said || u.tw.said || u.tb.said || u.p2p.said || u.overlap.said
 }
 
-// check refuses what goes with unit costs only, and values out of bounds.
+// check returns an error if a flag is given that needs unit costs.
 func (u *unitCosts) check() error {
-	const unitsOnly = " goes with unit costs (--tf --ti --tw --tb --p2p --overlap)"
+	const unitsOnly = " needs unit costs (--tf --ti --tw --tb --p2p --overlap)"
 	switch {
 	case u.blocks && !u.said():
 		return &usageError{"--p2p-blocks" + unitsOnly}
@@ -106,8 +105,8 @@ func (u *unitCosts) check() error {
 	return nil
 }
 
-// times fills in what was not said: a backward is two forwards, half of it the
-// input gradient. The two halves must be the whole.
+// times returns the costs with defaults for what was not given: a backward takes two
+// forwards, half of it for the input gradient. The halves must add up to the whole.
 func (u *unitCosts) times() (schedule.ChunkTimes, error) {
 	t := schedule.ChunkTimes{F: 1, B: u.tb.value, I: u.ti.value, W: u.tw.value}
 	if u.tf.said {
@@ -147,7 +146,7 @@ func contradiction(one, other, why string) error {
 	return &knob.ConflictError{Fields: [2]string{one, other}, Why: why}
 }
 
-// columns is the flag for the width of the drawing.
+// columns is the value of the flag for the width of the drawing.
 type columns int
 
 func (c *columns) String() string {
@@ -175,22 +174,24 @@ func (c *columns) Set(text string) error {
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
-	var form outputForm
+	var output outputFlags
 	var width columns
 	cmd := &cobra.Command{
 		Use:   "timeline",
-		Short: "Draw a pipeline schedule, with real times or unit costs",
-		Long: "Draw when each pipeline rank works on what. With --tf, --ti, --tw, --tb or --p2p the operations have those " +
-			"durations and no model is used; without, they have the times of the setup that the flags say.",
+		Short: "Draw a pipeline schedule",
+		Long: "Draw the operations of every pipeline rank over time.\n\n" +
+			"With --tf, --ti, --tw, --tb, --p2p or --overlap the operations take those unit costs, without a model. Otherwise they take " +
+			"the predicted times of the setup given by the flags.\n\n" +
+			"Exit code: 0 the schedule is legal, 1 run-time error, 2 usage error, 3 illegal layout.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
-			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --json\n" +
-			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --svg > dual.svg\n" +
-			"meshscope timeline --tp 8 --pp 4 --gbs 32 --chrome-trace > step.json",
+			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --format json\n" +
+			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --format svg > dual.svg\n" +
+			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace > step.json",
 		Args: cobra.ArbitraryArgs,
 	}
-	form.register(cmd)
+	output.register(cmd, timelineFormats(), timelineFormats()[1:]...)
 	cmd.Flags().Var(&width, "width", fmt.Sprintf(
-		"columns of the drawing; left out: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
+		"columns of the drawing; default: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -198,7 +199,7 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
-		if err := form.check(); err != nil {
+		if err := output.settle(cmd); err != nil {
 			return err
 		}
 		if err := costs.check(); err != nil {
@@ -215,12 +216,12 @@ func (a *app) timelineCommand() *cobra.Command {
 		if width == 0 {
 			width = columns(a.width(drawWidth))
 		}
-		return form.write(d, a.stdout, int(width))
+		return d.write(output.format, a.stdout, int(width))
 	})
 	return cmd
 }
 
-// realTimeline is the pipeline of a setup with its own times.
+// realTimeline returns the timeline of a setup with its predicted times.
 func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 	s, err := flags.setup(a)
 	if err != nil {
@@ -238,7 +239,7 @@ func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 	}, nil
 }
 
-// complain prints what makes a setup illegal.
+// complain prints why a setup is illegal.
 func (a *app) complain(problems []engine.Problem) {
 	for _, p := range problems {
 		if p.Severity != layout.Error {
@@ -251,8 +252,8 @@ func (a *app) complain(problems []engine.Problem) {
 	}
 }
 
-// unitTimeline simulates a schedule with unit costs: the flags say its shape,
-// the rest of the setup does not matter.
+// unitTimeline simulates a schedule with unit costs. Of the setup only the shape of the
+// pipeline counts.
 func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error) {
 	s, err := flags.shape(a)
 	if err != nil {
@@ -264,7 +265,7 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 		return nil, err
 	}
 	if times.F+times.B == 0 && costs.p2p.value == 0 {
-		return nil, &usageError{"--tf: given \"0\", and no other cost is above 0: there is no time to draw, nearest 1"}
+		return nil, &usageError{"--tf: given \"0\", but all costs are 0: at least one must be above 0, nearest 1"}
 	}
 	if problems := cannot(s); len(problems) > 0 {
 		a.complain(problems)
@@ -292,8 +293,7 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 	return d, nil
 }
 
-// cannot lists why a schedule cannot be executed, or is larger than what is
-// simulated.
+// cannot returns why a schedule cannot be executed, or is too large to simulate.
 func cannot(s schedule.Spec) []engine.Problem {
 	var problems []engine.Problem
 	for _, is := range s.Check() {
@@ -314,8 +314,8 @@ func cannot(s schedule.Spec) []engine.Problem {
 	return problems
 }
 
-// together follows the proposals of one error after the other until none is
-// left, and says what they change; nil where that does not end.
+// together applies the proposals of one error after the other until none is left, and
+// returns what they change; nil if that does not end.
 func together(s schedule.Spec) map[string]any {
 	const most = 8
 	change := map[string]any{}
@@ -334,7 +334,7 @@ func together(s schedule.Spec) map[string]any {
 	return nil
 }
 
-// specField is a count of a spec by the name of its flag.
+// specField returns a count of a spec by the name of its flag.
 func specField(s *schedule.Spec, field string) *int {
 	switch knob.ID(field) {
 	case knob.PP:
@@ -352,8 +352,8 @@ func specField(s *schedule.Spec, field string) *int {
 	return nil
 }
 
-// shape is the schedule that the flags say: pp, vpp, microbatches, schedule and
-// group size. One GPU per rank and enough sequences make the rest legal.
+// shape returns the schedule given by the flags: pp, vpp, microbatches, schedule, group
+// size and limit of micro-batches in flight.
 func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	doc := &setupdoc.Document{}
 	if f.file != "" {
@@ -366,7 +366,7 @@ func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 			only.said = append(only.said, s)
 		default:
 			return schedule.Spec{}, &usageError{fmt.Sprintf(
-				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: with them only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight count", s.key)}
+				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: unit costs take only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight", s.key)}
 		}
 	}
 	only.said = append(only.said, said{key: string(knob.DP), value: "1"})
@@ -374,5 +374,5 @@ func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	return s.Spec(), err
 }
 
-// finite says whether a timeline can be written.
+// finite reports whether the times of a timeline are finite.
 func finite(t *schedule.Timeline) bool { return !math.IsNaN(t.Makespan) && !math.IsInf(t.Makespan, 0) }

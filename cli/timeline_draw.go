@@ -35,10 +35,9 @@ const (
 	leastColumns = 8 // of the picture
 )
 
-// writeText draws one row per rank in lines of a width: each operation is its
-// letter and micro-batch where there is room, else its letter; idle time is
-// dots. Where columns hold several operations their letters are in turn, as often
-// as their kinds' shares of the time.
+// writeText draws one row per rank: each operation is its letter and micro-batch if
+// there is room, else its letter; idle time is dots. In columns that hold several
+// operations their letters alternate by the kinds' shares of the time.
 func (d *drawing) writeText(to io.Writer, width int) error {
 	t := d.timeline
 	spec := t.Order.Spec
@@ -47,7 +46,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		out.printf("%s\n", report.Wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	say("ends after %s%s; bubble %s of the work of the busiest rank, %s of all time",
+	say("ends after %s%s; bubble %s of the work of the slowest rank, %s of all time",
 		d.time(t.Makespan), d.exact, figure.FinePercent(t.BubbleOverIdeal()), figure.FinePercent(t.BubbleOverTotal()))
 	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
@@ -63,7 +62,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	for rank := range spec.Ranks {
 		if spec.Ranks > drawRanks && rank >= drawRanks/2 && rank < spec.Ranks-drawRanks/2 {
 			if rank == drawRanks/2 {
-				out.printf("%*s  (%d ranks between are not drawn)\n", first, "", spec.Ranks-drawRanks)
+				out.printf("%*s  (%d ranks in between not shown)\n", first, "", spec.Ranks-drawRanks)
 			}
 			continue
 		}
@@ -77,10 +76,10 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 func (d *drawing) sayMore(say func(format string, args ...any)) {
 	t := d.timeline
 	if info, _ := t.Order.Spec.Kind.Info(); info.SplitsBackward {
-		say("between a rank's own start and end at most %s idle, %s of its work", d.time(t.LongestSpan()-busiest(t)), figure.FinePercent(t.SpanOverIdeal()))
+		say("idle between a rank's own start and end: at most %s, %s of its work", d.time(t.LongestSpan()-busiest(t)), figure.FinePercent(t.SpanOverIdeal()))
 	}
 	if d.idle != nil {
-		say("closed form of the worst rank's idle time: %s", d.time(*d.idle))
+		say("closed form of the idle time of the rank that waits longest: %s", d.time(*d.idle))
 	}
 	say("")
 }
@@ -216,21 +215,21 @@ func (p *textPicture) legend(column string) string {
 	}
 	if !p.crowded {
 		if len(p.Recompute) > 0 {
-			names = append(names, "R forward again")
+			names = append(names, "R recompute")
 		}
 		if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
-			names = append(names, "& both overlapped")
+			names = append(names, "& overlapped pair")
 		}
 		if p.Order.Chunks() > 1 {
-			names = append(names, "F3.1 of the second chunk")
+			names = append(names, "F3.1 second chunk")
 		}
-		return strings.Join(append(names, "- goes on", "| ends", ". idle"), ", ") + "; one column is " + column + "; " + live
+		return strings.Join(append(names, "- continued", "| end", ". idle"), ", ") + "; one column is " + column + "; " + live
 	}
 	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
 	if n := p.perColumn(); n >= 10 {
 		many = figure.Comma(int(math.Round(n)))
 	}
-	return fmt.Sprintf("one column is %s, about %s operations of a rank: letters take turns by their shares of the time, %s, . idle; %s",
+	return fmt.Sprintf("one column is %s, about %s operations of a rank: letters alternate by their share of the time, %s, . idle; %s",
 		column, many, strings.Join(names, ", "), live)
 }
 

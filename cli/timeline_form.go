@@ -4,57 +4,38 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
+	"meshscope/report"
 	"meshscope/report/figure"
 )
 
-// outputForm is in which form a timeline is written: text unless a flag says
-// otherwise.
-type outputForm struct{ json, svg, trace bool }
-
-func (f *outputForm) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
-	cmd.Flags().BoolVar(&f.svg, "svg", false, "print a picture as SVG")
-	cmd.Flags().BoolVar(&f.trace, "chrome-trace", false, "print a Chrome trace, which ui.perfetto.dev opens")
+// timelineFormats returns the formats of a timeline.
+func timelineFormats() []string {
+	return []string{textFormat, string(report.JSON), svgFormat, traceFormat}
 }
 
-// check refuses two forms at once: all of them go to standard output.
-func (f *outputForm) check() error {
-	switch {
-	case f.json && f.svg:
-		return &usageError{"--json and --svg contradict each other: standard output takes one of them"}
-	case f.json && f.trace:
-		return &usageError{"--json and --chrome-trace contradict each other: standard output takes one of them"}
-	case f.svg && f.trace:
-		return &usageError{"--svg and --chrome-trace contradict each other: standard output takes one of them"}
-	}
-	return nil
-}
-
-// write puts the drawing out; width is that of the text.
-func (f *outputForm) write(d *drawing, to io.Writer, width int) error {
-	switch {
-	case f.json:
+// write prints the drawing in a format; width is that of the text, in columns.
+func (d *drawing) write(format string, to io.Writer, width int) error {
+	switch format {
+	case string(report.JSON):
 		return d.writeJSON(to)
-	case f.svg:
+	case svgFormat:
 		return d.writeSVG(to)
-	case f.trace:
+	case traceFormat:
 		return d.writeTrace(to)
 	}
 	return d.writeText(to, width)
 }
 
-// Bounds of forms that draw every operation: beyond them no viewer keeps up.
+// Bounds of formats that draw every operation: viewers cannot show more.
 const (
 	maxPictureOps = 200_000
 	maxTraceOps   = 1_000_000
 )
 
-// atMost refuses a timeline with more operations than a form takes.
-func (d *drawing) atMost(most int, form string) error {
+// atMost returns an error if a timeline has more operations than a format takes.
+func (d *drawing) atMost(most int, format string) error {
 	if n := len(d.timeline.Order.Ops); n > most {
-		return &usageError{fmt.Sprintf("%s operations are more than the %s of %s; text and --json take them all", figure.Comma(n), figure.Comma(most), form)}
+		return &usageError{fmt.Sprintf("%s takes at most %s operations, this timeline has %s; text and --json take any number", format, figure.Comma(most), figure.Comma(n))}
 	}
 	return nil
 }

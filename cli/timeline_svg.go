@@ -43,7 +43,7 @@ type picture struct {
 // writeSVG draws one bar per operation, one row per rank, idle time left empty,
 // and a time axis. Each bar says what it is when pointed at.
 func (d *drawing) writeSVG(to io.Writer) error {
-	if err := d.atMost(maxPictureOps, "a picture"); err != nil {
+	if err := d.atMost(maxPictureOps, "--format svg"); err != nil {
 		return err
 	}
 	palette, err := palettes.Load("light")
@@ -65,7 +65,7 @@ func (p *picture) draw() {
 	width, height := svgLeft+svgWidth+svgRight, bottom+34
 	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
-	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, bubble %s of the work",
+	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, bubble %s of the work of the slowest rank",
 		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), figure.FinePercent(t.BubbleOverIdeal()))
 	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width, height)
 	p.text(svgLeft, 20, svgLarge, "start", heading)
@@ -113,7 +113,7 @@ func (p *picture) paint(f palettes.Fill) (fill, ink string) {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B), ink
 }
 
-// rank draws one row.
+// rank draws the row of one rank.
 func (p *picture) rank(rank int) {
 	t := p.timeline
 	o := t.Order
@@ -126,7 +126,7 @@ func (p *picture) rank(rank int) {
 		from, to := t.Begin[o.Start[rank]+i]*p.scale, t.End[o.Start[rank]+i]*p.scale
 		if !ops[i].Paired() || i+1 == len(ops) {
 			if again := t.RecomputeEnd(rank, o.Start[rank]+i) * p.scale; again > from {
-				p.again(ops[i], from, again, y)
+				p.recompute(ops[i], from, again, y)
 				from = again
 			}
 			p.bar(o, rank, ops[i], from, to, y, svgBar)
@@ -144,7 +144,7 @@ func (p *picture) rank(rank int) {
 	p.text(svgLeft+svgWidth+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
 }
 
-// bar draws one operation, or half of a pair.
+// bar draws one operation, or one of a pair.
 func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, height float64) {
 	fill, ink := p.paint(fillOf(op))
 	width := to - from
@@ -169,10 +169,10 @@ func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, 
 		svgLeft+from+width/2, y+height/2+float64(size)*0.33, size, ink, label)
 }
 
-// again draws the part of a backward that runs the forward again.
-func (p *picture) again(op schedule.Op, from, to, y float64) {
+// recompute draws the part of a backward that runs the forward again.
+func (p *picture) recompute(op schedule.Op, from, to, y float64) {
 	fill, _ := p.paint(palettes.Recompute)
-	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>R, the forward of micro-batch %d again: %s to %s</title></rect>`+"\n",
+	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>R, recompute of micro-batch %d: %s to %s</title></rect>`+"\n",
 		svgLeft+from, y, to-from, svgBar-1, fill, op.MicroBatch(), p.time(from/p.scaleOr1()), p.time(to/p.scaleOr1()))
 }
 
@@ -208,15 +208,15 @@ func (p *picture) legend() {
 	if len(p.timeline.Recompute) > 0 {
 		fill, _ := p.paint(palettes.Recompute)
 		p.out.printf(`<rect x="%.2f" y="34" width="12" height="12" fill="%s"/>`+"\n", x, fill)
-		p.text(x+17, 44, svgSmall, "start", "R forward again")
-		x += 17 + svgLetter*float64(len("R forward again")) + 24
+		p.text(x+17, 44, svgSmall, "start", "R recompute")
+		x += 17 + svgLetter*float64(len("R recompute")) + 24
 	}
 	var remarks []string
 	if o.Chunks() > 1 {
 		remarks = append(remarks, "lighter: odd chunks")
 	}
 	if slices.ContainsFunc(o.Ops, schedule.Op.Paired) {
-		remarks = append(remarks, "one above the other: at the same time")
+		remarks = append(remarks, "stacked: overlapped pair")
 	}
 	if len(remarks) > 0 {
 		p.text(x, 44, svgSmall, "start", strings.Join(remarks, "; "))

@@ -17,7 +17,7 @@ func (d *drawing) writeTrace(to io.Writer) error {
 	if !finite(t) {
 		return errors.New("the timeline has no finite times")
 	}
-	if err := d.atMost(maxTraceOps, "a Chrome trace"); err != nil {
+	if err := d.atMost(maxTraceOps, "--format chrome-trace"); err != nil {
 		return err
 	}
 	scale := 1e6

@@ -12,10 +12,10 @@ import (
 	"meshscope/presets/published"
 )
 
-// validation is the document of validate --json.
+// validation is the JSON document of validate.
 type validation struct {
 	header
-	Figures []published.Figure `json:"figures"` // of all groups; none where some were named
+	Figures []published.Figure `json:"figures"` // of all groups; none if some were named
 	Groups  []published.Result `json:"groups"`
 	Rows    []published.Row    `json:"rows"`
 }
@@ -25,14 +25,13 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
-		Long: "Compare the model with published measurements: the figures by which it is judged, then group by group,\n" +
-			"those that constants were fitted to apart.\n\n" +
-			"Beside each group stands what one constant rate reaches that is fitted to the same rows, and the best\n" +
-			"figure of another tool where there is one.",
+		Long: "Compare the model with published measurements: nine accuracy figures, then the errors of every group of runs. " +
+			"Groups that constants were fitted to are listed separately.\n\n" +
+			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
 		Args:    cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every row")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every run")
 	cmd.Flags().BoolVar(&byRow, "rows", false, "list every run")
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		v, err := a.validate(args)
@@ -47,7 +46,7 @@ func (a *app) validateCommand() *cobra.Command {
 	return cmd
 }
 
-// validate compares the groups that were named, or all.
+// validate compares the named groups, or all.
 func (a *app) validate(names []string) (validation, error) {
 	groups, err := published.Groups(a.lib)
 	if err != nil {
@@ -59,7 +58,7 @@ func (a *app) validate(names []string) (validation, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return validation{}, &usageError{fmt.Sprintf("validate: given %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
+			return validation{}, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
 	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
@@ -78,7 +77,7 @@ func (a *app) validate(names []string) (validation, error) {
 	return v, nil
 }
 
-// printFigures prints the figures by which the model is judged.
+// printFigures prints the nine accuracy figures.
 func (a *app) printFigures(figures []published.Figure) error {
 	if len(figures) == 0 {
 		return nil
@@ -107,10 +106,10 @@ func (a *app) printFigures(figures []published.Figure) error {
 		}
 		rows[i] = []any{f.Number, f.Name, f.Measure, f.Rows, write(f.Value), wanted, constant, peer}
 	}
-	if _, err := fmt.Fprintln(a.stdout, "FIGURES: the model, the best single constant on the same rows, the best peer"); err != nil {
+	if _, err := fmt.Fprintln(a.stdout, "FIGURES: meshscope, a single constant fitted to the same runs, the best other tool"); err != nil {
 		return err
 	}
-	if err := a.wholeTable([]any{"", "runs", "measure", "rows", "model", "wanted", "constant", "best peer"}, rows); err != nil {
+	if err := a.wholeTable([]any{"", "runs", "measure", "rows", "model", "target", "constant", "other tool"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout)
@@ -131,14 +130,14 @@ func (a *app) printValidation(v validation, byRow bool) error {
 		if len(rows) == 0 {
 			continue
 		}
-		heading := "NOT FITTED: no constant has seen these runs"
+		heading := "NOT FITTED: no constant was fitted to these runs"
 		if fitted {
-			heading = "FITTED: some constants were chosen with these runs (see presets/calibrations)"
+			heading = "FITTED: some constants were fitted to these runs (see presets/calibrations)"
 		}
 		if _, err := fmt.Fprintln(a.stdout, heading); err != nil {
 			return err
 		}
-		if err := a.wholeTable([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "best peer"}, rows); err != nil {
+		if err := a.wholeTable([]any{"group", "metric", "rows", "mean", "median", "max", "constant", "other tool"}, rows); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 // version is the release. Release builds set it with
-// -ldflags "-X meshscope/cli.version=1.2.3"; nothing else writes it.
+// -ldflags "-X meshscope/cli.version=1.2.3".
 var version = "0.1.0-dev"
 
-// schemaVersion is the version of every JSON document: it changes when a key
-// goes or changes its meaning, not when one is added.
+// schemaVersion is the version of every JSON document: it changes when a key is removed or
+// changes its meaning, not when one is added.
 const schemaVersion = report.SchemaVersion
 
-// build is what the toolchain recorded about this binary.
+// build is what the Go toolchain recorded about this binary.
 type build struct{ commit, date, dirty string }
 
 func buildInfo() build {
@@ -58,7 +58,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as a JSON document")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, args); err != nil {
 			return err

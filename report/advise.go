@@ -13,12 +13,12 @@ import (
 	"meshscope/report/figure"
 )
 
-// Advice is what advise says about a setup.
+// Advice is the advice about a setup.
 type Advice struct {
 	*advise.Advice
 	Library    *presets.Library
 	UnsetBatch bool // no global batch was given
-	// Tornado draws a bar for each knob; nil: none is drawn.
+	// Tornado has a bar for each knob; nil: none is drawn.
 	Tornado *Tornado
 }
 
@@ -29,7 +29,7 @@ type Tornado struct {
 	Legend string // what the signs mean
 }
 
-// EvalCommand is the command line that gives a setup; empty where no flags do.
+// EvalCommand returns the command line that gives a setup; "" if no flags do.
 func EvalCommand(s engine.Setup, lib *presets.Library) string {
 	flags, ok := setupdoc.Flags(s, lib)
 	if !ok {
@@ -38,7 +38,7 @@ func EvalCommand(s engine.Setup, lib *presets.Library) string {
 	return "meshscope eval " + flags
 }
 
-// Document gives the advice for people.
+// Document returns the advice for people.
 func (a *Advice) Document() *Document {
 	out := &Document{Title: Title(&a.Setup), Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)}}
 	out.Sections = append(out.Sections, problems(&a.Report)...)
@@ -53,7 +53,7 @@ func (a *Advice) Document() *Document {
 	return out
 }
 
-// state says whether the setup fits, and what fills its memory or its step.
+// state tells whether the setup fits, and what fills its memory or its step.
 func (a *Advice) state() []Section {
 	m := a.Report.Memory
 	t := &Table{Head: []string{"", "", ""}}
@@ -63,23 +63,23 @@ func (a *Advice) state() []Section {
 		}
 		return []Section{
 			{Heading: "Fits", Lead: fmt.Sprintf("%.1f of %.1f GiB, %s; a step takes %s, MFU %s", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), figure.Headline(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))},
-			{Heading: "What a step is spent on", Blocks: []Block{t}},
+			{Heading: "Where the step time goes", Blocks: []Block{t}},
 		}
 	}
 	for _, term := range a.Terms {
 		t.add(Word(term.Name), Figure(record.Memory, float64(term.Bytes)), Figure(record.Share, term.Share))
 	}
-	return []Section{{Heading: "Does not fit", Lead: m.Reason}, {Heading: "What the fullest rank holds", Blocks: []Block{t}}}
+	return []Section{{Heading: "Does not fit", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
 }
 
-// moves are the changes that help, with the command lines of the first one, and of the
-// fastest where that is another.
+// moves lists the changes that help, with the command lines of the first and the fastest
+// one.
 func (a *Advice) moves() Section {
 	out := Section{Heading: "Moves", Lead: a.Promise()}
 	if len(a.Moves) == 0 {
-		out.say("none is known: every change of the knobs and every layout of the search was tried")
+		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
-	t := &Table{Head: []string{"change", "what follows", "step", "speed", "peak GiB", "memory GiB"}}
+	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
 	fastest := 0
 	for i := range a.Moves {
 		m := &a.Moves[i]
@@ -97,7 +97,7 @@ func (a *Advice) moves() Section {
 			i    int
 		}{{"first", 0}, {"fastest", fastest}} {
 			if command := EvalCommand(a.Moves[x.i].Setup, a.Library); command != "" && (x.name == "first" || x.i > 0) {
-				out.say("the " + x.name + " of them in full:")
+				out.say("Command of the " + x.name + " one:")
 				out.add(Command(command))
 			}
 		}
@@ -113,7 +113,7 @@ func follows(m *advise.Move) string {
 	return "-"
 }
 
-// steps are what each knob alone does to the step.
+// steps lists what each knob alone does to the step time.
 func (a *Advice) steps() Section {
 	t := &Table{Head: []string{"knob", "now", "faster", "", "slower", "best that fits"}}
 	if a.Tornado != nil {
@@ -130,27 +130,27 @@ func (a *Advice) steps() Section {
 	}
 	out := Section{
 		Heading: "Each knob alone",
-		Lead:    "its fastest and slowest value around a step of " + figure.Headline(a.Report.Time.Step) + " now, and the best that fits",
+		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.Report.Time.Step) + ", and the best value that fits",
 		Blocks:  []Block{t},
 	}
 	if a.Tornado != nil {
 		out.say(a.Tornado.Legend)
 	}
-	out.say("x does not fit, ! some launcher refuses it")
+	out.say("x does not fit, ! some launcher rejects it")
 	return out
 }
 
-// memory is what each knob alone does to the memory, and where the setup fits.
+// memory lists what each knob alone does to the memory, and at which values the setup fits.
 func (a *Advice) memory() Section {
 	t := &Table{Head: []string{"knob", "peak GiB", "fits at"}}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())), Word(fittingWords(k)))
 	}
-	return Section{Heading: "Each knob alone", Lead: "its memory, and at which other values it fits", Blocks: []Block{t}}
+	return Section{Heading: "Each knob alone", Lead: "peak memory over its other values, and the values that fit", Blocks: []Block{t}}
 }
 
-// endWords are the step at one end of a knob, and at which value.
+// endWords returns the step time at one end of a knob, and its value.
 func endWords(k *advise.Knob, v *advise.Value) string {
 	if v == &k.Now {
 		return "now"
@@ -165,7 +165,7 @@ func endWords(k *advise.Knob, v *advise.Value) string {
 	return text
 }
 
-// bestWords are the value of a knob with the shortest step of those that fit.
+// bestWords returns the fitting value of a knob with the shortest step.
 func bestWords(k *advise.Knob) string {
 	switch best := k.Best(); {
 	case best == nil:
@@ -177,7 +177,7 @@ func bestWords(k *advise.Knob) string {
 	}
 }
 
-// fittingWords are the other values of a knob at which the setup fits.
+// fittingWords returns the other values of a knob at which the setup fits.
 func fittingWords(k *advise.Knob) string {
 	const most = 6 // on a line
 	var fit []string
@@ -199,7 +199,7 @@ func fittingWords(k *advise.Knob) string {
 }
 
 func (a *Advice) rules() Section {
-	out := Section{Heading: "Rules of thumb", Lead: "and what the model says"}
+	out := Section{Heading: "Rules of thumb", Lead: "and what meshscope predicts"}
 	for i := range a.Rules {
 		r := &a.Rules[i]
 		verdict := r.Verdict.Words()
@@ -211,13 +211,13 @@ func (a *Advice) rules() Section {
 	return out
 }
 
-// Records are a row for the setup and one for each move.
+// Records returns a row for the setup and one for each move.
 func (a *Advice) Records() *Table {
 	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command"}}
 	row := func(name, follows string, fits bool, r *engine.Report, speed, saved float64, s engine.Setup) {
 		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(speed), exactly(r.Memory.Peak), exactly(saved), Word(EvalCommand(s, a.Library)))
 	}
-	row("as it is", "", a.Report.Memory.Fits, &a.Report, 1, 0, a.Setup)
+	row("current setup", "", a.Report.Memory.Fits, &a.Report, 1, 0, a.Setup)
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		row(m.Turns(), follows(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)

@@ -12,14 +12,14 @@ import (
 	"meshscope/report/figure"
 )
 
-// Comparison is one setup beside another, with what leads from A to B.
+// Comparison is two setups compared, with the path from A to B.
 type Comparison struct {
 	*compare.Comparison
 	Way   []compare.Move
-	Words []string // how A and B were given; empty: by the flags
+	Words []string // how A and B were given; "": by the flags
 }
 
-// Document gives the comparison for people.
+// Document returns the comparison for people.
 func (c *Comparison) Document() *Document {
 	out := &Document{}
 	var sides []string
@@ -35,7 +35,7 @@ func (c *Comparison) Document() *Document {
 	out.Sections = append(out.Sections, c.changed())
 	for i, side := range []*compare.Side{&c.A, &c.B} {
 		if !side.Report.Legal {
-			out.Sections = append(out.Sections, Section{Heading: fmt.Sprintf("%c is illegal", 'A'+i), Lead: "there is nothing to compare with"})
+			out.Sections = append(out.Sections, Section{Heading: fmt.Sprintf("%c is illegal", 'A'+i), Lead: "nothing to compare"})
 			out.Sections = append(out.Sections, problems(&side.Report)...)
 		}
 	}
@@ -62,23 +62,23 @@ func (c *Comparison) Document() *Document {
 	return out
 }
 
-// changed lists what differs, each with its rule.
+// changed lists the differences, each with its rule.
 func (c *Comparison) changed() Section {
 	if len(c.Changes) == 0 {
-		return Section{Heading: "Nothing changed", Lead: "A and B are the same setup"}
+		return Section{Heading: "No changes", Lead: "A and B are the same setup"}
 	}
 	out := Section{Heading: "Changed"}
 	for _, x := range c.Changes {
 		rule := x.Rule
 		if x.Follows != "" {
-			rule = "follows: " + x.Follows
+			rule = "auto: " + x.Follows
 		}
 		out.add(Item{Text: fmt.Sprintf("%-12s %s -> %s", x.Field, orNone(x.A), orNone(x.B))}, Detail(rule))
 	}
 	return out
 }
 
-// orNone is a text that may be empty.
+// orNone returns a text, or "none".
 func orNone(text string) string {
 	if text == "" {
 		return "none"
@@ -91,11 +91,10 @@ func (c *Comparison) fullest() string {
 	return fmt.Sprintf("of the fullest rank (A: %s; B: %s)", rank(c.A.Report.Memory), rank(c.B.Report.Memory))
 }
 
-// compareRoom is how wide the names of figures are, so that all groups stand under
-// each other.
+// compareRoom is the width of the names of figures, so that the tables of all groups align.
 const compareRoom = 26
 
-// figures are those of a group on both sides.
+// figures returns the figures of a group on both sides.
 func (c *Comparison) figures(group compare.Group) *Table {
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "A", "B", "B - A", "ratio"}}
 	for i := range c.Deltas {
@@ -107,7 +106,7 @@ func (c *Comparison) figures(group compare.Group) *Table {
 	return t
 }
 
-// side is a figure that a side may not have.
+// side returns a figure, or a dash if a side has none.
 func side(u record.Unit, v *float64) Cell {
 	if v == nil {
 		return right("-")
@@ -117,18 +116,18 @@ func side(u record.Unit, v *float64) Cell {
 
 func nothing(v *float64) bool { return v == nil || *v == 0 }
 
-// shortName fits the column.
+// shortName returns a name that fits the column.
 func shortName(d *compare.Delta) string {
 	switch d.ID {
 	case "pipeline.bubble-over-ideal":
-		return "bubble over slowest rank"
+		return "bubble of slowest rank"
 	case "pipeline.bubble-over-total":
-		return "bubble over all ranks"
+		return "bubble of all ranks"
 	}
 	return d.Name
 }
 
-// difference is B - A with its sign; shares differ by points.
+// difference returns B - A with its sign; shares differ by points.
 func difference(d *compare.Delta) Cell {
 	v, ok := d.Change()
 	switch {
@@ -146,7 +145,7 @@ func difference(d *compare.Delta) Cell {
 	return right(sign + figure.Fine(d.Unit, math.Abs(v)))
 }
 
-// ratio is how many times A B is, as a change in percent.
+// ratio returns B / A as a change in percent.
 func ratio(d *compare.Delta) string {
 	r, ok := d.Ratio()
 	if !ok || difference(d).Text == "=" || d.Unit == record.Share || r < 0 {
@@ -158,7 +157,7 @@ func ratio(d *compare.Delta) string {
 	return fmt.Sprintf("%+.1f %%", 100*(r-1))
 }
 
-// bands say how far the figures of both sides can be trusted.
+// bands returns the error bands of both sides.
 func (c *Comparison) bands(group compare.Group) []Block {
 	of := func(r *engine.Report) string {
 		switch group {
@@ -180,14 +179,14 @@ func (c *Comparison) bands(group compare.Group) []Block {
 	return []Block{Sentence("A: " + a), Sentence("B: " + b)}
 }
 
-// mostChange is how much of the words of a change a line has room for.
+// mostChange is the number of characters of a change that fit on a line.
 const mostChange = 44
 
-// path is what each change is worth on the path from A to B.
+// path lists what each change gains on the path from A to B.
 func (c *Comparison) path() Section {
-	out := Section{Heading: "Path", Lead: "from A to B, one change after the other; what follows moves along"}
+	out := Section{Heading: "Path", Lead: "from A to B, one change at a time, with the knobs that adapt"}
 	if len(c.Way) > 1 {
-		out.say("what each is worth depends on this order, the sum does not")
+		out.say("The gain of each change depends on the order, the total does not.")
 	}
 	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "GiB", "", "step", ""}}
@@ -213,7 +212,7 @@ func (c *Comparison) path() Section {
 	return out
 }
 
-// changeWords are the changes of a move.
+// changeWords lists the changes of a move.
 func changeWords(m *compare.Move) string {
 	words := make([]string, len(m.Changes))
 	for i, c := range m.Changes {
@@ -222,7 +221,7 @@ func changeWords(m *compare.Move) string {
 	return strings.Join(words, ", ")
 }
 
-// cut shortens a text that has no room.
+// cut shortens a text to a number of characters.
 func cut(text string, room int) string {
 	if r := []rune(text); len(r) > room {
 		return string(r[:room-3]) + "..."
@@ -230,7 +229,7 @@ func cut(text string, room int) string {
 	return text
 }
 
-// Records are what changed, then a row for each figure.
+// Records returns the changes, then a row for each figure.
 func (c *Comparison) Records() *Table {
 	t := &Table{Head: []string{"part", "name", "a", "b", "change", "ratio", "unit"}}
 	for _, x := range c.Changes {
@@ -250,10 +249,10 @@ func (c *Comparison) Records() *Table {
 	return t
 }
 
-// exactly is a number with all its digits, for records.
+// exactly returns a number with all its digits, for records.
 func exactly[T ~float64](v T) Cell { return Word(figure.Digits(float64(v))) }
 
-// perhaps is a number that there may not be, for records.
+// perhaps returns a number, or an empty cell, for records.
 func perhaps(v *float64) Cell {
 	if v == nil {
 		return Word("")

@@ -7,7 +7,7 @@ import (
 	"meshscope/engine/escape"
 )
 
-// writeCSV writes a table with all digits below the names of its columns.
+// writeCSV writes a table with all digits, below a row with the names of its columns.
 func writeCSV(to io.Writer, t *Table) error {
 	if t.err != nil {
 		return fmt.Errorf("write CSV: %w", t.err)

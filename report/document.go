@@ -1,6 +1,6 @@
-// Package report turns an answer of the program into a document once, and a document
-// into every format that it is given in: text for a terminal, Markdown, CSV, JSON, and
-// speech for screen readers. A format is one file here and a row of Formats.
+// Package report turns an answer of the program into a document, and a document into
+// every output format: text for a terminal, Markdown, CSV, JSON, and speech for screen
+// readers. Each format is one file and one row of Formats.
 package report
 
 import (
@@ -9,18 +9,18 @@ import (
 	"meshscope/engine/escape"
 )
 
-// Document is an answer in the order in which it is read.
+// Document is an answer for people, in reading order.
 type Document struct {
-	Title    string // what was asked about, on one line; empty: the sections say
+	Title    string // the setup, on one line; "": the sections tell
 	Sections []Section
 }
 
-// Section is a heading with what belongs below it.
+// Section is a heading with its blocks.
 type Section struct {
-	Heading string // empty: the blocks belong to the title
-	Lead    string // the result in brief, beside the heading
+	Heading string // "": the blocks belong to the title
+	Lead    string // the result in brief, next to the heading
 	Blocks  []Block
-	// Filed says that files alone have it: at a terminal it is too long.
+	// Filed tells that only files contain the section: it is too long for a terminal.
 	Filed bool
 }
 
@@ -28,14 +28,13 @@ type Section struct {
 // Item, a *Table or a Command.
 type Block interface{ block() }
 
-// Sentence is text that a terminal breaks between words.
+// Sentence is text that a terminal wraps.
 type Sentence string
 
-// Line is text that stays on one line, however wide.
+// Line is text that is never wrapped.
 type Line string
 
-// Facts are values with their names in front. A fact without a name goes on with the
-// one before it.
+// Facts are values with their names. A fact without a name continues the one before it.
 type Facts []Fact
 
 // Fact is a name with its value.
@@ -47,7 +46,7 @@ type Item struct {
 	Details []string
 }
 
-// Detail is a sentence about the one before it.
+// Detail is a sentence about the block before it.
 type Detail string
 
 // Command is a command line to copy.
@@ -61,13 +60,13 @@ func (*Table) block()   {}
 func (Detail) block()   {}
 func (Command) block()  {}
 
-// add puts blocks at the end of a section.
+// add appends blocks to a section.
 func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
 
-// say puts a sentence at the end of a section.
+// say appends a sentence to a section.
 func (s *Section) say(text string) { s.add(Sentence(text)) }
 
-// items makes a list of texts.
+// items returns a list of texts.
 func items(texts []string) []Block {
 	out := make([]Block, len(texts))
 	for i, text := range texts {
@@ -83,7 +82,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// name is the first name that is not empty, short enough for a line.
+// name returns the first name that is not empty, short enough for a line.
 func name(names ...string) string {
 	for _, n := range names {
 		if n != "" {

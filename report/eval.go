@@ -16,7 +16,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// document is the evaluation for people.
+// document returns the evaluation for people.
 func (d *Evaluation) document() *Document {
 	out := &Document{Title: Title(&d.Setup), Sections: []Section{SetupSection(&d.Setup, &d.report, d.UnsetBatch), d.flags()}}
 	out.Sections = append(out.Sections, problems(&d.report)...)
@@ -31,14 +31,14 @@ func (d *Evaluation) document() *Document {
 	return out
 }
 
-// Title says which model is on which machine.
+// Title returns the model, the number of GPUs and the machine of a setup.
 func Title(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s x %s, %s (%s)", name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs),
 		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"), name(s.Cluster.ID, s.Cluster.Name))
 }
 
-// SetupSection says what was asked about, below its title. unsetBatch tells that no
-// global batch was given.
+// SetupSection lists the setup, below its title. unsetBatch tells that no global batch was
+// given.
 func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	var facts Facts
 	if m := r.Model; m != nil {
@@ -54,7 +54,7 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
 	if unsetBatch {
 		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
-			Fact{"", fmt.Sprintf("where the layout is open, search takes %s: --gbs %d", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
 	}
 	facts = append(facts,
 		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
@@ -62,13 +62,13 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	return Section{Blocks: []Block{facts}}
 }
 
-// BatchDepth is the global batch of a setup as the default counts it: the default of
-// the engine, or more where that is no whole number of micro-batches.
+// BatchDepth writes the global batch of a setup as the default counts it: that of the
+// engine, or more if that is no whole number of micro-batches.
 func BatchDepth(s *engine.Setup) string {
 	return figure.Trim(float64(s.GBS)/float64(max(s.DP*s.PP, 1))) + " " + knob.BatchDepthUnit
 }
 
-// flags are the setup as flags, for files.
+// flags lists the setup as flags, for files.
 func (d *Evaluation) flags() Section {
 	t := &Table{Head: []string{"setup", "flag", "value", "unit"}}
 	params := knob.All()
@@ -87,7 +87,7 @@ func (d *Evaluation) flags() Section {
 	return out
 }
 
-// problems list what is wrong, errors first, each with what would be right.
+// problems lists errors, then warnings, each with the nearest legal values.
 func problems(r *engine.Report) []Section {
 	var out []Section
 	for _, kind := range []struct {
@@ -112,8 +112,7 @@ func problems(r *engine.Report) []Section {
 	return out
 }
 
-// Nearest writes {"tp":4,"dp":8} as "tp 4, with dp 8", the field that is wrong
-// first.
+// Nearest writes {"tp":4,"dp":8} as "tp 4, with dp 8", the illegal field first.
 func Nearest(field string, values map[string]any) string {
 	others := make([]string, 0, len(values))
 	for f, v := range values {
@@ -132,8 +131,8 @@ func Nearest(field string, values map[string]any) string {
 	return fmt.Sprintf("%s %v, with %s", field, own, strings.Join(others, ", "))
 }
 
-// Overview is the report without what the screens have tables of: those of ranks and of
-// traffic.
+// Overview returns the report without the tables of ranks and traffic, which screens have
+// themselves.
 func Overview(s *engine.Setup, r *engine.Report) *Document {
 	out := &Document{Title: Title(s), Sections: append([]Section{SetupSection(s, r, false)}, problems(r)...)}
 	if r.Legal {
@@ -142,8 +141,8 @@ func Overview(s *engine.Setup, r *engine.Report) *Document {
 	return out
 }
 
-// figureSections are the sections of a legal report, with the tables of ranks and traffic or
-// without.
+// figureSections returns the sections of a legal report; full adds the tables of ranks and
+// traffic.
 func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 	var out []Section
 	add := func(there bool, section func() Section) {
@@ -160,7 +159,7 @@ func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 	return out
 }
 
-// Caveats are what a report assumes and leaves out.
+// Caveats lists what a report assumes and what it does not model.
 func Caveats(r *engine.Report) []Section {
 	var out []Section
 	for _, list := range []Section{
@@ -173,7 +172,7 @@ func Caveats(r *engine.Report) []Section {
 	return out
 }
 
-// fitWord says whether a setup fits.
+// fitWord returns whether a setup fits.
 func fitWord(m *engine.Memory) string {
 	if m.Fits {
 		return "fits"
@@ -181,7 +180,7 @@ func fitWord(m *engine.Memory) string {
 	return "DOES NOT FIT"
 }
 
-// evidence says whose error a band is, where there is one.
+// evidence adds which runs an error band comes from, if there is one.
 func (s *Section) evidence(e *engine.Evidence) {
 	if e.Validated() {
 		s.say(e.Words())
@@ -214,14 +213,14 @@ func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
 	return out
 }
 
-// fixes are the single-knob changes that make a setup fit.
+// fixes lists the single-knob changes that make a setup fit.
 func (s *Section) fixes(of *engine.Setup) {
 	fixes := advise.Fixes(*of, nil)
 	if len(fixes) == 0 {
-		s.say("no single-knob change makes it fit; meshscope advise tries more")
+		s.say("No single-knob change makes it fit; meshscope advise tries combinations.")
 		return
 	}
-	s.say("single-knob changes that make it fit, the fastest step first:")
+	s.say("single-knob changes that make it fit, fastest step first:")
 	t := &Table{Head: []string{"", "", "", ""}}
 	for i := range fixes {
 		m := &fixes[i]
@@ -248,8 +247,8 @@ func pipelineSection(r *engine.Report) Section {
 	}
 	out.add(facts)
 	if p.BubbleSpan != nil && r.Timeline != nil {
-		out.say(fmt.Sprintf("inside a rank's own first start and last end the bubble is %s: ranks need not wait for each other's step, so that one lasts as long as "+
-			"the longest rank's own span, %s, and the pipeline's ends overlap those of the steps before and after it",
+		out.say(fmt.Sprintf("Between a rank's own first start and last end the bubble is %s: ranks do not wait for each other at the end of a step, so a step takes "+
+			"the longest span of a rank, %s, and its start and end overlap with the steps before and after.",
 			figure.FinePercent(*p.BubbleSpan), figure.Headline(units.Seconds(r.Timeline.LongestSpan()))))
 	}
 	return out
@@ -259,7 +258,7 @@ func communicationSection(r *engine.Report) Section {
 	several := r.Pipeline != nil && r.Pipeline.Ranks > 1
 	out := Section{Heading: "Communication", Lead: "per GPU and step"}
 	if several {
-		out.Lead += ", of one pipeline rank in each row"
+		out.Lead += "; each row is one pipeline rank"
 	}
 	t := &Table{Head: []string{"", "operation", "rank", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range r.Communication {
@@ -268,13 +267,13 @@ func communicationSection(r *engine.Report) Section {
 	}
 	out.add(t)
 	if several && r.Time != nil {
-		out.say("waiting for send/recv (pp) is in the bubble; what the other rows expose adds up to that of the step" + blocked(r))
+		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add up to that of the step" + blocked(r) + ".")
 	}
 	return out
 }
 
-// blocked is the part of the step's exposed communication that is in no row: stacks
-// that wait for each message of interleaved stages.
+// blocked returns the part of the step's exposed communication that is in no row: some
+// stacks wait for each message of interleaved stages.
 func blocked(r *engine.Report) string {
 	const rounding = 1e-9
 	rest := r.Time.Exposed
@@ -286,7 +285,7 @@ func blocked(r *engine.Report) string {
 	if rest <= rounding*r.Time.Step {
 		return ""
 	}
-	return ", with " + figure.Seconds(rest) + " in which ranks stand still while they send and receive"
+	return ", plus " + figure.Seconds(rest) + " in which ranks wait for their own send/recv"
 }
 
 // StepPart is a part of the time of a step.
@@ -295,7 +294,7 @@ type StepPart struct {
 	Time units.Seconds
 }
 
-// StepParts are what the time of a step is made of.
+// StepParts returns the parts of the time of a step.
 func StepParts(t *engine.Time) []StepPart {
 	return []StepPart{
 		{"compute", t.Compute}, {"recompute", t.Recompute}, {"bubble", t.Bubble}, {"exposed communication", t.Exposed}, {"optimizer", t.Optimizer},
@@ -333,7 +332,7 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 	}
 }
 
-// runSection is the whole training run, where a budget of tokens was given.
+// runSection describes the whole training run of a token budget.
 func runSection(r *engine.Run) Section {
 	t := &Table{Head: []string{"", ""}}
 	t.add(Word("steps"), fine(record.Tokens, r.Steps))

@@ -2,13 +2,12 @@ package report
 
 import "meshscope/engine"
 
-// SchemaVersion is the version of every JSON document: it changes when a key
-// changes its meaning or goes away.
+// SchemaVersion is the version of every JSON document: it changes when a key is removed or
+// changes its meaning.
 const SchemaVersion = 1
 
-// Evaluation is a report with its setup in front: what eval prints as JSON.
-// Figures that an illegal setup does not have are absent; a legal setup without traffic
-// has an empty list of it.
+// Evaluation is a report with its setup, the JSON document of eval. Figures that an illegal
+// setup does not have are absent; a legal setup without communication has an empty list.
 type Evaluation struct {
 	SchemaVersion int                     `json:"schema_version"`
 	Version       string                  `json:"version"`
@@ -25,20 +24,19 @@ type Evaluation struct {
 	Assumptions   []string                `json:"assumptions"`
 	NotModelled   []string                `json:"not_modelled"`
 
-	// Command is the command line that gives the setup; empty where no flags do.
+	// Command is the command line that gives the setup; "" if no flags do.
 	Command string `json:"-"`
 
-	// Screen are the tables of the screen that the document was asked on; eval has
-	// none.
+	// Screen are the tables of the screen that the document was exported from; eval has none.
 	Screen []Table `json:"screen,omitempty"`
 
-	// UnsetBatch says that no global batch was given.
+	// UnsetBatch tells that no global batch was given.
 	UnsetBatch bool `json:"-"`
 
 	report engine.Report
 }
 
-// NewEvaluation gives the evaluation of a setup and its report, by a version of the
+// NewEvaluation returns the evaluation of a setup and its report by a version of the
 // program.
 func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 	d := Evaluation{
@@ -55,7 +53,7 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 	return d
 }
 
-// Answer gives the evaluation in the shapes of the formats.
+// Answer returns the evaluation for all formats.
 func (d *Evaluation) Answer() *Answer {
 	return &Answer{Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true}
 }

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Name is what a file of a document is called, without its end: the model, the
-// number of GPUs, the degrees above one and the ZeRO stage, in letters that every
-// file system has.
+// Name returns the name of a document's file without its extension: the model, the number
+// of GPUs, the degrees above one and the ZeRO stage, in characters that every file system
+// allows.
 func Name(d *Evaluation) string {
 	const longest = 40
 	id := strings.Trim(strings.Map(func(r rune) rune {
@@ -44,7 +44,7 @@ func Name(d *Evaluation) string {
 	return name + "-zero" + strconv.Itoa(s.ZeRO)
 }
 
-// FileError says why no file was written, and in which folder.
+// FileError tells why no file was written, and in which folder.
 type FileError struct {
 	Folder string
 	Err    error
@@ -62,19 +62,19 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("nothing written: %s: %s", where, why)
 }
 
-// Elsewhere says whether another folder would do: this one cannot be written to.
+// Elsewhere reports whether another folder may work: this one is not writable.
 func (e *FileError) Elsewhere() bool {
 	return errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, syscall.EROFS) || errors.Is(e.Err, fs.ErrNotExist)
 }
 
-// Unwrap is the error of the file system.
+// Unwrap returns the error of the file system.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// maxSame is how many files of one name a folder may have.
+// maxSame is the most files of one name in a folder.
 const maxSame = 1000
 
-// File writes a document into a folder under its name, or the next free one:
-// what is there is never written over. It gives the file's path.
+// File writes a document into a folder under its name, or the next free one, and returns
+// the path. It never overwrites a file.
 func File(folder string, f Format, d *Evaluation) (string, error) {
 	var text strings.Builder
 	if err := Write(&text, f, d.Answer()); err != nil {
@@ -94,11 +94,10 @@ func File(folder string, f Format, d *Evaluation) (string, error) {
 			return "", &FileError{Folder: folder, Err: err}
 		}
 	}
-	return "", &FileError{Folder: folder, Err: fmt.Errorf("%d files of this name are there already; move or remove some", maxSame)}
+	return "", &FileError{Folder: folder, Err: fmt.Errorf("it has %d files of this name already; move or remove some", maxSame)}
 }
 
-// create writes a new file; one that cannot be written whole is taken away
-// again.
+// create writes a new file, and removes one that it cannot write completely.
 func create(path, text string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

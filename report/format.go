@@ -8,17 +8,17 @@ import (
 	"meshscope/engine/escape"
 )
 
-// Answer is an answer of the program in the shapes that the formats take. Each is made
-// when a format asks for it.
+// Answer is an answer of the program in the shapes that the formats take, each made when a
+// format needs it.
 type Answer struct {
 	Document func() *Document // for people
 	Records  func() *Table    // for spreadsheets, with all digits
-	Data     func() any       // for programs: what JSON is of
-	// Whole says that Markdown is of the document; else it is of the records.
+	Data     func() any       // for programs: the JSON document
+	// Whole tells that Markdown contains the document; else it contains the records.
 	Whole bool
 }
 
-// Format is a way in which an answer is given.
+// Format is an output format.
 type Format string
 
 // The formats.
@@ -33,13 +33,13 @@ const (
 // format is a row of the table of formats.
 type format struct {
 	Format
-	about     string // for whom it is; empty: not for files
+	about     string // its use; "": not for files
 	extension string
 	records   bool // a table of records: what is not in them goes to the messages
 	write     func(io.Writer, *Answer) error
 }
 
-// formats are all of them, those for files in the order in which they are offered.
+// formats returns all formats, those for files in the order in which they are offered.
 func formats() []format {
 	return []format{
 		{Text, "", "", false, func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
@@ -55,7 +55,7 @@ func formats() []format {
 	}
 }
 
-// row is what the table of formats says of one.
+// row returns the row of a format.
 func (f Format) row() (format, bool) {
 	all := formats()
 	i := slices.IndexFunc(all, func(row format) bool { return row.Format == f })
@@ -65,7 +65,7 @@ func (f Format) row() (format, bool) {
 	return all[i], true
 }
 
-// Formats lists those of files.
+// Formats returns the formats of files.
 func Formats() []Format {
 	var out []Format
 	for _, row := range formats() {
@@ -76,17 +76,17 @@ func Formats() []Format {
 	return out
 }
 
-// Extension is the end of the name of such a file.
+// Extension returns the file extension of a format.
 func (f Format) Extension() string { row, _ := f.row(); return row.extension }
 
-// About says for whom a format of files is.
+// About describes the use of a format.
 func (f Format) About() string { row, _ := f.row(); return row.about }
 
 // Records reports whether the format is a table of records, in which a search that
 // found nothing cannot say why.
 func (f Format) Records() bool { row, _ := f.row(); return row.records }
 
-// Write writes an answer. Keys, rows and tables keep one order.
+// Write writes an answer in a format.
 func Write(to io.Writer, f Format, a *Answer) error {
 	row, ok := f.row()
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// WriteJSON writes a document for programs; keys keep the order of the struct.
+// WriteJSON writes a document as JSON. Keys have the order of the struct.
 func WriteJSON(to io.Writer, document any) error {
 	enc := json.NewEncoder(to)
 	enc.SetIndent("", "  ")
@@ -17,7 +17,7 @@ func WriteJSON(to io.Writer, document any) error {
 	return nil
 }
 
-// listed is a list that is written as [] when it is empty.
+// listed returns a list that JSON writes as [] if it is empty.
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -11,10 +11,9 @@ import (
 	"meshscope/engine/record"
 )
 
-// records are every leaf of the document as a row: the part of the document, what in it
-// (a pipeline rank, a dimension), the figure's key, its value with all digits, and its
-// unit. Parts and keys are those of the JSON. Of a setup that flags can give they have
-// the flags. The tables of a screen come first.
+// records returns every leaf of the JSON document as a row: the part of the document, the
+// item in it (a pipeline rank, a dimension), the key, the value with all digits, and its
+// unit. A setup that flags can give is listed as flags. The tables of a screen come first.
 func (d *Evaluation) records() *Table {
 	t := &Table{Head: []string{"part", "item", "figure", "value", "unit"}}
 	row := func(cells ...string) {
@@ -35,7 +34,7 @@ func (d *Evaluation) records() *Table {
 		return t
 	}
 	l := leaves{decoder: json.NewDecoder(bytes.NewReader(text)), row: row}
-	if d.Command != "" { // which says all of the setup
+	if d.Command != "" { // which gives the whole setup
 		l.skip = "setup"
 		choices(d, row)
 	}
@@ -44,8 +43,7 @@ func (d *Evaluation) records() *Table {
 	return t
 }
 
-// leaves are the figures of a table, a row each: the table, the row, the column, the
-// value and its unit.
+// leaves writes the figures of a table as rows: title, row, column, value, unit.
 func (t *Table) leaves(row func(cells ...string)) {
 	for _, cells := range t.Rows {
 		for j := 1; j < len(cells); j++ {
@@ -56,7 +54,7 @@ func (t *Table) leaves(row func(cells ...string)) {
 	}
 }
 
-// choices are the setup as flags, one a row.
+// choices writes the setup as flags, one per row.
 func choices(d *Evaluation, row func(cells ...string)) {
 	row("setup", "", "command", d.Command, "")
 	row("setup", "", "model", d.Setup.Model.ID, "")
@@ -72,8 +70,8 @@ func choices(d *Evaluation, row func(cells ...string)) {
 type leaves struct {
 	decoder *json.Decoder
 	row     func(cells ...string)
-	skip    string // a part that is left out
-	item    string // what the rows of a list item are about, where it says so itself
+	skip    string // a part to leave out
+	item    string // the dimension of the current list item
 }
 
 func (l *leaves) value(path []string) error {
@@ -85,7 +83,7 @@ func (l *leaves) value(path []string) error {
 	case json.Delim:
 		return l.inside(path, token)
 	case nil:
-		return nil // a figure that cannot be had
+		return nil // an unknown figure
 	case string:
 		l.leaf(path, token)
 	case json.Number:
@@ -96,7 +94,7 @@ func (l *leaves) value(path []string) error {
 	return nil
 }
 
-// inside walks an object or a list up to its end.
+// inside walks an object or a list to its end.
 func (l *leaves) inside(path []string, open json.Delim) error {
 	for i := 0; l.decoder.More(); i++ {
 		name := strconv.Itoa(i)
@@ -107,7 +105,7 @@ func (l *leaves) inside(path []string, open json.Delim) error {
 			}
 			text, ok := key.(string)
 			if !ok {
-				return errors.New("a key that is no text")
+				return errors.New("a key is not a string")
 			}
 			name = text
 		}
@@ -119,8 +117,7 @@ func (l *leaves) inside(path []string, open json.Delim) error {
 	return err
 }
 
-// leaf writes one figure: first and last name of the way to it, and what is
-// between them.
+// leaf writes one value: its part, the path between, and its key.
 func (l *leaves) leaf(path []string, value string) {
 	last := len(path) - 1
 	part, item, name := path[0], "", path[last]
@@ -143,7 +140,7 @@ func (l *leaves) leaf(path []string, value string) {
 	l.row(part, item, name, value, unitOf(name))
 }
 
-// unitWord is a unit as every row of a CSV calls it.
+// unitWord returns the name of a unit in CSV.
 func unitWord(u record.Unit) string {
 	switch u {
 	case record.Share:
@@ -157,7 +154,7 @@ func unitWord(u record.Unit) string {
 	}
 }
 
-// unitOf is the unit that the end of a key says.
+// unitOf returns the unit that the suffix of a key tells.
 func unitOf(key string) string {
 	for _, u := range []struct {
 		end  string

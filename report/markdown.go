@@ -35,7 +35,7 @@ func writeMarkdown(to io.Writer, d *Document) error {
 
 type markdown struct {
 	*bufio.Writer
-	gap bool // an empty line comes before what follows
+	gap bool // the next line needs an empty line before it
 }
 
 // linef writes a line; the writer keeps the first error for Flush.
@@ -55,7 +55,7 @@ func (m *markdown) parf(format string, args ...any) {
 
 func isItem(b Block) bool { _, ok := b.(Item); return ok }
 
-// block writes a block and an empty line, but not between the items of a list.
+// block writes a block followed by an empty line, except between the items of a list.
 func (m *markdown) block(b Block, goesOn bool) {
 	switch b := b.(type) {
 	case Sentence:
@@ -85,8 +85,8 @@ func (m *markdown) block(b Block, goesOn bool) {
 	}
 }
 
-// table writes the columns that have something in any row, and all where there are no
-// rows. Figures stand on the right.
+// table writes the columns that are not empty, or all if there are no rows. Figures are
+// aligned to the right.
 func (m *markdown) table(t *Table) {
 	var columns []int
 	rule := make([]Cell, len(t.Head))

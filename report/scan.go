@@ -15,21 +15,21 @@ import (
 	"meshscope/report/figure"
 )
 
-// Scan is a figure over the values of one knob or two.
+// Scan is a figure over the values of one or two knobs.
 type Scan struct {
 	Asked scan.Query
 	Grid  scan.Grid
 	Name  string  // of the figure, in words
-	Bars  *Glyphs // what bars are drawn with; nil: none are
+	Bars  *Glyphs // what bars are drawn with; nil: none
 }
 
-// Glyphs are what a terminal can draw bars with.
+// Glyphs are the characters that a terminal draws bars with.
 type Glyphs struct {
 	Full, Weak, Line string
 	Steps            []rune // by height
 }
 
-// NewGlyphs gives the signs of a terminal that shows Unicode, or not.
+// NewGlyphs returns the glyphs of a terminal that shows Unicode, or only ASCII.
 func NewGlyphs(unicode bool) *Glyphs {
 	if unicode {
 		return &Glyphs{"█", "░", "│", []rune("▁▂▃▄▅▆▇█")}
@@ -44,7 +44,7 @@ const (
 	markIllegal = "-"
 )
 
-// Points are all of them, row by row.
+// Points yields all points, row by row.
 func (o *Scan) Points(yield func(*scan.Point) bool) {
 	for _, row := range o.Grid.Rows {
 		for i := range row {
@@ -55,14 +55,13 @@ func (o *Scan) Points(yield func(*scan.Point) bool) {
 	}
 }
 
-// Document gives the scan for people: a row per value, or a row per value of the
-// second knob.
+// Document returns the scan for people: a row per value, or per value of the second knob.
 func (o *Scan) Document() *Document {
 	what := fmt.Sprintf("%s over %s", o.Name, o.Grid.X.ID)
 	if o.Grid.By.ID != "" {
 		what += fmt.Sprintf(" (columns) and %s (rows)", o.Grid.By.ID)
 	}
-	body := Section{Blocks: []Block{Facts{{"shown", what}, {"kept", o.kept()}}, Line("")}}
+	body := Section{Blocks: []Block{Facts{{"shown", what}, {"fixed", o.fixed()}}, Line("")}}
 	if o.Grid.By.ID == "" {
 		body.add(o.list())
 	} else {
@@ -76,10 +75,10 @@ func (o *Scan) Document() *Document {
 	return &Document{Title: Title(&o.Asked.Setup), Sections: []Section{body}}
 }
 
-// kept says what stays when the knobs turn, and how far goes what does not: by the
-// points, as two knobs together move what each of them alone would keep.
-func (o *Scan) kept() string {
-	var kept, moved []string
+// fixed tells which of GPUs and global batch are the same at all points, and the range of
+// the others: two knobs together may change what each alone would not.
+func (o *Scan) fixed() string {
+	var fixed, moved []string
 	for _, n := range []struct {
 		held, name string
 		of         int
@@ -90,24 +89,24 @@ func (o *Scan) kept() string {
 	} {
 		switch {
 		case n.among == scan.Spread{} || n.among == scan.Spread{Low: n.of, High: n.of}:
-			kept = append(kept, n.held)
+			fixed = append(fixed, n.held)
 		case n.among.Low == n.among.High:
 			moved = append(moved, fmt.Sprintf("%s %s", n.name, figure.Comma(n.among.Low)))
 		default:
 			moved = append(moved, fmt.Sprintf("%s from %s to %s", n.name, figure.Comma(n.among.Low), figure.Comma(n.among.High)))
 		}
 	}
-	if len(kept) == 0 {
-		kept = []string{"neither GPUs nor global batch"}
+	if len(fixed) == 0 {
+		fixed = []string{"neither GPUs nor global batch"}
 	}
-	text := strings.Join(kept, " and ")
+	text := strings.Join(fixed, " and ")
 	if len(moved) > 0 {
 		text += "; changed: " + strings.Join(moved, ", ")
 	}
 	return text
 }
 
-// mark of a point.
+// mark returns the mark of a point.
 func mark(p *scan.Point) string {
 	text := ""
 	if p.Current {
@@ -119,7 +118,7 @@ func mark(p *scan.Point) string {
 	return text
 }
 
-// list has one point a row.
+// list returns a table with one point per row.
 func (o *Scan) list() *Table {
 	t := &Table{Head: []string{"", string(o.Grid.X.ID), o.short(), ""}}
 	for p := range o.Points {
@@ -128,7 +127,7 @@ func (o *Scan) list() *Table {
 	return t
 }
 
-// short is the figure as a heading.
+// short returns the figure as a heading.
 func (o *Scan) short() string {
 	for _, w := range figures.Words() {
 		if w.ID == o.Asked.Figure {
@@ -138,16 +137,16 @@ func (o *Scan) short() string {
 	return o.Asked.Figure
 }
 
-// barWidth is the length of the longest bar, in cells.
+// barWidth is the length of the longest bar, in columns.
 const barWidth = 40
 
-// ofMemory says that a figure can be compared with the memory of the GPU.
+// ofMemory reports whether a figure is comparable with the memory of the GPU.
 func (o *Scan) ofMemory() bool {
 	id := o.Asked.Figure
 	return id == "memory.peak" || strings.HasPrefix(id, "memory.") && strings.HasSuffix(id, ".total")
 }
 
-// top is the largest value of all points.
+// top returns the largest value of all points.
 func (o *Scan) top() (most float64) {
 	for p := range o.Points {
 		if p.Value != nil {
@@ -157,7 +156,7 @@ func (o *Scan) top() (most float64) {
 	return most
 }
 
-// bar is the value of a point drawn, with the capacity line of figures of memory.
+// bar draws the value of a point, with the capacity line if it is memory.
 func (o *Scan) bar(p *scan.Point) string {
 	if o.Bars == nil {
 		return ""
@@ -185,7 +184,7 @@ func (o *Scan) bar(p *scan.Point) string {
 	return cells.String()
 }
 
-// matrix has a row for each value of the second knob, and its unit.
+// matrix returns a table with a row for each value of the second knob, and its unit.
 func (o *Scan) matrix() (*Table, string) {
 	unit, scale, digits := o.scale()
 	t := &Table{Head: append([]string{string(o.Grid.By.ID) + `\` + string(o.Grid.X.ID)}, o.Grid.X.Values...)}
@@ -207,8 +206,7 @@ func (o *Scan) matrix() (*Table, string) {
 	return t, unit
 }
 
-// scale is in which unit the cells of a matrix are, what that divides by, and how
-// many decimals it needs.
+// scale returns the unit of the cells of a matrix, its divisor, and the number of decimals.
 func (o *Scan) scale() (unit string, scale float64, digits int) {
 	top := o.top()
 	switch o.Grid.Unit {
@@ -234,8 +232,8 @@ func (o *Scan) scale() (unit string, scale float64, digits int) {
 	}
 }
 
-// spark is a row drawn small: a step of height for each point, . for an illegal
-// one and x for one that does not fit.
+// spark draws a row small: a height for each point, . for an illegal one and x for one that
+// does not fit.
 func (o *Scan) spark(row []scan.Point) string {
 	if o.Bars == nil {
 		return ""
@@ -257,8 +255,7 @@ func (o *Scan) spark(row []scan.Point) string {
 	return text.String()
 }
 
-// legend says what the marks mean, where the memory ends, how far the figures
-// can be trusted, and why points are illegal.
+// legend explains the marks, the memory limit, the error band, and why points are illegal.
 func (o *Scan) legend(s *Section) {
 	current, noFit, illegal := false, false, false
 	for p := range o.Points {
@@ -268,13 +265,13 @@ func (o *Scan) legend(s *Section) {
 	}
 	var marks []string
 	if current {
-		marks = append(marks, markCurrent+" the setup that was asked about")
+		marks = append(marks, markCurrent+" the given setup")
 	}
 	if noFit {
 		marks = append(marks, fmt.Sprintf("%s does not fit into %.1f GiB", markNoFit, o.Grid.Usable.GiB()))
 	}
 	if o.ofMemory() && !noFit {
-		marks = append(marks, fmt.Sprintf("a GPU has %.1f GiB to use", o.Grid.Usable.GiB()))
+		marks = append(marks, fmt.Sprintf("usable memory of a GPU: %.1f GiB", o.Grid.Usable.GiB()))
 	}
 	if illegal {
 		marks = append(marks, markIllegal+" illegal")
@@ -288,17 +285,17 @@ func (o *Scan) legend(s *Section) {
 	o.reasons(s)
 }
 
-// maxReasons is how many reasons for illegal points are given; --json has them all.
+// maxReasons is the number of reasons for illegal points that are listed; --json has all.
 const maxReasons = 6
 
 // reason is why some points are illegal.
 type reason struct {
 	why         string
-	contradicts bool // of any two values, of which why names the first
+	contradicts bool // of two values; why is about the first such point
 	at          []string
 }
 
-// reasons says why points are illegal, each reason once.
+// reasons lists why points are illegal, each reason once.
 func (o *Scan) reasons(s *Section) {
 	var all []reason
 	for p := range o.Points {
@@ -322,17 +319,17 @@ func (o *Scan) reasons(s *Section) {
 		}
 		why := r.why
 		if r.contradicts && len(r.at) > 1 {
-			why = fmt.Sprintf("%s and %s contradict each other; the first: %s", o.Grid.X.ID, o.Grid.By.ID, why)
+			why = fmt.Sprintf("%s and %s contradict each other, first: %s", o.Grid.X.ID, o.Grid.By.ID, why)
 		}
 		s.say(points + ": " + why)
 	}
 	if more := len(all) - maxReasons; more > 0 {
-		s.say("and " + figure.Plural(more, "reason") + " more; --json says why each point is illegal")
+		s.say("and " + figure.Plural(more, "more reason") + "; --json has all")
 	}
 }
 
-// evidence says how far a predicted time, throughput or peak can be trusted, by
-// the runs that are like the setup that was asked about.
+// evidence returns the error band of a predicted time, throughput or peak, from published
+// runs like the given setup.
 func (o *Scan) evidence() string {
 	part, _, _ := strings.Cut(o.Asked.Figure, ".")
 	if part != "time" && part != "throughput" && part != "run" && o.Asked.Figure != "memory.peak" {
@@ -348,7 +345,7 @@ func (o *Scan) evidence() string {
 	return r.Time.Words()
 }
 
-// Records are a row per point, row by row.
+// Records returns a row per point, row by row.
 func (o *Scan) Records() *Table {
 	by := string(o.Grid.By.ID)
 	t := &Table{Head: []string{string(o.Grid.X.ID), o.Asked.Figure, "unit", "verdict", "current", "why"}}

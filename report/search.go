@@ -13,22 +13,22 @@ import (
 	"meshscope/report/figure"
 )
 
-// Search is what a search found, and what it was asked.
+// Search is the result of a search, with its query.
 type Search struct {
 	Query    *search.Query
 	Problem  search.Problem
 	Result   search.Result
-	First    int              // global batch that was tried before it was raised
-	Conflict *search.Conflict // where nothing was found
-	Fastest  *search.Found    // where nothing meets the deadline
-	// FastestSoFar says that the time ended before all were looked at.
+	First    int              // the first global batch, before it was raised
+	Conflict *search.Conflict // if nothing was found
+	Fastest  *search.Found    // if nothing meets the deadline
+	// FastestSoFar tells that the time ended before all layouts were ranked.
 	FastestSoFar bool
-	Took         string // how long it took; empty: nobody wants to know
+	Took         string // how long it took; "": not shown
 	Library      *presets.Library
 }
 
-// Document gives the search for people: what was asked, the table of layouts, and how to
-// have the best one again; where there is none, why.
+// Document returns the search for people: the query, the table of layouts, and the command
+// of the best one; if there is none, why.
 func (o *Search) Document() *Document {
 	out := &Document{Title: o.title(), Sections: []Section{{Blocks: []Block{o.facts()}}}}
 	r := &o.Result
@@ -39,7 +39,7 @@ func (o *Search) Document() *Document {
 	best := Section{Heading: "Best", Lead: o.aim()}
 	o.table(&best, r.Best)
 	if o.Problem.Front {
-		front := Section{Heading: "Front", Lead: "of speed and memory: no layout is faster with less memory"}
+		front := Section{Heading: "Pareto front", Lead: "of speed and memory: no layout is both faster and smaller"}
 		o.table(&front, r.Front)
 		out.Sections = append(out.Sections, best, front)
 	} else {
@@ -51,10 +51,10 @@ func (o *Search) Document() *Document {
 	}
 	sure := o.nearness()
 	if command := EvalCommand(r.Best[0].Setup, o.Library); command != "" {
-		sure.say("The first of them again, in full (--json and --csv say it of every row):")
+		sure.say("Full report of the best layout (--json and --csv have the command of every row):")
 		sure.add(Command(command))
 	} else {
-		sure.say("No flags give the first of them again: --json has its report, which --setup takes.")
+		sure.say("No flags give the best layout; --json has its report, which --setup reads.")
 	}
 	out.Sections = append(out.Sections, sure)
 	return out
@@ -70,7 +70,7 @@ func (o *Search) title() string {
 		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
 }
 
-// facts say what was searched, and how much of it.
+// facts lists what was searched, and how much of it.
 func (o *Search) facts() Facts {
 	p, r := &o.Problem, &o.Result
 	var facts Facts
@@ -81,25 +81,25 @@ func (o *Search) facts() Facts {
 	}
 	add("batch", fmt.Sprintf("%s sequences of %s tokens = %s tokens", span(p.BatchesTried(r)), span(p.Space.Seq), o.batchTokens()))
 	if o.Query.UnsetBatch {
-		add("", "global batch not given: "+o.batchWords())
+		add("", "global batch not given; "+o.batchWords())
 	}
 	add("given", o.listGiven())
 	add("limits", o.limits())
 	add("GPUs", o.gpuWords())
-	searched := fmt.Sprintf("%s; a bound excludes %s, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
+	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
 	if o.Took != "" {
 		searched += ", in " + o.Took
 	}
 	add("searched", searched)
-	add("left out", o.leftOut())
+	add("not searched", o.leftOut())
 	if r.Partial {
 		add("PARTIAL", fmt.Sprintf("stopped with %s of the space searched: better layouts may exist", figure.FinePercent(r.Share)))
 	}
 	return facts
 }
 
-// leftOut is what the search does not look at by itself although it could fit or be
-// faster: knobs that it does not turn, and values beyond its bounds.
+// leftOut lists what the search does not try by default although it could fit or be faster:
+// knobs that it does not change, and values beyond its bounds.
 func (o *Search) leftOut() string {
 	var words []string
 	if n := o.Problem.Setup.Offload; (n == "" || n == recipe.OffloadNone) && !o.Query.Given(knob.Offload) {
@@ -109,13 +109,12 @@ func (o *Search) leftOut() string {
 		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))
 	}
 	if len(o.Problem.Space.Schedules) == 0 {
-		words = append(words, "schedules but 1f1b and interleaved (--schedule all)")
+		words = append(words, "schedules other than 1f1b and interleaved (--schedule all)")
 	}
 	return strings.Join(words, ", ")
 }
 
-// batchTokens is the global batch in tokens: one number, or from the least to the
-// most.
+// batchTokens returns the global batch in tokens: one number, or a range.
 func (o *Search) batchTokens() string {
 	sp, batches := &o.Problem.Space, o.Problem.BatchesTried(&o.Result)
 	low := float64(slices.Min(batches)) * float64(slices.Min(sp.Seq))
@@ -126,29 +125,29 @@ func (o *Search) batchTokens() string {
 	return figure.FineCount(low) + " to " + figure.FineCount(high)
 }
 
-// defaultWords say which global batch is taken where nobody says one.
+// defaultWords tells which global batch is used if none is given.
 func (o *Search) defaultWords() string {
 	sp := &o.Problem.Space
 	switch {
 	case o.Query.AsEval:
-		return "as eval, " + BatchDepth(&o.Query.Setup)
+		return "using " + BatchDepth(&o.Query.Setup) + ", as eval"
 	case len(sp.Seq) > 1:
-		return "so many sequences that the longest have " + search.UsualBatch()
+		return "using " + search.UsualBatch() + " at the longest sequence"
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
-		return "one sequence has more tokens than the usual batch, " + search.UsualBatch()
+		return "using one sequence, which has more tokens than the default, " + search.UsualBatch()
 	}
 	least := ""
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("%s; eval takes %s%d %s", search.UsualBatch(), least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
+	return fmt.Sprintf("using %s (eval uses %s%d %s)", search.UsualBatch(), least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 }
 
-// aim is what the best is best in.
+// aim returns the order of the best layouts.
 func (o *Search) aim() string {
 	return map[search.Objective]string{
 		search.Throughput:  "most tokens per second and GPU first",
-		search.Cost:        "cheapest run first: the most tokens per GPU and hour",
+		search.Cost:        "cheapest run first: most tokens per GPU-hour",
 		search.FewestGPUs:  o.fewestAim(),
 		search.LargestMBS:  "largest micro-batch first, then the fastest",
 		search.LongestSeq:  "longest sequence first, then the fastest",
@@ -158,12 +157,12 @@ func (o *Search) aim() string {
 
 func (o *Search) fewestAim() string {
 	if o.Problem.Space.RaiseGBS {
-		return "fewest GPUs first, of these the smallest batch, then the fastest"
+		return "fewest GPUs first, then the smallest batch, then the fastest"
 	}
 	return "fewest GPUs first, then the fastest"
 }
 
-// listGiven lists the knobs that were given, in their order.
+// listGiven lists the given knobs, in their order.
 func (o *Search) listGiven() string {
 	var words []string
 	for _, id := range knob.Searched() {
@@ -174,7 +173,7 @@ func (o *Search) listGiven() string {
 	return strings.Join(words, ", ")
 }
 
-// limits are what a layout must meet besides.
+// limits lists the other constraints on a layout.
 func (o *Search) limits() string {
 	p := &o.Problem
 	var words []string
@@ -185,7 +184,7 @@ func (o *Search) limits() string {
 		words = append(words, o.deadline())
 	}
 	if p.Space.Refused {
-		words = append(words, "also what launchers refuse")
+		words = append(words, "layouts that a launcher rejects included")
 	}
 	return strings.Join(words, ", ")
 }
@@ -198,7 +197,7 @@ func (o *Search) deadline() string {
 	return text
 }
 
-// span is 64, or "64 to 512 (4 values)".
+// span writes "64", or "64 to 512 (4 values)".
 func span(list []int) string {
 	if len(list) == 1 {
 		return figure.Comma(list[0])

@@ -10,40 +10,40 @@ import (
 	"meshscope/report/figure"
 )
 
-// batchWords say how the batch came about where nobody gave it.
+// batchWords tells how the batch was chosen if none was given.
 func (o *Search) batchWords() string {
 	sp := &o.Problem.Space
 	text := o.defaultWords()
 	if sp.FollowGBS {
-		text = "of each number of GPUs what search takes of it alone, " + search.UsualBatch()
+		text = "using the default of each number of GPUs, " + search.UsualBatch()
 		if sp.RaiseGBS {
-			text += ", doubled up to 60 M until something meets the deadline"
+			text += ", doubled up to 60 M until a layout meets the deadline"
 		}
 		return text
 	}
 	if sp.GBS[0] > o.First {
-		text = fmt.Sprintf("near 4 M tokens (%s sequences) nothing met the deadline; it was doubled until something did, at most to 60 M", figure.Comma(o.First))
+		text = fmt.Sprintf("with near 4 M tokens (%s sequences) nothing met the deadline, so it was doubled until a layout did, up to 60 M", figure.Comma(o.First))
 		if len(o.Result.Best) == 0 {
-			text = fmt.Sprintf("from %s sequences, near 4 M tokens, it was doubled up to the 60 M of the largest published runs", figure.Comma(o.First))
+			text = fmt.Sprintf("it was doubled from %s sequences, near 4 M tokens, up to the 60 M of the largest published runs", figure.Comma(o.First))
 		}
 	}
 	return text
 }
 
-// gpuWords say among which numbers of GPUs the fewest were looked for.
+// gpuWords lists the numbers of GPUs among which the fewest were searched.
 func (o *Search) gpuWords() string {
 	list := o.Problem.GPUsTried(&o.Result)
 	if o.Problem.Objective != search.FewestGPUs || len(list) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("fewest of these %d numbers of GPUs, whole nodes; another may do too: %s", len(list), numberWords(list))
+	text := fmt.Sprintf("fewest of these %d numbers of GPUs, in whole nodes; one in between may also suffice: %s", len(list), numberWords(list))
 	if !o.Problem.Space.FollowGBS && len(o.Problem.Space.GBS) == 1 {
-		text += fmt.Sprintf(". Only layouts whose copies divide a batch of %s: with another --gbs fewer may do", figure.Comma(o.Problem.Space.GBS[0]))
+		text += fmt.Sprintf(". Replicas must divide the batch of %s; another --gbs may need fewer", figure.Comma(o.Problem.Space.GBS[0]))
 	}
 	return text
 }
 
-// numberWords list numbers, of a long list the ends.
+// numberWords lists numbers; of a long list, both ends.
 func numberWords(list []int) string {
 	const most = 48
 	text := ""
@@ -62,8 +62,8 @@ func numberWords(list []int) string {
 	return text
 }
 
-// endWords say what ends the largest micro-batch and the longest sequence, where the
-// values were not given: memory and limits, the batch, or the list that was tried.
+// endWords tells what limits the largest micro-batch or the longest sequence, if the values
+// were not given: memory and other limits, the batch, or the list that was tried.
 func (o *Search) endWords() string {
 	best := &o.Result.Best[0]
 	switch o.Problem.Objective {
@@ -73,18 +73,18 @@ func (o *Search) endWords() string {
 		}
 		tried := slices.Max(search.Tried(o.Problem).MBS)
 		if best.Setup.MBS == tried {
-			return fmt.Sprintf("The global batch ends it: no larger power of two divides %s; a larger --gbs may hold more.", figure.Comma(best.Setup.GBS))
+			return fmt.Sprintf("The global batch is the limit: no larger power of two divides %s; a larger --gbs may allow more.", figure.Comma(best.Setup.GBS))
 		}
-		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch goes: none larger than %s has a layout that meets the limits.", figure.Comma(tried), figure.Comma(best.Setup.MBS))
+		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch allows; none larger than %s has a layout that meets the limits.", figure.Comma(tried), figure.Comma(best.Setup.MBS))
 	case search.LongestSeq:
 		text := ""
 		if !o.Query.Given(knob.Seq) {
 			tried := slices.Max(o.Problem.Space.Seq)
-			text = fmt.Sprintf("Lengths from %s to %s were tried, doubled: ", figure.Comma(slices.Min(o.Problem.Space.Seq)), figure.Comma(tried))
+			text = fmt.Sprintf("Sequence lengths from %s to %s were tried, doubling: ", figure.Comma(slices.Min(o.Problem.Space.Seq)), figure.Comma(tried))
 			if best.Setup.Seq == tried {
-				text += "the list ends it; --seq with longer ones goes on."
+				text += "the longest one fits; give longer ones with --seq."
 			} else {
-				text += fmt.Sprintf("%s does not meet the limits, something between may (--seq).", figure.Comma(2*best.Setup.Seq))
+				text += fmt.Sprintf("%s does not meet the limits, a length in between may (--seq).", figure.Comma(2*best.Setup.Seq))
 			}
 		}
 		for _, p := range best.Report.Problems {

@@ -10,43 +10,42 @@ import (
 	"meshscope/report/figure"
 )
 
-// nearness says how little the order of the best tells, and what the first place
-// assumes.
+// nearness tells how close the best layouts are, and what the first one assumes.
 func (o *Search) nearness() Section {
 	r := &o.Result
 	s := Section{Heading: "Ranking confidence"}
 	close := nearWords(&r.Near, "1 % of the best") + "."
 	if r.Near.Most != 1 {
-		close += " The order of layouts so close is the model's, not a measurement."
+		close += " The model cannot tell which of these is the fastest."
 	}
 	s.say(close)
 	first := &r.Best[0].Report
 	if evidence := o.Problem.Objective.Evidence(first); r.Band.Share > 0 {
 		s.say(nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")
 	} else if o.Problem.Objective == search.LeastMemory {
-		s.say("The memory is not validated here: no published run is like them, so there is no error band to count in.")
+		s.say("Memory has no error band: no published run is like these layouts.")
 	} else {
-		s.say("The step times are not validated here: no published run is like them, so there is no error band to count in.")
+		s.say("Step times have no error band: no published run is like these layouts.")
 	}
 	if words := roomWords(first.Memory); words != "" {
 		s.say(words)
 	}
 	leans := search.Leans(first)
 	if len(leans) == 0 {
-		s.say("The first place rests on no traffic that is taken to hide behind computing.")
+		s.say("The best layout assumes no overlapped communication.")
 		return s
 	}
 	words := make([]string, len(leans))
 	for i, l := range leans {
-		words[i] = fmt.Sprintf("%s of %s (%s of the step)", figure.FineSeconds(l.Hidden), l.Dimension, figure.FinePercent(l.Share))
+		words[i] = fmt.Sprintf("%s %s (%s)", strings.ToUpper(l.Dimension), figure.FineSeconds(l.Hidden), figure.FinePercent(l.Share))
 	}
-	s.say("The first place rests on traffic that is taken to hide behind computing: " + strings.Join(words, ", ") +
-		". What of it does not hide is added to the step; eval lists all that is assumed.")
+	s.say("The best layout assumes that compute overlaps this communication: " + strings.Join(words, ", ") +
+		" of the step. Any part that does not overlap is added to the step time; eval lists all assumptions.")
 	return s
 }
 
-// roomWords say how sure it is that the first place fits: its free memory beside the
-// error band of the model of memory.
+// roomWords tells how sure it is that the best layout fits: its free memory compared with
+// the error band of the memory model.
 func roomWords(m *engine.Memory) string {
 	if !m.Fits {
 		return ""
@@ -54,26 +53,26 @@ func roomWords(m *engine.Memory) string {
 	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
 	switch {
 	case m.ErrorBand == nil:
-		return "The first place has " + free + ". The memory is not validated here: there is no error band to hold that against."
+		return "The best layout has " + free + "; its memory has no error band."
 	case !m.Close():
-		return fmt.Sprintf("The first place has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
+		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
 	}
 	headroom := math.Ceil(100 * *m.ErrorBand / (1 + *m.ErrorBand))
-	return fmt.Sprintf("Whether the first place fits is not sure: it has %s, and its memory may be wrong by %s (%s GiB). --headroom %.0f%% leaves out what is so close.",
+	return fmt.Sprintf("The best layout may not fit: it has %s, less than the error band of its memory (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
 		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
 }
 
-// nearWords are how many layouts are within something of the best.
+// nearWords tells how many layouts are within a distance of the best.
 func nearWords(n *search.Near, within string) string {
 	switch {
-	case n.Most == 0 && n.Least == 1: // stopped: of what was not looked at nothing is known
-		return "No other layout is known yet that lies within " + within
+	case n.Most == 0 && n.Least == 1: // stopped: the rest of the space is unknown
+		return "So far no other layout is within " + within
 	case n.Most == 0:
-		return fmt.Sprintf("At least %s of the layouts that were looked at lie within %s, the best counted", figure.Comma(n.Least), within)
+		return fmt.Sprintf("At least %s of the layouts ranked so far are within %s, including the best", figure.Comma(n.Least), within)
 	case n.Most == 1:
-		return "No other layout lies within " + within
+		return "No other layout is within " + within
 	case n.Least == n.Most:
-		return fmt.Sprintf("%s layouts lie within %s, the best counted", figure.Comma(n.Least), within)
+		return fmt.Sprintf("%s layouts are within %s, including the best", figure.Comma(n.Least), within)
 	}
-	return fmt.Sprintf("At least %s and, by their bounds, at most %s layouts lie within %s, the best counted", figure.Comma(n.Least), figure.Comma(n.Most), within)
+	return fmt.Sprintf("At least %s and, by their lower bounds, at most %s layouts are within %s, including the best", figure.Comma(n.Least), figure.Comma(n.Most), within)
 }

@@ -16,14 +16,14 @@ import (
 	"meshscope/report/figure"
 )
 
-// Reason is why nothing was found, in one sentence.
+// Reason returns why nothing was found, in one sentence.
 func (o *Search) Reason() string {
 	c := o.Conflict
 	if c == nil {
 		return ""
 	}
 	if len(c.Fields) == 0 {
-		return "the model has no legal layout on this machine, whatever else is given up"
+		return "the model has no legal layout on this machine, whatever constraint is dropped"
 	}
 	words := make([]string, len(c.Fields))
 	for i, f := range c.Fields {
@@ -35,21 +35,21 @@ func (o *Search) Reason() string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
 }
 
-// constraint says one thing that was asked for.
+// constraint describes one constraint of the search.
 func (o *Search) constraint(field string) string {
 	p := &o.Problem
 	switch knob.ID(field) {
 	case "memory":
-		return fmt.Sprintf("the %.1f GiB of memory that a GPU has to use", p.Setup.Cluster.GPU.MemoryUsable.GiB())
+		return fmt.Sprintf("the usable memory of %.1f GiB per GPU", p.Setup.Cluster.GPU.MemoryUsable.GiB())
 	case "headroom":
 		return fmt.Sprintf("a headroom of %s (--headroom, which leaves %s)", figure.FinePercent(p.Headroom), figure.Memory(p.Setup.Cluster.GPU.MemoryUsable*units.Bytes(1-p.Headroom)))
 	case "deadline":
 		return o.deadline() + " (--deadline)"
 	case "launchers":
-		return "leaving out what some launcher refuses (--refused lets it in)"
+		return "leaving out layouts that some launcher rejects (--refused includes them)"
 	case knob.GBS:
 		if o.Query.UnsetBatch {
-			return fmt.Sprintf("a global batch of %s sequences, which is taken as nobody said one (--gbs says another)", span(o.Problem.BatchesTried(&o.Result)))
+			return fmt.Sprintf("the default global batch of %s sequences (choose another with --gbs)", span(o.Problem.BatchesTried(&o.Result)))
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	default:
@@ -57,16 +57,16 @@ func (o *Search) constraint(field string) string {
 	return "--" + field + " " + escape.Line(o.Query.Text(knob.ID(field), &o.Problem.Setup))
 }
 
-// nothing says why there is no layout: the shortest list of what excludes them all, and
-// the layout with the least memory where that is among it.
+// nothing tells why there is no layout: the shortest list of constraints that exclude all,
+// and the layout that comes closest.
 func (o *Search) nothing() Section {
 	c := o.Conflict
 	if c == nil {
-		return Section{Heading: "Nothing found", Lead: "in the time there was; --time gives more"}
+		return Section{Heading: "Nothing found", Lead: "before the time ended; give more with --time"}
 	}
 	out := Section{Heading: o.failure()}
 	if c.Partial {
-		out.Lead = "and the time ended before it was known why (--time gives more)"
+		out.Lead = "and the time ended before the reason was found (give more with --time)"
 	}
 	out.say(capital(o.Reason()) + ".")
 	for _, field := range c.Fields {
@@ -81,7 +81,7 @@ func (o *Search) nothing() Section {
 	return out
 }
 
-// failure is the heading where nothing was found.
+// failure returns the heading of a search without a result.
 func (o *Search) failure() string {
 	slow := slices.Contains(o.Conflict.Fields, "deadline")
 	switch c := o.Conflict; {
@@ -95,14 +95,14 @@ func (o *Search) failure() string {
 	return "Nothing fits"
 }
 
-// NoFit says whether there are legal layouts, but none within the limits.
+// NoFit reports whether there are legal layouts, but none within the limits.
 func (o *Search) NoFit() bool {
 	return slices.ContainsFunc(o.Conflict.Fields, func(field string) bool {
 		return slices.Contains([]string{"memory", "headroom", "deadline"}, field)
 	})
 }
 
-// closest is the layout that comes nearest to what was asked, and what would help.
+// closest adds the layout that comes closest to the constraints, and what would help.
 func (o *Search) closest(s *Section) {
 	c, near := o.Conflict, cmp.Or(o.Fastest, o.Conflict.Least)
 	if near == nil {
@@ -110,43 +110,43 @@ func (o *Search) closest(s *Section) {
 	}
 	m, which, value := near.Report.Memory, "", ""
 	if o.Fastest != nil {
-		which = "The fastest layout that meets everything else"
+		which = "The fastest layout that meets all other constraints"
 		if o.FastestSoFar {
-			which = "The fastest layout found in the time there was, of those that meet everything else,"
+			which = "The fastest layout found so far that meets all other constraints"
 		}
-		value = fmt.Sprintf("takes %s (error: %s)", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)), near.Report.Time.Band("within "))
+		value = fmt.Sprintf("takes %s (%s)", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)), near.Report.Time.Band("within "))
 	} else {
-		which = "The least that a layout needs which meets everything else"
+		which = "The smallest layout that meets all other constraints"
 		if c.LeastSoFar {
-			which = "The least found in the time there was, of the layouts that meet everything else,"
+			which = "The smallest layout found so far that meets all other constraints"
 		}
 		more := ""
 		if m.Peak > m.Usable {
-			more = fmt.Sprintf(", %.1f more than it has", (m.Peak - m.Usable).GiB())
+			more = fmt.Sprintf(", %.1f GiB more than usable", (m.Peak - m.Usable).GiB())
 		}
-		value = fmt.Sprintf("is %.1f GiB on the fullest GPU%s (error: %s)", m.Peak.GiB(), more, m.Band("within "))
+		value = fmt.Sprintf("needs %.1f GiB on the fullest GPU%s (%s)", m.Peak.GiB(), more, m.Band("within "))
 	}
 	s.say(which + " " + value + ":")
 	if command := EvalCommand(near.Setup, o.Library); command != "" {
 		s.add(Command(command))
 	}
 	if len(c.Helps) > 0 {
-		s.say("What the search did not look at by itself has layouts that fit: --" + strings.Join(c.Helps, ", --") + ".")
+		s.say("Outside the default search space there are layouts that fit: --" + strings.Join(c.Helps, ", --") + ".")
 	}
 	switch fewest := o.Problem.Objective != search.FewestGPUs; {
 	case fewest && o.Fastest != nil && !slices.Contains(c.Fields, "memory"):
-		s.say("--objective fewest-gpus, without --gpus and --nodes, says how many GPUs meet the deadline.")
+		s.say("To find how many GPUs meet the deadline, use --objective fewest-gpus without --gpus and --nodes.")
 	case fewest && slices.Contains(c.Fields, "memory") && o.Fastest == nil:
-		s.say("--objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.")
+		s.say("To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.")
 	}
 }
 
-// rule is what the legality of a layout says about the one value of a knob.
+// rule returns why the only value of a knob is illegal; "" if it is not.
 func (o *Search) rule(field string) string {
 	text, one := o.Query.Single(knob.ID(field))
 	gpus := o.Problem.Space.GPUs
 	if n, err := strconv.Atoi(text); field == string(knob.DP) && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
-		return fmt.Sprintf("%d copies do not divide the %s GPUs", n, figure.Comma(gpus[0]))
+		return fmt.Sprintf("%d replicas do not divide the %s GPUs", n, figure.Comma(gpus[0]))
 	}
 	if field == string(knob.Split) {
 		given := o.Problem.Setup.Split

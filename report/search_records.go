@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/search"
 )
 
-// Records are a row per layout: those that are best, then the front.
+// Records returns a row per layout: the best ones, then the Pareto front.
 func (o *Search) Records() *Table {
 	t := &Table{Head: []string{"list", "rank"}}
 	for _, id := range search.Layout() {
@@ -39,7 +39,7 @@ func (o *Search) record(list string, rank int, f *search.Found) []Cell {
 	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))
 }
 
-// bandCell is an error band for a spreadsheet: empty where there is none.
+// bandCell returns an error band for records; an empty cell if there is none.
 func bandCell(e *engine.Evidence) Cell {
 	if e.ErrorBand == nil {
 		return Word("")

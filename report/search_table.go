@@ -19,12 +19,12 @@ import (
 type knobColumn struct {
 	id     knob.ID
 	head   string // empty: the knob's name
-	always bool   // a column also where all rows agree
+	always bool   // a column even if all rows agree
 	dull   string
 }
 
-// knobColumns are the knobs in the order of the table. Where all rows agree, a
-// value is given once, unless it is the one that means "not used".
+// knobColumns returns the knobs in the order of the table. A value that all rows share is
+// given once below it, unless it means "not used".
 func knobColumns() []knobColumn {
 	columns := []knobColumn{
 		{id: knob.GPUs, head: "GPUs"},
@@ -52,14 +52,14 @@ func knobColumns() []knobColumn {
 	return columns
 }
 
-// of is the value of the knob in a setup.
+// of returns the value of the knob in a setup.
 func (c *knobColumn) of(s *engine.Setup) string {
 	k, _ := knob.Find(c.id)
 	return k.Text(*s)
 }
 
-// table puts layouts into a section: the knobs in which they differ as columns, the
-// others below it, and how far the figures can be trusted.
+// table adds layouts to a section: the knobs in which they differ as columns, the others
+// and the error bands below.
 func (o *Search) table(s *Section, list []search.Found) {
 	t := &Table{Head: []string{"rank"}}
 	for i := range list {
@@ -85,12 +85,12 @@ func (o *Search) table(s *Section, list []search.Found) {
 	o.figures(column, list)
 	s.add(t)
 	if len(same) > 0 {
-		s.say("all of them: " + strings.Join(same, ", "))
+		s.say("all layouts: " + strings.Join(same, ", "))
 	}
 	footnotes(s, list)
 }
 
-// figures are the columns of predictions.
+// figures adds the columns of predictions.
 func (o *Search) figures(column func(string, func(*search.Found) Cell), list []search.Found) {
 	column("step", func(f *search.Found) Cell { return fine(record.Seconds, f.Report.Time.Step) })
 	column("MFU", func(f *search.Found) Cell { return Figure(record.Share, f.Report.Throughput.MFU) })
@@ -112,14 +112,14 @@ func (o *Search) figures(column func(string, func(*search.Found) Cell), list []s
 	}
 }
 
-// titleSays tells that the title gives the only value of a knob.
+// titleSays reports whether the title gives the only value of a knob.
 func (o *Search) titleSays(id knob.ID) bool {
 	sp := &o.Problem.Space
 	list, ok := map[knob.ID][]int{knob.GPUs: sp.GPUs, knob.GBS: sp.GBS, knob.Seq: sp.Seq}[id]
 	return ok && len(list) == 1 && (id != knob.GBS || !sp.FollowGBS)
 }
 
-// rank is the place of a row, marked where some launcher refuses the layout.
+// rank returns the rank of a row, marked if some launcher rejects the layout.
 func rank(i int, f *search.Found) string {
 	mark := ""
 	if knob.LauncherRejects(f.Report.Problems) {
@@ -128,7 +128,7 @@ func rank(i int, f *search.Found) string {
 	return mark + strconv.Itoa(i+1)
 }
 
-// bandsAgree says whether all rows can be trusted alike.
+// bandsAgree reports whether all rows have the same error bands.
 func bandsAgree(list []search.Found) bool {
 	first := &list[0].Report
 	for i := range list {
@@ -140,7 +140,7 @@ func bandsAgree(list []search.Found) bool {
 	return true
 }
 
-// costWords is what a run costs; a dash where no price is known.
+// costWords returns the cost of a run; a dash if no price is known.
 func costWords(r *engine.Run) string {
 	if r.Cost == nil {
 		return "-"
@@ -155,7 +155,7 @@ func shortBand(e *engine.Evidence) string {
 	return e.Band("±")
 }
 
-// footnotes say how far the figures of a table can be trusted.
+// footnotes adds the error bands of a table and the meaning of its marks.
 func footnotes(s *Section, list []search.Found) {
 	r, open, refused := &list[0].Report, false, false
 	for i := range list {
@@ -169,11 +169,11 @@ func footnotes(s *Section, list []search.Found) {
 		s.say("step times: " + r.Time.Words())
 		s.say("memory: " + r.Memory.Words())
 	case open:
-		s.say("± is what nine of ten published runs like it stay within; - is " + engine.NotValidated)
+		s.say("± nine of ten published runs like it are within this error; - " + engine.NotValidated)
 	default:
-		s.say("± is what nine of ten published runs like it stay within")
+		s.say("± nine of ten published runs like it are within this error")
 	}
 	if refused {
-		s.say("* some launcher refuses this layout; eval says which")
+		s.say("* some launcher rejects this layout; eval tells which")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"meshscope/report/figure"
 )
 
-// writeSpeech writes a document for pipes and screen readers: headings and sentences
-// from top to bottom, one fact a line, ASCII only, nothing drawn.
+// writeSpeech writes a document for pipes and screen readers: headings and sentences, one
+// fact per line, in ASCII, without drawings.
 func writeSpeech(to io.Writer, d *Document) error {
 	w := speech{Writer: bufio.NewWriter(to)}
 	heading := d.Title
@@ -32,14 +32,14 @@ func writeSpeech(to io.Writer, d *Document) error {
 	return w.Flush()
 }
 
-// speech writes a heading once there is something to say below it.
+// speech writes a heading before its first sentence.
 type speech struct {
 	*bufio.Writer
 	heading, last string
 	begun         bool
 }
 
-// say writes a sentence on a line of its own.
+// say writes a sentence on its own line.
 func (w *speech) say(text string) {
 	text = ascii(strings.ReplaceAll(text, "%", "percent"))
 	if text == "" {
@@ -79,7 +79,7 @@ func (w *speech) block(b Block) {
 	}
 }
 
-// table says each row as a sentence: its name, then the columns that have something.
+// table writes each row as a sentence: its name, then the columns that are not empty.
 func (w *speech) table(t *Table) {
 	rows, folded := t.shown()
 	for _, row := range rows {
@@ -96,11 +96,11 @@ func (w *speech) table(t *Table) {
 		w.say(named(first, strings.Join(rest, ", ")))
 	}
 	if folded > 0 {
-		w.say(figure.Plural(folded, t.Head[0]) + " more are left out")
+		w.say(figure.Plural(folded, t.Head[0]) + " more are not listed")
 	}
 }
 
-// leadingDigit tells a row that is named by a number.
+// leadingDigit returns the first byte of a text, and whether it is a digit.
 func leadingDigit(s string) (byte, bool) {
 	if s == "" {
 		return 0, false
@@ -115,8 +115,7 @@ func named(name, value string) string {
 	return name + ": " + value
 }
 
-// ascii replaces what is beyond ASCII, in names from presets, and drops what could
-// steer a terminal.
+// ascii replaces characters beyond ASCII, and drops control characters.
 func ascii(s string) string {
 	s = strings.NewReplacer("±", "within ", "≈", "about ").Replace(s)
 	s = strings.Map(func(r rune) rune {

@@ -16,10 +16,10 @@ type Table struct {
 	Head  []string `json:"head"`
 	Rows  [][]Cell `json:"rows"`
 
-	// Short are the names of the columns where the full ones do not fit.
+	// Short are the names of the columns if the full ones do not fit.
 	Short []string `json:"-"`
-	// Folds says that of a long table a terminal shows the first rows and row Pinned
-	// only; with Ends the last rows too.
+	// Folds tells that a terminal shows only the first rows of a long table and row
+	// Pinned; with Ends also the last rows.
 	Folds  bool `json:"-"`
 	Ends   bool `json:"-"`
 	Pinned int  `json:"-"`
@@ -27,40 +27,40 @@ type Table struct {
 	err error // why rows are missing
 }
 
-// add puts a row at the end.
+// add appends a row.
 func (t *Table) add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 // Cell is a figure, a word, or a drawing.
 type Cell struct {
-	Text   string  // as a table shows it
-	Value  float64 // with all digits, in the unit; read when Number
+	Text   string  // as shown in a table
+	Value  float64 // with all digits, in the unit; used if Number
 	Unit   record.Unit
 	Number bool
 
-	many    bool // Text has the digits of a table, more than a sentence has
-	right   bool // a word that stands on the right of its column
+	many    bool // Text has more digits than a sentence has
+	right   bool // a word aligned to the right
 	picture bool // for the eye only
 }
 
-// Word is a cell that is no figure.
+// Word returns a cell that is no figure.
 func Word(text string) Cell { return Cell{Text: text} }
 
-// Figure is a cell with a figure.
+// Figure returns a cell with a figure.
 func Figure(u record.Unit, value float64) Cell {
 	return Cell{Text: figure.Of(u, value), Value: value, Unit: u, Number: true}
 }
 
-// Memory is a cell with memory, in smaller units than GiB where it is little.
+// Memory returns a cell with memory, in smaller units than GiB if it is little.
 func Memory(b units.Bytes) Cell {
 	return Cell{Text: figure.Memory(b), Value: float64(b), Unit: record.Memory, Number: true}
 }
 
-// Ratio is a cell with a factor.
+// Ratio returns a cell with a factor.
 func Ratio(value float64) Cell {
 	return Cell{Text: figure.Three(value), Value: value, Unit: record.Share, Number: true}
 }
 
-// Maybe is a figure that there may not be.
+// Maybe returns a cell with a figure, or an empty one.
 func Maybe(u record.Unit, value *float64) Cell {
 	if value == nil {
 		return Word("")
@@ -68,20 +68,20 @@ func Maybe(u record.Unit, value *float64) Cell {
 	return Figure(u, *value)
 }
 
-// fine is a figure with the digits of a table, for the text formats.
+// fine returns a figure with the digits of a table, for the text formats.
 func fine[T ~float64](u record.Unit, value T) Cell {
 	return Cell{Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true, many: true}
 }
 
-// written is a figure that is written in a way of its own.
+// written returns a figure with its own text.
 func written[T ~float64](text string, u record.Unit, value T) Cell {
 	return Cell{Text: text, Value: float64(value), Unit: u, Number: true, many: u != record.Count}
 }
 
-// right is a word on the right of its column, as the figures of the same column are.
+// right returns a word that is aligned to the right, like the figures of its column.
 func right(text string) Cell { return Cell{Text: text, right: true} }
 
-// picture is a drawing: formats for the ear and for programs leave it out.
+// picture returns a drawing, which speech and the formats for programs leave out.
 func picture(text string) Cell { return Cell{Text: text, picture: true} }
 
 // MarshalJSON writes a figure as a number and a word as text.
@@ -92,7 +92,7 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Text)
 }
 
-// exact is the cell with all digits.
+// exact returns the text of a cell with all digits.
 func (c Cell) exact() string {
 	if c.Number {
 		return figure.Digits(c.Value)
@@ -100,7 +100,7 @@ func (c Cell) exact() string {
 	return c.Text
 }
 
-// spoken is the cell in few digits with its unit.
+// spoken returns the text of a cell with few digits and its unit.
 func (c Cell) spoken() string {
 	switch {
 	case c.many:
@@ -111,23 +111,23 @@ func (c Cell) spoken() string {
 	return c.Text
 }
 
-// column says something of any cell of a column.
+// column reports whether any cell of a column has a property.
 func (t *Table) column(j int, is func(c *Cell) bool) bool {
 	return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return j < len(row) && is(&row[j]) })
 }
 
-// onRight says whether a column has figures.
+// onRight reports whether a column is aligned to the right.
 func (t *Table) onRight(j int) bool {
 	return t.column(j, func(c *Cell) bool { return c.Number || c.right })
 }
 
-// drawn says whether a column is a drawing.
+// drawn reports whether a column is a drawing.
 func (t *Table) drawn(j int) bool { return t.column(j, func(c *Cell) bool { return c.picture }) }
 
-// maxRows is how many rows of a table that folds are shown.
+// maxRows is the number of rows that a terminal shows of a table that folds.
 const maxRows = 32
 
-// shown are the rows that a terminal shows, and how many it does not.
+// shown returns the rows that a terminal shows, and the number of those it does not.
 func (t *Table) shown() (rows [][]Cell, folded int) {
 	if !t.Folds || len(t.Rows) <= maxRows {
 		return t.Rows, 0

@@ -19,8 +19,8 @@ const (
 	tableWidth = 80
 )
 
-// writeText writes a document for people at a terminal: headings in capitals, aligned
-// tables, no colours.
+// writeText writes a document for a terminal: headings in capitals, aligned tables, no
+// colours.
 func writeText(to io.Writer, d *Document) error {
 	w := text{bufio.NewWriter(to)}
 	if d.Title != "" {
@@ -41,10 +41,10 @@ func writeText(to io.Writer, d *Document) error {
 	return w.Flush()
 }
 
-// text keeps its first error for Flush, as every bufio.Writer.
+// text is a buffer; Flush returns the first error of writing.
 type text struct{ *bufio.Writer }
 
-// linef writes a line without blanks at its end and without what steers a terminal.
+// linef writes a line without trailing blanks.
 func (w text) linef(format string, args ...any) {
 	_, _ = w.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
@@ -71,7 +71,7 @@ func (w text) block(b Block) {
 	}
 }
 
-// broken writes a text behind a beginning, in lines that fit.
+// broken writes a text after a prefix, wrapped.
 func (w text) broken(begin, content string) {
 	w.within(textWidth, begin, content)
 }
@@ -89,7 +89,7 @@ func (w text) facts(facts Facts) {
 		width = max(width, len(f.Name))
 	}
 	gap := "  "
-	if width > 7 { // long names need no room beside them
+	if width > 7 { // long names need a smaller gap
 		gap = " "
 	}
 	for _, f := range facts {
@@ -97,7 +97,7 @@ func (w text) facts(facts Facts) {
 	}
 }
 
-// table writes a table with its columns under each other, figures on the right.
+// table writes a table with aligned columns, figures on the right.
 func (w text) table(t *Table) {
 	rows, folded := t.shown()
 	lines := alignTable(t, t.Head, rows, "  ")
@@ -113,11 +113,11 @@ func (w text) table(t *Table) {
 		w.linef("%s", line)
 	}
 	if folded > 0 {
-		w.linef("  (%s between them are not shown; --json has all)", figure.Plural(folded, t.Head[0]))
+		w.linef("  (%s in between not shown; --json has all)", figure.Plural(folded, t.Head[0]))
 	}
 }
 
-// alignTable gives the lines of a table. One without names of columns has no head.
+// alignTable returns the lines of a table. A table without column names has no head.
 func alignTable(t *Table, head []string, rows [][]Cell, gap string) []string {
 	widths := make([]int, len(head))
 	for j := range head {
@@ -158,7 +158,7 @@ func widest(lines []string) (width int) {
 	return width
 }
 
-// Wrap breaks a text between words only: micro-batches is one.
+// Wrap breaks a text into lines between words; it keeps "micro-batches" whole.
 func Wrap(text string, width int) string {
 	const hyphen = "\u2011" // one that never breaks
 	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")

@@ -116,8 +116,13 @@ func Seconds(s units.Seconds) string {
 // Days writes a time in days.
 func Days(d float64) string { return Three(d) + " days" }
 
-// Dollars writes an amount of money.
-func Dollars(v float64) string { return "$" + Short(v) }
+// Dollars writes an amount of money: $1.28 M.
+func Dollars(v float64) string {
+	if !ok(v) {
+		return Unknown
+	}
+	return "$" + Short(v)
+}
 
 // Energy writes kilowatt-hours with a prefix.
 func Energy(kwh float64) string {
