@@ -82,8 +82,8 @@ func TestAdviseTornado(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &answer); err != nil {
 			t.Fatal(err)
 		}
-		_, table, _ := strings.Cut(text, "EACH KNOB ALONE  its fastest")
-		table, _, _ = strings.Cut(table, "EACH KNOB ALONE  its memory")
+		_, table, _ := strings.Cut(text, "EACH KNOB ALONE  step time")
+		table, _, _ = strings.Cut(table, "EACH KNOB ALONE  peak memory")
 		drawn := 0
 		for _, k := range answer.Knobs {
 			_, rest, ok := strings.Cut(table, "\n  "+k.Knob+" ")

@@ -30,7 +30,7 @@ func TestSearchInterrupted(t *testing.T) {
 	if end.Code != 130 || !end.Cooked {
 		t.Errorf("exit code %d, want 130; terminal restored %v", end.Code, end.Cooked)
 	}
-	if !strings.Contains(text, "PARTIAL  stopped with ") || strings.Contains(text, "ctrl+c stops") {
+	if !strings.Contains(text, " stopped with ") || strings.Contains(text, "ctrl+c stops") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }

@@ -95,7 +95,7 @@ func TestAnyScan(t *testing.T) {
 }
 
 // A cell of a scan over two knobs is what eval says with both set, whichever of them is
-// across, and only what all points have is said to be kept.
+// across, and only what all points share is listed as fixed.
 func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 	base := []string{"--tp", "8", "--pp", "2", "--gbs", "512"}
 	cells := func(x, by string) map[string]scanPoint {
@@ -128,9 +128,9 @@ func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ x, by, kept string }{
-		{"tp=8,16", "dp=4,8", "kept   a global batch of 512; changed: GPUs from 64 to 256"},
-		{"tp=4,8", "pp=1,2", "kept   64 GPUs and a global batch of 512"},
-		{"mbs=1,2", "microbatches=64,128", "kept   64 GPUs; changed: global batch from 256 to 1,024"},
+		{"tp=8,16", "dp=4,8", "fixed  a global batch of 512; changed: GPUs from 64 to 256"},
+		{"tp=4,8", "pp=1,2", "fixed  64 GPUs and a global batch of 512"},
+		{"mbs=1,2", "microbatches=64,128", "fixed  64 GPUs; changed: global batch from 256 to 1,024"},
 	} {
 		if _, stdout, _ := run(t, append([]string{"scan", "--x", c.x, "--by", c.by, "--y", "peak"}, base...)...); !strings.Contains(stdout, c.kept+"\n") {
 			t.Errorf("%s by %s does not say %q:\n%s", c.x, c.by, c.kept, stdout)

@@ -37,7 +37,7 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 		}
 		m := answer.Results[0].Report.Memory
 		if m.Band == nil {
-			if answer.Unsure != nil || !strings.Contains(text, "GiB free. The memory is not validated here") {
+			if answer.Unsure != nil || !strings.Contains(text, "GiB free; its memory has no error band") {
 				t.Errorf("%s: no band: %s", flags, text)
 			}
 			continue
@@ -48,7 +48,7 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 		}
 		want := "more than the error band of its memory (±"
 		if unsure {
-			want = "Whether the first place fits is not sure: it has "
+			want = "The best layout may not fit: it has "
 			near++
 		} else {
 			far++
@@ -80,9 +80,9 @@ func TestSearchSaysWhy(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--gpus 64 --tp 8 --pp 16":                     "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
 		"--gpus 64 --dp 8 --gbs 7":                     "dp = 8 does not divide the 7 sequences of the batch",
-		"--model llama3.1-70b --nodes 1":               "--objective fewest-gpus, without --gpus and --nodes, says how many GPUs hold it.",
+		"--model llama3.1-70b --nodes 1":               "To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.",
 		"--gpus 64 --deadline 1d --tokens 15T":         "15.00 T tokens within 1 day (--deadline) excludes",
-		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 copies do not divide the 64 GPUs",
+		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 replicas do not divide the 64 GPUs",
 	} {
 		_, text, _ := run(t, append([]string{"search", "--time", "0"}, strings.Fields(flags)...)...)
 		if text = strings.Join(strings.Fields(text), " "); !strings.Contains(text, want) {
@@ -92,7 +92,7 @@ func TestSearchSaysWhy(t *testing.T) {
 	for _, flags := range []string{"--model llama3.1-8b --nodes 1 --gbs 512", "--gpus 64 --gbs 512"} {
 		_, text, _ := run(t, append([]string{"search", "--time", "0"}, strings.Fields(flags)...)...)
 		text = strings.Join(strings.Fields(text), " ")
-		if alone := strings.Contains(text, "No other layout lies within 1 % of the best."); alone == strings.Contains(text, "The order of layouts so close is the model's") {
+		if alone := strings.Contains(text, "No other layout is within 1 % of the best."); alone == strings.Contains(text, "The model cannot tell which of these is the fastest") {
 			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not where there are: %s", flags, text)
 		}
 	}

@@ -267,7 +267,7 @@ func communicationSection(r *engine.Report) Section {
 	}
 	out.add(t)
 	if several && r.Time != nil {
-		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add up to that of the step" + blocked(r) + ".")
+		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows" + blocked(r) + " add up to that of the step.")
 	}
 	return out
 }
@@ -285,7 +285,7 @@ func blocked(r *engine.Report) string {
 	if rest <= rounding*r.Time.Step {
 		return ""
 	}
-	return ", plus " + figure.Seconds(rest) + " in which ranks wait for their own send/recv"
+	return " and " + figure.Seconds(rest) + " in which ranks wait for their own send/recv"
 }
 
 // StepPart is a part of the time of a step.

@@ -15,7 +15,7 @@ func (o *Search) nearness() Section {
 	r := &o.Result
 	s := Section{Heading: "Ranking confidence"}
 	close := nearWords(&r.Near, "1 % of the best") + "."
-	if r.Near.Most != 1 {
+	if r.Near.Most > 1 || r.Near.Least > 1 {
 		close += " The model cannot tell which of these is the fastest."
 	}
 	s.say(close)

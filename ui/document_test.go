@@ -62,7 +62,7 @@ func TestSaysEachScreen(t *testing.T) {
 	for _, want := range []string{
 		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nlargest that fits\n",
 		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\noverlap: ", "\nstep at other bandwidths ", "\nlayouts, the best first\n", "\nmethods in use\n",
-		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n", " more are left out.",
+		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n", " more are not listed.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -101,7 +101,7 @@ func TestSaysAnything(t *testing.T) {
 		t.Fatal(r.Problems)
 	}
 	text := spoken(t, many)
-	if !strings.Contains(text, "\nrank 63: ") || strings.Contains(text, "\nrank 20: ") || !strings.Contains(text, "ranks more are left out.") {
+	if !strings.Contains(text, "\nrank 63: ") || strings.Contains(text, "\nrank 20: ") || !strings.Contains(text, "ranks more are not listed.") {
 		t.Errorf("64 ranks:\n%s", text)
 	}
 }
@@ -132,7 +132,7 @@ func TestSaysFixes(t *testing.T) {
 	}
 	s.Cluster.GPU.MemoryUsable = units.GiB / 8
 	r = engine.Evaluate(s)
-	if !strings.Contains(text(), "no single-knob change makes it fit") {
+	if !strings.Contains(text(), "No single-knob change makes it fit") {
 		t.Errorf("nothing makes it fit:\n%s", text())
 	}
 }
