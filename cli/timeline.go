@@ -184,7 +184,7 @@ func (a *app) timelineCommand() *cobra.Command {
 			"the predicted times of the setup given by the flags.\n\n" +
 			"Exit code: 0 the schedule is legal, 1 run-time error, 2 usage error, 3 illegal layout.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
-			"meshscope timeline --schedule interleaved --pp 4 --vpp 2 --tf 1 --format json\n" +
+			"meshscope timeline --schedule zb-v --pp 4 --tf 1 --format json\n" +
 			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --format svg > dual.svg\n" +
 			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace > step.json",
 		Args: cobra.ArbitraryArgs,
