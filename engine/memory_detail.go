@@ -50,7 +50,7 @@ func MemoryOverStep(s Setup) (OverStep, bool) {
 // hand. Its profiles read the report's timeline. Once stop (nil: never) says true
 // there is no answer.
 func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverStep, bool) {
-	e.setup = s
+	e.setup, e.stop = s, stop
 	if !r.Legal || r.Timeline == nil || e.arrange(&e.setup) != nil {
 		return OverStep{}, false
 	}
@@ -101,6 +101,7 @@ func EvaluatorFrom(r *Report) *Evaluator {
 // Memory is the memory part of Evaluate, for a setup known to be legal but for
 // its batch; nil when its pipeline cannot be ordered.
 func (e *Evaluator) Memory(s Setup) *Memory {
+	e.stop = nil
 	e.setup = s
 	stack, ok := memory.For(e.setup.Stack)
 	if !ok || e.arrange(&e.setup) != nil {

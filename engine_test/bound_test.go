@@ -85,7 +85,7 @@ const exact = 1 + 1e-6
 // how many micro-batches it may have on their way, the way of the first and of the last
 // one and the gradients' way down: not in which order a rank takes what it could take.
 //
-//   - naive, afab, looped-bfs: nothing; floor_exact.go follows their whole timeline.
+//   - naive, afab, looped-bfs: nothing; engine/search/bound/exact.go follows their whole timeline.
 //   - 1f1b: ranks between two slower ones. With equal stages nothing (engine's
 //     TestSpansAreUnderSimulations says where else).
 //   - interleaved, interleaved-zb, 1f1b-v: the order in which chunks take turns is fixed;
@@ -159,40 +159,38 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 		}
 		return true
 	}
-	for !enough() && !t.Failed() {
-		draws.Check(t, func(t *rapid.T) {
-			s := w.pipelined(t)
-			if !engine.Legal(s) || s.Slow() {
-				return // of an automatic schedule with many operations
-			}
-			r := engine.Evaluate(s)
-			if !r.Legal {
-				return
-			}
-			var f bound.Bounder
-			floor, ok := f.Bound(&s)
-			if !ok {
-				t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
-			}
-			if floor.Step > r.Time.Step {
-				t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
-			}
-			if floor.Peak > r.Memory.Peak {
-				t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(), s.Schedule, s.Layout)
-			}
-			c, most := seen[s.Schedule], bounds[s.Schedule]
-			if most.peakMost == itsLimit {
-				most.peakMost = exact * floorLimit(&s)
-			}
-			step, peak := float64(r.Time.Step/floor.Step), float64(r.Memory.Peak/floor.Peak)
-			if step > most.stepMost || peak > most.peakMost {
-				t.Fatalf("the step is %v times its floor, the peak %v times: %s %+v", step, peak, s.Schedule, s.Layout)
-			}
-			c.all++
-			c.step += one(step > most.step)
-			c.peak += one(peak > most.peak)
-		})
-	}
+	draws.Until(t, enough, func(t *rapid.T) {
+		s := w.pipelined(t)
+		if !engine.Legal(s) || s.Slow() {
+			return // of an automatic schedule with many operations
+		}
+		r := engine.Evaluate(s)
+		if !r.Legal {
+			return
+		}
+		var f bound.Bounder
+		floor, ok := f.Bound(&s)
+		if !ok {
+			t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
+		}
+		if floor.Step > r.Time.Step {
+			t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
+		}
+		if floor.Peak > r.Memory.Peak {
+			t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(), s.Schedule, s.Layout)
+		}
+		c, most := seen[s.Schedule], bounds[s.Schedule]
+		if most.peakMost == itsLimit {
+			most.peakMost = exact * floorLimit(&s)
+		}
+		step, peak := float64(r.Time.Step/floor.Step), float64(r.Memory.Peak/floor.Peak)
+		if step > most.stepMost || peak > most.peakMost {
+			t.Fatalf("the step is %v times its floor, the peak %v times: %s %+v", step, peak, s.Schedule, s.Layout)
+		}
+		c.all++
+		c.step += one(step > most.step)
+		c.peak += one(peak > most.peak)
+	})
 	// One in ten is over what is usual; of sixty more than one in three would be chance
 	// once in ten million times.
 	for kind, c := range seen {

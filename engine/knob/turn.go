@@ -53,7 +53,11 @@ func settle(s, old Setup, k *Knob, text string, l Locks) (Setup, error) {
 // Copy gives a setup the value that another has of a knob; nothing follows.
 func Copy(id ID, to, from *Setup) {
 	if k := find(id); k != nil {
-		_ = k.setTo(to, k.textOf(from)) // a setup's own text is a value of the knob
+		if k.ID == Nodes { // it has no field
+			to.GPUs = from.Nodes() * to.Cluster.Node()
+			return
+		}
+		k.copyField(to, from)
 	}
 }
 

@@ -65,6 +65,23 @@ func CheckFew(t *testing.T, cases int, property func(*rapid.T)) {
 	}
 }
 
+// mostRounds bounds Until: what is still missing then hardly occurs.
+const mostRounds = 1000
+
+// Until tests a property on rounds of 100 cases, each from a seed of its own, until there
+// are enough of what the test counts.
+func Until(t *testing.T, enough func() bool, property func(*rapid.T)) {
+	t.Helper()
+	seeds := Seeds()
+	first := seeds[len(seeds)-1]
+	for round := uint64(0); !enough() && !t.Failed(); round++ {
+		if round == mostRounds {
+			t.Fatalf("not enough after %d cases from seed %d", mostRounds*all, first)
+		}
+		check(t, map[string]uint64{"rapid.checks": all, "rapid.seed": first + round}, property)
+	}
+}
+
 // check tests a property with flags of rapid that have no other value than their default.
 func check(t *testing.T, flags map[string]uint64, property func(*rapid.T)) {
 	t.Helper()

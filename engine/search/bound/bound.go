@@ -107,6 +107,7 @@ func (f *Bounder) info(k schedule.Kind) *schedule.Info {
 
 // SetDegrees takes degrees, global batch and sequence.
 func (f *Bounder) SetDegrees(l *layout.Layout) {
+	f.mem.Forget()
 	s := &f.setup
 	s.Layout = *l
 	f.tim.Groups = l.Groups(&s.Cluster)
@@ -133,6 +134,7 @@ func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
 
 // SetMicroBatch takes micro-batch, micro-batches and sequence parallelism.
 func (f *Bounder) SetMicroBatch(l *layout.Layout) {
+	f.mem.Forget()
 	s := &f.setup
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
 	f.pass.costed = false

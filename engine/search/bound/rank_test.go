@@ -72,51 +72,46 @@ func met(spec *schedule.Spec, equalStages, equalParts bool) bool {
 func TestSpansAreUnderSimulations(t *testing.T) {
 	kinds := schedule.Kinds()
 	exact, compared := 0, 0
-	for compared < 2000 {
-		draws.Check(t, func(t *rapid.T) {
-			info := rapid.SampledFrom(kinds).Draw(t, "schedule")
-			spec := schedule.Spec{
-				Kind: info.Kind, Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: max(info.Chunks, 1),
-				MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),
-			}
-			if info.Chunks == 0 {
-				spec.VirtualStages = rapid.IntRange(1, 4).Draw(t, "v")
-			}
-			equal, parts := rapid.Bool().Draw(t, "equal stages"), rapid.Bool().Draw(t, "equal parts")
-			duration := rapid.Float64Range(0.1, 4)
-			times := make([]stageTimes, spec.Stages())
-			for n := range times {
-				if s := &times[n]; n > 0 && equal {
-					*s = times[0]
-				} else {
-					s.f, s.i, s.w = duration.Draw(t, "F"), duration.Draw(t, "I"), duration.Draw(t, "W")
-					if parts {
-						s.i, s.w = s.f, s.f
-					}
-					s.b = s.i + s.w
+	draws.Until(t, func() bool { return compared >= 2000 }, func(t *rapid.T) {
+		info := rapid.SampledFrom(kinds).Draw(t, "schedule")
+		spec := schedule.Spec{
+			Kind: info.Kind, Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: max(info.Chunks, 1),
+			MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),
+		}
+		if info.Chunks == 0 {
+			spec.VirtualStages = rapid.IntRange(1, 4).Draw(t, "v")
+		}
+		equal, parts := rapid.Bool().Draw(t, "equal stages"), rapid.Bool().Draw(t, "equal parts")
+		duration := rapid.Float64Range(0.1, 4)
+		times := make([]stageTimes, spec.Stages())
+		for n := range times {
+			if s := &times[n]; n > 0 && equal {
+				*s = times[0]
+			} else {
+				s.f, s.i, s.w = duration.Draw(t, "F"), duration.Draw(t, "I"), duration.Draw(t, "W")
+				if parts {
+					s.i, s.w = s.f, s.f
 				}
+				s.b = s.i + s.w
 			}
-			hop := rapid.SampledFrom([]float64{0, 0, 0.3, 2}).Draw(t, "hop")
-			want, ok := simulated(t, spec, &info, times, hop)
-			if !ok {
-				return
-			}
-			compared++
-			got := abstract(spec, &info, times, hop).spans(&spec, &info)
-			if got > want*(1+1e-9) {
-				t.Fatalf("%+v: bound %v, simulated %v", spec, got, want)
-			}
-			if met(&spec, equal && hop == 0, parts) {
-				exact++
-				if math.Abs(got-want) > 1e-9*want {
-					t.Fatalf("%+v: bound %v, simulated %v: not the same", spec, got, want)
-				}
-			}
-		})
-		if t.Failed() {
+		}
+		hop := rapid.SampledFrom([]float64{0, 0, 0.3, 2}).Draw(t, "hop")
+		want, ok := simulated(t, spec, &info, times, hop)
+		if !ok {
 			return
 		}
-	}
+		compared++
+		got := abstract(spec, &info, times, hop).spans(&spec, &info)
+		if got > want*(1+1e-9) {
+			t.Fatalf("%+v: bound %v, simulated %v", spec, got, want)
+		}
+		if met(&spec, equal && hop == 0, parts) {
+			exact++
+			if math.Abs(got-want) > 1e-9*want {
+				t.Fatalf("%+v: bound %v, simulated %v: not the same", spec, got, want)
+			}
+		}
+	})
 	if exact < 100 {
 		t.Errorf("only %d bounds were exact", exact)
 	}
