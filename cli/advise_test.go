@@ -50,7 +50,7 @@ func TestAdviseNamesItsRules(t *testing.T) {
 		}
 	}
 	l := answer.Looked
-	want := fmt.Sprintf("looked at %s turns of one knob, %s of two, %s of three", figure.Comma(l.Singles), figure.Comma(l.Pairs), figure.Comma(l.Triples))
+	want := fmt.Sprintf("looked at %s single-knob changes, %s pairs, %s triples", figure.Comma(l.Singles), figure.Comma(l.Pairs), figure.Comma(l.Triples))
 	if words := strings.Join(strings.Fields(text), " "); l.Pairs <= l.Singles || l.Triples <= l.Pairs || !strings.Contains(words, want) {
 		t.Errorf("it does not say %q of %+v", want, l)
 	}

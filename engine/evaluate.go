@@ -42,7 +42,7 @@ type Evaluator struct {
 	// memory: for whoever asks many setups for their figures.
 	SkipTimeline bool
 
-	record   *record.Recorder // takes down formulas; nil: nobody asked
+	record   *record.Recorder // records formulas; nil: nobody asked
 	setup    Setup            // what is being evaluated; the inputs below point into it
 	memInput memory.Input
 	timInput step.Input
@@ -92,7 +92,7 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	return r, true
 }
 
-// Summary is what the last evaluation knows of its pipeline: the report's timeline, or
+// Summary returns what the last evaluation knows of its pipeline: the report's timeline, or
 // with SkipTimeline its sums alone, which belong to the Evaluator.
 func (e *Evaluator) Summary(r *Report) *schedule.Timeline {
 	if r.Timeline != nil {
@@ -106,7 +106,7 @@ func wasStopped(err error) bool {
 	return errors.As(err, &stopped)
 }
 
-// figures are those of a legal setup.
+// figures returns those of a legal setup.
 func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.symbols(s)
 	s.Model.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
@@ -152,7 +152,7 @@ func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, 
 	return line, free, err
 }
 
-// peaks is the memory of each rank at its peak.
+// peaks returns the memory of each rank at its peak.
 func (e *Evaluator) peaks(s *Setup) Memory {
 	stack, _ := memory.For(s.Stack)
 	m := worst(s, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
@@ -172,7 +172,7 @@ func (r *Report) recordGiven(rec *record.Recorder, s *Setup) {
 	}
 }
 
-// arrange lays the layers on the stages, works out how long each stage takes,
+// arrange lays the layers on the stages, computes how long each stage takes,
 // and orders the operations of the ranks.
 func (e *Evaluator) arrange(s *Setup) (err error) {
 	if e.stages, err = s.StagesOfStack(e.stages); err != nil {
@@ -212,7 +212,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	return err
 }
 
-// layers is how many layers stand on a rank.
+// layers returns how many layers stand on a rank.
 func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
 	n := 0
 	for c := range hosts.Chunks() {
@@ -314,7 +314,7 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 	return m
 }
 
-// record takes down the formulas of worst.
+// record records the formulas of worst.
 func (m *Memory) record(rec *record.Recorder) {
 	if !rec.On() {
 		return

@@ -9,12 +9,15 @@ import (
 	"meshscope/engine/units"
 )
 
-// NotValidated is said where no published group is close enough.
-const NotValidated = "not validated here"
+// NotValidated replaces the error band where no published group is close enough.
+const NotValidated = noRun + " like this"
 
-// Evidence is how far the model was from measured runs like this one: the error
-// of the nearest validated group. It stands with every predicted step time,
-// throughput and peak memory; this file is the one place that words it.
+// noRun says the same where room is short.
+const noRun = "no published run"
+
+// Evidence holds the error of predictions for measured runs like this setup: that
+// of the nearest validated group. Every predicted step time, throughput and peak
+// memory carries one; only this file words it.
 type Evidence struct {
 	ErrorBand    *float64 `json:"error_band,omitempty"`       // relative; nine of ten runs of the group are closer
 	TypicalError *float64 `json:"typical_error,omitempty"`    // relative; half of them are
@@ -23,7 +26,7 @@ type Evidence struct {
 	Fitted       *bool    `json:"validated_fitted,omitempty"` // constants were fitted to these runs
 }
 
-// evidence finds the published runs that are most like the setup.
+// evidence finds the published runs nearest to the setup.
 func evidence(s *Setup, memory bool) Evidence {
 	if !s.Stack.Traits().Formulas {
 		like := Like(s)
@@ -34,8 +37,8 @@ func evidence(s *Setup, memory bool) Evidence {
 	return Evidence{ValidatedBy: NotValidated}
 }
 
-// record takes down where the error of a part of the report comes from; what is
-// whose error it is.
+// record records the source of the error of a part of the report; what names the
+// figure.
 func (e *Evidence) record(rec *record.Recorder, part, what string) {
 	if !rec.On() || !e.Validated() {
 		return
@@ -56,7 +59,7 @@ func (e *Evidence) record(rec *record.Recorder, part, what string) {
 	}
 }
 
-// Like is what a setup is compared by with published runs.
+// Like returns the traits by which a setup is compared with published runs.
 func Like(s *Setup) hardware.Like {
 	return hardware.Like{
 		Stack: s.Stack.Resolve(), MoE: s.Model.IsMoE(), GPUs: s.GPUs, Seq: s.Seq, TP: s.TP, PP: s.PP, CP: s.CP, EP: s.EP,
@@ -69,12 +72,11 @@ func Like(s *Setup) hardware.Like {
 	}
 }
 
-// Validated says whether there is a group.
+// Validated reports whether there is a group.
 func (e *Evidence) Validated() bool { return e.ErrorBand != nil && e.TypicalError != nil }
 
-// Band is what stands beside a predicted figure: the error that nine of ten runs
-// of the group stay below, after a sign ("±" gives "±8.2 %", "within " gives
-// "within 8.2 %"), or NotValidated.
+// Band writes the error that nine of ten runs of the group stay below, after a
+// sign ("±" gives "±8.2 %", "within " gives "within 8.2 %"), or NotValidated.
 func (e *Evidence) Band(sign string) string {
 	if !e.Validated() {
 		return NotValidated
@@ -82,15 +84,32 @@ func (e *Evidence) Band(sign string) string {
 	return sign + errorPercent(*e.ErrorBand)
 }
 
-// Close says whether the error band of the peak covers the usable memory: then the
-// figure alone does not tell whether the setup fits. False where it is not validated.
+// BandOf writes the band after the figures that it belongs to ("steps ±8.2 %"), or
+// NotValidated alone.
+func (e *Evidence) BandOf(figures, sign string) string {
+	if !e.Validated() {
+		return NotValidated
+	}
+	return figures + " " + e.Band(sign)
+}
+
+// BandBrief writes the band where room is short: without a group the first words of
+// NotValidated.
+func (e *Evidence) BandBrief(sign string) string {
+	if !e.Validated() {
+		return noRun
+	}
+	return e.Band(sign)
+}
+
+// Close reports whether the error band of the peak covers the usable memory: then the
+// figure alone does not tell whether the setup fits. It is false without a band.
 func (m *Memory) Close() bool {
 	slip := m.Slip()
 	return slip > 0 && m.Peak-slip <= m.Usable && m.Usable < m.Peak+slip
 }
 
-// Slip is by how much the peak may be wrong, either way: its error band in bytes. 0
-// where it is not validated.
+// Slip returns the error band of the peak in bytes, either way; 0 without a band.
 func (m *Memory) Slip() units.Bytes {
 	if m.ErrorBand == nil {
 		return 0
@@ -98,8 +117,8 @@ func (m *Memory) Slip() units.Bytes {
 	return m.Peak * units.Bytes(*m.ErrorBand)
 }
 
-// Words explain the band in a sentence: whose error it is, of how many runs, and
-// whether constants were fitted to them.
+// Words explains the band in a sentence: its group, the number of runs, and whether
+// constants were fitted to them.
 func (e *Evidence) Words() string {
 	if !e.Validated() {
 		return NotValidated
@@ -108,7 +127,7 @@ func (e *Evidence) Words() string {
 		e.Runs, e.ValidatedBy, errorPercent(*e.ErrorBand), errorPercent(*e.TypicalError), e.fit("constants were fitted to them", "nothing was fitted to them"))
 }
 
-// Note is what Words add to Band in brief, for a line of a screen.
+// Note writes Words in brief, for one line of a screen.
 func (e *Evidence) Note() string {
 	if !e.Validated() {
 		return NotValidated

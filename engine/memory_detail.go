@@ -37,7 +37,7 @@ type Milestones struct {
 	Pass        units.Bytes `json:"pass_bytes"`         // what forward and backward add to the level of a later step
 }
 
-// MemoryOverStep works out the memory over a step. It is for a screen that
+// MemoryOverStep computes the memory over a step. It is for a screen that
 // shows it, not for every key press. The second value is false for a setup that
 // is illegal.
 func MemoryOverStep(s Setup) (OverStep, bool) {
@@ -46,7 +46,7 @@ func MemoryOverStep(s Setup) (OverStep, bool) {
 	return e.MemoryOverStep(s, &r, nil)
 }
 
-// MemoryOverStep is the function of that name for a setup whose report is at
+// MemoryOverStep returns the function of that name for a setup whose report is at
 // hand. Its profiles read the report's timeline. Once stop (nil: never) says true
 // there is no answer.
 func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverStep, bool) {
@@ -87,7 +87,7 @@ func milestones(of *[2]memory.Profile) Milestones {
 	}
 }
 
-// EvaluatorFrom is an Evaluator that knows the order of a report's operations: further
+// EvaluatorFrom returns an Evaluator that knows the order of a report's operations: further
 // questions about its setup do not lay them on the ranks again, which takes as
 // much memory as the report's own timeline.
 func EvaluatorFrom(r *Report) *Evaluator {
@@ -98,7 +98,7 @@ func EvaluatorFrom(r *Report) *Evaluator {
 	return e
 }
 
-// Memory is the memory part of Evaluate, for a setup known to be legal but for
+// Memory returns the memory part of Evaluate, for a setup known to be legal but for
 // its batch; nil when its pipeline cannot be ordered.
 func (e *Evaluator) Memory(s Setup) *Memory {
 	e.stop = nil

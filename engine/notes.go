@@ -11,7 +11,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// assumptions are what the figures take for granted, in the order in which they
+// assumptions returns what the figures assume, in the order in which they
 // matter for this setup.
 func assumptions(s *Setup, r *Report, t *timing) []string {
 	list := make([]string, 0, 28)
@@ -30,17 +30,17 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, soft.Note)
 		list = append(list, cal.Notes...)
 	}
-	say(cal == nil, "step time is a plain roofline, fitted to nothing: expect it to be off by tens of percent")
+	say(cal == nil, "step time is an unfitted roofline: expect errors of tens of percent")
 	if stack, ok := memory.For(s.Stack); ok {
 		list = stack.Assumptions(list, &s.Layout, s.Cluster.MemoryOf(s.Stack).Note)
 	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
-	say(s.Precision.IsFP8() && !eight && !one, "fp8 runs the matrix products only; attention and what is kept between layers stay in 16 bits, and MFU counts against the fp8 peak")
-	say(eight, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
-	say(one, "fp8 runs the matrix products, whose inputs and weights are kept in 8 bits (one copy of the weights: per-tensor scaling on Blackwell; Hopper needs two, fp8:megatron); attention, norms and activations stay in 16, and MFU counts against the fp8 peak")
-	say(s.Offload == recipe.OffloadOptimizer, "the offloaded optimizer takes the time of its gradients and weights over PCIe, none of it hidden, and none for the update on the host")
+	say(s.Precision.IsFP8() && !eight && !one, "fp8 is used for matrix products only; attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
+	say(eight, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
+	say(one, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights stored once: per-tensor scaling on Blackwell; Hopper stores them twice, fp8:megatron); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
+	say(s.Offload == recipe.OffloadOptimizer, "optimizer offload takes the time of gradients and weights over PCIe, fully exposed; the update on the host takes no time")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
-		list = append(list, fmt.Sprintf("the job takes %d of the %d GPUs of each scale-up domain, so that no group straddles two", used, s.Cluster.Domain()))
+		list = append(list, fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two", used, s.Cluster.Domain()))
 	}
 	say(s.Model.IsMoE() && s.ExpertLoad() == 1, "tokens are routed evenly over the experts")
 	say(s.Model.IsMoE() && s.ExpertLoad() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
@@ -49,45 +49,45 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
-	say(s.CP > 1, "context parallelism is ring attention in time, a kernel and a merge of partial results per rank; memory counts the copy that the all-to-all mode keeps")
-	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and hides under the weight gradient in the backward")
+	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")
+	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the weight gradient in the backward")
 	info, _ := s.Schedule.Info()
 	say(s.EP > 1 && !info.Pairs && cal == nil, "expert all-to-all is exposed")
-	say(s.EP > 1 && info.Pairs, "in an overlapped pair the expert all-to-all of forward and backward hides under the rest of the other, at no cost in speed")
-	say(info.SplitsBackward && s.TP > 1, "an input gradient that is split off hides no tensor-parallel traffic")
-	say(info.SplitsBackward, "until its weight gradient a split backward keeps the inputs and output gradients of all products; the head is not split")
-	say(info.WeightCopies > 1, "both copies of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
-	say(info.Automatic && r.Legal && !t.handmade, "the order was found for these stage times by the authors' heuristic, which keeps its limit in bytes: of activations, and of what waits for weight gradients")
-	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: it is the one that they wrote down for equal ones")
+	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward overlaps with the rest of the other at no cost in speed")
+	say(info.SplitsBackward && s.TP > 1, "a separate input-gradient pass overlaps with no tensor-parallel traffic")
+	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until the weight gradient; the head is not split")
+	say(info.WeightCopies > 1, "both replicas of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
+	say(info.Automatic && r.Legal && !t.handmade, "the authors' heuristic found the order for these stage times, with its limit in bytes: activations, and tensors kept for weight gradients")
+	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: the order is theirs for equal stages")
 	if r.Legal {
 		say(r.Pipeline.Disproved != "", r.Pipeline.Disproved+"; the bubble shown is simulated")
 	}
-	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: it waits in every micro-batch")
+	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: ranks idle in every micro-batch")
 	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
-	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though nothing published says so of this one: a step lasts the longest span of a rank")
+	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though no publication says so of this one: a step lasts the longest span of a rank")
 	waits := soft.Blocking && s.VPP > 1
-	say(s.PP > 1 && !waits, "hand-over between stages is latency that blocks neither side; what it adds to the pipeline is part of the bubble")
-	say(s.PP > 1 && waits, "a stage waits while its message travels to another rank, as this stack does with several stages per rank")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic hides under the last micro-batch's backward, weight traffic under the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are scattered in every micro-batch and hide under its backward, weight traffic hides under the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are gathered and gradients scattered in every micro-batch and hide under its compute")
+	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it adds is part of the bubble")
+	say(s.PP > 1 && waits, "send/recv to another rank blocks the sender, as in this stack with several stages per rank")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap with its backward, weight traffic overlaps with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every micro-batch and overlap with its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
 	return list
 }
 
 // expertAssumptions are what layers with experts cost beyond the best kernels.
 func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)) {
-	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, whatever the GPU", float64(soft.MoELayer/units.Millisecond)))
-	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, whatever the GPU", soft.Experts))
-	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, whatever the GPU", float64(soft.Expert/units.Microsecond)))
-	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, whatever the GPU; CUDA graphs of whole iterations, which spare it, are not modelled", float64(soft.HostMoE8/units.Millisecond)))
+	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, on any GPU", float64(soft.MoELayer/units.Millisecond)))
+	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, on any GPU", soft.Experts))
+	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, on any GPU", float64(soft.Expert/units.Microsecond)))
+	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations, which avoid it, are not modelled", float64(soft.HostMoE8/units.Millisecond)))
 	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
 }
 
-// notModelled is what the figures leave out.
+// notModelled returns what the figures leave out.
 func notModelled(s *Setup) []string {
 	list := append(make([]string, 0, 8),
-		"slowing of matrix products by traffic that overlaps them, power and clock limits, stragglers",
+		"slowdown of matrix products by overlapped traffic, power and clock limits, stragglers",
 		"congestion, where no bandwidth over many nodes was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",
 	)
@@ -98,7 +98,7 @@ func notModelled(s *Setup) []string {
 		list = append(list, "activations of experts: the textbook counts every layer as dense")
 	}
 	if s.Model.LocalWindow > 0 {
-		list = append(list, "savings of local attention windows in model FLOPs; they are in the time")
+		list = append(list, "savings of local attention windows in model FLOPs; the step time includes them")
 	}
 	if s.TrainMTP && s.Recompute.Mode == recipe.RecomputeFull {
 		list = append(list, "recomputation of the multi-token-prediction modules: they keep all activations")
@@ -205,7 +205,7 @@ func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 			w.say(", recompute ").say(s.Recompute.String())
 		}
 		if rank.WeightInputs > rank.Activations/2 {
-			w.say(", ").gib(rank.WeightInputs).say(" GiB of it kept for weight gradients that the schedule puts off")
+			w.say(", ").gib(rank.WeightInputs).say(" GiB of it kept for deferred weight gradients")
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 		LeavesOut: "jitter between ranks", Simulated: true,
 	}, record.InUnit(record.Seconds, idle, line.Ranks[rank].Idle))
 	figure(record.Entry{
-		ID: "bubble-over-ideal", Name: "bubble over the work of the busiest rank", Symbol: "bubble", Unit: record.Share, Simulated: true, Value: p.BubbleOverIdeal,
+		ID: "bubble-over-ideal", Name: "bubble over the work of the slowest rank", Symbol: "bubble", Unit: record.Share, Simulated: true, Value: p.BubbleOverIdeal,
 		Formula: "max(0, (makespan - " + work + ") / " + work + ")",
 		Source:  "Narayanan et al. (arXiv 2104.04473) section 2.2; the makespan is simulated",
 	})
@@ -53,12 +53,12 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 		all[r] = fmt.Sprintf("{pipeline.work.%d}", r)
 	}
 	figure(record.Entry{
-		ID: "bubble-over-total", Name: "idle share of the time of all ranks", Symbol: "bubble-over-total", Unit: record.Share, Simulated: true, Value: p.BubbleOverTotal,
+		ID: "bubble-over-total", Name: "idle share of all ranks", Symbol: "bubble-over-total", Unit: record.Share, Simulated: true, Value: p.BubbleOverTotal,
 		Formula: "max(0, 1 - (" + record.Sum(all...) + ") / (p * makespan))", Source: "GPipe (arXiv 1811.06965) section 2.3; the makespan is simulated",
 	})
 	if p.BubbleSpan != nil {
 		figure(record.Entry{
-			ID: "bubble-span-over-ideal", Name: "wait inside the longest rank's own first start and last end, over its work", Symbol: "bubble-span-over-ideal",
+			ID: "bubble-span-over-ideal", Name: "idle time between first start and last end of the longest rank, over its work", Symbol: "bubble-span-over-ideal",
 			Unit: record.Share, Simulated: true, Value: *p.BubbleSpan, Formula: "max(0, (simulated_longest_span - " + work + ") / " + work + ")",
 			Source: "what the zero-bubble papers measure (arXiv 2401.10241); the span is simulated",
 		}, record.InUnit(record.Seconds, "simulated_longest_span", line.LongestSpan()))

@@ -82,7 +82,7 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 // Communication is the traffic of one dimension over one step, per GPU of one
 // pipeline rank: traffic inside layers is that of the rank with the most work, as
 // the parts of the step are; gradients and weights are those of the rank that is
-// done last with them, for which the step waits; hand-overs are those of a rank in
+// done last with them, for which the step waits; sends are those of a rank in
 // the middle, which has most.
 type Communication struct {
 	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp

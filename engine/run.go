@@ -11,7 +11,7 @@ import (
 )
 
 // Run is a whole training run of a setup. Cost and Energy are absent where
-// nobody said, or published, what they need.
+// what they need is neither given nor published.
 type Run struct {
 	Tokens   float64       `json:"tokens"`
 	Steps    float64       `json:"steps"`
@@ -63,15 +63,15 @@ func WholeRun(s *Setup, t *Time) *Run {
 	return r
 }
 
-// record takes down the formulas of WholeRun.
+// record records the formulas of WholeRun.
 func (r *Run) record(rec *record.Recorder, s *Setup) {
 	if r == nil || !rec.On() {
 		return
 	}
 	rec = rec.Scope("run", "whole run")
 	const (
-		budget = "the budget over what a step trains on; every step takes the predicted time"
-		lost   = "failures, restarts, checkpoints and evaluation, but for what goodput says; a last step that is not full counts whole"
+		budget = "token budget over tokens per step; every step takes the predicted time"
+		lost   = "failures, restarts, checkpoints and evaluation beyond goodput; a partial last step counts as a whole one"
 	)
 	figure := func(id, name, formula string, value float64, unit record.Unit, source, omits string) {
 		symbol := id
@@ -88,7 +88,7 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 	figure("steps", "steps of the whole run", "ceil(tokens / (gbs * s))", r.Steps, record.Count, budget, lost)
 	figure("training", "time of all steps", "steps * {time.step}", float64(r.Training), record.Seconds, budget, lost)
 	figure("goodput", "share of the time that advances the run", "given_goodput", r.Goodput, record.Share, "as given (--goodput), else all of it", "")
-	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over the share of the time that they take", lost)
+	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over their share of the time", lost)
 	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days, "86,400 seconds each", lost)
 	figure("gpu-hours", "GPU-hours", "GPUs * seconds / 3600", r.GPUHours, record.Hours, "all GPUs, from the start to the end", lost)
 	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count, "as given (--pue), else the GPUs alone", "")
@@ -110,11 +110,11 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 		rec.Given(record.InUnit(record.Watts, "watts_of_a_GPU", *r.Power))
 		figure("power", "power of a GPU", "watts_of_a_GPU", *r.Power, record.Watts, source, omits)
 		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * PUE", *r.Energy, record.Energy,
-			"GPU-hours times the power of a GPU and the overhead", "what the hosts, the network and the cooling draw, but for what pue says")
+			"GPU-hours times the power of a GPU and the overhead", "power of hosts, network and cooling beyond pue")
 	}
 }
 
-// hourPrice is the given price, else what the GPU's preset knows; 0: neither.
+// hourPrice returns the given price, else what the GPU's preset knows; 0: neither.
 func hourPrice(s *Setup) float64 {
 	if s.Price > 0 {
 		return s.Price
@@ -122,7 +122,7 @@ func hourPrice(s *Setup) float64 {
 	return s.Cluster.GPU.PriceUSD
 }
 
-// gpuPower is the given power, else the GPU's TDP; 0: neither.
+// gpuPower returns the given power, else the GPU's TDP; 0: neither.
 func gpuPower(s *Setup) float64 {
 	if s.Power > 0 {
 		return s.Power
@@ -133,11 +133,11 @@ func gpuPower(s *Setup) float64 {
 // planAssumptions say where each figure of the plan comes from, and what is left out
 // for want of one.
 func planAssumptions(p *knob.RunPlan, s *Setup) []string {
-	list := []string{fmt.Sprintf("every step is of the same %s tokens and takes the predicted time", plainNumber(s.Tokens()))}
+	list := []string{fmt.Sprintf("every step has %s tokens and takes the predicted time", plainNumber(s.Tokens()))}
 	g := &s.Cluster.GPU
 	switch {
 	case p.Price > 0:
-		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, as said", plainNumber(p.Price)))
+		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, as given", plainNumber(p.Price)))
 	case g.PriceUSD > 0:
 		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, the preset of %s (%s); --price sets your own", plainNumber(g.PriceUSD), g.Name, g.PriceSource))
 	default:
@@ -145,23 +145,23 @@ func planAssumptions(p *knob.RunPlan, s *Setup) []string {
 	}
 	switch {
 	case p.Power > 0:
-		list = append(list, fmt.Sprintf("power: %s W per GPU, as said", plainNumber(p.Power)))
+		list = append(list, fmt.Sprintf("power: %s W per GPU, as given", plainNumber(p.Power)))
 	case g.TDPWatt > 0:
-		list = append(list, fmt.Sprintf("power: %s W per GPU, the TDP of %s: an upper bound for the GPU; --power sets what was measured", plainNumber(g.TDPWatt), g.Name))
+		list = append(list, fmt.Sprintf("power: %s W per GPU, the TDP of %s: an upper bound for the GPU; --power sets a measured one", plainNumber(g.TDPWatt), g.Name))
 	default:
 		list = append(list, "energy: unknown, no power is known for "+g.Name+"; --power sets it")
 	}
 	switch {
 	case p.Power <= 0 && g.TDPWatt <= 0: // there is no energy to multiply
 	case p.PUE > 0:
-		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as said (pue)", plainNumber(p.PUE)))
+		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as given (pue)", plainNumber(p.PUE)))
 	default:
 		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; --pue adds them")
 	}
 	if p.Goodput > 0 {
-		return append(list, fmt.Sprintf("time: %s %% of it advances the run, as said (goodput); the rest is paid for too", plainNumber(p.Goodput)))
+		return append(list, fmt.Sprintf("time: %s %% of it advances the run, as given (goodput); the rest is paid for too", plainNumber(p.Goodput)))
 	}
-	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; --goodput says what is")
+	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; --goodput sets the share")
 }
 
 // plainNumber writes a number without needless digits: 2.5, 700, 4,194,304.

@@ -21,7 +21,7 @@ type Problem = layout.Problem
 // legal, where any exist.
 func Check(s Setup) []Problem { return knob.Check(&s) }
 
-// Legal says whether a setup has no errors. It is much cheaper than Check on an
+// Legal reports whether a setup has no errors. It is much cheaper than Check on an
 // illegal one, because nearest values are not looked for.
 func Legal(s Setup) bool { return knob.Legal(&s) }
 

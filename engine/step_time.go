@@ -53,7 +53,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	return e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
 }
 
-// exposedData is the data-parallel traffic of a rank outside the pipeline that
+// exposedData returns the data-parallel traffic of a rank outside the pipeline that
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
 // backward and the rank's wait after it, the gather the wait before the first
 // forward and that forward.
@@ -94,15 +94,15 @@ func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
 	part("scatter", "share_of_gradients_that_compute_never_hides", record.Sum(backward...), "simulated_wait_after_the_last_backward")
 	part("gather", "share_of_weights_that_compute_never_hides", record.Sum(forward...), "simulated_wait_before_the_first_forward")
 	rec.Figure(record.Entry{
-		ID: "exposed", Name: fmt.Sprintf("data-parallel traffic of rank %d that nothing hides, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
+		ID: "exposed", Name: fmt.Sprintf("exposed data-parallel traffic of rank %d, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
 		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
-		Source:    "gradients hide under the last backward and the wait at the end, weights under the wait before the first forward and that forward, but for a share; " + record.From(soft.From),
+		Source:    "gradients overlap with the last backward and the idle time at the end, weights with the idle time before the first forward and that forward, except for a share; " + record.From(soft.From),
 		LeavesOut: "when buckets become ready",
 	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP), record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
 		record.In("simulated_wait_after_the_last_backward", after), record.In("simulated_wait_before_the_first_forward", before))
 }
 
-// ends are a rank's waits at the ends of the step, before its first operation
+// ends returns a rank's waits at the ends of the step, before its first operation
 // and after its last one, in a step whose pipeline has the given length. Where no rank waits for the others at the end both are
 // one wait between two steps, the period less the rank's own span: gradients
 // have as much of it as they need, weights the rest.
@@ -116,7 +116,7 @@ func ends(info *schedule.Info, line *schedule.Timeline, r int, length float64, g
 	return between - after, after
 }
 
-// onChunks is the sum of a formula over the chunks of a rank, each times its
+// onChunks returns the sum of a formula over the chunks of a rank, each times its
 // micro-batches; of gives it for the scope of a stage, and how often it is counted.
 func (e *Evaluator) onChunks(rank int, of func(stage *record.Recorder, id int) string, op schedule.OpKind) (sum []string, operands []record.Operand) {
 	what := "micro_batches_on_stage_"
@@ -148,7 +148,7 @@ func (e *Evaluator) recordWork(line *schedule.Timeline) {
 		operands = append(append(operands, more...), record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
 		e.record.At("pipeline.work", "rank", r).Figure(record.Entry{
 			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r), Unit: record.Seconds, Formula: formula,
-			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less what overlapped pairs hide",
+			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less the overlap of overlapped pairs",
 		}, operands...)
 	}
 }
@@ -167,18 +167,18 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 	sum, operands := e.onChunks(rank, func(s *record.Recorder, _ int) string {
 		return "(" + s.Ref("forward") + " + " + s.Ref("input-gradient") + " + " + s.Ref("weight-gradient") + ")"
 	}, schedule.Forward)
-	figure("compute", "compute"+of, record.Sum(sum...), t.Compute, "micro-batches times the stages' passes; "+from, "slowing by traffic that runs beside it", operands...)
+	figure("compute", "compute"+of, record.Sum(sum...), t.Compute, "micro-batches times the stages' passes; "+from, "slowdown by concurrent traffic", operands...)
 	sum, operands = e.onChunks(rank, func(s *record.Recorder, stage int) string {
 		if e.cost[stage].Recompute == 0 {
 			return ""
 		}
 		return s.Ref("recompute")
 	}, schedule.Forward)
-	figure("recompute", "forward work done again in the backward"+of, record.Sum(sum...), t.Recompute, "micro-batches times what --recompute names", "", operands...)
-	wait, source := "simulated_makespan", "exact: what is left of the pipeline's makespan beside the rank's busy time"
+	figure("recompute", "forward work recomputed in the backward"+of, record.Sum(sum...), t.Recompute, "micro-batches times what --recompute names", "", operands...)
+	wait, source := "simulated_makespan", "exact: the pipeline's makespan minus the rank's busy time"
 	if e.info.SplitsBackward {
 		wait = "simulated_longest_span_of_a_rank"
-		source = "exact: what is left of the longest rank's span beside the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
+		source = "exact: the longest rank's span minus the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
 	}
 	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), t.Bubble, source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
 	all := make([]string, s.PP)
@@ -202,13 +202,13 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 			exposed = append(exposed, "{communication."+d+".exposed}")
 		}
 	}
-	figure("exposed", "communication that nothing hides"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), t.Exposed,
-		"the sum over dimensions; data-parallel traffic that is left after the step's end is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
+	figure("exposed", "exposed communication"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), t.Exposed,
+		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
 	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", t.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
 }
 
-// recordDataExposed records the data-parallel traffic that nothing hides: of every
+// recordDataExposed records the exposed data-parallel traffic: of every
 // micro-batch on the busiest rank, and once per step on the slowest with it.
 func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
 	sum, operands := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
@@ -225,8 +225,8 @@ func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
 	}, schedule.InputGradient)
 	sum = append(append(sum, split...), fmt.Sprintf("{data.%d.exposed}", on.data))
 	e.record.Figure(record.Entry{
-		ID: "time.exposed.data-parallel", Name: "data-parallel traffic that nothing hides", Symbol: "exposed data traffic", Unit: record.Seconds,
+		ID: "time.exposed.data-parallel", Name: "exposed data-parallel traffic", Symbol: "exposed data traffic", Unit: record.Seconds,
 		Formula: record.Sum(sum...), Value: float64(t),
-		Source: "ZeRO traffic of every micro-batch on the busiest rank, and what the slowest rank has left at the ends of the step",
+		Source: "ZeRO traffic of every micro-batch on the busiest rank, and the slowest rank's exposed traffic at both ends of the step",
 	}, append(operands, more...)...)
 }

@@ -28,7 +28,7 @@ func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Through
 // recordThroughput records it.
 func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 	const (
-		step    = "what the step time leaves out"
+		step    = "costs that the step time leaves out"
 		perGPU  = "{throughput.tokens-per-second-per-gpu}"
 		flops   = "{model.training-flops-per-token}"
 		runs    = "{model.recomputed-flops-per-token}"
@@ -36,7 +36,7 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198)"
 	)
 	e.record.Figure(record.Entry{
-		ID: "model.recomputed-flops-per-token", Name: "FLOPs of one token that run again", Symbol: "F_again", Unit: record.FLOPs,
+		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_again", Unit: record.FLOPs,
 		Formula: e.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
 		LeavesOut: "recomputation inside a fused attention kernel",
 	})
@@ -46,7 +46,7 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 		value                                    float64
 	}{
 		{"tokens-per-second", "tokens per second", "tokens/s", perGPU + " * GPUs", "tokens of the global batch over the step time", step, record.Tokens, t.TokensPerSecond},
-		{"tokens-per-second-per-gpu", "tokens per second and GPU", "tokens/s per GPU", "gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step, record.Tokens, t.TokensPerSecondPerGPU},
+		{"tokens-per-second-per-gpu", "tokens per second per GPU", "tokens/s per GPU", "gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step, record.Tokens, t.TokensPerSecondPerGPU},
 		{"model-tflops-per-gpu", "model TFLOP/s per GPU", "TFLOP/s", perGPU + " * " + flops + " / 1e12", "model FLOPs, recomputation not counted", step, record.TFLOPS, t.ModelTFLOPSPerGPU},
 		{"mfu", "model FLOPs utilisation", "MFU", perGPU + " * " + flops + " / dense_peak", palm, step, record.Share, t.MFU},
 		{"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * (" + flops + " + " + runs + ") / dense_peak", counted, "recomputation inside a fused attention kernel, as is usual", record.Share, t.HFU},
@@ -57,7 +57,7 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 	}
 }
 
-// recomputedFLOPs is what one token costs again in the backward, over all
+// recomputedFLOPs returns what one token costs again in the backward, over all
 // stages. The recomputation inside a fused attention kernel is not counted, as
 // nobody does.
 func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
@@ -114,7 +114,7 @@ func (e *Evaluator) recordFLOPs(name string, f units.FLOPs) {
 	}
 }
 
-// halfOfProducts is what torchtitan's selective recomputation runs again of a
+// halfOfProducts returns what torchtitan's selective recomputation runs again of a
 // token: the projections of keys and output and the up projection of every
 // dense layer.
 func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {

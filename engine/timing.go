@@ -71,7 +71,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	}
 }
 
-// record takes down what a micro-batch takes on each stage.
+// record records what a micro-batch takes on each stage.
 func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardware.Software) {
 	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard), record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
@@ -81,9 +81,9 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		gathered, scattered := data.Sum("input"), data.Sum("weight")
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
 		r.Figure(record.Entry{
-			ID: "zero-forward", Name: "ZeRO traffic of one micro-batch that the forward of " + of + " does not hide", Symbol: "ZeRO forward of " + of,
+			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "", Symbol: "ZeRO forward of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: unhidden(data.Sum("forward"), forward),
-			Source: "hidden under the stage's compute but for a share; " + record.From(soft.From),
+			Source: "overlapped with the stage's compute except for a share; " + record.From(soft.From),
 		})
 		both := gathered
 		switch {
@@ -93,15 +93,15 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 			both += " + " + scattered
 		}
 		r.Figure(record.Entry{
-			ID: "zero-backward", Name: "ZeRO traffic of one micro-batch that the backward of " + of + " does not hide", Symbol: "ZeRO backward of " + of,
+			ID: "zero-backward", Name: "exposed ZeRO traffic of one micro-batch in the backward of " + of + "", Symbol: "ZeRO backward of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: unhidden(both, input+" + "+weight),
-			Source: "hidden under the stage's compute but for a share; " + record.From(soft.From),
+			Source: "overlapped with the stage's compute except for a share; " + record.From(soft.From),
 		})
 		r.Figure(record.Entry{
-			ID: "zero-apart", Name: "ZeRO traffic of one micro-batch of " + of + " that a split backward does not hide", Symbol: "ZeRO apart of " + of,
+			ID: "zero-apart", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "ZeRO apart of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroApart[stage]),
 			Formula: "max(0, " + unhidden(gathered, input) + " + " + unhidden(scattered, weight) + " - " + r.Ref("zero-backward") + ")",
-			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each hides under its own part; " + record.From(soft.From),
+			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part; " + record.From(soft.From),
 		})
 		sum := []string{forward, input, weight}
 		add := func(id string) {
@@ -120,12 +120,12 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		}
 		r.Figure(record.Entry{
 			ID: "time", Name: "forward and backward of one micro-batch on " + of, Symbol: "time of " + of, Unit: record.Seconds,
-			Formula: record.Sum(sum...), Value: t.f[stage] + t.b[stage], Source: "compute, recomputation and the traffic that nothing hides",
+			Formula: record.Sum(sum...), Value: t.f[stage] + t.b[stage], Source: "compute, recomputation and exposed traffic",
 		})
 	}
 }
 
-// unhidden is the formula of sendsOf: traffic of a rank that the compute of one of
+// unhidden returns the formula of sendsOf: traffic of a rank that the compute of one of
 // its stages does not hide.
 func unhidden(traffic, compute string) string {
 	if traffic == "0" {
@@ -135,10 +135,10 @@ func unhidden(traffic, compute string) string {
 	return "max(" + traffic + " * share_that_compute_never_hides, " + traffic + " - (" + compute + "))"
 }
 
-// linkDimensions are those that talk inside a layer, in the order of the report.
+// linkDimensions returns those that talk inside a layer, in the order of the report.
 func linkDimensions() [4]string { return [...]string{"tp", "cp", "ep", "etp"} }
 
-// hostOf is a rank that has the stage: the last, where two do.
+// hostOf returns a rank that has the stage: the last, where two do.
 func hostOf(hosts *schedule.Order, stage int) (rank int) {
 	for r := range hosts.Spec.Ranks {
 		for c := range hosts.Chunks() {
@@ -150,7 +150,7 @@ func hostOf(hosts *schedule.Order, stage int) (rank int) {
 	return rank
 }
 
-// neighbours is how many stages next to one are on other ranks.
+// neighbours returns how many stages next to one are on other ranks.
 func neighbours(hosts *schedule.Order, stage int) (n int) {
 	if stage > 0 && hosts.Crosses(stage-1) {
 		n++
@@ -168,7 +168,7 @@ func (t *timing) costs(latency units.Seconds) schedule.Costs {
 	}
 }
 
-// held is what a micro-batch keeps on each stage, in bytes: until its input
+// held returns what a micro-batch keeps on each stage, in bytes: until its input
 // gradient, and from there until its weight gradient.
 func (t *timing) held(live []memory.Live) (activations, weightInputs []float64) {
 	t.activations, t.weightInputs = resize(t.activations, len(live)), resize(t.weightInputs, len(live))
@@ -186,7 +186,7 @@ func (t *timing) recompute() []float64 {
 	return t.recomputed
 }
 
-// mean is the average stage, for closed forms that assume equal stages.
+// mean returns the average stage, for closed forms that assume equal stages.
 func (t *timing) mean() schedule.ChunkTimes {
 	return schedule.ChunkTimes{F: average(t.f), B: average(t.b), I: average(t.i), W: average(t.w)}
 }

@@ -48,8 +48,8 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 	return out
 }
 
-// handOvers is the traffic between stages of one step on a rank in the middle.
-// Its exposed time is what hand-over latency adds to the pipeline; it is part
+// handOvers returns the traffic between stages of one step on a rank in the middle.
+// Its exposed time is what send/recv latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.
 func (e *Evaluator) handOvers(s *Setup, line *schedule.Timeline, free float64) Communication {
 	in := &e.timInput
@@ -90,7 +90,7 @@ func (e *Evaluator) recordTraffic(c *Communication, f rowFormulas, operands ...r
 	}
 	figure("bytes", "bytes that one GPU sends over "+big+" in a step", f.bytes, record.Traffic, float64(c.Bytes), c.Operation+": a ring pass sends (n-1)/n of the volume", "")
 	figure("seconds", "time of the "+big+" traffic of a step", f.seconds, record.Seconds, float64(c.Seconds), c.Operation+"; "+record.From(m.Network.From), "other traffic on the same links")
-	figure("exposed", "time of the "+big+" traffic that nothing hides", f.exposed, record.Seconds, float64(c.Exposed), record.From(m.Software.From), "")
+	figure("exposed", "time of the "+big+" traffic that is exposed", f.exposed, record.Seconds, float64(c.Exposed), record.From(m.Software.From), "")
 	figure("group-size", "ranks of a "+big+" group", f.group, record.Count, float64(c.GroupSize), "the layout", "")
 }
 

@@ -94,7 +94,7 @@ func TestRulesOfThroughput(t *testing.T) {
 	slow.Cluster.Inter.Bandwidth /= 20
 	slow = turnedTo(t, turnedTo(t, slow, "gbs", "32"), "pp", "1")
 	r, ok := ruleOf(t, slow, "pp-where-dp-waits")
-	if !ok || !strings.Contains(r.Why, "% of the step waits for it") || r.Move == nil || r.Move.Setup.PP < 2 {
+	if !ok || !strings.Contains(r.Why, "% of the step is exposed data-parallel traffic") || r.Move == nil || r.Move.Setup.PP < 2 {
 		t.Errorf("slow links: %+v", r)
 	}
 }

@@ -60,7 +60,7 @@ func TestScheduleCheck(t *testing.T) {
 		},
 		{ // the same rule broken so that the ranks wait for each other
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 8, VirtualStages: 2, MicroBatches: 11},
-			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 8}, says: "for ever",
+			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 8}, says: "deadlocks",
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8, GroupSize: 3},

@@ -21,7 +21,7 @@ func TestTokensForSequences(t *testing.T) {
 		}
 		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want || !engine.Legal(turned) {
 			t.Errorf("gbs %s: %+v", gbs, problems)
-		} else if text := fmt.Sprint(problems); gbs == "4M" && !strings.Contains(text, "34.4 billion tokens a step") || want && !strings.Contains(text, "as many tokens are") {
+		} else if text := fmt.Sprint(problems); gbs == "4M" && !strings.Contains(text, "34.4 billion tokens per step") || want && !strings.Contains(text, "not tokens") {
 			t.Errorf("gbs %s: %s", gbs, text)
 		}
 	}

@@ -130,7 +130,7 @@ func (l *Library) Calibrations() []CalibrationPreset {
 	return list(l, func(l *Library) *store[CalibrationPreset] { return &l.calibrations }, func(p *CalibrationPreset) string { return p.ID })
 }
 
-// calibrationFiles are those of the library, then those of the ones below it
+// calibrationFiles returns those of the library, then those of the ones below it
 // that it does not hide: the first that speaks of a machine is taken.
 func (l *Library) calibrationFiles() calibrationList {
 	var files calibrationList

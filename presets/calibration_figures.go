@@ -22,7 +22,7 @@ type figureRange struct {
 // time.
 const least = 1e-3
 
-// efficiency is a share of a rate, which is needed and cannot be zero.
+// efficiency returns a share of a rate, which is needed and cannot be zero.
 func efficiency[T ~float64](key string, into *T) figureRange {
 	return number(key, least, 1, into).need()
 }
@@ -46,7 +46,7 @@ func (r figureRange) need() figureRange {
 	return r
 }
 
-// measured is a bandwidth of the curves over nodes.
+// measured returns a bandwidth of the curves over nodes.
 func measured(key string, into *units.BytesPerSecond) figureRange {
 	return figureRange{key: key, low: 0.01, high: maxLinkGBps, set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps }}
 }
@@ -152,7 +152,7 @@ func softwareFigures(s *hardware.Software) []figureRange {
 	}
 }
 
-// memoryFigures are those of a stack's memory. A stack whose layers were fitted
+// memoryFigures returns those of a stack's memory. A stack whose layers were fitted
 // instead of counted needs what they keep.
 func memoryFigures(m *hardware.StackMemory, fitted bool) []figureRange {
 	const (

@@ -32,7 +32,7 @@ func (l *Library) refuseCalibrations() []error {
 				continue
 			}
 			if first := spoken[[2]string{f.Kind, id}]; first != "" {
-				refuse(f, "applies_to", "%q is what %s speaks of; one file of each kind may", id, first)
+				refuse(f, "applies_to", "%q is already covered by %s; one file of each kind may apply to it", id, first)
 				continue
 			}
 			spoken[[2]string{f.Kind, id}] = "calibrations/" + f.ID + extension

@@ -16,7 +16,7 @@ import (
 	"meshscope/presets/input"
 )
 
-// fileOf is a calibration of one's own for the default machine, with the figures
+// fileOf returns a calibration of one's own for the default machine, with the figures
 // given and nothing inherited.
 func fileOf(kind string, figures map[string]float64) fstest.MapFS {
 	id, appliesTo := "mine", "dgx-h100"
@@ -50,7 +50,7 @@ func tomlNumber(v float64) string {
 	return text
 }
 
-// complete are the figures in force on the default machine.
+// complete returns the figures current on the default machine.
 func complete(t *testing.T, kind string) map[string]float64 {
 	t.Helper()
 	files := Default().calibrationFiles()

@@ -82,7 +82,7 @@ func TestEveryGPUIsCalibrated(t *testing.T) {
 			continue
 		}
 		first := map[string]bool{"a100-pcie-80g": true, "h100-sxm": true, "b200-sxm": true}
-		inherits := strings.Contains(strings.Join(c.Calibration.Notes, " "), "nearest relative")
+		inherits := strings.Contains(strings.Join(c.Calibration.Notes, " "), "nearest GPU")
 		if inherits == first[g.ID] {
 			t.Errorf("%s: notes are %q", g.ID, c.Calibration.Notes)
 		}

@@ -54,7 +54,7 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	return cal
 }
 
-// presetOf is a machine as its preset has it, nil where there is none; own reports
+// presetOf returns a machine as its preset has it, nil where there is none; own reports
 // whether that is a preset of the user's own. A built-in cluster has the built-in
 // GPU, even where another preset has the same id.
 func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool) {
@@ -104,7 +104,7 @@ func (o *ownParts) touches(b *hardware.Band) bool {
 	return o.machine || o.stacks[b.Stack]
 }
 
-// memories are the memory constants of every stack that a file speaks of.
+// memories returns the memory constants of every stack that a file speaks of.
 func (l *Library) memories() *hardware.StackMemories {
 	l.tables.mu.Lock()
 	defer l.tables.mu.Unlock()
@@ -150,10 +150,10 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		return !slices.Contains(f.AppliesTo[:min(1, len(f.AppliesTo))], gpu) && !slices.Contains(f.AppliesTo, cluster)
 	}
 	if inherits(ops) {
-		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", its nearest relative with measurements")
+		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", the nearest GPU with measurements")
 	}
 	if inherits(network) {
-		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", its nearest relative with measurements")
+		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", the nearest GPU with measurements")
 	}
 	cal.Notes = append(cal.Notes, "kernels: "+ops.FittedTo, "links: "+network.FittedTo)
 	own := &ownParts{machine: files.own(ops) || files.own(network), stacks: map[recipe.Stack]bool{}, memory: map[recipe.Stack]bool{}}
@@ -170,7 +170,7 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 	return cal, own
 }
 
-// pick is the first file of a kind that names the first of some ids that any file
+// pick returns the first file of a kind that names the first of some ids that any file
 // of the kind names.
 func (files calibrationList) pick(kind string, ids []string) *CalibrationPreset {
 	for _, id := range ids {
@@ -191,7 +191,7 @@ func (files calibrationList) ofStack(kind string, stack recipe.Stack) *Calibrati
 // maxInherits bounds a chain of files that inherit from each other.
 const maxInherits = 8
 
-// chain is a file and those that it inherits from, one after the other.
+// chain returns a file and those that it inherits from, one after the other.
 func (files calibrationList) chain(f *CalibrationPreset) []*CalibrationPreset {
 	if f == nil {
 		return nil
@@ -213,7 +213,7 @@ func (files calibrationList) own(f *CalibrationPreset) bool {
 	return slices.ContainsFunc(files.chain(f), func(p *CalibrationPreset) bool { return p.own })
 }
 
-// inherited are the figures of a file over those of the files it inherits from; of
+// inherited returns the figures of a file over those of the files it inherits from; of
 // each the figures of some machines over those for all.
 func (files calibrationList) inherited(f *CalibrationPreset, machines []string) map[string]float64 {
 	figures := map[string]float64{}

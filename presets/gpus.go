@@ -112,7 +112,7 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 	return p, d.err()
 }
 
-// nominalMemory is what the GPU is sold with. Vendors write GB for both units:
+// nominalMemory returns what the GPU is sold with. Vendors write GB for both units:
 // what an "80 GB" H100 has are 80 GiB.
 func (d *document) nominalMemory(f *gpuFile, usable units.Bytes) units.Bytes {
 	var nominal units.Bytes

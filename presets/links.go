@@ -128,7 +128,7 @@ func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 	if err != nil || preset.TypicalCluster == "" {
 		return c
 	}
-	// Not through ClusterPreset: nodes are asked for while a machine is calibrated.
+	// Not through ClusterPreset: nodes are requested while a machine is calibrated.
 	typical, err := find(l, preset.TypicalCluster, func(l *Library) *store[ClusterPreset] { return &l.clusters })
 	if err == nil {
 		c.Inter = typical.Inter

@@ -18,7 +18,7 @@ func folder(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
-// builtIn is the text of a built-in file with one thing replaced.
+// builtIn returns the text of a built-in file with one thing replaced.
 func builtIn(t testing.TB, name, old, replacement string) string {
 	t.Helper()
 	file, err := presets.BuiltInFiles().Open(name)

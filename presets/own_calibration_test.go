@@ -84,7 +84,7 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		"nodes of nothing":       {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"node-of-nothing\"]\ninherits = \"gpu-h100\"\n"}, "unknown GPU \"nothing\""},
 		"an unknown machine":     {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"stack-nanotron\"\n[[machine]]\napplies_to = [\"h1000\"]\n[machine.figures]\nfactor = 2.0\n"}, "machine.applies_to: neither a cluster nor a GPU"},
 		"a refused parent":       {map[string]string{"a": gpu + "inherits = \"z\"\n", "z": "kind = \"gpu\"\napplies_to = [\"nothing\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/z.toml: applies_to"},
-		"two files for one GPU":  {map[string]string{"a": gpu + "inherits = \"gpu-h100\"\n", "b": gpu + "inherits = \"gpu-h100\"\n"}, "calibrations/b.toml: applies_to: \"h100-sxm\" is what calibrations/a.toml speaks of"},
+		"two files for one GPU":  {map[string]string{"a": gpu + "inherits = \"gpu-h100\"\n", "b": gpu + "inherits = \"gpu-h100\"\n"}, "calibrations/b.toml: applies_to: \"h100-sxm\" is already covered by calibrations/a.toml"},
 		"a stack that is a word": {map[string]string{"a": "kind = \"memory\"\napplies_to = [\"default\"]\n"}, "unknown stack \"default\""},
 	} {
 		lib, errs := presets.Load(calibrations(c.files), presets.Default())

@@ -1,6 +1,6 @@
 // Package presets holds the data that ships with the program: models, GPUs and
 // clusters, one TOML file each, with their sources. README.md describes the format.
-// A Library reads a file when it is asked for it, so starting costs nothing,
+// A Library reads a file when it is needed, so starting costs nothing,
 // and refuses a file that is not exactly right by name, line and key.
 package presets
 
@@ -84,7 +84,7 @@ type BusBandwidth struct {
 // Library finds presets by id. It is safe for concurrent use.
 type Library struct {
 	fsys fs.FS
-	base *Library // asked for what this one does not have; may be nil
+	base *Library // consulted for what this one lacks; may be nil
 
 	models       store[ModelPreset]
 	gpus         store[GPUPreset]

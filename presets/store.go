@@ -17,7 +17,7 @@ const (
 	extension  = ".toml"
 )
 
-// store holds the presets of one kind, each parsed once when first asked for.
+// store holds the presets of one kind, each parsed once when first requested.
 type store[T any] struct {
 	kind, dir string
 	parse     func(*Library, *document) (T, error)

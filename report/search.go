@@ -146,7 +146,7 @@ func (o *Search) defaultWords() string {
 // aim returns the order of the best layouts.
 func (o *Search) aim() string {
 	return map[search.Objective]string{
-		search.Throughput:  "most tokens per second and GPU first",
+		search.Throughput:  "most tokens per second per GPU first",
 		search.Cost:        "cheapest run first: most tokens per GPU-hour",
 		search.FewestGPUs:  o.fewestAim(),
 		search.LargestMBS:  "largest micro-batch first, then the fastest",

@@ -43,7 +43,7 @@ func banded(t *testing.T) map[string]engine.Setup {
 type headline struct {
 	words string // on the line, a regular expression
 	peak  bool   // of memory; else of the step
-	brief bool   // the sign for "not validated here" is enough, the words stand in another headline
+	brief bool   // the sign for a missing band is enough, the words stand in another headline
 }
 
 func headlines(tab state.Tab) []headline {
@@ -71,7 +71,7 @@ func (h headline) says(line string, r *engine.Report) bool {
 	if h.peak {
 		e = &r.Memory.Evidence
 	}
-	return strings.Contains(line, e.Band("±")) || h.brief && !e.Validated() && strings.Contains(line, "≈")
+	return strings.Contains(line, e.BandBrief("±")) || h.brief && !e.Validated() && strings.Contains(line, "≈")
 }
 
 // TestEveryScreenSaysHowExact walks all screens, with and without validated
@@ -100,7 +100,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 }
 
 // mark are the signs that a figure says how exact it is.
-var mark = regexp.MustCompile(`±|≈|` + engine.NotValidated)
+var mark = regexp.MustCompile(`±|≈|no published run`)
 
 // table are rows of a table whose heading carries the band, or of a drawing.
 var table = regexp.MustCompile(`rank +\d|step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|● *[–✗>\d]+ |^[ │▸]*\d+ +[\d.]+ m?s +[\d,]+ |[▁▂▃▄▅▆▇█▀]`)

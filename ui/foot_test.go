@@ -29,12 +29,12 @@ func TestFootSpeaks(t *testing.T) {
 			keys  []string
 			want  []string
 		}{
-			{"a new warning", presets.DefaultSetup(), []string{"right"}, []string{"! (+1) tp 16 is more than the 8 GPUs"}},
+			{"a new warning", presets.DefaultSetup(), []string{"right"}, []string{"! (+1) tp 16 exceeds the 8 GPUs"}},
 			{"its end with the focus", presets.DefaultSetup(), []string{"right", "down"}, []string{"uts weights with little traffic"}},
 			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
 			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "last legal setup"}},
 			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets GPUs 128", "no legal setup yet"}},
-			{"a rough figure", presets.DefaultSetup(), nil, []string{", not validated here"}},
+			{"a rough figure", presets.DefaultSetup(), nil, []string{", no published run"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
 			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
 		} {

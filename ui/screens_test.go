@@ -125,7 +125,7 @@ func TestExplain(t *testing.T) {
 			t.Fatalf("no explanation of MFU on the %s screen:\n%s", tabName(tab), text)
 		}
 		keys(m, "enter")
-		if text := screenText(m); !strings.Contains(text, "Tokens per second and GPU") {
+		if text := screenText(m); !strings.Contains(text, "Tokens per second per GPU") {
 			t.Errorf("no way down:\n%s", text)
 		}
 		send(m, tea.WindowSizeMsg{Width: 80, Height: 24}, tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})

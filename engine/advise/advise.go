@@ -64,7 +64,7 @@ type Move struct {
 	NowRefused bool
 }
 
-// Turns are what to turn, in the words of the command line.
+// Turns returns what to turn, in the words of the command line.
 func (m *Move) Turns() string {
 	var words []string
 	for _, c := range m.Changes {
@@ -75,7 +75,7 @@ func (m *Move) Turns() string {
 	return strings.Join(words, ", ")
 }
 
-// Follows is what follows from the turns, in the same words; empty where nothing does.
+// Follows returns what follows from the turns, in the same words; empty where nothing does.
 func (m *Move) Follows() string {
 	var words []string
 	for _, c := range m.Changes {
@@ -86,7 +86,7 @@ func (m *Move) Follows() string {
 	return strings.Join(words, ", ")
 }
 
-// Promise is what the moves do: they make it fit, save memory, or make it faster.
+// Promise returns what the moves do: they make it fit, save memory, or make it faster.
 func (a *Advice) Promise() string {
 	switch {
 	case a.Report.Memory.Fits:
@@ -94,7 +94,7 @@ func (a *Advice) Promise() string {
 	case len(a.Moves) > 0 && !a.Moves[0].Fits:
 		return "that save memory; none makes it fit"
 	}
-	return "that make it fit, the fewest turns first"
+	return "that make it fit, fewest changes first"
 }
 
 // Options of For.
@@ -148,7 +148,7 @@ func terms(r *engine.Report) []Term {
 	return list
 }
 
-// limits of the step; exposed communication by dimension. Hand-over between
+// limits of the step; exposed communication by dimension. Send/recv between
 // stages is part of the bubble.
 func limits(r *engine.Report) []Limit {
 	t := r.Time

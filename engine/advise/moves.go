@@ -11,7 +11,7 @@ import (
 	"meshscope/engine/search/bound"
 )
 
-// moves are the best ones: of one knob, of two, of three, and the whole way to the
+// moves returns the best ones: of one knob, of two, of three, and the whole way to the
 // best layout that is known.
 func (a *adviser) moves() []Move {
 	if a.report.Memory.Fits {
@@ -58,7 +58,7 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 // several is how many moves of as many knobs are wanted.
 const several = 3
 
-// fastest is the speed of the fastest move.
+// fastest returns the speed of the fastest move.
 func fastest(list []Move) float64 {
 	speed := 0.0
 	for i := range list {
@@ -87,7 +87,7 @@ func (a *adviser) fixes() []Move {
 	return a.distinct(list)
 }
 
-// Fixes are the turns of a single knob that make a setup fit: of each knob the value
+// Fixes returns the turns of a single knob that make a setup fit: of each knob the value
 // with the shortest step that fits and that no launcher refuses on top, the shortest
 // step first. Advice on the setup begins with them. None for a setup that fits or is
 // illegal, and none once stop (nil: never) says true.
@@ -105,7 +105,7 @@ func Fixes(s engine.Setup, stop func() bool) []Move {
 	return list
 }
 
-// mended are the fixes; what a bound excludes is not evaluated.
+// mended returns the fixes; what a bound excludes is not evaluated.
 func (a *adviser) mended() []Move {
 	var list []Move
 	for _, id := range knob.Advised() {
@@ -164,14 +164,14 @@ func (a *adviser) distinct(list []Move) []Move {
 	return out[:most]
 }
 
-// later are the knobs that a pair turns after one: each pair of knobs is tried
+// later returns the knobs that a pair turns after one: each pair of knobs is tried
 // in one order, the one in which the second can follow the first.
 func later(first knob.ID) []knob.ID {
 	all := knob.Advised()
 	return all[slices.Index(all, first)+1:]
 }
 
-// problem is the search that answers the same question without being bound to
+// problem returns the search that answers the same question without being bound to
 // two turns.
 func (a *adviser) problem() search.Problem {
 	p := search.Problem{Setup: a.now, Top: 1, Workers: 1}
@@ -179,12 +179,12 @@ func (a *adviser) problem() search.Problem {
 	return p
 }
 
-// searched is the way to the best layout that is known to fit.
+// searched returns the way to the best layout that is known to fit.
 func (a *adviser) searched() (Move, bool) {
 	return a.arrive(a.problem())
 }
 
-// smallest is the way to the layout with the least memory, fitting or not.
+// smallest returns the way to the layout with the least memory, fitting or not.
 func (a *adviser) smallest() (Move, bool) {
 	p := a.problem()
 	p.Objective, p.AnyMemory = search.LeastMemory, true

@@ -25,10 +25,10 @@ type Looked struct {
 // Words say what the moves were chosen from and what was left out; number writes a
 // count.
 func (l *Looked) Words(number func(int) string) string {
-	return "looked at " + number(l.Singles) + " turns of one knob, " + number(l.Pairs) + " of two, " + number(l.Triples) +
-		" of three that begin with the " + number(l.Beam) + " most promising pairs, " + number(l.Layouts) +
+	return "looked at " + number(l.Singles) + " single-knob changes, " + number(l.Pairs) + " pairs, " + number(l.Triples) +
+		" triples from the " + number(l.Beam) + " most promising pairs, " + number(l.Layouts) +
 		" layouts of a search with the schedules 1f1b and interleaved, and " + number(l.Further) +
-		" turns on from the best of these. Other moves of three knobs and more may be faster."
+		" further changes of the best of these. Other changes of three or more knobs may be faster."
 }
 
 // pair is a setup that is some turns away, with its least.
@@ -93,7 +93,7 @@ const (
 	beamFix  = 3
 )
 
-// triples are the turns of a third knob after the pairs that promise most of every
+// triples returns the turns of a third knob after the pairs that promise most of every
 // two knobs: a turn that pays only together with others does not fall to many that
 // pay a little alone.
 func (a *adviser) triples(r *reached) []pair {

@@ -21,13 +21,13 @@ const (
 	Warns     Verdict = "warns"     // broken, and nothing that advice may turn mends it
 )
 
-// Words are what a verdict is called wherever people read it.
+// Words returns what a verdict is called wherever people read it.
 func (v Verdict) Words() string {
 	switch v {
 	case Agrees:
-		return "the model agrees"
+		return "meshscope agrees"
 	case Disagrees:
-		return "the model disagrees"
+		return "meshscope disagrees"
 	case NoFit:
 		return "does not fit"
 	case Warns:
@@ -37,8 +37,8 @@ func (v Verdict) Words() string {
 	return "followed"
 }
 
-// Rule is a rule of thumb that applies to the setup, beside what the model
-// predicts of it.
+// Rule is a rule of thumb that applies to the setup, compared with what the model
+// predicts.
 type Rule struct {
 	ID      string // its name, also where people read it
 	Text    string
@@ -94,7 +94,7 @@ func rules() []rule {
 	return append(fitRules(), throughputRules()...)
 }
 
-// fitRules are those about memory and batch.
+// fitRules returns those about memory and batch.
 func fitRules() []rule {
 	return []rule{
 		{
@@ -123,7 +123,7 @@ func fitRules() []rule {
 		},
 		{
 			id: "not-data-alone", source: playbookFit, step: 1,
-			text:     "From 512 GPUs on data parallelism alone, ZeRO-3 included, waits for its own traffic: add TP or PP",
+			text:     "From 512 GPUs on, traffic limits data parallelism alone, ZeRO-3 included: add TP or PP",
 			applies:  func(a *adviser) bool { return a.now.GPUs >= many },
 			followed: func(a *adviser) bool { return a.now.TP > 1 || a.now.PP > 1 },
 			cases: func(a *adviser) []engine.Setup {
@@ -141,14 +141,14 @@ func fitRules() []rule {
 		},
 		{
 			id: "long-sequences", source: playbookFit, step: 1,
-			text:     "Very long sequences: CP, over nodes if need be",
+			text:     "Very long sequences: CP, across nodes if needed",
 			applies:  func(a *adviser) bool { return a.now.Seq >= longSequence },
 			followed: func(a *adviser) bool { return a.now.CP > 1 },
 			cases:    func(a *adviser) []engine.Setup { return append(a.turned(knob.CP, 2), a.turned(knob.CP, 4)...) },
 		},
 		{
 			id: "experts", source: playbookFit, step: 1,
-			text:     "Mixtures of experts: EP, over nodes if need be",
+			text:     "Mixtures of experts: EP, across nodes if needed",
 			applies:  func(a *adviser) bool { return a.now.Model.IsMoE() },
 			followed: func(a *adviser) bool { return a.now.EP > 1 },
 			cases: func(a *adviser) []engine.Setup {
@@ -157,7 +157,7 @@ func fitRules() []rule {
 		},
 		{
 			id: "few-gpus", source: playbookFit, step: 1,
-			text:     "Short of memory: full recomputation and more micro-batches, which are then smaller",
+			text:     "Short of memory: full recomputation and more, smaller micro-batches",
 			applies:  func(a *adviser) bool { return !a.report.Memory.Fits },
 			followed: func(a *adviser) bool { return a.now.Recompute.Mode == recipe.RecomputeFull && a.now.MBS == 1 },
 			cases: func(a *adviser) []engine.Setup {
@@ -188,8 +188,8 @@ func fitRules() []rule {
 			},
 		},
 		{
-			id: "headroom", source: "ours: what the allocator and other ranks need beyond the count",
-			text:    "Leave a twentieth of the memory free",
+			id: "headroom", source: "meshscope: room for the allocator and for other ranks",
+			text:    "Leave 5 % of the memory free",
 			applies: func(a *adviser) bool { return a.report.Memory.Fits },
 			followed: func(a *adviser) bool {
 				m := a.report.Memory
@@ -203,7 +203,7 @@ func fitRules() []rule {
 	}
 }
 
-// methods counts what cuts the model besides plain data parallelism.
+// methods counts what splits the model in addition to plain data parallelism.
 func methods(s *engine.Setup) int {
 	n := 0
 	for _, on := range [...]bool{s.TP > 1, s.PP > 1, s.CP > 1, s.ZeRO == 3} {
@@ -263,13 +263,13 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	switch m := r.Move; {
 	case m == nil: // it cannot be applied here
 	case !m.Fits:
-		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank would need %.1f GiB", m.Report.Memory.Peak.GiB())
+		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
 	case !a.report.Memory.Fits:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("it would fit in %.1f GiB, at %.3g s a step", m.Report.Memory.Peak.GiB(), m.Report.Time.Step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Report.Time.Step)
 	case m.Speed > 1:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
 	default:
-		r.Verdict, r.Why = Disagrees, fmt.Sprintf("a step would take %.3g s instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
 	}
 }
 
@@ -315,7 +315,7 @@ func (a *adviser) cuts(list ...cut) []engine.Setup {
 	return out
 }
 
-// turned is the setup with one knob at a number, where that is legal.
+// turned returns the setup with one knob at a number, where that is legal.
 func (a *adviser) turned(id knob.ID, n int) []engine.Setup {
 	if t, err := knob.Turn(a.now, id, fmt.Sprint(n), locks()); err == nil && engine.Legal(t) {
 		return []engine.Setup{t}

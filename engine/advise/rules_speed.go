@@ -12,13 +12,13 @@ import (
 // hides counts as a bottleneck; the playbook names no number.
 const exposedEnough = 0.05
 
-// throughputRules are the moves of the playbook's third step, in its order: one
+// throughputRules returns the moves of the playbook's third step, in its order: one
 // dimension at a time.
 func throughputRules() []rule {
 	return []rule{
 		{
 			id: "tp-to-the-node", source: playbookThroughput, step: 3,
-			text:     "Raise TP up to the GPUs that the fast link joins, not beyond",
+			text:     "Raise TP up to the size of the scale-up domain, not beyond",
 			applies:  func(a *adviser) bool { return a.domain() > 1 && a.now.GPUs >= a.domain() },
 			followed: func(a *adviser) bool { return a.now.TP == a.domain() },
 			cases: func(a *adviser) []engine.Setup {
@@ -31,7 +31,7 @@ func throughputRules() []rule {
 		},
 		{
 			id: "dp-with-zero3", source: playbookThroughput, step: 3,
-			text:     "More data parallelism with ZeRO-3, at the same global batch, in place of other cuts",
+			text:     "More data parallelism with ZeRO-3 at the same global batch, instead of TP, PP and CP",
 			applies:  func(a *adviser) bool { return a.now.GPUs > 1 },
 			followed: func(a *adviser) bool { return a.now.ZeRO == 3 && a.now.PP*a.now.CP == 1 },
 			cases: func(a *adviser) []engine.Setup {
@@ -43,20 +43,20 @@ func throughputRules() []rule {
 			},
 		},
 		{
-			id: "pp-where-dp-waits", source: playbookThroughput + "; that 5 % of the step counts as a bottleneck is ours", step: 3,
-			text:     "Where data-parallel traffic becomes the bottleneck: pipeline parallelism in its place",
+			id: "pp-where-dp-waits", source: playbookThroughput + "; the bound of 5 % of the step is meshscope's", step: 3,
+			text:     "Where data-parallel traffic becomes the bottleneck: pipeline parallelism instead",
 			applies:  func(a *adviser) bool { return a.exposed("dp")+a.exposed("expert-dp") >= exposedEnough },
 			followed: func(*adviser) bool { return false },
 			cases: func(a *adviser) []engine.Setup {
 				return append(a.turned(knob.PP, 2*a.now.PP), a.turned(knob.PP, 4*a.now.PP)...)
 			},
 			why: func(a *adviser) string {
-				return fmt.Sprintf("%.0f %% of the step waits for it", 100*(a.exposed("dp")+a.exposed("expert-dp")))
+				return fmt.Sprintf("%.0f %% of the step is exposed data-parallel traffic", 100*(a.exposed("dp")+a.exposed("expert-dp")))
 			},
 		},
 		{
 			id: "tune-mbs", source: playbookThroughput, step: 3,
-			text:     "Try micro-batch sizes: larger ones feed the kernels, smaller ones leave less bubble and memory",
+			text:     "Try micro-batch sizes: larger ones run faster kernels, smaller ones reduce bubble and memory",
 			applies:  func(a *adviser) bool { return a.now.GBS > a.now.DP },
 			followed: func(a *adviser) bool { return a.best(knob.MBS) },
 			cases: func(a *adviser) []engine.Setup {
@@ -65,8 +65,8 @@ func throughputRules() []rule {
 		},
 		{
 			id: "fill-the-pipeline", step: 3,
-			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep leaves out fewer than p-1, we ask for p",
-			text:     "At least as many micro-batches as pipeline ranks, better many more",
+			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep excludes fewer than p-1, meshscope asks for p",
+			text:     "At least as many micro-batches as pipeline ranks, preferably many more",
 			applies:  func(a *adviser) bool { return a.now.PP > 1 },
 			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
 			cases: func(a *adviser) []engine.Setup {
@@ -76,10 +76,10 @@ func throughputRules() []rule {
 	}
 }
 
-// domain is how many GPUs the fast link joins of those that there are.
+// domain returns how many GPUs the fast link joins of those that there are.
 func (a *adviser) domain() int { return a.now.Cluster.Domain() }
 
-// exposed is the share of the step that traffic of a dimension adds.
+// exposed returns the share of the step that traffic of a dimension adds.
 func (a *adviser) exposed(dimension string) float64 {
 	var sum units.Seconds
 	for i := range a.report.Communication {
@@ -90,7 +90,7 @@ func (a *adviser) exposed(dimension string) float64 {
 	return float64(sum / a.report.Time.Step)
 }
 
-// best says whether no other value of a knob that fits is faster, where the setup
+// best reports whether no other value of a knob that fits is faster, where the setup
 // fits itself.
 func (a *adviser) best(id knob.ID) bool {
 	if !a.report.Memory.Fits {

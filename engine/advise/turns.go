@@ -12,7 +12,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// adviser works out the advice on one setup.
+// adviser computes the advice on one setup.
 type adviser struct {
 	options   Options
 	now       engine.Setup
@@ -49,10 +49,10 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 	return steps
 }
 
-// stopped says whether nobody waits any more.
+// stopped reports whether nobody waits any more.
 func (a *adviser) stopped() bool { return a.options.Stop != nil && a.options.Stop() }
 
-// slow says whether evaluating a turn takes longer than advice is worth: a turn
+// slow reports whether evaluating a turn takes longer than advice is worth: a turn
 // may multiply the micro-batches. One that adds no work is always tried.
 func (a *adviser) slow(s *engine.Setup) bool {
 	const most = 1 << 18
@@ -114,7 +114,7 @@ type Value struct {
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Ends are the values with the shortest and the longest step, whether they fit or
+// Ends returns the values with the shortest and the longest step, whether they fit or
 // not; the current one where no other is shorter or longer.
 func (k *Knob) Ends() (fastest, slowest *Value) {
 	fastest, slowest = &k.Now, &k.Now
@@ -130,7 +130,7 @@ func (k *Knob) Ends() (fastest, slowest *Value) {
 	return fastest, slowest
 }
 
-// Reach are the shortest and the longest step at values that fit, the current one
+// Reach returns the shortest and the longest step at values that fit, the current one
 // counted; false where none fits.
 func (k *Knob) Reach() (shortest, longest units.Seconds, ok bool) {
 	note := func(v *Value) {
@@ -149,7 +149,7 @@ func (k *Knob) Reach() (shortest, longest units.Seconds, ok bool) {
 	return shortest, longest, ok
 }
 
-// Best is the value with the shortest step of those that fit and that no launcher
+// Best returns the value with the shortest step of those that fit and that no launcher
 // refuses on top; the current one where it fits and no other is shorter, nil where
 // there is none.
 func (k *Knob) Best() *Value {

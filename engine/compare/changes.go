@@ -27,15 +27,15 @@ func Changes(a, b *engine.Setup) []Change {
 	if a.Model.ID != b.Model.ID {
 		out = append(out, Change{
 			Field: "model", A: a.Model.ID, B: b.Model.ID,
-			Rule: "Another model: everything is counted anew.",
+			Rule: "Another model: every figure changes.",
 		})
 	} else {
-		out = fieldChanges(out, "model", reflect.ValueOf(a.Model), reflect.ValueOf(b.Model), "A figure of the model itself: its parameters, work and activations follow from it.")
+		out = fieldChanges(out, "model", reflect.ValueOf(a.Model), reflect.ValueOf(b.Model), "A figure of the model itself: parameters, FLOPs and activations follow from it.")
 	}
 	if a.Cluster.ID != b.Cluster.ID || a.Cluster.GPU.ID != b.Cluster.GPU.ID {
 		out = append(out, Change{Field: "cluster", A: machineName(a), B: machineName(b), Rule: machineRule(a, b)})
 	} else {
-		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster), "A figure of the machine: times, and what fits, follow from it.")
+		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster), "A figure of the machine: times and usable memory follow from it.")
 	}
 	for _, k := range knob.All() {
 		if from, to := k.Text(*a), k.Text(*b); from != to && k.ID != knob.Nodes {
@@ -45,7 +45,7 @@ func Changes(a, b *engine.Setup) []Change {
 	return out
 }
 
-// machineName is the cluster, with its GPU where that is not the one it is known
+// machineName returns the cluster, with its GPU where that is not the one it is known
 // for.
 func machineName(s *engine.Setup) string {
 	if s.Cluster.ID == "" {
@@ -79,7 +79,7 @@ func follows(a, b *engine.Setup, id knob.ID) string {
 	return ""
 }
 
-// leading are the changes that nothing else brings about, those of the model and
+// leading returns the changes that nothing else brings about, those of the model and
 // of the machine together.
 func leading(all []Change) [][]Change {
 	var out [][]Change

@@ -9,7 +9,7 @@ import (
 	"meshscope/engine/record"
 )
 
-// Comparison is setup B held against setup A: what was changed, and what that
+// Comparison is setup B compared with setup A: what was changed, and what that
 // did to every figure of the report.
 type Comparison struct {
 	A, B    Side
@@ -101,7 +101,7 @@ func Reports(a, b Side) Comparison {
 		{"throughput.hfu", "HFU"},
 	})
 	c.list(GroupPipeline, []named{
-		{"pipeline.bubble-over-ideal", "bubble over the work of the busiest rank"},
+		{"pipeline.bubble-over-ideal", "bubble over the work of the slowest rank"},
 		{"pipeline.bubble-over-total", "bubble over the time of all ranks"},
 		{"pipeline.stages", "stages"},
 		{"pipeline.microbatches", "micro-batches"},
@@ -181,7 +181,7 @@ func (c *Comparison) dimension(id string) {
 	add("exposed", "exposed", record.Seconds, func(c *engine.Communication) float64 { return float64(c.Exposed) })
 }
 
-// dimensionOf is the traffic of a dimension; false for an illegal setup.
+// dimensionOf returns the traffic of a dimension; false for an illegal setup.
 func dimensionOf(r *engine.Report, id string) (engine.Communication, bool) {
 	for _, c := range r.Communication {
 		if c.Dimension == id {

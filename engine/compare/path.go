@@ -45,7 +45,7 @@ func ChangePath(a, b engine.Setup, stop func() bool) []Move {
 	return moves
 }
 
-// nextMove is the first change that may stand by itself, else the first two that may
+// nextMove returns the first change that may stand by itself, else the first two that may
 // together, else as many from the front as may.
 func nextMove(at, b *engine.Setup, open [][]Change) (turned []Change, rest [][]Change) {
 	may := func(changes []Change) bool {
@@ -74,7 +74,7 @@ func nextMove(at, b *engine.Setup, open [][]Change) (turned []Change, rest [][]C
 	return slices.Concat(open...), nil
 }
 
-// nameOnly says whether the schedule is one of several stages per rank with one: it
+// nameOnly reports whether the schedule is one of several stages per rank with one: it
 // can run, but nobody means it, and no launcher gives it that name.
 func nameOnly(s *engine.Setup) bool {
 	info, ok := s.Schedule.Info()

@@ -11,12 +11,12 @@ type ScheduleRow struct {
 	Info     schedule.Info
 	Setup    engine.Setup  // with the stages per rank that the schedule needs; otherwise as it was
 	Report   engine.Report // says why where the schedule cannot run this setup
-	Messages int           // hand-overs between ranks in one step, over the whole pipeline
+	Messages int           // sends between ranks in one step, over the whole pipeline
 	InFlight int           // the most chunk activations that a rank holds at once
 	Saved    float64       // seconds that overlapped pairs save the rank with most to do
 }
 
-// UnderSchedule is a setup under another schedule, not yet evaluated.
+// UnderSchedule returns a setup under another schedule, not yet evaluated.
 func UnderSchedule(s engine.Setup, info schedule.Info) ScheduleRow {
 	t, err := knob.Turn(s, knob.Schedule, string(info.Kind), knob.Locks{GPUs: true, Batch: true})
 	if err != nil { // out of bounds before and after

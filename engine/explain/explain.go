@@ -1,7 +1,7 @@
 // Package explain renders what an evaluation recorded of its arithmetic: for
 // every figure its formula, the same with the numbers of this setup, the result,
 // the source, what it leaves out, and the figures that it is made of, down to the
-// single matrix product. A result is worked out from the numbers that are shown;
+// single matrix product. A result is computed from the numbers that are shown;
 // the tests compare it with the engine's figure.
 package explain
 
@@ -37,7 +37,7 @@ type Explanation struct {
 	Parts []*Explanation `json:"-"` // the figures in its formula that have one of their own
 }
 
-// Text is the result with its unit.
+// Text returns the result with its unit.
 func (e *Explanation) Text() string { return e.Unit.Text(e.Result) }
 
 // Book explains the figures of one setup. It is for one goroutine.
@@ -62,7 +62,7 @@ func Of(s engine.Setup) (*Book, bool) {
 	return b, true
 }
 
-// Report is the report whose figures are explained.
+// Report returns the report whose figures are explained.
 func (b *Book) Report() *engine.Report { return b.report }
 
 // Figures lists the figures of the report, in its order.
@@ -120,7 +120,7 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 	return e, true
 }
 
-// evidence is how exact a figure is that measurements were compared with: the
+// evidence returns how exact a figure is that measurements were compared with: the
 // step, what follows from it, and allocated memory. Nil for the others; their
 // parts were not measured apart.
 func (b *Book) evidence(id string) *engine.Evidence {
@@ -138,7 +138,7 @@ func (b *Book) evidence(id string) *engine.Evidence {
 	return nil
 }
 
-// String is the explanation on one line.
+// String returns the explanation on one line.
 func (e *Explanation) String() string {
 	return e.Symbol + " = " + e.Formula + " = " + e.Numbers + " = " + e.Text()
 }

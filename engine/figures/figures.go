@@ -33,7 +33,7 @@ func List(r *engine.Report) []Figure {
 	return out
 }
 
-// FullestRank is the part of a path that stands for the rank with the most
+// FullestRank is the part of a path that denotes the rank with the most
 // memory: memory.fullest.weights. Find knows it.
 const FullestRank = "memory.fullest."
 

@@ -8,21 +8,21 @@ import (
 	"meshscope/engine/knob"
 )
 
-// Word is a short word for a figure of a report that is asked for often.
+// Word is a short word for a figure of a report that is requested often.
 type Word struct {
 	Word string
 	ID   string // as Find takes it
 	Name string // in words
 }
 
-// Words lists them, those that are asked for most first.
+// Words lists them, those that are requested most first.
 func Words() []Word {
 	return []Word{
 		{"step", "time.step", "time of a step"},
 		{"peak", "memory.peak", "memory of the fullest rank"},
 		{"mfu", "throughput.mfu", "MFU"},
-		{"tokens", "throughput.tokens-per-second-per-gpu", "tokens per second and GPU"},
-		{"bubble", "pipeline.bubble-over-ideal", "bubble over the work of the busiest rank"},
+		{"tokens", "throughput.tokens-per-second-per-gpu", "tokens per second per GPU"},
+		{"bubble", "pipeline.bubble-over-ideal", "bubble over the work of the slowest rank"},
 		{"exposed", "time.exposed", "exposed communication"},
 		{"compute", "time.compute", "time of compute"},
 		{"recompute", "time.recompute", "time of recomputation"},
@@ -42,7 +42,7 @@ func Words() []Word {
 	}
 }
 
-// ByWord is the path of a word, or the word where it is none.
+// ByWord returns the path of a word, or the word where it is none.
 func ByWord(word string) (id, name string) {
 	for _, w := range Words() {
 		if w.Word == word || w.ID == word {
@@ -52,7 +52,7 @@ func ByWord(word string) (id, name string) {
 	return word, word
 }
 
-// Lacking is what a setup has to say for its reports to have a figure: the ID of the
+// Lacking returns what a setup has to say for its reports to have a figure: the ID of the
 // parameter (tokens, price), empty where nothing that it could say gives it one.
 func Lacking(s engine.Setup, figure string) knob.ID {
 	has := func(s engine.Setup) bool {
@@ -75,7 +75,7 @@ func Lacking(s engine.Setup, figure string) knob.ID {
 	return ""
 }
 
-// OfRank is the ID of a figure of the fullest rank with the number of that rank, as
+// OfRank returns the ID of a figure of the fullest rank with the number of that rank, as
 // explanations name it; any other ID is itself.
 func OfRank(r *engine.Report, id string) string {
 	if rest, ok := strings.CutPrefix(id, FullestRank); ok && r.Memory != nil {

@@ -43,7 +43,7 @@ func Find(e *engine.Evaluator, s engine.Setup) (Limits, bool) {
 	return out, true
 }
 
-// sequenceUnit is the step in which sequences stay legal: what CP and SP cut
+// sequenceUnit returns the step in which sequences stay legal: what CP and SP cut
 // into equal parts, and no finer than 128 tokens.
 func sequenceUnit(s *engine.Setup) int {
 	const grain = 128
@@ -61,7 +61,7 @@ func sequenceUnit(s *engine.Setup) int {
 	}
 }
 
-// largest is the largest number up to top with which the setup fits, its peak,
+// largest returns the largest number up to top with which the setup fits, its peak,
 // and whether top itself fits. Memory grows with what set sets.
 func largest(e *engine.Evaluator, s engine.Setup, top int, set func(*engine.Setup, int)) (n int, peak units.Bytes, open bool) {
 	try := func(n int) bool {

@@ -14,7 +14,7 @@ type Shards struct {
 	Whole  []memory.Rank `json:"whole"`  // without ZeRO; buffers and overhead follow
 }
 
-// Unsharded works out the memory of a setup without ZeRO, all else equal. The
+// Unsharded computes the memory of a setup without ZeRO, all else equal. The
 // second value is false for a setup that is illegal.
 func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 	if !knob.Legal(&s) {

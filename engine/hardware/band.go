@@ -50,7 +50,7 @@ type Recipe struct {
 // Range is from the least to the most of the runs.
 type Range struct{ Least, Most float64 }
 
-// With is the range that has v in it, too.
+// With returns the range that has v in it, too.
 func (r Range) With(v float64) Range {
 	if r == (Range{}) {
 		return Range{v, v}
@@ -58,7 +58,7 @@ func (r Range) With(v float64) Range {
 	return Range{min(r.Least, v), max(r.Most, v)}
 }
 
-// near says whether v is within a factor of the range.
+// near reports whether v is within a factor of the range.
 func (r Range) near(v, factor float64) bool { return v*factor >= r.Least && v <= factor*r.Most }
 
 // degree says the same of a degree of parallelism: traffic that no run had is
@@ -85,7 +85,7 @@ type Like struct {
 	Recipe                    Recipe
 }
 
-// Nearest is the validated group whose runs a setup on this machine is like. Of
+// Nearest returns the validated group whose runs a setup on this machine is like. Of
 // several, one that no constant has seen goes first, then the one with the most
 // runs. It is nil when there is none, or when the machine is not as its preset
 // has it.
@@ -108,7 +108,7 @@ func (c *Cluster) Nearest(memory bool, like *Like) *Band {
 	return best
 }
 
-// covers says whether a setup is like the runs of the group. The links matter for
+// covers reports whether a setup is like the runs of the group. The links matter for
 // the time alone.
 func (b *Band) covers(c *Cluster, like *Like) bool {
 	r := &b.Reach
@@ -124,7 +124,7 @@ func (b *Band) covers(c *Cluster, like *Like) bool {
 	return r.Parameters.near(float64(like.Model.Total()), reach)
 }
 
-// links says whether a machine's links are those that the runs had.
+// links reports whether a machine's links are those that the runs had.
 func (r *Reach) links(c *Cluster, nodes bool) bool {
 	of := c.Calibration.Of
 	switch {
@@ -138,7 +138,7 @@ func (r *Reach) links(c *Cluster, nodes bool) bool {
 	return r.Nodes && slices.Contains(r.Networks, c.Calibration.NetworkID) && r.Inter.near(float64(c.Inter.Bandwidth), reachLink)
 }
 
-// linkScale is how much faster the links are than those that were measured.
+// linkScale returns how much faster the links are than those that were measured.
 func (c *Cluster) linkScale() (intra, inter float64) {
 	over := func(now, then units.BytesPerSecond) float64 {
 		if now <= 0 || then <= 0 {

@@ -23,7 +23,7 @@ type Calibration struct {
 	Notes     []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
 
 	// Missing says which needed figure of the kernels or links no file gives; empty:
-	// none. A step time would then be worked out from zero.
+	// none. A step time would then be computed from zero.
 	Missing string
 }
 
@@ -114,7 +114,7 @@ type Software struct {
 	HostStep  units.Seconds // once per step
 	// MoELayer is added to the forward and backward of every layer with routed
 	// experts: the host waits there for the number of tokens of each expert, so that
-	// what it issues next hides under nothing.
+	// what it issues next overlaps with nothing.
 	MoELayer units.Seconds
 	// Expert is added to a grouped product for every expert of the rank: the start of
 	// its product and of the kernels that prepare its rows.
@@ -123,7 +123,7 @@ type Software struct {
 	// experts in fp8, whose rows are cast in many small kernels; 0: never waited for.
 	HostMoE8 units.Seconds
 	// Biased is how many times the activation's memory traffic experts with biases have
-	// beside it: biases are added expert by expert in unfused operations.
+	// next to it: biases are added expert by expert in unfused operations.
 	Biased float64
 	// What the host needs to issue one layer's forward and backward with TP:
 	// a part per layer and a part per rank of the group. Far is for jobs of
@@ -137,7 +137,7 @@ type Software struct {
 	CP         float64 // the same of CP traffic beyond what attention hides
 	EP         float64 // share of expert traffic that is exposed
 	// EPOverlap is the share that is felt where the expert traffic of one micro-batch runs
-	// beside the work of another: pipelines with virtual stages or without a pipeline, and
+	// next to the work of another: pipelines with virtual stages or without a pipeline, and
 	// no full recomputation. 0: the stack does not.
 	EPOverlap float64
 	Once      bool    // a token travels to another rank or domain once, however many of its experts are there

@@ -13,12 +13,12 @@ import (
 // PerDomain of them in each scale-up domain, Stride ranks apart.
 type Members struct{ Size, PerDomain, Stride int }
 
-// domains is the number of scale-up domains that the group touches.
+// domains returns the number of scale-up domains that the group touches.
 func (g Members) domains() float64 {
 	return float64((g.Size + g.PerDomain - 1) / g.PerDomain)
 }
 
-// ring is the time of moving volume bytes through (n-1)/n of a ring, passes
+// ring returns the time of moving volume bytes through (n-1)/n of a ring, passes
 // times (2 for an all-reduce): latency of n-1 hops and the volume at the rate.
 func ring(volume, n, passes float64, hop units.Seconds, rate units.BytesPerSecond) units.Seconds {
 	if n <= 1 {
@@ -125,7 +125,7 @@ func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta 
 		record.In("measured_at_fewer_nodes", low), record.In("measured_at_more_nodes", high))
 }
 
-// inside is the share of the scale-up link that a group reaches: more within
+// inside returns the share of the scale-up link that a group reaches: more within
 // one half of a bridged node, less when several groups cross the bridge at once.
 func (m *Machine) inside(g Members, whole, half float64) float64 {
 	net := &m.Network
@@ -154,7 +154,7 @@ func (n *Network) scale(intra, inter float64) {
 	}
 }
 
-// at is the bandwidth over n nodes, between and beyond the measured points by
+// at returns the bandwidth over n nodes, between and beyond the measured points by
 // the power law of the two nearest.
 func (c *Curve) at(n float64) units.BytesPerSecond {
 	x := math.Log2(n)
@@ -165,25 +165,25 @@ func (c *Curve) at(n float64) units.BytesPerSecond {
 	return units.BytesPerSecond(float64(low) * math.Pow(float64(high/low), x-float64(i)))
 }
 
-// around is the pair of measured points next to 2^x nodes, the first at 2^i.
+// around returns the pair of measured points next to 2^x nodes, the first at 2^i.
 func (c *Curve) around(x float64) (low, high units.BytesPerSecond, i int) {
 	i = min(max(int(x), 1), CurvePoints-2)
 	return c[i], c[i+1], i
 }
 
-// AllReduce is the time of summing volume bytes over a group, each rank
+// AllReduce returns the time of summing volume bytes over a group, each rank
 // holding the whole result: a reduce-scatter and an all-gather.
 func (m *Machine) AllReduce(rec *record.Recorder, volume units.Bytes, g Members) units.Seconds {
 	return m.collective(rec, volume, g, 2, m.Network.AllReduce, &m.Network.Curve)
 }
 
-// AllGather is the time of collecting volume bytes (the whole result) from the
+// AllGather returns the time of collecting volume bytes (the whole result) from the
 // shards of a group. A reduce-scatter of the same volume takes as long.
 func (m *Machine) AllGather(rec *record.Recorder, volume units.Bytes, g Members) units.Seconds {
 	return m.collective(rec, volume, g, 1, m.Network.Gather, &m.Network.Ring)
 }
 
-// AllToAll is the time in which every rank sends volume bytes, an equal part to
+// AllToAll returns the time in which every rank sends volume bytes, an equal part to
 // each member (itself included). Traffic inside the domain and to other domains
 // flows at the same time.
 //
@@ -231,7 +231,7 @@ func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t u
 		record.InUnit(record.Share, "share_of_the_network", net.InterAllToAll))
 }
 
-// Spread is the share of the scale-up link that an all-to-all of tokens reaches.
+// Spread returns the share of the scale-up link that an all-to-all of tokens reaches.
 func (m *Machine) Spread(r Routing) float64 {
 	if m.Software.Once && r.Copies > 1 && m.Network.Dispatch > 0 {
 		return m.Network.Dispatch
@@ -243,7 +243,7 @@ func (m *Machine) Spread(r Routing) float64 {
 // many there are.
 type Routing struct{ Copies, Experts int }
 
-// crossing is the share of the copies that must travel: of d ranks or domains that
+// crossing returns the share of the copies that must travel: of d ranks or domains that
 // hold the experts E evenly, d*(1-C(E-E/d,k)/C(E,k)) are hit by k different ones
 // chosen at random.
 func (m *Machine) crossing(d float64, r Routing) float64 {
@@ -269,7 +269,7 @@ func (m *Machine) crossingFormula(d string, r Routing) string {
 	return " * (" + d + " * (1 - " + strings.Join(missed, " * ") + ") / k)"
 }
 
-// Send is the time of one point-to-point message; far says whether it leaves
+// Send returns the time of one point-to-point message; far reports whether it leaves
 // the scale-up domain.
 func (m *Machine) Send(volume units.Bytes, far bool) units.Seconds {
 	l, eta := m.Cluster.Intra, m.Network.Send
@@ -279,7 +279,7 @@ func (m *Machine) Send(volume units.Bytes, far bool) units.Seconds {
 	return l.Latency + m.Software.Hop + volume.Over(l.Bandwidth*units.BytesPerSecond(eta))
 }
 
-// SendFormula is that of Send for the formula of a volume.
+// SendFormula returns that of Send for the formula of a volume.
 func SendFormula(volume string, far bool) string {
 	if far {
 		return "network_latency + latency_of_the_stack + (" + volume + ") / (network * share_of_the_network)"

@@ -40,7 +40,7 @@ type GPU struct {
 	PriceSource string  `json:"price_source,omitempty"`           // whose price, and of when
 }
 
-// Peak is the dense rate of matrix products in the given precision; 0 when the
+// Peak returns the dense rate of matrix products in the given precision; 0 when the
 // GPU does not support it. fp32 training uses TF32 where the GPU has it.
 func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
 	switch {
@@ -58,7 +58,7 @@ func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
 	}
 }
 
-// Measured is the best matrix product that somebody measured on the GPU in this
+// Measured returns the best matrix product that somebody measured on the GPU in this
 // precision, which no long run is faster than; 0 where nobody did.
 func (g *GPU) Measured(p recipe.Precision) units.FLOPsPerSecond {
 	switch {
@@ -98,8 +98,8 @@ type Cluster struct {
 	Memory *StackMemories `json:"-"`
 }
 
-// Domain is the number of GPUs joined by the scale-up link.
+// Domain returns the number of GPUs joined by the scale-up link.
 func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
 
-// Node is the number of GPUs in one node.
+// Node returns the number of GPUs in one node.
 func (c *Cluster) Node() int { return max(c.NodeGPUs, 1) }

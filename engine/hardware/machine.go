@@ -50,7 +50,7 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	return m
 }
 
-// MatMul is the time of one product of rows x inner by inner x cols whose
+// MatMul returns the time of one product of rows x inner by inner x cols whose
 // operands and result fill so many bytes: the slower of arithmetic and memory,
 // and the start of a kernel. Arithmetic suffers from a short inner length (the
 // pipeline of a tile fills and drains) and from a last wave of tiles that does
@@ -85,7 +85,7 @@ func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves floa
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
 		Formula:   "max(2 * rows * inner * cols / R * (1 + K_half / inner)" + felt + ", touched / BW) + start",
 		Source:    "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's matrix multiplication guide); " + record.From(m.Ops.From),
-		LeavesOut: "clocks under load, traffic that runs beside it",
+		LeavesOut: "clocks under load, concurrent traffic",
 	}
 	if t == 0 {
 		e.Formula = "0"
@@ -103,7 +103,7 @@ func (m *Machine) recordWaves(rec *record.Recorder, waves float64) {
 	}, record.In("felt", m.Ops.Wave), record.In("SMs", m.Ops.SMs))
 }
 
-// waves is the time of a product's tiles against that of tiles that fill every
+// waves returns the time of a product's tiles against that of tiles that fill every
 // wave; the better of both orientations of a tile.
 func (m *Machine) waves(rows, cols float64) float64 {
 	if m.Ops.Wave <= 0 || m.Ops.SMs <= 0 {
@@ -119,7 +119,7 @@ func tileWaste(rows, cols, high, wide, sms float64) float64 {
 	return waves * sms * high * wide / (rows * cols)
 }
 
-// GroupedMatMul is the time of groups products of rows (each) x inner by inner
+// GroupedMatMul returns the time of groups products of rows (each) x inner by inner
 // x cols in one kernel. Short groups fill tiles badly, and every group reads a
 // matrix of its own.
 //
@@ -148,7 +148,7 @@ func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
 		Formula: "max(2 * groups * rows * inner * cols / (R * share_of_a_grouped_product / share_of_the_peak) * (1 + rows_half / rows), " +
 			"touched / (memory_bandwidth * share_of_bandwidth)) + start",
-		Source: "grouped matrix product; short groups fill tiles badly and each reads a matrix of its own; " + record.From(m.Ops.From),
+		Source: "grouped matrix product; short groups fill tiles badly, and each group reads its own matrix; " + record.From(m.Ops.From),
 	}
 	if t == 0 {
 		e.Formula = "0"
@@ -157,7 +157,7 @@ func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
 		record.In("rows_half", m.Ops.GroupedRows), record.InUnit(record.Share, "share_of_bandwidth", m.Ops.GroupedRead))
 }
 
-// Attention is the time of fused attention: forward of f operations (already
+// Attention returns the time of fused attention: forward of f operations (already
 // halved where the mask halves them) and its backward of 2.5 times as many.
 func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units.Seconds) {
 	if f <= 0 {
@@ -173,7 +173,7 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 	return forward, backward
 }
 
-// AttentionFormulas are those of Attention, of F_core operations.
+// AttentionFormulas returns those of Attention, of F_core operations.
 func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
 	rate := ""
 	if headDim > 128 {
@@ -185,7 +185,7 @@ func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
 	return "F_core / (peak * share_forward" + rate + ") + attention_start", "2.5 * F_core / (peak * share_backward" + rate + ") + attention_start"
 }
 
-// StreamFormula is the formula of Stream for a formula of the bytes; t is what it gave.
+// StreamFormula returns the formula of Stream for a formula of the bytes; t is what it gave.
 func (m *Machine) StreamFormula(bytes string, t units.Seconds) string {
 	if t == 0 {
 		return "0"
@@ -193,7 +193,7 @@ func (m *Machine) StreamFormula(bytes string, t units.Seconds) string {
 	return "(" + bytes + ") / BW + start"
 }
 
-// Stream is the time of an operation bound by memory that moves b bytes.
+// Stream returns the time of an operation bound by memory that moves b bytes.
 func (m *Machine) Stream(b units.Bytes) units.Seconds {
 	if b <= 0 {
 		return 0

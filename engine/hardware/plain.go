@@ -2,8 +2,8 @@ package hardware
 
 import "meshscope/engine/units"
 
-// plain is the roofline of a machine without a calibration: round numbers that
-// nobody fitted to anything. It never allocates, so that it can be asked for at
+// plain returns the roofline of a machine without a calibration: round numbers that
+// nobody fitted to anything. It never allocates, so that it can be requested at
 // every evaluation. Shares of links are those of NCCL on NVLink 5 in SimuMax's
 // tables (MooreThreads/SimuMax at 4dcaae5) and of Calculon's InfiniBand.
 func plain() (Ops, Network, Software) {

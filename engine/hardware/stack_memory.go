@@ -33,7 +33,7 @@ type KeptMemory struct {
 	Gathered   float64 // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
 	NoPipeline float64 // per token and hidden width, once, with TP and without a pipeline
 	Between    float64 // per token and hidden width, kept between steps with TP
-	Plain      float64 // per parameter, ZeRO-0: what the backward makes of gradients beside the stored ones
+	Plain      float64 // per parameter, ZeRO-0: what the backward makes of gradients next to the stored ones
 	Update     float64 // per parameter, ZeRO-1: what the update adds, until the next backward
 }
 
@@ -48,14 +48,14 @@ func (m *StackMemory) Words() string {
 // changed once a Cluster points to them, so a Setup stays a plain value.
 type StackMemories map[recipe.Stack]StackMemory
 
-// MemoryOf are the memory constants of a stack on this cluster. One that came
-// with none has 4 % of slack and 1 GiB besides, round numbers near what is usual,
+// MemoryOf returns the memory constants of a stack on this cluster. One that came
+// with none has 4 % of slack and 1 GiB in addition, round numbers near what is usual,
 // and lacks what a stack needs that was fitted as a whole.
 func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 	stack = stack.Resolve()
 	traits := stack.Traits()
 	if traits.Formulas {
-		return StackMemory{From: "formulas, which know of nothing beside tensors"}
+		return StackMemory{From: "formulas, which count tensors only"}
 	}
 	if c.Memory != nil {
 		if got, ok := (*c.Memory)[stack]; ok {
@@ -64,7 +64,7 @@ func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 	}
 	m := StackMemory{
 		From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2,
-		Note: "overhead is taken to be 4 % of allocated memory and 1 GiB",
+		Note: "overhead is assumed to be 4 % of allocated memory and 1 GiB",
 	}
 	if traits.FittedMemory {
 		m.Missing = "no calibration gives what " + string(stack) + " keeps"

@@ -13,7 +13,7 @@ type amountUnit struct {
 }
 
 // amount reads a positive number with one of some units behind it; no unit
-// stands for the one that is empty, where there is one.
+// means the one that is empty, where there is one.
 func amount(text string, units []amountUnit) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
 	digits := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ% ")
@@ -33,7 +33,7 @@ func amount(text string, units []amountUnit) (float64, bool) {
 	return 0, false
 }
 
-// signOf takes the sign off a number and says whether it was a minus.
+// signOf takes the sign off a number and reports whether it was a minus.
 func signOf(text string) (unsigned string, negative bool) {
 	trimmed := strings.TrimSpace(text)
 	if rest, ok := strings.CutPrefix(trimmed, "-"); ok {

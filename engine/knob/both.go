@@ -43,7 +43,7 @@ func (e *ContradictionError) Error() string {
 		e.Knob, e.Value, e.Other, e.Wanted, e.Knob, e.Value, e.Other, e.Becomes)
 }
 
-// turnPlace is the place of a knob among those that move others; those that move
+// turnPlace returns the place of a knob among those that move others; those that move
 // none come last.
 func turnPlace(id ID) int {
 	if k := find(id); k != nil && k.moves > 0 {

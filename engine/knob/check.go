@@ -24,12 +24,12 @@ func Check(s *Setup) []Problem {
 			p.Nearest = better(s, p)
 		}
 	}
-	// First those that their own field can mend: the others follow from them.
+	// First those that their own field can fix: the others follow from them.
 	slices.SortStableFunc(problems, func(a, b Problem) int { return mended(&a) - mended(&b) })
 	return problems
 }
 
-// fieldsInError are the fields of all errors, each once.
+// fieldsInError returns the fields of all errors, each once.
 func fieldsInError(problems []Problem) []string {
 	var fields []string
 	for i := range problems {
@@ -52,13 +52,13 @@ func mended(p *Problem) int {
 	return 1
 }
 
-// Legal says whether a setup has no errors. It is much cheaper than Check on an
+// Legal reports whether a setup has no errors. It is much cheaper than Check on an
 // illegal one, because nearest values are not looked for.
 func Legal(s *Setup) bool { return legal(s) }
 
 func legal(s *Setup) bool { return !layout.HasErrors(violations(s, nil)) }
 
-// LauncherRejects says whether a legal setup is one that some launcher refuses, going by
+// LauncherRejects reports whether a legal setup is one that some launcher refuses, going by
 // its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
 // without SP, too few micro-batches or one chunk for an interleaved schedule, a
 // context-parallel slice that does not balance.
@@ -71,7 +71,7 @@ func LauncherRejects(problems []Problem) bool {
 	return false
 }
 
-// LauncherRejection is what the first of the problems that LauncherRejects counts says; empty where
+// LauncherRejection returns what the first of the problems that LauncherRejects counts says; empty where
 // there is none.
 func LauncherRejection(problems []Problem) string {
 	for i := range problems {
@@ -140,22 +140,22 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	name := s.Stack.Resolve()
 	if !stack.Offers()[s.ZeRO] {
-		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is shared out as the textbook does it", name, s.ZeRO)
+		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is sharded as in the textbook", name, s.ZeRO)
 	}
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
-		warnf("sp-not-offered", SP, "%s is older than sequence parallelism: memory is that of %s", name, as)
+		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens a step: it counts sequences, and no published run takes so many; as many tokens are %d sequences",
+		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens per step, more than any published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",
 			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
-		warnf("hsdp-without-zero", HSDP, "replicas are whole copies already with ZeRO-0: hsdp does nothing")
+		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
 	return into
 }
 
-// vastWords is a number of tokens in billions or, from a thousand of them on, in
+// vastWords returns a number of tokens in billions or, from a thousand of them on, in
 // trillions.
 func vastWords(tokens float64) string {
 	if tokens >= 1e12 {
@@ -187,10 +187,10 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 	case g.Peak(s.Precision) <= 0:
 		bad("precision-gpu", Precision, "%s has no published %s rate", g.Name, s.Precision)
 	case s.Precision.IsFP8() && g.Peak(recipe.BF16) <= 0:
-		bad("precision-gpu", Precision, "%s has no published bf16 rate, in which attention runs beside %s products", g.Name, s.Precision)
+		bad("precision-gpu", Precision, "%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
 	}
 	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {
-		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: nobody published the link of %s to its host, so the time of offloading is unknown", g.Name)
+		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", g.Name)
 	}
 	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
 		bad("calibration-missing", "stack", "%s: the memory is unknown without it", lacks)

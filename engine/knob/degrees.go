@@ -2,7 +2,7 @@ package knob
 
 import "slices"
 
-// degree is the row of a degree of parallelism: 1 where it is not given.
+// degree returns the row of a degree of parallelism: 1 where it is not given.
 func degree(k Knob, field func(*Setup) *int) Knob {
 	k.Kind, k.Min, k.Max, k.group, k.searched, k.machine, k.number = Number, 1, MaxDegree, LayoutGroup, true, true, field
 	if k.unset == nil {
@@ -11,12 +11,12 @@ func degree(k Knob, field func(*Setup) *int) Knob {
 	return k
 }
 
-// degrees are the knobs that cut model, batch and sequence over the GPUs.
+// degrees returns the knobs that cut model, batch and sequence over the GPUs.
 func degrees() []Knob {
 	return []Knob{
 		degree(Knob{
 			ID: DP, Label: "DP",
-			Help: "Copies of the model that each take their own share of the batch: more throughput, paid with an exchange of all gradients.",
+			Help: "Replicas of the model that each process a share of the batch: more throughput, at the cost of an all-reduce of all gradients.",
 			Lock: func(l Locks) bool { return !l.GPUs }, moves: 6,
 			follow: func(s, _ *Setup, l Locks) {
 				s.GPUs = product(s.DP, s.TP, s.PP, s.CP)
@@ -31,21 +31,21 @@ func degrees() []Knob {
 		}, func(s *Setup) *int { return &s.DP }),
 		degree(Knob{
 			ID: TP, Label: "TP", advised: true,
-			Help:  "How many GPUs share every matrix of a layer: cuts weights and activations, paid with traffic twice per layer each way, so it belongs inside the node.",
+			Help:  "How many GPUs share every matrix of a layer: cuts weights and activations, at the cost of traffic twice per layer each way, so keep it inside the node.",
 			moves: 1, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.PP, s.CP), s.Model.Heads, l) },
 			near:   func(s *Setup) []int { return divisors(s.Model.Heads, s.Model.Heads) },
 		}, func(s *Setup) *int { return &s.TP }),
 		degree(Knob{
 			ID: PP, Label: "PP", advised: true,
-			Help:  "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, paid with idle time, the bubble.",
+			Help:  "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, at the cost of idle time, the bubble.",
 			moves: 2, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.CP), s.Model.Layers, l) },
 			near:   func(s *Setup) []int { return counting(1, min(s.Model.Layers, 512)) },
 		}, func(s *Setup) *int { return &s.PP }),
 		degree(Knob{
 			ID: VPP, Label: "VPP", advised: true,
-			Help:   "Stages per pipeline rank: divides the bubble by this number, paid with as many times the hand-overs and somewhat more activations.",
+			Help:   "Stages per pipeline rank: divides the bubble by this number, at the cost of as many times the send/recv traffic and somewhat more activations.",
 			Off:    needsPipeline,
 			moves:  10,
 			unset:  func(s *Setup) { s.VPP = defaultVPP(s) },
@@ -57,28 +57,28 @@ func degrees() []Knob {
 		}, func(s *Setup) *int { return &s.VPP }),
 		degree(Knob{
 			ID: CP, Label: "CP", advised: true,
-			Help:  "How many GPUs share one long sequence: cuts activations, paid with keys and values passed around in every attention.",
+			Help:  "How many GPUs share one long sequence: cuts activations, at the cost of keys and values sent around a ring in every attention layer.",
 			moves: 3, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.PP), 0, l) },
 			near:   func(s *Setup) []int { return divisors(s.Seq, 4096) },
 		}, func(s *Setup) *int { return &s.CP }),
 		degree(Knob{
 			ID: EP, Label: "EP", advised: true,
-			Help:   "Over how many GPUs the routed experts are spread: cuts expert weights, paid with two exchanges of tokens per MoE layer each way.",
+			Help:   "Over how many GPUs the routed experts are distributed: cuts expert weights, at the cost of two all-to-alls per MoE layer each way.",
 			Off:    needsExperts,
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.Model.Experts, 1024)...) },
 			near:   func(s *Setup) []int { return append(divisors(s.Model.Experts, s.Model.Experts), 1) },
 		}, func(s *Setup) *int { return &s.EP }),
 		degree(Knob{
 			ID: ETP, Label: "ETP", advised: true,
-			Help:   "Tensor parallelism inside each expert: cuts its matrices, paid with small matrix products and more traffic.",
+			Help:   "Tensor parallelism inside each expert: cuts its matrices, at the cost of small matrix products and more traffic.",
 			Off:    needsExperts,
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.TP, 1024)...) },
 			near:   func(s *Setup) []int { return append(divisors(s.Model.ExpertFFN, 64), 1) },
 		}, func(s *Setup) *int { return &s.ETP }),
 		toggle(Knob{
 			ID: SP, Label: "SP", group: LayoutGroup, place: 1, searched: true, advised: true,
-			Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, paid with one more gather per exchange in the backward.",
+			Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, at the cost of one more all-gather per region in the backward.",
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.TP <= 1 && !s.SP, "needs TP > 1", "TP = 1")
 			},
@@ -86,7 +86,7 @@ func degrees() []Knob {
 		}, func(s *Setup) *bool { return &s.SP }),
 		{
 			ID: ZeRO, Label: "ZeRO", group: LayoutGroup, searched: true, advised: true, Min: 0, Max: 3, machine: true,
-			Help:   "What data-parallel copies share instead of repeating, 0 to 3: 1 optimizer, 2 and gradients, 3 and weights; 2 sums gradients and 3 gathers weights too for every micro-batch.",
+			Help:   "What data-parallel replicas shard, 0 to 3: 1 optimizer state, 2 gradients too, 3 weights too; 2 reduce-scatters gradients and 3 also all-gathers weights for every micro-batch.",
 			number: func(s *Setup) *int { return &s.ZeRO },
 			unset:  func(s *Setup) { s.ZeRO = s.Stack.Traits().ZeRO },
 			ladder: func(*Setup, Locks) []int { return []int{0, 1, 2, 3} },
@@ -94,7 +94,7 @@ func degrees() []Knob {
 		},
 		{
 			ID: HSDP, Label: "replicas", place: -1, advised: true, Min: 1, Max: MaxDegree, machine: true,
-			Help:   "Copies of the model over which ZeRO does not shard (HSDP): keeps the gathering of weights inside each copy, paid with memory.",
+			Help:   "Replicas over which ZeRO does not shard (HSDP): keeps weight all-gathers inside each replica, at the cost of memory.",
 			number: func(s *Setup) *int { return &s.HSDP },
 			unset:  func(s *Setup) { s.HSDP = 1 },
 			Off: func(s *Setup) (why, word string) {
@@ -105,7 +105,7 @@ func degrees() []Knob {
 	}
 }
 
-// offWhere gives the reasons why a knob has no effect where it has none.
+// offWhere returns the reasons why a knob has no effect where it has none.
 func offWhere(off bool, why, word string) (whyOff, wordOff string) {
 	if !off {
 		return "", ""
@@ -121,7 +121,7 @@ func needsPipeline(s *Setup) (why, word string) {
 	return offWhere(s.PP <= 1 && s.VPP <= 1, "needs PP > 1", "PP = 1")
 }
 
-// toggle is the row of a switch.
+// toggle returns the row of a switch.
 func toggle(k Knob, field func(*Setup) *bool) Knob {
 	k.Kind, k.toggle, k.Choices, k.Max = Switch, field, []string{"off", "on"}, 1
 	return k
@@ -136,12 +136,12 @@ func cuts(s *Setup, rest, thing int, l Locks) []int {
 	return append(ladder(128), divisors(thing, 1024)...)
 }
 
-// batch are the knobs of what one step trains on.
+// batch returns the knobs of what one step trains on.
 func batch() []Knob {
 	return []Knob{
 		{
 			ID: MBS, Label: "micro-batch", Short: "mbs", Unit: "sequences", group: BatchGroup, searched: true, advised: true, Min: 1, Max: MaxDegree,
-			Help:   "Sequences that go through the layers together: larger matrices run faster, paid with activations in proportion.",
+			Help:   "Sequences that go through the layers together: larger matrices run faster, at the cost of activations in proportion.",
 			number: func(s *Setup) *int { return &s.MBS },
 			unset:  func(s *Setup) { s.MBS = 1 },
 			moves:  7, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
@@ -154,7 +154,7 @@ func batch() []Knob {
 		},
 		{
 			ID: MicroBatches, Label: "micro-batches", Short: "m", group: BatchGroup, searched: true, Min: 1, Max: MaxMicroBatches,
-			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, paid with a larger global batch.",
+			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, at the cost of a larger global batch.",
 			Lock:   func(l Locks) bool { return !l.Batch },
 			number: func(s *Setup) *int { return &s.MicroBatches },
 			moves:  9, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
@@ -165,7 +165,7 @@ func batch() []Knob {
 		},
 		{
 			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", group: BatchGroup, searched: true, Min: 1, Max: MaxBatch,
-			Help:   "Sequences per optimizer step over all GPUs: a smaller share for the bubble and for what happens once per step; what training can use of it is limited.",
+			Help:   "Sequences per optimizer step over all GPUs: larger batches shrink the share of the bubble and of once-per-step work, up to the batch that training can use.",
 			Lock:   func(l Locks) bool { return l.Batch },
 			number: func(s *Setup) *int { return &s.GBS },
 			moves:  8, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
@@ -192,12 +192,12 @@ func batch() []Knob {
 	}
 }
 
-// machine are the knobs of how much of the cluster is used.
+// machine returns the knobs of how much of the cluster is used.
 func machine() []Knob {
 	return []Knob{
 		{
 			ID: Nodes, Label: "nodes", group: MachineGroup, searched: true, Min: 1, Max: MaxGPUs, machine: true, optional: true,
-			Help:  "How many machines take part: more of them split the batch further, paid with traffic over the slower links between them.",
+			Help:  "How many machines take part: more of them split the batch further, at the cost of traffic over the slower links between them.",
 			moves: 4, follow: followGPUs,
 			ladder: func(s *Setup, _ Locks) []int {
 				top := MaxGPUs

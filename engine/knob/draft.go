@@ -63,7 +63,7 @@ func (d *Draft) With(values Given) {
 	}
 }
 
-// Set gives the value of one knob, in the words of the command line. A value that
+// Set returns the value of one knob, in the words of the command line. A value that
 // cannot be taken is a *ValueError.
 func (d *Draft) Set(id ID, text string) error {
 	k := find(id)
@@ -86,7 +86,7 @@ func unknownKnob(id ID, text string) error {
 	return &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
 }
 
-// Has says whether a value of the knob was given.
+// Has reports whether a value of the knob was given.
 func (d *Draft) Has(id ID) bool {
 	k := find(id)
 	return k != nil && d.given.has(k)

@@ -11,7 +11,7 @@ import (
 // noFigure is how a figure is written that was left out.
 const noFigure = "none"
 
-// largeUnits are the suffixes of counts of tokens, in powers of ten.
+// largeUnits returns the suffixes of counts of tokens, in powers of ten.
 func largeUnits() []struct {
 	letter byte
 	size   float64
@@ -53,13 +53,13 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 	return v, nil
 }
 
-// isZero says whether a decimal number is zero, and not just too small for a float.
+// isZero reports whether a decimal number is zero, and not just too small for a float.
 func isZero(digits string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(digits), "e")
 	return strings.Trim(mantissa, "+-.0") == ""
 }
 
-// clamp is the nearest value that is allowed; none for what is no number.
+// clamp returns the nearest value that is allowed; none for what is no number.
 func (k *Knob) clamp(v float64) float64 {
 	if math.IsNaN(v) || v <= 0 {
 		return 0
@@ -67,10 +67,10 @@ func (k *Knob) clamp(v float64) float64 {
 	return min(max(v, k.Low), k.High)
 }
 
-// allows says whether a figure is left out or within its bounds.
+// allows reports whether a figure is left out or within its bounds.
 func (k *Knob) allows(v float64) bool { return v == 0 || v >= k.Low && v <= k.High }
 
-// ladderValue is a figure of a ladder; 0 for none.
+// ladderValue returns a figure of a ladder; 0 for none.
 func (k *Knob) ladderValue(text string) float64 {
 	v, _ := k.ParseFigure(text)
 	return v

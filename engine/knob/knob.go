@@ -60,7 +60,7 @@ type Knob struct {
 	// Off says why the knob has no effect in a setup, in a few words and in one;
 	// nil: it always has.
 	Off func(*Setup) (why, word string)
-	// Lock says whether a lock keeps the knob; nil: it stands outside the locks.
+	// Lock reports whether a lock keeps the knob; nil: it stands outside the locks.
 	Lock func(Locks) bool
 
 	group    Group // headed part of the column of knobs
@@ -111,7 +111,7 @@ const (
 // Groups lists them from top to bottom.
 func Groups() []Group { return []Group{MachineGroup, LayoutGroup, BatchGroup, RecipeGroup, MoreGroup} }
 
-// Title is the heading of a group.
+// Title returns the heading of a group.
 func (g Group) Title() string {
 	return [...]string{"MORE", "MACHINE", "LAYOUT", "BATCH", "RECIPE"}[g]
 }
@@ -134,7 +134,7 @@ func (e *ValueError) Error() string {
 	return text
 }
 
-// Int is the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the position of a
+// Int returns the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the position of a
 // choice (-1 for a choice with a count, such as full:4).
 func (k Knob) Int(s Setup) int { return k.intOf(&s) }
 
@@ -156,7 +156,7 @@ func (k *Knob) intOf(s *Setup) int {
 	}
 }
 
-// Text is the value as it is written on the command line.
+// Text returns the value as it is written on the command line.
 func (k Knob) Text(s Setup) string { return k.textOf(&s) }
 
 func (k *Knob) textOf(s *Setup) string {
@@ -174,7 +174,7 @@ func (k *Knob) textOf(s *Setup) string {
 	}
 }
 
-// Value is the field as JSON has it.
+// Value returns the field as JSON has it.
 func (k *Knob) Value(s *Setup) any {
 	switch {
 	case k.toggle != nil:

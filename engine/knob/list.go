@@ -27,7 +27,7 @@ type Values struct {
 	items   []string // what was given, as Text writes it
 }
 
-// Text is the list in the way in which it is said back: digits without signs and
+// Text returns the list in the way in which it is said back: digits without signs and
 // leading zeros, no blanks, nothing twice. What ParseValues makes of it is the same set.
 func (v *Values) Text() string { return strings.Join(v.items, ",") }
 
@@ -40,7 +40,7 @@ func (v *Values) add(item string) (fresh bool) {
 	return true
 }
 
-// valueRange is low..high. Without a step it stands for whatever may be legal
+// valueRange is low..high. Without a step it means whatever may be legal
 // in it, with one for low, low + step and so on, or low, low x factor.
 type valueRange struct{ low, high, step, factor int }
 
@@ -88,7 +88,7 @@ func (k *Knob) ParseValues(text string) (Values, error) {
 	return v, nil
 }
 
-// stepped is how many values the ranges with a step have.
+// stepped returns how many values the ranges with a step have.
 func (v *Values) stepped() (n int) {
 	for _, r := range v.ranges {
 		r.each(func(int) bool {
@@ -240,7 +240,7 @@ func recomputeItems(text string) []string {
 	return items
 }
 
-// Single is the one number that is meant; false for a list, a range or words.
+// Single returns the one number that is meant; false for a list, a range or words.
 func (v *Values) Single() (int, bool) {
 	if len(v.numbers) == 1 && len(v.ranges) == 0 {
 		return v.numbers[0], true
@@ -249,7 +249,7 @@ func (v *Values) Single() (int, bool) {
 }
 
 // Numbers lists the numbers in ascending order, each once. A range without a step
-// stands for those of the candidates that lie in it, and where there is none for
+// means those of the candidates that lie in it, and where there is none for
 // its lower end, so that a range never means "anything".
 func (v *Values) Numbers(candidates []int) []int {
 	out := slices.Clone(v.numbers)
@@ -274,7 +274,7 @@ func (v *Values) Numbers(candidates []int) []int {
 	return slices.Compact(out)
 }
 
-// List is every value that is meant, as the command line writes it. A range without a
+// List returns every value that is meant, as the command line writes it. A range without a
 // step means those values of the knob's ladder that lie in it.
 func (k *Knob) List(v *Values, s *Setup) []string {
 	if len(v.Words) > 0 {
@@ -287,7 +287,7 @@ func (k *Knob) List(v *Values, s *Setup) []string {
 	return out
 }
 
-// Bounds are the least and the largest number that can be meant.
+// Bounds returns the least and the largest number that can be meant.
 func (v *Values) Bounds() (low, high int) {
 	for i, n := range v.numbers {
 		if i == 0 {

@@ -33,7 +33,7 @@ func nearest(s *Setup, p *Problem, wrong []string) map[string]any {
 	return difference(s, best)
 }
 
-// otherFix is the change of one field beside the given one that mends all: the
+// otherFix returns the change of one field next to the given one that fixes all: the
 // one that moves the fewest others along.
 func otherFix(s *Setup, field string, wrong []string) (best *Setup) {
 	least := 0
@@ -300,7 +300,7 @@ func plainest(s *Setup) *Setup {
 	return &t
 }
 
-// wordFixes are the setup with other words in a field that holds one.
+// wordFixes returns the setup with other words in a field that holds one.
 func wordFixes(s *Setup, field string) []Setup {
 	k := find(ID(field))
 	if k == nil || k.fixes == nil {

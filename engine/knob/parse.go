@@ -47,7 +47,7 @@ func binarySuffix(text string) (int, bool) {
 	return int(value), true
 }
 
-// suffixed is a number before k or M, whole or not; false for anything else and
+// suffixed returns a number before k or M, whole or not; false for anything else and
 // where it is beyond all bounds.
 func suffixed(text string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
@@ -129,7 +129,7 @@ func (k *Knob) parseRecompute(text string) (recipe.Recompute, error) {
 	return r, nil
 }
 
-// nearestRecompute is a number of layers within bounds for full:N, else the word that
+// nearestRecompute returns a number of layers within bounds for full:N, else the word that
 // is most like it.
 func nearestRecompute(text string, words []string) string {
 	if mode, layers, ok := strings.Cut(strings.TrimSpace(text), ":"); ok && mode == string(recipe.RecomputeFull) {
@@ -140,7 +140,7 @@ func nearestRecompute(text string, words []string) string {
 	return closestWord(text, words)
 }
 
-// closestWord is the choice that shares the longest beginning with what was
+// closestWord returns the choice that shares the longest beginning with what was
 // typed, hyphens aside; none when not even the first letter agrees.
 func closestWord(typed string, choices []string) string {
 	best, length := "", 0

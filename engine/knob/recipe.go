@@ -32,7 +32,7 @@ type Recipe struct {
 	MFU      recipe.MFUConvention `json:"mfu"`
 }
 
-// choice is the row of a closed set of words.
+// choice returns the row of a closed set of words.
 func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 	k.Kind, k.Max, k.word = Choice, len(words)-1, field
 	for _, w := range words {
@@ -41,12 +41,12 @@ func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 	return k
 }
 
-// recipeKnobs are the knobs of how the cut training is run.
+// recipeKnobs returns the knobs of how the cut training is run.
 func recipeKnobs() []Knob {
 	return []Knob{
 		choice(Knob{
 			ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
-			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations wait.",
+			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations are kept.",
 			moves: 11, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
 			unset: func(s *Setup) {
 				if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
@@ -65,7 +65,7 @@ func recipeKnobs() []Knob {
 		}, scheduleKinds(), func(s *Setup) *string { return (*string)(&s.Schedule) }),
 		{
 			ID: GroupSize, Label: "group size", Short: "group", place: -2, Min: 0, Max: MaxMicroBatches,
-			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger hides hand-overs, paid with activations.",
+			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger overlaps send/recv, at the cost of activations.",
 			number: func(s *Setup) *int { return &s.GroupSize },
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.VPP <= 1 && s.GroupSize == 0, "interleaved only", "")
@@ -77,7 +77,7 @@ func recipeKnobs() []Knob {
 		},
 		{
 			ID: MaxInFlight, Label: "in flight", Unit: "activations", place: -2, Min: 0, Max: MaxDegree, machine: true,
-			Help:   "Activations that the zb-auto schedule lets a rank hold, one that only waits for its weight gradient counted half (0 means 1.5 x PP): more of them make the bubble smaller.",
+			Help:   "Activations that the zb-auto schedule lets a rank hold; one kept only for its weight gradient counts half (0 means 1.5 x PP). More of them shrink the bubble.",
 			number: func(s *Setup) *int { return &s.MaxInFlight },
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.Schedule != schedule.ZBAuto && s.MaxInFlight == 0, "zb-auto only", "")
@@ -89,13 +89,13 @@ func recipeKnobs() []Knob {
 		},
 		{
 			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true,
-			Help:  "Layers on each stage, such as 15,16,16,14: evens out the stages with embedding and head; the slowest stage sets the pace.",
+			Help:  "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and head; the slowest stage sets the pace.",
 			word:  func(s *Setup) *string { return &s.Split },
 			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},
 		{
 			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, Max: 2, searched: true, advised: true,
-			Help:      "Runs part of the forward pass again in the backward instead of keeping it: selective drops attention's inside and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
+			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
 			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
 			unset:     func(s *Setup) { s.Recompute.Mode = recipe.RecomputeNone },
@@ -122,13 +122,13 @@ func recipeKnobs() []Knob {
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
 			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5,
-			Help:  "Update rule: Adam keeps 12 bytes per parameter beside 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
+			Help:  "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
 			ID: Offload, Label: "offload", place: -5, advised: true,
-			Help:  "What is kept in host memory: optimizer takes its state off the GPU, paid with gradients and weights crossing PCIe once per step.",
+			Help:  "What is kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
@@ -140,7 +140,7 @@ func recipeKnobs() []Knob {
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
 		{
 			ID: Imbalance, Label: "imbalance", Unit: "%", place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
-			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is half as many again in memory and time.",
+			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is 50 % more memory and time.",
 			number: func(s *Setup) *int { return &s.Imbalance },
 			unset:  func(s *Setup) { s.Imbalance = recipe.EvenLoad },
 			Off:    func(s *Setup) (why, word string) { return offWhere(!s.Model.IsMoE(), "dense model", "dense") },
@@ -162,7 +162,7 @@ func recipeKnobs() []Knob {
 		}, func(s *Setup) *bool { return &s.TrainMTP }),
 		choice(Knob{
 			ID: Calibration, Label: "stack",
-			Help:  "Software whose memory and time behaviour is modelled; textbook is the plain formulas and nothing else.",
+			Help:  "Software whose memory and step time are modelled; textbook uses plain formulas only.",
 			unset: func(s *Setup) { s.Stack = recipe.DefaultStack },
 			fixes: becomes(
 				func(t *Setup) { t.Stack = recipe.DefaultStack },

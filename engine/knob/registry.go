@@ -7,7 +7,7 @@ import (
 )
 
 // registry is the table of the program's knobs, in the order in which a reader
-// meets them. It is made once, because it is asked for at every key press and for
+// meets them. It is made once, because it is requested at every key press and for
 // every line of a batch.
 //
 //nolint:gochecknoglobals // built once, then only read

@@ -11,11 +11,11 @@ import (
 const (
 	DefaultNodes      = 8
 	DefaultSeq        = 8192 // tokens, or the model's own length when shorter
-	DefaultBatchDepth = 4    // sequences per pipeline rank and copy, in whole micro-batches
+	DefaultBatchDepth = 4    // sequences per pipeline rank and replica, in whole micro-batches
 )
 
 // BatchDepthUnit is what DefaultBatchDepth counts, in words.
-const BatchDepthUnit = "sequences per pipeline rank and copy"
+const BatchDepthUnit = "sequences per pipeline rank and replica"
 
 // ConflictError says that two given values cannot both be true.
 type ConflictError struct {
@@ -60,7 +60,7 @@ func (d Draft) Resolve() (Setup, error) {
 	return s, nil
 }
 
-// resolveGPUs settles GPUs and DP: gpus = dp x tp x pp x cp. It says whether
+// resolveGPUs settles GPUs and DP: gpus = dp x tp x pp x cp. It reports whether
 // the identity holds.
 func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	node, replica := s.Cluster.Node(), product(s.TP, s.PP, s.CP)
@@ -98,7 +98,7 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 		if s.DP > MaxDegree {
 			return false, &ValueError{
 				Field: string(from), Given: fmt.Sprintf("%d GPUs in all", s.GPUs),
-				Allowed: fmt.Sprintf("up to %d copies (dp) of tp x pp x cp = %d GPUs; larger ones take more of tp, pp or cp", MaxDegree, replica),
+				Allowed: fmt.Sprintf("up to %d replicas (dp) of tp x pp x cp = %d GPUs; more GPUs need a larger tp, pp or cp", MaxDegree, replica),
 				Nearest: nearestGPUs(from, product(MaxDegree, replica), node),
 			}
 		}
@@ -114,7 +114,7 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	return true, nil
 }
 
-// nearestGPUs is a number of GPUs in the unit that was given, GPUs or nodes.
+// nearestGPUs returns a number of GPUs in the unit that was given, GPUs or nodes.
 func nearestGPUs(unit ID, gpus, node int) string {
 	if unit == Nodes {
 		gpus /= node
@@ -141,7 +141,7 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 			why := fmt.Sprintf("mbs x microbatches x dp = %d x %d x %d = %d sequences, but gbs is %d",
 				s.MBS, s.MicroBatches, s.DP, batch, s.GBS)
 			if !d.Has(MBS) {
-				why += " (mbs is 1 when it is left out)"
+				why += " (mbs not given; using 1)"
 			}
 			return &ConflictError{Fields: [2]string{string(GBS), string(MicroBatches)}, Why: why}
 		}

@@ -10,7 +10,7 @@ type RunPlan struct {
 	Goodput float64 `json:"goodput,omitempty"` // percent of the time in which steps advance the run; 0: 100
 }
 
-// figure is the row of a decimal number; 0 leaves it out.
+// figure returns the row of a decimal number; 0 leaves it out.
 func figure(k Knob, low, high float64, field func(*Setup) *float64) Knob {
 	k.Kind, k.Low, k.High, k.figure, k.optional = Figure, low, high, field, true
 	clamp := k // the closure must not keep a copy of itself
@@ -18,22 +18,22 @@ func figure(k Knob, low, high float64, field func(*Setup) *float64) Knob {
 	return k
 }
 
-// runKnobs are what a whole training run takes beside the setup.
+// runKnobs returns what a whole training run takes next to the setup.
 func runKnobs() []Knob {
 	return []Knob{
 		figure(Knob{
 			ID: Tokens, Label: "train on", Unit: "tokens", Large: true,
-			Help:    "Tokens of the whole training run, such as 15T: gives its days, GPU-hours, cost and energy; none asks for no run.",
+			Help:    "Tokens of the whole training run, such as 15T: gives days, GPU-hours, cost and energy; none leaves the run out.",
 			Choices: []string{noFigure, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "40T"},
 		}, 1, 1e18, func(s *Setup) *float64 { return &s.Budget }),
 		figure(Knob{
 			ID: Price, Label: "price", Unit: "$ per GPU-hour",
-			Help:    "Dollars per GPU and hour: multiplies the GPU-hours of the whole run into its cost; none takes the GPU's preset where there is one.",
+			Help:    "Dollars per GPU and hour: cost of the whole run = GPU-hours x price; none uses the GPU's preset where there is one.",
 			Choices: []string{noFigure, "0.5", "1", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10"},
 		}, 1e-3, 1e6, func(s *Setup) *float64 { return &s.Price }),
 		figure(Knob{
 			ID: Power, Label: "power", Unit: "W per GPU",
-			Help:    "Watts that a GPU draws while it trains: multiplies the GPU-hours of the whole run into its energy; none takes the GPU's TDP, which is an upper bound.",
+			Help:    "Watts that a GPU draws while it trains: energy of the whole run = GPU-hours x power; none uses the GPU's TDP, an upper bound.",
 			Choices: []string{noFigure, "300", "400", "500", "600", "700", "800", "1000", "1200", "1400"},
 		}, 1, 1e5, func(s *Setup) *float64 { return &s.Power }),
 		figure(Knob{
@@ -43,7 +43,7 @@ func runKnobs() []Knob {
 		}, 1, 10, func(s *Setup) *float64 { return &s.PUE }),
 		figure(Knob{
 			ID: Goodput, Label: "goodput", Unit: "%",
-			Help:    "Share of the time in percent in which steps advance the run: failures, restarts, checkpoints and evaluation take the rest; none loses nothing.",
+			Help:    "Share of the time in percent in which steps advance the run: failures, restarts, checkpoints and evaluation take the rest; none assumes no loss.",
 			Choices: []string{noFigure, "80", "85", "90", "95", "99", "100"},
 		}, 1, 100, func(s *Setup) *float64 { return &s.Goodput }),
 	}

@@ -10,7 +10,7 @@ import (
 
 // Setup is everything the user chooses: the value of every knob, the model and
 // the machine. It is a plain comparable value, so that it can be a cache key and
-// an entry of the undo history. The fields of a group of knobs stand beside their
+// an entry of the undo history. The fields of a group of knobs stand next to their
 // rows: Recipe in recipe.go, RunPlan in runplan.go.
 type Setup struct {
 	Model   model.Model      `json:"model"`
@@ -21,10 +21,10 @@ type Setup struct {
 	Recipe
 }
 
-// Nodes is the number of nodes that hold the GPUs, the last one perhaps partly.
+// Nodes returns the number of nodes that hold the GPUs, the last one perhaps partly.
 func (s *Setup) Nodes() int { return (s.GPUs + s.Cluster.Node() - 1) / s.Cluster.Node() }
 
-// Spec is the pipeline schedule that the setup asks for.
+// Spec returns the pipeline schedule that the setup asks for.
 func (s *Setup) Spec() schedule.Spec {
 	return schedule.Spec{
 		Kind: s.Schedule, Ranks: s.PP, VirtualStages: s.VPP,
@@ -32,23 +32,23 @@ func (s *Setup) Spec() schedule.Spec {
 	}
 }
 
-// Interleaves says whether ranks run several stages. A software stack's waiting for
+// Interleaves reports whether ranks run several stages. A software stack's waiting for
 // messages shows only then: plain schedules send and receive at once.
 func (s *Setup) Interleaves() bool { return s.VPP >= 2 }
 
 // Slow says that an evaluation takes longer than a frame allows, about 5 ms: to
-// be run beside the handling of keys, with Evaluator.EvaluateUntil.
+// be run next to the handling of keys, with Evaluator.EvaluateUntil.
 func (s *Setup) Slow() bool {
 	const limit = 200_000
 	return s.Spec().Work() > limit
 }
 
-// ExpertLoad is the load of the busiest expert rank over the even share, at least 1.
+// ExpertLoad returns the load of the busiest expert rank over the even share, at least 1.
 func (s *Setup) ExpertLoad() float64 {
 	return float64(max(s.Imbalance, recipe.EvenLoad)) / recipe.EvenLoad
 }
 
-// LossKernel is the cross-entropy that runs: the given one, or the stack's own.
+// LossKernel returns the cross-entropy that runs: the given one, or the stack's own.
 func (s *Setup) LossKernel() recipe.Loss {
 	if s.Loss == "" {
 		return s.Stack.Traits().Loss
@@ -56,7 +56,7 @@ func (s *Setup) LossKernel() recipe.Loss {
 	return s.Loss
 }
 
-// StagesOfStack gives each stage its layers as the software stack does.
+// StagesOfStack returns each stage its layers as the software stack does.
 func (s *Setup) StagesOfStack(into []layout.Stage) ([]layout.Stage, error) {
 	if s.Stack.Traits().DealsByWork {
 		return s.PartitionByCost(&s.Model, into)

@@ -17,7 +17,7 @@ type Step struct {
 // evaluated between two key presses.
 const maxSteps = 40
 
-// Steps is the ladder of a knob: its legal values in ascending order (choices
+// Steps returns the ladder of a knob: its legal values in ascending order (choices
 // in their own order), under the locks. The current value is always among
 // them, also when it is illegal.
 func Steps(s Setup, id ID, l Locks) []Step {
@@ -28,7 +28,7 @@ func Steps(s Setup, id ID, l Locks) []Step {
 	return k.Steps(s, l)
 }
 
-// Steps is the ladder of the knob, see the function of that name.
+// Steps returns the ladder of the knob, see the function of that name.
 func (k *Knob) Steps(s Setup, l Locks) []Step {
 	if k.Kind != Number {
 		return wordSteps(s, k, l)
@@ -97,7 +97,7 @@ func thin(steps []Step) []Step {
 	return kept
 }
 
-// candidates are the values of a knob that may be legal, ascending. Check has
+// candidates returns the values of a knob that may be legal, ascending. Check has
 // the last word.
 func candidates(s *Setup, k *Knob, l Locks) []int {
 	top := k.Max

@@ -101,7 +101,7 @@ func followDP(s *Setup, l Locks) {
 	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
 }
 
-// microBatchesOf is the number of micro-batches of the global batch, rounded down.
+// microBatchesOf returns the number of micro-batches of the global batch, rounded down.
 func microBatchesOf(s *Setup) int { return max(1, s.GBS/product(s.MBS, s.DP)) }
 
 // followVPP keeps the schedule one that can have that many stages per rank: a

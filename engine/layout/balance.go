@@ -4,7 +4,7 @@ import "meshscope/engine/model"
 
 // PartitionByCost says which layers stand on which stage where a launcher
 // balances work instead of counting layers, as nanotron does (build_model in
-// src/nanotron/models/base.py at 01de8d9): blocks are dealt out in order, and a
+// src/nanotron/models/base.py at 01de8d9): blocks are distributed in order, and a
 // stage is full once the work so far reaches its share. A layer costs its
 // matrices with four attention projections of full width, the head its own, the
 // embedding nothing. The head always stands on the last stage, and where stages

@@ -23,7 +23,7 @@ func CausalWork(seq, ranks int, zigzag bool) []int {
 	return work
 }
 
-// CausalImbalance is the attention work of the busiest CP rank over the mean: 1
+// CausalImbalance returns the attention work of the busiest CP rank over the mean: 1
 // for the zig-zag split, which needs a sequence that divides by 2*CP, and about
 // 2 - 1/CP for the contiguous split of others.
 func (l *Layout) CausalImbalance() float64 {

@@ -20,7 +20,7 @@ type Group struct {
 	Span         Span
 }
 
-// Crosses says whether the group leaves the scale-up domain.
+// Crosses reports whether the group leaves the scale-up domain.
 func (g Group) Crosses() bool { return g.Span == WithinMany }
 
 // Groups are the communication groups of a layout on a cluster. The rank order
@@ -39,7 +39,7 @@ type Groups struct {
 	ExpertShard, ExpertReplica Group
 }
 
-// Domain is how many GPUs of each scale-up domain the layout takes. Where all of
+// Domain returns how many GPUs of each scale-up domain the layout takes. Where all of
 // them would not divide the job, schedulers leave some free, so that groups do
 // not straddle two domains: 64 of the 72 of an NVL72 rack for a job of a power of
 // two (Slurm's block topology with --segment). At least half of a domain is
@@ -99,7 +99,7 @@ func (p placer) group(size, stride int) Group {
 	return g
 }
 
-// perDomain is how many members of a group that leaves its domain share one:
+// perDomain returns how many members of a group that leaves its domain share one:
 // the smallest number that a domain holds of any such group, because the group
 // with the worst split is the one that the others wait for. Blocks of
 // size*stride ranks start at multiples of their extent; what they leave in a

@@ -33,7 +33,7 @@ type Layout struct {
 	Split string `json:"split,omitempty"` // layers per stage, "15,16,16,14"; empty: balanced
 }
 
-// Stages is the number of model stages, PP * VPP.
+// Stages returns the number of model stages, PP * VPP.
 func (l *Layout) Stages() int { return l.PP * l.VPP }
 
 // Ranks is DP * TP * PP * CP, which must be GPUs. Each degree within MaxDegree,
@@ -46,7 +46,7 @@ func (l *Layout) Ranks() int {
 	return MaxGPUs + 1
 }
 
-// Tokens is the number of tokens of one optimizer step.
+// Tokens returns the number of tokens of one optimizer step.
 func (l *Layout) Tokens() float64 { return float64(l.GBS) * float64(l.Seq) }
 
 // MicroBatchTokens is T, the tokens of one micro-batch on one rank:
@@ -55,18 +55,18 @@ func (l *Layout) MicroBatchTokens() float64 {
 	return float64(l.Seq) * float64(l.MBS) / float64(l.CP)
 }
 
-// Replicas is the number of copies over which ZeRO does not shard (hybrid
+// Replicas returns the number of copies over which ZeRO does not shard (hybrid
 // sharding, HSDP).
 func (l *Layout) Replicas() int { return max(l.HSDP, 1) }
 
-// DenseShards is the number of ranks that share the states of dense parameters:
+// DenseShards returns the number of ranks that share the states of dense parameters:
 // the DP*CP ranks that hold the same ones, of one replica.
 func (l *Layout) DenseShards() int { return max(l.DP*l.CP/l.Replicas(), 1) }
 
-// ExpertShards is the same for routed experts.
+// ExpertShards returns the same for routed experts.
 func (l *Layout) ExpertShards() int { return max(l.ExpertDP()/l.Replicas(), 1) }
 
-// ExpertDP is the number of ranks that hold the same routed experts,
+// ExpertDP returns the number of ranks that hold the same routed experts,
 // GPUs / (EP * ETP * PP).
 func (l *Layout) ExpertDP() int { return max(l.GPUs/(l.EP*l.ETP*l.PP), 1) }
 

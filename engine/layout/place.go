@@ -19,7 +19,7 @@ func (l *Layout) Coordinates(rank int) Coordinates {
 // Stride-th.
 type Ring struct{ First, Stride, Size int }
 
-// Place is where a rank stands in the ring; false: it is no member.
+// Place returns where a rank stands in the ring; false: it is no member.
 func (r Ring) Place(rank int) (int, bool) {
 	far := rank - r.First
 	if far < 0 || far%max(r.Stride, 1) != 0 || far/max(r.Stride, 1) >= r.Size {
@@ -28,10 +28,10 @@ func (r Ring) Place(rank int) (int, bool) {
 	return far / max(r.Stride, 1), true
 }
 
-// At is the rank at a place of the ring.
+// At returns the rank at a place of the ring.
 func (r Ring) At(place int) int { return r.First + place*r.Stride }
 
-// Ring is the group of a dimension that a rank belongs to; dimensions are
+// Ring returns the group of a dimension that a rank belongs to; dimensions are
 // named as in the traffic of a step. What has no such group is alone.
 func (l *Layout) Ring(dimension string, rank int) Ring {
 	plane := l.TP * l.CP * l.DP
@@ -57,7 +57,7 @@ func (l *Layout) Ring(dimension string, rank int) Ring {
 	return Ring{First: rank - rank/stride%size*stride, Stride: stride, Size: size}
 }
 
-// mirror is a rank and the one that has the same stages for the other half of
+// mirror returns a rank and the one that has the same stages for the other half of
 // the batch: stage p and stage PP-1-p of a bidirectional pipeline.
 func (l *Layout) mirror(rank, plane int) Ring {
 	p := rank / plane

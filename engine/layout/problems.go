@@ -2,7 +2,7 @@ package layout
 
 import "slices"
 
-// HasErrors says whether any of the problems makes a setup illegal.
+// HasErrors reports whether any of the problems makes a setup illegal.
 func HasErrors(problems []Problem) bool {
 	for i := range problems {
 		if problems[i].Severity == Error {
@@ -12,7 +12,7 @@ func HasErrors(problems []Problem) bool {
 	return false
 }
 
-// HasCode says whether one of the problems has that code.
+// HasCode reports whether one of the problems has that code.
 func HasCode(problems []Problem, code string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Code == code })
 }

@@ -125,16 +125,16 @@ func (r *rules) tensor() {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
 	if t > r.c.Domain() {
-		r.warnf("tp-leaves-domain", id.TP, "tp %d is more than the %d GPUs that the fast link joins: its traffic, several times per layer, crosses the network", t, r.c.Domain())
+		r.warnf("tp-leaves-domain", id.TP, "tp %d exceeds the %d GPUs of a scale-up domain: its traffic, several times per layer, crosses the network", t, r.c.Domain())
 	}
 	if !m.IsMLA() && t > m.KVHeads && t%m.KVHeads == 0 && t <= m.Heads {
-		r.warnf("tp-kv-replication", id.TP, "tp %d is more than the model's %d kv heads: each is kept on %d ranks", t, m.KVHeads, t/m.KVHeads)
+		r.warnf("tp-kv-replication", id.TP, "tp %d exceeds the model's %d kv heads: each is replicated on %d ranks", t, m.KVHeads, t/m.KVHeads)
 	}
 	if r.l.SP && r.l.Seq/r.l.CP%t != 0 {
-		r.failf("sp-seq", id.Seq, "sequence parallelism cuts the %d tokens of a rank into tp = %d parts, which does not divide them", r.l.Seq/r.l.CP, t)
+		r.failf("sp-seq", id.Seq, "sequence parallelism needs tp to divide the %d tokens of a rank; tp = %d does not", r.l.Seq/r.l.CP, t)
 	}
 	if m.IsMoE() && !r.l.SP {
-		r.warnf("moe-tp-without-sp", id.SP, "Megatron-Core refuses experts together with TP but without SP")
+		r.warnf("moe-tp-without-sp", id.SP, "Megatron-Core requires SP for experts with TP")
 	}
 }
 
@@ -155,7 +155,7 @@ func (r *rules) pipeline() {
 			r.failf("split", id.Split, "%s", err.Error())
 		}
 	case l.VPP > 1 && m.Layers%l.Stages() != 0:
-		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM wants an explicit layout for that", m.Layers, l.Stages())
+		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM then requires an explicit layout", m.Layers, l.Stages())
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *rules) sequence() {
 	case l.Seq%l.CP != 0:
 		r.failf("cp-seq", id.CP, "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
 	case l.Seq%(2*l.CP) != 0:
-		r.warnf("cp-zigzag", id.CP, "a balanced causal split wants the sequence to divide by 2 x cp = %d; Megatron-Core refuses others", 2*l.CP)
+		r.warnf("cp-zigzag", id.CP, "2 x cp = %d does not divide the sequence, as a balanced causal split needs and Megatron-Core requires", 2*l.CP)
 	}
 }
 
@@ -181,10 +181,10 @@ func (r *rules) experts() {
 	m, l := r.m, r.l
 	if !m.IsMoE() {
 		if l.EP > 1 {
-			r.failf("ep-dense", id.EP, "ep %d: the model has no routed experts to spread", l.EP)
+			r.failf("ep-dense", id.EP, "ep %d: the model has no routed experts to distribute", l.EP)
 		}
 		if l.ETP > 1 {
-			r.failf("etp-dense", id.ETP, "etp %d: the model has no routed experts to cut", l.ETP)
+			r.failf("etp-dense", id.ETP, "etp %d: the model has no routed experts to split", l.ETP)
 		}
 		return
 	}
@@ -228,9 +228,9 @@ func (r *rules) batch() {
 func (r *rules) unusual() {
 	l := r.l
 	if l.SP && l.TP == 1 {
-		r.warnf("sp-without-tp", id.SP, "sequence parallelism does nothing without tensor parallelism")
+		r.warnf("sp-without-tp", id.SP, "sequence parallelism has no effect without tensor parallelism")
 	}
 	if l.ZeRO >= 2 && l.PP > 1 {
-		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it together with pipeline parallelism", l.ZeRO)
+		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d reduce-scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it with pipeline parallelism", l.ZeRO)
 	}
 }

@@ -16,7 +16,7 @@ type Stage struct {
 	Head       bool // the last stage: final norm, head, loss, and MTP modules
 }
 
-// Layers is the number of transformer layers of the stage.
+// Layers returns the number of transformer layers of the stage.
 func (s Stage) Layers() int { return s.Dense + s.MoE }
 
 // Partition says which layers stand on which stage, in the order of the model. It
@@ -58,7 +58,7 @@ func (l *Layout) Partition(m *model.Model, into []Stage) ([]Stage, error) {
 	return stages, nil
 }
 
-// balanced is the number of layers of stage i when layers are spread over n
+// balanced returns the number of layers of stage i when layers are spread over n
 // stages: the remainder (always below n) goes to stages 1..n-2, then to 0.
 func balanced(layers, n, i int) int {
 	base, rest := layers/n, layers%n
@@ -106,8 +106,8 @@ func BalancedSplit(layers, stages int) string {
 	return b.String()
 }
 
-// RecomputedLayers is how many layers of a stage run again when full
-// recomputation is asked for perRank layers of each rank (0: all). The stages
+// RecomputedLayers returns how many layers of a stage run again when full
+// recomputation is requested perRank layers of each rank (0: all). The stages
 // of a rank share them evenly.
 func (l *Layout) RecomputedLayers(perRank, stage int, st Stage) int {
 	if perRank == 0 {

@@ -5,7 +5,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// gathered is what ZeRO-3 holds of whole layers: the weights of one block,
+// gathered returns what ZeRO-3 holds of whole layers: the weights of one block,
 // their gradient and the fp32 buffer it is scattered from, and the weights of
 // the prefetched block (PyTorch's FSDP2, as in torchtitan).
 func gathered(in *Input, note note, p Parameters) units.Bytes {
@@ -14,15 +14,15 @@ func gathered(in *Input, note note, p Parameters) units.Bytes {
 		note.buffer(record.Entry{
 			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the layer at work and the next one", Symbol: "gathered weights",
 			Formula: "2 * bytes_of_a_gathered_weight * " + p.largest(), Value: 2 * w * p.Largest,
-			Source:    "bytes per parameter, for the largest layer or matrix on the rank, since one is handled at a time",
-			LeavesOut: "parts of layers that are handled apart",
+			Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
+			LeavesOut: "parts of layers that are handled separately",
 		}, record.In(p.largest(), p.Largest))
 		note.scattered(&p, in.Precision.Bytes())
 	}
 	return units.Bytes((w+in.Precision.Bytes()+4)*p.Largest + w*p.Largest)
 }
 
-// scattered takes down the whole gradients that ZeRO-2 and 3 make before they are
+// scattered records the whole gradients that ZeRO-2 and 3 make before they are
 // summed over the replicas: as the products give them, in so many bytes, and in the
 // fp32 buffer that is sent.
 func (n note) scattered(p *Parameters, bytes float64) {
@@ -30,10 +30,10 @@ func (n note) scattered(p *Parameters, bytes float64) {
 		return
 	}
 	n.buffer(record.Entry{
-		ID: "buffers.scattered", Name: "Whole gradients on their way, and the fp32 buffer that they are scattered from", Symbol: "whole gradients",
+		ID: "buffers.scattered", Name: "Whole gradients in transit, and the fp32 buffer that they are scattered from", Symbol: "whole gradients",
 		Formula: "(bytes_of_a_product + 4) * " + p.largest(), Value: (bytes + 4) * p.Largest,
-		Source:    "bytes per parameter, for the largest layer or matrix on the rank, since one is handled at a time",
-		LeavesOut: "parts of layers that are handled apart",
+		Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
+		LeavesOut: "parts of layers that are handled separately",
 	}, record.In("bytes_of_a_product", bytes), record.In(p.largest(), p.Largest))
 }
 
@@ -45,7 +45,7 @@ func (p *Parameters) largest() string {
 	return "parameters_of_the_largest_layer"
 }
 
-// buffer takes down a part of a rank's persistent buffers.
+// buffer records a part of a rank's persistent buffers.
 func (n note) buffer(e record.Entry, operands ...record.Operand) {
 	e.Unit = record.Memory
 	n.figure(e, operands...)

@@ -7,7 +7,7 @@ import (
 	"meshscope/engine/record"
 )
 
-const sourceCut = "Megatron-LM: TP cuts the matrices, norms and router stand whole on every rank, EP deals out the experts"
+const sourceCut = "Megatron-LM: TP splits the matrices, norms and router are replicated on every rank, EP distributes the experts"
 
 // CountRank counts the parameters of one pipeline rank.
 func CountRank(in *Input, rank int, cut Divisors) Parameters {
@@ -92,7 +92,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 	return p
 }
 
-// table is the embedding, or the head, on one GPU.
+// table returns the embedding, or the head, on one GPU.
 func (in *Input) table(d *Divisors) float64 {
 	table := d.vocab * float64(in.Model.Hidden) / d.sharded
 	if in.Record.On() {
@@ -169,7 +169,7 @@ func (n note) embedding(formula ...string) {
 	n.term("dense", formula...)
 }
 
-// parameters takes down those of a rank. A tied head beside the embedding is the
+// parameters records those of a rank. A tied head next to the embedding is the
 // embedding itself.
 func (n note) parameters(p *Parameters, tied bool) {
 	if !n.rec.On() {

@@ -19,7 +19,7 @@ type Kept struct {
 	products  bool    // of its products every second one alone is kept
 }
 
-// Sum is the whole layer.
+// Sum returns the whole layer.
 func (k *Kept) Sum() float64 { return k.Attention + k.MLP + k.Experts + k.Router + k.Norms }
 
 // layers is the part of a Stack that keep needs.
@@ -27,7 +27,7 @@ type layers interface {
 	Layer(in *Input, moe bool) Kept
 }
 
-// layer is what one layer keeps, with its formulas: worked out once for all stages.
+// layer returns what one layer keeps, with its formulas: computed once for all stages.
 func (in *Input) layer(k layers, moe bool) *Kept {
 	n := 0
 	if moe {
@@ -39,11 +39,11 @@ func (in *Input) layer(k layers, moe bool) *Kept {
 	return &in.kept[n]
 }
 
-// Forget drops what was worked out for all stages. A caller that changes an Input
+// Forget drops what was computed for all stages. A caller that changes an Input
 // after it was used calls it; all but stages and order count.
 func (in *Input) Forget() { in.known = [2]bool{} }
 
-// keptBy is what one layer keeps on a stack.
+// keptBy returns what one layer keeps on a stack.
 func (in *Input) keptBy(k layers, moe bool) Kept {
 	note := in.layerNote(moe)
 	kept := k.Layer(in, moe)
@@ -60,7 +60,7 @@ func (in *Input) keptBy(k layers, moe bool) Kept {
 	return kept
 }
 
-// recordParts takes down the parts of a layer; their sum is its answer.
+// recordParts records the parts of a layer; their sum is its answer.
 func (in *Input) recordParts(note note, kept *Kept, moe bool) string {
 	var sum []string
 	for _, p := range [...]struct {
@@ -98,7 +98,7 @@ type input struct {
 	formula string
 }
 
-// layerInput is the layer's input, which sequence parallelism cuts.
+// layerInput returns the layer's input, which sequence parallelism cuts.
 func layerInput(in *Input) input {
 	whole := input{2 * float64(in.Model.Hidden), "2 * h"}
 	if in.Layout.SP {
@@ -107,7 +107,7 @@ func layerInput(in *Input) input {
 	return whole
 }
 
-// pass is what a micro-batch adds on a stage, without logits and the temporaries of
+// pass returns what a micro-batch adds on a stage, without logits and the temporaries of
 // products.
 func pass(in *Input, stage int, k layers) Live {
 	input := layerInput(in)
@@ -142,7 +142,7 @@ func keep(in *Input, stage int, k layers, input input) (kept units.Bytes, dense,
 	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * sum), dense, moe
 }
 
-// recompute is what one layer of a stage at a time recomputes in its backward.
+// recompute returns what one layer of a stage at a time recomputes in its backward.
 func recompute(in *Input, stage int, dense, moe *Kept, input input) units.Bytes {
 	st := in.Stages[stage]
 	one, formula := 0.0, ""
@@ -170,7 +170,7 @@ func recompute(in *Input, stage int, dense, moe *Kept, input input) units.Bytes 
 	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * one)
 }
 
-// mlpWidth is how many bytes per token and unit of width an MLP keeps: the
+// mlpWidth returns how many bytes per token and unit of width an MLP keeps: the
 // product, and what the activation read (gate and up where gated), b_mlp in
 // formulas.
 func mlpWidth(gated bool) float64 {
@@ -180,7 +180,7 @@ func mlpWidth(gated bool) float64 {
 	return 4
 }
 
-// kvWidth is the width of the keys of all ranks of a TP group together, and of
+// kvWidth returns the width of the keys of all ranks of a TP group together, and of
 // their values, kv_width in formulas: more than the model's where TP exceeds the kv
 // heads. It is divided by TP where bytes are counted.
 func kvWidth(in *Input) float64 {
@@ -188,7 +188,7 @@ func kvWidth(in *Input) float64 {
 	return m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp)
 }
 
-// scores is what standard attention stores per token, unless selective
+// scores returns what standard attention stores per token, unless selective
 // recomputation drops it: the softmax in 2 bytes per head and key, and with
 // dropout its mask and output, 5 in all (Korthikanti et al., arXiv 2205.05198,
 // section 4.1).
@@ -199,7 +199,7 @@ func scores(in *Input, bytes float64) float64 {
 	return bytes * float64(in.Model.Heads) * float64(in.Layout.Seq)
 }
 
-// recomputed is how many layers of a stage run with full recomputation.
+// recomputed returns how many layers of a stage run with full recomputation.
 func recomputed(in *Input, stage int) int {
 	if in.Recompute.Mode != recipe.RecomputeFull {
 		return 0

@@ -32,7 +32,7 @@ func (megatronCore) Cut(in *Input) Divisors {
 	return d
 }
 
-// Layer is what one layer keeps.
+// Layer returns what one layer keeps.
 func (megatronCore) Layer(in *Input, moe bool) Kept {
 	m, l, note := in.Model, in.Layout, in.layerNote(moe)
 	h := float64(m.Hidden)
@@ -67,7 +67,7 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 	return kept
 }
 
-// flashAttention is what core attention and its projections keep, bytes per
+// flashAttention returns what core attention and its projections keep, bytes per
 // token in 16-bit: the norm's output, q, k, v, the output of attention and its
 // log-sum-exp; for MLA also both latents and their norms. The second value is
 // what is recomputed instead.
@@ -118,12 +118,12 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 	return kept, recompute
 }
 
-// inputWidth is the bytes of a kept input of a product, for a 16-bit element: b_in
+// inputWidth returns the bytes of a kept input of a product, for a 16-bit element: b_in
 // in formulas.
 func inputWidth(in *Input) float64 { return 2 * in.Precision.InputBytes() / in.Precision.Bytes() }
 
-// ownOutput is the bytes of attention's output that the output projection keeps
-// beside attention itself, for a 16-bit element: none where both keep the same
+// ownOutput returns the bytes of attention's output that the output projection keeps
+// next to attention itself, for a 16-bit element: none where both keep the same
 // tensor. It is b_own in formulas.
 func ownOutput(in *Input) float64 {
 	if w := inputWidth(in); w < 2 {
@@ -132,11 +132,11 @@ func ownOutput(in *Input) float64 {
 	return 0
 }
 
-// keptWidth is what an MLP keeps per token and unit of width: what the activation
+// keptWidth returns what an MLP keeps per token and unit of width: what the activation
 // read in 16 bits, and its product, an input.
 func keptWidth(in *Input) float64 { return mlpWidth(in.Model.Gated) - 2 + inputWidth(in) }
 
-// gatedMLP is the inside of an MLP of some width: what the activation read and
+// gatedMLP returns the inside of an MLP of some width: what the activation read and
 // its product, unless that is recomputed.
 func gatedMLP(in *Input, note part, name string, width int) (kept, recompute split) {
 	kept.even = keptWidth(in) * float64(width)
@@ -205,7 +205,7 @@ func (k megatronCore) Stage(in *Input, stage int) Live {
 	return live
 }
 
-// headWork is what the head makes beside the logits: the weight's gradient and,
+// headWork returns what the head makes next to the logits: the weight's gradient and,
 // with TP, the gathers of SP.
 func headWork(in *Input, note note) float64 {
 	l, h := in.Layout, float64(in.Model.Hidden)
@@ -218,11 +218,11 @@ func headWork(in *Input, note note) float64 {
 	return extra
 }
 
-// noWork is a head that makes nothing beside the logits.
+// noWork returns a head that makes nothing next to the logits.
 func noWork(*Input, note) float64 { return 0 }
 
-// logits are the bytes per token and vocabulary entry of the loss: in 16 bits
-// where it is fused, else beside them in fp32.
+// logits returns the bytes per token and vocabulary entry of the loss: in 16 bits
+// where it is fused, else next to them in fp32.
 func logits(loss recipe.Loss) float64 {
 	if loss == recipe.UnfusedLoss {
 		return 6
@@ -282,7 +282,7 @@ func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		formula, operands := shapes.formula()
 		note.buffer(record.Entry{
 			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients", Formula: "bytes * (" + formula + ")", Value: float64(total),
-			Source:    "Transformer Engine hands one in 16 bits per distinct weight shape to autograd, since it adds the real ones up itself",
+			Source:    "Transformer Engine returns one in 16 bits per distinct weight shape to autograd, since it accumulates the real ones itself",
 			LeavesOut: "shapes of embedding and head",
 		}, operands...)
 	}

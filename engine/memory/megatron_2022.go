@@ -49,7 +49,7 @@ func (megatron2022) Layer(in *Input, moe bool) Kept {
 	return kept
 }
 
-// logSumExp is what only flash attention keeps beside its output.
+// logSumExp returns what only flash attention keeps next to its output.
 func logSumExp(in *Input) float64 { return split{even: 2 * float64(in.Model.Heads)}.bytes(in.Layout) }
 
 // Stage adds up the layers, the temporaries, and on the first stage the mask of

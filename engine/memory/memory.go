@@ -30,7 +30,7 @@ type Input struct {
 	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP  bool
 	Fitted    hardware.StackMemory // constants of the stack
-	Record    *record.Recorder     // takes down formulas; nil: nobody asked
+	Record    *record.Recorder     // records formulas; nil: nobody asked
 
 	kept  [2]Kept // of a dense layer and of one with experts, once known
 	known [2]bool
@@ -67,7 +67,7 @@ type Overhead struct {
 	Communicators units.Bytes `json:"communicators_bytes"`
 }
 
-// Overhead is what a GPU uses beyond so many allocated bytes.
+// Overhead returns what a GPU uses beyond so many allocated bytes.
 func (in *Input) Overhead(allocated units.Bytes) Overhead {
 	f := &in.Fitted
 	return Overhead{
@@ -77,7 +77,7 @@ func (in *Input) Overhead(allocated units.Bytes) Overhead {
 	}
 }
 
-// Sum is all of it.
+// Sum returns all of it.
 func (o Overhead) Sum() units.Bytes { return o.Slack + o.Context + o.Communicators }
 
 // Live is what one stage adds to memory while micro-batches pass through it.

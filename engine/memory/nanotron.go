@@ -28,13 +28,13 @@ func (nanotron) Assumptions(into []string, l *layout.Layout, overhead string) []
 		into = append(into, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
 	}
 	if l.PP > 1 && l.Split == "" {
-		into = append(into, "layers are dealt out by their work, as nanotron does, so the last stage with the head has fewer")
+		into = append(into, "layers are assigned by their work, as in nanotron, so the last stage with the head has fewer")
 	}
 	into = append(into, overhead)
 	return into
 }
 
-// zeroStage is the stage that runs: ZeRO-1 over one rank shards nothing.
+// zeroStage returns the stage that runs: ZeRO-1 over one rank shards nothing.
 func (nanotron) zeroStage(in *Input) int {
 	if in.Layout.ZeRO == 1 && in.Layout.DenseShards() == 1 {
 		return 0
@@ -42,7 +42,7 @@ func (nanotron) zeroStage(in *Input) int {
 	return in.Layout.ZeRO
 }
 
-// Shard is 2+4+12 on one rank; more ranks reduce 16-bit gradients beside the
+// Shard is 2+4+12 on one rank; more ranks reduce 16-bit gradients next to the
 // fp32 buffer that accumulates them. ZeRO-1 has 8 + 14/dp during the backward
 // and 10 + 14/dp after the update, with a 16-bit copy of each shard.
 func (n nanotron) Shard(in *Input) Sharding {
@@ -74,7 +74,7 @@ func (n nanotron) Shard(in *Input) Sharding {
 	return s
 }
 
-// Layer is what Megatron-Core keeps of one and the fitted rest.
+// Layer returns what Megatron-Core keeps of one and the fitted rest.
 func (nanotron) Layer(in *Input, moe bool) Kept {
 	kept, note := megatronCore{}.Layer(in, moe), in.layerNote(moe)
 	m, l := in.Model, in.Layout
@@ -126,7 +126,7 @@ func (n nanotron) Stage(in *Input, stage int) Live {
 	return live
 }
 
-// Buffers are the all-gather buffer of TP and the buckets of plain data
+// Buffers returns the all-gather buffer of TP and the buckets of plain data
 // parallelism.
 func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	var total units.Bytes
@@ -144,7 +144,7 @@ func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	return total
 }
 
-// Update is what ZeRO-1 makes in the optimizer's step.
+// Update returns what ZeRO-1 makes in the optimizer's step.
 func (n nanotron) Update(in *Input, rank int, p Parameters) units.Bytes {
 	if n.zeroStage(in) != 1 {
 		return 0

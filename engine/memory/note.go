@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/record"
 )
 
-// note takes down formulas beside the arithmetic of one scope, where somebody
+// note records formulas next to the arithmetic of one scope, where somebody
 // asks.
 type note struct {
 	rec *record.Recorder // nil: nobody asks
@@ -22,7 +22,7 @@ func kind(moe bool) string {
 	return "dense"
 }
 
-// once is the scope of an identifier, unless one of its figures was taken down
+// once returns the scope of an identifier, unless one of its figures was recorded
 // before.
 func (in *Input) once(id, what, figure string) note {
 	if !in.Record.On() {
@@ -35,7 +35,7 @@ func (in *Input) once(id, what, figure string) note {
 	return note{rec}
 }
 
-// stageNote is the scope of a stage.
+// stageNote returns the scope of a stage.
 func (in *Input) stageNote(stage int) note {
 	if !in.Record.On() {
 		return note{}
@@ -44,7 +44,7 @@ func (in *Input) stageNote(stage int) note {
 	return in.once("stage."+n, "stage "+n, "activations")
 }
 
-// layerNote is the scope of what a kind of layer keeps.
+// layerNote returns the scope of what a kind of layer keeps.
 func (in *Input) layerNote(moe bool) note {
 	if !in.Record.On() {
 		return note{}
@@ -52,7 +52,7 @@ func (in *Input) layerNote(moe bool) note {
 	return in.once("layer."+kind(moe)+".activations", "a "+kind(moe)+" layer", "")
 }
 
-// rankNote is the scope of a pipeline rank.
+// rankNote returns the scope of a pipeline rank.
 func (in *Input) rankNote(rank int) note {
 	if !in.Record.On() {
 		return note{}
@@ -99,7 +99,7 @@ func (n note) given(name string, value float64) {
 
 func (n note) let(name string, value float64) { n.rec.Given(record.In(name, value)) }
 
-// figure takes down a figure, named with what the scope is of.
+// figure records a figure, named with what the scope is of.
 func (n note) figure(e record.Entry, operands ...record.Operand) {
 	if n.rec.On() {
 		e.Name += ", " + n.rec.What()
@@ -107,10 +107,10 @@ func (n note) figure(e record.Entry, operands ...record.Operand) {
 	}
 }
 
-// sum is the formula of a sum so far.
+// sum returns the formula of a sum so far.
 func (n note) sum(name string) string { return n.rec.Sum(name) }
 
-// part is one part of what a layer keeps.
+// part returns one part of what a layer keeps.
 func (n note) part(name string) part { return part{n.rec, name} }
 
 // split is an amount of bytes per token: even is always divided by TP, seq only
@@ -126,7 +126,7 @@ func (s split) bytes(l *layout.Layout) float64 {
 
 func (s split) plus(t split) split { return split{s.even + t.even, s.seq + t.seq} }
 
-// formula is that of split.bytes; an amount that is empty is 0.
+// formula returns that of split.bytes; an amount that is empty is 0.
 func formula(l *layout.Layout, even, seq string) string {
 	switch {
 	case even == "" && seq == "":
@@ -143,19 +143,19 @@ func formula(l *layout.Layout, even, seq string) string {
 	return "(" + even + ") / t + " + seq
 }
 
-// part takes down the tensors of one part of a layer, each in bytes per token.
+// part records the tensors of one part of a layer, each in bytes per token.
 type part struct {
 	rec  *record.Recorder
 	name string
 }
 
-// even takes down what TP always divides.
+// even records what TP always divides.
 func (p part) even(formula ...string) { p.take("even ", formula...) }
 
-// seq takes down what only sequence parallelism divides.
+// seq records what only sequence parallelism divides.
 func (p part) seq(formula ...string) { p.take("seq ", formula...) }
 
-// less takes down what TP divides and is not kept after all.
+// less records what TP divides and is not kept after all.
 func (p part) less(formula ...string) { p.take("less ", formula...) }
 
 func (p part) take(kind string, formula ...string) {
@@ -168,7 +168,7 @@ func (p part) join(kind string, formula []string) {
 	p.rec.Term(kind+p.name, strings.Join(formula, ""))
 }
 
-// formula is that of the whole part.
+// formula returns that of the whole part.
 func (p part) formula(l *layout.Layout) string {
 	of := func(kind string) string {
 		if sum := p.rec.Sum(kind + p.name); sum != "0" {

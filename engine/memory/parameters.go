@@ -24,7 +24,7 @@ func (p *Parameters) add(q Parameters) {
 	p.tiedCopy += q.tiedCopy
 }
 
-// formula is that of all parameters.
+// formula returns that of all parameters.
 func (p *Parameters) formula() string {
 	if p.Expert > 0 {
 		return "(P_dense + P_expert)"
@@ -54,17 +54,17 @@ type Divisors struct {
 	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
 }
 
-// part is what one GPU has of parameters that TP cuts and of others.
+// part returns what one GPU has of parameters that TP cuts and of others.
 func (d *Divisors) part(sharded, replicated int64) float64 {
 	return float64(sharded)/d.sharded + float64(replicated)/d.replicated
 }
 
-// expert is what one GPU has of a layer's routed experts.
+// expert returns what one GPU has of a layer's routed experts.
 func (d *Divisors) expert(l *model.LayerParams) float64 {
 	return float64(l.ExpertsSharded)/d.experts + float64(l.ExpertsReplicated)/d.expertReplicated
 }
 
-// whole is what formulas divide by that which is replicated.
+// whole returns what formulas divide by that which is replicated.
 func (d *Divisors) whole() string {
 	if d.replicated == 1 {
 		return ""
@@ -72,7 +72,7 @@ func (d *Divisors) whole() string {
 	return " / t"
 }
 
-// biases is what formulas divide the experts' output biases by.
+// biases returns what formulas divide the experts' output biases by.
 func (d *Divisors) biases() string {
 	if d.expertReplicated == d.experts {
 		return " / (EP * ETP)"
@@ -80,7 +80,7 @@ func (d *Divisors) biases() string {
 	return " / EP"
 }
 
-// tensorParallel gives how TP and expert parallelism cut parameters: norms,
+// tensorParallel returns how TP and expert parallelism cut parameters: norms,
 // router and what a row-parallel layer adds stand whole on every rank.
 func tensorParallel(in *Input, vocab float64) Divisors {
 	l := in.Layout
@@ -91,7 +91,7 @@ func tensorParallel(in *Input, vocab float64) Divisors {
 	}
 }
 
-// kvCopies is what each rank keeps of the kv projections of a layer beyond its
+// kvCopies returns what each rank keeps of the kv projections of a layer beyond its
 // share, when TP exceeds the kv heads.
 func kvCopies(m *model.Model, tp int) float64 {
 	if m.IsMLA() {
@@ -101,7 +101,7 @@ func kvCopies(m *model.Model, tp int) float64 {
 	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
 }
 
-// paddedVocab is the vocabulary that Megatron allocates: a multiple of 128*TP
+// paddedVocab returns the vocabulary that Megatron allocates: a multiple of 128*TP
 // (megatron/training/tokenizer, --make-vocab-size-divisible-by 128).
 func paddedVocab(in *Input) float64 {
 	block := 128 * in.Layout.TP

@@ -34,7 +34,7 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
 }
 
-// running adds what an operation needs besides activations.
+// running adds what an operation needs in addition to activations.
 func (e *Evaluator) running(in *Input, note note, r, chunk int, forward bool, out *Rank) {
 	stage := in.Order.StageOf(r, chunk)
 	live := &e.live[stage]
@@ -102,7 +102,7 @@ func (n note) alongside(in *Input, r, at int) {
 	}
 }
 
-// layers takes down a stage's layers, of which a rank has so many.
+// layers records a stage's layers, of which a rank has so many.
 func (n note) layers(stage, layers int) {
 	if n.rec.On() {
 		name := "layers_of_stage_" + strconv.Itoa(stage)

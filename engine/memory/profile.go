@@ -30,7 +30,7 @@ type block struct {
 // than a megabyte of blocks, and a picture walks two of them for each column.
 const blockOps = 256
 
-// Profiles are the memory of a rank over the first step and over a later one.
+// Profiles returns the memory of a rank over the first step and over a later one.
 func Profiles(c *Trace) [2]Profile {
 	c.find()
 	first := c.Start
@@ -87,7 +87,7 @@ func (c *Profile) raise(s *Sample) {
 	}
 }
 
-// from is the first operation of a block; none splits an overlapped pair.
+// from returns the first operation of a block; none splits an overlapped pair.
 func (c *Profile) from(b int) int {
 	k := b * blockOps
 	if k > 0 && k < len(c.of.Ops) && c.of.Ops[k-1].Paired() {
@@ -96,19 +96,19 @@ func (c *Profile) from(b int) int {
 	return min(k, len(c.of.Ops))
 }
 
-// Start is what the rank has when the step begins.
+// Start returns what the rank has when the step begins.
 func (c *Profile) Start() Sample { return c.start }
 
-// Length is how long the step lasts.
+// Length returns how long the step lasts.
 func (c *Profile) Length() units.Seconds { return c.tail[len(c.tail)-1].At }
 
-// Peak is the first sample with most allocated.
+// Peak returns the first sample with most allocated.
 func (c *Profile) Peak() Sample { return c.peak }
 
-// Pass is the most that forward and backward have allocated, the update left out.
+// Pass returns the most that forward and backward have allocated, the update left out.
 func (c *Profile) Pass() units.Bytes { return c.pass }
 
-// Operations is how many operations of the timeline it reads.
+// Operations returns how many operations of the timeline it reads.
 func (c *Profile) Operations() int {
 	if c.of == nil {
 		return 0
@@ -116,7 +116,7 @@ func (c *Profile) Operations() int {
 	return len(c.of.Ops)
 }
 
-// Len is the number of samples.
+// Len returns the number of samples.
 func (c *Profile) Len() int { return 1 + 4*len(c.of.Ops) + len(c.tail) }
 
 // All walks the samples from the start of the step to its end.
@@ -142,7 +142,7 @@ func (c *Profile) All() iter.Seq[Sample] {
 	}
 }
 
-// Most is the sample with most allocated among those from one moment until
+// Most returns the sample with most allocated among those from one moment until
 // before another, and what the rank has at the first moment itself. It costs two
 // blocks of operations, however long the step.
 func (c *Profile) Most(from, to units.Seconds) Sample {

@@ -29,7 +29,7 @@ func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 // Parameters of the ranks that the last call of Count found, by rank.
 func (e *Evaluator) Parameters() []Parameters { return e.params }
 
-// Live is what each model stage adds, of the last call of Ranks or Pass.
+// Live returns what each model stage adds, of the last call of Ranks or Pass.
 func (e *Evaluator) Live() []Live { return e.live }
 
 // Ranks appends the memory of every pipeline rank to into. The parameters must
@@ -45,7 +45,7 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	return into
 }
 
-// Pass works out what each model stage adds while micro-batches pass. Like Count
+// Pass computes what each model stage adds while micro-batches pass. Like Count
 // it needs no operations, only which rank has which stages.
 func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
 	e.live = e.live[:0]
@@ -97,7 +97,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	return out
 }
 
-// Chunk is the stage's bytes as the schedule counts them.
+// Chunk returns the stage's bytes as the schedule counts them.
 func (l *Live) Chunk() schedule.ChunkBytes {
 	return schedule.ChunkBytes{
 		Activation: float64(l.Activations), WeightInputs: float64(l.WeightInputs),

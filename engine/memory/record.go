@@ -31,7 +31,7 @@ func (in *Input) symbols() {
 	rec.Let("routed", "k")
 }
 
-// live takes down what a stage adds.
+// live records what a stage adds.
 func (n note) live(live *Live) {
 	if !n.rec.On() {
 		return
@@ -42,9 +42,9 @@ func (n note) live(live *Live) {
 	}{
 		{"activations", "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "", live.Activations},
 		{"logits", "Logits of the stage", "bytes per logit x tokens x vocabulary / TP", "", live.Logits},
-		{"weight-inputs", "What the stage keeps until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", live.WeightInputs},
-		{"forward-temporaries", "Temporaries while the forward runs", "tensors that the head makes; the stack's own", "workspaces of kernels", live.Forward},
-		{"backward-temporaries", "Temporaries while the backward runs, with what one layer recomputes", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", live.Backward},
+		{"weight-inputs", "Activations of the stage kept until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", live.WeightInputs},
+		{"forward-temporaries", "Temporaries of the forward", "tensors that the head makes; the stack's own", "workspaces of kernels", live.Forward},
+		{"backward-temporaries", "Temporaries of the backward, with one layer's recomputed activations", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", live.Backward},
 	} {
 		n.figure(record.Entry{
 			ID: t.id, Name: t.name, Symbol: t.id + " of " + n.rec.What(), Unit: record.Memory,
@@ -53,7 +53,7 @@ func (n note) live(live *Live) {
 	}
 }
 
-// static takes down weights, gradients or the optimizer's state of a rank, unless it
+// static records weights, gradients or the optimizer's state of a rank, unless it
 // is kept elsewhere.
 func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
 	if !n.rec.On() {
@@ -69,7 +69,7 @@ func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
 	n.bytes(id, name, formula, value, "ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
 }
 
-// inFlight takes down the micro-batches in flight.
+// inFlight records the micro-batches in flight.
 func (n note) inFlight(in *Input, value float64, chunks int) {
 	if !n.rec.On() {
 		return
@@ -80,11 +80,11 @@ func (n note) inFlight(in *Input, value float64, chunks int) {
 	}
 	n.figure(record.Entry{
 		ID: "in-flight", Name: "Micro-batches in flight at the peak", Symbol: "in flight", Formula: formula, Value: value,
-		Source: "counted over the order of the schedule " + string(in.Order.Spec.Kind), Simulated: true,
+		Source: "counted over the schedule's order " + string(in.Order.Spec.Kind), Simulated: true,
 	}, record.In("most_chunk_activations_alive", chunks))
 }
 
-// alive takes down the terms that come and go with the micro-batches. Where the
+// alive records the terms that come and go with the micro-batches. Where the
 // optimizer's update needs more than the passes, it is the peak.
 func (n note) alive(out *Rank, persistent units.Bytes, update bool) {
 	if !n.rec.On() {
@@ -99,14 +99,14 @@ func (n note) alive(out *Rank, persistent units.Bytes, update bool) {
 		buffers = temporaries + " + " + buffers
 	}
 	n.bytes("activations", "Activations kept at the peak", activations, out.Activations, "micro-batches in flight (schedule) times what a stage keeps of one", "")
-	n.bytes("weight-inputs", "Part of the activations that only waiting weight gradients need", n.sum("weight-inputs"), out.WeightInputs, "zero bubble (arXiv 2401.10241)", "")
-	n.bytes("logits", "Logits of the head and the loss, while they are alive", logits, out.Logits, "counted tensor by tensor for the stack", "")
-	n.bytes("buffers.persistent", "Buffers that stay over the step", n.sum("persistent"), persistent,
+	n.bytes("weight-inputs", "Activations kept only for deferred weight gradients", n.sum("weight-inputs"), out.WeightInputs, "zero bubble (arXiv 2401.10241)", "")
+	n.bytes("logits", "Logits of the head and the loss, while live", logits, out.Logits, "counted tensor by tensor for the stack", "")
+	n.bytes("buffers.persistent", "Persistent buffers", n.sum("persistent"), persistent,
 		"what the stack keeps: gathered weights, gradient buckets, dummy gradients of distinct shapes", "what libraries allocate outside the framework")
 	n.bytes("buffers", "Buffers and temporaries of the stack", buffers, out.Buffers, "counted tensor by tensor for the stack", "what libraries allocate outside the framework")
 }
 
-// total takes down the sums of a rank and what lies beyond tensors.
+// total records the sums of a rank and what lies beyond tensors.
 func (n note) total(in *Input, out *Rank) {
 	if !n.rec.On() {
 		return
@@ -133,11 +133,11 @@ func (n note) total(in *Input, out *Rank) {
 	})
 	n.figure(record.Entry{
 		ID: "layers", Name: "Transformer layers", Symbol: "layers", Formula: n.sum("layers"), Value: float64(out.Layers),
-		Source: "how layers are laid on stages (--split)",
+		Source: "layers assigned to stages (--split)",
 	})
 }
 
-// bytes takes down a term of a rank.
+// bytes records a term of a rank.
 func (n note) bytes(id, name, formula string, value units.Bytes, source, omits string) {
 	symbol := strings.ReplaceAll(id, "-", " ")
 	if id == "buffers.persistent" {

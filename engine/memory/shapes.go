@@ -40,7 +40,7 @@ func (s *shapeSet) elements() float64 {
 	return sum
 }
 
-// formula is that of elements, with its operands.
+// formula returns that of elements, with its operands.
 func (s *shapeSet) formula() (string, []record.Operand) {
 	var sum []string
 	var operands []record.Operand

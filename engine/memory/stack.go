@@ -49,7 +49,7 @@ func (common) Update(*Input, int, Parameters) units.Bytes { return 0 }
 
 func (common) LazyGradients() bool { return false }
 
-// For gives the implementation of a stack; the second value is false for a
+// For returns the implementation of a stack; the second value is false for a
 // stack that is not built.
 func For(s recipe.Stack) (Stack, bool) {
 	s = s.Resolve()

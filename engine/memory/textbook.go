@@ -15,7 +15,7 @@ type textbook struct{ common }
 func (textbook) LazyGradients() bool { return true }
 
 func (textbook) Assumptions(into []string, _ *layout.Layout, _ string) []string {
-	into = append(into, "memory is the playbook's formulas and nothing else: no logits, buffers or overhead")
+	into = append(into, "memory follows the playbook's formulas only: no logits, buffers or overhead")
 	return into
 }
 

@@ -77,7 +77,7 @@ func (k torchTitan) Stage(in *Input, stage int) Live {
 	return live
 }
 
-// Buffers are the 16-bit copies and what gradients are scattered from.
+// Buffers returns the 16-bit copies and what gradients are scattered from.
 func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	if in.Precision == recipe.FP32 && (in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1) {
 		return 0 // the stored weights are the ones that are used

@@ -19,12 +19,12 @@ type Sample struct {
 	Buffers     units.Bytes   `json:"buffers_bytes"`
 }
 
-// Allocated is the sum of the terms.
+// Allocated returns the sum of the terms.
 func (s Sample) Allocated() units.Bytes {
 	return s.Weights + s.Gradients + s.Optimizer + s.Activations + s.Logits + s.Buffers
 }
 
-// Between is the straight line from s to t at a moment.
+// Between returns the straight line from s to t at a moment.
 func (s *Sample) Between(t *Sample, at units.Seconds) Sample {
 	span := t.At - s.At
 	if span <= 0 {
@@ -57,7 +57,7 @@ type Trace struct {
 	filled []int // by chunk, the operation that makes its gradients
 }
 
-// NewTrace is the trace of a rank on a timeline. Gradients of a stack that
+// NewTrace returns the trace of a rank on a timeline. Gradients of a stack that
 // allocates them lazily appear in the first backward of each chunk.
 func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update units.Seconds) *Trace {
 	o := line.Order
@@ -112,7 +112,7 @@ func (c *Trace) find() {
 	}
 }
 
-// fills says whether gradients of weights are there at the end of an operation.
+// fills reports whether gradients of weights are there at the end of an operation.
 func fills(kind schedule.OpKind) bool {
 	return kind == schedule.Backward || kind == schedule.WeightGradient
 }
@@ -153,7 +153,7 @@ func (w *walk) take() {
 type running struct{ logits, temporary units.Bytes }
 
 // set makes what runs what it is now. It starts from what is there in any case:
-// adding and taking away again would lose the last digits of small terms beside
+// adding and taking away again would lose the last digits of small terms next to
 // large ones.
 func (w *walk) set(now running) {
 	w.now.Logits = w.Start.Logits + now.logits
@@ -179,7 +179,7 @@ func (w *walk) ends(k int, whole bool, now running) {
 	live := &w.Live[chunk]
 	freed := live.freedBy(kind)
 	// Where a recomputed layer keeps more for its weight gradient than its input,
-	// the temporaries of the recomputation are what it keeps: at the end, not besides.
+	// the temporaries of the recomputation are what it keeps: at the end, not in addition.
 	jumps := whole || freed < 0
 	w.now.At = units.Seconds(w.End[k])
 	switch {
@@ -199,7 +199,7 @@ func (w *walk) ends(k int, whole bool, now running) {
 	w.take()
 }
 
-// besides is what an operation needs while it runs.
+// besides returns what an operation needs while it runs.
 func (c *Trace) besides(k int) running {
 	switch l := &c.Live[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
 	case schedule.Forward:
@@ -218,7 +218,7 @@ func sum(list []units.Bytes) (total units.Bytes) {
 	return total
 }
 
-// freedBy is what the end of an operation frees of a micro-batch's activations:
+// freedBy returns what the end of an operation frees of a micro-batch's activations:
 // a split backward frees them in two parts.
 func (l *Live) freedBy(kind schedule.OpKind) units.Bytes {
 	switch kind {

@@ -2,7 +2,7 @@ package memory
 
 import "meshscope/engine/units"
 
-// weightInputs is what the weight gradients of a stage need, bytes per token in
+// weightInputs returns what the weight gradients of a stage need, bytes per token in
 // 16-bit, when a schedule puts them off: of every product its input and the
 // gradient of its output, which is what the zero-bubble code keeps for each
 // linear layer (sail-sg/zero-bubble-pipeline-parallelism,
@@ -60,7 +60,7 @@ func weightInputs(in *Input, stage int) units.Bytes {
 	return units.Bytes(l.MicroBatchTokens() * in.Precision.Bytes() / 2 * total)
 }
 
-// attentionWeightInputs are those of the projections around core attention.
+// attentionWeightInputs returns those of the projections around core attention.
 func attentionWeightInputs(in *Input, note note) split {
 	m := in.Model
 	h, a := float64(m.Hidden), float64(m.Heads)

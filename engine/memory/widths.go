@@ -21,7 +21,7 @@ type Sharding struct {
 	Master PerParam
 }
 
-// Bytes is what a rank with these parameters keeps from step to step on the GPU:
+// Bytes returns what a rank with these parameters keeps from step to step on the GPU:
 // weights, gradients and the optimizer state that is not offloaded.
 func (s *Sharding) Bytes(p Parameters, o recipe.Offload) units.Bytes {
 	kept := s.Weights.of(p) + s.Gradients.of(p)
@@ -63,10 +63,10 @@ func zero(in *Input) Sharding {
 	}
 }
 
-// whole is what every data-parallel rank keeps in full.
+// whole returns what every data-parallel rank keeps in full.
 func (in *Input) whole(term string, w width) PerParam { return in.perParam(term, w, false) }
 
-// perParam is a term's bytes per parameter, divided over the ranks that shard it.
+// perParam returns a term's bytes per parameter, divided over the ranks that shard it.
 func (in *Input) perParam(term string, w width, sharded bool) PerParam {
 	p := PerParam{w.bytes, w.bytes}
 	if sharded {
@@ -82,7 +82,7 @@ func over(in *Input, bytes float64) PerParam {
 	return PerParam{bytes / float64(l.DenseShards()), bytes / float64(l.ExpertShards())}
 }
 
-// recordPerParam takes down bytes per parameter of a term that has a name.
+// recordPerParam records bytes per parameter of a term that has a name.
 func (in *Input) recordPerParam(term string, p PerParam, dense, expert width, denseOver, expertOver bool) {
 	if !in.Record.On() || term == "" {
 		return

@@ -20,7 +20,7 @@ type LayerFLOPs struct {
 	Router      units.FLOPs
 }
 
-// Total is the sum of the parts.
+// Total returns the sum of the parts.
 func (f LayerFLOPs) Total() units.FLOPs {
 	return f.Projections + f.Scores + f.MLP + f.Experts + f.Shared + f.Router
 }
@@ -34,7 +34,7 @@ type TokenFLOPs struct {
 	Extra units.FLOPs // ExtraParams, taken as matrices
 }
 
-// Total is the sum of the parts.
+// Total returns the sum of the parts.
 func (f TokenFLOPs) Total() units.FLOPs { return f.LayerFLOPs.Total() + f.Head + f.Extra }
 
 // LayerForward counts one token in one layer that attends to seq tokens.
@@ -63,7 +63,7 @@ func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
 	return f
 }
 
-// recordLayerForward takes down the formula of LayerForward.
+// recordLayerForward records the formula of LayerForward.
 func (m *Model) recordLayerForward(rec *record.Recorder, moe bool, seq int, causal bool) {
 	f, kind := m.LayerForward(moe, seq, causal), "dense"
 	formula := "2 * weights_of_attention + {layer.attention.score-flops-per-token} + "
@@ -98,7 +98,7 @@ func (m *Model) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
 	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
 }
 
-// recordForward takes down the formula of ForwardFLOPs.
+// recordForward records the formula of ForwardFLOPs.
 func (m *Model) recordForward(rec *record.Recorder, seq int, causal bool) {
 	var sum []string
 	if m.Layers > m.MoELayers() {
@@ -115,7 +115,7 @@ func (m *Model) recordForward(rec *record.Recorder, seq int, causal bool) {
 	}
 	rec.Figure(record.Entry{
 		ID: "model.forward-flops-per-token", Name: "Model FLOPs of the forward pass of one token", Symbol: "F_forward", Unit: record.FLOPs,
-		Formula: record.Sum(sum...), Value: float64(m.ForwardFLOPs(seq, causal).Total()), Source: "two per weight that the token meets, and the scores",
+		Formula: record.Sum(sum...), Value: float64(m.ForwardFLOPs(seq, causal).Total()), Source: "two per active weight, and the scores",
 	})
 }
 
@@ -138,7 +138,7 @@ func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 	return 3 * f
 }
 
-// Record takes down the formulas of the model's counts.
+// Record records the formulas of the model's counts.
 func (m *Model) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	if !rec.On() {
 		return
@@ -163,7 +163,7 @@ func (m *Model) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	})
 }
 
-// LatentUpFLOPs is the part of a token's forward pass that MLA's projections
+// LatentUpFLOPs returns the part of a token's forward pass that MLA's projections
 // from the latents to queries, keys and values take, over all layers; 0 for
 // other attention.
 func (m *Model) LatentUpFLOPs() units.FLOPs {
@@ -178,7 +178,7 @@ func (m *Model) LatentUpFLOPs() units.FLOPs {
 	return units.FLOPs(2 * float64(m.Layers) * float64(m.Heads) * perHead)
 }
 
-// WindowShare is the part of the counted scores (see LayerForward) that
+// WindowShare returns the part of the counted scores (see LayerForward) that
 // kernels with the model's local windows compute: 1 without a window. A causal
 // token attends to at most LocalWindow tokens, itself among them.
 func (m *Model) WindowShare(seq int, causal bool) float64 {
@@ -206,7 +206,7 @@ func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	f.Router += n * g.Router
 }
 
-// scores are the products q*k and scores*v of one token: 2*d each per head
+// scores returns the products q*k and scores*v of one token: 2*d each per head
 // and attended token; MLA's queries and values have widths of their own.
 func (m *Model) scores(seq int, causal bool) units.FLOPs {
 	width := 2 * float64(m.HeadDim)
@@ -220,7 +220,7 @@ func (m *Model) scores(seq int, causal bool) units.FLOPs {
 	return units.FLOPs(f)
 }
 
-// recordScores takes down the formula of the scores.
+// recordScores records the formula of the scores.
 func (m *Model) recordScores(rec *record.Recorder, seq int, causal bool) {
 	formula := "2 * a * 2 * d * s"
 	if m.IsMLA() {
@@ -241,7 +241,7 @@ func (m *Model) recordScores(rec *record.Recorder, seq int, causal bool) {
 	}, record.InUnit(record.Share, "share_of_layers_with_softmax_attention", share))
 }
 
-// localShare is the part of the layers that is local: all of them when a
+// localShare returns the part of the layers that is local: all of them when a
 // window comes without a ratio (Mistral).
 func (m *Model) localShare() float64 {
 	local, global, ok := m.ratio()
@@ -251,7 +251,7 @@ func (m *Model) localShare() float64 {
 	return local / (local + global)
 }
 
-// softmaxShare is the part of the layers with softmax attention. A ratio
+// softmaxShare returns the part of the layers with softmax attention. A ratio
 // without a window is a hybrid of linear and softmax attention (MiniMax):
 // linear attention has no scores; its matrices are in ExtraParams.
 func (m *Model) softmaxShare() float64 {

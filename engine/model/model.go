@@ -53,13 +53,13 @@ type Model struct {
 	ExtraParamsWhat string `json:"params_extra_what" toml:"params_extra_what"`
 }
 
-// IsMoE says whether any layer has routed experts.
+// IsMoE reports whether any layer has routed experts.
 func (m *Model) IsMoE() bool { return m.Experts > 0 }
 
-// IsMLA says whether attention is multi-head latent attention.
+// IsMLA reports whether attention is multi-head latent attention.
 func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
 
-// MoELayer says whether layer i (0-based) has routed experts.
+// MoELayer reports whether layer i (0-based) has routed experts.
 func (m *Model) MoELayer(i int) bool {
 	if !m.IsMoE() || i < m.FirstDense {
 		return false

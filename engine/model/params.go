@@ -24,7 +24,7 @@ type LayerParams struct {
 	ExpertsReplicated int64
 }
 
-// Total is the number of parameters of the layer, all experts included.
+// Total returns the number of parameters of the layer, all experts included.
 func (p LayerParams) Total() int64 {
 	return p.AttnSharded + p.AttnReplicated + p.Norms + p.MLPSharded + p.MLPReplicated +
 		p.SharedExperts + p.Router + p.ExpertsSharded + p.ExpertsReplicated
@@ -48,7 +48,7 @@ func (m *Model) Layer(moe bool) LayerParams {
 	return p
 }
 
-// recordLayer takes down the formulas of Layer.
+// recordLayer records the formulas of Layer.
 func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
 	p, kind := m.Layer(moe), "dense"
 	figure := func(id, name, symbol, formula string, value int64, source string, operands ...record.Operand) {
@@ -60,7 +60,7 @@ func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
 	if !m.IsMLA() && biases > 0 {
 		attention += " + biases"
 	}
-	figure("attention", "Parameters of attention that TP cuts, in one layer", "P_attention", attention, p.AttnSharded,
+	figure("attention", "Parameters of attention that TP splits, in one layer", "P_attention", attention, p.AttnSharded,
 		"the model's configuration; MLA: DeepSeek-V2 (arXiv 2405.04434) section 2.1", record.In("biases", biases))
 	sum := []string{"{layer.attention.parameters}"}
 	of := func(value int64, id, name, symbol, formula, source string) {
@@ -70,10 +70,10 @@ func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
 		}
 	}
 	const matrices, perExpert = "the model's configuration: two matrices, three where gated", "the model's configuration: two matrices per expert, three where gated"
-	of(p.MLPSharded, "mlp", "Parameters of the MLP that TP cuts, in one layer", "P_mlp", m.mlpFormula("f"), matrices)
+	of(p.MLPSharded, "mlp", "Parameters of the MLP that TP splits, in one layer", "P_mlp", m.mlpFormula("f"), matrices)
 	if moe {
 		kind = "moe"
-		of(p.SharedExperts, "shared", "Parameters of the MLP that TP cuts, in one layer", "P_shared", m.mlpFormula("f_shared"), matrices)
+		of(p.SharedExperts, "shared", "Parameters of the MLP that TP splits, in one layer", "P_shared", m.mlpFormula("f_shared"), matrices)
 		of(p.ExpertsSharded, "experts", "Parameters of all routed experts of a layer", "P_experts", "E * ("+m.mlpFormula("f_expert")+")", perExpert)
 	}
 	var operands []record.Operand
@@ -93,11 +93,11 @@ func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
 	figure(kind, "Parameters of one "+kind+" layer", "P_"+kind+" layer", record.Sum(sum...), p.Total(), "the model's configuration", operands...)
 }
 
-// Embedding is the input embedding, vocabulary x hidden, without the padding
+// Embedding returns the input embedding, vocabulary x hidden, without the padding
 // that a launcher adds to divide it.
 func (m *Model) Embedding() int64 { return int64(m.Vocab) * int64(m.Hidden) }
 
-// PositionTable is the learned position embedding, 0 for rotary and other
+// PositionTable returns the learned position embedding, 0 for rotary and other
 // positions that have no table.
 func (m *Model) PositionTable() int64 {
 	if m.Position != PositionLearned {
@@ -106,7 +106,7 @@ func (m *Model) PositionTable() int64 {
 	return int64(m.MaxSeq) * int64(m.Hidden)
 }
 
-// Head is the output projection, 0 when it shares the embedding matrix.
+// Head returns the output projection, 0 when it shares the embedding matrix.
 func (m *Model) Head() int64 {
 	if m.Tied {
 		return 0
@@ -114,14 +114,14 @@ func (m *Model) Head() int64 {
 	return m.Embedding()
 }
 
-// FinalNorm is the norm before the head.
+// FinalNorm returns the norm before the head.
 func (m *Model) FinalNorm() int64 { return m.norm() }
 
-// Extra is what fits no other part (ExtraParamsWhat says what it is). It is
+// Extra returns what fits no other part (ExtraParamsWhat says what it is). It is
 // mostly spread evenly over the layers.
 func (m *Model) Extra() int64 { return m.ExtraParams }
 
-// MoELayers is the number of layers with routed experts.
+// MoELayers returns the number of layers with routed experts.
 func (m *Model) MoELayers() int {
 	if !m.IsMoE() || m.Layers <= m.FirstDense {
 		return 0
@@ -129,7 +129,7 @@ func (m *Model) MoELayers() int {
 	return (m.Layers - m.FirstDense) / max(m.MoEFreq, 1)
 }
 
-// Total is the number of parameters. The multi-token-prediction modules are
+// Total returns the number of parameters. The multi-token-prediction modules are
 // left out, as in most published counts; see MTP.
 func (m *Model) Total() int64 {
 	n := m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra()
@@ -143,7 +143,7 @@ func (m *Model) Total() int64 {
 	return n
 }
 
-// recordTotal takes down the formula of Total.
+// recordTotal records the formula of Total.
 func (m *Model) recordTotal(rec *record.Recorder) {
 	formula := "V * h"
 	for _, part := range [...]struct {
@@ -171,7 +171,7 @@ func (m *Model) recordTotal(rec *record.Recorder) {
 	})
 }
 
-// Active is the number of parameters that one token passes: Total with TopK
+// Active returns the number of parameters that one token passes: Total with TopK
 // routed experts per MoE layer, embedding and head included.
 func (m *Model) Active() int64 {
 	sharded, replicated := m.mlp(m.ExpertFFN)
@@ -179,7 +179,7 @@ func (m *Model) Active() int64 {
 	return m.Total() - int64(m.MoELayers())*idle
 }
 
-// recordActive takes down the formula of Active.
+// recordActive records the formula of Active.
 func (m *Model) recordActive(rec *record.Recorder) {
 	formula := "P"
 	if m.MoELayers() > 0 {
@@ -190,12 +190,12 @@ func (m *Model) recordActive(rec *record.Recorder) {
 		formula = "P - MoE_layers * max(E - k, 0) * (" + expert + ")"
 	}
 	rec.Figure(record.Entry{
-		ID: "model.active-parameters", Name: "Parameters that one token passes", Symbol: "P_active", Formula: formula, Value: float64(m.Active()),
-		Source: "all but the routed experts that a token is not sent to; embedding and head included",
+		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: formula, Value: float64(m.Active()),
+		Source: "all but the routed experts that do not receive the token; embedding and head included",
 	})
 }
 
-// MTP is the number of parameters of the multi-token-prediction modules: each
+// MTP returns the number of parameters of the multi-token-prediction modules: each
 // is one more layer, a projection of 2h x h and three norms; embedding and
 // head are shared with the model. Source: DeepSeek-V3 (arXiv 2412.19437)
 // section 2.2.
@@ -207,7 +207,7 @@ func (m *Model) MTP() int64 {
 	return int64(m.MTPLayers) * module
 }
 
-// recordMTP takes down the formula of MTP.
+// recordMTP records the formula of MTP.
 func (m *Model) recordMTP(rec *record.Recorder) {
 	formula := "0"
 	if m.MTPLayers > 0 {
@@ -222,7 +222,7 @@ func (m *Model) recordMTP(rec *record.Recorder) {
 
 func (m *Model) mtpProjection() int64 { return 2 * int64(m.Hidden) * int64(m.Hidden) }
 
-// norm is one norm over the hidden width: LayerNorm has a bias, RMSNorm not.
+// norm returns one norm over the hidden width: LayerNorm has a bias, RMSNorm not.
 func (m *Model) norm() int64 {
 	h := int64(m.Hidden)
 	if strings.HasPrefix(m.Norm, NormLayer) && m.Norm != NormLayerNoBias {
@@ -266,7 +266,7 @@ func (m *Model) latentAttention() (sharded, replicated int64) {
 	return m.attentionMatrices() - (replicated - norms), replicated
 }
 
-// attentionMatrices are the weights that multiply a token in attention,
+// attentionMatrices returns the weights that multiply a token in attention,
 // without biases and norms.
 func (m *Model) attentionMatrices() int64 {
 	h := int64(m.Hidden)
@@ -282,7 +282,7 @@ func (m *Model) attentionMatrices() int64 {
 	return query + h*(kvl+rope) + kvl*a*(nope+v) + a*v*h
 }
 
-// attentionFormula is that of attentionMatrices, of what TP cuts.
+// attentionFormula returns that of attentionMatrices, of what TP cuts.
 func (m *Model) attentionFormula() string {
 	switch {
 	case !m.IsMLA():
@@ -293,7 +293,7 @@ func (m *Model) attentionFormula() string {
 	return "h * a * (d_nope + d_rope) + r_kv * a * (d_nope + d_v) + a * d_v * h"
 }
 
-// KVHeadsPerRank is how many key-value heads each rank of a TP group holds: at
+// KVHeadsPerRank returns how many key-value heads each rank of a TP group holds: at
 // least one, so that TP beyond KVHeads keeps copies.
 func (m *Model) KVHeadsPerRank(tp int) float64 {
 	return max(float64(m.KVHeads)/float64(tp), 1)
@@ -318,7 +318,7 @@ func (m *Model) mlpMatrices(width int) int64 {
 	return m.matricesPerMLP() * int64(m.Hidden) * int64(width)
 }
 
-// mlpFormula is that of the matrices and column biases of an MLP.
+// mlpFormula returns that of the matrices and column biases of an MLP.
 func (m *Model) mlpFormula(width string) string {
 	switch {
 	case m.Gated && m.MLPBias:
@@ -338,7 +338,7 @@ func (m *Model) matricesPerMLP() int64 {
 	return 2
 }
 
-// router is the matrix that scores the experts, its bias where the MLPs have
+// router returns the matrix that scores the experts, its bias where the MLPs have
 // one (gpt-oss), and the balancing bias of auxiliary-loss-free routing
 // (RouterBias, DeepSeek-V3).
 func (m *Model) router() int64 {

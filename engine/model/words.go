@@ -38,7 +38,7 @@ func Activations() []string {
 	return []string{"swiglu", "clamped swiglu", "geglu", "gelu", "relu", "squared-relu", "silu"}
 }
 
-// GatedActivation says whether a function is that of an MLP of three matrices; known
+// GatedActivation reports whether a function is that of an MLP of three matrices; known
 // is false where the word leaves it open.
 func GatedActivation(word string) (gated, known bool) {
 	switch word {

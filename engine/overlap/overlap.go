@@ -10,11 +10,11 @@ import (
 
 // Overlap is one of the ratios by which the Ultra-Scale Playbook (appendix,
 // "Math for compute/communication overlap") judges whether traffic can hide: time of the traffic
-// over time of the work that runs beside it. At 1 or below it hides. Times are
+// over time of the work that runs next to it. At 1 or below it hides. Times are
 // those of the peak rate and of the bandwidth that large messages reach, so the
 // ratio is about proportions; the step model has its own rules.
 type Overlap struct {
-	ID        string  // O1 gradients, O2 sharded weights, O3 tensor parallelism, O4 hand-over between stages
+	ID        string  // O1 gradients, O2 sharded weights, O3 tensor parallelism, O4 send/recv between stages
 	Dimension string  // as in Communication
 	Moves     string  // what travels
 	Under     string  // the work that would hide it
@@ -25,7 +25,7 @@ type Overlap struct {
 	Input     Input
 	// Needs is what would make it hide, one quantity at a time.
 	Needs []Need
-	// Exposed is the share of the dimension's time that nothing hides in this
+	// Exposed is the share of the dimension's time that is exposed in this
 	// report's step; nil where the report has no such traffic.
 	Exposed *float64
 }
@@ -50,7 +50,7 @@ type Input struct {
 	Bandwidth units.BytesPerSecond // per GPU and direction, as reached
 }
 
-// balance is the operations that a GPU could do while one byte travels.
+// balance returns the operations that a GPU could do while one byte travels.
 func (in *Input) balance() float64 { return float64(in.Peak) / float64(in.Bandwidth) }
 
 // Gradients is O1: the gradients of all N parameters, N g passes (d-1)/(d W),
@@ -80,7 +80,7 @@ func (in *Input) Stage() float64 {
 	return in.Element / 32 * in.Whole * in.balance() / (in.Hidden * in.Layers)
 }
 
-// Ratios gives the ratios that apply to a legal setup, O1 to O4 in this
+// Ratios returns the ratios that apply to a legal setup, O1 to O4 in this
 // order; the report says how much the step model hides.
 func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 	if r == nil || !r.Legal || s.Cluster.GPU.Peak(s.Precision) <= 0 {
@@ -144,7 +144,7 @@ func gradientOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in 
 		o.Formula += ", bytes the mean of both"
 	}
 	if s.Model.IsMoE() {
-		o.LeavesOut = "routed experts, whose gradients are many for the work they do; attention scores; latency"
+		o.LeavesOut = "routed experts, whose gradients are large for their compute; attention scores; latency"
 	}
 	o.need("tokens", "per GPU and micro-batch", in.Tokens)
 	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
@@ -207,7 +207,7 @@ func (o *Overlap) need(quantity, unit string, now float64) {
 	o.Needs = append(o.Needs, Need{Quantity: quantity, Unit: unit, Now: now, Needed: now * o.Ratio})
 }
 
-// Reached is the bandwidth that large messages of a group reach: what a GPU
+// Reached returns the bandwidth that large messages of a group reach: what a GPU
 // passes on of a gathered volume over the time that grows with it.
 func Reached(s *engine.Setup, g layout.Group) units.BytesPerSecond {
 	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack)
@@ -241,7 +241,7 @@ func exposedShare(r *engine.Report, dimension string) *float64 {
 	return nil
 }
 
-// ScaleBandwidth gives a setup the same machine with faster or slower links:
+// ScaleBandwidth returns a setup the same machine with faster or slower links:
 // datasheet figures are multiplied, measured curves follow, latencies stay. A link
 // that there is not stays away.
 func ScaleBandwidth(s engine.Setup, intra, inter float64) engine.Setup {

@@ -5,7 +5,7 @@ package recipe
 type Precision string
 
 // The precisions that the engine evaluates. The fp8 recipes differ in what they
-// keep beside the fp8 products; see fp8Bytes.
+// keep next to the fp8 products; see fp8Bytes.
 const (
 	BF16        Precision = "bf16"
 	FP16        Precision = "fp16"
@@ -45,13 +45,13 @@ func (p Precision) On(s Stack) Precision {
 	return p
 }
 
-// IsFP8 says whether matrix products run in fp8.
+// IsFP8 reports whether matrix products run in fp8.
 func (p Precision) IsFP8() bool {
 	_, ok := p.fp8()
 	return ok || p.keepsEight()
 }
 
-// InputBytes is the size of one element of a product's input as it is kept for
+// InputBytes returns the size of one element of a product's input as it is kept for
 // the weight gradient: fp8 keeps the quantised copy that the gradient's product
 // reads (Transformer Engine, module/linear.py: the columnwise copy is saved). What
 // other operations read stays in 16 bits: inputs of norms, of the activation and
@@ -63,11 +63,11 @@ func (p Precision) InputBytes() float64 {
 	return p.Bytes()
 }
 
-// keepsEight says whether weights and the inputs of products are kept in 8 bits as
+// keepsEight reports whether weights and the inputs of products are kept in 8 bits as
 // Megatron-Core keeps them.
 func (p Precision) keepsEight() bool { return p == FP8Megatron || p == FP8Tensor }
 
-// Bytes is the size of one activation, and of one element that a collective
+// Bytes returns the size of one activation, and of one element that a collective
 // inside a layer moves: fp8 recipes keep and send them in 16 bits.
 func (p Precision) Bytes() float64 {
 	if p == FP32 {
@@ -76,7 +76,7 @@ func (p Precision) Bytes() float64 {
 	return 2
 }
 
-// WeightBytes is the size of one stored weight.
+// WeightBytes returns the size of one stored weight.
 func (p Precision) WeightBytes() float64 {
 	if f, ok := p.fp8(); ok {
 		return f.weights
@@ -87,7 +87,7 @@ func (p Precision) WeightBytes() float64 {
 	return p.Bytes()
 }
 
-// GatherBytes is the size of one weight on its way between data-parallel ranks:
+// GatherBytes returns the size of one weight on its way between data-parallel ranks:
 // fp32 weights of a mixed-precision recipe travel in 16 bits.
 func (p Precision) GatherBytes() float64 { return min(p.WeightBytes(), p.Bytes()) }
 
@@ -99,7 +99,7 @@ type fp8Bytes struct {
 	first, second   float64
 }
 
-// fp8 is the table of the Ultra-Scale Playbook, "FP8 pretraining": master copy,
+// fp8 returns the table of the Ultra-Scale Playbook, "FP8 pretraining": master copy,
 // weights, gradients (own and accumulated), both moments. The sums are 16, 15,
 // 9 and 10 bytes.
 func (p Precision) fp8() (fp8Bytes, bool) {

@@ -18,8 +18,8 @@ const (
 // GradDtypes lists every gradient storage, the default first.
 func GradDtypes() []GradDtype { return []GradDtype{GradFP32, GradBF16, GradBF16FP32} }
 
-// Bytes is the gradient storage per parameter. With fp32 weights gradients are
-// fp32 whatever was asked for, and an fp8 recipe says itself what it keeps.
+// Bytes returns the gradient storage per parameter. With fp32 weights gradients are
+// fp32 whatever was requested, and an fp8 recipe says itself what it keeps.
 func (g GradDtype) Bytes(p Precision) float64 {
 	if f, ok := p.fp8(); ok {
 		return f.gradients
@@ -34,7 +34,7 @@ func (g GradDtype) Bytes(p Precision) float64 {
 	}
 }
 
-// ReduceBytes is the width in which gradients are summed over data-parallel
+// ReduceBytes returns the width in which gradients are summed over data-parallel
 // ranks: that of the buffer that accumulates them.
 func (g GradDtype) ReduceBytes(p Precision) float64 {
 	if f, ok := p.fp8(); ok {
@@ -59,12 +59,12 @@ const (
 // Optimizers lists every optimizer, the default first.
 func Optimizers() []Optimizer { return []Optimizer{Adam, AdamNoMaster, SGDMomentum} }
 
-// StateBytes is the optimizer state per parameter: moments and, for 16-bit
+// StateBytes returns the optimizer state per parameter: moments and, for 16-bit
 // weights, the fp32 master copy. Source: ZeRO paper (arXiv 1910.02054) section
 // 3.1, K = 12 for mixed-precision Adam; fp8 recipes have their own widths.
 func (o Optimizer) StateBytes(p Precision) float64 { return o.MasterBytes(p) + o.MomentBytes(p) }
 
-// MasterBytes is the master copy of the weights per parameter: it exists from
+// MasterBytes returns the master copy of the weights per parameter: it exists from
 // the start of training.
 func (o Optimizer) MasterBytes(p Precision) float64 {
 	if o == AdamNoMaster || p == FP32 {
@@ -76,7 +76,7 @@ func (o Optimizer) MasterBytes(p Precision) float64 {
 	return 4
 }
 
-// MomentBytes are the moments per parameter: they appear with the first update.
+// MomentBytes returns the moments per parameter: they appear with the first update.
 func (o Optimizer) MomentBytes(p Precision) float64 {
 	first, second := 4.0, 4.0
 	if f, ok := p.fp8(); ok {
@@ -112,7 +112,7 @@ const (
 // MFUConventions lists every convention, the default first.
 func MFUConventions() []MFUConvention { return []MFUConvention{MFUCausal, MFUFull} }
 
-// Loss is how the cross-entropy over the vocabulary is worked out.
+// Loss is how the cross-entropy over the vocabulary is computed.
 type Loss string
 
 // Losses: a fused kernel keeps the logits in 16 bits only, an unfused one also

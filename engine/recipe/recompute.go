@@ -20,7 +20,7 @@ const (
 // Modules is a set of parts of a layer, one bit each.
 type Modules uint8
 
-// Parts of a layer whose output can be worked out again.
+// Parts of a layer whose output can be recomputed.
 const (
 	ModuleNorm   Modules = 1 << iota // outputs of both norms
 	ModuleMLAUp                      // MLA: queries, keys and values from their latents
@@ -29,7 +29,7 @@ const (
 	ModuleShared                     // the shared experts as a whole
 )
 
-// moduleWords are the words of the command line, in the order of the bits.
+// moduleWords returns the words of the command line, in the order of the bits.
 func moduleWords() [5]string { return [5]string{"norm", "mla-up", "act", "moe-act", "shared"} }
 
 // AllModules is every part.
@@ -43,13 +43,13 @@ type Recompute struct {
 	Modules Modules
 }
 
-// Has says whether a part of every layer runs again.
+// Has reports whether a part of every layer runs again.
 func (r Recompute) Has(m Modules) bool { return r.Mode == RecomputeModules && r.Modules&m != 0 }
 
 // MaxRecomputeLayers bounds full:N; no published model is near it.
 const MaxRecomputeLayers = 100_000
 
-// String gives the word of the command line: none, selective, full, full:4,
+// String returns the word of the command line: none, selective, full, full:4,
 // modules:norm,act.
 func (r Recompute) String() string {
 	switch {

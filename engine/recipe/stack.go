@@ -44,7 +44,7 @@ type row struct {
 	traits func() Traits
 }
 
-// rows is the table of stacks, what DefaultStack stands for first.
+// rows returns the table of stacks, what DefaultStack means first.
 func rows() [6]row {
 	return [...]row{
 		{MegatronCore, func() Traits {
@@ -68,7 +68,7 @@ func rows() [6]row {
 	}
 }
 
-// Stacks lists every stack that can be asked for, the default first.
+// Stacks lists every stack that can be requested, the default first.
 func Stacks() []Stack {
 	list := []Stack{DefaultStack}
 	for _, r := range rows() {
@@ -77,7 +77,7 @@ func Stacks() []Stack {
 	return list
 }
 
-// Resolve turns the word "default" into the stack it stands for.
+// Resolve turns the word "default" into the stack it means.
 func (s Stack) Resolve() Stack {
 	if s == DefaultStack || s == "" {
 		return MegatronCore

@@ -67,7 +67,7 @@ func leaf(o Operand) *Expr {
 	return &Expr{Name: name, Value: o.Value, Unit: o.Unit}
 }
 
-// Words is a name as one reads it: the blanks are underscores in a formula, but for
+// Words returns a name as one reads it: the blanks are underscores in a formula, but for
 // the index of a single letter.
 func Words(name string) string {
 	if strings.IndexByte(name, '_') == 1 {
@@ -76,7 +76,7 @@ func Words(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// meant is what a name stands for in a scope.
+// meant returns what a name means in a scope.
 func (r *Recorder) meant(name string) (*Expr, error) {
 	for s := r; s != nil; s = s.outer {
 		m, ok := s.names[name]
@@ -161,7 +161,7 @@ func read(text string, named func(string) (*Expr, error), r *Record) (*Expr, err
 	return x, err
 }
 
-// next is the next byte that is not a blank, 0 at the end.
+// next returns the next byte that is not a blank, 0 at the end.
 func (p *reader) next() byte {
 	p.rest = strings.TrimLeft(p.rest, " ")
 	if p.rest == "" {
@@ -236,7 +236,7 @@ func (p *reader) atom() (*Expr, error) {
 	return p.named(name)
 }
 
-// literal is a number: digits, a point, an exponent.
+// literal returns a number: digits, a point, an exponent.
 func (p *reader) literal() (*Expr, error) {
 	n := 0
 	for n < len(p.rest) && (strings.IndexByte("0123456789.e", p.rest[n]) >= 0 || strings.IndexByte("+-", p.rest[n]) >= 0 && p.rest[n-1] == 'e') {
@@ -247,7 +247,7 @@ func (p *reader) literal() (*Expr, error) {
 	return &Expr{Op: Literal, Value: v}, err
 }
 
-// call is a function of its arguments.
+// call returns a function of its arguments.
 func (p *reader) call(name string) (*Expr, error) {
 	ops := map[string]Op{"max": Max, "min": Min, "ceil": Ceil, "log2": Log2, "pow": Pow}
 	op, ok := ops[name]
@@ -274,7 +274,7 @@ func (p *reader) call(name string) (*Expr, error) {
 
 func inName(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// isName says whether formulas can use a symbol as a name.
+// isName reports whether formulas can use a symbol as a name.
 func isName(s string) bool {
 	return s != "" && unicode.IsLetter(rune(s[0])) && strings.TrimLeftFunc(s, inName) == ""
 }

@@ -1,6 +1,6 @@
-// Package record holds what an evaluation says of its own arithmetic: every
+// Package record holds what an evaluation records of its arithmetic: every
 // figure with the text of its formula, the operands and the source. The engine
-// writes it beside the code that works the figure out, when somebody asks;
+// writes it next to the code that works the figure out, when somebody asks;
 // engine/explain reads it out.
 //
 // A formula is text such as
@@ -47,7 +47,7 @@ type Operand struct {
 	Shown string // instead of the name's words
 }
 
-// As is the operand shown in other words than its name.
+// As returns the operand shown in other words than its name.
 func (o Operand) As(words string) Operand {
 	o.Shown = words
 	return o
@@ -57,7 +57,7 @@ type number interface {
 	~int | ~int64 | ~float64
 }
 
-// In is an operand whose unit follows from its type; traffic is in bytes too, so
+// In returns an operand whose unit follows from its type; traffic is in bytes too, so
 // it says so with InUnit.
 func In[T number](name string, value T) Operand {
 	unit := Count
@@ -76,7 +76,7 @@ func In[T number](name string, value T) Operand {
 	return Operand{Name: name, Value: float64(value), Unit: unit}
 }
 
-// InUnit is an operand in a unit that its type does not say.
+// InUnit returns an operand in a unit that its type does not say.
 func InUnit[T number](unit Unit, name string, value T) Operand {
 	return Operand{Name: name, Value: float64(value), Unit: unit}
 }
@@ -100,7 +100,7 @@ type Recorder struct {
 	sums     map[string][]string
 }
 
-// meaning is what a name stands for: a figure, a formula in the words of another
+// meaning is what a name means: a figure, a formula in the words of another
 // scope, or a number.
 type meaning struct {
 	figure  string
@@ -109,12 +109,12 @@ type meaning struct {
 	given   Operand
 }
 
-// New is the recorder of an evaluation.
+// New returns the recorder of an evaluation.
 func New() *Recorder {
 	return &Recorder{record: &Record{entries: map[string]*Entry{}, scopes: map[string]*Recorder{}}}
 }
 
-// On says whether anything is recorded.
+// On reports whether anything is recorded.
 func (r *Recorder) On() bool { return r != nil }
 
 // Record is everything that was recorded; nil where nothing was.
@@ -125,7 +125,7 @@ func (r *Recorder) Record() *Record {
 	return r.record
 }
 
-// Scope is the scope of that identifier within this one; what says in words of
+// Scope returns the scope of that identifier within this one; what says in words of
 // what its figures are. Asked for again it is the same.
 func (r *Recorder) Scope(id, what string) *Recorder {
 	if r == nil {
@@ -134,7 +134,7 @@ func (r *Recorder) Scope(id, what string) *Recorder {
 	return r.scope(id, what)
 }
 
-// At is the scope of a numbered thing: a stage, a rank.
+// At returns the scope of a numbered thing: a stage, a rank.
 func (r *Recorder) At(id, what string, n int) *Recorder {
 	if r == nil {
 		return nil
@@ -146,7 +146,7 @@ func (r *Recorder) at(id, what, number string) *Recorder {
 	return r.scope(id+"."+number, what+" "+number)
 }
 
-// Part is the scope of something of what this one is of: its words go on from there.
+// Part returns the scope of something of what this one is of: its words go on from there.
 func (r *Recorder) Part(id, what string) *Recorder {
 	if r == nil {
 		return nil
@@ -164,7 +164,7 @@ func (r *Recorder) scope(id, what string) *Recorder {
 	return s
 }
 
-// ID is the whole identifier of a figure of the scope.
+// ID returns the whole identifier of a figure of the scope.
 func (r *Recorder) ID(id string) string {
 	switch {
 	case r == nil:
@@ -177,10 +177,10 @@ func (r *Recorder) ID(id string) string {
 	return r.id + "." + id
 }
 
-// Ref is a figure of the scope as formulas of any scope write it.
+// Ref returns a figure of the scope as formulas of any scope write it.
 func (r *Recorder) Ref(id string) string { return Ref(r.ID(id)) }
 
-// Ref is a figure as formulas write it.
+// Ref returns a figure as formulas write it.
 func Ref(id string) string { return "{" + id + "}" }
 
 // What says in words of what the figures of the scope are.
@@ -201,7 +201,7 @@ func (r *Recorder) Given(operands ...Operand) {
 	}
 }
 
-// Let makes a name of the scope stand for a formula in the words of the scope
+// Let makes a name of the scope mean a formula in the words of the scope
 // around it, as an argument of a function does for what the caller wrote. It is
 // shown written out.
 func (r *Recorder) Let(name, formula string) {
@@ -229,7 +229,7 @@ func (r *Recorder) name(name string, m meaning) {
 }
 
 // Figure records a figure and the operands that its scope does not know. A figure
-// that is worked out again is recorded once.
+// that is computed again is recorded once.
 func (r *Recorder) Figure(e Entry, operands ...Operand) {
 	if r != nil {
 		r.figure(e, operands)
@@ -269,7 +269,7 @@ func (r *Recorder) term(sum, formula string) {
 	r.sums[sum] = append(r.sums[sum], formula)
 }
 
-// Sum is the formula of a sum so far.
+// Sum returns the formula of a sum so far.
 func (r *Recorder) Sum(sum string) string {
 	if r == nil {
 		return ""
@@ -277,14 +277,14 @@ func (r *Recorder) Sum(sum string) string {
 	return Sum(r.sums[sum]...)
 }
 
-// Clear begins the sums of a scope anew.
+// Clear begins the sums of a scope again.
 func (r *Recorder) Clear() {
 	if r != nil {
 		clear(r.sums)
 	}
 }
 
-// Sum is the formula of a sum; of nothing it is 0.
+// Sum returns the formula of a sum; of nothing it is 0.
 func Sum(terms ...string) string {
 	if len(terms) == 0 {
 		return "0"
@@ -313,7 +313,7 @@ func (r *Record) IDs() []string {
 // one identifier.
 func (r *Record) Conflicts() []string { return slices.Clone(r.conflicts) }
 
-// From is the source of constants that were fitted to something.
+// From returns the source of constants that were fitted to something.
 func From(what string) string {
 	if what == "" {
 		return "constants of the calibration"

@@ -111,7 +111,7 @@ func (c Query) Run(stop func() bool) (Grid, error) {
 	return g, nil
 }
 
-// ladder are the values of the knob across that are legal on at least one row, were it
+// ladder returns the values of the knob across that are legal on at least one row, were it
 // turned after the row's. What it would take back of the row's value is found out point
 // by point.
 func (c *Query) ladder(rows []string) []string {
@@ -128,7 +128,7 @@ func (c *Query) ladder(rows []string) []string {
 	return ladderTexts(starts, c.X.ID, c.Locks)
 }
 
-// dropIllegalColumns leaves out values that nobody asked for and that are legal in no
+// dropIllegalColumns leaves out values that nobody requested and that are legal in no
 // row, where there are others.
 func (g *Grid) dropIllegalColumns() {
 	legal := make([]bool, len(g.X.Values))
@@ -147,7 +147,7 @@ func (g *Grid) dropIllegalColumns() {
 	}
 }
 
-// turned is the setup with the knobs turned; what cannot be is said.
+// turned returns the setup with the knobs turned; what cannot be is said.
 func (c *Query) turned(x, by string) Point {
 	p := Point{X: x, By: by, Verdict: Illegal}
 	var err error
@@ -166,10 +166,10 @@ func (c *Query) turned(x, by string) Point {
 // Spread is how far a number goes among the legal points of a scan.
 type Spread struct{ Low, High int }
 
-// GPUs is the spread of the number of GPUs; zero where no point is legal.
+// GPUs returns the spread of the number of GPUs; zero where no point is legal.
 func (g *Grid) GPUs() Spread { return g.spread(func(s *engine.Setup) int { return s.GPUs }) }
 
-// Batch is the spread of the global batch, in sequences; zero where no point is legal.
+// Batch returns the spread of the global batch, in sequences; zero where no point is legal.
 func (g *Grid) Batch() Spread { return g.spread(func(s *engine.Setup) int { return s.GBS }) }
 
 func (g *Grid) spread(of func(*engine.Setup) int) (out Spread) {
@@ -215,7 +215,7 @@ func firstError(problems []engine.Problem) string {
 	return "illegal"
 }
 
-// ladderTexts are the values of a knob that are legal on at least one of the
+// ladderTexts returns the values of a knob that are legal on at least one of the
 // setups: numbers in ascending order, words in their own.
 func ladderTexts(of []engine.Setup, id knob.ID, l knob.Locks) []string {
 	var texts []string

@@ -1,6 +1,6 @@
 package schedule
 
-// afab is all forwards, then all backwards (GPipe). The backwards run in
+// afab returns all forwards, then all backwards (GPipe). The backwards run in
 // ascending order as PyTorch, nanotron and picotron do; the makespan is that of
 // the descending order of the paper's figure.
 func afab() descriptor {

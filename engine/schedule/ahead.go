@@ -11,7 +11,7 @@ type Ahead struct {
 // Set takes the durations, and what micro-batches hold, of so many ranks.
 func (a *Ahead) Set(ranks int, c *Costs) error { return a.times.set(ranks, c) }
 
-// Forwards is how many each rank runs at the least before its first input gradient,
+// Forwards returns how many each rank runs at least before its first input gradient,
 // whichever of its choices the search takes in the end, if it finds any order. The
 // list is that of the Ahead until the next call.
 func (a *Ahead) Forwards(s Spec) []int {

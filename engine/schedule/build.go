@@ -44,7 +44,7 @@ type LimitError struct {
 
 // Error names the bound.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("schedule too large: %s is %d, asked for %.4g", e.Limit, e.Max, e.Given)
+	return fmt.Sprintf("schedule too large: %.4[3]g, allowed by %[1]s are %[2]d", e.Limit, e.Max, e.Given)
 }
 
 // StoppedError is a search that its caller stopped.
@@ -66,7 +66,7 @@ func (e *SearchError) Error() string {
 
 // Build makes the order of a spec: *SpecError when it cannot be executed,
 // *LimitError when it is larger than the bounds. Automatic schedules are made
-// for operations of equal length and hand-overs without latency.
+// for operations of equal length and sends without latency.
 func Build(s Spec) (*Order, error) {
 	o := new(Order)
 	if err := o.Rebuild(s); err != nil {
@@ -96,7 +96,7 @@ func BuildFor(s Spec, c Costs, stop func() bool) (*Order, error) {
 	return o, nil
 }
 
-// Hosts is an order without operations: it says which rank has which stages.
+// Hosts returns an order without operations: it says which rank has which stages.
 func (s Spec) Hosts() *Order {
 	info, _ := s.Kind.Info()
 	return &Order{Spec: s, Placement: info.Placement, Start: make([]int, max(s.Ranks, 0)+1)}
@@ -142,7 +142,7 @@ func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 	return pl.build(o)
 }
 
-// limit is a *LimitError when the order would exceed a bound. It counts in
+// limit returns a *LimitError when the order would exceed a bound. It counts in
 // floating point, where no product overflows.
 func (s Spec) limit(d *descriptor) error {
 	bound, most := d.bound()
@@ -159,7 +159,7 @@ func (s Spec) limit(d *descriptor) error {
 	return nil
 }
 
-// bound is the most operations of a schedule and the bound's name.
+// bound returns the most operations of a schedule and the bound's name.
 func (d *descriptor) bound() (name string, most int) {
 	if d.maxOps > 0 {
 		return "MaxAutoOps", d.maxOps
@@ -167,14 +167,14 @@ func (d *descriptor) bound() (name string, most int) {
 	return "MaxOps", MaxOps
 }
 
-// ops is the number of operations of the order, at most; 0 for a spec with a
+// ops returns the number of operations of the order, at most; 0 for a spec with a
 // count below 1.
 func (s Spec) ops(i Info) float64 {
 	return float64(max(s.Ranks, 0)) * float64(max(s.VirtualStages, 0)) *
 		float64(max(s.MicroBatches, 0)) * float64(i.opsPerChunk())
 }
 
-// Work is what making and simulating the order costs, in operations of a schedule
+// Work returns what making and simulating the order costs, in operations of a schedule
 // that is written down (some 25 ns each); searching or moving operations together
 // costs several times as much.
 func (s Spec) Work() float64 {
@@ -214,7 +214,7 @@ func newTurn(chunks, microBatches, group int) turn {
 	return turn{chunks: chunks, microBatches: microBatches, group: group, hi: min(group, microBatches)}
 }
 
-// next is the current pair; the walk moves on.
+// next returns the current pair; the walk moves on.
 func (t *turn) next() (chunk, microBatch int) {
 	chunk, microBatch = t.chunk, t.microBatch
 	t.microBatch++
@@ -251,7 +251,7 @@ func (t *turn) write(list []Op, stride, n int, kind OpKind, mirrored bool) {
 }
 
 // warmLoop appends the list of one rank: warmup forwards, then forward and
-// backward in turn, then the remaining backwards. Both walk the same table of
+// backward alternately, then the remaining backwards. Both walk the same table of
 // the given group size, the backwards with the chunks mirrored.
 func (o *Order) warmLoop(warmup, group int) {
 	v, m := o.Spec.VirtualStages, o.Spec.MicroBatches

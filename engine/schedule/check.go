@@ -37,7 +37,7 @@ func (s Spec) Check() []Issue {
 	if !ok {
 		return append(issues, Issue{
 			Code: "unknown-schedule", Field: fieldSchedule,
-			Message: fmt.Sprintf("unknown schedule %q; there are %s", s.Kind, kindNames()),
+			Message: fmt.Sprintf("unknown schedule %q; allowed are %s", s.Kind, kindNames()),
 		})
 	}
 	if len(issues) > 0 {
@@ -83,7 +83,7 @@ func checkWarmup(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "extra-warmup-range", Field: fieldWarmup,
-		Message: fmt.Sprintf("interleaved runs 0 or 1 extra forwards ahead, not %d", s.ExtraWarmup),
+		Message: fmt.Sprintf("interleaved allows 0 or 1 extra warm-up forwards, not %d", s.ExtraWarmup),
 		Nearest: map[string]int{fieldWarmup: 1},
 	}}
 }
@@ -98,7 +98,7 @@ func (s Spec) checkSize(d *descriptor) []Issue {
 		}
 		return []Issue{{
 			Code: "schedule-too-large", Field: field,
-			Message: fmt.Sprintf("the schedule has %.0f %s, more than the %d that are simulated (%s)", given, what[bound], limit, bound),
+			Message: fmt.Sprintf("too large to simulate: %.0f %s, allowed are %d (%s)", given, what[bound], limit, bound),
 			Nearest: map[string]int{field: nearest},
 		}}
 	}
@@ -148,7 +148,7 @@ func unusedGroup(s Spec) []Issue {
 	}}
 }
 
-// hasError tells whether any issue is more than a warning.
+// hasError reports whether any issue is more than a warning.
 func hasError(issues []Issue) bool {
 	for _, is := range issues {
 		if !is.Warning {

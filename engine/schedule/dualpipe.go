@@ -131,7 +131,7 @@ func (d *dualRank) run() {
 // drain is steps 6 to 8: from the middle of step 6 on weight gradients wait, to
 // fill the end.
 func (d *dualRank) drain(n int) {
-	for k := range 2 * (d.edge + 1) { // 6: in turn, the opposite direction first
+	for k := range 2 * (d.edge + 1) { // 6: alternately, the opposite direction first
 		if dir := 1 - k%2; k <= d.edge {
 			d.backward(dir)
 		} else {
@@ -147,7 +147,7 @@ func (d *dualRank) drain(n int) {
 	}
 }
 
-// checkDualPipe is what the code asserts. A rank without a mirror image or a
+// checkDualPipe returns what the code asserts. A rank without a mirror image or a
 // batch that does not fill both directions cannot be executed.
 func checkDualPipe(s Spec) []Issue {
 	issues := append(oneChunk(s), unusedOptions(s)...)

@@ -10,12 +10,12 @@ type Waits struct {
 	HandOver float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
 }
 
-// Sum is the whole of it.
+// Sum returns the whole of it.
 func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between + w.HandOver }
 
 // Waits divides every rank's idle time by cause. What a wait is for is found
 // along the chain of operations that ends it: each started when the one before
-// it let it, so the chain has no gaps but hand-overs, and covers the wait. The
+// it let it, so the chain has no gaps but sends, and covers the wait. The
 // work is proportional to the operations on those chains.
 func (t *Timeline) Waits() []Waits {
 	out := make([]Waits, len(t.Ranks))
@@ -25,7 +25,7 @@ func (t *Timeline) Waits() []Waits {
 	return out
 }
 
-// WaitsOf is the same of one rank.
+// WaitsOf returns the same of one rank.
 func (t *Timeline) WaitsOf(rank int) Waits {
 	w := waiting{line: t}
 	from, to := t.Order.Start[rank], t.Order.Start[rank+1]
@@ -108,7 +108,7 @@ func (w *waiting) chain(at Place, since, until float64) (flight, slower float64)
 	return flight, slower
 }
 
-// busier tells whether one rank has more to do in the step than another, by more
+// busier reports whether one rank has more to do in the step than another, by more
 // than rounding.
 func (t *Timeline) busier(a, b int) bool {
 	const rounding = 1e-6
@@ -156,7 +156,7 @@ func (t *Timeline) Cause(at Place) (Cause, bool) {
 	return c, true
 }
 
-// feeding is the operation whose result came last before an operation started,
+// feeding returns the operation whose result came last before an operation started,
 // if that is what it waited for. Where its rank became free at the same moment
 // the result counts.
 func (t *Timeline) feeding(at Place) (Place, bool) {

@@ -11,7 +11,7 @@ func interleaved() descriptor {
 			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.2; group size: Llama 3, arXiv 2407.21783, figure 6",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_with_interleaving",
 			Placement: Loop, WeightCopies: 1,
-			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch wants m a multiple of m div p rounds`,
+			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch requires m a multiple of m div p rounds`,
 			Idle:       "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
 			Memory:     "min(v m, (v-1)g+2(p-1-r)+1)",
 			warmup: func(s *Spec, rank int) Warmup {
@@ -31,7 +31,7 @@ func interleaved() descriptor {
 	}
 }
 
-// group is the number of micro-batches per group: as given, else one per rank,
+// group returns the number of micro-batches per group: as given, else one per rank,
 // or all of them when there are fewer (what PyTorch does).
 func (s *Spec) group() int {
 	if s.GroupSize > 0 {
@@ -83,7 +83,7 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "interleaved-one-rank", Field: fieldPP, Warning: true,
-			Message: "Megatron refuses the interleaved schedule on one pipeline rank; PyTorch runs it",
+			Message: "Megatron-LM refuses the interleaved schedule on one pipeline rank; PyTorch runs it",
 			Nearest: nearest,
 		})
 	}
@@ -94,7 +94,7 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("Megatron refuses the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
+			Message: fmt.Sprintf("Megatron-LM refuses the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
 				m, p),
 			Nearest: nearest,
 		})
@@ -102,7 +102,7 @@ func checkInterleaved(s Spec) []Issue {
 	return append(issues, checkRemainder(s)...)
 }
 
-// checkGroup is the range of a group size that was given: from p to m, or m
+// checkGroup returns the range of a group size that was given: from p to m, or m
 // itself when m < p.
 func checkGroup(s Spec) []Issue {
 	lo := min(s.Ranks, s.MicroBatches)
@@ -136,11 +136,11 @@ func checkRemainder(s Spec) []Issue {
 		nearest = below
 	}
 	stuck := shortGroupDeadlocks(p, s.VirtualStages, g, rest)
-	consequence, runs := "costs idle time, and Megatron refuses it", ""
+	consequence, runs := "costs idle time, and Megatron-LM refuses it", ""
 	if stuck {
-		consequence = "makes them wait for each other for ever"
+		consequence = "deadlocks them"
 		if m := nearestRunning(s); m != below && m != above {
-			runs = fmt.Sprintf(" (%d run, Megatron refuses them)", m)
+			runs = fmt.Sprintf(" (%d run, but Megatron-LM refuses them)", m)
 		}
 	}
 	return []Issue{{
@@ -151,7 +151,7 @@ func checkRemainder(s Spec) []Issue {
 	}}
 }
 
-// nearestRunning is the number of micro-batches nearest to a spec's that does not
+// nearestRunning returns the number of micro-batches nearest to a spec's that does not
 // block its ranks.
 func nearestRunning(s Spec) int {
 	runs := func(m int) bool {
@@ -171,7 +171,7 @@ func nearestRunning(s Spec) int {
 	return s.MicroBatches
 }
 
-// shortGroupDeadlocks tells whether a last group of rest < p micro-batches
+// shortGroupDeadlocks reports whether a last group of rest < p micro-batches
 // blocks the ranks: a rank then reaches a backward whose forward, further down
 // its own pipeline, waits for a forward behind that backward. Found by building
 // every order up to p = 14, v = 6 and g = 2p+2 (21,294 of them); the property
@@ -180,7 +180,7 @@ func shortGroupDeadlocks(p, v, g, rest int) bool {
 	return rest < 2*p-2-g && rest*(v-1) >= 2
 }
 
-// fittingGroup is the smallest group size that leaves no short last group; m
+// fittingGroup returns the smallest group size that leaves no short last group; m
 // itself always does.
 func fittingGroup(p, m int) int {
 	for g := p; g < m; g++ {

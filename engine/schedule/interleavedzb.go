@@ -36,7 +36,7 @@ func interleavedZB() descriptor {
 	}
 }
 
-// rounds is how often PyTorch's interleaved schedules go round the ranks, and
+// rounds returns how often PyTorch's interleaved schedules go round the ranks, and
 // roundSize how many micro-batches each round takes.
 func (s *Spec) rounds() int    { return max(1, s.MicroBatches/s.Ranks) }
 func (s *Spec) roundSize() int { return s.MicroBatches / s.rounds() }
@@ -55,7 +55,7 @@ func checkInterleavedZB(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "zb-rounds", Field: fieldMicroBatches,
-			Message: fmt.Sprintf("%d micro-batches do not divide over %d rounds: PyTorch, the only one that runs this schedule, wants a multiple of the rounds",
+			Message: fmt.Sprintf("%d micro-batches do not divide over %d rounds: PyTorch, the only implementation of this schedule, requires a multiple of the rounds",
 				s.MicroBatches, rounds),
 			Nearest: map[string]int{fieldMicroBatches: nearest.MicroBatches},
 		})

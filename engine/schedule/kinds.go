@@ -61,7 +61,7 @@ type descriptor struct {
 	// beyond the rules that all schedules share.
 	check func(s Spec) []Issue
 	// idle is the exact idle time of the worst rank for equal chunks and no
-	// hand-over latency; false where no exact form is known.
+	// send/recv latency; false where no exact form is known.
 	idle func(s Spec, t ChunkTimes) (float64, bool)
 	// span is the same inside a rank's own first start and last end, what the
 	// zero-bubble papers measure. Nil where no form is known.
@@ -84,7 +84,7 @@ type entry struct {
 	describe func() descriptor
 }
 
-// schedules is the table: a new schedule is its file and its line here.
+// schedules returns the table: a new schedule is its file and its line here.
 func schedules() [18]entry {
 	return [...]entry{
 		{Naive, naive},
@@ -142,7 +142,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// opsPerChunk is how many operations one micro-batch is on one chunk, at most.
+// opsPerChunk returns how many operations one micro-batch is on one chunk, at most.
 func (i Info) opsPerChunk() int {
 	if i.SplitsBackward {
 		return 3
@@ -150,7 +150,7 @@ func (i Info) opsPerChunk() int {
 	return 2
 }
 
-// Messages is the number of hand-overs between ranks in one step, forwards and
+// Messages returns the number of sends between ranks in one step, forwards and
 // backwards: two per micro-batch for each boundary between stages on different
 // ranks.
 func (s Spec) Messages() int {
@@ -167,7 +167,7 @@ func (s Spec) Messages() int {
 	return 2 * s.MicroBatches * crossings
 }
 
-// Sends is how many of the messages one rank sends in a step: a rank in the middle,
+// Sends returns how many of the messages one rank sends in a step: a rank in the middle,
 // to both neighbours for every micro-batch of every chunk. Of two ranks each has half
 // of all.
 func (s Spec) Sends() int {

@@ -2,7 +2,7 @@ package schedule
 
 import "slices"
 
-// PeakInFlight is the largest number of chunk activations that a rank holds at
+// PeakInFlight returns the largest number of chunk activations that a rank holds at
 // once, each from its F until its B (or W).
 func (o *Order) PeakInFlight(rank int) int {
 	if o.plan != nil {
@@ -40,7 +40,7 @@ type Peak struct {
 	At           int     // index in Rank(rank) of the operation that first reaches it, the first half of a pair; -1: the rank runs nothing
 }
 
-// PeakBytes is the most that a rank holds at once; per is indexed by the rank's
+// PeakBytes returns the most that a rank holds at once; per is indexed by the rank's
 // chunk. It depends on the order only, never on the durations, and does not
 // allocate.
 func (o *Order) PeakBytes(rank int, per []ChunkBytes) Peak {
@@ -143,7 +143,7 @@ func (t *Timeline) Memory(into []Sample, rank int, per []ChunkBytes) []Sample {
 	return into
 }
 
-// Count is how often a rank runs a kind of operation on one of its chunks: m
+// Count returns how often a rank runs a kind of operation on one of its chunks: m
 // times F on each, except that a bidirectional schedule shares them between its
 // two. Of an order made by hand it counts one by one.
 func (o *Order) Count(rank, chunk int, kind OpKind) int {
@@ -159,7 +159,7 @@ func (o *Order) Count(rank, chunk int, kind OpKind) int {
 	return n
 }
 
-// at is an element, 0 beyond the end.
+// at returns an element, 0 beyond the end.
 func at(s []float64, i int) float64 {
 	if i < len(s) {
 		return s[i]

@@ -2,7 +2,7 @@ package schedule
 
 import "meshscope/engine/units"
 
-// busy is the work of the busiest rank and that of all ranks together.
+// busy returns the work of the busiest rank and that of all ranks together.
 func (t *Timeline) busy() (most, sum float64) {
 	for i := range t.Ranks {
 		most = max(most, t.Ranks[i].Busy)
@@ -31,7 +31,7 @@ func (t *Timeline) BubbleOverTotal() float64 {
 	return max(0, units.Difference(1, sum/(float64(len(t.Ranks))*t.Makespan)))
 }
 
-// LongestSpan is the longest time from the first start to the last end of a
+// LongestSpan returns the longest time from the first start to the last end of a
 // rank: what the zero-bubble papers measure (arXiv 2401.10241).
 func (t *Timeline) LongestSpan() float64 {
 	longest := 0.0
@@ -41,8 +41,8 @@ func (t *Timeline) LongestSpan() float64 {
 	return longest
 }
 
-// ClosedFormIdle is the idle time of the worst rank for equal chunks and no
-// hand-over latency; false where no exact form is known or the spec is illegal.
+// ClosedFormIdle returns the idle time of the worst rank for equal chunks and no
+// send/recv latency; false where no exact form is known or the spec is illegal.
 func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 	d, ok := find(s.Kind)
 	if !ok || s.limit(&d) != nil || hasError(s.Check()) {
@@ -51,7 +51,7 @@ func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 	return d.idle(s, t)
 }
 
-// ClosedFormSpan is that time inside a rank's own first start and last end,
+// ClosedFormSpan returns that time inside a rank's own first start and last end,
 // what the zero-bubble papers measure; false where no exact form is known.
 func (s Spec) ClosedFormSpan(t ChunkTimes) (float64, bool) {
 	d, ok := find(s.Kind)
@@ -61,8 +61,8 @@ func (s Spec) ClosedFormSpan(t ChunkTimes) (float64, bool) {
 	return d.span(s, t)
 }
 
-// ClosedFormBubble is the idle time over the busy time of a rank, to stand
-// beside BubbleOverIdeal: (p-1)/m for 1F1B. A schedule with overlapped pairs
+// ClosedFormBubble returns the idle time over the busy time of a rank, to stand
+// next to BubbleOverIdeal: (p-1)/m for 1F1B. A schedule with overlapped pairs
 // has one only where they save nothing.
 func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
 	idle, ok := s.ClosedFormIdle(t)
@@ -77,7 +77,7 @@ func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
 	return idle / busy, true
 }
 
-// SpanOverIdeal is the wait inside the longest rank's span over its busy time:
+// SpanOverIdeal returns the wait inside the longest rank's span over its busy time:
 // what is left of the bubble where optimizer steps are not synchronised.
 func (t *Timeline) SpanOverIdeal() float64 {
 	most, _ := t.busy()
@@ -87,7 +87,7 @@ func (t *Timeline) SpanOverIdeal() float64 {
 	return max(0, units.Difference(t.LongestSpan(), most)/most)
 }
 
-// UniformCosts are the costs of a spec whose chunks are all equal.
+// UniformCosts returns the costs of a spec whose chunks are all equal.
 func UniformCosts(s Spec, t ChunkTimes, p2p float64) Costs {
 	same := func(d float64) []float64 {
 		all := make([]float64, max(0, s.Stages()))
@@ -103,7 +103,7 @@ func UniformCosts(s Spec, t ChunkTimes, p2p float64) Costs {
 	return c
 }
 
-// Length is what the pipeline adds to a step. The zero-bubble papers check the
+// Length returns what the pipeline adds to a step. The zero-bubble papers check the
 // optimizer's step afterwards (arXiv 2401.10241, section 4), so that no rank
 // waits for the others at its end: the step lasts as long as the longest rank is
 // at work, not from the first start to the last end. The same is assumed of every
@@ -115,7 +115,7 @@ func (t *Timeline) Length(info *Info) float64 {
 	return t.LongestSpan()
 }
 
-// Busiest is the rank with the longest busy time, the first of equal ones: its time is
+// Busiest returns the rank with the longest busy time, the first of equal ones: its time is
 // the step's.
 func (t *Timeline) Busiest() int {
 	best := 0

@@ -2,7 +2,7 @@ package schedule
 
 import "fmt"
 
-// oneFOneB is one forward, one backward (PipeDream-flush): rank r runs p-1-r
+// oneFOneB returns one forward, one backward (PipeDream-flush): rank r runs p-1-r
 // forwards ahead and then frees one activation for each that it makes.
 func oneFOneB() descriptor {
 	return descriptor{
@@ -11,7 +11,7 @@ func oneFOneB() descriptor {
 			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.1 (PipeDream-flush)",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving",
 			Placement: Linear, Chunks: 1, WeightCopies: 1,
-			Constraint: `none; PyTorch wants m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
+			Constraint: `none; PyTorch requires m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
 			Idle:       "(p-1)(tF+tB)",
 			Memory:     "min(m, p-r)",
 			warmup:     func(s *Spec, rank int) Warmup { return exactly(s.Ranks-rank, s.MicroBatches) },
@@ -43,7 +43,7 @@ func checkOneFOneB(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); Megatron runs it",
+			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); Megatron-LM runs it",
 				refuses, s.MicroBatches, s.Ranks),
 			Nearest: map[string]int{fieldMicroBatches: s.Ranks},
 		})

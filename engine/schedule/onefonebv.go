@@ -1,6 +1,6 @@
 package schedule
 
-// oneFOneBV is the V-shaped schedule with whole backwards: two thirds of the
+// oneFOneBV returns the V-shaped schedule with whole backwards: two thirds of the
 // activations of 1F1B and fewer bubbles, if a backward lasts twice a forward.
 func oneFOneBV() descriptor {
 	return descriptor{
@@ -71,7 +71,7 @@ func generateOneFOneBV(o *Order) {
 	}
 }
 
-// block is where in the six slots of a rank each content stands: forwards one
+// block returns where in the six slots of a rank each content stands: forwards one
 // slot apart from rank to rank, backwards two, with three more after every
 // third backward so that no two meet.
 func (v *v1f1b) block() [][vContents]int {
@@ -166,7 +166,7 @@ func (v *v1f1b) count() {
 	}
 }
 
-// compact visits all slots in turn and moves what it finds.
+// compact visits all slots in order and moves what it finds.
 func (v *v1f1b) compact() {
 	next := make([][vContents]int, v.p)
 	for slot := range v.rows[0] {
@@ -195,7 +195,7 @@ func (v *v1f1b) compact() {
 	}
 }
 
-// behind is the first slot after all that an operation needs.
+// behind returns the first slot after all that an operation needs.
 func (v *v1f1b) behind(j, c, mb int) int {
 	after := int32(-1)
 	if mb > 0 {
@@ -232,7 +232,7 @@ func (v *v1f1b) behind(j, c, mb int) int {
 	return int(after) + 1
 }
 
-// earliest is the slot to move to: for a backward the first with two free, for
+// earliest returns the slot to move to: for a backward the first with two free, for
 // its end the first free, for a forward the first that does not raise the peak.
 func (v *v1f1b) earliest(j, c, slot, from int) int {
 	row := v.rows[j]

@@ -13,7 +13,7 @@ const (
 	WeightGradient               // W
 )
 
-// String is the kind's letter.
+// String returns the kind's letter.
 func (k OpKind) String() string { return "FBIW"[k&3 : k&3+1] }
 
 // Op is one operation of one rank: kind, chunk (which of the rank's stages) and
@@ -41,19 +41,19 @@ func NewOp(kind OpKind, chunk, microBatch int) Op {
 		Op(microBatch&(1<<microBatchBits-1))
 }
 
-// Kind is what the operation does.
+// Kind returns what the operation does.
 func (op Op) Kind() OpKind { return OpKind(op>>kindShift) & 3 }
 
-// Chunk is which of the rank's own stages it works on, from 0.
+// Chunk returns which of the rank's own stages it works on, from 0.
 func (op Op) Chunk() int { return int(op>>chunkShift) & (1<<chunkBits - 1) }
 
-// MicroBatch is which micro-batch it works on, from 0.
+// MicroBatch returns which micro-batch it works on, from 0.
 func (op Op) MicroBatch() int { return int(op) & (1<<microBatchBits - 1) }
 
-// Paired tells whether the operation runs overlapped with the next one of its rank.
+// Paired reports whether the operation runs overlapped with the next one of its rank.
 func (op Op) Paired() bool { return op&pairFlag != 0 }
 
-// Pair is the operation marked as the first of an overlapped pair.
+// Pair returns the operation marked as the first of an overlapped pair.
 func (op Op) Pair() Op { return op | pairFlag }
 
 // place is chunk*4+kind, the index of tables by both.
@@ -69,22 +69,22 @@ func (op Op) String() string {
 	return text
 }
 
-// Stage is the model stage that an operation of a rank works on.
+// Stage returns the model stage that an operation of a rank works on.
 func (o *Order) Stage(rank int, op Op) int {
 	return o.StageOf(rank, op.Chunk())
 }
 
-// StageOf is the model stage of a rank's chunk.
+// StageOf returns the model stage of a rank's chunk.
 func (o *Order) StageOf(rank, chunk int) int {
 	return o.Placement.stage(o.Spec.Ranks, rank, chunk)
 }
 
-// Text is an operation of a rank as `<model stage><kind><micro-batch>`, "8F3".
+// Text returns an operation of a rank as `<model stage><kind><micro-batch>`, "8F3".
 func (o *Order) Text(rank int, op Op) string {
 	return strconv.Itoa(o.Stage(rank, op)) + op.Kind().String() + strconv.Itoa(op.MicroBatch())
 }
 
-// RankText is the whole list of a rank in that notation, blank-separated, the
+// RankText returns the whole list of a rank in that notation, blank-separated, the
 // two halves of an overlapped pair joined by "&".
 func (o *Order) RankText(rank int) string {
 	ops := o.Rank(rank)

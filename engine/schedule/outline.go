@@ -1,6 +1,6 @@
 package schedule
 
-// outlined is when an operation ends, and when it would if hand-overs between
+// outlined is when an operation ends, and when it would if sends between
 // ranks took no time.
 type outlined struct{ end, free float64 }
 
@@ -93,7 +93,7 @@ type pair struct {
 // end is when a pair ends that begins at a moment.
 func (p *pair) end(begin float64) float64 { return begin + p.a + p.b - p.saved + p.sends }
 
-// pair is that of two operations, by the places of their durations.
+// pair returns that of two operations, by the places of their durations.
 func (s *Simulator) pair(o *Order, c *Costs, first, second int32) pair {
 	p := pair{
 		a: s.costs[first] - s.sends[first], b: s.costs[second] - s.sends[second],
@@ -106,7 +106,7 @@ func (s *Simulator) pair(o *Order, c *Costs, first, second int32) pair {
 	return p
 }
 
-// hides is the traffic in each half of a pair that the rest of the other half
+// hides returns the traffic in each half of a pair that the rest of the other half
 // covers; the halves are given by their places in the table of durations.
 func (c *Costs) hides(first int32, a float64, second int32, b float64, stages int32) float64 {
 	traffic := func(place int32, lasts float64) float64 {

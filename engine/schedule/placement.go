@@ -11,7 +11,7 @@ const (
 	Bidirectional                  // p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch
 )
 
-// String is the placement's name.
+// String returns the placement's name.
 func (pl Placement) String() string {
 	switch pl {
 	case Linear:
@@ -26,7 +26,7 @@ func (pl Placement) String() string {
 	return "unknown"
 }
 
-// stage is the model stage of a rank's chunk; p ranks.
+// stage returns the model stage of a rank's chunk; p ranks.
 func (pl Placement) stage(p, rank, chunk int) int {
 	switch {
 	case pl == VShape && chunk%2 == 1:
@@ -50,11 +50,11 @@ func (pl Placement) rank(p, stage, direction int) int {
 	return q
 }
 
-// Host is the rank that hosts a stage on p ranks, for operations of the given
+// Host returns the rank that hosts a stage on p ranks, for operations of the given
 // chunk (read only where every stage has two copies).
 func (pl Placement) Host(p, stage, chunk int) int { return pl.rank(p, stage, chunk) }
 
-// chunks is how many stages each rank hosts: v, or 2 when every stage has two copies.
+// chunks returns how many stages each rank hosts: v, or 2 when every stage has two copies.
 func (pl Placement) chunks(v int) int {
 	if pl == Bidirectional {
 		return 2 * v
@@ -62,10 +62,10 @@ func (pl Placement) chunks(v int) int {
 	return v
 }
 
-// Chunks is how many chunks each rank of the order hosts.
+// Chunks returns how many chunks each rank of the order hosts.
 func (o *Order) Chunks() int { return o.Placement.chunks(o.Spec.VirtualStages) }
 
-// Crosses says whether the next stage after one is on another rank, in the direction
+// Crosses reports whether the next stage after one is on another rank, in the direction
 // of the first half of a bidirectional schedule.
 func (o *Order) Crosses(stage int) bool {
 	p := o.Spec.Ranks

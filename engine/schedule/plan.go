@@ -63,7 +63,7 @@ type slot struct {
 	flags    uint32 // of its steps
 }
 
-// rows are the sizes of plan.made: of all, and where the two rows of no operation
+// rows returns the sizes of plan.made: of all, and where the two rows of no operation
 // begin.
 func (o *Order) rows() (all, nothing, nobody int) {
 	m := o.Spec.MicroBatches
@@ -147,7 +147,7 @@ func fillSlots(slots []slot, o *Order, rank, chunk int) {
 	}
 }
 
-// remote are the flags of a step whose input comes from another rank, or not.
+// remote returns the flags of a step whose input comes from another rank, or not.
 func remote(yes bool) uint32 {
 	if yes {
 		return stepRemote
@@ -243,7 +243,7 @@ func (pl *plan) deadlock(o *Order) error {
 	return e
 }
 
-// resize is a slice of n elements in the memory of s when it has room. The
+// resize returns a slice of n elements in the memory of s when it has room. The
 // contents are not cleared.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {

@@ -20,7 +20,7 @@ func (i *Info) Disproved(s *Spec, t ChunkTimes) string {
 	return i.disproved(s, t)
 }
 
-// Uneven tells whether the schedule meets durations that its fixed pattern was not
+// Uneven reports whether the schedule meets durations that its fixed pattern was not
 // made for (controllable memory, arXiv 2405.15362): its idle time then grows with the
 // number of micro-batches.
 func (i *Info) Uneven(t ChunkTimes) bool { return i.uneven != nil && i.uneven(t) }

@@ -50,7 +50,7 @@ type Spec struct {
 	ExtraWarmup   int // forwards that interleaved runs ahead beyond the usual ones; Megatron-LM takes 1 to overlap the expert all-to-all
 }
 
-// Stages is the number of model stages, p*v.
+// Stages returns the number of model stages, p*v.
 func (s Spec) Stages() int { return s.Ranks * s.VirtualStages }
 
 // Order is what every rank runs, in order: Ops[Start[r]:Start[r+1]] is rank r.
@@ -69,7 +69,7 @@ type Order struct {
 	plan *plan // made by Build; nil for an order made by hand
 }
 
-// Rank is the list of one rank.
+// Rank returns the list of one rank.
 func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]] }
 
 // Costs are the durations of one micro-batch on each model stage, in seconds
@@ -77,7 +77,7 @@ func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]
 // backward including recomputation; I and W are read by schedules that split it.
 type Costs struct {
 	F, B, I, W []float64 // one per model stage
-	P2P        float64   // latency of a hand-over to another rank; occupies neither, unless
+	P2P        float64   // latency of a send/recv to another rank; occupies neither, unless
 	P2PBlocks  bool      // the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
 
 	// R is the part of B and of I that runs the forward again, one per model stage
@@ -88,7 +88,7 @@ type Costs struct {
 	// What an overlapped pair hides, two rules that add up to no more than the
 	// shorter half. Overlap is a share of the shorter half, 0..1. HiddenF and
 	// HiddenB, one per model stage or nil, are the part of F and of B (or I)
-	// that is traffic: it hides under the rest of the other half, as the expert
+	// that is traffic: it overlaps with the rest of the other half, as the expert
 	// all-to-all does in DualPipe.
 	Overlap          float64
 	HiddenF, HiddenB []float64
@@ -145,7 +145,7 @@ type Timeline struct {
 	timed sync.Once
 }
 
-// OpTimes gives the timeline with the times of its operations, which it works out
+// OpTimes returns the timeline with the times of its operations, which it computes
 // at the first call; nil of nil. It may be called by several goroutines.
 func (t *Timeline) OpTimes() *Timeline {
 	if t == nil {
@@ -164,13 +164,13 @@ func (t *Timeline) OpTimes() *Timeline {
 	return t
 }
 
-// Last is how long a kind of operation takes on a model stage, on its own: an
+// Last returns how long a kind of operation takes on a model stage, on its own: an
 // overlapped pair takes less than its halves.
 func (t *Timeline) Last(kind OpKind, stage int) float64 {
 	return at(t.Lasts, int(kind)*t.Order.Spec.Stages()+stage)
 }
 
-// PerMicroBatch is how long a rank works on one micro-batch, all its stages,
+// PerMicroBatch returns how long a rank works on one micro-batch, all its stages,
 // forwards and backwards, nothing overlapped. In a bidirectional schedule, where
 // a micro-batch meets only one of the rank's two stages, it is the mean of both.
 func (t *Timeline) PerMicroBatch(rank int) (forward, backward float64) {
@@ -204,5 +204,5 @@ func (t *Timeline) RecomputeEnd(rank, op int) float64 {
 	return min(t.Begin[op]+t.Recompute[o.Stage(rank, o.Ops[op])], t.End[op])
 }
 
-// Duration is the makespan as a time, for timelines in seconds.
+// Duration returns the makespan as a time, for timelines in seconds.
 func (t *Timeline) Duration() units.Seconds { return units.Seconds(t.Makespan) }

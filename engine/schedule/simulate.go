@@ -16,7 +16,7 @@ type Simulator struct {
 }
 
 // keptOps is how many operations the scratch memory that is kept has room for;
-// making it anew for more is a small part of the simulation.
+// making it again for more is a small part of the simulation.
 const keptOps = 1 << 17
 
 // Simulate is Run with a new Simulator and Timeline.
@@ -51,9 +51,9 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 }
 
 // SimulateSummary is Run without the times of the operations, which are most of a
-// timeline: they are worked out where they are asked for, by Timeline.OpTimes. It
-// gives the makespan if hand-overs between ranks took no time as well. Both are
-// found in one walk: two chains of additions beside each other take little longer
+// timeline: they are computed where they are requested, by Timeline.OpTimes. It
+// gives the makespan if sends between ranks took no time as well. Both are
+// found in one walk: two chains of additions next to each other take little longer
 // than one.
 func (s *Simulator) SimulateSummary(o *Order, c Costs, t *Timeline) (free float64, err error) {
 	pl, err := s.start(o, &c, t)
@@ -102,7 +102,7 @@ func (t *Timeline) room(ops, kinds int) {
 	t.Begin, t.End, t.Lasts = all[:ops:ops], all[ops:2*ops:2*ops], all[2*ops:]
 }
 
-// planOf is the plan that Build has made, or one made now for another order.
+// planOf returns the plan that Build has made, or one made now for another order.
 func (s *Simulator) planOf(o *Order) (*plan, error) {
 	if o.plan != nil {
 		return o.plan, nil
@@ -140,7 +140,7 @@ func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
 	}
 }
 
-// rankOf is the rank of an operation by its index.
+// rankOf returns the rank of an operation by its index.
 func (o *Order) rankOf(op int) int {
 	lo, hi := 0, len(o.Start)-1
 	for hi-lo > 1 {
@@ -153,7 +153,7 @@ func (o *Order) rankOf(op int) int {
 	return lo
 }
 
-// arrival is how long after an operation its result is there for another rank.
+// arrival returns how long after an operation its result is there for another rank.
 func (c *Costs) arrival() float64 {
 	if c.P2PBlocks {
 		return 0
@@ -184,7 +184,7 @@ func (s *Simulator) block(o *Order, c *Costs) {
 // load checks the costs and lays them out by kind and stage.
 func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 	if !(c.P2P >= 0) || math.IsInf(c.P2P, 1) {
-		return costError("a hand-over latency of %v", c.P2P)
+		return costError("a send/recv latency of %v", c.P2P)
 	}
 	if !(c.Overlap >= 0 && c.Overlap <= 1) {
 		return costError("an overlap of %v is not between 0 and 1", c.Overlap)
@@ -219,7 +219,7 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 	return nil
 }
 
-// uses tells whether any operation is of the kind.
+// uses reports whether any operation is of the kind.
 func (pl *plan) uses(kind OpKind) bool {
 	for i := int(kind); i < len(pl.counts); i += 4 {
 		if pl.counts[i] > 0 {
@@ -247,7 +247,7 @@ func (s *Simulator) finish(o *Order, pl *plan, t *Timeline) error {
 		t.Makespan = max(t.Makespan, st.Last)
 	}
 	if math.IsInf(t.Makespan, 0) || math.IsNaN(t.Makespan) {
-		return costError("the step is longer than a number can say")
+		return costError("the step time overflows")
 	}
 	for r := range t.Ranks {
 		t.Ranks[r].Idle = max(0, t.Makespan-t.Ranks[r].Busy)

@@ -11,7 +11,7 @@ type CostError struct{ Reason string }
 // Error says what does not fit.
 func (e *CostError) Error() string { return "stage costs: " + e.Reason }
 
-// costError is a *CostError with a formatted reason.
+// costError returns a *CostError with a formatted reason.
 func costError(format string, args ...any) error {
 	return &CostError{Reason: fmt.Sprintf(format, args...)}
 }

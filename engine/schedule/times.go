@@ -11,8 +11,8 @@ type stageTimes struct {
 	held, heldForW []float64
 }
 
-// equalTimes are those of Build: every operation lasts as long as every other
-// and a hand-over takes no time.
+// equalTimes returns those of Build: every operation lasts as long as every other
+// and a send/recv takes no time.
 func equalTimes(stages int) *stageTimes {
 	ones := make([]float64, stages)
 	for k := range ones {
@@ -95,7 +95,7 @@ func (t *stageTimes) set(stages int, c *Costs) error {
 		}
 	}
 	if !(c.P2P >= 0) || math.IsInf(longest, 1) {
-		return costError("a hand-over latency of %v", c.P2P)
+		return costError("a send/recv latency of %v", c.P2P)
 	}
 	t.f, t.i, t.w = rounded(t.f, c.F, longest), rounded(t.i, c.I, longest), rounded(t.w, c.W, longest)
 	t.latency = rounded(nil, []float64{c.P2P}, longest)[0]

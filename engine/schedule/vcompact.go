@@ -39,7 +39,7 @@ type vMemory struct {
 	waiting  []int   // weight gradients put off after the slot; implicit only
 }
 
-// effect is what a slot does to the activations alive and to the weight
+// effect returns what a slot does to the activations alive and to the weight
 // gradients that wait, given how many do.
 func (r *vMemory) effect(c int32, waiting int) (live, put int) {
 	switch t := int(c-1) & 7; {

@@ -1,6 +1,6 @@
 package schedule
 
-// vHalf is the V-shaped schedule that holds about half the activations of 1F1B
+// vHalf returns the V-shaped schedule that holds about half the activations of 1F1B
 // at a small cost in time.
 func vHalf() descriptor {
 	return descriptor{

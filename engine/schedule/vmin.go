@@ -1,6 +1,6 @@
 package schedule
 
-// vMin is the V-shaped schedule that holds the fewest activations, about a third
+// vMin returns the V-shaped schedule that holds the fewest activations, about a third
 // of 1F1B.
 func vMin() descriptor {
 	return descriptor{

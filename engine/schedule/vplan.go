@@ -49,7 +49,7 @@ func newVPlan(o *Order, first func(rank int) [4]int) *vPlan {
 	return v
 }
 
-// code is the content of a slot.
+// code returns the content of a slot.
 func code(t, mb int) int32 { return int32(1 + t + 8*mb) }
 
 // draw fills the grid from the slots.
@@ -134,7 +134,7 @@ func (v *vPlan) squeeze() {
 	})
 }
 
-// from is the rank that an operation's input comes from; false for none.
+// from returns the rank that an operation's input comes from; false for none.
 func (v *vPlan) from(j, t int) (int, bool) {
 	switch t {
 	case vF0, vI1:
@@ -145,7 +145,7 @@ func (v *vPlan) from(j, t int) (int, bool) {
 	return 0, false
 }
 
-// ready is the first slot after everything that an operation needs.
+// ready returns the first slot after everything that an operation needs.
 func (v *vPlan) ready(j, t, mb int) int {
 	after := -1
 	if from, remote := v.from(j, t); remote {

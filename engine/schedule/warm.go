@@ -4,23 +4,23 @@ package schedule
 // known without making the order: between Least and Most, and where the two are
 // equal exactly that many. All of them are alive at once; never are there more
 // than Most that wait for B or I. Alive is how many chunk activations are there
-// at some moment at the least, those that wait for W alone among them. Tests
+// at some moment at least, those that wait for W alone among them. Tests
 // compare it with the orders.
 type Warmup struct{ Least, Most, Alive int }
 
-// exactly is a warmup of n forwards, or of all that there are.
+// exactly returns a warmup of n forwards, or of all that there are.
 func exactly(n, all int) Warmup {
 	n = min(n, all)
 	return Warmup{n, n, n}
 }
 
-// alive is the warmup with more chunk activations that only wait for W.
+// alive returns the warmup with more chunk activations that only wait for W.
 func (w Warmup) alive(n, all int) Warmup {
 	w.Alive = min(n, all)
 	return w
 }
 
-// warmupAll is that of schedules that run all forwards first.
+// warmupAll returns that of schedules that run all forwards first.
 func warmupAll(s *Spec, _ int) Warmup {
 	all := s.VirtualStages * s.MicroBatches
 	return exactly(all, all)
@@ -30,7 +30,7 @@ func warmupAll(s *Spec, _ int) Warmup {
 // forward of the first micro-batch comes back after that many others have started.
 func turned(s *Spec, rank int) int { return min(s.MicroBatches+rank+1, 2*s.MicroBatches) }
 
-// inThirds is the warmup of the V-shaped schedules that hold a number of thirds.
+// inThirds returns the warmup of the V-shaped schedules that hold a number of thirds.
 func inThirds(s *Spec, rank, third int) Warmup {
 	least := min(max(third-2, 1), turned(s, rank))
 	return Warmup{least, min(third, 2*s.MicroBatches), least}
@@ -45,7 +45,7 @@ func (i *Info) Warmup(s *Spec, rank int) Warmup {
 	return i.warmup(s, rank)
 }
 
-// DeferredWeightGrads is how many weight gradients of a rank wait at some moment at
+// DeferredWeightGrads returns how many weight gradients of a rank wait at some moment at
 // the least, in a schedule that splits the backward. Tests compare it with the orders.
 func (i *Info) DeferredWeightGrads(s *Spec, rank int) int {
 	if i.deferred == nil {
@@ -54,7 +54,7 @@ func (i *Info) DeferredWeightGrads(s *Spec, rank int) int {
 	return i.deferred(s, rank)
 }
 
-// InterleaveGroup is how many micro-batches of a chunk come one after the other before
+// InterleaveGroup returns how many micro-batches of a chunk come one after the other before
 // the forwards of a rank go on to its next chunk; 0 where their order is another.
 func (i *Info) InterleaveGroup(s *Spec) int {
 	if i.group == nil {
@@ -63,7 +63,7 @@ func (i *Info) InterleaveGroup(s *Spec) int {
 	return i.group(s)
 }
 
-// ForwardsOfChunk is how many of the first n forwards of a rank are of a chunk, where
+// ForwardsOfChunk returns how many of the first n forwards of a rank are of a chunk, where
 // chunks alternate in groups of so many micro-batches. Of the backwards of interleaved
 // as many are of the chunk that comes so many before the last.
 func (s *Spec) ForwardsOfChunk(n, chunk, group int) int {

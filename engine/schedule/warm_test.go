@@ -9,7 +9,7 @@ import (
 	"meshscope/engine_test/draws"
 )
 
-// What is said of a rank's first forwards and of what is alive holds for every
+// What is stated of a rank's first forwards and of what is alive holds for every
 // order up to 10 ranks; automatic schedules promise nothing.
 func TestWarmupIsWhatOrdersDo(t *testing.T) {
 	orders := 0
@@ -80,7 +80,7 @@ func TestPairsJoinBothChunks(t *testing.T) {
 	}
 }
 
-// What is said of the order in which chunks take turns is that of the orders.
+// What is stated of the order in which chunks take turns is that of the orders.
 func TestForwardsOfChunkIsWhatOrdersDo(t *testing.T) {
 	compared := 0
 	for _, kind := range []Kind{Interleaved, InterleavedZB, LoopedBFS} {
@@ -132,7 +132,7 @@ func ledHolds(t *testing.T, o *Order) {
 	}
 }
 
-// What is said of how far automatic schedules run ahead holds for the orders that are
+// What is stated of how far automatic schedules run ahead holds for the orders that are
 // found, whatever the durations.
 func TestAheadIsWhatOrdersDo(t *testing.T) {
 	found := 0

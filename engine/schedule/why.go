@@ -5,7 +5,7 @@ import "slices"
 // Place is an operation of a timeline: its rank and its index in Order.Ops.
 type Place struct{ Rank, Op int }
 
-// Producer is the operation on another chunk whose result an operation takes:
+// Producer returns the operation on another chunk whose result an operation takes:
 // for F the forward of the stage before, for B and I the backward of the stage
 // after. W, and the ends of the model, take none.
 func (o *Order) Producer(at Place) (Place, bool) {
@@ -21,7 +21,7 @@ func (o *Order) Producer(at Place) (Place, bool) {
 	return Place{}, false
 }
 
-// Producers are the producers of all operations, in the order of Ops; an operation
+// Producers returns the producers of all operations, in the order of Ops; an operation
 // that takes no result has one whose Op is -1. It takes time proportional to the
 // number of operations, where Producer looks through a whole rank for each.
 func (o *Order) Producers() []Place {
@@ -63,7 +63,7 @@ func (o *Order) Producers() []Place {
 	return out
 }
 
-// Consumer is the operation that takes an operation's result: the other way of
+// Consumer returns the operation that takes an operation's result: the other way of
 // Producer, and for the forward of the last stage the backward that follows it.
 func (o *Order) Consumer(at Place) (Place, bool) {
 	op := o.Ops[at.Op]
@@ -97,7 +97,7 @@ func (o *Order) result(forward bool, stage int, like Op) (Place, bool) {
 	return Place{}, false
 }
 
-// Box is the operation and, where it runs overlapped with another, that one: a
+// Box returns the operation and, where it runs overlapped with another, that one: a
 // range of indices of Order.Ops.
 func (o *Order) Box(at Place) (first, last int) {
 	first, last = at.Op, at.Op
@@ -109,7 +109,7 @@ func (o *Order) Box(at Place) (first, last int) {
 	return first, last
 }
 
-// Binding is what an operation's start waited for: the producer whose result
+// Binding returns what an operation's start waited for: the producer whose result
 // came last, or the operation before it on its rank where the result was there
 // already. An operation that starts the step has none.
 func (t *Timeline) Binding(at Place) (Place, bool) {
@@ -132,7 +132,7 @@ func (t *Timeline) Binding(at Place) (Place, bool) {
 	return found, latest >= 0
 }
 
-// CriticalPath is the chain of operations that decides how long the step is,
+// CriticalPath returns the chain of operations that decides how long the step is,
 // from its start to its end: each one's binding predecessor is the one before.
 // It takes time proportional to the number of operations.
 func (t *Timeline) CriticalPath() []Place {
@@ -169,7 +169,7 @@ func (t *Timeline) producer(at Place) (Place, bool) {
 	return Place{}, false
 }
 
-// input is the producer, and for the backward of the last stage the forward
+// input returns the producer, and for the backward of the last stage the forward
 // that it follows.
 func (t *Timeline) input(at Place) (Place, bool) {
 	op := t.Order.Ops[at.Op]
@@ -198,7 +198,7 @@ func (t *Timeline) result(forward bool, stage int, like Op, by float64) (Place, 
 	return Place{}, false
 }
 
-// Running is the operation that a rank runs at a moment, the first half of a
+// Running returns the operation that a rank runs at a moment, the first half of a
 // pair, or false and the index of the next one (Start[rank+1]: none).
 func (t *Timeline) Running(rank int, at float64) (int, bool) {
 	lo, hi := t.Order.Start[rank], t.Order.Start[rank+1]
@@ -216,7 +216,7 @@ func (t *Timeline) Running(rank int, at float64) (int, bool) {
 	return lo, t.Begin[lo] <= at
 }
 
-// InFlight is how many chunk activations a rank holds at a moment, each from the
+// InFlight returns how many chunk activations a rank holds at a moment, each from the
 // start of its F to the end of its B (or W).
 func (t *Timeline) InFlight(rank int, at float64) int {
 	live := 0

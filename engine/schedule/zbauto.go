@@ -17,7 +17,7 @@ func zb2P() descriptor {
 }
 
 func zbAuto() descriptor {
-	d := zbSearched(ZBAuto, "ZB auto", "as many activations as are asked for (1.5p if none are)")
+	d := zbSearched(ZBAuto, "ZB auto", "as many activations as --max-in-flight (1.5p if unset)")
 	d.Constraint = "the limit is at least 1 activation"
 	d.check = func(s Spec) []Issue { return append(oneChunk(s), unusedGroup(s)...) }
 	return d
@@ -40,10 +40,10 @@ func zbSearched(k Kind, name, memory string) descriptor {
 	}
 }
 
-// unknownIdle is the closed form of a schedule that has none.
+// unknownIdle returns the closed form of a schedule that has none.
 func unknownIdle(Spec, ChunkTimes) (float64, bool) { return 0, false }
 
-// inFlightLimit is how many activations a rank of an automatic zero-bubble
+// inFlightLimit returns how many activations a rank of an automatic zero-bubble
 // schedule may hold.
 func (s Spec) inFlightLimit() int {
 	switch {
@@ -64,7 +64,7 @@ func unusedLimit(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "max-in-flight-unused", Field: fieldMaxInFlight, Warning: true,
-		Message: fmt.Sprintf("%s has its own number of activations in flight: the limit is not used", s.Kind),
+		Message: fmt.Sprintf("%s sets its own number of activations in flight: the limit is not used", s.Kind),
 		Nearest: map[string]int{fieldMaxInFlight: 0},
 	}}
 }

@@ -38,7 +38,7 @@ func zbH2() descriptor {
 	}
 }
 
-// gapZBH2 is what one rank adds to the wait inside another's span.
+// gapZBH2 returns what one rank adds to the wait inside another's span.
 func gapZBH2(t ChunkTimes) float64 { return t.I - t.F + 2*max(0, t.F-t.W) }
 
 func checkZBH2(s Spec) []Issue {

@@ -98,7 +98,7 @@ func (z *zbSearch) reset(c zbChoice) {
 	}
 }
 
-// span is the longest time from a rank's first start to its last end.
+// span returns the longest time from a rank's first start to its last end.
 func (z *zbSearch) span() float64 {
 	longest := 0.0
 	for j := range z.p {
@@ -266,7 +266,7 @@ func (z *zbSearch) wanted() {
 	}
 }
 
-// holdsBack tells whether rank j is two forwards ahead of the next and another
+// holdsBack reports whether rank j is two forwards ahead of the next and another
 // would end after the next rank could use its input gradient.
 func (z *zbSearch) holdsBack(j int) bool {
 	if !z.choice.inputFirst || j+1 >= z.p || z.done[zbF][j] < z.done[zbF][j+1]+2 {

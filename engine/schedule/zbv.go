@@ -2,7 +2,7 @@ package schedule
 
 import "fmt"
 
-// zbV is the hand-made ZB-V: two chunks per rank there and back, so that a
+// zbV returns the hand-made ZB-V: two chunks per rank there and back, so that a
 // micro-batch turns round on the last rank and its activations are soon free.
 func zbV() descriptor {
 	return descriptor{
@@ -122,7 +122,7 @@ func checkVShape(s Spec) []Issue {
 	if s.VirtualStages != 2 {
 		issues = append(issues, Issue{
 			Code: "schedule-two-chunks", Field: fieldVPP,
-			Message: fmt.Sprintf("%s goes through the ranks there and back: it needs exactly 2 stages per rank, not %d", s.Kind, s.VirtualStages),
+			Message: fmt.Sprintf("%s places its stages in a V: it needs exactly 2 stages per rank, not %d", s.Kind, s.VirtualStages),
 			Nearest: map[string]int{fieldVPP: 2},
 		})
 	}

@@ -125,7 +125,7 @@ func newZBVSearch(p, m int, t *stageTimes) *zbvSearch {
 	return z
 }
 
-// chunkOf is the rank's chunk behind ch.
+// chunkOf returns the rank's chunk behind ch.
 func chunkOf(op, ch int) int {
 	if op == zbF {
 		return ch
@@ -133,7 +133,7 @@ func chunkOf(op, ch int) int {
 	return 1 - ch
 }
 
-// cost is the duration of an operation on the stage that rank j has there.
+// cost returns the duration of an operation on the stage that rank j has there.
 func (z *zbvSearch) cost(op, ch, j int) float64 {
 	stage := VShape.stage(z.p, j, chunkOf(op, ch))
 	switch op {
@@ -145,7 +145,7 @@ func (z *zbvSearch) cost(op, ch, j int) float64 {
 	return z.t.w[stage]
 }
 
-// needs is what an operation adds to what its rank holds.
+// needs returns what an operation adds to what its rank holds.
 func (z *zbvSearch) needs(op, ch, j int) float64 {
 	stage := VShape.stage(z.p, j, chunkOf(op, ch))
 	switch op {
@@ -157,7 +157,7 @@ func (z *zbvSearch) needs(op, ch, j int) float64 {
 	return -z.t.heldForW[stage]
 }
 
-// from is the rank that an operation's input comes from; false for none.
+// from returns the rank that an operation's input comes from; false for none.
 func (z *zbvSearch) from(ch, j int) (int, bool) {
 	if ch == 1 {
 		return j + 1, j < z.p-1
@@ -201,7 +201,7 @@ func (z *zbvSearch) put(op, ch, j int) bool {
 	return true
 }
 
-// ownDone tells whether the same rank has run what comes before: F of the first
+// ownDone reports whether the same rank has run what comes before: F of the first
 // chunk before the second, both before I of the second chunk, that before I of
 // the first.
 func (z *zbvSearch) ownDone(op, ch, j, i int) bool {
@@ -226,7 +226,7 @@ func (z *zbvSearch) weight(j int) bool {
 	return z.put(zbW, int(ch), j)
 }
 
-// slack is how much more rank j may wait without becoming the worst.
+// slack returns how much more rank j may wait without becoming the worst.
 func (z *zbvSearch) slack(j int) float64 {
 	worst := z.longest
 	allowed := -1.0

@@ -11,7 +11,7 @@ import (
 // sequences of 4,096).
 const MostTokens = 15360 * 4096
 
-// Raised is the global batch that is tried where nothing meets a deadline at another
+// Raised returns the global batch that is tried where nothing meets a deadline at another
 // one that nobody gave: twice as large, as a larger one leaves less of a pipeline idle
 // and has work for more copies. It is false beyond MostTokens, of which a tenth more
 // is let in for batches that are no power of two.
@@ -20,7 +20,7 @@ func Raised(gbs, seq int) (int, bool) {
 	return next, next <= layout.MaxGBS && next*seq <= MostTokens+MostTokens/10
 }
 
-// Ladder are the global batches that a search of so many GPUs takes, one after the
+// Ladder returns the global batches that a search of so many GPUs takes, one after the
 // other, where nobody gave one: DefaultGBS, then what it is raised to.
 func Ladder(gpus, seq int) []int {
 	out := []int{DefaultGBS([]int{gpus}, seq)}
@@ -33,7 +33,7 @@ func Ladder(gpus, seq int) []int {
 	}
 }
 
-// batches are the global batches that are tried on so many GPUs.
+// batches returns the global batches that are tried on so many GPUs.
 func (p *Problem) batches(gpus int) []int {
 	if !p.Space.FollowGBS {
 		return or(p.Space.GBS, p.Setup.GBS)
@@ -46,7 +46,7 @@ func (p *Problem) batches(gpus int) []int {
 	return ladder
 }
 
-// Batches are the global batches that are tried, of all numbers of GPUs.
+// Batches returns the global batches that are tried, of all numbers of GPUs.
 func (p *Problem) Batches() (out []int) {
 	if !p.Space.FollowGBS {
 		return or(p.Space.GBS, p.Setup.GBS)

@@ -19,7 +19,7 @@ type Conflict struct {
 	Least      *Found
 	LeastSoFar bool
 	// Frees are those of Fields of which giving up that one, and nothing else, leaves
-	// layouts; a second reason beside the list may leave it empty. Tried says that
+	// layouts; a second reason next to the list may leave it empty. Tried says that
 	// there was time to find out.
 	Frees []string
 	Tried bool
@@ -31,13 +31,13 @@ type Conflict struct {
 	Partial bool
 }
 
-// constraint is one thing that was asked for, and how to give it up.
+// constraint is one thing that was requested, and how to give it up.
 type constraint struct {
 	field string
 	relax func(*Problem)
 }
 
-// constraints are what a problem asks for beyond the model and the machine.
+// constraints returns what a problem asks for beyond the model and the machine.
 func (p *Problem) constraints() []constraint {
 	var out []constraint
 	add := func(field knob.ID, given bool, relax func(*Problem)) {
@@ -82,7 +82,7 @@ func (p *Problem) constraints() []constraint {
 }
 
 // Asking is how far Explain is. It asks whether anything is left when some of what
-// was asked for is given up, and cannot know how often it will have to.
+// was requested is given up, and cannot know how often it will have to.
 type Asking struct {
 	Questions int     // answered or open
 	Share     float64 // of the space that the one that is open has gone through
@@ -152,7 +152,7 @@ type explainer struct {
 	partial  bool // a question could not be settled in time
 }
 
-// shortest is the shortest list that excludes everything: none, one constraint,
+// shortest returns the shortest list that excludes everything: none, one constraint,
 // two, and where that is not enough one that cannot be made shorter.
 func (e *explainer) shortest(all []constraint) []constraint {
 	only := func(keep ...constraint) bool { return e.excludes(&e.problem, all, keep) == yes }
@@ -196,7 +196,7 @@ func likelyFirst(all []constraint) []constraint {
 	return out
 }
 
-// excludes says whether no layout meets the constraints that are kept.
+// excludes reports whether no layout meets the constraints that are kept.
 func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 	if e.ctx.Err() != nil { // even the list of cuts of a question takes time
 		e.partial = true
@@ -225,7 +225,7 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 	return yes
 }
 
-// any says whether any layout will do, and whether all were looked at: it ends at
+// any reports whether any layout will do, and whether all were looked at: it ends at
 // the first. Of each plane the candidate with the best bound is evaluated at
 // once, the others only where none of these will do.
 func (r *run) any() (found, whole bool) {

@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// anyBatch are the global batches that giving up the batch tries: some layout meets
+// anyBatch returns the global batches that giving up the batch tries: some layout meets
 // everything else at one of them, or none does at any. A layout of dp copies has
 // dp x mbs x m sequences, where dp divides the GPUs. The fewest that a schedule can run
 // on keep the least in memory: one micro-batch, a group of them, or as many or twice as
@@ -40,7 +40,7 @@ func (p *Problem) anyBatch() []int {
 	return slices.DeleteFunc(slices.Compact(out), func(gbs int) bool { return gbs > layout.MaxGBS })
 }
 
-// ends are the least and the most of a long list of numbers of GPUs.
+// ends returns the least and the most of a long list of numbers of GPUs.
 func ends(list []int) []int {
 	const most = 8 // of either end
 	list = slices.Sorted(slices.Values(list))

@@ -20,9 +20,9 @@ func TestGivingUpOneIsSaidAsItIs(t *testing.T) {
 		conflict Conflict
 		want     string
 	}{
-		{Conflict{Fields: fields, Tried: true}, "exclude every layout; giving up one of them is not enough, for others exclude too"},
-		{Conflict{Fields: fields, Frees: fields[1:], Tried: true}, "exclude every layout; giving up the limit of memory leaves some, the others alone do not"},
-		{Conflict{Fields: fields}, "exclude every layout, whatever else is given up"},
+		{Conflict{Fields: fields, Tried: true}, "exclude every layout; dropping one of them is not enough, because other constraints exclude all layouts too"},
+		{Conflict{Fields: fields, Frees: fields[1:], Tried: true}, "exclude every layout; dropping the memory limit leaves some, dropping another does not"},
+		{Conflict{Fields: fields}, "exclude every layout, whichever others are dropped"},
 	} {
 		if got := c.conflict.Together(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.conflict, got, c.want)

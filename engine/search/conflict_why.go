@@ -11,7 +11,7 @@ import (
 // Alone says what a single constraint does.
 func (c *Conflict) Alone() string {
 	if c.Tried && len(c.Frees) == 0 {
-		return "excludes every layout by itself; giving it up is not enough, for others exclude too"
+		return "excludes every layout by itself; dropping it is not enough, because other constraints exclude all layouts too"
 	}
 	return "excludes every layout by itself"
 }
@@ -21,33 +21,33 @@ func (c *Conflict) Together() string {
 	const none = "exclude every layout"
 	switch {
 	case c.Partial:
-		return none + "; there was no time to find out which of them suffice"
+		return none + "; no time was left to find out which of them suffice"
 	case !c.Tried:
-		return none + ", whatever else is given up"
+		return none + ", whichever others are dropped"
 	case len(c.Frees) == len(c.Fields):
-		return none + "; giving up any one of them leaves some"
+		return none + "; dropping any one of them leaves some"
 	case len(c.Frees) == 0:
-		return none + "; giving up one of them is not enough, for others exclude too"
+		return none + "; dropping one of them is not enough, because other constraints exclude all layouts too"
 	}
 	names := make([]string, len(c.Frees))
 	for i, field := range c.Frees {
 		names[i] = field
 		switch knob.ID(field) {
 		case "memory":
-			names[i] = "the limit of memory"
+			names[i] = "the memory limit"
 		case knob.GBS:
 			names[i] = "the batch"
 		case "headroom", "deadline", knob.Split:
 			names[i] = "the " + field
 		case "launchers":
-			names[i] = "what launchers refuse"
+			names[i] = "the launchers' rules"
 		default:
 		}
 	}
-	return none + "; giving up " + strings.Join(names, " or ") + " leaves some, the others alone do not"
+	return none + "; dropping " + strings.Join(names, " or ") + " leaves some, dropping another does not"
 }
 
-// Why is the arithmetic behind a list of several constraints where it is plain: degrees
+// Why returns the arithmetic behind a list of several constraints where it is plain: degrees
 // that do not divide the GPUs, copies that do not divide the batch. Empty elsewhere.
 func (c *Conflict) Why(p *Problem) string {
 	if len(c.Fields) < 2 {

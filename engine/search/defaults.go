@@ -10,14 +10,14 @@ import (
 // one: large models of recent years start with about 4 million.
 const TargetTokens = 1 << 22
 
-// UsualBatch is what DefaultGBS takes, in words.
+// UsualBatch returns what DefaultGBS takes, in words.
 func UsualBatch() string { return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000) }
 
 // largestOdd is how large an odd part of several numbers of GPUs a default batch
 // takes over.
 const largestOdd = 15
 
-// DefaultGBS is a global batch near TargetTokens that divides well: a power of
+// DefaultGBS returns a global batch near TargetTokens that divides well: a power of
 // two sequences, times the odd part of the numbers of GPUs where that is small, so
 // that every number of copies divides it that divides the GPUs and is no larger
 // than it. Of one number of GPUs the odd part is taken over as far as the target
@@ -48,7 +48,7 @@ func DefaultGBS(gpus []int, seq int) int {
 	return gbs
 }
 
-// common is the greatest common divisor.
+// common returns the greatest common divisor.
 func common(a, b int) int {
 	for b > 0 {
 		a, b = b, a%b

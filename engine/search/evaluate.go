@@ -96,7 +96,7 @@ func (r *run) evaluate(all []candidate) {
 	r.sure(&k, &seen, all)
 }
 
-// slow says whether the evaluation of a candidate takes longer than somebody who
+// slow reports whether the evaluation of a candidate takes longer than somebody who
 // has stopped a search wants to wait.
 func (r *run) slow(c *candidate) bool {
 	const most = 20_000 // operations: half a millisecond
@@ -149,7 +149,7 @@ type keeper struct {
 	front     []found // ascending in GPU-seconds per token, descending in memory
 }
 
-// wants says whether a layout with that bound can still be among the best or on
+// wants reports whether a layout with that bound can still be among the best or on
 // the front.
 func (k *keeper) wants(c *candidate) bool {
 	if len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(c.key) {
@@ -158,7 +158,7 @@ func (k *keeper) wants(c *candidate) bool {
 	return k.wantFront && !k.dominated(c.key.rate, c.peak)
 }
 
-// missed says whether candidates with no better bound than that can matter.
+// missed reports whether candidates with no better bound than that can matter.
 func (k *keeper) missed(lowest score) bool {
 	return k.wantFront || len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(lowest)
 }
@@ -173,7 +173,7 @@ func (k *keeper) open(list []candidate) (n int) {
 	return n
 }
 
-// dominated says whether the front has a layout that is no slower and takes no
+// dominated reports whether the front has a layout that is no slower and takes no
 // more memory, and is better in one of the two.
 func (k *keeper) dominated(rate float64, peak units.Bytes) bool {
 	n, _ := slices.BinarySearchFunc(k.front, rate, func(f found, rate float64) int {
@@ -209,7 +209,7 @@ func (k *keeper) keep(f *found) {
 	}
 }
 
-// twin says whether another layout is the same under another name: on one
+// twin reports whether another layout is the same under another name: on one
 // pipeline rank most schedules are.
 func (f *found) twin(g found) bool {
 	if f.Setup.PP > 1 || g.Setup.PP > 1 || f.exact != g.exact || f.Report.Memory.Peak != g.Report.Memory.Peak {

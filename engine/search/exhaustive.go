@@ -37,7 +37,7 @@ func Exhaustive(p Problem) Result {
 	return r.result
 }
 
-// Count is the ranking pass alone, on one core: how many legal layouts there are.
+// Count returns the ranking pass alone, on one core: how many legal layouts there are.
 func Count(p Problem) int {
 	p.Workers = 1
 	r := newRun(context.Background(), &p, nil)

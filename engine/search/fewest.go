@@ -36,7 +36,7 @@ func Fewest(ctx context.Context, p Problem, step int, progress func(Progress)) R
 	return out
 }
 
-// gap are the numbers that cut the gap between two others into steps, multiples of
+// gap returns the numbers that cut the gap between two others into steps, multiples of
 // the least one.
 func gap(low, high, least int) (out []int) {
 	step := max((high-low)/parts/least*least, least)
@@ -61,7 +61,7 @@ func (r *Result) ahead(f Result, p *Problem) {
 	r.Partial, r.Share = f.Partial, f.Share
 }
 
-// undominated are the layouts of a list that no other one equals or beats in both
+// undominated returns the layouts of a list that no other one equals or beats in both
 // speed and memory, the fastest first.
 func undominated(list []Found) (out []Found) {
 	rate := func(f *Found) float64 { return f.Report.Throughput.TokensPerSecondPerGPU }

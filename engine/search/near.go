@@ -23,7 +23,7 @@ type Near struct {
 	Most  int     `json:"at_most,omitempty"`
 }
 
-// Evidence is what is known about the errors of the figure that decides between
+// Evidence returns what is known about the errors of the figure that decides between
 // layouts: the memory where that leads, else the time of a step.
 func (o Objective) Evidence(r *engine.Report) *engine.Evidence {
 	if o == LeastMemory {
@@ -47,7 +47,7 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 	}
 }
 
-// worst is the worst score that is still within a share of another: of layouts with
+// worst returns the worst score that is still within a share of another: of layouts with
 // the same lead (GPUs, micro-batch, sequence) the GPU-seconds per token count, and
 // where memory leads that alone.
 func (p *Problem) worst(best score, share float64) (lead, rate float64) {
@@ -107,7 +107,7 @@ func (r *run) near(best score, share float64, seen *evaluated, all []candidate) 
 	return n
 }
 
-// Lean is traffic that a report takes to hide behind computing: an assumption that
+// Lean is traffic that a report takes to overlap with computing: an assumption that
 // a ranking rests on.
 type Lean struct {
 	Dimension string
@@ -115,7 +115,7 @@ type Lean struct {
 	Share     float64 // of the step
 }
 
-// Leans are the dimensions of a layout of whose traffic so much is hidden that a
+// Leans returns the dimensions of a layout of whose traffic so much is hidden that a
 // near tie would be decided otherwise if it were not, the largest first.
 func Leans(r *engine.Report) []Lean {
 	var out []Lean

@@ -50,7 +50,7 @@ func (p *Problem) planes(variant int) []plane {
 	return out
 }
 
-// or is the list without repeats, or the one value where it is empty.
+// or returns the list without repeats, or the one value where it is empty.
 func or(list []int, one int) []int {
 	if len(list) == 0 {
 		return []int{one}
@@ -58,7 +58,7 @@ func or(list []int, one int) []int {
 	return unique(list)
 }
 
-// tensor are the degrees of TP: up to twice the GPUs that the fast link joins,
+// tensor returns the degrees of TP: up to twice the GPUs that the fast link joins,
 // because one step beyond it is sometimes the only one that fits.
 func (p *Problem) tensor(divisors []int) []int {
 	most := 2 * p.Setup.Cluster.Domain()
@@ -69,7 +69,7 @@ func (p *Problem) pipeline(divisors []int) []int {
 	return pick(p.Space.PP, divisors, func(n int) bool { return n <= MaxPP && n <= p.Setup.Model.Layers })
 }
 
-// context are the degrees of CP, powers of two.
+// context returns the degrees of CP, powers of two.
 func (p *Problem) context(divisors []int, seq int) []int {
 	return pick(p.Space.CP, divisors, func(n int) bool {
 		return n&(n-1) == 0 && (n == 1 || seq%(2*n) == 0 && seq/n >= LeastCPSlice)
@@ -98,10 +98,10 @@ func (p *Problem) experts(out []plane, c plane) []plane {
 	return out
 }
 
-// allows says whether a list that may be empty allows a value.
+// allows reports whether a list that may be empty allows a value.
 func allows[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// pick is what was given, without repeats and what is no number of parts, or the
+// pick returns what was given, without repeats and what is no number of parts, or the
 // candidates that a rule keeps.
 func pick(given, candidates []int, keep func(int) bool) []int {
 	if len(given) > 0 {
@@ -187,7 +187,7 @@ func (p *Problem) choices() choices {
 	return c
 }
 
-// microBatches are the micro-batch sizes that divide any of the global batches.
+// microBatches returns the micro-batch sizes that divide any of the global batches.
 func (p *Problem) microBatches() []int {
 	var out []int
 	all := p.Batches()
@@ -205,7 +205,7 @@ func (p *Problem) microBatches() []int {
 	if p.Objective != LargestMBS {
 		return out
 	}
-	// What is asked for is not bounded by a list: only by memory and the batch.
+	// What is requested is not bounded by a list: only by memory and the batch.
 	for n := 2 * MaxMBS; n <= slices.Max(all); n *= 2 {
 		if slices.ContainsFunc(all, func(gbs int) bool { return gbs%n == 0 }) {
 			out = append(out, n)
@@ -214,7 +214,7 @@ func (p *Problem) microBatches() []int {
 	return out
 }
 
-// recomputations are the modes that differ: with a fused kernel, selective
+// recomputations returns the modes that differ: with a fused kernel, selective
 // recomputation is none but on a stack that keeps products. Between none and full are
 // quarters of the layers of each rank.
 func recomputations(s *engine.Setup) []recipe.Recompute {
@@ -243,7 +243,7 @@ func part(r recipe.Recompute, s *engine.Setup) (recipe.Recompute, bool) {
 	return r, n > fewer && n < layers
 }
 
-// chunks are the stages per rank that a schedule is tried with. Where any number
+// chunks returns the stages per rank that a schedule is tried with. Where any number
 // goes: those over which the layers divide when up to two are added, or three with a
 // multi-token-prediction module: embedding, head and module in places of layers
 // (as in Megatron's layout strings, "Et*4|(t*4|)*14tmL" for 61 layers).

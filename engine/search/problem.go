@@ -76,9 +76,9 @@ type Objective string
 
 // Objectives. All but the first two put something before speed. A GPU costs the same
 // by the hour whatever it does, so that the cheapest run is the one with the most
-// tokens per GPU: cost ranks as throughput does, and is asked for by another name.
+// tokens per GPU: cost ranks as throughput does, and is requested by another name.
 const (
-	Throughput  Objective = "throughput"  // most tokens per second and GPU
+	Throughput  Objective = "throughput"  // most tokens per second per GPU
 	Cost        Objective = "cost"        // least GPU-hours for a token, and so least money
 	FewestGPUs  Objective = "fewest-gpus" // that meet the deadline
 	LargestMBS  Objective = "largest-mbs" // sequences per micro-batch
@@ -101,9 +101,9 @@ type Found struct {
 // Result is the answer.
 type Result struct {
 	Best  []Found // ranked, the best first
-	Front []Found // from the fastest to the one with the least memory; nil unless asked for
+	Front []Found // from the fastest to the one with the least memory; nil unless requested
 
-	Legal     int // layouts that can run at all, and that no launcher refuses unless asked for
+	Legal     int // layouts that can run at all, and that no launcher refuses unless requested
 	Excluded  int // of these, those whose bound alone shows that they do not fit or miss the deadline
 	Evaluated int // evaluated in full
 	Fitting   int // of the evaluated, those that fit and meet the deadline
@@ -136,7 +136,7 @@ func (p *Problem) top() int {
 	return p.Top
 }
 
-// limit is the memory that the fullest rank may take.
+// limit returns the memory that the fullest rank may take.
 func (p *Problem) limit() units.Bytes {
 	if p.AnyMemory && p.Headroom == 0 {
 		return units.Bytes(math.MaxFloat64)
@@ -144,7 +144,7 @@ func (p *Problem) limit() units.Bytes {
 	return p.Setup.Cluster.GPU.MemoryUsable * units.Bytes(1-p.Headroom)
 }
 
-// inTime says whether steps of that length end the run before the deadline.
+// inTime reports whether steps of that length end the run before the deadline.
 func (p *Problem) inTime(step units.Seconds, tokens float64) bool {
 	training := p.Deadline
 	if g := p.Setup.Goodput; g > 0 {

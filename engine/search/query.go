@@ -26,12 +26,12 @@ type Query struct {
 	AsEval     bool // and no list of mbs or microbatches: eval's default batch is known
 }
 
-// NewQuery gives a query that leaves every knob free.
+// NewQuery returns a query that leaves every knob free.
 func NewQuery() *Query {
 	return &Query{Values: map[knob.ID]knob.Values{}, Texts: map[knob.ID]string{}}
 }
 
-// Set gives a knob a value, a list of values or a range: "8", "2,4,8", "2..8", "1..16:x2".
+// Set returns a knob a value, a list of values or a range: "8", "2,4,8", "2..8", "1..16:x2".
 func (q *Query) Set(id knob.ID, text string) error {
 	p, _ := knob.Find(id)
 	v, err := p.ParseValues(text)
@@ -42,10 +42,10 @@ func (q *Query) Set(id knob.ID, text string) error {
 	return nil
 }
 
-// Given says whether a knob has values.
+// Given reports whether a knob has values.
 func (q *Query) Given(id knob.ID) bool { _, given := q.Values[id]; return given }
 
-// Single is the one value of a knob; false where there is none, or several.
+// Single returns the one value of a knob; false where there is none, or several.
 func (q *Query) Single(id knob.ID) (string, bool) {
 	v, given := q.Values[id]
 	if !given {
@@ -55,13 +55,13 @@ func (q *Query) Single(id knob.ID) (string, bool) {
 	return q.Texts[id], one
 }
 
-// Several says whether a knob has a list or a range.
+// Several reports whether a knob has a list or a range.
 func (q *Query) Several(id knob.ID) bool {
 	_, one := q.Single(id)
 	return q.Given(id) && !one
 }
 
-// Text is the value of a knob, as it was given where the search goes over it.
+// Text returns the value of a knob, as it was given where the search goes over it.
 func (q *Query) Text(id knob.ID, setup *engine.Setup) string {
 	if text, ok := q.Texts[id]; ok {
 		return text
@@ -73,10 +73,10 @@ func (q *Query) Text(id knob.ID, setup *engine.Setup) string {
 	return p.Text(*setup)
 }
 
-// AnyGPUs says whether no number of GPUs was given, nor a range.
+// AnyGPUs reports whether no number of GPUs was given, nor a range.
 func (q *Query) AnyGPUs() bool { return !q.Given(knob.GPUs) && !q.Given(knob.Nodes) }
 
-// Problem is what a search with the query goes through, everything but how many
+// Problem returns what a search with the query goes through, everything but how many
 // layouts it returns and on how many cores. A value that no list can be made of is a
 // *knob.ValueError or *knob.ConflictError.
 func (q *Query) Problem() (Problem, error) {
@@ -95,7 +95,7 @@ func (q *Query) Problem() (Problem, error) {
 	return p, nil
 }
 
-// BatchesTried are the global batches that a problem with an answer was searched at.
+// BatchesTried returns the global batches that a problem with an answer was searched at.
 func (p *Problem) BatchesTried(r *Result) []int {
 	of := *p
 	if len(r.GPUs) > 0 {
@@ -104,7 +104,7 @@ func (p *Problem) BatchesTried(r *Result) []int {
 	return slices.Sorted(slices.Values(of.Batches()))
 }
 
-// GPUsTried are the numbers of GPUs that a problem with an answer was searched for.
+// GPUsTried returns the numbers of GPUs that a problem with an answer was searched for.
 func (p *Problem) GPUsTried(r *Result) []int {
 	if len(r.GPUs) > 0 {
 		return r.GPUs

@@ -120,7 +120,7 @@ func (q *Query) gpus() ([]int, error) {
 	}
 	both := slices.DeleteFunc(gpus, func(g int) bool { return !slices.Contains(nodes, (g+node-1)/node*node) })
 	if len(both) == 0 {
-		return nil, &knob.ConflictError{Fields: [2]string{string(knob.GPUs), string(knob.Nodes)}, Why: fmt.Sprintf("no number of GPUs that is asked for fills that many nodes of %d", node)}
+		return nil, &knob.ConflictError{Fields: [2]string{string(knob.GPUs), string(knob.Nodes)}, Why: fmt.Sprintf("none of the given numbers of GPUs fills that many nodes of %d", node)}
 	}
 	return both, nil
 }
@@ -165,7 +165,7 @@ func (q *Query) doubling(id knob.ID, otherwise int, free []int) []int {
 	return []int{otherwise}
 }
 
-// gbs is the global batch where the flags give no list of them.
+// gbs returns the global batch where the flags give no list of them.
 func (q *Query) gbs(gpus []int, seq int) int {
 	_, said := q.Values[knob.GBS]
 	if said || q.Counted {
@@ -183,7 +183,7 @@ const (
 	longestSeq  = 1 << 20
 )
 
-// sequences are the lengths that a search for the longest tries by itself.
+// sequences returns the lengths that a search for the longest tries by itself.
 func sequences(objective Objective) []int {
 	if objective != LongestSeq {
 		return nil
@@ -203,7 +203,7 @@ func upTo(from, to int) []int {
 	return out
 }
 
-// divisorsOf are the numbers that divide at least one of a list.
+// divisorsOf returns the numbers that divide at least one of a list.
 func divisorsOf(list []int) []int {
 	var out []int
 	for _, n := range list {

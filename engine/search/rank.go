@@ -45,7 +45,7 @@ type ranker struct {
 	spec         schedule.Spec // scratch of bound: a local one would be allocated for each layout
 }
 
-// setup is the layout of a candidate in a plane.
+// setup returns the layout of a candidate in a plane.
 func (v *variant) setup(p *plane, c *candidate) engine.Setup {
 	s := v.problem.Setup
 	p.cut(&s)
@@ -116,7 +116,7 @@ func (r *ranker) begin() bool {
 	return r.sound
 }
 
-// allowed says whether what was judged so may be among the answers.
+// allowed reports whether what was judged so may be among the answers.
 func (r *ranker) allowed(j knob.Legality) bool {
 	return j.Legal && (!j.Rejected || r.problem.Space.Refused)
 }
@@ -171,7 +171,7 @@ type kindSet uint32
 
 func (k kindSet) has(n int) bool { return k&(1<<n) != 0 }
 
-// schedules are those with a placement that can run so many stages and
+// schedules returns those with a placement that can run so many stages and
 // micro-batches.
 func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out kindSet) {
 	for n := range r.choices.kinds {

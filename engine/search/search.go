@@ -59,16 +59,16 @@ func (r *run) rankers() rankers {
 	return out
 }
 
-// of is the ranker of a plane.
+// of returns the ranker of a plane.
 func (k rankers) of(index int) *ranker { return &k[k[0].planes[index].variant] }
 
-// setup is the layout of a candidate.
+// setup returns the layout of a candidate.
 func (r *run) setup(c *candidate) engine.Setup {
 	p := &r.planes[c.plane]
 	return r.variants[p.variant].setup(p, c)
 }
 
-// stopped says whether nobody waits any more.
+// stopped reports whether nobody waits any more.
 func (r *run) stopped() bool {
 	return r.ctx.Err() != nil || r.problem.Stop != nil && r.problem.Stop()
 }
@@ -156,7 +156,7 @@ func (r *run) sort(all []candidate) bool {
 // reportEvery is how many planes pass between two reports of progress.
 const reportEvery = 64
 
-// coprime is a stride that visits n places each once, far apart: near the golden
+// coprime returns a stride that visits n places each once, far apart: near the golden
 // section of n.
 func coprime(n int) int {
 	for stride := max(int(float64(n)*0.6180339887), 1); ; stride++ {

@@ -1,6 +1,6 @@
 package search
 
-// Cuts is how many ways there are of cutting the GPUs, over all batches and
+// Cuts returns how many ways there are of cutting the GPUs, over all batches and
 // sequences of the space; where that is more than most, something more than most.
 func (p *Problem) Cuts(most int) (n int) {
 	q := *p

@@ -20,7 +20,7 @@ type variant struct {
 	choices choices
 }
 
-// variants are all combinations; the problem itself where no values are listed.
+// variants returns all combinations; the problem itself where no values are listed.
 func (p *Problem) variants() []variant {
 	problems := []*Problem{p}
 	for _, other := range p.Space.Others {
@@ -44,7 +44,7 @@ func (p *Problem) variants() []variant {
 	return out
 }
 
-// Combinations is how many variants there are.
+// Combinations returns how many variants there are.
 func (sp *Space) Combinations() int {
 	n := 1
 	for _, other := range sp.Others {
@@ -65,7 +65,7 @@ func looped() []knob.ID {
 	}
 }
 
-// without lists the knobs that a search varies beside others.
+// without lists the knobs that a search varies next to others.
 func without(others []knob.ID) []knob.ID {
 	return slices.DeleteFunc(knob.Searched(), func(id knob.ID) bool { return id == knob.Nodes || slices.Contains(others, id) })
 }

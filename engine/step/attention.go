@@ -94,7 +94,7 @@ func (k *kernels) recordUnfused() (products [2]*record.Recorder) {
 	return products
 }
 
-// ring adds what a ring of CP ranks costs core attention beside its arithmetic:
+// ring adds what a ring of CP ranks costs core attention next to its arithmetic:
 // one kernel for every rank's keys and values instead of one in all, each with its
 // own start, and the merging of their partial outputs in the forward, of the partial
 // gradients of queries, keys and values in the backward: read, and the sum read and

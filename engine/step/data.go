@@ -28,7 +28,7 @@ type DataParallel struct {
 	rec    *record.Recorder // of the rank; its sums have the same names
 }
 
-// Data works out the data-parallel traffic of a rank with the given parameters
+// Data computes the data-parallel traffic of a rank with the given parameters
 // (ZeRO paper, arXiv 1910.02054, section 7): an all-reduce of the gradients for
 // stage 0; a reduce-scatter of them and an all-gather of the weights for 1 and
 // 2; for 3 an all-gather in the forward and in the backward and a
@@ -45,7 +45,7 @@ func Data(in *Input, rank int, p memory.Parameters, layers int) DataParallel {
 	return out
 }
 
-// parametersOf are the dense or expert parameters on one GPU of a rank.
+// parametersOf returns the dense or expert parameters on one GPU of a rank.
 func parametersOf(rec *record.Recorder, rank int, kind string) string {
 	return rec.Ref(fmt.Sprintf("memory.ranks.%d.%s-parameters", rank, kind))
 }
@@ -215,7 +215,7 @@ func (d *DataParallel) recordSent(rec *record.Recorder, t *Traffic) {
 	})
 }
 
-// collective is the time of moving a volume in the calls that the stack makes of
+// collective returns the time of moving a volume in the calls that the stack makes of
 // it: one per layer with ZeRO-3, else one per bucket.
 func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula string, volume units.Bytes, g layout.Group,
 	time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds,
@@ -247,7 +247,7 @@ func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula strin
 	return t
 }
 
-// reduceBytes is the width in which gradients are summed: the stack's own, else
+// reduceBytes returns the width in which gradients are summed: the stack's own, else
 // that of the buffer that accumulates them.
 func reduceBytes(in *Input) float64 {
 	if own := in.Machine.Software.Reduce; own > 0 {
@@ -273,7 +273,7 @@ func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, gr
 	}
 }
 
-// OptimizerTime is the update of one rank's shard, memory traffic and no
+// OptimizerTime returns the update of one rank's shard, memory traffic and no
 // arithmetic worth counting (gradient, two moments, master copy read and
 // written, weight written: 30 bytes per parameter with fused Adam, more where
 // kernels are not fused), and what the host does once per step. Offloaded, its
@@ -331,7 +331,7 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 // which run apart, each with its own traffic.
 type MicroBatchTraffic struct{ Forward, Backward, Input, Weight units.Seconds }
 
-// PerMicroBatch gives that of a stage whose rank has so many chunks.
+// PerMicroBatch returns that of a stage whose rank has so many chunks.
 func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Software) MicroBatchTraffic {
 	if d.PerForward == 0 && d.PerBackward == 0 {
 		return MicroBatchTraffic{} // as up to ZeRO-1

@@ -28,7 +28,7 @@ func (k *kernels) host(c *Cost, moe bool) {
 	c.InputGrad += backward
 }
 
-// issue is what the host needs to issue a layer's forward and backward.
+// issue returns what the host needs to issue a layer's forward and backward.
 func (k *kernels) issue(moe bool) units.Seconds {
 	l, soft := k.in.Layout, &k.m.Software
 	floor, formula := soft.HostLayer, "host_time_per_layer"
@@ -74,7 +74,7 @@ func (k *kernels) recordTokenCounts() {
 		k.rec.Figure(record.Entry{
 			ID: w.id, Name: "waiting for token counts, " + w.name, Symbol: "t(waiting for token counts, " + w.name + ")", Unit: record.Seconds,
 			Formula: "wait_per_layer_with_experts * share_of_the_pass", Value: float64(soft.MoELayer) * w.share,
-			Source:    "the host reads how many tokens each expert has before it goes on; " + record.From(soft.From),
+			Source:    "the host reads how many tokens each expert has before it continues; " + record.From(soft.From),
 			LeavesOut: "CUDA graphs",
 		}, record.In("wait_per_layer_with_experts", soft.MoELayer), record.InUnit(record.Share, "share_of_the_pass", w.share))
 		k.rec.Term(w.pass, k.rec.Ref(w.id))
@@ -92,7 +92,7 @@ func (k *kernels) recordWait(way, pass string, t units.Seconds, share float64) {
 	rec.Figure(record.Entry{
 		Name: "waiting for the host, " + way, Symbol: "t(waiting for the host, " + way + ")", Unit: record.Seconds, Value: float64(t),
 		Formula:   "max(0, floor * share_of_the_pass - (" + record.Sum(append(busy, k.exposed(way)...)...) + "))",
-		Source:    "a layer is no faster than the host issues it; " + record.From(k.m.Software.From),
+		Source:    "a layer runs no faster than the host launches it; " + record.From(k.m.Software.From),
 		LeavesOut: "CUDA graphs",
 	}, record.InUnit(record.Share, "share_of_the_pass", share))
 	k.rec.Term(pass, rec.Ref(""))

@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// kernels works out the operations of one micro-batch on one GPU.
+// kernels computes the operations of one micro-batch on one GPU.
 type kernels struct {
 	in     *Input
 	m      *hardware.Machine
@@ -19,7 +19,7 @@ type kernels struct {
 
 	scores, scoresBack units.Seconds // core attention in one layer
 
-	rec                              *record.Recorder // scope of the piece of the model that is worked out
+	rec                              *record.Recorder // scope of the piece of the model that is computed
 	scoresFormula, scoresBackFormula string           // the same as formulas
 }
 
@@ -63,7 +63,7 @@ func (k *kernels) symbols() {
 	})
 }
 
-// begin says which piece of the model is worked out from here on.
+// begin says which piece of the model is computed from here on.
 func (k *kernels) begin(id, what string) {
 	k.rec = k.in.Record.Scope(id, what)
 	k.rec.Clear()
@@ -93,7 +93,7 @@ func (k *kernels) end(c *Cost) {
 		k.rec.Figure(record.Entry{
 			ID: pass.id, Name: pass.name + " of one micro-batch in " + of, Symbol: pass.id + " of " + k.rec.What(), Unit: record.Seconds,
 			Formula: k.rec.Sum(pass.id), Value: float64(pass.t),
-			Source: "the sum of its operations", LeavesOut: "communication that nothing hides (its own figure)",
+			Source: "the sum of its operations", LeavesOut: "exposed communication (its own figure)",
 		})
 	}
 }
@@ -161,7 +161,7 @@ func (k *kernels) stream(c *Cost, p pass, bytes float64) {
 // product.
 type pass struct{ id, name, bytes string }
 
-// layer is one transformer layer, dense or with routed experts.
+// layer returns one transformer layer, dense or with routed experts.
 func (k *kernels) layer(moe bool) Cost {
 	m := k.in.Model
 	var c Cost
@@ -230,7 +230,7 @@ func (k *kernels) latentUp(c *Cost) {
 	k.matmul(c, product{"kv-up", "key-value up-projection", "T", "r_kv", "a / t * (d_nope + d_v)"}, k.tokens, float64(m.KVLoraRank), a*float64(m.QKNopeDim+m.VHeadDim))
 }
 
-// gates is how many matrices an MLP has before its activation.
+// gates returns how many matrices an MLP has before its activation.
 func (k *kernels) gates() float64 {
 	if k.in.Model.Gated {
 		return 2
@@ -252,7 +252,7 @@ const (
 	expertAct = "bytes * (gates + 1) * T_routed * f_expert"
 )
 
-// routed is the number of rows that one rank's experts work on, times their
+// routed returns the number of rows that one rank's experts work on, times their
 // width over ETP: tokens sent times experts per token, and the load of the
 // busiest rank.
 func (k *kernels) routed() float64 {
@@ -284,7 +284,7 @@ func (k *kernels) embedding() Cost {
 	return c
 }
 
-// head is the final norm, the output projection and the loss.
+// head returns the final norm, the output projection and the loss.
 func (k *kernels) head() Cost {
 	var c Cost
 	k.begin("head", "head")

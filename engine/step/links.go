@@ -15,7 +15,7 @@ func members(g layout.Group) hardware.Members {
 	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
 }
 
-// sent is the bytes that one rank sends in a ring pass over a volume.
+// sent returns the bytes that one rank sends in a ring pass over a volume.
 func sent(volume units.Bytes, g layout.Group) units.Bytes {
 	n := float64(g.Size)
 	return volume * units.Bytes((n-1)/n)
@@ -43,7 +43,7 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		fwd = Traffic{Bytes: 2 * sent(volume, g), Seconds: 2 * gather}
 		bwd = Traffic{Bytes: 3 * sent(volume, g), Seconds: 3 * gather}
 		// The gradient of the output must be gathered before both products; the
-		// scatter and the second gather have the weight gradient to hide under.
+		// scatter and the second gather have the weight gradient to overlap with.
 		bwd.Exposed = gather + max(0, 2*gather-weight)
 	} else {
 		reduce := k.m.AllReduce(k.collective("layer.tp-reduce", "TP all-reduce", "hidden_states"), volume, members(g))
@@ -101,7 +101,7 @@ func (k *kernels) recordTraffic(pass string, times float64, t traffic) {
 	}
 }
 
-// exposed are the sums of what nothing hides in a pass.
+// exposed returns the sums of what nothing hides in a pass.
 func (k *kernels) exposed(pass string) (sum []string) {
 	for _, dimension := range [...]string{"tp", "cp", "ep", "etp"} {
 		if s := k.rec.Sum(pass + "." + dimension + ".exposed"); s != "0" {
@@ -111,17 +111,17 @@ func (k *kernels) exposed(pass string) (sum []string) {
 	return sum
 }
 
-// recordExposed records the part of a traffic that nothing hides.
+// recordExposed records the part of a traffic that is exposed.
 func (k *kernels) recordExposed(id, name, source, formula string, t units.Seconds, share float64) string {
 	k.rec.Figure(record.Entry{
 		ID: id + ".exposed", Name: "part of the " + name + " that nothing hides, in one " + k.rec.What(), Symbol: "exposed " + name,
 		Unit: record.Seconds, Formula: formula, Value: float64(t),
-		Source: source + "; " + record.From(k.m.Software.From), LeavesOut: "slowing of the products that hide it",
+		Source: source + "; " + record.From(k.m.Software.From), LeavesOut: "slowdown of the overlapped products",
 	}, record.InUnit(record.Share, "share_that_is_exposed", share))
 	return k.rec.Ref(id + ".exposed")
 }
 
-// collective is the scope of a collective of a volume given by its formula.
+// collective returns the scope of a collective of a volume given by its formula.
 func (k *kernels) collective(id, name, volume string) *record.Recorder {
 	rec := k.in.Record.Scope(id, name)
 	rec.Let("volume", volume)
@@ -154,7 +154,7 @@ func (k *kernels) edge(c *Cost) {
 }
 
 // contextParallel adds ring attention: keys and values travel round c-1 times,
-// in the backward with their gradients; it hides under core attention.
+// in the backward with their gradients; it overlaps with core attention.
 func (k *kernels) contextParallel(c *Cost) {
 	m, l := k.in.Model, k.in.Layout
 	if l.CP == 1 {
@@ -219,7 +219,7 @@ func (k *kernels) expertParallel(c *Cost) {
 		once := k.m.AllToAll(k.collective("layer.ep-all-to-all", "expert all-to-all", "v_routed"), routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
 		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
 		if EPOverlaps(k.in) {
-			// of both dispatches and combines what does not fit beside the layer's work, at least
+			// of both dispatches and combines what does not fit next to the layer's work, at least
 			work := c.Forward + c.InputGrad + c.WeightGrad
 			t.Exposed = max(once*units.Seconds(k.m.Software.EPOverlap), once-work/4)
 		}
@@ -253,7 +253,7 @@ func (k *kernels) recordExpertTraffic(dimension, bytes, seconds string, exposed 
 	k.recordTraffic("backward."+dimension, 2, t)
 }
 
-// EPOverlaps says whether the expert traffic of one micro-batch runs beside the work of
+// EPOverlaps reports whether the expert traffic of one micro-batch runs next to the work of
 // another: what Megatron-Core asks of its layouts and recomputation
 // (megatron/core/transformer/transformer_config.py: overlap_moe_expert_parallel_comm).
 func EPOverlaps(in *Input) bool {
@@ -261,7 +261,7 @@ func EPOverlaps(in *Input) bool {
 	return in.Machine.Software.EPOverlap > 0 && l.EP > 1 && (l.PP == 1 || l.VPP > 1) && in.Recompute.Mode != recipe.RecomputeFull
 }
 
-// HandOver is one message between neighbouring stages: a micro-batch's hidden
+// HandOver returns one message between neighbouring stages: a micro-batch's hidden
 // states, over TP with SP or where the stack sends shards and gathers them.
 func HandOver(in *Input) (units.Bytes, units.Seconds) {
 	m, l := &in.Machine, in.Layout

@@ -45,7 +45,7 @@ func (k *kernels) recompute(c *Cost, rec *record.Recorder, stage int, st layout.
 	}
 }
 
-// recomputedLayers is how many layers of a stage run again as a whole.
+// recomputedLayers returns how many layers of a stage run again as a whole.
 func recomputedLayers(in *Input, stage int) int {
 	if in.Recompute.Mode != recipe.RecomputeFull {
 		return 0
@@ -59,7 +59,7 @@ func (c *Cost) addForward(layer *Cost, times int) {
 	c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(times))
 }
 
-// halfOfProducts is what runs again of a dense layer when every second matrix
+// halfOfProducts returns what runs again of a dense layer when every second matrix
 // product is kept: k, the output projection, the up projection, and what is not
 // a product.
 func (k *kernels) halfOfProducts() units.Seconds {
@@ -78,7 +78,7 @@ func (k *kernels) halfOfProducts() units.Seconds {
 	return c.Forward
 }
 
-// modules is the forward time of the recomputed parts of one layer.
+// modules returns the forward time of the recomputed parts of one layer.
 func (k *kernels) modules(moe bool) units.Seconds {
 	var c Cost
 	if moe {

@@ -16,7 +16,7 @@ type piece struct {
 	sums  *record.Recorder
 }
 
-// pieces are those that Stage adds up.
+// pieces returns those that Stage adds up.
 func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
 	in := p.k.in
 	add := func(n int, times, id string) {
@@ -48,7 +48,7 @@ func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
 	return all
 }
 
-// recomputed are the layers whose forward runs again as a whole.
+// recomputed returns the layers whose forward runs again as a whole.
 func (p *Parts) recomputed(stage int, st layout.Stage) []piece {
 	in := p.k.in
 	n := recomputedLayers(in, stage)
@@ -85,18 +85,18 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 			sum = append(sum, piece.times+piece.sums.Ref(pass.id))
 		}
 		figure(pass.id, "compute of the "+pass.id+" of one micro-batch on "+of, pass.id, record.Seconds, record.Sum(sum...), float64(pass.t),
-			"layers times their operations, times the factor of the stack; "+from, "communication that nothing hides (its own figure)")
+			"layers times their operations, times the factor of the stack; "+from, "exposed communication (its own figure)")
 	}
 	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds, rec.Sum("recompute"), float64(c.Recompute),
-		"forward of what --recompute names", "multi-token-prediction modules, which keep everything")
+		"forward of what --recompute names", "multi-token-prediction modules, which keep all activations")
 	var sum []string
 	for _, piece := range pieces {
 		if s := piece.sums.Sum("unhidden"); s != "0" {
 			sum = append(sum, piece.times+"("+s+")")
 		}
 	}
-	figure("unhidden", "TP traffic of "+of+" that a split backward does not hide", "unhidden", record.Seconds, record.Sum(sum...), float64(c.Unhidden),
-		"the weight gradient that would hide it runs later, times the factor of the stack; "+from, "")
+	figure("unhidden", "TP traffic of "+of+" exposed by a split backward", "unhidden", record.Seconds, record.Sum(sum...), float64(c.Unhidden),
+		"the weight gradient that would overlap with it runs later, times the factor of the stack; "+from, "")
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	again := p.recomputed(stage, st)
 	for _, d := range [...]struct {
@@ -124,7 +124,7 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 			take(pieces, "backward")
 			take(again, "forward")
 			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
-				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "what its layers send, forward and backward, and what runs again", "")
+				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "traffic of its layers, forward, backward and recomputed", "")
 		}
 	}
 }

@@ -3,15 +3,15 @@
 // cross, plain rules for what hides what, and the optimizer.
 //
 // The rules of this release, none of them fitted: TP traffic of the forward
-// pass is exposed, that of the backward hides under the weight-gradient
-// products; ring attention hides under attention; expert all-to-all is exposed;
-// the gradient reduce-scatter hides under the last micro-batch's backward and
-// the rank's own tail, the weight all-gather under the first forward; hand-over
+// pass is exposed, that of the backward overlaps with the weight-gradient
+// products; ring attention overlaps with attention; expert all-to-all is exposed;
+// the gradient reduce-scatter overlaps with the last micro-batch's backward and
+// the rank's own tail, the weight all-gather under the first forward; send/recv
 // between stages is latency in the pipeline simulation. A backward that is split
 // into input and weight gradient hides no TP traffic, because the products that
 // hid it run later; the head is not split, because the gradient of its logits
 // would wait. In an overlapped pair of a forward and a backward the expert
-// all-to-all of each hides under the rest of the other.
+// all-to-all of each overlaps with the rest of the other.
 package step
 
 import (
@@ -41,10 +41,10 @@ type Input struct {
 	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
 	Offload  recipe.Offload
 	TrainMTP bool
-	Record   *record.Recorder // takes down formulas; nil: nobody asked
+	Record   *record.Recorder // records formulas; nil: nobody asked
 }
 
-// Latency is what the simulation adds to a message between stages: nothing where the
+// Latency returns what the simulation adds to a message between stages: nothing where the
 // stages' own times hold the waiting.
 func (in *Input) Latency(hop units.Seconds) units.Seconds {
 	if in.Machine.Software.Blocking {
@@ -54,7 +54,7 @@ func (in *Input) Latency(hop units.Seconds) units.Seconds {
 }
 
 // Traffic is what one dimension moves: bytes sent by one GPU, the time that
-// takes, and the part of that time that nothing hides.
+// takes, and the part of that time that is exposed.
 type Traffic struct {
 	Bytes   units.Bytes
 	Seconds units.Seconds
@@ -78,7 +78,7 @@ func (l *Links) AddTimes(m *Links, times float64) {
 	l.ETP.add(m.ETP, times)
 }
 
-// Exposed is the time that the dimensions inside a layer add to it.
+// Exposed returns the time that the dimensions inside a layer add to it.
 func (l *Links) Exposed() units.Seconds {
 	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed
 }
@@ -124,10 +124,10 @@ func (c *Cost) scale(by float64) {
 	}
 }
 
-// ForwardTime is how long the rank is busy with a forward.
+// ForwardTime returns how long the rank is busy with a forward.
 func (c *Cost) ForwardTime() units.Seconds { return c.Forward + c.ForwardLinks.Exposed() }
 
-// BackwardTime is how long the rank is busy with a whole backward.
+// BackwardTime returns how long the rank is busy with a whole backward.
 func (c *Cost) BackwardTime() units.Seconds {
 	return c.InputGrad + c.WeightGrad + c.Recompute + c.BackwardLinks.Exposed()
 }
@@ -137,11 +137,11 @@ func (c *Cost) InputGradTime() units.Seconds {
 	return c.BackwardTime() - c.WeightGradTime() + c.Unhidden
 }
 
-// WeightGradTime is the half of a split backward that can wait.
+// WeightGradTime returns the half of a split backward that can wait.
 func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeightGrad }
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
-// same, so each kind is worked out once, and a stage like the one before is not
+// same, so each kind is computed once, and a stage like the one before is not
 // added up again.
 func Stages(in *Input, into []Cost) []Cost {
 	p := NewParts(in)

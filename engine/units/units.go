@@ -36,7 +36,7 @@ const (
 	Millisecond Seconds = 1e-3
 )
 
-// Difference is a - b, and 0 where that is no more than what rounding leaves of
+// Difference returns a - b, and 0 where that is no more than what rounding leaves of
 // two long sums of the same parts, one in 10^12.
 func Difference[T ~float64](a, b T) T {
 	const rounding = 1e-12
@@ -53,7 +53,7 @@ func (b Bytes) GiB() float64 { return float64(b / GiB) }
 // GB converts to decimal gigabytes, the unit of traffic.
 func (b Bytes) GB() float64 { return float64(b / GB) }
 
-// Over is the time that b takes at rate r; a missing rate takes no time, so
+// Over returns the time that b takes at rate r; a missing rate takes no time, so
 // callers check that a link exists before they use it.
 func (b Bytes) Over(r BytesPerSecond) Seconds {
 	if r <= 0 {
@@ -62,7 +62,7 @@ func (b Bytes) Over(r BytesPerSecond) Seconds {
 	return Seconds(float64(b) / float64(r))
 }
 
-// Over is the time that f takes at rate r; see Bytes.Over.
+// Over returns the time that f takes at rate r; see Bytes.Over.
 func (f FLOPs) Over(r FLOPsPerSecond) Seconds {
 	if r <= 0 {
 		return 0

@@ -103,7 +103,7 @@ func qwen3MoE(r *reader) {
 	}
 	r.experts("num_experts", n, r.number("moe_intermediate_size", c.ExpertFFN))
 	if len(c.DenseLayers) > 0 {
-		r.refusef("mlp_only_layers: dense layers at places of their own are not modelled")
+		r.refusef("mlp_only_layers: dense layers at listed places are not modelled")
 	}
 	if m.MoEFreq = or(c.SparseStep, 1); m.MoEFreq > 1 {
 		m.FFN = r.number("intermediate_size", c.FFN)
@@ -171,7 +171,7 @@ func gemma(r *reader, every int) {
 	}
 }
 
-// period is every how many layers one attends to all tokens, by layer_types where
+// period returns every how many layers one attends to all tokens, by layer_types where
 // the file has them: the last of every n-th, as the library lays them out, in a list
 // as long as the model or in one period of it.
 func (r *reader) period(every int) int {

@@ -73,7 +73,7 @@ func TestNeoX(t *testing.T) {
 	}
 }
 
-// gemmaOf is a Gemma 3 with such layers.
+// gemmaOf returns a Gemma 3 with such layers.
 func gemmaOf(kinds ...string) string {
 	var words []string
 	for _, kind := range kinds {

@@ -122,7 +122,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, fs.ErrClosed }
 
-// many is a document of n keys.
+// many returns a document of n keys.
 func many(n int, format, end string) string {
 	var b strings.Builder
 	for i := range n {

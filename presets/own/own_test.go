@@ -21,7 +21,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// builtIn is the text of a built-in file with one thing replaced.
+// builtIn returns the text of a built-in file with one thing replaced.
 func builtIn(t *testing.T, name, old, replacement string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))

@@ -14,7 +14,7 @@ import (
 	"meshscope/presets"
 )
 
-// Bands are the errors of all groups, apart by GPU, stack and kind of model:
+// Bands returns the errors of all groups, apart by GPU, stack and kind of model:
 // what a prediction for a similar setup can be expected to be off by.
 func Bands(groups []Group) []hardware.Band {
 	e := engine.Evaluator{SkipTimeline: true}
@@ -48,7 +48,7 @@ func Bands(groups []Group) []hardware.Band {
 	return bands
 }
 
-// reachOf is how far the runs go that have a figure.
+// reachOf returns how far the runs go that have a figure.
 func reachOf(runs []Run, metric string) hardware.Reach {
 	var out hardware.Reach
 	for i := range runs {

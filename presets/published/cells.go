@@ -13,7 +13,7 @@ import (
 // one size and time.
 const leastCell = 5
 
-// rates are the absolute errors of tokens per second.
+// rates returns the absolute errors of tokens per second.
 func (j *judged) rates() []float64 {
 	out := make([]float64, len(j.rows))
 	for i := range j.rows {
@@ -27,7 +27,7 @@ func cellOf(r *Run) string {
 	return fmt.Sprint(r.Setup.Model.ID, " ", r.Setup.Cluster.ID, " ", r.Setup.GPUs)
 }
 
-// cells are the rows by model, machine and number of GPUs, those with enough
+// cells returns the rows by model, machine and number of GPUs, those with enough
 // layouts.
 func (j *judged) cells() [][]int {
 	at := map[string][]int{}
@@ -48,7 +48,7 @@ func (j *judged) cells() [][]int {
 	return out
 }
 
-// correlation is the mean rank correlation of predicted and measured time over
+// correlation returns the mean rank correlation of predicted and measured time over
 // the cells, and that of a constant rate, whose time is the work.
 func (j *judged) correlation() (ours, constant float64, cells int) {
 	var a, b []float64
@@ -73,7 +73,7 @@ type candidate struct {
 	peak float64 // predicted, GiB
 }
 
-// candidates are all layouts of a group that were tried, by cell.
+// candidates returns all layouts of a group that were tried, by cell.
 func candidates(e *engine.Evaluator, lib Library, g *Group) (map[string][]candidate, error) {
 	failed, err := g.OutOfMemory(lib)
 	if err != nil {
@@ -138,7 +138,7 @@ func firstChoices(cells map[string][]candidate) choice {
 	return out
 }
 
-// preferred is the rate of the layout with the least predicted time per token.
+// preferred returns the rate of the layout with the least predicted time per token.
 func preferred(list []candidate, predicted func(*candidate) float64, fitting bool) float64 {
 	chosen, at := 0.0, math.Inf(1)
 	for i := range list {

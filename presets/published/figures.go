@@ -65,7 +65,7 @@ func (j *judged) errors() []float64 {
 	return out
 }
 
-// constant are the absolute errors of the best single rate on the same rows.
+// constant returns the absolute errors of the best single rate on the same rows.
 func (j *judged) constant() []float64 {
 	work, step := make([]float64, len(j.rows)), make([]float64, len(j.rows))
 	for i := range j.rows {
@@ -150,7 +150,7 @@ func perLayout(j judged) (ours, constant []float64) {
 	return ours, constant
 }
 
-// gains are the errors of how much faster than 1F1B a schedule is, at the same
+// gains returns the errors of how much faster than 1F1B a schedule is, at the same
 // model and number of micro-batches; a constant rate gives no gain at all.
 func gains(j judged) (ours, constant []float64) {
 	type size struct{ layers, hidden, microbatches int }

@@ -48,7 +48,7 @@ type Run struct {
 	First  bool // Memory is that of the first pipeline rank
 }
 
-// TokensPerSecondPerGPU is the speed that was measured; 0 where no step was published.
+// TokensPerSecondPerGPU returns the speed that was measured; 0 where no step was published.
 func (r *Run) TokensPerSecondPerGPU() float64 {
 	if r.Step <= 0 {
 		return 0
@@ -104,7 +104,7 @@ type cellFile struct {
 	OutOfMemory [][]float64    `toml:"out_of_memory"`
 }
 
-// settle are the lines of a cell as runs. The document is read once: only the
+// settle returns the lines of a cell as runs. The document is read once: only the
 // columns differ.
 func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures int) ([]Run, error) {
 	doc, err := f.document(c.Setup)
@@ -211,8 +211,8 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	return g, nil
 }
 
-// OutOfMemory are the runs of the group that did not fit: they have a setup and no
-// figure. They are read when they are asked for.
+// OutOfMemory returns the runs of the group that did not fit: they have a setup and no
+// figure. They are read when they are requested.
 func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 	if g.file == nil {
 		return nil, nil
@@ -237,7 +237,7 @@ func (r *Run) measured() error {
 	return nil
 }
 
-// take gives a run the setup of a document.
+// take returns a run the setup of a document.
 func (r *Run) take(doc *setupdoc.Document, lib Library) error {
 	s, err := doc.Setup(lib)
 	if err != nil {

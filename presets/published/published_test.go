@@ -51,7 +51,7 @@ func TestEveryGroupIsSound(t *testing.T) {
 }
 
 // TestBandsAreWhatTheRunsSay holds presets/bands.toml against the runs. With
-// MESHSCOPE_UPDATE=1 it writes the file anew.
+// MESHSCOPE_UPDATE=1 it writes the file again.
 func TestBandsAreWhatTheRunsSay(t *testing.T) {
 	want := published.BandFile(published.Bands(groups(t)))
 	if os.Getenv("MESHSCOPE_UPDATE") == "1" {

@@ -23,7 +23,7 @@ func RankCorrelation(a, b []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
-// ranks gives the places in ascending order; equal values share theirs, as do
+// ranks returns the places in ascending order; equal values share theirs, as do
 // values that differ by rounding.
 func ranks(list []float64) []float64 {
 	order := make([]int, len(list))

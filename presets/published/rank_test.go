@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The values are worked out by hand from the definition: Pearson's correlation of the
+// The values are computed by hand from the definition: Pearson's correlation of the
 // ranks, equal values at their mean rank.
 func TestRankCorrelation(t *testing.T) {
 	cases := []struct {

@@ -97,7 +97,7 @@ func (r *Run) memory(report *engine.Report) float64 {
 	return most
 }
 
-// work is what a single constant rate divides: the operations of a step on one
+// work returns what a single constant rate divides: the operations of a step on one
 // GPU with recomputed work, scores over the whole square where the kernel
 // computes them so.
 func work(e *engine.Evaluator, s *engine.Setup, r *engine.Report) float64 {
@@ -131,7 +131,7 @@ func summarise(g *Group, rows []Row) Result {
 	return out
 }
 
-// Constant gives the absolute errors of one constant rate: fitted to all rows,
+// Constant returns the absolute errors of one constant rate: fitted to all rows,
 // and leaving each row out of its own fit. The constant is the one with the
 // least mean absolute error among the rows' own rates.
 func Constant(work, step []float64) (fitted, left []float64) {

@@ -19,7 +19,7 @@ func (w said) flag() string {
 	return "--" + w.key + " " + quoted(w.value)
 }
 
-// quoted is a value as a shell takes it for one word.
+// quoted returns a value as a shell takes it for one word.
 func quoted(value string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+.,:=/%@", r)
@@ -30,7 +30,7 @@ func quoted(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// Flags are the flags that settle to a setup again: what it is about, and what is
+// Flags returns the flags that settle to a setup again: what it is about, and what is
 // neither derived nor a default. A model or a machine that differs from its preset
 // is said by --set, field by field. ok is false for a setup that flags alone cannot
 // give, such as one with a model whose name is no preset.

@@ -287,11 +287,11 @@ func (d *Document) Set(key, value string) error {
 	return d.draft.Set(id, value)
 }
 
-// SaysBatch tells whether the document says the global batch, or the micro-batches
+// SaysBatch reports whether the document says the global batch, or the micro-batches
 // that it follows from.
 func (d *Document) SaysBatch() bool { return d.draft.Has(knob.GBS) || d.draft.Has(knob.MicroBatches) }
 
-// Take gives what the document says of a parameter, in the words of the command
+// Take returns what the document says of a parameter, in the words of the command
 // line, and unsays it; false where it says nothing.
 func (d *Document) Take(id knob.ID) (text string, said bool) {
 	text, said = d.draft.Take(id)

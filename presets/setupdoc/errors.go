@@ -14,7 +14,7 @@ import (
 type KeyError struct {
 	Key     string
 	Twice   bool
-	Beside  string   // the key that it must not stand beside
+	Beside  string   // the key that it must not stand next to
 	Instead string   // the key that has the effect which this one would not have
 	Names   string   // the key that chooses the preset whose id this one would change
 	Nearest []string // known keys that are spelled alike
@@ -25,9 +25,9 @@ func (e *KeyError) Error() string {
 	case e.Twice:
 		return fmt.Sprintf("key %s comes twice", escape.Quote(e.Key))
 	case e.Beside != "":
-		return fmt.Sprintf("key %s beside %q: a report that is fed back has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
+		return fmt.Sprintf("key %s beside %q: a report used as input has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
 	case e.Instead != "":
-		return fmt.Sprintf("%s has no effect beside a cluster, which has links and nodes of its own; say %s", escape.Line(e.Key), e.Instead)
+		return fmt.Sprintf("%s has no effect with a cluster, which has its own links and nodes; use %s", escape.Line(e.Key), e.Instead)
 	case e.Names != "":
 		return fmt.Sprintf("%s cannot be set: it identifies a preset; use %s to choose another", escape.Line(e.Key), e.Names)
 	case len(e.Nearest) > 0:

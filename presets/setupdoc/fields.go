@@ -87,7 +87,7 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 	return nil
 }
 
-// wrongValue is a *knob.ValueError at the place of the value. A text that reads
+// wrongValue returns a *knob.ValueError at the place of the value. A text that reads
 // like the number that is wanted would look right.
 func wrongValue(path string, n *node, allowed string) error {
 	if _, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text {

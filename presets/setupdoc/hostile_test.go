@@ -11,7 +11,7 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// keys is a document of n keys, one per line.
+// keys returns a document of n keys, one per line.
 func keys(n int, line string) string {
 	var b strings.Builder
 	for i := range n {
@@ -72,7 +72,7 @@ func TestSaidTwice(t *testing.T) {
 	}
 }
 
-// A report that is fed back has its setup inside and nothing else beside.
+// A report that is fed back has its setup inside and nothing else.
 func TestFedBack(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema_version":1,"version":"x","setup":{"tp":8},"legal":true,"problems":[],"model":{},"memory":{}}`: "",
@@ -225,7 +225,7 @@ func TestNodeOfGPU(t *testing.T) {
 	}
 	for _, key := range []string{"gpu.intra_node_bandwidth", "cluster.gpu.intra_node_bandwidth"} {
 		for _, cluster := range []string{"", "dgx-h100"} {
-			if _, err := read("", cluster, key+"=1e9"); err == nil || !strings.Contains(err.Error(), "say cluster.intra.bandwidth") {
+			if _, err := read("", cluster, key+"=1e9"); err == nil || !strings.Contains(err.Error(), "use cluster.intra.bandwidth") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}

@@ -34,10 +34,10 @@ func parseJSON(data []byte) (*node, error) {
 	return root, nil
 }
 
-// next is the offset at which the next token starts.
+// next returns the offset at which the next token starts.
 func (r *jsonReader) next() int { return r.skip(" \t\r\n,:") }
 
-// skip is the offset of the first character after the last token that is none
+// skip returns the offset of the first character after the last token that is none
 // of these.
 func (r *jsonReader) skip(these string) int {
 	i := int(r.dec.InputOffset())

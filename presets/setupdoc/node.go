@@ -2,7 +2,7 @@ package setupdoc
 
 import "meshscope/engine/hardware"
 
-// instead are the fields of a GPU that describe its typical node, and the
+// instead returns the fields of a GPU that describe its typical node, and the
 // fields of a cluster that have the same meaning. Where there is a cluster only
 // the latter count.
 func instead(key string) (string, bool) {
@@ -15,7 +15,7 @@ func instead(key string) (string, bool) {
 	return name, ok
 }
 
-// nodeField tells whether an assignment is about a GPU's typical node, and
+// nodeField reports whether an assignment is about a GPU's typical node, and
 // which field it is.
 func (a *assignment) nodeField() (key string, ok bool) {
 	switch {
@@ -28,7 +28,7 @@ func (a *assignment) nodeField() (key string, ok bool) {
 	return key, ok
 }
 
-// onlyForNodes refuses fields of the GPU's typical node beside a cluster, where
+// onlyForNodes refuses fields of the GPU's typical node next to a cluster, where
 // they would change nothing.
 func (d *Document) onlyForNodes(gpu *node) error {
 	if gpu != nil {
@@ -47,7 +47,7 @@ func (d *Document) onlyForNodes(gpu *node) error {
 	return nil
 }
 
-// nodeOf is the typical node of a GPU after what was said about that node.
+// nodeOf returns the typical node of a GPU after what was said about that node.
 func (d *Document) nodeOf(g hardware.GPU, lib Library) (hardware.Cluster, error) {
 	c := hardware.Cluster{GPU: g}
 	for i := range d.sets {

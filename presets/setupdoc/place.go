@@ -23,7 +23,7 @@ func newLines(data []byte) lines {
 	return ends
 }
 
-// at is the position of an offset.
+// at returns the position of an offset.
 func (l lines) at(offset int) position {
 	line, _ := slices.BinarySearch(l, offset)
 	start := 0
@@ -82,7 +82,7 @@ func (d *Document) forget(part string) {
 	}
 }
 
-// canonical is the one name of a key: gpu.id and cluster.gpu.id are the same,
+// canonical returns the one name of a key: gpu.id and cluster.gpu.id are the same,
 // and so are grad-dtype and grad_dtype.
 func canonical(path string) string {
 	if path == "gpu" || strings.HasPrefix(path, "gpu.") {
@@ -94,7 +94,7 @@ func canonical(path string) string {
 	return strings.ReplaceAll(path, "-", "_")
 }
 
-// blame gives an error about a field the place where the field was said, or,
+// blame returns an error about a field the place where the field was said, or,
 // for a field that was left out, the table that should have it.
 func (d *Document) blame(err error) error {
 	var value *knob.ValueError
@@ -139,7 +139,7 @@ func (d *Document) placeOf(name string) position {
 	}
 }
 
-// spelled is the name of a field as it was written, or the short one.
+// spelled returns the name of a field as it was written, or the short one.
 func (d *Document) spelled(name string) string {
 	if from, ok := d.origins[name]; ok {
 		return from.path

@@ -129,7 +129,7 @@ func TestFlagsOfEdits(t *testing.T) {
 	}
 }
 
-// settled is the setup of the words of a command line.
+// settled returns the setup of the words of a command line.
 func settled(t *testing.T, words []string, lib setupdoc.Library) engine.Setup {
 	t.Helper()
 	var d setupdoc.Document

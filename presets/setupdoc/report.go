@@ -8,7 +8,7 @@ import (
 	"meshscope/engine"
 )
 
-// reportKeys are the keys of what eval --json prints.
+// reportKeys returns the keys of what eval --json prints.
 func reportKeys() []string {
 	keys := []string{"schema_version", "version", "setup"}
 	for _, key := range keysOf(reflect.TypeFor[engine.Report]()) {

@@ -106,7 +106,7 @@ func (d *Document) settleCluster(lib Library) (hardware.Cluster, error) {
 	return c, d.gpuInto(&c, lib)
 }
 
-// base is what a table starts from: the preset it names, nothing when the name
+// base returns what a table starts from: the preset it names, nothing when the name
 // is a new one, the default when it has none.
 func base[T any](table *node, otherwise string, find func(string) (T, error)) (T, error) {
 	id := table.find("id")
@@ -121,7 +121,7 @@ func base[T any](table *node, otherwise string, find func(string) (T, error)) (T
 	return known, nil
 }
 
-// clusterOfGPU is the typical node of the GPU that was named, or the default.
+// clusterOfGPU returns the typical node of the GPU that was named, or the default.
 func (d *Document) clusterOfGPU(lib Library) (hardware.Cluster, error) {
 	switch {
 	case d.gpu == nil:
@@ -155,7 +155,7 @@ func (d *Document) clusterOfGPU(lib Library) (hardware.Cluster, error) {
 	return d.nodeOf(g, lib)
 }
 
-// gpuInto settles a GPU that is said beside a cluster: a table changes the
+// gpuInto settles a GPU that is said next to a cluster: a table changes the
 // cluster's GPU, a name must be that GPU's own.
 func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 	switch {
@@ -175,7 +175,7 @@ func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 	return otherGPU(c, d.gpu)
 }
 
-// otherGPU is the error of a GPU whose id is not that of the cluster's.
+// otherGPU returns the error of a GPU whose id is not that of the cluster's.
 func otherGPU(c *hardware.Cluster, id *node) error {
 	return place(id.at, &knob.ConflictError{
 		Fields: [2]string{"gpu", "cluster"},

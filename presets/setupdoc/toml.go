@@ -142,7 +142,7 @@ func decimalTOML(literal string) string {
 	return plain
 }
 
-// tooLarge says whether the library only cannot hold a number. What the number is
+// tooLarge reports whether the library only cannot hold a number. What the number is
 // meant for knows better what is allowed.
 func tooLarge(err error) bool {
 	return strings.Contains(err.Error(), "value out of range") || strings.Contains(err.Error(), "too large to fit in")

@@ -58,7 +58,7 @@ func (n *node) find(key string) *node {
 	return nil
 }
 
-// shown is how the value is quoted in a message.
+// shown returns how the value is quoted in a message.
 func (n *node) shown() string {
 	if n.kind == object {
 		return "a table"
@@ -90,7 +90,7 @@ func tooMany(at position, most int) error {
 	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", most)}
 }
 
-// tooDeep is the error for a document that nests more than any setup does.
+// tooDeep returns the error for a document that nests more than any setup does.
 func tooDeep(at position) error {
 	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep", maxDepth)}
 }

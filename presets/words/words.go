@@ -1,6 +1,6 @@
 // Package words holds the texts of the program: a note on every knob and the
 // glossary. Both are data files with sources; nothing here is a figure that the
-// engine works out.
+// engine computes.
 package words
 
 import (
@@ -45,11 +45,11 @@ type Word struct {
 	Source  string   `toml:"source"`
 }
 
-// Methods are the notes by knob. A file with a fault gives the sound ones and an
+// Methods returns the notes by knob. A file with a fault gives the sound ones and an
 // error; the built-in file has none, which a test checks.
 func Methods() (map[knob.ID]Method, error) { return parseMethods(methodsFile) }
 
-// Glossary is every word, in the order of the alphabet.
+// Glossary returns every word, in the order of the alphabet.
 func Glossary() ([]Word, error) { return parseGlossary(glossaryFile) }
 
 func parseMethods(text []byte) (map[knob.ID]Method, error) {

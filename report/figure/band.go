@@ -26,8 +26,10 @@ func (b Band) Brief(value string) string {
 // cells; in fewer than that takes it is brief.
 func (b Band) Beside(value string, room int) string {
 	if !b.Validated() {
-		if full := value + ", " + engine.NotValidated; utf8.RuneCountInString(full) <= room {
-			return full
+		for _, words := range [...]string{b.Band(b.PlusMinus), b.BandBrief(b.PlusMinus)} {
+			if full := value + ", " + words; utf8.RuneCountInString(full) <= room {
+				return full
+			}
 		}
 	}
 	return b.Brief(value)

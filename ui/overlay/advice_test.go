@@ -77,7 +77,7 @@ func someAdvice(fits bool) *advise.Advice {
 	}
 	by := move(74, 11, turn("pp", "2"))
 	a.Rules = []advise.Rule{
-		{ID: "two", Text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone", Verdict: advise.Agrees, Why: "it would fit in 74.0 GiB", Move: &by},
+		{ID: "two", Text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone", Verdict: advise.Agrees, Why: "fits in 74.0 GiB", Move: &by},
 		{ID: "batch", Text: "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)", Verdict: advise.Warns, Why: "a step has 0.131 M tokens"},
 	}
 	return a

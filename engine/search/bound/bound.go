@@ -1,4 +1,4 @@
-// Package bound works out lower bounds of step time and memory without ordering or
+// Package bound computes lower bounds of step time and memory without ordering or
 // simulating the pipeline: about a microsecond a layout. A search ranks by them and
 // evaluates only what they do not exclude.
 package bound
@@ -23,7 +23,7 @@ type Bound struct {
 	Peak units.Bytes
 }
 
-// Bounder works out lower bounds of many setups that differ in little, and computes
+// Bounder computes lower bounds of many setups that differ in little, and computes
 // once what they share. Method Bound is the bound of one setup. A caller that walks
 // through many calls the methods in this order and goes back only as far as something
 // is new:
@@ -79,7 +79,7 @@ func (f *Bounder) SetModel(s *engine.Setup) {
 	f.mem.Order = &f.hosts
 }
 
-// Bound is the lower bound of one setup that has been found legal. It is false where its
+// Bound returns the lower bound of one setup that has been found legal. It is false where its
 // layers cannot be laid out.
 func (f *Bounder) Bound(s *engine.Setup) (Bound, bool) {
 	info := f.info(s.Schedule)
@@ -178,7 +178,7 @@ func (f *Bounder) SetZeRO(zero int) (differs bool) {
 // Sums are made in another order than those of an evaluation.
 const rounding = 1 - 1e-9
 
-// Step is the shortest step under a schedule, given by its spec: ranks, chunks and
+// Step returns the shortest step under a schedule, given by its spec: ranks, chunks and
 // placement are those that were cut.
 func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	f.time()
@@ -192,8 +192,8 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	return (most + optimizer) * rounding
 }
 
-// exposed is the step without the optimizer as one rank makes it, in a pipeline of so
-// many seconds: with the data-parallel traffic that nothing hides. The rule is that of
+// exposed returns the step without the optimizer as one rank makes it, in a pipeline of so
+// many seconds: with the exposed data-parallel traffic. The rule is that of
 // Evaluator.exposedData, and what it gives grows with the length of the pipeline and
 // with the rank's own end: bounds of both from below make one of the step.
 func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds {
@@ -211,7 +211,7 @@ func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds
 	return units.Seconds(length) + scatter + gather
 }
 
-// Peak is the least that the fullest rank needs under a schedule, given as for
+// Peak returns the least that the fullest rank needs under a schedule, given as for
 // Step.
 func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	var most units.Bytes
@@ -228,7 +228,7 @@ func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	return (most + f.mem.Overhead(most).Sum()) * rounding
 }
 
-// PeakInTime is a bound of the same that follows from how long stages take: closer for
+// PeakInTime returns a bound of the same that follows from how long stages take: closer for
 // the automatic schedules of which schedule.Ahead knows the warmup, 0 for others.
 func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	if !info.Automatic || info.Placement != schedule.Linear {
@@ -282,7 +282,7 @@ func (f *Bounder) cost() {
 	f.pass.costed = true
 }
 
-// pass is what a micro-batch takes, where it has been worked out.
+// pass is what a micro-batch takes, where it has been computed.
 type pass struct {
 	costed bool
 	hop    units.Seconds // of a message to the next stage
@@ -301,7 +301,7 @@ type partsKey struct {
 
 func (p *parts) forget() { p.keys = p.keys[:0] }
 
-// of is what the layers of the input cost.
+// of returns what the layers of the input cost.
 func (p *parts) of(in *step.Input) *step.Parts {
 	key := partsKey{in.Layout.MBS, in.Layout.SP}
 	for i, k := range p.keys {

@@ -1,6 +1,6 @@
 package bound
 
-// oneByOne is how long a pipeline runs in which one micro-batch goes to the last stage
+// oneByOne returns how long a pipeline runs in which one micro-batch goes to the last stage
 // and back before the next one starts: exactly that long.
 func (f *Bounder) oneByOne(m float64) float64 {
 	back := &f.path.back[0]
@@ -15,7 +15,7 @@ func (f *Bounder) oneByOne(m float64) float64 {
 	return m * round
 }
 
-// breadthFirst is how long a pipeline runs in which every rank does all its forwards
+// breadthFirst returns how long a pipeline runs in which every rank does all its forwards
 // first, chunk by chunk, and then all backwards the other way round: exactly that long.
 //
 // All micro-batches are alike, so that the moments at which they leave a stage bend

@@ -13,7 +13,7 @@ type stageTimes struct {
 	up, down   float64 // expert traffic contained in f and in b (or i), which an overlapped pair hides
 }
 
-// timesOf are those of a stage whose rank has so many chunks.
+// timesOf returns those of a stage whose rank has so many chunks.
 func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Software) stageTimes {
 	z := d.PerMicroBatch(k, chunks, soft)
 	return stageTimes{
@@ -23,7 +23,7 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 	}
 }
 
-// time works out the times of all stages, and the way of the first micro-batch
+// time computes the times of all stages, and the way of the first micro-batch
 // through them, where they are not those of the setup so far.
 func (f *Bounder) time() {
 	if f.timed {
@@ -87,7 +87,7 @@ type backward struct {
 	rest  []float64 // from the end of a stage's backward to the end of the first stage's
 }
 
-// backward is the way down of a schedule's gradients.
+// backward returns the way down of a schedule's gradients.
 func (p *path) backward(info *schedule.Info) *backward {
 	if info.SplitsBackward {
 		return &p.back[1]
@@ -132,7 +132,7 @@ func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
 	}
 }
 
-// stages are those of a rank, by chunk.
+// stages returns those of a rank, by chunk.
 func (f *Bounder) stages(rank int) []int {
 	chunks := f.hosts.Chunks()
 	return f.cut.stageOf[rank*chunks : (rank+1)*chunks]

@@ -19,7 +19,7 @@ type rankEnds struct {
 
 // spans bounds the ends of the ranks, and gives a bound of what the pipeline adds to a
 // step (the function period says what that is). Of a team the first and the last rank
-// stand for all: where a V turns round less is waited for. Where every rank does all
+// mean all: where a V turns round less is waited for. Where every rank does all
 // its forwards first, or one micro-batch at a time, both are exact, for all ranks.
 func (f *Bounder) spans(spec *schedule.Spec, info *schedule.Info) (length float64) {
 	f.ends = f.ends[:0]
@@ -132,7 +132,7 @@ func (f *Bounder) follow(back *backward, info *schedule.Info) {
 	}
 }
 
-// half is the part of a stage's backward that the gradient waits for.
+// half returns the part of a stage's backward that the gradient waits for.
 func (f *Bounder) half(stage int, info *schedule.Info) float64 {
 	s := &f.times[stage]
 	switch {
@@ -144,7 +144,7 @@ func (f *Bounder) half(stage int, info *schedule.Info) float64 {
 	return s.i
 }
 
-// puts is what is left of a backward after that.
+// puts returns what is left of a backward after that.
 func (f *Bounder) puts(stage int, info *schedule.Info) float64 {
 	s := &f.times[stage]
 	switch {
@@ -156,8 +156,8 @@ func (f *Bounder) puts(stage int, info *schedule.Info) float64 {
 	return s.w
 }
 
-// hidden is what overlapped pairs can save a rank at most: of each forward after the
-// first ones its traffic and that of the backward beside it, which is one of the other
+// hidden returns what overlapped pairs can save a rank at most: of each forward after the
+// first ones its traffic and that of the backward next to it, which is one of the other
 // chunk, as far as the rest of the other covers them (schedule.Costs).
 func (f *Bounder) hidden(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info) float64 {
 	if !info.Pairs {
@@ -174,7 +174,7 @@ func (f *Bounder) hidden(stages []int, each float64, warmup *schedule.Warmup, in
 	return min(all, (each*float64(len(stages))-float64(warmup.Least))*most)
 }
 
-// away is how long a rank is at work at the least because no more than warmup.Most
+// away returns how long a rank is at work at least because no more than warmup.Most
 // forwards wait for their gradients at a time, while each micro-batch is away to the
 // last stage and back.
 //

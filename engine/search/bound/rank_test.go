@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// abstract is a Bounder of a pipeline of which only the stages' times are known.
+// abstract returns a Bounder of a pipeline of which only the stages' times are known.
 func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) *Bounder {
 	f := &Bounder{times: times}
 	f.hosts = schedule.Order{Spec: spec, Placement: info.Placement}
@@ -30,7 +30,7 @@ func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop f
 	return f
 }
 
-// simulated is what a pipeline really adds to a step.
+// simulated returns what a pipeline really adds to a step.
 func simulated(t *rapid.T, spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) (float64, bool) {
 	c := schedule.Costs{P2P: hop}
 	for _, s := range times {

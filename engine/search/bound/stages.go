@@ -26,7 +26,7 @@ type cut struct {
 	chunks []int        // of all teams: the kind of each chunk
 	times  []stageTimes // the same for their times
 
-	shared   [zeroStages]bool // what ZeRO decides about the teams has been worked out
+	shared   [zeroStages]bool // what ZeRO decides about the teams has been computed
 	buffered [zeroStages]bool // the same for what depends on the micro-batch too
 }
 
@@ -54,12 +54,12 @@ type rankClass struct {
 
 	// Of a micro-batch: what it keeps until its input gradient and from then on, on the
 	// chunk where each is least; what each of several keeps before the first gradient;
-	// what runs beside them then; and what a single one needs, where that is most: while
+	// what runs next to them then; and what a single one needs, where that is most: while
 	// it runs, and while it waits for its weight gradient.
 	kept, waiting, early, beside, one, put units.Bytes
 
 	alike bool        // all chunks keep as much
-	least units.Bytes // what runs beside at any time
+	least units.Bytes // what runs at the same time at any moment
 }
 
 // sharded is what the ZeRO stage decides about a team.
@@ -97,7 +97,7 @@ func (f *Bounder) classify(uneven bool) {
 	c.buffered = [zeroStages]bool{}
 }
 
-// kind is the number of a stage's kind.
+// kind returns the number of a stage's kind.
 func (c *cut) kind(n int, st layout.Stage, chunk int) int {
 	for k := len(c.kinds) - 1; k >= 0; k-- {
 		if c.kinds[k].layers == st && c.kinds[k].chunk == chunk {
@@ -150,7 +150,7 @@ func (f *Bounder) classifyRanks() {
 	}
 }
 
-// team is the one that holds such stages; the number of teams where none does.
+// team returns the one that holds such stages; the number of teams where none does.
 func (c *cut) team(stages []int) int {
 next:
 	for n := len(c.teams) - 1; n >= 0; n-- {
@@ -164,7 +164,7 @@ next:
 	return len(c.teams)
 }
 
-// share works out what a ZeRO stage decides about the teams.
+// share computes what a ZeRO stage decides about the teams.
 func (f *Bounder) share(zero int) {
 	c := &f.cut
 	f.setup.ZeRO = zero
@@ -223,7 +223,7 @@ func (t *rankClass) passes(kinds []stageClass, bidirectional bool) {
 	}
 }
 
-// passing is what micro-batches need on a rank at the least. It is exactly that where
+// passing returns what micro-batches need on a rank at least. It is exactly that where
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
 // warmup is then the peak.
 func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
@@ -250,7 +250,7 @@ func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, 
 	return max(ahead, waiting, t.one)
 }
 
-// full is what a rank needs that runs all forwards of so many micro-batches before the
+// full returns what a rank needs that runs all forwards of so many micro-batches before the
 // first gradient: at the last forward of a chunk, and at its first backward, everything
 // of it and of the chunks before it is alive.
 func (t *rankClass) full(microBatches units.Bytes, kinds []stageClass) (most units.Bytes) {
@@ -263,9 +263,9 @@ func (t *rankClass) full(microBatches units.Bytes, kinds []stageClass) (most uni
 	return most
 }
 
-// mixed is what micro-batches need on a rank whose chunks take turns, after so many
+// mixed returns what micro-batches need on a rank whose chunks take turns, after so many
 // forwards: it is known of which chunks they are. With whole backwards it is known of
-// every moment after that too, when a forward and a backward run in turn; between the
+// every moment after that too, when a forward and a backward run alternately; between the
 // moments at which one of them goes on to another chunk the bytes change evenly.
 func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
 	chunks := len(t.chunks)

@@ -133,7 +133,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	}
 	exact := ""
 	if e := a.exact(); e != nil {
-		exact = "steps " + e.Band(in.Glyphs.PlusMinus)
+		exact = e.BandOf("steps", in.Glyphs.PlusMinus)
 	}
 	lines := []string{in.Heading(w, "EACH METHOD ALONE", detail, exact)}
 	if len(a.list) == 0 {

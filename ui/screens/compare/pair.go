@@ -91,7 +91,7 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	p := v.pair
 	exact := ""
 	if t := p.all.B.Report.Time; t != nil {
-		exact = "steps " + t.Band(in.Glyphs.PlusMinus)
+		exact = t.BandOf("steps", in.Glyphs.PlusMinus)
 	}
 	names := names([]engine.Setup{p.of.a, p.of.b})
 	remark := "from " + names[0] + " to " + names[1] + ", cumulative"
@@ -205,7 +205,7 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	}
 	exact := ""
 	if m := v.pair.all.B.Report.Memory; m != nil {
-		exact = "memory " + m.Band(in.Glyphs.PlusMinus)
+		exact = m.BandOf("memory", in.Glyphs.PlusMinus)
 	}
 	lines := []string{in.Heading(w, "TERM BY TERM", exact, "")}
 	muted := in.Paint(themes.Muted)

@@ -43,7 +43,7 @@ func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string 
 	l := widget.NewLine(w).Gap(2)
 	l.Put(in.Paint(themes.Muted), what)
 	if !e.Validated() {
-		return l.Put(in.Paint(themes.Warn), engine.NotValidated).String()
+		return l.Put(in.Paint(themes.Warn), e.Band("")).String()
 	}
 	l.Put(in.Paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
 	text := e.Words()

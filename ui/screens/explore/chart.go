@@ -85,7 +85,7 @@ func chartRemark(in *screen.Context, s *Sweep) string {
 	}
 	step, peak := t.Band(in.Glyphs.PlusMinus), m.Band(in.Glyphs.PlusMinus)
 	if step == peak {
-		return "step and peak " + step
+		return t.BandOf("step and peak", in.Glyphs.PlusMinus)
 	}
 	return "step " + step + ", peak " + peak
 }

@@ -139,7 +139,7 @@ func (v *View) ladder(in *screen.Context, w, h int) []string {
 	}
 	link, where := v.link(in)
 	detail := where + ", " + link.Name + " " + figure.Three(float64(link.Bandwidth)/1e9) + " GB/s"
-	exact := "step " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+	exact := in.Report.Time.BandOf("step", in.Glyphs.PlusMinus)
 	remark := exact + ", same latency"
 	const title = len("IF BANDWIDTH ") + 4
 	if title+widget.Width(detail)+widget.Width(remark) > w {

@@ -75,7 +75,7 @@ type figures struct {
 	peak                       string
 	inFlight, chunks           int // chunk activations, and how many make a stage's
 	messages, copies           int
-	exposed, saved             string // communication that nothing hides; what overlapped pairs save
+	exposed, saved             string // communication that is not overlapped; what overlapped pairs save
 }
 
 // live returns the most activations in flight, in those of whole stages.

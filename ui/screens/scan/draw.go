@@ -129,9 +129,9 @@ func exact(in *screen.Context, id string) string {
 	case r == nil || r.Time == nil || r.Memory == nil:
 		return ""
 	case strings.HasPrefix(id, "memory."):
-		return "memory " + r.Memory.Band(in.Glyphs.PlusMinus)
+		return r.Memory.BandOf("memory", in.Glyphs.PlusMinus)
 	}
-	return "steps " + r.Time.Band(in.Glyphs.PlusMinus)
+	return r.Time.BandOf("steps", in.Glyphs.PlusMinus)
 }
 
 // values returns the figures of a row; NaN where there is none.

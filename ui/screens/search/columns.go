@@ -61,7 +61,7 @@ func columns() []column {
 			text: func(r *row) string { return figure.Seconds(r.step) }, value: func(r *row) float64 { return float64(r.step) },
 		},
 		{
-			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second and GPU", down: true,
+			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second per GPU", down: true,
 			text: func(r *row) string { return figure.Three(r.perGPU) }, value: func(r *row) float64 { return r.perGPU },
 		},
 		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),

@@ -22,7 +22,7 @@ func (v *View) guideLines(in *screen.Context, w, h int) []string {
 		if s == g.at {
 			role = themes.Accent
 			if in.Report != nil && in.Report.Time != nil {
-				remark = "steps " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+				remark = in.Report.Time.BandOf("steps", in.Glyphs.PlusMinus)
 			}
 		} else if o := g.chosen(s); o != nil && s < g.at {
 			remark = o.name

@@ -141,7 +141,7 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 			t.Errorf("%d sequences stand before %d", a.Setup.GBS, b.Setup.GBS)
 		}
 	}
-	if want := "default batch of search; the default of eval is 4 sequences per pipeline rank and copy"; !strings.Contains(text, want) {
+	if want := "default batch of search; the default of eval is 4 sequences per pipeline rank and replica"; !strings.Contains(text, want) {
 		t.Errorf("it does not say %q", want)
 	}
 }

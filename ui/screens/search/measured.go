@@ -37,7 +37,7 @@ type runsOf struct {
 type run struct {
 	id, source          string
 	setup               engine.Setup
-	measured, predicted float64 // tokens per second and GPU
+	measured, predicted float64 // tokens per second per GPU
 }
 
 // refreshMeasured reads the runs where others are wanted.

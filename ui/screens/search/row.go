@@ -20,7 +20,7 @@ type row struct {
 	fits  bool
 
 	step         units.Seconds
-	perGPU, mfu  float64 // tokens per second and GPU; share of the peak
+	perGPU, mfu  float64 // tokens per second per GPU; share of the peak
 	peak, free   units.Bytes
 	room         room
 	bubble, comm float64 // bubble over ideal; exposed communication over the step

@@ -140,7 +140,7 @@ func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 	const name = "BEST LAYOUTS"
 	exact := ""
 	if in.Report != nil && in.Report.Time != nil {
-		exact = "steps " + in.Report.Time.Band(in.Glyphs.PlusMinus)
+		exact = in.Report.Time.BandOf("steps", in.Glyphs.PlusMinus)
 	}
 	remark, short, role := v.remark(in)
 	if v.answer != nil {
