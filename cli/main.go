@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,10 @@ func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // Run runs the program on the given streams and returns its exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	shown, said := escape.NewWriter(stdout), escape.NewWriter(stderr)
+	defer func() { _ = said.Flush() }()
 	a := &app{
-		stdin: stdin, stdout: escape.NewWriter(stdout), stderr: escape.NewWriter(stderr),
+		stdin: stdin, stdout: shown, stderr: said,
 		screen: terminalOf(stdout), prompt: terminalOf(stderr),
 	}
 	lib, notices := own.Load(own.Folder(os.Getenv), presets.Default())
@@ -68,7 +71,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	// come back here.
 	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %s\n", escape.Line(err.Error())) }
 	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler))
-	return a.end(err, written.err)
+	return a.end(err, cmp.Or(written.err, shown.Flush()))
 }
 
 // end returns the exit code after a command: its own, unless a built-in command failed.

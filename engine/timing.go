@@ -125,7 +125,7 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 	}
 }
 
-// unhidden returns the formula of sendsOf: traffic of a rank that the compute of one of
+// unhidden returns the formula of PerMicroBatch: traffic of a rank that the compute of one of
 // its stages does not hide.
 func unhidden(traffic, compute string) string {
 	if traffic == "0" {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -92,5 +93,6 @@ func Write(to io.Writer, f Format, a *Answer) error {
 	if !ok {
 		return fmt.Errorf("unknown format %q", f)
 	}
-	return row.write(escape.NewWriter(to), a)
+	shown := escape.NewWriter(to)
+	return cmp.Or(row.write(shown, a), shown.Flush())
 }

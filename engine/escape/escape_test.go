@@ -18,7 +18,7 @@ import (
 // hostile are texts that nobody must get to see as they are.
 func hostile() []string {
 	return []string{
-		"\x1b]0;x\a", "\u009b31m", "a\u202eb", "\u2066x", "\u200e", "\ufeff", "\xff\xfe", "a\rb", "\u2028", "\U000e0041", "\x7f", "\x00", "\u061c", "a\u200db",
+		"\x1b]0;x\a", "\u009b31m", "a\u202eb", "\u2066x", "\u200e", "\ufeff", "\xff\xfe", "a\rb", "\u2028", "\U000e0041", "\x7f", "\x00", "\u061c", "a\u200db", "é\r\nb", "\r", "\xe2\x82",
 	}
 }
 
@@ -84,17 +84,27 @@ func TestWriter(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile()))).Draw(t, "texts"), "")
 		var whole, pieces bytes.Buffer
-		if n, err := escape.NewWriter(&whole).Write([]byte(s + ".")); n != len(s)+1 || err != nil {
-			t.Fatalf("%d of %d, %v", n, len(s)+1, err)
+		one := escape.NewWriter(&whole)
+		if n, err := one.Write([]byte(s)); n != len(s) || err != nil {
+			t.Fatalf("%d of %d, %v", n, len(s), err)
+		}
+		if err := one.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if want := escape.Text(strings.ReplaceAll(s, "\r\n", "\n")); whole.String() != want {
+			t.Fatalf("%q becomes %q, want %q", s, whole.String(), want)
 		}
 		if !shown(whole.String()) {
 			t.Fatalf("%q becomes %q", s, whole.String())
 		}
 		w := escape.NewWriter(&pieces)
-		for rest := []byte(strings.ReplaceAll(s, "\r\n", "\n") + "."); len(rest) > 0; {
+		for rest := []byte(s); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
 			_, _ = w.Write(rest[:n])
 			rest = rest[n:]
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
 		}
 		if whole.String() != pieces.String() {
 			t.Fatalf("whole %q, in pieces %q", whole.String(), pieces.String())

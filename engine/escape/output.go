@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"bytes"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -9,10 +10,11 @@ import (
 )
 
 // Writer writes hidden characters other than line breaks and tabs as \uXXXX. JSON keeps
-// its meaning: there such a character is inside a string. Writes may split a character.
+// its meaning: there such a character is inside a string. Writes may split a character or
+// a line break of Windows; after the last one comes Flush.
 type Writer struct {
 	to   io.Writer
-	rest []byte // the first bytes of a character that is not complete yet
+	rest []byte // the first bytes of what is not complete yet: a character, a line break
 	out  []byte
 }
 
@@ -34,12 +36,25 @@ func (w *Writer) Write(p []byte) (int, error) {
 			break
 		}
 	}
+	if whole == len(text) && bytes.HasSuffix(text, []byte("\r")) {
+		whole--
+	}
 	w.out = appendShown(w.out[:0], strings.ReplaceAll(string(text[:whole]), "\r\n", "\n"))
 	w.rest = append([]byte(nil), text[whole:]...)
 	if _, err := w.to.Write(w.out); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Flush writes what was held back for a next Write.
+func (w *Writer) Flush() error {
+	if len(w.rest) == 0 {
+		return nil
+	}
+	w.out, w.rest = appendShown(w.out[:0], string(w.rest)), nil
+	_, err := w.to.Write(w.out)
+	return err
 }
 
 // harmless reports whether p is ASCII without controls.

@@ -68,7 +68,7 @@ func (d *Draft) With(values Given) {
 func (d *Draft) Set(id ID, text string) error {
 	k := find(id)
 	if k == nil {
-		return unknownKnob(id, text)
+		return Unknown(id, text)
 	}
 	var err error
 	if k.ID == Nodes {
@@ -82,7 +82,8 @@ func (d *Draft) Set(id ID, text string) error {
 	return err
 }
 
-func unknownKnob(id ID, text string) error {
+// Unknown is the *ValueError of a value for a knob that there is not.
+func Unknown(id ID, text string) error {
 	return &ValueError{Field: string(id), Given: text, Allowed: "a known parameter"}
 }
 

@@ -21,7 +21,7 @@ type Locks struct{ GPUs, Batch bool }
 func Turn(s Setup, id ID, text string, l Locks) (Setup, error) {
 	k := find(id)
 	if k == nil {
-		return s, unknownKnob(id, text)
+		return s, Unknown(id, text)
 	}
 	return turn(s, k, text, l)
 }

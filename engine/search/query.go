@@ -31,9 +31,13 @@ func NewQuery() *Query {
 	return &Query{Values: map[knob.ID]knob.Values{}, Texts: map[knob.ID]string{}}
 }
 
-// Set returns a knob a value, a list of values or a range: "8", "2,4,8", "2..8", "1..16:x2".
+// Set gives a knob a value, a list of values or a range: "8", "2,4,8", "2..8", "1..16:x2".
+// What cannot be taken is a *knob.ValueError.
 func (q *Query) Set(id knob.ID, text string) error {
-	p, _ := knob.Find(id)
+	p, known := knob.Find(id)
+	if !known {
+		return knob.Unknown(id, text)
+	}
 	v, err := p.ParseValues(text)
 	if err != nil {
 		return err
@@ -45,14 +49,15 @@ func (q *Query) Set(id knob.ID, text string) error {
 // Given reports whether a knob has values.
 func (q *Query) Given(id knob.ID) bool { _, given := q.Values[id]; return given }
 
-// Single returns the one value of a knob; false where there is none, or several.
+// Single returns the one value of a knob, a number or a word; false where there is none, or
+// several.
 func (q *Query) Single(id knob.ID) (string, bool) {
 	v, given := q.Values[id]
 	if !given {
 		return "", false
 	}
 	_, one := v.Single()
-	return q.Texts[id], one
+	return q.Texts[id], one || len(v.Words) == 1
 }
 
 // Several reports whether a knob has a list or a range.

@@ -85,16 +85,21 @@ func (e endless) Read(p []byte) (int, error) {
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", input.MaxDocument)
 	for text, want := range map[string][]string{
-		"":                       nil,
-		"\ufeff":                 nil,
-		"a\nb\r\n\nc":            {"a", "b", "", "c"},
-		"\ufeffa\n":              {"a"},
-		long + "\n" + long + "y": {"long", "long"},
-		"a\n" + long + "xx\nb":   {"a", "long", "b"},
+		"":                               nil,
+		"\ufeff":                         nil,
+		"a\nb\r\n\nc":                    {"a", "b", "", "c"},
+		"\ufeffa\n":                      {"a"},
+		long + "\n" + long + "y":         {"long", "too long"},
+		"\ufeff" + long + "\r\n" + long:  {"long", "long"},
+		"a\n" + long + "xx\nb":           {"a", "too long", "b"},
+		long + "\r\r\r\r\r\rxx\n" + long: {"too long", "long"},
 	} {
 		var got []string
 		err := input.Lines(strings.NewReader(text), func(line []byte, tooLong bool) bool {
-			if tooLong || len(line) == input.MaxDocument {
+			switch {
+			case tooLong:
+				line = []byte("too long")
+			case len(line) == input.MaxDocument:
 				line = []byte("long")
 			}
 			got = append(got, string(line))
@@ -113,8 +118,8 @@ func TestLines(t *testing.T) {
 		t.Errorf("only line breaks: %d lines, %v", lines, err)
 	}
 	lines = 0
-	if err := input.Lines(io.MultiReader(strings.NewReader("a\n"), errReader{}), count); !errors.Is(err, fs.ErrClosed) {
-		t.Error(err)
+	if err := input.Lines(io.MultiReader(strings.NewReader("a\nhalf"), errReader{}), count); !errors.Is(err, fs.ErrClosed) || lines != 1 {
+		t.Errorf("%d lines before a read error, %v", lines, err)
 	}
 }
 

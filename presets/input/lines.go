@@ -11,38 +11,45 @@ import (
 // errNoLines reports a stream without line breaks.
 var errNoLines = fmt.Errorf("no line break within %d bytes", maxLine)
 
+// keptOfLine is how long a line may be with a byte order mark and a line break; the rest of
+// a longer one is left out.
+const keptOfLine = len(byteOrderMark) + MaxDocument + len("\r\n")
+
 // Lines calls each for every line of a stream, without the line break, until it returns
 // false. For a line longer than MaxDocument, tooLong is true and the line incomplete. A
 // line break at the end of the stream starts no new line; a leading byte order mark is
-// dropped.
+// dropped. What a read error cuts short is no line.
 func Lines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var line []byte
-	first, length := true, 0
+	first, length, cut := true, 0, false
 	for {
 		part, err := r.ReadSlice('\n')
-		if length += len(part); len(line) <= MaxDocument {
+		length += len(part)
+		if len(line) < keptOfLine {
 			line = append(line, part...)
+		} else {
+			cut = true
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
 			if length > maxLine {
 				return errNoLines
 			}
 			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
 		}
 		if first {
 			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
 			first = false
 		}
-		if len(line) > 0 && !each(bytes.TrimRight(line, "\r\n"), len(line) > MaxDocument) {
+		if trimmed := bytes.TrimRight(line, "\r\n"); len(line) > 0 && !each(trimmed, cut || len(trimmed) > MaxDocument) {
 			return nil
 		}
-		line, length = nil, 0
-		switch {
-		case errors.Is(err, io.EOF):
+		if err != nil {
 			return nil
-		case err != nil:
-			return err
 		}
+		line, length, cut = nil, 0, false
 	}
 }

@@ -316,7 +316,7 @@ func (d *Document) Assign(text string) error {
 	return d.assignLater(&member{key: key, value: scalar(value)})
 }
 
-// scalar guesses the type of a value from a command line; assignText lets a
+// scalar guesses the type of a value from a command line; apply lets a
 // text field take any of them.
 func scalar(value string) *node {
 	n := &node{kind: text, text: value}

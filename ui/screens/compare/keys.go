@@ -103,7 +103,7 @@ func (v *View) takeAlone() screen.Request {
 
 func (v *View) move(n int) { v.row = min(max(v.row+n, 0), max(v.rows()-1, 0)) }
 
-// HandleMouse chooses a pane or moves with the wheel.
+// Mouse chooses a pane or moves with the wheel.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	switch {
 	case in.Setup == nil || x < 0 || x >= in.W:

@@ -85,7 +85,7 @@ func (v *View) take() screen.Request {
 	return screen.Take(*v.data.setup(r), "published run "+r.ID+": "+r.Source)
 }
 
-// HandleMouse chooses a group or a run; a second click on a run takes it.
+// Mouse chooses a group or a run; a second click on a run takes it.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	if v.data == nil || x < 0 || y < bandLines || x >= w || y >= h {

@@ -143,7 +143,7 @@ func dot(x, y int) rune {
 	return [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
 }
 
-// put draws one cell.
+// putCell draws one cell.
 func putCell(in *screen.Context, l *widget.Line, s spot) {
 	paint, sign := signOf(in, s.class)
 	if in.Glyphs.Unicode && (s.class == line || s.class == plain) {
@@ -152,7 +152,7 @@ func putCell(in *screen.Context, l *widget.Line, s spot) {
 	l.Put(paint, sign)
 }
 
-// sign is how a class is drawn where it needs no dots.
+// signOf is how a class is drawn where it needs no dots.
 func signOf(in *screen.Context, c class) (themes.Paint, string) {
 	switch c {
 	case line:

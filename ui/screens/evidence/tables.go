@@ -38,7 +38,7 @@ func memoryEvidence(r *engine.Report) engine.Evidence {
 	return r.Memory.Evidence
 }
 
-// band says how exact a prediction of this setup is, and by whose measurements.
+// bandLine says how exact a prediction of this setup is, and by whose measurements.
 func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string {
 	l := widget.NewLine(w).Gap(2)
 	l.Put(in.Paint(themes.Muted), what)

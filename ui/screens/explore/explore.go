@@ -10,12 +10,12 @@ import (
 	"meshscope/ui/widget"
 )
 
-// band is how exact a figure of the report is.
+// bandOf is how exact a figure of the report is.
 func bandOf(in *screen.Context, e *engine.Evidence) figure.Band {
 	return figure.Band{Evidence: e, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }
 
-// empty is a panel that has nothing to show yet.
+// emptyPanel is a panel that has nothing to show yet.
 func emptyPanel(in *screen.Context, w, h int, name, why string) []string {
 	l := widget.NewLine(w)
 	l.Gap(2).Put(in.Paint(themes.Muted), why)
@@ -29,7 +29,7 @@ type legendItem struct {
 	value       string
 }
 
-// legend writes entries in as many lines as are given, with full names where
+// legendLines writes entries in as many lines as are given, with full names where
 // they fit, brief ones or only letters where not, and a remark at the end.
 func legendLines(in *screen.Context, items []legendItem, remark string, w, lines int) []string {
 	for _, name := range []func(legendItem) string{

@@ -15,7 +15,7 @@ type column struct {
 	value  string
 }
 
-// table writes the names in one line and the figures below them; ok is false
+// tableLines writes the names in one line and the figures below them; ok is false
 // when not even the briefest names fit.
 func tableLines(in *screen.Context, columns []column, w int) (lines []string, ok bool) {
 	for variant := range 3 {

@@ -2,7 +2,7 @@ package memory
 
 import "meshscope/ui/screen"
 
-// HandleMouse takes a click or a turn of the wheel at a cell of the screen.
+// Mouse takes a click or a turn of the wheel at a cell of the screen.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	m := memoryOf(in)

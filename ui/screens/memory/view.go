@@ -46,7 +46,7 @@ type View struct {
 // New makes a screen.
 func New() *View { return &View{} }
 
-// memory is what there is to draw; nil: nothing yet.
+// memoryOf is what there is to draw; nil: nothing yet.
 func memoryOf(in *screen.Context) *engine.Memory {
 	if in.Report == nil || in.Setup == nil || in.Report.Memory == nil || len(in.Report.Memory.Ranks) == 0 {
 		return nil
@@ -171,7 +171,7 @@ func (v *View) bandLine(in *screen.Context, w int) string {
 	return l.String()
 }
 
-// band is how exact the peak is.
+// bandOf is how exact the peak is.
 func bandOf(in *screen.Context, m *engine.Memory) figure.Band {
 	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
 }

@@ -82,7 +82,7 @@ func (v *View) planIn(in *screen.Context, w, h int) plan {
 	return v.plan(in, w, a.nodes-1)
 }
 
-// HandleMouse chooses a dimension or a GPU.
+// Mouse chooses a dimension or a GPU.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	if !known(in) || x < 0 || y < 0 || x >= w || y >= h {

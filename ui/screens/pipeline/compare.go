@@ -39,7 +39,7 @@ func (v *View) compareWith(r compare.ScheduleRow) screen.Request {
 
 // simulateSecond computes the second timeline for a setup, without the other schedules.
 // One that cannot run it is remembered until it can; so is one whose simulation
-// was stopped, which Sync then asks for again.
+// was stopped, which Refresh then asks for again.
 func (v *View) simulateSecond(s engine.Setup, kind schedule.Kind) screen.Request {
 	v.against, v.secondOf, v.fetching = kind, s, kind
 	job := v.jobs.Begin()

@@ -2,7 +2,7 @@ package pipeline
 
 import "meshscope/ui/screen"
 
-// HandleMouse moves the cursor to a click and zooms about the pointer with the
+// Mouse moves the cursor to a click and zooms about the pointer with the
 // wheel. Coordinates are those inside the screen's area.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H

@@ -58,7 +58,7 @@ const (
 	off
 )
 
-// line is the timeline of the setup, nil where there is none.
+// lineOf is the timeline of the setup, nil where there is none.
 func lineOf(in *screen.Context) *schedule.Timeline {
 	if in.Report == nil || in.Setup == nil || in.Report.Pipeline == nil || in.Report.Memory == nil {
 		return nil

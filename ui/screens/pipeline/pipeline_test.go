@@ -244,11 +244,11 @@ func TestTakeASchedule(t *testing.T) {
 	if do.Setup == nil || do.Setup.Schedule != v.table.rows[0].Info.Kind || v.table.open {
 		t.Fatalf("took %+v", do.Setup)
 	}
-	// What the table was computed for changes: Sync asks for it again.
+	// What the table was computed for changes: Refresh asks for it again.
 	setup.MicroBatches /= 2
 	v.table.open = true
 	if v.Refresh(in).Work == nil || v.Refresh(in).Work != nil {
-		t.Fatal("Sync asks once after a change")
+		t.Fatal("Refresh asks once after a change")
 	}
 }
 
@@ -274,14 +274,14 @@ func TestCompareLongPipelines(t *testing.T) {
 	if v.second == nil || v.second.Info.Kind != schedule.ZBAuto || v.second.Report.Timeline == nil || v.fetching != "" {
 		t.Fatalf("compares with %+v", v.second)
 	}
-	// After a change of the setup Sync asks for both again.
+	// After a change of the setup Refresh asks for both again.
 	half, err := knob.Turn(setup, "microbatches", "64", knob.Locks{GPUs: true, Batch: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	setup = half
 	r = engine.Evaluate(setup)
-	// It is stopped, for something else was asked for: Sync asks once more, and for
+	// It is stopped, for something else was asked for: Refresh asks once more, and for
 	// this schedule alone.
 	stopped, stop := context.WithCancel(context.Background())
 	stop()

@@ -69,7 +69,7 @@ func (v *View) take() screen.Request {
 	return screen.Take(p.Setup, "of the scan: "+v.pointName(p))
 }
 
-// HandleMouse chooses a part of the query and changes it with the wheel.
+// Mouse chooses a part of the query and changes it with the wheel.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {

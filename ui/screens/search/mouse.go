@@ -6,7 +6,7 @@ import (
 	"meshscope/ui/screen"
 )
 
-// HandleMouse chooses knobs, columns and rows; a second click turns, sorts or
+// Mouse chooses knobs, columns and rows; a second click turns, sorts or
 // takes.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H

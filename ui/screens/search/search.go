@@ -209,7 +209,7 @@ func (v *View) Tick() bool { return v.running != nil }
 // what the screen looks for.
 func (*View) ShowsIllegal() {}
 
-// Cancel ends a running search with what it has; false where none runs.
+// cancel ends a running search with what it has; false where none runs.
 func (v *View) cancel() bool {
 	if v.running == nil {
 		return false
