@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,48 @@ func (t *tally) add(q question, a, b answer) {
 		if lines := strings.Split(q.input, "\n"); q.input != "" && i < len(lines) {
 			given = lines[i]
 		}
+		if q.figures {
+			t.figures(given, before[i], after[i])
+			continue
+		}
 		t.compare("", given, before[i], after[i])
+	}
+}
+
+// figures compares the values of explanations by the names of their figures, to twelve
+// digits: the parts of a figure may come in another order, and a value inside may be
+// that of the engine or that of its formula.
+func (t *tally) figures(given string, a, b any) {
+	before, after := map[string]float64{}, map[string]float64{}
+	collect(a, before)
+	collect(b, after)
+	for id, v := range before {
+		t.values++
+		w, ok := after[id]
+		switch {
+		case !ok:
+			t.texts.add("figure "+id, given+": gone")
+		case math.Abs(v-w) > 1e-12*max(math.Abs(v), math.Abs(w)):
+			t.numbers.add(id, fmt.Sprintf("%s: %v, then %v", given, v, w))
+		}
+	}
+}
+
+func collect(doc any, into map[string]float64) {
+	switch doc := doc.(type) {
+	case map[string]any:
+		if id, ok := doc["figure"].(string); ok {
+			if n, ok := doc["value"].(json.Number); ok {
+				into[id], _ = n.Float64()
+			}
+		}
+		for _, v := range doc {
+			collect(v, into)
+		}
+	case []any:
+		for _, v := range doc {
+			collect(v, into)
+		}
 	}
 }
 

@@ -91,9 +91,10 @@ func (o *options) run() (failed bool, err error) {
 
 // question is one call of the program.
 type question struct {
-	args  []string
-	input string
-	plain bool // not JSON: compared as text without what words may change, so as numbers only
+	args    []string
+	input   string
+	figures bool // an explanation: see tally.figures
+	plain   bool // not JSON: compared as text without what words may change, so as numbers only
 }
 
 func (q *question) String() string { return "meshscope " + strings.Join(q.args, " ") }

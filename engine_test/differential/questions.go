@@ -267,7 +267,7 @@ func (d *drawer) explanations(n int) []question {
 	for range n {
 		given := flags(d.setup())
 		for _, figure := range strings.Fields("memory.peak time.step throughput.mfu throughput.hfu memory.ranks.0.total memory.ranks.0.overhead memory.ranks.0.parameters memory.ranks.0.weight-inputs time.bubble time.exposed model.parameters model.training-flops-per-token communication.tp.seconds communication.dp.exposed communication.ep.bytes pipeline.bubble-over-ideal") {
-			all = append(all, question{args: append([]string{"explain", figure, "--json", "--depth", "8"}, given...)})
+			all = append(all, question{args: append([]string{"explain", figure, "--json", "--depth", "8"}, given...), figures: true})
 		}
 		all = append(all, question{args: append([]string{"explain", "--json"}, given...)})
 	}
