@@ -27,7 +27,7 @@ func (m *Model) advice() overlay.Action {
 		if m.slow.pending {
 			why = "still evaluating this setup; ask for advice when it is done"
 		}
-		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: why}
+		return refusal(why)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	card := overlay.NewAdvice(&m.now.report)

@@ -33,6 +33,7 @@ func (m *Model) evaluate() {
 	switch {
 	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was computed
 		m.now = m.legal
+		m.now.serial = m.serial // what is drawn compares it with another one before
 	case !m.postpone():
 		m.take(m.answer(m.state.Setup), m.now.report.Problems)
 	}

@@ -8,11 +8,32 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/knob"
+	"meshscope/presets"
 	"meshscope/ui/overlay"
 
 	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
+
+// TestNothingToExplain: a setup that was never legal has no figures, and a list that
+// cannot be made leaves nothing open that takes keys.
+func TestNothingToExplain(t *testing.T) {
+	never := presets.DefaultSetup()
+	never.TP = 7
+	m := sample(t, 120, 36, func(o *Options) { o.Setup = never })
+	_, cmd := m.Update(press("e"))
+	finishAll(m, cmd)
+	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no figures to explain") {
+		t.Errorf("a setup that was never legal:\n%s", text)
+	}
+	m = sample(t, 120, 36)
+	m.legal.setup = never
+	_, cmd = m.Update(press("e"))
+	finishAll(m, cmd)
+	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no figures to explain") {
+		t.Errorf("figures that cannot be explained:\n%s", text)
+	}
+}
 
 // TestExplainsWhatTheCursorIsOn: the list of figures opens at the one under the
 // cursor of the screen, of the setup that is under it.

@@ -76,15 +76,24 @@ func (m *Model) carry(a overlay.Action) tea.Cmd {
 // later is an overlay's action that is computed when its turn comes.
 type later func() tea.Cmd
 
-// readMsg brings the list that an overlay waits for, which makes it when it is taken.
+// readMsg brings the list that an overlay waits for, which makes it when it is taken; or,
+// without one, why there is none.
 type readMsg struct {
 	waiting *overlay.Waiting
 	list    func() overlay.Overlay
+	why     string
 }
 
 // takeRead puts a list in the place where it is waited for, if it still is, and gives it
 // the keys that came before.
 func (m *Model) takeRead(msg readMsg) tea.Cmd {
+	if msg.list == nil {
+		if m.overlays.Top() != overlay.Overlay(msg.waiting) {
+			return nil
+		}
+		m.overlays.Pop()
+		return m.carry(refusal(msg.why))
+	}
 	if !m.overlays.Replace(msg.waiting, msg.list()) {
 		return nil
 	}
@@ -151,7 +160,7 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 	w, library := new(overlay.Waiting), m.options.Library
 	return overlay.Sequence{overlay.Push{ID: id, Overlay: w}, m.guard(func() tea.Msg {
 		read := overlay.ReadCatalog(library)
-		return readMsg{w, func() overlay.Overlay {
+		return readMsg{waiting: w, list: func() overlay.Overlay {
 			m.catalog = read
 			return list()
 		}}
@@ -161,11 +170,11 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 // figureList explains every figure of the setup under the cursor, else of the one in
 // force, for a list to choose from.
 func (m *Model) figureList() overlay.Action {
-	setup, title, at := m.legal.setup, "FIGURES", ""
+	setup, known, title, at := m.legal.setup, m.legal.report.Legal, "FIGURES", ""
 	if s := m.screen(); s != nil && m.shows() {
 		c := m.context()
 		if under, name := screen.SetupAtCursor(s, c); under != nil {
-			setup = *under
+			setup, known = *under, true
 			if name != "" {
 				title += " of " + name
 			}
@@ -174,15 +183,26 @@ func (m *Model) figureList() overlay.Action {
 			at = p.Figure(c)
 		}
 	}
+	if !known {
+		return refusal(noFigures)
+	}
 	w, keys := new(overlay.Waiting), m.explainKeys()
 	return overlay.Sequence{overlay.Push{ID: overlay.FiguresID, Overlay: w}, m.guard(func() tea.Msg {
 		book, ok := explain.Of(setup)
 		if !ok {
-			return nil
+			return readMsg{waiting: w, why: noFigures}
 		}
 		list := overlay.Figures(book, title, at, keys)
-		return readMsg{w, func() overlay.Overlay { return list }}
+		return readMsg{waiting: w, list: func() overlay.Overlay { return list }}
 	})}
+}
+
+// noFigures says why there is nothing to explain.
+const noFigures = "an illegal setup has no figures to explain: enter takes the nearest legal values"
+
+// refusal says why something is not opened.
+func refusal(why string) overlay.Action {
+	return state.Action{Verb: state.Say, Tone: state.Trouble, Text: why}
 }
 
 // explainKeys returns those of the program that an explanation has.

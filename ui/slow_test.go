@@ -74,3 +74,26 @@ func TestSlowSetup(t *testing.T) {
 	}
 	m.halt()
 }
+
+// TestSlowUndone: after a slow setup that was taken back before it was drawn the gauges are those of
+// the setup in force, compared with nothing older.
+func TestSlowUndone(t *testing.T) {
+	m := New(Options{Library: presets.Default()})
+	m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
+	m.Update(press("right"))
+	other := m.legal.setup
+	m.View()
+	long := other
+	long.MicroBatches, long.GBS = 100_000, 100_000*long.MBS*long.DP
+	m.do(state.Action{Verb: state.UseSetup, Setup: &long})
+	m.do(state.Action{Verb: state.Undo})
+	if m.legal.setup != other || m.slow.pending {
+		t.Fatal("not taken back")
+	}
+	kept := screenText(m)
+	m.cache = newCache()
+	if drawn := screenText(m); kept != drawn {
+		t.Errorf("kept:\n%s\ndrawn again:\n%s", kept, drawn)
+	}
+	m.halt()
+}
