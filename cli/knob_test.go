@@ -81,11 +81,12 @@ func valueOf(k *knob.Knob) string {
 // documentOf is a JSON object with a knob and its value.
 func documentOf(k *knob.Knob, value string) []byte {
 	var v any = value
-	switch {
-	case k.Kind == knob.Switch:
+	switch k.Kind {
+	case knob.Switch:
 		v = value == "on"
-	case k.Kind == knob.Number || k.Kind == knob.Figure:
+	case knob.Number, knob.Figure:
 		v = json.Number(value)
+	default:
 	}
 	text, _ := json.Marshal(map[string]any{string(k.ID): v})
 	return text

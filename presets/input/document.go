@@ -99,6 +99,9 @@ func DecodeTOML(file string, text []byte, into any) (unknown []*Error, err error
 	if err := CheckTOML(text); err != nil {
 		return nil, InFile(file, err)
 	}
+	if err := checkSize(text); err != nil {
+		return nil, InFile(file, err)
+	}
 	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(into)
 	var missing *toml.StrictMissingError
 	var bad *toml.DecodeError
@@ -114,6 +117,18 @@ func DecodeTOML(file string, text []byte, into any) (unknown []*Error, err error
 		return nil, located(file, bad, inWords(strings.TrimPrefix(bad.Error(), "toml: ")))
 	}
 	return nil, &Error{File: file, Err: err}
+}
+
+// checkSize refuses a TOML document that is too long to name its unknown keys: the
+// library splits the whole document into lines for each of them.
+func checkSize(text []byte) error {
+	if len(text) > MaxPreset {
+		return &Error{Err: fmt.Errorf("more than %d bytes", MaxPreset)}
+	}
+	if bytes.Count(text, []byte("\n")) > MaxLines {
+		return &Error{Err: fmt.Errorf("more than %d lines", MaxLines)}
+	}
+	return nil
 }
 
 func located(file string, at *toml.DecodeError, message string) *Error {

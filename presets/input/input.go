@@ -23,6 +23,8 @@ const (
 	// MaxKeys is how many keys a TOML document may have. A setup has fewer than 150, the
 	// built-in table of error bands a thousand.
 	MaxKeys = 4000
+	// MaxLines is how many lines a preset may have.
+	MaxLines = 4000
 	// MaxJSONKeys is that of JSON: a report that is fed back has about 25 for each
 	// pipeline rank.
 	MaxJSONKeys = 50_000
