@@ -48,16 +48,15 @@ type Evaluator struct {
 	timInput step.Input
 	stop     func() bool
 
-	info    schedule.Info // of the setup's schedule
-	order   *schedule.Order
-	planned schedule.Costs // what an automatic order was made for
-	sim     schedule.Simulator
-	mem     memory.Evaluator
-	stages  []layout.Stage
-	cost    []step.Cost
-	data    []step.DataParallel
-	timing  timing
-	line    schedule.Timeline // of the last report, where that came without it
+	info   schedule.Info // of the setup's schedule
+	order  *schedule.Order
+	sim    schedule.Simulator
+	mem    memory.Evaluator
+	stages []layout.Stage
+	cost   []step.Cost
+	data   []step.DataParallel
+	timing timing
+	line   schedule.Timeline // of the last report, where that came without it
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -233,27 +232,15 @@ func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
 // durations too. It makes a new order, not a rebuilt one: earlier Reports still
 // point to theirs.
 func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
-	if e.order != nil && e.order.Spec == spec {
-		if !e.info.Automatic || sameDurations(&e.planned, &costs) {
-			return nil
-		}
+	if e.order != nil && e.order.Suits(spec, &costs) {
+		return nil
 	}
 	order, err := schedule.BuildFor(spec, costs, e.stop)
 	if err != nil {
 		return err
 	}
 	e.order = order
-	e.planned = schedule.Costs{
-		F: append(e.planned.F[:0], costs.F...), I: append(e.planned.I[:0], costs.I...),
-		W: append(e.planned.W[:0], costs.W...), P2P: costs.P2P,
-		Held: append(e.planned.Held[:0], costs.Held...), HeldForW: append(e.planned.HeldForW[:0], costs.HeldForW...),
-	}
 	return nil
-}
-
-func sameDurations(a, b *schedule.Costs) bool {
-	return a.P2P == b.P2P && slices.Equal(a.F, b.F) && slices.Equal(a.I, b.I) && slices.Equal(a.W, b.W) &&
-		slices.Equal(a.Held, b.Held) && slices.Equal(a.HeldForW, b.HeldForW)
 }
 
 // inputs tells the parts of the engine what they depend on.
@@ -325,15 +312,15 @@ func (m *Memory) record(rec *record.Recorder) {
 	}
 	const gpu = "the GPU's datasheet and what its driver reports, see presets gpus"
 	for _, f := range [...]struct {
-		id, name, formula, source, omits string
-		value                            units.Bytes
+		id, symbol, name, formula, source, omits string
+		value                                    units.Bytes
 	}{
-		{"peak", "memory of the fullest pipeline rank", "max(" + strings.Join(all, ", ") + ")", "the largest total of all ranks", "fragmentation beyond the allocator's slack", m.Peak},
-		{"usable", "memory that the framework can allocate", "memory_of_the_GPU", gpu, "", m.Usable},
-		{"capacity", "memory that the GPU is sold with", "memory_of_the_GPU", gpu, "", m.Capacity},
+		{"peak", "peak memory", "memory of the fullest pipeline rank", "max(" + strings.Join(all, ", ") + ")", "the largest total of all ranks", "fragmentation beyond the allocator's slack", m.Peak},
+		{"usable", "usable", "memory that the framework can allocate", "memory_of_the_GPU", gpu, "", m.Usable},
+		{"capacity", "capacity", "memory that the GPU is sold with", "memory_of_the_GPU", gpu, "", m.Capacity},
 	} {
 		rec.Figure(record.Entry{
-			ID: "memory." + f.id, Name: f.name, Symbol: f.id, Unit: record.Memory, Formula: f.formula, Value: float64(f.value), Source: f.source, LeavesOut: f.omits,
+			ID: "memory." + f.id, Name: f.name, Symbol: f.symbol, Unit: record.Memory, Formula: f.formula, Value: float64(f.value), Source: f.source, LeavesOut: f.omits,
 		}, record.In("memory_of_the_GPU", f.value))
 	}
 }

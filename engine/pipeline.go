@@ -81,8 +81,8 @@ func (e *Evaluator) recordClosedForm(s *Setup, value float64) {
 		both = e.recordMean("tF+tI+tW", "forward, input and weight gradient",
 			"{stage.%[1]d.time} + {stage.%[1]d.unhidden} + {stage.%[1]d.zero-apart}", mean.F+mean.I+mean.W)
 	}
-	formula := "(p - 1) * " + both
-	if s.Schedule != schedule.AFAB && s.Schedule != schedule.OneFOneB {
+	formula := e.info.IdlePasses + " * " + both
+	if e.info.IdlePasses == "" {
 		formula = "{pipeline.closed-form-idle}"
 		idle, _ := s.Spec().ClosedFormIdle(mean)
 		e.record.Figure(record.Entry{

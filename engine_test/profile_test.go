@@ -7,7 +7,9 @@ import (
 	"unsafe"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/memory"
+	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -129,4 +131,19 @@ func liveHeap() float64 {
 	runtime.GC() // what finalizers and pools let go of
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)
+}
+
+// An Evaluator that is made from a report evaluates the same setup in the same order,
+// also where an automatic schedule would take long to plan again.
+func TestEvaluatorFromKeepsTheOrder(t *testing.T) {
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBAuto, func(*knob.Draft) {})
+	first := engine.Evaluate(s)
+	again := engine.EvaluatorFrom(&first).Evaluate(s)
+	if !first.Legal || again.Timeline.Order != first.Timeline.Order {
+		t.Error("the order was planned again")
+	}
+	s.Seq /= 2
+	if other := engine.EvaluatorFrom(&first).Evaluate(s); other.Timeline.Order == first.Timeline.Order {
+		t.Error("other durations have the same order")
+	}
 }

@@ -50,7 +50,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 	setup, locks, evaluate := m.state.Setup, m.state.Locks, m.options.Evaluate
 	// Read before the command starts: the next key press replaces the report.
 	here, now := m.state.Setup, pointOf("", m.now.report)
-	remedy := evaluate == nil && !tooLarge(&setup) && m.now.report.Memory != nil && !m.now.report.Memory.Fits
+	remedy := evaluate == nil && !setup.Slow() && m.now.report.Memory != nil && !m.now.report.Memory.Fits
 	return m.guard(func() tea.Msg {
 		defer stop()
 		select {
@@ -73,7 +73,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 			case step.Setup == here:
 				now.Text = step.Text
 				msg.points = append(msg.points, now)
-			case tooLarge(&step.Setup):
+			case step.Setup.Slow():
 				msg.points = append(msg.points, explore.Point{Text: step.Text, Large: true})
 			default:
 				msg.points = append(msg.points, pointOf(step.Text, evaluate(step.Setup)))
@@ -84,15 +84,6 @@ func (m *Model) sweepCmd() tea.Cmd {
 		}
 		return msg
 	})
-}
-
-// scanned is the number of pipeline operations up to which a setup is worked
-// out for the chart and for what would make it fit: a step of that many takes
-// tens of milliseconds, and a chart has a dozen of them.
-const scanned = 200_000
-
-func tooLarge(s *engine.Setup) bool {
-	return s.Spec().Work() > scanned
 }
 
 func pointOf(text string, r engine.Report) explore.Point {

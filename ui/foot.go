@@ -269,7 +269,7 @@ func (m *Model) remedyWords() string {
 func (m *Model) fixesLine(w int) string {
 	more := m.shown("a", "advice") + " advice: why, and every fix"
 	switch {
-	case tooLarge(&m.state.Setup):
+	case m.state.Setup.Slow():
 		return "too large to scan for fixes; " + more
 	case len(m.remedies) == 0:
 		return more

@@ -178,7 +178,7 @@ func TestTooLarge(t *testing.T) {
 	s.GBS, s.MicroBatches = 1<<18, 1<<16
 	m := New(Options{Setup: s, Env: []string{"LANG=C.UTF-8"}, Evaluate: plain})
 	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})
-	if !tooLarge(&s) {
+	if !s.Slow() {
 		t.Fatalf("%d stages x %d micro-batches are not too large", s.Stages(), s.MicroBatches)
 	}
 	msg, ok := m.sweepCmd()().(sweptMsg)

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -108,8 +109,8 @@ func (m *Model) exportCmd(f report.Format, d *report.Evaluation) tea.Cmd {
 	})
 }
 
-// longestWork is how long a screen may work on what a document has of it; what it has by
-// then is taken.
+// longestWork is how long a screen may work on what a document has of it. What it has by
+// then is taken, and the document says that the rest is missing.
 const longestWork = 10 * time.Second
 
 // Document gives what the screens show of a setup and its report: the figures of
@@ -126,7 +127,11 @@ func Document(ctx context.Context, s engine.Setup, r engine.Report, lib *presets
 		if !ok {
 			continue
 		}
-		workOut(ctx, one, in)
+		if !workOut(ctx, one, in) {
+			out.Sections = append(out.Sections, report.Section{Heading: one.Name() + " screen", Blocks: []report.Block{
+				report.Sentence(fmt.Sprintf("Incomplete: its work was stopped after %.0f s.", longestWork.Seconds())),
+			}})
+		}
 		for _, t := range tabler.Tables(in) {
 			t.Folds, t.Ends = true, t.Head[0] == "rank"
 			out.Sections = append(out.Sections, report.Section{Heading: t.Title, Blocks: []report.Block{&t}})
@@ -139,18 +144,22 @@ func Document(ctx context.Context, s engine.Setup, r engine.Report, lib *presets
 	return out
 }
 
-// workOut has a screen compute the data it asks for.
-func workOut(ctx context.Context, one screen.Screen, in *screen.Context) {
+// workOut has a screen compute the data it asks for, and reports whether it has all of them.
+func workOut(ctx context.Context, one screen.Screen, in *screen.Context) bool {
 	const most = 16 // questions, each after the answer of the last
 	ctx, stop := context.WithTimeout(ctx, longestWork)
 	defer stop()
 	for range most {
 		ask := one.Refresh(in)
 		if ask.Work == nil {
-			return
+			return true
 		}
 		if finish := ask.Work(ctx); finish != nil {
 			finish()
 		}
+		if ctx.Err() != nil {
+			return false
+		}
 	}
+	return false
 }

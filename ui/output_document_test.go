@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -134,5 +135,23 @@ func TestSaysFixes(t *testing.T) {
 	r = engine.Evaluate(s)
 	if !strings.Contains(text(), "No single-knob change makes it fit") {
 		t.Errorf("nothing makes it fit:\n%s", text())
+	}
+}
+
+// TestSaysWhatIsMissing: a document names the screens whose work was stopped.
+func TestSaysWhatIsMissing(t *testing.T) {
+	s := small(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var b strings.Builder
+	answer := report.Answer{Document: func() *report.Document { return Document(ctx, s, engine.Evaluate(s), presets.Default()) }}
+	if err := report.Write(&b, report.Speech, &answer); err != nil {
+		t.Fatal(err)
+	}
+	linear(t, b.String())
+	for _, screen := range []string{"Memory", "Search"} {
+		if !strings.Contains(b.String(), "\n"+screen+" screen\nIncomplete: ") {
+			t.Errorf("%s is not said to be incomplete:\n%s", screen, b.String())
+		}
 	}
 }

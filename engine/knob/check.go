@@ -193,7 +193,7 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", g.Name)
 	}
 	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
-		bad("calibration-missing", "stack", "%s: the memory is unknown without it", lacks)
+		bad("calibration-missing", Calibration, "%s: the memory is unknown without it", lacks)
 	}
 	if cal := s.Cluster.Calibration; cal != nil && !s.Stack.Traits().Formulas {
 		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {

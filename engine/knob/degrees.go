@@ -16,8 +16,8 @@ func degrees() []Knob {
 	return []Knob{
 		degree(Knob{
 			ID: DP, Label: "DP",
-			Help: "Replicas of the model that each process a share of the batch: more throughput, at the cost of an all-reduce of all gradients.",
-			Lock: func(l Locks) bool { return !l.GPUs }, moves: 6,
+			Help:  "Replicas of the model that each process a share of the batch: more throughput, at the cost of an all-reduce of all gradients.",
+			Fixed: func(l Locks) bool { return !l.GPUs }, Lock: GPULock, moves: 6,
 			follow: func(s, _ *Setup, l Locks) {
 				s.GPUs = product(s.DP, s.TP, s.PP, s.CP)
 				followDP(s, l)
@@ -31,15 +31,15 @@ func degrees() []Knob {
 		}, func(s *Setup) *int { return &s.DP }),
 		degree(Knob{
 			ID: TP, Label: "TP", advised: true,
-			Help:  "How many GPUs share every matrix of a layer: cuts weights and activations, at the cost of traffic twice per layer each way, so keep it inside the node.",
-			moves: 1, follow: followDegree,
+			Help: "How many GPUs share every matrix of a layer: cuts weights and activations, at the cost of traffic twice per layer each way, so keep it inside the node.",
+			Lock: GPULock, moves: 1, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.PP, s.CP), s.Model.Heads, l) },
 			near:   func(s *Setup) []int { return divisors(s.Model.Heads, s.Model.Heads) },
 		}, func(s *Setup) *int { return &s.TP }),
 		degree(Knob{
 			ID: PP, Label: "PP", advised: true,
-			Help:  "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, at the cost of idle time, the bubble.",
-			moves: 2, follow: followDegree,
+			Help: "Pipeline ranks that hold consecutive layers: cuts weights with little traffic, at the cost of idle time, the bubble.",
+			Lock: GPULock, moves: 2, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.CP), s.Model.Layers, l) },
 			near:   func(s *Setup) []int { return counting(1, min(s.Model.Layers, 512)) },
 		}, func(s *Setup) *int { return &s.PP }),
@@ -57,8 +57,8 @@ func degrees() []Knob {
 		}, func(s *Setup) *int { return &s.VPP }),
 		degree(Knob{
 			ID: CP, Label: "CP", advised: true,
-			Help:  "How many GPUs share one long sequence: cuts activations, at the cost of keys and values sent around a ring in every attention layer.",
-			moves: 3, follow: followDegree,
+			Help: "How many GPUs share one long sequence: cuts activations, at the cost of keys and values sent around a ring in every attention layer.",
+			Lock: GPULock, moves: 3, follow: followDegree,
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.PP), 0, l) },
 			near:   func(s *Setup) []int { return divisors(s.Seq, 4096) },
 		}, func(s *Setup) *int { return &s.CP }),
@@ -144,7 +144,7 @@ func batch() []Knob {
 			Help:   "Sequences that go through the layers together: larger matrices run faster, at the cost of activations in proportion.",
 			number: func(s *Setup) *int { return &s.MBS },
 			unset:  func(s *Setup) { s.MBS = 1 },
-			moves:  7, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
+			Lock:   BatchLock, moves: 7, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
 			ladder: func(s *Setup, l Locks) []int {
 				if l.Batch {
 					return append(ladder(64), divisors(quotientOf(s.GBS, s.DP), 4096)...)
@@ -155,9 +155,9 @@ func batch() []Knob {
 		{
 			ID: MicroBatches, Label: "micro-batches", Short: "m", group: BatchGroup, searched: true, Min: 1, Max: MaxMicroBatches,
 			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, at the cost of a larger global batch.",
-			Lock:   func(l Locks) bool { return !l.Batch },
+			Fixed:  func(l Locks) bool { return !l.Batch },
 			number: func(s *Setup) *int { return &s.MicroBatches },
-			moves:  9, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
+			Lock:   BatchLock, moves: 9, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(4096), multiples(s.PP, ladder(256))...) },
 			near: func(s *Setup) []int {
 				return append(multiplesNear(max(s.PP, 1), s.MicroBatches, 16), multiplesNear(1, s.MicroBatches, 64)...)
@@ -166,9 +166,9 @@ func batch() []Knob {
 		{
 			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", group: BatchGroup, searched: true, Min: 1, Max: MaxBatch,
 			Help:   "Sequences per optimizer step over all GPUs: larger batches shrink the share of the bubble and of once-per-step work, up to the batch that training can use.",
-			Lock:   func(l Locks) bool { return l.Batch },
+			Fixed:  func(l Locks) bool { return l.Batch },
 			number: func(s *Setup) *int { return &s.GBS },
-			moves:  8, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
+			Lock:   BatchLock, moves: 8, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
 			ladder: func(s *Setup, _ Locks) []int {
 				return multiples(product(s.MBS, s.DP), append(ladder(1024), multiples(s.PP, ladder(32))...))
 			},
@@ -197,8 +197,8 @@ func machine() []Knob {
 	return []Knob{
 		{
 			ID: Nodes, Label: "nodes", group: MachineGroup, searched: true, Min: 1, Max: MaxGPUs, machine: true, optional: true,
-			Help:  "How many machines take part: more of them split the batch further, at the cost of traffic over the slower links between them.",
-			moves: 4, follow: followGPUs,
+			Help: "How many machines take part: more of them split the batch further, at the cost of traffic over the slower links between them.",
+			Lock: GPULock, moves: 4, follow: followGPUs,
 			ladder: func(s *Setup, _ Locks) []int {
 				top := MaxGPUs
 				if s.Cluster.MaxGPUs > 0 {
@@ -211,9 +211,9 @@ func machine() []Knob {
 		{
 			ID: GPUs, Label: "GPUs", group: MachineGroup, searched: true, Min: 1, Max: MaxGPUs, machine: true,
 			Help:   "How many GPUs take part: always DP x TP x PP x CP.",
-			Lock:   func(l Locks) bool { return l.GPUs },
+			Fixed:  func(l Locks) bool { return l.GPUs },
 			number: func(s *Setup) *int { return &s.GPUs },
-			moves:  5, follow: followGPUs,
+			Lock:   GPULock, moves: 5, follow: followGPUs,
 			ladder: func(s *Setup, _ Locks) []int {
 				return upTo(1<<17, multiples(product(s.TP, s.PP, s.CP), ladder(4096)))
 			},

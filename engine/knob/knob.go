@@ -60,8 +60,10 @@ type Knob struct {
 	// Off says why the knob has no effect in a setup, in a few words and in one;
 	// nil: it always has.
 	Off func(*Setup) (why, word string)
-	// Lock reports whether a lock keeps the knob; nil: it stands outside the locks.
-	Lock func(Locks) bool
+	// Lock is the lock that a turn of the knob obeys.
+	Lock Lock
+	// Fixed reports whether the locks fix the knob; nil: no lock fixes or frees it.
+	Fixed func(Locks) bool
 
 	group    Group // headed part of the column of knobs
 	place    int   // within the group, smaller ones first; of equal ones the order of the registry

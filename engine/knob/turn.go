@@ -15,6 +15,16 @@ import (
 // global batch; off: the number stays and the global batch follows.
 type Locks struct{ GPUs, Batch bool }
 
+// Lock names a lock.
+type Lock uint8
+
+// The locks: one fixes the GPUs or DP, one the global batch or the micro-batches.
+const (
+	NoLock Lock = iota
+	GPULock
+	BatchLock
+)
+
 // Turn sets a knob and lets its followers follow. The result may be
 // illegal: Check tells. A value that cannot be taken is a *ValueError and
 // leaves the setup as it was.

@@ -50,7 +50,9 @@ func (in *Input) keptBy(k layers, moe bool) Kept {
 	if !note.rec.On() {
 		return kept
 	}
-	in.Record.Let(kind(moe)+"_recompute", note.part("recompute").formula(in.Layout))
+	if !kept.products { // else the stack has recorded its own
+		in.Record.Let(kind(moe)+"_recompute", note.part("recompute").formula(in.Layout))
+	}
 	note.rec.Figure(record.Entry{
 		Name: "Bytes that one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + kind(moe) + " layer",
 		Formula: in.recordParts(note, &kept, moe), Value: kept.Sum(),

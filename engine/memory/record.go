@@ -25,10 +25,7 @@ func (in *Input) symbols() {
 		record.In("P_extra", m.Extra()), record.In("position_table", m.PositionTable()), record.In("final_norm", m.FinalNorm()),
 	)
 	rec.Let("kv_width", "(max(kv_heads / t, 1) * t * d)")
-	if in.Load != 1 {
-		rec.Let("routed", "(k * imbalance)")
-	}
-	rec.Let("routed", "k")
+	rec.Let("routed", map[bool]string{false: "(k * imbalance)", true: "k"}[in.Load == 1])
 }
 
 // live records what a stage adds.

@@ -83,6 +83,8 @@ func (r *Recorder) meant(name string) (*Expr, error) {
 		switch {
 		case !ok:
 			continue
+		case m.ambiguous:
+			return nil, fmt.Errorf("%s has several values in %q", name, s.id)
 		case m.figure != "":
 			return r.record.figure(m.figure)
 		case m.formula != "":

@@ -15,6 +15,7 @@
 package record
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,6 +108,8 @@ type meaning struct {
 	formula string
 	words   *Recorder
 	given   Operand
+
+	ambiguous bool // the name has several values
 }
 
 // New returns the recorder of an evaluation.
@@ -218,14 +221,30 @@ func (r *Recorder) let(name, formula string) {
 	r.name(name, meaning{formula: formula, words: words})
 }
 
-// name keeps the first meaning of a name.
+// name gives a name of the scope its meaning; of several with the same value it keeps the
+// first. A name with several values is ambiguous: no formula can use it.
 func (r *Recorder) name(name string, m meaning) {
 	if r.names == nil {
 		r.names = map[string]meaning{}
 	}
-	if _, ok := r.names[name]; !ok {
+	first, ok := r.names[name]
+	switch {
+	case !ok:
 		r.names[name] = m
+	case first != m && r.record.value(&first) != r.record.value(&m):
+		r.names[name] = meaning{ambiguous: true}
 	}
+}
+
+// value returns the number that a name means; NaN for a formula.
+func (r *Record) value(m *meaning) float64 {
+	switch {
+	case m.figure != "":
+		return r.entries[m.figure].Value
+	case m.formula != "":
+		return math.NaN()
+	}
+	return m.given.Value
 }
 
 // Figure records a figure and the operands that its scope does not know. A figure
@@ -309,7 +328,7 @@ func (r *Record) IDs() []string {
 	return slices.Clone(r.order)
 }
 
-// Conflicts are figures that were recorded twice and not alike: two things have
+// Conflicts returns the figures that were recorded twice and not alike: two things have
 // one identifier.
 func (r *Record) Conflicts() []string { return slices.Clone(r.conflicts) }
 

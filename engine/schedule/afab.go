@@ -12,6 +12,7 @@ func afab() descriptor {
 			Placement: Linear, Chunks: 1, WeightCopies: 1,
 			Constraint: "none",
 			Idle:       "(p-1)(tF+tB)",
+			IdlePasses: "(p - 1)",
 			Memory:     "m",
 			Length:     LengthBreadthFirst,
 			warmup:     warmupAll,

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -93,7 +94,20 @@ func BuildFor(s Spec, c Costs, stop func() bool) (*Order, error) {
 		return nil, err
 	}
 	o.plan.forget()
+	if times != nil {
+		o.durations = &Costs{
+			F: slices.Clone(c.F), I: slices.Clone(c.I), W: slices.Clone(c.W), P2P: c.P2P,
+			Held: slices.Clone(c.Held), HeldForW: slices.Clone(c.HeldForW),
+		}
+	}
 	return o, nil
+}
+
+// Suits reports whether BuildFor, which made this order, gives it for a spec and costs.
+func (o *Order) Suits(s Spec, c *Costs) bool {
+	d := o.durations
+	return o.Spec == s && (d == nil || d.P2P == c.P2P && slices.Equal(d.F, c.F) && slices.Equal(d.I, c.I) && slices.Equal(d.W, c.W) &&
+		slices.Equal(d.Held, c.Held) && slices.Equal(d.HeldForW, c.HeldForW))
 }
 
 // Hosts returns an order without operations: it says which rank has which stages.
@@ -104,7 +118,13 @@ func (s Spec) Hosts() *Order {
 
 // Rebuild is Build into an existing order, whose memory is reused. On an error
 // the order is left as it was.
-func (o *Order) Rebuild(s Spec) error { return o.rebuild(s, nil, nil) }
+func (o *Order) Rebuild(s Spec) error {
+	err := o.rebuild(s, nil, nil)
+	if err == nil {
+		o.durations = nil
+	}
+	return err
+}
 
 func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 	d, ok := find(s.Kind)

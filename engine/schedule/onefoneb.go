@@ -13,6 +13,7 @@ func oneFOneB() descriptor {
 			Placement: Linear, Chunks: 1, WeightCopies: 1,
 			Constraint: `none; PyTorch requires m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
 			Idle:       "(p-1)(tF+tB)",
+			IdlePasses: "(p - 1)",
 			Memory:     "min(m, p-r)",
 			warmup:     func(s *Spec, rank int) Warmup { return exactly(s.Ranks-rank, s.MicroBatches) },
 		},

@@ -66,7 +66,8 @@ type Order struct {
 	// durations and this is the one written down for equal ones.
 	Handmade bool
 
-	plan *plan // made by Build; nil for an order made by hand
+	plan      *plan  // made by Build; nil for an order made by hand
+	durations *Costs // that BuildFor made an automatic schedule's order for; else nil
 }
 
 // Rank returns the list of one rank.

@@ -59,15 +59,15 @@ func (k *kernels) recordExperts(i int) (passes [3]*record.Recorder) {
 	rec.Let("cols", cols)
 	soft := &k.m.Software
 	for i, pass := range [...]struct{ id, name string }{{"forward", ""}, {"input-gradient", ", input gradient"}, {"weight-gradient", ", weight gradient"}} {
-		r := rec.Scope(pass.id, name+pass.name)
+		r, touched := rec.Scope(pass.id, name+pass.name), "bytes * (rows * groups * inner + groups * inner * cols + rows * groups * cols)"
 		switch i {
 		case 1:
 			r.Let("inner", "cols")
 			r.Let("cols", "inner")
 		case 2:
-			r.Let("touched", "bytes * (rows * groups * inner + rows * groups * cols) + 2 * bytes_of_a_gradient * groups * inner * cols")
+			touched = "bytes * (rows * groups * inner + rows * groups * cols) + 2 * bytes_of_a_gradient * groups * inner * cols"
 		}
-		r.Let("touched", "bytes * (rows * groups * inner + groups * inner * cols + rows * groups * cols)")
+		r.Let("touched", touched)
 		issued := r.Ref("")
 		if soft.Experts > 0 {
 			issued = "experts_of_the_stack_over_the_best_kernels * " + issued

@@ -49,10 +49,7 @@ func (k *kernels) symbols() {
 		record.In("bytes_of_a_gradient", k.in.GradDtype.Bytes(k.in.Precision)), record.In("biased", k.m.Software.Biased),
 	)
 	k.rec.Let("kv", "max(kv_heads / t, 1) * d")
-	if k.in.Layout.SP {
-		k.rec.Let("shard", "T / t")
-	}
-	k.rec.Let("shard", "T")
+	k.rec.Let("shard", map[bool]string{false: "T", true: "T / t"}[k.in.Layout.SP])
 	k.rec.Figure(record.Entry{
 		ID: "layout.hidden-states", Name: "hidden states of one micro-batch", Symbol: "hidden_states", Unit: record.Traffic,
 		Formula: "bytes * T * h", Value: k.elem * k.tokens * float64(m.Hidden), Source: "bytes x tokens x hidden width",

@@ -125,9 +125,9 @@ func (r *Row) Brief(value string) string {
 // lockWord reports whether a knob is fixed or set automatically from the others.
 func lockWord(k *knob.Knob, l knob.Locks) string {
 	switch {
-	case k.Lock == nil:
+	case k.Fixed == nil:
 		return ""
-	case k.Lock(l):
+	case k.Fixed(l):
 		return "fixed"
 	default:
 		return "auto"

@@ -262,27 +262,23 @@ func NearestWords(problem *engine.Problem) string {
 	return strings.Join(parts, ", ")
 }
 
-// inGPULock reports whether a knob takes part in the lock between GPUs and DP, inBatchLock
-// in that between the global batch and the micro-batches.
-func inGPULock(id knob.ID) bool {
-	return slices.Contains([]knob.ID{knob.GPUs, knob.Nodes, knob.DP, knob.TP, knob.PP, knob.CP}, id)
-}
-
-func inBatchLock(id knob.ID) bool {
-	return slices.Contains([]knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}, id)
+// lockOf returns the lock that turns of a knob obey.
+func lockOf(id knob.ID) knob.Lock {
+	k, _ := knob.Find(id)
+	return k.Lock
 }
 
 // HasLock reports whether a knob takes part in one of the locks.
-func HasLock(id knob.ID) bool { return inGPULock(id) || inBatchLock(id) }
+func HasLock(id knob.ID) bool { return lockOf(id) != knob.NoLock }
 
 // Unfixed returns the knob that flipping the lock of a knob would fix.
 func Unfixed(locks knob.Locks, id knob.ID) knob.ID {
-	switch {
-	case inGPULock(id) && locks.GPUs:
+	switch lock := lockOf(id); {
+	case lock == knob.GPULock && locks.GPUs:
 		return knob.DP
-	case inGPULock(id):
+	case lock == knob.GPULock:
 		return knob.GPUs
-	case inBatchLock(id) && locks.Batch:
+	case locks.Batch:
 		return knob.MicroBatches
 	}
 	return knob.GBS
@@ -294,20 +290,20 @@ func flip(s State, id knob.ID) State {
 		id = s.Focus
 	}
 	locks, note := s.Locks, ""
-	switch {
-	case inGPULock(id):
+	switch lockOf(id) {
+	case knob.GPULock:
 		locks.GPUs = !locks.GPUs
 		note = "DP is fixed, GPUs are auto"
 		if locks.GPUs {
 			note = "GPUs are fixed, DP is auto"
 		}
-	case inBatchLock(id):
+	case knob.BatchLock:
 		locks.Batch = !locks.Batch
 		note = "micro-batches are fixed, global batch is auto"
 		if locks.Batch {
 			note = "global batch is fixed, micro-batches are auto"
 		}
-	default:
+	case knob.NoLock:
 		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch", Tone: Answer}
 		return s
 	}

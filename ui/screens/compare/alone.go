@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"meshscope/engine"
+	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/recipe"
-	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -19,57 +19,8 @@ type alone struct {
 	of   engine.Setup
 	gpus int // 0: one node
 	done int // GPUs that the list is of
-	list []method
+	list []enginecompare.Method
 	jobs widget.Jobs
-}
-
-// method is one way of using the GPUs and nothing else.
-type method struct {
-	name   string
-	setup  engine.Setup
-	report engine.Report
-}
-
-// ways returns the methods, each as a change of a setup on one GPU.
-func ways(n int) []struct {
-	name string
-	turn func(*engine.Setup)
-} {
-	zero := func(stage int) func(*engine.Setup) {
-		return func(s *engine.Setup) { s.DP, s.ZeRO = n, stage }
-	}
-	return []struct {
-		name string
-		turn func(*engine.Setup)
-	}{
-		{"1 GPU", func(s *engine.Setup) { s.GPUs = 1 }},
-		{"DP", zero(0)},
-		{"ZeRO-1", zero(1)},
-		{"ZeRO-2", zero(2)},
-		{"ZeRO-3", zero(3)},
-		{"TP", func(s *engine.Setup) { s.TP = n }},
-		{"TP + SP", func(s *engine.Setup) { s.TP, s.SP = n, true }},
-		{"CP", func(s *engine.Setup) { s.CP, s.ZeRO = n, 0 }},
-		{"PP", func(s *engine.Setup) { s.PP = n }},
-		{"EP", func(s *engine.Setup) { s.DP, s.EP = n, n }},
-	}
-}
-
-// each returns the setups of the methods for a model on so many GPUs, the batch the
-// same for all.
-func each(base engine.Setup, n int) []method {
-	base.DP, base.TP, base.PP, base.VPP, base.CP, base.EP, base.ETP = 1, 1, 1, 1, 1, 1, 1
-	base.SP, base.ZeRO, base.HSDP, base.Split = false, 0, 0, ""
-	base.Schedule, base.GroupSize, base.MaxInFlight = schedule.OneFOneB, 0, 0
-	base.GPUs, base.GBS = n, 4*n*base.MBS
-	var out []method
-	for _, way := range ways(n) {
-		s := base
-		way.turn(&s)
-		s.MicroBatches = s.GBS / (s.MBS * s.DP)
-		out = append(out, method{name: way.name, setup: s})
-	}
-	return out
 }
 
 func (a *alone) count(in *screen.Context) int {
@@ -89,11 +40,11 @@ func (a *alone) refresh(in *screen.Context) screen.Request {
 	*a = alone{of: of, gpus: a.gpus, done: n, jobs: a.jobs}
 	job := a.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {
-		list := each(of, n)
+		list := enginecompare.MethodsAlone(of, n)
 		e := engine.Evaluator{SkipTimeline: true}
 		for i := range list {
 			if ctx.Err() == nil {
-				list[i].report = e.Evaluate(list[i].setup)
+				list[i].Report = e.Evaluate(list[i].Setup)
 			}
 		}
 		stopped := ctx.Err() != nil
@@ -144,13 +95,13 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  the window is too narrow")), w, h)
 	}
 	memory, step := a.scales()
-	timeOf := "time of " + figure.Comma(a.list[0].setup.GBS) + " sequences"
+	timeOf := "time of " + figure.Comma(a.list[0].Setup.GBS) + " sequences"
 	if widget.Width(timeOf) > bar {
-		timeOf = "time, " + figure.Comma(a.list[0].setup.GBS) + " seqs"
+		timeOf = "time, " + figure.Comma(a.list[0].Setup.GBS) + " seqs"
 	}
 	memoryOf := "memory, GiB"
 	for i := range a.list {
-		if m := a.list[i].report.Memory; m == nil || m.Peak <= memory {
+		if m := a.list[i].Report.Memory; m == nil || m.Peak <= memory {
 			continue
 		}
 		if long := memoryOf + "; " + in.Glyphs.Arrow + " off scale"; widget.Width(long) <= bar {
@@ -179,7 +130,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 // exact returns how exact the methods' step times are; nil where there are none.
 func (a *alone) exact() *engine.Evidence {
 	for i := range a.list {
-		if t := a.list[i].report.Time; t != nil && a.list[i].setup.GPUs > 1 {
+		if t := a.list[i].Report.Time; t != nil && a.list[i].Setup.GPUs > 1 {
 			return &t.Evidence
 		}
 	}
@@ -190,27 +141,27 @@ func (a *alone) exact() *engine.Evidence {
 // what a GPU has, and the longest step of those on all GPUs.
 func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
 	for i := range a.list {
-		r := &a.list[i].report
+		r := &a.list[i].Report
 		if r.Memory == nil || r.Time == nil {
 			continue
 		}
 		memory = max(memory, min(r.Memory.Peak, 4*r.Memory.Usable), r.Memory.Usable*11/10)
-		if a.list[i].setup.GPUs > 1 {
+		if a.list[i].Setup.GPUs > 1 {
 			step = max(step, r.Time.Step)
 		}
 	}
 	return memory, step
 }
 
-func (a *alone) line(in *screen.Context, m *method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
+func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
 	l := widget.NewLine(w)
 	role := themes.Text
 	if here {
 		role = themes.Accent
 		l.Put(in.Paint(role), in.Glyphs.Pointer)
 	}
-	l.To(2).Put(in.Paint(role), in.Cut(m.name, nameWidth-3)).To(nameWidth)
-	r := &m.report
+	l.To(2).Put(in.Paint(role), in.Cut(m.Name, nameWidth-3)).To(nameWidth)
+	r := &m.Report
 	if !r.Legal || r.Memory == nil || r.Time == nil || r.Throughput == nil {
 		why := "cannot run"
 		for _, p := range r.Problems {
@@ -223,19 +174,14 @@ func (a *alone) line(in *screen.Context, m *method, here bool, w, bar int, memor
 	}
 	rank := &r.Memory.Ranks[r.Memory.PeakRank]
 	stack := widget.Stack{Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
-	for _, part := range []struct {
-		fill  themes.Fill
-		bytes units.Bytes
-	}{
-		{themes.Weights, rank.Weights},
-		{themes.Gradients, rank.Gradients},
-		{themes.Optimizer, rank.Optimizer},
-		{themes.Activations, rank.Activations},
-		{themes.Logits, rank.Logits},
-		{themes.Buffers, rank.Buffers},
-		{themes.Overhead, rank.Overhead},
-	} {
-		stack.Segments = append(stack.Segments, widget.Segment{Fill: part.fill, Value: float64(part.bytes)})
+	stack.Segments = []widget.Segment{
+		{Fill: themes.Weights, Value: float64(rank.Weights)},
+		{Fill: themes.Gradients, Value: float64(rank.Gradients)},
+		{Fill: themes.Optimizer, Value: float64(rank.Optimizer)},
+		{Fill: themes.Activations, Value: float64(rank.Activations)},
+		{Fill: themes.Logits, Value: float64(rank.Logits)},
+		{Fill: themes.Buffers, Value: float64(rank.Buffers)},
+		{Fill: themes.Overhead, Value: float64(rank.Overhead)},
 	}
 	if r.Memory.Peak > memory { // the bar goes on beyond its full length
 		stack.Scale *= float64(bar-1) / float64(bar)
@@ -250,17 +196,12 @@ func (a *alone) line(in *screen.Context, m *method, here bool, w, bar int, memor
 	l.RightAligned(in.Paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
 	t := r.Time
 	times := widget.Stack{Scale: float64(step), NoTrack: true}
-	for _, part := range []struct {
-		fill themes.Fill
-		time units.Seconds
-	}{
-		{themes.Compute, t.Compute},
-		{themes.Recompute, t.Recompute},
-		{themes.Bubble, t.Bubble},
-		{themes.Exposed, t.Exposed},
-		{themes.Update, t.Optimizer},
-	} {
-		times.Segments = append(times.Segments, widget.Segment{Fill: part.fill, Value: float64(part.time)})
+	times.Segments = []widget.Segment{
+		{Fill: themes.Compute, Value: float64(t.Compute)},
+		{Fill: themes.Recompute, Value: float64(t.Recompute)},
+		{Fill: themes.Bubble, Value: float64(t.Bubble)},
+		{Fill: themes.Exposed, Value: float64(t.Exposed)},
+		{Fill: themes.Update, Value: float64(t.Optimizer)},
 	}
 	l.Raw(times.Render(in.Theme, in.Glyphs, bar), bar)
 	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)

@@ -7,13 +7,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"meshscope/engine"
 	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/presets/words"
-	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -183,26 +181,4 @@ func (v *View) paneLine(in *screen.Context, w int) string {
 		}
 	}
 	return l.String()
-}
-
-// layoutWords returns a layout in the words of the command line, without what is one
-// or off.
-func layoutWords(s *engine.Setup) string {
-	parts := []string{fmt.Sprintf("dp %s", figure.Comma(s.DP))}
-	for _, p := range []struct {
-		name string
-		n    int
-	}{{"tp", s.TP}, {"pp", s.PP}, {"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}, {"etp", s.ETP}} {
-		if p.n > 1 {
-			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.n))
-		}
-	}
-	parts = append(parts, fmt.Sprintf("zero %d", s.ZeRO), fmt.Sprintf("mbs %d", s.MBS), "m "+figure.Comma(s.MicroBatches))
-	if s.PP > 1 {
-		parts = append(parts, string(s.Schedule))
-	}
-	if recompute := s.Recompute.String(); recompute != "none" {
-		parts = append(parts, "recompute "+recompute)
-	}
-	return strings.Join(parts, ", ")
 }

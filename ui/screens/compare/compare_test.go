@@ -92,11 +92,11 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	v.jobs.Drop()
 	v.alone.refresh(in)
 	v.alone.jobs.Drop()
-	v.alone.list = each(*in.Setup, 8)
+	v.alone.list = enginecompare.MethodsAlone(*in.Setup, 8)
 	for i := range v.alone.list[:9] {
-		v.alone.list[i].report = roundReport(10+float64(i), 160-12*float64(i))
+		v.alone.list[i].Report = roundReport(10+float64(i), 160-12*float64(i))
 	}
-	v.alone.list[9].report = engine.Report{Problems: []engine.Problem{{Severity: "error", Message: "no experts"}}}
+	v.alone.list[9].Report = engine.Report{Problems: []engine.Problem{{Severity: "error", Message: "no experts"}}}
 	return v
 }
 
@@ -275,21 +275,21 @@ func TestEachMethodAlone(t *testing.T) {
 	weights := map[string]units.Bytes{}
 	for i := range v.alone.list {
 		m := &v.alone.list[i]
-		if !m.report.Legal {
-			t.Errorf("%s: %+v", m.name, m.report.Problems)
+		if !m.Report.Legal {
+			t.Errorf("%s: %+v", m.Name, m.Report.Problems)
 			continue
 		}
-		s := &m.setup
+		s := &m.Setup
 		degrees := 0
 		for _, n := range []int{s.DP, s.TP, s.PP, s.CP} {
 			if n > 1 {
 				degrees++
 			}
 		}
-		if degrees > 1 || s.GPUs != s.DP*s.TP*s.PP*s.CP || s.GBS != v.alone.list[0].setup.GBS {
-			t.Errorf("%s: %+v", m.name, s.Layout)
+		if degrees > 1 || s.GPUs != s.DP*s.TP*s.PP*s.CP || s.GBS != v.alone.list[0].Setup.GBS {
+			t.Errorf("%s: %+v", m.Name, s.Layout)
 		}
-		weights[m.name] = m.report.Memory.Ranks[m.report.Memory.PeakRank].Weights
+		weights[m.Name] = m.Report.Memory.Ranks[m.Report.Memory.PeakRank].Weights
 		if do := v.press(in, "home"); do.Setup != nil {
 			t.Error("home takes a setup")
 		}
@@ -314,17 +314,17 @@ func TestClippedBarsSayIt(t *testing.T) {
 	clipped := 0
 	for i := range v.alone.list {
 		m := &v.alone.list[i]
-		if m.report.Memory == nil {
+		if m.Report.Memory == nil {
 			continue
 		}
 		for _, line := range lines {
 			text := ansi.Strip(line)
-			if !strings.HasPrefix(strings.TrimSpace(text), m.name+" ") || !strings.Contains(text, figure.GiB(m.report.Memory.Peak)) {
+			if !strings.HasPrefix(strings.TrimSpace(text), m.Name+" ") || !strings.Contains(text, figure.GiB(m.Report.Memory.Peak)) {
 				continue
 			}
-			beyond := m.report.Memory.Peak > memory
+			beyond := m.Report.Memory.Peak > memory
 			if strings.Contains(text, in.Glyphs.Arrow) != beyond {
-				t.Errorf("%s has %s GiB of %s: %q", m.name, figure.GiB(m.report.Memory.Peak), figure.GiB(memory), text)
+				t.Errorf("%s has %s GiB of %s: %q", m.Name, figure.GiB(m.Report.Memory.Peak), figure.GiB(memory), text)
 			}
 			if beyond {
 				clipped++

@@ -59,9 +59,9 @@ func (v *View) methodFigure(in *screen.Context) string {
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	switch v.pane {
 	case alonePane:
-		if v.row < len(v.alone.list) && v.alone.list[v.row].report.Legal {
-			s := v.alone.list[v.row].setup
-			return &s, v.alone.list[v.row].name + " alone"
+		if v.row < len(v.alone.list) && v.alone.list[v.row].Report.Legal {
+			s := v.alone.list[v.row].Setup
+			return &s, v.alone.list[v.row].Name + " alone"
 		}
 		return nil, ""
 	case methodsPane:

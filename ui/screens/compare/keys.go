@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"meshscope/report"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
@@ -95,10 +96,10 @@ func (v *View) takeAlone() screen.Request {
 		return screen.Request{}
 	}
 	m := &a.list[v.row]
-	if !m.report.Legal {
+	if !m.Report.Legal {
 		return screen.Request{}
 	}
-	return screen.Take(m.setup, m.name+" alone")
+	return screen.Take(m.Setup, m.Name+" alone")
 }
 
 func (v *View) move(n int) { v.row = min(max(v.row+n, 0), max(v.rows()-1, 0)) }
@@ -138,9 +139,9 @@ func (v *View) Status(in *screen.Context) string {
 	case alonePane:
 		if a := &v.alone; v.row < len(a.list) {
 			m := &a.list[v.row]
-			text = m.name + ": " + layoutWords(&m.setup)
-			if m.report.Memory != nil && !m.report.Memory.Fits {
-				text = m.name + ": " + m.report.Memory.Reason
+			text = m.Name + ": " + report.LayoutWords(&m.Setup, nil)
+			if m.Report.Memory != nil && !m.Report.Memory.Fits {
+				text = m.Name + ": " + m.Report.Memory.Reason
 			}
 		}
 	case methodsPane:

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/units"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -66,7 +67,7 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		if !here {
 			role = themes.Muted
 		}
-		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+layoutWords(s), l.Left())).String())
+		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
 	}
 	for i := range v.pins {
 		mark := ""

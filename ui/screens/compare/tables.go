@@ -62,8 +62,8 @@ func (a *alone) table() report.Table {
 	t := report.Table{Title: "each method alone", Head: []string{"method", "GPUs", "step", "MFU", "peak", "sent per GPU", "exposed", "fits"}}
 	for i := range a.list {
 		m := &a.list[i]
-		r := &m.report
-		cells := []report.Cell{report.Word(m.name), report.Figure(record.Count, float64(m.setup.GPUs))}
+		r := &m.Report
+		cells := []report.Cell{report.Word(m.Name), report.Figure(record.Count, float64(m.Setup.GPUs))}
 		if !r.Legal || r.Memory == nil {
 			for range len(t.Head) - 3 {
 				cells = append(cells, report.Word(""))

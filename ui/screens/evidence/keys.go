@@ -1,11 +1,10 @@
 package evidence
 
 import (
-	"fmt"
 	"slices"
 
-	"meshscope/engine"
 	"meshscope/presets/published"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -141,7 +140,7 @@ func (v *View) Status(in *screen.Context) string {
 	if v.inRows {
 		if rows := v.shown(); len(rows) > 0 {
 			r := &v.data.rows[rows[v.cursor(rows)]]
-			return in.Cut(r.ID+": "+words(v.data.setup(r))+". "+r.Source, w)
+			return in.Cut(r.ID+": "+report.RunWords(v.data.setup(r))+". "+r.Source, w)
 		}
 	}
 	list := v.listed()
@@ -165,18 +164,4 @@ func groupWords(r *result, g *published.Group) string {
 		text += ". " + g.Note
 	}
 	return text
-}
-
-// words returns the run in brief.
-func words(s *engine.Setup) string {
-	text := fmt.Sprintf("%s on %s %s, dp %d tp %d pp %d", s.Model.Name, figure.Comma(s.GPUs), s.Cluster.GPU.Name, s.DP, s.TP, s.PP)
-	for _, p := range []struct {
-		name string
-		n    int
-	}{{"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}} {
-		if p.n > 1 {
-			text += fmt.Sprintf(" %s %d", p.name, p.n)
-		}
-	}
-	return text + fmt.Sprintf(", zero %d, mbs %d, gbs %s, seq %s, %s", s.ZeRO, s.MBS, figure.Comma(s.GBS), figure.Comma(s.Seq), s.Recompute.Mode)
 }

@@ -94,7 +94,7 @@ func columns() []column {
 		count("m", "m", "micro-batches per pipeline and step", 8, func(r *row) int { return r.setup.MicroBatches }),
 		onlyVaried(count("gbs", "gbs", "sequences of a step", 1, func(r *row) int { return r.setup.GBS })),
 		onlyVaried(count("seq", "seq", "tokens of a sequence", 1, func(r *row) int { return r.setup.Seq })),
-		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return onOff(r.setup.SP) }},
+		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return figure.OnOff(r.setup.SP) }},
 		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},
 		{id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true, text: func(r *row) string { return string(r.setup.Schedule) }},
 		share("bubble", "bubble", "idle share of the slowest rank over its work, %", 16, false, func(r *row) float64 { return r.bubble }),

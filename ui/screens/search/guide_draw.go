@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -183,7 +184,7 @@ func (v *View) guideStatus(in *screen.Context) string {
 		return o.name + ": larger batches amortize more communication and bubble, until training stops gaining from them; enter goes on"
 	}
 	if own := in.Setup; own != nil && same(&o.row.setup, own) {
-		return "your current setup: " + layoutWords(own, nil)
+		return "your current setup: " + report.LayoutWords(own, nil)
 	}
-	return "enter takes it: " + layoutWords(&o.row.setup, nil)
+	return "enter takes it: " + report.LayoutWords(&o.row.setup, nil)
 }

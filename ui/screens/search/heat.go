@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/model"
 	find "meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -295,5 +296,5 @@ func (v *View) heatStatus(in *screen.Context) string {
 	case !c.found:
 		return where + "no layout fits, or the batch does not divide"
 	}
-	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + layoutWords(&c.setup, nil)
+	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
 }

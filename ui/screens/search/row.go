@@ -1,12 +1,8 @@
 package search
 
 import (
-	"fmt"
-	"strings"
-
 	"meshscope/engine"
 	"meshscope/engine/units"
-	"meshscope/report/figure"
 )
 
 // row is one layout with the figures that the screen shows. The rest of its
@@ -77,36 +73,4 @@ func plain(s *engine.Setup) engine.Setup {
 		out.Schedule, out.GroupSize = "", 0
 	}
 	return out
-}
-
-// layoutWords returns a layout in the words of the command line, without what is one
-// or off, nor what a reader sees already (nil: nothing).
-func layoutWords(s *engine.Setup, seen func(id string) bool) string {
-	var parts []string
-	put := func(id, text string, says bool) {
-		if says && (seen == nil || !seen(id)) {
-			parts = append(parts, text)
-		}
-	}
-	put("dp", "dp "+figure.Comma(s.DP), true)
-	for _, p := range []struct {
-		name string
-		n    int
-	}{{"tp", s.TP}, {"pp", s.PP}, {"vpp", s.VPP}, {"cp", s.CP}, {"ep", s.EP}, {"etp", s.ETP}} {
-		put(p.name, fmt.Sprintf("%s %d", p.name, p.n), p.n > 1)
-	}
-	put("sp", "sp "+onOff(s.SP), s.TP > 1)
-	put("zero", fmt.Sprintf("zero %d", s.ZeRO), true)
-	put("mbs", fmt.Sprintf("mbs %d", s.MBS), true)
-	put("m", figure.Comma(s.MicroBatches)+" micro-batches", true)
-	put("schedule", string(s.Schedule), s.PP > 1)
-	put("recompute", "recompute "+s.Recompute.String(), true)
-	return strings.Join(parts, ", ")
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }

@@ -22,6 +22,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/screen/screentest"
@@ -366,7 +367,7 @@ func TestWishes(t *testing.T) {
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull || float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
-			t.Errorf("row %d: %s, %.1f GiB", i, layoutWords(&r.setup, nil), r.peak.GiB())
+			t.Errorf("row %d: %s, %.1f GiB", i, report.LayoutWords(&r.setup, nil), r.peak.GiB())
 		}
 	}
 }

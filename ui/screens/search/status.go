@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
@@ -53,7 +54,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
 		shown[v.table.all[i].id] = true
 	}
-	if rest := layoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
+	if rest := report.LayoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
 		text += rest + "; "
 	}
 	return text + v.spentWords(in, r)

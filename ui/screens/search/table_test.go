@@ -15,6 +15,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
@@ -46,7 +47,7 @@ func TestOrderAndFilter(t *testing.T) {
 	}
 	for i := range rows {
 		if s := &rows[i].setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
-			t.Errorf("%s passes", layoutWords(s, nil))
+			t.Errorf("%s passes", report.LayoutWords(s, nil))
 		}
 	}
 	v.press(in, "esc")

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -355,7 +356,7 @@ func (v *View) conflictWords(in *screen.Context) []string {
 			which = "Of the layouts tried before the search was stopped, the smallest takes"
 		}
 		out = append(out, "", fmt.Sprintf(which+" %s GiB (%s) of the %s usable: %s.",
-			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), layoutWords(&l.Setup, nil)), "enter loads it.")
+			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), report.LayoutWords(&l.Setup, nil)), "enter loads it.")
 	}
 	if v.answer.of.problem().Objective != find.FewestGPUs && slices.Contains(c.Fields, "memory") {
 		out = append(out, "", "For the number of GPUs that fit the model: f, then set best is to "+string(find.FewestGPUs)+".")
