@@ -107,7 +107,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	}
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
-	o := report.Scan{Asked: *c}
+	o := report.Scan{Query: *c}
 	if f.draws(a) {
 		o.Bars = report.NewGlyphs(showsUnicode())
 	}
@@ -236,7 +236,7 @@ func checkFigure(o *report.Scan, typed string) error {
 	if !legal {
 		return nil // the points say why
 	}
-	if id := figures.Lacking(any.Setup, o.Asked.Figure); id != "" {
+	if id := figures.Lacking(any.Setup, o.Query.Figure); id != "" {
 		return &usageError{fmt.Sprintf("--y %s needs --%s", escape.Line(typed), id)}
 	}
 	known := figureWords()

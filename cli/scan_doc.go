@@ -41,8 +41,8 @@ type pointDocument struct {
 
 func newScan(o *report.Scan) scanDocument {
 	d := scanDocument{
-		header: header{schemaVersion, version}, Setup: o.Asked.Setup, X: o.Grid.X,
-		Figure: figureDocument{o.Asked.Figure, o.Name, o.Grid.Unit}, Usable: o.Grid.Usable, Points: []pointDocument{},
+		header: header{schemaVersion, version}, Setup: o.Query.Setup, X: o.Grid.X,
+		Figure: figureDocument{o.Query.Figure, o.Name, o.Grid.Unit}, Usable: o.Grid.Usable, Points: []pointDocument{},
 	}
 	d.X.Values = listed(d.X.Values)
 	if o.Grid.By.ID != "" {
@@ -50,7 +50,7 @@ func newScan(o *report.Scan) scanDocument {
 		by.Values = listed(by.Values)
 		d.By = &by
 	}
-	d.Locks.GPUs, d.Locks.Batch = o.Asked.Locks.GPUs, o.Asked.Locks.Batch
+	d.Locks.GPUs, d.Locks.Batch = o.Query.Locks.GPUs, o.Query.Locks.Batch
 	for p := range o.Points {
 		point := pointDocument{X: p.X, By: p.By, Verdict: p.Verdict, Value: p.Value, Current: p.Current, Why: p.Why}
 		if p.Verdict != scan.Illegal {

@@ -17,7 +17,7 @@ import (
 
 // Scan is a figure over the values of one or two knobs.
 type Scan struct {
-	Asked scan.Query
+	Query scan.Query
 	Grid  scan.Grid
 	Name  string  // of the figure, in words
 	Bars  *Glyphs // what bars are drawn with; nil: none
@@ -72,7 +72,7 @@ func (o *Scan) Document() *Document {
 		}
 	}
 	o.legend(&body)
-	return &Document{Title: Title(&o.Asked.Setup), Sections: []Section{body}}
+	return &Document{Title: Title(&o.Query.Setup), Sections: []Section{body}}
 }
 
 // fixed tells which of GPUs and global batch are the same at all points, and the range of
@@ -84,8 +84,8 @@ func (o *Scan) fixed() string {
 		of         int
 		among      scan.Spread
 	}{
-		{figure.Plural(o.Asked.Setup.GPUs, "GPU"), "GPUs", o.Asked.Setup.GPUs, o.Grid.GPUs()},
-		{"a global batch of " + figure.Comma(o.Asked.Setup.GBS), "global batch", o.Asked.Setup.GBS, o.Grid.Batch()},
+		{figure.Plural(o.Query.Setup.GPUs, "GPU"), "GPUs", o.Query.Setup.GPUs, o.Grid.GPUs()},
+		{"a global batch of " + figure.Comma(o.Query.Setup.GBS), "global batch", o.Query.Setup.GBS, o.Grid.Batch()},
 	} {
 		switch {
 		case n.among == scan.Spread{} || n.among == scan.Spread{Low: n.of, High: n.of}:
@@ -130,11 +130,11 @@ func (o *Scan) list() *Table {
 // short returns the figure as a heading.
 func (o *Scan) short() string {
 	for _, w := range figures.Words() {
-		if w.ID == o.Asked.Figure {
+		if w.ID == o.Query.Figure {
 			return w.Word
 		}
 	}
-	return o.Asked.Figure
+	return o.Query.Figure
 }
 
 // barWidth is the length of the longest bar, in columns.
@@ -142,7 +142,7 @@ const barWidth = 40
 
 // ofMemory reports whether a figure is comparable with the memory of the GPU.
 func (o *Scan) ofMemory() bool {
-	id := o.Asked.Figure
+	id := o.Query.Figure
 	return id == "memory.peak" || strings.HasPrefix(id, "memory.") && strings.HasSuffix(id, ".total")
 }
 
@@ -331,11 +331,11 @@ func (o *Scan) reasons(s *Section) {
 // evidence returns the error band of a predicted time, throughput or peak, from published
 // runs like the given setup.
 func (o *Scan) evidence() string {
-	part, _, _ := strings.Cut(o.Asked.Figure, ".")
-	if part != "time" && part != "throughput" && part != "run" && o.Asked.Figure != "memory.peak" {
+	part, _, _ := strings.Cut(o.Query.Figure, ".")
+	if part != "time" && part != "throughput" && part != "run" && o.Query.Figure != "memory.peak" {
 		return ""
 	}
-	r := engine.Evaluate(o.Asked.Setup)
+	r := engine.Evaluate(o.Query.Setup)
 	switch {
 	case !r.Legal:
 		return ""
@@ -348,7 +348,7 @@ func (o *Scan) evidence() string {
 // Records returns a row per point, row by row.
 func (o *Scan) Records() *Table {
 	by := string(o.Grid.By.ID)
-	t := &Table{Head: []string{string(o.Grid.X.ID), o.Asked.Figure, "unit", "verdict", "current", "why"}}
+	t := &Table{Head: []string{string(o.Grid.X.ID), o.Query.Figure, "unit", "verdict", "current", "why"}}
 	if by != "" {
 		t.Head = append([]string{by}, t.Head...)
 	}

@@ -30,13 +30,13 @@ func (o *Search) nearness() Section {
 	if words := roomWords(first.Memory); words != "" {
 		s.say(words)
 	}
-	leans := search.Leans(first)
-	if len(leans) == 0 {
+	reliances := search.OverlapReliances(first)
+	if len(reliances) == 0 {
 		s.say("The best layout assumes no overlapped communication.")
 		return s
 	}
-	words := make([]string, len(leans))
-	for i, l := range leans {
+	words := make([]string, len(reliances))
+	for i, l := range reliances {
 		words[i] = fmt.Sprintf("%s %s (%s)", strings.ToUpper(l.Dimension), figure.FineSeconds(l.Hidden), figure.FinePercent(l.Share))
 	}
 	s.say("The best layout assumes that compute overlaps this communication: " + strings.Join(words, ", ") +

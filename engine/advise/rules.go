@@ -103,7 +103,7 @@ func fitRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
 			followed: func(a *adviser) bool { return methods(&a.now) <= 1 },
 			cases: func(a *adviser) []engine.Setup {
-				return a.cuts(cut{tp: nodeOfThePlaybook}, cut{zero: 3, full: true})
+				return a.withDegrees(degrees{tp: nodeOfThePlaybook}, degrees{zero: 3, full: true})
 			},
 		},
 		{
@@ -118,7 +118,7 @@ func fitRules() []rule {
 				return s.TP == nodeOfThePlaybook && (s.PP > 1 || s.ZeRO == 3) || s.ZeRO == 3 && s.TP*s.PP*s.CP == 1
 			},
 			cases: func(a *adviser) []engine.Setup {
-				return a.cuts(cut{tp: 8, pp: 2}, cut{tp: 8, pp: 4}, cut{tp: 8, pp: 8}, cut{tp: 8, zero: 3}, cut{zero: 3})
+				return a.withDegrees(degrees{tp: 8, pp: 2}, degrees{tp: 8, pp: 4}, degrees{tp: 8, pp: 8}, degrees{tp: 8, zero: 3}, degrees{zero: 3})
 			},
 		},
 		{
@@ -127,7 +127,7 @@ func fitRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.GPUs >= many },
 			followed: func(a *adviser) bool { return a.now.TP > 1 || a.now.PP > 1 },
 			cases: func(a *adviser) []engine.Setup {
-				return a.cuts(cut{tp: 2, zero: a.now.ZeRO}, cut{tp: 8, zero: a.now.ZeRO}, cut{pp: 4}, cut{pp: 8})
+				return a.withDegrees(degrees{tp: 2, zero: a.now.ZeRO}, degrees{tp: 8, zero: a.now.ZeRO}, degrees{pp: 4}, degrees{pp: 8})
 			},
 		},
 		{
@@ -136,7 +136,7 @@ func fitRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.GPUs >= thousands },
 			followed: func(a *adviser) bool { return a.now.TP == 8 && a.now.PP > 1 && a.now.ZeRO == 2 },
 			cases: func(a *adviser) []engine.Setup {
-				return a.cuts(cut{tp: 8, pp: 2, zero: 2}, cut{tp: 8, pp: 4, zero: 2}, cut{tp: 8, pp: 8, zero: 2}, cut{tp: 8, pp: 16, zero: 2})
+				return a.withDegrees(degrees{tp: 8, pp: 2, zero: 2}, degrees{tp: 8, pp: 4, zero: 2}, degrees{tp: 8, pp: 8, zero: 2}, degrees{tp: 8, pp: 16, zero: 2})
 			},
 		},
 		{
@@ -273,15 +273,15 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	}
 }
 
-// cut is a plain way of cutting the model; 0 means 1 (ZeRO: the setup's own
+// degrees are those of a plain layout; 0 means 1 (ZeRO: the setup's own
 // stage, but not 3).
-type cut struct {
+type degrees struct {
 	tp, pp, zero int
 	full         bool // recompute everything
 }
 
-// cuts are setups that are cut so, with the same batch and GPUs.
-func (a *adviser) cuts(list ...cut) []engine.Setup {
+// withDegrees returns the setup with each of these layouts, the same batch and GPUs.
+func (a *adviser) withDegrees(list ...degrees) []engine.Setup {
 	var out []engine.Setup
 	for _, c := range list {
 		s := a.now

@@ -35,9 +35,9 @@ func throughputRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.GPUs > 1 },
 			followed: func(a *adviser) bool { return a.now.ZeRO == 3 && a.now.PP*a.now.CP == 1 },
 			cases: func(a *adviser) []engine.Setup {
-				list := a.cuts(cut{tp: a.now.TP, zero: 3})
+				list := a.withDegrees(degrees{tp: a.now.TP, zero: 3})
 				if a.now.TP > 1 {
-					list = append(list, a.cuts(cut{tp: a.now.TP / 2, zero: 3}, cut{zero: 3})...)
+					list = append(list, a.withDegrees(degrees{tp: a.now.TP / 2, zero: 3}, degrees{zero: 3})...)
 				}
 				return list
 			},

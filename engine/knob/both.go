@@ -63,11 +63,11 @@ func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
 	}
 	for _, k := range []struct{ held, other knobAt }{{second, first}, {first, second}} {
 		other := find(k.other.id)
-		asked := out
-		if err := other.setTo(&asked, k.other.text); err != nil {
+		wanted := out
+		if err := other.setTo(&wanted, k.other.text); err != nil {
 			return s, err
 		}
-		if want, is := other.textOf(&asked), other.textOf(&out); want != is {
+		if want, is := other.textOf(&wanted), other.textOf(&out); want != is {
 			return s, &ContradictionError{
 				Knob: string(k.held.id), Value: k.held.text, Other: string(k.other.id), Wanted: want, Becomes: is,
 			}

@@ -75,7 +75,7 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 	m, l := in.Model, in.Layout
 	h, a := float64(m.Hidden), float64(m.Heads)
 	w := inputWidth(in)
-	keeps, again := note.part("attention"), note.part("recompute")
+	keeps, recomputes := note.part("attention"), note.part("recompute")
 	kept = split{seq: w * h, even: 2*a + scores(in, 2)}
 	keeps.even("2 * a")
 	if scores(in, 2) > 0 {
@@ -83,7 +83,7 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 	}
 	if in.Recompute.Has(recipe.ModuleNorm) {
 		kept.seq, recompute.seq = 0, w*h
-		again.seq("b_in * h")
+		recomputes.seq("b_in * h")
 	} else {
 		keeps.seq("b_in * h")
 	}
@@ -97,7 +97,7 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 		keeps.even("(2 + b_own) * a * d_v")
 		if in.Recompute.Has(recipe.ModuleMLAUp) {
 			recompute.even += up
-			again.even(upward)
+			recomputes.even(upward)
 		} else {
 			kept.even += up
 			keeps.even(upward)
@@ -156,7 +156,7 @@ func gatedMLP(in *Input, note part, name string, width int) (kept, recompute spl
 func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split) {
 	m, l := in.Model, in.Layout
 	h, w, x := float64(m.Hidden), keptWidth(in), inputWidth(in)
-	again := note.part("recompute")
+	recomputes := note.part("recompute")
 	if norm.seq > 0 {
 		note.part("router").seq("b_in * h")
 	}
@@ -169,12 +169,12 @@ func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split)
 	if m.SharedFFN > 0 {
 		into := note.part("shared")
 		if in.Recompute.Has(recipe.ModuleShared) {
-			into = again
+			into = recomputes
 		}
 		inside, act := gatedMLP(in, into, "f_shared", m.SharedFFN)
 		recompute = recompute.plus(act)
 		if act.even > 0 {
-			again.even("b_in * f_shared")
+			recomputes.even("b_in * f_shared")
 		}
 		if in.Recompute.Has(recipe.ModuleShared) {
 			recompute = recompute.plus(inside)
@@ -189,7 +189,7 @@ func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split)
 		act := x * float64(m.ExpertFFN)
 		inside -= act
 		recompute.seq += routed * act
-		again.seq("routed * b_in * f_expert")
+		recomputes.seq("routed * b_in * f_expert")
 		note.part("experts").seq("routed * (b_in * h * ETP + b_act * f_expert)")
 	} else {
 		note.part("experts").seq("routed * (b_in * h * ETP + (b_act + b_in) * f_expert)")

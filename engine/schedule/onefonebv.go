@@ -49,7 +49,7 @@ type v1f1b struct {
 
 func generateOneFOneBV(o *Order) {
 	v := &v1f1b{p: o.Spec.Ranks, m: o.Spec.MicroBatches}
-	v.lay()
+	v.unroll()
 	v.compact()
 	for _, row := range v.rows {
 		var next [vContents]int
@@ -107,9 +107,9 @@ func (v *v1f1b) block() [][vContents]int {
 	return block
 }
 
-// lay repeats the block for m micro-batches, each content from the first of its
+// unroll repeats the block for m micro-batches, each content from the first of its
 // slots behind what the micro-batch needs.
-func (v *v1f1b) lay() {
+func (v *v1f1b) unroll() {
 	block := v.block()
 	v.rows, v.at = make([][]int8, v.p), make([][vContents][]int32, v.p)
 	for j := range v.p {

@@ -145,11 +145,11 @@ const (
 
 // explainer looks for the shortest reason.
 type explainer struct {
-	ctx      context.Context
-	problem  Problem
-	progress func(Asking)
-	asked    int  // questions
-	partial  bool // a question could not be settled in time
+	ctx       context.Context
+	problem   Problem
+	progress  func(Asking)
+	questions int  // that were asked so far
+	partial   bool // a question could not be settled in time
 }
 
 // shortest returns the shortest list that excludes everything: none, one constraint,
@@ -212,9 +212,9 @@ func (e *explainer) excludes(p *Problem, all, keep []constraint) answer {
 	if q.Deadline > 0 {
 		q.Objective = Throughput
 	}
-	e.asked++
-	e.progress(Asking{Questions: e.asked})
-	r := newRun(e.ctx, &q, func(at Progress) { e.progress(Asking{e.asked, at.Ranked}) })
+	e.questions++
+	e.progress(Asking{Questions: e.questions})
+	r := newRun(e.ctx, &q, func(at Progress) { e.progress(Asking{e.questions, at.Ranked}) })
 	switch found, all := r.any(); {
 	case found:
 		return no

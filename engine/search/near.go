@@ -107,25 +107,25 @@ func (r *run) near(best score, share float64, seen *evaluated, all []candidate) 
 	return n
 }
 
-// Lean is traffic that a report takes to overlap with computing: an assumption that
+// OverlapReliance is traffic that a report takes to overlap with computing: an assumption that
 // a ranking rests on.
-type Lean struct {
+type OverlapReliance struct {
 	Dimension string
 	Hidden    units.Seconds
 	Share     float64 // of the step
 }
 
-// Leans returns the dimensions of a layout of whose traffic so much is hidden that a
+// OverlapReliances returns the dimensions of a layout of whose traffic so much is hidden that a
 // near tie would be decided otherwise if it were not, the largest first.
-func Leans(r *engine.Report) []Lean {
-	var out []Lean
+func OverlapReliances(r *engine.Report) []OverlapReliance {
+	var out []OverlapReliance
 	for i := range r.Communication {
 		c := &r.Communication[i]
-		l := Lean{Dimension: c.Dimension, Hidden: c.Seconds - c.Exposed}
+		l := OverlapReliance{Dimension: c.Dimension, Hidden: c.Seconds - c.Exposed}
 		if l.Share = float64(l.Hidden / r.Time.Step); l.Share >= NearShare {
 			out = append(out, l)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Lean) int { return cmp.Compare(b.Hidden, a.Hidden) })
+	slices.SortStableFunc(out, func(a, b OverlapReliance) int { return cmp.Compare(b.Hidden, a.Hidden) })
 	return out
 }

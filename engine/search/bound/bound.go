@@ -47,20 +47,20 @@ type Bounder struct {
 	tim    step.Input
 	layers []layout.Stage // what each stage holds
 
-	stack    memory.Stack
-	blocking bool           // stages wait for messages where they are interleaved
-	hosts    schedule.Order // without operations: who has which stages
-	kinds    map[schedule.Kind]*schedule.Info
+	stack        memory.Stack
+	blocking     bool           // stages wait for messages where they are interleaved
+	hosts        schedule.Order // without operations: who has which stages
+	stageClasses map[schedule.Kind]*schedule.Info
 
-	parts parts
-	cut   cut
-	pass  pass
-	zero  int          // the ZeRO stage; -1: none yet
-	timed bool         // the times of stages are those of the setup so far
-	times []stageTimes // by stage
-	path  path
-	ends  []rankEnds // of Step
-	free  []float64  // of breadthFirst
+	parts     parts
+	partition partition
+	pass      pass
+	zero      int          // the ZeRO stage; -1: none yet
+	timed     bool         // the times of stages are those of the setup so far
+	times     []stageTimes // by stage
+	path      path
+	ends      []rankEnds // of Step
+	free      []float64  // of breadthFirst
 
 	paced bool // ahead knows the times
 	costs schedule.Costs
@@ -69,7 +69,7 @@ type Bounder struct {
 	Judge knob.Judge // of the legality of layouts
 }
 
-// SetModel takes what is not cut: everything but layout, schedule and recomputation is
+// SetModel takes what no layout changes: everything but layout, schedule and recomputation is
 // that of this setup until the next SetModel.
 func (f *Bounder) SetModel(s *engine.Setup) {
 	f.setup = *s
@@ -96,13 +96,13 @@ func (f *Bounder) Bound(s *engine.Setup) (Bound, bool) {
 }
 
 func (f *Bounder) info(k schedule.Kind) *schedule.Info {
-	if f.kinds == nil {
-		f.kinds = make(map[schedule.Kind]*schedule.Info)
+	if f.stageClasses == nil {
+		f.stageClasses = make(map[schedule.Kind]*schedule.Info)
 		for _, i := range schedule.Kinds() {
-			f.kinds[i.Kind] = &i
+			f.stageClasses[i.Kind] = &i
 		}
 	}
-	return f.kinds[k]
+	return f.stageClasses[k]
 }
 
 // SetDegrees takes degrees, global batch and sequence.
@@ -138,23 +138,23 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 	s := &f.setup
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
 	f.pass.costed = false
-	f.cut.buffered = [zeroStages]bool{}
+	f.partition.buffered = [zeroStages]bool{}
 }
 
 // SetRecompute takes what runs again in the backward.
 func (f *Bounder) SetRecompute(r recipe.Recompute) {
 	f.mem.Forget()
 	f.setup.Recompute, f.mem.Recompute, f.tim.Recompute = r, r, r
-	if uneven := r.Layers%f.setup.VPP != 0; uneven != f.cut.uneven {
+	if uneven := r.Layers%f.setup.VPP != 0; uneven != f.partition.uneven {
 		f.classify(uneven)
 		f.pass.costed = false
 	}
 	f.zero, f.timed = -1, false
-	for n := range f.cut.kinds {
-		f.cut.kinds[n].live = f.stack.Stage(&f.mem, f.cut.kinds[n].stage)
+	for n := range f.partition.stageClasses {
+		f.partition.stageClasses[n].live = f.stack.Stage(&f.mem, f.partition.stageClasses[n].stage)
 	}
-	for n := range f.cut.teams {
-		f.cut.teams[n].passes(f.cut.kinds, f.hosts.Placement == schedule.Bidirectional)
+	for n := range f.partition.rankClasses {
+		f.partition.rankClasses[n].passes(f.partition.stageClasses, f.hosts.Placement == schedule.Bidirectional)
 	}
 }
 
@@ -163,8 +163,8 @@ func (f *Bounder) SetRecompute(r recipe.Recompute) {
 func (f *Bounder) SetZeRO(zero int) (differs bool) {
 	f.share(zero)
 	differs = f.zero < 0
-	for n := range f.cut.teams {
-		t := &f.cut.teams[n]
+	for n := range f.partition.rankClasses {
+		t := &f.partition.rankClasses[n]
 		differs = differs || t.sharded[zero] != t.sharded[f.zero]
 	}
 	// Up to stage 1 nothing travels in every micro-batch.
@@ -179,7 +179,7 @@ func (f *Bounder) SetZeRO(zero int) (differs bool) {
 const rounding = 1 - 1e-9
 
 // Step returns the shortest step under a schedule, given by its spec: ranks, chunks and
-// placement are those that were cut.
+// placement are those of SetStages.
 func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	f.time()
 	length := f.spans(spec, info)
@@ -187,7 +187,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	for i := range f.ends {
 		e := &f.ends[i]
 		most = max(most, f.exposed(e, length, info.SplitsBackward))
-		optimizer = max(optimizer, e.team.sharded[f.zero].optimizer)
+		optimizer = max(optimizer, e.class.sharded[f.zero].optimizer)
 	}
 	return (most + optimizer) * rounding
 }
@@ -197,7 +197,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 // Evaluator.exposedData, and what it gives grows with the length of the pipeline and
 // with the rank's own end: bounds of both from below make one of the step.
 func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds {
-	soft, t := &f.tim.Machine.Software, e.team
+	soft, t := &f.tim.Machine.Software, e.class
 	d := &t.sharded[f.zero].data
 	var before, after units.Seconds
 	if between := units.Seconds(length - (e.last - e.first)); split {
@@ -215,13 +215,13 @@ func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds
 // Step.
 func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 	var most units.Bytes
-	for n := range f.cut.teams {
-		t := &f.cut.teams[n]
+	for n := range f.partition.rankClasses {
+		t := &f.partition.rankClasses[n]
 		held := &t.sharded[f.zero]
 		static := held.states + held.buffers
-		passing := t.passing(t.low, spec, info, f.cut.kinds)
+		passing := t.passing(t.low, spec, info, f.partition.stageClasses)
 		if t.high != t.low {
-			passing = max(passing, t.passing(t.high, spec, info, f.cut.kinds))
+			passing = max(passing, t.passing(t.high, spec, info, f.partition.stageClasses))
 		}
 		most = max(most, static+max(passing, held.update))
 	}
@@ -240,7 +240,7 @@ func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byt
 	}
 	var most units.Bytes
 	for r, n := range f.ahead.Forwards(*spec) {
-		t := &f.cut.teams[f.cut.teamOf[r]]
+		t := &f.partition.rankClasses[f.partition.classOfRank[r]]
 		held := &t.sharded[f.zero]
 		most = max(most, held.states+held.buffers+units.Bytes(n)*t.early+t.beside)
 	}
@@ -251,8 +251,8 @@ func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byt
 func (f *Bounder) pace() bool {
 	c := &f.costs
 	c.F, c.I, c.W, c.Held, c.HeldForW = c.F[:0], c.I[:0], c.W[:0], c.Held[:0], c.HeldForW[:0]
-	for stage, k := range f.cut.kindOf {
-		s, l := &f.times[stage], &f.cut.kinds[k].live
+	for stage, k := range f.partition.classOfStage {
+		s, l := &f.times[stage], &f.partition.stageClasses[k].live
 		c.F, c.I, c.W = append(c.F, s.f), append(c.I, s.i), append(c.W, s.w)
 		c.Held, c.HeldForW = append(c.Held, float64(l.Activations)), append(c.HeldForW, float64(l.WeightInputs))
 	}
@@ -264,16 +264,16 @@ func (f *Bounder) pace() bool {
 // cost is what a pass through a stage of each kind takes.
 func (f *Bounder) cost() {
 	p := f.parts.of(&f.tim)
-	for n := range f.cut.kinds {
-		k := &f.cut.kinds[n]
+	for n := range f.partition.stageClasses {
+		k := &f.partition.stageClasses[n]
 		k.once = p.Stage(f.layers[k.stage])
 	}
 	factor := units.Seconds(f.tim.Machine.Software.Factor)
-	for n := range f.cut.teams {
-		t := &f.cut.teams[n]
+	for n := range f.partition.rankClasses {
+		t := &f.partition.rankClasses[n]
 		t.forward, t.backward = 0, 0
 		for _, k := range t.chunks {
-			once := &f.cut.kinds[k].once
+			once := &f.partition.stageClasses[k].once
 			t.forward += once.Forward * factor
 			t.backward += once.InputGrad*factor + once.WeightGrad*factor
 		}

@@ -6,9 +6,9 @@ func (f *Bounder) oneByOne(m float64) float64 {
 	back := &f.path.back[0]
 	through := f.path.forward[len(f.times)]
 	round := through + back.reach[0] + f.times[0].b
-	for r, n := range f.cut.teamOf {
+	for r, n := range f.partition.classOfRank {
 		f.ends = append(f.ends, rankEnds{
-			team: &f.cut.teams[n], rank: r, first: f.path.forward[r],
+			class: &f.partition.rankClasses[n], rank: r, first: f.path.forward[r],
 			last: (m-1)*round + through + back.reach[r] + f.times[r].b,
 		})
 	}
@@ -33,7 +33,7 @@ func (f *Bounder) breadthFirst(m float64) float64 {
 		*free = last
 	}
 	for stage := range f.times {
-		if f.cut.crosses[stage] {
+		if f.partition.crosses[stage] {
 			first, last = first+hop, last+hop
 		}
 		pass(stage, f.times[stage].f)
@@ -41,12 +41,12 @@ func (f *Bounder) breadthFirst(m float64) float64 {
 	first, last = 0, 0 // the last rank begins when all its forwards are done
 	for stage := len(f.times) - 1; stage >= 0; stage-- {
 		pass(stage, f.times[stage].b)
-		if f.cut.crosses[stage] {
+		if f.partition.crosses[stage] {
 			first, last = first+hop, last+hop
 		}
 	}
-	for r, n := range f.cut.teamOf {
-		f.ends = append(f.ends, rankEnds{team: &f.cut.teams[n], rank: r, first: f.path.forward[r], last: f.free[r]})
+	for r, n := range f.partition.classOfRank {
+		f.ends = append(f.ends, rankEnds{class: &f.partition.rankClasses[n], rank: r, first: f.path.forward[r], last: f.free[r]})
 	}
 	return last
 }

@@ -30,27 +30,27 @@ func (f *Bounder) time() {
 		return
 	}
 	f.timed, f.paced = true, false
-	c := &f.cut
+	c := &f.partition
 	if !f.pass.costed {
 		f.cost()
 	}
 	p := f.parts.of(&f.tim)
-	for n := range c.kinds {
-		k := &c.kinds[n]
+	for n := range c.stageClasses {
+		k := &c.stageClasses[n]
 		k.cost = k.once
 		p.Recompute(&k.cost, k.stage, k.layers)
 	}
 	soft := &f.tim.Machine.Software
 	c.times = resize(c.times, len(c.chunks))
-	for n := range c.teams {
-		t := &c.teams[n]
+	for n := range c.rankClasses {
+		t := &c.rankClasses[n]
 		for i, k := range t.chunks {
-			c.times[t.from+i] = timesOf(&c.kinds[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
+			c.times[t.from+i] = timesOf(&c.stageClasses[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
 		}
 	}
 	f.times = resize(f.times, len(f.layers))
-	for r, n := range c.teamOf {
-		from := c.teams[n].from
+	for r, n := range c.classOfRank {
+		from := c.rankClasses[n].from
 		for i, stage := range f.stages(r) {
 			f.times[stage] = c.times[from+i]
 		}
@@ -58,14 +58,14 @@ func (f *Bounder) time() {
 	if soft.Blocking {
 		f.block()
 	}
-	f.path.lay(f.times, c.crosses, float64(f.tim.Latency(f.pass.hop)))
+	f.path.accumulate(f.times, c.crosses, float64(f.tim.Latency(f.pass.hop)))
 }
 
 // block adds the waiting for messages, as timing does.
 func (f *Bounder) block() {
 	hop := float64(f.pass.hop)
 	for stage := 1; stage < len(f.times); stage++ {
-		if f.cut.crosses[stage] {
+		if f.partition.crosses[stage] {
 			f.times[stage-1].f += hop
 			f.times[stage].b += hop
 			f.times[stage].i += hop
@@ -95,9 +95,9 @@ func (p *path) backward(info *schedule.Info) *backward {
 	return &p.back[0]
 }
 
-// lay adds up the stages' times, and a hop before each stage that another rank hands
+// accumulate adds up the stages' times, and a hop before each stage that another rank hands
 // over to.
-func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
+func (p *path) accumulate(times []stageTimes, crosses []bool, hop float64) {
 	n := len(times)
 	p.hop = hop
 	p.forward = resize(p.forward, n+1)
@@ -135,5 +135,5 @@ func (p *path) lay(times []stageTimes, crosses []bool, hop float64) {
 // stages returns those of a rank, by chunk.
 func (f *Bounder) stages(rank int) []int {
 	chunks := f.hosts.Chunks()
-	return f.cut.stageOf[rank*chunks : (rank+1)*chunks]
+	return f.partition.stageOf[rank*chunks : (rank+1)*chunks]
 }

@@ -10,7 +10,7 @@ import (
 // rankEnds are bounds of when a rank starts and of when it is done. Every rank starts
 // with the first micro-batch, on its first stage, which nothing delays: that is exact.
 type rankEnds struct {
-	team         *rankClass
+	class        *rankClass
 	rank         int
 	first, last  float64
 	returned     float64 // the end of its last backward, or input gradient
@@ -18,7 +18,7 @@ type rankEnds struct {
 }
 
 // spans bounds the ends of the ranks, and gives a bound of what the pipeline adds to a
-// step (the function period says what that is). Of a team the first and the last rank
+// step (the function period says what that is). Of a class the first and the last rank
 // mean all: where a V turns round less is waited for. Where every rank does all
 // its forwards first, or one micro-batch at a time, both are exact, for all ranks.
 func (f *Bounder) spans(spec *schedule.Spec, info *schedule.Info) (length float64) {
@@ -30,8 +30,8 @@ func (f *Bounder) spans(spec *schedule.Spec, info *schedule.Info) (length float6
 		return f.breadthFirst(float64(spec.MicroBatches))
 	case schedule.LengthSimulated:
 	}
-	for n := range f.cut.teams {
-		t := &f.cut.teams[n]
+	for n := range f.partition.rankClasses {
+		t := &f.partition.rankClasses[n]
 		f.rank(t.low, t, spec, info)
 		if t.high != t.low {
 			f.rank(t.high, t, spec, info)
@@ -79,7 +79,7 @@ func (f *Bounder) rank(r int, t *rankClass, spec *schedule.Spec, info *schedule.
 		f.bothWays(r, t, m/2, &warmup, info)
 		return
 	}
-	e := rankEnds{team: t, rank: r, first: f.path.forward[stages[0]]}
+	e := rankEnds{class: t, rank: r, first: f.path.forward[stages[0]]}
 	var forwards, longest, forwarded float64
 	least := math.Inf(1)
 	for c := len(stages) - 1; c >= 0; c-- {
@@ -217,6 +217,6 @@ func (f *Bounder) bothWays(r int, t *rankClass, each float64, warmup *schedule.W
 	waited := f.path.forward[len(f.times)] + reach + forwards - min(forwards, float64(warmup.Most)*longest)
 	worked := max(first+forwards, waited) + backwards - f.hidden(stages, each, warmup, info)
 	f.ends = append(f.ends, rankEnds{
-		team: t, rank: r, first: first, worked: worked, returned: first + f.away(stages, each, warmup, info, back),
+		class: t, rank: r, first: first, worked: worked, returned: first + f.away(stages, each, warmup, info, back),
 	})
 }

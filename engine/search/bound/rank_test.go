@@ -14,11 +14,11 @@ import (
 func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) *Bounder {
 	f := &Bounder{times: times}
 	f.hosts = schedule.Order{Spec: spec, Placement: info.Placement}
-	c := &f.cut
-	c.teams = make([]rankClass, spec.Ranks) // each rank for itself
+	c := &f.partition
+	c.rankClasses = make([]rankClass, spec.Ranks) // each rank for itself
 	for r := range spec.Ranks {
-		c.teams[r].low, c.teams[r].high = r, r
-		c.teamOf = append(c.teamOf, r)
+		c.rankClasses[r].low, c.rankClasses[r].high = r, r
+		c.classOfRank = append(c.classOfRank, r)
 		for chunk := range f.hosts.Chunks() {
 			c.stageOf = append(c.stageOf, f.hosts.StageOf(r, chunk))
 		}
@@ -26,7 +26,7 @@ func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop f
 	for stage := range times {
 		c.crosses = append(c.crosses, stage > 0 && f.hosts.Crosses(stage-1))
 	}
-	f.path.lay(times, c.crosses, hop)
+	f.path.accumulate(times, c.crosses, hop)
 	return f
 }
 
@@ -70,10 +70,10 @@ func met(spec *schedule.Spec, equalStages, equalParts bool) bool {
 // Of any stages' times a bound is under the simulation, and it is the simulation where
 // met says so.
 func TestSpansAreUnderSimulations(t *testing.T) {
-	kinds := schedule.Kinds()
+	stageClasses := schedule.Kinds()
 	exact, compared := 0, 0
 	draws.Until(t, func() bool { return compared >= 2000 }, func(t *rapid.T) {
-		info := rapid.SampledFrom(kinds).Draw(t, "schedule")
+		info := rapid.SampledFrom(stageClasses).Draw(t, "schedule")
 		spec := schedule.Spec{
 			Kind: info.Kind, Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: max(info.Chunks, 1),
 			MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),

@@ -13,28 +13,28 @@ import (
 // zeroStages is how many ZeRO stages there are.
 const zeroStages = 4
 
-// cut is which layers stand on which rank.
-type cut struct {
-	uneven  bool // equal stages may run different numbers of layers again
-	kinds   []stageClass
-	kindOf  []int  // by stage
-	stageOf []int  // by rank and chunk: rank*chunks + chunk
-	crosses []bool // by stage: whether it gets its input from another rank
+// partition assigns layers to ranks.
+type partition struct {
+	uneven       bool // equal stages may run different numbers of layers again
+	stageClasses []stageClass
+	classOfStage []int  // by stage
+	stageOf      []int  // by rank and chunk: rank*chunks + chunk
+	crosses      []bool // by stage: whether it gets its input from another rank
 
-	teams  []rankClass  // ranks that differ in more than their place
-	teamOf []int        // by rank
-	chunks []int        // of all teams: the kind of each chunk
-	times  []stageTimes // the same for their times
+	rankClasses []rankClass  // ranks that differ in more than their place
+	classOfRank []int        // by rank
+	chunks      []int        // of all classes of ranks: the class of each chunk
+	times       []stageTimes // the same for their times
 
-	shared   [zeroStages]bool // what ZeRO decides about the teams has been computed
+	shared   [zeroStages]bool // what ZeRO decides about the classes of ranks has been computed
 	buffered [zeroStages]bool // the same for what depends on the micro-batch too
 }
 
 // stageClass is what stages with equal layers have in common.
 type stageClass struct {
 	layers layout.Stage
-	chunk  int // of its rank; 0 unless the cut is uneven
-	stage  int // the first one of this kind
+	chunk  int // of its rank; 0 unless the partition is uneven
+	stage  int // the first one of this class
 
 	live memory.Live
 	once step.Cost // of a micro-batch, nothing run again, before the stack's factor
@@ -44,8 +44,8 @@ type stageClass struct {
 // rankClass are the ranks that hold equal stages.
 type rankClass struct {
 	low, high int   // the first and the last of them
-	chunks    []int // kinds of the stages
-	from      int   // where those start in the list of all teams
+	chunks    []int // classes of the stages
+	from      int   // where those start in the list of all classes
 	layers    int
 	params    memory.Parameters
 	sharded   [zeroStages]sharded
@@ -62,7 +62,7 @@ type rankClass struct {
 	least units.Bytes // what runs at the same time at any moment
 }
 
-// sharded is what the ZeRO stage decides about a team.
+// sharded is what the ZeRO stage decides about a class of ranks.
 type sharded struct {
 	data      step.DataParallel
 	optimizer units.Seconds
@@ -73,13 +73,13 @@ type sharded struct {
 
 // classify finds the stages that are equal, and the ranks that hold equal stages. Where
 // the layers that a rank recomputes do not divide over its chunks, equal stages
-// recompute different numbers of them. Ranks of a team are then still taken as one, by
+// recompute different numbers of them. Ranks of a class are then still taken as one, by
 // its first and last: the bound holds, and is in rare splits (an empty stage) a little
 // lower than one that looks at each.
 func (f *Bounder) classify(uneven bool) {
-	c := &f.cut
+	c := &f.partition
 	c.uneven = uneven
-	c.kinds, c.kindOf, c.crosses = c.kinds[:0], c.kindOf[:0], c.crosses[:0]
+	c.stageClasses, c.classOfStage, c.crosses = c.stageClasses[:0], c.classOfStage[:0], c.crosses[:0]
 	ranks := f.hosts.Spec.Ranks
 	before := -1 // who hosts the stage before
 	for n, st := range f.layers {
@@ -87,7 +87,7 @@ func (f *Bounder) classify(uneven bool) {
 		if uneven {
 			chunk = n / ranks
 		}
-		c.kindOf = append(c.kindOf, c.kind(n, st, chunk))
+		c.classOfStage = append(c.classOfStage, c.stageClass(n, st, chunk))
 		host := f.hosts.Placement.Host(ranks, n, 0)
 		c.crosses = append(c.crosses, n > 0 && host != before)
 		before = host
@@ -97,17 +97,17 @@ func (f *Bounder) classify(uneven bool) {
 	c.buffered = [zeroStages]bool{}
 }
 
-// kind returns the number of a stage's kind.
-func (c *cut) kind(n int, st layout.Stage, chunk int) int {
-	for k := len(c.kinds) - 1; k >= 0; k-- {
-		if c.kinds[k].layers == st && c.kinds[k].chunk == chunk {
+// stageClass returns the number of a stage's class.
+func (c *partition) stageClass(n int, st layout.Stage, chunk int) int {
+	for k := len(c.stageClasses) - 1; k >= 0; k-- {
+		if c.stageClasses[k].layers == st && c.stageClasses[k].chunk == chunk {
 			return k
 		}
 	}
-	c.kinds = extend(c.kinds)
-	k := &c.kinds[len(c.kinds)-1]
+	c.stageClasses = extend(c.stageClasses)
+	k := &c.stageClasses[len(c.stageClasses)-1]
 	k.layers, k.chunk, k.stage = st, chunk, n
-	return len(c.kinds) - 1
+	return len(c.stageClasses) - 1
 }
 
 // extend makes a list longer by one element, whose memory may have been used.
@@ -121,59 +121,59 @@ func extend[T any](list []T) []T {
 
 // classifyRanks finds the ranks that hold equal stages and counts their parameters.
 func (f *Bounder) classifyRanks() {
-	c := &f.cut
+	c := &f.partition
 	params := f.stack.Cut(&f.mem)
 	chunks, ranks := f.hosts.Chunks(), f.hosts.Spec.Ranks
-	c.stageOf, c.teams, c.teamOf = c.stageOf[:0], c.teams[:0], c.teamOf[:0]
-	c.chunks = resize(c.chunks, ranks*chunks)[:0] // teams point into it
+	c.stageOf, c.rankClasses, c.classOfRank = c.stageOf[:0], c.rankClasses[:0], c.classOfRank[:0]
+	c.chunks = resize(c.chunks, ranks*chunks)[:0] // rankClasses points into it
 	for r := range ranks {
 		for n := range chunks {
 			c.stageOf = append(c.stageOf, f.hosts.StageOf(r, n))
 		}
 		held := c.stageOf[r*chunks:]
-		n := c.team(held)
-		c.teamOf = append(c.teamOf, n)
-		if n < len(c.teams) {
-			c.teams[n].high = r
+		n := c.classOf(held)
+		c.classOfRank = append(c.classOfRank, n)
+		if n < len(c.rankClasses) {
+			c.rankClasses[n].high = r
 			continue
 		}
-		c.teams = extend(c.teams)
-		t := &c.teams[n]
+		c.rankClasses = extend(c.rankClasses)
+		t := &c.rankClasses[n]
 		t.low, t.high, t.layers = r, r, 0
 		t.params = memory.CountRank(&f.mem, r, params)
 		t.from = len(c.chunks)
 		for _, stage := range held {
-			c.chunks = append(c.chunks, c.kindOf[stage])
+			c.chunks = append(c.chunks, c.classOfStage[stage])
 			t.layers += f.layers[stage].Layers()
 		}
 		t.chunks = c.chunks[t.from:]
 	}
 }
 
-// team returns the one that holds such stages; the number of teams where none does.
-func (c *cut) team(stages []int) int {
+// classOf returns the class of a rank with such stages; the number of classes where none has them.
+func (c *partition) classOf(stages []int) int {
 next:
-	for n := len(c.teams) - 1; n >= 0; n-- {
-		for i, k := range c.teams[n].chunks {
-			if k != c.kindOf[stages[i]] {
+	for n := len(c.rankClasses) - 1; n >= 0; n-- {
+		for i, k := range c.rankClasses[n].chunks {
+			if k != c.classOfStage[stages[i]] {
 				continue next
 			}
 		}
 		return n
 	}
-	return len(c.teams)
+	return len(c.rankClasses)
 }
 
-// share computes what a ZeRO stage decides about the teams.
+// share computes what a ZeRO stage decides about the classes of ranks.
 func (f *Bounder) share(zero int) {
-	c := &f.cut
+	c := &f.partition
 	f.setup.ZeRO = zero
 	in, mem := &f.tim, &f.mem
 	if !c.shared[zero] {
 		c.shared[zero] = true
 		shard := f.stack.Shard(mem)
-		for n := range c.teams {
-			t := &c.teams[n]
+		for n := range c.rankClasses {
+			t := &c.rankClasses[n]
 			s := &t.sharded[zero]
 			s.data = step.Data(in, 0, t.params, t.layers)
 			if f.hosts.Placement == schedule.Bidirectional {
@@ -186,26 +186,26 @@ func (f *Bounder) share(zero int) {
 	}
 	if !c.buffered[zero] {
 		c.buffered[zero] = true
-		for n := range c.teams {
-			t := &c.teams[n]
+		for n := range c.rankClasses {
+			t := &c.rankClasses[n]
 			t.sharded[zero].buffers = f.stack.Buffers(mem, t.low, t.params)
 		}
 	}
 }
 
-// passes is what micro-batches on the team's chunks need.
+// passes is what micro-batches on the chunks of the class need.
 //
 // Before the first gradient a micro-batch that is on a chunk has been on those before
 // it, whose activations are all there: of so many, on average no fewer than on the
 // first chunks, however many these are. In a bidirectional pipeline chunks have
 // micro-batches of their own. The first gradient is that of the last chunk.
-func (t *rankClass) passes(kinds []stageClass, bidirectional bool) {
+func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 	inf := units.Bytes(math.Inf(1))
 	t.kept, t.waiting, t.early, t.beside, t.one, t.put = inf, inf, inf, inf, 0, 0
 	t.alike = true
 	var sum, last units.Bytes
 	for n, k := range t.chunks {
-		l := &kinds[k].live
+		l := &stageClasses[k].live
 		sum += l.Activations
 		t.kept, t.waiting = min(t.kept, l.Activations), min(t.waiting, l.WeightInputs)
 		t.early = min(t.early, sum/units.Bytes(n+1))
@@ -226,14 +226,14 @@ func (t *rankClass) passes(kinds []stageClass, bidirectional bool) {
 // passing returns what micro-batches need on a rank at least. It is exactly that where
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
 // warmup is then the peak.
-func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
+func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass) units.Bytes {
 	w := info.Warmup(spec, rank)
 	ahead := units.Bytes(w.Least)*t.early + t.beside
 	if w.Least == spec.MicroBatches*len(t.chunks) {
-		ahead = t.full(units.Bytes(spec.MicroBatches), kinds)
+		ahead = t.full(units.Bytes(spec.MicroBatches), stageClasses)
 	}
 	if group := info.InterleaveGroup(spec); group > 0 && !t.alike {
-		ahead = max(ahead, t.mixed(w.Least, group, spec, info, kinds))
+		ahead = max(ahead, t.mixed(w.Least, group, spec, info, stageClasses))
 	}
 	// Of those alive at most so many wait for their input gradient.
 	whole := 0
@@ -253,10 +253,10 @@ func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, 
 // full returns what a rank needs that runs all forwards of so many micro-batches before the
 // first gradient: at the last forward of a chunk, and at its first backward, everything
 // of it and of the chunks before it is alive.
-func (t *rankClass) full(microBatches units.Bytes, kinds []stageClass) (most units.Bytes) {
+func (t *rankClass) full(microBatches units.Bytes, stageClasses []stageClass) (most units.Bytes) {
 	var alive units.Bytes
 	for _, k := range t.chunks {
-		l := &kinds[k].live
+		l := &stageClasses[k].live
 		alive += microBatches * l.Activations
 		most = max(most, alive+l.Logits+max(l.Forward, l.Backward))
 	}
@@ -267,12 +267,12 @@ func (t *rankClass) full(microBatches units.Bytes, kinds []stageClass) (most uni
 // forwards: it is known of which chunks they are. With whole backwards it is known of
 // every moment after that too, when a forward and a backward run alternately; between the
 // moments at which one of them goes on to another chunk the bytes change evenly.
-func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, kinds []stageClass) units.Bytes {
+func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass) units.Bytes {
 	chunks := len(t.chunks)
 	alive := func(more int) (sum units.Bytes) {
 		for c, k := range t.chunks {
 			n := spec.ForwardsOfChunk(forwards+more, c, group) - spec.ForwardsOfChunk(more, chunks-1-c, group)
-			sum += units.Bytes(n) * kinds[k].live.Activations
+			sum += units.Bytes(n) * stageClasses[k].live.Activations
 		}
 		return sum
 	}

@@ -62,9 +62,9 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	if a.result.near.Most == 1 {
 		texts[0] = "rank 1 leads by > 1 %"
 	}
-	if len(a.leans) > 0 {
+	if len(a.reliances) > 0 {
 		var parts []string
-		for _, l := range a.leans[:min(len(a.leans), 2)] {
+		for _, l := range a.reliances[:min(len(a.reliances), 2)] {
 			parts = append(parts, strings.ToUpper(l.Dimension)+" "+figure.Short(math.Round(100*l.Share)))
 		}
 		texts = append(texts, "overlapped: "+strings.Join(parts, ", ")+" %")

@@ -55,16 +55,16 @@ type query struct {
 
 // answer is what a search found.
 type answer struct {
-	of       query
-	result   counts
-	rows     []row       // ranked
-	front    []int       // of rows: no other has both more speed and less memory
-	leans    []find.Lean // what the first place rests on
-	exact    string      // the error band of what decides its place
-	room     room        // that its memory leaves
-	conflict *find.Conflict
-	searched bool // everything was searched, and nothing found
-	seconds  float64
+	of        query
+	result    counts
+	rows      []row                  // ranked
+	front     []int                  // of rows: no other has both more speed and less memory
+	reliances []find.OverlapReliance // what the first place rests on
+	exact     string                 // the error band of what decides its place
+	room      room                   // that its memory leaves
+	conflict  *find.Conflict
+	searched  bool // everything was searched, and nothing found
+	seconds   float64
 }
 
 // counts are the figures of a search.
@@ -160,7 +160,7 @@ func (j *job) search(ctx context.Context) *answer {
 	}}
 	if len(r.Best) > 0 {
 		first := &r.Best[0].Report
-		a.leans, a.exact = find.Leans(first), p.Objective.Evidence(first).Band("")
+		a.reliances, a.exact = find.OverlapReliances(first), p.Objective.Evidence(first).Band("")
 		a.room = roomOf(first.Memory)
 	}
 	for i := range r.Best {
