@@ -12,7 +12,7 @@ const cellHead = `id = "mine"
 source = "a test"
 fitted = false
 constants = "none"
-memory_of_first_rank = true
+memory_rank = "first"
 
 [common]
 calibration = "nanotron"
@@ -38,7 +38,7 @@ func TestCells(t *testing.T) {
 	if err != nil || len(failed) != 1 {
 		t.Fatalf("%+v, %v", failed, err)
 	}
-	if r := g.Runs[0]; r.ID != "7" || r.Setup.TP != 2 || r.Setup.MBS != 4 || r.Setup.GBS != 256 || r.Step != 1.5 || r.Memory != 20.25 || !r.First {
+	if r := g.Runs[0]; r.ID != "7" || r.Setup.TP != 2 || r.Setup.MBS != 4 || r.Setup.GBS != 256 || r.Step != 1.5 || r.Memory != 20.25 || r.Rank != FirstRank {
 		t.Errorf("%+v", r)
 	}
 	if r := failed[0]; r.ID != "8" || r.Setup.PP != 2 || r.Setup.MBS != 64 || r.Step != 0 || r.Memory != 0 {

@@ -49,8 +49,7 @@ func stepRows(e *engine.Evaluator, groups []Group, wanted func(id string) bool) 
 		_, rows := Compare(e, g)
 		for _, row := range rows {
 			if row.Metric == StepSeconds {
-				at := slices.IndexFunc(g.Runs, func(r Run) bool { return r.ID == row.ID })
-				j.rows, j.runs = append(j.rows, row), append(j.runs, &g.Runs[at])
+				j.rows, j.runs = append(j.rows, row), append(j.runs, row.run)
 			}
 		}
 	}

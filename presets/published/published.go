@@ -5,6 +5,7 @@ package published
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/hardware"
+	"meshscope/engine/recipe"
 	"meshscope/presets/setupdoc"
 )
 
@@ -34,8 +36,17 @@ type Group struct {
 	Peer      string  `json:"peer,omitempty"`
 	PeerError float64 `json:"peer_error,omitempty"` // mean absolute relative error of the best peer on such runs
 	Note      string  `json:"note,omitempty"`
+	Release   string  `json:"release,omitempty"` // of the software, where all runs have the same
 	Runs      []Run   `json:"-"`
-	file      *groupFile
+	// LeftOut lists the published runs of the source that cannot be compared, by reason.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+	file    *groupFile
+}
+
+// LeftOut names runs that are published but not typed, and why.
+type LeftOut struct {
+	Runs   []string `json:"runs"   toml:"runs"`
+	Reason string   `json:"reason" toml:"reason"`
 }
 
 // Run is one measured run and the setup that describes it.
@@ -43,9 +54,20 @@ type Run struct {
 	ID     string
 	Setup  engine.Setup
 	Step   float64 // seconds; 0: not published
-	Memory float64 // GiB on the fullest GPU; 0: not published
+	Memory float64 // GiB on the rank that Rank names; 0: not published
 	Kind   MemoryKind
-	First  bool // Memory is that of the first pipeline rank
+	Rank   MemoryRank
+
+	Source   string // the place in a paper or repository
+	Release  string // of the software; empty: not published
+	Note     string
+	Software Software // what ran and is no part of the setup
+	// AnyRecompute says that nothing tells what was recomputed: Setup has none, and
+	// the measured time is compared with the interval from none to full.
+	AnyRecompute bool
+	// FromRecipe says that recomputation is not in the table of the source but in the
+	// recipe that it ran.
+	FromRecipe bool
 }
 
 // TokensPerSecondPerGPU returns the speed that was measured; 0 where no step was published.
@@ -66,6 +88,16 @@ const (
 	Device    MemoryKind = "device"    // everything on the GPU, as the driver reports it
 )
 
+// MemoryRank says which pipeline rank a published figure of memory is of.
+type MemoryRank string
+
+// Ranks of memory.
+const (
+	FullestRank MemoryRank = ""
+	FirstRank   MemoryRank = "first"
+	LastRank    MemoryRank = "last"
+)
+
 // Library finds models, GPUs and clusters.
 type Library interface {
 	setupdoc.Library
@@ -82,16 +114,31 @@ type groupFile struct {
 	Note      string         `toml:"note"`
 	Common    map[string]any `toml:"common"` // setup keys of every run
 	Memory    MemoryKind     `toml:"memory"` // allocated by default
-	First     bool           `toml:"memory_of_first_rank"`
+	Rank      MemoryRank     `toml:"memory_rank"`
+	Release   string         `toml:"release"`
+	Software  Software       `toml:"software"` // of every run
+	LeftOut   []LeftOut      `toml:"left_out"`
 	Runs      []runFile      `toml:"run"`
 	Cells     []cellFile     `toml:"cell"`
+	// FromRecipe: see Run.
+	FromRecipe bool `toml:"recompute_from_recipe"`
 }
 
+// runFile is one run. At is its place in the group's source. A run has a step time or
+// tokens per second and GPU, a memory, or Ran: it ran, and nothing else of it is
+// published. OutOfMemory is one that did not.
 type runFile struct {
-	ID     string         `toml:"id"`
-	Step   float64        `toml:"step_seconds"`
-	Memory float64        `toml:"memory_GiB"`
-	Setup  map[string]any `toml:"setup"`
+	ID          string         `toml:"id"`
+	At          string         `toml:"at"`
+	Release     string         `toml:"release"`
+	Step        float64        `toml:"step_seconds"`
+	Rate        float64        `toml:"tokens_per_gpu_second"`
+	Memory      float64        `toml:"memory_GiB"`
+	Ran         bool           `toml:"ran"`
+	OutOfMemory bool           `toml:"out_of_memory"`
+	Setup       map[string]any `toml:"setup"`
+	Software    Software       `toml:"software"`
+	Note        string         `toml:"note"`
 }
 
 // cellFile are many runs that differ in a few integers, a line each: the id, the
@@ -107,7 +154,7 @@ type cellFile struct {
 // settle returns the lines of a cell as runs. The document is read once: only the
 // columns differ.
 func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures int) ([]Run, error) {
-	doc, err := f.document(c.Setup)
+	doc, anyRecompute, err := f.document(c.Setup)
 	if err != nil {
 		return nil, err
 	}
@@ -116,17 +163,19 @@ func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures 
 		if len(line) != 1+len(c.Columns)+figures {
 			return nil, fmt.Errorf("a line of %d values: an id, %d columns and %d figures are needed", len(line), len(c.Columns), figures)
 		}
-		run := Run{ID: strconv.Itoa(int(line[0])), Kind: f.Memory, First: f.First}
+		run := f.run(strconv.Itoa(int(line[0])))
+		run.AnyRecompute = anyRecompute
 		for i, column := range c.Columns {
 			if err := doc.Set(column, strconv.Itoa(int(line[1+i]))); err != nil {
 				return nil, fmt.Errorf("run %s: %w", run.ID, err)
 			}
 		}
 		if figures > 0 {
-			run.Step, run.Memory = line[1+len(c.Columns)], line[2+len(c.Columns)]
-			if err := run.measured(); err != nil {
+			r := runFile{ID: run.ID, Step: line[1+len(c.Columns)], Memory: line[2+len(c.Columns)]}
+			if err := r.check(); err != nil {
 				return nil, err
 			}
+			run.Step, run.Memory = r.Step, r.Memory
 		}
 		if err := run.take(doc, lib); err != nil {
 			return nil, err
@@ -179,19 +228,23 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	default:
 		return Group{}, fmt.Errorf("memory: given %q, allowed is allocated, reserved or device", f.Memory)
 	}
+	switch f.Rank {
+	case FullestRank, FirstRank, LastRank:
+	default:
+		return Group{}, fmt.Errorf("memory_rank: given %q, allowed is first or last; left out it is the fullest", f.Rank)
+	}
 	g := Group{
 		ID: f.ID, Source: f.Source, Fitted: f.Fitted, FittedTo: f.FittedTo,
-		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, file: &f,
+		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Release: f.Release, LeftOut: f.LeftOut, file: &f,
 	}
-	for _, r := range f.Runs {
-		run := Run{ID: r.ID, Step: r.Step, Memory: r.Memory, Kind: f.Memory, First: f.First}
-		doc, err := f.document(r.Setup)
-		if err == nil {
-			err = run.measured()
+	if err := f.check(); err != nil {
+		return Group{}, err
+	}
+	for i := range f.Runs {
+		if f.Runs[i].OutOfMemory {
+			continue
 		}
-		if err == nil {
-			err = run.take(doc, lib)
-		}
+		run, err := f.settle(&f.Runs[i], lib)
 		if err != nil {
 			return Group{}, err
 		}
@@ -207,7 +260,6 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 		c.Runs = nil
 		g.Runs = append(g.Runs, runs...)
 	}
-	f.Runs = nil
 	return g, nil
 }
 
@@ -218,6 +270,15 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 		return nil, nil
 	}
 	var out []Run
+	for i := range g.file.Runs {
+		if r := &g.file.Runs[i]; r.OutOfMemory {
+			failed, err := g.file.settle(r, lib)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, failed)
+		}
+	}
 	for i := range g.file.Cells {
 		c := &g.file.Cells[i]
 		failed, err := c.settle(g.file, lib, c.OutOfMemory, 0)
@@ -229,12 +290,73 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 	return out, nil
 }
 
-// measured reports a run without an id or without a measured figure.
-func (r *Run) measured() error {
-	if r.ID == "" || r.Step < 0 || r.Memory < 0 || r.Step+r.Memory == 0 {
-		return fmt.Errorf("run %s: an id and a positive step_seconds or memory_GiB are needed", r.ID)
+// run returns a run with what it has in common with its group.
+func (f *groupFile) run(id string) Run {
+	return Run{
+		ID: id, Kind: f.Memory, Rank: f.Rank, Source: f.Source, Release: f.Release,
+		Software: f.Software, FromRecipe: f.FromRecipe,
 	}
-	return nil
+}
+
+// settle returns one run of the file with its setup.
+func (f *groupFile) settle(r *runFile, lib Library) (Run, error) {
+	out := f.run(r.ID)
+	if err := r.check(); err != nil {
+		return Run{}, err
+	}
+	doc, anyRecompute, err := f.document(r.Setup)
+	if err != nil {
+		return Run{}, err
+	}
+	out.Memory, out.Note, out.AnyRecompute = r.Memory, r.Note, anyRecompute
+	out.Source += r.At
+	out.Release = cmp.Or(r.Release, out.Release)
+	out.Software = f.Software.with(&r.Software)
+	if err := out.take(doc, lib); err != nil {
+		return Run{}, err
+	}
+	out.Step = r.Step
+	if r.Rate > 0 {
+		out.Step = out.Setup.Tokens() / r.Rate / float64(out.Setup.GPUs)
+	}
+	return out, nil
+}
+
+// check reports a run without an id, or whose outcome is not told in one way.
+func (r *runFile) check() error {
+	figures := r.Step + r.Rate + r.Memory
+	switch {
+	case r.ID == "" || r.Step < 0 || r.Rate < 0 || r.Memory < 0:
+		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB are needed", r.ID)
+	case r.Step > 0 && r.Rate > 0:
+		return fmt.Errorf("run %s: step_seconds and tokens_per_gpu_second say the same twice", r.ID)
+	case (r.Ran || r.OutOfMemory) == (figures > 0), r.Ran && r.OutOfMemory:
+		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB are needed, or ran or out_of_memory alone", r.ID)
+	}
+	return r.Software.check()
+}
+
+// check reports what is wrong with the head of a file and its list of runs left out.
+func (f *groupFile) check() error {
+	seen := map[string]bool{}
+	for i := range f.Runs {
+		if seen[f.Runs[i].ID] {
+			return fmt.Errorf("run %s is typed twice", f.Runs[i].ID)
+		}
+		seen[f.Runs[i].ID] = true
+	}
+	for _, l := range f.LeftOut {
+		if len(l.Runs) == 0 || l.Reason == "" {
+			return errors.New("left_out: runs and a reason are needed")
+		}
+		for _, id := range l.Runs {
+			if seen[id] {
+				return fmt.Errorf("left_out: run %s is typed or left out already", id)
+			}
+			seen[id] = true
+		}
+	}
+	return f.Software.check()
 }
 
 // take returns a run the setup of a document.
@@ -250,17 +372,27 @@ func (r *Run) take(doc *setupdoc.Document, lib Library) error {
 	return nil
 }
 
+// anyRecompute is the word of a run of which nothing tells what was recomputed.
+const anyRecompute = "unknown"
+
 // document returns the setup document of one run: the keys common to its group and its
-// own keys, which win.
-func (f *groupFile) document(own map[string]any) (*setupdoc.Document, error) {
+// own keys, which win. It also says whether recomputation is unknown, in place of which
+// the document has none.
+func (f *groupFile) document(own map[string]any) (*setupdoc.Document, bool, error) {
 	keys := maps.Clone(f.Common)
 	if keys == nil {
 		keys = map[string]any{}
 	}
 	maps.Copy(keys, own)
+	const recompute = "recompute"
+	unknown := keys[recompute] == anyRecompute
+	if unknown {
+		keys[recompute] = string(recipe.RecomputeNone)
+	}
 	text, err := json.Marshal(keys)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return setupdoc.Parse("run.json", text)
+	doc, err := setupdoc.Parse("run.json", text)
+	return doc, unknown, err
 }

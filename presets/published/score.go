@@ -19,6 +19,7 @@ type Row struct {
 	Predicted float64 `json:"predicted"`
 	Error     float64 `json:"error"` // predicted over measured, less 1
 	work      float64
+	run       *Run
 }
 
 // Metrics of a Row.
@@ -48,20 +49,21 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	var step, memory []Row
 	for i := range g.Runs {
 		r := &g.Runs[i]
-		report := e.Evaluate(r.Setup)
+		s := r.AsRun()
+		report := e.Evaluate(s)
 		if !report.Legal {
 			continue
 		}
-		row := Row{ID: r.ID, Group: g.ID, Source: g.Source}
+		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, run: r}
 		if r.Step > 0 {
 			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, float64(report.Time.Step)
 			row.Error = row.Predicted/row.Measured - 1
-			row.work = work(e, &r.Setup, &report)
+			row.work = work(e, &s, &report)
 			step = append(step, row)
 		}
 		if r.Memory > 0 {
 			row.Metric, row.Measured = MemoryGiB, r.Memory
-			row.Predicted = r.memory(&report)
+			row.Predicted = r.PredictedMemory(&report)
 			row.Error = row.Predicted/row.Measured - 1
 			memory = append(memory, row)
 		}
@@ -74,8 +76,9 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	return results, append(step, memory...)
 }
 
-// memory returns the prediction for the kind of memory that was measured.
-func (r *Run) memory(report *engine.Report) float64 {
+// PredictedMemory returns the prediction of a report, in GiB, for the kind and rank of
+// memory that was measured.
+func (r *Run) PredictedMemory(report *engine.Report) float64 {
 	of := func(rank *memory.Rank) float64 {
 		switch r.Kind {
 		case Reserved:
@@ -87,8 +90,12 @@ func (r *Run) memory(report *engine.Report) float64 {
 		}
 	}
 	ranks := report.Memory.Ranks
-	if r.First {
+	switch r.Rank {
+	case FirstRank:
 		return of(&ranks[0])
+	case LastRank:
+		return of(&ranks[len(ranks)-1])
+	case FullestRank:
 	}
 	most := 0.0
 	for i := range ranks {

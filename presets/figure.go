@@ -1,0 +1,44 @@
+package presets
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/hardware"
+	"meshscope/engine/recipe"
+)
+
+// WithFigure returns a cluster on which one figure of its calibration, or of the memory
+// of a stack, has another value; key is that of the calibration files. The cluster that
+// is given stays as it is. An unknown key and a value out of range are refused by name,
+// as is a cluster that has no calibration.
+func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float64) (hardware.Cluster, error) {
+	if c.Calibration == nil || c.Memory == nil {
+		return c, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
+	}
+	own, memories := *c.Calibration, maps.Clone(*c.Memory)
+	own.Software = slices.Clone(own.Software)
+	memory := memories[stack.Resolve()]
+	ranges := slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack.Resolve())),
+		memoryFigures(&memory, stack.Traits().FittedMemory))
+	at := slices.IndexFunc(ranges, func(r figureRange) bool { return r.key == key })
+	if at < 0 {
+		known := make([]string, len(ranges))
+		for i := range ranges {
+			known[i] = ranges[i].key
+		}
+		return c, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(known, ", "))
+	}
+	r := &ranges[at]
+	if !(value >= r.low && value <= r.high) {
+		return c, fmt.Errorf("%s: given %g, allowed is %g to %g", key, value, r.low, r.high)
+	}
+	r.set(value)
+	memories[stack.Resolve()] = memory
+	c.Calibration, c.Memory = &own, &memories
+	return c, nil
+}
