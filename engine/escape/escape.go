@@ -5,6 +5,7 @@
 package escape
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"unicode"
@@ -22,15 +23,23 @@ const ellipsis = "..."
 // symbols and blanks alone. It is cheap for ASCII: every evaluation asks it of the
 // names in a setup.
 func Printable(s string) bool {
-	for i := range len(s) {
-		switch b := s[i]; {
-		case b < ' ' || b == 0x7f:
-			return false
-		case b >= utf8.RuneSelf:
+	i := 0
+	for ; i+8 <= len(s) && visible8(binary.LittleEndian.Uint64([]byte(s[i:i+8]))); i += 8 {
+	}
+	for ; i < len(s); i++ {
+		if b := s[i]; b < ' ' || b >= 0x7f {
 			return utf8.ValidString(s) && strings.IndexFunc(s, hidden) < 0
 		}
 	}
 	return true
+}
+
+// visible8 reports whether eight bytes are all ASCII from ' ' to '~'. In each byte
+// below 0x80 adding 0x60 sets the high bit from ' ' on, adding 1 sets it for 0x7f,
+// and neither carries into the next byte; a byte from 0x80 on is refused by itself.
+func visible8(bytes uint64) bool {
+	const ones = 0x0101010101010101
+	return (bytes|^(bytes+0x60*ones)|(bytes+ones))&(0x80*ones) == 0
 }
 
 // hidden reports whether a character has no visible form: controls, bidirectional

@@ -27,6 +27,20 @@ func shown(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) })
 }
 
+// TestPrintableEveryByte has every byte at every place of a text longer than what is
+// looked at together.
+func TestPrintableEveryByte(t *testing.T) {
+	for b := range 256 {
+		for at := range 19 {
+			text := []byte("a text of 19 bytes.")
+			text[at] = byte(b)
+			if got, want := escape.Printable(string(text)), b >= ' ' && b <= '~'; got != want {
+				t.Errorf("%q: printable is %v", text, got)
+			}
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	for _, s := range append(hostile(), "a\nb", "a\tb") {
 		if escape.Printable(s) {

@@ -273,12 +273,9 @@ func transient(in *Input, stage int, live *Live, perLogit float64, headWork func
 // distinct weight shape on the rank, and what ZeRO 2 and 3 gather and scatter.
 func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	l, note := in.Layout, in.rankNote(rank)
-	var shapes shapeSet
-	for c := range in.Order.Chunks() {
-		shapes.addStage(in, in.Stages[in.Order.StageOf(rank, c)])
-	}
-	total := units.Bytes(2 * shapes.elements() * in.Precision.Bytes() / 2)
+	total := units.Bytes(2 * in.shapeElements(rank) * in.Precision.Bytes() / 2)
 	if note.rec.On() {
+		shapes := in.shapes(rank)
 		formula, operands := shapes.formula()
 		note.buffer(record.Entry{
 			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients", Formula: "bytes * (" + formula + ")", Value: float64(total),

@@ -34,6 +34,8 @@ type Input struct {
 
 	kept  [2]Kept // of a dense layer and of one with experts, once known
 	known [2]bool
+
+	sameShapes knownShapes
 }
 
 // Rank is the memory of one pipeline rank at its peak, per GPU, term by term.

@@ -106,10 +106,12 @@ func kvCopies(m *model.Model, tp int) float64 {
 func paddedVocab(in *Input) float64 {
 	block := 128 * in.Layout.TP
 	v := float64((in.Model.Vocab + block - 1) / block * block)
-	in.Record.Figure(record.Entry{
-		ID: "model.padded-vocabulary", Name: "Vocabulary as it is allocated", Symbol: "V'",
-		Formula: "ceil(V / (128 * t)) * (128 * t)", Value: v,
-		Source: "Megatron-LM, --make-vocab-size-divisible-by 128: a multiple of 128 per TP rank",
-	})
+	if in.Record.On() {
+		in.Record.Figure(record.Entry{
+			ID: "model.padded-vocabulary", Name: "Vocabulary as it is allocated", Symbol: "V'",
+			Formula: "ceil(V / (128 * t)) * (128 * t)", Value: v,
+			Source: "Megatron-LM, --make-vocab-size-divisible-by 128: a multiple of 128 per TP rank",
+		})
+	}
 	return v
 }

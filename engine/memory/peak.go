@@ -16,10 +16,11 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	out.InFlight = float64(inFlight) / float64(in.Layout.VPP)
 	note.inFlight(in, out.InFlight, inFlight)
 	if e.largest {
+		stage := in.Order.StageOf(r, 0)
+		live := &e.live[stage]
 		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
-		note.stage("activations", in.Order.StageOf(r, 0), inFlight, "activations")
-		live := &e.live[in.Order.StageOf(r, 0)]
-		e.running(in, note, r, 0, live.Forward == live.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
+		note.stage("activations", stage, inFlight, "activations")
+		e.running(note, stage, live.Forward == live.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)
@@ -28,15 +29,14 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
 	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
 		if kind := ops[k].Kind(); kind != schedule.WeightGradient {
-			e.running(in, note, r, ops[k].Chunk(), kind == schedule.Forward, out)
+			e.running(note, in.Order.StageOf(r, ops[k].Chunk()), kind == schedule.Forward, out)
 		}
 	}
 	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
 }
 
-// running adds what an operation needs in addition to activations.
-func (e *Evaluator) running(in *Input, note note, r, chunk int, forward bool, out *Rank) {
-	stage := in.Order.StageOf(r, chunk)
+// running adds what an operation of a stage needs in addition to activations.
+func (e *Evaluator) running(note note, stage int, forward bool, out *Rank) {
 	live := &e.live[stage]
 	out.Logits += live.Logits
 	note.stage("logits", stage, 1, "logits")
@@ -51,9 +51,12 @@ func (e *Evaluator) running(in *Input, note note, r, chunk int, forward bool, ou
 
 // stage adds so many times a term of a stage to a sum of its rank.
 func (n note) stage(sum string, stage, times int, term string) {
-	if !n.rec.On() || times == 0 {
-		return
+	if n.rec != nil && times != 0 { // short enough to be inlined where nobody asks
+		n.ofStage(sum, stage, times, term)
 	}
+}
+
+func (n note) ofStage(sum string, stage, times int, term string) {
 	of := strconv.Itoa(stage)
 	figure := record.Ref("stage." + of + "." + term)
 	if times == 1 && sum != "activations" {
@@ -104,9 +107,13 @@ func (n note) alongside(in *Input, r, at int) {
 
 // layers records a stage's layers, of which a rank has so many.
 func (n note) layers(stage, layers int) {
-	if n.rec.On() {
-		name := "layers_of_stage_" + strconv.Itoa(stage)
-		n.given(name, float64(layers))
-		n.term("layers", name)
+	if n.rec != nil {
+		n.layersOf(stage, layers)
 	}
+}
+
+func (n note) layersOf(stage, layers int) {
+	name := "layers_of_stage_" + strconv.Itoa(stage)
+	n.given(name, float64(layers))
+	n.term("layers", name)
 }

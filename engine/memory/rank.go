@@ -66,8 +66,6 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 		Rank: r, Parameters: params.Dense + params.Expert, EmbeddingParameters: params.Embedding,
 		Weights: shard.Weights.of(params), Gradients: shard.Gradients.of(params), Optimizer: shard.Optimizer.of(params),
 	}
-	note.static(&params, "weights", "weights", "Memory of weights", out.Weights)
-	note.static(&params, "gradients", "gradients", "Memory of gradients", out.Gradients)
 	e.chunks = e.chunks[:0]
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
@@ -78,8 +76,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0
 	}
-	note.static(&params, "optimizer", "optimizer", "Memory of the optimizer's state", out.Optimizer)
-	note.static(&params, "offloaded", "optimizer", "Optimizer state kept in host memory", out.Offloaded)
+	note.states(&params, &out)
 	e.peak(in, note, r, &out)
 	update := stack.Update(in, r, params)
 	updating := update > out.Activations+out.Logits+out.Buffers

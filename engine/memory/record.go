@@ -50,12 +50,23 @@ func (n note) live(live *Live) {
 	}
 }
 
+// states records what a rank keeps from step to step.
+func (n note) states(p *Parameters, out *Rank) {
+	if n.rec != nil { // short enough to be inlined where nobody asks
+		n.allStates(p, out)
+	}
+}
+
+func (n note) allStates(p *Parameters, out *Rank) {
+	n.static(p, "weights", "weights", "Memory of weights", out.Weights)
+	n.static(p, "gradients", "gradients", "Memory of gradients", out.Gradients)
+	n.static(p, "optimizer", "optimizer", "Memory of the optimizer's state", out.Optimizer)
+	n.static(p, "offloaded", "optimizer", "Optimizer state kept in host memory", out.Offloaded)
+}
+
 // static records weights, gradients or the optimizer's state of a rank, unless it
 // is kept elsewhere.
 func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
-	if !n.rec.On() {
-		return
-	}
 	formula := "0"
 	if value > 0 {
 		formula = "{memory." + term + ".per-parameter} * P_dense"

@@ -40,6 +40,46 @@ func (s *shapeSet) elements() float64 {
 	return sum
 }
 
+// shapes returns those of a rank.
+func (in *Input) shapes(rank int) (s shapeSet) {
+	for c := range in.Order.Chunks() {
+		s.addStage(in, in.Stages[in.Order.StageOf(rank, c)])
+	}
+	return s
+}
+
+// knownShapes are the elements of distinct shapes under a degree of TP, by the kinds
+// of layers that a rank has: 1 for dense ones, 2 for those with experts, or both.
+type knownShapes struct {
+	tp       int
+	known    [4]bool
+	elements [4]float64
+}
+
+// shapeElements returns the elements of the distinct shapes of a rank: the same on all
+// ranks with such kinds of layers, so that their many divisions are done once.
+func (in *Input) shapeElements(rank int) float64 {
+	kinds := 0
+	for c := range in.Order.Chunks() {
+		st := &in.Stages[in.Order.StageOf(rank, c)]
+		if st.Dense > 0 {
+			kinds |= 1
+		}
+		if st.MoE > 0 {
+			kinds |= 2
+		}
+	}
+	k := &in.sameShapes
+	if k.tp != in.Layout.TP {
+		*k = knownShapes{tp: in.Layout.TP}
+	}
+	if !k.known[kinds] {
+		s := in.shapes(rank)
+		k.known[kinds], k.elements[kinds] = true, s.elements()
+	}
+	return k.elements[kinds]
+}
+
 // formula returns that of elements, with its operands.
 func (s *shapeSet) formula() (string, []record.Operand) {
 	var sum []string

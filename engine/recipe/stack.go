@@ -47,9 +47,7 @@ type row struct {
 // rows returns the table of stacks, what DefaultStack means first.
 func rows() [6]row {
 	return [...]row{
-		{MegatronCore, func() Traits {
-			return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron}
-		}},
+		{MegatronCore, megatronCore},
 		{Megatron2022, func() Traits {
 			return Traits{Defaults: Defaults{Standard, UnfusedLoss, 0, true}}
 		}},
@@ -88,11 +86,18 @@ func (s Stack) Resolve() Stack {
 // Traits looks a stack up; of an unknown one they are those of the default.
 func (s Stack) Traits() Traits {
 	s = s.Resolve()
+	if s == MegatronCore { // the usual one, without making the table: each evaluation asks several times
+		return megatronCore()
+	}
 	table := rows()
 	for i := range table {
 		if table[i].stack == s {
 			return table[i].traits()
 		}
 	}
-	return table[0].traits()
+	return megatronCore()
+}
+
+func megatronCore() Traits {
+	return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron}
 }

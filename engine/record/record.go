@@ -293,8 +293,10 @@ func (r *Recorder) Sum(sum string) string {
 	if r == nil {
 		return ""
 	}
-	return Sum(r.sums[sum]...)
+	return r.sum(sum)
 }
+
+func (r *Recorder) sum(sum string) string { return Sum(r.sums[sum]...) }
 
 // Clear begins the sums of a scope again.
 func (r *Recorder) Clear() {

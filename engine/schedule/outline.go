@@ -1,5 +1,7 @@
 package schedule
 
+import "math"
+
 // outlined is when an operation ends, and when it would if sends between
 // ranks took no time.
 type outlined struct{ end, free float64 }
@@ -10,6 +12,11 @@ func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
 	ends := s.ends[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
+		i += outlineRun(steps[i:], ends, s.costs, latency)
+		if i == len(steps) {
+			return
+		}
+		// The first operation of a rank or of a pair.
 		st := steps[i]
 		k := st.op & stepIndex
 		begin, soonest := 0.0, 0.0
@@ -18,24 +25,43 @@ func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
 		}
 		if st.input >= 0 {
 			input := &ends[st.input]
-			if arrives := input.end + latency[st.op/stepRemote&1]; arrives > begin {
-				begin = arrives
-			}
-			if input.free > soonest {
-				soonest = input.free
-			}
-		}
-		if st.op&stepFirst != 0 && st.op&stepPair == 0 {
-			t.Ranks[o.rankOf(int(k))].First = begin
+			begin, soonest = later(begin, input.end+latency[st.op/stepRemote&1]), later(soonest, input.free)
 		}
 		if st.op&stepPair != 0 {
 			i++
 			s.outlinePair(o, steps[i-1:i+1], c, t, begin, soonest)
 			continue
 		}
+		t.Ranks[o.rankOf(int(k))].First = begin
 		cost := s.costs[st.cost]
-		ends[k].end, ends[k].free = begin+cost, soonest+cost
+		ends[k] = outlined{begin + cost, soonest + cost}
 	}
+}
+
+// outlineRun gives the operations before the next first one of a rank or of a pair
+// their ends, and returns how many they are. Nearly all operations are such, and
+// nearly all of a simulation is this loop: nothing in it calls or allocates.
+func outlineRun(steps []step, ends []outlined, costs []float64, latency [2]float64) int {
+	for i, st := range steps {
+		if st.op&(stepFirst|stepPair) != 0 {
+			return i
+		}
+		k := st.op & stepIndex
+		begin, soonest := ends[k-1].end, ends[k-1].free
+		if st.input >= 0 {
+			input := &ends[st.input]
+			begin, soonest = later(begin, input.end+latency[st.op/stepRemote&1]), later(soonest, input.free)
+		}
+		cost := costs[st.cost]
+		ends[k] = outlined{begin + cost, soonest + cost}
+	}
+	return len(steps)
+}
+
+// later returns the later of two times, which are no less than 0: then the bits of
+// floats compare as the floats do, without a branch that is often mispredicted.
+func later(a, b float64) float64 {
+	return math.Float64frombits(max(math.Float64bits(a), math.Float64bits(b)))
 }
 
 // outlinePair gives the two operations of an overlapped pair their common end; the

@@ -207,8 +207,11 @@ func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 	for n, k := range t.chunks {
 		l := &stageClasses[k].live
 		sum += l.Activations
-		t.kept, t.waiting = min(t.kept, l.Activations), min(t.waiting, l.WeightInputs)
 		t.early = min(t.early, sum/units.Bytes(n+1))
+		if n > 0 && k == t.chunks[n-1] {
+			continue // all else is as on the chunk before
+		}
+		t.kept, t.waiting = min(t.kept, l.Activations), min(t.waiting, l.WeightInputs)
 		t.beside = min(t.beside, l.Logits+l.Forward)
 		last = l.Logits + l.Backward
 		t.one = max(t.one, l.Activations+l.Logits+max(l.Forward, l.Backward))
