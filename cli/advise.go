@@ -6,12 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"meshscope/engine"
 	"meshscope/engine/advise"
-	"meshscope/engine/compare"
 	"meshscope/engine/escape"
-	"meshscope/presets"
-	"meshscope/presets/setupdoc"
 	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
@@ -55,8 +51,7 @@ func (a *app) adviseCommand() *cobra.Command {
 			return a.noFigures(s, output.format, flags.ownBatch)
 		}
 		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs)}
-		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return newAdvice(&got, a.lib) }}
-		if err = a.print(output.format, &answer); err != nil {
+		if err = a.print(output.format, of.Answer(version)); err != nil {
 			return err
 		}
 		return verdict(&got.Report)
@@ -85,66 +80,4 @@ func tornado(knobs []advise.Knob) *report.Tornado {
 		out.Bars = append(out.Bars, bar.String())
 	}
 	return out
-}
-
-// adviceDocument is the JSON of advise.
-type adviceDocument struct {
-	header
-	Setup  engine.Setup   `json:"setup"`
-	Fits   bool           `json:"fits"`
-	Terms  []advise.Term  `json:"memory_terms"`
-	Limits []advise.Limit `json:"limits"`
-	Moves  []moveDocument `json:"moves"`
-	Looked advise.Looked  `json:"looked_at"`
-	Knobs  []advise.Knob  `json:"knobs"`
-	Rules  []ruleDocument `json:"rules"`
-}
-
-type moveDocument struct {
-	Changes []compare.Change `json:"changes"`
-	Flags   string           `json:"flags,omitempty"` // that give this setup; absent where no flags do
-	Fits    bool             `json:"fits"`
-	Step    float64          `json:"step_seconds"`
-	Speed   float64          `json:"speed"`
-	Peak    float64          `json:"peak_bytes"`
-	Saved   float64          `json:"saved_bytes"`
-}
-
-type ruleDocument struct {
-	ID      string         `json:"id"`
-	Text    string         `json:"text"`
-	Source  string         `json:"source"`
-	Verdict advise.Verdict `json:"verdict"`
-	Why     string         `json:"why,omitempty"`
-	Move    *moveDocument  `json:"move,omitempty"`
-}
-
-func newAdvice(a *advise.Advice, lib *presets.Library) adviceDocument {
-	d := adviceDocument{
-		header: header{schemaVersion, version}, Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
-		Terms: listed(a.Terms), Limits: listed(a.Limits), Moves: []moveDocument{}, Knobs: listed(a.Knobs), Rules: []ruleDocument{},
-	}
-	for i := range d.Knobs {
-		d.Knobs[i].Values = listed(d.Knobs[i].Values)
-	}
-	for i := range a.Moves {
-		d.Moves = append(d.Moves, newMove(&a.Moves[i], lib))
-	}
-	for _, r := range a.Rules {
-		doc := ruleDocument{ID: r.ID, Text: r.Text, Source: r.Source, Verdict: r.Verdict, Why: r.Why}
-		if r.Move != nil {
-			m := newMove(r.Move, lib)
-			doc.Move = &m
-		}
-		d.Rules = append(d.Rules, doc)
-	}
-	return d
-}
-
-func newMove(m *advise.Move, lib *presets.Library) moveDocument {
-	flags, _ := setupdoc.Flags(m.Setup, lib)
-	return moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, Step: float64(m.Report.Time.Step), Speed: m.Speed,
-		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
-	}
 }

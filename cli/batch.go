@@ -15,6 +15,7 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
+	"meshscope/report"
 )
 
 // job is one line of a batch; its answer goes to done.
@@ -116,7 +117,7 @@ func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Libr
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	text, err = json.Marshal(newReport(s, e.Evaluate(s)))
+	text, err = json.Marshal(report.NewEvaluation(version, s, e.Evaluate(s)))
 	if err != nil {
 		return errorLine(err, j.number)
 	}
@@ -144,7 +145,7 @@ func errorLine(err error, number int) []byte {
 	document := struct {
 		SchemaVersion int       `json:"schema_version"`
 		Error         lineError `json:"error"`
-	}{schemaVersion, newLineError(err, number)}
+	}{report.SchemaVersion, newLineError(err, number)}
 	text, failed := json.Marshal(document)
 	if failed != nil {
 		return []byte(`{"schema_version":1,"error":{"code":"internal","message":"the error cannot be written"}}`)

@@ -13,8 +13,6 @@ import (
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
-	"meshscope/engine/units"
-	"meshscope/presets/setupdoc"
 	"meshscope/report"
 )
 
@@ -62,9 +60,8 @@ func (a *app) compareCommand() *cobra.Command {
 			}
 		}
 		c := compare.Setups(sides[0], sides[1])
-		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args}
-		answer := report.Answer{Document: of.Document, Records: of.Records, Data: func() any { return a.newComparison(&c, of.Way) }}
-		if err := a.print(output.format, &answer); err != nil {
+		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args, Library: a.lib}
+		if err := a.print(output.format, of.Answer(version)); err != nil {
 			return err
 		}
 		return worse(verdict(&c.A.Report), verdict(&c.B.Report))
@@ -156,56 +153,4 @@ func assignments(list string) []string {
 		items = append(items, part)
 	}
 	return items
-}
-
-// comparisonDocument is what compare --json prints.
-type comparisonDocument struct {
-	header
-	A       report.Evaluation `json:"a"` // that of eval
-	B       report.Evaluation `json:"b"`
-	Changes []compare.Change  `json:"changes"`
-	Figures []deltaDocument   `json:"figures"`
-	Way     []wayDocument     `json:"way"` // path from A to B in legal changes; empty if a side is illegal
-}
-
-type deltaDocument struct {
-	compare.Delta
-	Change *float64 `json:"change"` // B - A
-	Ratio  *float64 `json:"ratio"`  // B / A
-}
-
-type wayDocument struct {
-	Fields []string      `json:"fields"`
-	Step   units.Seconds `json:"step_seconds"`
-	Peak   units.Bytes   `json:"peak_bytes"`
-	Fits   bool          `json:"fits"`
-	Flags  string        `json:"flags,omitempty"`
-}
-
-func (a *app) newComparison(c *compare.Comparison, way []compare.Move) comparisonDocument {
-	d := comparisonDocument{
-		header: header{schemaVersion, version},
-		A:      newReport(c.A.Setup, c.A.Report), B: newReport(c.B.Setup, c.B.Report),
-		Changes: listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
-	}
-	for i := range c.Deltas {
-		row := deltaDocument{Delta: c.Deltas[i]}
-		if v, ok := row.Delta.Change(); ok {
-			row.Change = &v
-		}
-		if v, ok := row.Delta.Ratio(); ok {
-			row.Ratio = &v
-		}
-		d.Figures = append(d.Figures, row)
-	}
-	for i := range way {
-		m := &way[i]
-		flags, _ := setupdoc.Flags(m.Setup, a.lib)
-		move := wayDocument{Step: m.Step, Peak: m.Peak, Fits: m.Fits, Flags: flags}
-		for _, c := range m.Changes {
-			move.Fields = append(move.Fields, c.Field)
-		}
-		d.Way = append(d.Way, move)
-	}
-	return d
 }

@@ -11,11 +11,6 @@ import (
 	"meshscope/report"
 )
 
-// newReport returns the document of a report, marked with this version of the program.
-func newReport(s engine.Setup, r engine.Report) report.Evaluation {
-	return report.NewEvaluation(version, s, r)
-}
-
 func (a *app) evalCommand() *cobra.Command {
 	var flags setupFlags
 	var output outputFlags
@@ -75,9 +70,9 @@ func (a *app) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// printReport prints a report in a format. unsetBatch tells that no global batch was given. unsetBatch tells that no global batch was given.
+// printReport prints a report in a format. unsetBatch tells that no global batch was given.
 func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool) error {
-	d := newReport(*s, *r)
+	d := report.NewEvaluation(version, *s, *r)
 	d.UnsetBatch = unsetBatch
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
 		d.Command = "meshscope " + flags

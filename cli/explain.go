@@ -84,10 +84,10 @@ func (a *app) explainCommand() *cobra.Command {
 		}
 		if asJSON {
 			return a.writeJSON(struct {
-				header
+				report.Header
 				Setup  engine.Setup `json:"setup"`
 				Figure explained    `json:"explanation"`
-			}{header{schemaVersion, version}, s, newExplained(e, depth)})
+			}{report.NewHeader(version), s, newExplained(e, depth)})
 		}
 		out := newPage(a.stdout)
 		writeExplanation(out, e)
@@ -110,10 +110,10 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 	all := book.Figures()
 	if asJSON {
 		return a.writeJSON(struct {
-			header
+			report.Header
 			Setup   engine.Setup     `json:"setup"`
 			Figures []figures.Figure `json:"figures"`
-		}{header{schemaVersion, version}, s, all})
+		}{report.NewHeader(version), s, all})
 	}
 	rows := [][]string{{"figure", "value", "meaning"}}
 	for _, f := range all {

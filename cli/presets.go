@@ -80,12 +80,6 @@ func (a *app) ids(kind string) []string {
 	return ids
 }
 
-// header is embedded at the beginning of every JSON document.
-type header struct {
-	SchemaVersion int    `json:"schema_version"`
-	Version       string `json:"version"`
-}
-
 // named is a JSON document of a header and one value under a key.
 type named struct {
 	key   string
@@ -95,7 +89,7 @@ type named struct {
 // MarshalJSON writes the header, then the value.
 func (n named) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `{"schema_version":%d,"version":%q,%q:`, schemaVersion, version, n.key)
+	fmt.Fprintf(&out, `{"schema_version":%d,"version":%q,%q:`, report.SchemaVersion, version, n.key)
 	err := report.WriteJSON(&out, n.value)
 	out.WriteByte('}')
 	return out.Bytes(), err

@@ -123,8 +123,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if err := checkFigure(&o, f.y); err != nil {
 		return err
 	}
-	answer := report.Answer{Document: o.Document, Records: o.Records, Data: func() any { return newScan(&o) }}
-	if err = a.print(f.output.format, &answer); err != nil {
+	if err = a.print(f.output.format, o.Answer(version)); err != nil {
 		return err
 	}
 	return scanVerdict(&o)

@@ -112,8 +112,7 @@ func idWords(ids []knob.ID) []string {
 // answer is the result of a search and how it ended.
 type answer struct {
 	report.Search
-	seconds float64
-	signal  int // exit code of the signal that ended it
+	signal int // exit code of the signal that ended it
 }
 
 func (a *app) search(ctx context.Context, f *searchFlags) error {
@@ -140,12 +139,11 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 		out.explain(ctx, func(at search.Asking) { show(func() string { return askingLine(at) }) })
 	}
 	clear()
-	out.seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
+	out.Seconds, out.signal = time.Since(start).Seconds(), interrupted(ctx, int(code.Load()))
 	if a.screen != nil {
-		out.Took = fmt.Sprintf("%.2f s", out.seconds)
+		out.Took = fmt.Sprintf("%.2f s", out.Seconds)
 	}
-	all := report.Answer{Document: out.Document, Records: out.Records, Data: func() any { return out.document(a) }}
-	if err = a.print(f.output.format, &all); err != nil {
+	if err = a.print(f.output.format, out.Answer(version)); err != nil {
 		return err
 	}
 	table := report.Format(f.output.format).Records()

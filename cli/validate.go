@@ -10,11 +10,12 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/presets/published"
+	"meshscope/report"
 )
 
 // validation is the JSON document of validate.
 type validation struct {
-	header
+	report.Header
 	Figures []published.Figure `json:"figures"` // of all groups; none if some were named
 	Groups  []published.Result `json:"groups"`
 	Rows    []published.Row    `json:"rows"`
@@ -61,7 +62,7 @@ func (a *app) validate(names []string) (validation, error) {
 			return validation{}, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
-	v := validation{header: header{schemaVersion, version}, Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
+	v := validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
 	e := engine.Evaluator{SkipTimeline: true}
 	if len(names) == 0 {
 		if v.Figures, err = published.Figures(&e, a.lib, groups); err != nil {

@@ -14,10 +14,6 @@ import (
 // -ldflags "-X meshscope/cli.version=1.2.3".
 var version = "0.1.0-dev"
 
-// schemaVersion is the version of every JSON document: it changes when a key is removed or
-// changes its meaning, not when one is added.
-const schemaVersion = report.SchemaVersion
-
 // build is what the Go toolchain recorded about this binary.
 type build struct{ commit, date, dirty string }
 
@@ -75,7 +71,7 @@ func (a *app) versionCommand() *cobra.Command {
 			Date          string `json:"date,omitempty"`
 			Go            string `json:"go"`
 			Platform      string `json:"platform"`
-		}{schemaVersion, version, b.commit, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+		}{report.SchemaVersion, version, b.commit, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 	})
 	return cmd
 }

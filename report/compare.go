@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/record"
+	"meshscope/presets"
 	"meshscope/report/figure"
 )
 
@@ -17,6 +18,8 @@ type Comparison struct {
 	*compare.Comparison
 	Way   []compare.Move
 	Words []string // how A and B were given; "": by the flags
+
+	Library *presets.Library
 }
 
 // Document returns the comparison for people.

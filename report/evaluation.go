@@ -6,11 +6,19 @@ import "meshscope/engine"
 // changes its meaning.
 const SchemaVersion = 1
 
+// Header begins every JSON document.
+type Header struct {
+	SchemaVersion int    `json:"schema_version"`
+	Version       string `json:"version"`
+}
+
+// NewHeader returns the header of a document by a version of the program.
+func NewHeader(version string) Header { return Header{SchemaVersion, version} }
+
 // Evaluation is a report with its setup, the JSON document of eval. Figures that an illegal
 // setup does not have are absent; a legal setup without communication has an empty list.
 type Evaluation struct {
-	SchemaVersion int                     `json:"schema_version"`
-	Version       string                  `json:"version"`
+	Header
 	Setup         engine.Setup            `json:"setup"`
 	Legal         bool                    `json:"legal"`
 	Problems      []engine.Problem        `json:"problems"`
@@ -40,7 +48,7 @@ type Evaluation struct {
 // program.
 func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 	d := Evaluation{
-		SchemaVersion: SchemaVersion, Version: version, Setup: s,
+		Header: NewHeader(version), Setup: s,
 		Legal: r.Legal, Problems: listed(r.Problems),
 		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
 		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),

@@ -23,7 +23,8 @@ type Search struct {
 	Fastest  *search.Found    // if nothing meets the deadline
 	// FastestSoFar tells that the time ended before all layouts were ranked.
 	FastestSoFar bool
-	Took         string // how long it took; "": not shown
+	Seconds      float64 // that it took
+	Took         string  // the same for people; "": not shown
 	Library      *presets.Library
 }
 

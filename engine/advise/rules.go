@@ -40,13 +40,13 @@ func (v Verdict) Words() string {
 // Rule is a rule of thumb that applies to the setup, compared with what the model
 // predicts.
 type Rule struct {
-	ID      string // its name, also where people read it
-	Text    string
-	Source  string
-	Step    int // of the playbook's three to a configuration that it belongs to; 0: none
-	Verdict Verdict
-	Why     string // in numbers
-	Move    *Move  // what the rule would have one do; nil where it is followed or warns
+	ID      string  `json:"id"` // its name, also where people read it
+	Text    string  `json:"text"`
+	Source  string  `json:"source"`
+	Step    int     `json:"-"` // of the playbook's three to a configuration that it belongs to; 0: none
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"` // in numbers
+	Move    *Move   `json:"-"`             // what the rule would have one do; nil where it is followed or warns
 }
 
 // Reason is why the verdict is what it is, with what the rule would have one turn.

@@ -10,11 +10,11 @@ import (
 
 // Move is one stretch of the way from A to B.
 type Move struct {
-	Changes []Change // turned together: alone they would be illegal
-	Setup   engine.Setup
-	Step    units.Seconds
-	Peak    units.Bytes
-	Fits    bool
+	Changes []Change      `json:"-"` // turned together: alone they would be illegal
+	Setup   engine.Setup  `json:"-"`
+	Step    units.Seconds `json:"step_seconds"`
+	Peak    units.Bytes   `json:"peak_bytes"`
+	Fits    bool          `json:"fits"`
 }
 
 // ChangePath goes from A to B one change at a time, in the order of the changes as far

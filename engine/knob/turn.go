@@ -13,7 +13,10 @@ import (
 // a constant number of GPUs; off: DP stays and the GPUs follow. Batch on: the
 // number of micro-batches follows DP and the micro-batch size at a constant
 // global batch; off: the number stays and the global batch follows.
-type Locks struct{ GPUs, Batch bool }
+type Locks struct {
+	GPUs  bool `json:"gpus"`
+	Batch bool `json:"batch"`
+}
 
 // Lock names a lock.
 type Lock uint8

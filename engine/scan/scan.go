@@ -53,14 +53,15 @@ const (
 
 // Point is one setup of a scan.
 type Point struct {
-	X, By   string
-	Setup   engine.Setup
-	Verdict Verdict
-	Why     string   // of an illegal point: what is wrong, in a sentence
-	Value   *float64 // nil where it is illegal or its report has no such figure
-	Current bool     // the setup that was asked about
+	X       string       `json:"x"`
+	By      string       `json:"by,omitempty"`
+	Setup   engine.Setup `json:"-"`
+	Verdict Verdict      `json:"verdict"`
+	Value   *float64     `json:"value"`         // nil where it is illegal or its report has no such figure
+	Current bool         `json:"current"`       // the setup of the query
+	Why     string       `json:"why,omitempty"` // of an illegal point: what is wrong, in a sentence
 
-	Contradicts bool // illegal because its two values cannot both hold, see knob.ContradictionError
+	Contradicts bool `json:"-"` // illegal because its two values cannot both hold, see knob.ContradictionError
 }
 
 // StoppedError says that work was stopped before it had an answer.

@@ -12,23 +12,23 @@ import (
 // for that already excludes every layout, whatever the rest is. Nothing in it
 // can be left out.
 type Conflict struct {
-	Fields []string // flags' names, and "memory", "headroom", "deadline" and "launchers"
+	Fields []string `json:"fields"` // flags' names, and "memory", "headroom", "deadline" and "launchers"
 	// Least is the layout with the least memory among those that meet everything
 	// but memory and headroom; nil where neither is among the reasons. LeastSoFar says
 	// that the time ended before all were looked at: some may need less.
-	Least      *Found
-	LeastSoFar bool
+	Least      *Found `json:"-"`
+	LeastSoFar bool   `json:"least_memory_so_far,omitempty"`
 	// Frees are those of Fields of which giving up that one, and nothing else, leaves
 	// layouts; a second reason next to the list may leave it empty. Tried says that
 	// there was time to find out.
-	Frees []string
-	Tried bool
+	Frees []string `json:"enough_to_give_up,omitempty"`
+	Tried bool     `json:"-"`
 	// Helps are what nobody spoke against and the search did not look at by itself,
 	// of which each lets in layouts that fit: "schedule all", "offload optimizer".
-	Helps []string
+	Helps []string `json:"would_fit_with,omitempty"`
 	// Partial says that there was no time to prove the list, or to look for a
 	// shorter one.
-	Partial bool
+	Partial bool `json:"partial,omitempty"`
 }
 
 // constraint is one thing that was requested, and how to give it up.

@@ -100,26 +100,27 @@ type Found struct {
 
 // Result is the answer.
 type Result struct {
-	Best  []Found // ranked, the best first
-	Front []Found // from the fastest to the one with the least memory; nil unless requested
+	Best  []Found `json:"-"` // ranked, the best first
+	Front []Found `json:"-"` // from the fastest to the one with the least memory; nil unless requested
 
-	Legal     int // layouts that can run at all, and that no launcher refuses unless requested
-	Excluded  int // of these, those whose bound alone shows that they do not fit or miss the deadline
-	Evaluated int // evaluated in full
-	Fitting   int // of the evaluated, those that fit and meet the deadline
+	// GPUs are the numbers of GPUs that Fewest tried, in ascending order.
+	GPUs []int `json:"gpus_tried,omitempty"`
+
+	// Partial says that the search was stopped. Share is how much of the space
+	// was settled, 0 to 1; what was found may then not be the best.
+	Partial bool    `json:"partial"`
+	Share   float64 `json:"share_searched"`
+
+	Legal     int `json:"legal"`             // layouts that can run at all, and that no launcher rejects unless requested
+	Excluded  int `json:"excluded_by_bound"` // of these, those whose bound alone shows that they do not fit or miss the deadline
+	Evaluated int `json:"evaluated"`         // evaluated in full
+	Fitting   int `json:"fitting"`           // of the evaluated, those that fit and meet the deadline
 
 	// Near are the layouts within NearShare of the best, Band those within the error
 	// band of what the objective ranks by (Objective.Evidence); that has no share where
 	// it is not validated.
-	Near, Band Near
-
-	// GPUs are the numbers of GPUs that Fewest tried, in ascending order.
-	GPUs []int
-
-	// Partial says that the search was stopped. Share is how much of the space
-	// was settled, 0 to 1; what was found may then not be the best.
-	Partial bool
-	Share   float64
+	Near Near `json:"-"`
+	Band Near `json:"-"`
 }
 
 // Progress is how far a search is.

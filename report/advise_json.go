@@ -1,0 +1,70 @@
+package report
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/compare"
+	"meshscope/presets/setupdoc"
+)
+
+// adviceDocument is the JSON of advice.
+type adviceDocument struct {
+	Header
+	Setup  engine.Setup   `json:"setup"`
+	Fits   bool           `json:"fits"`
+	Terms  []advise.Term  `json:"memory_terms"`
+	Limits []advise.Limit `json:"limits"`
+	Moves  []moveDocument `json:"moves"`
+	Looked advise.Looked  `json:"looked_at"`
+	Knobs  []advise.Knob  `json:"knobs"`
+	Rules  []ruleDocument `json:"rules"`
+}
+
+type moveDocument struct {
+	Changes []compare.Change `json:"changes"`
+	Flags   string           `json:"flags,omitempty"` // that give this setup; absent where no flags do
+	Fits    bool             `json:"fits"`
+	Step    float64          `json:"step_seconds"`
+	Speed   float64          `json:"speed"`
+	Peak    float64          `json:"peak_bytes"`
+	Saved   float64          `json:"saved_bytes"`
+}
+
+type ruleDocument struct {
+	*advise.Rule
+	Move *moveDocument `json:"move,omitempty"`
+}
+
+// Answer returns the advice for all formats.
+func (a *Advice) Answer(version string) *Answer {
+	return &Answer{Document: a.Document, Records: a.Records, Data: func() any { return a.data(version) }}
+}
+
+func (a *Advice) data(version string) adviceDocument {
+	d := adviceDocument{
+		Header: NewHeader(version), Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
+		Terms: listed(a.Terms), Limits: listed(a.Limits), Moves: []moveDocument{}, Knobs: listed(a.Knobs), Rules: []ruleDocument{},
+	}
+	for i := range d.Knobs {
+		d.Knobs[i].Values = listed(d.Knobs[i].Values)
+	}
+	for i := range a.Moves {
+		d.Moves = append(d.Moves, *a.move(&a.Moves[i]))
+	}
+	for i := range a.Rules {
+		d.Rules = append(d.Rules, ruleDocument{&a.Rules[i], a.move(a.Rules[i].Move)})
+	}
+	return d
+}
+
+// move returns the document of a move; nil of nil.
+func (a *Advice) move(m *advise.Move) *moveDocument {
+	if m == nil {
+		return nil
+	}
+	flags, _ := setupdoc.Flags(m.Setup, a.Library)
+	return &moveDocument{
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, Step: float64(m.Report.Time.Step), Speed: m.Speed,
+		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
+	}
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"meshscope/engine/compare"
+	"meshscope/presets/setupdoc"
+)
+
+// comparisonDocument is the JSON of a comparison.
+type comparisonDocument struct {
+	Header
+	A       Evaluation       `json:"a"` // that of eval
+	B       Evaluation       `json:"b"`
+	Changes []compare.Change `json:"changes"`
+	Figures []deltaDocument  `json:"figures"`
+	Way     []wayDocument    `json:"way"` // path from A to B in legal changes; empty if a side is illegal
+}
+
+type deltaDocument struct {
+	*compare.Delta
+	Change *float64 `json:"change"` // B - A
+	Ratio  *float64 `json:"ratio"`  // B / A
+}
+
+type wayDocument struct {
+	Fields []string `json:"fields"`
+	*compare.Move
+	Flags string `json:"flags,omitempty"`
+}
+
+// Answer returns the comparison for all formats.
+func (c *Comparison) Answer(version string) *Answer {
+	return &Answer{Document: c.Document, Records: c.Records, Data: func() any { return c.data(version) }}
+}
+
+func (c *Comparison) data(version string) comparisonDocument {
+	d := comparisonDocument{
+		Header: NewHeader(version),
+		A:      NewEvaluation(version, c.A.Setup, c.A.Report), B: NewEvaluation(version, c.B.Setup, c.B.Report),
+		Changes: listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
+	}
+	for i := range c.Deltas {
+		row := deltaDocument{Delta: &c.Deltas[i]}
+		if v, ok := row.Delta.Change(); ok {
+			row.Change = &v
+		}
+		if v, ok := row.Delta.Ratio(); ok {
+			row.Ratio = &v
+		}
+		d.Figures = append(d.Figures, row)
+	}
+	for i := range c.Way {
+		move := wayDocument{Move: &c.Way[i]}
+		move.Flags, _ = setupdoc.Flags(move.Setup, c.Library)
+		for _, x := range move.Changes {
+			move.Fields = append(move.Fields, x.Field)
+		}
+		d.Way = append(d.Way, move)
+	}
+	return d
+}
