@@ -113,6 +113,9 @@ func (l *Layout) RecomputedLayers(perRank, stage int, st Stage) int {
 	if perRank == 0 {
 		return st.Layers()
 	}
+	if each := perRank / l.VPP; each*l.VPP == perRank {
+		return min(each, st.Layers())
+	}
 	chunk := stage / l.PP
 	return min(perRank*(chunk+1)/l.VPP-perRank*chunk/l.VPP, st.Layers())
 }

@@ -112,23 +112,22 @@ func layerInput(in *Input) input {
 // pass returns what a micro-batch adds on a stage, without logits and the temporaries of
 // products.
 func pass(in *Input, stage int, k layers) Live {
-	input := layerInput(in)
-	kept, dense, moe := keep(in, stage, k, input)
+	input, full := layerInput(in), recomputed(in, stage)
+	kept, dense, moe := keep(in, stage, full, k, input)
 	return Live{
 		Activations: kept, WeightInputs: weightInputs(in, stage),
-		Backward: recompute(in, stage, &dense, &moe, input),
+		Backward: recompute(in, stage, full, &dense, &moe, input),
 	}
 }
 
-// keep adds up what the layers of a stage keep. A fully recomputed layer keeps its
-// input only.
-func keep(in *Input, stage int, k layers, input input) (kept units.Bytes, dense, moe Kept) {
+// keep adds up what the layers of a stage keep. So many that are fully recomputed
+// keep their input only.
+func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, dense, moe Kept) {
 	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
 	dense = *in.layer(k, false)
 	if st.MoE > 0 || in.TrainMTP && st.Head {
 		moe = *in.layer(k, m.IsMoE())
 	}
-	full := recomputed(in, stage)
 	fullDense := min(full, st.Dense)
 	fullMoE := full - fullDense
 	sum := float64(st.Dense-fullDense)*dense.Sum() + float64(st.MoE-fullMoE)*moe.Sum() + float64(full)*input.bytes
@@ -145,7 +144,7 @@ func keep(in *Input, stage int, k layers, input input) (kept units.Bytes, dense,
 }
 
 // recompute returns what one layer of a stage at a time recomputes in its backward.
-func recompute(in *Input, stage int, dense, moe *Kept, input input) units.Bytes {
+func recompute(in *Input, stage, full int, dense, moe *Kept, input input) units.Bytes {
 	st := in.Stages[stage]
 	one, formula := 0.0, ""
 	if st.Dense > 0 {
@@ -159,7 +158,7 @@ func recompute(in *Input, stage int, dense, moe *Kept, input input) units.Bytes 
 			formula = "max(dense_recompute, moe_recompute)"
 		}
 	}
-	if full := recomputed(in, stage); full > 0 {
+	if full > 0 {
 		one, formula = dense.Sum(), "({layer.dense.activations} - layer_input)"
 		if full > st.Dense {
 			one, formula = max(one, moe.Sum()), "(max({layer.dense.activations}, {layer.moe.activations}) - layer_input)"

@@ -79,7 +79,7 @@ func (k textbook) Stage(in *Input, stage int) Live {
 	var live Live
 	note := in.stageNote(stage)
 	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	live.Activations, _, _ = keep(in, stage, k, input{2 * h, "2 * h"})
+	live.Activations, _, _ = keep(in, stage, recomputed(in, stage), k, input{2 * h, "2 * h"})
 	perLayer := 32 * h / float64(in.Layout.TP)
 	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(layers))
 	note.term("weight-inputs", "T * e * 32 * h / t * layers")
