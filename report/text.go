@@ -32,7 +32,10 @@ func writeText(to io.Writer, d *Document) error {
 			continue
 		}
 		if s.Heading != "" {
-			w.linef("\n%s", strings.TrimRight(strings.ToUpper(s.Heading)+"  "+s.Lead, " "))
+			if d.Title != "" || i > 0 {
+				w.linef("")
+			}
+			w.linef("%s  %s", strings.ToUpper(s.Heading), s.Lead)
 		}
 		for _, b := range s.Blocks {
 			w.block(b)

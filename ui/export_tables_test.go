@@ -183,7 +183,7 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 		t.Fatalf("tables of Evidence:\n%.1500s", text)
 	}
 	all := d.Screen[0].Rows[0]
-	if runs := len(d.Screen[1].Rows); all[0].Text != "all" || number(all[1]) != float64(runs) || runs < 500 {
+	if runs := len(d.Screen[1].Rows); all[0].Text != "all" || number(all[2]) != float64(runs) || runs < 500 {
 		t.Errorf("%d runs, the first group is %+v", runs, all)
 	}
 	sum := 0.0
@@ -194,7 +194,7 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 		}
 		sum += max(row[7].Value, -row[7].Value)
 	}
-	if mean := sum / float64(len(d.Screen[1].Rows)); mean-number(all[2]) > 1e-9 || number(all[2])-mean > 1e-9 {
-		t.Errorf("the mean error is %v, the group says %v", mean, all[2].Value)
+	if mean := sum / float64(len(d.Screen[1].Rows)); mean-number(all[3]) > 1e-9 || number(all[3])-mean > 1e-9 {
+		t.Errorf("the mean error is %v, the group says %v", mean, all[3].Value)
 	}
 }

@@ -64,3 +64,11 @@ func Lasting(t units.Seconds) string {
 	}
 	return grouped(text) + " " + name
 }
+
+// YesNo writes the answer to a question.
+func YesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}

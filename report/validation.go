@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+	"meshscope/presets/published"
+	"meshscope/report/figure"
+)
+
+// Validation compares the model with published measurements.
+type Validation struct {
+	Header
+	Figures []published.Figure `json:"figures"` // of all groups; none if some were named
+	Groups  []published.Result `json:"groups"`
+	Rows    []published.Row    `json:"rows"`
+}
+
+// Document returns the accuracy figures and the errors of each group, with byRow also
+// those of each run.
+func (v *Validation) Document(byRow bool) *Document {
+	out := &Document{}
+	add := func(heading, lead string, t *Table) {
+		if len(t.Rows) > 0 {
+			out.Sections = append(out.Sections, Section{Heading: heading, Lead: lead, Blocks: []Block{t}})
+		}
+	}
+	add("Figures", "meshscope, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
+	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)", GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
+	add("Not fitted", "no constant was fitted to these runs", GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
+	if byRow {
+		add("Runs", "", RunErrors(v.Rows, nil))
+	}
+	return out
+}
+
+// accuracyFigures returns the nine accuracy figures with their targets.
+func accuracyFigures(figures []published.Figure) *Table {
+	t := &Table{Head: []string{"", "runs", "measure", "rows", "model", "target", "constant", "other tool"}}
+	for i := range figures {
+		f := &figures[i]
+		write := func(v float64) string {
+			if f.Unit == "" {
+				return fmt.Sprintf("%.3f", v)
+			}
+			return fmt.Sprintf("%.1f %%", 100*v)
+		}
+		wanted, constant, peer := "<= "+write(f.Wanted), "-", "-"
+		if f.AtLeast {
+			wanted = ">= " + write(f.Wanted)
+		}
+		if !f.Met() {
+			wanted += " MISSED"
+		}
+		if f.Constant != nil {
+			constant = write(*f.Constant)
+		}
+		if f.PeerAt != nil {
+			peer = write(*f.PeerAt) + " " + f.Peer
+		}
+		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure), Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(constant), Word(peer))
+	}
+	return t
+}
+
+// GroupErrors returns the errors of the groups of runs for which shown is true; those of
+// other tools and of one fitted constant stand next to them.
+func GroupErrors(results []published.Result, shown func(*published.Result) bool) *Table {
+	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "constant", "other tool", "its mean"}}
+	share := func(x float64) Cell {
+		if x == 0 {
+			return right("-")
+		}
+		return written(fmt.Sprintf("%.1f %%", 100*x), record.Share, x)
+	}
+	for i := range results {
+		if r := &results[i]; shown(r) {
+			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
+				Word(figure.YesNo(r.Fitted)), share(r.Constant), Word(r.Peer), share(r.PeerMean))
+		}
+	}
+	return t
+}
+
+// RunErrors returns runs, measured next to predicted. With setup, which returns the setup
+// of a row, the table has its model and machine and the source too.
+func RunErrors(rows []published.Row, setup func(i int) *engine.Setup) *Table {
+	t := &Table{Head: []string{"run", "group", "metric", "measured", "predicted", "error"}}
+	if setup != nil {
+		t.Head = []string{"run", "group", "model", "GPU", "GPUs", "measured", "predicted", "error", "source"}
+	}
+	for i := range rows {
+		r := &rows[i]
+		value := func(x float64) Cell { return Figure(record.Seconds, x) }
+		if r.Metric == published.MemoryGiB {
+			value = func(x float64) Cell { return Figure(record.Memory, float64(units.Bytes(x)*units.GiB)) }
+		}
+		figures := []Cell{value(r.Measured), value(r.Predicted), written(fmt.Sprintf("%+.1f %%", 100*r.Error), record.Share, r.Error)}
+		of := []Cell{Word(metricWord(r.Metric))}
+		if setup != nil {
+			s := setup(i)
+			of = []Cell{Word(s.Model.Name), Word(s.Cluster.GPU.Name), Figure(record.Count, float64(s.GPUs))}
+			figures = append(figures, Word(r.Source))
+		}
+		t.add(slices.Concat([]Cell{Word(r.ID), Word(r.Group)}, of, figures)...)
+	}
+	return t
+}
+
+// metricWord names what was measured.
+func metricWord(metric string) string {
+	if metric == published.MemoryGiB {
+		return "memory"
+	}
+	return "time"
+}
