@@ -6,12 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"meshscope/cli"
+	"meshscope/engine_test/draws"
 )
 
 func TestMain(m *testing.M) {
@@ -23,6 +25,7 @@ type testsThatBuild struct{ *testing.M }
 
 // Run runs all tests and benchmarks.
 func (m testsThatBuild) Run() int {
+	debug.SetGCPercent(draws.GCPercent())
 	code := m.M.Run()
 	if err := os.RemoveAll(filepath.Dir(sharedProgram())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,7 +49,7 @@ var sharedProgram = sync.OnceValue(func() string {
 
 // built makes the real program, as a user does, when the first test asks for it.
 var built = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", sharedProgram(), ".")
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", sharedProgram(), ".") // as it is released
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

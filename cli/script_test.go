@@ -17,7 +17,8 @@ import (
 )
 
 // TestScripts runs testdata/script: one file per behaviour, with the program as
-// the command "meshscope". Besides the usual commands there are
+// the command "meshscope": the real one, which starts three times as fast as these tests
+// do, or these tests themselves where they are built with the race detector. Besides the usual commands there are
 //
 //	status CODE COMMAND...   the exit code must be CODE
 //	json PATH VALUE          a figure of the last output, 0.1 % of tolerance for numbers
@@ -27,12 +28,17 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := os.Getenv("PATH")
+	if !raceDetector {
+		path = filepath.Dir(build(t)) + string(filepath.ListSeparator) + path
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCHEMAS", schemas)
+			env.Setenv("PATH", path)
 			env.Setenv("TERM", "xterm-256color")
 			return nil
 		},

@@ -18,7 +18,10 @@ var ErrWait = fmt.Errorf("no data from the pipe for %v; standard input (-) has n
 
 // Open opens a regular file or a named pipe. A device or a folder gives ErrKind; a pipe
 // without a writer, here or while reading, gives ErrWait.
-func Open(name string) (io.ReadCloser, error) {
+func Open(name string) (io.ReadCloser, error) { return open(name, PipeWait) }
+
+// open opens a file as Open does; a pipe may keep it waiting for wait.
+func open(name string, wait time.Duration) (io.ReadCloser, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -29,7 +32,7 @@ func Open(name string) (io.ReadCloser, error) {
 	if info.Mode().Type() != fs.ModeNamedPipe {
 		return nil, fmt.Errorf("%s, %w or pipe", kindOf(info), ErrKind)
 	}
-	return openPipe(name)
+	return openPipe(name, wait)
 }
 
 // kindOf names the kind of a file that is not regular.
@@ -45,8 +48,8 @@ func kindOf(info fs.FileInfo) string {
 	return "a device"
 }
 
-// openPipe waits up to PipeWait for a writer.
-func openPipe(name string) (io.ReadCloser, error) {
+// openPipe waits for a writer, no longer than wait.
+func openPipe(name string, wait time.Duration) (io.ReadCloser, error) {
 	type opened struct {
 		file *os.File
 		err  error
@@ -61,18 +64,21 @@ func openPipe(name string) (io.ReadCloser, error) {
 		if o.err != nil {
 			return nil, o.err
 		}
-		return pipe{o.file}, nil
-	case <-time.After(PipeWait):
+		return pipe{o.file, wait}, nil
+	case <-time.After(wait):
 		return nil, ErrWait
 	}
 }
 
-// pipe is a named pipe of which no read waits longer than PipeWait.
-type pipe struct{ *os.File }
+// pipe is a named pipe of which no read waits longer than wait.
+type pipe struct {
+	*os.File
+	wait time.Duration
+}
 
-// Read waits up to PipeWait for data.
+// Read waits for data, no longer than p.wait.
 func (p pipe) Read(b []byte) (int, error) {
-	if err := p.SetReadDeadline(time.Now().Add(PipeWait)); err != nil {
+	if err := p.SetReadDeadline(time.Now().Add(p.wait)); err != nil {
 		return 0, err
 	}
 	n, err := p.File.Read(b)

@@ -1,0 +1,9 @@
+package search_test
+
+import (
+	"testing"
+
+	"meshscope/engine_test/draws"
+)
+
+func TestMain(m *testing.M) { draws.Main(m) }

@@ -1,0 +1,9 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine_test/draws"
+)
+
+func TestMain(m *testing.M) { draws.Main(m) }

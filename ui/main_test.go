@@ -1,0 +1,9 @@
+package ui
+
+import (
+	"testing"
+
+	"meshscope/engine_test/draws"
+)
+
+func TestMain(m *testing.M) { draws.Main(m) }

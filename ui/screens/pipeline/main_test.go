@@ -1,0 +1,9 @@
+package pipeline
+
+import (
+	"testing"
+
+	"meshscope/engine_test/draws"
+)
+
+func TestMain(m *testing.M) { draws.Main(m) }
