@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -30,8 +31,21 @@ func (d *document) decode(into any) error {
 		at.Err = errors.New("unknown key" + closestKey(key, known))
 		d.errs = append(d.errs, at)
 	}
-	d.texts("", reflect.ValueOf(into))
+	if !visibleASCII(d.text) {
+		d.texts("", reflect.ValueOf(into))
+	}
 	return err
+}
+
+// visibleASCII reports whether no string of a TOML text can hold a character without a visible
+// form: it is visible ASCII on lines, without escapes and strings of several lines.
+func visibleASCII(text []byte) bool {
+	for _, b := range text {
+		if (b < ' ' || b >= 0x7f || b == '\\') && b != '\n' {
+			return false
+		}
+	}
+	return !bytes.Contains(text, []byte(`"""`)) && !bytes.Contains(text, []byte("'''"))
 }
 
 // texts refuses every string of a file that contains characters without a visible form.

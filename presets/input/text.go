@@ -40,6 +40,9 @@ func checkText(data []byte) error {
 		line, column := place(data, at)
 		return noText(line, column, "a zero byte: this is no text", "")
 	}
+	if utf8.Valid(data) {
+		return nil
+	}
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
 		if r == utf8.RuneError && n <= 1 {
