@@ -18,7 +18,7 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
-		Long: "Compare the model with published measurements: nine accuracy figures, then the errors of every group of runs. " +
+		Long: "Compare the model with published measurements: nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
 			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
@@ -54,18 +54,20 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 			return nil, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
-	v := &report.Validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
+	v := &report.Validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
 	e := engine.Evaluator{SkipTimeline: true}
 	if len(names) == 0 {
 		if v.Figures, err = published.Figures(&e, a.lib, groups); err != nil {
 			return nil, err
 		}
+		v.Pooled = published.Pools(&e, groups)
 	}
-	for i := range groups {
-		if len(names) == 0 || slices.Contains(names, groups[i].ID) {
-			results, rows := published.Compare(&e, &groups[i])
-			v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)
-		}
+	wanted := slices.DeleteFunc(groups, func(g published.Group) bool { return len(names) > 0 && !slices.Contains(names, g.ID) })
+	for i := range wanted {
+		results, rows := published.Compare(&e, &wanted[i])
+		v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)
 	}
+	v.Intervals = append([]published.Interval{}, published.Intervals(&e, wanted)...)
+	v.LeftOut = append([]published.Omission{}, published.Omissions(wanted)...)
 	return v, nil
 }

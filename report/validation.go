@@ -14,13 +14,16 @@ import (
 // Validation compares the model with published measurements.
 type Validation struct {
 	Header
-	Figures []published.Figure `json:"figures"` // of all groups; none if some were named
-	Groups  []published.Result `json:"groups"`
-	Rows    []published.Row    `json:"rows"`
+	Figures   []published.Figure   `json:"figures"` // of all groups; none if some were named
+	Pooled    []published.Figure   `json:"pooled"`  // the same, over several groups; number is 0
+	Groups    []published.Result   `json:"groups"`
+	Rows      []published.Row      `json:"rows"`
+	Intervals []published.Interval `json:"unknown_recompute"` // by group
+	LeftOut   []published.Omission `json:"left_out"`          // by group and reason
 }
 
-// Document returns the accuracy figures and the errors of each group, with byRow also
-// those of each run.
+// Document returns the accuracy figures, the errors of each group, runs of unknown
+// recomputation and those left out, with byRow also the errors of each run.
 func (v *Validation) Document(byRow bool) *Document {
 	out := &Document{}
 	add := func(heading, lead string, t *Table) {
@@ -29,8 +32,11 @@ func (v *Validation) Document(byRow bool) *Document {
 		}
 	}
 	add("Figures", "meshscope, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
+	add("Pooled", "step times over several groups; unknown recomputation counts as none", pooledFigures(v.Pooled))
 	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)", GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
 	add("Not fitted", "no constant was fitted to these runs", GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
+	add("Recomputation unknown", "counted as none above; how many were measured between none and full", intervals(v.Intervals))
+	add("Left out", "published runs that are not compared", omissions(v.LeftOut))
 	if byRow {
 		add("Runs", "", RunErrors(v.Rows, nil))
 	}
@@ -53,7 +59,7 @@ func accuracyFigures(figures []published.Figure) *Table {
 			wanted = ">= " + write(f.Wanted)
 		}
 		if !f.Met() {
-			wanted += " MISSED"
+			wanted += " not met"
 		}
 		if f.Constant != nil {
 			constant = write(*f.Constant)
@@ -62,6 +68,35 @@ func accuracyFigures(figures []published.Figure) *Table {
 			peer = write(*f.PeerAt) + " " + f.Peer
 		}
 		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure), Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(constant), Word(peer))
+	}
+	return t
+}
+
+// pooledFigures returns figures over several groups, which have no number.
+func pooledFigures(figures []published.Figure) *Table {
+	t := accuracyFigures(figures)
+	t.Head = t.Head[1:]
+	for i := range t.Rows {
+		t.Rows[i] = t.Rows[i][1:]
+	}
+	return t
+}
+
+// intervals returns the runs whose recomputation is unknown.
+func intervals(list []published.Interval) *Table {
+	t := &Table{Head: []string{"group", "runs", "between"}}
+	for _, x := range list {
+		t.add(Word(x.Group), Figure(record.Count, float64(x.Runs)), Figure(record.Count, float64(x.Inside)))
+	}
+	return t
+}
+
+// omissions returns the runs that are left out, by group and reason.
+func omissions(list []published.Omission) *Table {
+	t := &Table{Head: []string{"group", "runs", "reason"}}
+	for i := range list {
+		x := &list[i]
+		t.add(Word(x.Group), Figure(record.Count, float64(len(x.Runs))), Word(x.Reason))
 	}
 	return t
 }

@@ -18,6 +18,7 @@ type Row struct {
 	Measured  float64 `json:"measured"`
 	Predicted float64 `json:"predicted"`
 	Error     float64 `json:"error"` // predicted over measured, less 1
+	Place     int     `json:"-"`     // of the run in its group; ids of the sweep's jobs are not unique
 	work      float64
 	run       *Run
 }
@@ -54,7 +55,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 		if !report.Legal {
 			continue
 		}
-		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, run: r}
+		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, Place: i, run: r}
 		if r.Step > 0 {
 			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, float64(report.Time.Step)
 			row.Error = row.Predicted/row.Measured - 1

@@ -110,16 +110,12 @@ func compare(ctx context.Context, groups []published.Group) *data {
 		if ctx.Err() != nil {
 			return nil
 		}
-		at := map[string]int{}
-		for i := range groups[g].Runs {
-			at[groups[g].Runs[i].ID] = i
-		}
 		results, rows := published.Compare(&e, &groups[g])
 		for _, r := range results {
 			d.results = append(d.results, result{Result: r, group: g})
 		}
 		for _, r := range rows {
-			d.rows = append(d.rows, row{Row: r, group: g, run: at[r.ID]})
+			d.rows = append(d.rows, row{Row: r, group: g, run: r.Place})
 		}
 	}
 	return d
