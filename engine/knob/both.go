@@ -85,5 +85,9 @@ func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
 	if err != nil || out != turned || whole || turned == s {
 		return out, err
 	}
-	return settle(turned, turned, find(k.id), k.text, l)
+	before := turned
+	if err := settle(&turned, &before, find(k.id), k.text, l); err != nil {
+		return before, err
+	}
+	return turned, nil
 }

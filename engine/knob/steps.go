@@ -31,7 +31,7 @@ func Steps(s Setup, id ID, l Locks) []Step {
 // Steps returns the ladder of the knob, see the function of that name.
 func (k *Knob) Steps(s Setup, l Locks) []Step {
 	if k.Kind != Number {
-		return wordSteps(s, k, l)
+		return wordSteps(&s, k, l)
 	}
 	current := k.intOf(&s)
 	values := candidates(&s, k, l)
@@ -41,13 +41,13 @@ func (k *Knob) Steps(s Setup, l Locks) []Step {
 	}
 	steps := make([]Step, 0, min(len(values), 2*maxSteps))
 	for _, v := range values {
-		steps = appendStep(steps, s, k, strconv.Itoa(v), v == current, l)
+		steps = appendStep(steps, &s, k, strconv.Itoa(v), v == current, l)
 	}
 	return thin(steps)
 }
 
-func wordSteps(s Setup, k *Knob, l Locks) []Step {
-	current := k.textOf(&s)
+func wordSteps(s *Setup, k *Knob, l Locks) []Step {
+	current := k.textOf(s)
 	words := k.Choices
 	if k.Kind == List {
 		words = []string{""}
@@ -65,15 +65,15 @@ func wordSteps(s Setup, k *Knob, l Locks) []Step {
 	return steps
 }
 
-func appendStep(steps []Step, s Setup, k *Knob, text string, current bool, l Locks) []Step {
+func appendStep(steps []Step, s *Setup, k *Knob, text string, current bool, l Locks) []Step {
 	if current {
-		return append(steps, Step{Text: text, Setup: s, Current: true})
+		return append(steps, Step{Text: text, Setup: *s, Current: true})
 	}
 	turned, err := turn(s, k, text, l)
-	if err != nil || !legal(&turned) {
+	if err != nil || !legal(turned) {
 		return steps
 	}
-	return append(steps, Step{Text: text, Setup: turned})
+	return append(steps, Step{Text: text, Setup: *turned})
 }
 
 // thin drops steps from an over-long ladder, evenly, never the current one or

@@ -36,31 +36,34 @@ func Turn(s Setup, id ID, text string, l Locks) (Setup, error) {
 	if k == nil {
 		return s, Unknown(id, text)
 	}
-	return turn(s, k, text, l)
+	turned, err := turn(&s, k, text, l)
+	if err != nil {
+		return s, err
+	}
+	return *turned, nil
 }
 
-func turn(old Setup, k *Knob, text string, l Locks) (Setup, error) {
-	s := old
-	if err := k.setTo(&s, text); err != nil {
-		return old, err
+// turn is Turn by pointers, since a Setup is large; it may return old itself.
+func turn(old *Setup, k *Knob, text string, l Locks) (*Setup, error) {
+	s := new(Setup)
+	*s = *old
+	if err := k.setTo(s, text); err != nil {
+		return nil, err
 	}
 	// Turning to the current value changes nothing, also where the identities
 	// are broken. Of nodes the text is compared: the last may be partly used.
-	if s == old || k.textOf(&s) == k.textOf(&old) {
+	if *s == *old || k.textOf(s) == k.textOf(old) {
 		return old, nil
 	}
-	return settle(s, old, k, text, l)
+	return s, settle(s, old, k, text, l)
 }
 
 // settle lets everything else follow a knob that was set.
-func settle(s, old Setup, k *Knob, text string, l Locks) (Setup, error) {
+func settle(s, old *Setup, k *Knob, text string, l Locks) error {
 	if k.follow != nil {
-		k.follow(&s, &old, l)
+		k.follow(s, old, l)
 	}
-	if err := derivedBounds(&s, k, text); err != nil {
-		return old, err
-	}
-	return s, nil
+	return derivedBounds(s, k, text)
 }
 
 // Copy gives a setup the value that another has of a knob; nothing follows.
