@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// TestScheduleCheck lists what is refused, what only a launcher refuses, and
+// TestScheduleCheck lists what is refused, what only a launcher rejects, and
 // the value offered instead. The rules are those of schedules.md, sections 3
 // and 4.1, which names who raises what.
 func TestScheduleCheck(t *testing.T) {

@@ -69,7 +69,7 @@ func (a *Advice) state() []Section {
 	for _, term := range a.Terms {
 		t.add(Word(term.Name), Figure(record.Memory, float64(term.Bytes)), Figure(record.Share, term.Share))
 	}
-	return []Section{{Heading: "Does not fit", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
+	return []Section{{Heading: "Over", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
 }
 
 // moves lists the changes that help, with the command lines of the first and the fastest

@@ -172,12 +172,12 @@ func Caveats(r *engine.Report) []Section {
 	return out
 }
 
-// fitWord returns whether a setup fits.
+// fitWord returns the status of the memory: fits or over.
 func fitWord(m *engine.Memory) string {
 	if m.Fits {
 		return "fits"
 	}
-	return "DOES NOT FIT"
+	return "over"
 }
 
 // evidence adds which runs an error band comes from, if there is one.

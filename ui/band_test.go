@@ -49,7 +49,7 @@ type headline struct {
 func headlines(tab state.Tab) []headline {
 	return [tabs][]headline{
 		state.ExploreTab: {
-			{words: `^ *(fits|DOES NOT FIT|OVER) `, peak: true, brief: true},
+			{words: `^ *(fits|OVER) `, peak: true, brief: true},
 			{words: `(fits|OVER) .*(MFU|would reach) .*exposed`, brief: true},
 			{words: `MEMORY `, peak: true},
 			{words: `PIPELINE `, brief: true},

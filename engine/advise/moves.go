@@ -88,7 +88,7 @@ func (a *adviser) fixes() []Move {
 }
 
 // Fixes returns the turns of a single knob that make a setup fit: of each knob the value
-// with the shortest step that fits and that no launcher refuses on top, the shortest
+// with the shortest step that fits and that no launcher rejects on top, the shortest
 // step first. Advice on the setup begins with them. None for a setup that fits or is
 // illegal, and none once stop (nil: never) says true.
 func Fixes(s engine.Setup, stop func() bool) []Move {

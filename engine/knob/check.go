@@ -58,7 +58,7 @@ func Legal(s *Setup) bool { return legal(s) }
 
 func legal(s *Setup) bool { return !layout.HasErrors(violations(s, nil)) }
 
-// LauncherRejects reports whether a legal setup is one that some launcher refuses, going by
+// LauncherRejects reports whether a legal setup is one that some launcher rejects, going by
 // its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
 // without SP, too few micro-batches or one chunk for an interleaved schedule, a
 // context-parallel slice that does not balance.

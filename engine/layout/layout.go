@@ -73,7 +73,7 @@ func (l *Layout) ExpertDP() int { return max(l.GPUs/(l.EP*l.ETP*l.PP), 1) }
 // Severity of a Problem.
 type Severity string
 
-// Error problems make a layout illegal; warnings are what one launcher refuses
+// Error problems make a layout illegal; warnings are what one launcher rejects
 // or what is legal but rarely wanted.
 const (
 	Error   Severity = "error"

@@ -47,7 +47,7 @@ func (r *rules) warnf(code string, field id.ID, format string, args ...any) {
 
 // Rules lists what is wrong with a layout of a model on a cluster, without
 // nearest values: errors for what cannot be executed at all, warnings for what
-// one launcher refuses on top or what is rarely wanted. It appends to into.
+// one launcher rejects on top or what is rarely wanted. It appends to into.
 // The model must have passed its own check.
 func (l *Layout) Rules(m *model.Model, c *hardware.Cluster, into []Problem) []Problem {
 	r := rules{m: m, c: c, l: l, list: into}
@@ -231,6 +231,6 @@ func (r *rules) unusual() {
 		r.warnf("sp-without-tp", id.SP, "sequence parallelism has no effect without tensor parallelism")
 	}
 	if l.ZeRO >= 2 && l.PP > 1 {
-		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d reduce-scatters gradients in every micro-batch; Megatron-LM and DeepSpeed refuse it with pipeline parallelism", l.ZeRO)
+		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d reduce-scatters gradients in every micro-batch; Megatron-LM and DeepSpeed reject it with pipeline parallelism", l.ZeRO)
 	}
 }

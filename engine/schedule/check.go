@@ -18,7 +18,7 @@ const (
 )
 
 // Issue is why a spec cannot be executed, or, as a warning, what one launcher
-// refuses or what is odd about a spec that can.
+// rejects or what is odd about a spec that can.
 type Issue struct {
 	Code    string
 	Field   string // schedule, pp, vpp, microbatches, group-size or max-in-flight
@@ -49,7 +49,7 @@ func (s Spec) Check() []Issue {
 	return d.check(s)
 }
 
-// checkCounts refuses counts below 1.
+// checkCounts rejects counts below 1.
 func (s Spec) checkCounts() []Issue {
 	var issues []Issue
 	for _, count := range [...]struct {
@@ -75,7 +75,7 @@ func (s Spec) checkCounts() []Issue {
 	return issues
 }
 
-// checkWarmup refuses more than Megatron's one extra forward: beyond it a short
+// checkWarmup rejects more than Megatron's one extra forward: beyond it a short
 // last group can block the ranks.
 func checkWarmup(s Spec) []Issue {
 	if s.ExtraWarmup <= 1 {
@@ -88,7 +88,7 @@ func checkWarmup(s Spec) []Issue {
 	}}
 }
 
-// checkSize refuses what exceeds the bounds of an order, first the counts
+// checkSize rejects what exceeds the bounds of an order, first the counts
 // themselves, then their product.
 func (s Spec) checkSize(d *descriptor) []Issue {
 	issue := func(field, bound string, given float64, limit, nearest int) []Issue {
@@ -124,7 +124,7 @@ func (s Spec) checkSize(d *descriptor) []Issue {
 	return nil
 }
 
-// oneChunk refuses several stages per rank where the schedule has one.
+// oneChunk rejects several stages per rank where the schedule has one.
 func oneChunk(s Spec) []Issue {
 	if s.VirtualStages == 1 {
 		return nil

@@ -38,7 +38,7 @@ func checkDualPipeV(s Spec) []Issue {
 	if least := 2 * s.Ranks; s.MicroBatches < least {
 		issues = append(issues, Issue{
 			Code: "dualpipe-microbatches", Field: fieldMicroBatches,
-			Message: fmt.Sprintf("dualpipe-v needs at least 2p = %d micro-batches, not %d: DeepSeek's code and PyTorch refuse fewer", least, s.MicroBatches),
+			Message: fmt.Sprintf("dualpipe-v needs at least 2p = %d micro-batches, not %d: DeepSeek's code and PyTorch reject fewer", least, s.MicroBatches),
 			Nearest: map[string]int{fieldMicroBatches: least},
 		})
 	}

@@ -83,7 +83,7 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "interleaved-one-rank", Field: fieldPP, Warning: true,
-			Message: "Megatron-LM refuses the interleaved schedule on one pipeline rank; PyTorch runs it",
+			Message: "Megatron-LM rejects the interleaved schedule on one pipeline rank; PyTorch runs it",
 			Nearest: nearest,
 		})
 	}
@@ -94,7 +94,7 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("Megatron-LM refuses the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
+			Message: fmt.Sprintf("Megatron-LM rejects the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
 				m, p),
 			Nearest: nearest,
 		})
@@ -136,11 +136,11 @@ func checkRemainder(s Spec) []Issue {
 		nearest = below
 	}
 	stuck := shortGroupDeadlocks(p, s.VirtualStages, g, rest)
-	consequence, runs := "costs idle time, and Megatron-LM refuses it", ""
+	consequence, runs := "costs idle time, and Megatron-LM rejects it", ""
 	if stuck {
 		consequence = "deadlocks them"
 		if m := nearestRunning(s); m != below && m != above {
-			runs = fmt.Sprintf(" (%d run, but Megatron-LM refuses them)", m)
+			runs = fmt.Sprintf(" (%d run, but Megatron-LM rejects them)", m)
 		}
 	}
 	return []Issue{{

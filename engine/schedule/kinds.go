@@ -58,7 +58,7 @@ type descriptor struct {
 	// with a *StoppedError soon after stop says so, and with a *SearchError where
 	// its rules find no order. Nil for the others.
 	search func(o *Order, t *stageTimes, stop func() bool) error
-	// check says what cannot be executed and what some launcher refuses,
+	// check says what cannot be executed and what some launcher rejects,
 	// beyond the rules that all schedules share.
 	check func(s Spec) []Issue
 	// idle is the exact idle time of the worst rank for equal chunks and no

@@ -38,14 +38,14 @@ func idleLinear(s Spec, t ChunkTimes) (float64, bool) {
 func checkOneFOneB(s Spec) []Issue {
 	issues := oneChunk(s)
 	if s.MicroBatches < s.Ranks {
-		refuses := "PyTorch refuses"
+		rejects := "PyTorch rejects"
 		if s.MicroBatches < s.Ranks-1 {
-			refuses = "PyTorch and nanotron refuse"
+			rejects = "PyTorch and nanotron reject"
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
 			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); Megatron-LM runs it",
-				refuses, s.MicroBatches, s.Ranks),
+				rejects, s.MicroBatches, s.Ranks),
 			Nearest: map[string]int{fieldMicroBatches: s.Ranks},
 		})
 	}

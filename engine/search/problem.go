@@ -65,7 +65,7 @@ type Space struct {
 	// what it is raised to (Ladder). Of these the smallest that will do comes first.
 	FollowGBS, RaiseGBS bool
 
-	// Refused lets in what some launcher refuses although it could run: ZeRO-2
+	// Refused lets in what some launcher rejects although it could run: ZeRO-2
 	// and 3 together with a pipeline, TP of experts without SP, fewer
 	// micro-batches than pipeline ranks where the schedule's own code wants them.
 	Refused bool

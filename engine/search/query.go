@@ -18,7 +18,7 @@ type Query struct {
 	Objective Objective
 	Headroom  float64       // share of the usable memory that must stay free, 0 to 1
 	Deadline  units.Seconds // for the tokens of the setup; 0: any speed
-	Refused   bool          // also what some launcher refuses
+	Refused   bool          // also what some launcher rejects
 
 	UnsetBatch bool // no global batch was given
 	Counted    bool // it follows from dp, mbs and microbatches

@@ -188,7 +188,7 @@ func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out k
 }
 
 // ZeRO stages that are judged alike: offered by the stack or not, and from 2 on,
-// which some launchers refuse together with a pipeline. What is no stage has none.
+// which some launchers reject together with a pipeline. What is no stage has none.
 const zeroClasses = 4
 
 func (r *ranker) zeroClass(zero int) (class int, ok bool) {

@@ -82,7 +82,7 @@ func (a *Advice) tornado() []adviceLine {
 	}})
 }
 
-// mark tells of a value that it does not fit or that some launcher refuses it.
+// mark tells of a value that it does not fit or that some launcher rejects it.
 func mark(v *advise.Value, g widget.Glyphs) (sign string, role themes.Role) {
 	switch {
 	case !v.Fits:

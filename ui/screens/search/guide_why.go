@@ -63,7 +63,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	return text
 }
 
-// refusalWords returns what launchers refuse of the best layout that they do.
+// refusalWords returns what launchers reject of the best layout that they do.
 func refusalWords(ctx context.Context, p find.Problem) string {
 	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
