@@ -156,7 +156,7 @@ func (r *reader) call(name string) interval {
 // and all, give the result within their last digit.
 func TestExplanationsCanBeWorkedOutByHand(t *testing.T) {
 	whole := wholeWorld()
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s, ok := whole.likely(t)
 		for range 20 {
 			if ok {

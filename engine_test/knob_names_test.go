@@ -127,7 +127,7 @@ func meansSomethingElse(path string) string {
 			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/"},
 		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go"},
-		{"column or label of a table of layouts", "ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
+		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
 		{"code of a problem; label or unit of a row", "engine/layout/rules.go engine/knob/"},
 		{"lock", "cli/scan.go"},
 		{"question of a comparison of two builds", "engine_test/differential/"},

@@ -125,7 +125,7 @@ func TestFitsTheFirstStepOnly(t *testing.T) {
 // The largest sequence and micro-batch fit, the next ones do not.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {
@@ -152,7 +152,7 @@ func TestLimits(t *testing.T) {
 // The parts of the layers are what a stage has: parameters, states, activations.
 func TestPartsAddUp(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.PP, s.VPP, s.Split, s.Schedule = 1, 1, "", "1f1b"
 		s.GroupSize, s.TrainMTP = 0, false

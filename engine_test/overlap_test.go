@@ -66,7 +66,7 @@ func again(o *overlap.Overlap, in overlap.Input) float64 {
 // with the tokens.
 func TestOverlapsOfAnySetup(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(r *rapid.T) {
+	draws.CheckFew(t, 15, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		report := engine.Evaluate(s)
 		if !report.Legal {
@@ -111,7 +111,7 @@ func TestOverlapsOfAnySetup(t *testing.T) {
 // and all members agree on who is in it.
 func TestRingsTileTheRanks(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(r *rapid.T) {
+	draws.CheckFew(t, 15, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		if s.GPUs <= 0 || s.GPUs > 1<<20 || !engine.Legal(s) {
 			return

@@ -141,7 +141,7 @@ func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
 // Every illegal setup says why, and what it proposes is legal.
 func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.setup(t)
 		r := engine.Evaluate(s)
 		if r.Legal {
@@ -176,7 +176,7 @@ func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 func TestLegalSetupsAddUp(t *testing.T) {
 	w := newWorld(t)
 	var reused engine.Evaluator
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		r := engine.Evaluate(s)
 		if !r.Legal {
@@ -245,7 +245,7 @@ func TestLegalSetupsAddUp(t *testing.T) {
 // optimizer state.
 func TestZeROStagesAreMonotone(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		previous := math.Inf(1)
 		for stage := range 4 {
@@ -273,7 +273,7 @@ func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a)
 // less, an unfused loss no less, replicas no less of weights, gradients and optimizer.
 func TestWordsKeepTheirPromises(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 30, func(t *rapid.T) {
+	draws.CheckFew(t, 15, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
 		if !engine.Legal(s) {

@@ -22,9 +22,9 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 	}
 	days := func(n float64) units.Seconds { return units.Seconds(n * 86400) }
 	for name, p := range map[string]search.Problem{
-		"memory":   {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}}},
+		"memory":   {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}, CP: few}},
 		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, FollowGBS: true, RaiseGBS: true}, Tokens: 1e12, Deadline: days(30)},
-		"batch":    {Space: search.Space{GPUs: []int{64, 128, 256, 512}, GBS: []int{480}}, Tokens: 1e12, Deadline: days(30)},
+		"batch":    {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, GBS: []int{480}}, Tokens: 1e12, Deadline: days(30)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.Setup, p.Objective, p.Top, p.Front, p.Workers = presets.DefaultSetup(), search.FewestGPUs, 5, true, 2

@@ -16,7 +16,7 @@ import (
 func TestAnyKeysInTextFields(t *testing.T) {
 	books := overlay.ReadCatalog(sample(t, 80, 24).options.Library)
 	places := [][]string{{"?"}, {":"}, {"m"}, {"g"}, {"w"}, {"x"}, {"r"}, {"3"}, {"s", "/"}}
-	draws.Check(t, func(rt *rapid.T) {
+	draws.CheckFew(t, 50, func(rt *rapid.T) {
 		m := sample(t, 80, 24)
 		m.catalog = books
 		for _, key := range rapid.SampledFrom(places).Draw(rt, "place") {

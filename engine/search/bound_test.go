@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -41,7 +42,11 @@ func TestLargeSearchesAreBounded(t *testing.T) {
 		p := Problem{Setup: s, Space: Space{Schedules: all, Refused: true}, AnyMemory: true}
 		r := newRun(t.Context(), &p, nil)
 		k, e := &r.rankers()[0], engine.Evaluator{SkipTimeline: true}
-		for range 60 {
+		planes := 20
+		if draws.Deep() {
+			planes = 60
+		}
+		for range planes {
 			if k.found = k.found[:0]; !k.rank(random.IntN(len(r.planes))) || len(k.found) == 0 {
 				continue
 			}

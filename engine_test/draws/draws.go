@@ -17,8 +17,12 @@ import (
 // Deep says whether tests take the time for all that they can try.
 func Deep() bool { return os.Getenv("MESHSCOPE_DEEP") == "1" }
 
-// all is how many cases a property is tested on, unless it takes long.
-const all = 100
+// How many cases a property is tested on, unless it takes long: few in an ordinary run,
+// all in a deep one.
+const (
+	few = 50
+	all = 100
+)
 
 // Seeds are what random cases are drawn from: one, or in a deep run two fixed ones and one
 // that nobody has drawn from yet. MESHSCOPE_SEED replaces them: a number, or "fresh". A
@@ -64,10 +68,10 @@ func Some[T any](n int, cases ...T) []T {
 	return cases[:min(n, len(cases))]
 }
 
-// Check tests a property on 100 cases, in a deep run on 100 of each seed.
+// Check tests a property on 50 cases, in a deep run on 100 of each seed.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	CheckFew(t, all, property)
+	CheckFew(t, few, property)
 }
 
 // CheckFew tests a property that takes long on as many cases as are said, in a deep run

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -104,10 +105,14 @@ func TestColumn(t *testing.T) {
 
 // TestScroll: the focus is in sight at every height, and every line fits.
 func TestScroll(t *testing.T) {
+	step := 2
+	if draws.Deep() {
+		step = 1
+	}
 	for _, id := range Order() {
 		c := column(t, presets.DefaultSetup(), id)
-		for h := 1; h < 48; h++ {
-			for _, w := range []int{1, 10, 26, 33, 49} {
+		for h := 1; h < 48; h += step {
+			for _, w := range draws.Some(2, 26, 1, 10, 33, 49) {
 				d := c.Render(w, h)
 				if len(d.Lines) != h {
 					t.Fatalf("%s: %d lines instead of %d", id, len(d.Lines), h)

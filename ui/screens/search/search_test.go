@@ -189,9 +189,9 @@ func TestMeanings(t *testing.T) {
 
 // TestLooks: every state in every theme and with few colours.
 func TestLooks(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
 	for state := range states() {
 		screentest.Looks(t, func(theme *themes.Theme, glyphs widget.Glyphs) []string {
-			in := input(t, colorprofile.ASCII, true)
 			in.Theme, in.Glyphs = theme, glyphs
 			return drawn(in, state, 80, 20)
 		})
