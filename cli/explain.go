@@ -89,10 +89,7 @@ func (a *app) explainCommand() *cobra.Command {
 				Figure explained    `json:"explanation"`
 			}{report.NewHeader(version), s, newExplained(e, depth)})
 		}
-		out := newPage(a.stdout)
-		writeExplanation(out, e)
-		writeParts(out, e, depth, "  ")
-		return out.Flush()
+		return a.print(textFormat, &report.Answer{Document: func() *report.Document { return report.Explanation(e, depth) }})
 	})
 	return cmd
 }
@@ -115,15 +112,13 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error
 			Figures []figures.Figure `json:"figures"`
 		}{report.NewHeader(version), s, all})
 	}
-	rows := [][]string{{"figure", "value", "meaning"}}
+	t := &report.Table{Head: []string{"figure", "value", "meaning"}, Width: maxWidth}
 	for _, f := range all {
 		if e, ok := book.Explain(f.ID); ok {
-			rows = append(rows, []string{f.ID, e.Text(), e.Name})
+			t.Rows = append(t.Rows, report.Cells(f.ID, e.Text(), e.Name))
 		}
 	}
-	out := newPage(a.stdout)
-	out.table(rows)
-	return out.Flush()
+	return a.print(textFormat, report.Blocks("", t))
 }
 
 func unknownFigure(book *explain.Book, typed string) error {
@@ -151,41 +146,4 @@ func nearFigures(book *explain.Book, typed string) []string {
 		ends = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.Contains(id, word) })
 	}
 	return ends[:min(keep, len(ends))]
-}
-
-func writeExplanation(out page, e *explain.Explanation) {
-	out.printf("%s\n  %s\n\n", e.Figure, e.Name)
-	rows := [][]string{
-		{"  formula", e.Symbol + " = " + e.Formula},
-		{"  numbers", "= " + e.Numbers},
-		{"  result", "= " + e.Text()},
-		{"  source", e.Source},
-	}
-	if e.Simulated {
-		rows = append(rows, []string{"  how", "simulated: it has no closed form"})
-	}
-	if e.LeavesOut != "" {
-		rows = append(rows, []string{"  leaves out", e.LeavesOut})
-	}
-	if e.Band != "" {
-		rows = append(rows, []string{"  error band", e.Band})
-	}
-	out.table(rows)
-}
-
-// writeParts lists the figures in the formula of an explanation, indented by their depth.
-func writeParts(out page, e *explain.Explanation, depth int, indent string) {
-	if depth == 0 || len(e.Parts) == 0 {
-		return
-	}
-	if indent == "  " {
-		out.printf("\ncomputed from\n")
-	}
-	for _, p := range e.Parts {
-		out.printf("%s%s = %s  (%s)\n", indent, p.Figure, p.Text(), p.Name)
-		if depth > 1 {
-			out.printf("%s  = %s\n%s  = %s\n", indent, p.Formula, indent, p.Numbers)
-		}
-		writeParts(out, p, depth-1, indent+"    ")
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 )
 
 // page buffers text for a stream. Flush returns the first error of writing.
@@ -14,15 +12,6 @@ type page struct{ *bufio.Writer }
 func newPage(to io.Writer) page { return page{bufio.NewWriterSize(to, 1<<16)} }
 
 func (p page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
-
-// table prints rows with aligned columns.
-func (p page) table(rows [][]string) {
-	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		_, _ = io.WriteString(t, strings.Join(row, "\t")+"\n")
-	}
-	_ = t.Flush() // its error is the page's
-}
 
 // sayf prints a message on standard error and ignores errors of writing it.
 func (a *app) sayf(format string, args ...any) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"meshscope/engine/escape"
@@ -96,15 +95,15 @@ func (n named) MarshalJSON() ([]byte, error) {
 }
 
 // list prints presets of a kind: as a JSON document, or as a table with a row of each.
-func list[T any](a *app, kind string, all []T, asJSON bool, heading []any, row func(*T) []any) error {
+func list[T any](a *app, kind string, all []T, asJSON bool, head []string, row func(*T) []any) error {
 	if asJSON {
 		return a.writeJSON(named{kind, all})
 	}
-	rows := make([][]any, len(all))
+	t := &report.Table{Head: head, Width: a.width(presetWidth)}
 	for i := range all {
-		rows[i] = row(&all[i])
+		t.Rows = append(t.Rows, report.Cells(row(&all[i])...))
 	}
-	return a.table(heading, rows)
+	return a.print(textFormat, report.Blocks("", t))
 }
 
 // modelEntry is a model with its parameter counts.
@@ -120,13 +119,13 @@ func (a *app) models(asJSON bool) error {
 	for _, p := range a.lib.Models() {
 		entries = append(entries, modelEntry{p, p.Total(), p.Active(), p.MTP()})
 	}
-	return list(a, "models", entries, asJSON, []any{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, func(e *modelEntry) []any {
+	return list(a, "models", entries, asJSON, []string{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, func(e *modelEntry) []any {
 		return []any{e.ID, e.Name, figure.FineCount(float64(e.Parameters)), figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
 	})
 }
 
 func (a *app) gpus(asJSON bool) error {
-	return list(a, "gpus", a.lib.GPUs(), asJSON, []any{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, func(g *presets.GPUPreset) []any {
+	return list(a, "gpus", a.lib.GPUs(), asJSON, []string{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, func(g *presets.GPUPreset) []any {
 		return []any{
 			g.ID, g.Name, fmt.Sprintf("%.2f", g.MemoryUsable.GiB()), fmt.Sprintf("%.2f", float64(g.MemoryBandwidth)/1e12),
 			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
@@ -135,7 +134,7 @@ func (a *app) gpus(asJSON bool) error {
 }
 
 func (a *app) clusters(asJSON bool) error {
-	return list(a, "clusters", a.lib.Clusters(), asJSON, []any{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, func(c *presets.ClusterPreset) []any {
+	return list(a, "clusters", a.lib.Clusters(), asJSON, []string{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, func(c *presets.ClusterPreset) []any {
 		return []any{
 			c.ID, c.Name, c.GPU.ID, c.Node(), c.Domain(),
 			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
@@ -153,51 +152,3 @@ func rate(flops float64) string {
 
 // presetWidth is the width of a list in a pipe or a file.
 const presetWidth = 100
-
-// table prints a list within the width of the terminal: it shortens the names (the
-// second column), then drops columns on the right.
-func (a *app) table(heading []any, rows [][]any) error {
-	return a.tableWithin(a.width(presetWidth), heading, rows)
-}
-
-// wholeTable prints a table that keeps all columns in a pipe or a file.
-func (a *app) wholeTable(heading []any, rows [][]any) error {
-	return a.tableWithin(a.width(maxWidth), heading, rows)
-}
-
-func (a *app) tableWithin(width int, heading []any, rows [][]any) error {
-	out := newPage(a.stdout)
-	cells := make([][]string, 0, len(rows)+1)
-	for _, row := range append([][]any{heading}, rows...) {
-		line := make([]string, len(row))
-		for i, cell := range row {
-			line[i] = fmt.Sprint(cell)
-		}
-		cells = append(cells, line)
-	}
-	out.table(fit(cells, width))
-	return out.Flush()
-}
-
-// fit returns a table cut to a width.
-func fit(cells [][]string, width int) [][]string {
-	const gap, narrowName = 2, 16
-	total, widths := 0, make([]int, len(cells[0]))
-	for i := range widths {
-		for _, row := range cells {
-			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
-		}
-		total += widths[i] + gap
-	}
-	total -= gap // the last column has none behind it
-	count := len(widths)
-	for total-max(widths[1]-narrowName, 0) > width && count > 2 {
-		count--
-		total -= widths[count] + gap
-	}
-	name := max(widths[1]-max(total-width, 0), 4)
-	for r, row := range cells {
-		cells[r] = append(row[:1:1], append([]string{ansi.Truncate(row[1], name, "...")}, row[2:count]...)...)
-	}
-	return cells
-}

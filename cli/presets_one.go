@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/report/figure"
 )
 
@@ -39,11 +40,9 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	return err
 }
 
-// describe prints names with their values.
-func (a *app) describe(rows [][]string) error {
-	out := newPage(a.stdout)
-	out.table(rows)
-	return out.Flush()
+// describe prints a preset: its id and name, then facts.
+func (a *app) describe(id, name string, facts ...report.Fact) error {
+	return a.print(textFormat, report.Blocks(id+"  "+name, report.Facts(facts)))
 }
 
 func (a *app) oneModel(id string, asJSON bool) error {
@@ -54,25 +53,24 @@ func (a *app) oneModel(id string, asJSON bool) error {
 	if asJSON {
 		return a.writeJSON(named{"model", modelEntry{p, p.Total(), p.Active(), p.MTP()}})
 	}
-	rows := [][]string{
-		{p.ID, p.Name},
-		{"parameters", whole(p.Total())},
-		{"active", whole(p.Active())},
+	facts := []report.Fact{
+		{Name: "parameters", Value: whole(p.Total())},
+		{Name: "active", Value: whole(p.Active())},
 	}
 	if p.PublishedParameters > 0 {
-		rows = append(rows, []string{"published", whole(p.PublishedParameters)})
+		facts = append(facts, report.Fact{Name: "published", Value: whole(p.PublishedParameters)})
 	}
-	rows = append(
-		rows,
-		[]string{"training", fmt.Sprintf("%s FLOP per token at %s tokens, causal", figure.Short(float64(p.TrainingFLOPs(min(p.MaxSeq, 8192), true, false))), figure.Comma(min(p.MaxSeq, 8192)))},
-		[]string{"layers", fmt.Sprintf("%d of hidden size %s", p.Layers, figure.Comma(p.Hidden))},
-		[]string{"attention", fmt.Sprintf("%d heads of %d, %d for keys and values, bias %s, q/k norm %s", p.Heads, p.HeadDim, p.KVHeads, p.AttnBias, p.QKNorm)},
-		[]string{"MLP", mlp(&p)},
-		[]string{"vocabulary", fmt.Sprintf("%s, %s", figure.Comma(p.Vocab), map[bool]string{true: "output head tied to the embedding", false: "separate output head"}[p.Tied])},
-		[]string{"positions", fmt.Sprintf("%s, up to %s tokens", p.Position, figure.Comma(p.MaxSeq))},
-		[]string{"source", p.Source},
+	facts = append(
+		facts,
+		report.Fact{Name: "training", Value: fmt.Sprintf("%s FLOP per token at %s tokens, causal", figure.Short(float64(p.TrainingFLOPs(min(p.MaxSeq, 8192), true, false))), figure.Comma(min(p.MaxSeq, 8192)))},
+		report.Fact{Name: "layers", Value: fmt.Sprintf("%d of hidden size %s", p.Layers, figure.Comma(p.Hidden))},
+		report.Fact{Name: "attention", Value: fmt.Sprintf("%d heads of %d, %d for keys and values, bias %s, q/k norm %s", p.Heads, p.HeadDim, p.KVHeads, p.AttnBias, p.QKNorm)},
+		report.Fact{Name: "MLP", Value: mlp(&p)},
+		report.Fact{Name: "vocabulary", Value: fmt.Sprintf("%s, %s", figure.Comma(p.Vocab), map[bool]string{true: "output head tied to the embedding", false: "separate output head"}[p.Tied])},
+		report.Fact{Name: "positions", Value: fmt.Sprintf("%s, up to %s tokens", p.Position, figure.Comma(p.MaxSeq))},
+		report.Fact{Name: "source", Value: p.Source},
 	)
-	return a.describe(rows)
+	return a.describe(p.ID, p.Name, facts...)
 }
 
 // mlp describes the width of the MLP and its number of matrices.
@@ -104,13 +102,13 @@ func (a *app) oneGPU(id string, asJSON bool) error {
 	if asJSON {
 		return a.writeJSON(named{"gpu", p})
 	}
-	return a.describe([][]string{
-		{p.ID, p.Name},
-		{"memory", fmt.Sprintf("%.2f GiB usable, %.2f TB/s", p.MemoryUsable.GiB(), float64(p.MemoryBandwidth)/1e12)},
-		{"peak", fmt.Sprintf("bf16 %s, fp8 %s TFLOP/s", rate(float64(p.PeakBF16)), rate(float64(p.PeakFP8)))},
-		{"links", fmt.Sprintf("%.0f GB/s per direction, %d GPUs per node", float64(p.LinkBandwidth)/1e9, p.NodeGPUs)},
-		{"source", p.Source},
-	})
+	return a.describe(
+		p.ID, p.Name,
+		report.Fact{Name: "memory", Value: fmt.Sprintf("%.2f GiB usable, %.2f TB/s", p.MemoryUsable.GiB(), float64(p.MemoryBandwidth)/1e12)},
+		report.Fact{Name: "peak", Value: fmt.Sprintf("bf16 %s, fp8 %s TFLOP/s", rate(float64(p.PeakBF16)), rate(float64(p.PeakFP8)))},
+		report.Fact{Name: "links", Value: fmt.Sprintf("%.0f GB/s per direction, %d GPUs per node", float64(p.LinkBandwidth)/1e9, p.NodeGPUs)},
+		report.Fact{Name: "source", Value: p.Source},
+	)
 }
 
 func (a *app) oneCluster(id string, asJSON bool) error {
@@ -121,12 +119,12 @@ func (a *app) oneCluster(id string, asJSON bool) error {
 	if asJSON {
 		return a.writeJSON(named{"cluster", p})
 	}
-	return a.describe([][]string{
-		{p.ID, p.Name},
-		{"GPU", p.GPU.ID},
-		{"node", strconv.Itoa(p.Node()) + " GPUs, " + strconv.Itoa(p.Domain()) + " in the fast domain"},
-		{"inside", fmt.Sprintf("%s, %.0f GB/s per GPU and direction", p.Intra.Name, float64(p.Intra.Bandwidth)/1e9)},
-		{"outside", fmt.Sprintf("%s, %.1f GB/s per GPU and direction", p.Inter.Name, float64(p.Inter.Bandwidth)/1e9)},
-		{"source", p.Source},
-	})
+	return a.describe(
+		p.ID, p.Name,
+		report.Fact{Name: "GPU", Value: p.GPU.ID},
+		report.Fact{Name: "node", Value: strconv.Itoa(p.Node()) + " GPUs, " + strconv.Itoa(p.Domain()) + " in the fast domain"},
+		report.Fact{Name: "inside", Value: fmt.Sprintf("%s, %.0f GB/s per GPU and direction", p.Intra.Name, float64(p.Intra.Bandwidth)/1e9)},
+		report.Fact{Name: "outside", Value: fmt.Sprintf("%s, %.1f GB/s per GPU and direction", p.Inter.Name, float64(p.Inter.Bandwidth)/1e9)},
+		report.Fact{Name: "source", Value: p.Source},
+	)
 }

@@ -66,6 +66,11 @@ func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) 
 // say appends a sentence to a section.
 func (s *Section) say(text string) { s.add(Sentence(text)) }
 
+// Blocks returns a document of some blocks as an answer.
+func Blocks(title string, blocks ...Block) *Answer {
+	return &Answer{Document: func() *Document { return &Document{Title: title, Sections: []Section{{Blocks: blocks}}} }}
+}
+
 // items returns a list of texts.
 func items(texts []string) []Block {
 	out := make([]Block, len(texts))

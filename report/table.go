@@ -2,8 +2,11 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -23,6 +26,9 @@ type Table struct {
 	Folds  bool `json:"-"`
 	Ends   bool `json:"-"`
 	Pinned int  `json:"-"`
+	// Width is what text may take: the second column is cut, then columns on the right are
+	// left out; 0: text has all of it.
+	Width int `json:"-"`
 
 	err error // why rows are missing
 }
@@ -40,6 +46,45 @@ type Cell struct {
 	many    bool // Text has more digits than a sentence has
 	right   bool // a word aligned to the right
 	picture bool // for the eye only
+}
+
+// Cells returns a row of words and counts.
+func Cells(values ...any) []Cell {
+	row := make([]Cell, len(values))
+	for i, v := range values {
+		if n, ok := v.(int); ok {
+			row[i] = Figure(record.Count, float64(n))
+		} else {
+			row[i] = Word(fmt.Sprint(v))
+		}
+	}
+	return row
+}
+
+// within returns the table in the width that text may take.
+func (t *Table) within() *Table {
+	const gap, narrow = 2, 16
+	widths, total := make([]int, len(t.Head)), 0
+	for j, head := range t.Head {
+		widths[j] = ansi.StringWidth(head)
+		for _, row := range t.Rows {
+			widths[j] = max(widths[j], ansi.StringWidth(row[j].Text))
+		}
+		total += widths[j] + gap
+	}
+	count, total := len(widths), total-gap
+	for total-max(widths[1]-narrow, 0) > t.Width && count > 2 {
+		count--
+		total -= widths[count] + gap
+	}
+	second := max(widths[1]-max(total-t.Width, 0), 4)
+	out := &Table{Head: t.Head[:count]}
+	for _, row := range t.Rows {
+		row = slices.Clone(row[:count])
+		row[1].Text = ansi.Truncate(row[1].Text, second, "...")
+		out.add(row...)
+	}
+	return out
 }
 
 // Word returns a cell that is no figure.

@@ -102,6 +102,13 @@ func (w text) facts(facts Facts) {
 
 // table writes a table with aligned columns, figures on the right.
 func (w text) table(t *Table) {
+	if t.Width > 0 {
+		t = t.within()
+		for _, line := range alignTable(t, t.Head, t.Rows, "  ") {
+			w.linef("%s", line[2:]) // not indented: nothing stands above it
+		}
+		return
+	}
 	rows, folded := t.shown()
 	lines := alignTable(t, t.Head, rows, "  ")
 	if len(t.Short) > 0 && widest(lines) > tableWidth {
