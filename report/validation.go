@@ -48,11 +48,15 @@ func accuracyFigures(figures []published.Figure) *Table {
 	t := &Table{Head: []string{"", "runs", "measure", "rows", "model", "target", "constant", "other tool"}}
 	for i := range figures {
 		f := &figures[i]
+		digits := 1
 		write := func(v float64) string {
 			if f.Unit == "" {
 				return fmt.Sprintf("%.3f", v)
 			}
-			return fmt.Sprintf("%.1f %%", 100*v)
+			return fmt.Sprintf("%.*f %%", digits, 100*v)
+		}
+		if !f.Met() && write(f.Value) == write(f.Wanted) {
+			digits = 2 // to show by how little
 		}
 		wanted, constant, peer := "<= "+write(f.Wanted), "-", "-"
 		if f.AtLeast {

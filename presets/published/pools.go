@@ -17,19 +17,30 @@ type pool struct {
 	has    func(*Run, string) bool
 }
 
-// family returns a pool of the groups whose names begin with a prefix.
-func family(name, prefix string, target float64) pool {
-	return pool{name, target, func(_ *Run, group string) bool { return strings.HasPrefix(group, prefix) }}
+// Family is a source of several groups: their names begin with Prefix.
+type Family struct{ Name, Prefix string }
+
+// Families lists the sources of several groups, with dense and expert models and several
+// releases each.
+func Families() []Family {
+	return []Family{{"Megatron-Bridge", "mbridge-"}, {"MLPerf", "mlperf-"}, {"DGX Cloud", "dgxc-"}}
+}
+
+// Has reports whether a group is of the family.
+func (f Family) Has(group string) bool { return strings.HasPrefix(group, f.Prefix) }
+
+// family returns the pool of a family.
+func family(f Family, target float64) pool {
+	return pool{f.Name, target, func(_ *Run, group string) bool { return f.Has(group) }}
 }
 
 // sweepGroup is the playbook's sweep, which has more runs than all other groups.
 const sweepGroup = "playbook-sweep"
 
 func pools() []pool {
+	families := Families()
 	return []pool{
-		family("Megatron-Bridge, all releases", "mbridge-", 0.12),
-		family("MLPerf", "mlperf-", 0.05),
-		family("DGX Cloud", "dgxc-", 0.05),
+		family(families[0], 0.12), family(families[1], 0.05), family(families[2], 0.05),
 		{"dense, H100, bf16, Megatron-Core", 0.03, func(r *Run, _ string) bool {
 			s := &r.Setup
 			return denseBF16(r) && s.Stack.Resolve() == recipe.MegatronCore

@@ -12,7 +12,7 @@ import (
 // missed: MLPerf (0.05) and all groups (0.06).
 func held() map[string]float64 {
 	return map[string]float64{
-		"Megatron-Bridge, all releases":    0.05,
+		"Megatron-Bridge":                  0.05,
 		"MLPerf":                           0.06,
 		"DGX Cloud":                        0.04,
 		"dense, H100, bf16, Megatron-Core": 0.03,

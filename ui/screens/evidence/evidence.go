@@ -67,7 +67,23 @@ type data struct {
 // result is one line of the group table.
 type result struct {
 	published.Result
-	group int // in groups; -1: all of them
+	group int // in groups; -1: all of them, or those of a family
+	// family holds several groups together; its name is empty for all and for one group.
+	family published.Family
+}
+
+// named reports whether the line is of a group or a family, which v.group can name.
+func (r *result) named() bool { return r.group >= 0 || r.family.Name != "" }
+
+// has reports whether a run is one of the line.
+func (r *result) has(run *row) bool {
+	switch {
+	case r.group >= 0:
+		return run.group == r.group
+	case r.family.Name != "":
+		return r.family.Has(run.Group)
+	}
+	return true
 }
 
 // row is one figure of one run.

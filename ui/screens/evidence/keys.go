@@ -52,7 +52,7 @@ func (v *View) move(by int) {
 
 func (v *View) choose(list []result, i int) {
 	v.group, v.row = "", 0
-	if list[i].group >= 0 {
+	if list[i].named() {
 		v.group = list[i].Name
 	}
 }
@@ -145,10 +145,39 @@ func (v *View) Status(in *screen.Context) string {
 	}
 	list := v.listed()
 	at := &list[v.chosen(list)]
-	if at.group < 0 {
+	switch {
+	case at.family.Name != "":
+		return in.Cut("all groups of "+at.family.Name+omitted(v.data.groups, at.family.Has), w)
+	case at.group < 0:
 		return in.Cut("f: some constants were fitted to the group; constant: the best single rate for the same rows", w)
 	}
 	return in.Cut(groupWords(at, &v.data.groups[at.group]), w)
+}
+
+// omitted says how many published runs of the groups are not compared, and that of some
+// nothing tells the recomputation.
+func omitted(groups []published.Group, has func(id string) bool) string {
+	left, unknown := 0, 0
+	for i := range groups {
+		if g := &groups[i]; has(g.ID) {
+			for _, l := range g.LeftOut {
+				left += len(l.Runs)
+			}
+			for k := range g.Runs {
+				if g.Runs[k].AnyRecompute {
+					unknown++
+				}
+			}
+		}
+	}
+	text := ""
+	if unknown > 0 {
+		text += "; recomputation of " + figure.Plural(unknown, "run") + " unknown, taken as none"
+	}
+	if left > 0 {
+		text += "; " + figure.Plural(left, "published run") + " left out"
+	}
+	return text
 }
 
 func groupWords(r *result, g *published.Group) string {
@@ -158,6 +187,10 @@ func groupWords(r *result, g *published.Group) string {
 	}
 	if r.LeftOut > 0 {
 		text += "; a constant left out of its fit " + figure.Percent(r.LeftOut)
+	}
+	text += omitted([]published.Group{*g}, func(string) bool { return true })
+	if len(g.LeftOut) > 0 {
+		text += " (" + g.LeftOut[0].Reason + ")"
 	}
 	text += ". " + g.Source
 	if g.Note != "" {

@@ -115,7 +115,7 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 		put(dx, min(dx*y.n/x.n, y.n-1), line)
 	}
 	list := v.listed()
-	group := list[v.chosen(list)].group
+	chosen := &list[v.chosen(list)]
 	cursor := -1
 	if shown := v.shown(); v.inRows && len(shown) > 0 {
 		cursor = shown[v.cursor(shown)]
@@ -130,7 +130,7 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 			c = pointed
 		case slices.Contains(close, i):
 			c = near
-		case r.group == group, group < 0 && !v.data.groups[r.group].Fitted:
+		case chosen.named() && chosen.has(r), !chosen.named() && !v.data.groups[r.group].Fitted:
 			c = special
 		}
 		put(x.at(r.Measured), y.at(r.Predicted), c)
@@ -201,7 +201,7 @@ func (v *View) legend(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	list := v.listed()
 	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "selected"}
-	if list[v.chosen(list)].group >= 0 {
+	if list[v.chosen(list)].named() {
 		words[plain], words[special] = "other groups", v.group
 	}
 	for c := plain; c <= pointed; c++ {

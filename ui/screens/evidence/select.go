@@ -23,17 +23,32 @@ func (f filter) shows(g *published.Group) bool {
 	}
 }
 
-// listed returns the lines of the group table: all runs together, then each group
-// that has the metric.
-func (v *View) listed() []result {
-	out := make([]result, 1, len(v.data.results)+1)
+// together fills a line of several groups with the errors of their runs.
+func (v *View) together(r result) result {
 	var errs []float64
 	for _, i := range v.pool() {
-		errs = append(errs, math.Abs(v.data.rows[i].Error))
+		if r.has(&v.data.rows[i]) {
+			errs = append(errs, math.Abs(v.data.rows[i].Error))
+		}
 	}
-	out[0] = result{Result: published.Result{Name: "all", Rows: len(errs), Metric: v.metric()}, group: -1}
+	r.Rows, r.Metric = len(errs), v.metric()
 	if len(errs) > 0 {
-		out[0].Mean, out[0].Median, out[0].Max = published.Mean(errs), published.Quantile(errs, 0.5), slices.Max(errs)
+		r.Mean, r.Median, r.Max = published.Mean(errs), published.Quantile(errs, 0.5), slices.Max(errs)
+	}
+	return r
+}
+
+// listed returns the lines of the group table: all runs together, those of sources of
+// several groups, then each group that has the metric.
+func (v *View) listed() []result {
+	out := []result{v.together(result{Result: published.Result{Name: "all"}, group: -1})}
+	for _, f := range published.Families() {
+		of := func(r result) bool {
+			return r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) && f.Has(r.Name)
+		}
+		if first := slices.IndexFunc(v.data.results, of); first >= 0 && slices.ContainsFunc(v.data.results[first+1:], of) {
+			out = append(out, v.together(result{Result: published.Result{Name: f.Name}, group: -1, family: f}))
+		}
 	}
 	for _, r := range v.data.results {
 		if r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) {
@@ -58,7 +73,7 @@ func (v *View) pool() []int {
 // chosen returns the place of the chosen group among those listed.
 func (v *View) chosen(list []result) int {
 	for i := range list {
-		if list[i].group >= 0 && list[i].Name == v.group {
+		if list[i].named() && list[i].Name == v.group {
 			return i
 		}
 	}
@@ -68,11 +83,8 @@ func (v *View) chosen(list []result) int {
 // shown returns the rows of the chosen group in the order of the list.
 func (v *View) shown() []int {
 	list := v.listed()
-	group := list[v.chosen(list)].group
-	rows := v.pool()
-	if group >= 0 {
-		rows = slices.DeleteFunc(rows, func(i int) bool { return v.data.rows[i].group != group })
-	}
+	line := &list[v.chosen(list)]
+	rows := slices.DeleteFunc(v.pool(), func(i int) bool { return !line.has(&v.data.rows[i]) })
 	if v.worst {
 		slices.SortStableFunc(rows, func(a, b int) int {
 			x, y := math.Abs(v.data.rows[a].Error), math.Abs(v.data.rows[b].Error)

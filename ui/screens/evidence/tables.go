@@ -18,10 +18,19 @@ import (
 func (v *View) bands(in *screen.Context, w int) []string {
 	runs := ""
 	if v.data != nil {
-		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), figure.Plural(len(v.data.groups), "group"), v.filter)
+		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), figure.Plural(v.data.compared(), "group"), v.filter)
 	}
 	lines := []string{in.Heading(w, "EVIDENCE", "predicted and measured", runs)}
 	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w), bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
+}
+
+// compared returns the number of groups with a figure; of others every run is left out.
+func (d *data) compared() int {
+	seen := map[int]bool{}
+	for i := range d.rows {
+		seen[d.rows[i].group] = true
+	}
+	return len(seen)
 }
 
 func stepEvidence(r *engine.Report) engine.Evidence {
