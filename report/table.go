@@ -90,6 +90,9 @@ func (t *Table) within() *Table {
 // Word returns a cell that is no figure.
 func Word(text string) Cell { return Cell{Text: text} }
 
+// YesNo returns a cell with the answer to a question.
+func YesNo(yes bool) Cell { return Word(figure.YesNo(yes)) }
+
 // Figure returns a cell with a figure.
 func Figure(u record.Unit, value float64) Cell {
 	return Cell{Text: figure.Of(u, value), Value: value, Unit: u, Number: true}

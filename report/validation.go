@@ -8,7 +8,6 @@ import (
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/presets/published"
-	"meshscope/report/figure"
 )
 
 // Validation compares the model with published measurements.
@@ -118,7 +117,7 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 	for i := range results {
 		if r := &results[i]; shown(r) {
 			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
-				Word(figure.YesNo(r.Fitted)), share(r.Constant), Word(r.Peer), share(r.PeerMean))
+				YesNo(r.Fitted), share(r.Constant), Word(r.Peer), share(r.PeerMean))
 		}
 	}
 	return t

@@ -63,12 +63,6 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 func adviceTables(a *advise.Advice) []report.Table {
 	seconds := func(v float64) report.Cell { return report.Figure(record.Seconds, v) }
 	bytes := func(v float64) report.Cell { return report.Figure(record.Memory, v) }
-	yes := func(v bool) report.Cell {
-		if v {
-			return report.Word("yes")
-		}
-		return report.Word("no")
-	}
 	terms := report.Table{Title: "advice: memory of the fullest rank", Head: []string{"term", "bytes", "of the total"}}
 	for _, t := range a.Terms {
 		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(record.Share, t.Share)})
@@ -82,7 +76,7 @@ func adviceTables(a *advise.Advice) []report.Table {
 		m := &a.Moves[i]
 		moves.Rows = append(moves.Rows, []report.Cell{
 			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), report.Ratio(m.Speed),
-			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), yes(m.Fits),
+			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), report.YesNo(m.Fits),
 		})
 	}
 	knobs := report.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "rejected by a launcher"}}
@@ -90,7 +84,7 @@ func adviceTables(a *advise.Advice) []report.Table {
 		k := &a.Knobs[i]
 		add := func(v *advise.Value, now bool) {
 			knobs.Rows = append(knobs.Rows, []report.Cell{
-				report.Word(string(k.ID)), report.Word(v.Text), yes(now), seconds(float64(v.Step)), bytes(float64(v.Peak)), yes(v.Fits), yes(v.Refused),
+				report.Word(string(k.ID)), report.Word(v.Text), report.YesNo(now), seconds(float64(v.Step)), bytes(float64(v.Peak)), report.YesNo(v.Fits), report.YesNo(v.Refused),
 			})
 		}
 		add(&k.Now, true)

@@ -43,12 +43,7 @@ func methodRows() []methodRow {
 		row("TP", knob.TP, func(s *engine.Setup) int { return s.TP }, "tp", "etp"),
 		{
 			"SP", knob.SP,
-			func(s *engine.Setup) string {
-				if s.SP {
-					return "on"
-				}
-				return "off"
-			},
+			func(s *engine.Setup) string { return figure.OnOff(s.SP) },
 			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }, nil,
 		},
 		row("CP", knob.CP, func(s *engine.Setup) int { return s.CP }, "cp"),

@@ -72,14 +72,10 @@ func (a *alone) table() report.Table {
 			continue
 		}
 		sent, _ := r.Sent()
-		fits := "yes"
-		if !r.Memory.Fits {
-			fits = "no"
-		}
 		t.Rows = append(t.Rows, append(
 			cells, report.Figure(record.Seconds, float64(r.Time.Step)), report.Figure(record.Share, r.Throughput.MFU),
 			report.Figure(record.Memory, float64(r.Memory.Peak)), report.Figure(record.Traffic, float64(sent.Bytes)),
-			report.Figure(record.Seconds, float64(r.Time.Exposed)), report.Word(fits)))
+			report.Figure(record.Seconds, float64(r.Time.Exposed)), report.YesNo(r.Memory.Fits)))
 	}
 	return t
 }

@@ -37,13 +37,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		r := &v.table.rows[i].ScheduleRow
 		cells := []report.Cell{report.Word(string(r.Info.Kind))}
 		if p := &r.Report; p.Legal && p.Time != nil {
-			fits := "yes"
-			if !p.Memory.Fits {
-				fits = "no"
-			}
 			cells = append(
 				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, p.Pipeline.BubbleOverIdeal), report.Figure(record.Memory, float64(p.Memory.Peak)),
-				report.Word(fits), report.Figure(record.Count, float64(r.Messages)), report.Figure(record.Count, float64(r.InFlight)))
+				report.YesNo(p.Memory.Fits), report.Figure(record.Count, float64(r.Messages)), report.Figure(record.Count, float64(r.InFlight)))
 		} else {
 			cells = append(cells, report.Word("illegal for this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))
 		}

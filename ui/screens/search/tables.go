@@ -22,12 +22,6 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		"place", "GPUs", "sequence", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch", "micro-batches", "SP", "schedule", "recompute",
 		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "current",
 	}}
-	yes := func(is bool) report.Cell {
-		if is {
-			return report.Word("yes")
-		}
-		return report.Word("no")
-	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		s := &r.setup
@@ -40,9 +34,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 			cells = append(cells, report.Figure(record.Count, float64(n)))
 		}
 		t.Rows = append(t.Rows, append(
-			cells, yes(s.SP), report.Word(string(s.Schedule)), report.Word(s.Recompute.String()),
+			cells, report.YesNo(s.SP), report.Word(string(s.Schedule)), report.Word(s.Recompute.String()),
 			report.Figure(record.Seconds, float64(r.step)), report.Figure(record.Tokens, r.perGPU), report.Figure(record.Share, r.mfu),
-			report.Figure(record.Memory, float64(r.peak)), report.Figure(record.Share, r.bubble), report.Figure(record.Share, r.comm), yes(r.fits), yes(r.front), yes(same(s, in.Setup))))
+			report.Figure(record.Memory, float64(r.peak)), report.Figure(record.Share, r.bubble), report.Figure(record.Share, r.comm), report.YesNo(r.fits), report.YesNo(r.front), report.YesNo(same(s, in.Setup))))
 	}
 	return []report.Table{t}
 }
