@@ -135,6 +135,12 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
 		})
 	}
+	if r.Throughput.HFU > 1 {
+		r.Problems = append(r.Problems, Problem{
+			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
+			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask, which a fused kernel does not compute",
+		})
+	}
 	return nil
 }
 
@@ -269,7 +275,7 @@ func Inputs(s *Setup, rec *record.Recorder, mem *memory.Input, tim *step.Input) 
 		Model:  &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
-		KeepsProducts: traits.KeepsProducts, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	tim.Machine.Record(rec, s.Precision.On(s.Stack))
 	if traits.Formulas {

@@ -83,9 +83,10 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 // pipeline rank: traffic inside layers is that of the rank with the most work, as
 // the parts of the step are; gradients and weights are those of the rank that is
 // done last with them, for which the step waits; sends are those of a rank in
-// the middle, which has most.
+// the middle, which has most. The exposed times of all rows but pp, whose waiting is in
+// the bubble, add up to that of the step.
 type Communication struct {
-	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp
+	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp-wait, pp
 	Rank      int           `json:"pipeline_rank"`
 	Operation string        `json:"operation"`
 	GroupSize int           `json:"group_size"`
@@ -108,7 +109,8 @@ type Time struct {
 }
 
 // Throughput is the step time in other words. MFU counts model FLOPs only, HFU
-// counts recomputation too; both are fractions of the dense peak.
+// counts recomputation too, and no scores that local windows skip; both are fractions
+// of the dense peak.
 type Throughput struct {
 	TokensPerSecond       float64 `json:"tokens_per_second"`
 	TokensPerSecondPerGPU float64 `json:"tokens_per_second_per_gpu"`

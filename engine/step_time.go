@@ -50,7 +50,11 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	}
 	data := e.data[slowest]
 	data.Expose(zero + tail)
-	return e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
+	rows := e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
+	if blocked > 0 {
+		rows = append(rows, e.standsStill(s, rank, blocked))
+	}
+	return rows
 }
 
 // exposedData returns the data-parallel traffic of a rank outside the pipeline that
@@ -61,9 +65,9 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) 
 	d := &e.data[r]
 	var forward, backward units.Seconds
 	for c := range e.order.Chunks() {
-		k := &e.cost[e.order.StageOf(r, c)]
-		forward += k.Forward
-		backward += k.InputGrad + k.WeightGrad
+		stage := e.order.StageOf(r, c)
+		forward += e.cost[stage].FreeForward()
+		backward += e.timing.left[stage]
 	}
 	before, after := ends(&e.info, line, r, length, d.ScatterSeconds-backward)
 	soft := &e.timInput.Machine.Software
@@ -81,8 +85,8 @@ func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
 	var forward, backward []string
 	for c := range e.order.Chunks() {
 		stage := e.record.At("stage", "stage", e.order.StageOf(r, c))
-		forward = append(forward, stage.Ref("forward"))
-		backward = append(backward, stage.Ref("input-gradient"), stage.Ref("weight-gradient"))
+		forward = append(forward, "max(0, "+stage.Ref("forward")+" - "+stage.Ref("over-forward")+")")
+		backward = append(backward, stage.Ref("left"))
 	}
 	var sum []string
 	part := func(what, share, hides, wait string) {
@@ -96,7 +100,7 @@ func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
 	rec.Figure(record.Entry{
 		ID: "exposed", Name: fmt.Sprintf("exposed data-parallel traffic of rank %d, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
 		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
-		Source:    "gradients overlap with the last backward and the idle time at the end, weights with the idle time before the first forward and that forward, except for a share; " + record.From(soft.From),
+		Source:    "gradients overlap with the last backward and the idle time at the end, weights with the idle time before the first forward and that forward, where these overlap with nothing else, except for a share; " + record.From(soft.From),
 		LeavesOut: "when buckets become ready",
 	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP), record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
 		record.In("simulated_wait_after_the_last_backward", after), record.In("simulated_wait_before_the_first_forward", before))
@@ -191,12 +195,7 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 	}
 	figure("optimizer", "optimizer step", slow, t.Optimizer, "the slowest rank's", "")
 	e.recordDataExposed(on, data)
-	exposed, operands := e.onChunks(rank, func(_ *record.Recorder, stage int) string {
-		if e.timing.blocked[stage] == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(e.order, stage))
-	}, schedule.Forward)
+	exposed, operands := e.waits(rank)
 	for i, d := range linkDimensions() {
 		if t := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP}[i]; t.Bytes > 0 {
 			exposed = append(exposed, "{communication."+d+".exposed}")
@@ -206,6 +205,16 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
 	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", t.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
+}
+
+// waits returns the formulas of the time in which a rank waits for its own messages.
+func (e *Evaluator) waits(rank int) ([]string, []record.Operand) {
+	return e.onChunks(rank, func(_ *record.Recorder, stage int) string {
+		if e.timing.blocked[stage] == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(e.order, stage))
+	}, schedule.Forward)
 }
 
 // recordDataExposed records the exposed data-parallel traffic: of every

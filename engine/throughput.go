@@ -13,33 +13,41 @@ func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Through
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
-	recomputed := float64(e.recomputedFLOPs(s))
+	recomputed, skipped := float64(e.recomputedFLOPs(s)), float64(e.skippedFLOPs(s))
 	out := Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
-		MFU:               rate / peak, HFU: (rate + perGPU*recomputed) / peak,
+		MFU:               rate / peak, HFU: (rate + perGPU*(recomputed-skipped)) / peak,
 	}
 	if e.record.On() {
-		e.recordThroughput(&out, peak, recomputed)
+		e.recordThroughput(&out, peak, recomputed, skipped)
 	}
 	return out
 }
 
 // recordThroughput records it.
-func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
+func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed, skipped float64) {
 	const (
 		step    = "costs that the step time leaves out"
 		perGPU  = "{throughput.tokens-per-second-per-gpu}"
 		flops   = "{model.training-flops-per-token}"
 		runs    = "{model.recomputed-flops-per-token}"
 		palm    = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak is dense"
-		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198)"
+		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198), and without what local windows skip"
 	)
 	e.record.Figure(record.Entry{
 		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_again", Unit: record.FLOPs,
 		Formula: e.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
 		LeavesOut: "recomputation inside a fused attention kernel",
 	})
+	executed := "(" + flops + " + " + runs + ")"
+	if skipped > 0 {
+		e.record.Figure(record.Entry{
+			ID: "model.skipped-flops-per-token", Name: "FLOPs of one token's scores outside its local windows, which are counted but not computed", Symbol: "F_skipped",
+			Unit: record.FLOPs, Formula: e.record.Sum("skipped FLOPs"), Value: skipped, Source: "kernels with local windows skip what MFU counts by convention",
+		})
+		executed = "(" + flops + " + " + runs + " - {model.skipped-flops-per-token})"
+	}
 	for _, f := range [...]struct {
 		id, name, symbol, formula, source, omits string
 		unit                                     record.Unit
@@ -49,7 +57,7 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 		{"tokens-per-second-per-gpu", "tokens per second per GPU", "tokens/s per GPU", "gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step, record.Tokens, t.TokensPerSecondPerGPU},
 		{"model-tflops-per-gpu", "model TFLOP/s per GPU", "TFLOP/s", perGPU + " * " + flops + " / 1e12", "model FLOPs, recomputation not counted", step, record.TFLOPS, t.ModelTFLOPSPerGPU},
 		{"mfu", "model FLOPs utilisation", "MFU", perGPU + " * " + flops + " / dense_peak", palm, step, record.Share, t.MFU},
-		{"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * (" + flops + " + " + runs + ") / dense_peak", counted, "recomputation inside a fused attention kernel, as is usual", record.Share, t.HFU},
+		{"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * " + executed + " / dense_peak", counted, "recomputation inside a fused attention kernel, as is usual", record.Share, t.HFU},
 	} {
 		e.record.Figure(record.Entry{
 			ID: "throughput." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: f.formula, Value: f.value, Source: f.source, LeavesOut: f.omits,
@@ -104,6 +112,38 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
 	case recipe.RecomputeNone:
 	}
 	return 0
+}
+
+// skippedFLOPs returns what model FLOPs and recomputation count of one token although the
+// kernels of local windows do not compute it.
+func (e *Evaluator) skippedFLOPs(s *Setup) units.FLOPs {
+	m, causal := &s.Model, s.MFU != recipe.MFUFull
+	share := m.WindowShare(s.Seq, causal)
+	if share >= 1 || e.timInput.Attention == recipe.Standard {
+		return 0
+	}
+	layer := m.LayerForward(false, s.Seq, causal).Scores
+	layers := 3 * m.Layers
+	if s.TrainMTP {
+		layers += 3 * m.MTPLayers
+	}
+	switch s.Recompute.Mode {
+	case recipe.RecomputeFull:
+		for i, st := range e.stages {
+			layers += s.RecomputedLayers(s.Recompute.Layers, i, st)
+		}
+	case recipe.RecomputeSelective:
+		if s.Attention == recipe.Standard && !e.timInput.KeepsProducts {
+			layers += m.Layers
+		}
+	case recipe.RecomputeModules, recipe.RecomputeNone:
+	}
+	skipped := units.FLOPs(layers) * layer * units.FLOPs(1-share)
+	if e.record.On() {
+		e.record.Given(record.In("passes_of_a_layer", layers), record.In("scores_of_a_layer", layer), record.InUnit(record.Share, "share_in_the_window", share))
+		e.record.Term("skipped FLOPs", "passes_of_a_layer * scores_of_a_layer * (1 - share_in_the_window)")
+	}
+	return skipped
 }
 
 // recordFLOPs adds recomputed FLOPs that no layer has as a figure of its own.

@@ -18,7 +18,8 @@ type timing struct {
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
-	zeroApart                 []units.Seconds // what more is exposed where the backward is split, contained in i and w
+	zeroApart                 []units.Seconds // what more (or less) is exposed where the backward is split, contained in i and w
+	left                      []units.Seconds // compute of the last backward that no other traffic overlaps with
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
 	handmade                  bool            // an automatic schedule found no order
@@ -30,7 +31,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
-	t.zeroApart = resize(t.zeroApart, n)
+	t.zeroApart, t.left = resize(t.zeroApart, n), resize(t.left, n)
 	t.blocked = resize(t.blocked, n)
 	soft := &e.timInput.Machine.Software
 	for r := range s.PP {
@@ -39,7 +40,8 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 			k := &e.cost[stage]
 			z := e.data[r].PerMicroBatch(k, hosts.Chunks(), soft)
 			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
-			t.zeroApart[stage] = max(0, z.Input+z.Weight-z.Backward)
+			t.zeroApart[stage] = z.Input + z.Weight - z.Backward
+			t.left[stage] = e.data[r].Left(k, hosts.Chunks(), &z, e.info.SplitsBackward)
 			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
 	}
@@ -50,8 +52,8 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		if k.Recompute > 0 {
 			t.recomputed = resize(t.recomputed, n)
 		}
-		t.expertForward[stage] = float64(k.ForwardLinks.EP.Exposed)
-		t.expertBackward[stage] = float64(k.BackwardLinks.EP.Exposed)
+		t.expertForward[stage] = float64(k.PairForward)
+		t.expertBackward[stage] = float64(k.PairBackward)
 		t.blocked[stage] = 0
 		if soft.Blocking && stage < n-1 && hosts.Crosses(stage) {
 			t.f[stage] += float64(hop)
@@ -67,12 +69,12 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		t.recomputed[stage] = float64(e.cost[stage].Recompute)
 	}
 	if e.record.On() {
-		t.record(e.record, hosts, soft)
+		t.record(e.record, hosts, soft, e.info.SplitsBackward)
 	}
 }
 
 // record records what a micro-batch takes on each stage.
-func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardware.Software) {
+func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardware.Software, split bool) {
 	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard), record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
 		r := rec.At("stage", "stage", stage)
@@ -80,10 +82,13 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		data := rec.At("data", "rank", hostOf(hosts, stage))
 		gathered, scattered := data.Sum("input"), data.Sum("weight")
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
+		freeForward := "max(0, " + forward + " - " + r.Ref("over-forward") + ")"
+		freeInput := "max(0, " + input + " - " + r.Ref("over-input") + ")"
+		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("over-input") + " - " + r.Ref("unhidden") + ")"
 		r.Figure(record.Entry{
 			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "", Symbol: "ZeRO forward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: unhidden(data.Sum("forward"), forward),
-			Source: "overlapped with the stage's compute except for a share; " + record.From(soft.From),
+			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: unhidden(data.Sum("forward"), freeForward),
+			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
 		})
 		both := gathered
 		switch {
@@ -94,14 +99,25 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		}
 		r.Figure(record.Entry{
 			ID: "zero-backward", Name: "exposed ZeRO traffic of one micro-batch in the backward of " + of + "", Symbol: "ZeRO backward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: unhidden(both, input+" + "+weight),
-			Source: "overlapped with the stage's compute except for a share; " + record.From(soft.From),
+			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: unhidden(both, freeBackward),
+			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
 		})
 		r.Figure(record.Entry{
 			ID: "zero-apart", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "ZeRO apart of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroApart[stage]),
-			Formula: "max(0, " + unhidden(gathered, input) + " + " + unhidden(scattered, weight) + " - " + r.Ref("zero-backward") + ")",
-			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part; " + record.From(soft.From),
+			Formula: unhidden(gathered, freeInput) + " + " + unhidden(scattered, weight) + " - " + r.Ref("zero-backward"),
+			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part, which no TP traffic needs then; " + record.From(soft.From),
+		})
+		left, within := freeBackward, r.Ref("zero-backward")
+		if split {
+			left, within = freeInput+" + "+weight, "("+r.Ref("zero-backward")+" + "+r.Ref("zero-apart")+")"
+		}
+		if both != "0" {
+			left = "max(0, " + left + " - ((" + both + ") / chunks - " + within + "))"
+		}
+		r.Figure(record.Entry{
+			ID: "left", Name: "compute of the last backward on " + of + " that no other traffic overlaps with", Symbol: "left of " + of,
+			Unit: record.Seconds, Value: float64(t.left[stage]), Formula: left, Source: "a second of compute overlaps with one traffic",
 		})
 		sum := []string{forward, input, weight}
 		add := func(id string) {

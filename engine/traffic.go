@@ -48,6 +48,22 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 	return out
 }
 
+// standsStill returns the time in which the rank with the most work waits for its own
+// messages, where the stack's stages do: part of the exposed time, not of the bubble. Its
+// bytes are counted with those of the pipeline.
+func (e *Evaluator) standsStill(s *Setup, rank int, t units.Seconds) Communication {
+	c := Communication{
+		Dimension: "pp-wait", Rank: rank, Operation: "blocking send/receive", GroupSize: s.PP,
+		Spans: string(e.timInput.Groups.PP.Span), Seconds: t, Exposed: t,
+	}
+	if e.record.On() {
+		sum, operands := e.waits(rank)
+		all := record.Sum(sum...)
+		e.recordTraffic(&c, rowFormulas{group: "p", bytes: "0", seconds: all, exposed: all}, operands...)
+	}
+	return c
+}
+
 // handOvers returns the traffic between stages of one step on a rank in the middle.
 // Its exposed time is what send/recv latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.

@@ -22,7 +22,7 @@ func TestOverlapSamples(t *testing.T) {
 	in := func(members, tokens, hidden, layers, bytes, gbps float64) *overlap.Input {
 		return &overlap.Input{
 			Members: members, Tokens: tokens, Hidden: hidden, Layers: layers, Element: bytes, Passes: 2, Whole: 1,
-			Peak: peak, Bandwidth: units.BytesPerSecond(gbps * 1e9),
+			Rate: peak, Bandwidth: units.BytesPerSecond(gbps * 1e9),
 		}
 	}
 	for _, c := range []struct {

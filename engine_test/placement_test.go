@@ -105,23 +105,53 @@ func TestCollectiveTimes(t *testing.T) {
 	cluster := hgx()
 	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack)
 	const volume = 1e9
+	allToAll := func(g hardware.Members) units.Seconds {
+		t, _ := c.AllToAll(nil, volume, g, hardware.Routing{})
+		return t
+	}
 	intra, inter := 400e9, 50e9
 	in8 := hardware.Members{Size: 8, PerDomain: 8}
 	near(t, "all-reduce in a node", float64(c.AllReduce(nil, volume, in8)), 2*7.0/8*volume/(intra*0.742), 1e-9)
 	near(t, "all-gather in a node", float64(c.AllGather(nil, volume, in8)), 7.0/8*volume/(intra*0.674), 1e-9)
-	near(t, "all-to-all in a node", float64(c.AllToAll(nil, volume, in8, hardware.Routing{})), 7.0/8*volume/(intra*0.597), 1e-9)
+	near(t, "all-to-all in a node", float64(allToAll(in8)), 7.0/8*volume/(intra*0.597), 1e-9)
 	spread := hardware.Members{Size: 4, PerDomain: 1}
 	near(t, "all-reduce, a rank in each node", float64(c.AllReduce(nil, volume, spread)), 2*3.0/4*volume/(inter*0.9), 1e-9)
 	both := hardware.Members{Size: 32, PerDomain: 8}
 	near(t, "all-gather over 4 nodes of 8", float64(c.AllGather(nil, volume, both)),
 		7.0/8*volume/(intra*0.674)+3.0/4*(volume/8)/(inter*0.9), 1e-9)
-	near(t, "all-to-all over 4 nodes of 8", float64(c.AllToAll(nil, volume, both, hardware.Routing{})), 24.0/32*volume/(inter*0.8), 1e-9)
+	near(t, "all-to-all over 4 nodes of 8", float64(allToAll(both)), 24.0/32*volume/(inter*0.8), 1e-9)
 	near(t, "send to another node", float64(c.Send(volume, true)), volume/(inter*0.9), 1e-9)
-	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(nil, volume, one)+c.AllGather(nil, volume, one)+c.AllToAll(nil, volume, one, hardware.Routing{}) != 0 {
+	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(nil, volume, one)+c.AllGather(nil, volume, one)+allToAll(one) != 0 {
 		t.Error("a group of one takes time")
 	}
 	cluster.Intra.Latency = units.Millisecond
 	near(t, "latency of 7 hops, twice", float64(c.AllReduce(nil, 0, in8)), 14e-3, 1e-9)
+}
+
+// A token of DeepSeek-V3 has 8 of 256 experts, of 4 of 8 groups. Over 8 nodes, each with
+// a group, it visits 4 (1 - C(96,8)/C(128,8)) of them on average, over 4 nodes with two
+// groups each at most all 4, over 64 ranks no more than 8; without the limit more.
+func TestTokensGoToALimitedNumberOfGroups(t *testing.T) {
+	cluster := hgx()
+	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack)
+	c.Software.Once = true
+	const volume = 8e9 // of 8 copies
+	sent := func(size, perDomain, limit int) float64 {
+		_, b := c.AllToAll(nil, volume, hardware.Members{Size: size, PerDomain: perDomain}, hardware.Routing{Copies: 8, Experts: 256, Groups: 8, Limit: limit})
+		return float64(b) / 1e9
+	}
+	missed := 1.0 // C(96,8)/C(128,8)
+	for i := range 8 {
+		missed *= float64(96-i) / float64(128-i)
+	}
+	near(t, "copies to 7 of 8 nodes", sent(8, 1, 4), 4*(1-missed)*7/8, 1e-9)
+	if free, limited := sent(8, 1, 8), sent(8, 1, 4); limited >= free {
+		t.Errorf("limited routing sends %g, free routing %g", limited, free)
+	}
+	if four := sent(4, 1, 4); four >= 3 || four <= 2 {
+		t.Errorf("%g copies to 3 of 4 nodes", four)
+	}
+	near(t, "no limit", sent(64, 8, 8), sent(64, 8, 0), 1e-9)
 }
 
 // TestCausalImbalance holds the closed form against the count.

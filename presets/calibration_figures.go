@@ -127,6 +127,7 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		micros("host_moe_layer_fp8_us", &s.HostMoE8),
 		number("biased_experts_passes", 0, 100, &s.Biased),
 		micros("host_step_us", &s.HostStep).need(),
+		micros("host_update_us", &s.HostUpdate),
 		micros("host_tp_layer_us", &s.HostTP),
 		micros("host_tp_rank_us", &s.HostTPRank),
 		micros("host_tp_layer_many_nodes_us", &s.HostTPFar),

@@ -240,7 +240,7 @@ func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, 
 			}
 		}
 	}
-	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1}
+	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1, HostUpdate: hardware.HostAdam}
 	s.Missing = missing(f.ID, settle(softwareFigures(&s), figures))
 	_, s.Fitted = figures["factor"]
 	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from

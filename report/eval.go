@@ -267,25 +267,9 @@ func communicationSection(r *engine.Report) Section {
 	}
 	out.add(t)
 	if several && r.Time != nil {
-		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows" + blocked(r) + " add up to that of the step.")
+		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add up to that of the step.")
 	}
 	return out
-}
-
-// blocked returns the part of the step's exposed communication that is in no row: some
-// stacks wait for each message of interleaved stages.
-func blocked(r *engine.Report) string {
-	const rounding = 1e-9
-	rest := r.Time.Exposed
-	for _, c := range r.Communication {
-		if c.Dimension != "pp" {
-			rest -= c.Exposed
-		}
-	}
-	if rest <= rounding*r.Time.Step {
-		return ""
-	}
-	return " and " + figure.Seconds(rest) + " in which ranks wait for their own send/recv"
 }
 
 // StepPart is a part of the time of a step.

@@ -40,8 +40,7 @@ type Term struct {
 
 // Limit is one thing that the step is spent on.
 type Limit struct {
-	// Name is compute, recompute, bubble, optimizer, the dimension of exposed traffic, or
-	// "waiting for messages".
+	// Name is compute, recompute, bubble, optimizer or the dimension of exposed traffic.
 	Name    string        `json:"name"`
 	Seconds units.Seconds `json:"seconds"`
 	Share   float64       `json:"share"` // of the step
@@ -158,15 +157,10 @@ func limits(r *engine.Report) []Limit {
 		{Name: "bubble", Seconds: t.Bubble},
 		{Name: "optimizer", Seconds: t.Optimizer},
 	}
-	named := units.Seconds(0)
 	for _, c := range r.Communication {
 		if c.Dimension != "pp" {
 			list = append(list, Limit{Name: c.Dimension, Seconds: c.Exposed})
-			named += c.Exposed
 		}
-	}
-	if rest := t.Exposed - named; rest > t.Step*1e-9 {
-		list = append(list, Limit{Name: "waiting for messages", Seconds: rest})
 	}
 	kept := list[:0]
 	for _, l := range list {

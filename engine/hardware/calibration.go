@@ -112,6 +112,9 @@ type Software struct {
 	Optimizer float64       // bytes of memory traffic per updated parameter
 	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
 	HostStep  units.Seconds // once per step
+	// HostUpdate is what the processors of a node need to update one parameter with Adam;
+	// the GPUs of the node share them.
+	HostUpdate units.Seconds
 	// MoELayer is added to the forward and backward of every layer with routed
 	// experts: the host waits there for the number of tokens of each expert, so that
 	// what it issues next overlaps with nothing.

@@ -3,7 +3,6 @@ package hardware
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -181,92 +180,6 @@ func (m *Machine) AllReduce(rec *record.Recorder, volume units.Bytes, g Members)
 // shards of a group. A reduce-scatter of the same volume takes as long.
 func (m *Machine) AllGather(rec *record.Recorder, volume units.Bytes, g Members) units.Seconds {
 	return m.collective(rec, volume, g, 1, m.Network.Gather, &m.Network.Ring)
-}
-
-// AllToAll returns the time in which every rank sends volume bytes, an equal part to
-// each member (itself included). Traffic inside the domain and to other domains
-// flows at the same time.
-//
-// Of the copies that every token sends, those to one rank may travel once, and
-// those to one other domain too and spread there (DeepEP, arXiv 2412.19437 section
-// 3.2.2; NVIDIA's HybridEP).
-func (m *Machine) AllToAll(rec *record.Recorder, volume units.Bytes, g Members, r Routing) units.Seconds {
-	if g.Size <= 1 {
-		return 0
-	}
-	c, net := m.Cluster, &m.Network
-	n, in := float64(g.Size), float64(min(g.PerDomain, g.Size))
-	near := units.Bytes(float64(volume) * m.crossing(n, r) * (in - 1) / n).Over(c.Intra.Bandwidth * units.BytesPerSecond(m.inside(g, m.Spread(r), net.HalfAllToAll)))
-	if n <= in {
-		t := net.Fixed + near
-		if rec.On() {
-			m.recordAllToAll(rec, g, r, t)
-		}
-		return t
-	}
-	far := units.Bytes(float64(volume) * m.crossing(g.domains(), r) * (n - in) / n).Over(c.Inter.Bandwidth * units.BytesPerSecond(net.InterAllToAll))
-	t := net.Fixed + net.InterFixed + max(near, far)
-	if rec.On() {
-		m.recordAllToAll(rec, g, r, t)
-	}
-	return t
-}
-
-// recordAllToAll records what AllToAll gave, of the volume that the scope knows.
-func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t units.Seconds) {
-	net := &m.Network
-	formula := "start_of_a_call + "
-	near := "volume" + m.crossingFormula("n", r) + " * (n_in - 1) / (n * link * share_of_the_link)"
-	if g.Size > g.PerDomain {
-		far := "volume" + m.crossingFormula("n_out", r) + " * (n - n_in) / (n * network * share_of_the_network)"
-		near = "start_over_the_network + max(" + near + ", " + far + ")"
-	}
-	rec.Figure(record.Entry{
-		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: formula + near, Value: float64(t),
-		Source: "traffic inside the domain and out of it at the same time; copies to one rank or domain may travel once (DeepEP, arXiv 2412.19437 section 3.2.2); " +
-			record.From(net.From),
-		LeavesOut: "node-limited routing, other traffic on the same links",
-	}, record.In("n", g.Size), record.In("n_in", min(g.PerDomain, g.Size)), record.In("n_out", g.domains()),
-		record.InUnit(record.Share, "share_of_the_link", m.inside(g, m.Spread(r), net.HalfAllToAll)),
-		record.InUnit(record.Share, "share_of_the_network", net.InterAllToAll))
-}
-
-// Spread returns the share of the scale-up link that an all-to-all of tokens reaches.
-func (m *Machine) Spread(r Routing) float64 {
-	if m.Software.Once && r.Copies > 1 && m.Network.Dispatch > 0 {
-		return m.Network.Dispatch
-	}
-	return m.Network.AllToAll
-}
-
-// Routing says how many copies of a token go to as many different experts of how
-// many there are.
-type Routing struct{ Copies, Experts int }
-
-// crossing returns the share of the copies that must travel: of d ranks or domains that
-// hold the experts E evenly, d*(1-C(E-E/d,k)/C(E,k)) are hit by k different ones
-// chosen at random.
-func (m *Machine) crossing(d float64, r Routing) float64 {
-	if !m.Software.Once || r.Copies <= 1 {
-		return 1
-	}
-	e, missed := float64(r.Experts), 1.0
-	for i := range r.Copies {
-		missed *= max(0, e-e/d-float64(i)) / (e - float64(i))
-	}
-	return d * (1 - missed) / float64(r.Copies)
-}
-
-// crossingFormula is crossing as a factor, of the named number of places.
-func (m *Machine) crossingFormula(d string, r Routing) string {
-	if !m.Software.Once || r.Copies <= 1 {
-		return ""
-	}
-	missed := make([]string, r.Copies)
-	for i := range missed {
-		missed[i] = fmt.Sprintf("max(E - E / %s - %d, 0) / (E - %d)", d, i, i)
-	}
-	return " * (" + d + " * (1 - " + strings.Join(missed, " * ") + ") / k)"
 }
 
 // Send returns the time of one point-to-point message; far reports whether it leaves

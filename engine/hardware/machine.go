@@ -50,6 +50,9 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	return m
 }
 
+// ProductRate returns the rate that large matrix products reach.
+func (m *Machine) ProductRate() units.FLOPsPerSecond { return m.gemm }
+
 // MatMul returns the time of one product of rows x inner by inner x cols whose
 // operands and result fill so many bytes: the slower of arithmetic and memory,
 // and the start of a kernel. Arithmetic suffers from a short inner length (the

@@ -2,6 +2,11 @@ package hardware
 
 import "meshscope/engine/units"
 
+// HostAdam is the HostUpdate of a stack that gives none: DeepSpeed's CPU-Adam updates 10 B
+// parameters in 2.57 s on the two Xeon Platinum 8168 of a DGX-2 (ZeRO-Offload, arXiv
+// 2101.06840, table 4).
+const HostAdam = 2.57 / 10 * units.Microsecond / 1000
+
 // plain returns the roofline of a machine without a calibration: round numbers that
 // nobody fitted to anything. It never allocates, so that it can be requested at
 // every evaluation. Shares of links are those of NCCL on NVLink 5 in SimuMax's
@@ -19,6 +24,6 @@ func plain() (Ops, Network, Software) {
 		AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
 		InterRing: 0.9, InterAllToAll: 0.8,
 	}
-	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, TPForward: 1, EP: 1}
+	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, HostUpdate: HostAdam, TPForward: 1, EP: 1}
 	return ops, network, software
 }

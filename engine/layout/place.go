@@ -43,7 +43,7 @@ func (l *Layout) Ring(dimension string, rank int) Ring {
 		size, stride = l.CP, l.TP
 	case "dp":
 		size, stride = l.DP*l.CP, l.TP
-	case "pp":
+	case "pp", "pp-wait":
 		size, stride = l.PP, plane
 	case "etp":
 		size = l.ETP

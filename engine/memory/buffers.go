@@ -7,19 +7,19 @@ import (
 
 // gathered returns what ZeRO-3 holds of whole layers: the weights of one block,
 // their gradient and the fp32 buffer it is scattered from, and the weights of
-// the prefetched block (PyTorch's FSDP2, as in torchtitan).
+// the prefetched block, if the rank has another (PyTorch's FSDP2, as in torchtitan).
 func gathered(in *Input, note note, p Parameters) units.Bytes {
-	w := in.Precision.GatherBytes()
+	w, blocks := in.Precision.GatherBytes(), float64(min(p.blocks, 2))
 	if note.rec.On() {
 		note.buffer(record.Entry{
 			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the layer at work and the next one", Symbol: "gathered weights",
-			Formula: "2 * bytes_of_a_gathered_weight * " + p.largest(), Value: 2 * w * p.Largest,
+			Formula: "blocks_at_once * bytes_of_a_gathered_weight * " + p.largest(), Value: blocks * w * p.Largest,
 			Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
 			LeavesOut: "parts of layers that are handled separately",
-		}, record.In(p.largest(), p.Largest))
+		}, record.In(p.largest(), p.Largest), record.In("blocks_at_once", blocks))
 		note.scattered(&p, in.Precision.Bytes())
 	}
-	return units.Bytes((w+in.Precision.Bytes()+4)*p.Largest + w*p.Largest)
+	return units.Bytes((blocks*w + in.Precision.Bytes() + 4) * p.Largest)
 }
 
 // scattered records the whole gradients that ZeRO-2 and 3 make before they are

@@ -50,6 +50,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		p.Largest = max(p.Largest, dense+expert)
+		p.blocks += count
 		if note.rec.On() {
 			name += "_layers_of_stage_" + strconv.Itoa(s)
 			note.times("dense", count, name, "{layer.", kind(moe), ".parameters-per-gpu}")
@@ -67,6 +68,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 
 	table := in.table(d)
 	if st.Embedding {
+		p.blocks++
 		p.Embedding += table + float64(m.PositionTable())/d.replicated
 		note.embedding("{model.embedding-per-gpu}")
 		if m.PositionTable() > 0 {
@@ -74,6 +76,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 		}
 	}
 	if st.Head {
+		p.blocks++
 		p.Embedding += table
 		note.embedding("{model.embedding-per-gpu}")
 		if m.Tied {

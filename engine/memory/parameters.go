@@ -13,6 +13,7 @@ type Parameters struct {
 	Largest       float64 // the largest layer (or embedding) on the GPU: what ZeRO-3 gathers at once
 	tiedCopy      float64 // a tied head that is a copy only if the embedding is on another rank
 	table         bool    // Largest is embedding or head
+	blocks        int     // what ZeRO-3 gathers one after the other: layers, embedding, head
 }
 
 func (p *Parameters) add(q Parameters) {
@@ -22,6 +23,7 @@ func (p *Parameters) add(q Parameters) {
 	p.table = p.table && p.Largest >= q.Largest || q.table && q.Largest >= p.Largest
 	p.Largest = max(p.Largest, q.Largest)
 	p.tiedCopy += q.tiedCopy
+	p.blocks += q.blocks
 }
 
 // formula returns that of all parameters.

@@ -206,6 +206,14 @@ func (c *checker) experts(m *Model) {
 	c.between("moe_ffn_hidden", m.ExpertFFN, 1, MaxWidth)
 	c.between("first_k_dense_layers", m.FirstDense, 0, max(m.Layers-1, 0))
 	c.between("moe_layer_freq", m.MoEFreq, 1, max(m.Layers-m.FirstDense, 1))
+	c.between("expert_groups", m.ExpertGroups, 0, max(m.Experts, 1))
+	c.between("routed_groups", m.RoutedGroups, 0, m.ExpertGroups)
+	if g := m.ExpertGroups; g > 0 && m.Experts%g != 0 {
+		c.add("expert_groups", strconv.Itoa(g), "a divisor of n_experts")
+	}
+	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
+		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
+	}
 	if m.FFN == 0 && m.Layers > m.MoELayers() {
 		c.add("ffn_hidden", "0", "the width of the dense layers, at least 1")
 	}
@@ -222,6 +230,8 @@ func (c *checker) dense(m *Model) {
 		{"top_k", m.TopK},
 		{"moe_ffn_hidden", m.ExpertFFN},
 		{"first_k_dense_layers", m.FirstDense},
+		{"expert_groups", m.ExpertGroups},
+		{"routed_groups", m.RoutedGroups},
 	})
 	if m.MoEFreq < 0 || m.MoEFreq > 1 {
 		c.add("moe_layer_freq", strconv.Itoa(m.MoEFreq), "0 or 1 without n_experts")

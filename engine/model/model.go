@@ -39,15 +39,19 @@ type Model struct {
 	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
 	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
 
-	Experts       int  `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
-	SharedExperts int  `json:"n_shared_experts" toml:"n_shared_experts"`
-	SharedFFN     int  `json:"shared_ffn_hidden_total" toml:"shared_ffn_hidden_total"`
-	TopK          int  `json:"top_k" toml:"top_k"`
-	ExpertFFN     int  `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
-	FirstDense    int  `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
-	MoEFreq       int  `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
-	RouterBias    bool `json:"router_bias" toml:"router_bias"`
-	MTPLayers     int  `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
+	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
+	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`
+	SharedFFN     int `json:"shared_ffn_hidden_total" toml:"shared_ffn_hidden_total"`
+	TopK          int `json:"top_k" toml:"top_k"`
+	// A token goes to experts of at most RoutedGroups of the ExpertGroups into which the
+	// experts are cut (node-limited routing); 0: to any.
+	ExpertGroups int  `json:"expert_groups,omitempty" toml:"expert_groups"`
+	RoutedGroups int  `json:"routed_groups,omitempty" toml:"routed_groups"`
+	ExpertFFN    int  `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
+	FirstDense   int  `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
+	MoEFreq      int  `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
+	RouterBias   bool `json:"router_bias" toml:"router_bias"`
+	MTPLayers    int  `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
 
 	ExtraParams     int64  `json:"params_extra" toml:"params_extra"` // parameters that fit no other part
 	ExtraParamsWhat string `json:"params_extra_what" toml:"params_extra_what"`

@@ -11,8 +11,8 @@ import (
 // Overlap is one of the ratios by which the Ultra-Scale Playbook (appendix,
 // "Math for compute/communication overlap") judges whether traffic can hide: time of the traffic
 // over time of the work that runs next to it. At 1 or below it hides. Times are
-// those of the peak rate and of the bandwidth that large messages reach, so the
-// ratio is about proportions; the step model has its own rules.
+// those of the rates that large matrix products and large messages reach in this model, so
+// the ratio is about proportions; the step model has its own rules.
 type Overlap struct {
 	ID        string  // O1 gradients, O2 sharded weights, O3 tensor parallelism, O4 send/recv between stages
 	Dimension string  // as in Communication
@@ -42,16 +42,16 @@ type Input struct {
 	Members   float64 // ranks of the group
 	Tokens    float64 // of one micro-batch on one GPU: seq * mbs / cp
 	Hidden    float64
-	Layers    float64 // of the next stage
-	Element   float64 // bytes of one element that travels
-	Passes    float64 // O1: 2 for an all-reduce or a scatter and a gather, 1 for a scatter alone
-	Whole     float64 // O4: how many TP ranks send the same message whole, 1 where each sends its shard
-	Peak      units.FLOPsPerSecond
+	Layers    float64              // of the next stage
+	Element   float64              // bytes of one element that travels
+	Passes    float64              // O1: 2 for an all-reduce or a scatter and a gather, 1 for a scatter alone
+	Whole     float64              // O4: how many TP ranks send the same message whole, 1 where each sends its shard
+	Rate      units.FLOPsPerSecond // of matrix products, as reached
 	Bandwidth units.BytesPerSecond // per GPU and direction, as reached
 }
 
 // balance returns the operations that a GPU could do while one byte travels.
-func (in *Input) balance() float64 { return float64(in.Peak) / float64(in.Bandwidth) }
+func (in *Input) balance() float64 { return float64(in.Rate) / float64(in.Bandwidth) }
 
 // Gradients is O1: the gradients of all N parameters, N g passes (d-1)/(d W),
 // under the backward of one micro-batch, 4 T N / F. N cancels; as printed the
@@ -89,7 +89,7 @@ func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack), s.Groups(&s.Cluster)
 	base := Input{
 		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden), Layers: float64(s.Model.Layers) / float64(s.Stages()),
-		Element: s.Precision.Bytes(), Whole: 1, Peak: s.Cluster.GPU.Peak(s.Precision),
+		Element: s.Precision.Bytes(), Whole: 1, Rate: m.ProductRate(),
 	}
 	out := make([]Overlap, 0, 4)
 	if s.ZeRO < 3 && g.DenseDP.Size > 1 {

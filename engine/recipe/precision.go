@@ -76,6 +76,16 @@ func (p Precision) Bytes() float64 {
 	return 2
 }
 
+// DispatchBytes returns the size of one element of a token on its way to its experts, and
+// of the gradient on its way back to them: DeepSeek-V3 sends 8 bits with an fp32 scale per
+// 128 elements, and combines in 16 (arXiv 2412.19437 section 3.3.3).
+func (p Precision) DispatchBytes() float64 {
+	if p == FP8DeepSeek {
+		return 1 + 4.0/128
+	}
+	return p.Bytes()
+}
+
 // WeightBytes returns the size of one stored weight.
 func (p Precision) WeightBytes() float64 {
 	if f, ok := p.fp8(); ok {

@@ -277,8 +277,8 @@ func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, gr
 // arithmetic worth counting (gradient, two moments, master copy read and
 // written, weight written: 30 bytes per parameter with fused Adam, more where
 // kernels are not fused), and what the host does once per step. Offloaded, its
-// gradients cross PCIe to the host and the updated weights come back; what the
-// host takes for the update itself is not counted.
+// gradients cross PCIe to the host, whose processors update the shards of all GPUs of
+// the node, and the updated weights come back, one after the other.
 func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	t := optimizerTime(in, p)
 	if in.Record.On() {
@@ -293,14 +293,24 @@ func optimizerTime(in *Input, p memory.Parameters) units.Seconds {
 		dense /= float64(in.Layout.DenseShards())
 		expert /= float64(in.Layout.ExpertShards())
 	}
-	if in.Offload == recipe.OffloadOptimizer {
-		perParam := in.GradDtype.ReduceBytes(in.Precision) + in.Precision.GatherBytes()
-		return units.Bytes(perParam * (dense + expert)).Over(in.Machine.Cluster.GPU.HostBandwidth)
-	}
 	soft := &in.Machine.Software
-	t := in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
+	var t units.Seconds
+	if in.Offload == recipe.OffloadOptimizer {
+		t = units.Bytes(hostBytes(in)*(dense+expert)).Over(in.Machine.Cluster.GPU.HostBandwidth) +
+			soft.HostUpdate*units.Seconds(float64(hostGPUs(in))*(dense+expert))
+	} else {
+		t = in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
+	}
 	return (t + soft.HostStep) * units.Seconds(soft.Factor)
 }
+
+// hostBytes returns what crosses PCIe per parameter: its gradient and the updated weight.
+func hostBytes(in *Input) float64 {
+	return in.GradDtype.ReduceBytes(in.Precision) + in.Precision.GatherBytes()
+}
+
+// hostGPUs returns how many GPUs of the job share the processors of a node.
+func hostGPUs(in *Input) int { return min(in.Layout.GPUs, in.Machine.Cluster.Node()) }
 
 // recordOptimizer records what optimizerTime gave.
 func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) {
@@ -314,21 +324,24 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 	soft := &in.Machine.Software
 	formula := "(" + in.Machine.StreamFormula("bytes_per_parameter * ("+dense+")", t) + " + host_time_per_step) * factor_of_the_stack"
 	if in.Offload == recipe.OffloadOptimizer {
-		formula = "bytes_over_PCIe * (" + dense + ") / PCIe"
+		formula = "((" + dense + ") * (bytes_over_PCIe / PCIe + host_time_per_parameter * GPUs_of_a_node) + host_time_per_step) * factor_of_the_stack"
 	}
 	in.Record.At("time.optimizer", "rank", rank).Figure(record.Entry{
 		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 		Formula: formula, Value: float64(t),
-		Source:    "memory traffic of fused Adam over the rank's shard, and the host's part; " + record.From(soft.From),
+		Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back and the update by the host's processors " +
+			"(CPU-Adam: arXiv 2101.06840, table 4), and the host's part; " + record.From(soft.From),
 		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
 	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
 		record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
-		record.In("bytes_over_PCIe", in.GradDtype.ReduceBytes(in.Precision)+in.Precision.GatherBytes()), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth))
+		record.In("bytes_over_PCIe", hostBytes(in)), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth),
+		record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", hostGPUs(in)))
 }
 
 // MicroBatchTraffic is the ZeRO traffic of one micro-batch on a stage that no compute
 // hides: under a forward and a whole backward, and under the two parts of a split one,
-// which run apart, each with its own traffic.
+// which run apart, each with its own traffic. A pass hides it with the compute that
+// traffic inside layers leaves.
 type MicroBatchTraffic struct{ Forward, Backward, Input, Weight units.Seconds }
 
 // PerMicroBatch returns that of a stage whose rank has so many chunks.
@@ -340,8 +353,18 @@ func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Softwar
 	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
 	b, w := d.PerBackward/n, d.PerWeight/n
 	return MicroBatchTraffic{
-		Forward:  exposed(d.PerForward/n, k.Forward),
-		Backward: exposed(b, k.InputGrad+k.WeightGrad),
-		Input:    exposed(b-w, k.InputGrad), Weight: exposed(w, k.WeightGrad),
+		Forward:  exposed(d.PerForward/n, k.FreeForward()),
+		Backward: exposed(b, k.FreeBackward(false)),
+		Input:    exposed(b-w, k.FreeInput()), Weight: exposed(w, k.WeightGrad),
 	}
+}
+
+// Left returns the compute of the last backward of a stage whose rank has so many chunks
+// that is left to hide what travels once per step, and z is what PerMicroBatch gave.
+func (d *DataParallel) Left(k *Cost, chunks int, z *MicroBatchTraffic, split bool) units.Seconds {
+	exposed := z.Backward
+	if split {
+		exposed = z.Input + z.Weight
+	}
+	return max(0, k.FreeBackward(split)-(d.PerBackward/units.Seconds(chunks)-exposed))
 }

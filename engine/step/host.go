@@ -20,12 +20,22 @@ func (k *kernels) host(c *Cost, moe bool) {
 	floor := k.issue(moe)
 	forward := max(0, floor*hostForward-c.ForwardTime())
 	backward := max(0, floor*(1-hostForward)-c.BackwardTime())
+	// Without its expert traffic a pass would wait longer: a pair hides no more than what
+	// that traffic adds to it.
+	ep := c.ForwardLinks.EP.Exposed
+	c.PairForward = ep + forward - max(0, floor*hostForward-c.ForwardTime()+ep)
+	ep = c.BackwardLinks.EP.Exposed
+	c.PairBackward = ep + backward - max(0, floor*(1-hostForward)-c.BackwardTime()+ep)
+	// The host launches as many kernels for the weight gradient as for the input gradient.
+	weight := min(backward, max(0, floor*(1-hostForward)/2-c.WeightGrad))
 	if k.rec.On() && floor > 0 {
-		k.recordWait("forward", "forward", forward, hostForward)
-		k.recordWait("backward", "input-gradient", backward, 1-hostForward)
+		k.recordWait("forward", forward, hostForward)
+		k.recordWait("backward", backward, 1-hostForward)
+		k.recordWeightWait(weight)
 	}
 	c.Forward += forward
-	c.InputGrad += backward
+	c.InputGrad += backward - weight
+	c.WeightGrad += weight
 }
 
 // issue returns what the host needs to issue a layer's forward and backward.
@@ -82,11 +92,11 @@ func (k *kernels) recordTokenCounts() {
 }
 
 // recordWait records what a pass of a layer waits because the host issues it no
-// faster, and adds it to the pass.
-func (k *kernels) recordWait(way, pass string, t units.Seconds, share float64) {
-	busy := []string{k.rec.Sum(pass)}
+// faster, and adds that of a forward to it.
+func (k *kernels) recordWait(way string, t units.Seconds, share float64) {
+	busy := []string{k.rec.Sum("forward")}
 	if way == "backward" {
-		busy = append(busy, k.rec.Sum("weight-gradient"))
+		busy = []string{k.rec.Sum("input-gradient"), k.rec.Sum("weight-gradient")}
 	}
 	rec := k.rec.Scope("host-"+way, "")
 	rec.Figure(record.Entry{
@@ -95,5 +105,21 @@ func (k *kernels) recordWait(way, pass string, t units.Seconds, share float64) {
 		Source:    "a layer runs no faster than the host launches it; " + record.From(k.m.Software.From),
 		LeavesOut: "CUDA graphs",
 	}, record.InUnit(record.Share, "share_of_the_pass", share))
-	k.rec.Term(pass, rec.Ref(""))
+	if way == "forward" {
+		k.rec.Term("forward", rec.Ref(""))
+	}
+}
+
+// recordWeightWait records the part of the wait of a backward that falls on the weight
+// gradient, and adds both parts to it.
+func (k *kernels) recordWeightWait(t units.Seconds) {
+	backward := k.rec.Scope("host-backward", "")
+	rec := backward.Scope("host-weight", "")
+	rec.Figure(record.Entry{
+		Name: "waiting for the host, weight gradient", Symbol: "t(waiting for the host, weight gradient)", Unit: record.Seconds, Value: float64(t),
+		Formula: "min(" + backward.Ref("") + ", max(0, floor * share_of_the_pass / 2 - (" + k.rec.Sum("weight-gradient") + ")))",
+		Source:  "half of the backward's kernels are those of the weight gradient; " + record.From(k.m.Software.From),
+	}, record.InUnit(record.Share, "share_of_the_pass", 1-hostForward))
+	k.rec.Term("input-gradient", "("+backward.Ref("")+" - "+rec.Ref("")+")")
+	k.rec.Term("weight-gradient", rec.Ref(""))
 }

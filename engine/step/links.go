@@ -52,8 +52,10 @@ func (k *kernels) tensorParallel(c *Cost, moe bool) {
 		bwd.Exposed = max(0, reduce-weight)
 	}
 	soft := &k.m.Software
-	fwd.Exposed = fwd.Seconds * units.Seconds(soft.TPForward)
+	products := (c.Forward - k.scores) / units.Seconds(regions) // core attention overlaps with CP
+	fwd.Exposed = max(fwd.Seconds*units.Seconds(soft.TPForward), fwd.Seconds-products)
 	c.ForwardLinks.TP.add(fwd, regions)
+	c.OverForward += (fwd.Seconds - fwd.Exposed) * units.Seconds(regions)
 	if share := units.Seconds(soft.TPBackward); share > 0 {
 		bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-weight)
 	}
@@ -78,7 +80,9 @@ func (k *kernels) recordRegions(regions float64, forward, backward units.Seconds
 		hidden = "max(0, {layer.tp-reduce} - " + weight + ")"
 	}
 	const source = "Korthikanti et al. (arXiv 2205.05198) section 4.2"
-	fwd.exposed = k.recordExposed("tp-forward", "forward TP traffic of a region", source, fwd.seconds+" * share_that_is_exposed", forward, soft.TPForward)
+	products := fmt.Sprintf("(%s - (%s)) / %g", k.rec.Sum("forward"), orZero(k.scoresFormula), regions)
+	fwd.exposed = k.recordExposed("tp-forward", "forward TP traffic of a region", source,
+		"max("+fwd.seconds+" * share_that_is_exposed, "+fwd.seconds+" - "+products+")", forward, soft.TPForward)
 	if soft.TPBackward > 0 {
 		hidden = "max(" + bwd.seconds + " * share_that_is_exposed, " + bwd.seconds + " - " + weight + ")"
 	}
@@ -86,6 +90,15 @@ func (k *kernels) recordRegions(regions float64, forward, backward units.Seconds
 	k.recordTraffic("forward.tp", regions, fwd)
 	k.recordTraffic("backward.tp", regions, bwd)
 	k.rec.Term("unhidden", fmt.Sprintf("(%s - %s) * %g", bwd.seconds, bwd.exposed, regions))
+	k.rec.Term("over-forward", fmt.Sprintf("(%s - %s) * %g", fwd.seconds, fwd.exposed, regions))
+}
+
+// orZero returns a formula, or that of nothing.
+func orZero(formula string) string {
+	if formula == "" {
+		return "0"
+	}
+	return formula
 }
 
 // traffic are the formulas of a Traffic.
@@ -174,6 +187,8 @@ func (k *kernels) contextParallel(c *Cost) {
 	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.scoresBack)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
+	c.OverForward += fwd.Seconds - fwd.Exposed
+	c.OverInput += bwd.Seconds - bwd.Exposed
 	if k.rec.On() {
 		k.recordRingTraffic(hop, fwd.Exposed, bwd.Exposed, far)
 	}
@@ -190,25 +205,26 @@ func (k *kernels) recordRingTraffic(hop units.Bytes, forward, backward units.Sec
 		Formula: "bytes * T * " + width, Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
 	})
 	const source = "keys and values travel while attention runs"
-	for _, p := range [...]struct {
+	over := [...]string{"over-forward", "over-input"}
+	for i, p := range [...]struct {
 		pass, volume, under string
 		exposed             units.Seconds
 	}{{"forward", "v_kv", k.scoresFormula, forward}, {"backward", "2 * v_kv", k.scoresBackFormula, backward}} {
-		if p.under == "" {
-			p.under = "0"
-		}
 		seconds := "(c - 1) * (" + hardware.SendFormula(p.volume, far) + ")"
-		k.recordTraffic(p.pass+".cp", 1, traffic{p.volume + " * (c - 1)", seconds, k.recordExposed("cp-"+p.pass, p.pass+" CP traffic", source,
-			"max("+seconds+" * share_that_is_exposed, "+seconds+" - "+p.under+")", p.exposed, k.m.Software.CP)})
+		exposed := k.recordExposed("cp-"+p.pass, p.pass+" CP traffic", source,
+			"max("+seconds+" * share_that_is_exposed, "+seconds+" - "+orZero(p.under)+")", p.exposed, k.m.Software.CP)
+		k.recordTraffic(p.pass+".cp", 1, traffic{p.volume + " * (c - 1)", seconds, exposed})
+		k.rec.Term(over[i], "("+seconds+" - "+exposed+")")
 	}
 }
 
 // expertParallel adds dispatch and combine of the routed tokens, forward and
-// backward, and with expert-TP the gather and scatter of the same tokens.
+// backward, and with expert-TP the gather and scatter of the same tokens. A part of them
+// may overlap with the compute of both passes that no other traffic overlaps with.
 func (k *kernels) expertParallel(c *Cost) {
 	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
-	share := units.Seconds(k.m.Software.EP)
 	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
+	pass := expertPass{&c.ForwardLinks.EP, &c.BackwardLinks.EP}
 	if k.rec.On() {
 		k.in.Record.Figure(record.Entry{
 			ID: "layer.experts.volume", Name: "hidden states of the routed tokens of one micro-batch", Symbol: "v_routed", Unit: record.Traffic,
@@ -216,41 +232,78 @@ func (k *kernels) expertParallel(c *Cost) {
 		})
 	}
 	if l.EP > 1 {
-		once := k.m.AllToAll(k.collective("layer.ep-all-to-all", "expert all-to-all", "v_routed"), routed, members(g.EP), hardware.Routing{Copies: m.TopK, Experts: m.Experts})
-		t := Traffic{Bytes: sent(routed, g.EP), Seconds: once, Exposed: once * share}
+		share := k.m.Software.EP
 		if EPOverlaps(k.in) {
-			// of both dispatches and combines what does not fit next to the layer's work, at least
-			work := c.Forward + c.InputGrad + c.WeightGrad
-			t.Exposed = max(once*units.Seconds(k.m.Software.EPOverlap), once-work/4)
+			share = k.m.Software.EPOverlap
 		}
-		k.recordExpertTraffic("ep", "v_routed * (EP - 1) / EP", "{layer.ep-all-to-all}", t.Exposed)
-		c.ForwardLinks.EP.add(t, 2)
-		c.BackwardLinks.EP.add(t, 2)
+		t, f := k.allToAll(routed)
+		k.expertTraffic(c, pass, t, share, f)
 	}
 	if l.ETP > 1 {
 		whole := routed * units.Bytes(l.ETP)
 		once := k.m.AllGather(k.collective("layer.etp-gather", "expert-TP all-gather", "v_routed * ETP"), whole, members(g.ETP))
-		t := Traffic{Bytes: sent(whole, g.ETP), Seconds: once, Exposed: once * share}
-		k.recordExpertTraffic("etp", "v_routed * ETP * (ETP - 1) / ETP", "{layer.etp-gather}", t.Exposed)
-		c.ForwardLinks.ETP.add(t, 2)
-		c.BackwardLinks.ETP.add(t, 2)
+		pass = expertPass{&c.ForwardLinks.ETP, &c.BackwardLinks.ETP}
+		k.expertTraffic(c, pass, Traffic{Bytes: 2 * sent(whole, g.ETP), Seconds: 2 * once}, k.m.Software.EP,
+			expertFormulas{"etp", "2 * v_routed * ETP * (ETP - 1) / ETP", "2 * {layer.etp-gather}"})
 	}
 }
 
-// recordExpertTraffic records a dispatch or combine, of which a pass has two.
-func (k *kernels) recordExpertTraffic(dimension, bytes, seconds string, exposed units.Seconds) {
+// allToAll returns a dispatch and a combine of routed tokens over EP. In the backward the
+// gradient is dispatched and that of the dispatch combined, each in its own width.
+func (k *kernels) allToAll(routed units.Bytes) (Traffic, expertFormulas) {
+	m, g := k.in.Model, members(k.in.Groups.EP)
+	routing := hardware.Routing{Copies: m.TopK, Experts: m.Experts, Groups: m.ExpertGroups, Limit: m.RoutedGroups}
+	combine, back := k.m.AllToAll(k.collective("layer.ep-all-to-all", "expert all-to-all", "v_routed"), routed, g, routing)
+	narrow := k.in.Precision.DispatchBytes()
+	if narrow == k.elem {
+		return Traffic{Bytes: 2 * back, Seconds: 2 * combine}, expertFormulas{"ep", "2 * {layer.ep-all-to-all.sent}", "2 * {layer.ep-all-to-all}"}
+	}
+	if k.rec.On() {
+		k.in.Record.Given(record.In("bytes_of_a_dispatched_element", narrow))
+	}
+	rec := k.collective("layer.ep-dispatch", "expert dispatch", "bytes_of_a_dispatched_element * T_routed * h")
+	dispatch, out := k.m.AllToAll(rec, routed*units.Bytes(narrow/k.elem), g, routing)
+	return Traffic{Bytes: out + back, Seconds: dispatch + combine}, expertFormulas{
+		"ep", "({layer.ep-dispatch.sent} + {layer.ep-all-to-all.sent})", "({layer.ep-dispatch} + {layer.ep-all-to-all})",
+	}
+}
+
+// expertPass is where the expert traffic of both passes is added up.
+type expertPass struct{ forward, backward *Traffic }
+
+// expertTraffic adds a dispatch and a combine to each pass, of which at least a share is
+// exposed.
+func (k *kernels) expertTraffic(c *Cost, to expertPass, t Traffic, share float64, f expertFormulas) {
+	free := c.FreeForward() + c.FreeBackward(false)
+	t.Exposed = max(t.Seconds*units.Seconds(share), t.Seconds-free/2)
+	k.recordExpertTraffic(f, t.Exposed, share)
+	to.forward.add(t, 1)
+	to.backward.add(t, 1)
+	c.OverForward += t.Seconds - t.Exposed
+	c.OverInput += t.Seconds - t.Exposed
+}
+
+// expertFormulas are the dimension of an expert traffic and the formulas of a pass.
+type expertFormulas struct{ dimension, bytes, seconds string }
+
+// recordExpertTraffic records the dispatch and the combine of a pass.
+func (k *kernels) recordExpertTraffic(f expertFormulas, exposed units.Seconds, share float64) {
 	if !k.rec.On() {
 		return
 	}
-	formula, share := seconds+" * share_that_is_exposed", k.m.Software.EP
-	if dimension == "ep" && EPOverlaps(k.in) {
-		work := record.Sum(k.rec.Sum("forward"), k.rec.Sum("input-gradient"), k.rec.Sum("weight-gradient"))
-		formula, share = "max("+seconds+" * share_that_is_exposed, "+seconds+" - ("+work+") / 4)", k.m.Software.EPOverlap
+	formula := f.seconds + " * share_that_is_exposed"
+	if share < 1 {
+		forward := "max(0, " + k.rec.Sum("forward") + " - (" + k.rec.Sum("over-forward") + "))"
+		backward := "max(0, " + k.rec.Sum("input-gradient") + " + " + k.rec.Sum("weight-gradient") + " - (" + record.Sum(k.rec.Sum("over-input"), k.rec.Sum("unhidden")) + "))"
+		formula = "max(" + formula + ", " + f.seconds + " - (" + forward + " + " + backward + ") / 2)"
 	}
-	t := traffic{bytes, seconds, k.recordExposed(dimension, "dispatch or combine over "+strings.ToUpper(dimension),
+	t := traffic{f.bytes, f.seconds, k.recordExposed(f.dimension, "dispatch and combine over "+strings.ToUpper(f.dimension),
 		"routed tokens go out and come back", formula, exposed, share)}
-	k.recordTraffic("forward."+dimension, 2, t)
-	k.recordTraffic("backward."+dimension, 2, t)
+	k.recordTraffic("forward."+f.dimension, 1, t)
+	k.recordTraffic("backward."+f.dimension, 1, t)
+	over := "(" + f.seconds + " - " + t.exposed + ")"
+	k.rec.Term("over-forward", over)
+	k.rec.Term("over-input", over)
 }
 
 // EPOverlaps reports whether the expert traffic of one micro-batch runs next to the work of

@@ -28,7 +28,7 @@ func (k *kernels) recompute(c *Cost, rec *record.Recorder, stage int, st layout.
 		if k.in.KeepsProducts && !k.in.Model.IsMLA() {
 			c.Recompute += k.halfOfProducts() * units.Seconds(st.Dense)
 			rec.Term("recompute", "dense_layers * {recompute.products.forward}")
-		} else if k.in.Attention == recipe.Standard { // a fused kernel recomputes by itself
+		} else if k.in.StoresScores {
 			c.Recompute += k.scores * units.Seconds(st.Layers())
 			rec.Term("recompute", "layers * {layer.attention.forward}")
 		}
@@ -57,6 +57,7 @@ func recomputedLayers(in *Input, stage int) int {
 func (c *Cost) addForward(layer *Cost, times int) {
 	c.Recompute += layer.Forward * units.Seconds(times)
 	c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(times))
+	c.PairBackward += layer.PairForward * units.Seconds(times)
 }
 
 // halfOfProducts returns what runs again of a dense layer when every second matrix

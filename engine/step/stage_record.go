@@ -89,14 +89,19 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 	}
 	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds, rec.Sum("recompute"), float64(c.Recompute),
 		"forward of what --recompute names", "multi-token-prediction modules, which keep all activations")
-	var sum []string
-	for _, piece := range pieces {
-		if s := piece.sums.Sum("unhidden"); s != "0" {
-			sum = append(sum, piece.times+"("+s+")")
+	overlapped := func(id, name, source string, t units.Seconds) {
+		var sum []string
+		for _, piece := range pieces {
+			if s := piece.sums.Sum(id); s != "0" {
+				sum = append(sum, piece.times+"("+s+")")
+			}
 		}
+		figure(id, name, id, record.Seconds, record.Sum(sum...), float64(t), source+", times the factor of the stack; "+from, "")
 	}
-	figure("unhidden", "TP traffic of "+of+" exposed by a split backward", "unhidden", record.Seconds, record.Sum(sum...), float64(c.Unhidden),
-		"the weight gradient that would overlap with it runs later, times the factor of the stack; "+from, "")
+	overlapped("unhidden", "TP traffic of "+of+" exposed by a split backward", "the weight gradient that would overlap with it runs later", c.Unhidden)
+	const once = "a second of compute overlaps with one traffic"
+	overlapped("over-forward", "compute of the forward on "+of+" that overlaps with traffic inside layers", once, c.OverForward)
+	overlapped("over-input", "compute of the input gradient on "+of+" that overlaps with traffic inside layers", once, c.OverInput)
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	again := p.recomputed(stage, st)
 	for _, d := range [...]struct {

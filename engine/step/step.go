@@ -37,6 +37,9 @@ type Input struct {
 	// KeepsProducts is what selective recomputation means: every second matrix
 	// product is kept and the rest of the layer runs again (torchtitan).
 	KeepsProducts bool
+	// StoresScores says that the scores of attention are stored, so that selective
+	// recomputation runs core attention again. A fused kernel recomputes by itself.
+	StoresScores bool
 
 	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
 	Offload  recipe.Offload
@@ -92,6 +95,14 @@ type Cost struct {
 
 	HeadWeightGrad units.Seconds // contained in WeightGrad: runs with the input gradient even where they are split
 	Unhidden       units.Seconds // TP traffic that a whole backward hides and a split one does not
+
+	// OverForward and OverInput are the seconds of the forward and of the input gradient
+	// that overlap with traffic inside layers: they overlap with nothing else. Those of the
+	// weight gradient are Unhidden.
+	OverForward, OverInput units.Seconds
+	// PairForward and PairBackward are the exposed expert traffic that an overlapped pair
+	// can hide: none of it that the host's wait hides already.
+	PairForward, PairBackward units.Seconds
 }
 
 func (c *Cost) add(d *Cost, times float64) {
@@ -104,6 +115,10 @@ func (c *Cost) add(d *Cost, times float64) {
 	c.BackwardLinks.AddTimes(&d.BackwardLinks, times)
 	c.HeadWeightGrad += d.HeadWeightGrad * n
 	c.Unhidden += d.Unhidden * n
+	c.OverForward += d.OverForward * n
+	c.OverInput += d.OverInput * n
+	c.PairForward += d.PairForward * n
+	c.PairBackward += d.PairBackward * n
 }
 
 // scale multiplies every time.
@@ -115,6 +130,10 @@ func (c *Cost) scale(by float64) {
 	c.Recompute *= n
 	c.HeadWeightGrad *= n
 	c.Unhidden *= n
+	c.OverForward *= n
+	c.OverInput *= n
+	c.PairForward *= n
+	c.PairBackward *= n
 	for _, t := range [...]*Traffic{
 		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
 		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
@@ -139,6 +158,22 @@ func (c *Cost) InputGradTime() units.Seconds {
 
 // WeightGradTime returns the half of a split backward that can wait.
 func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeightGrad }
+
+// FreeForward returns the compute of a forward that traffic of layers leaves for that of
+// gradients and weights: a second of compute hides one thing.
+func (c *Cost) FreeForward() units.Seconds { return max(0, c.Forward-c.OverForward) }
+
+// FreeInput returns the same of an input gradient that runs apart.
+func (c *Cost) FreeInput() units.Seconds { return max(0, c.InputGrad-c.OverInput) }
+
+// FreeBackward returns the same of a whole backward, recomputation not counted, or of
+// both parts of a split one, whose weight gradient hides no traffic of layers.
+func (c *Cost) FreeBackward(split bool) units.Seconds {
+	if split {
+		return c.FreeInput() + c.WeightGrad
+	}
+	return max(0, c.InputGrad+c.WeightGrad-c.OverInput-c.Unhidden)
+}
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
 // same, so each kind is computed once, and a stage like the one before is not

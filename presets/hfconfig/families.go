@@ -118,6 +118,9 @@ func sharedExperts(r *reader) {
 	m.SharedExperts = or(c.SharedExperts, 0)
 	m.SharedFFN = m.SharedExperts * width
 	m.FirstDense, m.MTPLayers = or(c.FirstDense, 0), or(c.MTPLayers, 0)
+	if groups, limit := or(c.Groups, 1), or(c.LimitGroups, 1); groups > 1 && limit < groups {
+		m.ExpertGroups, m.RoutedGroups = groups, limit
+	}
 	if freq := or(c.MoEFreq, 1); freq != 1 {
 		r.refusef("moe_layer_freq %d: only 1 is modelled", freq)
 	}

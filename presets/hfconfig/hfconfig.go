@@ -50,6 +50,8 @@ type config struct {
 	RoutedExperts *int  `json:"n_routed_experts"`
 	SharedExperts *int  `json:"n_shared_experts"`
 	TopK          *int  `json:"num_experts_per_tok"`
+	Groups        *int  `json:"n_group"`
+	LimitGroups   *int  `json:"topk_group"`
 	ExpertFFN     *int  `json:"moe_intermediate_size"`
 	FirstDense    *int  `json:"first_k_dense_replace"`
 	SparseStep    *int  `json:"decoder_sparse_step"`

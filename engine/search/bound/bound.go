@@ -196,17 +196,18 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 // many seconds: with the exposed data-parallel traffic. The rule is that of
 // Evaluator.exposedData, and what it gives grows with the length of the pipeline and
 // with the rank's own end: bounds of both from below make one of the step.
-func (f *Bounder) exposed(e *rankEnds, length float64, split bool) units.Seconds {
+func (f *Bounder) exposed(e *rankEnds, length float64, splits bool) units.Seconds {
 	soft, t := &f.tim.Machine.Software, e.class
-	d := &t.sharded[f.zero].data
+	d, backward := &t.sharded[f.zero].data, t.left[wholePass]
 	var before, after units.Seconds
-	if between := units.Seconds(length - (e.last - e.first)); split {
-		after = min(between, max(0, d.ScatterSeconds-t.backward))
+	if between := units.Seconds(length - (e.last - e.first)); splits {
+		backward = t.left[splitPass]
+		after = min(between, max(0, d.ScatterSeconds-backward))
 		before = between - after
 	} else {
 		before, after = units.Seconds(e.first), units.Seconds(length-e.last)
 	}
-	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-t.backward-after)
+	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
 	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-t.forward-before)
 	return units.Seconds(length) + scatter + gather
 }
@@ -271,11 +272,9 @@ func (f *Bounder) cost() {
 	factor := units.Seconds(f.tim.Machine.Software.Factor)
 	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
-		t.forward, t.backward = 0, 0
+		t.forward = 0
 		for _, k := range t.chunks {
-			once := &f.partition.stageClasses[k].once
-			t.forward += once.Forward * factor
-			t.backward += once.InputGrad*factor + once.WeightGrad*factor
+			t.forward += f.partition.stageClasses[k].once.FreeForward() * factor
 		}
 	}
 	_, f.pass.hop = step.HandOver(&f.tim)

@@ -4,13 +4,15 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
+	"meshscope/engine/units"
 )
 
 // stageTimes is how long a stage keeps its rank busy with one micro-batch: of timing
 // what a bound needs.
 type stageTimes struct {
 	f, b, i, w float64
-	up, down   float64 // expert traffic contained in f and in b (or i), which an overlapped pair hides
+	left       [2]units.Seconds // of the last backward, see rankClass
+	up, down   float64          // expert traffic contained in f and in b (or i), which an overlapped pair hides
 }
 
 // timesOf returns those of a stage whose rank has so many chunks.
@@ -19,7 +21,8 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 	return stageTimes{
 		f: float64(k.ForwardTime() + z.Forward), b: float64(k.BackwardTime() + z.Backward),
 		i: float64(k.InputGradTime() + z.Input), w: float64(k.WeightGradTime() + z.Weight),
-		up: float64(k.ForwardLinks.EP.Exposed), down: float64(k.BackwardLinks.EP.Exposed),
+		up: float64(k.PairForward), down: float64(k.PairBackward),
+		left: [2]units.Seconds{d.Left(k, chunks, &z, false), d.Left(k, chunks, &z, true)},
 	}
 }
 
@@ -44,8 +47,12 @@ func (f *Bounder) time() {
 	c.times = resize(c.times, len(c.chunks))
 	for n := range c.rankClasses {
 		t := &c.rankClasses[n]
+		t.left = [2]units.Seconds{}
 		for i, k := range t.chunks {
-			c.times[t.from+i] = timesOf(&c.stageClasses[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
+			s := timesOf(&c.stageClasses[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
+			c.times[t.from+i] = s
+			t.left[wholePass] += s.left[wholePass]
+			t.left[splitPass] += s.left[splitPass]
 		}
 	}
 	f.times = resize(f.times, len(f.layers))

@@ -10,6 +10,12 @@ import (
 	"meshscope/engine/units"
 )
 
+// The backwards of rankClass.
+const (
+	wholePass = iota
+	splitPass
+)
+
 // zeroStages is how many ZeRO stages there are.
 const zeroStages = 4
 
@@ -50,7 +56,10 @@ type rankClass struct {
 	params    memory.Parameters
 	sharded   [zeroStages]sharded
 
-	forward, backward units.Seconds // computing of one micro-batch, nothing run again
+	// Compute of one micro-batch that overlaps with no other traffic, nothing run again: of
+	// a forward, and of a backward, whole and split.
+	forward units.Seconds
+	left    [2]units.Seconds
 
 	// Of a micro-batch: what it keeps until its input gradient and from then on, on the
 	// chunk where each is least; what each of several keeps before the first gradient;

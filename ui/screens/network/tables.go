@@ -44,7 +44,7 @@ func trafficTable(in *screen.Context) report.Table {
 // overlapTable has a line for each ratio and quantity that would bring it to 1.
 func overlapTable(in *screen.Context) report.Table {
 	t := report.Table{
-		Title: "overlap: traffic time over compute time, at peak rates",
+		Title: "overlap: traffic time over compute time, at the rates that large products and messages reach",
 		Head:  []string{"ratio", "data", "overlapped with", "traffic over compute", "exposed", "overlapped at", "now", "needed", "unit"},
 	}
 	list := overlap.Ratios(in.Setup, in.Report)

@@ -105,9 +105,9 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
-	detail, remark := "traffic time over compute time, at peak rates", "1 or less: overlapped"
+	detail, remark := "traffic time over compute time, at the rates reached", "1 or less: overlapped"
 	if w < 80 {
-		detail = "traffic/compute, at peak rates"
+		detail = "traffic/compute, at rates reached"
 	}
 	lines := []string{in.Heading(w, "OVERLAP", detail, remark)}
 	list := overlap.Ratios(in.Setup, in.Report)
@@ -202,7 +202,7 @@ func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 	take := widget.NewLine(w).Gap(5)
 	needs(in, take, o)
 	form := widget.NewLine(w).Gap(5)
-	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Peak)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
+	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
 		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
 	lines := []string{take.String(), form.String()}
 	if o.Exposed != nil {
