@@ -67,6 +67,7 @@ func arrows() []arrow {
 		{"engine/units", nil},
 		{"engine_test/differential", nil},
 		{"engine_test/draws", nil},
+		{"engine_test/monotone", []string{"presets", "engine"}},
 		{"engine_test/residuals", []string{"presets", "engine"}},
 		{"engine_test/shared", nil},
 	}
