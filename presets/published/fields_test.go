@@ -327,7 +327,8 @@ func precisionOf(s source) string {
 	}
 	blackwell := strings.HasPrefix(s.Row["gpu_id"], "b") || strings.HasPrefix(s.Row["gpu_id"], "gb")
 	tensor := s.bridge() && (word == "FP8" || strings.HasPrefix(word, "FP8-CS") || strings.Contains(word, "current scaling")) ||
-		strings.HasPrefix(s.group.ID, "mlperf") && (strings.Contains(note, "delayed scaling") || strings.Contains(note, "per tensor"))
+		strings.HasPrefix(s.group.ID, "mlperf") && (strings.Contains(note, "delayed scaling") || strings.Contains(note, "per tensor") ||
+			strings.Contains(note, "fp8 recipe not published")) // whose memory is that of one copy
 	if blackwell && tensor {
 		return string(recipe.FP8Tensor)
 	}
