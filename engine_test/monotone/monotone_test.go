@@ -32,13 +32,22 @@ const (
 	mostAttempts = 400
 )
 
-// named returns why a setup may break a rule of time; empty: for no reason. Gradients
-// overlap with the last backward of each chunk of a rank, and where a backward is split the
-// end of the rank follows the last gradient through other ranks, which may compute less
-// than that: with faster compute, less of the traffic is hidden than the rank's end gains.
+// named returns why a setup may break a rule of time; empty: for no reason.
+//
+// Gradients overlap with the last backward of each chunk of a rank, and the end of the rank
+// follows the last gradient through other ranks, which may compute less than that: with
+// faster compute less of the traffic may be hidden than the rank's end gains. Where a split
+// backward waits for the host, the wait moves to the weight gradient when the input gradient
+// gets faster.
 func named(s *engine.Setup) string {
-	if info, _ := s.Schedule.Info(); info.SplitsBackward && s.VPP > 1 && s.DP*s.CP > 1 {
+	info, _ := s.Schedule.Info()
+	if (s.VPP > 1 || info.Placement == schedule.Bidirectional) && s.DP*s.CP > 1 {
 		return "gradients under the last backward of several chunks"
+	}
+	if c := s.Cluster.Calibration; c != nil && info.SplitsBackward {
+		if soft := c.For(s.Stack.Resolve()); soft.HostLayer+soft.HostTP+soft.HostMoE8 > 0 {
+			return "the host's wait of a split backward"
+		}
 	}
 	return ""
 }
