@@ -164,11 +164,13 @@ func bufferWords(s *Setup, rank *memory.Rank) string {
 	switch {
 	case rank.Activations == 0 && rank.Logits == 0:
 		return "the copies that the optimizer's update makes"
+	case stack == recipe.LLMFoundry && s.ZeRO >= 2 && s.DenseShards() > 1:
+		return "gathered weights and whole gradients of the layer at work and of the embedding, and gradients inside the layer"
 	case s.ZeRO == 3 && s.DenseShards() > 1 && (stack == recipe.MegatronCore || stack == recipe.TorchTitan):
 		return "gathered weights and whole gradients of the layers at work, and gradients inside them"
 	case s.ZeRO == 2 && s.DenseShards() > 1 && stack == recipe.MegatronCore:
 		return "whole gradients of a layer on their way, dummy weight gradients, and gradients inside the layer at work"
-	case stack == recipe.TorchTitan:
+	case stack == recipe.TorchTitan, stack == recipe.LLMFoundry:
 		return "the 16-bit copies of the weights, and gradients inside the layer at work"
 	case stack == recipe.MegatronCore:
 		return "one dummy weight gradient for each weight shape, and gradients inside the layer at work"

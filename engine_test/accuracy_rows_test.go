@@ -188,7 +188,10 @@ func publishedRun(row map[string]string) (run, error) {
 // recipe takes over precision, recomputation, sharding and stack.
 func (r *run) recipe(d *knob.Draft, row map[string]string) {
 	stack := recipe.Stack(row["calibration"])
-	if stack == "" {
+	switch {
+	case row["group"] == "llm-foundry": // the file speaks of FSDP alone
+		stack = recipe.LLMFoundry
+	case stack == "":
 		stack = recipe.DefaultStack
 	}
 	d.With(knob.Given{knob.Calibration: stack})
@@ -208,8 +211,8 @@ func (r *run) recipe(d *knob.Draft, row map[string]string) {
 	default:
 		d.With(knob.Given{knob.Precision: recipe.BF16})
 	}
-	if strings.HasPrefix(row["group"], "mbridge") {
-		d.With(knob.Given{knob.GradDtype: recipe.GradBF16}) // grad_reduce_in_fp32 is off in all of its performance recipes
+	if strings.HasPrefix(row["group"], "mbridge") || strings.Contains(row["precision"], "PURE") {
+		d.With(knob.Given{knob.GradDtype: recipe.GradBF16}) // grad_reduce_in_fp32 is off in all of its performance recipes; PURE is FSDP in 16 bits
 	}
 	r.stated = true
 	mode := recipe.RecomputeNone

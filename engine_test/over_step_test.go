@@ -201,7 +201,7 @@ func TestStacksSayWhatTheyOffer(t *testing.T) {
 	offers := map[recipe.Stack][4]bool{
 		recipe.DefaultStack: {true, true, true, true}, recipe.MegatronCore: {true, true, true, true}, recipe.Textbook: {true, true, true, true},
 		recipe.Megatron2021: {true, false, false, false}, recipe.Megatron2022: {true, false, false, false},
-		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true},
+		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true}, recipe.LLMFoundry: {true, false, true, true},
 	}
 	for _, stack := range recipe.Stacks() {
 		for stage, offered := range offers[stack] {

@@ -23,7 +23,7 @@ import (
 // and for neither.
 func banded(t *testing.T) map[string]engine.Setup {
 	t.Helper()
-	stack := recipe.TorchTitan
+	stack := recipe.LLMFoundry
 	out := map[string]engine.Setup{
 		"both":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2, knob.GBS: 32, knob.Seq: 4096}),
 		"step only": setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 1, knob.GBS: 64, knob.Calibration: stack, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull}}),

@@ -50,6 +50,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		p.Largest = max(p.Largest, dense+expert)
+		p.Layer = p.Largest
 		p.blocks += count
 		if note.rec.On() {
 			name += "_layers_of_stage_" + strconv.Itoa(s)

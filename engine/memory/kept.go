@@ -116,7 +116,7 @@ func pass(in *Input, stage int, k layers) Live {
 	kept, dense, moe := keep(in, stage, full, k, input)
 	return Live{
 		Activations: kept, WeightInputs: weightInputs(in, stage),
-		Backward: recompute(in, stage, full, &dense, &moe, input),
+		Backward: recompute(in, stage, full, &dense, &moe, input, "backward-temporaries"),
 	}
 }
 
@@ -143,8 +143,9 @@ func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, 
 	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * sum), dense, moe
 }
 
-// recompute returns what one layer of a stage at a time recomputes in its backward.
-func recompute(in *Input, stage, full int, dense, moe *Kept, input input) units.Bytes {
+// recompute returns what one layer of a stage at a time recomputes in its backward, and
+// adds it to a sum of formulas.
+func recompute(in *Input, stage, full int, dense, moe *Kept, input input, sum string) units.Bytes {
 	st := in.Stages[stage]
 	one, formula := 0.0, ""
 	if st.Dense > 0 {
@@ -166,7 +167,7 @@ func recompute(in *Input, stage, full int, dense, moe *Kept, input input) units.
 		one -= input.bytes
 	}
 	if one != 0 {
-		in.stageNote(stage).term("backward-temporaries", "T * e * ", formula)
+		in.stageNote(stage).term(sum, "T * e * ", formula)
 	}
 	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * one)
 }

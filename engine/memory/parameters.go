@@ -11,6 +11,7 @@ type Parameters struct {
 	Dense, Expert float64
 	Embedding     float64 // embedding, position table and head; contained in Dense
 	Largest       float64 // the largest layer (or embedding) on the GPU: what ZeRO-3 gathers at once
+	Layer         float64 // the largest layer alone
 	tiedCopy      float64 // a tied head that is a copy only if the embedding is on another rank
 	table         bool    // Largest is embedding or head
 	blocks        int     // what ZeRO-3 gathers one after the other: layers, embedding, head
@@ -22,6 +23,7 @@ func (p *Parameters) add(q Parameters) {
 	p.Embedding += q.Embedding
 	p.table = p.table && p.Largest >= q.Largest || q.table && q.Largest >= p.Largest
 	p.Largest = max(p.Largest, q.Largest)
+	p.Layer = max(p.Layer, q.Layer)
 	p.tiedCopy += q.tiedCopy
 	p.blocks += q.blocks
 }

@@ -62,6 +62,7 @@ func For(s recipe.Stack) (Stack, bool) {
 		{recipe.Megatron2021, megatron2021{}},
 		{recipe.Nanotron, nanotron{}},
 		{recipe.TorchTitan, torchTitan{}},
+		{recipe.LLMFoundry, llmFoundry{}},
 		{recipe.Textbook, textbook{}},
 	} {
 		if row.word == s {

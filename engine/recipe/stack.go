@@ -13,6 +13,7 @@ const (
 	Megatron2021 Stack = "megatron-2021" // Megatron-LM of Narayanan et al. (SC21): neither
 	Nanotron     Stack = "nanotron"      // Hugging Face nanotron, as in the playbook's sweep
 	TorchTitan   Stack = "torchtitan"    // PyTorch FSDP2
+	LLMFoundry   Stack = "llm-foundry"   // MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention
 )
 
 // DefaultStack is the word for "what most people run": megatron-core.
@@ -45,7 +46,7 @@ type row struct {
 }
 
 // rows returns the table of stacks, what DefaultStack means first.
-func rows() [6]row {
+func rows() [7]row {
 	return [...]row{
 		{MegatronCore, megatronCore},
 		{Megatron2022, func() Traits {
@@ -59,6 +60,9 @@ func rows() [6]row {
 		}},
 		{TorchTitan, func() Traits { // FSDP2
 			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true}
+		}},
+		{LLMFoundry, func() Traits {
+			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}}
 		}},
 		{Textbook, func() Traits {
 			return Traits{Defaults: Defaults{Standard, FusedLoss, 0, true}, Formulas: true}

@@ -4,6 +4,7 @@
 //
 //	go run ./engine_test/residuals > rows.csv
 //	go run ./engine_test/residuals -group mlperf,dgxc -set dp_exposed=0.3 -set gather_exposed=0.3
+//	go run ./engine_test/residuals -fits
 //	go run ./engine_test/residuals -summary -set 'megatron-core,b200-sxm,dense:gemm_fp8_efficiency=0.5,0.53,0.56'
 //
 // The key of -set is that of a calibration file (presets/calibrations). Words before a
@@ -51,6 +52,7 @@ func run(args []string) error {
 	only := flags.String("group", "", "groups, or beginnings of their names, with commas between them")
 	summary := flags.Bool("summary", false, "a line per group, and one per kind of runs, in place of the runs")
 	sweep := flags.Bool("sweep", false, "with the playbook's sweep, which is most of all runs")
+	fits := flags.Bool("fits", false, "what is said of the memory of runs that ran and of runs that were out of memory, by group")
 	flags.Var(&set, "set", "a change of a constant, [runs:]key=value[,value]; may be given several times")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -58,6 +60,11 @@ func run(args []string) error {
 	groups, err := published.Groups(presets.Default())
 	if err != nil {
 		return err
+	}
+	out := csv.NewWriter(os.Stdout)
+	defer out.Flush()
+	if *fits {
+		return writeFits(out, groups, *only)
 	}
 	var rows []row
 	for i := range groups {
@@ -68,8 +75,6 @@ func run(args []string) error {
 			}
 		}
 	}
-	out := csv.NewWriter(os.Stdout)
-	defer out.Flush()
 	e := engine.Evaluator{SkipTimeline: true}
 	for n, variant := range set.variants() {
 		for i := range rows {

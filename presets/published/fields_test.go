@@ -99,7 +99,8 @@ func recipeFields() []field {
 		},
 		{
 			name: "gradients", want: func(s source) string {
-				if s.bridge() || strings.Contains(s.Row["note"], "gradients reduced in bf16") || strings.Contains(s.Row["note"], "gradients in bf16") {
+				if s.bridge() || strings.Contains(s.Row["note"], "gradients reduced in bf16") || strings.Contains(s.Row["note"], "gradients in bf16") ||
+					strings.Contains(s.Row["precision"], "PURE") {
 					return string(recipe.GradBF16)
 				}
 				return ""
@@ -131,7 +132,12 @@ func recipeFields() []field {
 			alter: func(r *published.Run) { r.FromRecipe = !r.FromRecipe },
 		},
 		{
-			name: "stack", want: func(s source) string { return strings.TrimPrefix(s.Row["calibration"], "default") },
+			name: "stack", want: func(s source) string {
+				if s.Row["group"] == "llm-foundry" { // the file speaks of FSDP alone
+					return string(recipe.LLMFoundry)
+				}
+				return strings.TrimPrefix(s.Row["calibration"], "default")
+			},
 			got:   func(r *published.Run) string { return string(r.Setup.Stack.Resolve()) },
 			alter: func(r *published.Run) { r.Setup.Stack = recipe.Textbook },
 		},

@@ -1,0 +1,102 @@
+package memory
+
+import (
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// llmFoundry is PyTorch's first FSDP as MosaicML's llm-foundry ran it in 2023: fp32
+// weights, gradients and moments, sharded, and 16-bit copies gathered block by block.
+// Embedding and final norm belong to no block, so that their copy and their gradient stay
+// whole from forward to backward (mosaicml/llm-foundry, models/mpt/modeling_mpt.py wraps
+// MPTBlock; PyTorch's FullyShardedDataParallel does not reshard the root after the
+// forward). Gradients are summed in fp32 (mixed_precision DEFAULT) or, with --grad-dtype
+// bf16, in 16 bits (PURE; mosaicml/composer, get_mixed_precision); the shards are fp32 in
+// both. Gathers are limited to the block at work and the next one (limit_all_gathers, set
+// by scripts/train/benchmarking/submit_benchmarks.py).
+type llmFoundry struct{ torchTitan }
+
+func (llmFoundry) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
+	into = append(into, "memory follows llm-foundry's FSDP of 2023: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block, and of the embedding for the whole step")
+	into = append(into, overhead)
+	return into
+}
+
+// Layer keeps the tensors that Megatron-Core keeps: 32 bytes per token and unit of the
+// hidden size for MPT, whose blocks keep the inputs of both norms and of the four
+// products, q, k, v and what the activation read.
+func (llmFoundry) Layer(in *Input, moe bool) Kept { return megatronCore{}.Layer(in, moe) }
+
+// Stage adds up the layers and the temporaries. The fused loss keeps 16-bit logits and
+// makes their gradient next to them (flash-attention's CrossEntropyLoss, the default of
+// the model, without inplace_backward); the other one has logits, log-softmax and
+// gradient in fp32. The gradient of the logits is used up before the backward reaches the
+// first layer, so that it is never alive with what a layer recomputes.
+func (k llmFoundry) Stage(in *Input, stage int) Live {
+	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
+	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
+	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
+	kept, dense, moe := keep(in, stage, full, k, input)
+	live := Live{Activations: kept, WeightInputs: weightInputs(in, stage)}
+
+	width, inner, formula := mlpWidth(m.Gated)-2, float64(m.FFN), "f"
+	if st.MoE > 0 {
+		inner, formula = max(inner, float64(m.TopK)*float64(m.ExpertFFN)*in.Load), "max(f, routed * f_expert)"
+	}
+	layer := recompute(in, stage, full, &dense, &moe, input, "layer-work") + units.Bytes(tokens*(width*inner+4*h)/t*e)
+	note.term("layer-work", "T * (b_act * ", formula, " + 4 * h) / t * e")
+	if !st.Head {
+		live.Backward = layer
+		note.term("backward-temporaries", note.sum("layer-work"))
+		return live
+	}
+	perLogit := 4.0
+	if in.Loss == recipe.UnfusedLoss {
+		perLogit = 12
+	}
+	head := units.Bytes(4 * tokens * h / t * e)
+	live.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / t * e)
+	live.Forward, live.Backward = head, max(head, layer-live.Logits)
+	note.given("bytes_per_logit", perLogit)
+	note.term("logits", "bytes_per_logit * T * V / t * e")
+	note.term("forward-temporaries", "4 * T * h / t * e")
+	note.term("backward-temporaries", "max(4 * T * h / t * e, ", note.sum("layer-work"), " - ", note.sum("logits"), ")")
+	return live
+}
+
+// Buffers returns the 16-bit copies and the whole gradients in transit.
+func (llmFoundry) Buffers(in *Input, rank int, p Parameters) units.Bytes {
+	if in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1 || in.Precision.WeightBytes() < 2 {
+		return torchTitan{}.Buffers(in, rank, p)
+	}
+	w, g := in.Precision.GatherBytes(), in.Precision.Bytes()
+	blocks, reduced := float64(min(p.blocks, 2)), 0.0
+	if wire := in.GradDtype.ReduceBytes(in.Precision); wire != g {
+		reduced = wire // a copy; in the width of the products it is the gradient itself
+	}
+	gathered := blocks*w*p.Layer + w*p.Embedding
+	if in.Layout.ZeRO == 2 {
+		gathered = w * (p.Dense + p.Expert)
+	}
+	scattered := (g+reduced)*p.Layer + g*p.Embedding
+	if note := in.rankNote(rank); note.rec.On() {
+		formula, embedding := "(blocks_at_once * parameters_of_a_layer + embedding)", record.In("embedding", p.Embedding)
+		if in.Layout.ZeRO == 2 {
+			formula = p.formula()
+		}
+		layer := record.In("parameters_of_a_layer", p.Layer)
+		note.buffer(record.Entry{
+			ID: "buffers.gathered", Name: "Weights that FSDP gathers: the layer at work, the next one and the embedding, or all of them with ZeRO-2", Symbol: "gathered weights",
+			Formula: "bytes_of_a_gathered_weight * " + formula, Value: gathered,
+			Source: "PyTorch, FullyShardedDataParallel: the root is not resharded after the forward; limit_all_gathers lets two blocks be whole",
+		}, layer, embedding, record.In("blocks_at_once", blocks))
+		note.buffer(record.Entry{
+			ID: "buffers.scattered", Name: "Whole gradients of the layer at work and of the embedding, and the copy that is scattered", Symbol: "whole gradients",
+			Formula: "(bytes_of_a_product + bytes_of_the_copy) * parameters_of_a_layer + bytes_of_a_product * embedding", Value: scattered,
+			Source: "PyTorch, FullyShardedDataParallel: a flat parameter's gradient is reduced once its last part is there",
+		}, layer, embedding, record.In("bytes_of_a_product", g), record.In("bytes_of_the_copy", reduced))
+	}
+	return units.Bytes(gathered + scattered)
+}
