@@ -233,7 +233,7 @@ func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
 		return nil, outcome(exitIllegal)
 	}
 	return &drawing{
-		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: ", " + r.Time.Band("within "),
+		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
 	}, nil

@@ -125,7 +125,8 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		r.Communication = append(r.Communication, e.handOvers(s, line, free))
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
-	r.Memory.Evidence, r.Time.Evidence = evidence(s, true), evidence(s, false)
+	r.Memory.Evidence, r.Time.Evidence = evidence(s, r, true), evidence(s, r, false)
+	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(e.record, s)

@@ -3,44 +3,124 @@ package engine
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
-	"meshscope/engine/hardware"
+	"meshscope/engine/band"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
-// NotValidated replaces the error band where no published group is close enough.
-const NotValidated = noRun + " like this"
-
-// noRun says the same where room is short.
-const noRun = "no published run"
-
-// Evidence holds the error of predictions for measured runs like this setup: that
-// of the nearest validated group. Every predicted step time, throughput and peak
-// memory carries one; only this file words it.
+// Evidence holds the error band of a prediction: how far such predictions were from
+// published runs, the more similar ones counting more (see package band). Every predicted
+// step time, throughput and peak memory carries one; only this file words it.
 type Evidence struct {
-	ErrorBand    *float64 `json:"error_band,omitempty"`       // relative; nine of ten runs of the group are closer
-	TypicalError *float64 `json:"typical_error,omitempty"`    // relative; half of them are
-	ValidatedBy  string   `json:"validated_by"`               // the group of published runs, or NotValidated
-	Runs         int      `json:"validated_runs,omitempty"`   // of the group on this GPU and stack
-	Fitted       *bool    `json:"validated_fitted,omitempty"` // constants were fitted to these runs
+	ErrorBand    float64          `json:"error_band"`     // relative; nine of ten published runs are closer
+	TypicalError float64          `json:"typical_error"`  // relative; half of them are
+	ValidatedBy  string           `json:"validated_by"`   // the group of the nearest runs; empty: no run is published
+	Runs         int              `json:"validated_runs"` // how many published runs are similar
+	Fitted       bool             `json:"validated_fitted"`
+	Differs      band.Differences `json:"differs,omitzero"`
 }
 
-// evidence finds the published runs nearest to the setup.
-func evidence(s *Setup, memory bool) Evidence {
-	if !s.Stack.Traits().Formulas {
-		like := Like(s)
-		if b := s.Cluster.Nearest(memory, &like); b != nil {
-			return Evidence{ErrorBand: &b.P90, TypicalError: &b.Median, ValidatedBy: b.Group, Runs: b.Rows, Fitted: &b.InSample}
+// evidence works out the error band of the step time, or of the peak.
+func evidence(s *Setup, r *Report, memory bool) Evidence {
+	x := Traits(s, r, memory)
+	table := band.Unknown()
+	if all := s.Cluster.Published; all != nil && memory {
+		table = &all.Memory
+	} else if all != nil {
+		table = &all.Time
+	}
+	b := table.Of(&x)
+	e := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar}
+	if b.Nearest == nil {
+		return e
+	}
+	e.ValidatedBy, e.Fitted = b.Nearest.Group, b.Nearest.Fitted
+	for i, f := range table.Differences(&x, b.Nearest) {
+		e.Differs[i] = difference(f, s, &x)
+	}
+	return e
+}
+
+// Traits returns what a setup and its report are compared with published runs by.
+func Traits(s *Setup, r *Report, memory bool) band.Traits {
+	m, cal, stack := &s.Model, s.Cluster.Calibration, s.Stack.Resolve()
+	groups := s.Groups(&s.Cluster)
+	x := band.Traits{
+		GPU: s.Cluster.GPU.ID, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
+		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP), Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,
+		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
+		Own: cal == nil || cal.Own.Decides(memory, stack), Bits: s.Precision.ProductBits(),
+		Changed: s.Cluster.Changed(memory, s.GPUs > s.Cluster.Domain()),
+		GPUs:    band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
+		Active: band.LogOf(float64(m.Active())), Seq: band.LogOf(float64(s.Seq)),
+	}
+	if t := r.Time; t != nil && t.Step > 0 {
+		x.NonCompute = 1 - float64((t.Compute+t.Recompute)/t.Step)
+		for i := range r.Communication {
+			x.Traffic += float64(r.Communication[i].Seconds / t.Step)
 		}
 	}
-	return Evidence{ValidatedBy: NotValidated}
+	x.Settle()
+	return x
 }
 
-// record records the source of the error of a part of the report; what names the
+func reach(g layout.Group) band.Reach {
+	switch {
+	case g.Size <= 1:
+		return band.None
+	case g.Crosses():
+		return band.Across
+	}
+	return band.Inside
+}
+
+// difference says what a setup is in a feature.
+func difference(f band.Feature, s *Setup, x *band.Traits) band.Difference {
+	d := band.Difference{Feature: f}
+	switch f {
+	case band.GPUs:
+		d.Count = float64(s.GPUs)
+	case band.MicroBatches:
+		d.Count = float64(s.MicroBatches)
+	case band.Seq:
+		d.Count = float64(s.Seq)
+	case band.Active:
+		d.Count = float64(s.Model.Active())
+	case band.GPU:
+		d.Name = s.Cluster.GPU.ID
+	case band.Stack:
+		d.Name = string(s.Stack.Resolve())
+	case band.Precision:
+		d.Name = string(s.Precision)
+	case band.TP:
+		d.Count, d.Name = float64(s.TP), x.TP.String()
+	case band.CP:
+		d.Count, d.Name = float64(s.CP), x.CP.String()
+	case band.EP:
+		d.Count, d.Name = float64(s.EP), x.EP.String()
+	case band.Pipeline:
+		d.Count = float64(s.PP)
+	case band.ZeRO3:
+		d.Count = float64(s.ZeRO)
+	case band.Experts:
+		d.Count = float64(s.Model.Experts)
+	case band.Wait:
+		d.Count = x.NonCompute
+	case band.Traffic:
+		d.Count = x.Traffic
+	default: // the words say it all
+	}
+	return d
+}
+
+// record records where the error of a part of the report comes from; what names the
 // figure.
 func (e *Evidence) record(rec *record.Recorder, part, what string) {
-	if !rec.On() || !e.Validated() {
+	if !rec.On() {
 		return
 	}
 	for _, f := range [...]struct {
@@ -48,101 +128,85 @@ func (e *Evidence) record(rec *record.Recorder, part, what string) {
 		unit             record.Unit
 		value            float64
 	}{
-		{"error-band", "error of " + what + " that nine of ten runs of the nearest validated group stay below", "error of " + e.ValidatedBy, record.Share, *e.ErrorBand},
-		{"typical-error", "median error of " + what + " in the nearest validated group", "error of " + e.ValidatedBy, record.Share, *e.TypicalError},
-		{"validated-runs", "runs of the nearest validated group with a measured " + what, "runs", record.Count, float64(e.Runs)},
+		{"error-band", "error of " + what + " that nine of ten published runs stay below, the similar ones counting more", "error band", record.Share, e.ErrorBand},
+		{"typical-error", "error of " + what + " that half of the published runs stay below, the similar ones counting more", "typical error", record.Share, e.TypicalError},
+		{"validated-runs", "similar published runs with a measured " + what, "runs", record.Count, float64(e.Runs)},
 	} {
 		rec.Figure(record.Entry{
 			ID: part + "." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: "measured", Value: f.value,
-			Source: "data: measured runs of " + e.ValidatedBy + ", see validate", LeavesOut: "how far this setup is from those runs",
+			Source: "data: errors of published runs weighted by similarity, see validate and docs/accuracy.md", LeavesOut: "software newer than the published runs",
 		}, record.InUnit(f.unit, "measured", f.value))
 	}
 }
 
-// Like returns the traits by which a setup is compared with published runs.
-func Like(s *Setup) hardware.Like {
-	return hardware.Like{
-		Stack: s.Stack.Resolve(), MoE: s.Model.IsMoE(), GPUs: s.GPUs, Seq: s.Seq, TP: s.TP, PP: s.PP, CP: s.CP, EP: s.EP,
-		Model: &s.Model, Precision: s.Precision.On(s.Stack), Schedule: string(s.Schedule),
-		Recompute: s.Recompute.Mode, Offload: s.Offload,
-		Recipe: hardware.Recipe{
-			ZeRO: s.ZeRO, HSDP: s.Replicas() > 1, TP: s.TP > 1, SP: s.TP > 1 && s.SP,
-			Attention: s.Attention, Optimizer: s.Optimizer, Gradients: s.GradDtype,
-		},
+// Band writes the error that nine of ten published runs stay below, after a sign
+// ("±" gives "±8.2 %", "within " gives "within 8.2 %").
+func (e *Evidence) Band(sign string) string { return sign + errorPercent(e.ErrorBand) }
+
+// BandOf writes the band after the figures that it belongs to: "steps ±8.2 %".
+func (e *Evidence) BandOf(figures, sign string) string { return figures + " " + e.Band(sign) }
+
+// Fit says whether a layout fits, as far as the error of its memory lets one know.
+type Fit string
+
+// Whether a layout fits.
+const (
+	Fits  Fit = "fits"  // also with the error band on top
+	Tight Fit = "tight" // the usable memory is inside the error band
+	Over  Fit = "over"  // also with the error band taken off
+)
+
+// FitWithin compares a peak and its relative error band with the usable memory.
+func FitWithin(peak, usable units.Bytes, band float64) Fit {
+	up := units.Bytes(1 + band)
+	switch {
+	case peak*up <= usable:
+		return Fits
+	case peak > usable*up:
+		return Over
 	}
+	return Tight
 }
 
-// Validated reports whether there is a group.
-func (e *Evidence) Validated() bool { return e.ErrorBand != nil && e.TypicalError != nil }
+// Slip returns the error band of the peak in bytes, upwards.
+func (m *Memory) Slip() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }
 
-// Band writes the error that nine of ten runs of the group stay below, after a
-// sign ("±" gives "±8.2 %", "within " gives "within 8.2 %"), or NotValidated.
-func (e *Evidence) Band(sign string) string {
-	if !e.Validated() {
-		return NotValidated
-	}
-	return sign + errorPercent(*e.ErrorBand)
-}
+// few is the number of similar runs below which the band is mostly that of other runs.
+const few = 3
 
-// BandOf writes the band after the figures that it belongs to ("steps ±8.2 %"), or
-// NotValidated alone.
-func (e *Evidence) BandOf(figures, sign string) string {
-	if !e.Validated() {
-		return NotValidated
-	}
-	return figures + " " + e.Band(sign)
-}
-
-// BandBrief writes the band where room is short: without a group the first words of
-// NotValidated.
-func (e *Evidence) BandBrief(sign string) string {
-	if !e.Validated() {
-		return noRun
-	}
-	return e.Band(sign)
-}
-
-// Close reports whether the error band of the peak covers the usable memory: then the
-// figure alone does not tell whether the setup fits. It is false without a band.
-func (m *Memory) Close() bool {
-	slip := m.Slip()
-	return slip > 0 && m.Peak-slip <= m.Usable && m.Usable < m.Peak+slip
-}
-
-// Slip returns the error band of the peak in bytes, either way; 0 without a band.
-func (m *Memory) Slip() units.Bytes {
-	if m.ErrorBand == nil {
-		return 0
-	}
-	return m.Peak * units.Bytes(*m.ErrorBand)
-}
-
-// Words explains the band in a sentence: its group, the number of runs, and whether
-// constants were fitted to them.
+// Words explains the band in a sentence: how many runs are similar, which are nearest,
+// and what differs here.
 func (e *Evidence) Words() string {
-	if !e.Validated() {
-		return NotValidated
+	within, text := errorPercent(e.ErrorBand), ""
+	switch {
+	case e.ValidatedBy == "":
+		return "within " + within + ": no published run is known"
+	case e.Runs < few:
+		text = "within " + within + ": few runs like this are published, the nearest in " + e.ValidatedBy
+	default:
+		text = fmt.Sprintf("nine of ten published runs are within %s, half within %s; %d similar runs, the nearest in %s", within, errorPercent(e.TypicalError), e.Runs, e.ValidatedBy)
 	}
-	return fmt.Sprintf("nine of ten of the %d runs of %s were predicted within %s, half of them within %s; %s",
-		e.Runs, e.ValidatedBy, errorPercent(*e.ErrorBand), errorPercent(*e.TypicalError), e.fit("constants were fitted to them", "nothing was fitted to them"))
+	if e.Fitted {
+		text += ", which constants were fitted to"
+	}
+	if differs := e.Differs.Words(); differs != "" {
+		text += "; different here: " + differs
+	}
+	return text
 }
 
 // Note writes Words in brief, for one line of a screen.
 func (e *Evidence) Note() string {
-	if !e.Validated() {
-		return NotValidated
+	switch {
+	case e.ValidatedBy == "":
+		return "no published run is known"
+	case e.Runs < few:
+		return "few published runs like this, nearest " + e.ValidatedBy
 	}
-	return fmt.Sprintf("%d runs of %s, %s; half within %s", e.Runs, e.ValidatedBy, e.fit("fitted", "not fitted"), errorPercent(*e.TypicalError))
+	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.ValidatedBy, errorPercent(e.TypicalError))
 }
 
-func (e *Evidence) fit(yes, no string) string {
-	if e.Fitted != nil && *e.Fitted {
-		return yes
-	}
-	return no
-}
-
-// errorPercent writes an error with two digits: more would pretend to know the
+// errorPercent writes an error with two digits at most: more would pretend to know the
 // error itself.
 func errorPercent(f float64) string {
 	digits := 1

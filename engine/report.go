@@ -38,7 +38,8 @@ type Memory struct {
 	Usable   units.Bytes  `json:"usable_bytes"`   // what the framework can allocate
 	Peak     units.Bytes  `json:"peak_bytes"`     // largest total
 	PeakRank int          `json:"peak_rank"`
-	Fits     bool         `json:"fits"`
+	Fits     bool         `json:"fits"`             // the peak is at most the usable memory
+	Fit      Fit          `json:"fit"`              // the same with the error band: fits, tight or over
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
 

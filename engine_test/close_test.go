@@ -7,19 +7,24 @@ import (
 	"meshscope/engine/units"
 )
 
-// Whether a peak is within its error band of what is usable, above and below it.
-func TestMemoryClose(t *testing.T) {
-	band := 0.1
+// TestFitWithin: a layout fits, or is over, only if it is so with the error band too.
+func TestFitWithin(t *testing.T) {
 	for _, c := range []struct {
 		peak units.Bytes
-		band *float64
-		want bool
+		band float64
+		want engine.Fit
 	}{
-		{70, &band, false}, {73, &band, true}, {80, &band, true}, {88, &band, true}, {90, &band, false}, {80, nil, false},
+		{70, 0.1, engine.Fits},
+		{72.7, 0.1, engine.Fits},
+		{73, 0.1, engine.Tight},
+		{80, 0.1, engine.Tight},
+		{88, 0.1, engine.Tight},
+		{88.1, 0.1, engine.Over},
+		{80, 0, engine.Fits},
+		{80.1, 0, engine.Over},
 	} {
-		m := engine.Memory{Peak: c.peak, Usable: 80, Evidence: engine.Evidence{ErrorBand: c.band}}
-		if m.Close() != c.want {
-			t.Errorf("a peak of %v of 80, within %v: %t", c.peak, c.band, !c.want)
+		if got := engine.FitWithin(c.peak, 80, c.band); got != c.want {
+			t.Errorf("a peak of %v of 80 within %v: %s, wanted %s", c.peak, c.band, got, c.want)
 		}
 	}
 }

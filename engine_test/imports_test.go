@@ -27,7 +27,7 @@ type arrow struct {
 
 // arrows is the picture of docs/architecture.md as a table.
 func arrows() []arrow {
-	leaves := []string{"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record"}
+	leaves := []string{"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record", "engine/band"}
 	below := append([]string{"engine/model", "engine/hardware"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	setup := append([]string{"engine/knob"}, middle...)
@@ -64,6 +64,7 @@ func arrows() []arrow {
 		{"engine/recipe", leaves},
 		{"engine/escape", nil},
 		{"engine/record", []string{"engine/units"}},
+		{"engine/band", nil},
 		{"engine/units", nil},
 		{"engine_test/differential", nil},
 		{"engine_test/draws", nil},

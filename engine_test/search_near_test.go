@@ -38,7 +38,8 @@ func TestBandOfTheObjective(t *testing.T) {
 			if p.Objective == search.LeastMemory {
 				want = first.Memory.ErrorBand
 			}
-			if want == nil || r.Band.Share != *want || r.Band.Least < 1 {
+			want *= search.CloseShare
+			if r.Band.Share != want || r.Band.Least < 1 {
 				t.Fatalf("%s: %+v within the band, which is %v", p.Objective, r.Band, want)
 			}
 			shares[r.Band.Share] = true

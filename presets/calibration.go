@@ -114,10 +114,11 @@ func (d *document) figures(known []figureRange, given, into map[string]float64) 
 	}
 }
 
-// calibrated adds the calibration and the stack memories to a cluster.
+// calibrated adds the calibration, the stack memories and the published runs to a cluster.
 func (l *Library) calibrated(c hardware.Cluster) hardware.Cluster {
 	c.Calibration = l.tables.of(l, &c)
 	c.Memory = l.memories()
+	c.Published = l.Published()
 	return c
 }
 

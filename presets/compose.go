@@ -18,11 +18,8 @@ type tables struct {
 	mu     sync.Mutex
 	made   map[[2]string]*hardware.Calibration
 	files  calibrationList
-	bands  []hardware.Band
 	memory *hardware.StackMemories
 }
-
-const bandsFile = "bands.toml"
 
 // of returns the calibration of a machine.
 func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
@@ -34,18 +31,13 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	}
 	if t.files == nil {
 		t.files = l.calibrationFiles()
-		t.bands = l.bandTable()
 	}
 	cal, own := t.files.compose(c.ID, c.GPU.ID)
 	if cal != nil {
 		var ownMachine bool
 		cal.Of, ownMachine = l.presetOf(c)
-		own.machine, own.preset = own.machine || ownMachine, ownMachine
-		for _, b := range t.bands {
-			if b.GPU == c.GPU.ID && (b.Group == "simumax-b200") == (c.ID == "b200-8x-simumax") && !own.touches(&b) {
-				cal.Bands = append(cal.Bands, b)
-			}
-		}
+		own.Machine, own.Preset = own.Machine || ownMachine, ownMachine
+		cal.Own = own
 	}
 	if t.made == nil {
 		t.made = map[[2]string]*hardware.Calibration{}
@@ -89,21 +81,6 @@ func (l *Library) has(dir, id string) bool {
 	return false
 }
 
-// ownParts are the parts of a calibration that come from files of the user's own:
-// what the built-in ones scored says nothing about them.
-type ownParts struct {
-	machine        bool // kernels or links
-	preset         bool // the GPU or the cluster itself
-	stacks, memory map[recipe.Stack]bool
-}
-
-func (o *ownParts) touches(b *hardware.Band) bool {
-	if b.Memory {
-		return o.preset || o.memory[b.Stack]
-	}
-	return o.machine || o.stacks[b.Stack]
-}
-
 // memories returns the memory constants of every stack that a file speaks of.
 func (l *Library) memories() *hardware.StackMemories {
 	l.tables.mu.Lock()
@@ -126,16 +103,23 @@ func (l *Library) memories() *hardware.StackMemories {
 	return l.tables.memory
 }
 
+// Published returns what published runs tell about the errors of predictions; of a file
+// that is refused, nothing.
+func (l *Library) Published() *hardware.Published {
+	runs, _ := l.published() // Load names the error
+	return runs
+}
+
 // calibrationList are all files that speak, the user's own first.
 type calibrationList []CalibrationPreset
 
 // compose puts together the calibration of a machine from the files that name
 // its cluster or its GPU. It is nil when no file speaks of its kernels.
-func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration, *ownParts) {
+func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration, hardware.Own) {
 	machine := []string{cluster, gpu, "*"}
 	ops, network := files.pick(kindGPU, machine), files.pick(kindNetwork, machine)
 	if ops == nil || network == nil {
-		return nil, nil
+		return nil, hardware.Own{}
 	}
 	cal := &hardware.Calibration{ID: cluster, NetworkID: network.ID}
 	var noKernels, noLinks []string
@@ -156,16 +140,16 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", the nearest GPU with measurements")
 	}
 	cal.Notes = append(cal.Notes, "kernels: "+ops.FittedTo, "links: "+network.FittedTo)
-	own := &ownParts{machine: files.own(ops) || files.own(network), stacks: map[recipe.Stack]bool{}, memory: map[recipe.Stack]bool{}}
+	own := hardware.Own{Machine: files.own(ops) || files.own(network), Stacks: map[recipe.Stack]bool{}, Memory: map[recipe.Stack]bool{}}
 	for _, stack := range recipe.Stacks() { // the default stack first
 		if f := files.ofStack(kindStack, stack); f != nil {
 			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
-			own.stacks[stack] = files.own(f)
+			own.Stacks[stack] = files.own(f)
 		}
-		own.memory[stack] = files.own(files.ofStack(kindMemory, stack))
+		own.Memory[stack] = files.own(files.ofStack(kindMemory, stack))
 	}
 	if len(cal.Software) == 0 {
-		return nil, nil
+		return nil, hardware.Own{}
 	}
 	return cal, own
 }

@@ -73,7 +73,7 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 	d.identity(f.ID, f.Name, f.Source)
 	p := GPUPreset{
 		GPU: hardware.GPU{
-			ID: f.ID, Name: f.Name, Vendor: d.required("vendor", f.Vendor),
+			ID: f.ID, Name: f.Name, Vendor: d.required("vendor", f.Vendor), Architecture: d.line("architecture", f.Architecture),
 			MemoryUsable:    units.GiB * units.Bytes(d.figure("memory_usable_GiB", f.UsableGiB, 1, maxMemoryGiB)),
 			MemoryBandwidth: units.BytesPerSecond(tera * d.figure("hbm_bandwidth_TBps", f.MemoryTBps, 0.01, maxMemoryTBps)),
 			PeakBF16:        d.rate("bf16_dense_TFLOPS", f.BF16),
@@ -92,7 +92,7 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 			PriceSource:     d.line("price_source", f.PriceSource),
 			LinkBandwidth:   units.GBps * units.BytesPerSecond(d.figure("intra_node_GBps_per_dir_per_gpu", f.LinkGBps, 0.01, maxLinkGBps)),
 		},
-		Architecture: d.line("architecture", f.Architecture), FormFactor: d.line("form_factor", f.FormFactor),
+		FormFactor: d.line("form_factor", f.FormFactor),
 		MemoryType: d.line("memory_type", f.MemoryType), MemoryDerived: d.line("memory_usable_derived", f.UsableDerived),
 		PeakFP4:       d.rate("fp4_dense_TFLOPS", f.FP4),
 		PairBandwidth: d.bandwidth("intra_node_p2p_GBps_per_dir", f.PairGBps),

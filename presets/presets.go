@@ -17,7 +17,7 @@ import (
 	"meshscope/engine/units"
 )
 
-//go:embed links.toml bands.toml models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
+//go:embed links.toml distances.toml bands.toml models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
 var files embed.FS
 
 // ModelPreset is a model with where it comes from.
@@ -35,7 +35,6 @@ type ModelPreset struct {
 type GPUPreset struct {
 	hardware.GPU
 
-	Architecture  string               `json:"architecture,omitempty"`
 	FormFactor    string               `json:"form_factor,omitempty"`
 	MemoryType    string               `json:"memory_type,omitempty"`
 	MemoryDerived string               `json:"memory_usable_derived,omitempty"` // how MemoryUsable was derived; empty: reported
@@ -93,6 +92,7 @@ type Library struct {
 	tables       tables
 	refused      map[string]bool // calibrations whose file is sound and which say what cannot be
 	links        func() (*linkTable, error)
+	published    func() (*hardware.Published, error) // what published runs tell about errors
 
 	// outside reads a model that is named by its file; nil: none is.
 	outside func(name string) (ModelPreset, error)
@@ -113,6 +113,9 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	l := newLibrary(fsys, base)
 	var errs []error
 	if _, err := l.links(); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := l.published(); err != nil {
 		errs = append(errs, err)
 	}
 	errs = append(errs, l.models.problems(l)...)
@@ -136,6 +139,7 @@ func newLibrary(fsys fs.FS, base *Library) *Library {
 		clusters:     store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
 		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
 	}
+	l.published = sync.OnceValues(l.readPublished)
 	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })
 	return l
 }

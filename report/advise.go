@@ -62,7 +62,7 @@ func (a *Advice) state() []Section {
 			t.add(Word(l.Name), fine(record.Seconds, l.Seconds), Figure(record.Share, l.Share))
 		}
 		return []Section{
-			{Heading: "Fits", Lead: fmt.Sprintf("%.1f of %.1f GiB, %s; a step takes %s, MFU %s", m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), figure.Headline(a.Report.Time.Step), figure.Percent(a.Report.Throughput.MFU))},
+			{Heading: "Fits", Lead: fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s", m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step), a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},
 			{Heading: "Where the step time goes", Blocks: []Block{t}},
 		}
 	}

@@ -172,23 +172,26 @@ func Caveats(r *engine.Report) []Section {
 	return out
 }
 
-// fitWord returns the status of the memory: fits or over.
+// fitWord returns whether a setup fits, the error band of its memory considered.
 func fitWord(m *engine.Memory) string {
-	if m.Fits {
+	switch {
+	case m.Fit == engine.Tight && m.Fits:
+		return "tight, fits by less than the error band"
+	case m.Fit == engine.Tight:
+		return "tight, over by less than the error band"
+	case m.Fits:
 		return "fits"
 	}
 	return "over"
 }
 
-// evidence adds which runs an error band comes from, if there is one.
+// evidence adds which runs an error band comes from.
 func (s *Section) evidence(e *engine.Evidence) {
-	if e.Validated() {
-		s.say(e.Words())
-	}
+	s.say(e.Words())
 }
 
 func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
-	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f of %.2f GiB per GPU, %s; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Usable.GiB(), m.Band("within "), m.PeakRank)}
+	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), m.PeakRank)}
 	t := &Table{
 		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
 		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total"},
@@ -243,7 +246,7 @@ func pipelineSection(r *engine.Report) Section {
 	}
 	facts := Facts{{"bubble", bubble}, {"", figure.FinePercent(p.BubbleOverTotal) + " of the time of all ranks"}}
 	if r.Time != nil {
-		facts = append(facts, Fact{"ends", "after " + figure.Headline(p.Makespan) + ", " + r.Time.Band("within ")})
+		facts = append(facts, Fact{"ends", "after " + figure.Headline(p.Makespan) + " " + r.Time.Band("±")})
 	}
 	out.add(facts)
 	if p.BubbleSpan != nil && r.Timeline != nil {
@@ -286,7 +289,7 @@ func StepParts(t *engine.Time) []StepPart {
 }
 
 func stepSection(t *engine.Time) Section {
-	out := Section{Heading: "Step", Lead: figure.Headline(t.Step) + ", " + t.Band("within ")}
+	out := Section{Heading: "Step", Lead: figure.Headline(t.Step) + " " + t.Band("±")}
 	out.evidence(&t.Evidence)
 	table := &Table{Head: []string{"part", "time", "share"}}
 	for _, part := range StepParts(t) {
@@ -311,7 +314,7 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 	t.add(Word("HFU"), fine(record.Share, p.HFU))
 	return Section{
 		Heading: "Throughput",
-		Lead:    fmt.Sprintf("%s tokens/s, %s per GPU, %s", figure.FineCount(p.TokensPerSecond), figure.FineCount(p.TokensPerSecondPerGPU), p.Band("within ")),
+		Lead:    fmt.Sprintf("%s tokens/s %s, %s per GPU", figure.FineCount(p.TokensPerSecond), p.Band("±"), figure.FineCount(p.TokensPerSecondPerGPU)),
 		Blocks:  []Block{t},
 	}
 }
@@ -328,7 +331,7 @@ func runSection(r *engine.Run) Section {
 	}
 	return Section{
 		Heading: "Run",
-		Lead:    fmt.Sprintf("%s tokens: %s, %s GPU-hours, %s", figure.FineCount(r.Tokens), figure.Days(r.Days), figure.FineCount(r.GPUHours), r.Band("within ")),
+		Lead:    fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens), figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
 		Blocks:  append([]Block{t}, items(r.Assumptions)...),
 	}
 }

@@ -61,8 +61,8 @@ func (o *Search) data(version string) searchDocument {
 		Given: map[string]string{}, DefaultGBS: o.Query.UnsetBatch, Result: *r,
 		Near: counted(&r.Near), Band: counted(&r.Band), Seconds: o.Seconds, Results: o.found(r.Best, version),
 	}
-	if len(r.Best) > 0 && r.Best[0].Report.Memory.ErrorBand != nil {
-		unsure := r.Best[0].Report.Memory.Close()
+	if len(r.Best) > 0 {
+		unsure := r.Best[0].Report.Memory.Fit == engine.Tight
 		d.FitUnsure = &unsure
 	}
 	for id, text := range o.Query.Texts {

@@ -20,12 +20,11 @@ func (o *Search) nearness() Section {
 	}
 	s.say(close)
 	first := &r.Best[0].Report
-	if evidence := o.Problem.Objective.Evidence(first); r.Band.Share > 0 {
-		s.say(nearWords(&r.Band, "its error band ("+evidence.Band("±")+")") + ".")
-	} else if o.Problem.Objective == search.LeastMemory {
-		s.say("Memory has no error band: no published run is like these layouts.")
+	evidence := o.Problem.Objective.Evidence(first)
+	if words := nearWords(&r.Band, "a quarter of its error band ("+evidence.Band("±")+")") + "."; r.Band.Most == 1 {
+		s.say(words)
 	} else {
-		s.say("Step times have no error band: no published run is like these layouts.")
+		s.say("Too close to call: " + strings.ToLower(words[:1]) + words[1:])
 	}
 	if words := roomWords(first.Memory); words != "" {
 		s.say(words)
@@ -51,13 +50,10 @@ func roomWords(m *engine.Memory) string {
 		return ""
 	}
 	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
-	switch {
-	case m.ErrorBand == nil:
-		return "The best layout has " + free + "; its memory has no error band."
-	case !m.Close():
+	if m.Fit == engine.Fits {
 		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
 	}
-	headroom := math.Ceil(100 * *m.ErrorBand / (1 + *m.ErrorBand))
+	headroom := math.Ceil(100 * m.ErrorBand / (1 + m.ErrorBand))
 	return fmt.Sprintf("The best layout may not fit: it has %s, less than the error band of its memory (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
 		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
 }

@@ -114,7 +114,7 @@ func (o *Search) closest(s *Section) {
 		if o.FastestSoFar {
 			which = "The fastest layout found so far that meets all other constraints"
 		}
-		value = fmt.Sprintf("takes %s (%s)", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)), near.Report.Time.Band("within "))
+		value = fmt.Sprintf("takes %s %s", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)), near.Report.Time.Band("±"))
 	} else {
 		which = "The smallest layout that meets all other constraints"
 		if c.LeastSoFar {
@@ -124,7 +124,7 @@ func (o *Search) closest(s *Section) {
 		if m.Peak > m.Usable {
 			more = fmt.Sprintf(", %.1f GiB more than usable", (m.Peak - m.Usable).GiB())
 		}
-		value = fmt.Sprintf("needs %.1f GiB on the fullest GPU%s (%s)", m.Peak.GiB(), more, m.Band("within "))
+		value = fmt.Sprintf("needs %.1f GiB %s on the fullest GPU%s", m.Peak.GiB(), m.Band("±"), more)
 	}
 	s.say(which + " " + value + ":")
 	if command := EvalCommand(near.Setup, o.Library); command != "" {

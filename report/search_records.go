@@ -39,10 +39,7 @@ func (o *Search) record(list string, rank int, f *search.Found) []Cell {
 	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))
 }
 
-// bandCell returns an error band for records; an empty cell if there is none.
+// bandCell returns an error band for records.
 func bandCell(e *engine.Evidence) Cell {
-	if e.ErrorBand == nil {
-		return Word("")
-	}
-	return Word(strconv.FormatFloat(*e.ErrorBand, 'g', -1, 64))
+	return Word(strconv.FormatFloat(e.ErrorBand, 'g', -1, 64))
 }

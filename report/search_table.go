@@ -107,8 +107,8 @@ func (o *Search) figures(column func(string, func(*search.Found) Cell), list []s
 		column("cost", func(f *search.Found) Cell { return right(costWords(f.Report.Run)) })
 	}
 	if !bandsAgree(list) {
-		column("±step", func(f *search.Found) Cell { return right(shortBand(&f.Report.Time.Evidence)) })
-		column("±GiB", func(f *search.Found) Cell { return right(shortBand(&f.Report.Memory.Evidence)) })
+		column("±step", func(f *search.Found) Cell { return right((&f.Report.Time.Evidence).Band("±")) })
+		column("±GiB", func(f *search.Found) Cell { return right((&f.Report.Memory.Evidence).Band("±")) })
 	}
 }
 
@@ -148,18 +148,10 @@ func costWords(r *engine.Run) string {
 	return figure.Dollars(*r.Cost)
 }
 
-func shortBand(e *engine.Evidence) string {
-	if !e.Validated() {
-		return "-"
-	}
-	return e.Band("±")
-}
-
 // footnotes adds the error bands of a table and the meaning of its marks.
 func footnotes(s *Section, list []search.Found) {
-	r, open, refused := &list[0].Report, false, false
+	r, refused := &list[0].Report, false
 	for i := range list {
-		open = open || !list[i].Report.Time.Validated() || !list[i].Report.Memory.Validated()
 		refused = refused || knob.LauncherRejects(list[i].Report.Problems)
 	}
 	switch agree := bandsAgree(list); {
@@ -168,10 +160,8 @@ func footnotes(s *Section, list []search.Found) {
 	case agree:
 		s.say("step times: " + r.Time.Words())
 		s.say("memory: " + r.Memory.Words())
-	case open:
-		s.say("± nine of ten published runs like it are within this error; - " + engine.NotValidated)
 	default:
-		s.say("± nine of ten published runs like it are within this error")
+		s.say("± nine of ten published runs are within this error, the similar ones counting more")
 	}
 	if refused {
 		s.say("* some launcher rejects this layout; eval tells which")

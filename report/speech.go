@@ -41,7 +41,7 @@ type speech struct {
 
 // say writes a sentence on its own line.
 func (w *speech) say(text string) {
-	text = ascii(strings.ReplaceAll(text, "%", "percent"))
+	text = ascii(strings.NewReplacer(" ±", ", within ", "%", "percent").Replace(text))
 	if text == "" {
 		return
 	}

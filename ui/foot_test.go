@@ -34,7 +34,7 @@ func TestFootSpeaks(t *testing.T) {
 			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
 			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "last legal setup"}},
 			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets GPUs 128", "no legal setup yet"}},
-			{"a rough figure", presets.DefaultSetup(), nil, []string{", no published run"}},
+			{"the error band", presets.DefaultSetup(), nil, []string{"s ±18 %"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
 			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
 		} {

@@ -66,15 +66,16 @@ func plain(s engine.Setup) engine.Report {
 		}
 		m.Ranks = append(m.Ranks, rank)
 	}
-	m.Fits = m.Peak <= m.Usable
+	m.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Runs: 12}
+	m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	r.Memory = m
 	r.Pipeline, r.Timeline = plainPipeline(s)
 	work := units.Seconds(20)
 	bubble := work * units.Seconds(r.Pipeline.BubbleOverIdeal)
-	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5}
+	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Runs: 12}}
 	mfu := 0.5 * float64(work/r.Time.Step)
 	r.Throughput = &engine.Throughput{
-		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu,
+		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu, Evidence: r.Time.Evidence,
 	}
 	r.Model = &engine.ModelFigures{Parameters: float64(s.Model.Total()), ActiveParameters: float64(s.Model.Active()), TrainingFLOPs: 6 * float64(s.Model.Active()), Convention: string(s.MFU)}
 	r.Communication = []engine.Communication{

@@ -196,14 +196,11 @@ func (m *Model) tiny(w, h int) []string {
 	case !r.Legal && len(state.Errors(r.Problems)) > 0:
 		texts = append(texts, m.look.glyphs.Cross+" "+state.Errors(r.Problems)[0].Message)
 	case r.Memory != nil && r.Throughput != nil:
-		verdict := "fits"
-		if !r.Memory.Fits {
-			verdict = "OVER"
-		}
+		verdict := string(r.Memory.Fit)
 		g := m.look.glyphs
-		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus, About: g.About}
-		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus, About: g.About}
-		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, MFU %s", verdict, peak.Brief(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Brief(figure.Percent(r.Throughput.MFU))))
+		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus}
+		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus}
+		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, MFU %s", verdict, peak.Of(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Of(figure.Percent(r.Throughput.MFU))))
 	}
 	p, _ := knob.Find(m.state.Focus)
 	texts = append(texts,

@@ -58,16 +58,16 @@ func (m *Model) runFigures(r *engine.Run) []runFigure {
 	if r == nil {
 		return nil
 	}
-	exact := figure.Band{Evidence: &r.Evidence, PlusMinus: m.look.glyphs.PlusMinus, About: m.look.glyphs.About}
+	exact := figure.Band{Evidence: &r.Evidence, PlusMinus: m.look.glyphs.PlusMinus}
 	all := []runFigure{
-		{"run.days", overlay.Item{Title: "time", Name: figure.Short(r.Steps) + " steps", Fields: []string{exact.Beside(figure.Days(r.Days), 60)}}},
-		{"run.gpu-hours", overlay.Item{Title: "GPU-hours", Fields: []string{exact.Brief(figure.Short(r.GPUHours))}}},
+		{"run.days", overlay.Item{Title: "time", Name: figure.Short(r.Steps) + " steps", Fields: []string{exact.Of(figure.Days(r.Days))}}},
+		{"run.gpu-hours", overlay.Item{Title: "GPU-hours", Fields: []string{exact.Of(figure.Short(r.GPUHours))}}},
 	}
 	if r.Cost != nil {
-		all = append(all, runFigure{"run.cost", overlay.Item{Title: "cost", Fields: []string{exact.Brief(figure.Dollars(*r.Cost))}}})
+		all = append(all, runFigure{"run.cost", overlay.Item{Title: "cost", Fields: []string{exact.Of(figure.Dollars(*r.Cost))}}})
 	}
 	if r.Energy != nil {
-		all = append(all, runFigure{"run.energy", overlay.Item{Title: "energy", Fields: []string{exact.Brief(figure.Energy(*r.Energy))}}})
+		all = append(all, runFigure{"run.energy", overlay.Item{Title: "energy", Fields: []string{exact.Of(figure.Energy(*r.Energy))}}})
 	}
 	return all
 }

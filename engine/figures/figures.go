@@ -116,17 +116,11 @@ func listReport(r *engine.Report, add func(string, float64, record.Unit)) {
 	band(&r.Memory.Evidence, "memory", add)
 }
 
-// band lists the error of the validated group, where there is one.
+// band lists the error band of a prediction.
 func band(e *engine.Evidence, part string, add func(string, float64, record.Unit)) {
-	if e.ErrorBand != nil {
-		add(part+".error-band", *e.ErrorBand, record.Share)
-	}
-	if e.TypicalError != nil {
-		add(part+".typical-error", *e.TypicalError, record.Share)
-	}
-	if e.Runs > 0 {
-		add(part+".validated-runs", float64(e.Runs), record.Count)
-	}
+	add(part+".error-band", e.ErrorBand, record.Share)
+	add(part+".typical-error", e.TypicalError, record.Share)
+	add(part+".validated-runs", float64(e.Runs), record.Count)
 }
 
 // listRun gives the whole run, where there is one.

@@ -13,6 +13,8 @@ type GPU struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Vendor string `json:"vendor"`
+	// Architecture is the generation, as the vendor calls it; empty: not stated.
+	Architecture string `json:"architecture,omitempty"`
 
 	MemoryNominal   units.Bytes          `json:"memory_bytes"`        // what it is sold with
 	MemoryUsable    units.Bytes          `json:"memory_usable_bytes"` // what the framework can see and allocate
@@ -96,6 +98,9 @@ type Cluster struct {
 	Calibration *Calibration `json:"-"`
 	// Memory is what is known about the memory of software stacks; nil: nothing.
 	Memory *StackMemories `json:"-"`
+	// Published is what published runs tell about the errors of predictions; nil:
+	// nothing, and bands are those of a setup unlike any run.
+	Published *Published `json:"-"`
 }
 
 // Domain returns the number of GPUs joined by the scale-up link.

@@ -51,6 +51,17 @@ func (p Precision) IsFP8() bool {
 	return ok || p.keepsEight()
 }
 
+// ProductBits returns the width of the operands of matrix products.
+func (p Precision) ProductBits() int {
+	switch {
+	case p.IsFP8():
+		return 8
+	case p == FP32:
+		return 32
+	}
+	return 16
+}
+
 // InputBytes returns the size of one element of a product's input as it is kept for
 // the weight gradient: fp8 keeps the quantised copy that the gradient's product
 // reads (Transformer Engine, module/linear.py: the columnwise copy is saved). What

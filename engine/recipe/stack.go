@@ -1,5 +1,7 @@
 package recipe
 
+import "strings"
+
 // Stack names the software whose memory and time behaviour is modelled. What a
 // stack keeps in memory stands in its file in engine/memory; all else that the
 // program must know of it stands in its row here.
@@ -104,4 +106,11 @@ func (s Stack) Traits() Traits {
 
 func megatronCore() Traits {
 	return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron}
+}
+
+// Family names the software that several stacks are generations of: the part of the
+// name before its first dash.
+func (s Stack) Family() string {
+	family, _, _ := strings.Cut(string(s.Resolve()), "-")
+	return family
 }

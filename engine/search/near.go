@@ -13,6 +13,10 @@ import (
 // model of a step is exact to one part in a hundred.
 const NearShare = 0.01
 
+// CloseShare is the share of the error band within which two layouts are too close to
+// call: most of an error is common to both.
+const CloseShare = 0.25
+
 // Near is how many layouts are as good as the best but for a share of what the
 // objective ranks by, the best counted. Layouts whose bound left them without an
 // evaluation may be among them: they are counted in Most alone. Of a search that was
@@ -39,9 +43,7 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 	}
 	first := &k.ranked[0]
 	r.result.Near = r.near(first.exact, NearShare, seen, all)
-	if band := r.problem.Objective.Evidence(&first.Report).ErrorBand; band != nil {
-		r.result.Band = r.near(first.exact, *band, seen, all)
-	}
+	r.result.Band = r.near(first.exact, CloseShare*r.problem.Objective.Evidence(&first.Report).ErrorBand, seen, all)
 	if r.result.Partial {
 		r.result.Near.Most, r.result.Band.Most = 0, 0
 	}

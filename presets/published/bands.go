@@ -5,149 +5,244 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/band"
 	"meshscope/engine/hardware"
-	"meshscope/engine/units"
 	"meshscope/presets"
 )
 
-// Bands returns the errors of all groups, apart by GPU, stack and kind of model:
-// what a prediction for a similar setup can be expected to be off by.
-func Bands(groups []Group) []hardware.Band {
+// Errors is the error of one prediction of one published run, with what it is compared
+// with others by.
+type Errors struct {
+	Traits           band.Traits
+	Group            *Group
+	ID               string
+	Log              float64 // ln(predicted / measured)
+	Memory, InSample bool
+}
+
+// RunErrors evaluates every run of the groups and returns the errors of the step times
+// and of the memory. Groups whose runs are in another group too are left out.
+func RunErrors(groups []Group) (times, memory []Errors) {
 	e := engine.Evaluator{SkipTimeline: true}
-	var bands []hardware.Band
 	for i := range groups {
 		g := &groups[i]
-		parts := map[string]*Group{}
-		var order []string
-		for _, r := range g.Runs {
-			s := &r.Setup
-			key := fmt.Sprint(s.Cluster.GPU.ID, s.Stack.Resolve(), s.Model.IsMoE())
-			if parts[key] == nil {
-				parts[key] = &Group{ID: g.ID, Fitted: g.Fitted}
-				order = append(order, key)
-			}
-			parts[key].Runs = append(parts[key].Runs, r)
-		}
-		slices.Sort(order)
-		for _, key := range order {
-			results, _ := Compare(&e, parts[key])
-			first := &parts[key].Runs[0].Setup
-			for _, r := range results {
-				b := hardware.Band{
-					Group: g.ID, Memory: r.Metric == MemoryGiB, Stack: first.Stack.Resolve(), GPU: first.Cluster.GPU.ID,
-					MoE: first.Model.IsMoE(), Reach: reachOf(parts[key].Runs, r.Metric), Rows: r.Rows, Median: round(r.Median), P90: round(r.P90), InSample: g.Fitted,
-				}
-				bands = append(bands, b)
-			}
-		}
-	}
-	return bands
-}
-
-// reachOf returns how far the runs go that have a figure.
-func reachOf(runs []Run, metric string) hardware.Reach {
-	var out hardware.Reach
-	for i := range runs {
-		r := &runs[i]
-		if r.Step <= 0 && metric == StepSeconds || r.Memory <= 0 && metric == MemoryGiB {
+		if g.Repeats {
 			continue
 		}
-		s := &r.Setup
-		like := engine.Like(s)
-		for _, x := range []struct {
-			into  *hardware.Range
-			value float64
-		}{
-			{&out.GPUs, float64(s.GPUs)},
-			{&out.Seq, float64(s.Seq)},
-			{&out.TP, float64(s.TP)},
-			{&out.PP, float64(s.PP)},
-			{&out.CP, float64(s.CP)},
-			{&out.EP, float64(s.EP)},
-			{&out.Parameters, float64(like.Model.Total())},
-		} {
-			*x.into = x.into.With(x.value)
-		}
-		add(&out.Precisions, like.Precision)
-		add(&out.Schedules, like.Schedule)
-		add(&out.Recompute, like.Recompute)
-		if !slices.Contains(out.Recipes, like.Recipe) {
-			out.Recipes = append(out.Recipes, like.Recipe)
-		}
-		if cal := s.Cluster.Calibration; cal != nil && s.GPUs > s.Cluster.Domain() {
-			out.Nodes = true
-			out.Inter = out.Inter.With(float64(s.Cluster.Inter.Bandwidth))
-			add(&out.Networks, cal.NetworkID)
+		for k := range g.Runs {
+			r := &g.Runs[k]
+			setup := r.AsRun()
+			report := e.Evaluate(setup)
+			if !report.Legal {
+				continue
+			}
+			one := Errors{Group: g, ID: r.ID, InSample: g.Fitted}
+			if r.Step > 0 {
+				one.Traits, one.Log = engine.Traits(&setup, &report, false), math.Log(float64(report.Time.Step)/r.Step)
+				times = append(times, one)
+			}
+			if r.Memory > 0 {
+				one.Traits, one.Log, one.Memory = engine.Traits(&setup, &report, true), math.Log(r.PredictedMemory(&report)/r.Memory), true
+				memory = append(memory, one)
+			}
 		}
 	}
-	return out
+	return times, memory
 }
 
-// add puts a value into a sorted list, once.
-func add[T cmp.Ordered](list *[]T, value T) {
-	if at, found := slices.BinarySearch(*list, value); !found {
-		*list = slices.Insert(*list, at, value)
+// mostRuns is how many runs of one release count at most: a sweep of 748 does not
+// outvote all others.
+const mostRuns = 100
+
+// cellKey is what all runs of a cell share.
+type cellKey struct {
+	release, gpu, stack          string
+	experts, pipeline, zero3     bool
+	tp, cp, ep                   band.Reach
+	bits, gpus                   int
+	pcie, recompute, fitted bool
+}
+
+// Cells groups runs that are alike. The table gives rho.
+func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string) {
+	per := map[string]int{}
+	for i := range runs {
+		per[runs[i].Group.Series]++
 	}
+	at := map[cellKey]int{}
+	for i := range runs {
+		r := &runs[i]
+		x := &r.Traits
+		key := cellKey{
+			release: r.Group.Series, gpu: x.GPU, stack: x.Stack, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
+			tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe, fitted: r.InSample,
+			recompute: t.Memory && x.Recompute,
+		}
+		k, ok := at[key]
+		if !ok {
+			k = len(cells)
+			at[key] = k
+			publisher := slices.Index(publishers, r.Group.Publisher)
+			if publisher < 0 {
+				publisher, publishers = len(publishers), append(publishers, r.Group.Publisher)
+			}
+			cells = append(cells, band.Cell{Group: r.Group.ID, Release: r.Group.Series, Source: publisher, Fitted: r.InSample, Traits: band.Traits{
+				GPU: x.GPU, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
+				Pipeline: x.Pipeline, ZeRO3: x.ZeRO3, PCIe: x.PCIe, Recompute: key.recompute, Bits: x.Bits,
+			}})
+		}
+		c := &cells[k]
+		c.GPUs += x.GPUs
+		c.MicroBatches += x.MicroBatches
+		c.Active += x.Active
+		c.Seq += x.Seq
+		c.NonCompute += x.NonCompute
+		c.Traffic += x.Traffic
+		c.Error += math.Abs(r.Log) / t.Rho(x)
+		c.Runs++
+	}
+	for i := range cells {
+		c := &cells[i]
+		n := float64(c.Runs)
+		c.GPUs, c.MicroBatches, c.Active, c.Seq = c.GPUs/band.Log(n), c.MicroBatches/band.Log(n), c.Active/band.Log(n), c.Seq/band.Log(n)
+		c.NonCompute, c.Traffic, c.Error = c.NonCompute/n, c.Traffic/n, c.Error/n
+		all := float64(per[c.Release])
+		c.Weight = n / math.Sqrt(all) * min(1, math.Sqrt(mostRuns/all))
+	}
+	return cells, publishers
 }
 
-func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+// Table makes the cells of some runs and finds the factor; scales and prior are those of
+// the table given.
+func Table(scales *band.Table, runs []Errors) (*band.Table, []string) {
+	t := &band.Table{Prior: scales.Prior, PriorWeight: scales.PriorWeight, Memory: scales.Memory, Scales: scales.Scales}
+	var publishers []string
+	t.Cells, publishers = Cells(t, runs)
+	for _, of := range []struct {
+		into *band.Range
+		get  func(*band.Traits) band.Log
+	}{
+		{&t.GPUs, func(x *band.Traits) band.Log { return x.GPUs }},
+		{&t.Seq, func(x *band.Traits) band.Log { return x.Seq }},
+		{&t.Active, func(x *band.Traits) band.Log { return x.Active }},
+	} {
+		of.into.Least = band.Log(math.Inf(1))
+		for i := range runs {
+			v := of.get(&runs[i].Traits)
+			of.into.Least, of.into.Most = min(of.into.Least, v), max(of.into.Most, v)
+		}
+	}
+	t.Settle()
+	t.Factor = factor(t, runs)
+	return t, publishers
+}
 
-// BandFile writes bands as presets/bands.toml has them.
-func BandFile(bands []hardware.Band) string {
+// nineOfTen is the share of runs that a band holds.
+const nineOfTen = 0.9
+
+// Classes of at least so many runs have at least such a share of them inside the bands.
+const (
+	classRuns   = 15
+	classInside = 0.75
+)
+
+// factor returns the 90 % quantile of the errors over their band without a factor, each
+// run with its own release left out: the larger one of that over the runs and that over
+// the releases, each counting with the root of its runs; more where a class of runs needs it.
+func factor(t *band.Table, runs []Errors) float64 {
+	per := map[string]float64{}
+	for i := range runs {
+		per[runs[i].Group.Series]++
+	}
+	ratios, rows, releases := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs))
+	classes := map[class][]float64{}
+	for i := range runs {
+		r := &runs[i]
+		n := per[r.Group.Series]
+		ratios[i] = math.Abs(r.Log) / t.Log(&r.Traits, r.Group.Series)
+		rows[i], releases[i] = min(1, mostRuns/n), min(math.Sqrt(n), math.Sqrt(mostRuns))/n
+		classes[classOf(r)] = append(classes[classOf(r)], ratios[i])
+	}
+	out := max(weighted(ratios, rows, nineOfTen), weighted(ratios, releases, nineOfTen))
+	for _, list := range classes {
+		if len(list) >= classRuns {
+			out = max(out, weighted(list, nil, classInside))
+		}
+	}
+	return math.Ceil(1000*out) / 1000
+}
+
+// weighted returns the least value below which a share of the weights lies; nil: each
+// counts one.
+func weighted(values, weights []float64, share float64) float64 {
+	order := make([]int, len(values))
+	weight := func(i int) float64 {
+		if weights == nil {
+			return 1
+		}
+		return weights[i]
+	}
+	all := 0.0
+	for i := range order {
+		order[i] = i
+		all += weight(i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	sum := 0.0
+	for _, i := range order {
+		if sum += weight(i); sum >= share*all {
+			return values[i]
+		}
+	}
+	return math.NaN()
+}
+
+// BandFile writes the two tables as presets/bands.toml has them.
+func BandFile(scales *hardware.Published, groups []Group) string {
+	times, memory := RunErrors(groups)
 	var b strings.Builder
-	b.WriteString("# Errors of the model on the groups of presets/published, by GPU, stack and kind of\n" +
-		"# model. Written by the test of that package; never by hand.\n")
-	for _, x := range bands {
-		fmt.Fprintf(&b, "\n[[band]]\ngroup = %q\nmemory = %t\nstack = %q\ngpu = %q\nmoe = %t\nrows = %d\nmedian = %g\np90 = %g\nfitted = %t\n",
-			x.Group, x.Memory, x.Stack, x.GPU, x.MoE, x.Rows, x.Median, x.P90, x.InSample)
-		r := &x.Reach
-		for _, f := range []struct {
-			key  string
-			unit float64
-			of   hardware.Range
-		}{
-			{"gpus", 1, r.GPUs},
-			{"seq", 1, r.Seq},
-			{"tp", 1, r.TP},
-			{"pp", 1, r.PP},
-			{"cp", 1, r.CP},
-			{"ep", 1, r.EP},
-			{"parameters", 1, r.Parameters},
-			{"inter_GBps", float64(units.GBps), r.Inter},
-		} {
-			fmt.Fprintf(&b, "%s = [%s, %s]\n", f.key, decimal(f.of.Least/f.unit), decimal(f.of.Most/f.unit))
+	b.WriteString("# Errors of the model on the runs of presets/published, in cells of runs that are alike: see\n" +
+		"# package engine/band. Counts are binary logarithms; error is the mean of |ln(predicted / measured)|\n" +
+		"# over rho. Written by the test of presets/published; never by hand.\n")
+	for _, of := range []struct {
+		name string
+		from *band.Table
+		runs []Errors
+	}{{"time", &scales.Time, times}, {"memory", &scales.Memory, memory}} {
+		t, publishers := Table(of.from, of.runs)
+		fmt.Fprintf(&b, "\n[%s]\nfactor = %s\n", of.name, decimal(t.Factor))
+		for _, r := range []struct {
+			key string
+			of  band.Range
+		}{{"gpus", t.GPUs}, {"seq", t.Seq}, {"active", t.Active}} {
+			fmt.Fprintf(&b, "%s = [%s, %s]\n", r.key, decimal(float64(r.of.Least)), decimal(float64(r.of.Most)))
 		}
-		fmt.Fprintf(&b, "nodes = %t\nnetworks = [%s]\nprecisions = [%s]\nschedules = [%s]\nrecompute = [%s]\n",
-			r.Nodes, quoted(r.Networks), quoted(r.Precisions), quoted(r.Schedules), quoted(r.Recompute))
-		b.WriteString("recipes = [\n")
-		for _, x := range r.Recipes {
-			fmt.Fprintf(&b, "  {zero = %d, hsdp = %t, tp = %t, sp = %t, attention = %q, optimizer = %q, gradients = %q},\n",
-				x.ZeRO, x.HSDP, x.TP, x.SP, x.Attention, x.Optimizer, x.Gradients)
+		fmt.Fprintf(&b, "columns = %q\ncells = [\n", new(presets.CellFile).Columns())
+		for i := range t.Cells {
+			fmt.Fprintf(&b, "  %q,\n", line(&t.Cells[i], publishers))
 		}
 		b.WriteString("]\n")
 	}
 	return b.String()
 }
 
-// decimal writes a number as TOML takes it for one with a fraction.
-func decimal(v float64) string {
-	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
+func line(c *band.Cell, publishers []string) string {
+	f := presets.CellFile{
+		Group: c.Group, Release: c.Release, Source: publishers[c.Source], GPU: c.GPU, Generation: c.Generation, Stack: c.Stack, Family: c.Family,
+		Experts: c.Experts, TP: uint8(c.TP), CP: uint8(c.CP), EP: uint8(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe, Recompute: c.Recompute, Bits: c.Bits,
+		GPUs: three(float64(c.GPUs)), MicroBatches: three(float64(c.MicroBatches)), Active: three(float64(c.Active)), Seq: three(float64(c.Seq)), Wait: three(c.NonCompute), Traffic: three(c.Traffic),
+		Runs: c.Runs, Weight: three(c.Weight), Error: three(c.Error), Fitted: c.Fitted,
 	}
-	return text
+	return f.String()
 }
 
-func quoted[T ~string](list []T) string {
-	parts := make([]string, len(list))
-	for i, v := range list {
-		parts[i] = strconv.Quote(string(v))
-	}
-	return strings.Join(parts, ", ")
-}
+// decimal writes a number with three decimals, as TOML takes it for one with a fraction.
+func decimal(v float64) string { return fmt.Sprintf("%.3f", v) }
+
+// three rounds to three decimals.
+func three(v float64) float64 { return math.Round(1000*v) / 1000 }
 
 var _ Library = (*presets.Library)(nil)

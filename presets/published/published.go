@@ -37,6 +37,9 @@ type Group struct {
 	PeerError float64 `json:"peer_error,omitempty"` // mean absolute relative error of the best peer on such runs
 	Note      string  `json:"note,omitempty"`
 	Release   string  `json:"release,omitempty"` // of the software, where all runs have the same
+	Series    string  `json:"series"`            // groups of one series, such as two tables of a paper, are left out of a fit together
+	Publisher string  `json:"publisher"`         // whose runs these are
+	Repeats   bool    `json:"repeats,omitempty"` // its runs are in another group too
 	Runs      []Run   `json:"-"`
 	// LeftOut lists the published runs of the source that cannot be compared, by reason.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
@@ -107,11 +110,14 @@ type Library interface {
 type groupFile struct {
 	ID        string         `toml:"id"`
 	Source    string         `toml:"source"`
+	Series    string         `toml:"series"`    // its id by default
+	Publisher string         `toml:"publisher"` // its series by default
 	Fitted    bool           `toml:"fitted"`
 	FittedTo  string         `toml:"constants"`
 	Peer      string         `toml:"peer"`
 	PeerError float64        `toml:"peer_error"`
 	Note      string         `toml:"note"`
+	Repeats   bool           `toml:"repeats"`
 	Common    map[string]any `toml:"common"` // setup keys of every run
 	Memory    MemoryKind     `toml:"memory"` // allocated by default
 	Rank      MemoryRank     `toml:"memory_rank"`
@@ -234,8 +240,8 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 		return Group{}, fmt.Errorf("memory_rank: given %q, allowed is first or last; left out it is the fullest", f.Rank)
 	}
 	g := Group{
-		ID: f.ID, Source: f.Source, Fitted: f.Fitted, FittedTo: f.FittedTo,
-		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Release: f.Release, LeftOut: f.LeftOut, file: &f,
+		ID: f.ID, Source: f.Source, Series: cmp.Or(f.Series, f.ID), Publisher: cmp.Or(f.Publisher, f.Series, f.ID), Fitted: f.Fitted, FittedTo: f.FittedTo,
+		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Repeats: f.Repeats, Release: f.Release, LeftOut: f.LeftOut, file: &f,
 	}
 	if err := f.check(); err != nil {
 		return Group{}, err

@@ -347,8 +347,8 @@ func (a *Advice) page(body []adviceLine) *page {
 // verdict draws the first line: whether it fits, and how full the fullest rank is.
 func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	m := a.report.Memory
-	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: g.PlusMinus, About: g.About}
-	value := peak.Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB"
+	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: g.PlusMinus}
+	value := peak.Of(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB"
 	l.Gap(1)
 	if m.Fits {
 		l.Put(t.Paint(themes.Strong), "FITS").Put(t.Paint(themes.Strong), "  what limits the step, and what would make it faster")

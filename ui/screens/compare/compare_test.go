@@ -61,12 +61,12 @@ func roundReport(step, gib float64) engine.Report {
 		Legal: true,
 		Time: &engine.Time{
 			Step: units.Seconds(step), Compute: units.Seconds(step * 0.8), Exposed: units.Seconds(step * 0.15), Bubble: units.Seconds(step * 0.05),
-			Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"},
+			Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table"},
 		},
 		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
 		Memory: &engine.Memory{
-			Peak: rank.Total, Usable: 79 * units.GiB, Fits: gib <= 79, Ranks: []engine.RankMemory{rank},
-			Evidence: engine.Evidence{ValidatedBy: engine.NotValidated},
+			Peak: rank.Total, Usable: 79 * units.GiB, Fits: gib <= 79, Fit: engine.FitWithin(rank.Total, 79*units.GiB, 0.05), Ranks: []engine.RankMemory{rank},
+			Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table"},
 		},
 		Pipeline:      &engine.Pipeline{BubbleOverIdeal: 0.0625},
 		Model:         &engine.ModelFigures{Parameters: 70e9},

@@ -34,8 +34,8 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	band, typical := 0.126, 0.04
 	r := engine.Report{
 		Legal:      true,
-		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"}},
-		Memory:     &engine.Memory{Evidence: engine.Evidence{ValidatedBy: engine.NotValidated}},
+		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table"}},
+		Memory:     &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table"}},
 	}
 	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }

@@ -35,14 +35,14 @@ func (d *data) compared() int {
 
 func stepEvidence(r *engine.Report) engine.Evidence {
 	if r == nil || r.Time == nil {
-		return engine.Evidence{ValidatedBy: engine.NotValidated}
+		return engine.Evidence{}
 	}
 	return r.Time.Evidence
 }
 
 func memoryEvidence(r *engine.Report) engine.Evidence {
 	if r == nil || r.Memory == nil {
-		return engine.Evidence{ValidatedBy: engine.NotValidated}
+		return engine.Evidence{}
 	}
 	return r.Memory.Evidence
 }
@@ -51,9 +51,6 @@ func memoryEvidence(r *engine.Report) engine.Evidence {
 func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string {
 	l := widget.NewLine(w).Gap(2)
 	l.Put(in.Paint(themes.Muted), what)
-	if !e.Validated() {
-		return l.Put(in.Paint(themes.Warn), e.Band("")).String()
-	}
 	l.Put(in.Paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
 	text := e.Words()
 	if widget.Width(text) > l.Left() {

@@ -12,7 +12,7 @@ import (
 
 // bandOf is how exact a figure of the report is.
 func bandOf(in *screen.Context, e *engine.Evidence) figure.Band {
-	return figure.Band{Evidence: e, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
+	return figure.Band{Evidence: e, PlusMinus: in.Glyphs.PlusMinus}
 }
 
 // emptyPanel is a panel that has nothing to show yet.

@@ -68,25 +68,22 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	m := in.Report.Memory
 	usable := m.Usable.GiB()
 	fit := gauge{
-		name: "fits", brief: "fits", better: 0, change: now.Peak - before.Peak,
-		value:  bandOf(in, &m.Evidence).Brief(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
-		brief2: bandOf(in, &m.Evidence).Brief(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
+		better: 0, change: now.Peak - before.Peak,
+		value:  bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
+		brief2: bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
 		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
 	}
-	if !m.Fits {
-		fit.name, fit.brief, fit.role = "OVER", "OVER", themes.Bad
-	} else {
-		fit.role = themes.Good
-	}
-	mfu := bandOf(in, &in.Report.Throughput.Evidence).Brief(figure.PercentValue(now.MFU/100) + " %")
+	fit.name, fit.role = screen.Fit(m)
+	fit.brief = fit.name
+	mfu := bandOf(in, &in.Report.Throughput.Evidence).Of(figure.PercentValue(now.MFU/100) + " %")
 	speed := gauge{
 		name: "MFU", brief: "MFU", role: themes.Muted, better: 1, change: now.MFU - before.MFU,
 		value: mfu, brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
 	}
 	if !m.Fits {
-		speed.name, speed.brief = "would reach", "would reach"
-		speed.value, speed.brief2 = mfu+" MFU", mfu+" MFU"
+		speed.name, speed.brief = "would reach", "reach"
+		speed.value, speed.brief2 = mfu+" MFU", mfu
 	}
 	exposed := gauge{
 		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1, change: now.Exposed - before.Exposed,

@@ -88,7 +88,7 @@ func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMem
 		fullestRank = "one pipeline rank"
 	}
 	band := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
-	remark := bandOf(in, &m.Evidence).BandBrief(in.Glyphs.PlusMinus)
+	remark := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
 	number := "rank " + strconv.Itoa(fullest.Rank)
 	for _, text := range []string{fullestRank + ", " + band, number + ", " + band, number + ", " + remark, band} {
 		if widget.Width("MEMORY ")+widget.Width(detail)+widget.Width(text)+4 <= w {

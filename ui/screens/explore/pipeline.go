@@ -44,7 +44,7 @@ func pipelineHeading(in *screen.Context, w int) string {
 	}
 	sizes = append(sizes, "m = "+figure.Comma(p.MicroBatches))
 	detail := string(p.Schedule) + ", " + strings.Join(sizes, ", ")
-	remark := bandOf(in, &in.Report.Time.Evidence).Brief(figure.Seconds(p.Makespan))
+	remark := bandOf(in, &in.Report.Time.Evidence).Of(figure.Seconds(p.Makespan))
 	if widget.Width("PIPELINE ")+widget.Width(detail)+widget.Width(remark)+3 > w {
 		detail = strings.ReplaceAll(detail, " = ", " ")
 	}

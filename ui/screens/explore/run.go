@@ -21,8 +21,7 @@ func Run(in *screen.Context, w, h int) []string {
 	}
 	exact := bandOf(in, &r.Evidence)
 	detail := figure.Short(r.Tokens) + " tokens, " + figure.Short(r.Steps) + " steps"
-	room := w - widget.Width("WHOLE RUN ") - widget.Width(detail) - 4
-	lines := []string{in.HeadingIn(themes.Strong, w, "WHOLE RUN", detail, exact.Beside(figure.Days(r.Days), room))}
+	lines := []string{in.HeadingIn(themes.Strong, w, "WHOLE RUN", detail, exact.Of(figure.Days(r.Days)))}
 	columns := []column{
 		{names: [3]string{"days", "days", "days"}, value: figure.Three(r.Days)},
 		{names: [3]string{"GPU-hours", "GPU-hours", "GPU-h"}, value: figure.Short(r.GPUHours)},

@@ -76,8 +76,7 @@ func stepHeading(in *screen.Context, t *engine.Time, w int) string {
 	if w >= 72 {
 		detail = "% of one step, on the slowest rank"
 	}
-	room := w - widget.Width("STEP ") - widget.Width(detail) - 4
-	return in.HeadingIn(themes.Strong, w, "STEP", detail, bandOf(in, &t.Evidence).Beside(figure.Seconds(t.Step), room))
+	return in.HeadingIn(themes.Strong, w, "STEP", detail, bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step)))
 }
 
 // why names the traffic that the step waits for, the largest first. In the last

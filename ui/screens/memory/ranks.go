@@ -160,9 +160,7 @@ func (v *View) ranksRemark(in *screen.Context, w int, g *grid) string {
 	if g.rows < n {
 		text = strconv.Itoa(g.rows) + " of " + strconv.Itoa(n) + " ranks, " + text
 	}
-	const title = len("> MEMORY PER GPU GiB at each rank's peak") + 4
-	room := w - title - widget.Width(text) - 3
-	return bandOf(in, m).Beside("peak "+gib(m.Peak), room) + "   " + text
+	return bandOf(in, m).Of("peak "+gib(m.Peak)) + "   " + text
 }
 
 // label writes pointer, name and mark of a rank.

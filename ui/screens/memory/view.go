@@ -148,11 +148,8 @@ func (v *View) tabs(in *screen.Context, w int) string {
 		l.Gap(1)
 	}
 	m := memoryOf(in)
-	role, short := themes.Good, "fits"
-	if !m.Fits {
-		role, short = themes.Bad, "over"
-	}
-	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), bandOf(in, m).Brief(figure.GiB(m.Peak))+" of "+gib(m.Usable), short), 0)
+	short, role := screen.Fit(m)
+	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), short+": "+bandOf(in, m).Of(figure.GiB(m.Peak)), short), 0)
 	return l.String()
 }
 
@@ -164,8 +161,8 @@ const bandHeight = 14
 func (v *View) bandLine(in *screen.Context, w int) string {
 	m := memoryOf(in)
 	l := widget.NewLine(w).Gap(2)
-	l.Put(in.Paint(themes.Muted), "peak ").Put(in.Paint(themes.Strong), bandOf(in, m).Beside(gib(m.Peak), l.Left()))
-	if note := " (" + m.Note() + ")"; m.Validated() && widget.Width(note) <= l.Left() {
+	l.Put(in.Paint(themes.Muted), "peak ").Put(in.Paint(themes.Strong), bandOf(in, m).Of(gib(m.Peak)))
+	if note := " (" + m.Note() + ")"; widget.Width(note) <= l.Left() {
 		l.Put(in.Paint(themes.Muted), note)
 	}
 	return l.String()
@@ -173,7 +170,7 @@ func (v *View) bandLine(in *screen.Context, w int) string {
 
 // bandOf is how exact the peak is.
 func bandOf(in *screen.Context, m *engine.Memory) figure.Band {
-	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
+	return figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus}
 }
 
 // heading returns the first line of a pane; that of the active one is marked.

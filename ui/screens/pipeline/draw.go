@@ -104,8 +104,8 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		detail += ", two per line"
 	}
 	line := widget.NewLine(w).Put(in.Paint(themes.Heading), name).Gap(1).Put(in.Paint(themes.Text), detail)
-	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus, About: in.Glyphs.About}
-	parts := []string{exact.Beside(figure.Seconds(p.Makespan), line.Left()-4)}
+	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus}
+	parts := []string{exact.Of(figure.Seconds(p.Makespan))}
 	if p.Ranks > 1 {
 		bubble := "bubble " + figure.Percent(ofStep(b.report))
 		if full := bubble + " of the step"; widget.Width(parts[0])+len(full)+6 <= line.Left() {

@@ -48,7 +48,7 @@ func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 		span := line.SpanOverIdeal()
 		r.Pipeline.BubbleSpan = &span
 	}
-	r.Memory = &engine.Memory{Usable: 79 * units.GiB, Peak: 60 * units.GiB, Fits: true}
+	r.Memory = &engine.Memory{Usable: 79 * units.GiB, Peak: 60 * units.GiB, Fits: true, Fit: engine.Fits}
 	for i := range line.Ranks {
 		activations := units.Bytes(line.Ranks[i].PeakInFlight) * units.GiB
 		r.Memory.Ranks = append(r.Memory.Ranks, engine.RankMemory{Rank: i, Activations: activations, Total: 50*units.GiB + activations})

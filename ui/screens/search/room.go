@@ -18,7 +18,7 @@ type room struct {
 }
 
 func roomOf(m *engine.Memory) room {
-	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: !m.Close()}
+	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: m.Fit != engine.Tight}
 }
 
 // mark stands before a peak of which the error band covers the capacity.

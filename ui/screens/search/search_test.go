@@ -47,9 +47,9 @@ func roundReport(step, gib float64) engine.Report {
 	peak := units.Bytes(gib) * units.GiB
 	return engine.Report{
 		Legal:      true,
-		Time:       &engine.Time{Step: units.Seconds(step), Exposed: units.Seconds(step / 20), Evidence: engine.Evidence{ErrorBand: &band, TypicalError: &typical, ValidatedBy: "first-table"}},
+		Time:       &engine.Time{Step: units.Seconds(step), Exposed: units.Seconds(step / 20), Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table"}},
 		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
-		Memory:     &engine.Memory{Peak: peak, Usable: 79 * units.GiB, Fits: gib <= 79, Evidence: engine.Evidence{ValidatedBy: engine.NotValidated}},
+		Memory:     &engine.Memory{Peak: peak, Usable: 79 * units.GiB, Fits: gib <= 79, Fit: engine.FitWithin(peak, 79*units.GiB, 0.05), Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table"}},
 		Pipeline:   &engine.Pipeline{BubbleOverIdeal: 0.0625},
 	}
 }

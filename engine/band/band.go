@@ -1,0 +1,153 @@
+// Package band gives every prediction its error band: the mean error of published
+// runs, each weighted by how similar it is to the setup, widened where they are few
+// or unlike. It knows no setup and no file; engine says what a setup is like, and
+// presets hold the runs.
+//
+// The formulas, with e = |ln(predicted / measured)| of a run:
+//
+//	rho(x) = (0.1 + X + min(1.5, T))^0.3     X: share of the step that is neither compute nor recomputation,
+//	                                         T: communication over the step, hidden or not; of memory rho = 1
+//	q(S)   = (sum w_i u_i + w0 u0) / (sum w_i + w0)   over the cells i outside source S,
+//	         w_i = v_i exp(-distance), u_i the mean of e / rho over the runs of the cell
+//	B(x)   = factor rho(x) max(q(no source), q(S) of each source S)
+//
+// The measurement is expected between predicted / exp(B) and predicted * exp(B); the
+// band is exp(B) - 1. Factor is the 90 % quantile of e / (B / factor) over all runs
+// with their own release left out, so nine of ten runs of a release that nobody has
+// seen lie inside. The maximum over the sources makes the band that of an outsider:
+// constants were fitted to some of the very runs that are nearest. Of memory there is no
+// such maximum: it is counted tensor by tensor, and a stack is like no other one.
+package band
+
+import "math"
+
+// Table is what is known about the error of one kind of prediction: of step times, or
+// of memory.
+type Table struct {
+	Factor      float64 // makes nine of ten runs lie inside
+	Prior       float64 // u0: the mean error where no run is similar, in the log
+	PriorWeight float64 // w0: how many similar runs the prior counts for
+	Memory      bool    // of memory: rho is 1
+	Scales      Scales
+	Cells       []Cell
+
+	GPUs, Seq, Active Range // what the published runs cover
+
+	sources int
+	quick   quick
+	packed  []packed
+}
+
+// Settle works out what Of needs of the cells; they must not change after it.
+func (t *Table) Settle() {
+	for i := range t.Cells {
+		c := &t.Cells[i]
+		c.Settle()
+		t.sources = max(t.sources, c.Source+1)
+	}
+	t.prepare()
+}
+
+// Cell is a set of published runs alike in what matters to the error.
+type Cell struct {
+	Traits
+	Group   string  // the published group, as presets name it
+	Release string  // of the software, or the paper: what is left out at once
+	Source  int     // index of who published it, below MaxSources
+	Runs    int     // how many
+	Weight  float64 // v_i: runs over the root of the runs of the release
+	Error   float64 // u_i: mean of e / rho
+	Fitted  bool    // constants were fitted to these runs
+}
+
+// Band is the error of a prediction. Both errors are relative and in the larger
+// direction: the measurement lies between the prediction divided by and multiplied
+// with 1 + error.
+type Band struct {
+	Error   float64 // nine of ten published runs are closer
+	Typical float64 // half of them are
+	Similar int     // published runs at a distance below 1
+	Nearest *Cell   // the nearest runs; nil where there are none at all
+}
+
+// similar is the distance below which runs count as similar.
+const similar = 1
+
+// far is the distance beyond which a run counts for nothing: exp(-8) is 0.0003.
+const far = 8
+
+// typicalShare is the width of the half of runs that is closest, over that of nine of
+// ten, in the log: measured on the published runs with their release left out.
+const typicalShare = 0.22
+
+// MaxSources is how many sources a table may have: Of keeps a sum for each.
+const MaxSources = 32
+
+// Unknown returns the table where no published run is known: the prior alone, with the
+// factor that published runs give it.
+func Unknown() *Table { return &Table{Factor: 1.4, Prior: 0.5, PriorWeight: 0.7} }
+
+// Of returns the band of a prediction for a setup like x.
+func (t *Table) Of(x *Traits) Band {
+	q, out := t.mean(x, "")
+	b := t.Factor * t.Rho(x) * q
+	out.Error, out.Typical = math.Expm1(b), math.Expm1(typicalShare*b)
+	return out
+}
+
+// Log returns B(x) over the factor with a release left out: what the factor is found
+// from.
+func (t *Table) Log(x *Traits, without string) float64 {
+	q, _ := t.mean(x, without)
+	return t.Rho(x) * q
+}
+
+// Rho returns how large errors are expected to be at the traits' share of
+// communication and waiting: a step that only computes is predicted best.
+func (t *Table) Rho(x *Traits) float64 {
+	if t.Memory {
+		return 1
+	}
+	const floor, most, power = 0.1, 1.5, 0.3
+	return math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
+}
+
+// mean returns max q(S), without the cells of a release, and what is nearest.
+func (t *Table) mean(x *Traits, without string) (q float64, out Band) {
+	var errors, weights [MaxSources]float64
+	beyond := t.beyond(x)
+	least := math.Inf(1)
+	at := t.quick.pack(x)
+	for i := range t.Cells {
+		c := &t.Cells[i]
+		if without != "" && c.Release == without {
+			continue
+		}
+		d := beyond + t.quick.distance(&at, &t.packed[i])
+		if d < least || out.Nearest == nil {
+			least, out.Nearest = d, c
+		}
+		if d >= far {
+			continue
+		}
+		if d < similar {
+			out.Similar += c.Runs
+		}
+		w := c.Weight * math.Exp(-d)
+		errors[c.Source] += w * c.Error
+		weights[c.Source] += w
+	}
+	sum, weight := t.PriorWeight*t.Prior, t.PriorWeight
+	for s := range t.sources {
+		sum += errors[s]
+		weight += weights[s]
+	}
+	q = sum / weight
+	if t.Memory {
+		return q, out
+	}
+	for s := range t.sources {
+		q = max(q, (sum-errors[s])/(weight-weights[s]))
+	}
+	return q, out
+}

@@ -1,0 +1,184 @@
+package band
+
+import (
+	"math"
+	"slices"
+)
+
+// Feature is what a setup can differ in from published runs.
+type Feature uint8
+
+// Features.
+const (
+	Same Feature = iota // in nothing
+	Experts
+	EP
+	GPU
+	Stack
+	Own
+	Changed
+	PCIe
+	TP
+	Pipeline
+	CP
+	ZeRO3
+	Precision
+	Recompute
+	GPUs
+	MicroBatches
+	Active
+	Seq
+	Wait
+	Traffic
+	Features // how many there are
+)
+
+// Scales are the distances that differences count for: of a feature that is there or
+// not the distance itself, of a count that of a doubling, of Wait and Traffic that of
+// a factor e.
+type Scales struct {
+	Of          [Features]float64
+	Unknown     float64 // a generation of GPUs or a stack without any published run
+	Generation  float64 // another GPU of the same generation
+	Family      float64 // another stack of the same family
+	EPAcross    float64 // experts inside a scale-up domain against across domains
+	Narrow      float64 // 4-bit products, until runs are published
+	BeyondRange float64 // per doubling beyond the published range, to every run
+}
+
+// Range is what the published runs cover of a count, in binary logarithms.
+type Range struct{ Least, Most Log }
+
+// beyond returns by how many doublings v lies outside.
+func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0)) }
+
+// beyond returns the distance that is the same to every run.
+func (t *Table) beyond(x *Traits) float64 {
+	d := t.Scales.BeyondRange * (t.GPUs.beyond(x.GPUs) + t.Seq.beyond(x.Seq) + t.Active.beyond(x.Active))
+	if x.Bits < eightBits { // nobody has published such a run
+		d += t.Scales.Narrow
+	}
+	if !slices.Contains(t.quick.gens, x.Generation) {
+		d += t.Scales.Unknown
+	}
+	if !slices.Contains(t.quick.stacks, x.Stack) {
+		d += t.Scales.Unknown
+	}
+	if x.Own {
+		d += t.Scales.Of[Own]
+	}
+	return d + t.Scales.Of[Changed]*x.Changed
+}
+
+// parts are the distances of all features.
+type parts [Features]float64
+
+func (p *parts) sum() float64 {
+	d := 0.0
+	for _, v := range p {
+		d += v
+	}
+	return d
+}
+
+// apart fills in how far a setup is from a cell in each feature.
+func (t *Table) apart(p *parts, x *Traits, c *Cell) {
+	s := &t.Scales
+	*p = parts{
+		GPU: s.gpu(x, &c.Traits), Stack: s.stack(x, &c.Traits), EP: s.experts(x.EP, c.EP), TP: s.Of[TP] * reachApart(x.TP, c.TP),
+		GPUs:         s.Of[GPUs] * math.Abs(float64(x.GPUs-c.GPUs)),
+		MicroBatches: s.Of[MicroBatches] * math.Abs(float64(x.MicroBatches-c.MicroBatches)),
+		Active:       s.Of[Active] * math.Abs(float64(x.Active-c.Active)),
+		Seq:          s.Of[Seq] * math.Abs(float64(x.Seq-c.Seq)),
+		Wait:         s.Of[Wait] * math.Abs(x.logWait-c.logWait),
+		Traffic:      s.Of[Traffic] * math.Abs(x.logTraffic-c.logTraffic),
+		Experts:      s.unless(Experts, x.Experts == c.Experts),
+		PCIe:         s.unless(PCIe, x.PCIe == c.PCIe),
+		Pipeline:     s.unless(Pipeline, x.Pipeline == c.Pipeline),
+		CP:           s.unless(CP, (x.CP == None) == (c.CP == None)),
+		ZeRO3:        s.unless(ZeRO3, x.ZeRO3 == c.ZeRO3),
+		Recompute:    s.unless(Recompute, x.Recompute == c.Recompute),
+	}
+	p[Precision] = s.unless(Precision, (x.Bits <= eightBits) == (c.Bits <= eightBits) && (x.Bits > sixteenBits) == (c.Bits > sixteenBits))
+}
+
+const eightBits, sixteenBits = 8, 16
+
+func (s *Scales) unless(f Feature, same bool) float64 {
+	if same {
+		return 0
+	}
+	return s.Of[f]
+}
+
+func (s *Scales) gpu(x, c *Traits) float64 {
+	switch {
+	case x.GPU == c.GPU:
+		return 0
+	case x.Generation == c.Generation:
+		return s.Generation
+	}
+	return s.Of[GPU]
+}
+
+func (s *Scales) stack(x, c *Traits) float64 {
+	switch {
+	case x.Stack == c.Stack:
+		return 0
+	case x.Family == c.Family:
+		return s.Family
+	}
+	return s.Of[Stack]
+}
+
+func (s *Scales) experts(x, c Reach) float64 {
+	switch {
+	case x == c:
+		return 0
+	case x == None || c == None:
+		return s.Of[EP]
+	}
+	return s.EPAcross
+}
+
+// reachApart returns how many steps two reaches are apart.
+func reachApart(x, c Reach) float64 { return math.Abs(float64(x) - float64(c)) }
+
+// Differences returns the two features in which a setup is furthest from a cell, the
+// furthest first; Same where it is alike in all others. What lies outside of all
+// published runs counts with its whole distance.
+func (t *Table) Differences(x *Traits, c *Cell) (out [2]Feature) {
+	var p parts
+	t.apart(&p, x, c)
+	s := &t.Scales
+	p[GPUs] += s.BeyondRange * t.GPUs.beyond(x.GPUs)
+	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
+	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
+	p[Changed] += s.Of[Changed] * x.Changed
+	if x.Bits < eightBits {
+		p[Precision] += s.Narrow
+	}
+	if !slices.Contains(t.quick.gens, x.Generation) {
+		p[GPU] += s.Unknown
+	}
+	if !slices.Contains(t.quick.stacks, x.Stack) {
+		p[Stack] += s.Unknown
+	}
+	if x.Own {
+		p[Own] += s.Of[Own]
+	}
+	const least = 0.1
+	for i := range out {
+		most := Feature(0)
+		for f := range Features {
+			if p[f] > p[most] {
+				most = f
+			}
+		}
+		if p[most] < least {
+			break
+		}
+		out[i], p[most] = most, 0
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package band
+
+import (
+	"math"
+	"slices"
+)
+
+// The distance to a cell is needed for every cell on each evaluation: what is alike or
+// not is packed into bits whose sums are looked up, and names become numbers. A test
+// holds it equal to the sum of the parts that apart gives.
+
+// Bits of the features that are alike or not.
+const (
+	bitExperts = 1 << iota
+	bitPCIe
+	bitPipeline
+	bitCP
+	bitZeRO3
+	bitRecompute
+	bitEight // 8-bit products
+	bitWide  // 32-bit products
+	bits     = iota
+)
+
+const reaches = 3
+
+// quick are sums of distances, ready to look up.
+type quick struct {
+	flags   [1 << bits]float64
+	tp, ep  [reaches * reaches]float64
+	scale   [counts]float64 // of the counts, in the order of packed.counts
+	gpu     [3]float64      // the same GPU, the same generation, another
+	stack   [3]float64
+	gpus    []string
+	gens    []string
+	stacks  []string
+	parents []string
+}
+
+// packed are traits as numbers.
+type packed struct {
+	flags                  uint16
+	gpu, gen, stack, above int16
+	tp, ep                 uint8
+	counts                 [counts]float64
+}
+
+// counts is how many features count by how much they differ.
+const counts = 6
+
+func (t *Table) prepare() {
+	q, s := &t.quick, &t.Scales
+	*q = quick{
+		gpu: [3]float64{0, s.Generation, s.Of[GPU]}, stack: [3]float64{0, s.Family, s.Of[Stack]},
+		scale: [counts]float64{s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[Wait], s.Of[Traffic]},
+	}
+	for f := range q.flags {
+		for bit, feature := range [...]Feature{Experts, PCIe, Pipeline, CP, ZeRO3, Recompute} {
+			if f&(1<<bit) != 0 {
+				q.flags[f] += s.Of[feature]
+			}
+		}
+		if f&(bitEight|bitWide) != 0 {
+			q.flags[f] += s.Of[Precision]
+		}
+	}
+	for x := range Reach(reaches) {
+		for c := range Reach(reaches) {
+			q.tp[x*reaches+c], q.ep[x*reaches+c] = s.Of[TP]*reachApart(x, c), s.experts(x, c)
+		}
+	}
+	t.packed = make([]packed, len(t.Cells))
+	for i := range t.Cells {
+		c := &t.Cells[i]
+		number(&q.gpus, c.GPU)
+		number(&q.gens, c.Generation)
+		number(&q.stacks, c.Stack)
+		number(&q.parents, c.Family)
+		t.packed[i] = q.pack(&c.Traits)
+	}
+}
+
+// number adds a name to a list that does not have it.
+func number(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}
+
+func (q *quick) pack(x *Traits) packed {
+	at := func(list []string, name string) int16 { return int16(slices.Index(list, name)) }
+	p := packed{
+		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
+		tp: uint8(x.TP), ep: uint8(x.EP),
+		counts: [counts]float64{float64(x.GPUs), float64(x.MicroBatches), float64(x.Active), float64(x.Seq), x.logWait, x.logTraffic},
+	}
+	for bit, on := range [bits]bool{x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute, x.Bits <= eightBits, x.Bits > sixteenBits} {
+		if on {
+			p.flags |= 1 << bit
+		}
+	}
+	return p
+}
+
+// distance returns the sum of the parts; x.gpu and its like are negative where no cell
+// has the name.
+func (q *quick) distance(x, c *packed) float64 {
+	gpu, stack := 2, 2
+	switch {
+	case x.gpu == c.gpu:
+		gpu = 0
+	case x.gen == c.gen:
+		gpu = 1
+	}
+	switch {
+	case x.stack == c.stack:
+		stack = 0
+	case x.above == c.above:
+		stack = 1
+	}
+	d := q.flags[x.flags^c.flags] + q.tp[x.tp*reaches+c.tp] + q.ep[x.ep*reaches+c.ep] + q.gpu[gpu] + q.stack[stack]
+	for i := range x.counts {
+		d += q.scale[i] * math.Abs(x.counts[i]-c.counts[i])
+	}
+	return d
+}

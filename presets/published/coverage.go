@@ -1,0 +1,95 @@
+package published
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"meshscope/engine/band"
+)
+
+// Class is how well the bands of one kind of run hold, each run's own release left out
+// of them.
+type Class struct {
+	Experts           bool
+	Generation, Stack string
+	Releases, Runs    int
+	Inside            float64 // share of the runs that lie inside their band
+	Width             float64 // median of the bands, relative
+	InUse             float64 // the same when nothing is left out
+}
+
+// class is what the runs of a Class share.
+type class struct {
+	experts           bool
+	generation, stack string
+}
+
+func classOf(r *Errors) class {
+	return class{r.Traits.Experts, r.Traits.Generation, r.Traits.Stack}
+}
+
+// Coverage judges the bands by class, and over all runs together in the first Class,
+// which has no generation. A release with more than a hundred runs counts as a hundred.
+func Coverage(t *band.Table, runs []Errors) []Class {
+	per := map[string]float64{}
+	for i := range runs {
+		per[runs[i].Group.Series]++
+	}
+	lists := map[class][]int{}
+	for i := range runs {
+		lists[class{}] = append(lists[class{}], i)
+		k := classOf(&runs[i])
+		lists[k] = append(lists[k], i)
+	}
+	var out []Class
+	for k, list := range lists {
+		c := Class{Experts: k.experts, Generation: k.generation, Stack: k.stack, Runs: len(list)}
+		var widths, used, weights []float64
+		releases := map[string]bool{}
+		inside, all := 0.0, 0.0
+		for _, i := range list {
+			r := &runs[i]
+			b, weight := t.Factor*t.Log(&r.Traits, r.Group.Series), min(1, mostRuns/per[r.Group.Series])
+			releases[r.Group.Series] = true
+			all += weight
+			if math.Abs(r.Log) <= b {
+				inside += weight
+			}
+			widths, weights = append(widths, math.Expm1(b)), append(weights, weight)
+			used = append(used, t.Of(&r.Traits).Error)
+		}
+		c.Inside, c.Width, c.InUse, c.Releases = inside/all, weighted(widths, weights, 0.5), weighted(used, weights, 0.5), len(releases)
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b Class) int {
+		return cmp.Or(cmp.Compare(b2i(a.Generation != ""), b2i(b.Generation != "")), cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Stack, b.Stack))
+	})
+	return out
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// CoverageTable writes the classes as the Markdown table of docs/accuracy.md.
+func CoverageTable(classes []Class) string {
+	var b strings.Builder
+	b.WriteString("| kind | generation | stack | runs | releases | inside | width | width in use |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, c := range classes {
+		kind := "dense"
+		if c.Experts {
+			kind = "experts"
+		}
+		if c.Generation == "" {
+			kind = "all"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %.0f %% | ±%.0f %% | ±%.0f %% |\n", kind, c.Generation, c.Stack, c.Runs, c.Releases, 100*c.Inside, 100*c.Width, 100*c.InUse)
+	}
+	return b.String()
+}
