@@ -59,11 +59,11 @@ const mostRuns = 100
 
 // cellKey is what all runs of a cell share.
 type cellKey struct {
-	release, gpu, stack          string
-	experts, pipeline, zero3     bool
-	tp, cp, ep                   band.Reach
-	bits, gpus                   int
-	pcie, recompute, fitted bool
+	release, gpu, stack      string
+	experts, pipeline, zero3 bool
+	tp, cp, ep               band.Reach
+	bits, gpus               int
+	pcie, recompute, fitted  bool
 }
 
 // Cells groups runs that are alike. The table gives rho.
