@@ -53,7 +53,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the weight gradient in the backward")
 	info, _ := s.Schedule.Info()
 	say(s.EP > 1 && !info.Pairs && cal == nil, "expert all-to-all is exposed")
-	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward overlaps with the rest of the other at no cost in speed")
+	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward overlaps with the rest of the other, except for the share of the GPU that its kernels hold")
 	say(info.SplitsBackward && s.TP > 1, "a separate input-gradient pass overlaps with no tensor-parallel traffic")
 	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until the weight gradient; the head is not split")
 	say(info.WeightCopies > 1, "both replicas of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")

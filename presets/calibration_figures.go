@@ -143,6 +143,7 @@ func softwareFigures(s *hardware.Software) []figureRange {
 		share("dp_exposed", &s.DP).need(),
 		share("gather_exposed", &s.Gather).need(),
 		share("shard_exposed", &s.Shard).need(),
+		share("pair_exposed", &s.Pair),
 		number("shard_slowdown", 1, 100, &s.ShardSlow),
 		flag("shard_kept_with_pp", &s.Keeps),
 		micros("hop_us", &s.Hop).need(),

@@ -143,6 +143,9 @@ type Software struct {
 	// next to the work of another: pipelines with virtual stages or without a pipeline, and
 	// no full recomputation. 0: the stack does not.
 	EPOverlap float64
+	// Pair is the share of expert traffic that an overlapped pair of a forward and a
+	// backward cannot hide: its kernels hold that share of the multiprocessors.
+	Pair      float64
 	Once      bool    // a token travels to another rank or domain once, however many of its experts are there
 	DP        float64 // share of gradient traffic that compute can never hide
 	Gather    float64 // share of ZeRO-1's weight gather that compute can never hide

@@ -101,10 +101,11 @@ func (v *Chart) folded(found []periodic, w int, sc timeScale) ([]interval, bool)
 			continue
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
+		to := min(from+float64(n)*p.period, t.Makespan) // the sum may round up
 		spans = append(spans, interval{from: at, to: from}, interval{
-			from: from, to: from + float64(n)*p.period, folded: n, cols: widget.Width(foldText(n, true)),
+			from: from, to: to, folded: n, cols: widget.Width(foldText(n, true)),
 		})
-		at = from + float64(n)*p.period
+		at = to
 	}
 	return placeSpans(append(spans, interval{from: at, to: t.Makespan}), w, sc), true
 }
