@@ -200,7 +200,7 @@ func (m *Model) tiny(w, h int) []string {
 		g := m.look.glyphs
 		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus}
 		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus}
-		texts = append(texts, fmt.Sprintf("%s %s/%s GiB, MFU %s", verdict, peak.Of(figure.GiB(r.Memory.Peak)), figure.GiB(r.Memory.Usable), rate.Of(figure.Percent(r.Throughput.MFU))))
+		texts = append(texts, fmt.Sprintf("%s %s of %s, MFU %s", verdict, peak.Of(figure.GiB(r.Memory.Peak)+" GiB"), figure.GiB(r.Memory.Usable), rate.Of(figure.Percent(r.Throughput.MFU))))
 	}
 	p, _ := knob.Find(m.state.Focus)
 	texts = append(texts,

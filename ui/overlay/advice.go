@@ -348,7 +348,7 @@ func (a *Advice) page(body []adviceLine) *page {
 func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	m := a.report.Memory
 	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: g.PlusMinus}
-	value := peak.Of(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB"
+	value := peak.Of(figure.GiB(m.Peak)+" GiB") + " of " + figure.GiB(m.Usable)
 	l.Gap(1)
 	if m.Fits {
 		l.Put(t.Paint(themes.Strong), "FITS").Put(t.Paint(themes.Strong), "  what limits the step, and what would make it faster")

@@ -69,7 +69,7 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	usable := m.Usable.GiB()
 	fit := gauge{
 		better: 0, change: now.Peak - before.Peak,
-		value:  bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak)) + " of " + figure.GiB(m.Usable) + " GiB",
+		value:  bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak)+" GiB") + " of " + figure.GiB(m.Usable),
 		brief2: bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
 		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
 	}

@@ -49,7 +49,7 @@ func TestFrames(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true, 4)
 	ranks := drawn(in, "ranks", 80, 20)
-	screentest.Meant(t, ranks, in.Theme, themes.Good, "fits: 68.0 ±9.0 %")
+	screentest.Meant(t, ranks, in.Theme, themes.Good, "fits: 68.0 GiB ±9.0 %")
 	screentest.Meant(t, ranks, in.Theme, themes.Warn, "▲", "▲", "▲")
 	screentest.Meant(t, ranks, in.Theme, themes.Limit, "│", "│", "│", "│")
 	screentest.Meant(t, ranks, in.Theme, themes.Current, "[12.0]")

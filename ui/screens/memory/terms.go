@@ -103,7 +103,7 @@ func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
 // peakWords returns the verdict in a few words.
 func peakWords(in *screen.Context, m *engine.Memory) string {
-	return string(m.Fit) + ": " + bandOf(in, m).Of(figure.GiB(m.Peak)) + " of " + gib(m.Usable)
+	return string(m.Fit) + ": " + bandOf(in, m).Of(gib(m.Peak)) + " of " + figure.GiB(m.Usable)
 }
 
 // fitting returns the first of the texts that fits w cells, else the last, cut.
