@@ -26,7 +26,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	var soft hardware.Software
 	if cal != nil {
-		soft = *cal.For(s.Stack.Resolve())
+		soft = *cal.For(s.Stack)
 		list = append(list, soft.Note)
 		list = append(list, cal.Notes...)
 	}

@@ -66,7 +66,7 @@ func TestAccuracyBridgeDense(t *testing.T) {
 // expertConstants are the fitted ones: microseconds, microseconds, passes.
 type expertConstants [3]float64
 
-// with puts them into a setup, with what the recipe of its run says of the host.
+// with puts them into the setup of a run.
 func (c expertConstants) with(r *run) engine.Setup {
 	s := r.setup
 	own := *s.Cluster.Calibration
@@ -74,9 +74,6 @@ func (c expertConstants) with(r *run) engine.Setup {
 	for i := range own.Software {
 		if soft := &own.Software[i]; soft.Stack == recipe.MegatronCore {
 			soft.Expert, soft.HostMoE8, soft.Biased = units.Seconds(c[0])*units.Microsecond, units.Seconds(c[1])*units.Microsecond, c[2]
-			if wholeGraph().has(r) {
-				soft.HostMoE8 = 0
-			}
 		}
 	}
 	s.Cluster.Calibration = &own

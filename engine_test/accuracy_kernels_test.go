@@ -20,7 +20,7 @@ func machinesOfFacts(t *testing.T) map[string]hardware.Machine {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[gpu] = hardware.NewMachine(&c, recipe.BF16, recipe.MegatronCore)
+		out[gpu] = hardware.NewMachine(&c, recipe.BF16, recipe.MegatronCore, &recipe.Software{})
 	}
 	return out
 }

@@ -150,7 +150,6 @@ func publishedRun(row map[string]string) (run, error) {
 			machine = lib.NodeOf(cluster) // the other half of a table of two GPUs
 		}
 	}
-	out.bridge(&machine)
 	d := knob.DraftOf(model, machine, given(knob.Given{
 		knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.VPP: integer(row, "vpp"),
 		knob.CP: integer(row, "cp"), knob.EP: integer(row, "ep"), knob.MBS: integer(row, "mbs"), knob.GBS: integer(row, "gbs_sequences"), knob.Seq: integer(row, "seq_len"),
@@ -172,6 +171,7 @@ func publishedRun(row map[string]string) (run, error) {
 	if out.setup, err = d.Resolve(); err != nil {
 		return out, err
 	}
+	out.software()
 	if out.setup.Schedule == schedule.Interleaved && out.setup.MicroBatches%out.setup.PP != 0 {
 		out.setup.Schedule, out.setup.VPP = schedule.OneFOneB, 1
 	}

@@ -102,6 +102,7 @@ func TestDraftDefaults(t *testing.T) {
 		Recipe: knob.Recipe{
 			Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
 			Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
+			Software:  recipe.Software{Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto},
 			Optimizer: recipe.Adam, Loss: recipe.FusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
 		},
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"meshscope/engine"
-	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -22,15 +21,8 @@ func TestExpertsOverlappedAreExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := *cluster.Calibration
-		own.Software = append([]hardware.Software(nil), own.Software...)
-		for i := range own.Software {
-			own.Software[i].EPOverlap = 0.5
-		}
-		plain := cluster
-		cluster.Calibration = &own
-		at := func(c hardware.Cluster, vpp int, re recipe.RecomputeMode) engine.Report {
-			d := knob.DraftOf(m, c, knob.Given{knob.GPUs: 256, knob.TP: 1, knob.PP: 2, knob.VPP: vpp, knob.EP: 32, knob.GBS: 512, knob.Seq: 4096, knob.Precision: recipe.FP8, knob.Recompute: recipe.Recompute{Mode: re}})
+		at := func(overlap recipe.Setting, vpp int, re recipe.RecomputeMode) engine.Report {
+			d := knob.DraftOf(m, cluster, knob.Given{"ep-overlap": overlap, knob.GPUs: 256, knob.TP: 1, knob.PP: 2, knob.VPP: vpp, knob.EP: 32, knob.GBS: 512, knob.Seq: 4096, knob.Precision: recipe.FP8, knob.Recompute: recipe.Recompute{Mode: re}})
 			if vpp > 1 {
 				d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 			}
@@ -47,7 +39,7 @@ func TestExpertsOverlappedAreExplained(t *testing.T) {
 			re     recipe.RecomputeMode
 			faster bool
 		}{{chunks, recipe.RecomputeNone, true}, {1, recipe.RecomputeNone, false}, {chunks, recipe.RecomputeFull, false}} {
-			with, without := at(cluster, c.vpp, c.re).Time.Step, at(plain, c.vpp, c.re).Time.Step
+			with, without := at(recipe.On, c.vpp, c.re).Time.Step, at(recipe.Off, c.vpp, c.re).Time.Step
 			if with > without || (with < without) != c.faster {
 				t.Errorf("%s with %d virtual stages, recompute %s: %v overlapped, %v not", id, c.vpp, c.re, with, without)
 			}

@@ -199,12 +199,12 @@ func TestOverheadParts(t *testing.T) {
 // Only what a stack offers comes without a warning, and it warns by name.
 func TestStacksSayWhatTheyOffer(t *testing.T) {
 	offers := map[recipe.Stack][4]bool{
-		recipe.DefaultStack: {true, true, true, true}, recipe.MegatronCore: {true, true, true, true}, recipe.Textbook: {true, true, true, true},
+		recipe.MegatronCore: {true, true, true, true}, recipe.Textbook: {true, true, true, true},
 		recipe.Megatron2021: {true, false, false, false}, recipe.Megatron2022: {true, false, false, false},
 		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true}, recipe.LLMFoundry: {true, false, true, true},
 	}
 	for _, stack := range recipe.Stacks() {
-		for stage, offered := range offers[stack] {
+		for stage, offered := range offers[stack.Resolve()] {
 			d := textbookDraft(t, "llama3.1-8b", 4096)
 			d.With(knob.Given{knob.Calibration: stack, knob.ZeRO: stage, knob.DP: 8})
 			s, err := d.Resolve()

@@ -103,7 +103,7 @@ func TestGroupsOnNodes(t *testing.T) {
 // without latency, over whole domains and across them.
 func TestCollectiveTimes(t *testing.T) {
 	cluster := hgx()
-	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack)
+	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack, &recipe.Software{})
 	const volume = 1e9
 	allToAll := func(g hardware.Members) units.Seconds {
 		t, _ := c.AllToAll(nil, volume, g, hardware.Routing{})
@@ -133,7 +133,7 @@ func TestCollectiveTimes(t *testing.T) {
 // groups each at most all 4, over 64 ranks no more than 8; without the limit more.
 func TestTokensGoToALimitedNumberOfGroups(t *testing.T) {
 	cluster := hgx()
-	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack)
+	c := hardware.NewMachine(&cluster, recipe.BF16, recipe.DefaultStack, &recipe.Software{})
 	c.Software.Once = true
 	const volume = 8e9 // of 8 copies
 	sent := func(size, perDomain, limit int) float64 {

@@ -63,7 +63,7 @@ func TestMeasuredProductBoundsTheRate(t *testing.T) {
 			if best <= 0 || g.Peak(p) <= 0 {
 				continue
 			}
-			m := hardware.NewMachine(&c, p, recipe.MegatronCore)
+			m := hardware.NewMachine(&c, p, recipe.MegatronCore, &recipe.Software{})
 			const n = 1 << 17
 			rate := 2 * float64(n) * n * n / float64(m.MatMul(nil, n, n, n, 0))
 			if rate > float64(best) {

@@ -3,11 +3,13 @@ package engine_test
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"meshscope/engine"
-	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
+	"meshscope/presets"
+	"meshscope/presets/published"
 )
 
 // What Megatron-Bridge's performance recipes state beside the layouts that its
@@ -22,40 +24,6 @@ func (list starts) has(r *run) bool {
 	key := r.row["model_id"] + " " + r.row["gpu_id"] + " " + r.group
 	return slices.ContainsFunc(list, func(start string) bool { return strings.HasPrefix(key, start) })
 }
-
-// overlapped are the runs whose recipe overlaps the expert all-to-all of one
-// micro-batch with the work of another (overlap_moe_expert_parallel_comm, moe_a2a_1f1b).
-func overlapped() starts {
-	return starts{
-		"deepseek-v3 h100-sxm mbridge-25.09", "deepseek-v3 b200-sxm mbridge-26.04.01", "gpt-oss-120b gb200 mbridge-26.04.01",
-		"qwen3-235b-a22b h100-sxm mbridge-25.11", "qwen3-235b-a22b h100-sxm mbridge-26", "qwen3-30b-a3b h100-sxm mbridge-26.02", "qwen3-30b-a3b h100-sxm mbridge-moe-skill",
-	}
-}
-
-// plainDispatch are those that dispatch tokens by a plain all-to-all
-// (moe_token_dispatcher_type alltoall), where every copy of a token travels; the
-// others' dispatcher is DeepEP or HybridEP. Where tokens are dropped, the dispatcher
-// must be the plain one (apply_moe_token_drop).
-func plainDispatch() starts {
-	return starts{
-		"deepseek-v3 gb200 mbridge-25", "deepseek-v3 b200-sxm mbridge-25",
-		"qwen3-235b-a22b h100-sxm mbridge", "qwen3-235b-a22b b200-sxm mbridge", "qwen3-235b-a22b b300-sxm mbridge",
-		"qwen3-235b-a22b gb200 mbridge-25.09", "qwen3-30b-a3b gb200 mbridge-25.09", "qwen3-30b-a3b b200-sxm mbridge-25.09", "qwen3-30b-a3b h100-sxm mbridge-25.09",
-	}
-}
-
-// wholeGraph are those that capture a whole iteration in one CUDA graph, so that the
-// host issues nothing: they drop tokens beyond an even share and pad to it, which
-// makes every shape known (cuda_graph_scope full_iteration and use_tokendrop in
-// qwen3_30b_a3b_llm_pretrain.py and qwen3_235b_a22b_llm_pretrain.py of that release).
-func wholeGraph() starts {
-	return starts{"qwen3-30b-a3b gb200 mbridge-25.09", "qwen3-30b-a3b b200-sxm mbridge-25.09", "qwen3-235b-a22b gb200 mbridge-25.09"}
-}
-
-// overlappedFelt is the share of an overlapped all-to-all that is felt: with the overlap
-// 36.55 % of the communication ran under products, without it 0.11 %
-// (NVIDIA-NeMo/Megatron-Bridge@228e9a3, skills/nemo-mbridge-perf-moe-hardware-configs).
-const overlappedFelt = 0.63
 
 // shardsWeights says whether the release of a run shards weights over the data-parallel
 // ranks (Megatron-FSDP, ZeRO 2 and 3 here). For models with experts it came with
@@ -162,28 +130,26 @@ func (r *run) offload(layers int) engine.Report {
 	return out
 }
 
-// bridge gives a run of Megatron-Bridge the settings that its recipe states: those
-// of the software, for every layout of the run alike.
-func (r *run) bridge(c *hardware.Cluster) {
-	if !strings.HasPrefix(r.group, "mbridge") || c.Calibration == nil {
-		return
+// typedSoftware is what each typed run is told to run, by its id.
+//
+//nolint:gochecknoglobals // built once, then only read
+var typedSoftware = sync.OnceValue(func() map[string]recipe.Software {
+	groups, err := published.Groups(presets.Default())
+	if err != nil {
+		panic(err)
 	}
-	own := *c.Calibration
-	own.Software = append([]hardware.Software(nil), own.Software...)
-	for i := range own.Software {
-		soft := &own.Software[i]
-		if soft.Stack != recipe.MegatronCore {
-			continue
-		}
-		if overlapped().has(r) {
-			soft.EPOverlap = overlappedFelt
-		}
-		if plainDispatch().has(r) {
-			soft.Once = false
-		}
-		if wholeGraph().has(r) {
-			soft.HostMoE8 = 0
+	out := map[string]recipe.Software{}
+	for i := range groups {
+		for k := range groups[i].Runs {
+			out[groups[i].Runs[k].ID] = groups[i].Runs[k].Setup.Software
 		}
 	}
-	c.Calibration = &own
+	return out
+})
+
+// software gives a run what its recipe tells the stack to run, as it is typed.
+func (r *run) software() {
+	if told, ok := typedSoftware()[r.id]; ok {
+		r.setup.Software = told
+	}
 }

@@ -2,10 +2,13 @@ package presets
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
+	"meshscope/engine/recipe"
 )
 
 // calibrationFile is calibrations/ID.toml: constants of a GPU's kernels, of a
@@ -25,6 +28,7 @@ type calibrationFile struct {
 	Source    string   `toml:"source"`
 
 	Figures  map[string]float64 `toml:"figures"`
+	Knobs    map[string]string  `toml:"knobs"` // of a stack: what it runs where a setup gives nothing
 	Machines []machineFigures   `toml:"machine"`
 }
 
@@ -33,6 +37,7 @@ type machineFigures struct {
 	For      []string           `toml:"applies_to"`
 	FittedTo string             `toml:"fitted_to"`
 	Figures  map[string]float64 `toml:"figures"`
+	Knobs    map[string]string  `toml:"knobs"`
 }
 
 // Kinds of calibration files.
@@ -53,6 +58,7 @@ type CalibrationPreset struct {
 	FitError  float64            `json:"fit_error,omitempty"`
 	HeldError float64            `json:"held_out_error,omitempty"`
 	Figures   map[string]float64 `json:"figures"`
+	Knobs     map[string]string  `json:"knobs,omitempty"`
 	Machines  []MachineFigures   `json:"machines,omitempty"`
 	Note      string             `json:"note,omitempty"`
 	Source    string             `json:"source"`
@@ -65,6 +71,7 @@ type MachineFigures struct {
 	AppliesTo []string           `json:"applies_to"`
 	FittedTo  string             `json:"fitted_to"`
 	Figures   map[string]float64 `json:"figures"`
+	Knobs     map[string]string  `json:"knobs,omitempty"`
 }
 
 func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
@@ -83,12 +90,48 @@ func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 		Figures: map[string]float64{}, Note: d.line("note", f.Note), Source: f.Source,
 	}
 	d.figures(known, f.Figures, p.Figures)
+	p.Knobs = d.knobs(f.Kind, f.For, f.Knobs)
 	for _, m := range f.Machines {
-		own := MachineFigures{AppliesTo: m.For, FittedTo: m.FittedTo, Figures: map[string]float64{}}
+		own := MachineFigures{AppliesTo: m.For, FittedTo: m.FittedTo, Figures: map[string]float64{}, Knobs: d.knobs(f.Kind, f.For, m.Knobs)}
 		d.figures(known, m.Figures, own.Figures)
 		p.Machines = append(p.Machines, own)
 	}
 	return p, d.err()
+}
+
+// knobs checks a table of what stacks run by default: knobs that every one of them has,
+// and words that it has of them.
+func (d *document) knobs(kind string, stacks []string, given map[string]string) map[string]string {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if kind != kindStack {
+			d.refuse("knobs."+key, given[key], "knobs in a file of kind stack only")
+			continue
+		}
+		for _, id := range stacks {
+			stack, word := recipe.Stack(id), given[key]
+			switch has := stack.Words(key); {
+			case len(has) == 1:
+				d.refuse("knobs."+key, "a knob that "+escape.Line(id)+" does not have", knobsOf(stack))
+			case !slices.Contains(has, word) || word == recipe.Auto:
+				d.refuse("knobs."+key, escape.Line(word), "one of "+strings.Join(has[1:], ", ")+", which "+escape.Line(id)+" has")
+			}
+		}
+	}
+	return given
+}
+
+// knobsOf names the knobs of software that a stack has.
+func knobsOf(stack recipe.Stack) string {
+	var names []string
+	for _, f := range recipe.SoftwareFields() {
+		if len(stack.Words(f.Knob)) > 1 {
+			names = append(names, f.Knob)
+		}
+	}
+	if len(names) == 0 {
+		return "none: it has no such knob"
+	}
+	return strings.Join(names, ", ")
 }
 
 // figures checks a table of figures against their ranges, by name.

@@ -144,7 +144,7 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 	for _, stack := range recipe.Stacks() { // the default stack first
 		if f := files.ofStack(kindStack, stack); f != nil {
 			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
-			own.Stacks[stack] = files.own(f)
+			own.Stacks[stack.Resolve()] = own.Stacks[stack.Resolve()] || files.own(f)
 		}
 		own.Memory[stack] = files.own(files.ofStack(kindMemory, stack))
 	}
@@ -201,17 +201,35 @@ func (files calibrationList) own(f *CalibrationPreset) bool {
 // each the figures of some machines over those for all.
 func (files calibrationList) inherited(f *CalibrationPreset, machines []string) map[string]float64 {
 	figures := map[string]float64{}
+	files.layers(f, machines, func(layer map[string]float64, _ map[string]string) { maps.Copy(figures, layer) })
+	return figures
+}
+
+// layers goes through what a file is made of, what it inherits first: figures and knobs.
+func (files calibrationList) layers(f *CalibrationPreset, machines []string, take func(figures map[string]float64, knobs map[string]string)) {
 	for _, p := range slices.Backward(files.chain(f)) {
-		maps.Copy(figures, p.Figures)
+		take(p.Figures, p.Knobs)
 		for _, id := range machines {
 			for _, m := range p.Machines {
 				if slices.Contains(m.AppliesTo, id) {
-					maps.Copy(figures, m.Figures)
+					take(m.Figures, m.Knobs)
 				}
 			}
 		}
 	}
-	return figures
+}
+
+// defaults returns what a stack runs where a setup gives nothing. A knob that a release
+// inherits and does not have is left out.
+func (files calibrationList) defaults(f *CalibrationPreset, stack recipe.Stack, machines []string) (run recipe.Software) {
+	files.layers(f, machines, func(_ map[string]float64, knobs map[string]string) {
+		for _, field := range recipe.SoftwareFields() {
+			if word := knobs[field.Knob]; word != "" && stack.Has(field.Knob, word) {
+				*field.Of(&run) = word
+			}
+		}
+	})
+	return run
 }
 
 func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, cluster, gpu string) hardware.Software {
@@ -226,6 +244,7 @@ func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, 
 	}
 	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1, HostUpdate: hardware.HostAdam}
 	s.Missing = missing(f.ID, settle(softwareFigures(&s), figures))
+	s.Defaults = files.defaults(f, stack, machines)
 	_, s.Fitted = figures["factor"]
 	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from
 	return s

@@ -23,7 +23,7 @@ func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float6
 	own, memories := *c.Calibration, maps.Clone(*c.Memory)
 	own.Software = slices.Clone(own.Software)
 	memory := memories[stack.Resolve()]
-	ranges := slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack.Resolve())),
+	ranges := slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack)),
 		memoryFigures(&memory, stack.Traits().FittedMemory))
 	at := slices.IndexFunc(ranges, func(r figureRange) bool { return r.key == key })
 	if at < 0 {

@@ -103,6 +103,8 @@ type Software struct {
 
 	Missing string // which needed figure no file gives; empty: none
 
+	Defaults recipe.Software // what runs where a setup gives nothing
+
 	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
 
 	Passes    float64       // memory passes of element-wise operations, against fused ones
@@ -137,12 +139,18 @@ type Software struct {
 
 	TPForward  float64 // share of forward TP traffic that is exposed
 	TPBackward float64 // share of backward TP traffic that is exposed
-	CP         float64 // the same of CP traffic beyond what attention hides
-	EP         float64 // share of expert traffic that is exposed
+	// The same where TP traffic is cut into chunks that overlap with those of products
+	// (user buffers, async TP), and where it is not. 0 of a backward: it overlaps with the
+	// weight gradient.
+	TPChunkedForward, TPChunkedBackward float64
+	TPPlainForward, TPPlainBackward     float64
+	CP                                  float64 // the same of CP traffic beyond what attention hides
+	EP                                  float64 // share of expert traffic that is exposed
 	// EPOverlap is the share that is felt where the expert traffic of one micro-batch runs
 	// next to the work of another: pipelines with virtual stages or without a pipeline, and
-	// no full recomputation. 0: the stack does not.
-	EPOverlap float64
+	// no full recomputation. 0 on a Machine: it does not overlap.
+	EPOverlap    float64
+	FP8Attention float64 // rate of the forward of attention in fp8 over that in 16 bits; on a Machine 1 where it does not run
 	// Pair is the share of expert traffic that an overlapped pair of a forward and a
 	// backward cannot hide: its kernels hold that share of the multiprocessors.
 	Pair      float64
@@ -159,12 +167,39 @@ type Software struct {
 	Reduce    float64     // bytes per gradient on the wire; 0: that of the buffer
 }
 
-// For finds the behaviour of a stack.
+// For finds the behaviour of a stack: that of its release, or of the stack.
 func (c *Calibration) For(stack recipe.Stack) *Software {
-	for i := range c.Software {
-		if c.Software[i].Stack == stack {
-			return &c.Software[i]
+	for _, want := range [...]recipe.Stack{stack, stack.Resolve()} {
+		for i := range c.Software {
+			if c.Software[i].Stack == want {
+				return &c.Software[i]
+			}
 		}
 	}
 	return &c.Software[0]
+}
+
+// Run returns what the stack is told to run: what is given, else its own.
+func (s *Software) Run(given *recipe.Software) recipe.Software { return given.Or(s.Defaults) }
+
+// settle makes the constants those of what the stack is told to run.
+func (s *Software) settle(given *recipe.Software) {
+	run := s.Run(given)
+	s.Once = run.Dispatcher == recipe.DeepEP || run.Dispatcher == recipe.HybridEP
+	if run.EPOverlap != recipe.On {
+		s.EPOverlap = 0
+	}
+	switch run.TPOverlap {
+	case recipe.TPPlain:
+		s.TPForward, s.TPBackward = s.TPPlainForward, s.TPPlainBackward
+	case recipe.UserBuffers, recipe.AsyncTP:
+		s.TPForward, s.TPBackward = s.TPChunkedForward, s.TPChunkedBackward
+	default:
+	}
+	if run.CUDAGraphs == recipe.GraphsIteration { // the host issues one graph
+		s.HostLayer, s.HostMoE8, s.MoELayer = 0, 0, 0
+	}
+	if run.FP8Attention != recipe.On || s.FP8Attention <= 0 {
+		s.FP8Attention = 1
+	}
 }

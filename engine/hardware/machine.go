@@ -20,12 +20,13 @@ type Machine struct {
 	stream          units.BytesPerSecond
 }
 
-// NewMachine settles the constants of a cluster; without a calibration they are
-// those of a plain roofline.
-func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
+// NewMachine settles the constants of a cluster for what a stack is told to run; without
+// a calibration they are those of a plain roofline.
+func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.Software) Machine {
 	m := Machine{Cluster: c}
 	if cal := c.Calibration; cal != nil && !stack.Traits().Formulas {
-		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack.Resolve())
+		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack)
+		m.Software.settle(run)
 		m.Network.scale(c.linkScale())
 	} else {
 		m.Ops, m.Network, m.Software = plain()
@@ -34,6 +35,8 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack) Machine {
 	m.attention = g.Peak(p)
 	if p.IsFP8() {
 		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits
+	} else {
+		m.Software.FP8Attention = 1
 	}
 	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
 	switch measured := g.Measured(p); {
@@ -161,7 +164,8 @@ func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
 }
 
 // Attention returns the time of fused attention: forward of f operations (already
-// halved where the mask halves them) and its backward of 2.5 times as many.
+// halved where the mask halves them) and its backward of 2.5 times as many, which stays in
+// 16 bits.
 func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units.Seconds) {
 	if f <= 0 {
 		return 0, 0
@@ -171,7 +175,7 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 		share = m.Ops.AttentionWide
 	}
 	rate := m.attention * units.FLOPsPerSecond(share/m.Software.Attention)
-	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward)) + m.Ops.AttentionStart
+	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward*m.Software.FP8Attention)) + m.Ops.AttentionStart
 	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
 	return forward, backward
 }
@@ -185,7 +189,11 @@ func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
 	if m.Software.Attention != 1 {
 		rate += " / attention_of_the_stack_over_the_best"
 	}
-	return "F_core / (peak * share_forward" + rate + ") + attention_start", "2.5 * F_core / (peak * share_backward" + rate + ") + attention_start"
+	eight := ""
+	if m.Software.FP8Attention != 1 {
+		eight = " * rate_of_fp8_attention_over_16_bits"
+	}
+	return "F_core / (peak * share_forward" + rate + eight + ") + attention_start", "2.5 * F_core / (peak * share_backward" + rate + ") + attention_start"
 }
 
 // StreamFormula returns the formula of Stream for a formula of the bytes; t is what it gave.

@@ -24,6 +24,6 @@ func plain() (Ops, Network, Software) {
 		AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
 		InterRing: 0.9, InterAllToAll: 0.8,
 	}
-	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, Optimizer: 30, HostUpdate: HostAdam, TPForward: 1, EP: 1}
+	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, FP8Attention: 1, Optimizer: 30, HostUpdate: HostAdam, TPForward: 1, EP: 1}
 	return ops, network, software
 }

@@ -41,7 +41,7 @@ func (m *Machine) Record(rec *record.Recorder, p recipe.Precision) {
 func (m *Machine) recordConstants(rec *record.Recorder) {
 	g, o, n, s := &m.Cluster.GPU, &m.Ops, &m.Network, &m.Software
 	rec.Given(
-		record.In("peak", m.attention), record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
+		record.In("peak", m.attention), record.In("rate_of_fp8_attention_over_16_bits", m.Software.FP8Attention), record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
 		record.InUnit(record.Share, "share_forward", o.AttentionForward), record.InUnit(record.Share, "share_backward", o.AttentionBackward),
 		record.InUnit(record.Share, "share_of_wide_heads", o.AttentionWide), record.In("attention_start", o.AttentionStart),
 		record.In("attention_of_the_stack_over_the_best", s.Attention), record.In("passes_of_the_stack", s.Passes), record.In("factor_of_the_stack", s.Factor),

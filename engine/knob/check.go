@@ -196,7 +196,7 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 		bad("calibration-missing", Calibration, "%s: the memory is unknown without it", lacks)
 	}
 	if cal := s.Cluster.Calibration; cal != nil && !s.Stack.Traits().Formulas {
-		if lacks := cal.Lacks(s.Stack.Resolve()); lacks != "" {
+		if lacks := cal.Lacks(s.Stack); lacks != "" {
 			bad("calibration-missing", Calibration, "%s: the step time is unknown without it", lacks)
 		}
 	}
@@ -225,6 +225,7 @@ func (s *Setup) words(into []Problem) []Problem {
 		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
 	s.machine(bad)
+	into = s.runs(into)
 	into = recomputeErrors(into, s.Recompute)
 	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {
 		into = append(into, Problem{

@@ -27,6 +27,8 @@ type Recipe struct {
 	// the even share; 0 means 100.
 	Imbalance int `json:"imbalance"`
 
+	recipe.Software // what the stack is told to run; rows in software.go
+
 	TrainMTP bool                 `json:"mtp"` // train the model's multi-token-prediction modules too
 	Stack    recipe.Stack         `json:"calibration"`
 	MFU      recipe.MFUConvention `json:"mfu"`

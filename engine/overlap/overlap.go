@@ -86,7 +86,7 @@ func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 	if r == nil || !r.Legal || s.Cluster.GPU.Peak(s.Precision) <= 0 {
 		return nil
 	}
-	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack), s.Groups(&s.Cluster)
+	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software), s.Groups(&s.Cluster)
 	base := Input{
 		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden), Layers: float64(s.Model.Layers) / float64(s.Stages()),
 		Element: s.Precision.Bytes(), Whole: 1, Rate: m.ProductRate(),
@@ -210,7 +210,7 @@ func (o *Overlap) need(quantity, unit string, now float64) {
 // Reached returns the bandwidth that large messages of a group reach: what a GPU
 // passes on of a gathered volume over the time that grows with it.
 func Reached(s *engine.Setup, g layout.Group) units.BytesPerSecond {
-	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack)
+	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software)
 	return reached(m.AllGather, g)
 }
 

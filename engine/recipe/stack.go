@@ -31,6 +31,10 @@ type Traits struct {
 	DealsByWork   bool      // layers go on stages by their work, not their number
 	FittedMemory  bool      // what it keeps is fitted as a whole, so that a calibration must give it
 	KeepsProducts bool      // selective recomputation keeps every second matrix product
+
+	// Software lists the words of a field of Software that the stack has, by its knob and
+	// a release of the stack (empty: the latest); nil: it has none.
+	Software func(knob, release string) []string
 }
 
 // Defaults are what a stack does when nothing is given.
@@ -61,7 +65,7 @@ func rows() [7]row {
 			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 1, true}, DealsByWork: true, FittedMemory: true}
 		}},
 		{TorchTitan, func() Traits { // FSDP2
-			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true}
+			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true, Software: torchTitanSoftware}
 		}},
 		{LLMFoundry, func() Traits {
 			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}}
@@ -77,16 +81,52 @@ func Stacks() []Stack {
 	list := []Stack{DefaultStack}
 	for _, r := range rows() {
 		list = append(list, r.stack)
+		if r.stack == MegatronCore {
+			for _, release := range megatronReleases() {
+				list = append(list, MegatronCore+atRelease+Stack(release))
+			}
+		}
 	}
 	return list
 }
 
-// Resolve turns the word "default" into the stack it means.
+// atRelease stands between the name of a stack and a release of it.
+const atRelease = "@"
+
+// megatronReleases lists the releases of Megatron-Core that have values of their own, by
+// the month of their container: what ran in MLPerf, in NVIDIA's benchmarks and in its
+// tables of Megatron-Bridge then.
+func megatronReleases() []string {
+	return []string{release2306, release2410, release2504, release2509, release2511, release2602, release2604}
+}
+
+// Releases of Megatron-Core: 2024.10 has version 0.9, 2025.04 version 0.12.
+const (
+	release2306 = "2023.06"
+	release2410 = "2024.10"
+	release2504 = "2025.04"
+	release2509 = "2025.09"
+	release2511 = "2025.11"
+	release2602 = "2026.02"
+	release2604 = "2026.04"
+)
+
+// Resolve turns the word "default" into the stack it means, and a release of a stack
+// into the stack.
 func (s Stack) Resolve() Stack {
-	if s == DefaultStack || s == "" {
+	if s == DefaultStack || s == "" || s == MegatronCore {
 		return MegatronCore
 	}
+	if i := strings.Index(string(s), atRelease); i >= 0 {
+		return s[:i]
+	}
 	return s
+}
+
+// Release returns the release that a stack's name ends in; empty: none, which is the latest.
+func (s Stack) Release() string {
+	_, release, _ := strings.Cut(string(s), atRelease)
+	return release
 }
 
 // Traits looks a stack up; of an unknown one they are those of the default.
@@ -105,7 +145,7 @@ func (s Stack) Traits() Traits {
 }
 
 func megatronCore() Traits {
-	return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron}
+	return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron, Software: megatronSoftware}
 }
 
 // Family names the software that several stacks are generations of: the part of the

@@ -21,7 +21,7 @@ type row struct {
 }
 
 func (r *row) evaluate(e *engine.Evaluator, c changes) (err error) {
-	if r.setup, err = c.apply(r, r.run.AsRun()); err != nil {
+	if r.setup, err = c.apply(r, r.run.Setup); err != nil {
 		return err
 	}
 	r.report = e.Evaluate(r.setup)

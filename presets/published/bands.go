@@ -34,18 +34,17 @@ func RunErrors(groups []Group) (times, memory []Errors) {
 		}
 		for k := range g.Runs {
 			r := &g.Runs[k]
-			setup := r.AsRun()
-			report := e.Evaluate(setup)
+			report := e.Evaluate(r.Setup)
 			if !report.Legal {
 				continue
 			}
 			one := Errors{Group: g, ID: r.ID, InSample: g.Fitted}
 			if r.Step > 0 {
-				one.Traits, one.Log = engine.Traits(&setup, &report, false), math.Log(float64(report.Time.Step)/r.Step)
+				one.Traits, one.Log = engine.Traits(&r.Setup, &report, false), math.Log(float64(report.Time.Step)/r.Step)
 				times = append(times, one)
 			}
 			if r.Memory > 0 {
-				one.Traits, one.Log, one.Memory = engine.Traits(&setup, &report, true), math.Log(r.PredictedMemory(&report)/r.Memory), true
+				one.Traits, one.Log, one.Memory = engine.Traits(&r.Setup, &report, true), math.Log(r.PredictedMemory(&report)/r.Memory), true
 				memory = append(memory, one)
 			}
 		}

@@ -151,30 +151,36 @@ func recipeFields() []field {
 			got:   func(r *published.Run) string { return string(r.Setup.Attention) },
 			alter: func(r *published.Run) { r.Setup.Attention += "-other" },
 		},
-		noted("TP user buffers", "TP overlap by user buffers", func(r *published.Run) *bool { return &r.Software.TPUserBuffers }),
-		noted("async TP", "async TP", func(r *published.Run) *bool { return &r.Software.AsyncTP }),
-		noted("fp8 attention", "fp8 attention", func(r *published.Run) *bool { return &r.Software.FP8Attention }),
+		told("TP overlap", recipe.UserBuffers, "TP overlap by user buffers", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
+		told("async TP", recipe.AsyncTP, "async TP", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
+		told("fp8 attention", recipe.On, "fp8 attention", func(r *published.Run) *recipe.Setting { return &r.Setup.FP8Attention }),
 		noted("data-parallel overlap", "overlap of data-parallel traffic not asked", func(r *published.Run) *bool { return &r.Software.Unhidden }),
 		noted("token drop", "(tokendrop)", func(r *published.Run) *bool { return &r.Software.TokenDrop }),
-		{
-			name: "CUDA graphs", want: func(s source) string {
-				if strings.Contains(s.Row["note"], "CUDA graphs") {
-					return "some"
-				}
-				return ""
-			},
-			got:   func(r *published.Run) string { return r.Software.CUDAGraphs },
-			alter: func(r *published.Run) { r.Software.CUDAGraphs = "" },
+		told("CUDA graphs", recipe.GraphsPartial, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs { return &r.Setup.CUDAGraphs }),
+		told("dispatcher", recipe.DeepEP, "deepep", func(r *published.Run) *recipe.Dispatcher { return &r.Setup.Dispatcher }),
+	}
+}
+
+// told is a word of a knob that the note of a row states; a run whose row is silent does
+// not have it.
+func told[T ~string](name string, word T, note string, of func(*published.Run) *T) field {
+	is := func(holds bool) string {
+		if holds {
+			return string(word)
+		}
+		return "not " + string(word)
+	}
+	return field{
+		name: name, want: func(s source) string {
+			return is(strings.Contains(strings.ToLower(s.Row["note"]), strings.ToLower(note)))
 		},
-		{
-			name: "dispatcher", want: func(s source) string {
-				if strings.Contains(strings.ToLower(s.Row["note"]), "deepep") {
-					return "deepep"
-				}
-				return ""
-			},
-			got:   func(r *published.Run) string { return r.Software.Dispatcher },
-			alter: func(r *published.Run) { r.Software.Dispatcher = "alltoall" },
+		got: func(r *published.Run) string { return is(*of(r) == word) },
+		alter: func(r *published.Run) {
+			if *of(r) == word {
+				*of(r) = recipe.Auto
+			} else {
+				*of(r) = word
+			}
 		},
 	}
 }

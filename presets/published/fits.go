@@ -69,7 +69,7 @@ func Confuse(e *engine.Evaluator, g *Group, lib Library) (Confusion, error) {
 			if runs[i].AnyRecompute {
 				continue
 			}
-			if report := e.Evaluate(runs[i].AsRun()); report.Memory != nil {
+			if report := e.Evaluate(runs[i].Setup); report.Memory != nil {
 				into.take(report.Memory)
 			}
 		}

@@ -172,7 +172,7 @@ func Intervals(e *engine.Evaluator, groups []Group) []Interval {
 			if !r.AnyRecompute || r.Step <= 0 {
 				continue
 			}
-			none := r.AsRun()
+			none := r.Setup
 			full := none
 			full.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 			low, high := e.Evaluate(none), e.Evaluate(full)

@@ -50,7 +50,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	var step, memory []Row
 	for i := range g.Runs {
 		r := &g.Runs[i]
-		s := r.AsRun()
+		s := r.Setup
 		report := e.Evaluate(s)
 		if !report.Legal {
 			continue

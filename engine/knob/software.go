@@ -1,0 +1,88 @@
+package knob
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+)
+
+// software returns the row of a field of recipe.Software.
+func software(k Knob, field recipe.SoftwareField) Knob {
+	of := func(s *Setup) *string { return field.Of(&s.Software) }
+	k.ID, k.place = ID(field.Knob), 1
+	k.unset = func(s *Setup) { *of(s) = recipe.Auto }
+	k.fixes = becomes(func(t *Setup) { *of(t) = recipe.Auto })
+	return choice(k, field.Words, of)
+}
+
+// softwareKnobs returns the knobs of what a software stack is told to run.
+func softwareKnobs() []Knob {
+	noExperts := func(s *Setup) (why, word string) { return offWhere(!s.Model.IsMoE(), "dense model", "dense") }
+	fields := recipe.SoftwareFields()
+	return []Knob{
+		software(Knob{
+			Label: "dispatcher", Short: "dispat", Off: noExperts,
+			Help: "Sends routed tokens to their experts: deepep and hybridep send a token once to each rank and domain, alltoall every copy (auto: as the stack's release does).",
+		}, fields[0]),
+		software(Knob{
+			Label: "EP overlap", Off: noExperts,
+			Help: "Runs the expert all-to-all of one micro-batch next to the work of another: hides part of it, with virtual stages or without a pipeline and without full recomputation.",
+		}, fields[1]),
+		software(Knob{
+			Label: "TP overlap",
+			Help:  "Overlaps TP collectives with the products next to them: user-buffers in Transformer Engine and async in torchtitan cut both into chunks, none leaves the forward's exposed.",
+			Off:   func(s *Setup) (why, word string) { return offWhere(s.TP <= 1, "TP 1", "") },
+		}, fields[2]),
+		software(Knob{
+			Label: "CUDA graphs", Short: "graphs",
+			Help: "Replays kernels from CUDA graphs: iteration, of the whole forward and backward, spares every wait for the host; partial, of layers or modules, is modelled as none.",
+		}, fields[3]),
+		software(Knob{
+			Label: "fp8 attention", Short: "fp8attn",
+			Help: "Runs fused attention in fp8 where products run in fp8: faster attention, at the cost of its digits.",
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(!s.Precision.On(s.Stack).IsFP8(), "fp8 only", "")
+			},
+		}, fields[4]),
+	}
+}
+
+// runs checks what the stack is told to run: words that it has.
+func (s *Setup) runs(into []Problem) []Problem {
+	if s.Software == (recipe.Software{}) || s.Software == autoSoftware() {
+		return into
+	}
+	for _, f := range recipe.SoftwareFields() {
+		word := *f.Of(&s.Software)
+		if s.Stack.Has(f.Knob, word) {
+			continue
+		}
+		p := Problem{Code: "stack-lacks", Severity: layout.Error, Field: f.Knob}
+		if !slices.Contains(f.Words, word) {
+			p.Code, p.Message = "unknown-word", fmt.Sprintf("unknown %s %q", f.Knob, word)
+		} else {
+			p.Message = fmt.Sprintf("%s has no %s %s; it has %s", s.stackName(), f.Knob, word, strings.Join(s.Stack.Words(f.Knob), ", "))
+		}
+		into = append(into, p)
+	}
+	return into
+}
+
+// stackName returns the stack with its release.
+func (s *Setup) stackName() string {
+	name := string(s.Stack.Resolve())
+	if release := s.Stack.Release(); release != "" {
+		name += "@" + release
+	}
+	return name
+}
+
+// autoSoftware is what a setup has where nothing is given.
+func autoSoftware() recipe.Software {
+	return recipe.Software{
+		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto,
+	}
+}

@@ -1,0 +1,187 @@
+package recipe
+
+import "slices"
+
+// Software is what a software stack is told to run beyond its defaults. A field that is
+// empty or Auto takes the value of the stack's release (presets/calibrations).
+type Software struct {
+	Dispatcher   Dispatcher `json:"dispatcher"`
+	EPOverlap    Setting    `json:"ep_overlap"`
+	TPOverlap    TPOverlap  `json:"tp_overlap"`
+	CUDAGraphs   CUDAGraphs `json:"cuda_graphs"`
+	FP8Attention Setting    `json:"fp8_attention"`
+}
+
+// Auto is the word of every field of Software for the value of the stack's release.
+const Auto = "auto"
+
+// Setting is on, off or what the stack's release does.
+type Setting string
+
+// Settings.
+const (
+	SettingAuto Setting = Auto
+	Off         Setting = "off"
+	On          Setting = "on"
+)
+
+// Settings lists every setting, the default first.
+func Settings() []Setting { return []Setting{SettingAuto, Off, On} }
+
+// Dispatcher sends routed tokens to their experts and back.
+type Dispatcher string
+
+// Dispatchers. DeepEP and HybridEP send a token once to each rank and domain that holds
+// one of its experts (arXiv 2412.19437 section 3.2.2); the plain all-to-all sends every
+// copy.
+const (
+	DispatcherAuto Dispatcher = Auto
+	AllToAll       Dispatcher = "alltoall"
+	DeepEP         Dispatcher = "deepep"
+	HybridEP       Dispatcher = "hybridep"
+)
+
+// Dispatchers lists every dispatcher, the default first.
+func Dispatchers() []Dispatcher { return []Dispatcher{DispatcherAuto, AllToAll, DeepEP, HybridEP} }
+
+// TPOverlap is how TP collectives overlap with the products next to them.
+type TPOverlap string
+
+// TP overlaps.
+const (
+	TPOverlapAuto TPOverlap = Auto
+	TPPlain       TPOverlap = "none"
+	UserBuffers   TPOverlap = "user-buffers" // Transformer Engine: products and collectives cut into chunks
+	AsyncTP       TPOverlap = "async"        // torchtitan: the same by PyTorch's symmetric memory
+)
+
+// TPOverlaps lists every TP overlap, the default first.
+func TPOverlaps() []TPOverlap {
+	return []TPOverlap{TPOverlapAuto, TPPlain, UserBuffers, AsyncTP}
+}
+
+// CUDAGraphs is what the host replays from a graph in place of launching kernel by kernel.
+type CUDAGraphs string
+
+// CUDA graphs.
+const (
+	GraphsAuto      CUDAGraphs = Auto
+	GraphsNone      CUDAGraphs = "none"
+	GraphsPartial   CUDAGraphs = "partial"   // of layers or modules; experts are launched kernel by kernel
+	GraphsIteration CUDAGraphs = "iteration" // one graph for the forward and backward of a step
+)
+
+// CUDAGraphKinds lists every kind of CUDA graphs, the default first.
+func CUDAGraphKinds() []CUDAGraphs {
+	return []CUDAGraphs{GraphsAuto, GraphsNone, GraphsPartial, GraphsIteration}
+}
+
+// Or returns the software with what is not given taken from other.
+func (s Software) Or(other Software) Software {
+	s.Dispatcher = given(s.Dispatcher, other.Dispatcher)
+	s.EPOverlap = given(s.EPOverlap, other.EPOverlap)
+	s.TPOverlap = given(s.TPOverlap, other.TPOverlap)
+	s.CUDAGraphs = given(s.CUDAGraphs, other.CUDAGraphs)
+	s.FP8Attention = given(s.FP8Attention, other.FP8Attention)
+	return s
+}
+
+func given[T ~string](value, other T) T {
+	if value == "" || value == Auto {
+		return other
+	}
+	return value
+}
+
+// SoftwareField is one field of Software by the name of its knob.
+type SoftwareField struct {
+	Knob  string
+	Words []string
+	Of    func(*Software) *string
+}
+
+// SoftwareFields lists the fields of Software.
+func SoftwareFields() [5]SoftwareField {
+	return [...]SoftwareField{
+		{knobDispatcher, wordsOf(Dispatchers()), func(s *Software) *string { return (*string)(&s.Dispatcher) }},
+		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
+		{knobTPOverlap, wordsOf(TPOverlaps()), func(s *Software) *string { return (*string)(&s.TPOverlap) }},
+		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
+		{knobFP8Attention, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.FP8Attention) }},
+	}
+}
+
+func wordsOf[T ~string](words []T) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = string(w)
+	}
+	return list
+}
+
+// Has reports whether a stack has a word of a field of Software.
+func (s Stack) Has(knob, word string) bool {
+	return word == "" || word == Auto || slices.Contains(s.Words(knob), word)
+}
+
+// Words lists the words of a field of Software that a stack has in its release, Auto first.
+func (s Stack) Words(knob string) []string {
+	words := []string{Auto}
+	if of := s.Traits().Software; of != nil {
+		words = append(words, of(knob, s.Release())...)
+	}
+	return words
+}
+
+// megatronSoftware is what Megatron-Core has in a release (NVIDIA/Megatron-LM,
+// CHANGELOG.md: graphs of layers in 0.9, DeepEP in 0.12; what the recipes of the tables of
+// Megatron-Bridge use: overlapped expert traffic and graphs of an iteration in 25.09,
+// HybridEP after it).
+func megatronSoftware(knob, release string) []string {
+	since := func(first string) bool { return release == "" || release >= first }
+	var words []string
+	add := func(first string, of ...string) {
+		if since(first) {
+			words = append(words, of...)
+		}
+	}
+	switch knob {
+	case knobDispatcher:
+		add(release2306, string(AllToAll))
+		add(release2504, string(DeepEP))
+		add(release2511, string(HybridEP))
+	case knobEPOverlap:
+		add(release2306, string(Off))
+		add(release2509, string(On))
+	case knobTPOverlap:
+		add(release2306, string(TPPlain), string(UserBuffers))
+	case knobCUDAGraphs:
+		add(release2306, string(GraphsNone))
+		add(release2410, string(GraphsPartial))
+		add(release2509, string(GraphsIteration))
+	case knobFP8Attention:
+		add(release2306, string(Off))
+		add(release2410, string(On))
+	}
+	return words
+}
+
+// torchTitanSoftware is what torchtitan has.
+func torchTitanSoftware(knob, _ string) []string {
+	switch knob {
+	case knobDispatcher:
+		return []string{string(AllToAll), string(DeepEP)}
+	case knobTPOverlap:
+		return []string{string(TPPlain), string(AsyncTP)}
+	}
+	return nil
+}
+
+// Names of the knobs of Software.
+const (
+	knobDispatcher   = "dispatcher"
+	knobEPOverlap    = "ep-overlap"
+	knobTPOverlap    = "tp-overlap"
+	knobCUDAGraphs   = "cuda-graphs"
+	knobFP8Attention = "fp8-attention"
+)
