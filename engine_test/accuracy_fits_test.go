@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"testing"
 
 	"meshscope/engine"
@@ -42,5 +43,34 @@ func TestAccuracyFits(t *testing.T) {
 	if all.FalseOver() > falseOverMost || all.Caught() < caughtLeast || all.Tight() > tightMost {
 		t.Errorf("false over %.4f (at most %.2f), caught %.4f (at least %.2f), tight %.4f (at most %.2f)",
 			all.FalseOver(), falseOverMost, all.Caught(), caughtLeast, all.Tight(), tightMost)
+	}
+}
+
+// TestAccuracyTorchTitanMemory compares with the reserved memory of every run of
+// torchtitan's table, pipelines of 405B among them. Nothing is fitted to the pipelines.
+func TestAccuracyTorchTitanMemory(t *testing.T) {
+	groups, err := published.Groups(presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.Evaluator{SkipTimeline: true}
+	var all, pipelines []float64
+	for i := range groups {
+		if groups[i].ID != "torchtitan-202412" {
+			continue
+		}
+		for k := range groups[i].Runs {
+			r := &groups[i].Runs[k]
+			report := e.Evaluate(r.Setup)
+			error := math.Abs(r.PredictedMemory(&report)/r.Memory - 1)
+			all = append(all, error)
+			if r.Setup.PP > 1 {
+				pipelines = append(pipelines, error)
+			}
+		}
+	}
+	t.Logf("%d runs: mean error %.1f %%, median %.1f %%; %d with a pipeline: %.1f %%", len(all), 100*mean(all), 100*median(all), len(pipelines), 100*mean(pipelines))
+	if len(all) < 11 || len(pipelines) < 3 || mean(all) > 0.06 || mean(pipelines) > 0.10 {
+		t.Errorf("mean error %.4f of %d runs (at most 0.06), %.4f of %d with a pipeline (at most 0.10)", mean(all), len(all), mean(pipelines), len(pipelines))
 	}
 }

@@ -3,21 +3,26 @@ package memory
 import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
 // torchTitan is PyTorch's FSDP2 as torchtitan runs it: fp32 weights, gradients
 // and moments, sharded, and 16-bit copies gathered block by block. ZeRO-3 frees
 // the copies after each use, ZeRO-2 keeps them (reshard_after_forward off),
-// ZeRO-0 is plain DDP. With HSDP every replica holds all shards.
+// ZeRO-0 is plain DDP. With HSDP every replica holds all shards. With a pipeline it keeps
+// copies and unreduced gradients over a whole step; see overPipeline.
 type torchTitan struct{ common }
 
 func (torchTitan) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
 
 func (torchTitan) LazyGradients() bool { return true }
 
-func (torchTitan) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
+func (torchTitan) Assumptions(into []string, l *layout.Layout, overhead string) []string {
 	into = append(into, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
+	if l.PP > 1 && l.ZeRO >= 2 {
+		into = append(into, "with a pipeline the 16-bit weights of the rank stay gathered over the step and its gradients are summed whole in fp32 until the last backward, as PyTorch's pipeline stages do")
+	}
 	into = append(into, overhead)
 	return into
 }
@@ -36,13 +41,25 @@ func (torchTitan) Shard(in *Input) Sharding {
 }
 
 // Layer keeps the tensors that Megatron-Core keeps: the same attention kernel,
-// norms and MLP compiled into fused kernels. Selective recomputation means
+// norms and MLP compiled into fused kernels. With sequence parallelism the inputs of the
+// first products are kept gathered (PyTorch's PrepareModuleInput gathers before the
+// module, whose products keep what they read), where Megatron-Core gathers again in the
+// backward. Selective recomputation means
 // another thing here (torchtitan/distributed/activation_checkpoint.py at
 // b5bcd76): of every layer the input, the output of attention and every second
 // matrix product are kept, which are q, v, the gate and the MLP's output.
 func (torchTitan) Layer(in *Input, moe bool) Kept {
 	all := megatronCore{}.Layer(in, moe)
 	m, l, note := in.Model, in.Layout, in.layerNote(moe)
+	if l.SP && l.TP > 1 {
+		gathered := split{even: inputWidth(in) * float64(m.Hidden) * float64(l.TP-1)}.bytes(l)
+		all.Attention += gathered
+		note.part("attention").even("b_in * h * (t - 1)")
+		if !moe {
+			all.MLP += gathered
+			note.part("mlp").even("b_in * h * (t - 1)")
+		}
+	}
 	if in.Recompute.Mode != recipe.RecomputeSelective || m.IsMLA() || moe {
 		return all
 	}
@@ -83,6 +100,9 @@ func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		return 0 // the stored weights are the ones that are used
 	}
 	note := in.rankNote(rank)
+	if in.Layout.PP > 1 && in.Layout.ZeRO >= 2 && in.Layout.DenseShards() > 1 {
+		return overPipeline(in, note, rank, p)
+	}
 	if in.Layout.ZeRO == 3 {
 		return gathered(in, note, p)
 	}
@@ -93,4 +113,47 @@ func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		return units.Bytes(all + (in.Precision.Bytes()+4)*p.Largest)
 	}
 	return units.Bytes(all)
+}
+
+// overPipeline returns what a rank of a pipeline keeps over a step. torchtitan does not
+// reshard after the forward with PP (parallelisms/parallelize_llama.py: apply_fsdp), and
+// PyTorch's pipeline stage neither reshards nor reduces before the last backward
+// (torch/distributed/pipelining/stage.py: backward_maybe_with_nosync), so that all weights
+// stay gathered and gradients are summed whole, in the fp32 in which they are reduced
+// (to_accumulated_grad_if_needed of FSDP2). A stage also holds its outputs of all
+// micro-batches until the step ends (output_chunks), the last one its 16-bit logits, and a
+// buffer for the gradient of each.
+func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
+	l, m, w, g := in.Layout, in.Model, in.Precision.GatherBytes(), in.Precision.Bytes()
+	all := p.Dense + p.Expert
+	others, logits := 0, 0
+	for c := range in.Order.Chunks() {
+		if in.Stages[in.Order.StageOf(rank, c)].Head {
+			logits++
+		} else {
+			others++
+		}
+	}
+	split := 1.0 // sequence parallelism cuts what is sent; logits are cut in any case
+	if !l.SP {
+		split = float64(l.TP)
+	}
+	tokens := float64(l.MicroBatches) * l.MicroBatchTokens() / float64(l.TP)
+	kept := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*float64(m.Hidden))
+	if note.rec.On() {
+		given := func(id, name, symbol, formula string, value float64, operands ...record.Operand) {
+			note.buffer(record.Entry{
+				ID: "buffers." + id, Name: name, Symbol: symbol, Formula: formula, Value: value,
+				Source: "PyTorch, torch/distributed/pipelining/stage.py: backward_maybe_with_nosync, output_chunks, grad_recv_info; torchtitan, parallelize_llama.py",
+			}, operands...)
+		}
+		given("gathered", "Weights of the rank, gathered over the whole step", "gathered weights", "bytes_of_a_gathered_weight * "+p.formula(), w*all)
+		given("unreduced", "Gradients of the rank, summed whole until the last backward", "unreduced gradients", "b_fp32 * "+p.formula(), 4*all)
+		note.scattered(&p, g)
+		given("outputs", "Outputs of the stages of all micro-batches, and buffers for their gradients", "outputs",
+			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", kept,
+			record.In("stages_with_the_head", logits), record.In("other_stages", others),
+			record.In("bytes_of_a_product", g), record.In("whole_where_the_sequence_is_not_cut", split))
+	}
+	return units.Bytes((w+4)*all + (g+4)*p.Largest + kept)
 }
