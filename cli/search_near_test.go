@@ -42,11 +42,11 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 			}
 			continue
 		}
-		unsure := m.Peak*(1+*m.Band) > m.Usable
+		unsure := m.Peak*(1+*m.Band/4) > m.Usable
 		if answer.Unsure == nil || *answer.Unsure != unsure {
 			t.Errorf("%s: unsure %v, want %t", flags, answer.Unsure, unsure)
 		}
-		want := "more than the error band of its memory (±"
+		want := "more than a quarter of the error band of its memory ("
 		if unsure {
 			want = "The best layout may not fit: it has "
 			near++

@@ -174,15 +174,10 @@ func Caveats(r *engine.Report) []Section {
 
 // fitWord returns whether a setup fits, the error band of its memory considered.
 func fitWord(m *engine.Memory) string {
-	switch {
-	case m.Fit == engine.Tight && m.Fits:
-		return "tight, fits by less than the error band"
-	case m.Fit == engine.Tight:
-		return "tight, over by less than the error band"
-	case m.Fits:
-		return "fits"
+	if m.Fit == engine.Tight {
+		return "tight, fits by less than a quarter of the error band"
 	}
-	return "over"
+	return string(m.Fit)
 }
 
 // evidence adds which runs an error band comes from.

@@ -51,11 +51,11 @@ func roomWords(m *engine.Memory) string {
 	}
 	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
 	if m.Fit == engine.Fits {
-		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
+		return fmt.Sprintf("The best layout has %s, more than a quarter of the error band of its memory (%s GiB of %s).", free, figure.GiB(m.FitMargin()), m.Band("±"))
 	}
-	headroom := math.Ceil(100 * m.ErrorBand / (1 + m.ErrorBand))
-	return fmt.Sprintf("The best layout may not fit: it has %s, less than the error band of its memory (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
-		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
+	headroom := math.Ceil(float64(100 * m.FitMargin() / (m.Peak + m.FitMargin())))
+	return fmt.Sprintf("The best layout may not fit: it has %s, less than a quarter of the error band of its memory (%s GiB of %s). --headroom %.0f%% leaves out such layouts.",
+		free, figure.GiB(m.FitMargin()), m.Band("±"), headroom)
 }
 
 // nearWords tells how many layouts are within a distance of the best.

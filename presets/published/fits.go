@@ -19,9 +19,12 @@ func (v *Verdicts) add(w Verdicts) {
 }
 
 func (v *Verdicts) take(m *engine.Memory) {
-	if m.Fits {
+	switch m.Fit {
+	case engine.Fits:
 		v.Fits++
-	} else {
+	case engine.Tight:
+		v.Tight++
+	case engine.Over:
 		v.Over++
 	}
 }
