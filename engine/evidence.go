@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,7 +22,28 @@ type Evidence struct {
 	ValidatedBy  string           `json:"validated_by"`   // the group of the nearest runs; empty: no run is published
 	Runs         int              `json:"validated_runs"` // how many published runs are similar
 	Fitted       bool             `json:"validated_fitted"`
+	Nearest      NearestRuns      `json:"nearest,omitzero"`
 	Differs      band.Differences `json:"differs,omitzero"`
+}
+
+// NearestRuns are the published runs most like a setup.
+type NearestRuns struct {
+	Title   string  `json:"title"`   // of their group
+	Example string  `json:"example"` // a run of them with the median error: model and GPUs
+	Runs    int     `json:"runs"`
+	Off     float64 `json:"mean_error"` // relative, in the larger direction
+}
+
+// String names them: "DGX Cloud 25.04, Llama-3 70B on 64 H100 SXM5 (3 % off)".
+func (n *NearestRuns) String() string {
+	off := strconv.FormatFloat(100*n.Off, 'f', 0, 64) + " % off"
+	if n.Off < 0.01 {
+		off = "less than 1 % off"
+	}
+	if n.Runs > 1 {
+		off = fmt.Sprintf("%d runs, %s on average", n.Runs, off)
+	}
+	return fmt.Sprintf("%s, %s (%s)", n.Title, n.Example, off)
 }
 
 // evidence works out the error band of the step time, or of the peak.
@@ -39,6 +61,7 @@ func evidence(s *Setup, r *Report, memory bool) Evidence {
 		return e
 	}
 	e.ValidatedBy, e.Fitted = b.Nearest.Group, b.Nearest.Fitted
+	e.Nearest = NearestRuns{Title: cmp.Or(b.Nearest.Title, b.Nearest.Group), Example: b.Nearest.Example, Runs: b.Nearest.Runs, Off: b.Nearest.Off}
 	for i, f := range table.Differences(&x, b.Nearest) {
 		e.Differs[i] = difference(f, s, &x)
 	}
@@ -50,7 +73,7 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 	m, cal, stack := &s.Model, s.Cluster.Calibration, s.Stack.Resolve()
 	groups := s.Groups(&s.Cluster)
 	x := band.Traits{
-		GPU: s.Cluster.GPU.ID, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
+		GPU: s.Cluster.GPU.ID, Vendor: s.Cluster.GPU.Vendor, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
 		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP), Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,
 		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
 		Own: cal == nil || cal.Own.Decides(memory, stack), Bits: s.Precision.ProductBits(),
@@ -183,20 +206,20 @@ func (m *Memory) Slip() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }
 // few is the number of similar runs below which the band is mostly that of other runs.
 const few = 3
 
-// Words explains the band in a sentence: how many runs are similar, which are nearest,
-// and what differs here.
+// Words explains the band in a sentence: how many runs are similar, which are nearest
+// and how far off they are, and what differs here.
 func (e *Evidence) Words() string {
 	within, text := errorPercent(e.ErrorBand), ""
 	switch {
 	case e.ValidatedBy == "":
 		return "within " + within + ": no published run is known"
 	case e.Runs < few:
-		text = "within " + within + ": few runs like this are published, the nearest in " + e.ValidatedBy
+		text = "within " + within + ": few runs like this are published; nearest: " + e.Nearest.String()
 	default:
-		text = fmt.Sprintf("nine of ten published runs are within %s, half within %s; %d similar runs, the nearest in %s", within, errorPercent(e.TypicalError), e.Runs, e.ValidatedBy)
+		text = fmt.Sprintf("nine of ten published runs are within %s, half within %s; %d similar runs, nearest for example: %s", within, errorPercent(e.TypicalError), e.Runs, e.Nearest.String())
 	}
 	if e.Fitted {
-		text += ", which constants were fitted to"
+		text += "; constants were fitted to these"
 	}
 	if differs := e.Differs.Words(); differs != "" {
 		text += "; different here: " + differs
@@ -210,9 +233,9 @@ func (e *Evidence) Note() string {
 	case e.ValidatedBy == "":
 		return "no published run is known"
 	case e.Runs < few:
-		return "few published runs like this, nearest " + e.ValidatedBy
+		return "few published runs like this, nearest " + e.Nearest.Title
 	}
-	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.ValidatedBy, errorPercent(e.TypicalError))
+	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.Nearest.Title, errorPercent(e.TypicalError))
 }
 
 // errorPercent writes an error with two digits at most: more would pretend to know the

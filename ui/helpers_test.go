@@ -66,13 +66,13 @@ func plain(s engine.Setup) engine.Report {
 		}
 		m.Ranks = append(m.Ranks, rank)
 	}
-	m.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Runs: 12}
+	m.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}
 	m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	r.Memory = m
 	r.Pipeline, r.Timeline = plainPipeline(s)
 	work := units.Seconds(20)
 	bubble := work * units.Seconds(r.Pipeline.BubbleOverIdeal)
-	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Runs: 12}}
+	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}}
 	mfu := 0.5 * float64(work/r.Time.Step)
 	r.Throughput = &engine.Throughput{
 		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu, Evidence: r.Time.Evidence,

@@ -52,6 +52,9 @@ func (t *Table) Settle() {
 type Cell struct {
 	Traits
 	Group   string  // the published group, as presets name it
+	Title   string  // of the group, for a reader
+	Example string  // the run of the cell with the median error: its model and GPUs, in words
+	Off     float64 // mean of exp(|ln(predicted / measured)|) - 1 of the runs
 	Release string  // of the software, or the paper: what is left out at once
 	Source  int     // index of who published it, below MaxSources
 	Runs    int     // how many
@@ -115,7 +118,7 @@ func (t *Table) Rho(x *Traits) float64 {
 // mean returns max q(S), without the cells of a release, and what is nearest.
 func (t *Table) mean(x *Traits, without string) (q float64, out Band) {
 	var errors, weights [MaxSources]float64
-	beyond := t.beyond(x)
+	beyond := t.beyond(x, without)
 	least := math.Inf(1)
 	at := t.quick.pack(x)
 	for i := range t.Cells {

@@ -40,6 +40,7 @@ type Scales struct {
 	Of          [Features]float64
 	Unknown     float64 // a generation of GPUs or a stack without any published run
 	Generation  float64 // another GPU of the same generation
+	Vendor      float64 // a GPU of another vendor
 	Family      float64 // another stack of the same family
 	EPAcross    float64 // experts inside a scale-up domain against across domains
 	Narrow      float64 // 4-bit products, until runs are published
@@ -52,22 +53,38 @@ type Range struct{ Least, Most Log }
 // beyond returns by how many doublings v lies outside.
 func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0)) }
 
-// beyond returns the distance that is the same to every run.
-func (t *Table) beyond(x *Traits) float64 {
+// beyond returns the distance that is the same to every run, with a release left out: a
+// generation or a stack that it alone has is then one without any published run.
+func (t *Table) beyond(x *Traits, without string) float64 {
 	d := t.Scales.BeyondRange * (t.GPUs.beyond(x.GPUs) + t.Seq.beyond(x.Seq) + t.Active.beyond(x.Active))
 	if x.Bits < eightBits { // nobody has published such a run
 		d += t.Scales.Narrow
 	}
-	if !slices.Contains(t.quick.gens, x.Generation) {
+	generation, stack := slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+	if without != "" {
+		generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })
+		stack = t.outside(without, func(c *Cell) bool { return c.Stack == x.Stack })
+	}
+	if !generation {
 		d += t.Scales.Unknown
 	}
-	if !slices.Contains(t.quick.stacks, x.Stack) {
+	if !stack {
 		d += t.Scales.Unknown
 	}
 	if x.Own {
 		d += t.Scales.Of[Own]
 	}
 	return d + t.Scales.Of[Changed]*x.Changed
+}
+
+// outside reports whether a cell outside a release is as wanted.
+func (t *Table) outside(release string, wanted func(*Cell) bool) bool {
+	for i := range t.Cells {
+		if c := &t.Cells[i]; c.Release != release && wanted(c) {
+			return true
+		}
+	}
+	return false
 }
 
 // parts are the distances of all features.
@@ -117,6 +134,8 @@ func (s *Scales) gpu(x, c *Traits) float64 {
 		return 0
 	case x.Generation == c.Generation:
 		return s.Generation
+	case x.Vendor != c.Vendor:
+		return s.Vendor
 	}
 	return s.Of[GPU]
 }

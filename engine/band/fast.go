@@ -29,20 +29,21 @@ type quick struct {
 	flags   [1 << bits]float64
 	tp, ep  [reaches * reaches]float64
 	scale   [counts]float64 // of the counts, in the order of packed.counts
-	gpu     [3]float64      // the same GPU, the same generation, another
+	gpu     [4]float64      // the same GPU, the same generation, the same vendor, another
 	stack   [3]float64
 	gpus    []string
 	gens    []string
+	vendors []string
 	stacks  []string
 	parents []string
 }
 
 // packed are traits as numbers.
 type packed struct {
-	flags                  uint16
-	gpu, gen, stack, above int16
-	tp, ep                 uint8
-	counts                 [counts]float64
+	flags                          uint16
+	gpu, gen, vendor, stack, above int16
+	tp, ep                         uint8
+	counts                         [counts]float64
 }
 
 // counts is how many features count by how much they differ.
@@ -51,7 +52,7 @@ const counts = 6
 func (t *Table) prepare() {
 	q, s := &t.quick, &t.Scales
 	*q = quick{
-		gpu: [3]float64{0, s.Generation, s.Of[GPU]}, stack: [3]float64{0, s.Family, s.Of[Stack]},
+		gpu: [4]float64{0, s.Generation, s.Of[GPU], s.Vendor}, stack: [3]float64{0, s.Family, s.Of[Stack]},
 		scale: [counts]float64{s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[Wait], s.Of[Traffic]},
 	}
 	for f := range q.flags {
@@ -74,6 +75,7 @@ func (t *Table) prepare() {
 		c := &t.Cells[i]
 		number(&q.gpus, c.GPU)
 		number(&q.gens, c.Generation)
+		number(&q.vendors, c.Vendor)
 		number(&q.stacks, c.Stack)
 		number(&q.parents, c.Family)
 		t.packed[i] = q.pack(&c.Traits)
@@ -90,7 +92,7 @@ func number(list *[]string, name string) {
 func (q *quick) pack(x *Traits) packed {
 	at := func(list []string, name string) int16 { return int16(slices.Index(list, name)) }
 	p := packed{
-		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
+		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), vendor: at(q.vendors, x.Vendor), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
 		tp: uint8(x.TP), ep: uint8(x.EP),
 		counts: [counts]float64{float64(x.GPUs), float64(x.MicroBatches), float64(x.Active), float64(x.Seq), x.logWait, x.logTraffic},
 	}
@@ -111,6 +113,8 @@ func (q *quick) distance(x, c *packed) float64 {
 		gpu = 0
 	case x.gen == c.gen:
 		gpu = 1
+	case x.vendor != c.vendor:
+		gpu = 3
 	}
 	switch {
 	case x.stack == c.stack:

@@ -5,6 +5,7 @@ import "math"
 // Traits are what a setup, or a set of published runs, is compared by.
 type Traits struct {
 	GPU, Generation string // preset id and architecture
+	Vendor          string // of the GPU
 	Stack, Family   string // of the software; the family is what its releases and forks share
 	Experts         bool   // the model has routed experts
 	TP, CP, EP      Reach

@@ -19,6 +19,7 @@ type Errors struct {
 	Traits           band.Traits
 	Group            *Group
 	ID               string
+	Example          string  // the model and the GPUs, for a reader
 	Log              float64 // ln(predicted / measured)
 	Memory, InSample bool
 }
@@ -38,7 +39,7 @@ func RunErrors(groups []Group) (times, memory []Errors) {
 			if !report.Legal {
 				continue
 			}
-			one := Errors{Group: g, ID: r.ID, InSample: g.Fitted}
+			one := Errors{Group: g, ID: r.ID, InSample: g.Fitted, Example: example(&r.Setup)}
 			if r.Step > 0 {
 				one.Traits, one.Log = engine.Traits(&r.Setup, &report, false), math.Log(float64(report.Time.Step)/r.Step)
 				times = append(times, one)
@@ -50,6 +51,15 @@ func RunErrors(groups []Group) (times, memory []Errors) {
 		}
 	}
 	return times, memory
+}
+
+// example names a run to a reader: "Llama-3 70B on 64 H100 SXM5". It has no comma.
+func example(s *engine.Setup) string {
+	gpu, _, _ := strings.Cut(s.Cluster.GPU.Name, " (")
+	if words := strings.Fields(gpu); len(words) > 1 && strings.HasSuffix(gpu, "GB") { // how much memory it has
+		gpu = strings.Join(words[:len(words)-1], " ")
+	}
+	return strings.ReplaceAll(fmt.Sprintf("%s on %d %s", s.Model.Name, s.GPUs, gpu), ",", "")
 }
 
 // mostRuns is how many runs of one release count at most: a sweep of 748 does not
@@ -72,6 +82,7 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		per[runs[i].Group.Series]++
 	}
 	at := map[cellKey]int{}
+	in := map[int][]*Errors{}
 	for i := range runs {
 		r := &runs[i]
 		x := &r.Traits
@@ -89,7 +100,7 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 				publisher, publishers = len(publishers), append(publishers, r.Group.Publisher)
 			}
 			cells = append(cells, band.Cell{Group: r.Group.ID, Release: r.Group.Series, Source: publisher, Fitted: r.InSample, Traits: band.Traits{
-				GPU: x.GPU, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
+				GPU: x.GPU, Vendor: x.Vendor, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
 				Pipeline: x.Pipeline, ZeRO3: x.ZeRO3, PCIe: x.PCIe, Recompute: key.recompute, Bits: x.Bits,
 			}})
 		}
@@ -101,6 +112,8 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		c.NonCompute += x.NonCompute
 		c.Traffic += x.Traffic
 		c.Error += math.Abs(r.Log) / t.Rho(x)
+		c.Off += math.Expm1(math.Abs(r.Log))
+		in[k] = append(in[k], r)
 		c.Runs++
 	}
 	for i := range cells {
@@ -108,6 +121,10 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		n := float64(c.Runs)
 		c.GPUs, c.MicroBatches, c.Active, c.Seq = c.GPUs/band.Log(n), c.MicroBatches/band.Log(n), c.Active/band.Log(n), c.Seq/band.Log(n)
 		c.NonCompute, c.Traffic, c.Error = c.NonCompute/n, c.Traffic/n, c.Error/n
+		c.Off /= n
+		list := in[i]
+		slices.SortStableFunc(list, func(a, b *Errors) int { return cmp.Compare(math.Abs(a.Log), math.Abs(b.Log)) })
+		c.Title, c.Example = list[0].Group.Title, list[len(list)/2].Example
 		all := float64(per[c.Release])
 		c.Weight = n / math.Sqrt(all) * min(1, math.Sqrt(mostRuns/all))
 	}
@@ -199,46 +216,49 @@ func weighted(values, weights []float64, share float64) float64 {
 	return math.NaN()
 }
 
-// BandFile writes the two tables as presets/bands.toml has them.
+// BandFile writes the two tables as presets/bands.csv has them.
 func BandFile(scales *hardware.Published, groups []Group) string {
 	times, memory := RunErrors(groups)
 	var b strings.Builder
 	b.WriteString("# Errors of the model on the runs of presets/published, in cells of runs that are alike: see\n" +
 		"# package engine/band. Counts are binary logarithms; error is the mean of |ln(predicted / measured)|\n" +
-		"# over rho. Written by the test of presets/published; never by hand.\n")
+		"# over rho, off the mean of predicted over measured or measured over predicted, less 1.\n" +
+		"# Written by the test of presets/published; never by hand. The columns of the cells:\n# " + presets.Columns + "\n")
+	for i := range groups {
+		if g := &groups[i]; !g.Repeats {
+			fmt.Fprintf(&b, "title,%s,%s\n", g.ID, g.Title)
+		}
+	}
 	for _, of := range []struct {
 		name string
 		from *band.Table
 		runs []Errors
 	}{{"time", &scales.Time, times}, {"memory", &scales.Memory, memory}} {
 		t, publishers := Table(of.from, of.runs)
-		fmt.Fprintf(&b, "\n[%s]\nfactor = %s\n", of.name, decimal(t.Factor))
-		for _, r := range []struct {
-			key string
-			of  band.Range
-		}{{"gpus", t.GPUs}, {"seq", t.Seq}, {"active", t.Active}} {
-			fmt.Fprintf(&b, "%s = [%s, %s]\n", r.key, decimal(float64(r.of.Least)), decimal(float64(r.of.Most)))
+		fmt.Fprintf(&b, "# factor, and least and most GPUs, sequence and active parameters of the runs\n%s,%s", of.name, decimal(t.Factor))
+		for _, r := range []band.Range{t.GPUs, t.Seq, t.Active} {
+			fmt.Fprintf(&b, ",%s,%s", decimal(float64(r.Least)), decimal(float64(r.Most)))
 		}
-		fmt.Fprintf(&b, "columns = %q\ncells = [\n", new(presets.CellFile).Columns())
+		b.WriteString("\n")
 		for i := range t.Cells {
-			fmt.Fprintf(&b, "  %q,\n", line(&t.Cells[i], publishers))
+			b.WriteString(line(&t.Cells[i], publishers) + "\n")
 		}
-		b.WriteString("]\n")
 	}
 	return b.String()
 }
 
 func line(c *band.Cell, publishers []string) string {
 	f := presets.CellFile{
-		Group: c.Group, Release: c.Release, Source: publishers[c.Source], GPU: c.GPU, Generation: c.Generation, Stack: c.Stack, Family: c.Family,
-		Experts: c.Experts, TP: uint8(c.TP), CP: uint8(c.CP), EP: uint8(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe, Recompute: c.Recompute, Bits: c.Bits,
+		Group: c.Group, Release: c.Release, Source: publishers[c.Source], Example: c.Example,
+		GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family,
+		Experts: c.Experts, TP: int(c.TP), CP: int(c.CP), EP: int(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe, Recompute: c.Recompute, Bits: c.Bits,
 		GPUs: three(float64(c.GPUs)), MicroBatches: three(float64(c.MicroBatches)), Active: three(float64(c.Active)), Seq: three(float64(c.Seq)), Wait: three(c.NonCompute), Traffic: three(c.Traffic),
-		Runs: c.Runs, Weight: three(c.Weight), Error: three(c.Error), Fitted: c.Fitted,
+		Runs: c.Runs, Weight: three(c.Weight), Error: three(c.Error), Off: three(c.Off), Fitted: c.Fitted,
 	}
 	return f.String()
 }
 
-// decimal writes a number with three decimals, as TOML takes it for one with a fraction.
+// decimal writes a number with three decimals.
 func decimal(v float64) string { return fmt.Sprintf("%.3f", v) }
 
 // three rounds to three decimals.

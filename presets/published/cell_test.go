@@ -9,6 +9,7 @@ import (
 )
 
 const cellHead = `id = "mine"
+title = "Mine"
 source = "a test"
 fitted = false
 constants = "none"

@@ -30,6 +30,7 @@ var files embed.FS
 // Group is a set of runs of one source.
 type Group struct {
 	ID        string  `json:"name"`
+	Title     string  `json:"title"` // for a reader
 	Source    string  `json:"source"`
 	Fitted    bool    `json:"fitted"`    // constants were fitted to these runs
 	FittedTo  string  `json:"constants"` // which, or that none were
@@ -109,6 +110,7 @@ type Library interface {
 
 type groupFile struct {
 	ID        string         `toml:"id"`
+	Title     string         `toml:"title"`
 	Source    string         `toml:"source"`
 	Series    string         `toml:"series"`    // its id by default
 	Publisher string         `toml:"publisher"` // its series by default
@@ -224,8 +226,8 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	if err := dec.Decode(&f); err != nil {
 		return Group{}, err
 	}
-	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Source == "" {
-		return Group{}, errors.New("id must be the file's name and source must be given")
+	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Source == "" || f.Title == "" {
+		return Group{}, errors.New("id must be the file's name; title and source must be given")
 	}
 	switch f.Memory {
 	case "":
@@ -240,7 +242,7 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 		return Group{}, fmt.Errorf("memory_rank: given %q, allowed is first or last; left out it is the fullest", f.Rank)
 	}
 	g := Group{
-		ID: f.ID, Source: f.Source, Series: cmp.Or(f.Series, f.ID), Publisher: cmp.Or(f.Publisher, f.Series, f.ID), Fitted: f.Fitted, FittedTo: f.FittedTo,
+		ID: f.ID, Title: f.Title, Source: f.Source, Series: cmp.Or(f.Series, f.ID), Publisher: cmp.Or(f.Publisher, f.Series, f.ID), Fitted: f.Fitted, FittedTo: f.FittedTo,
 		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Repeats: f.Repeats, Release: f.Release, LeftOut: f.LeftOut, file: &f,
 	}
 	if err := f.check(); err != nil {

@@ -69,22 +69,22 @@ func TestEveryGroupIsSound(t *testing.T) {
 	}
 }
 
-// TestBandsAreWhatTheRunsSay holds presets/bands.toml against the runs. With
+// TestBandsAreWhatTheRunsSay holds presets/bands.csv against the runs. With
 // MESHSCOPE_UPDATE=1 it writes the file again.
 func TestBandsAreWhatTheRunsSay(t *testing.T) {
 	want := published.BandFile(distances(t), groups(t))
 	if os.Getenv("MESHSCOPE_UPDATE") == "1" {
-		if err := os.WriteFile("../bands.toml", []byte(want), 0o600); err != nil {
+		if err := os.WriteFile("../bands.csv", []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	got, err := os.ReadFile("../bands.toml")
+	got, err := os.ReadFile("../bands.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("bands.toml is not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published writes it")
+		t.Error("bands.csv is not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published writes it")
 	}
 }
 

@@ -34,8 +34,8 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	band, typical := 0.126, 0.04
 	r := engine.Report{
 		Legal:      true,
-		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table"}},
-		Memory:     &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table"}},
+		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
+		Memory:     &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
 	}
 	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }

@@ -44,12 +44,12 @@ func bare() engine.Report {
 	return engine.Report{
 		Legal: true,
 		Memory: &engine.Memory{
-			Capacity: 80 * units.GB, Usable: 79 * units.GiB, Peak: 87 * units.GiB, PeakRank: 0, Fit: engine.Over, Evidence: engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Runs: 12},
+			Capacity: 80 * units.GB, Usable: 79 * units.GiB, Peak: 87 * units.GiB, PeakRank: 0, Fit: engine.Over, Evidence: engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12},
 			Ranks: []engine.RankMemory{rank(0, 60*units.GiB), rank(1, 45*units.GiB), rank(2, 30*units.GiB), rank(3, 15*units.GiB)},
 		},
 		Pipeline:   &engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 32, BubbleOverIdeal: 0.1, BubbleOverTotal: 0.09, BubbleClosedForm: &form, Makespan: 10},
-		Time:       &engine.Time{Step: 12, Compute: 8, Recompute: 1, Bubble: 1, Exposed: 1.5, Optimizer: 0.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Runs: 12}},
-		Throughput: &engine.Throughput{TokensPerSecond: 123456, TokensPerSecondPerGPU: 1929, ModelTFLOPSPerGPU: 408, MFU: 0.413, HFU: 0.46, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Runs: 12}},
+		Time:       &engine.Time{Step: 12, Compute: 8, Recompute: 1, Bubble: 1, Exposed: 1.5, Optimizer: 0.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}},
+		Throughput: &engine.Throughput{TokensPerSecond: 123456, TokensPerSecondPerGPU: 1929, ModelTFLOPSPerGPU: 408, MFU: 0.413, HFU: 0.46, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}},
 		Communication: []engine.Communication{
 			{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node", Bytes: 6 * units.GB, Seconds: 3, Exposed: 1.5},
 		},

@@ -37,7 +37,7 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) 
 			r.Memory.Peak, r.Memory.PeakRank = total, i
 		}
 	}
-	r.Memory.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Runs: 12}
+	r.Memory.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}
 	r.Memory.Fits, r.Memory.Fit = r.Memory.Peak <= r.Memory.Usable, engine.FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	order, err := schedule.Build(s.Spec())
 	if err != nil {
