@@ -13,6 +13,17 @@ func parseDays(text string) (float64, error) {
 	return knob.ParseDeadline("--deadline", text)
 }
 
+// autoHeadroom is the value of --headroom that makes the default margin a preference.
+const autoHeadroom = "auto"
+
+// parseHeadroom parses --headroom: a share that is a limit, or auto, which is none.
+func parseHeadroom(text string) (float64, error) {
+	if text == autoHeadroom {
+		return 0, nil
+	}
+	return parseShare("--headroom", text)
+}
+
 // parseShare parses a share, such as 5% or 0.05.
 func parseShare(field, text string) (float64, error) {
 	return knob.ParseShare(field, text)

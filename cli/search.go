@@ -83,7 +83,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("number of layouts to list, 1 to %d", maxTop))
 	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what to optimize: "+strings.Join(objectiveWords(), ", "))
 	flags.BoolVar(&f.front, "front", false, "also list the Pareto front of memory and speed")
-	flags.StringVar(&f.headroom, "headroom", "0%", "share of usable memory that must stay free")
+	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% and the error band of their memory free come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
 	flags.BoolVar(&f.refused, "refused", false, "include layouts that could run but some launcher rejects")
 	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all")
@@ -205,7 +205,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
-	headroom, err := parseShare("--headroom", f.headroom)
+	headroom, err := parseHeadroom(f.headroom)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,7 +223,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q.Objective, q.Headroom, q.Deadline, q.Refused = search.Objective(f.objective), headroom, units.Seconds(deadline), f.refused
+	q.Objective, q.Headroom, q.Margin, q.Deadline, q.Refused = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline), f.refused
 	p, err := q.Problem()
 	if err != nil {
 		return nil, nil, err

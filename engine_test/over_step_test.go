@@ -122,7 +122,7 @@ func TestFitsTheFirstStepOnly(t *testing.T) {
 	}
 }
 
-// The largest sequence and micro-batch fit, the next ones do not.
+// The largest sequence and micro-batch fit with their margin, the next ones do not.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 15, func(t *rapid.T) {
@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 			change(&u)
 			u.GBS = u.MBS * u.MicroBatches * u.DP
 			r := engine.Evaluate(u)
-			return r.Legal && r.Memory.Fits
+			return r.Legal && r.Memory.HasMargin()
 		}
 		seq := func(n int) bool { return fits(func(u *engine.Setup) { u.Seq = n }) }
 		mbs := func(n int) bool { return fits(func(u *engine.Setup) { u.MBS = n }) }

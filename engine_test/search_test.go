@@ -37,6 +37,7 @@ func (w world) problem(t *rapid.T) search.Problem {
 		Setup: s, Top: rapid.IntRange(1, 12).Draw(t, "top"), Front: rapid.Bool().Draw(t, "front"),
 		Objective: rapid.SampledFrom(search.Objectives()).Draw(t, "objective"),
 		Headroom:  rapid.SampledFrom([]float64{0, 0, 0, 0.1}).Draw(t, "headroom"),
+		Margin:    rapid.Bool().Draw(t, "margin"),
 	}
 	kinds := schedule.Kinds()
 	for range rapid.IntRange(0, 4).Draw(t, "schedules") {

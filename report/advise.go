@@ -86,12 +86,13 @@ func (a *Advice) moves() Section {
 		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
-		if m.Speed > a.Moves[fastest].Speed && m.Fits {
+		if m.Speed > a.Moves[fastest].Speed && m.Fits && m.Last == "" {
 			fastest = i
 		}
 	}
 	if len(t.Rows) > 0 {
 		out.add(t)
+		a.lastReasons(&out)
 		for _, x := range []struct {
 			name string
 			i    int
@@ -104,6 +105,15 @@ func (a *Advice) moves() Section {
 	}
 	out.say(a.Looked.Words(figure.Comma))
 	return out
+}
+
+// lastReasons tells why moves come after the others.
+func (a *Advice) lastReasons(s *Section) {
+	for i := range a.Moves {
+		if m := &a.Moves[i]; m.Last != "" {
+			s.say("comes last: " + m.Turns() + ": " + m.Last)
+		}
+	}
 }
 
 func follows(m *advise.Move) string {

@@ -24,6 +24,7 @@ type moveDocument struct {
 	Changes []compare.Change `json:"changes"`
 	Flags   string           `json:"flags,omitempty"` // that give this setup; absent where no flags do
 	Fits    bool             `json:"fits"`
+	Last    string           `json:"ranked_last_because,omitempty"`
 	Step    float64          `json:"step_seconds"`
 	Speed   float64          `json:"speed"`
 	Peak    float64          `json:"peak_bytes"`
@@ -64,7 +65,7 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
 	return &moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, Step: float64(m.Report.Time.Step), Speed: m.Speed,
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 	}
 }

@@ -86,6 +86,7 @@ func (o *Search) facts() Facts {
 	}
 	add("given", o.listGiven())
 	add("limits", o.limits())
+	add("margin", o.margin())
 	add("GPUs", o.gpuWords())
 	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
 	if o.Took != "" {
@@ -172,6 +173,14 @@ func (o *Search) listGiven() string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// margin tells which layouts come first for the memory that they leave free.
+func (o *Search) margin() string {
+	if !o.Problem.Margin || o.Problem.Objective == search.LeastMemory {
+		return ""
+	}
+	return "layouts that leave 5 % and the error band of their memory free come first"
 }
 
 // limits lists the other constraints on a layout.

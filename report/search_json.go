@@ -19,8 +19,8 @@ type searchDocument struct {
 	// Near counts layouts within 1 % of the best, Band those within its error band.
 	Near *search.Near `json:"near,omitempty"`
 	Band *search.Near `json:"within_error_band,omitempty"`
-	// FitUnsure tells that the error band of the first place's memory reaches beyond what
-	// is usable; absent where there is no first place or no band.
+	// FitUnsure tells that the first place leaves less than its margin free
+	// (engine.Memory.Margin); absent where there is no first place.
 	FitUnsure *bool `json:"fit_unsure,omitempty"`
 
 	Seconds float64 `json:"seconds"`
@@ -62,7 +62,7 @@ func (o *Search) data(version string) searchDocument {
 		Near: counted(&r.Near), Band: counted(&r.Band), Seconds: o.Seconds, Results: o.found(r.Best, version),
 	}
 	if len(r.Best) > 0 {
-		unsure := r.Best[0].Report.Memory.Fit == engine.Tight
+		unsure := !r.Best[0].Report.Memory.HasMargin()
 		d.FitUnsure = &unsure
 	}
 	for id, text := range o.Query.Texts {

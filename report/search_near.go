@@ -50,12 +50,12 @@ func roomWords(m *engine.Memory) string {
 		return ""
 	}
 	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
-	if m.Fit == engine.Fits {
-		return fmt.Sprintf("The best layout has %s, more than a quarter of the error band of its memory (%s GiB of %s).", free, figure.GiB(m.FitMargin()), m.Band("±"))
+	if m.HasMargin() {
+		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
 	}
-	headroom := math.Ceil(float64(100 * m.FitMargin() / (m.Peak + m.FitMargin())))
-	return fmt.Sprintf("The best layout may not fit: it has %s, less than a quarter of the error band of its memory (%s GiB of %s). --headroom %.0f%% leaves out such layouts.",
-		free, figure.GiB(m.FitMargin()), m.Band("±"), headroom)
+	headroom := math.Ceil(100 * float64(m.Margin()/m.Usable))
+	return fmt.Sprintf("The best layout may not fit: it has %s, less than 5 %% or the error band of its memory (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
+		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
 }
 
 // nearWords tells how many layouts are within a distance of the best.

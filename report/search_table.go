@@ -119,11 +119,14 @@ func (o *Search) titleSays(id knob.ID) bool {
 	return ok && len(list) == 1 && (id != knob.GBS || !sp.FollowGBS)
 }
 
-// rank returns the rank of a row, marked if some launcher rejects the layout.
+// rank returns the rank of a row, marked if the layout is tight or some launcher rejects it.
 func rank(i int, f *search.Found) string {
 	mark := ""
+	if m := f.Report.Memory; m.Fits && !m.HasMargin() {
+		mark = "?"
+	}
 	if knob.LauncherRejects(f.Report.Problems) {
-		mark = "*"
+		mark += "*"
 	}
 	return mark + strconv.Itoa(i+1)
 }
@@ -150,8 +153,10 @@ func costWords(r *engine.Run) string {
 
 // footnotes adds the error bands of a table and the meaning of its marks.
 func footnotes(s *Section, list []search.Found) {
-	r, refused := &list[0].Report, false
+	r, refused, tight := &list[0].Report, false, false
 	for i := range list {
+		m := list[i].Report.Memory
+		tight = tight || m.Fits && !m.HasMargin()
 		refused = refused || knob.LauncherRejects(list[i].Report.Problems)
 	}
 	switch agree := bandsAgree(list); {
@@ -162,6 +167,9 @@ func footnotes(s *Section, list []search.Found) {
 		s.say("memory: " + r.Memory.Words())
 	default:
 		s.say("± nine of ten published runs are within this error, the similar ones counting more")
+	}
+	if tight {
+		s.say("? no margin: leaves less of the memory free than 5 %, or than its error band")
 	}
 	if refused {
 		s.say("* some launcher rejects this layout; eval tells which")

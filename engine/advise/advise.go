@@ -21,9 +21,10 @@ type Advice struct {
 
 	Terms  []Term  // memory of the fullest rank, the largest first
 	Limits []Limit // the step by what it is spent on, the largest first
-	// Moves, the best first. Where the setup does not fit they make it fit, or,
-	// where nothing that is known does, lower the peak. Where it fits they make
-	// it faster and keep it fitting.
+	// Moves, the fastest first, those with a reason to come last after all others. Where
+	// the setup does not fit they make it fit, or, where nothing that is known does, lower
+	// the peak. Where it fits they make it faster and keep it fitting. Fitting is with the
+	// margin (engine.Memory.Margin).
 	Moves  []Move
 	Looked Looked // what the moves were chosen from
 	// Knobs are what each knob alone can do to step and peak.
@@ -57,6 +58,9 @@ type Move struct {
 	Speed float64
 	Saved units.Bytes
 	Fits  bool
+	// Last is why the move comes after the others although it is as fast or faster: it is
+	// tight, or the model is least sure of what it does; empty: it does not.
+	Last string
 	// NowRefused says that some launcher would not run it, though all would run the
 	// setup; false too where the setup is refused already. Such turns are no moves;
 	// rules and knobs show them.
@@ -93,7 +97,7 @@ func (a *Advice) Promise() string {
 	case len(a.Moves) > 0 && !a.Moves[0].Fits:
 		return "that save memory; none makes it fit"
 	}
-	return "that make it fit, fewest changes first"
+	return "that make it fit, fastest first"
 }
 
 // Options of For.

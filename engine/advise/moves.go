@@ -23,34 +23,54 @@ func (a *adviser) moves() []Move {
 // worthwhile is by how much a step must get shorter to be a move.
 const worthwhile = 1.001
 
-// faster are moves that shorten the step and keep it fitting, the fastest first.
+// faster are moves that shorten the step and keep it fitting.
 func (a *adviser) faster() []Move {
-	list := a.bestOfEach(func(m *Move) bool { return fits(m) && m.Speed > worthwhile })
+	list := a.bestOfEach(func(m *Move) bool { return sound(m) && m.Speed > worthwhile })
 	if !a.options.Alone {
 		list = a.farther(list, worthwhile)
 	}
-	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Speed, x.Speed) })
-	return a.distinct(list)
+	list = append(list, a.bestOfEach(func(m *Move) bool { return fits(m) && m.Last != "" && m.Speed > worthwhile })...)
+	return a.distinct(a.ordered(list))
 }
 
+// fits reports whether a move leads to a layout that fits and that a launcher runs.
 func fits(m *Move) bool { return m.Fits && !m.NowRefused }
 
-func (a *adviser) mayFit(f bound.Bound) bool { return f.Peak <= a.report.Memory.Usable }
+// sound reports whether nothing speaks against a move: it fits with its margin, and rests
+// on nothing that the model is least sure of.
+func sound(m *Move) bool { return fits(m) && m.Last == "" }
+
+// mayFit reports whether the bound of a layout leaves room for a margin.
+func (a *adviser) mayFit(f bound.Bound) bool {
+	return f.Peak <= a.report.Memory.Usable*(1-engine.DefaultHeadroom)
+}
+
+// mayBeTight reports whether the bound of a layout leaves it a chance to fit.
+func (a *adviser) mayBeTight(f bound.Bound) bool { return f.Peak <= a.report.Memory.Usable }
 
 // farther adds moves of more knobs, where they are faster than those of fewer: of
 // two, of three, and the whole way to the best that is known.
 func (a *adviser) farther(list []Move, least float64) []Move {
 	r := a.reach()
-	list = append(list, a.settle(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
-	list = append(list, a.settle(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, fits)...)
+	list = append(list, a.settle(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
+	list = append(list, a.settle(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
 	if speed := fastest(list); speed > 0 {
-		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed })]
+		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed && m.Last == "" })]
 		list = append(list, a.climb(best))
 	}
-	if best, ok := a.searched(); ok && fits(&best) {
-		if best = a.climb(best); best.Speed > max(least, fastest(list)*worthwhile) {
-			list = append(list, best)
-		}
+	best, ok := a.searched()
+	if !ok {
+		return list
+	}
+	a.found = &best
+	if !sound(&best) {
+		return list
+	}
+	if best.Speed > max(least, fastest(a.marked(list))) {
+		list = append(list, best)
+	}
+	if on := a.climb(best); on.Speed > max(least, fastest(list)*worthwhile) {
+		list = append(list, on)
 	}
 	return list
 }
@@ -58,38 +78,42 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 // several is how many moves of as many knobs are wanted.
 const several = 3
 
-// fastest returns the speed of the fastest move.
+// fastest returns the speed of the fastest move that does not come last.
 func fastest(list []Move) float64 {
 	speed := 0.0
 	for i := range list {
-		speed = max(speed, list[i].Speed)
+		if list[i].Last == "" {
+			speed = max(speed, list[i].Speed)
+		}
 	}
 	return speed
 }
 
-// fixes are moves that make the setup fit, the fewest turns first and of those
-// the fastest. Where none does, those that lower the peak most.
+// fixes are moves that make the setup fit. Where none does, those that lower the peak
+// most.
 func (a *adviser) fixes() []Move {
 	list := a.mended()
 	if !a.options.Alone || len(list) == 0 {
 		list = a.farther(list, 0)
 	}
-	slices.SortStableFunc(list, func(x, y Move) int {
-		return cmp.Or(cmp.Compare(x.Turned, y.Turned), cmp.Compare(y.Speed, x.Speed))
-	})
-	if len(list) == 0 {
-		list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.NowRefused })
-		if least, ok := a.smallest(); ok {
-			list = append(list, least)
-		}
-		slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Saved, x.Saved) })
+	if list = a.ordered(list); len(list) > 0 {
+		return a.distinct(list)
 	}
+	if best, ok := a.searched(); ok && fits(&best) {
+		return []Move{best} // tight: nothing has a margin
+	}
+	list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.NowRefused })
+	if least, ok := a.smallest(); ok {
+		list = append(list, least)
+	}
+	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Saved, x.Saved) })
 	return a.distinct(list)
 }
 
 // Fixes returns the turns of a single knob that make a setup fit: of each knob the value
-// with the shortest step that fits and that no launcher rejects on top, the shortest
-// step first. Advice on the setup begins with them. None for a setup that fits or is
+// with the shortest step that fits with its margin and that no launcher rejects on top,
+// else one that has a reason to come last; the shortest step first, but these last. Advice
+// on the setup takes them in. None for a setup that fits or is
 // illegal, and none once stop (nil: never) says true.
 func Fixes(s engine.Setup, stop func() bool) []Move {
 	a := adviser{options: Options{Stop: stop}, now: s}
@@ -112,12 +136,13 @@ func (a *adviser) mended() []Move {
 		seen := map[engine.Setup]bool{a.now: true}
 		open := a.extend(nil, seen, &a.now, [2]knob.ID{id}, id)
 		byStep(open)
-		if best := a.settle(open, 1, 1, 0, a.mayFit, fits); len(best) > 0 {
-			list = append(list, best[0])
+		best := a.settle(open, 1, 1, 0, a.mayFit, sound)
+		if len(best) == 0 {
+			best = a.settle(open, 1, 1, 0, a.mayBeTight, fits)
 		}
+		list = append(list, best...)
 	}
-	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Speed, x.Speed) })
-	return list
+	return a.ordered(list)
 }
 
 // bestOfEach takes of every knob the fastest value that will do.
@@ -154,11 +179,11 @@ func (a *adviser) distinct(list []Move) []Move {
 	}
 	best := 0
 	for i := range out {
-		if out[i].Speed > out[best].Speed {
+		if sound(&out[i]) && out[i].Speed > out[best].Speed {
 			best = i
 		}
 	}
-	if best >= most && out[best].Fits && most > 1 {
+	if best >= most && sound(&out[best]) && most > 1 {
 		out[most-1] = out[best]
 	}
 	return out[:most]
@@ -174,12 +199,13 @@ func later(first knob.ID) []knob.ID {
 // problem returns the search that answers the same question without being bound to
 // two turns.
 func (a *adviser) problem() search.Problem {
-	p := search.Problem{Setup: a.now, Top: 1, Workers: 1}
+	p := search.Problem{Setup: a.now, Top: 1, Workers: 1, Margin: true}
 	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
 	return p
 }
 
-// searched returns the way to the best layout that is known to fit.
+// searched returns the way to the best layout that is known to fit, with its margin where any
+// has one.
 func (a *adviser) searched() (Move, bool) {
 	return a.arrive(a.problem())
 }

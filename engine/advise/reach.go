@@ -176,7 +176,7 @@ func (a *adviser) climb(from Move) Move {
 		}
 		a.looked.Further += len(open)
 		byStep(open)
-		better := a.settle(open, 0, several, from.Speed*worthwhile, a.mayFit, fits)
+		better := a.settle(open, 0, several, from.Speed*worthwhile, a.mayFit, sound)
 		if len(better) == 0 {
 			return from
 		}

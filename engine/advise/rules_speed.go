@@ -97,7 +97,7 @@ func (a *adviser) best(id knob.ID) bool {
 		return false
 	}
 	for i := range a.turns {
-		if t := &a.turns[i]; t.knob == id && fits(&t.Move) && t.Speed > worthwhile {
+		if t := &a.turns[i]; t.knob == id && sound(&t.Move) && t.Speed > worthwhile {
 			return false
 		}
 	}

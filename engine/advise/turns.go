@@ -21,6 +21,7 @@ type adviser struct {
 	bounds    bound.Bounder
 	turns     []turned // each knob alone, evaluated
 	looked    Looked
+	found     *Move // the best layout of a search for the same; nil: not known
 }
 
 // turned is one knob at one of its other values.
@@ -87,6 +88,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	m.Speed = float64(a.report.Time.Step / r.Time.Step)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits
+	m.Last = a.last(&m)
 	m.NowRefused = knob.LauncherRejects(r.Problems) && !knob.LauncherRejects(a.report.Problems)
 	return m, true
 }
@@ -112,6 +114,8 @@ type Value struct {
 	// Refused says that some launcher would not run it, though all would run the setup
 	// that is advised on.
 	Refused bool `json:"refused,omitempty"`
+	// Last is why other values that fit come before it; see Move.
+	Last string `json:"ranked_last_because,omitempty"`
 }
 
 // Ends returns the values with the shortest and the longest step, whether they fit or
@@ -150,19 +154,27 @@ func (k *Knob) Reach() (shortest, longest units.Seconds, ok bool) {
 }
 
 // Best returns the value with the shortest step of those that fit and that no launcher
-// refuses on top; the current one where it fits and no other is shorter, nil where
-// there is none.
+// refuses on top, those with a reason to come last after all others; the current one where
+// it is the best, nil where there is none.
 func (k *Knob) Best() *Value {
 	var best *Value
 	if k.Now.Fits {
 		best = &k.Now
 	}
 	for i := range k.Values {
-		if v := &k.Values[i]; v.Fits && !v.Refused && (best == nil || v.Step < best.Step) {
+		if v := &k.Values[i]; v.Fits && !v.Refused && (best == nil || v.before(best)) {
 			best = v
 		}
 	}
 	return best
+}
+
+// before reports whether a value comes before another one.
+func (v *Value) before(w *Value) bool {
+	if (v.Last == "") != (w.Last == "") {
+		return v.Last == ""
+	}
+	return v.Step < w.Step
 }
 
 // tornado sums up the turns, the knob that can change the step most first.
@@ -174,11 +186,11 @@ func (a *adviser) tornado() []Knob {
 			continue
 		}
 		step, peak := a.report.Time.Step, a.report.Memory.Peak
-		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits}
+		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: tight(a.report.Memory)}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused}
+				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)

@@ -8,8 +8,9 @@ import (
 	"meshscope/engine/units"
 )
 
-// Limits are the largest sequence and micro-batch with which a setup
-// still fits when nothing else changes (the number of micro-batches stays).
+// Limits are the largest sequence and micro-batch with which a setup still fits with its
+// margin (engine.Memory.Margin) when nothing else changes (the number of micro-batches
+// stays).
 type Limits struct {
 	// Seq is in tokens, a multiple of SeqUnit; 0 when not even one unit fits.
 	// SeqOpen says that memory is not what ends it: the model's table of
@@ -24,7 +25,7 @@ type Limits struct {
 	MBSOpen bool        `json:"mbs_open"`
 }
 
-// Find finds where a setup stops fitting, by bisection. The second value is false for
+// Find finds where a setup stops fitting with its margin, by bisection. The second value is false for
 // a setup that is illegal.
 func Find(e *engine.Evaluator, s engine.Setup) (Limits, bool) {
 	if !knob.Legal(&s) {
@@ -61,14 +62,14 @@ func sequenceUnit(s *engine.Setup) int {
 	}
 }
 
-// largest returns the largest number up to top with which the setup fits, its peak,
+// largest returns the largest number up to top with which the setup has its margin, its peak,
 // and whether top itself fits. Memory grows with what set sets.
 func largest(e *engine.Evaluator, s engine.Setup, top int, set func(*engine.Setup, int)) (n int, peak units.Bytes, open bool) {
 	try := func(n int) bool {
 		t := s
 		set(&t, n)
 		m := e.Memory(t)
-		if m != nil && m.Fits {
+		if m != nil && m.HasMargin() {
 			peak = m.Peak
 			return true
 		}

@@ -29,6 +29,7 @@ func Fewest(ctx context.Context, p Problem, step int, progress func(Progress)) R
 		}
 		finer := p
 		finer.Space.GPUs = between
+		finer.marginOnly = p.wantsMargin() && out.Best[0].Report.Memory.HasMargin()
 		tried = slices.Compact(slices.Sorted(slices.Values(append(tried, between...))))
 		out.ahead(Run(ctx, finer, progress), &p)
 	}

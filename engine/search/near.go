@@ -88,7 +88,7 @@ func (e *evaluated) fits(f *found) {
 // other candidates by their bounds.
 func (r *run) near(best score, share float64, seen *evaluated, all []candidate) Near {
 	lead, rate := r.problem.worst(best, share)
-	within := func(s score) bool { return s.lead <= lead && s.rate <= rate }
+	within := func(s score) bool { return (best.tight || !s.tight) && s.lead <= lead && s.rate <= rate }
 	n := Near{Share: share}
 	for id := range seen.fit {
 		if within(id.exact) {

@@ -29,6 +29,9 @@ type Problem struct {
 	Front     bool // return the Pareto front of memory and speed too
 
 	Headroom float64 // share of the usable memory that must stay free, 0 to 1
+	// Margin puts layouts that leave their margin free (engine.Memory.HasMargin) before all
+	// others, unless the objective is the least memory.
+	Margin bool
 	// A layout slower than this for the whole run is left out; 0: any speed. It is
 	// time on the clock: of it only the goodput of Setup advances the run. Tokens is
 	// the run.
@@ -44,7 +47,8 @@ type Problem struct {
 	// for.
 	AnyMemory bool
 
-	legalOnly bool // of constraints: only what makes a layout illegal
+	legalOnly  bool // of constraints: only what makes a layout illegal
+	marginOnly bool // leaves out what has no margin
 }
 
 // Space lists the values that each knob may take. An empty list means every
@@ -100,7 +104,7 @@ type Found struct {
 
 // Result is the answer.
 type Result struct {
-	Best  []Found `json:"-"` // ranked, the best first
+	Best  []Found `json:"-"` // ranked, the best first; with Problem.Margin those without one last
 	Front []Found `json:"-"` // from the fastest to the one with the least memory; nil unless requested
 
 	// GPUs are the numbers of GPUs that Fewest tried, in ascending order.
@@ -154,20 +158,31 @@ func (p *Problem) inTime(step units.Seconds, tokens float64) bool {
 	return p.Deadline <= 0 || p.Tokens <= 0 || float64(step)*(p.Tokens/tokens) <= float64(training)
 }
 
-// score is what layouts are ranked by, smaller before larger: what the
-// objective puts first, then GPU-seconds per token.
-type score struct{ lead, rate float64 }
+// score is what layouts are ranked by, smaller before larger: those with a margin, then
+// what the objective puts first, then GPU-seconds per token.
+type score struct {
+	tight      bool // without the margin that is asked for: behind all others
+	lead, rate float64
+}
 
 func (a score) less(b score) bool {
+	if a.tight != b.tight {
+		return b.tight
+	}
 	if a.lead != b.lead {
 		return a.lead < b.lead
 	}
 	return a.rate < b.rate
 }
 
-// score of a setup with that step and peak; of bounds from below it is one too.
+// wantsMargin reports whether layouts without a margin come last.
+func (p *Problem) wantsMargin() bool { return p.Margin && p.Objective != LeastMemory }
+
+// score of a setup with that step and peak; of bounds from below it is one too. Whether a
+// layout is tight beyond that the margin is at least DefaultHeadroom the report tells.
 func (p *Problem) score(s *engine.Setup, f bound.Bound) score {
 	out := score{rate: float64(f.Step) * float64(s.GPUs) / s.Tokens()}
+	out.tight = p.wantsMargin() && f.Peak > s.Cluster.GPU.MemoryUsable*(1-engine.DefaultHeadroom)
 	switch p.Objective {
 	case FewestGPUs:
 		out.lead = float64(s.GPUs)

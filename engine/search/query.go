@@ -17,6 +17,7 @@ type Query struct {
 
 	Objective Objective
 	Headroom  float64       // share of the usable memory that must stay free, 0 to 1
+	Margin    bool          // without one that is given: layouts with the default margin come first
 	Deadline  units.Seconds // for the tokens of the setup; 0: any speed
 	Refused   bool          // also what some launcher rejects
 
@@ -26,9 +27,9 @@ type Query struct {
 	AsEval     bool // and no list of mbs or microbatches: eval's default batch is known
 }
 
-// NewQuery returns a query that leaves every knob free.
+// NewQuery returns a query that leaves every knob free and asks for the default margin.
 func NewQuery() *Query {
-	return &Query{Values: map[knob.ID]knob.Values{}, Texts: map[knob.ID]string{}}
+	return &Query{Margin: true, Values: map[knob.ID]knob.Values{}, Texts: map[knob.ID]string{}}
 }
 
 // Set gives a knob a value, a list of values or a range: "8", "2,4,8", "2..8", "1..16:x2".
@@ -89,7 +90,7 @@ func (q *Query) Problem() (Problem, error) {
 	if err != nil {
 		return Problem{}, err
 	}
-	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Deadline: q.Deadline, Tokens: q.Setup.Budget}
+	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget}
 	p.Space.Refused = q.Refused
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	p.Space.RaiseGBS = p.Space.FollowGBS && p.Deadline > 0 && p.Tokens > 0

@@ -231,7 +231,8 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	m := f.Report.Memory
 	f.Free = m.Usable - m.Peak
 	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
-	if m.Peak > p.limit() || !p.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
+	f.exact.tight = p.wantsMargin() && !m.HasMargin()
+	if p.marginOnly && !m.HasMargin() || m.Peak > p.limit() || !p.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

@@ -255,6 +255,9 @@ func (a *Advice) moves() []adviceLine {
 	}
 	for i := range a.found.Moves {
 		lines = append(lines, a.moveLine(&a.found.Moves[i]))
+		if why := a.found.Moves[i].Last; why != "" {
+			lines = append(lines, a.wrapped(themes.Muted, 5, "last: "+why)...)
+		}
 	}
 	if len(a.found.Moves) == 0 {
 		lines = append(lines, a.wrapped(themes.Text, 3, "none found: every single change and every layout of the search was tried")...)

@@ -41,7 +41,7 @@ func TestHeatCellsLoad(t *testing.T) {
 		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID || take.Setup.Nodes() != h.nodes[h.column] {
 			t.Fatalf("cell %d gives %v", i, take.Setup)
 		}
-		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput}
+		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput, Margin: true}
 		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.step {
 			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(), c.step, want.Best[0].Report.Time.Step)
 		}

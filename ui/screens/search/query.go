@@ -61,7 +61,7 @@ func (k facet) row() facetRow {
 		{"", "batch", "auto: near 4 M tokens for each number of GPUs, doubled up to 60 M for a deadline, the smallest that meets it; yours: that of the setup"},
 		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets tokens, price and goodput exactly"},
 		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
-		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank, for unmodelled overhead"},
+		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % and their error band free come first, others after them"},
 		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every launcher has), all (slower), or one"},
 		{"launchers", "layouts", "launchable: accepted by every launcher; all legal adds those that some launcher rejects, such as ZeRO-2 with a pipeline"},
 		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},
@@ -126,7 +126,7 @@ func (v *View) refreshValues(want *query) {
 	v.values[batchRule] = []string{autoValue, yourBatch}
 	v.values[budget] = []string{autoValue, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "30T"}
 	v.values[deadline] = []string{noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days", "90 days", "180 days", "365 days"}
-	v.values[headroom] = []string{"0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
+	v.values[headroom] = []string{autoValue, "0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
 	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
 	v.values[launchers] = []string{rulesKept, rulesBroken}
 	for k, list := range map[facet][]int{
@@ -199,6 +199,7 @@ func (a *query) inFull() *find.Query {
 	q := find.NewQuery()
 	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput), w[launchers] == rulesBroken
 	q.Counted = q.Objective != find.FewestGPUs || w[batchRule] != "" // the batch of the setup
+	q.Margin = w[headroom] == ""
 	var percent, days float64
 	if _, err := fmt.Sscanf(w[headroom], "%f", &percent); err == nil {
 		q.Headroom = percent / 100

@@ -1,0 +1,70 @@
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// last returns why a move comes after the others; empty where it does not. What the
+// setup does already is no reason.
+func (a *adviser) last(m *Move) string {
+	s, now := &m.Setup, &a.now
+	crosses := func() bool {
+		here, there := now.Groups(&now.Cluster).TP, s.Groups(&s.Cluster).TP
+		return there.Size > 1 && there.Crosses() && (!here.Crosses() || here.Size < there.Size)
+	}
+	switch memory := m.Report.Memory; {
+	case s.Offload == recipe.OffloadOptimizer && now.Offload != recipe.OffloadOptimizer:
+		return "the update's time on the host is that of one measured machine"
+	case s.PP > 1 && s.Schedule == schedule.Naive && now.Schedule != schedule.Naive:
+		return "one pipeline rank works at a time"
+	case crosses():
+		return "TP over the network between nodes"
+	default:
+		return tight(memory)
+	}
+}
+
+// tight says that a layout fits without its margin; empty where it does not fit or has it.
+func tight(m *engine.Memory) string {
+	if !m.Fits || m.HasMargin() {
+		return ""
+	}
+	return fmt.Sprintf("no margin: %.1f GiB free, of %.1f", (m.Usable - m.Peak).GiB(), m.Margin().GiB())
+}
+
+// beyond is why a move comes last that is faster than the best layout of a search.
+const beyond = "faster by a value that search does not try by default"
+
+// marked gives moves that are faster than the best of a search for the same a reason to
+// come last: search leaves some values out, because few launchers have them.
+func (a *adviser) marked(list []Move) []Move {
+	for i := range list {
+		m := &list[i]
+		if a.found != nil && sound(a.found) && m.Last == "" && m.Report.Time.Step < a.found.Report.Time.Step {
+			m.Last = beyond
+		}
+	}
+	return list
+}
+
+// ordered sorts moves: the fastest first, those with a reason to come last after them.
+func (a *adviser) ordered(list []Move) []Move {
+	list = a.marked(list)
+	slices.SortStableFunc(list, func(x, y Move) int {
+		return cmp.Or(rank(&x)-rank(&y), cmp.Compare(y.Speed, x.Speed))
+	})
+	return list
+}
+
+func rank(m *Move) int {
+	if m.Last != "" {
+		return 1
+	}
+	return 0
+}
