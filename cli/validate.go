@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/report"
 )
@@ -20,7 +21,7 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Compare the model with published measurements",
 		Long: "Compare the model with published measurements: nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
-			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one.",
+			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -54,19 +55,27 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 			return nil, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
-	v := &report.Validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}}
+	v := &report.Validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}, Bands: []published.Class{}, Fits: []report.CalibrationError{}}
 	e := engine.Evaluator{SkipTimeline: true}
+	refit := published.NewRefit(&e, groups)
 	if len(names) == 0 {
-		if v.Figures, err = published.Figures(&e, a.lib, groups); err != nil {
+		if v.Figures, err = published.Figures(&e, a.lib, groups, refit); err != nil {
 			return nil, err
 		}
-		v.Pooled = published.Pools(&e, groups)
+		v.Pooled = published.Pools(&e, groups, refit)
+		scales, err := presets.Distances()
+		if err != nil {
+			return nil, err
+		}
+		v.Bands = published.Coverages(scales, groups)
+		v.Fits = report.CalibrationErrors(a.lib.Calibrations())
 	}
 	wanted := slices.DeleteFunc(groups, func(g published.Group) bool { return len(names) > 0 && !slices.Contains(names, g.ID) })
 	for i := range wanted {
 		results, rows := published.Compare(&e, &wanted[i])
 		v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)
 	}
+	refit.Fill(v.Groups, v.Rows)
 	v.Intervals = append([]published.Interval{}, published.Intervals(&e, wanted)...)
 	v.LeftOut = append([]published.Omission{}, published.Omissions(wanted)...)
 	return v, nil

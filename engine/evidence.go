@@ -169,6 +169,21 @@ func (e *Evidence) Band(sign string) string { return sign + errorPercent(e.Error
 // BandOf writes the band after the figures that it belongs to: "steps ±8.2 %".
 func (e *Evidence) BandOf(figures, sign string) string { return figures + " " + e.Band(sign) }
 
+// CloseShare is the share of the error band within which two layouts are too close to
+// call: most of an error is common to both.
+const CloseShare = 0.25
+
+// CloseMargin returns how far apart, relative to the better one, two predictions of this
+// band are at most where they are too close to call.
+func (e *Evidence) CloseMargin() float64 { return CloseShare * e.ErrorBand }
+
+// TooClose reports whether two steps are too close to call: they differ, and by less than
+// a quarter of the wider of their bands.
+func (t *Time) TooClose(other *Time) bool {
+	least, most := min(t.Step, other.Step), max(t.Step, other.Step)
+	return least != most && float64(most/least)-1 <= max(t.CloseMargin(), other.CloseMargin())
+}
+
 // Fit says whether a layout fits, as far as the error of its memory lets one know.
 type Fit string
 

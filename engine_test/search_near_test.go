@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets"
@@ -38,7 +39,7 @@ func TestBandOfTheObjective(t *testing.T) {
 			if p.Objective == search.LeastMemory {
 				want = first.Memory.ErrorBand
 			}
-			want *= search.CloseShare
+			want *= engine.CloseShare
 			if r.Band.Share != want || r.Band.Least < 1 {
 				t.Fatalf("%s: %+v within the band, which is %v", p.Objective, r.Band, want)
 			}

@@ -173,13 +173,17 @@ func (c *Comparison) bands(group compare.Group) []Block {
 		return ""
 	}
 	a, b := of(&c.A.Report), of(&c.B.Report)
+	var out []Block
+	if group == compare.GroupTime && c.A.Report.Time.TooClose(c.B.Report.Time) {
+		out = append(out, Sentence("too close to call: the step times differ by less than a quarter of the error band"))
+	}
 	switch a {
 	case "":
 		return nil
 	case b:
-		return []Block{Sentence(a)}
+		return append(out, Sentence(a))
 	}
-	return []Block{Sentence("A: " + a), Sentence("B: " + b)}
+	return append(out, Sentence("A: "+a), Sentence("B: "+b))
 }
 
 // mostChange is the number of characters of a change that fit on a line.

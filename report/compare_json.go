@@ -13,6 +13,8 @@ type comparisonDocument struct {
 	Changes []compare.Change `json:"changes"`
 	Figures []deltaDocument  `json:"figures"`
 	Way     []wayDocument    `json:"way"` // path from A to B in legal changes; empty if a side is illegal
+	// Close says that the step times are too close to call.
+	Close bool `json:"too_close_to_call"`
 }
 
 type deltaDocument struct {
@@ -37,6 +39,9 @@ func (c *Comparison) data(version string) comparisonDocument {
 		Header: NewHeader(version),
 		A:      NewEvaluation(version, c.A.Setup, c.A.Report), B: NewEvaluation(version, c.B.Setup, c.B.Report),
 		Changes: listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
+	}
+	if a, b := c.A.Report.Time, c.B.Report.Time; a != nil && b != nil {
+		d.Close = a.TooClose(b)
 	}
 	for i := range c.Deltas {
 		row := deltaDocument{Delta: &c.Deltas[i]}

@@ -63,7 +63,7 @@ func (c *knobColumn) of(s *engine.Setup) string {
 func (o *Search) table(s *Section, list []search.Found) {
 	t := &Table{Head: []string{"rank"}}
 	for i := range list {
-		t.add(right(rank(i, &list[i])))
+		t.add(right(o.rank(i, list)))
 	}
 	column := func(head string, of func(f *search.Found) Cell) {
 		t.Head = append(t.Head, head)
@@ -88,6 +88,9 @@ func (o *Search) table(s *Section, list []search.Found) {
 		s.say("all layouts: " + strings.Join(same, ", "))
 	}
 	footnotes(s, list)
+	if slices.ContainsFunc(list[1:], func(f search.Found) bool { return o.Problem.TooClose(&list[0], &f) }) {
+		s.say("~ too close to call: within a quarter of the error band of the first")
+	}
 }
 
 // figures adds the columns of predictions.
@@ -119,11 +122,15 @@ func (o *Search) titleSays(id knob.ID) bool {
 	return ok && len(list) == 1 && (id != knob.GBS || !sp.FollowGBS)
 }
 
-// rank returns the rank of a row, marked if the layout is tight or some launcher rejects it.
-func rank(i int, f *search.Found) string {
-	mark := ""
+// rank returns the rank of a row, marked if it is too close to the first to call, if the
+// layout is tight, and if some launcher rejects it.
+func (o *Search) rank(i int, list []search.Found) string {
+	mark, f := "", &list[i]
+	if i > 0 && o.Problem.TooClose(&list[0], f) {
+		mark = "~"
+	}
 	if m := f.Report.Memory; m.Fits && !m.HasMargin() {
-		mark = "?"
+		mark += "?"
 	}
 	if knob.LauncherRejects(f.Report.Problems) {
 		mark += "*"

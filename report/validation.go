@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
+	"meshscope/presets"
 	"meshscope/presets/published"
 )
 
@@ -19,6 +20,8 @@ type Validation struct {
 	Rows      []published.Row      `json:"rows"`
 	Intervals []published.Interval `json:"unknown_recompute"` // by group
 	LeftOut   []published.Omission `json:"left_out"`          // by group and reason
+	Bands     []published.Class    `json:"bands"`             // of all groups; none if some were named
+	Fits      []CalibrationError   `json:"fits"`              // likewise
 }
 
 // Document returns the accuracy figures, the errors of each group, runs of unknown
@@ -30,12 +33,14 @@ func (v *Validation) Document(byRow bool) *Document {
 			out.Sections = append(out.Sections, Section{Heading: heading, Lead: lead, Blocks: []Block{t}})
 		}
 	}
-	add("Figures", "meshscope, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
+	add("Figures", "meshscope, the same after one factor set by other sources, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
 	add("Pooled", "step times over several groups; unknown recomputation counts as none", pooledFigures(v.Pooled))
 	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)", GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
 	add("Not fitted", "no constant was fitted to these runs", GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
 	add("Recomputation unknown", "counted as none above; how many were measured between none and full", intervals(v.Intervals))
 	add("Left out", "published runs that are not compared", omissions(v.LeftOut))
+	add("Error bands", "runs inside their band, the own release of each left out; median width so, and in use", coverage(v.Bands))
+	add("Fits", "errors that calibration files state, on what they were fitted to and on what was held out", fits(v.Fits))
 	if byRow {
 		add("Runs", "", RunErrors(v.Rows, nil))
 	}
@@ -44,7 +49,7 @@ func (v *Validation) Document(byRow bool) *Document {
 
 // accuracyFigures returns the nine accuracy figures with their targets.
 func accuracyFigures(figures []published.Figure) *Table {
-	t := &Table{Head: []string{"", "runs", "measure", "rows", "model", "target", "constant", "other tool"}}
+	t := &Table{Head: []string{"", "runs", "measure", "rows", "model", "target", "left out", "constant", "other tool"}}
 	for i := range figures {
 		f := &figures[i]
 		digits := 1
@@ -57,7 +62,7 @@ func accuracyFigures(figures []published.Figure) *Table {
 		if !f.Met() && write(f.Value) == write(f.Wanted) {
 			digits = 2 // to show by how little
 		}
-		wanted, constant, peer := "<= "+write(f.Wanted), "-", "-"
+		wanted, left, constant, peer := "<= "+write(f.Wanted), "-", "-", "-"
 		if f.AtLeast {
 			wanted = ">= " + write(f.Wanted)
 		}
@@ -67,10 +72,13 @@ func accuracyFigures(figures []published.Figure) *Table {
 		if f.Constant != nil {
 			constant = write(*f.Constant)
 		}
+		if f.LeftOut != nil {
+			left = write(*f.LeftOut)
+		}
 		if f.PeerAt != nil {
 			peer = write(*f.PeerAt) + " " + f.Peer
 		}
-		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure), Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(constant), Word(peer))
+		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure), Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(left), right(constant), Word(peer))
 	}
 	return t
 }
@@ -83,6 +91,63 @@ func pooledFigures(figures []published.Figure) *Table {
 		t.Rows[i] = t.Rows[i][1:]
 	}
 	return t
+}
+
+// CalibrationError is what a calibration file states about its errors.
+type CalibrationError struct {
+	ID       string   `json:"id"`
+	FittedTo string   `json:"fitted_to"`
+	Fit      *float64 `json:"fit_error,omitempty"`
+	HeldOut  *float64 `json:"held_out_error,omitempty"`
+}
+
+// CalibrationErrors returns the errors of the files that state any.
+func CalibrationErrors(files []presets.CalibrationPreset) []CalibrationError {
+	out := []CalibrationError{}
+	for i := range files {
+		f := &files[i]
+		x := CalibrationError{ID: f.ID, FittedTo: f.FittedTo}
+		if f.FitError > 0 {
+			x.Fit = &f.FitError
+		}
+		if f.HeldError > 0 {
+			x.HeldOut = &f.HeldError
+		}
+		if x.Fit != nil || x.HeldOut != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// fits returns the errors that calibration files state.
+func fits(list []CalibrationError) *Table {
+	t := &Table{Head: []string{"calibration", "error", "held out", "fitted to"}}
+	for i := range list {
+		f := &list[i]
+		t.add(Word(f.ID), perhapsShare(f.Fit), perhapsShare(f.HeldOut), Word(f.FittedTo))
+	}
+	return t
+}
+
+// coverage returns how well the error bands hold, by class.
+func coverage(classes []published.Class) *Table {
+	t := &Table{Head: []string{"metric", "kind", "generation", "stack", "runs", "releases", "inside", "width", "in use"}}
+	for i := range classes {
+		c := &classes[i]
+		percent := func(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
+		t.add(Word(metricWord(c.Metric)), Word(c.ClassName()), Word(c.Generation), Word(c.Stack), Figure(record.Count, float64(c.Runs)), Figure(record.Count, float64(c.Releases)),
+			percent(c.Inside), percent(c.Width), percent(c.InUse))
+	}
+	return t
+}
+
+// perhapsShare returns a share in percent; a dash: there is none.
+func perhapsShare(x *float64) Cell {
+	if x == nil {
+		return right("-")
+	}
+	return written(fmt.Sprintf("%.1f %%", 100**x), record.Share, *x)
 }
 
 // intervals returns the runs whose recomputation is unknown.
@@ -107,7 +172,7 @@ func omissions(list []published.Omission) *Table {
 // GroupErrors returns the errors of the groups of runs for which shown is true; those of
 // other tools and of one fitted constant stand next to them.
 func GroupErrors(results []published.Result, shown func(*published.Result) bool) *Table {
-	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "constant", "other tool", "its mean"}}
+	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "left out", "constant", "other tool", "its mean"}}
 	share := func(x float64) Cell {
 		if x == 0 {
 			return right("-")
@@ -117,7 +182,7 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 	for i := range results {
 		if r := &results[i]; shown(r) {
 			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
-				YesNo(r.Fitted), share(r.Constant), Word(r.Peer), share(r.PeerMean))
+				YesNo(r.Fitted), perhapsShare(r.RefitMedian), share(r.Constant), Word(r.Peer), share(r.PeerMean))
 		}
 	}
 	return t

@@ -6,16 +6,13 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
 // NearShare is how close to the best a layout is for its place to say little: no
 // model of a step is exact to one part in a hundred.
 const NearShare = 0.01
-
-// CloseShare is the share of the error band within which two layouts are too close to
-// call: most of an error is common to both.
-const CloseShare = 0.25
 
 // Near is how many layouts are as good as the best but for a share of what the
 // objective ranks by, the best counted. Layouts whose bound left them without an
@@ -43,10 +40,22 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 	}
 	first := &k.ranked[0]
 	r.result.Near = r.near(first.exact, NearShare, seen, all)
-	r.result.Band = r.near(first.exact, CloseShare*r.problem.Objective.Evidence(&first.Report).ErrorBand, seen, all)
+	r.result.Band = r.near(first.exact, r.problem.Objective.Evidence(&first.Report).CloseMargin(), seen, all)
 	if r.result.Partial {
 		r.result.Near.Most, r.result.Band.Most = 0, 0
 	}
+}
+
+// TooClose reports whether a layout is too close to the best to call: within a quarter of
+// the wider error band of what the objective ranks by, and not behind in what it puts first.
+func (p *Problem) TooClose(best, f *Found) bool {
+	of := func(f *Found) score {
+		return p.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: f.Report.Memory.Peak})
+	}
+	a, b := p.Objective.Evidence(&best.Report), p.Objective.Evidence(&f.Report)
+	lead, rate := p.worst(of(best), max(a.CloseMargin(), b.CloseMargin()))
+	s := of(f)
+	return s.lead <= lead && s.rate <= rate
 }
 
 // worst returns the worst score that is still within a share of another: of layouts with

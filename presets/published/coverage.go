@@ -8,17 +8,21 @@ import (
 	"strings"
 
 	"meshscope/engine/band"
+	"meshscope/engine/hardware"
 )
 
 // Class is how well the bands of one kind of run hold, each run's own release left out
 // of them.
 type Class struct {
-	Experts           bool
-	Generation, Stack string
-	Releases, Runs    int
-	Inside            float64 // share of the runs that lie inside their band
-	Width             float64 // median of the bands, relative
-	InUse             float64 // the same when nothing is left out
+	Metric     string  `json:"metric"` // step_seconds or memory_GiB
+	Experts    bool    `json:"experts"`
+	Generation string  `json:"generation"` // empty: all runs
+	Stack      string  `json:"stack"`
+	Releases   int     `json:"releases"`
+	Runs       int     `json:"runs"`
+	Inside     float64 `json:"inside"`              // share of the runs that lie inside their band
+	Width      float64 `json:"median_width"`        // of the bands, relative
+	InUse      float64 `json:"median_width_in_use"` // the same when nothing is left out
 }
 
 // class is what the runs of a Class share.
@@ -46,7 +50,10 @@ func Coverage(t *band.Table, runs []Errors) []Class {
 	}
 	var out []Class
 	for k, list := range lists {
-		c := Class{Experts: k.experts, Generation: k.generation, Stack: k.stack, Runs: len(list)}
+		c := Class{Metric: StepSeconds, Experts: k.experts, Generation: k.generation, Stack: k.stack, Runs: len(list)}
+		if t.Memory {
+			c.Metric = MemoryGiB
+		}
 		var widths, used, weights []float64
 		releases := map[string]bool{}
 		inside, all := 0.0, 0.0
@@ -77,19 +84,29 @@ func b2i(b bool) int {
 	return 0
 }
 
+// Coverages judges the bands of step times, then those of memory, on all groups; nothing of
+// groups without a run.
+func Coverages(scales *hardware.Published, groups []Group) []Class {
+	times, memory := RunErrors(groups)
+	var out []Class
+	for _, of := range []struct {
+		scales *band.Table
+		runs   []Errors
+	}{{&scales.Time, times}, {&scales.Memory, memory}} {
+		if len(of.runs) > 0 {
+			t, _ := Table(of.scales, of.runs)
+			out = append(out, Coverage(t, of.runs)...)
+		}
+	}
+	return out
+}
+
 // CoverageTable writes the classes as the Markdown table of docs/accuracy.md.
 func CoverageTable(classes []Class) string {
 	var b strings.Builder
 	b.WriteString("| kind | generation | stack | runs | releases | inside | width | width in use |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, c := range classes {
-		kind := "dense"
-		if c.Experts {
-			kind = "experts"
-		}
-		if c.Generation == "" {
-			kind = "all"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %.0f %% | ±%.0f %% | ±%.0f %% |\n", kind, c.Generation, c.Stack, c.Runs, c.Releases, 100*c.Inside, 100*c.Width, 100*c.InUse)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %.0f %% | ±%.0f %% | ±%.0f %% |\n", c.ClassName(), c.Generation, c.Stack, c.Runs, c.Releases, 100*c.Inside, 100*c.Width, 100*c.InUse)
 	}
 	return b.String()
 }

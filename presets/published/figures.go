@@ -21,6 +21,7 @@ type Figure struct {
 	Wanted   float64  `json:"wanted"`
 	AtLeast  bool     `json:"at_least"` // Wanted is a lower bound
 	Constant *float64 `json:"constant,omitempty"`
+	LeftOut  *float64 `json:"left_out,omitempty"` // after a Refit without the series of each row
 	Peer     string   `json:"peer,omitempty"`
 	PeerAt   *float64 `json:"peer_value,omitempty"`
 }
@@ -75,7 +76,7 @@ func (j *judged) constant() []float64 {
 }
 
 // Figures works all of them out over the built-in groups.
-func Figures(e *engine.Evaluator, lib Library, groups []Group) ([]Figure, error) {
+func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]Figure, error) {
 	only := func(id string) judged { return stepRows(e, groups, func(other string) bool { return other == id }) }
 	var out []Figure
 	add := func(f Figure, constant, peer float64) {
@@ -95,7 +96,9 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group) ([]Figure, error)
 	}
 	mean := func(n int, name, id string, wanted float64, peer string, at float64) judged {
 		j := only(id)
-		add(Figure{Number: n, Name: name, Measure: "mean error", Rows: len(j.rows), Value: Mean(j.errors()), Wanted: wanted, Peer: peer}, Mean(j.constant()), at)
+		f := Figure{Number: n, Name: name, Measure: "mean error", Rows: len(j.rows), Value: Mean(j.errors()), Wanted: wanted, Peer: peer}
+		f.LeftOut = errorOf(refit.Errors(j.rows), Mean)
+		add(f, Mean(j.constant()), at)
 		return j
 	}
 	one := mean(1, "Korthikanti table 5", "korthikanti-t5", 0.025, "Calculon", 0.0365)
@@ -108,7 +111,7 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group) ([]Figure, error)
 	mean(4, "SimuMax A100-PCIe", "simumax-a100-pcie", 0.04, "SimuMax", 0.02)
 	gaps, none := gains(only("zero-bubble"))
 	add(Figure{Number: 5, Name: "Zero Bubble, gain over 1F1B", Measure: "mean error, points", Rows: len(gaps), Value: Mean(gaps), Wanted: 0.04}, Mean(none), 0)
-	out = append(out, others(e, groups)...)
+	out = append(out, others(e, groups, refit)...)
 	sweep := only("playbook-sweep")
 	add(Figure{Number: 7, Name: "playbook sweep", Measure: "median error of tokens/s", Rows: len(sweep.rows), Value: Quantile(sweep.rates(), 0.5), Wanted: 0.15, Peer: "zhebrak"}, Quantile(sweep.constant(), 0.5), 1.65)
 	rank, plain, n := sweep.correlation()
@@ -127,6 +130,17 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group) ([]Figure, error)
 	add(Figure{Number: 9, Name: "sweep, fits or not", Measure: "right answers", Unit: "share", Rows: fit.all, Value: fit.right, Wanted: 0.97, AtLeast: true}, fit.most, 0)
 	add(Figure{Number: 9, Name: "the same near the edge", Measure: "right answers, balanced", Unit: "share", Rows: fit.near, Value: fit.border, Wanted: 0.85, AtLeast: true}, 0.5, 0)
 	return out, nil
+}
+
+func median(list []float64) float64 { return Quantile(list, 0.5) }
+
+// errorOf returns a measure of some errors; nil of none.
+func errorOf(errs []float64, measure func([]float64) float64) *float64 {
+	if len(errs) == 0 {
+		return nil
+	}
+	v := measure(errs)
+	return &v
 }
 
 // perLayout averages the errors of rows that differ in micro-batches only; the
@@ -173,8 +187,8 @@ func gains(j judged) (ours, constant []float64) {
 }
 
 // others are figure 6: the groups that no other figure is about.
-func others(e *engine.Evaluator, groups []Group) []Figure {
-	var medians, plain, pooled, flat []float64
+func others(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
+	var medians, plain, pooled, flat, left, pooledLeft []float64
 	for i := range groups {
 		id := groups[i].ID
 		switch id {
@@ -184,8 +198,13 @@ func others(e *engine.Evaluator, groups []Group) []Figure {
 		j := stepRows(e, groups, func(other string) bool { return other == id })
 		errs, constant := j.errors(), j.constant()
 		pooled, flat = append(pooled, errs...), append(flat, constant...)
+		without := refit.Errors(j.rows)
+		pooledLeft = append(pooledLeft, without...)
 		if len(errs) >= 4 {
 			medians, plain = append(medians, Quantile(errs, 0.5)), append(plain, Quantile(constant, 0.5))
+			if len(without) > 0 {
+				left = append(left, Quantile(without, 0.5))
+			}
 		}
 	}
 	if len(medians) == 0 {
@@ -193,7 +212,7 @@ func others(e *engine.Evaluator, groups []Group) []Figure {
 	}
 	groupwise, together := Mean(plain), Quantile(flat, 0.5)
 	return []Figure{
-		{Number: 6, Name: fmt.Sprintf("%d other groups", len(medians)), Measure: "mean of the medians", Unit: "share", Rows: len(pooled), Value: Mean(medians), Wanted: 0.10, Constant: &groupwise},
-		{Number: 6, Name: "other groups, pooled", Measure: "median error", Unit: "share", Rows: len(pooled), Value: Quantile(pooled, 0.5), Wanted: 0.08, Constant: &together},
+		{Number: 6, Name: fmt.Sprintf("%d other groups", len(medians)), Measure: "mean of the medians", Unit: "share", Rows: len(pooled), Value: Mean(medians), Wanted: 0.10, Constant: &groupwise, LeftOut: errorOf(left, Mean)},
+		{Number: 6, Name: "other groups, pooled", Measure: "median error", Unit: "share", Rows: len(pooled), Value: Quantile(pooled, 0.5), Wanted: 0.08, Constant: &together, LeftOut: errorOf(pooledLeft, median)},
 	}
 }

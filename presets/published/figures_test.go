@@ -14,7 +14,7 @@ import (
 // same rows, where a constant can answer, and as good as wanted.
 func TestFigures(t *testing.T) {
 	var e engine.Evaluator
-	figures, err := published.Figures(&e, presets.Default(), groups(t))
+	figures, err := published.Figures(&e, presets.Default(), groups(t), published.NewRefit(&e, groups(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestFigures(t *testing.T) {
 	if !slices.IsSorted(numbers) || !slices.Equal(slices.Compact(numbers), []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("figures %v", numbers)
 	}
-	if got, err := published.Figures(&e, presets.Default(), nil); err != nil || len(got) != 0 {
+	if got, err := published.Figures(&e, presets.Default(), nil, published.NewRefit(&e, nil)); err != nil || len(got) != 0 {
 		t.Errorf("figures of nothing: %+v, %v", got, err)
 	}
 }

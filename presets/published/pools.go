@@ -61,7 +61,7 @@ func denseBF16(r *Run) bool {
 // runs of a source, dense runs on H100 in bf16, all runs; and the mean of the medians of
 // groups. They count every run with a model, a layout and a time. One whose recomputation
 // is unknown counts as if nothing was recomputed.
-func Pools(e *engine.Evaluator, groups []Group) []Figure {
+func Pools(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 	j := stepRows(e, groups, func(string) bool { return true })
 	errs := j.errors()
 	var out []Figure
@@ -77,7 +77,7 @@ func Pools(e *engine.Evaluator, groups []Group) []Figure {
 			continue
 		}
 		flat := Quantile(part.constant(), 0.5)
-		out = append(out, Figure{Name: p.name, Measure: "median error", Unit: "share", Rows: len(list), Value: Quantile(list, 0.5), Wanted: p.target, Constant: &flat})
+		out = append(out, Figure{Name: p.name, Measure: "median error", Unit: "share", Rows: len(list), Value: Quantile(list, 0.5), Wanted: p.target, Constant: &flat, LeftOut: errorOf(refit.Errors(part.rows), median)})
 	}
 	var order []string
 	byGroup := map[string]*judged{}
@@ -88,11 +88,11 @@ func Pools(e *engine.Evaluator, groups []Group) []Figure {
 		}
 		byGroup[id].rows = append(byGroup[id].rows, j.rows[i])
 	}
-	return append(out, ofGroups(order, byGroup)...)
+	return append(out, ofGroups(order, byGroup, refit)...)
 }
 
 // ofGroups are the figures that count every group once.
-func ofGroups(order []string, byGroup map[string]*judged) []Figure {
+func ofGroups(order []string, byGroup map[string]*judged, refit *Refit) []Figure {
 	var out []Figure
 	worst, rows := 0.0, 0
 	medians, constant := map[string]float64{}, map[string]float64{}
@@ -106,17 +106,20 @@ func ofGroups(order []string, byGroup map[string]*judged) []Figure {
 		out = append(out, Figure{Name: "Megatron-Bridge, by release", Measure: "largest median", Unit: "share", Rows: rows, Value: worst, Wanted: 0.12})
 	}
 	for _, least := range []int{4, 1} {
-		var ours, flat []float64
+		var ours, flat, left []float64
 		rows := 0
 		for _, id := range order {
 			if n := len(byGroup[id].rows); n >= least {
 				ours, flat, rows = append(ours, medians[id]), append(flat, constant[id]), rows+n
+				if errs := refit.Errors(byGroup[id].rows); len(errs) > 0 {
+					left = append(left, median(errs))
+				}
 			}
 		}
 		if len(ours) == 0 {
 			continue
 		}
-		f := Figure{Name: fmt.Sprintf("all %d groups", len(ours)), Measure: "mean of the medians", Unit: "share", Rows: rows, Value: Mean(ours), Wanted: 0.06}
+		f := Figure{Name: fmt.Sprintf("all %d groups", len(ours)), Measure: "mean of the medians", Unit: "share", Rows: rows, Value: Mean(ours), Wanted: 0.06, LeftOut: errorOf(left, Mean)}
 		if least > 1 { // of a group of one run a constant is always right
 			plain := Mean(flat)
 			f.Name, f.Constant = fmt.Sprintf("%d groups of %d runs or more", len(ours), least), &plain

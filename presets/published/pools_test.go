@@ -27,7 +27,7 @@ func held() map[string]float64 {
 // TestPools: every pool is there, better than a constant rate and no worse than held.
 func TestPools(t *testing.T) {
 	e := engine.Evaluator{SkipTimeline: true}
-	figures := published.Pools(&e, groups(t))
+	figures := published.Pools(&e, groups(t), published.NewRefit(&e, groups(t)))
 	if len(figures) != len(held()) {
 		t.Errorf("%d pools, want %d", len(figures), len(held()))
 	}
@@ -41,7 +41,7 @@ func TestPools(t *testing.T) {
 			t.Errorf("%s: %.4f, at most %.3f is held", f.Name, f.Value, most)
 		}
 	}
-	if got := published.Pools(&e, nil); len(got) != 0 {
+	if got := published.Pools(&e, nil, published.NewRefit(&e, nil)); len(got) != 0 {
 		t.Errorf("pools of nothing: %+v", got)
 	}
 }

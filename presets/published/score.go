@@ -41,8 +41,11 @@ type Result struct {
 	Fitted   bool    `json:"fitted"`
 	Constant float64 `json:"constant_mean_abs_error,omitempty"` // the best single rate, fitted to the same rows
 	LeftOut  float64 `json:"constant_leave_one_out,omitempty"`  // the same, each row left out of its fit
-	Peer     string  `json:"peer,omitempty"`
-	PeerMean float64 `json:"peer_mean_abs_error,omitempty"`
+	// RefitMean and RefitMedian are the errors after a Refit without the group's series.
+	RefitMean   *float64 `json:"left_out_mean_abs_error,omitempty"`
+	RefitMedian *float64 `json:"left_out_median_abs_error,omitempty"`
+	Peer        string   `json:"peer,omitempty"`
+	PeerMean    float64  `json:"peer_mean_abs_error,omitempty"`
 }
 
 // Compare evaluates every run of a group.

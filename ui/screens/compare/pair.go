@@ -93,6 +93,9 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	exact := ""
 	if t := p.all.B.Report.Time; t != nil {
 		exact = t.BandOf("steps", in.Glyphs.PlusMinus)
+		if a := p.all.A.Report.Time; a != nil && a.TooClose(t) {
+			exact = "too close to call (" + exact + ")"
+		}
 	}
 	names := names([]engine.Setup{p.of.a, p.of.b})
 	remark := "from " + names[0] + " to " + names[1] + ", cumulative"
