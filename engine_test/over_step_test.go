@@ -221,3 +221,24 @@ func TestStacksSayWhatTheyOffer(t *testing.T) {
 		}
 	}
 }
+
+// TestDataParallelOnly: a stack without other parallelism warns of each degree by name.
+func TestDataParallelOnly(t *testing.T) {
+	for stack, wanted := range map[recipe.Stack]int{recipe.LLMFoundry: 2, recipe.TorchTitan: 0} {
+		d := textbookDraft(t, "llama3.1-8b", 4096)
+		d.With(knob.Given{knob.Calibration: stack, knob.TP: 2, knob.PP: 2, knob.DP: 2})
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := 0
+		for _, p := range engine.Check(s) {
+			if p.Code == "degree-not-offered" && p.Severity == layout.Warning {
+				warned++
+			}
+		}
+		if warned != wanted {
+			t.Errorf("%s with TP and PP: %d warnings, wanted %d", stack, warned, wanted)
+		}
+	}
+}

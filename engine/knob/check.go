@@ -85,7 +85,7 @@ func LauncherRejection(problems []Problem) string {
 func rejects(code string) bool {
 	switch code {
 	case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
-		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered":
+		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered", "degree-not-offered":
 		return true
 	}
 	return false
@@ -144,6 +144,16 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
 		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
+	}
+	if name.Traits().DataParallelOnly {
+		for _, d := range [...]struct {
+			id    ID
+			given int
+		}{{TP, s.TP}, {PP, s.PP}, {CP, s.CP}, {EP, s.EP}} {
+			if d.given > 1 {
+				warnf("degree-not-offered", d.id, "%s has data parallelism alone, no %s of %d: memory and time of that are modelled as in other stacks", name, d.id, d.given)
+			}
+		}
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
 		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens per step, more than any published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",

@@ -25,12 +25,13 @@ const DefaultStack Stack = "default"
 type Traits struct {
 	Defaults
 
-	Formulas      bool      // formulas alone: no calibration, no overhead, no error band
-	FP8           Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
-	SPAs          Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
-	DealsByWork   bool      // layers go on stages by their work, not their number
-	FittedMemory  bool      // what it keeps is fitted as a whole, so that a calibration must give it
-	KeepsProducts bool      // selective recomputation keeps every second matrix product
+	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
+	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
+	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
+	DealsByWork      bool      // layers go on stages by their work, not their number
+	FittedMemory     bool      // what it keeps is fitted as a whole, so that a calibration must give it
+	DataParallelOnly bool      // it has no tensor, pipeline, context or expert parallelism
+	KeepsProducts    bool      // selective recomputation keeps every second matrix product
 
 	// Software lists the words of a field of Software that the stack has, by its knob and
 	// a release of the stack (empty: the latest); nil: it has none.
@@ -68,7 +69,7 @@ func rows() [7]row {
 			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true, Software: torchTitanSoftware}
 		}},
 		{LLMFoundry, func() Traits {
-			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}}
+			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}, DataParallelOnly: true}
 		}},
 		{Textbook, func() Traits {
 			return Traits{Defaults: Defaults{Standard, FusedLoss, 0, true}, Formulas: true}
