@@ -326,7 +326,7 @@ func simumaxA100(t testing.TB) []run {
 		d := knob.DraftOf(model, cluster, given(knob.Given{
 			knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.EP: integer(row, "ep"),
 			knob.MBS: integer(row, "micro_batch_size"), knob.MicroBatches: integer(row, "num_microbatches"), knob.Seq: integer(row, "seq"), knob.ZeRO: integer(row, "zero"),
-			knob.Calibration: recipe.MegatronCore, knob.MFU: recipe.MFUFull,
+			knob.Calibration: recipe.MegatronCore, knob.MFU: recipe.MFUFull, knob.Loss: recipe.FusedLoss,
 		}))
 		s, err := d.Resolve()
 		if err != nil {

@@ -102,8 +102,8 @@ func TestDraftDefaults(t *testing.T) {
 		Recipe: knob.Recipe{
 			Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
 			Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
-			Software:  recipe.Software{Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto},
-			Optimizer: recipe.Adam, Loss: recipe.FusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
+			Software:  autoSoftware(),
+			Optimizer: recipe.Adam, Loss: recipe.UnfusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
 		},
 	}
 	if got != want {
@@ -247,4 +247,12 @@ func TestDraftTake(t *testing.T) {
 	if _, said := d.Take("nothing"); said {
 		t.Error("an unknown parameter was said")
 	}
+}
+
+// autoSoftware is what a stack is told to run where nothing is given.
+func autoSoftware() (run recipe.Software) {
+	for _, f := range recipe.SoftwareFields() {
+		*f.Of(&run) = recipe.Auto
+	}
+	return run
 }

@@ -31,6 +31,7 @@ func TestMegatronCoreAgainstA100(t *testing.T) {
 		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
 			knob.GPUs: *whole("n_gpus"), knob.TP: *whole("tp"), knob.PP: *whole("pp"), knob.EP: *whole("ep"),
 			knob.MBS: *whole("micro_batch_size"), knob.MicroBatches: *whole("num_microbatches"), knob.Seq: *whole("seq"),
+			knob.Loss: recipe.FusedLoss,
 		}))
 		peak := 0.0
 		for _, rank := range r.Memory.Ranks {

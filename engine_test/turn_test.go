@@ -140,7 +140,7 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.Attention, s.Optimizer = recipe.Flash, recipe.Adam
 	s.Loss, s.Offload, s.Imbalance = recipe.FusedLoss, recipe.OffloadNone, recipe.EvenLoad
 	s.Recompute.Mode = recipe.RecomputeNone
-	s.Stack, s.MFU = recipe.DefaultStack, recipe.MFUCausal
+	s.Stack, s.MFU, s.Software = recipe.DefaultStack, recipe.MFUCausal, autoSoftware()
 	return s
 }
 

@@ -199,6 +199,9 @@ func (s *Software) settle(given *recipe.Software) {
 	if run.CUDAGraphs == recipe.GraphsIteration { // the host issues one graph
 		s.HostLayer, s.HostMoE8, s.MoELayer = 0, 0, 0
 	}
+	if run.DPOverlap == recipe.Off {
+		s.DP, s.Gather = 1, 1
+	}
 	if run.FP8Attention != recipe.On || s.FP8Attention <= 0 {
 		s.FP8Attention = 1
 	}

@@ -47,6 +47,13 @@ func softwareKnobs() []Knob {
 				return offWhere(!s.Precision.On(s.Stack).IsFP8(), "fp8 only", "")
 			},
 		}, fields[4]),
+		software(Knob{
+			Label: "DP overlap",
+			Help:  "Overlaps the gradient reduction with the last backward and the weight gather with the first forward: off leaves the traffic of ZeRO 0 to 2 exposed.",
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(s.DP*s.CP <= 1 || s.ZeRO == 3, "no such traffic", "")
+			},
+		}, fields[5]),
 	}
 }
 
@@ -83,6 +90,6 @@ func (s *Setup) stackName() string {
 // autoSoftware is what a setup has where nothing is given.
 func autoSoftware() recipe.Software {
 	return recipe.Software{
-		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto,
+		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto, DPOverlap: recipe.Auto,
 	}
 }

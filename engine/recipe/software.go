@@ -10,6 +10,7 @@ type Software struct {
 	TPOverlap    TPOverlap  `json:"tp_overlap"`
 	CUDAGraphs   CUDAGraphs `json:"cuda_graphs"`
 	FP8Attention Setting    `json:"fp8_attention"`
+	DPOverlap    Setting    `json:"dp_overlap"`
 }
 
 // Auto is the word of every field of Software for the value of the stack's release.
@@ -83,6 +84,7 @@ func (s Software) Or(other Software) Software {
 	s.TPOverlap = given(s.TPOverlap, other.TPOverlap)
 	s.CUDAGraphs = given(s.CUDAGraphs, other.CUDAGraphs)
 	s.FP8Attention = given(s.FP8Attention, other.FP8Attention)
+	s.DPOverlap = given(s.DPOverlap, other.DPOverlap)
 	return s
 }
 
@@ -101,13 +103,14 @@ type SoftwareField struct {
 }
 
 // SoftwareFields lists the fields of Software.
-func SoftwareFields() [5]SoftwareField {
+func SoftwareFields() [6]SoftwareField {
 	return [...]SoftwareField{
 		{knobDispatcher, wordsOf(Dispatchers()), func(s *Software) *string { return (*string)(&s.Dispatcher) }},
 		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
 		{knobTPOverlap, wordsOf(TPOverlaps()), func(s *Software) *string { return (*string)(&s.TPOverlap) }},
 		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
 		{knobFP8Attention, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.FP8Attention) }},
+		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
 	}
 }
 
@@ -159,6 +162,8 @@ func megatronSoftware(knob, release string) []string {
 		add(release2306, string(GraphsNone))
 		add(release2410, string(GraphsPartial))
 		add(release2509, string(GraphsIteration))
+	case knobDPOverlap:
+		add(release2306, string(Off), string(On))
 	case knobFP8Attention:
 		add(release2306, string(Off))
 		add(release2410, string(On))
@@ -184,4 +189,5 @@ const (
 	knobTPOverlap    = "tp-overlap"
 	knobCUDAGraphs   = "cuda-graphs"
 	knobFP8Attention = "fp8-attention"
+	knobDPOverlap    = "dp-overlap"
 )

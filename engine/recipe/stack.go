@@ -146,7 +146,7 @@ func (s Stack) Traits() Traits {
 }
 
 func megatronCore() Traits {
-	return Traits{Defaults: Defaults{Flash, FusedLoss, 1, true}, FP8: FP8Megatron, Software: megatronSoftware}
+	return Traits{Defaults: Defaults{Flash, UnfusedLoss, 1, true}, FP8: FP8Megatron, Software: megatronSoftware}
 }
 
 // Family names the software that several stacks are generations of: the part of the

@@ -13,7 +13,6 @@ type Software struct {
 	OffloadLayers int    `json:"offload_layers,omitempty" toml:"offload_layers"` // whose activations are kept in host memory
 	PureBF16      bool   `json:"pure_bf16,omitempty"      toml:"pure_bf16"`      // FSDP computes and reduces in bf16 throughout
 	Compile       bool   `json:"compile,omitempty"        toml:"compile"`        // torch.compile
-	Unhidden      bool   `json:"unhidden,omitempty"       toml:"unhidden"`       // no overlap of data-parallel traffic was asked for
 }
 
 // with returns the software of a group with what a run says of its own.
@@ -21,7 +20,6 @@ func (s Software) with(own *Software) Software {
 	s.TokenDrop = s.TokenDrop || own.TokenDrop
 	s.PureBF16 = s.PureBF16 || own.PureBF16
 	s.Compile = s.Compile || own.Compile
-	s.Unhidden = s.Unhidden || own.Unhidden
 	if own.FP8Scaling != "" {
 		s.FP8Scaling = own.FP8Scaling
 	}
