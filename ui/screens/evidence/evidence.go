@@ -51,13 +51,16 @@ type View struct {
 	inRows bool   // the arrow keys move in the list of runs
 	row    int    // under the cursor, in the list as it is shown
 	worst  bool   // largest error first
+
+	picture picture       // what the plot shows
+	opened  *engine.Setup // that of the groups' order: the one when the screen was opened
 }
 
 // New makes a screen of the runs, on the machines of a library.
 func New(lib *presets.Library) *View { return &View{lib: lib} }
 
-// data are all published runs with what the engine says about them. It is not
-// changed once it is made.
+// data are all published runs with what the engine says about them. Once it is made
+// only the order of the results changes.
 type data struct {
 	groups  []published.Group
 	results []result
@@ -96,7 +99,12 @@ func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.ru
 
 // Refresh asks for the data that the screen lacks: to be called when it is opened. The
 // runs are compared once; later calls ask for nothing.
-func (v *View) Refresh(*screen.Context) screen.Request {
+func (v *View) Refresh(in *screen.Context) screen.Request {
+	if in != nil && in.Setup != nil {
+		s := *in.Setup
+		v.opened = &s
+		v.nearestFirst()
+	}
 	if v.data != nil || v.requested || v.fault != "" {
 		return screen.Request{}
 	}
@@ -111,6 +119,7 @@ func (v *View) Refresh(*screen.Context) screen.Request {
 		debug.FreeOSMemory()
 		return func() {
 			v.data, v.requested = d, false
+			v.nearestFirst()
 			if err != nil {
 				v.fault = err.Error()
 			}

@@ -96,6 +96,41 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestResidualFrames draws the errors by scale and by release, the cursor on a run.
+func TestResidualFrames(t *testing.T) {
+	for name, presses := range map[string]int{"gpus": 1, "release": 2} {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				in, v := input(t, colorprofile.ASCII, true), &View{data: invented()}
+				v.Refresh(in)
+				for range presses {
+					screen.Press(v, in.At(size[0], size[1]-4), "p")
+				}
+				for _, key := range []string{"down", "enter", "down"} {
+					screen.Press(v, in.At(size[0], size[1]-4), key)
+				}
+				golden.RequireEqual(t, ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1]-4)), "\n")+"\n"))
+			})
+		}
+	}
+}
+
+// TestNearestGroupsFirst: the group of the runs most like the setup leads.
+func TestNearestGroupsFirst(t *testing.T) {
+	in, v := input(t, colorprofile.ASCII, true), &View{data: invented()}
+	for i := range v.data.rows {
+		r := &v.data.rows[i]
+		if r.Group != "blog-of-someone" {
+			continue
+		}
+		in.Setup = v.data.setup(r)
+		v.Refresh(in)
+		if got := v.listed()[1].Name; got != r.Group {
+			t.Fatalf("%s: %s leads", r.ID, got)
+		}
+	}
+}
+
 // TestMeanings: errors are good or a warning by their size.
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
@@ -149,7 +184,7 @@ func TestAnySizeAndKey(t *testing.T) {
 	odd := invented()
 	odd.rows[3].Predicted, odd.rows[4].Measured, odd.rows[5].Predicted = math.NaN(), 0, math.Inf(1)
 	one := &data{groups: odd.groups, rows: odd.rows[:1], results: odd.results[:1]}
-	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f", "s", "n", "x"}
+	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f", "s", "n", "p", "x"}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := &View{data: rapid.SampledFrom([]*data{invented(), odd, one, {}, nil}).Draw(r, "data")}

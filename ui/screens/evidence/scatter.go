@@ -53,8 +53,15 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	if v.memory {
 		name = "MEMORY, GiB"
 	}
-	detail := "across: measured, up: predicted"
-	for _, brief := range []string{"up: predicted", ""} {
+	detail, briefs := "across: measured, up: predicted", []string{"up: predicted", ""}
+	switch v.picture {
+	case byScale:
+		detail, briefs = "predicted / measured by GPUs", []string{"error by GPUs", "by GPUs"}
+	case byRelease:
+		detail, briefs = "predicted / measured by release", []string{"error by release", "by release"}
+	default:
+	}
+	for _, brief := range briefs {
 		if widget.Width(name+detail)+1 > w {
 			detail = brief
 		}
@@ -67,10 +74,19 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	}
 	low, high := v.span(rows)
 	x, y := axis{low, high, 2 * pw}, axis{low, high, 4 * ph}
-	grid := v.spots(rows, close, x, y, pw, ph)
+	var releases []string
+	if v.picture != byValue {
+		releases = v.releases(rows)
+		x, y = v.residualAxes(rows, releases, pw, ph)
+	}
+	grid := v.spots(rows, close, releases, x, y, pw, ph)
 	for i := range ph {
 		l := widget.NewLine(w)
-		if tick, ok := tickAt(y, ph-1-i, 4); ok {
+		tick, ok := tickAt(y, ph-1-i, 4)
+		if v.picture != byValue {
+			tick, ok = offTick(y, ph-1-i)
+		}
+		if ok {
 			l.RightAligned(in.Paint(themes.Muted), tick, tickWidth-1)
 		}
 		l.To(tickWidth-1).Put(in.Paint(themes.Faint), in.Glyphs.Limit)
@@ -79,7 +95,11 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 		}
 		lines = append(lines, l.String())
 	}
-	return widget.Height(append(lines, v.foot(in, x, w, pw), v.legend(in, w)), w, h)
+	foot := v.foot
+	if v.picture != byValue {
+		foot = func(in *screen.Context, x axis, w, pw int) string { return v.residualFoot(in, x, releases, w, pw) }
+	}
+	return widget.Height(append(lines, foot(in, x, w, pw), v.legend(in, w)), w, h)
 }
 
 // span returns the range of both axes, with a little air.
@@ -99,7 +119,7 @@ func (v *View) span(rows []int) (low, high float64) {
 	return low - air, high + air
 }
 
-func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
+func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int) []spot {
 	grid := make([]spot, pw*ph)
 	put := func(dx, dy int, c class) {
 		s := &grid[(ph-1-dy/4)*pw+dx/2]
@@ -112,6 +132,10 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 		}
 	}
 	for dx := range x.n {
+		if v.picture != byValue {
+			put(dx, y.at(1), line)
+			continue
+		}
 		put(dx, min(dx*y.n/x.n, y.n-1), line)
 	}
 	list := v.listed()
@@ -132,6 +156,11 @@ func (v *View) spots(rows, close []int, x, y axis, pw, ph int) []spot {
 			c = near
 		case chosen.named() && chosen.has(r), !chosen.named() && !v.data.groups[r.group].Fitted:
 			c = special
+		}
+		if v.picture != byValue {
+			across, up := v.residual(r, releases)
+			put(x.at(across), y.at(up), c)
+			continue
 		}
 		put(x.at(r.Measured), y.at(r.Predicted), c)
 	}
@@ -204,8 +233,11 @@ func (v *View) legend(in *screen.Context, w int) string {
 	if list[v.chosen(list)].named() {
 		words[plain], words[special] = "other groups", v.group
 	}
+	if shown := v.shown(); v.picture != byValue && v.inRows && len(shown) > 0 {
+		words = [pointed + 1]string{pointed: v.data.rows[shown[v.cursor(shown)]].ID, near: "nearest"}
+	}
 	for c := plain; c <= pointed; c++ {
-		if c == pointed && !v.inRows || l.Left() < widget.Width(words[c])+4 {
+		if words[c] == "" || c == pointed && !v.inRows || l.Left() < widget.Width(words[c])+4 {
 			continue
 		}
 		if l.Used() > 0 {
