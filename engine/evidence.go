@@ -91,6 +91,18 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 	return x
 }
 
+// Distance returns how far two setups are apart in what decides how far their step times
+// can be predicted alike; neither is evaluated.
+func Distance(a, b *Setup) float64 {
+	var none Report
+	x, y := Traits(a, &none, false), Traits(b, &none, false)
+	table := band.Unknown()
+	if a.Cluster.Published != nil {
+		table = &a.Cluster.Published.Time
+	}
+	return table.Distance(&x, &y)
+}
+
 func reach(g layout.Group) band.Reach {
 	switch {
 	case g.Size <= 1:

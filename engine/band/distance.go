@@ -163,6 +163,13 @@ func (s *Scales) experts(x, c Reach) float64 {
 // reachApart returns how many steps two reaches are apart.
 func reachApart(x, c Reach) float64 { return math.Abs(float64(x) - float64(c)) }
 
+// Distance returns how far two setups are apart.
+func (t *Table) Distance(x, y *Traits) float64 {
+	var p parts
+	t.apart(&p, x, &Cell{Traits: *y})
+	return p.sum()
+}
+
 // Differences returns the two features in which a setup is furthest from a cell, the
 // furthest first; Same where it is alike in all others. What lies outside of all
 // published runs counts with its whole distance.

@@ -104,31 +104,18 @@ func (v *View) residualFoot(in *screen.Context, x axis, releases []string, w, pw
 	return l.Put(in.Paint(themes.Muted), in.Cut(words, l.Left())).String()
 }
 
-// likeness orders groups by how like the setup their nearest run is: the same model
-// first, then the same kind of model, GPU, stack and number of GPUs.
+// likeness returns how far the nearest run of each group is from a setup, by the distances
+// of the error bands; of equally near ones that of the same model goes first.
 func (d *data) likeness(s *engine.Setup) []float64 {
-	const model, kind, generation, gpu, stack, doubling = 3.0, 6.0, 2.0, 1.0, 1.0, 0.17
+	const otherModel = 1e-3
 	out := make([]float64, len(d.groups))
 	for g := range d.groups {
 		out[g] = math.Inf(1)
 		for i := range d.groups[g].Runs {
-			r := &d.groups[g].Runs[i].Setup
-			far := doubling * math.Abs(math.Log2(float64(max(s.GPUs, 1))/float64(max(r.GPUs, 1))))
-			if r.Model.ID != s.Model.ID {
-				far += model
-			}
-			if r.Model.IsMoE() != s.Model.IsMoE() {
-				far += kind
-			}
-			switch {
-			case r.Cluster.GPU.ID == s.Cluster.GPU.ID:
-			case r.Cluster.GPU.Architecture == s.Cluster.GPU.Architecture:
-				far += gpu
-			default:
-				far += generation
-			}
-			if r.Stack.Resolve() != s.Stack.Resolve() {
-				far += stack
+			run := &d.groups[g].Runs[i].Setup
+			far := engine.Distance(s, run)
+			if run.Model.ID != s.Model.ID {
+				far += otherModel
 			}
 			out[g] = min(out[g], far)
 		}
