@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
 )
@@ -20,6 +21,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, communication, step time, throughput.\n\n" +
+			"If none of dp, tp, pp, cp, ep and zero is given, what is not given is taken from the best layout of 'search' (layout_chosen in JSON). Otherwise:\n\n" +
 			"What is not given is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
 			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
@@ -57,12 +59,12 @@ func (a *app) evalCommand() *cobra.Command {
 		if allowFiles {
 			return &usageError{"--allow-files needs --batch; without --batch, --model may name a file"}
 		}
-		s, err := flags.setup(a)
+		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if err := a.printReport(output.format, &s, &r, flags.ownBatch); err != nil {
+		if err := a.printReport(output.format, &s, &r, flags.ownBatch, chosen); err != nil {
 			return err
 		}
 		return verdict(&r)
@@ -70,10 +72,11 @@ func (a *app) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// printReport prints a report in a format. unsetBatch tells that no global batch was given.
-func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool) error {
+// printReport prints a report in a format. unsetBatch tells that no global batch was given,
+// chosen how the layout was found where none was.
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool, chosen *search.Chosen) error {
 	d := report.NewEvaluation(version, *s, *r)
-	d.UnsetBatch = unsetBatch
+	d.UnsetBatch, d.Chosen = unsetBatch, chosen
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
 		d.Command = "meshscope " + flags
 	}

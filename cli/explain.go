@@ -51,14 +51,15 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("levels of the formula to show, 0 to %d", maxExplainDepth))
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return &usageError{fmt.Sprintf("explain takes one figure, given %d", len(args))}
 		}
-		s, err := flags.setup(a)
+		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err
 		}
+		a.sayChosen(chosen)
 		book, ok := explain.Of(s)
 		if !ok {
 			format := textFormat
@@ -97,7 +98,7 @@ func (a *app) explainCommand() *cobra.Command {
 // noFigures prints the report of an illegal setup, as eval does.
 func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
 	r := engine.Evaluate(s)
-	if err := a.printReport(format, &s, &r, unsetBatch); err != nil {
+	if err := a.printReport(format, &s, &r, unsetBatch, nil); err != nil {
 		return err
 	}
 	return verdict(&r)

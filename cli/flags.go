@@ -24,7 +24,8 @@ type setupFlags struct {
 	file fileName
 	said []said
 
-	ownBatch bool // set by setup: no global batch was given
+	ownBatch bool   // set by setup: no global batch was given
+	text     []byte // of the file, once it was read: standard input is read once
 }
 
 // fileName is the value of a flag that names a file.
@@ -150,20 +151,21 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 	if f.file == "" {
 		return &setupdoc.Document{}, nil
 	}
-	in, err := a.open(string(f.file))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }()
 	name := string(f.file)
 	if name == "-" {
 		name = "standard input"
 	}
-	data, err := input.Read(in, name, input.MaxDocument)
-	if err != nil {
-		return nil, fileError(name, err)
+	if f.text == nil {
+		in, err := a.open(string(f.file))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = in.Close() }()
+		if f.text, err = input.Read(in, name, input.MaxDocument); err != nil {
+			return nil, fileError(name, err)
+		}
 	}
-	return setupdoc.Parse(name, data)
+	return setupdoc.Parse(name, f.text)
 }
 
 // over applies the flags to a document and returns its setup.

@@ -55,7 +55,7 @@ func TestTerminalPublishedRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			screen := open(t, program, 80, 24)
+			screen := openWith(t, program, 80, 24, []string{"--tp=8", "--pp=2", "--gbs=512"})
 			press(t, screen, "m")
 			press(t, screen, s.model)
 			press(t, screen, terminal.Enter)

@@ -22,11 +22,17 @@ const frameGap = 150 * time.Millisecond
 // open starts the program in a terminal and waits for its first picture.
 func open(t testing.TB, program string, columns, rows int, env ...string) *terminal.Terminal {
 	t.Helper()
+	return openWith(t, program, columns, rows, nil, env...)
+}
+
+// openWith is open with arguments of the program.
+func openWith(t testing.TB, program string, columns, rows int, args []string, env ...string) *terminal.Terminal {
+	t.Helper()
 	home := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
 		Columns: columns, Rows: rows, Folder: home, // where it exports to
 		Env: append([]string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home}, env...),
-	}, program)
+	}, program, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
-	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/presets"
 	"meshscope/report"
+	"meshscope/report/figure"
 	"meshscope/ui"
 )
 
@@ -101,11 +105,6 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 	if err := look.check(); err != nil {
 		return err
 	}
-	fresh := !flags.empty()
-	if !fresh {
-		// A newcomer starts with a layout that trains well.
-		flags.said = []said{{key: string(knob.TP), value: "8"}, {key: string(knob.PP), value: "2"}, {key: string(knob.GBS), value: "512"}}
-	}
 	if look.plain {
 		return a.printPlain(cmd, flags)
 	}
@@ -113,16 +112,34 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		a.sayf("meshscope: %s\n\n%s", why, shortHelp)
 		return outcome(exitUsage)
 	}
-	s, err := flags.setup(a)
+	s, chosen, err := a.opening(cmd.Context(), flags)
 	if err != nil {
 		return err
 	}
-	return a.runScreen(cmd.Context(), s, look, fresh)
+	if chosen != nil {
+		a.notices = append(a.notices, chosen.Words(figure.Comma))
+	}
+	return a.runScreen(cmd.Context(), s, look, !flags.empty())
 }
+
+// opening returns the setup that the explorer opens with, and how its layout was chosen
+// where the flags give a problem without one.
+func (a *app) opening(ctx context.Context, flags *setupFlags) (engine.Setup, *search.Chosen, error) {
+	if flags.empty() {
+		return presets.StartSetup(), nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, openingTime)
+	defer cancel()
+	return flags.start(ctx, a)
+}
+
+// openingTime is how long the explorer looks for a layout before it opens with the best
+// one by then.
+const openingTime = 400 * time.Millisecond
 
 // printPlain prints all screens as sentences and returns the exit code of eval.
 func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
-	s, err := flags.setup(a)
+	s, _, err := a.opening(cmd.Context(), flags)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -205,7 +206,7 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err := costs.check(); err != nil {
 			return err
 		}
-		draw := a.realTimeline
+		draw := func(f *setupFlags) (*drawing, error) { return a.realTimeline(cmd.Context(), f) }
 		if costs.said() {
 			draw = func(f *setupFlags) (*drawing, error) { return a.unitTimeline(f, &costs) }
 		}
@@ -222,11 +223,12 @@ func (a *app) timelineCommand() *cobra.Command {
 }
 
 // realTimeline returns the timeline of a setup with its predicted times.
-func (a *app) realTimeline(flags *setupFlags) (*drawing, error) {
-	s, err := flags.setup(a)
+func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, error) {
+	s, chosen, err := flags.start(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	a.sayChosen(chosen)
 	r := engine.Evaluate(s)
 	if !r.Legal || r.Timeline == nil {
 		a.complain(r.Problems)

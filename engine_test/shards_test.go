@@ -65,8 +65,8 @@ func TestUnshardedIsNoLess(t *testing.T) {
 	})
 }
 
-// What stops a sequence or a micro-batch is on a rank that is over the limit
-// with the next value, and grew.
+// What stops a sequence or a micro-batch is on the fullest rank with the next value, which
+// leaves no margin, and grew.
 func TestStops(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 25, func(t *rapid.T) {
@@ -79,11 +79,14 @@ func TestStops(t *testing.T) {
 		if (seq == nil) != limits.SeqOpen || (mbs == nil) != limits.MBSOpen {
 			t.Fatalf("%+v stops %+v and %+v", limits, seq, mbs)
 		}
-		for _, stop := range []*fit.Stop{seq, mbs} {
+		longer, larger := s, s
+		longer.Seq, larger.MBS = limits.Seq+limits.SeqUnit, limits.MBS+1
+		for stop, next := range map[*fit.Stop]engine.Setup{seq: longer, mbs: larger} {
 			if stop == nil {
 				continue
 			}
-			if stop.Total <= s.Cluster.GPU.MemoryUsable || stop.More <= 0 || stop.Term == "" || stop.Rank < 0 || stop.Rank >= s.PP {
+			m := new(engine.Evaluator).Memory(next)
+			if m.HasMargin() || stop.Total != m.Peak || stop.More <= 0 || stop.Term == "" || stop.Rank < 0 || stop.Rank >= s.PP {
 				t.Fatalf("%+v with %.1f GiB usable", stop, s.Cluster.GPU.MemoryUsable.GiB())
 			}
 		}

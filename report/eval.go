@@ -18,7 +18,11 @@ import (
 
 // document returns the evaluation for people.
 func (d *Evaluation) document() *Document {
-	out := &Document{Title: Title(&d.Setup), Sections: []Section{SetupSection(&d.Setup, &d.report, d.UnsetBatch), d.flags()}}
+	setup := SetupSection(&d.Setup, &d.report, d.UnsetBatch && (d.Chosen == nil || !d.Chosen.Found))
+	if facts, ok := setup.Blocks[0].(Facts); ok && d.Chosen != nil {
+		setup.Blocks[0] = chosenFacts(facts, d.Chosen)
+	}
+	out := &Document{Title: Title(&d.Setup), Sections: []Section{setup, d.flags()}}
 	out.Sections = append(out.Sections, problems(&d.report)...)
 	for i := range d.Screen {
 		t := d.Screen[i]
@@ -27,6 +31,21 @@ func (d *Evaluation) document() *Document {
 	if d.Legal {
 		out.Sections = append(out.Sections, figureSections(&d.Setup, &d.report, true)...)
 		out.Sections = append(out.Sections, Caveats(&d.report)...)
+	}
+	return out
+}
+
+// chosenFacts adds to the facts of a setup how its layout and its batch were chosen.
+func chosenFacts(facts Facts, c *search.Chosen) Facts {
+	var out Facts
+	for _, f := range facts {
+		out = append(out, f)
+		switch {
+		case f.Name == "layout":
+			out = append(out, Fact{"", c.Words(figure.Comma)})
+		case f.Name == "batch" && c.Batch != "":
+			out = append(out, Fact{"", "global batch not given; using " + c.Batch})
+		}
 	}
 	return out
 }

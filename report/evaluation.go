@@ -1,6 +1,9 @@
 package report
 
-import "meshscope/engine"
+import (
+	"meshscope/engine"
+	"meshscope/engine/search"
+)
 
 // SchemaVersion is the version of every JSON document: it changes when a key is removed or
 // changes its meaning.
@@ -40,6 +43,9 @@ type Evaluation struct {
 
 	// UnsetBatch tells that no global batch was given.
 	UnsetBatch bool `json:"-"`
+
+	// Chosen tells that no degree was given and how the layout was found; nil: one was.
+	Chosen *search.Chosen `json:"layout_chosen,omitempty"`
 
 	report engine.Report
 }

@@ -291,6 +291,9 @@ func (d *Document) Set(key, value string) error {
 // that it follows from.
 func (d *Document) SaysBatch() bool { return d.draft.Has(knob.GBS) || d.draft.Has(knob.MicroBatches) }
 
+// Gives reports whether the document says anything of a parameter.
+func (d *Document) Gives(id knob.ID) bool { return d.draft.Has(id) }
+
 // Take returns what the document says of a parameter, in the words of the command
 // line, and unsays it; false where it says nothing.
 func (d *Document) Take(id knob.ID) (text string, said bool) {

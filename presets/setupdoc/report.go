@@ -10,7 +10,7 @@ import (
 
 // reportKeys returns the keys of what eval --json prints.
 func reportKeys() []string {
-	keys := []string{"schema_version", "version", "setup"}
+	keys := []string{"schema_version", "version", "setup", "layout_chosen"}
 	for _, key := range keysOf(reflect.TypeFor[engine.Report]()) {
 		if key != "-" {
 			keys = append(keys, key)

@@ -1,0 +1,53 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+)
+
+// Degrees lists the knobs of which one that is named makes a layout the user's own; where
+// none is, the layout is rank 1 of a search.
+func Degrees() []knob.ID { return []knob.ID{knob.DP, knob.TP, knob.PP, knob.CP, knob.EP, knob.ZeRO} }
+
+// Chosen says that a layout was not given and how it was chosen instead.
+type Chosen struct {
+	Layouts int    `json:"layouts"` // legal ones that were searched
+	Found   bool   `json:"found"`   // false: none fits, and the defaults of every knob are taken
+	Partial bool   `json:"partial,omitempty"`
+	Batch   string `json:"-"` // what the batch is, where none was given
+}
+
+// Words tell in one line where the layout comes from; number writes a count.
+func (c *Chosen) Words(number func(int) string) string {
+	switch {
+	case c.Found && c.Partial:
+		return "layout not given: best of the first " + number(c.Layouts) + "; --tp 1 to set it"
+	case c.Found:
+		return "layout not given: best of " + number(c.Layouts) + "; --tp 1 to set it"
+	case c.Layouts == 0:
+		return "layout not given, and no legal one found: every degree is 1"
+	}
+	return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1", number(c.Layouts))
+}
+
+// Choose searches for the best layout of a query on a number of cores. The second value is
+// false where none fits, or the context ended before one was found.
+func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) {
+	p, err := q.Problem()
+	if err != nil {
+		return engine.Setup{}, Chosen{}
+	}
+	p.Top, p.Workers = 1, workers
+	r := Run(ctx, p, nil)
+	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial}
+	if !out.Found {
+		return engine.Setup{}, out
+	}
+	if q.UnsetBatch {
+		out.Batch = UsualBatch()
+	}
+	return r.Best[0].Setup, out
+}

@@ -1,0 +1,119 @@
+// Package launch knows what launchers accept: a table of rules for each, read from its
+// source, with the reason for a refusal and the nearest layout that is accepted.
+//
+// Today it has Megatron-LM's. A layout that the engine calls legal can be executed by some
+// code; whether a launcher runs it as it is, is what its table says.
+package launch
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+)
+
+// Any is the word for no launcher's rules: every layout that is legal.
+const Any = "any"
+
+// Launcher is a program that starts training from a layout.
+type Launcher struct {
+	ID     string
+	Name   string
+	Source string // where its rules were read
+	rules  []Rule
+}
+
+// Rule is one thing that a launcher refuses.
+type Rule struct {
+	ID     string
+	Field  knob.ID // what to change
+	Source string  // file and line
+	// Why returns the reason for refusing a legal setup; empty where it is accepted.
+	Why func(s *engine.Setup) string
+	// breaks is Why without words, for searches.
+	breaks func(s *engine.Setup) bool
+}
+
+// Refusal is why a launcher does not run a layout.
+type Refusal struct {
+	Rule    string  `json:"rule"`
+	Field   knob.ID `json:"field"`
+	Because string  `json:"because"`
+	Source  string  `json:"source"`
+}
+
+// Launchers lists those with a table of rules.
+func Launchers() []Launcher { return []Launcher{megatronLM()} }
+
+// IDs lists the words that name a launcher, Any last.
+func IDs() []string {
+	var out []string
+	for _, l := range Launchers() {
+		out = append(out, l.ID)
+	}
+	return append(out, Any)
+}
+
+// Find returns a launcher; false for a word that is none, Any included.
+func Find(id string) (*Launcher, bool) {
+	for _, l := range Launchers() {
+		if l.ID == id {
+			return &l, true
+		}
+	}
+	return nil, false
+}
+
+// Of returns the launcher of a software stack; nil for stacks whose rules no table has.
+func Of(s recipe.Stack) *Launcher {
+	switch s.Resolve() {
+	case recipe.MegatronCore, recipe.Megatron2022, recipe.Megatron2021:
+		l := megatronLM()
+		return &l
+	default:
+		return nil
+	}
+}
+
+// Accepts reports whether a launcher runs a legal setup as it is.
+func (l *Launcher) Accepts(s *engine.Setup) bool {
+	for i := range l.rules {
+		if l.rules[i].breaks(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Refusals lists why a launcher does not run a legal setup; none where it does.
+func (l *Launcher) Refusals(s *engine.Setup) []Refusal {
+	var out []Refusal
+	for i := range l.rules {
+		if r := &l.rules[i]; r.breaks(s) {
+			out = append(out, Refusal{Rule: r.ID, Field: r.Field, Because: r.Why(s), Source: r.Source})
+		}
+	}
+	return out
+}
+
+// Nearest returns the accepted and legal setup that is one change of a knob away: of the
+// knobs that the refusals name the value nearest to the one now. False where no single
+// change is enough.
+func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
+	for _, r := range l.Refusals(&s) {
+		steps := knob.Steps(s, r.Field, knob.Locks{GPUs: true, Batch: true})
+		now := 0
+		for i := range steps {
+			if steps[i].Current {
+				now = i
+			}
+		}
+		for d := 1; d < len(steps); d++ {
+			for _, i := range [...]int{now - d, now + d} {
+				if i >= 0 && i < len(steps) && engine.Legal(steps[i].Setup) && l.Accepts(&steps[i].Setup) {
+					return steps[i].Setup, true
+				}
+			}
+		}
+	}
+	return engine.Setup{}, false
+}
