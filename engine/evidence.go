@@ -15,7 +15,8 @@ import (
 
 // Evidence holds the error band of a prediction: how far such predictions were from
 // published runs, the more similar ones counting more (see package band). Every predicted
-// step time, throughput and peak memory carries one; only this file words it.
+// step time, throughput and peak memory carries one; this file and band.Differences put it
+// into words.
 type Evidence struct {
 	ErrorBand    float64          `json:"error_band"`     // relative; nine of ten published runs are closer
 	TypicalError float64          `json:"typical_error"`  // relative; half of them are

@@ -86,8 +86,8 @@ const typicalShare = 0.22
 // MaxSources is how many sources a table may have: Of keeps a sum for each.
 const MaxSources = 32
 
-// Unknown returns the table where no published run is known: the prior alone, with the
-// factor that published runs give it.
+// Unknown returns the table where no published run is known: the prior of step times
+// alone, with a factor near that of published runs.
 func Unknown() *Table { return &Table{Factor: 1.4, Prior: 0.5, PriorWeight: 0.7} }
 
 // Of returns the band of a prediction for a setup like x.

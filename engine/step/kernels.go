@@ -289,8 +289,8 @@ func (k *kernels) head() Cost {
 	k.stream(&c, pass{"norm", "final norm", "2 * bytes * shard * h"}, 2*k.elem*k.shard*float64(m.Hidden))
 	k.matmul(&c, product{"output", "head projection", "T", "h", "V / t"}, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
 	c.HeadWeightGrad = c.WeightGrad
-	// The loss is one fused pass in every stack: logits read and written forward,
-	// their gradient written and read backward.
+	// The loss is timed as one fused pass, also where memory counts it as unfused: logits
+	// read and written forward, their gradient written and read backward.
 	loss := k.m.Stream(units.Bytes(2 * k.elem * k.tokens * float64(m.Vocab) / k.t))
 	c.Forward += loss
 	c.InputGrad += loss

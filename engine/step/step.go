@@ -2,12 +2,15 @@
 // stage by a roofline, the traffic of each dimension on the links its groups
 // cross, plain rules for what hides what, and the optimizer.
 //
-// The rules of this release, none of them fitted: TP traffic of the forward
-// pass is exposed, that of the backward overlaps with the weight-gradient
-// products; ring attention overlaps with attention; expert all-to-all is exposed;
+// The rules: TP traffic of the forward overlaps with the layer's products but for core
+// attention, that of the backward with the weight-gradient products; ring attention
+// overlaps with attention; expert all-to-all is exposed, or overlaps with another
+// micro-batch where the software does that;
 // the gradient reduce-scatter overlaps with the last micro-batch's backward and
-// the rank's own tail, the weight all-gather under the first forward; send/recv
-// between stages is latency in the pipeline simulation. A backward that is split
+// the rank's own tail, the weight all-gather with the first forward; send/recv
+// between stages is latency in the pipeline simulation. A second of compute hides one
+// thing. Of each traffic a share is exposed however much compute there is: a constant of
+// the stack, some of them fitted (presets/calibrations). A backward that is split
 // into input and weight gradient hides no TP traffic, because the products that
 // hid it run later; the head is not split, because the gradient of its logits
 // would wait. In an overlapped pair of a forward and a backward the expert

@@ -79,7 +79,7 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 		}
 	})
 	t.Run("one layer prefetches none", func(t *testing.T) {
-		s := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.Calibration: "torchtitan", knob.PP: 32, knob.DP: 8, knob.ZeRO: 3, knob.MicroBatches: 64})
+		s := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.PP: 32, knob.DP: 8, knob.ZeRO: 3, knob.MicroBatches: 64})
 		ranks := evaluate(t, s).Memory.Ranks
 		middle := ranks[16]
 		layer := middle.Parameters

@@ -197,6 +197,11 @@ func (d *drawn) any() engine.Setup {
 	s.Loss, s.Offload = one(d, append(recipe.Losses(), "")...), one(d, recipe.OffloadNone, recipe.OffloadNone, recipe.OffloadOptimizer)
 	s.Imbalance, s.Stack = one(d, 100, 100, 150, 300), one(d, recipe.Stacks()...)
 	s.MFU, s.TrainMTP = recipe.MFUCausal, d.IntN(2) == 0
+	if d.IntN(2) == 0 {
+		for _, f := range recipe.SoftwareFields() {
+			*f.Of(&s.Software) = one(d, s.Stack.Words(f.Knob)...)
+		}
+	}
 	return s
 }
 
@@ -218,9 +223,9 @@ func (w *swept) violation(what string, s *engine.Setup, before, after float64) {
 
 // brief writes what of a setup matters to a step.
 func brief(s *engine.Setup) string {
-	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v",
+	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v software %v",
 		s.Model.ID, s.Cluster.ID, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.DP, s.SP, s.ZeRO, s.HSDP, s.MBS, s.MicroBatches, s.Seq, s.Schedule, s.Precision,
-		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Attention, s.Stack, s.Offload, s.Imbalance, s.Loss, s.TrainMTP)
+		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Attention, s.Stack, s.Offload, s.Imbalance, s.Loss, s.TrainMTP, s.Software)
 }
 
 // A setup that breaks what must hold is counted once, whatever it breaks.
@@ -249,12 +254,15 @@ func (w *swept) sweep(e *engine.Evaluator, s engine.Setup) {
 	}
 	w.setups++
 	total, why := w.total(), named(&s)
+	info, _ := s.Schedule.Info()
 	w.sums(&s, &r)
-	if info, _ := s.Schedule.Info(); !info.Automatic {
+	if !info.Automatic {
 		w.memory(e, s, &r)
-		if w.total() > total {
-			why = ""
-		}
+	}
+	if w.total() > total {
+		why = "" // no reason is named but for times
+	}
+	if !info.Automatic {
 		w.times(e, s, &r)
 	}
 	if w.total() > total {

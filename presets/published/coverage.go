@@ -31,6 +31,17 @@ type class struct {
 	generation, stack string
 }
 
+// ClassName returns the kind of runs: "dense", "experts" or, of every run, "all".
+func (c *Class) ClassName() string {
+	switch {
+	case c.Generation == "":
+		return "all"
+	case c.Experts:
+		return "experts"
+	}
+	return "dense"
+}
+
 func classOf(r *Errors) class {
 	return class{r.Traits.Experts, r.Traits.Generation, r.Traits.Stack}
 }

@@ -1,10 +1,13 @@
 package published_test
 
 import (
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"meshscope/engine/band"
 	"meshscope/presets/published"
 )
 
@@ -62,5 +65,37 @@ func TestCoverage(t *testing.T) {
 		}
 	default:
 		t.Error("the tables of docs/accuracy.md are not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published -run 'Bands|Coverage' writes them")
+	}
+}
+
+// TestCoverageOfAReleaseThatNothingKnows leaves each release out of the cells, of the ranges
+// and of the factor too, which TestCoverage takes from all runs: of all runs as many lie
+// inside as of those that the factor is made for.
+func TestCoverageOfAReleaseThatNothingKnows(t *testing.T) {
+	scales := distances(t)
+	times, memory := published.RunErrors(groups(t))
+	for name, of := range map[string]struct {
+		scales *band.Table
+		runs   []published.Errors
+	}{"time": {&scales.Time, times}, "memory": {&scales.Memory, memory}} {
+		releases := map[string][]published.Errors{}
+		for i := range of.runs {
+			releases[of.runs[i].Group.Series] = append(releases[of.runs[i].Group.Series], of.runs[i])
+		}
+		inside, all := 0.0, 0.0
+		for release, runs := range releases {
+			others := slices.DeleteFunc(slices.Clone(of.runs), func(r published.Errors) bool { return r.Group.Series == release })
+			table, _ := published.Table(of.scales, others)
+			weight := min(1, 100/float64(len(runs)))
+			for i := range runs {
+				if all += weight; math.Abs(runs[i].Log) <= math.Log1p(table.Of(&runs[i].Traits).Error) {
+					inside += weight
+				}
+			}
+		}
+		t.Logf("%s: %.1f %% of the runs of %d releases lie inside", name, 100*inside/all, len(releases))
+		if share := inside / all; share < leastInside || share > mostInside {
+			t.Errorf("%s: %.1f %% lie inside", name, 100*share)
+		}
 	}
 }

@@ -105,14 +105,3 @@ func (r *Refit) Fill(results []Result, rows []Row) {
 		}
 	}
 }
-
-// ClassName names a class: "dense", "Hopper", "megatron-core"; "all" is every run.
-func (c *Class) ClassName() string {
-	switch {
-	case c.Generation == "":
-		return "all"
-	case c.Experts:
-		return "experts"
-	}
-	return "dense"
-}

@@ -9,18 +9,18 @@ import (
 )
 
 // held is what each pool is at most today. validate shows the targets, two of which are
-// missed: MLPerf (0.05) and all groups (0.06).
+// missed: dense runs on every stack (0.03) and all groups (0.06).
 func held() map[string]float64 {
 	return map[string]float64{
 		"Megatron-Bridge":                  0.05,
-		"MLPerf":                           0.06,
+		"MLPerf":                           0.03,
 		"DGX Cloud":                        0.04,
 		"dense, H100, bf16, Megatron-Core": 0.03,
 		"dense, H100, bf16, every stack, without the sweep": 0.035,
-		"all groups without the sweep":                      0.045,
+		"all groups without the sweep":                      0.04,
 		"Megatron-Bridge, by release":                       0.06,
-		"25 groups of 4 runs or more":                       0.065,
-		"all 32 groups":                                     0.08,
+		"25 groups of 4 runs or more":                       0.05,
+		"all 32 groups":                                     0.07,
 	}
 }
 
