@@ -125,7 +125,10 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		r.Communication = append(r.Communication, e.handOvers(s, line, free))
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
-	r.Memory.Evidence, r.Time.Evidence = evidence(s, r, true), evidence(s, r, false)
+	x := Traits(s, r, false)
+	r.Time.Evidence = evidence(s, &x, false)
+	own(s, &x, true)
+	r.Memory.Evidence = evidence(s, &x, true)
 	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)

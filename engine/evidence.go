@@ -48,38 +48,36 @@ func (n *NearestRuns) String() string {
 }
 
 // evidence works out the error band of the step time, or of the peak.
-func evidence(s *Setup, r *Report, memory bool) Evidence {
-	x := Traits(s, r, memory)
+func evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 	table := band.Unknown()
 	if all := s.Cluster.Published; all != nil && memory {
 		table = &all.Memory
 	} else if all != nil {
 		table = &all.Time
 	}
-	b := table.Of(&x)
+	b := table.Of(x)
 	e := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar}
 	if b.Nearest == nil {
 		return e
 	}
 	e.ValidatedBy, e.Fitted = b.Nearest.Group, b.Nearest.Fitted
 	e.Nearest = NearestRuns{Title: cmp.Or(b.Nearest.Title, b.Nearest.Group), Example: b.Nearest.Example, Runs: b.Nearest.Runs, Off: b.Nearest.Off}
-	for i, f := range table.Differences(&x, b.Nearest) {
-		e.Differs[i] = difference(f, s, &x)
+	for i, f := range table.Differences(x, b.Nearest) {
+		e.Differs[i] = difference(f, s, x)
 	}
 	return e
 }
 
 // Traits returns what a setup and its report are compared with published runs by.
 func Traits(s *Setup, r *Report, memory bool) band.Traits {
-	m, cal, stack := &s.Model, s.Cluster.Calibration, s.Stack.Resolve()
+	m, stack := &s.Model, s.Stack.Resolve()
 	groups := s.Groups(&s.Cluster)
 	x := band.Traits{
 		GPU: s.Cluster.GPU.ID, Vendor: s.Cluster.GPU.Vendor, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
 		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP), Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,
 		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
-		Own: cal == nil || cal.Own.Decides(memory, stack), Bits: s.Precision.ProductBits(),
-		Changed: s.Cluster.Changed(memory, s.GPUs > s.Cluster.Domain()),
-		GPUs:    band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
+		Bits: s.Precision.ProductBits(),
+		GPUs: band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
 		Active: band.LogOf(float64(m.Active())), Seq: band.LogOf(float64(s.Seq)),
 	}
 	if t := r.Time; t != nil && t.Step > 0 {
@@ -88,8 +86,16 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 			x.Traffic += float64(r.Communication[i].Seconds / t.Step)
 		}
 	}
+	own(s, &x, memory)
 	x.Settle()
 	return x
+}
+
+// own fills in what of the prediction is not as built in: it differs for memory.
+func own(s *Setup, x *band.Traits, memory bool) {
+	cal := s.Cluster.Calibration
+	x.Own = cal == nil || cal.Own.Decides(memory, s.Stack.Resolve())
+	x.Changed = s.Cluster.Changed(memory, s.GPUs > s.Cluster.Domain())
 }
 
 // Distance returns how far two setups are apart in what decides how far their step times
@@ -167,6 +173,8 @@ func (e *Evidence) record(rec *record.Recorder, part, what string) {
 		{"error-band", "error of " + what + " that nine of ten published runs stay below, the similar ones counting more", "error band", record.Share, e.ErrorBand},
 		{"typical-error", "error of " + what + " that half of the published runs stay below, the similar ones counting more", "typical error", record.Share, e.TypicalError},
 		{"validated-runs", "similar published runs with a measured " + what, "runs", record.Count, float64(e.Runs)},
+		{"nearest-runs", "published runs nearest to this setup, all alike", "nearest runs", record.Count, float64(e.Nearest.Runs)},
+		{"nearest-error", "mean error of " + what + " of the nearest runs", "error of the nearest runs", record.Share, e.Nearest.Off},
 	} {
 		rec.Figure(record.Entry{
 			ID: part + "." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: "measured", Value: f.value,

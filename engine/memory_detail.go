@@ -108,7 +108,8 @@ func (e *Evaluator) Memory(s Setup) *Memory {
 		return nil
 	}
 	m := worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
-	m.Evidence = evidence(&e.setup, &Report{Memory: &m}, true)
+	x := Traits(&e.setup, new(Report), true)
+	m.Evidence = evidence(&e.setup, &x, true)
 	m.Fit = FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	return &m
 }

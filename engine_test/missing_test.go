@@ -142,7 +142,7 @@ func checkUnchanged(t *testing.T, setup, path string, got, want *engine.Report) 
 		}
 		// Measured runs tell nothing of a machine that is not the one they ran on.
 		_, what, _ := strings.Cut(id, ".")
-		found := what == "error-band" || what == "typical-error" || what == "validated-runs"
+		found := what == "error-band" || what == "typical-error" || what == "validated-runs" || what == "nearest-runs" || what == "nearest-error"
 		for _, g := range gone {
 			found = found || g == id
 		}

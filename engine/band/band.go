@@ -76,8 +76,8 @@ type Band struct {
 // similar is the distance below which runs count as similar.
 const similar = 1
 
-// far is the distance beyond which a run counts for nothing: exp(-8) is 0.0003.
-const far = 8
+// far is the distance beyond which a run counts for nothing: exp(-6) is 0.002.
+const far = 6
 
 // typicalShare is the width of the half of runs that is closest, over that of nine of
 // ten, in the log: measured on the published runs with their release left out.
@@ -119,26 +119,33 @@ func (t *Table) Rho(x *Traits) float64 {
 func (t *Table) mean(x *Traits, without string) (q float64, out Band) {
 	var errors, weights [MaxSources]float64
 	beyond := t.beyond(x, without)
-	least := math.Inf(1)
+	least, nearest := math.Inf(1), -1
 	at := t.quick.pack(x)
-	for i := range t.Cells {
-		c := &t.Cells[i]
-		if without != "" && c.Release == without {
+	for i := range t.packed { // not the cells: they are eight times as large
+		c := &t.packed[i]
+		if without != "" && t.Cells[i].Release == without {
 			continue
 		}
-		d := beyond + t.quick.distance(&at, &t.packed[i])
-		if d < least || out.Nearest == nil {
-			least, out.Nearest = d, c
+		d := beyond + t.quick.kind(&at, c)
+		if d >= far && d >= least {
+			continue
+		}
+		d += size(&at.counts, &c.counts)
+		if d < least || nearest < 0 {
+			least, nearest = d, i
 		}
 		if d >= far {
 			continue
 		}
 		if d < similar {
-			out.Similar += c.Runs
+			out.Similar += int(c.runs)
 		}
-		w := c.Weight * math.Exp(-d)
-		errors[c.Source] += w * c.Error
-		weights[c.Source] += w
+		w := c.weight * decay(d)
+		errors[c.source] += w * c.off
+		weights[c.source] += w
+	}
+	if nearest >= 0 {
+		out.Nearest = &t.Cells[nearest]
 	}
 	sum, weight := t.PriorWeight*t.Prior, t.PriorWeight
 	for s := range t.sources {

@@ -27,9 +27,18 @@ func TestDistanceIsTheSumOfItsParts(t *testing.T) {
 		x := table.quick.pack(&table.Cells[i].Traits)
 		for k := range table.Cells {
 			table.apart(&p, &table.Cells[i].Traits, &table.Cells[k])
-			if got, want := table.quick.distance(&x, &table.packed[k]), p.sum(); math.Abs(got-want) > 1e-12 {
+			if got, want := table.quick.kind(&x, &table.packed[k])+size(&x.counts, &table.packed[k].counts), p.sum(); math.Abs(got-want) > 1e-12 {
 				t.Fatalf("%d and %d: %v, the parts add up to %v", i, k, got, want)
 			}
+		}
+	}
+}
+
+// TestDecay holds decay against math.Exp.
+func TestDecay(t *testing.T) {
+	for d := 0.0; d < 100; d += 0.00917 {
+		if got, want := decay(d), math.Exp(-d); math.Abs(got/want-1) > 4e-6 {
+			t.Fatalf("decay(%v) = %v, wanted %v", d, got, want)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 func (b *Book) evidence(id string) *engine.Evidence {
 	part, what, _ := strings.Cut(id, ".")
 	switch {
-	case slices.Contains([]string{"error-band", "typical-error", "validated-runs"}, what):
+	case slices.Contains([]string{"error-band", "typical-error", "validated-runs", "nearest-runs", "nearest-error"}, what):
 		return nil
 	case part == "run" && !slices.Contains([]string{"training", "seconds", "days", "gpu-hours", "cost", "energy"}, what):
 		return nil

@@ -121,6 +121,10 @@ func band(e *engine.Evidence, part string, add func(string, float64, record.Unit
 	add(part+".error-band", e.ErrorBand, record.Share)
 	add(part+".typical-error", e.TypicalError, record.Share)
 	add(part+".validated-runs", float64(e.Runs), record.Count)
+	if e.ValidatedBy != "" {
+		add(part+".nearest-runs", float64(e.Nearest.Runs), record.Count)
+		add(part+".nearest-error", e.Nearest.Off, record.Share)
+	}
 }
 
 // listRun gives the whole run, where there is one.
