@@ -19,6 +19,7 @@ const maxMoves = 100
 func (a *app) adviseCommand() *cobra.Command {
 	var flags setupFlags
 	var output outputFlags
+	var launcher launcherFlag
 	moves := 8
 	cmd := &cobra.Command{
 		Use:   "advise",
@@ -33,6 +34,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	}
 	output.register(cmd, reportFormats(), string(report.JSON))
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
+	launcher.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
@@ -42,11 +44,14 @@ func (a *app) adviseCommand() *cobra.Command {
 		if len(args) > 0 {
 			return &usageError{fmt.Sprintf("advise takes no arguments, given %s", escape.Quote(args[0]))}
 		}
+		if err := launcher.check(); err != nil {
+			return err
+		}
 		s, err := flags.setup(a)
 		if err != nil {
 			return err
 		}
-		got, ok := advise.For(s, advise.Options{Moves: moves})
+		got, ok := advise.For(s, advise.Options{Moves: moves, Accepts: launcher.accepts(&s)})
 		if !ok {
 			return a.noFigures(s, output.format, flags.ownBatch)
 		}

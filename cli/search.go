@@ -27,7 +27,8 @@ type searchFlags struct {
 	headroom        string
 	deadline, time  string
 	top, jobs       int
-	front, refused  bool
+	front           bool
+	launcher        launcherFlag
 	output          outputFlags
 }
 
@@ -85,7 +86,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.front, "front", false, "also list the Pareto front of memory and speed")
 	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% and the error band of their memory free come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
-	flags.BoolVar(&f.refused, "refused", false, "include layouts that could run but some launcher rejects")
+	f.launcher.register(cmd)
 	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all")
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0: no limit")
 	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "number of workers; 0: one per core")
@@ -223,7 +224,8 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q.Objective, q.Headroom, q.Margin, q.Deadline, q.Refused = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline), f.refused
+	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline)
+	f.launcher.limit(q)
 	p, err := q.Problem()
 	if err != nil {
 		return nil, nil, err
@@ -245,6 +247,9 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 func (f *searchFlags) check() error {
 	if f.free != "" && f.setup.file == "" {
 		return &usageError{"--free needs --setup: knobs that no file gives are free already"}
+	}
+	if err := f.launcher.check(); err != nil {
+		return err
 	}
 	return oneOf("--objective", f.objective, objectiveWords())
 }

@@ -33,6 +33,7 @@ func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.C
 	if failed != nil {
 		return s, nil, err
 	}
+	(&launcherFlag{id: autoLauncher}).limit(q)
 	if p, wrong := q.Problem(); wrong != nil || tooLarge(&p) != nil {
 		return s, nil, err
 	}

@@ -55,7 +55,7 @@ func TestMegatronLM(t *testing.T) {
 	}{
 		"plain":                       {"llama3.1-70b", dense, nil, ""},
 		"interleaved":                 {"llama3.1-70b", with(dense, knob.VPP, 10), nil, ""},
-		"zb-h1":                       {"llama3.1-70b", dense, func(s *engine.Setup) { s.Schedule = schedule.ZBH1 }, "schedule"},
+		"zb-h1":                       {"llama3.1-70b", dense, func(s *engine.Setup) { s.Schedule = schedule.ZBH1 }, "order"},
 		"zero 2 with pp":              {"llama3.1-70b", with(dense, knob.ZeRO, 2), nil, "zero-pipeline"},
 		"zero 3 without":              {"llama3.1-70b", with(with(dense, knob.ZeRO, 3), knob.PP, 1), nil, ""},
 		"80 layers on 12 stages":      {"llama3.1-70b", with(dense, knob.VPP, 3), nil, "layers"},

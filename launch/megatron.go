@@ -23,7 +23,7 @@ func megatronLM() Launcher {
 func megatronPipeline() []Rule {
 	return []Rule{
 		{
-			ID: "schedule", Field: knob.Schedule, Source: "S, get_forward_backward_func",
+			ID: "order", Field: knob.Schedule, Source: "S, get_forward_backward_func",
 			breaks: func(s *engine.Setup) bool {
 				return s.PP > 1 && s.Schedule != schedule.OneFOneB && s.Schedule != schedule.Interleaved
 			},

@@ -87,6 +87,7 @@ func (o *Search) facts() Facts {
 	add("given", o.listGiven())
 	add("limits", o.limits())
 	add("margin", o.margin())
+	add("launcher", o.launcher())
 	add("GPUs", o.gpuWords())
 	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
 	if o.Took != "" {
@@ -175,6 +176,14 @@ func (o *Search) listGiven() string {
 	return strings.Join(words, ", ")
 }
 
+// launcher tells whose rules the layouts meet.
+func (o *Search) launcher() string {
+	if o.Problem.Space.Launcher == "" {
+		return ""
+	}
+	return o.Problem.Space.Launcher + ": what it refuses is left out (--launcher any)"
+}
+
 // margin tells which layouts come first for the memory that they leave free.
 func (o *Search) margin() string {
 	if !o.Problem.Margin || o.Problem.Objective == search.LeastMemory {
@@ -193,7 +202,7 @@ func (o *Search) limits() string {
 	if p.Deadline > 0 {
 		words = append(words, o.deadline())
 	}
-	if p.Space.Refused {
+	if p.Space.Refused && p.Space.Accepts == nil {
 		words = append(words, "layouts that a launcher rejects included")
 	}
 	return strings.Join(words, ", ")

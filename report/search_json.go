@@ -22,6 +22,8 @@ type searchDocument struct {
 	// FitUnsure tells that the first place leaves less than its margin free
 	// (engine.Memory.Margin); absent where there is no first place.
 	FitUnsure *bool `json:"fit_unsure,omitempty"`
+	// Launcher names the launcher whose rules the layouts meet.
+	Launcher string `json:"launcher,omitempty"`
 
 	Seconds float64 `json:"seconds"`
 
@@ -61,6 +63,7 @@ func (o *Search) data(version string) searchDocument {
 		Given: map[string]string{}, DefaultGBS: o.Query.UnsetBatch, Result: *r,
 		Near: counted(&r.Near), Band: counted(&r.Band), Seconds: o.Seconds, Results: o.found(r.Best, version),
 	}
+	d.Launcher = o.Problem.Space.Launcher
 	if len(r.Best) > 0 {
 		unsure := !r.Best[0].Report.Memory.HasMargin()
 		d.FitUnsure = &unsure

@@ -46,7 +46,7 @@ func (o *Search) constraint(field string) string {
 	case "deadline":
 		return o.deadline() + " (--deadline)"
 	case "launchers":
-		return "leaving out layouts that some launcher rejects (--refused includes them)"
+		return "leaving out layouts that some launcher rejects (--launcher any includes them)"
 	case knob.GBS:
 		if o.Query.UnsetBatch {
 			return fmt.Sprintf("the default global batch of %s sequences (choose another with --gbs)", span(o.Problem.BatchesTried(&o.Result)))

@@ -6,8 +6,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/record"
+	"meshscope/launch"
 	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
@@ -37,7 +39,7 @@ func (m *Model) advice() overlay.Action {
 	setup := m.now.setup
 	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
 		defer stop()
-		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }})
+		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }, Accepts: accepts(&setup)})
 		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
 		switch {
 		case ctx.Err() != nil:
@@ -47,6 +49,14 @@ func (m *Model) advice() overlay.Action {
 		}
 		return advisedMsg{card, &found}
 	})}
+}
+
+// accepts returns what the launcher of a setup's stack runs; nil: no table has its rules.
+func accepts(s *engine.Setup) func(*engine.Setup) bool {
+	if l := launch.Of(s.Stack); l != nil {
+		return l.Accepts
+	}
+	return nil
 }
 
 // makeMove applies a move of the advice, as one step that can be undone.

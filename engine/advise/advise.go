@@ -106,6 +106,8 @@ type Options struct {
 	Stop func() bool
 	// Moves is how many are wanted; 0 means 8.
 	Moves int
+	// Accepts says which layouts the user's launcher runs; nil: all. Others are no moves.
+	Accepts func(*engine.Setup) bool
 	// Alone leaves out moves of several knobs, which take longer to find, where
 	// one knob will do.
 	Alone bool

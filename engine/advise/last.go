@@ -38,15 +38,17 @@ func tight(m *engine.Memory) string {
 	return fmt.Sprintf("no margin: %.1f GiB free, of %.1f", (m.Usable - m.Peak).GiB(), m.Margin().GiB())
 }
 
-// beyond is why a move comes last that is faster than the best layout of a search.
-const beyond = "faster by a value that search does not try by default"
+// beyond is why a move comes last that is faster than the best layout of a search, or fits
+// where none of a search does.
+const beyond = "rests on a value that search does not try by default"
 
 // marked gives moves that are faster than the best of a search for the same a reason to
 // come last: search leaves some values out, because few launchers have them.
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		if a.found != nil && sound(a.found) && m.Last == "" && m.Report.Time.Step < a.found.Report.Time.Step {
+		faster := a.found != nil && sound(a.found) && m.Report.Time.Step < a.found.Report.Time.Step
+		if m.Last == "" && (faster || a.none && m.Fits) {
 			m.Last = beyond
 		}
 	}

@@ -60,6 +60,7 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 	}
 	best, ok := a.searched()
 	if !ok {
+		a.none = !a.stopped()
 		return list
 	}
 	a.found = &best
@@ -200,6 +201,7 @@ func later(first knob.ID) []knob.ID {
 // two turns.
 func (a *adviser) problem() search.Problem {
 	p := search.Problem{Setup: a.now, Top: 1, Workers: 1, Margin: true}
+	p.Space.Accepts, p.Space.Refused = a.options.Accepts, a.options.Accepts != nil
 	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
 	return p
 }

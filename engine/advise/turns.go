@@ -22,6 +22,7 @@ type adviser struct {
 	turns     []turned // each knob alone, evaluated
 	looked    Looked
 	found     *Move // the best layout of a search for the same; nil: not known
+	none      bool  // such a search finds nothing
 }
 
 // turned is one knob at one of its other values.
@@ -90,6 +91,9 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	m.Fits = r.Memory.Fits
 	m.Last = a.last(&m)
 	m.NowRefused = knob.LauncherRejects(r.Problems) && !knob.LauncherRejects(a.report.Problems)
+	if runs := a.options.Accepts; runs != nil {
+		m.NowRefused = !runs(&s)
+	}
 	return m, true
 }
 

@@ -73,6 +73,11 @@ type Space struct {
 	// and 3 together with a pipeline, TP of experts without SP, fewer
 	// micro-batches than pipeline ranks where the schedule's own code wants them.
 	Refused bool
+
+	// Accepts says which legal layouts a launcher runs; nil: all of them. With Refused its
+	// rules alone count. It is called by all workers. Launcher is its name.
+	Accepts  func(*engine.Setup) bool
+	Launcher string
 }
 
 // Objective is what is best.

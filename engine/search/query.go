@@ -16,10 +16,12 @@ type Query struct {
 	Texts  map[knob.ID]string // the values as they are shown again
 
 	Objective Objective
-	Headroom  float64       // share of the usable memory that must stay free, 0 to 1
-	Margin    bool          // without one that is given: layouts with the default margin come first
-	Deadline  units.Seconds // for the tokens of the setup; 0: any speed
-	Refused   bool          // also what some launcher rejects
+	Headroom  float64                  // share of the usable memory that must stay free, 0 to 1
+	Margin    bool                     // without one that is given: layouts with the default margin come first
+	Deadline  units.Seconds            // for the tokens of the setup; 0: any speed
+	Refused   bool                     // also what some launcher rejects
+	Accepts   func(*engine.Setup) bool // what the launcher named runs; nil: everything
+	Launcher  string
 
 	UnsetBatch bool // no global batch was given
 	Counted    bool // it follows from dp, mbs and microbatches
@@ -91,7 +93,7 @@ func (q *Query) Problem() (Problem, error) {
 		return Problem{}, err
 	}
 	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget}
-	p.Space.Refused = q.Refused
+	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	p.Space.RaiseGBS = p.Space.FollowGBS && p.Deadline > 0 && p.Tokens > 0
 	s := &p.Setup

@@ -235,9 +235,12 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			if !kinds.has(n) {
 				continue
 			}
-			r.legal++
 			info := &r.choices.kinds[n]
 			s.Schedule, at.kind = info.Kind, uint16(n)
+			if runs := r.problem.Space.Accepts; runs != nil && !runs(s) {
+				continue
+			}
+			r.legal++
 			r.spec = s.Spec()
 			at.peak = r.bounds.Peak(&r.spec, info)
 			if at.peak > r.limit && !r.everything {

@@ -42,6 +42,10 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	}
 	p.Top, p.Workers = 1, workers
 	r := Run(ctx, p, nil)
+	if len(r.Best) == 0 && p.Space.Accepts != nil {
+		p.Space.Accepts, p.Space.Refused = nil, true // better one that its launcher refuses than none
+		r = Run(ctx, p, nil)
+	}
 	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial}
 	if !out.Found {
 		return engine.Setup{}, out

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
+	"meshscope/launch"
 	"meshscope/report/figure"
 )
 
@@ -65,8 +66,13 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 
 // refusalWords returns what launchers reject of the best layout that they do.
 func refusalWords(ctx context.Context, p find.Problem) string {
-	p.Space.Refused, p.AnyMemory, p.Headroom = true, true, 0
+	p.Space.Refused, p.Space.Accepts, p.AnyMemory, p.Headroom = true, nil, true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
+		if l := launch.Of(p.Setup.Stack); l != nil {
+			if refusals := l.Refusals(&r.Best[0].Setup); len(refusals) > 0 {
+				return l.Name + ": " + refusals[0].Because
+			}
+		}
 		return knob.LauncherRejection(r.Best[0].Report.Problems)
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/launch"
 )
 
 // facet is one thing of a search that can be turned.
@@ -63,7 +64,7 @@ func (k facet) row() facetRow {
 		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
 		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % and their error band free come first, others after them"},
 		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every launcher has), all (slower), or one"},
-		{"launchers", "layouts", "launchable: accepted by every launcher; all legal adds those that some launcher rejects, such as ZeRO-2 with a pipeline"},
+		{"launchers", "layouts", "launchable: accepted by the launcher of the stack (Megatron-LM) and by no other rejected; all legal adds the others, such as ZeRO-2 with a pipeline"},
 		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},
 		{knob.PP, "PP", "degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers"},
 		{knob.VPP, "VPP", fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules those up to %d over which the layers divide", find.MaxVPP)},
@@ -198,6 +199,9 @@ func (a *query) inFull() *find.Query {
 	w := &a.chosen
 	q := find.NewQuery()
 	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput), w[launchers] == rulesBroken
+	if l := launch.Of(a.base.Stack); l != nil && !q.Refused {
+		q.Accepts, q.Launcher = l.Accepts, l.ID
+	}
 	q.Counted = q.Objective != find.FewestGPUs || w[batchRule] != "" // the batch of the setup
 	q.Margin = w[headroom] == ""
 	var percent, days float64

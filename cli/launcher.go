@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+	"meshscope/engine/search"
+	"meshscope/launch"
+)
+
+// launcherFlag is --launcher: whose rules a layout meets.
+type launcherFlag struct {
+	id      string // auto: that of the software stack
+	refused bool   // --refused, which is what any was called
+}
+
+const autoLauncher = "auto"
+
+func launcherWords() []string { return slices.Insert(launch.IDs(), 0, autoLauncher) }
+
+func (f *launcherFlag) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.id, "launcher", autoLauncher, "whose rules a layout meets ("+strings.Join(launcherWords(), ", ")+"); auto: the launcher of the software stack; any: whatever is legal")
+	flags.BoolVar(&f.refused, "refused", false, "same as --launcher any")
+	_ = flags.MarkHidden("refused")
+	_ = cmd.RegisterFlagCompletionFunc("launcher", cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *launcherFlag) check() error { return oneOf("--launcher", f.id, launcherWords()) }
+
+// of returns the launcher of a setup's stack or the one that is named; nil: any, or a stack
+// whose launcher has no table of rules.
+func (f *launcherFlag) of(stack recipe.Stack) *launch.Launcher {
+	if f.id == autoLauncher {
+		return launch.Of(stack)
+	}
+	l, _ := launch.Find(f.id)
+	return l
+}
+
+// any reports whether no launcher's rules count.
+func (f *launcherFlag) any() bool { return f.refused || f.id == launch.Any }
+
+// limit leaves out of a search what the launcher refuses.
+func (f *launcherFlag) limit(q *search.Query) {
+	q.Refused = f.any()
+	if l := f.of(q.Setup.Stack); l != nil && !q.Refused {
+		q.Accepts, q.Launcher = l.Accepts, l.ID
+	}
+}
+
+// accepts returns what the launcher of a setup runs; nil: everything.
+func (f *launcherFlag) accepts(s *engine.Setup) func(*engine.Setup) bool {
+	if l := f.of(s.Stack); l != nil && !f.any() {
+		return l.Accepts
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
+	"meshscope/launch"
+
+	"pgregory.net/rapid"
+)
+
+// TestAdviceNeverBeatsSearch: of the same question no advice that does not come last is faster
+// than rank 1 of a search; the first advice and rank 1 are accepted by the launcher, and have
+// the margin wherever any layout has it.
+func TestAdviceNeverBeatsSearch(t *testing.T) {
+	w := newWorld(t)
+	compared := 0
+	draws.CheckFew(t, 6, func(t *rapid.T) {
+		s := w.pipelined(t)
+		if s.Slow() || !engine.Legal(s) {
+			t.Skip("illegal, or an automatic schedule of many operations")
+		}
+		var accepts func(*engine.Setup) bool
+		if l := launch.Of(s.Stack); l != nil {
+			accepts = l.Accepts
+		}
+		a, ok := advise.For(s, advise.Options{Accepts: accepts})
+		if !ok || len(a.Moves) == 0 {
+			t.Skip("no advice")
+		}
+		p := search.Problem{Setup: s, Top: 1, Margin: true}
+		p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0
+		p.Space.Accepts, p.Space.Refused = accepts, accepts != nil
+		best := search.Run(t.Context(), p, nil).Best
+		first := &a.Moves[0]
+		if len(best) == 0 {
+			if first.Last == "" && first.Fits && first.Report.Memory.HasMargin() {
+				t.Fatalf("search finds nothing, advice %s", first.Turns())
+			}
+			return
+		}
+		compared++
+		if accepts != nil && (!accepts(&best[0].Setup) || !accepts(&first.Setup)) {
+			t.Fatalf("refused by the launcher: %+v or %+v", best[0].Setup.Layout, first.Setup.Layout)
+		}
+		if !best[0].Report.Memory.HasMargin() {
+			return
+		}
+		for i := range a.Moves {
+			m := &a.Moves[i]
+			if m.Last != "" {
+				continue
+			}
+			if !m.Report.Memory.HasMargin() {
+				t.Fatalf("%s has no margin", m.Turns())
+			}
+			if m.Report.Time.Step < best[0].Report.Time.Step {
+				t.Fatalf("%s takes %v, rank 1 of the search %v: %+v", m.Turns(), m.Report.Time.Step, best[0].Report.Time.Step, best[0].Setup.Layout)
+			}
+		}
+	})
+	if compared == 0 {
+		t.Error("none was compared")
+	}
+}
