@@ -70,6 +70,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it adds is part of the bubble")
 	say(s.PP > 1 && waits, "send/recv to another rank blocks the sender, as in this stack with several stages per rank")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0, fmt.Sprintf("gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward; at least %.0f %% of the one and %.0f %% of the other is exposed", 100*soft.DP, 100*soft.Gather))
 	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap with its backward, weight traffic overlaps with the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every micro-batch and overlap with its compute")
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
@@ -81,7 +82,7 @@ func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)
 	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, on any GPU", float64(soft.MoELayer/units.Millisecond)))
 	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, on any GPU", soft.Experts))
 	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, on any GPU", float64(soft.Expert/units.Microsecond)))
-	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations, which avoid it, are not modelled", float64(soft.HostMoE8/units.Millisecond)))
+	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations (--cuda-graphs iteration) avoid it", float64(soft.HostMoE8/units.Millisecond)))
 	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
 }
 
