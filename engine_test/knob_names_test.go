@@ -128,7 +128,7 @@ func meansSomethingElse(path string) string {
 		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go"},
 		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
-		{"code of a problem; label or unit of a row", "engine/layout/rules.go engine/knob/"},
+		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/ launch/megatron.go"},
 		{"lock", "cli/scan.go"},
 		{"question of a comparison of two builds", "engine_test/differential/"},
 	} {
