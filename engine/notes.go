@@ -26,7 +26,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	var soft hardware.Software
 	if cal != nil {
-		soft = *cal.For(s.Stack)
+		soft = hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software).Software
 		list = append(list, soft.Note)
 		list = append(list, cal.Notes...)
 	}
