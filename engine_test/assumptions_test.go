@@ -24,11 +24,11 @@ func TestAssumptionsFollowTheSoftware(t *testing.T) {
 		return strings.Contains(strings.Join(r.Assumptions, "\n"), words)
 	}
 	const host = "takes the host at least"
-	if !says(s, host) || !says(s, "40 % of the one and 40 % of the other is exposed") {
+	if !says(s, host) || !says(s, "is exposed however much compute there is") {
 		t.Errorf("nothing on the host or on exposed traffic: %v", engine.Evaluate(s).Assumptions)
 	}
 	s.Software.CUDAGraphs, s.Software.DPOverlap = recipe.GraphsIteration, recipe.Off
-	if says(s, host) || !says(s, "100 % of the one and 100 % of the other is exposed") {
+	if says(s, host) || !says(s, "gradient traffic overlaps with no compute") {
 		t.Errorf("with one graph and no overlap: %v", engine.Evaluate(s).Assumptions)
 	}
 }
