@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/band"
 	"meshscope/engine/hardware"
+	"meshscope/presets/input"
 )
 
 // Files of the error bands: distances are set by hand, the runs are written by the
@@ -15,27 +16,37 @@ const (
 	bandsFile     = "bands.csv"
 )
 
-// readPublished reads what published runs tell about errors. A library without such
-// files has those of the one below it; nil: there are none.
+// readPublished reads what published runs tell about errors: the built-in files, which no
+// library over the built-in one replaces; nil: there are none.
 func (l *Library) readPublished() (*hardware.Published, error) {
-	p, found, err := l.distances()
-	text, again := readFile(l.fsys, bandsFile)
-	here := !errors.Is(again, fs.ErrNotExist)
-	if !here {
-		again = nil
-	}
-	switch err = errors.Join(err, again); {
-	case err != nil:
-		return nil, err
-	case !found && !here && l.base != nil:
+	if l.base != nil {
 		return l.base.published()
-	case !found && !here:
-		return nil, nil
+	}
+	p, found, err := l.distances()
+	if err != nil || !found {
+		return nil, err
+	}
+	text, err := readFile(l.fsys, bandsFile)
+	if err != nil {
+		return nil, err
 	}
 	if err := fillBands(p, string(text)); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// ownBands refuses files of the user's own that would replace the error bands.
+func (l *Library) ownBands() (errs []error) {
+	if l.base == nil {
+		return nil
+	}
+	for _, name := range []string{distancesFile, bandsFile} {
+		if _, err := readFile(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, &input.Error{File: name, Err: errors.New("without effect: error bands are built in, from published runs")})
+		}
+	}
+	return errs
 }
 
 // Distances returns the tables of the built-in library without any published run.

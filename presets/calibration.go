@@ -79,7 +79,7 @@ func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 	if err := d.decode(&f); err != nil {
 		return CalibrationPreset{}, err
 	}
-	d.identity(f.ID, f.ID, f.Source)
+	d.identity(f.ID, "a calibration has none", f.Source)
 	known, ok := figureRanges(f.Kind)
 	if !ok {
 		d.refuse("kind", escape.Line(f.Kind), "gpu, network, stack, memory")
@@ -144,7 +144,11 @@ func (d *document) figures(known []figureRange, given, into map[string]float64) 
 	for _, key := range names {
 		i := slices.IndexFunc(known, func(r figureRange) bool { return r.key == key })
 		if i < 0 {
-			d.refuse(key, "not a figure of this kind", "a known figure")
+			keys := make([]string, len(known))
+			for k := range known {
+				keys[k] = known[k].key
+			}
+			d.refuse(key, "not a figure of this kind"+closestKey(key, keys), strings.Join(keys, ", "))
 			continue
 		}
 		v := given[key]

@@ -96,6 +96,7 @@ func (d *document) refuse(key, given, allowed string) {
 // find returns the place of a key: the format is flat, so the first line that begins
 // with it. It runs only on errors.
 func (d *document) find(key string) (line, column int) {
+	key = key[strings.LastIndexByte(key, '.')+1:] // of a table the key alone
 	for i, text := range strings.Split(string(d.text), "\n") {
 		name, _, ok := strings.Cut(text, "=")
 		if ok && strings.EqualFold(strings.Trim(strings.TrimSpace(name), `"'`), key) {

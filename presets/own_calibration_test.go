@@ -107,6 +107,21 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 	}
 }
 
+// TestBandsAreBuiltIn: files of the user's own that would replace the error bands, broken or
+// sound, are refused by name and leave the built-in bands as they are.
+func TestBandsAreBuiltIn(t *testing.T) {
+	want := onSweep(t, presets.Default())
+	for name, text := range map[string]string{"distances.toml": "[time]\nprior = nan\n", "bands.csv": ""} {
+		lib, errs := presets.Load(fstest.MapFS{name: &fstest.MapFile{Data: []byte(text)}}, presets.Default())
+		if len(errs) != 1 || !strings.Contains(errs[0].Error(), name+": without effect") {
+			t.Errorf("%s: %v", name, errs)
+		}
+		if got := onSweep(t, lib); got.Time.Evidence != want.Time.Evidence || got.Memory.Evidence != want.Memory.Evidence {
+			t.Errorf("%s: step %s, memory %s", name, got.Time.Words(), got.Memory.Words())
+		}
+	}
+}
+
 // TestOwnMachinesWidenTheBand: a cluster of the user's own under a built-in id is
 // another machine; a built-in cluster keeps the built-in GPU.
 func TestOwnMachinesWidenTheBand(t *testing.T) {

@@ -115,9 +115,7 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	if _, err := l.links(); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := l.published(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, l.ownBands()...)
 	errs = append(errs, l.models.problems(l)...)
 	errs = append(errs, l.gpus.problems(l)...)
 	errs = append(errs, l.calibrations.problems(l)...)

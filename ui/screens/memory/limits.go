@@ -70,16 +70,16 @@ func (v *View) overhead(in *screen.Context, w int) []string {
 // limitWords says how far sequence and micro-batch go, and what stops them.
 func (v *View) limitWords(in *screen.Context) []string {
 	if !v.fresh(in) {
-		return []string{"searching the largest sequence and micro-batch that fit" + in.Glyphs.Ellipsis}
+		return []string{"searching the largest sequence and micro-batch with a safety margin" + in.Glyphs.Ellipsis}
 	}
 	l, m := &v.answers.limits, memoryOf(in)
-	seq := fmt.Sprintf("no sequence fits, not even %s tokens", figure.Comma(l.SeqUnit))
+	seq := fmt.Sprintf("no sequence leaves the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
 	if l.Seq > 0 {
-		seq = fmt.Sprintf("longest sequence that fits: %s tokens, %s", figure.Comma(l.Seq), gib(l.SeqPeak))
+		seq = fmt.Sprintf("longest sequence with the safety margin: %s tokens, %s", figure.Comma(l.Seq), gib(l.SeqPeak))
 	}
-	mbs := fmt.Sprintf("no micro-batch fits with %s tokens", figure.Comma(in.Setup.Seq))
+	mbs := fmt.Sprintf("no micro-batch leaves the safety margin with %s tokens", figure.Comma(in.Setup.Seq))
 	if l.MBS > 0 {
-		mbs = fmt.Sprintf("largest micro-batch that fits: %s, %s", figure.Comma(l.MBS), gib(l.MBSPeak))
+		mbs = fmt.Sprintf("largest micro-batch with the safety margin: %s, %s", figure.Comma(l.MBS), gib(l.MBSPeak))
 	}
 	ranks := len(m.Ranks)
 	return []string{

@@ -76,7 +76,7 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 
 // limitsTable returns the largest sequence and micro-batch, and what the next needs.
 func (v *View) limitsTable() report.Table {
-	t := report.Table{Title: "largest that fits", Head: []string{"", "largest that fits", "needs", "the next one needs", "stopped by"}}
+	t := report.Table{Title: "largest with the safety margin", Head: []string{"", "largest", "needs", "the next one needs", "stopped by"}}
 	l := &v.answers.limits
 	for _, x := range []struct {
 		name string

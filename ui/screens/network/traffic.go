@@ -146,7 +146,7 @@ func (v *View) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief b
 		name = themes.Accent
 	}
 	l.Gap(2).Put(in.Paint(themes.Muted), o.ID+" ").Put(in.Paint(name), strings.ToUpper(o.Dimension))
-	l.RightAligned(in.Paint(role), ratioText(o.Ratio), 16).Gap(1).Put(in.Paint(role), word)
+	l.RightAligned(in.Paint(role), ratioText(o.Ratio), 13).Gap(1).Put(in.Paint(role), word).Gap(1)
 	if !brief {
 		text := o.Moves + ", overlapped with " + o.Under
 		if l.To(24); widget.Width(text) > l.Left() {

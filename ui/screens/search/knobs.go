@@ -70,7 +70,7 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 		texts = append(texts, "overlapped: "+strings.Join(parts, ", ")+" %")
 	}
 	if a.result.band.Least > 0 {
-		texts = append(texts, nearWords(&a.result.band)+" in "+in.Glyphs.PlusMinus+a.exact)
+		texts = append(texts, nearWords(&a.result.band)+" too close to call")
 	} else {
 		texts = append(texts, "no error band")
 	}
