@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -78,7 +79,32 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	facts = append(facts,
 		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
+	if words := softwareWords(s); words != "" {
+		facts = append(facts, Fact{"", words})
+	}
 	return Section{Blocks: []Block{facts}}
+}
+
+// softwareWords lists what the software runs where a knob has a say, auto resolved:
+// "dispatcher deepep, tp-overlap none".
+func softwareWords(s *engine.Setup) string {
+	if s.Cluster.Calibration == nil {
+		return ""
+	}
+	run := s.Cluster.Calibration.For(s.Stack).Run(&s.Software)
+	var parts []string
+	for _, f := range recipe.SoftwareFields() {
+		k, ok := knob.Find(knob.ID(f.Knob))
+		if word := *f.Of(&run); ok && word != "" && word != recipe.Auto {
+			if k.Off != nil {
+				if why, _ := k.Off(s); why != "" {
+					continue
+				}
+			}
+			parts = append(parts, f.Knob+" "+word)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // BatchDepth writes the global batch of a setup as the default counts it: that of the

@@ -57,14 +57,23 @@ func softwareKnobs() []Knob {
 	}
 }
 
-// runs checks what the stack is told to run: words that it has.
+// runs checks what the stack is told to run: words that it has, and warns of those that
+// are without effect here.
 func (s *Setup) runs(into []Problem) []Problem {
 	if s.Software == (recipe.Software{}) || s.Software == autoSoftware() {
 		return into
 	}
-	for _, f := range recipe.SoftwareFields() {
+	rows := softwareKnobs()
+	for i, f := range recipe.SoftwareFields() {
 		word := *f.Of(&s.Software)
 		if s.Stack.Has(f.Knob, word) {
+			if off := rows[i].Off; off != nil && word != "" && word != recipe.Auto {
+				if why, _ := off(s); why != "" {
+					into = append(into, Problem{
+						Code: "no-effect", Severity: layout.Warning, Field: f.Knob, Message: fmt.Sprintf("%s %s has no effect: %s", f.Knob, word, why),
+					})
+				}
+			}
 			continue
 		}
 		p := Problem{Code: "stack-lacks", Severity: layout.Error, Field: f.Knob}
