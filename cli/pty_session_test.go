@@ -117,7 +117,7 @@ func answersOf(t *testing.T, program string, flags []string) []string {
 	var report struct {
 		Memory struct {
 			Peak float64 `json:"peak_bytes"`
-			Fit  string  `json:"fit"`
+			Fit  string  `json:"state"`
 		} `json:"memory"`
 		Throughput struct {
 			MFU float64 `json:"mfu"`

@@ -210,31 +210,23 @@ type Fit string
 
 // Whether a layout fits.
 const (
-	Fits  Fit = "fits"  // also with a quarter of the error band on top
-	Tight Fit = "tight" // the peak fits, a quarter of the error band more does not
-	Over  Fit = "over"  // the peak does not fit
+	Fits  Fit = "fits"  // also with the error band on top
+	Tight Fit = "tight" // the usable memory is inside the error band
+	Over  Fit = "over"  // also with the error band taken off
 )
 
-// fitShare is the part of the error band that a layout needs as room in order to fit. The
-// band is that of allocated memory on GPUs however full; near the limit the outcome is
-// better known, since what lies outside of PyTorch was fitted to which runs ran out of
-// memory. Any share from 0.05 to 0.3 leaves at most 3 % of published runs that ran over or
-// half tight, and catches 97 % of those that ran out of memory (TestAccuracyFits).
-const fitShare = 0.25
-
-// FitWithin compares a peak and its relative error band with the usable memory.
+// FitWithin compares a peak and its relative error band with the usable memory. The band
+// is a ratio: what is measured lies between the peak over and the peak times 1 + band.
 func FitWithin(peak, usable units.Bytes, band float64) Fit {
+	up := units.Bytes(1 + band)
 	switch {
-	case peak > usable:
-		return Over
-	case peak*units.Bytes(1+fitShare*band) <= usable:
+	case peak*up <= usable:
 		return Fits
+	case peak > usable*up:
+		return Over
 	}
 	return Tight
 }
-
-// FitMargin returns the free memory that a layout needs in order to fit, and not be tight.
-func (m *Memory) FitMargin() units.Bytes { return m.Peak * units.Bytes(fitShare*m.ErrorBand) }
 
 // Slip returns the error band of the peak in bytes, upwards.
 func (m *Memory) Slip() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }

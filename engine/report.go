@@ -39,7 +39,7 @@ type Memory struct {
 	Peak     units.Bytes  `json:"peak_bytes"`     // largest total
 	PeakRank int          `json:"peak_rank"`
 	Fits     bool         `json:"fits"`             // the peak is at most the usable memory
-	Fit      Fit          `json:"fit"`              // the same with the error band: fits, tight or over
+	Fit      Fit          `json:"state"`            // the same with the error band: fits, tight or over
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
 

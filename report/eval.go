@@ -220,9 +220,17 @@ func Caveats(r *engine.Report) []Section {
 // fitWord returns whether a setup fits, the error band of its memory considered.
 func fitWord(m *engine.Memory) string {
 	if m.Fit == engine.Tight {
-		return "tight, fits by less than a quarter of the error band"
+		return tightWords(m)
 	}
 	return string(m.Fit)
+}
+
+// tightWords tells on which side of the usable memory the peak is.
+func tightWords(m *engine.Memory) string {
+	if m.Fits {
+		return "tight, fits by less than the error band"
+	}
+	return "tight, over by less than the error band"
 }
 
 // evidence adds which runs an error band comes from.

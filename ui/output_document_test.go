@@ -61,7 +61,7 @@ func TestSaysEachScreen(t *testing.T) {
 	s := small(t)
 	text, r := spoken(t, s), engine.Evaluate(s)
 	for _, want := range []string{
-		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nlargest that fits\n",
+		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nlargest with the safety margin\n",
 		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\noverlap: ", "\nstep at other bandwidths ", "\nlayouts, the best first\n", "\nmethods in use\n",
 		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n", " more are not listed.",
 	} {

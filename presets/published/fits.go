@@ -9,16 +9,21 @@ type Verdicts struct {
 	Fits  int `json:"fits"`
 	Tight int `json:"tight"` // the usable memory is inside the error band
 	Over  int `json:"over"`
+	// Beyond counts those whose peak is above the usable memory, error band or not.
+	Beyond int `json:"beyond"`
 }
 
 // Sum returns how many runs there are.
 func (v Verdicts) Sum() int { return v.Fits + v.Tight + v.Over }
 
 func (v *Verdicts) add(w Verdicts) {
-	v.Fits, v.Tight, v.Over = v.Fits+w.Fits, v.Tight+w.Tight, v.Over+w.Over
+	v.Fits, v.Tight, v.Over, v.Beyond = v.Fits+w.Fits, v.Tight+w.Tight, v.Over+w.Over, v.Beyond+w.Beyond
 }
 
 func (v *Verdicts) take(m *engine.Memory) {
+	if !m.Fits {
+		v.Beyond++
+	}
 	switch m.Fit {
 	case engine.Fits:
 		v.Fits++
@@ -40,6 +45,17 @@ type Confusion struct {
 func (c *Confusion) Add(d Confusion) {
 	c.Ran.add(d.Ran)
 	c.OutOfMemory.add(d.OutOfMemory)
+}
+
+// PeakFalse returns the share of runs that ran although their predicted peak is above the
+// usable memory; PeakCaught the share of runs out of memory whose peak is.
+func (c *Confusion) PeakFalse() float64 {
+	return float64(c.Ran.Beyond) / float64(max(c.Ran.Sum(), 1))
+}
+
+// PeakCaught is told of next to PeakFalse.
+func (c *Confusion) PeakCaught() float64 {
+	return float64(c.OutOfMemory.Beyond) / float64(max(c.OutOfMemory.Sum(), 1))
 }
 
 // FalseOver returns the share of runs that ran and are said not to fit; a tight one is half

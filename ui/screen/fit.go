@@ -5,8 +5,8 @@ import (
 	"meshscope/themes"
 )
 
-// Fit returns the word for whether a layout fits, and its color: what fits does so with a
-// quarter of the error band of the memory on top, what is tight does not.
+// Fit returns the word for whether a layout fits, and its color: fits and over hold with
+// the error band of the memory too, tight does not.
 func Fit(m *engine.Memory) (word string, role themes.Role) {
 	switch m.Fit {
 	case engine.Over:

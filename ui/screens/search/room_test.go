@@ -18,9 +18,9 @@ func TestMayNotFit(t *testing.T) {
 		gib, band float64
 		doubt     bool
 	}{
-		{75, 0.4, true},  // a quarter of 40 %: 75 + 7.5 is beyond 79
-		{70, 0.4, false}, // 70 + 7 is not
-		{75, 0.1, false}, // 75 + 1.9
+		{75, 0.1, true},   // 75 + 7.5 is beyond 79
+		{70, 0.1, false},  // 70 + 7 is not
+		{75, 0.01, false}, // 75 + 0.75
 	} {
 		v := prepared(in)
 		r := roundReport(50, c.gib)
@@ -38,7 +38,7 @@ func TestMayNotFit(t *testing.T) {
 			if strings.Contains(text, "?75.0") != c.doubt {
 				t.Errorf("%v: the table marks it: %t", c, !c.doubt)
 			}
-			if want := "tight: 4.0 GiB free ±30.0"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
+			if want := "tight: 4.0 GiB free ±7.5"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
 				t.Errorf("%v: %q", c, v.Status(in.At(200, 1)))
 			}
 		}
