@@ -83,7 +83,7 @@ func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)
 	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, on any GPU", float64(soft.MoELayer/units.Millisecond)))
 	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, on any GPU", soft.Experts))
 	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, on any GPU", float64(soft.Expert/units.Microsecond)))
-	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations (--cuda-graphs iteration) avoid it", float64(soft.HostMoE8/units.Millisecond)))
+	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations (--cuda-graph iteration) avoid it", float64(soft.HostMoE8/units.Millisecond)))
 	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
 }
 

@@ -38,7 +38,7 @@ func softwareKnobs() []Knob {
 		}, fields[2]),
 		software(Knob{
 			Label: "CUDA graphs", Short: "graphs",
-			Help: "Replays kernels from CUDA graphs: iteration, of the whole forward and backward, spares every wait for the host; partial, of layers or modules, is modelled as none.",
+			Help: "Replays kernels from CUDA graphs: iteration, of the whole forward and backward, spares every wait for the host; layer, of layers or modules, is modelled as none.",
 		}, fields[3]),
 		software(Knob{
 			Label: "fp8 attention", Short: "fp8attn",

@@ -8,7 +8,7 @@ type Software struct {
 	Dispatcher   Dispatcher `json:"dispatcher"`
 	EPOverlap    Setting    `json:"ep_overlap"`
 	TPOverlap    TPOverlap  `json:"tp_overlap"`
-	CUDAGraphs   CUDAGraphs `json:"cuda_graphs"`
+	CUDAGraphs   CUDAGraphs `json:"cuda_graph"`
 	FP8Attention Setting    `json:"fp8_attention"`
 	DPOverlap    Setting    `json:"dp_overlap"`
 }
@@ -68,13 +68,13 @@ type CUDAGraphs string
 const (
 	GraphsAuto      CUDAGraphs = Auto
 	GraphsNone      CUDAGraphs = "none"
-	GraphsPartial   CUDAGraphs = "partial"   // of layers or modules; experts are launched kernel by kernel
+	GraphsLayer     CUDAGraphs = "layer"     // of layers or modules; experts are launched kernel by kernel
 	GraphsIteration CUDAGraphs = "iteration" // one graph for the forward and backward of a step
 )
 
 // CUDAGraphKinds lists every kind of CUDA graphs, the default first.
 func CUDAGraphKinds() []CUDAGraphs {
-	return []CUDAGraphs{GraphsAuto, GraphsNone, GraphsPartial, GraphsIteration}
+	return []CUDAGraphs{GraphsAuto, GraphsNone, GraphsLayer, GraphsIteration}
 }
 
 // Or returns the software with what is not given taken from other.
@@ -160,7 +160,7 @@ func megatronSoftware(knob, release string) []string {
 		add(release2306, string(TPPlain), string(UserBuffers))
 	case knobCUDAGraphs:
 		add(release2306, string(GraphsNone))
-		add(release2410, string(GraphsPartial))
+		add(release2410, string(GraphsLayer))
 		add(release2509, string(GraphsIteration))
 	case knobDPOverlap:
 		add(release2306, string(Off), string(On))
@@ -187,7 +187,7 @@ const (
 	knobDispatcher   = "dispatcher"
 	knobEPOverlap    = "ep-overlap"
 	knobTPOverlap    = "tp-overlap"
-	knobCUDAGraphs   = "cuda-graphs"
+	knobCUDAGraphs   = "cuda-graph"
 	knobFP8Attention = "fp8-attention"
 	knobDPOverlap    = "dp-overlap"
 )

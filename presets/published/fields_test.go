@@ -156,7 +156,7 @@ func recipeFields() []field {
 		told("fp8 attention", recipe.On, "fp8 attention", func(r *published.Run) *recipe.Setting { return &r.Setup.FP8Attention }),
 		told("data-parallel overlap", recipe.Off, "overlap of data-parallel traffic not asked", func(r *published.Run) *recipe.Setting { return &r.Setup.DPOverlap }),
 		noted("token drop", "(tokendrop)", func(r *published.Run) *bool { return &r.Software.TokenDrop }),
-		told("CUDA graphs", recipe.GraphsPartial, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs { return &r.Setup.CUDAGraphs }),
+		told("CUDA graphs", recipe.GraphsLayer, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs { return &r.Setup.CUDAGraphs }),
 		told("dispatcher", recipe.DeepEP, "deepep", func(r *published.Run) *recipe.Dispatcher { return &r.Setup.Dispatcher }),
 	}
 }
