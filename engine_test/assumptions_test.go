@@ -27,7 +27,7 @@ func TestAssumptionsFollowTheSoftware(t *testing.T) {
 	if !says(s, host) || !says(s, "is exposed however much compute there is") {
 		t.Errorf("nothing on the host or on exposed traffic: %v", engine.Evaluate(s).Assumptions)
 	}
-	s.Software.CUDAGraphs, s.Software.DPOverlap = recipe.GraphsIteration, recipe.Off
+	s.CUDAGraphs, s.DPOverlap = recipe.GraphsIteration, recipe.Off
 	if says(s, host) || !says(s, "gradient traffic overlaps with no compute") {
 		t.Errorf("with one graph and no overlap: %v", engine.Evaluate(s).Assumptions)
 	}

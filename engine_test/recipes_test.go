@@ -131,8 +131,6 @@ func (r *run) offload(layers int) engine.Report {
 }
 
 // typedSoftware is what each typed run is told to run, by its id.
-//
-//nolint:gochecknoglobals // built once, then only read
 var typedSoftware = sync.OnceValue(func() map[string]recipe.Software {
 	groups, err := published.Groups(presets.Default())
 	if err != nil {

@@ -44,10 +44,11 @@ func Seeds() []uint64 {
 	return []uint64{1}
 }
 
-// Main runs the tests of a package with few collections of garbage, and ends the process.
+// Main runs the tests of a package with few collections of garbage; once TestMain
+// returns, the process ends with their result.
 func Main(m *testing.M) {
 	debug.SetGCPercent(GCPercent())
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // GCPercent is how much the heap of tests may grow between two collections. Tests hold

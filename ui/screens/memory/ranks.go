@@ -112,7 +112,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 	g := v.grid(in, w, h, headed)
 	var lines []string
 	if headed {
-		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, w, &g)))
+		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, &g)))
 	}
 	if g.barsAbove(h) {
 		for _, i := range g.shown {
@@ -153,7 +153,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 	return lines
 }
 
-func (v *View) ranksRemark(in *screen.Context, w int, g *grid) string {
+func (v *View) ranksRemark(in *screen.Context, g *grid) string {
 	m := memoryOf(in)
 	n := len(m.Ranks)
 	text := in.Glyphs.Up + " largest"
