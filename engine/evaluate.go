@@ -181,7 +181,7 @@ func (r *Report) recordGiven(rec *record.Recorder, s *Setup) {
 	}
 }
 
-// arrange lays the layers on the stages, computes how long each stage takes,
+// arrange assigns the layers to the stages, computes how long each stage takes,
 // and orders the operations of the ranks.
 func (e *Evaluator) arrange(s *Setup) (err error) {
 	if e.stages, err = s.StagesOfStack(e.stages); err != nil {

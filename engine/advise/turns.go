@@ -54,7 +54,7 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 // stopped reports whether nobody waits any more.
 func (a *adviser) stopped() bool { return a.options.Stop != nil && a.options.Stop() }
 
-// slow reports whether evaluating a turn takes longer than advice is worth: a turn
+// slow reports whether evaluating a change takes longer than advice is worth: a change
 // may multiply the micro-batches. One that adds no work is always tried.
 func (a *adviser) slow(s *engine.Setup) bool {
 	const most = 1 << 18

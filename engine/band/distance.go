@@ -56,25 +56,41 @@ func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0
 // beyond returns the distance that is the same to every run, with a release left out: a
 // generation or a stack that it alone has is then one without any published run.
 func (t *Table) beyond(x *Traits, without string) float64 {
-	d := t.Scales.BeyondRange * (t.GPUs.beyond(x.GPUs) + t.Seq.beyond(x.Seq) + t.Active.beyond(x.Active))
-	if x.Bits < eightBits { // nobody has published such a run
-		d += t.Scales.Narrow
-	}
-	generation, stack := slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+	generation, stack := t.knows(x)
 	if without != "" {
 		generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })
 		stack = t.outside(without, func(c *Cell) bool { return c.Stack == x.Stack })
 	}
+	var p parts
+	t.addBeyond(&p, x, generation, stack)
+	return p.sum()
+}
+
+// knows reports whether any published run has the generation and the stack of x.
+func (t *Table) knows(x *Traits) (generation, stack bool) {
+	return slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+}
+
+// addBeyond adds what no published run has, each to its feature: it is as far from every
+// run.
+func (t *Table) addBeyond(p *parts, x *Traits, generation, stack bool) {
+	s := &t.Scales
+	p[GPUs] += s.BeyondRange * t.GPUs.beyond(x.GPUs)
+	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
+	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
+	p[Changed] += s.Of[Changed] * x.Changed
+	if x.Bits < eightBits { // nobody has published such a run
+		p[Precision] += s.Narrow
+	}
 	if !generation {
-		d += t.Scales.Unknown
+		p[GPU] += s.Unknown
 	}
 	if !stack {
-		d += t.Scales.Unknown
+		p[Stack] += s.Unknown
 	}
 	if x.Own {
-		d += t.Scales.Of[Own]
+		p[Own] += s.Of[Own]
 	}
-	return d + t.Scales.Of[Changed]*x.Changed
 }
 
 // outside reports whether a cell outside a release is as wanted.
@@ -176,23 +192,8 @@ func (t *Table) Distance(x, y *Traits) float64 {
 func (t *Table) Differences(x *Traits, c *Cell) (out [2]Feature) {
 	var p parts
 	t.apart(&p, x, c)
-	s := &t.Scales
-	p[GPUs] += s.BeyondRange * t.GPUs.beyond(x.GPUs)
-	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
-	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
-	p[Changed] += s.Of[Changed] * x.Changed
-	if x.Bits < eightBits {
-		p[Precision] += s.Narrow
-	}
-	if !slices.Contains(t.quick.gens, x.Generation) {
-		p[GPU] += s.Unknown
-	}
-	if !slices.Contains(t.quick.stacks, x.Stack) {
-		p[Stack] += s.Unknown
-	}
-	if x.Own {
-		p[Own] += s.Of[Own]
-	}
+	generation, stack := t.knows(x)
+	t.addBeyond(&p, x, generation, stack)
 	const least = 0.1
 	for i := range out {
 		most := Feature(0)

@@ -60,7 +60,7 @@ type Knob struct {
 	// Off says why the knob has no effect in a setup, in a few words and in one;
 	// nil: it always has.
 	Off func(*Setup) (why, word string)
-	// Lock is the lock that a turn of the knob obeys.
+	// Lock is the lock that a change of the knob obeys.
 	Lock Lock
 	// Fixed reports whether the locks fix the knob; nil: no lock fixes or frees it.
 	Fixed func(Locks) bool
