@@ -94,7 +94,7 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 // own fills in what of the prediction is not as built in: it differs for memory.
 func own(s *Setup, x *band.Traits, memory bool) {
 	cal := s.Cluster.Calibration
-	x.Own = cal == nil || cal.Own.Decides(memory, s.Stack.Resolve())
+	x.Own = cal == nil || cal.Own.Decides(memory, s.Stack)
 	x.Changed = s.Cluster.Changed(memory, s.GPUs > s.Cluster.Domain())
 }
 

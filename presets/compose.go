@@ -144,7 +144,7 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 	for _, stack := range recipe.Stacks() { // the default stack first
 		if f := files.ofStack(kindStack, stack); f != nil {
 			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
-			own.Stacks[stack.Resolve()] = own.Stacks[stack.Resolve()] || files.own(f)
+			own.Stacks[stack] = files.own(f)
 		}
 		own.Memory[stack] = files.own(files.ofStack(kindMemory, stack))
 	}

@@ -107,6 +107,33 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 	}
 }
 
+// TestOwnReleaseWidensTheBand: a file of the user's own for one release of a stack widens the
+// bands of that release alone.
+func TestOwnReleaseWidensTheBand(t *testing.T) {
+	const release = recipe.MegatronCore + "@2025.04"
+	lib, errs := presets.Load(calibrations(map[string]string{
+		"mine": "kind = \"stack\"\napplies_to = [\"" + string(release) + "\"]\ninherits = \"stack-megatron-core-2025.04\"\n[figures]\nfactor = 2.0\n",
+	}), presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for stack, own := range map[recipe.Stack]bool{release: true, recipe.MegatronCore: false, recipe.MegatronCore + "@2025.09": false} {
+		var bands [2]float64
+		for i, l := range []*presets.Library{presets.Default(), lib} {
+			s := presets.DefaultSetup()
+			c, err := l.Cluster(s.Cluster.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Cluster, s.Stack = c, stack
+			bands[i] = engine.Evaluate(s).Time.ErrorBand
+		}
+		if wider := bands[1] > 1.3*bands[0]; wider != own {
+			t.Errorf("%s: the band is %v, built in %v", stack, bands[1], bands[0])
+		}
+	}
+}
+
 // TestBandsAreBuiltIn: files of the user's own that would replace the error bands, broken or
 // sound, are refused by name and leave the built-in bands as they are.
 func TestBandsAreBuiltIn(t *testing.T) {

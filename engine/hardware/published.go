@@ -21,12 +21,16 @@ type Own struct {
 }
 
 // Decides reports whether files of the user's own decide a prediction of time, or of
-// memory, for a software stack.
+// memory, for a software stack: those of its release, where that has figures of its own.
 func (o *Own) Decides(memory bool, stack recipe.Stack) bool {
 	if memory {
-		return o.Preset || o.Memory[stack]
+		return o.Preset || o.Memory[stack.Resolve()]
 	}
-	return o.Machine || o.Stacks[stack]
+	own, ok := o.Stacks[stack]
+	if !ok {
+		own = o.Stacks[stack.Resolve()]
+	}
+	return o.Machine || own
 }
 
 // Changed returns by how many doublings the rates that decide a prediction differ from
