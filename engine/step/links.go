@@ -272,38 +272,45 @@ func (k *kernels) allToAll(routed units.Bytes) (Traffic, expertFormulas) {
 type expertPass struct{ forward, backward *Traffic }
 
 // expertTraffic adds a dispatch and a combine to each pass, of which at least a share is
-// exposed.
+// exposed. The traffic of one pass overlaps with the compute of the other: both give of what
+// they have left in proportion.
 func (k *kernels) expertTraffic(c *Cost, to expertPass, t Traffic, share float64, f expertFormulas) {
-	free := c.FreeForward() + c.FreeBackward(false)
+	forward, backward := c.FreeForward(), c.FreeBackward(false)
+	free := forward + backward
 	t.Exposed = max(t.Seconds*units.Seconds(share), t.Seconds-free/2)
-	k.recordExpertTraffic(f, t.Exposed, share)
+	over := 2 * (t.Seconds - t.Exposed)
+	k.recordExpertTraffic(f, t.Exposed, over, share)
 	to.forward.add(t, 1)
 	to.backward.add(t, 1)
-	c.OverForward += t.Seconds - t.Exposed
-	c.OverInput += t.Seconds - t.Exposed
+	if over > 0 {
+		c.OverForward += over * forward / free
+		c.OverInput += over * backward / free
+	}
 }
 
 // expertFormulas are the dimension of an expert traffic and the formulas of a pass.
 type expertFormulas struct{ dimension, bytes, seconds string }
 
 // recordExpertTraffic records the dispatch and the combine of a pass.
-func (k *kernels) recordExpertTraffic(f expertFormulas, exposed units.Seconds, share float64) {
+func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, over units.Seconds, share float64) {
 	if !k.rec.On() {
 		return
 	}
 	formula := f.seconds + " * share_that_is_exposed"
+	forward := "max(0, " + k.rec.Sum("forward") + " - (" + k.rec.Sum("over-forward") + "))"
+	backward := "max(0, " + k.rec.Sum("input-gradient") + " + " + k.rec.Sum("weight-gradient") + " - (" + record.Sum(k.rec.Sum("over-input"), k.rec.Sum("unhidden")) + "))"
 	if share < 1 {
-		forward := "max(0, " + k.rec.Sum("forward") + " - (" + k.rec.Sum("over-forward") + "))"
-		backward := "max(0, " + k.rec.Sum("input-gradient") + " + " + k.rec.Sum("weight-gradient") + " - (" + record.Sum(k.rec.Sum("over-input"), k.rec.Sum("unhidden")) + "))"
 		formula = "max(" + formula + ", " + f.seconds + " - (" + forward + " + " + backward + ") / 2)"
 	}
 	t := traffic{f.bytes, f.seconds, k.recordExposed(f.dimension, "dispatch and combine over "+strings.ToUpper(f.dimension),
 		"routed tokens go out and come back", formula, exposed, share)}
 	k.recordTraffic("forward."+f.dimension, 1, t)
 	k.recordTraffic("backward."+f.dimension, 1, t)
-	over := "(" + f.seconds + " - " + t.exposed + ")"
-	k.rec.Term("over-forward", over)
-	k.rec.Term("over-input", over)
+	if over > 0 {
+		part := "2 * (" + f.seconds + " - " + t.exposed + ") / (" + forward + " + " + backward + ")"
+		k.rec.Term("over-forward", part+" * "+forward)
+		k.rec.Term("over-input", part+" * "+backward)
+	}
 }
 
 // EPOverlaps reports whether the expert traffic of one micro-batch runs next to the work of

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
 
@@ -40,6 +41,18 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 	step := func(s engine.Setup) float64 { return float64(evaluate(t, s).Time.Step) }
 	t.Run("compute hides TP or gradients", func(t *testing.T) {
 		s := setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 128, knob.TP: 16, knob.MicroBatches: 1})
+		before := step(s)
+		better()[0].to(&s)
+		if after := step(s); after > before*(1+margin) {
+			t.Errorf("twice the compute: %g s, before %g", after, before)
+		}
+	})
+	t.Run("compute hides experts or gradients", func(t *testing.T) {
+		s := setupOf(t, "kimi-k2", "rtx4090-8x-100gbe", knob.Given{
+			knob.CP: 8, knob.EP: 64, knob.DP: 8, knob.MBS: 2, knob.MicroBatches: 32, knob.ZeRO: 2, knob.Calibration: "megatron-core@2026.02",
+			knob.Offload: "optimizer",
+		})
+		s.Dispatcher, s.EPOverlap = recipe.HybridEP, recipe.On
 		before := step(s)
 		better()[0].to(&s)
 		if after := step(s); after > before*(1+margin) {
