@@ -88,7 +88,8 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 		if err != nil { // quit may have been chosen from the help; anything else is a fault
 			// What was typed after that is echoed where the shell would be.
 			if end, err := screen.Wait(); err != nil || end.Code != 0 || end.Stderr != "" || !end.Cooked {
-				t.Fatalf("after %d keys the program has ended: %+v, %v", pressed, end, err)
+				stack, _ := os.ReadFile(crashFile(end.Stderr)) // none where it did not crash
+				t.Fatalf("after %d keys the program has ended: %+v, %v\n%s", pressed, end, err, stack)
 			}
 			t.Logf("after %d keys: quit, and started again", pressed)
 			columns, rows = 120, 36

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"math"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
@@ -30,6 +31,11 @@ func TestHeat(t *testing.T) {
 					}
 				}
 				seen = append(seen, paint)
+			}
+			for share, like := range map[float64]float64{math.Inf(-1): 0, math.NaN(): 0, math.Inf(1): 1} {
+				if Heat(theme, share) != Heat(theme, like) {
+					t.Errorf("%s: a share of %g is not painted as %g", name, share, like)
+				}
 			}
 			if want := 4; theme.Colours && len(seen) != want {
 				t.Errorf("%s: %d steps, not %d", name, len(seen), want)
