@@ -35,7 +35,11 @@ func TestTerminalMemory(t *testing.T) {
 			seen := map[string]bool{}
 			for where := tab(screen); !seen[where]; where = tab(screen) {
 				seen[where] = true
-				screen.Settle(2 * frameGap) // for what the screen has worked out
+				// What the screen works out is to be there.
+				if err := screen.WaitFor("the runs compared", func(text string) bool { return !strings.Contains(text, "comparing the published runs") }); err != nil {
+					t.Fatal(err)
+				}
+				screen.Settle(2 * frameGap)
 				resident, err := residentMB(screen.PID())
 				if err != nil {
 					t.Fatal(err)
