@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine/fit"
+	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -47,6 +48,9 @@ func (v *View) limitBrief(in *screen.Context, w int) []string {
 	return []string{line("sequence", l.Seq, v.answers.seq), line("micro-batch", l.MBS, v.answers.mbs)}
 }
 
+// inseparable is the space inside of a figure and its band, where no line ends.
+const inseparable = "\u00a0"
+
 // wrapped returns a sentence on as many lines as it needs.
 func wrapped(in *screen.Context, text string, w int) []string {
 	var lines []string
@@ -55,7 +59,7 @@ func wrapped(in *screen.Context, text string, w int) []string {
 		if i > 0 {
 			l.Gap(2)
 		}
-		lines = append(lines, l.Put(in.Paint(themes.Text), line).String())
+		lines = append(lines, l.Put(in.Paint(themes.Text), strings.ReplaceAll(line, inseparable, " ")).String())
 	}
 	return lines
 }
@@ -73,23 +77,27 @@ func (v *View) limitWords(in *screen.Context) []string {
 		return []string{"searching the largest sequence and micro-batch with a safety margin" + in.Glyphs.Ellipsis}
 	}
 	l, m := &v.answers.limits, memoryOf(in)
+	peak := func(b units.Bytes) string {
+		exact := figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus}
+		return strings.ReplaceAll(exact.Of(gib(b)), " ", inseparable)
+	}
 	seq := fmt.Sprintf("no sequence leaves the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
 	if l.Seq > 0 {
-		seq = fmt.Sprintf("longest sequence with the safety margin: %s tokens, %s", figure.Comma(l.Seq), gib(l.SeqPeak))
+		seq = fmt.Sprintf("longest sequence with the safety margin: %s tokens, %s", figure.Comma(l.Seq), peak(l.SeqPeak))
 	}
 	mbs := fmt.Sprintf("no micro-batch leaves the safety margin with %s tokens", figure.Comma(in.Setup.Seq))
 	if l.MBS > 0 {
-		mbs = fmt.Sprintf("largest micro-batch with the safety margin: %s, %s", figure.Comma(l.MBS), gib(l.MBSPeak))
+		mbs = fmt.Sprintf("largest micro-batch with the safety margin: %s, %s", figure.Comma(l.MBS), peak(l.MBSPeak))
 	}
 	ranks := len(m.Ranks)
 	return []string{
-		seq + stopWords(v.answers.seq, l.Seq > 0, ranks, figure.Comma(l.SeqUnit)+" more tokens"),
-		mbs + stopWords(v.answers.mbs, l.MBS > 0, ranks, "one more"),
+		seq + stopWords(v.answers.seq, l.Seq > 0, ranks, figure.Comma(l.SeqUnit)+" more tokens", peak),
+		mbs + stopWords(v.answers.mbs, l.MBS > 0, ranks, "one more", peak),
 	}
 }
 
-// stopWords says what comes in the way of the next value.
-func stopWords(s *fit.Stop, some bool, ranks int, next string) string {
+// stopWords says what comes in the way of the next value; peak writes a peak.
+func stopWords(s *fit.Stop, some bool, ranks int, next string, peak func(units.Bytes) string) string {
 	if s == nil {
 		return "; memory is not the limit"
 	}
@@ -98,7 +106,7 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string) string {
 		where = fmt.Sprintf(" on rank %d", s.Rank)
 	}
 	if !some {
-		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), gib(s.Total))
+		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), peak(s.Total))
 	}
-	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, gib(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
+	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, peak(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
 }
