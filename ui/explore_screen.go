@@ -18,6 +18,9 @@ func (explorer) Name() string { return "Explore" }
 // ShowsIllegal says that the knobs can be turned while the setup cannot run.
 func (explorer) ShowsIllegal() {}
 
+// HasKnobs says that it shows all of them.
+func (explorer) HasKnobs() {}
+
 // Keys returns the key table; its footer has keys of the program too, in the order in which
 // they are needed here.
 func (x explorer) Keys(c *screen.Context) []screen.Key {

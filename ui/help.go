@@ -90,9 +90,6 @@ type destination struct {
 // can be typed into the list of keys.
 func (m *Model) destinations() []destination {
 	var all []destination
-	for i, s := range m.screens.all {
-		all = append(all, destination{overlay.Item{Title: s.Name() + " screen"}, closing(state.Action{Verb: state.GoTab, N: i})})
-	}
 	for _, id := range knobs.Order() {
 		p, _ := knob.Find(id)
 		all = append(all, destination{

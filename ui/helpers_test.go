@@ -155,7 +155,7 @@ func press(name string) tea.KeyPressMsg {
 	}
 	var mod tea.KeyMod
 	rest := name
-	for prefix, m := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "shift+": tea.ModShift} {
+	for prefix, m := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "shift+": tea.ModShift, "alt+": tea.ModAlt} {
 		if after, ok := strings.CutPrefix(rest, prefix); ok {
 			rest, mod = after, mod|m
 		}

@@ -56,6 +56,7 @@ func (m *Model) programKeys() []screen.Key {
 			keys = append(keys, screen.Key{ID: by.ID, Keys: by.Keys, Help: by.Help, Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
 		}
 	}
+	keys = append(keys, m.stripKeys()...)
 	return append(keys, []screen.Key{
 		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Ask: m.act(state.Action{Verb: state.Copy})},
 		{ID: "export", Keys: "x", Help: "write the figures to a file: CSV, Markdown, JSON", Ask: m.show(overlay.ExportID)},

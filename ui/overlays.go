@@ -114,7 +114,7 @@ func (m *Model) typing() *overlay.Value {
 // value that is typed is dropped where the focus leaves its knob.
 func (m *Model) follow() {
 	switch v := m.typing(); {
-	case v != nil && (v.Knob != m.state.Focus || m.state.Tab != state.ExploreTab):
+	case v != nil && (v.Knob != m.state.Focus || !m.turnable()):
 		m.overlays.Clear()
 	case m.overlays.ID() == overlay.NoteID:
 		m.overlays.Replace(m.overlays.Top(), m.noteCard())

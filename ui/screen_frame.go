@@ -1,6 +1,9 @@
 package ui
 
 import (
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine/knob"
 	"meshscope/themes"
 	"meshscope/ui/frame"
 	"meshscope/ui/screen"
@@ -11,7 +14,7 @@ import (
 
 // screenFrame draws the tab that is shown: title, tabs, the screen's area, what
 // is under its cursor, and its keys.
-func (m *Model) screenFrame() []string {
+func (m *Model) screenFrame() ([]string, *tea.Cursor) {
 	w, h := m.caps.Width, m.caps.Height
 	in, at := m.context(), m.area()
 	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
@@ -19,6 +22,14 @@ func (m *Model) screenFrame() []string {
 	x, inner := m.margin(), w-2*m.margin()
 	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{explore.Title(current, inner)})
 	f.Put(frame.Rect{X: x, Y: 1, W: inner, H: 1}, []string{m.tabLine(inner)})
+	var cursor *tea.Cursor
+	if row := m.stripRow(); m.stripped() {
+		line, _, caret := m.strip(row.W)
+		f.Put(row, []string{line})
+		if caret >= 0 {
+			cursor = tea.NewCursor(row.X+caret, row.Y)
+		}
+	}
 	if m.shows() {
 		f.Put(at, m.screen().Render(in))
 	} else {
@@ -26,14 +37,20 @@ func (m *Model) screenFrame() []string {
 	}
 	f.Put(frame.Rect{X: x, Y: h - 2, W: inner, H: 1}, []string{m.screenStatus(in, inner)})
 	f.Put(frame.Rect{X: x, Y: h - 1, W: inner, H: 1}, []string{m.footLine(inner)})
-	return f.Lines()
+	return f.Lines(), cursor
 }
 
 // screenStatus returns the problems, the last message, or the item under the cursor.
 func (m *Model) screenStatus(in *screen.Context, w int) string {
 	t := m.look.theme
 	l := widget.NewLine(w)
-	switch errs := state.Errors(m.now.report.Problems); {
+	switch errs, typing := state.Errors(m.now.report.Problems), m.typing(); {
+	case typing != nil && typing.Wrong != "":
+		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" "+typing.Wrong, w, m.look.glyphs.Ellipsis)).String()
+	case typing != nil:
+		p, _ := knob.Find(typing.Knob)
+		text, _ := typing.Text()
+		return l.Put(t.Paint(themes.Text), widget.CutText(state.Preview(&p, text), w, m.look.glyphs.Ellipsis)).String()
 	case len(errs) > 0 && m.hardy():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
@@ -82,18 +99,8 @@ const workingText = "evaluating this setup"
 // card is open, which says its own keys.
 func (m *Model) footLine(w int) string {
 	l, t := widget.NewLine(w), m.look.theme
-	for i, hint := range m.hints() {
-		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
-		if i > 0 {
-			need += 2
-		}
-		if l.Left() < need {
-			break
-		}
-		if i > 0 {
-			l.Gap(2)
-		}
-		l.Put(t.Paint(themes.Key), hint.Key).Gap(1).Put(t.Paint(themes.Muted), hint.Text)
+	for _, hint := range m.placedHints(w) {
+		l.To(hint.x).Put(t.Paint(themes.Key), hint.Key).Gap(1).Put(t.Paint(themes.Muted), hint.Text)
 	}
 	return l.String()
 }

@@ -92,7 +92,11 @@ func (m *Model) area() frame.Rect {
 	if m.state.Tab == state.ExploreTab {
 		return frame.Rect{W: m.caps.Width, H: m.caps.Height}
 	}
-	return frame.Rect{X: m.margin(), Y: screenTop, W: m.caps.Width - 2*m.margin(), H: max(0, m.caps.Height-screenTop-screenFoot)}
+	top := screenTop
+	if m.stripped() {
+		top++
+	}
+	return frame.Rect{X: m.margin(), Y: top, W: m.caps.Width - 2*m.margin(), H: max(0, m.caps.Height-top-screenFoot)}
 }
 
 // handleScreenKey: the screen that is shown first, then the keys that mean the
@@ -143,6 +147,12 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 		if tab, ok := m.tabAt(x - row.X); ok {
 			return m.do(state.Action{Verb: state.GoTab, N: int(tab)})
 		}
+	}
+	if row := m.stripRow(); m.stripped() && row.Contains(x, y) {
+		return m.stripMouse(x-row.X, button)
+	}
+	if button == "left" && y == m.caps.Height-1 {
+		return m.hintMouse(x - m.margin())
 	}
 	if !at.Contains(x, y) {
 		return nil

@@ -84,6 +84,9 @@ func (m *Model) do(a state.Action) tea.Cmd {
 		cmds = append(cmds, m.sweepCmd())
 	}
 	if m.state.Tab != was.Tab {
+		if m.typing() != nil {
+			m.overlays.Clear()
+		}
 		cmds = append(cmds, m.leaveScreen(was.Tab))
 	}
 	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {

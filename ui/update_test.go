@@ -38,7 +38,7 @@ func TestHugeTerminal(t *testing.T) {
 	checkFrame(t, m)
 }
 
-// TestTypingEnds: a value is typed into the focused knob of Explore only, and what is
+// TestTypingEnds: a value goes with its knob and its screen, and what is
 // pasted elsewhere is not typed where nobody sees it.
 func TestTypingEnds(t *testing.T) {
 	for _, leave := range []state.Action{{Verb: state.FocusKnob, ID: "pp"}, {Verb: state.GoTab, N: int(MemoryTab)}} {

@@ -59,7 +59,7 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 // page returns the screen in front, and where its caret is.
 func (m *Model) page(r frame.Rects) ([]string, *tea.Cursor) {
 	if m.state.Tab != state.ExploreTab {
-		return m.screenFrame(), nil
+		return m.screenFrame()
 	}
 	return m.explore(r)
 }

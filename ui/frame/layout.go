@@ -19,7 +19,7 @@ type Rects struct {
 	Tiny bool // too small for panels: one line that answers the question
 
 	Title    Rect
-	Tabs     Rect // where a blank line would be
+	Tabs     Rect
 	Gauges   Rect
 	Knobs    Rect
 	Memory   Rect
@@ -70,12 +70,10 @@ func Layout(w, h int, c Content) Rects {
 	}
 	y := 0
 	r.Title = Rect{x, y, inner, 1}
-	if gap > 0 {
-		r.Tabs = Rect{x, y + 1, inner, 1}
-	}
-	y += 1 + gap
-	r.Gauges = Rect{x, y, inner, 2}
-	y += 2 + gap
+	r.Tabs = Rect{x, y + 1, inner, 1}
+	y += 2
+	r.Gauges = Rect{x, y, inner, 1 + gap} // low screens have the figures without their bars
+	y += 1 + 2*gap
 
 	foot := 2
 	if h >= threeFootLines {

@@ -14,6 +14,7 @@ type Hit struct {
 	X, Y, W int
 	ID      knob.ID
 	Value   string // empty: the row itself
+	Key     string // what it presses in place of a value
 }
 
 // Column is the knobs as they are drawn.

@@ -128,6 +128,9 @@ type (
 	Lister interface {
 		SetupAtCursor(c *Context) (*engine.Setup, string)
 	}
+	// Knobbed is a screen with knobs of its own: the others show the focused knob of the setup
+	// in a line above them.
+	Knobbed interface{ HasKnobs() }
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
 )

@@ -17,6 +17,7 @@ type Vital struct {
 	Peak    float64 // GiB
 	MFU     float64 // percent
 	Exposed float64 // percent of the step
+	Step    float64 // seconds
 }
 
 // VitalOf takes the three figures out of a report.
@@ -26,7 +27,7 @@ func VitalOf(r *engine.Report) Vital {
 	}
 	return Vital{
 		Known: true, Peak: r.Memory.Peak.GiB(), MFU: 100 * r.Throughput.MFU,
-		Exposed: 100 * float64(r.Time.Exposed/r.Time.Step),
+		Exposed: 100 * float64(r.Time.Exposed/r.Time.Step), Step: float64(r.Time.Step),
 	}
 }
 

@@ -282,3 +282,6 @@ func (v *View) moveKnob(in *screen.Context, n int) {
 	list := v.listed(in)
 	v.knob = list[min(max(max(slices.Index(list, v.knob), 0)+n, 0), len(list)-1)]
 }
+
+// HasKnobs says that the query has them.
+func (*View) HasKnobs() {}
