@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"cmp"
 	"testing"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/engine_test/draws"
 	"meshscope/launch"
@@ -34,6 +36,7 @@ func TestAdviceNeverBeatsSearch(t *testing.T) {
 		p := search.Problem{Setup: s, Top: 1, Margin: true}
 		p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0
 		p.Space.Accepts, p.Space.Refused = accepts, accepts != nil
+		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{cmp.Or(string(s.Offload), "none"), "none"}}}
 		best := search.Run(t.Context(), p, nil).Best
 		first := &a.Moves[0]
 		if len(best) == 0 {

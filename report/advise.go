@@ -72,35 +72,25 @@ func (a *Advice) state() []Section {
 	return []Section{{Heading: "Over", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
 }
 
-// moves lists the changes that help, with the command lines of the first and the fastest
-// one.
+// moves lists the changes that help, with the command line of the first one.
 func (a *Advice) moves() Section {
 	out := Section{Heading: "Moves", Lead: a.Promise()}
 	if len(a.Moves) == 0 {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
 	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
-	fastest := 0
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
-		if m.Speed > a.Moves[fastest].Speed && m.Fits && m.Last == "" {
-			fastest = i
-		}
 	}
 	if len(t.Rows) > 0 {
 		out.add(t)
 		a.lastReasons(&out)
-		for _, x := range []struct {
-			name string
-			i    int
-		}{{"first", 0}, {"fastest", fastest}} {
-			if command := EvalCommand(a.Moves[x.i].Setup, a.Library); command != "" && (x.name == "first" || x.i > 0) {
-				out.say("Command of the " + x.name + " one:")
-				out.add(Command(command))
-			}
+		if command := EvalCommand(a.Moves[0].Setup, a.Library); command != "" {
+			out.say("Command of the first one:")
+			out.add(Command(command))
 		}
 	}
 	out.say(a.Looked.Words(figure.Comma))

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/search/bound"
 )
@@ -65,6 +66,9 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 	}
 	a.found = &best
 	if !sound(&best) {
+		if fits(&best) && best.Speed > least {
+			list = append(list, best) // it comes last
+		}
 		return list
 	}
 	if best.Speed > max(least, fastest(a.marked(list))) {
@@ -165,8 +169,8 @@ func (a *adviser) bestOfEach(will func(*Move) bool) []Move {
 	return out
 }
 
-// distinct drops moves that end in the same setup, and those beyond the number
-// that is wanted; the fastest stays, wherever it stands.
+// distinct drops moves that end in the same setup, and those beyond the number that is
+// wanted; the fastest that fits stays, wherever it stands.
 func (a *adviser) distinct(list []Move) []Move {
 	var out []Move
 	for _, m := range list {
@@ -178,13 +182,13 @@ func (a *adviser) distinct(list []Move) []Move {
 	if len(out) <= most {
 		return out
 	}
-	best := 0
+	best := -1
 	for i := range out {
-		if sound(&out[i]) && out[i].Speed > out[best].Speed {
+		if fits(&out[i]) && (best < 0 || out[i].Speed > out[best].Speed) {
 			best = i
 		}
 	}
-	if best >= most && sound(&out[best]) && most > 1 {
+	if best >= most && most > 1 {
 		out[most-1] = out[best]
 	}
 	return out[:most]
@@ -203,6 +207,9 @@ func (a *adviser) problem() search.Problem {
 	p := search.Problem{Setup: a.now, Top: 1, Workers: 1, Margin: true}
 	p.Space.Accepts, p.Space.Refused = a.options.Accepts, a.options.Accepts != nil
 	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
+	if own := p.Setup.Offload; own != "" && own != recipe.OffloadNone {
+		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{string(own), string(recipe.OffloadNone)}}}
+	}
 	return p
 }
 
