@@ -34,7 +34,7 @@ func (o *outputFlags) register(cmd *cobra.Command, formats []string, short ...st
 	for _, name := range short {
 		cmd.Flags().Bool(name, false, map[string]string{
 			string(report.JSON): "print a JSON document", string(report.CSV): "print comma-separated values",
-			svgFormat: "print a picture as SVG", traceFormat: "print a Chrome trace, which ui.perfetto.dev opens",
+			string(report.HTML): "print a page as HTML, for a ticket", svgFormat: "print a picture as SVG", traceFormat: "print a Chrome trace, which ui.perfetto.dev opens",
 		}[name]+"; same as --format "+name)
 	}
 }

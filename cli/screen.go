@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,9 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
 	o.Version = version
+	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
+		return report.Save(".", name, extension, write)
+	}
 	o.Export = func(f report.Format, d *report.Evaluation) (string, error) { return report.File(".", f, d) }
 	if !f.noState {
 		a.remember(&o)

@@ -52,6 +52,10 @@ type Detail string
 // Command is a command line to copy.
 type Command string
 
+// Picture is a drawing as SVG, for the formats that show pictures; the sections say in words what
+// is in it.
+type Picture string
+
 func (Sentence) block() {}
 func (Line) block()     {}
 func (Facts) block()    {}
@@ -59,6 +63,7 @@ func (Item) block()     {}
 func (*Table) block()   {}
 func (Detail) block()   {}
 func (Command) block()  {}
+func (Picture) block()  {}
 
 // add appends blocks to a section.
 func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }

@@ -3,18 +3,24 @@ package report
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"meshscope/engine"
 )
 
 // Name returns the name of a document's file without its extension: the model, the number
 // of GPUs, the degrees above one and the ZeRO stage, in characters that every file system
 // allows.
-func Name(d *Evaluation) string {
+func Name(d *Evaluation) string { return "meshscope-" + SetupName(&d.Setup) }
+
+// SetupName returns a setup in the characters of a file's name.
+func SetupName(s *engine.Setup) string {
 	const longest = 40
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -24,15 +30,14 @@ func Name(d *Evaluation) string {
 			return r + 'a' - 'A'
 		}
 		return '-'
-	}, d.Setup.Model.ID), ".-")
+	}, s.Model.ID), ".-")
 	if len(id) > longest {
 		id = id[:longest]
 	}
 	if id == "" {
 		id = "model"
 	}
-	name := "meshscope-" + id + "-" + strconv.Itoa(d.Setup.GPUs) + "gpus"
-	s := &d.Setup
+	name := id + "-" + strconv.Itoa(s.GPUs) + "gpus"
 	for _, degree := range []struct {
 		name string
 		n    int
@@ -76,16 +81,20 @@ const maxSame = 1000
 // File writes a document into a folder under its name, or the next free one, and returns
 // the path. It never overwrites a file.
 func File(folder string, f Format, d *Evaluation) (string, error) {
+	return Save(folder, Name(d), f.Extension(), func(to io.Writer) error { return Write(to, f, d.Answer()) })
+}
+
+// Save writes a new file into a folder under a name, or the next free one, and returns the path.
+func Save(folder, name, extension string, write func(io.Writer) error) (string, error) {
 	var text strings.Builder
-	if err := Write(&text, f, d.Answer()); err != nil {
+	if err := write(&text); err != nil {
 		return "", err
 	}
-	for n := 1; n <= maxSame; n++ {
-		name := Name(d)
+	for n, first := 1, name; n <= maxSame; n++ {
 		if n > 1 {
-			name += "-" + strconv.Itoa(n)
+			name = first + "-" + strconv.Itoa(n)
 		}
-		path := filepath.Join(folder, name+f.Extension())
+		path := filepath.Join(folder, name+extension)
 		err := create(path, text.String())
 		switch {
 		case err == nil:

@@ -27,6 +27,7 @@ const (
 	Text     Format = "text"
 	CSV      Format = "csv"
 	Markdown Format = "markdown"
+	HTML     Format = "html"
 	JSON     Format = "json"
 	Speech   Format = "speech"
 )
@@ -51,6 +52,7 @@ func formats() []format {
 			}
 			return writeMarkdown(to, &Document{Sections: []Section{{Blocks: []Block{a.Records()}}}})
 		}},
+		{HTML, "HTML page, for a ticket", ".html", false, func(to io.Writer, a *Answer) error { return writeHTML(to, a.Document()) }},
 		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
 		{Speech, "", "", false, func(to io.Writer, a *Answer) error { return writeSpeech(to, a.Document()) }},
 	}

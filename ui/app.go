@@ -7,6 +7,8 @@
 package ui
 
 import (
+	"io"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
@@ -49,7 +51,10 @@ type Options struct {
 
 	// Export writes a document to a new file of the current folder and gives its
 	// name; nil: nothing can be written here.
-	Export  func(report.Format, *report.Evaluation) (file string, err error)
+	Export func(report.Format, *report.Evaluation) (file string, err error)
+	// Save writes another file of the current folder, a page or a picture; nil: nothing can be
+	// written here.
+	Save    func(name, extension string, write func(io.Writer) error) (file string, err error)
 	Version string // of the program, in exported files
 
 	Env      []string // environment; nil: that of the process

@@ -46,6 +46,7 @@ func (m *Model) programKeys() []screen.Key {
 		{ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source", Ask: m.show(overlay.FiguresID)},
 		{ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy", Ask: m.show(overlay.RunID)},
 		{ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, and what to change", Also: adviceWords(), Ask: m.show(overlay.AdviceID)},
+		{ID: "report", Keys: "R", Help: "page to decide by: fit, step, cost, alternatives; x writes it as HTML or Markdown", Also: []string{"report", "decision", "ticket", "cost", "days", "summary"}, Ask: m.show(overlay.ReportID)},
 		{ID: "words", Keys: "w", Help: "glossary of the words on the screen", Ask: m.show(overlay.GlossaryID)},
 		{ID: "marks", Keys: "W", Help: "underline glossary words, or not", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleWords})},
 		{ID: "pin", Keys: "p", Help: "pin the setup, to compare others with", Ask: m.act(state.Action{Verb: state.Pin})},

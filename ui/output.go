@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -65,7 +66,7 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	case !m.now.report.Legal:
 		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "an illegal setup has no figures to write"}
 	case m.options.Export == nil:
-		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "writing files is not possible here"}
+		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: noFiles}
 	}
 	d := report.NewEvaluation(m.options.Version, m.now.setup, m.now.report)
 	d.Screen = tables
@@ -93,11 +94,30 @@ func (m *Model) tables() []report.Table {
 // exportCmd writes the figures to a file.
 func (m *Model) exportCmd(f report.Format, d *report.Evaluation) tea.Cmd {
 	write, library := m.options.Export, m.options.Library
-	return m.guard(func() tea.Msg {
+	return m.filing(func() (string, error) {
 		if flags, ok := setupdoc.Flags(d.Setup, library); ok {
 			d.Command = "meshscope " + flags
 		}
-		file, err := write(f, d)
+		return write(f, d)
+	})
+}
+
+// save writes another file of the current folder.
+func (m *Model) save(name, extension string, write func(io.Writer) error) tea.Cmd {
+	save := m.options.Save
+	if save == nil {
+		return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: noFiles})
+	}
+	return m.filing(func() (string, error) { return save(name, extension, write) })
+}
+
+// noFiles says why nothing is written.
+const noFiles = "writing files is not possible here"
+
+// filing writes a file and says where it is.
+func (m *Model) filing(write func() (string, error)) tea.Cmd {
+	return m.guard(func() tea.Msg {
+		file, err := write()
 		if err != nil {
 			text := err.Error()
 			if at, ok := errors.AsType[*report.FileError](err); ok && at.Elsewhere() {

@@ -38,6 +38,8 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 		return overlay.Push{ID: id, Overlay: m.runList()}
 	case overlay.AdviceID:
 		return m.advice()
+	case overlay.ReportID:
+		return m.decision()
 	default: // opened from one of these, or by typing
 		return nil
 	}

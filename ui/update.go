@@ -41,6 +41,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case advisedMsg:
 		msg.card.Take(msg.found)
 		return m, nil
+	case decidedMsg:
+		m.takeDecision(msg)
+		return m, nil
 	case tickMsg:
 		return m, m.ticked()
 	case state.Action:

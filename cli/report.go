@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var flags setupFlags
+	var output outputFlags
+	var launcher launcherFlag
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write a page about one layout to decide by",
+		Long: "Write a page about one layout to decide by: model and machine, the layout, whether it fits and with what margin, the step with its error band, " +
+			"days, GPU-hours, cost and energy of the whole run, three other layouts and what they lose, what the figures rest on, and how they were obtained. " +
+			"--format markdown and html are for a document or a ticket; the HTML page needs no other file.\n\n" +
+			"If none of dp, tp, pp, cp, ep and zero is given, the layout is the best one of 'search'. --tokens gives the whole run.\n\n" +
+			"Exit code: 0 the layout fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 it does not fit.",
+		Example: "meshscope report --model llama3.1-70b --nodes 32 --tokens 2T\nmeshscope report --setup run.toml --format html > decision.html",
+		Args:    cobra.ArbitraryArgs,
+	}
+	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.HTML)}, string(report.HTML))
+	launcher.register(cmd)
+	flags.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		if err := output.settle(cmd); err != nil {
+			return err
+		}
+		if err := launcher.check(); err != nil {
+			return err
+		}
+		s, chosen, err := flags.start(cmd.Context(), a)
+		if err != nil {
+			return err
+		}
+		d := &report.Decision{Setup: s, Report: engine.Evaluate(s)}
+		if d.Report.Legal {
+			d = report.Decide(cmd.Context(), s, d.Report, launcher.accepts(&s), runtime.GOMAXPROCS(0))
+		}
+		d.Library, d.Version, d.Chosen = a.lib, version, chosen
+		if l := launcher.of(s.Stack); l != nil && !launcher.any() {
+			d.Rules = l.Name
+		}
+		if err := a.print(output.format, d.Answer()); err != nil {
+			return err
+		}
+		return verdict(&d.Report)
+	})
+	return cmd
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/presets"
+	"meshscope/report/figure"
+)
+
+// Decision is a page about one layout to decide by: what it gives, what it costs, what else there
+// is, and what all of it rests on.
+type Decision struct {
+	Setup   engine.Setup
+	Report  engine.Report
+	Library *presets.Library
+	Version string
+	Chosen  *search.Chosen // how the layout was found where no degree was given; nil: it was given
+
+	Others []search.Found // alternatives, the best first
+	Search search.Result  // that they are from
+	// Searching tells that the search has not ended: the page has no alternatives yet.
+	Searching bool
+	Rules     string // whose rules the search keeps: a launcher's name; empty: none
+}
+
+// alternatives is how many other layouts a decision has.
+const alternatives = 3
+
+// Decide makes the page of a legal setup: it searches for the alternatives, on a number of cores,
+// among what accepts (nil: everything) takes.
+func Decide(ctx context.Context, s engine.Setup, r engine.Report, accepts func(*engine.Setup) bool, workers int) *Decision {
+	d := &Decision{Setup: s, Report: r}
+	p := search.Problem{Setup: s, Workers: workers, Margin: true, Space: search.Space{Accepts: accepts}}
+	d.Others, d.Search = search.Alternatives(ctx, p, alternatives)
+	return d
+}
+
+// Answer returns the page for all formats.
+func (d *Decision) Answer() *Answer {
+	return &Answer{Document: d.Document, Whole: true}
+}
+
+// Headline says in one sentence what the layout gives.
+func (d *Decision) Headline() string { return Headline(&d.Report) }
+
+// Headline says in one sentence what a report comes to: whether it fits and by how much, how long a
+// step takes, and what it loses most time to.
+func Headline(r *engine.Report) string {
+	m, t := r.Memory, r.Time
+	if m == nil || t == nil || r.Throughput == nil {
+		return ""
+	}
+	fit := fmt.Sprintf("Fits with %s GiB free", figure.GiB(m.Usable-m.Peak))
+	switch {
+	case !m.Fits:
+		fit = fmt.Sprintf("Does not fit: %s GiB more than there is", figure.GiB(m.Peak-m.Usable))
+	case m.Fit == engine.Tight:
+		fit = fmt.Sprintf("Tight: %s GiB free, less than the error band", figure.GiB(m.Usable-m.Peak))
+	}
+	worst := StepPart{}
+	for _, part := range StepParts(t)[1:] { // compute is not lost
+		if part.Time > worst.Time {
+			worst = part
+		}
+	}
+	lost := ""
+	if share := float64(worst.Time / t.Step); share >= 0.005 {
+		lost = fmt.Sprintf(", %s of it %s", figure.Percent(share), worst.Name)
+	}
+	return fmt.Sprintf("%s; %s a step %s%s; MFU %s", fit, figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+}
+
+// Document returns the page for people.
+func (d *Decision) Document() *Document {
+	out := &Document{Title: "Decision: " + Title(&d.Setup)}
+	if !d.Report.Legal {
+		out.Sections = append([]Section{SetupSection(&d.Setup, &d.Report, false)}, problems(&d.Report)...)
+		return out
+	}
+	setup := SetupSection(&d.Setup, &d.Report, false)
+	setup.Blocks = append([]Block{Sentence(d.Headline() + ".")}, setup.Blocks...)
+	out.Sections = []Section{setup, d.fit(), d.step(), d.run(), d.others(), d.basis(), d.how()}
+	return out
+}
+
+func (d *Decision) fit() Section {
+	m := d.Report.Memory
+	s := Section{Heading: "Fit", Lead: fmt.Sprintf("%s: %s GiB %s of %s GiB per GPU", fitWord(m), figure.GiB(m.Peak), m.Band("±"), figure.GiB(m.Usable))}
+	free, margin := figure.GiB(m.Usable-m.Peak)+" GiB free on the fullest rank, "+fmt.Sprint(m.PeakRank), figure.GiB(m.Margin())+" GiB"
+	switch {
+	case !m.Fits:
+		s.say(m.Reason)
+	case m.HasMargin():
+		s.say(free + "; more than the safety margin of " + margin + ".")
+	default:
+		s.say(free + "; less than the safety margin of " + margin + ": it may run out of memory.")
+	}
+	s.add(memoryPicture(m))
+	return s
+}
+
+func (d *Decision) step() Section {
+	r := &d.Report
+	s := Section{Heading: "Step", Lead: fmt.Sprintf("%s %s; %s tokens/s; MFU %s", figure.Headline(r.Time.Step), r.Time.Band("±"), figure.Short(r.Throughput.TokensPerSecond), figure.Percent(r.Throughput.MFU))}
+	var words []string
+	for _, part := range StepParts(r.Time) {
+		if share := float64(part.Time / r.Time.Step); share >= 0.0005 {
+			words = append(words, part.Name+" "+figure.Percent(share))
+		}
+	}
+	s.say(capital(strings.Join(words, ", ")) + ".")
+	s.add(stepPicture(r.Time))
+	return s
+}
+
+// run describes the whole run, or what a trillion tokens take where none are given.
+func (d *Decision) run() Section {
+	run, s := d.Report.Run, Section{Heading: "Whole run"}
+	if run == nil {
+		setup := d.Setup
+		setup.Budget = 1e12
+		run = engine.WholeRun(&setup, d.Report.Time)
+		s.Lead = "tokens not given; a trillion takes:"
+	} else {
+		s.Lead = figure.FineCount(run.Tokens) + " tokens"
+	}
+	band := func(text string) string { return text + " " + run.Band("±") }
+	facts := Facts{{"days", band(figure.Three(run.Days))}, {"GPU-hours", band(figure.Short(run.GPUHours))}}
+	cost, energy := "no price of "+d.Setup.Cluster.GPU.Name+" is known: --price sets one", "no power is known: --power sets it"
+	if run.Cost != nil {
+		cost = fmt.Sprintf("%s at $%s a GPU-hour", band(figure.Dollars(*run.Cost)), figure.Three(*run.Price))
+	}
+	if run.Energy != nil {
+		energy = fmt.Sprintf("%s at %s W per GPU, PUE %s", band(figure.Energy(*run.Energy)), figure.Short(*run.Power), figure.Three(run.PUE))
+	}
+	s.add(append(facts, Fact{"cost", cost}, Fact{"energy", energy}))
+	if d.Report.Run == nil {
+		s.say("--tokens gives the run, --goodput the share of the time that is lost to failures.")
+	}
+	return s
+}
+
+func (d *Decision) others() Section {
+	s := Section{Heading: "Alternatives", Lead: "what else fits, and what it loses"}
+	if d.Searching {
+		s.say("Searching for other layouts.")
+		return s
+	}
+	if len(d.Others) == 0 {
+		s.Lead = ""
+		s.say("No other legal layout fits.")
+		return s
+	}
+	for i := range d.Others {
+		o := &d.Others[i]
+		words := LayoutWords(&o.Setup, func(id string) bool { return id == "m" || id == "sp" })
+		s.add(Item{fmt.Sprintf("%s: %s a step, %s GiB free", words, figure.Headline(o.Report.Time.Step), figure.GiB(o.Free)), []string{loses(&d.Report, &o.Report)}})
+	}
+	return s
+}
+
+// loses says what another layout is worse at, and better.
+func loses(is, other *engine.Report) string {
+	var words []string
+	by := 100 * (float64(other.Time.Step/is.Time.Step) - 1)
+	switch {
+	case math.Abs(by) < 0.05:
+		words = append(words, "as fast")
+	case by > 0:
+		words = append(words, figure.Three(by)+" % slower")
+	default:
+		words = append(words, figure.Three(-by)+" % faster")
+	}
+	if is.Time.TooClose(other.Time) {
+		words[0] += ", too close to call"
+	}
+	if by > 0.05 {
+		most, at := 0.0, ""
+		for i, part := range StepParts(other.Time) {
+			if more := float64(part.Time - StepParts(is.Time)[i].Time); more > most {
+				most, at = more, part.Name
+			}
+		}
+		words = append(words, "mostly "+at)
+	}
+	if more := (other.Memory.Peak - is.Memory.Peak).GiB(); math.Abs(more) >= 0.05 {
+		words = append(words, "memory "+figure.Signed(more, 1)+" GiB")
+	}
+	if !other.Memory.HasMargin() {
+		words = append(words, "no safety margin")
+	}
+	return strings.Join(words, "; ")
+}
+
+// basis tells what the figures rest on.
+func (d *Decision) basis() Section {
+	r := &d.Report
+	s := Section{Heading: "What it rests on"}
+	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
+	for _, l := range search.OverlapReliances(r) {
+		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))
+	}
+	for _, p := range problems(r) {
+		s.add(p.Blocks...)
+	}
+	if len(r.NotModelled) > 0 {
+		s.say("Not modelled: " + strings.Join(r.NotModelled, "; ") + ".")
+	}
+	return s
+}
+
+// how tells how the layout was obtained and how to get it again.
+func (d *Decision) how() Section {
+	s := Section{Heading: "How it was obtained"}
+	if d.Chosen != nil {
+		s.say(capital(d.Chosen.Words(figure.Comma)) + ".")
+	}
+	rules := ""
+	if d.Rules != "" {
+		rules = " that " + d.Rules + " accepts"
+	}
+	of := figure.Plural(d.Search.Legal, "legal layout") + rules
+	switch best := d.best(); {
+	case d.Searching:
+	case d.Search.Partial:
+		s.say("The search for alternatives was stopped: there may be better ones.")
+	case best == nil:
+		s.say("None of " + of + " fits.")
+	case best.Time.Step < d.Report.Time.Step:
+		s.say(fmt.Sprintf("Not the fastest of %s: that is %s faster.", of, figure.FinePercent(float64(d.Report.Time.Step/best.Time.Step)-1)))
+	default:
+		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
+	}
+	s.say("meshscope " + d.Version + ", which predicts and does not measure. To see every figure:")
+	if command := EvalCommand(d.Setup, d.Library); command != "" {
+		s.add(Command(command))
+	}
+	return s
+}
+
+// best returns the report of the fastest layout of the search; nil where none fits.
+func (d *Decision) best() *engine.Report {
+	if len(d.Search.Best) == 0 {
+		return nil
+	}
+	return &d.Search.Best[0].Report
+}

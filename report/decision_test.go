@@ -1,0 +1,121 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/units"
+	"meshscope/presets"
+)
+
+// decided is the page of a layout of Llama-3.1 8B on 8 GPUs.
+func decided(t *testing.T, given knob.Given) *Decision {
+	t.Helper()
+	lib := presets.Default()
+	m, err := lib.Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lib.Cluster("dgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given[knob.GPUs], given[knob.GBS] = 8, 64
+	s, err := knob.DraftOf(m, c, given).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Decide(t.Context(), s, engine.Evaluate(s), nil, 2)
+	d.Library, d.Version = lib, "test"
+	return d
+}
+
+// TestDecision: the page has what a decision needs, in every format, and three alternatives that
+// differ in a degree.
+func TestDecision(t *testing.T) {
+	d := decided(t, knob.Given{knob.TP: 2})
+	if len(d.Others) != alternatives {
+		t.Fatalf("%d alternatives", len(d.Others))
+	}
+	seen := map[[4]int]bool{{d.Setup.TP, d.Setup.PP, d.Setup.CP, d.Setup.ZeRO}: true}
+	for i := range d.Others {
+		s := &d.Others[i].Setup
+		shape := [4]int{s.TP, s.PP, s.CP, s.ZeRO}
+		if seen[shape] || !d.Others[i].Report.Memory.Fits || s.GBS != 64 || s.GPUs != 8 {
+			t.Errorf("alternative %v, fits %v", shape, d.Others[i].Report.Memory.Fits)
+		}
+		seen[shape] = true
+	}
+	for _, f := range []Format{Text, Markdown, HTML} {
+		var b strings.Builder
+		if err := Write(&b, f, d.Answer()); err != nil {
+			t.Fatal(err)
+		}
+		flat := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range []string{"8 x H100", "a step ±", "safety margin", "GPU-hours", "days", "cost", "energy", "What it rests on", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
+			if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
+				t.Errorf("%s has no %q:\n%s", f, want, b.String())
+			}
+		}
+	}
+}
+
+// TestPageStandsAlone: the HTML page is well-formed, asks for no other file, and a name in it
+// stays text.
+func TestPageStandsAlone(t *testing.T) {
+	d := decided(t, knob.Given{knob.TP: 2})
+	d.Setup.Model.Name = `<script>alert("x")</script>&`
+	var b strings.Builder
+	if err := Write(&b, HTML, d.Answer()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
+		t.Error("a name of the model is taken for a tag")
+	}
+	if links := regexp.MustCompile(`(src|href|url\()`).FindString(page); links != "" {
+		t.Errorf("the page asks for something: %s", links)
+	}
+	pictures := 0
+	for rest := page; ; pictures++ {
+		_, after, ok := strings.Cut(rest, "<svg")
+		if !ok {
+			break
+		}
+		picture, tail, _ := strings.Cut(after, "</svg>")
+		rest = tail
+		x := xml.NewDecoder(strings.NewReader("<svg" + picture + "</svg>"))
+		for {
+			if _, err := x.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if pictures != 2 {
+		t.Errorf("%d pictures", pictures)
+	}
+}
+
+// TestHeadline: one sentence has the verdict of what fits, is tight and does not fit.
+func TestHeadline(t *testing.T) {
+	for _, x := range []struct {
+		usable float64
+		want   string
+	}{{2, "Fits with "}, {1.01, "Tight: "}, {0.5, "Does not fit: "}} {
+		r := decided(t, knob.Given{knob.TP: 2}).Report
+		m := *r.Memory
+		m.Usable = m.Peak * units.Bytes(x.usable)
+		m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
+		r.Memory = &m
+		if got := Headline(&r); !strings.HasPrefix(got, x.want) || !strings.Contains(got, " a step ±") {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/ui/overlay"
+	"meshscope/ui/state"
+)
+
+// TestDecisionPage: R opens the page on every screen, which then gets its alternatives; x and M
+// write it.
+func TestDecisionPage(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
+		written := map[string]string{}
+		m := sample(t, size[0], size[1], func(o *Options) {
+			o.Evaluate = engine.Evaluate
+			o.Setup = setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64})
+			o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
+				var b strings.Builder
+				err := write(&b)
+				written[extension] = b.String()
+				return name + extension, err
+			}
+		})
+		keys(m, "tab", "R")
+		if m.overlays.ID() != overlay.ReportID || !strings.Contains(screenText(m), "Fits with") {
+			t.Fatalf("%v: no page:\n%s", size, screenText(m))
+		}
+		keys(m, "esc")
+		finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.ReportID}))
+		checkFrame(t, m)
+		for range 6 {
+			keys(m, "pgdown")
+		}
+		if text := screenText(m); !strings.Contains(text, "meshscope eval --model llama3.1-8b") {
+			t.Errorf("%v: the end of the page:\n%s", size, text)
+		}
+		finishAll(m, m.handleKey(press("x")))
+		finishAll(m, m.handleKey(press("M")))
+		if !strings.Contains(written[".html"], "% faster") || !strings.Contains(written[".md"], "## Alternatives") {
+			t.Errorf("%v: written %d and %d bytes", size, len(written[".html"]), len(written[".md"]))
+		}
+	}
+}
