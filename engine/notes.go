@@ -38,6 +38,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Precision.IsFP8() && !eight && !one, "fp8 is used for matrix products only; attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
 	say(eight, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
 	say(one, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights stored once: per-tensor scaling on Blackwell; Hopper stores them twice, fp8:megatron); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
+	say(s.Precision == recipe.NVFP4, "nvfp4 is used for the matrix products of layers, whose inputs are kept in 4 bits with a scale per 16; weights are kept in 16 bits and in two 4-bit copies; head, attention, norms and activations stay in 16, and MFU is relative to the fp4 peak")
 	say(s.Offload == recipe.OffloadOptimizer, "an offloaded optimizer takes the time of gradients and weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam on two Xeon Platinum 8168: 0.257 ns a parameter for the whole node), all exposed; newer hosts are faster")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list, fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two", used, s.Cluster.Domain()))

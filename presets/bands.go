@@ -86,7 +86,6 @@ type scalesFile struct {
 	Family      float64    `toml:"family"`
 	EPAcross    float64    `toml:"ep_across"`
 	Vendor      float64    `toml:"vendor"`
-	Narrow      float64    `toml:"narrow"`
 	BeyondRange float64    `toml:"beyond_range"`
 	Of          featureSet `toml:"of"`
 }
@@ -117,7 +116,7 @@ type featureSet struct {
 func (f *scalesFile) table(memory bool) band.Table {
 	o := &f.Of
 	return band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: band.Scales{
-		Unknown: f.Unknown, Generation: f.Generation, Family: f.Family, EPAcross: f.EPAcross, Vendor: f.Vendor, Narrow: f.Narrow, BeyondRange: f.BeyondRange,
+		Unknown: f.Unknown, Generation: f.Generation, Family: f.Family, EPAcross: f.EPAcross, Vendor: f.Vendor, BeyondRange: f.BeyondRange,
 		Of: [band.Features]float64{
 			band.Experts: o.Experts, band.EP: o.EP, band.GPU: o.GPU, band.Stack: o.Stack, band.Own: o.Own, band.Changed: o.Changed,
 			band.PCIe: o.PCIe, band.TP: o.TP, band.Pipeline: o.Pipeline, band.CP: o.CP, band.ZeRO3: o.ZeRO3, band.Precision: o.Precision,

@@ -71,6 +71,7 @@ func opsFigures(o *hardware.Ops) []figureRange {
 		number("sm_count", 1, 100_000, &o.SMs).need(),
 		efficiency("gemm_efficiency", &o.Gemm),
 		efficiency("gemm_fp8_efficiency", &o.GemmF8),
+		number("gemm_fp4_efficiency", least, 1, &o.GemmF4),
 		number("gemm_half_k", 0, 100_000, &o.HalfK).need(),
 		share("wave_quantisation", &o.Wave).need(),
 		efficiency("memory_efficiency", &o.Stream),

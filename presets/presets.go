@@ -38,8 +38,7 @@ type GPUPreset struct {
 	FormFactor    string               `json:"form_factor,omitempty"`
 	MemoryType    string               `json:"memory_type,omitempty"`
 	MemoryDerived string               `json:"memory_usable_derived,omitempty"` // how MemoryUsable was derived; empty: reported
-	PeakFP4       units.FLOPsPerSecond `json:"peak_fp4,omitempty"`
-	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"` // to one other GPU of the node, per direction
+	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"`        // to one other GPU of the node, per direction
 	L2MiB         float64              `json:"l2_MiB,omitempty"`
 	SMs           int                  `json:"sm_count,omitempty"`
 	BoostMHz      float64              `json:"boost_clock_MHz,omitempty"`

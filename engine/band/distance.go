@@ -43,7 +43,6 @@ type Scales struct {
 	Vendor      float64 // a GPU of another vendor
 	Family      float64 // another stack of the same family
 	EPAcross    float64 // experts inside a scale-up domain against across domains
-	Narrow      float64 // 4-bit products, until runs are published
 	BeyondRange float64 // per doubling beyond the published range, to every run
 }
 
@@ -79,9 +78,6 @@ func (t *Table) addBeyond(p *parts, x *Traits, generation, stack bool) {
 	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
 	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
 	p[Changed] += s.Of[Changed] * x.Changed
-	if x.Bits < eightBits { // nobody has published such a run
-		p[Precision] += s.Narrow
-	}
 	if !generation {
 		p[GPU] += s.Unknown
 	}
@@ -132,7 +128,7 @@ func (t *Table) apart(p *parts, x *Traits, c *Cell) {
 		ZeRO3:        s.unless(ZeRO3, x.ZeRO3 == c.ZeRO3),
 		Recompute:    s.unless(Recompute, x.Recompute == c.Recompute),
 	}
-	p[Precision] = s.unless(Precision, (x.Bits <= eightBits) == (c.Bits <= eightBits) && (x.Bits > sixteenBits) == (c.Bits > sixteenBits))
+	p[Precision] = s.unless(Precision, (x.Bits < eightBits) == (c.Bits < eightBits) && (x.Bits <= eightBits) == (c.Bits <= eightBits) && (x.Bits > sixteenBits) == (c.Bits > sixteenBits))
 }
 
 const eightBits, sixteenBits = 8, 16

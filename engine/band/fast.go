@@ -17,7 +17,8 @@ const (
 	bitCP
 	bitZeRO3
 	bitRecompute
-	bitEight // 8-bit products
+	bitEight // products of at most 8 bits
+	bitFour  // 4-bit products
 	bitWide  // 32-bit products
 	bits     = iota
 )
@@ -65,7 +66,7 @@ func (t *Table) prepare() {
 				q.flags[f] += s.Of[feature]
 			}
 		}
-		if f&(bitEight|bitWide) != 0 {
+		if f&(bitEight|bitFour|bitWide) != 0 {
 			q.flags[f] += s.Of[Precision]
 		}
 	}
@@ -105,7 +106,7 @@ func (q *quick) pack(x *Traits) packed {
 	for i := range p.counts {
 		p.counts[i] *= q.scale[i]
 	}
-	for bit, on := range [bits]bool{x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute, x.Bits <= eightBits, x.Bits > sixteenBits} {
+	for bit, on := range [bits]bool{x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute, x.Bits <= eightBits, x.Bits < eightBits, x.Bits > sixteenBits} {
 		if on {
 			p.flags |= 1 << bit
 		}

@@ -42,6 +42,7 @@ type Ops struct {
 	SMs    float64 // streaming multiprocessors, for wave quantisation
 	Gemm   float64 // share of the peak that a large product reaches
 	GemmF8 float64 // the same of the fp8 peak
+	GemmF4 float64 // the same of the fp4 peak, casts of the operands apart; 0: as GemmF8
 	HalfK  float64 // inner length at which a product needs twice the time of a long one
 	Wave   float64 // how much of wave quantisation is felt: 0 none, 1 all
 	Stream float64 // share of memory bandwidth

@@ -117,6 +117,7 @@ func (k *checker) gpu(g *GPU) {
 	k.withinOrZero("cluster.gpu.peak_bf16", float64(g.PeakBF16), minPeak, maxPeak)
 	k.withinOrZero("cluster.gpu.peak_fp16", float64(g.PeakFP16), minPeak, maxPeak)
 	k.withinOrZero("cluster.gpu.peak_fp8", float64(g.PeakFP8), minPeak, maxPeak)
+	k.withinOrZero("cluster.gpu.peak_fp4", float64(g.PeakFP4), minPeak, maxPeak)
 	k.withinOrZero("cluster.gpu.peak_tf32", float64(g.PeakTF32), minPeak, maxPeak)
 	k.withinOrZero("cluster.gpu.peak_fp32", float64(g.PeakFP32), minPeak, maxPeak)
 	measured := maxPeak // of a GPU whose bf16 units were turned off it is not used

@@ -23,6 +23,7 @@ type GPU struct {
 	PeakBF16 units.FLOPsPerSecond `json:"peak_bf16"`
 	PeakFP16 units.FLOPsPerSecond `json:"peak_fp16"`
 	PeakFP8  units.FLOPsPerSecond `json:"peak_fp8"`
+	PeakFP4  units.FLOPsPerSecond `json:"peak_fp4,omitempty"`
 	PeakTF32 units.FLOPsPerSecond `json:"peak_tf32"`
 	PeakFP32 units.FLOPsPerSecond `json:"peak_fp32"`
 
@@ -46,6 +47,8 @@ type GPU struct {
 // GPU does not support it. fp32 training uses TF32 where the GPU has it.
 func (g *GPU) Peak(p recipe.Precision) units.FLOPsPerSecond {
 	switch {
+	case p == recipe.NVFP4:
+		return g.PeakFP4
 	case p.IsFP8():
 		return g.PeakFP8
 	case p == recipe.FP16:
@@ -66,7 +69,7 @@ func (g *GPU) Measured(p recipe.Precision) units.FLOPsPerSecond {
 	switch {
 	case p.IsFP8():
 		return g.MatmulFP8
-	case p == recipe.FP32:
+	case p == recipe.FP32, p == recipe.NVFP4:
 		return 0
 	default:
 		return g.MatmulBF16

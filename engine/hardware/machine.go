@@ -16,8 +16,8 @@ type Machine struct {
 	Network  Network
 	Software Software
 
-	gemm, attention units.FLOPsPerSecond // peaks
-	stream          units.BytesPerSecond
+	gemm, gemm16, attention units.FLOPsPerSecond // of products, of those that stay in 16 bits, and the peak of attention
+	stream                  units.BytesPerSecond
 }
 
 // NewMachine settles the constants of a cluster for what a stack is told to run; without
@@ -33,24 +33,36 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.
 	}
 	g := &c.GPU
 	m.attention = g.Peak(p)
-	if p.IsFP8() {
+	if p.Narrow() {
 		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits
 	} else {
 		m.Software.FP8Attention = 1
 	}
 	m.gemm = m.attention * units.FLOPsPerSecond(m.Ops.Gemm)
+	if p != recipe.FP32 && g.MatmulBF16 > 0 {
+		m.gemm = min(m.gemm, g.MatmulBF16)
+	}
+	m.gemm16 = m.gemm
 	switch measured := g.Measured(p); {
+	case p == recipe.NVFP4:
+		m.gemm = g.PeakFP4 * units.FLOPsPerSecond(m.Ops.shareOfFP4())
 	case p.IsFP8() && g.PeakFP8 > 0:
 		m.gemm = g.PeakFP8 * units.FLOPsPerSecond(m.Ops.GemmF8)
 		if measured > 0 {
 			m.gemm = min(m.gemm, measured)
 		}
 		m.gemm /= units.FLOPsPerSecond(m.Software.FP8)
-	case measured > 0 && !p.IsFP8():
-		m.gemm = min(m.gemm, measured)
 	}
 	m.stream = g.MemoryBandwidth * units.BytesPerSecond(m.Ops.Stream)
 	return m
+}
+
+// shareOfFP4 returns the share of the fp4 peak that a large product reaches.
+func (o *Ops) shareOfFP4() float64 {
+	if o.GemmF4 > 0 {
+		return o.GemmF4
+	}
+	return o.GemmF8
 }
 
 // ProductRate returns the rate that large matrix products reach.
@@ -64,24 +76,37 @@ func (m *Machine) ProductRate() units.FLOPsPerSecond { return m.gemm }
 //
 // The recorder's scope knows rows, inner, cols and touched, the bytes.
 func (m *Machine) MatMul(rec *record.Recorder, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+	return m.matMul(rec, m.gemm, "R", rows, inner, cols, bytes)
+}
+
+// HeadMatMul is MatMul for the head, which every recipe of fp8 and NVFP4 leaves in 16 bits.
+func (m *Machine) HeadMatMul(rec *record.Recorder, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+	symbol := "R"
+	if m.gemm16 != m.gemm {
+		symbol = "R_head"
+	}
+	return m.matMul(rec, m.gemm16, symbol, rows, inner, cols, bytes)
+}
+
+func (m *Machine) matMul(rec *record.Recorder, rate units.FLOPsPerSecond, symbol string, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
 	if rows <= 0 || inner <= 0 || cols <= 0 {
 		if rec.On() {
-			m.recordMatMul(rec, 0, 1)
+			m.recordMatMul(rec, symbol, 0, 1)
 		}
 		return 0
 	}
 	waves := m.waves(rows, cols)
-	t := units.FLOPs(2 * rows * inner * cols).Over(m.gemm)
+	t := units.FLOPs(2 * rows * inner * cols).Over(rate)
 	t *= units.Seconds((1 + m.Ops.HalfK/inner) * waves)
 	t = max(t, bytes.Over(m.stream)) + m.Ops.Start
 	if rec.On() {
-		m.recordMatMul(rec, t, waves)
+		m.recordMatMul(rec, symbol, t, waves)
 	}
 	return t
 }
 
 // recordMatMul records what MatMul gave; nothing is multiplied in no time.
-func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves float64) {
+func (m *Machine) recordMatMul(rec *record.Recorder, symbol string, t units.Seconds, waves float64) {
 	felt := ""
 	if t > 0 && m.Ops.Wave > 0 && m.Ops.SMs > 0 {
 		felt = " * waves"
@@ -89,7 +114,7 @@ func (m *Machine) recordMatMul(rec *record.Recorder, t units.Seconds, waves floa
 	}
 	e := record.Entry{
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
-		Formula:   "max(2 * rows * inner * cols / R * (1 + K_half / inner)" + felt + ", touched / BW) + start",
+		Formula:   "max(2 * rows * inner * cols / " + symbol + " * (1 + K_half / inner)" + felt + ", touched / BW) + start",
 		Source:    "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's matrix multiplication guide); " + record.From(m.Ops.From),
 		LeavesOut: "clocks under load, concurrent traffic",
 	}

@@ -48,6 +48,7 @@ func (c *Cluster) Changed(memory, network bool) float64 {
 	}
 	add(float64(c.GPU.PeakBF16), float64(of.GPU.PeakBF16))
 	add(float64(c.GPU.PeakFP8), float64(of.GPU.PeakFP8))
+	add(float64(c.GPU.PeakFP4), float64(of.GPU.PeakFP4))
 	add(float64(c.GPU.MemoryBandwidth), float64(of.GPU.MemoryBandwidth))
 	add(float64(c.Intra.Bandwidth), float64(of.Intra.Bandwidth))
 	add(float64(c.Domain()), float64(of.Domain()))

@@ -22,19 +22,37 @@ func (m *Machine) Record(rec *record.Recorder, p recipe.Precision) {
 	if measured > 0 && fp8 == p.IsFP8() {
 		formula = "min(" + formula + ", best_measured_product)"
 	}
-	if fp8 {
+	switch {
+	case fp8:
 		formula += " / fp8_time_of_the_stack_over_the_best"
+	case p == recipe.NVFP4:
+		formula, share = "fp4_peak * share_of_the_peak", m.Ops.shareOfFP4()
+	}
+	if p.Narrow() {
+		m.recordHead(rec)
 	}
 	rec.Figure(record.Entry{
 		ID: "gpu.matmul-rate", Name: "rate of a large matrix product", Symbol: "R", Unit: record.Rate, Formula: formula, Value: float64(m.gemm),
 		Source: "dense peak of the datasheet times a share, at most the best product that was measured on the GPU; " + record.From(m.Ops.From),
-	}, record.In("fp8_peak", g.PeakFP8), record.InUnit(record.Share, "share_of_the_peak", share), record.In("best_measured_product", measured),
+	}, record.In("fp8_peak", g.PeakFP8), record.In("fp4_peak", g.PeakFP4), record.InUnit(record.Share, "share_of_the_peak", share), record.In("best_measured_product", measured),
 		record.In("fp8_time_of_the_stack_over_the_best", m.Software.FP8))
 	rec.Figure(record.Entry{
 		ID: "gpu.stream-rate", Name: "memory bandwidth that operations reach", Symbol: "BW", Unit: record.Bandwidth,
 		Formula: "memory_bandwidth * share_of_bandwidth", Value: float64(m.stream),
 		Source: "bandwidth of the datasheet times a share; " + record.From(m.Ops.From),
 	}, record.InUnit(record.Share, "share_of_bandwidth", m.Ops.Stream))
+}
+
+// recordHead records the rate of products that fp8 and NVFP4 leave in 16 bits.
+func (m *Machine) recordHead(rec *record.Recorder) {
+	formula, measured := "peak * share_of_the_peak", m.Cluster.GPU.MatmulBF16
+	if measured > 0 {
+		formula = "min(" + formula + ", best_measured_product)"
+	}
+	rec.Figure(record.Entry{
+		ID: "gpu.head-rate", Name: "rate of a large matrix product in 16 bits, the head's", Symbol: "R_head", Unit: record.Rate, Formula: formula, Value: float64(m.gemm16),
+		Source: "as in bf16; " + record.From(m.Ops.From),
+	}, record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm), record.In("best_measured_product", measured))
 }
 
 // recordConstants names what formulas of operations and messages share.

@@ -196,7 +196,9 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 	switch {
 	case g.Peak(s.Precision) <= 0:
 		bad("precision-gpu", Precision, "%s has no published %s rate", g.Name, s.Precision)
-	case s.Precision.IsFP8() && g.Peak(recipe.BF16) <= 0:
+	case s.Precision == recipe.NVFP4 && g.Vendor != "NVIDIA" && g.Vendor != "":
+		bad("precision-gpu", Precision, "%s has no %s: it is a format of NVIDIA's", g.Name, s.Precision)
+	case s.Precision.Narrow() && g.Peak(recipe.BF16) <= 0:
 		bad("precision-gpu", Precision, "%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
 	}
 	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {

@@ -44,7 +44,7 @@ func softwareKnobs() []Knob {
 			Label: "fp8 attention", Short: "fp8attn",
 			Help: "Runs fused attention in fp8 where products run in fp8: faster attention, at the cost of its digits.",
 			Off: func(s *Setup) (why, word string) {
-				return offWhere(!s.Precision.On(s.Stack).IsFP8(), "fp8 only", "")
+				return offWhere(!s.Precision.Narrow(), "fp8 and nvfp4 only", "")
 			},
 		}, fields[4]),
 		software(Knob{

@@ -26,11 +26,25 @@ const (
 	// 8-bit copy (NVIDIA/TransformerEngine, csrc/quantizer.cpp: a transposed copy is made
 	// only without nvte_is_non_tn_fp8_gemm_supported). On Hopper it is FP8Megatron.
 	FP8Tensor Precision = "fp8:tensor"
+	// NVFP4 is Transformer Engine's NVFP4BlockScaling on Blackwell: products of layers, forward
+	// and both gradients, take 4-bit operands with an 8-bit scale per 16 of them; embedding,
+	// head, attention and norms stay in 16 bits. Weights are gathered and updated in 16 bits
+	// (NVIDIA-NeMo/Megatron-Bridge, training/mixed_precision.py: fp4_param_gather is refused).
+	NVFP4 Precision = "nvfp4"
 )
+
+// NVFP4Bytes is the size of one element in NVFP4: half a byte, and its part of the scale of
+// 16 (arXiv 2509.25149, section 2; the fp32 scale of the tensor is left out).
+const NVFP4Bytes = 0.5 + 1.0/16
+
+// CastBytes is what making an NVFP4 operand moves through memory per 16-bit element: read for
+// the scale of the tensor, read again, and written by rows and by columns, since one product
+// of the forward and backward reads it each way.
+const CastBytes = 2 + 2 + 2*NVFP4Bytes
 
 // Precisions lists every precision, the default first.
 func Precisions() []Precision {
-	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor}
+	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor, NVFP4}
 }
 
 // On resolves what a precision means on a stack: fp8 alone is what the stack keeps
@@ -51,9 +65,14 @@ func (p Precision) IsFP8() bool {
 	return ok || p.keepsEight()
 }
 
+// Narrow reports whether matrix products have operands of less than 16 bits.
+func (p Precision) Narrow() bool { return p == NVFP4 || p.IsFP8() }
+
 // ProductBits returns the width of the operands of matrix products.
 func (p Precision) ProductBits() int {
 	switch {
+	case p == NVFP4:
+		return 4
 	case p.IsFP8():
 		return 8
 	case p == FP32:
@@ -63,12 +82,15 @@ func (p Precision) ProductBits() int {
 }
 
 // InputBytes returns the size of one element of a product's input as it is kept for
-// the weight gradient: fp8 keeps the quantised copy that the gradient's product
+// the weight gradient: fp8 and NVFP4 keep the quantised copy that the gradient's product
 // reads (Transformer Engine, module/linear.py: the columnwise copy is saved). What
 // other operations read stays in 16 bits: inputs of norms, of the activation and
 // of attention, whose output is kept in both widths.
 func (p Precision) InputBytes() float64 {
-	if p.keepsEight() {
+	switch {
+	case p == NVFP4:
+		return NVFP4Bytes
+	case p.keepsEight():
 		return 1
 	}
 	return p.Bytes()
@@ -97,15 +119,30 @@ func (p Precision) DispatchBytes() float64 {
 	return p.Bytes()
 }
 
-// WeightBytes returns the size of one stored weight.
+// OperandBytes returns the size of one element that a product reads: fp8's counts as 16 bits,
+// since what its casts move is part of its fitted rate.
+func (p Precision) OperandBytes() float64 {
+	if p == NVFP4 {
+		return NVFP4Bytes
+	}
+	return p.Bytes()
+}
+
+// WeightBytes returns the size of one stored weight. With NVFP4 it has 16 bits, and 4-bit
+// copies by rows and by columns that are made once per step and kept for its micro-batches
+// (NVIDIA/TransformerEngine, pytorch/module/base.py: get_weight_workspace).
 func (p Precision) WeightBytes() float64 {
 	if f, ok := p.fp8(); ok {
 		return f.weights
 	}
-	if p == FP8Tensor {
+	switch p {
+	case FP8Tensor:
 		return 1
+	case NVFP4:
+		return 2 + 2*NVFP4Bytes
+	default:
+		return p.Bytes()
 	}
-	return p.Bytes()
 }
 
 // GatherBytes returns the size of one weight on its way between data-parallel ranks:

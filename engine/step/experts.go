@@ -28,12 +28,17 @@ func (k *kernels) experts(c *Cost) {
 	}
 	for i, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
 		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
-		touched := units.Bytes(k.elem * (in + weight + out))
-		rec := k.recordExperts(i)
-		c.Forward += issued(k.m.GroupedMatMul(rec[0], local, rows, p[0], p[1], touched))
-		c.InputGrad += issued(k.m.GroupedMatMul(rec[1], local, rows, p[1], p[0], touched))
-		c.WeightGrad += issued(k.m.GroupedMatMul(rec[2], local, rows, p[0], p[1],
-			units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight)))
+		b, rec := k.operands(in, weight, out), k.recordExperts(i)
+		c.Forward += issued(k.m.GroupedMatMul(rec[0], local, rows, p[0], p[1], b.forward))
+		c.InputGrad += issued(k.m.GroupedMatMul(rec[1], local, rows, p[1], p[0], b.inputGrad))
+		c.WeightGrad += issued(k.m.GroupedMatMul(rec[2], local, rows, p[0], p[1], b.weightGrad))
+		if k.input < k.elem {
+			id, name := "experts-up", "experts up"
+			if i == 1 {
+				id, name = "experts-down", "experts down"
+			}
+			k.cast(c, id, name, in, weight, out)
+		}
 	}
 	elements := routed * float64(m.ExpertFFN)
 	k.activation(c, pass{"experts-activation", "activation of the experts", expertAct}, elements)
@@ -59,13 +64,14 @@ func (k *kernels) recordExperts(i int) (passes [3]*record.Recorder) {
 	rec.Let("cols", cols)
 	soft := &k.m.Software
 	for i, pass := range [...]struct{ id, name string }{{"forward", ""}, {"input-gradient", ", input gradient"}, {"weight-gradient", ", weight gradient"}} {
-		r, touched := rec.Scope(pass.id, name+pass.name), "bytes * (rows * groups * inner + groups * inner * cols + rows * groups * cols)"
+		r, touched := rec.Scope(pass.id, name+pass.name), "bytes_of_an_operand * (rows * groups * inner + groups * inner * cols) + bytes * rows * groups * cols"
 		switch i {
 		case 1:
 			r.Let("inner", "cols")
 			r.Let("cols", "inner")
+			touched = "bytes_of_an_operand * (rows * groups * cols + groups * inner * cols) + bytes * rows * groups * inner"
 		case 2:
-			touched = "bytes * (rows * groups * inner + rows * groups * cols) + 2 * bytes_of_a_gradient * groups * inner * cols"
+			touched = "bytes_of_an_operand * (rows * groups * inner + rows * groups * cols) + 2 * bytes_of_a_gradient * groups * inner * cols"
 		}
 		r.Let("touched", touched)
 		issued := r.Ref("")

@@ -56,7 +56,7 @@ func (k *kernels) issue(moe bool) units.Seconds {
 		}
 		floor, formula = max(floor, layer+rank*units.Seconds(l.TP)), "max(host_time_per_layer, host_time_with_TP + host_time_per_TP_rank * t)"
 	}
-	fp8 := moe && k.in.Precision.IsFP8()
+	fp8 := moe && k.in.Precision.Narrow()
 	if fp8 {
 		floor = max(floor, soft.HostMoE8)
 	}

@@ -16,6 +16,7 @@ type kernels struct {
 	shard  float64 // tokens outside the TP regions: T/t with SP, else T
 	t      float64
 	elem   float64 // bytes of an element
+	input  float64 // bytes of an element that a product reads
 
 	scores, scoresBack units.Seconds // core attention in one layer
 
@@ -27,7 +28,7 @@ func newKernels(in *Input) kernels {
 	l := in.Layout
 	k := kernels{
 		rec: in.Record, in: in, m: &in.Machine,
-		tokens: l.MicroBatchTokens(), t: float64(l.TP), elem: in.Precision.Bytes(),
+		tokens: l.MicroBatchTokens(), t: float64(l.TP), elem: in.Precision.Bytes(), input: in.Precision.OperandBytes(),
 	}
 	k.shard = k.tokens
 	if l.SP {
@@ -45,7 +46,7 @@ func (k *kernels) symbols() {
 	}
 	m := k.in.Model
 	k.rec.Given(
-		record.In("gates", k.gates()), record.In("norms", m.NormsPer), record.In("P_extra", m.Extra()),
+		record.In("bytes_of_an_operand", k.input), record.In("gates", k.gates()), record.In("norms", m.NormsPer), record.In("P_extra", m.Extra()),
 		record.In("bytes_of_a_gradient", k.in.GradDtype.Bytes(k.in.Precision)), record.In("biased", k.m.Software.Biased),
 	)
 	k.rec.Let("kv", "max(kv_heads / t, 1) * d")
@@ -99,12 +100,27 @@ func (k *kernels) end(c *Cost) {
 // its input and that of its weight.
 func (k *kernels) matmul(c *Cost, p product, rows, inner, cols float64) {
 	in, weight, out := rows*inner, inner*cols, rows*cols
-	touched := units.Bytes(k.elem * (in + weight + out))
-	f, i, w := k.recordProduct(&p, float64(touched))
-	c.Forward += k.m.MatMul(f, rows, inner, cols, touched)
-	c.InputGrad += k.m.MatMul(i, rows, cols, inner, touched)
-	// the weight gradient is read and written in the width of its buffer
-	c.WeightGrad += k.m.MatMul(w, inner, rows, cols, units.Bytes(k.elem*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight))
+	b := k.operands(in, weight, out)
+	f, i, w := k.recordProduct(&p, float64(b.forward))
+	c.Forward += k.m.MatMul(f, rows, inner, cols, b.forward)
+	c.InputGrad += k.m.MatMul(i, rows, cols, inner, b.inputGrad)
+	c.WeightGrad += k.m.MatMul(w, inner, rows, cols, b.weightGrad)
+	if k.input < k.elem {
+		k.cast(c, p.id, p.name, in, weight, out)
+	}
+}
+
+// touched are the bytes of a product's operands and result, and of its gradients'.
+type touched struct{ forward, inputGrad, weightGrad units.Bytes }
+
+// operands returns those of a product; its weight's gradient is read and written in the
+// width of its buffer.
+func (k *kernels) operands(in, weight, out float64) touched {
+	return touched{
+		forward:    units.Bytes(k.input*(in+weight) + k.elem*out),
+		inputGrad:  units.Bytes(k.input*(out+weight) + k.elem*in),
+		weightGrad: units.Bytes(k.input*(in+out) + 2*k.in.GradDtype.Bytes(k.in.Precision)*weight),
+	}
 }
 
 // product is what a matrix product is called and the formulas of its shape.
@@ -121,16 +137,17 @@ func (k *kernels) recordProduct(p *product, touched float64) (forward, inputGrad
 	rec.Let("cols", p.cols)
 	rec.Figure(record.Entry{
 		ID: "bytes", Name: "operands and result of the " + p.name, Symbol: "touched", Unit: record.Memory, Value: touched,
-		Formula: "bytes * (rows * inner + inner * cols + rows * cols)", Source: "read and written once each",
+		Formula: "bytes_of_an_operand * (rows * inner + inner * cols) + bytes * rows * cols", Source: "read and written once each",
 	})
 	forward = rec.Scope("forward", p.name)
 	inputGrad = rec.Scope("input-gradient", p.name+", input gradient")
 	inputGrad.Let("inner", "cols")
 	inputGrad.Let("cols", "inner")
+	inputGrad.Let("touched", "bytes_of_an_operand * (rows * cols + inner * cols) + bytes * rows * inner")
 	weightGrad = rec.Scope("weight-gradient", p.name+", weight gradient")
 	weightGrad.Let("rows", "inner")
 	weightGrad.Let("inner", "rows")
-	weightGrad.Let("touched", "bytes * (rows * inner + rows * cols) + 2 * bytes_of_a_gradient * inner * cols")
+	weightGrad.Let("touched", "bytes_of_an_operand * (rows * inner + rows * cols) + 2 * bytes_of_a_gradient * inner * cols")
 	k.rec.Term("forward", forward.Ref(""))
 	k.rec.Term("input-gradient", inputGrad.Ref(""))
 	k.rec.Term("weight-gradient", weightGrad.Ref(""))
@@ -287,7 +304,7 @@ func (k *kernels) head() Cost {
 	k.begin("head", "head")
 	m := k.in.Model
 	k.stream(&c, pass{"norm", "final norm", "2 * bytes * shard * h"}, 2*k.elem*k.shard*float64(m.Hidden))
-	k.matmul(&c, product{"output", "head projection", "T", "h", "V / t"}, k.tokens, float64(m.Hidden), float64(m.Vocab)/k.t)
+	k.headProduct(&c, float64(m.Vocab)/k.t)
 	c.HeadWeightGrad = c.WeightGrad
 	// The loss is timed as one fused pass, also where memory counts it as unfused: logits
 	// read and written forward, their gradient written and read backward.

@@ -58,7 +58,7 @@ func better() []change {
 	return []change{
 		{"compute", func(s *engine.Setup) bool {
 			g := gpu(s)
-			for _, rate := range []*units.FLOPsPerSecond{&g.PeakBF16, &g.PeakFP16, &g.PeakFP8, &g.PeakTF32, &g.PeakFP32, &g.MatmulBF16, &g.MatmulFP8} {
+			for _, rate := range []*units.FLOPsPerSecond{&g.PeakBF16, &g.PeakFP16, &g.PeakFP8, &g.PeakFP4, &g.PeakTF32, &g.PeakFP32, &g.MatmulBF16, &g.MatmulFP8} {
 				*rate *= 2
 			}
 			return true

@@ -332,6 +332,8 @@ func precisionOf(s source) string {
 	word, note := s.Row["precision"], s.Row["note"]
 	low := strings.ToLower(word)
 	switch {
+	case low == "nvfp4":
+		return string(recipe.NVFP4)
 	case low == "fp16":
 		return string(recipe.FP16)
 	case !strings.Contains(low, "fp8") && !strings.Contains(low, "float8"):
