@@ -24,7 +24,7 @@ func TestKnobEnds(t *testing.T) {
 		}
 		for i := range a.Knobs {
 			k := &a.Knobs[i]
-			if k.Now.Step != a.Report.Time.Step || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
+			if k.Now.Step != a.Cautious || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
 				t.Errorf("%s, %s: now is %+v", name, k.ID, k.Now)
 			}
 			fastest, slowest := k.Ends()
@@ -43,7 +43,7 @@ func TestKnobEnds(t *testing.T) {
 				}
 				fitting = fitting || v.Fits
 				if x, err := knob.Turn(s, k.ID, v.Text, knob.Locks{GPUs: true, Batch: true}); err == nil {
-					if got := engine.Evaluate(x); got.Time.Step != v.Step || got.Memory.Fits != v.Fits {
+					if got := engine.Evaluate(x); engine.CautiousStep(&x, &got) != v.Step || got.Memory.Fits != v.Fits {
 						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, got.Time.Step, got.Memory.Fits)
 					}
 				}
@@ -95,8 +95,8 @@ func TestFixes(t *testing.T) {
 			continue
 		}
 		for i, step := range best {
-			if float64(fixes[i].Report.Time.Step) != step {
-				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].Report.Time.Step, step)
+			if float64(fixes[i].Cautious) != step {
+				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].Cautious, step)
 			}
 		}
 		for i := range fixes {

@@ -90,11 +90,11 @@ func TestAdviceMakesItFaster(t *testing.T) {
 			t.Errorf("move %+v: fits %v, speed %v after %v", m.Changes, r.Memory.Fits, m.Speed, last)
 		}
 		near(t, "step", float64(m.Report.Time.Step), float64(r.Time.Step), 0)
-		near(t, "speed", m.Speed, float64(a.Report.Time.Step/r.Time.Step), 1e-12)
+		near(t, "speed", m.Speed, float64(a.Cautious/engine.CautiousStep(&m.Setup, &r)), 1e-12)
 		last = m.Speed
 	}
 	best := search.Run(t.Context(), search.Problem{Setup: s, Top: 1, Margin: true}, nil).Best[0]
-	if float64(a.Report.Time.Step/best.Report.Time.Step) > a.Moves[0].Speed*1.001 {
+	if float64(a.Cautious/best.Cautious) > a.Moves[0].Speed*1.001 {
 		t.Errorf("the search finds %v s, the best move %v s", best.Report.Time.Step, a.Moves[0].Report.Time.Step)
 	}
 }
@@ -140,11 +140,11 @@ func TestAdviceReachesTriples(t *testing.T) {
 		if !ok || len(a.Moves) == 0 {
 			t.Fatalf("no moves on %s", text)
 		}
-		step := a.Report.Time.Step
+		step := a.Cautious
 		advised := step
 		for _, m := range a.Moves {
-			if m.Report.Memory.HasMargin() && plain(&m.Setup) && (advised == step || m.Report.Time.Step < advised) {
-				advised = m.Report.Time.Step
+			if m.Report.Memory.HasMargin() && plain(&m.Setup) && (advised == step || m.Cautious < advised) {
+				advised = m.Cautious
 			}
 		}
 		var floors bound.Bounder
@@ -167,8 +167,11 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					r := evaluator.Evaluate(turned)
-					if r.Legal && r.Memory.HasMargin() && plain(&turned) && !knob.LauncherRejects(r.Problems) && r.Time.Step < fastest {
-						best, fastest = turned, r.Time.Step
+					if !r.Legal || !r.Memory.HasMargin() || !plain(&turned) || knob.LauncherRejects(r.Problems) {
+						continue
+					}
+					if slow, _ := evaluator.CautiousStep(&turned, &r, nil); slow < fastest {
+						best, fastest = turned, slow
 					}
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/overlap"
+	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
@@ -183,4 +184,30 @@ func TestScaledBandwidth(t *testing.T) {
 	if _, ok := none.Place(0); ok {
 		t.Error("an empty ring has no members")
 	}
+}
+
+// TestDoubtMakesNoStepShorter: a step with doubtful overlap exposed is no shorter, and with all
+// overlap exposed no shorter than that; where nothing is doubtful the first two are one.
+func TestDoubtMakesNoStepShorter(t *testing.T) {
+	w := newWorld(t)
+	draws.CheckFew(t, 40, func(r *rapid.T) {
+		s := w.legalSetup(r)
+		report := engine.Evaluate(s)
+		info, _ := s.Schedule.Info()
+		if !report.Legal || info.Automatic { // those choose another order
+			return
+		}
+		slow := engine.CautiousStep(&s, &report)
+		if !engine.Doubtful(&s) && slow != report.Time.Step || slow < report.Time.Step*(1-1e-9) {
+			r.Fatalf("%v, without doubtful overlap %v: %+v", report.Time.Step, slow, s.Layout)
+		}
+		s.Overlap = recipe.OverlapNone
+		if none := engine.Evaluate(s); none.Time.Step < slow*(1-1e-9) {
+			r.Fatalf("without doubtful overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
+		}
+		s.Overlap = recipe.OverlapAssumed
+		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step || engine.CautiousStep(&s, &same) != same.Time.Step {
+			r.Fatalf("assumed overlap gives %v, not %v", same.Time.Step, report.Time.Step)
+		}
+	})
 }

@@ -80,14 +80,15 @@ func place(t *testing.T, r run, ranked bool) (placed, bool) {
 		return out, false
 	}
 	out.best = best
-	out.loss = float64(out.own.Time.Step/out.best.Report.Time.Step) - 1
+	slow := engine.CautiousStep(&out.setup, &out.own) // as layouts are ranked
+	out.loss = float64(slow/out.best.Cautious) - 1
 	kin := p
 	kin.Space.ZeRO = []int{0, 1, 2, 3}[:max(out.setup.ZeRO, 1)+1]
 	if found, ok := bestOf(t, kin, out.setup.Recompute); ok {
-		out.lossOfKin = max(0, float64(out.own.Time.Step/found.Report.Time.Step)-1)
+		out.lossOfKin = max(0, float64(slow/found.Cautious)-1)
 	}
 	if ranked { // those that are faster meet the published layout's own step as a deadline
-		p.Top, p.Tokens, p.Deadline = ranksCounted, p.Setup.Tokens(), out.own.Time.Step*(1-1e-9)
+		p.Top, p.Tokens, p.Deadline = ranksCounted, p.Setup.Tokens(), slow*(1-1e-9)
 		out.rank = 1 + len(search.Run(t.Context(), p, nil).Best)
 	}
 	return out, true
@@ -104,7 +105,7 @@ func bestOf(t *testing.T, p search.Problem, theirs recipe.Recompute) (best searc
 	}
 	for _, p.Space.Recompute = range tried {
 		found := search.Run(t.Context(), p, nil).Best
-		if len(found) > 0 && (!ok || found[0].Report.Time.Step < best.Report.Time.Step) {
+		if len(found) > 0 && (!ok || found[0].Cautious < best.Cautious) {
 			best, ok = found[0], true
 		}
 	}

@@ -2,12 +2,14 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/record"
+	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
@@ -79,14 +81,24 @@ func (a *Advice) moves() Section {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
 	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
+	doubt := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.Cautious > m.Report.Time.Step }) || a.Cautious > a.Report.Time.Step
+	if doubt {
+		t.Head = slices.Insert(t.Head, 3, "to")
+	}
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
+		if row := &t.Rows[i]; doubt {
+			*row = slices.Insert(*row, 3, fine(record.Seconds, m.Cautious))
+		}
 	}
 	if len(t.Rows) > 0 {
 		out.add(t)
+		if doubt {
+			out.say(fmt.Sprintf("to, speed: of the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.Cautious)))
+		}
 		a.lastReasons(&out)
 		if command := EvalCommand(a.Moves[0].Setup, a.Library); command != "" {
 			out.say("Command of the first one:")
@@ -130,7 +142,7 @@ func (a *Advice) steps() Section {
 	}
 	out := Section{
 		Heading: "Each knob alone",
-		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.Report.Time.Step) + ", and the best value that fits",
+		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.Cautious) + ", and the best value that fits",
 		Blocks:  []Block{t},
 	}
 	if a.Tornado != nil {
@@ -213,14 +225,14 @@ func (a *Advice) rules() Section {
 
 // Records returns a row for the setup and one for each move.
 func (a *Advice) Records() *Table {
-	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "speed", "peak_bytes", "saved_bytes", "command"}}
-	row := func(name, follows string, fits bool, r *engine.Report, speed, saved float64, s engine.Setup) {
-		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(speed), exactly(r.Memory.Peak), exactly(saved), Word(EvalCommand(s, a.Library)))
+	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "cautious_step_seconds", "speed", "peak_bytes", "saved_bytes", "command"}}
+	row := func(name, follows string, fits bool, r *engine.Report, cautious units.Seconds, speed, saved float64, s engine.Setup) {
+		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(cautious), exactly(speed), exactly(r.Memory.Peak), exactly(saved), Word(EvalCommand(s, a.Library)))
 	}
-	row("current setup", "", a.Report.Memory.Fits, &a.Report, 1, 0, a.Setup)
+	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.Cautious, 1, 0, a.Setup)
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		row(m.Turns(), follows(m), m.Fits, &m.Report, m.Speed, float64(m.Saved), m.Setup)
+		row(m.Turns(), follows(m), m.Fits, &m.Report, m.Cautious, m.Speed, float64(m.Saved), m.Setup)
 	}
 	return t
 }

@@ -26,6 +26,7 @@ type moveDocument struct {
 	Fits    bool             `json:"fits"`
 	Last    string           `json:"ranked_last_because,omitempty"`
 	Step    float64          `json:"step_seconds"`
+	Slow    float64          `json:"cautious_step_seconds"` // where no doubtful overlap works; Speed is of it
 	Speed   float64          `json:"speed"`
 	Peak    float64          `json:"peak_bytes"`
 	Saved   float64          `json:"saved_bytes"`
@@ -65,7 +66,7 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
 	return &moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Speed: m.Speed,
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 	}
 }

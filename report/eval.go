@@ -198,7 +198,7 @@ func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 	add(r.Memory != nil, func() Section { return memorySection(s, r.Memory, full) })
 	add(r.Pipeline != nil, func() Section { return pipelineSection(r) })
 	add(full && len(r.Communication) > 0, func() Section { return communicationSection(r) })
-	add(r.Time != nil, func() Section { return stepSection(r.Time) })
+	add(r.Time != nil, func() Section { return stepSection(s, r) })
 	add(r.Throughput != nil, func() Section { return throughputSection(s, r.Throughput) })
 	add(r.Run != nil, func() Section { return runSection(r.Run) })
 	return out
@@ -336,9 +336,13 @@ func StepParts(t *engine.Time) []StepPart {
 	}
 }
 
-func stepSection(t *engine.Time) Section {
+func stepSection(s *engine.Setup, r *engine.Report) Section {
+	t := r.Time
 	out := Section{Heading: "Step", Lead: figure.Headline(t.Step) + " " + t.Band("±")}
 	out.evidence(&t.Evidence)
+	if x := stepRange(s, r); x != nil {
+		out.say(fmt.Sprintf("%s where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch (--comm-overlap cautious); search and advice rank by it", figure.FineSeconds(x.Cautious)))
+	}
 	table := &Table{Head: []string{"part", "time", "share"}}
 	for _, part := range StepParts(t) {
 		share := Word("")

@@ -3,6 +3,7 @@ package report
 import (
 	"meshscope/engine"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
 )
 
 // SchemaVersion is the version of every JSON document: it changes when a key is removed or
@@ -29,6 +30,7 @@ type Evaluation struct {
 	Pipeline      *engine.Pipeline        `json:"pipeline,omitempty"`
 	Communication *[]engine.Communication `json:"communication,omitempty"`
 	Time          *engine.Time            `json:"time,omitempty"`
+	Range         *StepRange              `json:"step_range,omitempty"`
 	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
 	Run           *engine.Run             `json:"run,omitempty"`
 	Model         *engine.ModelFigures    `json:"model,omitempty"`
@@ -50,6 +52,24 @@ type Evaluation struct {
 	report engine.Report
 }
 
+// StepRange is a step from where all overlap works that is assumed to where none works of
+// what few published runs show (engine.Cautious).
+type StepRange struct {
+	Assumed  units.Seconds `json:"overlap_assumed_seconds"`
+	Cautious units.Seconds `json:"doubtful_overlap_exposed_seconds"`
+}
+
+// stepRange returns that of a report; nil where no overlap is doubtful.
+func stepRange(s *engine.Setup, r *engine.Report) *StepRange {
+	if r.Time == nil {
+		return nil
+	}
+	if slow := engine.CautiousStep(s, r); slow > r.Time.Step {
+		return &StepRange{r.Time.Step, slow}
+	}
+	return nil
+}
+
 // NewEvaluation returns the evaluation of a setup and its report by a version of the
 // program.
 func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
@@ -58,6 +78,7 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 		Legal: r.Legal, Problems: listed(r.Problems),
 		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
 		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),
+		Range:  stepRange(&s, &r),
 		report: r,
 	}
 	if r.Legal {

@@ -29,6 +29,10 @@ func (o *Search) nearness() Section {
 	if words := roomWords(first.Memory); words != "" {
 		s.say(words)
 	}
+	if best := &r.Best[0]; best.Cautious > first.Time.Step {
+		s.say(fmt.Sprintf("The first place is ranked by %s, where no doubtful overlap works; where all of it does the step is %s.",
+			figure.FineSeconds(best.Cautious), figure.FineSeconds(first.Time.Step)))
+	}
 	reliances := search.OverlapReliances(first)
 	if len(reliances) == 0 {
 		s.say("The best layout assumes no overlapped communication.")

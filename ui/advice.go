@@ -81,11 +81,11 @@ func adviceTables(a *advise.Advice) []report.Table {
 	for _, l := range a.Limits {
 		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(record.Share, l.Share)})
 	}
-	moves := report.Table{Title: "advice: changes " + a.Promise(), Head: []string{"change", "also changes", "step", "speed", "peak", "memory change", "fits", "comes last because"}}
+	moves := report.Table{Title: "advice: changes " + a.Promise(), Head: []string{"change", "also changes", "step", "slow end of the step", "speed", "peak", "memory change", "fits", "comes last because"}}
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		moves.Rows = append(moves.Rows, []report.Cell{
-			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), report.Ratio(m.Speed),
+			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), seconds(float64(m.Cautious)), report.Ratio(m.Speed),
 			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), report.YesNo(m.Fits), report.Word(m.Last),
 		})
 	}

@@ -18,6 +18,9 @@ import (
 type Advice struct {
 	Setup  engine.Setup
 	Report engine.Report
+	// Cautious is the step where no doubtful overlap works (engine.Cautious). Moves and knobs are
+	// ranked by that of theirs; it is the report's where nothing is doubtful.
+	Cautious units.Seconds
 
 	Terms  []Term  // memory of the fullest rank, the largest first
 	Limits []Limit // the step by what it is spent on, the largest first
@@ -53,11 +56,13 @@ type Move struct {
 	Turned  int              // how many of the changes were turned
 	Setup   engine.Setup
 	Report  engine.Report // without timeline
-	// Speed is how many times as fast the step is, Saved how much less the
+	// Cautious is the step where no doubtful overlap works. Speed is how many times as fast
+	// that is, Saved how much less the
 	// fullest rank holds; negative: more.
-	Speed float64
-	Saved units.Bytes
-	Fits  bool
+	Cautious units.Seconds
+	Speed    float64
+	Saved    units.Bytes
+	Fits     bool
 	// Last is why the move comes after the others although it is as fast or faster: it is
 	// tight, or the model is least sure of what it does; empty: it does not.
 	Last string
@@ -125,7 +130,10 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	if a.report, done = a.evaluator.EvaluateUntil(s, o.Stop); !done || !a.report.Legal {
 		return Advice{}, false
 	}
-	out := Advice{Setup: s, Report: a.report, Terms: terms(&a.report), Limits: limits(&a.report)}
+	if a.step, done = a.evaluator.CautiousStep(&s, &a.report, o.Stop); !done {
+		return Advice{}, false
+	}
+	out := Advice{Setup: s, Report: a.report, Cautious: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
 	a.turnEach()
 	out.Knobs = a.tornado()
 	out.Moves = a.moves()

@@ -47,7 +47,7 @@ const beyond = "rests on a value that search does not try by default"
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		faster := a.found != nil && a.found.Report.Memory.HasMargin() && m.Report.Time.Step < a.found.Report.Time.Step
+		faster := a.found != nil && a.found.Report.Memory.HasMargin() && m.Cautious < a.found.Cautious
 		if m.Last == "" && (faster || a.none && m.Fits) {
 			m.Last = beyond
 		}

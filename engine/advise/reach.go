@@ -71,7 +71,8 @@ func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setu
 			continue
 		}
 		seen[v.Setup] = true
-		if least, ok := a.bounds.Bound(&v.Setup); ok {
+		slow, _ := engine.Cautious(v.Setup)
+		if least, ok := a.bounds.Bound(&slow); ok {
 			list = append(list, pair{v.Setup, least, turned})
 		}
 	}
@@ -137,8 +138,8 @@ func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may fun
 	var out []Move
 	for i := range open {
 		least := &open[i].least
-		if a.stopped() || float64(a.report.Time.Step/least.Step) <= speed ||
-			len(out) == wanted && least.Step >= out[wanted-1].Report.Time.Step {
+		if a.stopped() || float64(a.step/least.Step) <= speed ||
+			len(out) == wanted && least.Step >= out[wanted-1].Cautious {
 			break
 		}
 		if !may(*least) {
@@ -148,8 +149,8 @@ func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may fun
 		if !ok || !will(&m) || m.Speed <= speed {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(out, m.Report.Time.Step, func(o Move, step units.Seconds) int {
-			return cmp.Compare(o.Report.Time.Step, step)
+		at, _ := slices.BinarySearchFunc(out, m.Cautious, func(o Move, step units.Seconds) int {
+			return cmp.Compare(o.Cautious, step)
 		})
 		out = slices.Insert(out, at, m)
 		out = out[:min(len(out), wanted)]

@@ -265,11 +265,11 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case !m.Fits:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
 	case !a.report.Memory.Fits:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Report.Time.Step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
 	case m.Speed > 1:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
 	default:
-		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Report.Time.Step, a.report.Time.Step)
+		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
 	}
 }
 

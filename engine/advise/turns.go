@@ -17,6 +17,7 @@ type adviser struct {
 	options   Options
 	now       engine.Setup
 	report    engine.Report
+	step      units.Seconds // its slow end (engine.CautiousStep), by which moves are ranked
 	evaluator engine.Evaluator
 	bounds    bound.Bounder
 	turns     []turned // each knob alone, evaluated
@@ -86,7 +87,10 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 		return Move{}, false
 	}
 	m := Move{Changes: compare.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
-	m.Speed = float64(a.report.Time.Step / r.Time.Step)
+	if m.Cautious, done = a.evaluator.CautiousStep(&s, &r, a.options.Stop); !done {
+		return Move{}, false
+	}
+	m.Speed = float64(a.step / m.Cautious)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits = r.Memory.Fits
 	m.Last = a.last(&m)
@@ -112,7 +116,7 @@ type Knob struct {
 // Value is one value of a knob.
 type Value struct {
 	Text string        `json:"value"`
-	Step units.Seconds `json:"step_seconds"`
+	Step units.Seconds `json:"step_seconds"` // the slow end (engine.CautiousStep)
 	Peak units.Bytes   `json:"peak_bytes"`
 	Fits bool          `json:"fits"`
 	// Refused says that some launcher would not run it, though all would run the setup
@@ -189,12 +193,12 @@ func (a *adviser) tornado() []Knob {
 		if !ok {
 			continue
 		}
-		step, peak := a.report.Time.Step, a.report.Memory.Peak
+		step, peak := a.step, a.report.Memory.Peak
 		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: tight(a.report.Memory)}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.Report.Time.Step, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last}
+				v := Value{Text: t.text, Step: t.Cautious, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)

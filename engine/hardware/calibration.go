@@ -183,6 +183,16 @@ func (c *Calibration) For(stack recipe.Stack) *Software {
 // Run returns what the stack is told to run: what is given, else its own.
 func (s *Software) Run(given *recipe.Software) recipe.Software { return given.Or(s.Defaults) }
 
+// expose leaves communication exposed that is not taken to overlap.
+func (s *Software) expose(o recipe.Overlap) {
+	if o == recipe.OverlapNone {
+		s.TPForward, s.TPBackward, s.CP, s.DP, s.Gather = 1, 1, 1, 1, 1
+	}
+	if o == recipe.OverlapNone || o == recipe.OverlapCautious {
+		s.EP, s.EPOverlap, s.Pair, s.Shard = 1, 0, 1, 1
+	}
+}
+
 // settle makes the constants those of what the stack is told to run.
 func (s *Software) settle(given *recipe.Software) {
 	run := s.Run(given)

@@ -31,6 +31,7 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.
 	} else {
 		m.Ops, m.Network, m.Software = plain()
 	}
+	m.Software.expose(m.Software.Run(run).Overlap)
 	g := &c.GPU
 	m.attention = g.Peak(p)
 	if p.Narrow() {

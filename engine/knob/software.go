@@ -54,6 +54,10 @@ func softwareKnobs() []Knob {
 				return offWhere(s.DP*s.CP <= 1 || s.ZeRO == 3, "no such traffic", "")
 			},
 		}, fields[5]),
+		software(Knob{
+			Label: "comm overlap", Short: "overlap",
+			Help: "How much overlap of communication with computing is taken to work: assumed as the stack's calibration has it; cautious exposes the all-to-all of experts and the ZeRO traffic of every micro-batch; none exposes all.",
+		}, fields[6]),
 	}
 }
 
@@ -99,6 +103,6 @@ func (s *Setup) stackName() string {
 // autoSoftware is what a setup has where nothing is given.
 func autoSoftware() recipe.Software {
 	return recipe.Software{
-		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto, DPOverlap: recipe.Auto,
+		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto, DPOverlap: recipe.Auto, Overlap: recipe.Auto,
 	}
 }

@@ -11,6 +11,7 @@ type Software struct {
 	CUDAGraphs   CUDAGraphs `json:"cuda_graph"`
 	FP8Attention Setting    `json:"fp8_attention"`
 	DPOverlap    Setting    `json:"dp_overlap"`
+	Overlap      Overlap    `json:"comm_overlap"`
 }
 
 // Auto is the word of every field of Software for the value of the stack's release.
@@ -77,6 +78,23 @@ func CUDAGraphKinds() []CUDAGraphs {
 	return []CUDAGraphs{GraphsAuto, GraphsNone, GraphsLayer, GraphsIteration}
 }
 
+// Overlap is how much of the overlap of communication with computing is taken to work.
+type Overlap string
+
+// Overlaps. Cautious exposes what few published runs show to overlap: the all-to-all of
+// experts, and the ZeRO traffic of every micro-batch.
+const (
+	OverlapAuto     Overlap = Auto
+	OverlapAssumed  Overlap = "assumed" // as the stack's calibration has it
+	OverlapCautious Overlap = "cautious"
+	OverlapNone     Overlap = "none" // all communication inside a step is exposed
+)
+
+// Overlaps lists every overlap, the default first.
+func Overlaps() []Overlap {
+	return []Overlap{OverlapAuto, OverlapAssumed, OverlapCautious, OverlapNone}
+}
+
 // Or returns the software with what is not given taken from other.
 func (s Software) Or(other Software) Software {
 	s.Dispatcher = given(s.Dispatcher, other.Dispatcher)
@@ -85,6 +103,7 @@ func (s Software) Or(other Software) Software {
 	s.CUDAGraphs = given(s.CUDAGraphs, other.CUDAGraphs)
 	s.FP8Attention = given(s.FP8Attention, other.FP8Attention)
 	s.DPOverlap = given(s.DPOverlap, other.DPOverlap)
+	s.Overlap = given(s.Overlap, other.Overlap)
 	return s
 }
 
@@ -103,7 +122,7 @@ type SoftwareField struct {
 }
 
 // SoftwareFields lists the fields of Software.
-func SoftwareFields() [6]SoftwareField {
+func SoftwareFields() [7]SoftwareField {
 	return [...]SoftwareField{
 		{knobDispatcher, wordsOf(Dispatchers()), func(s *Software) *string { return (*string)(&s.Dispatcher) }},
 		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
@@ -111,6 +130,7 @@ func SoftwareFields() [6]SoftwareField {
 		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
 		{knobFP8Attention, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.FP8Attention) }},
 		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
+		{knobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
 	}
 }
 
@@ -129,6 +149,9 @@ func (s Stack) Has(knob, word string) bool {
 
 // Words lists the words of a field of Software that a stack has in its release, Auto first.
 func (s Stack) Words(knob string) []string {
+	if knob == knobOverlap {
+		return wordsOf(Overlaps())
+	}
 	words := []string{Auto}
 	if of := s.Traits().Software; of != nil {
 		words = append(words, of(knob, s.Release())...)
@@ -190,4 +213,5 @@ const (
 	knobCUDAGraphs   = "cuda-graph"
 	knobFP8Attention = "fp8-attention"
 	knobDPOverlap    = "dp-overlap"
+	knobOverlap      = "comm-overlap"
 )

@@ -186,7 +186,7 @@ func (k *keeper) dominated(rate float64, peak units.Bytes) bool {
 		return false
 	}
 	f := &k.front[n-1] // of those as fast, the one with the least memory
-	m := f.Report.Memory.Peak
+	m := f.peak
 	return m < peak || m == peak && f.exact.rate < rate
 }
 
@@ -212,7 +212,7 @@ func (k *keeper) keep(f *found) {
 // twin reports whether another layout is the same under another name: on one
 // pipeline rank most schedules are.
 func (f *found) twin(g found) bool {
-	if f.Setup.PP > 1 || g.Setup.PP > 1 || f.exact != g.exact || f.Report.Memory.Peak != g.Report.Memory.Peak {
+	if f.Setup.PP > 1 || g.Setup.PP > 1 || f.exact != g.exact || f.peak != g.peak {
 		return false
 	}
 	s := g.Setup
@@ -234,11 +234,11 @@ func (f *found) better(g *found) int {
 // extend puts a layout on the front and takes off what it dominates. Of equals
 // the one that the space lists first stays.
 func (k *keeper) extend(f *found) {
-	peak := f.Report.Memory.Peak
+	peak := f.peak
 	kept := k.front[:0]
 	for i := range k.front {
 		g := &k.front[i]
-		m := g.Report.Memory.Peak
+		m := g.peak
 		switch {
 		case m == peak && g.exact.rate == f.exact.rate:
 			if g.place(&f.candidate) < 0 {

@@ -65,7 +65,7 @@ func (r *Result) ahead(f Result, p *Problem) {
 // undominated returns the layouts of a list that no other one equals or beats in both
 // speed and memory, the fastest first.
 func undominated(list []Found) (out []Found) {
-	rate := func(f *Found) float64 { return f.Report.Throughput.TokensPerSecondPerGPU }
+	rate := func(f *Found) float64 { return f.Setup.Tokens() / float64(f.Cautious) / float64(f.Setup.GPUs) }
 	slices.SortStableFunc(list, func(a, b Found) int {
 		switch x, y := rate(&a), rate(&b); {
 		case x > y:

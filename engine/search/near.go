@@ -50,7 +50,7 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 // the wider error band of what the objective ranks by, and not behind in what it puts first.
 func (p *Problem) TooClose(best, f *Found) bool {
 	of := func(f *Found) score {
-		return p.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: f.Report.Memory.Peak})
+		return p.score(&f.Setup, bound.Bound{Step: f.Cautious, Peak: f.Report.Memory.Peak})
 	}
 	a, b := p.Objective.Evidence(&best.Report), p.Objective.Evidence(&f.Report)
 	lead, rate := p.worst(of(best), max(a.CloseMargin(), b.CloseMargin()))
@@ -82,7 +82,7 @@ type identity struct {
 }
 
 func (e *evaluated) fits(f *found) {
-	id := identity{place: f.candidate, exact: f.exact, peak: f.Report.Memory.Peak}
+	id := identity{place: f.candidate, exact: f.exact, peak: f.peak}
 	id.place.step, id.place.peak, id.place.key = 0, 0, score{}
 	if f.Setup.PP == 1 {
 		id.place.kind, id.place.chunks = 0, 0 // the schedule is but a name

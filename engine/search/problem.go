@@ -105,6 +105,10 @@ type Found struct {
 	Setup  engine.Setup
 	Report engine.Report // without timeline
 	Free   units.Bytes   // of the usable memory on the fullest rank
+	// Cautious is the step where no doubtful overlap works (engine.Cautious), by which
+	// layouts are ranked; it is that of the report where nothing is doubtful, or where the
+	// problem's setup says how much overlap works.
+	Cautious units.Seconds
 }
 
 // Result is the answer.

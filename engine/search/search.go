@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"meshscope/engine"
+	"meshscope/engine/recipe"
 	"meshscope/engine/search/bound"
+	"meshscope/engine/units"
 )
 
 // Run searches. It calls progress (nil: nobody wants to know) from one goroutine
@@ -31,7 +33,8 @@ type run struct {
 	progress func(Progress)
 	result   Result
 
-	hasty bool // whoever stops it wants no answer any more
+	overlap recipe.Overlap // of the setup that was given; the problem's is cautious where that leaves it open
+	hasty   bool           // whoever stops it wants no answer any more
 
 	dropped int   // candidates that there was no room for
 	lowest  score // the best bound of these
@@ -41,7 +44,9 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	r := &run{ctx: ctx, problem: p, variants: p.variants(), workers: max(p.Workers, 1), progress: progress}
+	given := p.Setup.Overlap
+	p.Setup, _ = engine.Cautious(p.Setup)
+	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress}
 	for i := range r.variants {
 		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
 	}
@@ -205,6 +210,7 @@ type found struct {
 	candidate
 	Found
 	exact score
+	peak  units.Bytes // the larger one of both ends of the step
 }
 
 // state of a candidate after its evaluation.
@@ -216,23 +222,32 @@ const (
 	fits
 )
 
-// full evaluates a candidate, unless stop says true.
+// full evaluates a candidate, unless stop says true: the report is that of eval, the score is
+// of the slow end of the step. Both ends must fit, for the order of an automatic schedule, and
+// so its memory, follows from the times.
 func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, state) {
 	f := found{candidate: *c}
 	f.Setup = r.setup(c)
 	p := r.variants[r.planes[c.plane].variant].problem
-	var done bool
-	if f.Report, done = e.EvaluateUntil(f.Setup, stop); !done {
+	slow, done := e.EvaluateUntil(f.Setup, stop)
+	if !done {
 		return f, unknown
 	}
-	if !f.Report.Legal {
+	f.Report = slow
+	if !slow.Legal {
 		return f, misses
 	}
+	if f.Setup.Overlap = r.overlap; r.overlap != p.Setup.Overlap && engine.Doubtful(&f.Setup) {
+		if f.Report, done = e.EvaluateUntil(f.Setup, stop); !done {
+			return f, unknown
+		}
+	}
 	m := f.Report.Memory
-	f.Free = m.Usable - m.Peak
-	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Report.Time.Step, Peak: m.Peak})
-	f.exact.tight = p.wantsMargin() && !m.HasMargin()
-	if p.marginOnly && !m.HasMargin() || m.Peak > p.limit() || !p.inTime(f.Report.Time.Step, f.Setup.Tokens()) {
+	f.Free, f.Cautious, f.peak = m.Usable-m.Peak, slow.Time.Step, max(m.Peak, slow.Memory.Peak)
+	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Cautious, Peak: f.peak})
+	margin := m.HasMargin() && slow.Memory.HasMargin()
+	f.exact.tight = p.wantsMargin() && !margin
+	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Cautious, f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

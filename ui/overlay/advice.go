@@ -275,7 +275,7 @@ func (a *Advice) moveLine(m *advise.Move) adviceLine {
 			sign, role = g.Cross+" ", themes.Bad
 		}
 		l.Put(t.Paint(themes.Text), shorten(m.Turns(), at-l.Used()-1, g))
-		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.Report.Time.Step), at+moveStep)
+		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.Cautious), at+moveStep)
 		l.RightAligned(t.Paint(themes.Text), fmt.Sprintf("%s%.3f", g.Times, m.Speed), at+moveStep+moveSpeed)
 		if peak > 0 {
 			l.RightAligned(t.Paint(role), sign+figure.GiB(m.Report.Memory.Peak), at+moveStep+moveSpeed+peak)
@@ -368,6 +368,9 @@ func (a *Advice) about() string {
 			return cause
 		}
 		return m.Reason
+	}
+	if a.found != nil && a.found.Cautious > a.report.Time.Step {
+		return fmt.Sprintf("a step takes %s, or %s if no doubtful overlap works: moves are ranked by that", figure.Seconds(a.report.Time.Step), figure.Seconds(a.found.Cautious))
 	}
 	return fmt.Sprintf("a step takes %s, MFU %s", figure.Seconds(a.report.Time.Step), figure.Percent(a.report.Throughput.MFU))
 }

@@ -74,6 +74,16 @@ func columns() []column {
 			text: func(r *row) string { return figure.GiB(r.free) }, value: func(r *row) float64 { return r.free.GiB() },
 		},
 		onlyVaried(column{
+			id: "slow", head: "slow end", help: "the step where no doubtful overlap works (experts, ZeRO in every micro-batch), s: what layouts are ranked by", drop: 12,
+			text: func(r *row) string {
+				if r.slow <= r.step {
+					return ""
+				}
+				return figure.Seconds(r.slow)
+			},
+			value: func(r *row) float64 { return float64(max(r.slow, r.step)) },
+		}),
+		onlyVaried(column{
 			id: "days", head: "days", help: "the whole run, days", drop: 1,
 			text: func(r *row) string { return orNothing(r.days, figure.Three) }, value: func(r *row) float64 { return r.days },
 		}),

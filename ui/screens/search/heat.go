@@ -114,7 +114,7 @@ func (a *query) best(ctx context.Context) cell {
 	r := find.Run(ctx, p, nil)
 	c := cell{done: true}
 	if len(r.Best) > 0 {
-		c.found, c.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, 1)
+		c.found, c.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, r.Best[0].Cautious, 1)
 		c.exact = r.Best[0].Report.Time.Evidence
 	}
 	return c

@@ -62,6 +62,9 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	if a.result.near.Most == 1 {
 		texts[0] = "rank 1 leads by > 1 %"
 	}
+	if len(a.rows) > 0 && a.rows[0].slow > a.rows[0].step {
+		texts = append(texts, "ranked by "+figure.Seconds(a.rows[0].slow)+", overlap in doubt")
+	}
 	if len(a.reliances) > 0 {
 		var parts []string
 		for _, l := range a.reliances[:min(len(a.reliances), 2)] {

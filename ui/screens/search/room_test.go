@@ -26,7 +26,7 @@ func TestMayNotFit(t *testing.T) {
 		r := roundReport(50, c.gib)
 		r.Memory.ErrorBand = c.band
 		r.Memory.Fit = engine.FitWithin(r.Memory.Peak, r.Memory.Usable, c.band)
-		v.answer.rows[0] = rowOf(in.Setup, &r, 1)
+		v.answer.rows[0] = rowOf(in.Setup, &r, r.Time.Step, 1)
 		v.answer.room = roomOf(r.Memory)
 		v.answer.result.near.Least, v.answer.result.near.Most = 3, 3
 		for _, size := range [][2]int{{80, 20}, {120, 32}} {

@@ -16,14 +16,16 @@ type row struct {
 	fits  bool
 
 	step         units.Seconds
-	perGPU, mfu  float64 // tokens per second per GPU; share of the peak
+	slow         units.Seconds // the step where no doubtful overlap works: what layouts are ranked by
+	perGPU, mfu  float64       // tokens per second per GPU; share of the peak
 	peak, free   units.Bytes
 	room         room
 	bubble, comm float64 // bubble over ideal; exposed communication over the step
 	days, cost   float64 // of the whole run; 0: unknown
 }
 
-func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
+// rowOf returns the row of a report whose step has that slow end.
+func rowOf(s *engine.Setup, r *engine.Report, slow units.Seconds, rank int) row {
 	out := row{setup: *s, rank: rank}
 	if r.Memory == nil || r.Time == nil || r.Throughput == nil || r.Pipeline == nil {
 		return out
@@ -32,6 +34,7 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 	out.fits, out.peak, out.free = m.Fits, m.Peak, m.Usable-m.Peak
 	out.room = roomOf(m)
 	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
+	out.slow = slow
 	out.bubble = r.Pipeline.BubbleOverIdeal
 	if r.Run != nil {
 		out.spend(r.Run)
@@ -40,6 +43,14 @@ func rowOf(s *engine.Setup, r *engine.Report, rank int) row {
 		out.comm = float64(r.Time.Exposed / r.Time.Step)
 	}
 	return out
+}
+
+// speed returns what layouts are ranked by: tokens per second per GPU at the slow end.
+func (r *row) speed() float64 {
+	if r.slow <= 0 {
+		return r.perGPU
+	}
+	return r.perGPU * float64(r.step/r.slow)
 }
 
 // spend takes in what the whole run takes.

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	find "meshscope/engine/search"
+	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/ui/screen"
 )
@@ -35,6 +36,10 @@ type View struct {
 	answer  *answer // of the last search that ended
 
 	table table
+	slow  struct { // slow end of the current setup's step
+		of   *engine.Report
+		step units.Seconds
+	}
 
 	picture   picture
 	inPicture bool // the arrow keys move in the picture
@@ -164,7 +169,7 @@ func (j *job) search(ctx context.Context) *answer {
 		a.room = roomOf(first.Memory)
 	}
 	for i := range r.Best {
-		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, i+1))
+		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].Cautious, i+1))
 	}
 	a.mergeFront(r.Front)
 	if len(r.Best) == 0 && !r.Partial {
@@ -189,7 +194,7 @@ func (a *answer) mergeFront(front []find.Found) {
 		n, listed := at[front[i].Setup]
 		if !listed {
 			n = len(a.rows)
-			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, 0))
+			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, front[i].Cautious, 0))
 		}
 		a.rows[n].front = true
 		a.front = append(a.front, n)

@@ -70,12 +70,12 @@ func invented(in *screen.Context) *answer {
 			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 		}
 		r := roundReport(50+0.7*float64(i), 78-float64((i*7)%50))
-		one := rowOf(&s, &r, i+1)
+		one := rowOf(&s, &r, r.Time.Step, i+1)
 		one.front = i%6 == 0
 		a.rows = append(a.rows, one)
 	}
 	r := roundReport(120, 20)
-	tail := rowOf(in.Setup, &r, 0)
+	tail := rowOf(in.Setup, &r, r.Time.Step, 0)
 	tail.setup.MBS, tail.front = 16, true
 	a.rows = append(a.rows, tail)
 	return a
@@ -240,7 +240,7 @@ func small(t testing.TB) *screen.Context {
 		t.Fatal(err)
 	}
 	s := knob.WithModel(presets.DefaultSetup(), m)
-	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 8, 2, 1, 4, 32, 8
+	s.GPUs, s.TP, s.PP, s.DP, s.GBS, s.MicroBatches = 8, 4, 1, 2, 32, 16
 	if !engine.Legal(s) {
 		t.Fatal(engine.Check(s))
 	}

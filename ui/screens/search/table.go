@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -42,13 +43,24 @@ func newTable() table {
 // fresh puts the cursor on the best of new rows.
 func (t *table) fresh() { t.row = 0 }
 
+// slowOf returns the slow end of the current setup's step; its step where that takes long to find.
+func (v *View) slowOf(in *screen.Context) units.Seconds {
+	if v.slow.of != in.Report {
+		v.slow.of, v.slow.step = in.Report, in.Report.Time.Step
+		if !in.Setup.Slow() {
+			v.slow.step = engine.CautiousStep(in.Setup, in.Report)
+		}
+	}
+	return v.slow.step
+}
+
 // own returns the current setup as a row, ranked among what was found; nil where
 // there are no figures of it.
 func (v *View) own(in *screen.Context) *row {
 	if in.Setup == nil || in.Report == nil || in.Report.Time == nil || in.Report.Memory == nil {
 		return nil
 	}
-	r := rowOf(in.Setup, in.Report, 0)
+	r := rowOf(in.Setup, in.Report, v.slowOf(in), 0)
 	r.own = true
 	if v.answer != nil && v.answer.of.chosen[budget] != "" { // the tokens are those of the question
 		s := *in.Setup
@@ -124,7 +136,7 @@ func worth(a, b *row) int {
 		}
 		return 1
 	}
-	return cmp.Compare(b.perGPU, a.perGPU)
+	return cmp.Compare(b.speed(), a.speed())
 }
 
 // pointer is the width of the marks before a row: cursor and current setup.
@@ -249,7 +261,7 @@ func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.fits {
 		return in.Glyphs.Cross
 	}
-	if n := v.ranked(); n > 0 && r.perGPU < v.answer.rows[n-1].perGPU && v.answer.of.chosen[objective] == "" {
+	if n := v.ranked(); n > 0 && r.speed() < v.answer.rows[n-1].speed() && v.answer.of.chosen[objective] == "" {
 		return ">" + strconv.Itoa(n)
 	}
 	return in.Glyphs.None

@@ -154,7 +154,7 @@ func FuzzFilter(f *testing.F) {
 	all := columns()
 	s := presets.DefaultSetup()
 	r := roundReport(60, 50)
-	one := rowOf(&s, &r, 1)
+	one := rowOf(&s, &r, r.Time.Step, 1)
 	f.Fuzz(func(t *testing.T, text string) {
 		conditions, err := parse(text, all)
 		if err != nil && conditions != nil {
