@@ -78,7 +78,7 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
 		Bits: s.Precision.ProductBits(),
 		GPUs: band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
-		Active: band.LogOf(float64(m.Active())), Seq: band.LogOf(float64(s.Seq)),
+		Active: band.LogOf(float64(m.Active())), Seq: band.LogOf(float64(s.Seq)), MBS: band.LogOf(float64(s.MBS)), Version: s.Stack.Release(),
 	}
 	if t := r.Time; t != nil && t.Step > 0 {
 		x.NonCompute = 1 - float64((t.Compute+t.Recompute)/t.Step)
@@ -136,6 +136,10 @@ func difference(f band.Feature, s *Setup, x *band.Traits) band.Difference {
 		d.Name = s.Cluster.GPU.ID
 	case band.Stack:
 		d.Name = string(s.Stack.Resolve())
+	case band.MBS:
+		d.Count = float64(s.MBS)
+	case band.Release:
+		d.Name = string(s.Stack)
 	case band.Precision:
 		d.Name = string(s.Precision)
 	case band.TP:

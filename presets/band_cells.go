@@ -15,7 +15,8 @@ import (
 //
 //	# a comment
 //	title,GROUP,WORDS                      how a group of runs is named to a reader
-//	time,FACTOR,GPUS,GPUS,SEQ,SEQ,ACTIVE,ACTIVE   a table and the ranges that its runs cover
+//	time,FACTOR,GPUS,GPUS,SEQ,SEQ,ACTIVE,ACTIVE,MBS,MBS   a table and the ranges that its runs cover
+//	factor,EXPERTS,GENERATION,STACK,FACTOR   a class of the table above it whose factor is another
 //	CELL                                   of the table above it: the columns of CellFile
 //
 // It is read whenever a setup is evaluated, and so it is no TOML: that takes ten times as long.
@@ -25,6 +26,7 @@ const (
 	titleRecord  = "title"
 	timeRecord   = "time"
 	memoryRecord = "memory"
+	factorRecord = "factor"
 )
 
 // fillBands puts the cells of a file into the two tables.
@@ -54,6 +56,8 @@ func fillBands(p *hardware.Published, text string) error {
 			err = at.head(rest)
 		case at == nil:
 			err = errors.New("a table is needed before the first cell")
+		case kind == factorRecord:
+			err = at.class(rest)
 		default:
 			err = at.cell(record)
 		}
@@ -76,7 +80,7 @@ type bandReader struct {
 // head reads the factor and the ranges.
 func (r *bandReader) head(text string) error {
 	var factor float64
-	var ends [6]float64
+	var ends [8]float64
 	f := fields{rest: text}
 	f.float(&factor)
 	for i := range ends {
@@ -84,7 +88,18 @@ func (r *bandReader) head(text string) error {
 	}
 	reach := func(i int) band.Range { return band.Range{Least: band.Log(ends[i]), Most: band.Log(ends[i+1])} }
 	t := r.table
-	t.Factor, t.GPUs, t.Seq, t.Active = factor, reach(0), reach(2), reach(4)
+	t.Factor, t.GPUs, t.Seq, t.Active, t.MBS = factor, reach(0), reach(2), reach(4), reach(6)
+	return f.err()
+}
+
+// class reads the factor of a class.
+func (r *bandReader) class(text string) error {
+	var c band.ClassFactor
+	f := fields{rest: text}
+	f.bool(&c.Experts)
+	c.Generation, c.Stack = f.next(), f.next()
+	f.float(&c.Factor)
+	r.table.Classes = append(r.table.Classes, c)
 	return f.err()
 }
 
@@ -116,6 +131,7 @@ type CellFile struct {
 	Generation   string
 	Stack        string
 	Family       string
+	Version      string
 	Experts      bool
 	TP           int
 	CP           int
@@ -129,6 +145,7 @@ type CellFile struct {
 	MicroBatches float64
 	Active       float64
 	Seq          float64
+	MBS          float64
 	Wait         float64
 	Traffic      float64
 	Runs         int
@@ -139,8 +156,8 @@ type CellFile struct {
 }
 
 // Columns names the values of a line, in their order.
-const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits," +
-	"gpus,micro_batches,active,seq,wait,traffic,runs,weight,error,off,fitted"
+const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,version,experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits," +
+	"gpus,micro_batches,active,seq,mbs,wait,traffic,runs,weight,error,off,fitted"
 
 // String returns the line.
 func (c *CellFile) String() string {
@@ -161,12 +178,12 @@ func (c *CellFile) String() string {
 			out = append(out, strconv.FormatFloat(v, 'f', -1, 64))
 		}
 	}
-	text(c.Group, c.Release, c.Source, c.Example, c.GPU, c.Vendor, c.Generation, c.Stack, c.Family)
+	text(c.Group, c.Release, c.Source, c.Example, c.GPU, c.Vendor, c.Generation, c.Stack, c.Family, c.Version)
 	flag(c.Experts)
 	count(c.TP, c.CP, c.EP)
 	flag(c.Pipeline, c.ZeRO3, c.PCIe, c.Recompute)
 	count(c.Bits)
-	number(c.GPUs, c.MicroBatches, c.Active, c.Seq, c.Wait, c.Traffic)
+	number(c.GPUs, c.MicroBatches, c.Active, c.Seq, c.MBS, c.Wait, c.Traffic)
 	count(c.Runs)
 	number(c.Weight, c.Error, c.Off)
 	flag(c.Fitted)
@@ -176,7 +193,7 @@ func (c *CellFile) String() string {
 // read reads a line.
 func (c *CellFile) read(line string) error {
 	f := fields{rest: line}
-	for _, into := range [...]*string{&c.Group, &c.Release, &c.Source, &c.Example, &c.GPU, &c.Vendor, &c.Generation, &c.Stack, &c.Family} {
+	for _, into := range [...]*string{&c.Group, &c.Release, &c.Source, &c.Example, &c.GPU, &c.Vendor, &c.Generation, &c.Stack, &c.Family, &c.Version} {
 		*into = f.next()
 	}
 	f.bool(&c.Experts)
@@ -190,7 +207,7 @@ func (c *CellFile) read(line string) error {
 		f.bool(into)
 	}
 	f.int(&c.Bits)
-	for _, into := range [...]*float64{&c.GPUs, &c.MicroBatches, &c.Active, &c.Seq, &c.Wait, &c.Traffic} {
+	for _, into := range [...]*float64{&c.GPUs, &c.MicroBatches, &c.Active, &c.Seq, &c.MBS, &c.Wait, &c.Traffic} {
 		f.float(into)
 	}
 	f.int(&c.Runs)
@@ -259,10 +276,10 @@ func (f *fields) err() error {
 func (c *CellFile) cell(source int) band.Cell {
 	return band.Cell{
 		Traits: band.Traits{
-			GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family, Experts: c.Experts,
+			GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family, Version: c.Version, Experts: c.Experts,
 			TP: band.Reach(c.TP), CP: band.Reach(c.CP), EP: band.Reach(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe,
 			Recompute: c.Recompute, Bits: c.Bits, GPUs: band.Log(c.GPUs), MicroBatches: band.Log(c.MicroBatches),
-			Active: band.Log(c.Active), Seq: band.Log(c.Seq), NonCompute: c.Wait, Traffic: c.Traffic,
+			Active: band.Log(c.Active), Seq: band.Log(c.Seq), MBS: band.Log(c.MBS), NonCompute: c.Wait, Traffic: c.Traffic,
 		},
 		Group: c.Group, Release: c.Release, Source: source, Runs: c.Runs, Weight: c.Weight, Error: c.Error, Fitted: c.Fitted,
 		Example: c.Example, Off: c.Off,

@@ -87,6 +87,7 @@ type scalesFile struct {
 	EPAcross    float64    `toml:"ep_across"`
 	Vendor      float64    `toml:"vendor"`
 	BeyondRange float64    `toml:"beyond_range"`
+	Newer       float64    `toml:"newer"`
 	Of          featureSet `toml:"of"`
 }
 
@@ -109,6 +110,7 @@ type featureSet struct {
 	MicroBatches float64 `toml:"micro_batches"`
 	Active       float64 `toml:"active"`
 	Seq          float64 `toml:"seq"`
+	MBS          float64 `toml:"mbs"`
 	Wait         float64 `toml:"wait"`
 	Traffic      float64 `toml:"traffic"`
 }
@@ -116,11 +118,11 @@ type featureSet struct {
 func (f *scalesFile) table(memory bool) band.Table {
 	o := &f.Of
 	return band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: band.Scales{
-		Unknown: f.Unknown, Generation: f.Generation, Family: f.Family, EPAcross: f.EPAcross, Vendor: f.Vendor, BeyondRange: f.BeyondRange,
+		Unknown: f.Unknown, Generation: f.Generation, Family: f.Family, EPAcross: f.EPAcross, Vendor: f.Vendor, BeyondRange: f.BeyondRange, Newer: f.Newer,
 		Of: [band.Features]float64{
 			band.Experts: o.Experts, band.EP: o.EP, band.GPU: o.GPU, band.Stack: o.Stack, band.Own: o.Own, band.Changed: o.Changed,
 			band.PCIe: o.PCIe, band.TP: o.TP, band.Pipeline: o.Pipeline, band.CP: o.CP, band.ZeRO3: o.ZeRO3, band.Precision: o.Precision,
-			band.Recompute: o.Recompute, band.GPUs: o.GPUs, band.MicroBatches: o.MicroBatches, band.Active: o.Active, band.Seq: o.Seq,
+			band.Recompute: o.Recompute, band.GPUs: o.GPUs, band.MicroBatches: o.MicroBatches, band.Active: o.Active, band.Seq: o.Seq, band.MBS: o.MBS,
 			band.Wait: o.Wait, band.Traffic: o.Traffic,
 		},
 	}}

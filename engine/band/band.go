@@ -14,7 +14,7 @@
 // The measurement is expected between predicted / exp(B) and predicted * exp(B); the
 // band is exp(B) - 1. Factor is the 90 % quantile of e / (B / factor) over all runs
 // with their own release left out, so nine of ten runs of a release that nobody has
-// seen lie inside. The maximum over the sources makes the band that of an outsider:
+// seen lie inside; a class of runs that has too few inside has a larger one of its own. The maximum over the sources makes the band that of an outsider:
 // constants were fitted to some of the very runs that are nearest. Of memory there is no
 // such maximum: it is counted tensor by tensor, and a stack is like no other one.
 package band
@@ -25,17 +25,36 @@ import "math"
 // of memory.
 type Table struct {
 	Factor      float64 // makes nine of ten runs lie inside
+	Classes     []ClassFactor
 	Prior       float64 // u0: the mean error where no run is similar, in the log
 	PriorWeight float64 // w0: how many similar runs the prior counts for
 	Memory      bool    // of memory: rho is 1
 	Scales      Scales
 	Cells       []Cell
 
-	GPUs, Seq, Active Range // what the published runs cover
+	GPUs, Seq, Active, MBS Range // what the published runs cover
 
 	sources int
 	quick   quick
 	packed  []packed
+}
+
+// ClassFactor is the factor of a class of runs that the factor of all would leave outside
+// too often.
+type ClassFactor struct {
+	Experts           bool
+	Generation, Stack string
+	Factor            float64
+}
+
+// FactorOf returns the factor of a setup's class.
+func (t *Table) FactorOf(x *Traits) float64 {
+	for i := range t.Classes {
+		if c := &t.Classes[i]; c.Experts == x.Experts && c.Stack == x.Stack && c.Generation == x.Generation {
+			return c.Factor
+		}
+	}
+	return t.Factor
 }
 
 // Settle works out what Of needs of the cells; they must not change after it.
@@ -93,7 +112,7 @@ func Unknown() *Table { return &Table{Factor: 1.4, Prior: 0.5, PriorWeight: 0.7}
 // Of returns the band of a prediction for a setup like x.
 func (t *Table) Of(x *Traits) Band {
 	q, out := t.mean(x, "")
-	b := t.Factor * t.Rho(x) * q
+	b := t.FactorOf(x) * t.Rho(x) * q
 	out.Error, out.Typical = math.Expm1(b), math.Expm1(typicalShare*b)
 	return out
 }
@@ -140,7 +159,7 @@ func (t *Table) mean(x *Traits, without string) (q float64, out Band) {
 		if d < similar {
 			out.Similar += int(c.runs)
 		}
-		w := c.weight * decay(d)
+		w := c.weight * t.quick.decay(d)
 		errors[c.source] += w * c.off
 		weights[c.source] += w
 	}

@@ -41,6 +41,8 @@ func (d Difference) String() string {
 		return d.Name
 	case Stack:
 		return "stack " + d.Name
+	case Release:
+		return d.Name + " newer than every published run"
 	case PCIe:
 		return "links inside the node"
 	case Recompute:
@@ -51,6 +53,8 @@ func (d Difference) String() string {
 		return plural(d.Count, "micro-batch")
 	case Seq:
 		return "sequences of " + count
+	case MBS:
+		return "micro-batches of " + plural(d.Count, "sequence")
 	case Active:
 		return strconv.FormatFloat(d.Count/1e9, 'g', 3, 64) + "B active parameters"
 	case Wait:

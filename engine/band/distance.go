@@ -28,6 +28,8 @@ const (
 	MicroBatches
 	Active
 	Seq
+	MBS
+	Release
 	Wait
 	Traffic
 	Features // how many there are
@@ -44,6 +46,7 @@ type Scales struct {
 	Family      float64 // another stack of the same family
 	EPAcross    float64 // experts inside a scale-up domain against across domains
 	BeyondRange float64 // per doubling beyond the published range, to every run
+	Newer       float64 // a release newer than all published ones of its stack, dense or with experts, to every run
 }
 
 // Range is what the published runs cover of a count, in binary logarithms.
@@ -55,34 +58,46 @@ func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0
 // beyond returns the distance that is the same to every run, with a release left out: a
 // generation or a stack that it alone has is then one without any published run.
 func (t *Table) beyond(x *Traits, without string) float64 {
-	generation, stack := t.knows(x)
-	if without != "" {
-		generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })
-		stack = t.outside(without, func(c *Cell) bool { return c.Stack == x.Stack })
-	}
 	var p parts
-	t.addBeyond(&p, x, generation, stack)
+	t.addBeyond(&p, x, t.knows(x, without))
 	return p.sum()
 }
 
-// knows reports whether any published run has the generation and the stack of x.
-func (t *Table) knows(x *Traits) (generation, stack bool) {
-	return slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+// known is what of a setup any published run has: its generation of GPUs, its stack, and
+// of the stack its release or a newer one, dense or with experts as the setup is.
+type known struct{ generation, stack, release bool }
+
+// knows returns what is known, with a release left out; empty: none is.
+func (t *Table) knows(x *Traits, without string) (k known) {
+	if without != "" {
+		k.generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })
+		k.stack = t.outside(without, func(c *Cell) bool { return c.Stack == x.Stack })
+	} else {
+		k.generation, k.stack = slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+	}
+	k.release = x.Version == "" || !k.stack || t.outside(without, func(c *Cell) bool {
+		return c.Version >= x.Version && c.Experts == x.Experts && c.Stack == x.Stack
+	})
+	return k
 }
 
 // addBeyond adds what no published run has, each to its feature: it is as far from every
 // run.
-func (t *Table) addBeyond(p *parts, x *Traits, generation, stack bool) {
+func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 	s := &t.Scales
 	p[GPUs] += s.BeyondRange * t.GPUs.beyond(x.GPUs)
 	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
 	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
+	p[MBS] += s.BeyondRange * t.MBS.beyond(x.MBS)
 	p[Changed] += s.Of[Changed] * x.Changed
-	if !generation {
+	if !k.generation {
 		p[GPU] += s.Unknown
 	}
-	if !stack {
+	if !k.stack {
 		p[Stack] += s.Unknown
+	}
+	if !k.release {
+		p[Release] += s.Newer
 	}
 	if x.Own {
 		p[Own] += s.Of[Own]
@@ -119,6 +134,7 @@ func (t *Table) apart(p *parts, x *Traits, c *Cell) {
 		MicroBatches: s.Of[MicroBatches] * math.Abs(float64(x.MicroBatches-c.MicroBatches)),
 		Active:       s.Of[Active] * math.Abs(float64(x.Active-c.Active)),
 		Seq:          s.Of[Seq] * math.Abs(float64(x.Seq-c.Seq)),
+		MBS:          s.Of[MBS] * math.Abs(float64(x.MBS-c.MBS)),
 		Wait:         s.Of[Wait] * math.Abs(x.logWait-c.logWait),
 		Traffic:      s.Of[Traffic] * math.Abs(x.logTraffic-c.logTraffic),
 		Experts:      s.unless(Experts, x.Experts == c.Experts),
@@ -188,8 +204,7 @@ func (t *Table) Distance(x, y *Traits) float64 {
 func (t *Table) Differences(x *Traits, c *Cell) (out [2]Feature) {
 	var p parts
 	t.apart(&p, x, c)
-	generation, stack := t.knows(x)
-	t.addBeyond(&p, x, generation, stack)
+	t.addBeyond(&p, x, t.knows(x, ""))
 	const least = 0.1
 	for i := range out {
 		most := Feature(0)

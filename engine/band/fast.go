@@ -37,7 +37,11 @@ type quick struct {
 	vendors []string
 	stacks  []string
 	parents []string
+	near    [far*decaySteps + 2]float64 // exp(-d), in steps of d
 }
+
+// decaySteps is how many values exp(-d) is kept at for each unit of d.
+const decaySteps = 64
 
 // packed are traits as numbers.
 type packed struct {
@@ -52,13 +56,13 @@ type packed struct {
 }
 
 // counts is how many features count by how much they differ.
-const counts = 6
+const counts = 7
 
 func (t *Table) prepare() {
 	q, s := &t.quick, &t.Scales
 	*q = quick{
 		gpu: [4]float64{0, s.Generation, s.Of[GPU], s.Vendor}, stack: [3]float64{0, s.Family, s.Of[Stack]},
-		scale: [counts]float64{s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[Wait], s.Of[Traffic]},
+		scale: [counts]float64{s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[MBS], s.Of[Wait], s.Of[Traffic]},
 	}
 	for f := range q.flags {
 		for bit, feature := range [...]Feature{Experts, PCIe, Pipeline, CP, ZeRO3, Recompute} {
@@ -74,6 +78,9 @@ func (t *Table) prepare() {
 		for c := range Reach(reaches) {
 			q.tp[x*reaches+c], q.ep[x*reaches+c] = s.Of[TP]*reachApart(x, c), s.experts(x, c)
 		}
+	}
+	for i := range q.near {
+		q.near[i] = math.Exp(-float64(i) / decaySteps)
 	}
 	t.packed = make([]packed, len(t.Cells))
 	for i := range t.Cells {
@@ -101,7 +108,7 @@ func (q *quick) pack(x *Traits) packed {
 	p := packed{
 		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), vendor: at(q.vendors, x.Vendor), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
 		tp: uint8(x.TP), ep: uint8(x.EP),
-		counts: [counts]float64{float64(x.GPUs), float64(x.MicroBatches), float64(x.Active), float64(x.Seq), x.logWait, x.logTraffic},
+		counts: [counts]float64{float64(x.GPUs), float64(x.MicroBatches), float64(x.Active), float64(x.Seq), float64(x.MBS), x.logWait, x.logTraffic},
 	}
 	for i := range p.counts {
 		p.counts[i] *= q.scale[i]
@@ -137,16 +144,13 @@ func (q *quick) kind(x, c *packed) float64 {
 
 // size returns the distance of all that counts by how much it differs.
 func size(x, c *[counts]float64) float64 {
-	return math.Abs(x[0]-c[0]) + math.Abs(x[1]-c[1]) + math.Abs(x[2]-c[2]) + math.Abs(x[3]-c[3]) + math.Abs(x[4]-c[4]) + math.Abs(x[5]-c[5])
+	return math.Abs(x[0]-c[0]) + math.Abs(x[1]-c[1]) + math.Abs(x[2]-c[2]) + math.Abs(x[3]-c[3]) + math.Abs(x[4]-c[4]) + math.Abs(x[5]-c[5]) + math.Abs(x[6]-c[6])
 }
 
-// decay returns exp(-d) for d from 0 to 100 with a relative error below 4e-6, several times
-// as fast as math.Exp: 2^n by its bits, times the Taylor series of 2^f with f within a half.
-func decay(d float64) float64 {
-	const ln2, exponentBias, mantissaBits = math.Ln2, 1023, 52
-	y := -d * math.Log2E
-	n := math.Floor(y + 0.5)
-	f := (y - n) * ln2
-	series := 1 + f*(1+f*(1.0/2+f*(1.0/6+f*(1.0/24+f*(1.0/120)))))
-	return series * math.Float64frombits(uint64(int64(n)+exponentBias)<<mantissaBits)
+// decay returns exp(-d) for d from 0 to far, linear between the values that are kept: its
+// relative error is below 4e-5.
+func (q *quick) decay(d float64) float64 {
+	at := d * decaySteps
+	i := int(at)
+	return q.near[i] + (at-float64(i))*(q.near[i+1]-q.near[i])
 }

@@ -36,8 +36,10 @@ func TestDistanceIsTheSumOfItsParts(t *testing.T) {
 
 // TestDecay holds decay against math.Exp.
 func TestDecay(t *testing.T) {
-	for d := 0.0; d < 100; d += 0.00917 {
-		if got, want := decay(d), math.Exp(-d); math.Abs(got/want-1) > 4e-6 {
+	var table Table
+	table.Settle()
+	for d := 0.0; d < far; d += 0.000917 {
+		if got, want := table.quick.decay(d), math.Exp(-d); math.Abs(got/want-1) > 4e-5 {
 			t.Fatalf("decay(%v) = %v, wanted %v", d, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ type Traits struct {
 	GPU, Generation string // preset id and architecture
 	Vendor          string // of the GPU
 	Stack, Family   string // of the software; the family is what its releases and forks share
+	Version         string // release of the stack, as year and month; empty: none is named
 	Experts         bool   // the model has routed experts
 	TP, CP, EP      Reach
 	Pipeline        bool
@@ -17,7 +18,7 @@ type Traits struct {
 	Bits            int     // of matrix products: 16, 8 or 4
 	Changed         float64 // doublings by which rates and links differ from those of the preset
 
-	GPUs, MicroBatches, Active, Seq Log // count; count; parameters; tokens
+	GPUs, MicroBatches, Active, Seq, MBS Log // count; count; parameters; tokens; sequences of a micro-batch
 
 	// NonCompute is the share of the step that is neither compute nor recomputation;
 	// Traffic is communication over the step, hidden or not.

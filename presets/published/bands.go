@@ -69,9 +69,10 @@ const mostRuns = 100
 // cellKey is what all runs of a cell share.
 type cellKey struct {
 	release, gpu, stack      string
+	version                  string
 	experts, pipeline, zero3 bool
 	tp, cp, ep               band.Reach
-	bits, gpus               int
+	bits, gpus, mbs          int
 	pcie, recompute, fitted  bool
 }
 
@@ -87,9 +88,12 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		r := &runs[i]
 		x := &r.Traits
 		key := cellKey{
-			release: r.Group.Series, gpu: x.GPU, stack: x.Stack, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
+			release: r.Group.Series, gpu: x.GPU, stack: x.Stack, version: x.Version, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
 			tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe, fitted: r.InSample,
 			recompute: t.Memory && x.Recompute,
+		}
+		if t.Memory { // what a micro-batch keeps is most of what is uncertain
+			key.mbs = int(math.Round(float64(x.MBS) / 2))
 		}
 		k, ok := at[key]
 		if !ok {
@@ -100,7 +104,7 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 				publisher, publishers = len(publishers), append(publishers, r.Group.Publisher)
 			}
 			cells = append(cells, band.Cell{Group: r.Group.ID, Release: r.Group.Series, Source: publisher, Fitted: r.InSample, Traits: band.Traits{
-				GPU: x.GPU, Vendor: x.Vendor, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
+				GPU: x.GPU, Vendor: x.Vendor, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Version: x.Version, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
 				Pipeline: x.Pipeline, ZeRO3: x.ZeRO3, PCIe: x.PCIe, Recompute: key.recompute, Bits: x.Bits,
 			}})
 		}
@@ -109,9 +113,10 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		c.MicroBatches += x.MicroBatches
 		c.Active += x.Active
 		c.Seq += x.Seq
+		c.MBS += x.MBS
 		c.NonCompute += x.NonCompute
 		c.Traffic += x.Traffic
-		c.Error += math.Abs(r.Log) / t.Rho(x)
+		c.Error += scaled(t, r)
 		c.Off += math.Expm1(math.Abs(r.Log))
 		in[k] = append(in[k], r)
 		c.Runs++
@@ -119,7 +124,9 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 	for i := range cells {
 		c := &cells[i]
 		n := float64(c.Runs)
-		c.GPUs, c.MicroBatches, c.Active, c.Seq = c.GPUs/band.Log(n), c.MicroBatches/band.Log(n), c.Active/band.Log(n), c.Seq/band.Log(n)
+		for _, sum := range []*band.Log{&c.GPUs, &c.MicroBatches, &c.Active, &c.Seq, &c.MBS} {
+			*sum /= band.Log(n)
+		}
 		c.NonCompute, c.Traffic, c.Error = c.NonCompute/n, c.Traffic/n, c.Error/n
 		c.Off /= n
 		list := in[i]
@@ -129,6 +136,16 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		c.Weight = n / math.Sqrt(all) * min(1, math.Sqrt(mostRuns/all))
 	}
 	return cells, publishers
+}
+
+// scaled returns the error of a run over rho. One of a step time counts as the prior at
+// most: a run that is off by a factor of four says no more than that nothing is known.
+func scaled(t *band.Table, r *Errors) float64 {
+	e := math.Abs(r.Log) / t.Rho(&r.Traits)
+	if t.Memory {
+		return e
+	}
+	return min(e, t.Prior)
 }
 
 // Table makes the cells of some runs and finds the factor; scales and prior are those of
@@ -144,6 +161,7 @@ func Table(scales *band.Table, runs []Errors) (*band.Table, []string) {
 		{&t.GPUs, func(x *band.Traits) band.Log { return x.GPUs }},
 		{&t.Seq, func(x *band.Traits) band.Log { return x.Seq }},
 		{&t.Active, func(x *band.Traits) band.Log { return x.Active }},
+		{&t.MBS, func(x *band.Traits) band.Log { return x.MBS }},
 	} {
 		of.into.Least = band.Log(math.Inf(1))
 		for i := range runs {
@@ -152,12 +170,13 @@ func Table(scales *band.Table, runs []Errors) (*band.Table, []string) {
 		}
 	}
 	t.Settle()
-	t.Factor = factor(t, runs)
+	t.Factor, t.Classes = factors(t, runs)
 	return t, publishers
 }
 
-// nineOfTen is the share of runs that a band holds.
-const nineOfTen = 0.9
+// nineOfTen is the share of runs that a band holds, their own release left out; leastShown
+// the share that it holds at least when nothing is left out.
+const nineOfTen, leastShown = 0.9, 0.85
 
 // Classes of at least so many runs have at least such a share of them inside the bands.
 const (
@@ -165,30 +184,36 @@ const (
 	classInside = 0.75
 )
 
-// factor returns the 90 % quantile of the errors over their band without a factor, each
+// factors returns the 90 % quantile of the errors over their band without a factor, each
 // run with its own release left out: the larger one of that over the runs and that over
-// the releases, each counting with the root of its runs; more where a class of runs needs it.
-func factor(t *band.Table, runs []Errors) float64 {
+// the releases, each counting with the root of its runs; more where too few runs lie
+// inside the band that is shown; and a larger one for each class of runs that needs it.
+func factors(t *band.Table, runs []Errors) (all float64, classes []band.ClassFactor) {
 	per := map[string]float64{}
 	for i := range runs {
 		per[runs[i].Group.Series]++
 	}
-	ratios, rows, releases := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs))
-	classes := map[class][]float64{}
+	ratios, shown := make([]float64, len(runs)), make([]float64, len(runs))
+	rows, releases := make([]float64, len(runs)), make([]float64, len(runs))
+	lists := map[class][]float64{}
 	for i := range runs {
 		r := &runs[i]
 		n := per[r.Group.Series]
-		ratios[i] = math.Abs(r.Log) / t.Log(&r.Traits, r.Group.Series)
+		ratios[i], shown[i] = math.Abs(r.Log)/t.Log(&r.Traits, r.Group.Series), math.Abs(r.Log)/t.Log(&r.Traits, "")
 		rows[i], releases[i] = min(1, mostRuns/n), min(math.Sqrt(n), math.Sqrt(mostRuns))/n
-		classes[classOf(r)] = append(classes[classOf(r)], ratios[i])
+		lists[classOf(r)] = append(lists[classOf(r)], ratios[i])
 	}
-	out := max(weighted(ratios, rows, nineOfTen), weighted(ratios, releases, nineOfTen))
-	for _, list := range classes {
-		if len(list) >= classRuns {
-			out = max(out, weighted(list, nil, classInside))
+	up := func(v float64) float64 { return math.Ceil(1000*v) / 1000 }
+	all = up(max(weighted(ratios, rows, nineOfTen), weighted(ratios, releases, nineOfTen), weighted(shown, rows, leastShown)))
+	for c, list := range lists {
+		if f := up(weighted(list, nil, classInside)); len(list) >= classRuns && f > all {
+			classes = append(classes, band.ClassFactor{Experts: c.experts, Generation: c.generation, Stack: c.stack, Factor: f})
 		}
 	}
-	return math.Ceil(1000*out) / 1000
+	slices.SortFunc(classes, func(a, b band.ClassFactor) int {
+		return cmp.Or(cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Stack, b.Stack))
+	})
+	return all, classes
 }
 
 // weighted returns the least value below which a share of the weights lies; nil: each
@@ -235,11 +260,14 @@ func BandFile(scales *hardware.Published, groups []Group) string {
 		runs []Errors
 	}{{"time", &scales.Time, times}, {"memory", &scales.Memory, memory}} {
 		t, publishers := Table(of.from, of.runs)
-		fmt.Fprintf(&b, "# factor, and least and most GPUs, sequence and active parameters of the runs\n%s,%s", of.name, decimal(t.Factor))
-		for _, r := range []band.Range{t.GPUs, t.Seq, t.Active} {
+		fmt.Fprintf(&b, "# factor, and least and most GPUs, sequence, active parameters and micro-batch size of the runs\n%s,%s", of.name, decimal(t.Factor))
+		for _, r := range []band.Range{t.GPUs, t.Seq, t.Active, t.MBS} {
 			fmt.Fprintf(&b, ",%s,%s", decimal(float64(r.Least)), decimal(float64(r.Most)))
 		}
 		b.WriteString("\n")
+		for _, c := range t.Classes {
+			fmt.Fprintf(&b, "factor,%t,%s,%s,%s\n", c.Experts, c.Generation, c.Stack, decimal(c.Factor))
+		}
 		for i := range t.Cells {
 			b.WriteString(line(&t.Cells[i], publishers) + "\n")
 		}
@@ -250,9 +278,9 @@ func BandFile(scales *hardware.Published, groups []Group) string {
 func line(c *band.Cell, publishers []string) string {
 	f := presets.CellFile{
 		Group: c.Group, Release: c.Release, Source: publishers[c.Source], Example: c.Example,
-		GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family,
+		GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family, Version: c.Version,
 		Experts: c.Experts, TP: int(c.TP), CP: int(c.CP), EP: int(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe, Recompute: c.Recompute, Bits: c.Bits,
-		GPUs: three(float64(c.GPUs)), MicroBatches: three(float64(c.MicroBatches)), Active: three(float64(c.Active)), Seq: three(float64(c.Seq)), Wait: three(c.NonCompute), Traffic: three(c.Traffic),
+		GPUs: three(float64(c.GPUs)), MicroBatches: three(float64(c.MicroBatches)), Active: three(float64(c.Active)), Seq: three(float64(c.Seq)), MBS: three(float64(c.MBS)), Wait: three(c.NonCompute), Traffic: three(c.Traffic),
 		Runs: c.Runs, Weight: three(c.Weight), Error: three(c.Error), Off: three(c.Off), Fitted: c.Fitted,
 	}
 	return f.String()

@@ -70,7 +70,7 @@ func Coverage(t *band.Table, runs []Errors) []Class {
 		inside, all := 0.0, 0.0
 		for _, i := range list {
 			r := &runs[i]
-			b, weight := t.Factor*t.Log(&r.Traits, r.Group.Series), min(1, mostRuns/per[r.Group.Series])
+			b, weight := t.FactorOf(&r.Traits)*t.Log(&r.Traits, r.Group.Series), min(1, mostRuns/per[r.Group.Series])
 			releases[r.Group.Series] = true
 			all += weight
 			if math.Abs(r.Log) <= b {
