@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine/band"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
@@ -57,6 +58,8 @@ type Evaluator struct {
 	data   []step.DataParallel
 	timing timing
 	line   schedule.Timeline // of the last report, where that came without it
+
+	timeLens, memoryLens band.Lens // error bands of the setups evaluated last
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -126,9 +129,9 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
 	x := Traits(s, r, false)
-	r.Time.Evidence = evidence(s, &x, false)
+	r.Time.Evidence = e.evidence(s, &x, false)
 	own(s, &x, true)
-	r.Memory.Evidence = evidence(s, &x, true)
+	r.Memory.Evidence = e.evidence(s, &x, true)
 	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)

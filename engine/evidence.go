@@ -48,24 +48,27 @@ func (n *NearestRuns) String() string {
 }
 
 // evidence works out the error band of the step time, or of the peak.
-func evidence(s *Setup, x *band.Traits, memory bool) Evidence {
-	table := band.Unknown()
-	if all := s.Cluster.Published; all != nil && memory {
-		table = &all.Memory
-	} else if all != nil {
-		table = &all.Time
+func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
+	all := s.Cluster.Published
+	if all == nil {
+		b := band.Unknown().Of(x)
+		return Evidence{ErrorBand: b.Error, TypicalError: b.Typical}
 	}
-	b := table.Of(x)
-	e := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar}
+	table, lens := &all.Time, &e.timeLens
+	if memory {
+		table, lens = &all.Memory, &e.memoryLens
+	}
+	b := lens.Of(table, x)
+	out := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar}
 	if b.Nearest == nil {
-		return e
+		return out
 	}
-	e.ValidatedBy, e.Fitted = b.Nearest.Group, b.Nearest.Fitted
-	e.Nearest = NearestRuns{Title: cmp.Or(b.Nearest.Title, b.Nearest.Group), Example: b.Nearest.Example, Runs: b.Nearest.Runs, Off: b.Nearest.Off}
+	out.ValidatedBy, out.Fitted = b.Nearest.Group, b.Nearest.Fitted
+	out.Nearest = NearestRuns{Title: cmp.Or(b.Nearest.Title, b.Nearest.Group), Example: b.Nearest.Example, Runs: b.Nearest.Runs, Off: b.Nearest.Off}
 	for i, f := range table.Differences(x, b.Nearest) {
-		e.Differs[i] = difference(f, s, x)
+		out.Differs[i] = difference(f, s, x)
 	}
-	return e
+	return out
 }
 
 // Traits returns what a setup and its report are compared with published runs by.

@@ -109,7 +109,7 @@ func (e *Evaluator) Memory(s Setup) *Memory {
 	}
 	m := worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
 	x := Traits(&e.setup, new(Report), true)
-	m.Evidence = evidence(&e.setup, &x, true)
+	m.Evidence = e.evidence(&e.setup, &x, true)
 	m.Fit = FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	return &m
 }

@@ -8,7 +8,7 @@
 //	rho(x) = (0.1 + X + min(1.5, T))^0.3     X: share of the step that is neither compute nor recomputation,
 //	                                         T: communication over the step, hidden or not; of memory rho = 1
 //	q(S)   = (sum w_i u_i + w0 u0) / (sum w_i + w0)   over the cells i outside source S,
-//	         w_i = v_i exp(-distance), u_i the mean of e / rho over the runs of the cell
+//	         w_i = v_i (exp(-distance) - exp(-far)), u_i the mean of e / rho over the runs of the cell
 //	B(x)   = factor rho(x) max(q(no source), q(S) of each source S)
 //
 // The measurement is expected between predicted / exp(B) and predicted * exp(B); the
@@ -95,8 +95,9 @@ type Band struct {
 // similar is the distance below which runs count as similar.
 const similar = 1
 
-// far is the distance beyond which a run counts for nothing: exp(-6) is 0.002.
-const far = 6
+// far is the distance from which on a run counts for nothing. Weights are exp(-distance)
+// less what that is there, so that none ends with a step.
+const far = 4
 
 // typicalShare is the width of the half of runs that is closest, over that of nine of
 // ten, in the log: measured on the published runs with their release left out.
@@ -109,18 +110,14 @@ const MaxSources = 32
 // alone, with a factor near that of published runs.
 func Unknown() *Table { return &Table{Factor: 1.4, Prior: 0.5, PriorWeight: 0.7} }
 
-// Of returns the band of a prediction for a setup like x.
-func (t *Table) Of(x *Traits) Band {
-	q, out := t.mean(x, "")
-	b := t.FactorOf(x) * t.Rho(x) * q
-	out.Error, out.Typical = math.Expm1(b), math.Expm1(typicalShare*b)
-	return out
-}
+// Of returns the band of a prediction for a setup like x; for many, a Lens is faster.
+func (t *Table) Of(x *Traits) Band { return new(Lens).Of(t, x) }
 
 // Log returns B(x) over the factor with a release left out: what the factor is found
 // from.
 func (t *Table) Log(x *Traits, without string) float64 {
-	q, _ := t.mean(x, without)
+	at := t.quick.pack(x)
+	q, _ := t.mean(t.near(&at, without), t.beyond(x, t.knows(x, without)), &at.counts)
 	return t.Rho(x) * q
 }
 
@@ -134,26 +131,20 @@ func (t *Table) Rho(x *Traits) float64 {
 	return math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
 }
 
-// mean returns max q(S), without the cells of a release, and what is nearest.
-func (t *Table) mean(x *Traits, without string) (q float64, out Band) {
+// mean returns max q(S) over the cells near a setup of these counts, and what is nearest
+// of what can count.
+// Beyond is how far all of them are in what no published run has.
+func (t *Table) mean(near []near, beyond float64, x *[counts]float64) (q float64, out Band) {
 	var errors, weights [MaxSources]float64
-	beyond := t.beyond(x, without)
-	least, nearest := math.Inf(1), -1
-	at := t.quick.pack(x)
-	for i := range t.packed { // not the cells: they are eight times as large
-		c := &t.packed[i]
-		if without != "" && t.Cells[i].Release == without {
-			continue
+	least, nearest := float64(far), -1
+	for i := range near {
+		c := &near[i]
+		d := c.kind + math.Abs(x[0]-c.counts[0]) + math.Abs(x[1]-c.counts[1]) + math.Abs(x[2]-c.counts[2]) + math.Abs(x[3]-c.counts[3]) +
+			math.Abs(x[4]-c.counts[4]) + math.Abs(x[5]-c.counts[5]) + math.Abs(x[6]-c.counts[6])
+		if d < least {
+			least, nearest = d, int(c.cell)
 		}
-		d := beyond + t.quick.kind(&at, c)
-		if d >= far && d >= least {
-			continue
-		}
-		d += size(&at.counts, &c.counts)
-		if d < least || nearest < 0 {
-			least, nearest = d, i
-		}
-		if d >= far {
+		if d += beyond; d >= far {
 			continue
 		}
 		if d < similar {

@@ -55,11 +55,10 @@ type Range struct{ Least, Most Log }
 // beyond returns by how many doublings v lies outside.
 func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0)) }
 
-// beyond returns the distance that is the same to every run, with a release left out: a
-// generation or a stack that it alone has is then one without any published run.
-func (t *Table) beyond(x *Traits, without string) float64 {
+// beyond returns the distance that is the same to every run.
+func (t *Table) beyond(x *Traits, k known) float64 {
 	var p parts
-	t.addBeyond(&p, x, t.knows(x, without))
+	t.addBeyond(&p, x, k)
 	return p.sum()
 }
 
@@ -67,7 +66,8 @@ func (t *Table) beyond(x *Traits, without string) float64 {
 // of the stack its release or a newer one, dense or with experts as the setup is.
 type known struct{ generation, stack, release bool }
 
-// knows returns what is known, with a release left out; empty: none is.
+// knows returns what is known, with a release left out (empty: none is): a generation or a
+// stack that it alone has is then one without any published run.
 func (t *Table) knows(x *Traits, without string) (k known) {
 	if without != "" {
 		k.generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })

@@ -37,10 +37,10 @@ type quick struct {
 	vendors []string
 	stacks  []string
 	parents []string
-	near    [far*decaySteps + 2]float64 // exp(-d), in steps of d
+	near    [far*decaySteps + 2]float64 // weights by distance, in steps of it
 }
 
-// decaySteps is how many values exp(-d) is kept at for each unit of d.
+// decaySteps is how many weights are kept for each unit of distance.
 const decaySteps = 64
 
 // packed are traits as numbers.
@@ -80,7 +80,7 @@ func (t *Table) prepare() {
 		}
 	}
 	for i := range q.near {
-		q.near[i] = math.Exp(-float64(i) / decaySteps)
+		q.near[i] = max(math.Exp(-float64(i)/decaySteps)-math.Exp(-far), 0)
 	}
 	t.packed = make([]packed, len(t.Cells))
 	for i := range t.Cells {
@@ -105,21 +105,32 @@ func number(list *[]string, name string) {
 
 func (q *quick) pack(x *Traits) packed {
 	at := func(list []string, name string) int16 { return int16(slices.Index(list, name)) }
-	p := packed{
+	return packed{
 		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), vendor: at(q.vendors, x.Vendor), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
-		tp: uint8(x.TP), ep: uint8(x.EP),
-		counts: [counts]float64{float64(x.GPUs), float64(x.MicroBatches), float64(x.Active), float64(x.Seq), float64(x.MBS), x.logWait, x.logTraffic},
+		tp: uint8(x.TP), ep: uint8(x.EP), flags: x.flags(), counts: q.countsOf(x),
 	}
-	for i := range p.counts {
-		p.counts[i] *= q.scale[i]
+}
+
+// countsOf returns the counts times their scales.
+func (q *quick) countsOf(x *Traits) [counts]float64 {
+	return [counts]float64{
+		q.scale[0] * float64(x.GPUs), q.scale[1] * float64(x.MicroBatches), q.scale[2] * float64(x.Active), q.scale[3] * float64(x.Seq),
+		q.scale[4] * float64(x.MBS), q.scale[5] * x.logWait, q.scale[6] * x.logTraffic,
 	}
+}
+
+// flags packs what is alike or not.
+func (x *Traits) flags() (out uint16) {
 	for bit, on := range [bits]bool{x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute, x.Bits <= eightBits, x.Bits < eightBits, x.Bits > sixteenBits} {
 		if on {
-			p.flags |= 1 << bit
+			out |= 1 << bit
 		}
 	}
-	return p
+	return out
 }
+
+// key tells kinds of setups with the same names apart.
+func (x *Traits) key() uint32 { return uint32(x.flags())<<16 | uint32(x.TP)<<8 | uint32(x.EP) }
 
 // kind returns the distance of all that is alike or not; x.gpu and its like are negative
 // where no cell has the name.
@@ -147,8 +158,8 @@ func size(x, c *[counts]float64) float64 {
 	return math.Abs(x[0]-c[0]) + math.Abs(x[1]-c[1]) + math.Abs(x[2]-c[2]) + math.Abs(x[3]-c[3]) + math.Abs(x[4]-c[4]) + math.Abs(x[5]-c[5]) + math.Abs(x[6]-c[6])
 }
 
-// decay returns exp(-d) for d from 0 to far, linear between the values that are kept: its
-// relative error is below 4e-5.
+// decay returns exp(-d) - exp(-far) for d from 0 to far, linear between the values that are
+// kept: it is off by less than 4e-5.
 func (q *quick) decay(d float64) float64 {
 	at := d * decaySteps
 	i := int(at)
