@@ -40,7 +40,7 @@ func anyFlags(t *rapid.T) []string {
 // standard error what it did not take, and writes JSON that reads back as the
 // same report.
 func TestAnyFlags(t *testing.T) {
-	draws.Check(t, func(t *rapid.T) {
+	draws.CheckFew(t, 20, func(t *rapid.T) {
 		args := append([]string{"eval", "--json"}, anyFlags(t)...)
 		var stdout, stderr bytes.Buffer
 		code := cli.Run(args, strings.NewReader(""), &stdout, &stderr)

@@ -12,23 +12,36 @@ import (
 	"meshscope/presets"
 )
 
-// startGPUs are the numbers of GPUs that every model and cluster is started with.
-func startGPUs() []int { return []int{1, 8, 64, 1024} }
+// oneStart is a model on so many GPUs of a cluster.
+type oneStart struct {
+	model   presets.ModelPreset
+	cluster presets.ClusterPreset
+	gpus    int
+}
 
-// TestStartFits: a start without a degree is legal and fits wherever any layout does: 200 of
-// all models on all clusters, all of them in the deep run.
-func TestStartFits(t *testing.T) {
-	lib := presets.Default()
+// allStarts returns 200 of all models on all clusters, all of them in the deep run. Of the large
+// machines, whose searches take long, there are fewer.
+func allStarts(lib *presets.Library) (out []oneStart) {
 	models, clusters := lib.Models(), lib.Clusters()
-	all := len(models) * len(clusters) * len(startGPUs())
-	stride := (all + 199) / 200
-	if draws.Deep() {
-		stride = 1
+	all := len(models) * len(clusters)
+	for _, of := range []struct{ gpus, few int }{{1, 40}, {8, 110}, {64, 30}, {1024, 20}} {
+		few := of.few
+		if draws.Deep() {
+			few = all
+		}
+		for i := range few {
+			n := i * all / few
+			out = append(out, oneStart{models[n%len(models)], clusters[n/len(models)], of.gpus})
+		}
 	}
+	return out
+}
+
+// TestStartFits: a start without a degree is legal and fits wherever any layout does.
+func TestStartFits(t *testing.T) {
 	tried, none := 0, map[string]int{}
-	for n := 0; n < all; n += stride {
-		m, c := models[n%len(models)], clusters[n/len(models)%len(clusters)]
-		gpus := startGPUs()[n/len(models)/len(clusters)]
+	for _, of := range allStarts(presets.Default()) {
+		m, c, gpus := of.model, of.cluster, of.gpus
 		name := fmt.Sprintf("%s on %d x %s", m.ID, gpus, c.ID)
 		s, err := knob.DraftOf(m.Model, c.Cluster, knob.Given{knob.GPUs: gpus}).Resolve()
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/report/figure"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
 
@@ -78,12 +79,17 @@ func (h headline) says(line string, r *engine.Report) bool {
 // other line shows a headline's figure bare.
 func TestEveryScreenSaysHowExact(t *testing.T) {
 	setups := banded(t)
+	var evidence screen.Screen // compares the published runs once
 	for i, name := range slices.Sorted(maps.Keys(setups)) {
 		setup := setups[name]
 		r := engine.Evaluate(setup)
 		sizes := [][2]int{{80, 24}, {100, 30}, {120, 36}, {200, 60}}
 		for _, size := range draws.Some(1, slices.Concat(sizes[i:], sizes[:i])...) { // another for each setup
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+			if evidence == nil {
+				evidence = m.screens.all[EvidenceTab]
+			}
+			m.screens.all[EvidenceTab] = evidence
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			m.screens.compare.Pin(setup)
 			for range int(tabs) {

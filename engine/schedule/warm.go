@@ -67,7 +67,24 @@ func (i *Info) InterleaveGroup(s *Spec) int {
 // chunks alternate in groups of so many micro-batches. Of the backwards of interleaved
 // as many are of the chunk that comes so many before the last.
 func (s *Spec) ForwardsOfChunk(n, chunk, group int) int {
-	before := n / (group * s.VirtualStages) * group // in whole rounds
-	size := min(group, s.MicroBatches-before)       // of this round
-	return before + min(max(n-before*s.VirtualStages-chunk*size, 0), size)
+	r := s.RoundsOf(n, group)
+	return r.Of(chunk)
+}
+
+// Rounds are the first forwards of a rank as whole rounds over its chunks and a begun one.
+type Rounds struct {
+	before int // forwards of each chunk in the whole rounds
+	size   int // micro-batches of a chunk in the begun round
+	rest   int // forwards of the begun round
+}
+
+// RoundsOf returns the rounds of the first n forwards of a rank: see ForwardsOfChunk.
+func (s *Spec) RoundsOf(n, group int) Rounds {
+	before := n / (group * s.VirtualStages) * group
+	return Rounds{before: before, size: min(group, s.MicroBatches-before), rest: n - before*s.VirtualStages}
+}
+
+// Of returns how many of the forwards are of a chunk.
+func (r *Rounds) Of(chunk int) int {
+	return r.before + min(max(r.rest-chunk*r.size, 0), r.size)
 }

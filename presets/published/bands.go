@@ -35,17 +35,17 @@ func RunErrors(groups []Group) (times, memory []Errors) {
 		}
 		for k := range g.Runs {
 			r := &g.Runs[k]
-			report := e.Evaluate(r.Setup)
-			if !report.Legal {
+			p := r.predict(&e)
+			if p == nil {
 				continue
 			}
 			one := Errors{Group: g, ID: r.ID, InSample: g.Fitted, Example: example(&r.Setup)}
 			if r.Step > 0 {
-				one.Traits, one.Log = engine.Traits(&r.Setup, &report, false), math.Log(float64(report.Time.Step)/r.Step)
+				one.Traits, one.Log = p.timeTraits, math.Log(p.step/r.Step)
 				times = append(times, one)
 			}
 			if r.Memory > 0 {
-				one.Traits, one.Log, one.Memory = engine.Traits(&r.Setup, &report, true), math.Log(r.PredictedMemory(&report)/r.Memory), true
+				one.Traits, one.Log, one.Memory = p.peakTraits, math.Log(p.memory/r.Memory), true
 				memory = append(memory, one)
 			}
 		}

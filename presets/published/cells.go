@@ -81,12 +81,11 @@ func candidates(e *engine.Evaluator, lib Library, g *Group) (map[string][]candid
 	}
 	out := map[string][]candidate{}
 	add := func(r *Run, rate float64) {
-		report := e.Evaluate(r.Setup)
-		if !report.Legal {
+		p := r.predict(e)
+		if p == nil {
 			return
 		}
-		c := candidate{rate: rate, fits: report.Memory.Fits, gpus: r.Setup.GPUs, peak: report.Memory.Peak.GiB()}
-		c.time, c.work = float64(report.Time.Step)/r.Setup.Tokens(), work(e, &r.Setup, &report)/r.Setup.Tokens()
+		c := candidate{rate: rate, fits: p.fits, gpus: r.Setup.GPUs, peak: p.peak, time: p.step / r.Setup.Tokens(), work: p.work / r.Setup.Tokens()}
 		out[cellOf(r)] = append(out[cellOf(r)], c)
 	}
 	for i := range g.Runs {

@@ -20,11 +20,11 @@ func (v *Verdicts) add(w Verdicts) {
 	v.Fits, v.Tight, v.Over, v.Beyond = v.Fits+w.Fits, v.Tight+w.Tight, v.Over+w.Over, v.Beyond+w.Beyond
 }
 
-func (v *Verdicts) take(m *engine.Memory) {
-	if !m.Fits {
+func (v *Verdicts) take(p *prediction) {
+	if !p.fits {
 		v.Beyond++
 	}
-	switch m.Fit {
+	switch p.fit {
 	case engine.Fits:
 		v.Fits++
 	case engine.Tight:
@@ -88,8 +88,8 @@ func Confuse(e *engine.Evaluator, g *Group, lib Library) (Confusion, error) {
 			if runs[i].AnyRecompute {
 				continue
 			}
-			if report := e.Evaluate(runs[i].Setup); report.Memory != nil {
-				into.take(report.Memory)
+			if p := runs[i].predict(e); p != nil {
+				into.take(p)
 			}
 		}
 	}

@@ -38,15 +38,15 @@ func NewRefit(e *engine.Evaluator, groups []Group) *Refit {
 			if run.Step <= 0 {
 				continue
 			}
-			report := e.Evaluate(run.Setup)
-			if !report.Legal {
+			p := run.predict(e)
+			if p == nil {
 				continue
 			}
 			m := machineOf(&run.Setup)
 			if logs[m] == nil {
 				logs[m] = map[string][]float64{}
 			}
-			logs[m][g.Series] = append(logs[m][g.Series], math.Log(run.Step/float64(report.Time.Step)))
+			logs[m][g.Series] = append(logs[m][g.Series], math.Log(run.Step/p.step))
 		}
 	}
 	for m, bySeries := range logs {

@@ -175,15 +175,14 @@ func Intervals(e *engine.Evaluator, groups []Group) []Interval {
 			if !r.AnyRecompute || r.Step <= 0 {
 				continue
 			}
-			none := r.Setup
-			full := none
+			full := r.Setup
 			full.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
-			low, high := e.Evaluate(none), e.Evaluate(full)
-			if low.Time == nil || high.Time == nil {
+			low, high := r.predict(e), e.Evaluate(full)
+			if low == nil || high.Time == nil {
 				continue
 			}
 			x.Runs++
-			if r.Step >= float64(low.Time.Step) && r.Step <= float64(high.Time.Step) {
+			if r.Step >= low.step && r.Step <= float64(high.Time.Step) {
 				x.Inside++
 			}
 		}

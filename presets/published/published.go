@@ -72,6 +72,8 @@ type Run struct {
 	// FromRecipe says that recomputation is not in the table of the source but in the
 	// recipe that it ran.
 	FromRecipe bool
+	// predicted is nil until predict evaluates the run; Setup does not change after that.
+	predicted *prediction
 }
 
 // TokensPerSecondPerGPU returns the speed that was measured; 0 where no step was published.

@@ -2,6 +2,8 @@ package published_test
 
 import (
 	"os"
+	"slices"
+	"sync"
 	"testing"
 
 	"meshscope/engine"
@@ -10,11 +12,23 @@ import (
 	"meshscope/presets/published"
 )
 
+// loaded are the built-in groups, read and evaluated once for all tests.
+var loaded = sync.OnceValues(func() ([]published.Group, error) {
+	list, err := published.Groups(presets.Default())
+	published.RunErrors(list)
+	return list, err
+})
+
+// groups returns the built-in groups; their lists are the caller's own.
 func groups(t *testing.T) []published.Group {
 	t.Helper()
-	list, err := published.Groups(presets.Default())
+	list, err := loaded()
 	if err != nil {
 		t.Fatal(err)
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Runs = slices.Clone(list[i].Runs)
 	}
 	return list
 }

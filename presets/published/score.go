@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"meshscope/engine"
-	"meshscope/engine/memory"
-	"meshscope/engine/recipe"
 )
 
 // Row compares one figure of one run.
@@ -53,21 +51,19 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 	var step, memory []Row
 	for i := range g.Runs {
 		r := &g.Runs[i]
-		s := r.Setup
-		report := e.Evaluate(s)
-		if !report.Legal {
+		p := r.predict(e)
+		if p == nil {
 			continue
 		}
 		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, Place: i, run: r}
 		if r.Step > 0 {
-			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, float64(report.Time.Step)
+			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, p.step
 			row.Error = row.Predicted/row.Measured - 1
-			row.work = work(e, &s, &report)
+			row.work = p.work
 			step = append(step, row)
 		}
 		if r.Memory > 0 {
-			row.Metric, row.Measured = MemoryGiB, r.Memory
-			row.Predicted = r.PredictedMemory(&report)
+			row.Metric, row.Measured, row.Predicted = MemoryGiB, r.Memory, p.memory
 			row.Error = row.Predicted/row.Measured - 1
 			memory = append(memory, row)
 		}
@@ -78,46 +74,6 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 		}
 	}
 	return results, append(step, memory...)
-}
-
-// PredictedMemory returns the prediction of a report, in GiB, for the kind and rank of
-// memory that was measured.
-func (r *Run) PredictedMemory(report *engine.Report) float64 {
-	of := func(rank *memory.Rank) float64 {
-		switch r.Kind {
-		case Reserved:
-			return (rank.Allocated + rank.OverheadParts.Slack).GiB()
-		case Device:
-			return rank.Total.GiB()
-		default:
-			return rank.Allocated.GiB()
-		}
-	}
-	ranks := report.Memory.Ranks
-	switch r.Rank {
-	case FirstRank:
-		return of(&ranks[0])
-	case LastRank:
-		return of(&ranks[len(ranks)-1])
-	case FullestRank:
-	}
-	most := 0.0
-	for i := range ranks {
-		most = max(most, of(&ranks[i]))
-	}
-	return most
-}
-
-// work returns what a single constant rate divides: the operations of a step on one
-// GPU with recomputed work, scores over the whole square where the kernel
-// computes them so.
-func work(e *engine.Evaluator, s *engine.Setup, r *engine.Report) float64 {
-	if s.Attention == recipe.Standard && s.MFU != recipe.MFUFull {
-		full := *s
-		full.MFU = recipe.MFUFull
-		*r = e.Evaluate(full)
-	}
-	return r.Throughput.HFU * float64(s.Cluster.GPU.Peak(s.Precision)) * float64(r.Time.Step)
 }
 
 func summarise(g *Group, rows []Row) Result {

@@ -282,8 +282,9 @@ func (t *rankClass) full(microBatches units.Bytes, stageClasses []stageClass) (m
 func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass) units.Bytes {
 	chunks := len(t.chunks)
 	alive := func(more int) (sum units.Bytes) {
+		ahead, back := spec.RoundsOf(forwards+more, group), spec.RoundsOf(more, group)
 		for c, k := range t.chunks {
-			n := spec.ForwardsOfChunk(forwards+more, c, group) - spec.ForwardsOfChunk(more, chunks-1-c, group)
+			n := ahead.Of(c) - back.Of(chunks-1-c)
 			sum += units.Bytes(n) * stageClasses[k].live.Activations
 		}
 		return sum

@@ -100,7 +100,7 @@ func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.ru
 // Refresh asks for the data that the screen lacks: to be called when it is opened. The
 // runs are compared once; later calls ask for nothing.
 func (v *View) Refresh(in *screen.Context) screen.Request {
-	if in != nil && in.Setup != nil {
+	if in != nil && in.Setup != nil && (v.opened == nil || *v.opened != *in.Setup) {
 		s := *in.Setup
 		v.opened = &s
 		v.nearestFirst()
