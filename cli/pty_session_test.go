@@ -247,6 +247,7 @@ func TestTerminalCopy(t *testing.T) {
 	if clip := base64.StdEncoding.EncodeToString([]byte(line)); !strings.Contains(string(screen.Raw()), "\x1b]52;c;"+clip) {
 		t.Errorf("%q is not in the clipboard", line)
 	}
+	press(t, screen, "q") // closes what shows the command
 	press(t, screen, "q")
 	restored(t, screen, 0)
 

@@ -2,14 +2,12 @@ package ui
 
 import (
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine/knob"
-	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
-	"meshscope/ui/state"
 )
 
 // entry is one line of the list of keys.
@@ -20,9 +18,9 @@ type entry struct {
 	run   func() tea.Cmd
 }
 
-// keyList returns the list of all keys, then of screens, knobs and words; choosing a line
-// runs it or goes there.
-func (m *Model) keyList() *overlay.Picker {
+// palette opens the list of all keys, then of knobs, actions of other screens, models, clusters,
+// figures and words; choosing a line runs it or goes there.
+func (m *Model) palette() overlay.Action {
 	entries := m.keyEntries()
 	items := make([]overlay.Item, 0, len(entries))
 	for _, e := range entries {
@@ -33,20 +31,24 @@ func (m *Model) keyList() *overlay.Picker {
 		if e.Off != "" {
 			title += " (" + e.Off + ")"
 		}
-		items = append(items, overlay.Item{Title: title, Name: e.shown, Off: e.Off != "", Hidden: e.Also})
+		item := overlay.Item{Title: title, Name: e.shown, Off: e.Off != "", Hidden: e.Also}
+		if strings.HasPrefix(e.ID, "screen-") { // what acts comes before where to look
+			item.Rank = rankKnob
+		}
+		items = append(items, item)
 	}
 	leads := m.destinations()
 	for _, d := range leads {
 		items = append(items, d.item)
 	}
-	p := overlay.NewPicker("KEYS", "type a key, screen, knob or word · enter runs · esc closes", items, 0)
+	p := overlay.NewPicker("KEYS", overlay.Hint(m.look.glyphs, "type an action, screen, knob, model, figure or word", "enter runs", "esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action {
 		if i >= len(entries) {
 			return leads[i-len(entries)].leads
 		}
 		return closing(later(entries[i].run))
 	}
-	return p
+	return overlay.Sequence{overlay.Push{ID: overlay.HelpID, Overlay: p}, m.readPalette(p)}
 }
 
 // keyEntries returns the keys of the screen in front, then those that it leaves to the
@@ -77,33 +79,4 @@ func (m *Model) keyEntries() []entry {
 		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.fulfil(k.Run(1, names[0])) }})
 	}
 	return list
-}
-
-// destination is a line of the help that leads somewhere, rather than a key: a
-// screen, a knob, a word of the glossary.
-type destination struct {
-	item  overlay.Item
-	leads overlay.Action
-}
-
-// destinations returns all screens, knobs and words, so that whatever is on the screen
-// can be typed into the list of keys.
-func (m *Model) destinations() []destination {
-	var all []destination
-	for _, id := range knobs.Order() {
-		p, _ := knob.Find(id)
-		all = append(all, destination{
-			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: []string{m.lexicon.Methods()[id].Name}},
-			closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}),
-		})
-	}
-	glossary := m.lexicon.Glossary()
-	for i := range glossary {
-		w := &glossary[i]
-		all = append(all, destination{
-			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels)},
-			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}, m.lexicon.Word(m.look.glyphs, i)),
-		})
-	}
-	return all
 }

@@ -44,7 +44,7 @@ func (m *Model) programKeys() []screen.Key {
 		{ID: "next-screen", Keys: "tab", Help: "next screen", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: 1})},
 		{ID: "last-screen", Keys: "shift+tab", Help: "previous screen", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: -1})},
 		{ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source", Ask: m.show(overlay.FiguresID)},
-		{ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy", Ask: m.show(overlay.RunID)},
+		{ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy", Also: []string{"days", "cost", "price", "energy", "tokens", "budget"}, Ask: m.show(overlay.RunID)},
 		{ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, and what to change", Also: adviceWords(), Ask: m.show(overlay.AdviceID)},
 		{ID: "report", Keys: "R", Help: "page to decide by: fit, step, cost, alternatives; x writes it as HTML or Markdown", Also: []string{"report", "decision", "ticket", "cost", "days", "summary"}, Ask: m.show(overlay.ReportID)},
 		{ID: "words", Keys: "w", Help: "glossary of the words on the screen", Ask: m.show(overlay.GlossaryID)},
@@ -59,7 +59,7 @@ func (m *Model) programKeys() []screen.Key {
 	}
 	keys = append(keys, m.stripKeys()...)
 	return append(keys, []screen.Key{
-		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Ask: m.act(state.Action{Verb: state.Copy})},
+		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Also: []string{"launch", "command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy})},
 		{ID: "export", Keys: "x", Help: "write the figures to a file: CSV, Markdown, JSON", Ask: m.show(overlay.ExportID)},
 		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
 		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
@@ -81,7 +81,7 @@ func (m *Model) fixIt() screen.Request { return screen.Request{Cmd: m.do(m.fixAc
 
 // adviceWords returns what else people call advice.
 func adviceWords() []string {
-	return []string{"advise", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
+	return []string{"advise", "oom", "out of memory", "guide", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
 }
 
 // binding returns the key of an action of the program or of Explore.

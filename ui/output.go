@@ -45,18 +45,30 @@ func (m *Model) copySetup() tea.Cmd {
 		}
 		text, what = string(document), "setup document for --setup"+of
 	}
-	share, note := m.options.Share, what+" copied"
+	share, note, room := m.options.Share, what+" copied", m.caps.Width-2*m.margin()
 	if tty.Getenv(m.options.Env, "TMUX") != "" {
 		note += " (tmux: set -g set-clipboard on)"
 	}
 	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
-				return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + ", also to " + escape.Name(file) + shown}
+				note += ", also to " + escape.Name(file)
 			}
 		}
-		return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + shown}
+		if shown == "" || widget.Width(note+shown) <= room {
+			return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + shown}
+		}
+		return copiedMsg{note, text}
 	}))
+}
+
+// copiedMsg says what was copied, where a line has no room for it.
+type copiedMsg struct{ note, text string }
+
+// takeCopied shows what was copied.
+func (m *Model) takeCopied(msg copiedMsg) tea.Cmd {
+	card := &overlay.Card{Title: "COPIED", Name: msg.note, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.text}}, Hint: "esc closes"}
+	return m.carry(closing(overlay.Push{ID: overlay.CopiedID, Overlay: card}))
 }
 
 // exportList lists the formats that the figures can be written in, with the tables of

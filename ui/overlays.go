@@ -21,7 +21,7 @@ import (
 func (m *Model) opening(id overlay.ID) overlay.Action {
 	switch id {
 	case overlay.HelpID:
-		return overlay.Push{ID: id, Overlay: m.keyList()}
+		return m.palette()
 	case overlay.ModelID, overlay.ClusterID:
 		return m.presetList(id)
 	case overlay.FiguresID:
@@ -148,9 +148,16 @@ func (m *Model) withOverlay(d overlay.Drawn, lines []string, r frame.Rects) ([]s
 func (m *Model) presetList(id overlay.ID) overlay.Action {
 	list := func() overlay.Overlay {
 		if id == overlay.ModelID {
-			return m.catalog.Models(m.look.glyphs, m.state.Setup.Model.ID, func(chosen *model.Model) overlay.Action {
+			p := m.catalog.Models(m.look.glyphs, m.state.Setup.Model.ID, func(chosen *model.Model) overlay.Action {
 				return closing(state.Action{Verb: state.UseModel, Model: chosen})
 			})
+			p.Typed = func(text string) (overlay.Action, string) {
+				if !isPath(text) {
+					return nil, ""
+				}
+				return m.modelFile(text), "enter reads this file"
+			}
+			return p
 		}
 		return m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID, func(chosen *hardware.Cluster) overlay.Action {
 			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})

@@ -1,9 +1,14 @@
 package ui
 
 import (
+	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/presets"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
@@ -31,7 +36,7 @@ func TestPalette(t *testing.T) {
 		m := sample(t, 80, 24)
 		m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 		typed(m, "--"+string(id))
-		if m.state.Tab != state.ExploreTab || m.state.Focus != id {
+		if m.state.Tab != MemoryTab || m.state.Focus != id {
 			t.Errorf("--%s: on %s at %s", id, tabName(m.state.Tab), m.state.Focus)
 		}
 	}
@@ -50,6 +55,88 @@ func TestPalette(t *testing.T) {
 		}
 		if got := screenText(m); strings.Contains(got, "nothing matches") || text == "mem" && !strings.Contains(got, "Memory screen") {
 			t.Errorf("%s:\n%s", text, got)
+		}
+	}
+}
+
+// TestPaletteKnowsEverything: what people type leads to the right place first: a knob before the
+// word for it, actions of other screens, models, clusters, figures, and other names for them.
+func TestPaletteKnowsEverything(t *testing.T) {
+	for _, c := range []struct {
+		typed string
+		there func(m *Model) bool
+	}{
+		{"tp", func(m *Model) bool { return m.state.Focus == "tp" && m.overlays.Empty() }},
+		{"zero", func(m *Model) bool { return m.state.Focus == "zero" && m.overlays.Empty() }},
+		{"imbalance", func(m *Model) bool { return m.state.Focus == "split" || m.screen().Name() == "Pipeline" }},
+		{"bubble", func(m *Model) bool { return m.state.Focus == "schedule" || m.screen().Name() == "Pipeline" }},
+		{"oom", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID }},
+		{"days", func(m *Model) bool { return m.overlays.ID() == overlay.RunID }},
+		{"cost", func(m *Model) bool { return m.overlays.ID() == overlay.RunID || m.overlays.ID() == overlay.ReportID }},
+		{"launch", func(m *Model) bool { return strings.Contains(screenText(m), "command copied") }},
+		{"guide", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID || m.screen().Name() == "Search" }},
+		{"critical path", func(m *Model) bool { return m.screen().Name() == "Pipeline" && m.overlays.Empty() }},
+		{"qwen3-32b", func(m *Model) bool { return m.state.Setup.Model.ID == "qwen3-32b" }},
+		{"dgx-b200", func(m *Model) bool { return m.state.Setup.Cluster.ID == "dgx-b200" }},
+		{"throughput.mfu", func(m *Model) bool { return m.overlays.ID() == overlay.ExplainID }},
+	} {
+		for _, key := range []string{":", "?"} {
+			m := live(t, 100, 30)
+			m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
+			finishAll(m, m.handleKey(press(key)))
+			for _, r := range c.typed {
+				name := string(r)
+				if name == " " {
+					name = "space"
+				}
+				m.Update(press(name))
+			}
+			shown := screenText(m)
+			_, cmd := m.Update(press("enter"))
+			finishAll(m, cmd)
+			if !c.there(m) {
+				t.Errorf("%q leads to %s at %s, overlay %q:\n%s", c.typed, m.screen().Name(), m.state.Focus, m.overlays.ID(), shown)
+			}
+			m.overlays.Clear()
+		}
+	}
+}
+
+// TestModelByPath: a path that is typed into the list of models reads the file; one that cannot be
+// read says why.
+func TestModelByPath(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Library = presets.Default().ReadingModels(func(name string) ([]byte, error) {
+			if name != "/models/mine/config.json" {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(`{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"tie_word_embeddings":true}`), nil
+		})
+	})
+	for path, want := range map[string]string{"/models/mine/config.json": "16", "/no/config.json": "80"} {
+		m.catalog = overlay.ReadCatalog(m.options.Library)
+		keys(m, "m")
+		send(m, tea.PasteMsg{Content: path})
+		if !strings.Contains(screenText(m), "enter reads this file") {
+			t.Errorf("%s:\n%s", path, screenText(m))
+		}
+		_, cmd := m.Update(press("enter"))
+		finishAll(m, cmd)
+		if got := strconv.Itoa(m.state.Setup.Model.Layers); got != want {
+			t.Errorf("%s: %s layers, want %s: %s", path, got, want, m.state.Note.Text)
+		}
+		keys(m, "u")
+	}
+}
+
+// TestCopiedIsShown: the whole command that was copied is on the screen, however narrow.
+func TestCopiedIsShown(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 60}} {
+		m := sample(t, size[0], size[1])
+		finishAll(m, m.handleKey(press("y")))
+		text := strings.Join(strings.Fields(strings.ReplaceAll(screenText(m), "│", "")), " ")
+		if !strings.Contains(text, "meshscope --model llama3.1-70b") || !strings.Contains(text, "--gbs 512") {
+			t.Errorf("%v:\n%s", size, screenText(m))
 		}
 	}
 }

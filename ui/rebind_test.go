@@ -60,7 +60,7 @@ func TestKeyTables(t *testing.T) {
 				listed[name] = k.Help
 			}
 		}
-		m.keyList()
+		m.palette()
 		checkFrame(t, m)
 	}
 }

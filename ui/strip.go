@@ -103,7 +103,7 @@ func (m *Model) stripKeys() []screen.Key {
 	}
 	for i, s := range m.screens.all {
 		number := strconv.Itoa(i + 1)
-		keys = append(keys, screen.Key{ID: "screen-" + number, Keys: "alt+" + number, Help: s.Name() + " screen", Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
+		keys = append(keys, screen.Key{ID: "screen-" + number, Keys: "alt+" + number, Help: s.Name() + " screen", Also: screenWords(s.Name()), Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
 	}
 	return keys
 }

@@ -41,6 +41,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case advisedMsg:
 		msg.card.Take(msg.found)
 		return m, nil
+	case paletteMsg:
+		m.takePalette(msg)
+		return m, nil
+	case copiedMsg:
+		return m, m.takeCopied(msg)
 	case decidedMsg:
 		m.takeDecision(msg)
 		return m, nil

@@ -10,25 +10,31 @@ import (
 
 // Figures lists the figures of a book, at one of them; keys are for the explanations.
 func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
-	var items []Item
-	add := func(id string) {
-		if e, ok := book.Explain(id); ok {
-			items = append(items, Item{Title: e.Name, Name: id, Fields: []string{e.Text()}})
-		}
-	}
-	all := book.Figures()
+	items := FigureItems(book)
 	at = figureOf(book.Report(), at)
-	if !slices.ContainsFunc(all, func(f figures.Figure) bool { return f.ID == at }) {
-		add(at) // what the figures of the report are made of is not in their list
-	}
-	for _, f := range all {
-		add(f.ID)
+	if e, ok := book.Explain(at); ok && !slices.ContainsFunc(items, func(i Item) bool { return i.Name == at }) {
+		items = slices.Insert(items, 0, figureItem(e, at)) // what the figures of the report are made of is not in their list
 	}
 	current := slices.IndexFunc(items, func(i Item) bool { return i.Name == at })
 	p := NewPicker(title, "type to search · enter explains it · esc closes", items, current)
 	p.Valued = true
 	p.Choose = func(i int) Action { return Explanation(book, items[i].Name, keys) }
 	return p
+}
+
+// FigureItems returns the figures of a book, by their names.
+func FigureItems(book *explain.Book) []Item {
+	var items []Item
+	for _, f := range book.Figures() {
+		if e, ok := book.Explain(f.ID); ok {
+			items = append(items, figureItem(e, f.ID))
+		}
+	}
+	return items
+}
+
+func figureItem(e *explain.Explanation, id string) Item {
+	return Item{Title: e.Name, Name: id, Fields: []string{e.Text()}}
 }
 
 // figureOf returns the figure of a report that has an explanation, for one that a screen

@@ -29,6 +29,7 @@ const (
 	RunID      ID = "run"      // the whole training run
 	AssumedID  ID = "assumed"  // by the figures of the run
 	AdviceID   ID = "advice"   // why a setup does not fit or what limits it
+	CopiedID   ID = "copied"   // what was copied
 	ReportID   ID = "report"   // the page to decide by
 	ValueID    ID = "value"    // typed into a knob
 )

@@ -1,8 +1,10 @@
 package overlay
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,6 +21,7 @@ type Item struct {
 	Prose  bool     // fields are text, aligned left
 	Hidden []string // filtered too, not shown
 	Group  string   // headed part of an unfiltered list
+	Rank   int      // of what matches equally well the lower comes first
 	Off    bool     // greyed: cannot be chosen now
 
 	Values []float64 // what the list can be sorted by; see Picker.Orders
@@ -32,8 +35,10 @@ type Picker struct {
 	Choose func(int) Action // of the items, by their index
 	Valued bool             // the first field is a value, for which a name gives way
 	Empty  string           // shown when nothing matches
-	Orders []string         // names of the items' Values
-	order  int              // by which of them the list is sorted, from 1; 0: as it was given
+	// Typed returns what enter does with a text that no item matches, and says so; nil: nothing.
+	Typed  func(text string) (Action, string)
+	Orders []string // names of the items' Values
+	order  int      // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item
 	widths []int // of the fields
 	title  int   // width of the longest title, and of the longest name
@@ -44,9 +49,36 @@ type Picker struct {
 	w, h   int // of the screen
 }
 
+// longest is how many signs can be typed: a path of a file has room.
+const longest = 250
+
 // NewPicker makes a picker with the given item chosen at first.
 func NewPicker(title, hint string, items []Item, current int) *Picker {
-	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(80), Empty: "nothing matches; backspace widens"}
+	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(longest), Empty: "nothing matches; backspace widens"}
+	p.measure(items)
+	p.filter()
+	p.cursor = min(max(current, 0), max(len(p.shown)-1, 0))
+	return p
+}
+
+// Extend adds items at the end, which choose chooses by their place among these. What is chosen stays so.
+func (p *Picker) Extend(items []Item, choose func(int) Action) {
+	n, before := len(p.items), p.Choose
+	p.Choose = func(i int) Action {
+		if i < n {
+			return before(i)
+		}
+		return choose(i - n)
+	}
+	p.keep(func() {
+		p.items = append(p.items, items...)
+		p.measure(items)
+		p.filter()
+	})
+}
+
+// measure widens the columns for items.
+func (p *Picker) measure(items []Item) {
 	for _, item := range items {
 		p.title, p.name = max(p.title, widget.Width(item.Title)), max(p.name, widget.Width(item.Name))
 		for i, f := range item.Fields {
@@ -56,9 +88,6 @@ func NewPicker(title, hint string, items []Item, current int) *Picker {
 			p.widths[i] = max(p.widths[i], widget.Width(f))
 		}
 	}
-	p.filter()
-	p.cursor = min(max(current, 0), max(len(p.shown)-1, 0))
-	return p
 }
 
 // Resize says how large the screen is.
@@ -125,7 +154,18 @@ func (p *Picker) chosen() Action {
 	if i, ok := p.Choice(); ok {
 		return p.Choose(i)
 	}
+	if a, _ := p.typed(); a != nil {
+		return a
+	}
 	return nil
+}
+
+// typed returns what a text that no item matches does.
+func (p *Picker) typed() (Action, string) {
+	if p.Typed == nil || len(p.shown) > 0 {
+		return nil, ""
+	}
+	return p.Typed(strings.TrimSpace(p.input.Value()))
 }
 
 // keep changes the list and stays on the chosen item.
@@ -223,7 +263,8 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 	l := b.line()
 	if i >= len(p.shown) {
 		if i == 0 {
-			l.Gap(2).Put(t.Paint(themes.Muted), p.Empty)
+			_, says := p.typed()
+			l.Gap(2).Put(t.Paint(themes.Muted), cmp.Or(says, p.Empty))
 		}
 		return l
 	}

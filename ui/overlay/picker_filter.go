@@ -34,7 +34,8 @@ func (p *Picker) filter() {
 		}
 	}
 	slices.SortStableFunc(p.shown, func(a, b match) int {
-		return cmp.Compare(closeness(&p.items[a.index], query), closeness(&p.items[b.index], query))
+		x, y := &p.items[a.index], &p.items[b.index]
+		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank))
 	})
 }
 

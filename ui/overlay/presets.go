@@ -69,10 +69,27 @@ func rate(b units.BytesPerSecond) string {
 	return figure.Three(float64(b/units.GBps)) + " GB/s"
 }
 
+// Everything returns models, clusters and GPUs as one list, by their names, and what choosing one
+// of it does.
+func (c *Catalog) Everything(toModel func(*model.Model) Action, toCluster func(*hardware.Cluster) Action) (items []Item, choose func(int) Action) {
+	for i := range c.modelItems {
+		items = append(items, Item{Title: "model " + c.modelItems[i].Title, Name: c.modelItems[i].Name})
+	}
+	for i := range c.clusterItems {
+		items = append(items, Item{Title: "cluster " + c.clusterItems[i].Title, Name: c.clusterItems[i].Name})
+	}
+	return items, func(i int) Action {
+		if n := len(c.models); i >= n {
+			return toCluster(&c.clusters[i-n])
+		}
+		return toModel(&c.models[i])
+	}
+}
+
 // Models lists the models, at the one with an id.
 func (c *Catalog) Models(g widget.Glyphs, id string, choose func(*model.Model) Action) *Picker {
 	at := slices.IndexFunc(c.modelItems, func(i Item) bool { return i.Name == id })
-	p := NewPicker("MODEL", presetHint(g), c.modelItems, at)
+	p := NewPicker("MODEL", Hint(g, "type to filter, or the path of a config.json", "enter takes it", "ctrl+o sorts", "esc closes"), c.modelItems, at)
 	p.Orders = []string{"parameters", "layers"}
 	p.Choose = func(i int) Action { return choose(&c.models[i]) }
 	return p

@@ -1,0 +1,200 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine/explain"
+	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
+	"meshscope/engine/model"
+	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
+	"meshscope/ui/state"
+)
+
+// Ranks of the kinds of destinations among those that match what was typed equally well.
+const (
+	rankKnob = iota + 1 // after keys
+	rankElsewhere
+	rankPreset
+	rankFigure
+	rankWord
+)
+
+// destination is a line of the palette that leads somewhere, rather than a key of the moment: a
+// knob, an action of another screen, a model, a cluster, a figure, a word of the glossary.
+type destination struct {
+	item  overlay.Item
+	leads overlay.Action
+}
+
+// destinations returns everything that is known without reading: knobs, the actions of the other
+// screens, and words, so that whatever is on a screen can be typed into the palette.
+func (m *Model) destinations() []destination {
+	var all []destination
+	for _, id := range knobs.Order() {
+		p, _ := knob.Find(id)
+		to := []overlay.Action{state.Action{Verb: state.FocusKnob, ID: id}}
+		if !m.turnable() {
+			to = slices.Insert(to, 0, overlay.Action(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}))
+		}
+		all = append(all, destination{
+			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: append([]string{string(id), p.Label, m.lexicon.Methods()[id].Name}, knobWords(id)...), Rank: rankKnob},
+			closing(to...),
+		})
+	}
+	for i, s := range m.screens.all {
+		if state.Tab(i) != m.state.Tab {
+			all = append(all, m.elsewhere(state.Tab(i), s)...)
+		}
+	}
+	glossary := m.lexicon.Glossary()
+	for i := range glossary {
+		w := &glossary[i]
+		all = append(all, destination{
+			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels), Rank: rankWord},
+			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}, m.lexicon.Word(m.look.glyphs, i)),
+		})
+	}
+	return all
+}
+
+// elsewhere returns the actions of a screen that is not in front: choosing one goes there and does
+// it, if the screen can.
+func (m *Model) elsewhere(tab state.Tab, s screen.Screen) []destination {
+	var out []destination
+	own := m.ownKeys(tab)
+	rows := s.Keys(nil)
+	for i := range rows {
+		k := &rows[i]
+		again := slices.ContainsFunc(rows[:i], func(other screen.Key) bool { return other.Help == k.Help })
+		if k.ID == "" || k.Help == "" || again {
+			continue
+		}
+		out = append(out, destination{
+			overlay.Item{Title: k.Help + ", on " + s.Name(), Name: k.Shown(own, m.look.glyphs), Hidden: k.Also, Rank: rankElsewhere},
+			closing(state.Action{Verb: state.GoTab, N: int(tab)}, later(func() tea.Cmd { return m.pressThere(k.ID) })),
+		})
+	}
+	return out
+}
+
+// pressThere does an action of the screen in front, by its name.
+func (m *Model) pressThere(id string) tea.Cmd {
+	if m.shows() {
+		c := m.context()
+		for _, k := range screen.Listed(m.screen().Keys(c)) {
+			if k.ID == id {
+				cmd, _ := m.screenKey(k.Names(c.Own)[0])
+				return cmd
+			}
+		}
+	}
+	return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.screen().Name() + " cannot do that in this view"})
+}
+
+// paletteMsg brings what the palette has to read: presets, and the figures of the setup.
+type paletteMsg struct {
+	palette *overlay.Picker
+	catalog *overlay.Catalog
+	book    *explain.Book // nil: the setup has no figures
+}
+
+// readPalette reads models, clusters and figures for an open palette.
+func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
+	catalog, library, setup, legal := m.catalog, m.options.Library, m.legal.setup, m.legal.report.Legal
+	return m.guard(func() tea.Msg {
+		if catalog == nil {
+			catalog = overlay.ReadCatalog(library)
+		}
+		msg := paletteMsg{palette: p, catalog: catalog}
+		if book, ok := explain.Of(setup); ok && legal {
+			msg.book = book
+		}
+		return msg
+	})
+}
+
+// takePalette adds what was read to the palette, if it is still open.
+func (m *Model) takePalette(msg paletteMsg) {
+	m.catalog = msg.catalog
+	if m.overlays.Top() != overlay.Overlay(msg.palette) {
+		return
+	}
+	items, choose := m.catalog.Everything(
+		func(chosen *model.Model) overlay.Action {
+			return closing(state.Action{Verb: state.UseModel, Model: chosen})
+		},
+		func(chosen *hardware.Cluster) overlay.Action {
+			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
+		})
+	for i := range items {
+		items[i].Rank = rankPreset
+	}
+	msg.palette.Extend(items, choose)
+	if msg.book == nil {
+		return
+	}
+	figures := overlay.FigureItems(msg.book)
+	for i := range figures {
+		figures[i].Title, figures[i].Rank = "figure "+figures[i].Title, rankFigure
+	}
+	msg.palette.Extend(figures, func(i int) overlay.Action { return overlay.Explanation(msg.book, figures[i].Name, m.explainKeys()) })
+}
+
+// knobWords returns what else people call a knob.
+func knobWords(id knob.ID) []string {
+	switch id {
+	case knob.Schedule:
+		return []string{"bubble", "1f1b", "zero bubble", "dualpipe", "interleaving"}
+	case knob.Split:
+		return []string{"imbalance", "balance", "uneven stages"}
+	case knob.Tokens:
+		return []string{"days", "cost", "budget", "whole run"}
+	case knob.Recompute:
+		return []string{"checkpointing", "activation checkpointing", "oom"}
+	default:
+		return nil
+	}
+}
+
+// screenWords returns what else people look for on a screen.
+func screenWords(name string) []string {
+	return map[string][]string{
+		"Memory":   {"oom", "out of memory", "activations"},
+		"Pipeline": {"bubble", "imbalance", "timeline", "schedules", "gaps"},
+		"Network":  {"bandwidth", "traffic", "exposed", "topology"},
+		"Search":   {"best layout", "guide", "launch", "optimizer"},
+		"Compare":  {"difference", "what if"},
+		"Scan":     {"sweep", "curve"},
+		"Evidence": {"accuracy", "validation", "error band", "measured"},
+	}[name]
+}
+
+// isPath reports whether what was typed into the list of models names a file.
+func isPath(text string) bool {
+	return strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".toml")
+}
+
+// modelFile reads a model from a config.json or a preset file.
+func (m *Model) modelFile(path string) overlay.Action {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			path = filepath.Join(home, rest)
+		}
+	}
+	library := m.options.Library
+	return closing(m.guard(func() tea.Msg {
+		read, err := library.Model(path)
+		if err != nil {
+			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: err.Error()}
+		}
+		return state.Action{Verb: state.UseModel, Model: &read}
+	}))
+}
