@@ -17,11 +17,12 @@ import (
 // Deep says whether tests take the time for all that they can try.
 func Deep() bool { return os.Getenv("MESHSCOPE_DEEP") == "1" }
 
-// How many cases a property is tested on, unless it takes long: few in an ordinary run,
-// all in a deep one.
+// How many cases a property is tested on: few in an ordinary run and all in a deep one, some
+// in a deep one where it takes long.
 const (
-	few = 50
-	all = 100
+	few  = 50
+	some = 40
+	all  = 100
 )
 
 // Seeds are what random cases are drawn from: one, or in a deep run two fixed ones and one
@@ -72,15 +73,19 @@ func Some[T any](n int, cases ...T) []T {
 // Check tests a property on 50 cases, in a deep run on 100 of each seed.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	CheckFew(t, few, property)
+	cases := few
+	if Deep() {
+		cases = all
+	}
+	CheckFew(t, cases, property)
 }
 
 // CheckFew tests a property that takes long on as many cases as are said, in a deep run
-// on 100 of each seed. What -rapid.checks and -rapid.seed say is obeyed.
+// on at least 40 of each seed. What -rapid.checks and -rapid.seed say is obeyed.
 func CheckFew(t *testing.T, cases int, property func(*rapid.T)) {
 	t.Helper()
 	if Deep() {
-		cases = all
+		cases = max(cases, some)
 	}
 	for _, seed := range Seeds() {
 		check(t, map[string]uint64{"rapid.checks": uint64(cases), "rapid.seed": seed}, property)
