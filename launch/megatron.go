@@ -134,10 +134,24 @@ const leastPipeline = 4
 // leastPipeline ranks on the GPUs of a setup. Where it cannot (61 layers on powers of two),
 // NVIDIA's own recipes write the layout, and so would anybody.
 func pipelines(s *engine.Setup) bool {
-	for pp := leastPipeline; pp <= min(s.Model.Layers, s.GPUs); pp++ {
-		if s.GPUs%pp == 0 && evenly(s.Model.Layers, pp) {
-			return true
+	for counted := range 3 { // layers alone, with the loss, with embedding and loss
+		sum := s.Model.Layers + counted
+		for pp := common(sum, s.GPUs); pp >= leastPipeline; pp-- {
+			if sum%pp == 0 && s.GPUs%pp == 0 && pp <= s.Model.Layers && evenly(s.Model.Layers, pp) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// common returns the greatest common divisor.
+func common(a, b int) int {
+	if b&(b-1) == 0 { // a power of two, which most numbers of GPUs are: the search asks for each layout
+		return min(a&-a, b)
+	}
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }

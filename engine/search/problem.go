@@ -158,6 +158,17 @@ func (p *Problem) limit() units.Bytes {
 	return p.Setup.Cluster.GPU.MemoryUsable * units.Bytes(1-p.Headroom)
 }
 
+// alike returns up to which peak two layouts are ranked alike: 0 where any difference counts.
+func (p *Problem) alike() units.Bytes {
+	switch {
+	case p.Front || p.Objective == LeastMemory:
+		return 0
+	case p.wantsMargin():
+		return min(p.limit(), p.Setup.Cluster.GPU.MemoryUsable*(1-engine.DefaultHeadroom))
+	}
+	return p.limit()
+}
+
 // inTime reports whether steps of that length end the run before the deadline.
 func (p *Problem) inTime(step units.Seconds, tokens float64) bool {
 	training := p.Deadline

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 
 	"meshscope/engine"
@@ -41,6 +42,8 @@ type ranker struct {
 
 	begun, sound bool
 	limit        units.Bytes
+	alike        units.Bytes // peaks up to this are alike
+	alikeAbove   units.Bytes // and those above this
 	tried        []int         // scratch of rank
 	spec         schedule.Spec // scratch of bound: a local one would be allocated for each layout
 }
@@ -112,6 +115,10 @@ func (r *ranker) begin() bool {
 		r.bounds.SetModel(&r.problem.Setup)
 		r.sound = r.bounds.Judge.Given(r.problem.Setup).Legal
 		r.limit = r.problem.limit()
+		r.alike, r.alikeAbove = r.problem.alike(), r.limit
+		if r.everything {
+			r.alike, r.alikeAbove = 0, units.Bytes(math.Inf(1))
+		}
 	}
 	return r.sound
 }
@@ -242,7 +249,7 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			}
 			r.legal++
 			r.spec = s.Spec()
-			at.peak = r.bounds.Peak(&r.spec, info)
+			at.peak = r.bounds.PeakBetween(&r.spec, info, r.alike, r.alikeAbove)
 			if at.peak > r.limit && !r.everything {
 				r.excluded++
 				continue

@@ -4,6 +4,8 @@
 package bound
 
 import (
+	"math"
+
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
@@ -215,16 +217,29 @@ func (f *Bounder) exposed(e *rankEnds, length float64, splits bool) units.Second
 // Peak returns the least that the fullest rank needs under a schedule, given as for
 // Step.
 func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
+	return f.PeakBetween(spec, info, 0, units.Bytes(math.Inf(1)))
+}
+
+// PeakBetween is Peak for a caller to whom all bounds up to low are alike, and all above high:
+// it returns one that is on the same side of each, and works out no more than that takes.
+func (f *Bounder) PeakBetween(spec *schedule.Spec, info *schedule.Info, low, high units.Bytes) units.Bytes {
 	var most units.Bytes
 	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
 		held := &t.sharded[f.zero]
 		static := held.states + held.buffers
-		passing := t.passing(t.low, spec, info, f.partition.stageClasses)
-		if t.high != t.low {
-			passing = max(passing, t.passing(t.high, spec, info, f.partition.stageClasses))
+		most = max(most, static+held.update)
+		enough := func(least, greatest units.Bytes) bool {
+			least, greatest = max(most, static+least), max(most, static+greatest)
+			return least*rounding > high || (greatest+f.mem.Overhead(greatest).Sum())*rounding <= low
 		}
-		most = max(most, static+max(passing, held.update))
+		passing := t.passing(t.low, spec, info, f.partition.stageClasses, enough)
+		if t.high != t.low {
+			passing = max(passing, t.passing(t.high, spec, info, f.partition.stageClasses, enough))
+		}
+		if most = max(most, static+passing); most*rounding > high {
+			break
+		}
 	}
 	return (most + f.mem.Overhead(most).Sum()) * rounding
 }

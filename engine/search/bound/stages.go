@@ -68,6 +68,7 @@ type rankClass struct {
 	kept, waiting, early, beside, one, put units.Bytes
 
 	alike bool        // all chunks keep as much
+	most  units.Bytes // what a micro-batch keeps on the chunk where that is most
 	least units.Bytes // what runs at the same time at any moment
 }
 
@@ -211,7 +212,7 @@ func (f *Bounder) share(zero int) {
 func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 	inf := units.Bytes(math.Inf(1))
 	t.kept, t.waiting, t.early, t.beside, t.one, t.put = inf, inf, inf, inf, 0, 0
-	t.alike = true
+	t.alike, t.most = true, 0
 	var sum, last units.Bytes
 	for n, k := range t.chunks {
 		l := &stageClasses[k].live
@@ -220,6 +221,7 @@ func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 		if n > 0 && k == t.chunks[n-1] {
 			continue // all else is as on the chunk before
 		}
+		t.most = max(t.most, l.Activations)
 		t.kept, t.waiting = min(t.kept, l.Activations), min(t.waiting, l.WeightInputs)
 		t.beside = min(t.beside, l.Logits+l.Forward)
 		last = l.Logits + l.Backward
@@ -237,15 +239,13 @@ func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 
 // passing returns what micro-batches need on a rank at least. It is exactly that where
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
-// warmup is then the peak.
-func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass) units.Bytes {
+// warmup is then the peak. Where enough says so of the bytes that are needed at least and of
+// those that are at most, it is the first.
+func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass, enough func(least, greatest units.Bytes) bool) units.Bytes {
 	w := info.Warmup(spec, rank)
 	ahead := units.Bytes(w.Least)*t.early + t.beside
 	if w.Least == spec.MicroBatches*len(t.chunks) {
 		ahead = t.full(units.Bytes(spec.MicroBatches), stageClasses)
-	}
-	if group := info.InterleaveGroup(spec); group > 0 && !t.alike {
-		ahead = max(ahead, t.mixed(w.Least, group, spec, info, stageClasses))
 	}
 	// Of those alive at most so many wait for their input gradient.
 	whole := 0
@@ -259,7 +259,11 @@ func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, 
 			waiting = max(waiting, t.put)
 		}
 	}
-	return max(ahead, waiting, t.one)
+	least := max(ahead, waiting, t.one)
+	if group := info.InterleaveGroup(spec); group > 0 && !t.alike && !enough(least, max(least, units.Bytes(w.Least)*t.most+max(t.beside, t.least))) {
+		least = max(least, t.mixed(w.Least, group, spec, info, stageClasses))
+	}
+	return least
 }
 
 // full returns what a rank needs that runs all forwards of so many micro-batches before the
