@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
-	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report"
 	"meshscope/report/figure"
@@ -112,34 +111,39 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		a.sayf("meshscope: %s\n\n%s", why, shortHelp)
 		return outcome(exitUsage)
 	}
-	s, chosen, err := a.opening(cmd.Context(), flags)
-	if err != nil {
-		return err
-	}
-	if chosen != nil {
-		a.notices = append(a.notices, chosen.Words(figure.Comma))
-	}
-	return a.runScreen(cmd.Context(), s, look, !flags.empty())
-}
-
-// opening returns the setup that the explorer opens with, and how its layout was chosen
-// where the flags give a problem without one.
-func (a *app) opening(ctx context.Context, flags *setupFlags) (engine.Setup, *search.Chosen, error) {
 	if flags.empty() {
-		return presets.StartSetup(), nil, nil
+		return a.runScreen(cmd.Context(), presets.StartSetup(), nil, look, false)
 	}
-	ctx, cancel := context.WithTimeout(ctx, openingTime)
-	defer cancel()
-	return flags.start(ctx, a)
+	s, q, err := flags.begin(a)
+	if q == nil {
+		if err != nil {
+			return err
+		}
+		return a.runScreen(cmd.Context(), s, nil, look, true)
+	}
+	if err != nil { // the defaults are no setup to open with: the layout is found before
+		best, chosen := q.Choose(cmd.Context(), runtime.GOMAXPROCS(0))
+		if !chosen.Found {
+			return err
+		}
+		a.notices = append(a.notices, chosen.Words(figure.Comma))
+		return a.runScreen(cmd.Context(), best, nil, look, true)
+	}
+	return a.runScreen(cmd.Context(), s, q, look, true)
 }
 
-// openingTime is how long the explorer looks for a layout before it opens with the best
-// one by then.
-const openingTime = 400 * time.Millisecond
+// opening returns the setup that the explorer opens with.
+func (a *app) opening(ctx context.Context, flags *setupFlags) (engine.Setup, error) {
+	if flags.empty() {
+		return presets.StartSetup(), nil
+	}
+	s, _, err := flags.start(ctx, a)
+	return s, err
+}
 
 // printPlain prints all screens as sentences and returns the exit code of eval.
 func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
-	s, _, err := a.opening(cmd.Context(), flags)
+	s, err := a.opening(cmd.Context(), flags)
 	if err != nil {
 		return err
 	}

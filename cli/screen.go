@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/search"
 	"meshscope/report"
+	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui"
 	"meshscope/ui/keyfile"
@@ -49,8 +52,8 @@ func (f *screenFlags) check() error {
 }
 
 // runScreen runs the explorer until the user quits or a signal ends it. It always restores
-// the terminal.
-func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fresh bool) error {
+// the terminal. Where a query is given the explorer opens with its best layout.
+func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f *screenFlags, fresh bool) error {
 	defer frugal()()
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
@@ -58,6 +61,12 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, f *screenFlags, fre
 		Setup: s, Library: a.lib,
 		ASCII: f.ascii, NoColor: f.noColor, Asked: fresh,
 		CrashDir: crashDir(), Notices: slices.Clone(a.notices),
+	}
+	if q != nil {
+		o.Choose = func(ctx context.Context) (engine.Setup, string) {
+			best, chosen := q.Choose(ctx, runtime.GOMAXPROCS(0))
+			return best, chosen.Words(figure.Comma)
+		}
 	}
 	if f.said("theme") {
 		o.Theme = f.theme

@@ -7,6 +7,7 @@
 package ui
 
 import (
+	"context"
 	"io"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,6 +29,10 @@ import (
 type Options struct {
 	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
+	// Choose finds the layout to open with in place of Setup's, and words that say how; an
+	// empty setup where there is none. A frame says that it searches, and any key ends its
+	// context. nil: Setup is what to open with.
+	Choose func(context.Context) (engine.Setup, string)
 
 	Asked   bool   // the setup was asked for: a kept one does not take its place
 	Theme   string // auto, dark, light, mono; empty: as it was kept, else auto
@@ -82,6 +87,7 @@ type Model struct {
 
 	screens  screens
 	overlays overlay.Stack
+	choosing choosing
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -125,6 +131,9 @@ func New(o Options) *Model {
 
 // Init asks the terminal for its background and starts the chart.
 func (m *Model) Init() tea.Cmd {
+	if cmd := m.chooseCmd(); cmd != nil {
+		return tea.Batch(tea.RequestBackgroundColor, cmd)
+	}
 	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd())
 }
 

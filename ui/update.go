@@ -34,6 +34,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sweptMsg:
 		m.takeSweep(msg)
 		return m, nil
+	case chosenMsg:
+		return m, m.takeChosen(msg)
 	case evaluatedMsg:
 		return m, m.takeSlow(msg)
 	case workedMsg:
@@ -60,6 +62,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		return m, m.handlePaste(msg)
 	case tea.MouseMsg:
+		if m.choosing.stop != nil {
+			return m, nil
+		}
 		return m, m.handleMouse(msg)
 	}
 	return m, nil
@@ -143,6 +148,9 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 // halt stops what still works in the background.
 func (m *Model) halt() {
 	m.hold()
+	if m.choosing.stop != nil {
+		m.choosing.stop()
+	}
 	if m.sweep.stop != nil {
 		m.sweep.stop()
 	}
@@ -157,6 +165,9 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.do(state.Action{Verb: state.Interrupt})
 	case key.Matches(msg, m.binding("suspend")):
 		return m.do(state.Action{Verb: state.Suspend})
+	case m.choosing.stop != nil:
+		m.choosing.stop()
+		return nil
 	case m.unseen(msg.String()):
 		return nil
 	case !m.overlays.Empty():

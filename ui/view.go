@@ -43,6 +43,9 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
+	if m.choosing.stop != nil {
+		return m.choosingFrame(), nil
+	}
 	box := m.overlays.Render(m.look.theme, m.look.glyphs)
 	if len(box.Lines) == 0 {
 		return m.page(r)

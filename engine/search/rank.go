@@ -42,8 +42,8 @@ type ranker struct {
 
 	begun, sound bool
 	limit        units.Bytes
-	alike        units.Bytes // peaks up to this are alike
-	alikeAbove   units.Bytes // and those above this
+	alike        units.Bytes   // peaks up to this are alike
+	alikeAbove   units.Bytes   // and those above this
 	tried        []int         // scratch of rank
 	spec         schedule.Spec // scratch of bound: a local one would be allocated for each layout
 }
