@@ -1,0 +1,129 @@
+package starts_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
+	"meshscope/launch"
+	"meshscope/presets"
+)
+
+func TestMain(m *testing.M) { draws.Main(m) }
+
+// start is a model on so many GPUs of a cluster.
+type start struct {
+	model   presets.ModelPreset
+	cluster presets.ClusterPreset
+	gpus    int
+}
+
+// starts returns 200 of all models on all clusters, all of them in the deep run. Of the large
+// machines, whose searches take long, there are fewer.
+func starts(lib *presets.Library) (out []start) {
+	models, clusters := lib.Models(), lib.Clusters()
+	all := len(models) * len(clusters)
+	for _, of := range []struct{ gpus, few int }{{1, 70}, {8, 100}, {64, 20}, {1024, 10}} {
+		few := of.few
+		if draws.Deep() {
+			few = all
+		}
+		for i := range few {
+			n := i * all / few
+			out = append(out, start{models[n%len(models)], clusters[n/len(models)], of.gpus})
+		}
+	}
+	return out
+}
+
+// Why a start may have no layout.
+const (
+	noMachine = "the machine has fewer GPUs"
+	noLegal   = "no layout is legal"
+	states    = "weights, gradients and optimizer take more than the memory of all GPUs"
+	noRoom    = "states would fit, but no layout does with a micro-batch"
+)
+
+// bytesOfStates is what a parameter takes at the least: weights and gradients in 16 bits,
+// master copy and two moments in 32.
+const bytesOfStates = 16
+
+// find starts as the program does. It returns why no layout is found, and what is wrong with
+// that, or with the one that is found.
+func (s *start) find() (none, wrong string) {
+	setup, err := knob.DraftOf(s.model.Model, s.cluster.Cluster, knob.Given{knob.GPUs: s.gpus}).Resolve()
+	if err != nil {
+		return noMachine, ""
+	}
+	q := search.NewQuery()
+	q.Setup = setup
+	if l := launch.Of(setup.Stack); l != nil {
+		q.Accepts, q.Launcher = l.Accepts, l.ID
+	}
+	if err := q.Set(knob.GPUs, fmt.Sprint(s.gpus)); err != nil {
+		return "", err.Error()
+	}
+	best, chosen := q.Choose(context.Background(), 1)
+	if chosen.Found {
+		if r := engine.Evaluate(best); !r.Legal || !r.Memory.Fits {
+			return "", fmt.Sprintf("starts with %+v, legal %t", best.Layout, r.Legal)
+		}
+		return "", ""
+	}
+	if float64(setup.Model.Total())*bytesOfStates > float64(s.cluster.GPU.MemoryUsable)*float64(s.gpus) {
+		return states, ""
+	}
+	q.Margin, q.Accepts, q.Refused = false, nil, true
+	p, err := q.Problem()
+	if err != nil {
+		return "", err.Error()
+	}
+	switch p.Top = 1; {
+	case len(search.Run(context.Background(), p, nil).Best) > 0:
+		return "", "a layout fits, but none is chosen"
+	case chosen.Layouts == 0:
+		return noLegal, ""
+	}
+	return noRoom, ""
+}
+
+// TestStartFits: a start without a degree is legal and fits wherever any layout does.
+func TestStartFits(t *testing.T) {
+	list := starts(presets.Default())
+	none := map[string]int{}
+	var next atomic.Int64
+	var lock sync.Mutex
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(list)); n = next.Add(1) - 1 {
+				s := &list[n]
+				why, wrong := s.find()
+				lock.Lock()
+				if wrong != "" {
+					t.Errorf("%s on %d x %s: %s", s.model.ID, s.gpus, s.cluster.ID, wrong)
+				}
+				if why != "" {
+					none[fmt.Sprintf("%d GPUs: %s", s.gpus, why)]++
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("%d starts", len(list))
+	for _, gpus := range []int{1, 8, 64, 1024} {
+		for _, why := range []string{noMachine, noLegal, states, noRoom} {
+			if n := none[fmt.Sprintf("%d GPUs: %s", gpus, why)]; n > 0 {
+				t.Logf("%d on %d GPUs have none: %s", n, gpus, why)
+			}
+		}
+	}
+}
