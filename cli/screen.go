@@ -82,6 +82,12 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f 
 	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 		return report.Save(".", name, extension, write)
 	}
+	o.Timeline = func(to io.Writer, trace bool, r *engine.Report) error {
+		if trace {
+			return predicted(r).writeTrace(to)
+		}
+		return predicted(r).writeSVG(to)
+	}
 	o.Export = func(f report.Format, d *report.Evaluation) (string, error) { return report.File(".", f, d) }
 	if !f.noState {
 		a.remember(&o)

@@ -234,11 +234,16 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 		a.complain(r.Problems)
 		return nil, outcome(exitIllegal)
 	}
+	return predicted(&r), nil
+}
+
+// predicted returns the timeline of a legal report.
+func predicted(r *engine.Report) *drawing {
 	return &drawing{
 		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
-	}, nil
+	}
 }
 
 // complain prints why a setup is illegal.

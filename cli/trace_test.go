@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// traceEvent is what the Trace Event Format says of an event, as far as we use it.
+// traceEvent is what the Trace Event Format says of an event, as far as we use it: "Trace Event
+// Format" of Google's Chromium project (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 type traceEvent struct {
-	Name, Ph, Bp string
-	ID           int
-	Pid, Tid     *int
-	Ts, Dur      *float64
-	Args         map[string]any
+	Name, Ph, Bp, Cat string
+	ID                int
+	Pid, Tid          *int
+	Ts, Dur           *float64
+	Args              map[string]any
 }
 
 // TestTraceIsATrace: events have what their phase asks for, those of a track do not
@@ -34,11 +35,15 @@ func TestTraceIsATrace(t *testing.T) {
 			}
 		}
 		var trace struct {
-			TraceEvents []traceEvent
+			TraceEvents     []traceEvent
+			DisplayTimeUnit string
 		}
 		var line struct{ Messages int }
 		read("--chrome-trace", &trace)
 		read("--json", &line)
+		if trace.DisplayTimeUnit != "ms" && trace.DisplayTimeUnit != "ns" {
+			t.Errorf("%s: times are displayed in %q", args, trace.DisplayTimeUnit)
+		}
 		tracks, starts, ends := map[int][]traceEvent{}, map[int]traceEvent{}, map[int]traceEvent{}
 		for _, e := range trace.TraceEvents {
 			timed := e.Ts != nil && *e.Ts >= 0
@@ -47,10 +52,18 @@ func TestTraceIsATrace(t *testing.T) {
 			case "X":
 				ok = ok && timed && e.Dur != nil && *e.Dur >= 0 && e.Tid != nil
 				tracks[*e.Tid] = append(tracks[*e.Tid], e)
-			case "C":
+			case "C": // every argument of a counter is a series of numbers
 				ok = ok && timed && len(e.Args) > 0
-			case "M":
-				ok = ok && e.Args != nil
+				for _, series := range e.Args {
+					_, number := series.(float64)
+					ok = ok && number
+				}
+			case "M": // the names that the format knows, each with its argument
+				argument := map[string]string{
+					"process_name": "name", "process_labels": "labels", "process_sort_index": "sort_index",
+					"thread_name": "name", "thread_sort_index": "sort_index",
+				}[e.Name]
+				ok = ok && argument != "" && len(e.Args) == 1 && e.Args[argument] != nil
 			case "s":
 				ok = ok && timed && e.Tid != nil
 				starts[e.ID] = e
@@ -81,6 +94,9 @@ func TestTraceIsATrace(t *testing.T) {
 			t.Errorf("%s: %d arrows for %d messages", args, len(starts), line.Messages)
 		}
 		for id, s := range starts {
+			if end := ends[id]; s.Cat == "" || s.Cat != end.Cat || s.Name != end.Name { // what binds the ends of a flow
+				t.Errorf("%s: flow %d is %q of %q at one end, %q of %q at the other", args, id, s.Name, s.Cat, end.Name, end.Cat)
+			}
 			from, to := around(s), around(ends[id])
 			same := false
 			for _, a := range []string{"microbatch", "second_microbatch"} {

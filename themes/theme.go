@@ -55,9 +55,10 @@ type Theme struct {
 	// Known says whether a reader can look a word up; nil: no word is marked.
 	Known func(word string) bool
 
-	roles [numRoles]Paint
-	areas [numFills]area
-	edges [numFills][numFills]Paint
+	ground color.Color // that the colours were chosen for
+	roles  [numRoles]Paint
+	areas  [numFills]area
+	edges  [numFills][numFills]Paint
 }
 
 // Paint of a role.
@@ -84,9 +85,24 @@ func (t *Theme) Colour(f Fill) color.Color {
 	return t.areas[min(f, numFills-1)].colour
 }
 
+// Ground returns the colours of ordinary text and of what is behind it, where a picture needs them.
+func (t *Theme) Ground() (text, ground color.Color) {
+	text, ground = color.Gray{Y: 0xd8}, t.ground
+	if !t.Dark {
+		text = color.Gray{Y: 0x1a}
+	}
+	if _, none := ground.(lipgloss.NoColor); none || ground == nil {
+		ground = color.Gray{Y: 0x10}
+		if !t.Dark {
+			ground = color.Gray{Y: 0xf7}
+		}
+	}
+	return text, ground
+}
+
 // Resolve makes the palette ready for a terminal of the given profile.
 func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
-	t := &Theme{Name: p.Name, Dark: p.Dark, Colours: profile >= colorprofile.ANSI && !p.Mono}
+	t := &Theme{Name: p.Name, Dark: p.Dark, Colours: profile >= colorprofile.ANSI && !p.Mono, ground: lipgloss.Color(p.Ground)}
 	if !t.Colours {
 		profile = colorprofile.ASCII
 	}

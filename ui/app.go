@@ -59,8 +59,10 @@ type Options struct {
 	Export func(report.Format, *report.Evaluation) (file string, err error)
 	// Save writes another file of the current folder, a page or a picture; nil: nothing can be
 	// written here.
-	Save    func(name, extension string, write func(io.Writer) error) (file string, err error)
-	Version string // of the program, in exported files
+	Save func(name, extension string, write func(io.Writer) error) (file string, err error)
+	// Timeline writes the timeline of a report as SVG or as a trace; nil: it cannot be written.
+	Timeline func(to io.Writer, trace bool, r *engine.Report) error
+	Version  string // of the program, in exported files
 
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -15,7 +16,9 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
+	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
+	"meshscope/ui/picture"
 	"meshscope/ui/screen"
 	"meshscope/ui/state"
 	"meshscope/ui/tty"
@@ -87,12 +90,42 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 		title += ": the tables of " + of + ", then all figures"
 	}
 	var items []overlay.Item
+	var chosen []func() overlay.Action
+	add := func(about, name, extension string, write func() tea.Cmd) {
+		items = append(items, overlay.Item{Title: about, Name: name + extension})
+		chosen = append(chosen, func() overlay.Action { return closing(later(write)) })
+	}
 	for _, f := range report.Formats() {
-		items = append(items, overlay.Item{Title: f.About(), Name: report.Name(&d) + f.Extension()})
+		add(f.About(), report.Name(&d), f.Extension(), func() tea.Cmd { return m.exportCmd(f, &d) })
+	}
+	name := report.Name(&d)
+	picture := name + "-" + strings.ToLower(m.screen().Name())
+	if m.options.Save != nil {
+		add("SVG picture of this screen, for slides", picture, ".svg", func() tea.Cmd {
+			drawn := m.framePicture()
+			return m.save(picture, ".svg", func(to io.Writer) error { _, err := io.WriteString(to, drawn); return err })
+		})
+		if r := m.now.report; m.options.Timeline != nil && r.Timeline != nil {
+			line := name + "-timeline"
+			add("SVG of the timeline, every operation", line, ".svg", func() tea.Cmd {
+				return m.save(line, ".svg", func(to io.Writer) error { return m.options.Timeline(to, false, &r) })
+			})
+			add("trace of the step, for ui.perfetto.dev", line, ".json", func() tea.Cmd {
+				return m.save(line, ".json", func(to io.Writer) error { return m.options.Timeline(to, true, &r) })
+			})
+		}
 	}
 	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "esc closes"), items, 0)
-	p.Choose = func(i int) overlay.Action { return closing(m.exportCmd(report.Formats()[i], &d)) }
+	p.Choose = func(i int) overlay.Action { return chosen[i]() }
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
+}
+
+// framePicture returns the frame that is shown, without what lies over it, as SVG. Its ground is that of
+// the theme: terminals do not tell theirs.
+func (m *Model) framePicture() string {
+	lines, _ := m.page(frame.Layout(m.caps.Width, m.caps.Height, m.content()))
+	foreground, background := m.look.theme.Ground()
+	return picture.Frame(lines, m.caps.Width, foreground, background, "meshscope: "+m.screen().Name()+" of "+m.state.Setup.Model.Name).SVG()
 }
 
 // tables returns those of the screen in front.

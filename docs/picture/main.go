@@ -24,6 +24,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"meshscope/cli/terminal"
+	"meshscope/ui/picture"
 )
 
 // The screen in the README.
@@ -109,11 +110,11 @@ func draw(program, keys string) (string, error) {
 	}
 	var drawn string
 	t.Screen(func(e *vt.Emulator) {
-		p := picture{
-			columns: columns, rows: rows, foreground: foreground, background: background, title: title,
-			cells: func(x, y int) *uv.Cell { return e.CellAt(x, y) },
+		p := picture.Picture{
+			Columns: columns, Rows: rows, Foreground: foreground, Background: background, Title: title,
+			Cells: func(x, y int) *uv.Cell { return e.CellAt(x, y) },
 		}
-		drawn = p.svg()
+		drawn = p.SVG()
 	})
 	if err := t.Type("q"); err != nil {
 		return "", err

@@ -15,6 +15,7 @@ type Axis struct {
 	Whole  float64 // the longest of the timelines, as long as it lasts
 	Length float64 // the rest of that when folded
 	Folded int     // periods left out
+	Cut    bool    // the middle is left out, for want of periods
 
 	cuts  []interval // ascending, folded > 0
 	scale timeScale
@@ -22,7 +23,7 @@ type Axis struct {
 
 // NewAxis returns the axis of the timelines (nil ones are passed over). With fold it
 // leaves periods out where the whole would not be readable w cells wide; of two
-// timelines only those that both have.
+// timelines those that both have, else what lies between their beginnings and their ends.
 func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 	a := Axis{}
 	var cuts []periodic
@@ -53,6 +54,10 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 	a.Length = a.Whole
 	if fold && a.scale.shortest*float64(w) < a.scale.readable*a.Whole {
 		a.cut(cuts, w)
+		if len(a.cuts) == 0 && len(lines) > 1 {
+			fill, drain, apart := fills(lines)
+			a.middle(fillShare*fill, apart+fillShare*drain, w)
+		}
 	}
 	return a
 }

@@ -170,6 +170,10 @@ func TestFrameTable(t *testing.T) {
 			v := &View{}
 			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
 			press(v, in, w, 20, "t end")
+			v.table.drawn.asked = false // nobody did what a key asked for
+			if ask := v.Refresh(in.At(w, 20)); ask.Work != nil {
+				ask.Work(t.Context())()
+			}
 			frame(t, v, in, w, 20)
 		})
 	}

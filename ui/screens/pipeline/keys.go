@@ -123,7 +123,7 @@ func (v *View) near(l *layout, _ int) {
 
 // fold folds what repeats, or unfolds it.
 func (v *View) fold(l *layout, _ int) {
-	if !v.unfolded && l.axis.Folded == 0 {
+	if !v.unfolded && l.axis.Folded == 0 && !l.axis.Cut {
 		v.said = "nothing to fold: everything is readable, or nothing repeats"
 		return
 	}

@@ -116,6 +116,8 @@ func (v *View) mode(l *layout) string {
 		return "one micro-batch"
 	case v.flip && len(l.blocks) > 1:
 		return "A and B alternate: v"
+	case l.axis.Cut:
+		return "starts and ends; " + seconds(l.axis.Whole-l.axis.Length) + " between"
 	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
 		return "nothing to fold in both"
 	case l.axis.Folded > 0:

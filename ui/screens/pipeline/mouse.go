@@ -10,7 +10,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		return false, do
 	}
 	if v.table.open {
-		return v.mouseTable(h, y, button), do
+		return v.mouseTable(w, h, y, button), do
 	}
 	l := v.layout(in, w, h)
 	if l == nil || y < 0 || y >= h {
@@ -68,7 +68,7 @@ func (v *View) click(l *layout, x, y int) bool {
 }
 
 // mouseTable returns the wheel and a click on the table.
-func (v *View) mouseTable(h, y int, button string) bool {
+func (v *View) mouseTable(w, h, y int, button string) bool {
 	t := &v.table
 	last := max(0, len(t.rows)-1)
 	switch button {
@@ -77,6 +77,13 @@ func (v *View) mouseTable(h, y int, button string) bool {
 	case "wheeldown":
 		t.move(1)
 	case "left":
+		if t.pictured(w, h) > 0 {
+			i, ok := t.multipleAt(w, h, y)
+			if ok {
+				t.row = i
+			}
+			return ok
+		}
 		from, n := t.page(h)
 		if y < 2 || y-2 >= n || from+y-2 > last {
 			return false

@@ -80,6 +80,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		if !v.table.current(in.Setup) && !v.table.pendingFor(in.Setup) {
 			return v.work(*in.Setup)
 		}
+		if v.table.current(in.Setup) && v.table.pictured(in.W, in.H) > 0 && !v.table.drawn.asked {
+			return v.draw(*in.Setup)
+		}
 	case v.against != "" && v.secondOf != *in.Setup:
 		return v.simulateSecond(*in.Setup, v.against)
 	}

@@ -13,6 +13,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/timeline"
 	"meshscope/ui/widget"
 )
 
@@ -27,6 +28,9 @@ type table struct {
 	wanted engine.Setup // the computation in progress
 	jobs   widget.Jobs
 	done   *progress // of the computation in progress
+
+	plain bool // all figures in place of pictures
+	drawn pictures
 }
 
 // progress is how far the working out of all schedules is. The work counts in it
@@ -50,6 +54,7 @@ func (p *progress) text(g *widget.Glyphs) string {
 type row struct {
 	compare.ScheduleRow
 	figures figures
+	picture *timeline.Multiple // nil until it is drawn, and where it is too long for that
 }
 
 // keepOps is how many operations the timelines that the table keeps have.
@@ -109,7 +114,7 @@ func (t *table) take(rows []compare.ScheduleRow, s engine.Setup) {
 		}
 		return 1
 	})
-	t.rows, t.of = make([]row, 0, len(rows)), s
+	t.rows, t.of, t.drawn = make([]row, 0, len(rows)), s, pictures{}
 	for _, r := range rows {
 		line := row{ScheduleRow: r}
 		if r.Report.Legal {
@@ -142,6 +147,7 @@ func (v *View) tableKeys(in *screen.Context) []screen.Key {
 				t.open = false
 			}
 		}},
+		{ID: "pictures", Keys: "v", Help: "pictures of all schedules, or all their figures", Hint: "pictures or figures", Do: func(int) { t.plain = !t.plain }},
 		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { t.move(n * max(1, in.H-6)) }},
 		{ID: "first last", Keys: "home | end G", Help: "first, last schedule", Do: func(n int) { t.move(n << 20) }},
 	}
@@ -215,6 +221,9 @@ func (v *View) renderTable(in *screen.Context, w, h int) []string {
 		head.Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, n)).Gap(1)
 	}
 	head.Put(in.Paint(themes.Accent), remark)
+	if left := t.pictured(w, h); left > 0 {
+		return append([]string{head.String()}, v.renderMultiples(in, left, w, h-1)...)
+	}
 	lines := []string{head.String(), tableHead(in, w)}
 	foot := t.foot(h)
 	for i := from; i < min(len(t.rows), from+n); i++ {

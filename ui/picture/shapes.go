@@ -1,6 +1,4 @@
-//go:build unix
-
-package main
+package picture
 
 import (
 	"fmt"
@@ -13,7 +11,7 @@ type box struct{ left, top, right, bottom float64 }
 
 // shape draws a character that is a picture of its own: block elements, line
 // drawing, Braille. It says whether it did.
-func (p *picture) shape(x, y int, content string, style look) bool {
+func (p *Picture) shape(x, y int, content string, style look) bool {
 	r, size := utf8.DecodeRuneInString(content)
 	if size != len(content) {
 		return false

@@ -1,6 +1,5 @@
-//go:build unix
-
-package main
+// Package picture draws the cells of a screen as SVG.
+package picture
 
 import (
 	"fmt"
@@ -31,36 +30,33 @@ type look struct {
 	underline, strike      bool
 }
 
-// grid reads cells; nil is a blank.
-type grid func(x, y int) *uv.Cell
-
-// picture turns a screen into an SVG document. Text becomes text; blocks,
+// Picture turns a screen into an SVG document. Text becomes text; blocks,
 // lines and Braille dots become shapes, because fonts leave gaps between them.
-type picture struct {
-	columns, rows          int
-	foreground, background color.Color
-	title                  string
-	cells                  grid
+type Picture struct {
+	Columns, Rows          int
+	Foreground, Background color.Color
+	Title                  string
+	Cells                  func(x, y int) *uv.Cell // nil is a blank
 
 	rectangles strings.Builder
 	text       strings.Builder
 	shapes     map[string]*strings.Builder // path data by fill attributes
 }
 
-// svg draws the picture. The same cells give the same bytes.
-func (p *picture) svg() string {
+// SVG draws the picture. The same cells give the same bytes.
+func (p *Picture) SVG() string {
 	p.shapes = map[string]*strings.Builder{}
-	for y := range p.rows {
+	for y := range p.Rows {
 		p.row(y)
 	}
-	width := p.columns*cellWidth + 2*margin
-	height := p.rows*cellHeight + 2*margin
+	width := p.Columns*cellWidth + 2*margin
+	height := p.Rows*cellHeight + 2*margin
 
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n",
 		width, height, width, height)
-	fmt.Fprintf(&out, "<title>%s</title>\n", escape(p.title))
-	fmt.Fprintf(&out, `<rect width="%d" height="%d" rx="8" fill="%s"/>`+"\n", width, height, hex(p.background))
+	fmt.Fprintf(&out, "<title>%s</title>\n", escape(p.Title))
+	fmt.Fprintf(&out, `<rect width="%d" height="%d" rx="8" fill="%s"/>`+"\n", width, height, hex(p.Background))
 	fmt.Fprintf(&out, `<g transform="translate(%d %d)" font-size="%g" `+
 		`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace">`+"\n",
 		margin, margin, fontSize)
@@ -73,12 +69,22 @@ func (p *picture) svg() string {
 	return out.String()
 }
 
+// Frame returns the picture of a frame: lines of text with their sequences.
+func Frame(lines []string, columns int, foreground, background color.Color, title string) *Picture {
+	screen := uv.NewScreenBuffer(columns, len(lines))
+	uv.NewStyledString(strings.Join(lines, "\n")).Draw(screen, screen.Bounds())
+	return &Picture{
+		Columns: columns, Rows: len(lines), Foreground: foreground, Background: background, Title: title,
+		Cells: func(x, y int) *uv.Cell { return screen.CellAt(x, y) },
+	}
+}
+
 // row draws one row as runs of equal look.
-func (p *picture) row(y int) {
-	for x := 0; x < p.columns; {
+func (p *Picture) row(y int) {
+	for x := 0; x < p.Columns; {
 		style := p.lookAt(x, y)
 		end := x + 1
-		for end < p.columns && p.lookAt(end, y) == style {
+		for end < p.Columns && p.lookAt(end, y) == style {
 			end++
 		}
 		if style.background != "" {
@@ -92,7 +98,7 @@ func (p *picture) row(y int) {
 
 // run draws the characters of cells that look alike: words as text elements,
 // the rest as shapes.
-func (p *picture) run(x, end, y int, style look) {
+func (p *Picture) run(x, end, y int, style look) {
 	var word strings.Builder
 	start := x
 	flush := func(to int) {
@@ -104,7 +110,7 @@ func (p *picture) run(x, end, y int, style look) {
 	}
 	for x < end {
 		content, width := " ", 1
-		if cell := p.cells(x, y); cell != nil && cell.Content != "" {
+		if cell := p.Cells(x, y); cell != nil && cell.Content != "" {
 			content, width = cell.Content, max(cell.Width, 1)
 		}
 		drawn := p.shape(x, y, content, style)
@@ -123,13 +129,13 @@ func (p *picture) run(x, end, y int, style look) {
 }
 
 // blankAt says whether a cell shows nothing.
-func (p *picture) blankAt(x, y int) bool {
-	cell := p.cells(x, y)
+func (p *Picture) blankAt(x, y int) bool {
+	cell := p.Cells(x, y)
 	return cell == nil || cell.Content == "" || cell.Content == " "
 }
 
 // word writes one text element, stretched to its cells.
-func (p *picture) word(x, y int, text string, style look) {
+func (p *Picture) word(x, y int, text string, style look) {
 	cells := uv.NewStyledString(text).Bounds().Dx()
 	fmt.Fprintf(&p.text, `<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs" fill="%s"`,
 		x*cellWidth, y*cellHeight+baseline, cells*cellWidth, style.foreground)
@@ -152,11 +158,11 @@ func (p *picture) word(x, y int, text string, style look) {
 }
 
 // lookAt is the look of one cell, reverse video resolved.
-func (p *picture) lookAt(x, y int) look {
-	foreground, background := p.foreground, color.Color(nil)
+func (p *Picture) lookAt(x, y int) look {
+	foreground, background := p.Foreground, color.Color(nil)
 	var attributes uint8
 	underlined := false
-	if cell := p.cells(x, y); cell != nil {
+	if cell := p.Cells(x, y); cell != nil {
 		if cell.Style.Fg != nil {
 			foreground = cell.Style.Fg
 		}
@@ -166,7 +172,7 @@ func (p *picture) lookAt(x, y int) look {
 	}
 	if attributes&uv.AttrReverse != 0 {
 		if background == nil {
-			background = p.background
+			background = p.Background
 		}
 		foreground, background = background, foreground
 	}
@@ -178,14 +184,14 @@ func (p *picture) lookAt(x, y int) look {
 		strike:     attributes&uv.AttrStrikethrough != 0,
 		underline:  underlined,
 	}
-	if background != nil && hex(background) != hex(p.background) {
+	if background != nil && hex(background) != hex(p.Background) {
 		style.background = hex(background)
 	}
 	return style
 }
 
 // fill collects shapes of one colour in one path.
-func (p *picture) fill(style look, opacity float64) *strings.Builder {
+func (p *Picture) fill(style look, opacity float64) *strings.Builder {
 	if style.faint {
 		opacity *= 0.6
 	}

@@ -1,6 +1,4 @@
-//go:build unix
-
-package main
+package picture
 
 import (
 	"encoding/xml"
@@ -15,13 +13,13 @@ import (
 )
 
 // screen is a picture of what a terminal shows after some output.
-func screen(columns, rows int, output string) *picture {
+func screen(columns, rows int, output string) *Picture {
 	emulator := vt.NewEmulator(columns, rows)
 	_, _ = emulator.WriteString(output) // it fails only when closed
-	return &picture{
-		columns: columns, rows: rows, title: "a < b & c",
-		foreground: color.RGBA{0xd8, 0xd8, 0xd8, 0xff}, background: color.RGBA{0, 0, 0, 0xff},
-		cells: func(x, y int) *uv.Cell { return emulator.CellAt(x, y) },
+	return &Picture{
+		Columns: columns, Rows: rows, Title: "a < b & c",
+		Foreground: color.RGBA{0xd8, 0xd8, 0xd8, 0xff}, Background: color.RGBA{0, 0, 0, 0xff},
+		Cells: func(x, y int) *uv.Cell { return emulator.CellAt(x, y) },
 	}
 }
 
@@ -51,7 +49,7 @@ func TestPicture(t *testing.T) {
 		"text round a bar": {"a █ b", []string{">a</text>", `<text x="32" `}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := screen(10, 2, test.output).svg()
+			got := screen(10, 2, test.output).SVG()
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("%q is missing in\n%s", want, got)
@@ -83,9 +81,9 @@ func wellFormed(t *testing.T, document string) {
 
 func TestPictureIsDeterministic(t *testing.T) {
 	output := "\x1b[31m██\x1b[32m▓▓\x1b[33m░░\x1b[34m──\x1b[35m⡇⡇\r\nx"
-	first := screen(10, 2, output).svg()
+	first := screen(10, 2, output).SVG()
 	for range 20 {
-		if again := screen(10, 2, output).svg(); again != first {
+		if again := screen(10, 2, output).SVG(); again != first {
 			t.Fatalf("two pictures of one screen differ:\n%s\n%s", first, again)
 		}
 	}
