@@ -33,7 +33,16 @@ type NearestRuns struct {
 	Example string  `json:"example"` // a run of them with the median error: model and GPUs
 	Runs    int     `json:"runs"`
 	Off     float64 `json:"mean_error"` // relative, in the larger direction
+	cell    *band.Cell
 }
+
+// RunsOf returns the runs of a cell.
+func RunsOf(c *band.Cell) NearestRuns {
+	return NearestRuns{Title: cmp.Or(c.Title, c.Group), Example: c.Example, Runs: c.Runs, Off: c.Off, cell: c}
+}
+
+// Cell returns the cell of the error bands that holds them; nil: there are none.
+func (n *NearestRuns) Cell() *band.Cell { return n.cell }
 
 // String names them: "DGX Cloud 25.04, Llama-3 70B on 64 H100 SXM5 (3 % off)".
 func (n *NearestRuns) String() string {
@@ -64,7 +73,7 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 		return out
 	}
 	out.ValidatedBy, out.Fitted = b.Nearest.Group, b.Nearest.Fitted
-	out.Nearest = NearestRuns{Title: cmp.Or(b.Nearest.Title, b.Nearest.Group), Example: b.Nearest.Example, Runs: b.Nearest.Runs, Off: b.Nearest.Off}
+	out.Nearest = RunsOf(b.Nearest)
 	for i, f := range table.Differences(x, b.Nearest) {
 		out.Differs[i] = difference(f, s, x)
 	}

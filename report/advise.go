@@ -225,9 +225,9 @@ func (a *Advice) rules() Section {
 
 // Records returns a row for the setup and one for each move.
 func (a *Advice) Records() *Table {
-	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "cautious_step_seconds", "speed", "peak_bytes", "saved_bytes", "command"}}
+	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "cautious_step_seconds", "speed", "peak_bytes", "saved_bytes", "error_band_step", "error_band_memory", "command"}}
 	row := func(name, follows string, fits bool, r *engine.Report, cautious units.Seconds, speed, saved float64, s engine.Setup) {
-		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(cautious), exactly(speed), exactly(r.Memory.Peak), exactly(saved), Word(EvalCommand(s, a.Library)))
+		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(cautious), exactly(speed), exactly(r.Memory.Peak), exactly(saved), exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
 	}
 	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.Cautious, 1, 0, a.Setup)
 	for i := range a.Moves {

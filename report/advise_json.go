@@ -10,14 +10,17 @@ import (
 // adviceDocument is the JSON of advice.
 type adviceDocument struct {
 	Header
-	Setup  engine.Setup   `json:"setup"`
-	Fits   bool           `json:"fits"`
-	Terms  []advise.Term  `json:"memory_terms"`
-	Limits []advise.Limit `json:"limits"`
-	Moves  []moveDocument `json:"moves"`
-	Looked advise.Looked  `json:"looked_at"`
-	Knobs  []advise.Knob  `json:"knobs"`
-	Rules  []ruleDocument `json:"rules"`
+	Setup engine.Setup `json:"setup"`
+	Fits  bool         `json:"fits"`
+	// StepBand and PeakBand are the relative errors of the setup's step and peak.
+	StepBand float64        `json:"error_band_step"`
+	PeakBand float64        `json:"error_band_memory"`
+	Terms    []advise.Term  `json:"memory_terms"`
+	Limits   []advise.Limit `json:"limits"`
+	Moves    []moveDocument `json:"moves"`
+	Looked   advise.Looked  `json:"looked_at"`
+	Knobs    []advise.Knob  `json:"knobs"`
+	Rules    []ruleDocument `json:"rules"`
 }
 
 type moveDocument struct {
@@ -30,6 +33,9 @@ type moveDocument struct {
 	Speed   float64          `json:"speed"`
 	Peak    float64          `json:"peak_bytes"`
 	Saved   float64          `json:"saved_bytes"`
+
+	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, as eval has them
+	PeakBand float64 `json:"error_band_memory"`
 }
 
 type ruleDocument struct {
@@ -45,6 +51,7 @@ func (a *Advice) Answer(version string) *Answer {
 func (a *Advice) data(version string) adviceDocument {
 	d := adviceDocument{
 		Header: NewHeader(version), Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
+		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand,
 		Terms: listed(a.Terms), Limits: listed(a.Limits), Moves: []moveDocument{}, Knobs: listed(a.Knobs), Rules: []ruleDocument{},
 	}
 	for i := range d.Knobs {
@@ -68,5 +75,6 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	return &moveDocument{
 		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
+		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}
 }

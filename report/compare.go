@@ -238,20 +238,21 @@ func cut(text string, room int) string {
 
 // Records returns the changes, then a row for each figure.
 func (c *Comparison) Records() *Table {
-	t := &Table{Head: []string{"part", "name", "a", "b", "change", "ratio", "unit"}}
+	t := &Table{Head: []string{"part", "name", "a", "b", "change", "ratio", "unit", "error_band_a", "error_band_b"}}
 	for _, x := range c.Changes {
-		t.add(Word("setup"), Word(x.Field), Word(x.A), Word(x.B), Word(""), Word(""), Word(""))
+		t.add(Word("setup"), Word(x.Field), Word(x.A), Word(x.B), Word(""), Word(""), Word(""), Word(""), Word(""))
 	}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
 		change, ratio := Word(""), Word("")
+		bandA, bandB := c.errorBands(d)
 		if v, ok := d.Change(); ok {
 			change = exactly(v)
 		}
 		if v, ok := d.Ratio(); ok {
 			ratio = exactly(v)
 		}
-		t.add(Word(string(d.Group)), Word(d.Name), perhaps(d.A), perhaps(d.B), change, ratio, Word(string(d.Unit)))
+		t.add(Word(string(d.Group)), Word(d.Name), perhaps(d.A), perhaps(d.B), change, ratio, Word(string(d.Unit)), perhaps(bandA), perhaps(bandB))
 	}
 	return t
 }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"meshscope/engine"
 	"meshscope/engine/compare"
+	"meshscope/engine/figures"
 	"meshscope/presets/setupdoc"
 )
 
@@ -21,6 +23,9 @@ type deltaDocument struct {
 	*compare.Delta
 	Change *float64 `json:"change"` // B - A
 	Ratio  *float64 `json:"ratio"`  // B / A
+	// BandA and BandB are the error bands of A and B; absent of what nobody measures.
+	BandA *float64 `json:"error_band_a,omitempty"`
+	BandB *float64 `json:"error_band_b,omitempty"`
 }
 
 type wayDocument struct {
@@ -45,6 +50,7 @@ func (c *Comparison) data(version string) comparisonDocument {
 	}
 	for i := range c.Deltas {
 		row := deltaDocument{Delta: &c.Deltas[i]}
+		row.BandA, row.BandB = c.errorBands(row.Delta)
 		if v, ok := row.Delta.Change(); ok {
 			row.Change = &v
 		}
@@ -62,4 +68,16 @@ func (c *Comparison) data(version string) comparisonDocument {
 		d.Way = append(d.Way, move)
 	}
 	return d
+}
+
+// errorBands returns the error bands of a figure of A and of B; nil: there is none.
+func (c *Comparison) errorBands(d *compare.Delta) (a, b *float64) {
+	of := func(r *engine.Report, has bool) *float64 {
+		e := figures.Evidence(r, d.ID)
+		if e == nil || !has {
+			return nil
+		}
+		return &e.ErrorBand
+	}
+	return of(&c.A.Report, d.A != nil), of(&c.B.Report, d.B != nil)
 }

@@ -331,29 +331,22 @@ func (o *Scan) reasons(s *Section) {
 // evidence returns the error band of a predicted time, throughput or peak, from published
 // runs like the given setup.
 func (o *Scan) evidence() string {
-	part, _, _ := strings.Cut(o.Query.Figure, ".")
-	if part != "time" && part != "throughput" && part != "run" && o.Query.Figure != "memory.peak" {
-		return ""
-	}
 	r := engine.Evaluate(o.Query.Setup)
-	switch {
-	case !r.Legal:
-		return ""
-	case part == "memory":
-		return r.Memory.Words()
+	if of := figures.Evidence(&r, o.Query.Figure); of != nil {
+		return of.Words()
 	}
-	return r.Time.Words()
+	return ""
 }
 
 // Records returns a row per point, row by row.
 func (o *Scan) Records() *Table {
 	by := string(o.Grid.By.ID)
-	t := &Table{Head: []string{string(o.Grid.X.ID), o.Query.Figure, "unit", "verdict", "current", "why"}}
+	t := &Table{Head: []string{string(o.Grid.X.ID), o.Query.Figure, "unit", "error_band", "verdict", "current", "why"}}
 	if by != "" {
 		t.Head = append([]string{by}, t.Head...)
 	}
 	for p := range o.Points {
-		row := []Cell{Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why)}
+		row := []Cell{Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), perhaps(p.ErrorBand), Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why)}
 		if by != "" {
 			row = append([]Cell{Word(p.By)}, row...)
 		}

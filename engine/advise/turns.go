@@ -118,7 +118,11 @@ type Value struct {
 	Text string        `json:"value"`
 	Step units.Seconds `json:"step_seconds"` // the slow end (engine.CautiousStep)
 	Peak units.Bytes   `json:"peak_bytes"`
-	Fits bool          `json:"fits"`
+
+	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, see engine.Evidence
+	PeakBand float64 `json:"error_band_memory"`
+
+	Fits bool `json:"fits"`
 	// Refused says that some launcher would not run it, though all would run the setup
 	// that is advised on.
 	Refused bool `json:"refused,omitempty"`
@@ -194,11 +198,11 @@ func (a *adviser) tornado() []Knob {
 			continue
 		}
 		step, peak := a.step, a.report.Memory.Peak
-		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: tight(a.report.Memory)}
+		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: tight(a.report.Memory), StepBand: a.report.Time.ErrorBand, PeakBand: a.report.Memory.ErrorBand}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.Cautious, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last}
+				v := Value{Text: t.text, Step: t.Cautious, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand, PeakBand: t.Report.Memory.ErrorBand}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)

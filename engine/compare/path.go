@@ -15,6 +15,9 @@ type Move struct {
 	Step    units.Seconds `json:"step_seconds"`
 	Peak    units.Bytes   `json:"peak_bytes"`
 	Fits    bool          `json:"fits"`
+
+	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, see engine.Evidence
+	PeakBand float64 `json:"error_band_memory"`
 }
 
 // ChangePath goes from A to B one change at a time, in the order of the changes as far
@@ -39,7 +42,10 @@ func ChangePath(a, b engine.Setup, stop func() bool) []Move {
 		if !ok || !r.Legal {
 			return nil
 		}
-		moves = append(moves, Move{Changes: turned, Setup: next, Step: r.Time.Step, Peak: r.Memory.Peak, Fits: r.Memory.Fits})
+		moves = append(moves, Move{
+			Changes: turned, Setup: next, Step: r.Time.Step, Peak: r.Memory.Peak, Fits: r.Memory.Fits,
+			StepBand: r.Time.ErrorBand, PeakBand: r.Memory.ErrorBand,
+		})
 		at, open = next, rest
 	}
 	return moves

@@ -105,8 +105,12 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 	if v, ok := b.values[id]; ok {
 		e.Value, e.Reported = v, true
 	}
-	if of := b.evidence(id); of != nil {
+	if of := figures.Evidence(b.report, id); of != nil {
 		e.Band = of.Words()
+		if !strings.HasSuffix(id, "-error") && !strings.HasSuffix(id, "-runs") && !strings.HasSuffix(id, "-band") {
+			low, high := e.Value/(1+of.ErrorBand), e.Value*(1+of.ErrorBand)
+			e.Band = "expected between " + entry.Unit.Text(low) + " and " + entry.Unit.Text(high) + "; " + e.Band
+		}
 	}
 	b.known[id] = e
 	formula.Leaves(func(l *record.Expr) {
@@ -118,24 +122,6 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 		}
 	})
 	return e, true
-}
-
-// evidence returns how exact a figure is that measurements were compared with: the
-// step, what follows from it, and allocated memory. Nil for the others; their
-// parts were not measured apart.
-func (b *Book) evidence(id string) *engine.Evidence {
-	part, what, _ := strings.Cut(id, ".")
-	switch {
-	case slices.Contains([]string{"error-band", "typical-error", "validated-runs", "nearest-runs", "nearest-error"}, what):
-		return nil
-	case part == "run" && !slices.Contains([]string{"training", "seconds", "days", "gpu-hours", "cost", "energy"}, what):
-		return nil
-	case id == "time.step", id == "pipeline.makespan", part == "throughput", part == "run":
-		return &b.report.Time.Evidence
-	case id == "memory.peak", strings.HasPrefix(what, "ranks.") && (strings.HasSuffix(what, ".total") || strings.HasSuffix(what, ".allocated")):
-		return &b.report.Memory.Evidence
-	}
-	return nil
 }
 
 // String returns the explanation on one line.

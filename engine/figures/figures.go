@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,6 +115,30 @@ func listReport(r *engine.Report, add func(string, float64, record.Unit)) {
 	add("memory.usable", float64(r.Memory.Usable), record.Memory)
 	add("memory.capacity", float64(r.Memory.Capacity), record.Memory)
 	band(&r.Memory.Evidence, "memory", add)
+}
+
+// Evidence returns how exact a figure is that measurements were compared with: the step,
+// what follows from it, and allocated memory; also of the figures that say so. Nil for the
+// others, whose parts were not measured apart, and where the report has no figures.
+func Evidence(r *engine.Report, id string) *engine.Evidence {
+	part, what, _ := strings.Cut(id, ".")
+	if r.Time == nil {
+		return nil
+	}
+	switch {
+	case slices.Contains([]string{"error-band", "typical-error", "validated-runs", "nearest-runs", "nearest-error"}, what):
+		if part == "memory" {
+			return &r.Memory.Evidence
+		}
+		return &r.Time.Evidence
+	case part == "run" && !slices.Contains([]string{"training", "seconds", "days", "gpu-hours", "cost", "energy"}, what):
+		return nil
+	case id == "time.step", id == "pipeline.makespan", part == "throughput", part == "run":
+		return &r.Time.Evidence
+	case id == "memory.peak", strings.HasPrefix(what, "ranks.") && (strings.HasSuffix(what, ".total") || strings.HasSuffix(what, ".allocated")):
+		return &r.Memory.Evidence
+	}
+	return nil
 }
 
 // band lists the error band of a prediction.

@@ -57,9 +57,12 @@ type Point struct {
 	By      string       `json:"by,omitempty"`
 	Setup   engine.Setup `json:"-"`
 	Verdict Verdict      `json:"verdict"`
-	Value   *float64     `json:"value"`         // nil where it is illegal or its report has no such figure
-	Current bool         `json:"current"`       // the setup of the query
-	Why     string       `json:"why,omitempty"` // of an illegal point: what is wrong, in a sentence
+	Value   *float64     `json:"value"` // nil where it is illegal or its report has no such figure
+	// ErrorBand is the relative error that nine of ten published runs stay below; nil: of what
+	// nobody measures.
+	ErrorBand *float64 `json:"error_band,omitempty"`
+	Current   bool     `json:"current"`       // the setup of the query
+	Why       string   `json:"why,omitempty"` // of an illegal point: what is wrong, in a sentence
 
 	Contradicts bool `json:"-"` // illegal because its two values cannot both hold, see knob.ContradictionError
 }
@@ -203,6 +206,10 @@ func (c *Query) ask(e *engine.Evaluator, p *Point, unit *record.Unit, stop func(
 	}
 	if f, ok := figures.Find(&r, c.Figure); ok {
 		*unit, p.Value = f.Unit, &f.Value
+		if of := figures.Evidence(&r, c.Figure); of != nil {
+			band := of.ErrorBand
+			p.ErrorBand = &band
+		}
 	}
 	return true
 }

@@ -76,6 +76,28 @@ type cellKey struct {
 	pcie, recompute, fitted  bool
 }
 
+// keyOf returns the key of a run of a release.
+func keyOf(x *band.Traits, release string, fitted, memory bool) cellKey {
+	key := cellKey{
+		release: release, gpu: x.GPU, stack: x.Stack, version: x.Version, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
+		tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe, fitted: fitted,
+		recompute: memory && x.Recompute,
+	}
+	if memory { // what a micro-batch keeps is most of what is uncertain
+		key.mbs = int(math.Round(float64(x.MBS) / 2))
+	}
+	return key
+}
+
+// InCell reports whether a run of a group is one of a cell, of times or of memory.
+func InCell(c *band.Cell, g *Group, s *engine.Setup, memory bool) bool {
+	if g.Repeats || g.Series != c.Release {
+		return false
+	}
+	x := engine.Traits(s, new(engine.Report), memory)
+	return keyOf(&x, g.Series, g.Fitted, memory) == keyOf(&c.Traits, c.Release, c.Fitted, memory)
+}
+
 // Cells groups runs that are alike. The table gives rho.
 func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string) {
 	per := map[string]int{}
@@ -87,14 +109,7 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 	for i := range runs {
 		r := &runs[i]
 		x := &r.Traits
-		key := cellKey{
-			release: r.Group.Series, gpu: x.GPU, stack: x.Stack, version: x.Version, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
-			tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe, fitted: r.InSample,
-			recompute: t.Memory && x.Recompute,
-		}
-		if t.Memory { // what a micro-batch keeps is most of what is uncertain
-			key.mbs = int(math.Round(float64(x.MBS) / 2))
-		}
+		key := keyOf(x, r.Group.Series, r.InSample, t.Memory)
 		k, ok := at[key]
 		if !ok {
 			k = len(cells)

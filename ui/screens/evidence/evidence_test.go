@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meshscope/engine"
+	"meshscope/engine/band"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/published"
@@ -31,11 +31,14 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 		t.Fatal(err)
 	}
 	s := presets.DefaultSetup()
-	band, typical := 0.126, 0.04
+	const width, typical = 0.126, 0.04
+	near := presets.DefaultSetup()
+	near.GPUs, near.DP = 64, 4
+	cell := band.Cell{Group: "first-table", Title: "first table", Example: "Llama-3.1 70B on 64 H100", Runs: 4, Off: 0.03, Fitted: true, Traits: engine.Traits(&near, new(engine.Report), false)}
+	step := engine.Evidence{ErrorBand: width, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.RunsOf(&cell)}
 	r := engine.Report{
-		Legal:      true,
-		Throughput: &engine.Throughput{Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
-		Memory:     &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
+		Legal: true, Time: &engine.Time{Evidence: step}, Throughput: &engine.Throughput{Evidence: step},
+		Memory: &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
 	}
 	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
 }
@@ -232,31 +235,6 @@ func TestEveryRunLoads(t *testing.T) {
 			t.Fatalf("the cursor is at %d, not %d", v.cursor(rows), i)
 		}
 		screen.Press(v, in.At(120, 32), "down")
-	}
-}
-
-// TestNearest: a run taken as the setup is among its own nearest, and these are
-// of its model and size.
-func TestNearest(t *testing.T) {
-	v := &View{data: invented()}
-	in := input(t, colorprofile.ASCII, true)
-	for i := range v.data.rows {
-		in.Setup = v.data.setup(&v.data.rows[i])
-		near := v.nearest(in)
-		if v.data.rows[i].Metric == published.StepSeconds && !slices.Contains(near, i) {
-			t.Errorf("row %d is not nearest to itself", i)
-		}
-		for _, n := range near {
-			if s := v.data.setup(&v.data.rows[n]); s.Model.ID != in.Setup.Model.ID || s.GPUs != in.Setup.GPUs {
-				t.Errorf("row %d: %s on %d GPUs is near %s on %d", i, s.Model.ID, s.GPUs, in.Setup.Model.ID, in.Setup.GPUs)
-			}
-		}
-	}
-	none := *in.Setup
-	none.Model.ID = "nobody"
-	in.Setup = &none
-	if len(v.nearest(in)) > 0 {
-		t.Error("a model that nobody ran has no nearest run")
 	}
 }
 

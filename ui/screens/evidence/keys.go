@@ -62,7 +62,7 @@ func (v *View) choose(list []result, i int) {
 func (v *View) nextNearest(in *screen.Context) screen.Request {
 	near := v.nearest(in)
 	if len(near) == 0 {
-		return screen.Request{Text: "no published run of this model"}
+		return screen.Request{Text: "no published run like this"}
 	}
 	next := near[0]
 	if rows := v.shown(); v.inRows && len(rows) > 0 {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"meshscope/engine"
 	"meshscope/presets/published"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -103,43 +102,24 @@ func (v *View) shown() []int {
 // cursor returns the place of the run under the cursor in the list of those shown.
 func (v *View) cursor(rows []int) int { return min(max(v.row, 0), len(rows)-1) }
 
-// nearest returns the rows of the runs of the same model that are most like the setup.
+// nearest returns the rows of the runs that the error band of the metric calls nearest.
 func (v *View) nearest(in *screen.Context) []int {
-	if in.Setup == nil || in.Setup.Model.ID == "" || in.Setup.GPUs < 1 {
+	e := stepEvidence(in.Report)
+	if v.memory {
+		e = memoryEvidence(in.Report)
+	}
+	cell := e.Nearest.Cell()
+	if cell == nil {
 		return nil
 	}
 	var out []int
-	best := math.Inf(1)
 	for i := range v.data.rows {
-		if v.data.rows[i].Metric != v.metric() {
-			continue
-		}
-		far := distance(in.Setup, v.data.setup(&v.data.rows[i]))
-		if far < best {
-			best, out = far, out[:0]
-		}
-		if far == best && !math.IsInf(far, 1) {
+		r := &v.data.rows[i]
+		if r.Metric == v.metric() && published.InCell(cell, &v.data.groups[r.group], v.data.setup(r), v.memory) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// distance of two setups: infinite between models; the same GPU goes first, then the
-// same stack, then the number of GPUs.
-func distance(a, b *engine.Setup) float64 {
-	if a.Model.ID != b.Model.ID {
-		return math.Inf(1)
-	}
-	const otherGPU, otherStack = 1000, 100 // far more than numbers of GPUs differ by
-	far := math.Abs(math.Log(float64(a.GPUs) / float64(b.GPUs)))
-	if a.Cluster.GPU.ID != b.Cluster.GPU.ID {
-		far += otherGPU
-	}
-	if a.Stack.Resolve() != b.Stack.Resolve() {
-		far += otherStack
-	}
-	return far
 }
 
 // window says which of all lines are shown from the given one on; nothing where

@@ -67,7 +67,7 @@ func (v *View) nearestLine(in *screen.Context, w int) string {
 	}
 	near := v.nearest(in)
 	if len(near) == 0 {
-		return l.Put(in.Paint(themes.Muted), in.Cut("no published run of this model here", w-2)).String()
+		return l.Put(in.Paint(themes.Muted), in.Cut("no published run like this", w-2)).String()
 	}
 	first := v.data.setup(&v.data.rows[near[0]])
 	low, high := math.Inf(1), math.Inf(-1)
@@ -78,10 +78,15 @@ func (v *View) nearestLine(in *screen.Context, w int) string {
 	if len(near) > 1 {
 		span = figure.Signed(100*low, 1) + " to " + figure.Signed(100*high, 1) + " %"
 	}
+	e := stepEvidence(in.Report)
+	if v.memory {
+		e = memoryEvidence(in.Report)
+	}
 	l.Put(in.Paint(themes.Current), in.Glyphs.Here+" ")
-	text := fmt.Sprintf("nearest: %s of %s on %s GPUs, off by %s%s", figure.Plural(len(near), "run"), first.Model.Name, figure.Comma(first.GPUs), span, other(in.Setup, first, false))
-	if widget.Width(text) > l.Left() { // what is not like the setup matters more than its name
-		text = fmt.Sprintf("nearest: %s on %s GPUs, off by %s%s", figure.Plural(len(near), "run"), figure.Comma(first.GPUs), span, other(in.Setup, first, true))
+	runs := "nearest: " + figure.Plural(len(near), "run")
+	text := fmt.Sprintf("%s of %s, such as %s, off by %s%s", runs, e.Nearest.Title, e.Nearest.Example, span, other(in.Setup, first, false))
+	if widget.Width(text) > l.Left() { // what is not like the setup matters more than the example
+		text = fmt.Sprintf("%s of %s, off by %s%s", runs, e.Nearest.Title, span, other(in.Setup, first, true))
 	}
 	return l.Put(in.Paint(themes.Text), in.Cut(text, l.Left())).String()
 }

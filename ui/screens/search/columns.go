@@ -41,10 +41,13 @@ func columns() []column {
 			value: func(r *row) float64 { return 100 * of(r) },
 		}
 	}
-	rank := count("rank", "#", "rank among all layouts", 0, func(r *row) int { return r.rank })
+	rank := count("rank", "#", "rank among all layouts; ~ before it: too close to the first to call", 0, func(r *row) int { return r.rank })
 	rank.text = func(r *row) string {
 		if r.rank == 0 {
 			return ""
+		}
+		if r.close {
+			return "~" + strconv.Itoa(r.rank)
 		}
 		return strconv.Itoa(r.rank)
 	}

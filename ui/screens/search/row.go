@@ -13,6 +13,7 @@ type row struct {
 	own   bool // the current setup
 	front bool // no other has both more speed and less memory
 	last  bool // stands behind all that have a rank
+	close bool // too close to the first to call
 	fits  bool
 
 	step         units.Seconds

@@ -170,6 +170,7 @@ func (j *job) search(ctx context.Context) *answer {
 	}
 	for i := range r.Best {
 		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].Cautious, i+1))
+		a.rows[i].close = i > 0 && p.TooClose(&r.Best[0], &r.Best[i])
 	}
 	a.mergeFront(r.Front)
 	if len(r.Best) == 0 && !r.Partial {
