@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"meshscope/cli"
+	"meshscope/engine_test/draws"
 )
 
 // TestScripts runs testdata/script: one file per behaviour, with the program as
@@ -23,13 +25,15 @@ import (
 //	status CODE COMMAND...   the exit code must be CODE
 //	json PATH VALUE          a figure of the last output, 0.1 % of tolerance for numbers
 //	valid SCHEMA [lines]     the last output, or each line of it, follows the schema
+//
+// and the condition [race]: these tests are built with the race detector.
 func TestScripts(t *testing.T) {
 	schemas, err := filepath.Abs(filepath.Join("testdata", "schema"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := os.Getenv("PATH")
-	if !raceDetector {
+	if !draws.Race {
 		path = filepath.Dir(build(t)) + string(filepath.ListSeparator) + path
 	}
 	testscript.Run(t, testscript.Params{
@@ -40,7 +44,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SCHEMAS", schemas)
 			env.Setenv("PATH", path)
 			env.Setenv("TERM", "xterm-256color")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at every end otherwise
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "race" {
+				return false, errors.New("there is no such condition")
+			}
+			return draws.Race, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "json": jsonFigure, "valid": valid,

@@ -77,16 +77,25 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	if Deep() {
 		cases = all
 	}
-	CheckFew(t, cases, property)
+	checkAll(t, cases, property)
 }
 
 // CheckFew tests a property that takes long on as many cases as are said, in a deep run
-// on at least 40 of each seed. What -rapid.checks and -rapid.seed say is obeyed.
+// on at least 40 of each seed. The race detector, which makes everything ten times slower and
+// looks for what more cases do not show, gets a quarter of them. What -rapid.checks and -rapid.seed say is obeyed.
 func CheckFew(t *testing.T, cases int, property func(*rapid.T)) {
 	t.Helper()
-	if Deep() {
+	switch {
+	case Deep():
 		cases = max(cases, some)
+	case Race:
+		cases = max(cases/4, 2)
 	}
+	checkAll(t, cases, property)
+}
+
+func checkAll(t *testing.T, cases int, property func(*rapid.T)) {
+	t.Helper()
 	for _, seed := range Seeds() {
 		check(t, map[string]uint64{"rapid.checks": uint64(cases), "rapid.seed": seed}, property)
 	}
