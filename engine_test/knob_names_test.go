@@ -130,6 +130,7 @@ func meansSomethingElse(path string) string {
 		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
 		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/ launch/megatron.go"},
 		{"lock", "cli/scan.go"},
+		{"word that people type into the palette", "ui/keys.go ui/palette.go"},
 		{"question of a comparison of two builds", "engine_test/differential/"},
 	} {
 		for place := range strings.FieldsSeq(e.places) {

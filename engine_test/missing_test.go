@@ -38,7 +38,13 @@ func usesOfHardware(t *testing.T) map[string]engine.Setup {
 	base.Budget = 1e12
 	for _, p := range recipe.Precisions() {
 		s := base
-		s.Precision = p
+		if s.Precision = p; s.Cluster.GPU.Peak(p) == 0 {
+			cluster, err := presets.Default().Cluster("b200-8x-simumax")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Cluster = cluster
+		}
 		out["in "+string(p)] = s
 	}
 	plain := base
@@ -97,7 +103,7 @@ func TestNothingIsWorkedOutFromAMissingFigure(t *testing.T) {
 // named are fields whose problem speaks of them in words of its own.
 func named(path string) string {
 	return map[string]string{
-		"cluster.gpu.peak_bf16": "bf16", "cluster.gpu.peak_fp16": "fp16", "cluster.gpu.peak_fp8": "fp8", "cluster.gpu.peak_fp32": "fp32",
+		"cluster.gpu.peak_bf16": "bf16", "cluster.gpu.peak_fp16": "fp16", "cluster.gpu.peak_fp8": "fp8", "cluster.gpu.peak_fp4": "nvfp4", "cluster.gpu.peak_fp32": "fp32",
 		"cluster.gpu.peak_tf32": "fp32", "cluster.inter.bandwidth": "no published network", "cluster.gpu.host_bandwidth": "host_bandwidth",
 	}[path]
 }

@@ -32,8 +32,11 @@ func starts(lib *presets.Library) (out []start) {
 	all := len(models) * len(clusters)
 	for _, of := range []struct{ gpus, few int }{{1, 70}, {8, 100}, {64, 20}, {1024, 10}} {
 		few := of.few
-		if draws.Deep() {
+		switch {
+		case draws.Deep():
 			few = all
+		case draws.Race:
+			few /= 10
 		}
 		for i := range few {
 			n := i * all / few
