@@ -26,7 +26,7 @@ func (a *app) evalCommand() *cobra.Command {
 			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. Numbers may end in k or M, which are powers of two: " +
-			"--seq 8k is --seq 8192.\n\n" +
+			"--seq 8k is --seq 8192; a global batch in tokens is --gbs 4Mtok.\n\n" +
 			"Exit code: 0 legal and fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 legal but does not fit. " +
 			"With --batch it is 0 if every line was answered, even by an error or an illegal layout.",
 		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +

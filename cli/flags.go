@@ -97,6 +97,9 @@ func flagHelp(p *knob.Knob) string {
 	if p.Kind == knob.Choice {
 		what += " (" + strings.TrimPrefix(p.Allowed(), "one of ") + ")"
 	}
+	if p.ID == knob.GBS {
+		what += ", such as 512, or in tokens 4Mtok"
+	}
 	if p.Binary {
 		what += ", such as 8192 or 8k"
 	}
@@ -143,6 +146,9 @@ func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	}
 	s, err := f.over(doc, a.lib)
 	f.ownBatch = !doc.SaysBatch()
+	if err == nil {
+		f.sayBatch(a, s.GBS, s.Seq)
+	}
 	return s, err
 }
 

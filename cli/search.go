@@ -45,7 +45,7 @@ func (a *app) searchCommand() *cobra.Command {
 		Short: "Find the best layouts",
 		Long: "Find the best layouts of a model on a cluster. Every legal layout is ranked, the best are evaluated in full.\n\n" +
 			"The flags of 'eval' give the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
-			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. A range of gpus takes whole nodes, one of gbs or seq doubles.\n\n" +
+			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. A range of gpus takes whole nodes, one of gbs or seq doubles. --gbs 4Mtok is a batch in tokens.\n\n" +
 			"A knob that is not given is free within these bounds: tp up to twice the GPUs of the fast domain; pp up to 128; " +
 			"cp powers of two, if 2 x cp divides the sequence and leaves at least 512 tokens each; " +
 			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three with MTP); mbs up to 16, and 32 and 64 " +
@@ -239,6 +239,9 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	}
 	if p.Objective == search.Cost && p.Tokens == 0 {
 		return nil, nil, &usageError{"--objective cost needs --tokens: the cost of a run depends on its number of tokens"}
+	}
+	if len(p.Space.GBS) == 1 {
+		f.setup.sayBatch(a, p.Space.GBS[0], slices.Max(p.Space.Seq))
 	}
 	return &p, q, tooLarge(&p)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -17,12 +18,16 @@ import (
 func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.Chosen, error) {
 	s, q, err := f.begin(a)
 	if q == nil {
+		if err == nil {
+			f.sayBatch(a, s.GBS, s.Seq)
+		}
 		return s, nil, err
 	}
 	best, chosen := q.Choose(ctx, runtime.GOMAXPROCS(0))
 	if !chosen.Found {
 		return s, &chosen, err
 	}
+	f.sayBatch(a, best.GBS, best.Seq)
 	return best, &chosen, nil
 }
 
@@ -53,6 +58,20 @@ func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
 		return s, nil, err
 	}
 	return s, q, err
+}
+
+// sayBatch tells where a global batch that the flags give in tokens is another one, for only whole
+// micro-batches on every replica make a batch.
+func (f *setupFlags) sayBatch(a *app, gbs, seq int) {
+	for _, s := range f.said {
+		key, value := s.key, s.value
+		if s.assignment {
+			key, value, _ = strings.Cut(s.value, "=")
+		}
+		if tokens, ok := knob.BatchTokens(value); ok && key == string(knob.GBS) && tokens != gbs*seq {
+			a.sayf("meshscope: --gbs %s: the nearest batch is %s sequences of %s = %s tokens\n", value, figure.Comma(gbs), figure.Comma(seq), figure.FineCount(float64(gbs)*float64(seq)))
+		}
+	}
 }
 
 // sayChosen tells on standard error that the layout was chosen by a search.

@@ -99,6 +99,12 @@ func (m *Model) exploreFoot() []screen.Key {
 
 // lockHint names the knob that the lock key would fix.
 func (m *Model) lockHint() string {
+	if m.state.Focus == knob.Seq {
+		if m.state.Locks.Tokens {
+			return "fix sequences"
+		}
+		return "fix tokens"
+	}
 	p, _ := knob.Find(state.Unfixed(m.state.Locks, m.state.Focus))
 	return "fix " + p.Label
 }

@@ -47,7 +47,7 @@ func degrees() []Knob {
 			ID: VPP, Label: "VPP", advised: true,
 			Help:   "Stages per pipeline rank: divides the bubble by this number, at the cost of as many times the send/recv traffic and somewhat more activations.",
 			Off:    needsPipeline,
-			moves:  10,
+			moves:  11,
 			unset:  func(s *Setup) { s.VPP = defaultVPP(s) },
 			follow: func(s, _ *Setup, _ Locks) { followVPP(s) },
 			ladder: func(s *Setup, _ Locks) []int {
@@ -144,7 +144,7 @@ func batch() []Knob {
 			Help:   "Sequences that go through the layers together: larger matrices run faster, at the cost of activations in proportion.",
 			number: func(s *Setup) *int { return &s.MBS },
 			unset:  func(s *Setup) { s.MBS = 1 },
-			Lock:   BatchLock, moves: 7, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
+			Lock:   BatchLock, moves: 8, follow: func(s, _ *Setup, l Locks) { followDP(s, l) },
 			ladder: func(s *Setup, l Locks) []int {
 				if l.Batch {
 					return append(ladder(64), divisors(quotientOf(s.GBS, s.DP), 4096)...)
@@ -157,7 +157,7 @@ func batch() []Knob {
 			Help:   "How many micro-batches go through each pipeline per step: more of them make the bubble a smaller share, at the cost of a larger global batch.",
 			Fixed:  func(l Locks) bool { return !l.Batch },
 			number: func(s *Setup) *int { return &s.MicroBatches },
-			Lock:   BatchLock, moves: 9, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
+			Lock:   BatchLock, moves: 10, follow: func(s, _ *Setup, _ Locks) { s.GBS = product(s.MBS, s.MicroBatches, s.DP) },
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(4096), multiples(s.PP, ladder(256))...) },
 			near: func(s *Setup) []int {
 				return append(multiplesNear(max(s.PP, 1), s.MicroBatches, 16), multiplesNear(1, s.MicroBatches, 64)...)
@@ -165,10 +165,10 @@ func batch() []Knob {
 		},
 		{
 			ID: GBS, Label: "global batch", Short: "gbs", Unit: "sequences", group: BatchGroup, searched: true, Min: 1, Max: MaxBatch,
-			Help:   "Sequences per optimizer step over all GPUs: larger batches shrink the share of the bubble and of once-per-step work, up to the batch that training can use.",
+			Help:   "Sequences per optimizer step over all GPUs: larger batches shrink the share of the bubble and of once-per-step work, up to the batch that training can use (large models: 4 to 60 M tokens). In tokens: 4Mtok.",
 			Fixed:  func(l Locks) bool { return l.Batch },
 			number: func(s *Setup) *int { return &s.GBS },
-			Lock:   BatchLock, moves: 8, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
+			Lock:   BatchLock, moves: 9, follow: func(s, _ *Setup, _ Locks) { s.MicroBatches = microBatchesOf(s) },
 			ladder: func(s *Setup, _ Locks) []int {
 				return multiples(product(s.MBS, s.DP), append(ladder(1024), multiples(s.PP, ladder(32))...))
 			},
@@ -178,6 +178,7 @@ func batch() []Knob {
 			ID: Seq, Label: "sequence", Short: "seq", Unit: "tokens", group: BatchGroup, searched: true, Min: 1, Max: MaxSeq, Binary: true,
 			Help:   "Tokens per sequence: activations grow in proportion, the work of attention per token too.",
 			number: func(s *Setup) *int { return &s.Seq },
+			Lock:   TokenLock, moves: 7, follow: followSeq,
 			unset: func(s *Setup) {
 				if s.Seq = DefaultSeq; s.Model.MaxSeq > 0 {
 					s.Seq = min(s.Seq, s.Model.MaxSeq)

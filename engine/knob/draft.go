@@ -13,8 +13,9 @@ import (
 // fills the gaps from the identities and the documented defaults. The zero Draft
 // has nothing given.
 type Draft struct {
-	setup Setup // what was given; zero where nothing was
-	nodes int   // the number of nodes has no field in a Setup
+	setup Setup  // what was given; zero where nothing was
+	nodes int    // the number of nodes has no field in a Setup
+	batch string // the global batch where it was given in tokens
 
 	hasModel, hasCluster bool // given
 	given                given
@@ -71,10 +72,17 @@ func (d *Draft) Set(id ID, text string) error {
 		return Unknown(id, text)
 	}
 	var err error
-	if k.ID == Nodes {
+	_, tokens := BatchTokens(text)
+	switch {
+	case k.ID == Nodes:
 		err = take(&d.nodes, text, k.ParseInt)
-	} else {
+	case k.ID == GBS && tokens:
+		d.batch, d.setup.GBS = text, 0
+	default:
 		err = k.setTo(&d.setup, text)
+		if k.ID == GBS && err == nil {
+			d.batch = ""
+		}
 	}
 	if err == nil {
 		d.given.add(k)
@@ -103,6 +111,10 @@ func (d *Draft) Take(id ID) (text string, ok bool) {
 	d.given.drop(k)
 	if k.ID == Nodes {
 		text, d.nodes = fmt.Sprint(d.nodes), 0
+		return text, true
+	}
+	if k.ID == GBS && d.batch != "" {
+		text, d.batch = d.batch, ""
 		return text, true
 	}
 	text = k.textOf(&d.setup)
@@ -136,7 +148,7 @@ func (d *Draft) Complete() (Setup, bool) {
 			return Setup{}, false
 		}
 	}
-	if !d.hasModel || !d.hasCluster || d.Has(Nodes) || d.wrong != nil {
+	if !d.hasModel || !d.hasCluster || d.Has(Nodes) || d.batch != "" || d.wrong != nil {
 		return Setup{}, false
 	}
 	return d.setup, true

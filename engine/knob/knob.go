@@ -217,6 +217,10 @@ func (k *Knob) setTo(s *Setup, text string) error {
 	case k.figure != nil:
 		return take(k.figure(s), text, k.ParseFigure)
 	case k.number != nil:
+		if tokens, ok := BatchTokens(text); ok && k.ID == GBS {
+			s.GBS = s.BatchOf(tokens)
+			return nil
+		}
 		return take(k.number(s), text, k.ParseInt)
 	}
 	n, err := k.ParseInt(text)

@@ -167,7 +167,7 @@ func (e *ValueError) near(text string) *ValueError {
 // listed adds to an error about one number that lists are allowed too.
 func (k *Knob) listed(err error) error {
 	var wrong *ValueError
-	if errors.As(err, &wrong) {
+	if errors.As(err, &wrong) && (k.ID != GBS || bareMillions(wrong.Given) == nil) {
 		wrong.Allowed = k.AllowedValues()
 	}
 	return err

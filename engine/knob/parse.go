@@ -13,6 +13,11 @@ import (
 // ParseInt reads a whole number within the parameter's bounds. A suffix k or M
 // counts in powers of two, as sequences and batches do: 8k is 8192.
 func (k *Knob) ParseInt(text string) (int, error) {
+	if k.ID == GBS {
+		if err := bareMillions(text); err != nil {
+			return 0, err
+		}
+	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if m, ok := binarySuffix(text); ok {
 		n, err = m, nil

@@ -49,7 +49,7 @@ func recipeKnobs() []Knob {
 		choice(Knob{
 			ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
 			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations are kept.",
-			moves: 11, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
+			moves: 12, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
 			unset: func(s *Setup) {
 				if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
 					s.Schedule = schedule.Interleaved

@@ -133,6 +133,12 @@ func defaultNodes(c hardware.Cluster) int {
 // resolveBatch settles micro-batches and global batch: gbs = mbs x m x dp.
 func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 	gbs, count := d.Has(GBS), d.Has(MicroBatches)
+	if tokens, ok := BatchTokens(d.batch); ok {
+		s.GBS = s.BatchOf(tokens)
+		if s.GBS > MaxBatch {
+			return &ValueError{Field: string(GBS), Given: d.batch, Allowed: fmt.Sprintf("up to %d sequences", MaxBatch)}
+		}
+	}
 	switch {
 	case gbs && count:
 		// Where dp is itself a rounded quotient there is nothing to check this

@@ -12,20 +12,24 @@ import (
 // Locks say what stays when a knob turns. GPUs on: DP follows TP, PP and CP at
 // a constant number of GPUs; off: DP stays and the GPUs follow. Batch on: the
 // number of micro-batches follows DP and the micro-batch size at a constant
-// global batch; off: the number stays and the global batch follows.
+// global batch; off: the number stays and the global batch follows. Tokens on: the global
+// batch follows the sequence at constant tokens; off: its sequences stay.
 type Locks struct {
-	GPUs  bool `json:"gpus"`
-	Batch bool `json:"batch"`
+	GPUs   bool `json:"gpus"`
+	Batch  bool `json:"batch"`
+	Tokens bool `json:"tokens"`
 }
 
 // Lock names a lock.
 type Lock uint8
 
-// The locks: one fixes the GPUs or DP, one the global batch or the micro-batches.
+// The locks: one fixes the GPUs or DP, one the global batch or the micro-batches, one the
+// tokens or the sequences of a batch.
 const (
 	NoLock Lock = iota
 	GPULock
 	BatchLock
+	TokenLock
 )
 
 // Turn sets a knob and lets its followers follow. The result may be

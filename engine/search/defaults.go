@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 
 	"meshscope/engine/layout"
 )
@@ -46,6 +47,30 @@ func DefaultGBS(gpus []int, seq int) int {
 		gbs *= 2
 	}
 	return gbs
+}
+
+// BatchNear returns the global batch nearest to so many tokens that divides well, in sequences: a
+// multiple of a power of two and of the odd part of the numbers of GPUs, no coarser than a
+// sixteenth of it where that is possible.
+func BatchNear(tokens int, gpus []int, seq int) int {
+	target := float64(tokens) / float64(max(seq, 1))
+	unit := 1
+	for _, n := range gpus {
+		part := max(n, 1)
+		for part%2 == 0 {
+			part /= 2
+		}
+		if lcm := unit / common(unit, part) * part; lcm <= largestOdd {
+			unit = lcm
+		}
+	}
+	if float64(unit) > target {
+		unit = 1
+	}
+	for float64(2*unit) <= target/16 {
+		unit *= 2
+	}
+	return min(max(1, int(math.Round(target/float64(unit))))*unit, layout.MaxGBS)
 }
 
 // common returns the greatest common divisor.

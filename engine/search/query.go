@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -23,6 +24,8 @@ type Query struct {
 	Accepts   func(*engine.Setup) bool // what the launcher named runs; nil: everything
 	Launcher  string
 
+	tokens []int // global batches that were given in tokens
+
 	UnsetBatch bool // no global batch was given
 	Counted    bool // it follows from dp, mbs and microbatches
 	Cut        bool // one value of tp, pp, cp and the GPUs is given
@@ -41,6 +44,13 @@ func (q *Query) Set(id knob.ID, text string) error {
 	if !known {
 		return knob.Unknown(id, text)
 	}
+	if tokens := batchesInTokens(text); id == knob.GBS {
+		if q.tokens = tokens; len(tokens) > 0 {
+			delete(q.Values, id)
+			q.Texts[id] = text
+			return nil
+		}
+	}
 	v, err := p.ParseValues(text)
 	if err != nil {
 		return err
@@ -49,13 +59,32 @@ func (q *Query) Set(id knob.ID, text string) error {
 	return nil
 }
 
+// batchesInTokens reads global batches in tokens, such as 4Mtok or 4Mtok,8Mtok; none where any
+// item is something else.
+func batchesInTokens(text string) (out []int) {
+	for item := range strings.SplitSeq(text, ",") {
+		tokens, ok := knob.BatchTokens(item)
+		if !ok {
+			return nil
+		}
+		out = append(out, tokens)
+	}
+	return out
+}
+
 // Given reports whether a knob has values.
-func (q *Query) Given(id knob.ID) bool { _, given := q.Values[id]; return given }
+func (q *Query) Given(id knob.ID) bool {
+	_, given := q.Values[id]
+	return given || id == knob.GBS && len(q.tokens) > 0
+}
 
 // Single returns the one value of a knob, a number or a word; false where there is none, or
 // several.
 func (q *Query) Single(id knob.ID) (string, bool) {
 	v, given := q.Values[id]
+	if id == knob.GBS && len(q.tokens) > 0 {
+		return q.Texts[id], len(q.tokens) == 1
+	}
 	if !given {
 		return "", false
 	}

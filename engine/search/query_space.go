@@ -19,7 +19,7 @@ func (q *Query) Space() (Space, error) {
 	}
 	sp.GPUs = gpus
 	sp.Seq = q.doubling(knob.Seq, q.Setup.Seq, sequences(q.Objective))
-	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), nil)
+	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), q.inSequences(sp.GPUs, slices.Max(sp.Seq)))
 	cuts := divisorsOf(sp.GPUs)
 	for _, varied := range []struct {
 		id         knob.ID
@@ -165,10 +165,21 @@ func (q *Query) doubling(id knob.ID, otherwise int, free []int) []int {
 	return []int{otherwise}
 }
 
+// inSequences returns the global batches that were given in tokens, in sequences: as given where
+// the degrees are, else of numbers that divide well.
+func (q *Query) inSequences(gpus []int, seq int) (out []int) {
+	for _, tokens := range q.tokens {
+		if q.Cut && len(q.tokens) == 1 {
+			return []int{q.Setup.GBS}
+		}
+		out = append(out, BatchNear(tokens, gpus, seq))
+	}
+	return unique(out)
+}
+
 // gbs returns the global batch where the flags give no list of them.
 func (q *Query) gbs(gpus []int, seq int) int {
-	_, said := q.Values[knob.GBS]
-	if said || q.Counted {
+	if q.Given(knob.GBS) || q.Counted {
 		return q.Setup.GBS
 	}
 	if q.UnsetBatch = true; q.AsEval {

@@ -171,6 +171,9 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 	switch p.Kind {
 	case knob.Number:
 		want = number
+		if n.kind == text && p.ID == knob.GBS { // in tokens: 4Mtok
+			return n.text, nil
+		}
 	case knob.Switch:
 		want = boolean
 	case knob.Figure:

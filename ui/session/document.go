@@ -73,6 +73,7 @@ func (d document) read(lib setupdoc.Library) reading {
 	}
 	take(gpusKey, &r.Locks.GPUs)
 	take(batchKey, &r.Locks.Batch)
+	take(tokensKey, &r.Locks.Tokens)
 	take(focusKey, &r.Focus)
 	take(screenKey, &r.Screen)
 	take(themeKey, &r.Theme)
@@ -160,6 +161,7 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 	}{
 		{gpusKey, start.Locks.GPUs, end.Locks.GPUs},
 		{batchKey, start.Locks.Batch, end.Locks.Batch},
+		{tokensKey, start.Locks.Tokens, end.Locks.Tokens},
 		{focusKey, start.Focus, end.Focus},
 		{screenKey, start.Screen, end.Screen},
 		{themeKey, start.Theme, end.Theme},

@@ -52,6 +52,7 @@ const (
 	setupKey    = "setup"
 	gpusKey     = "gpus_kept"
 	batchKey    = "batch_kept"
+	tokensKey   = "tokens_kept"
 	focusKey    = "focus"
 	screenKey   = "screen"
 	themeKey    = "theme"
@@ -62,7 +63,9 @@ const (
 )
 
 // None returns the session where nothing is kept: both locks on, the mouse too.
-func None() Session { return Session{Locks: knob.Locks{GPUs: true, Batch: true}, Mouse: true} }
+func None() Session {
+	return Session{Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true}, Mouse: true}
+}
 
 // Path returns where the session is kept: in $XDG_STATE_HOME, which counts only when
 // it is absolute, else in .local/state of the home folder. Empty: nowhere.

@@ -278,7 +278,7 @@ func Unfixed(locks knob.Locks, id knob.ID) knob.ID {
 		return knob.DP
 	case lock == knob.GPULock:
 		return knob.GPUs
-	case locks.Batch:
+	case lock == knob.BatchLock && locks.Batch:
 		return knob.MicroBatches
 	}
 	return knob.GBS
@@ -303,8 +303,14 @@ func flip(s State, id knob.ID) State {
 		if locks.Batch {
 			note = "global batch is fixed, micro-batches are auto"
 		}
+	case knob.TokenLock:
+		locks.Tokens = !locks.Tokens
+		note = "sequences of the batch are fixed: another sequence length changes its tokens"
+		if locks.Tokens {
+			note = "tokens of the batch are fixed: another sequence length changes its sequences"
+		}
 	case knob.NoLock:
-		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch", Tone: Answer}
+		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch, tokens or sequences of a batch", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)

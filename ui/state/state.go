@@ -49,7 +49,7 @@ func New(s engine.Setup, theme string, mouse bool) State {
 		theme = ThemeAuto
 	}
 	return State{
-		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true}, Focus: knob.TP,
+		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true}, Focus: knob.TP,
 		Theme: theme, Mouse: mouse,
 	}
 }

@@ -179,19 +179,17 @@ func Title(in *screen.Context, w int) string {
 		nodes = "1 node"
 	}
 	machine := figure.Comma(s.GPUs) + " " + in.Glyphs.Times + " " + s.Cluster.GPU.Name
-	batch := figure.Short(s.Tokens()) + " tokens per step"
+	tokens := figure.Short(s.Tokens()) + " tokens" // in a step; at every width
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
 	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
 	parts := [][]string{
-		{model, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + batch},
-		{model, machine, nodes + " of " + s.Cluster.Name, product + " = " + figure.Short(s.Tokens()) + " tokens"},
-		{model, machine, nodes + " of " + s.Cluster.Name, product + " tokens"},
-		{model, machine, nodes + " of " + s.Cluster.ID, product + " = " + figure.Short(s.Tokens()) + " tokens"},
-		{model, machine, nodes + " of " + s.Cluster.ID, product + " tokens"},
-		{model, machine, s.Cluster.ID, product + " tokens"},
-		{model, machine, s.Cluster.ID, product},
-		{model, machine, s.Cluster.ID},
-		{model, machine},
+		{model, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + tokens + " per step"},
+		{model, machine, nodes + " of " + s.Cluster.Name, product + " = " + tokens},
+		{model, machine, nodes + " of " + s.Cluster.ID, product + " = " + tokens},
+		{model, machine, s.Cluster.ID, product + " = " + tokens},
+		{model, machine, s.Cluster.ID, tokens},
+		{model, machine, tokens},
+		{model, tokens},
 		{model},
 	}
 	const apart = 3

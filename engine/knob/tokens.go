@@ -1,0 +1,59 @@
+package knob
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxBatchTokens bounds a global batch in tokens, far beyond any that is trained with.
+const maxBatchTokens = 1 << 50
+
+// BatchTokens reads a global batch in tokens: 4Mtok, 512ktok, 4194304tok, where k is 2^10 and
+// M 2^20. It is false for everything else.
+func BatchTokens(text string) (int, bool) {
+	clean := strings.TrimSpace(text)
+	number, ok := strings.CutSuffix(strings.TrimSuffix(clean, "ens"), "tok")
+	if number = strings.TrimSpace(number); !ok || number == "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(number)
+	if part, suffixed := suffixed(number); suffixed {
+		n, err = int(math.Round(part)), nil
+	}
+	return n, err == nil && n > 0 && n <= maxBatchTokens
+}
+
+// bareMillions returns the *ValueError of a global batch such as 4M, which may be tokens or
+// sequences; nil for any other text.
+func bareMillions(text string) error {
+	clean := strings.TrimSpace(text)
+	if n, ok := suffixed(clean); ok && n > 0 && strings.ContainsAny(clean[len(clean)-1:], "mM") {
+		return &ValueError{
+			Field: string(GBS), Given: text,
+			Allowed: fmt.Sprintf("%stok, which is tokens, or %s, which is sequences", clean, strconv.FormatFloat(n, 'f', -1, 64)), Nearest: clean + "tok",
+		}
+	}
+	return nil
+}
+
+// BatchOf returns the global batch of a setup nearest to so many tokens, in sequences: a multiple
+// of the micro-batch and the replicas.
+func (s *Setup) BatchOf(tokens int) int {
+	return nearestMultiple(float64(tokens)/float64(max(s.Seq, 1)), product(s.MBS, s.DP))
+}
+
+// nearestMultiple returns the multiple of a unit nearest to x, at least the unit.
+func nearestMultiple(x float64, unit int) int {
+	unit = max(unit, 1)
+	return max(1, int(math.Round(min(x/float64(unit), MaxBatch)))) * unit
+}
+
+// followSeq keeps the tokens of a batch when the sequence turns.
+func followSeq(s, old *Setup, l Locks) {
+	if l.Tokens {
+		s.GBS = s.BatchOf(product(old.GBS, old.Seq))
+		s.MicroBatches = microBatchesOf(s)
+	}
+}
