@@ -31,6 +31,9 @@ type placed struct {
 	// lossOfKin is the loss against the best layout that shards no more: others of
 	// the same launcher, because ZeRO-3 is another implementation everywhere.
 	lossOfKin float64
+	// lossAsked is the loss against the best that recomputes the same modules, where these
+	// make the published layout faster than ours: a search tries modules only when asked.
+	lossAsked float64
 	chosen    bool // recomputation is not stated: the one that we predict to be fastest of those that fit
 }
 
@@ -75,41 +78,32 @@ func place(t *testing.T, r run, ranked bool) (placed, bool) {
 	if !r.shardsWeights() {
 		p.Space.ZeRO = []int{0, 1}
 	}
-	best, ok := bestOf(t, p, out.setup.Recompute)
-	if !ok {
+	best := search.Run(t.Context(), p, nil)
+	if len(best.Best) == 0 {
 		return out, false
 	}
-	out.best = best
+	out.best = best.Best[0]
 	slow := engine.CautiousStep(&out.setup, &out.own) // as layouts are ranked
 	out.loss = float64(slow/out.best.Cautious) - 1
+	out.lossAsked = out.loss
+	if out.loss < 0 && out.setup.Recompute.Mode == recipe.RecomputeModules {
+		asked := p
+		asked.Space.Recompute, asked.Top = []recipe.Recompute{out.setup.Recompute}, 1
+		if found := search.Run(t.Context(), asked, nil); len(found.Best) > 0 {
+			out.lossAsked = float64(slow/found.Best[0].Cautious) - 1
+		}
+	}
 	kin := p
 	kin.Space.ZeRO = []int{0, 1, 2, 3}[:max(out.setup.ZeRO, 1)+1]
-	if found, ok := bestOf(t, kin, out.setup.Recompute); ok {
-		out.lossOfKin = max(0, float64(slow/found.Cautious)-1)
+	kin.Top = 1
+	if found := search.Run(t.Context(), kin, nil); len(found.Best) > 0 {
+		out.lossOfKin = max(0, float64(slow/found.Best[0].Cautious)-1)
 	}
 	if ranked { // those that are faster meet the published layout's own step as a deadline
 		p.Top, p.Tokens, p.Deadline = ranksCounted, p.Setup.Tokens(), slow*(1-1e-9)
 		out.rank = 1 + len(search.Run(t.Context(), p, nil).Best)
 	}
 	return out, true
-}
-
-// bestOf returns the best layout of a search and of one that recomputes the modules that a
-// published layout does, which a search tries only when asked.
-func bestOf(t *testing.T, p search.Problem, theirs recipe.Recompute) (best search.Found, ok bool) {
-	t.Helper()
-	p.Top = 1
-	tried := [][]recipe.Recompute{nil, {theirs}}
-	if theirs.Mode != recipe.RecomputeModules {
-		tried = tried[:1]
-	}
-	for _, p.Space.Recompute = range tried {
-		found := search.Run(t.Context(), p, nil).Best
-		if len(found) > 0 && (!ok || found[0].Cautious < best.Cautious) {
-			best, ok = found[0], true
-		}
-	}
-	return best, ok
 }
 
 // asRecipe evaluates the layout with the recomputation of its recipe, where that is
@@ -196,16 +190,21 @@ func TestPublishedLayoutsInTheSearch(t *testing.T) {
 	if share := float64(near) / float64(max(all, 1)); whole && share < tunedNear {
 		t.Errorf("%.0f %% of the tuned layouts are within 10 %% of our best; it was %.0f %%", 100*share, 100*tunedNear)
 	}
-	// What people run is in the space, with the modules that they recompute, so it cannot
-	// beat the best by more than what is not: micro-batches that are no power of two, other
-	// splits. Activations in host memory are not in it.
+	// What people run is in the space, with the modules that they recompute where a search is
+	// asked for them, so it cannot beat the best by more than what is not: micro-batches that
+	// are no power of two, other splits. Activations in host memory are not in it.
 	inside := slices.DeleteFunc(slices.Clone(list), func(p placed) bool { return p.offloaded() > 0 })
 	least := 2
 	if draws.Deep() {
 		least = 4
 	}
-	if len(inside) < least || inside[0].own.Memory.Fits && inside[0].loss < -0.02 {
-		t.Errorf("%d layouts placed; the first beats our best: %v", len(inside), inside[0])
+	if len(inside) < least {
+		t.Errorf("%d layouts placed", len(inside))
+	}
+	for _, p := range inside {
+		if p.own.Memory.Fits && p.lossAsked < -0.02 {
+			t.Errorf("beats our best: %v", p)
+		}
 	}
 }
 
