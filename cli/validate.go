@@ -21,7 +21,7 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Compare the model with published measurements",
 		Long: "Compare the model with published measurements: nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
-			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none.",
+			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none. \"refit\", of all groups, is the error after the fitted constants were fitted again without the release or paper that the group is of; a dash: no other runs decide one of them.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -76,6 +76,9 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 		v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)
 	}
 	refit.Fill(v.Groups, v.Rows)
+	if len(names) == 0 {
+		published.NewRefits(&e, groups).Fill(v.Groups, v.Rows)
+	}
 	v.Intervals = append([]published.Interval{}, published.Intervals(&e, wanted)...)
 	v.LeftOut = append([]published.Omission{}, published.Omissions(wanted)...)
 	return v, nil

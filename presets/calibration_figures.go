@@ -15,6 +15,7 @@ type figureRange struct {
 	key       string
 	low, high float64
 	set       func(float64)
+	get       func() float64 // nil: nobody asks
 	needed    bool
 }
 
@@ -30,11 +31,11 @@ func efficiency[T ~float64](key string, into *T) figureRange {
 func share[T ~float64](key string, into *T) figureRange { return number(key, 0, 1, into) }
 
 func number[T ~float64](key string, low, high float64, into *T) figureRange {
-	return figureRange{key: key, low: low, high: high, set: func(v float64) { *into = T(v) }}
+	return figureRange{key: key, low: low, high: high, set: func(v float64) { *into = T(v) }, get: func() float64 { return float64(*into) }}
 }
 
 func micros(key string, into *units.Seconds) figureRange {
-	return figureRange{key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * micro) }}
+	return figureRange{key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * micro) }, get: func() float64 { return float64(*into) / micro }}
 }
 
 func flag(key string, into *bool) figureRange {

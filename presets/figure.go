@@ -17,8 +17,19 @@ import (
 // is given stays as it is. An unknown key and a value out of range are refused by name,
 // as is a cluster that has no calibration.
 func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float64) (hardware.Cluster, error) {
+	c, _, err := changedFigure(c, stack, key, func(float64) float64 { return value })
+	return c, err
+}
+
+// WithFigureTimes returns a cluster with one figure of its calibration multiplied, within
+// the range of its key, and what it was.
+func WithFigureTimes(c hardware.Cluster, stack recipe.Stack, key string, times float64) (hardware.Cluster, float64, error) {
+	return changedFigure(c, stack, key, func(was float64) float64 { return was * times })
+}
+
+func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(float64) float64) (_ hardware.Cluster, was float64, err error) {
 	if c.Calibration == nil || c.Memory == nil {
-		return c, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
+		return c, 0, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
 	}
 	own, memories := *c.Calibration, maps.Clone(*c.Memory)
 	own.Software = slices.Clone(own.Software)
@@ -31,14 +42,18 @@ func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float6
 		for i := range ranges {
 			known[i] = ranges[i].key
 		}
-		return c, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(known, ", "))
+		return c, 0, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(known, ", "))
 	}
 	r := &ranges[at]
+	if r.get != nil {
+		was = r.get()
+	}
+	value := to(was)
 	if !(value >= r.low && value <= r.high) {
-		return c, fmt.Errorf("%s: given %g, allowed is %g to %g", key, value, r.low, r.high)
+		return c, 0, fmt.Errorf("%s: given %g, allowed is %g to %g", key, value, r.low, r.high)
 	}
 	r.set(value)
 	memories[stack.Resolve()] = memory
 	c.Calibration, c.Memory = &own, &memories
-	return c, nil
+	return c, was, nil
 }

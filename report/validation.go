@@ -172,7 +172,7 @@ func omissions(list []published.Omission) *Table {
 // GroupErrors returns the errors of the groups of runs for which shown is true; those of
 // other tools and of one fitted constant stand next to them.
 func GroupErrors(results []published.Result, shown func(*published.Result) bool) *Table {
-	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "left out", "constant", "other tool", "its mean"}}
+	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "left out", "refit", "constant", "other tool", "its mean"}}
 	share := func(x float64) Cell {
 		if x == 0 {
 			return right("-")
@@ -182,7 +182,7 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 	for i := range results {
 		if r := &results[i]; shown(r) {
 			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
-				YesNo(r.Fitted), perhapsShare(r.RefitMedian), share(r.Constant), Word(r.Peer), share(r.PeerMean))
+				YesNo(r.Fitted), perhapsShare(r.RefitMedian), perhapsShare(r.ConstantsMedian), share(r.Constant), Word(r.Peer), share(r.PeerMean))
 		}
 	}
 	return t

@@ -42,8 +42,11 @@ type Result struct {
 	// RefitMean and RefitMedian are the errors after a Refit without the group's series.
 	RefitMean   *float64 `json:"left_out_mean_abs_error,omitempty"`
 	RefitMedian *float64 `json:"left_out_median_abs_error,omitempty"`
-	Peer        string   `json:"peer,omitempty"`
-	PeerMean    float64  `json:"peer_mean_abs_error,omitempty"`
+	// ConstantsMean and ConstantsMedian are the errors after Refits without the group's series.
+	ConstantsMean   *float64 `json:"refit_mean_abs_error,omitempty"`
+	ConstantsMedian *float64 `json:"refit_median_abs_error,omitempty"`
+	Peer            string   `json:"peer,omitempty"`
+	PeerMean        float64  `json:"peer_mean_abs_error,omitempty"`
 }
 
 // Compare evaluates every run of a group.
