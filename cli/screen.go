@@ -27,6 +27,7 @@ import (
 type screenFlags struct {
 	theme                   string
 	ascii, noColor, noMouse bool
+	calm                    bool
 	noState, plain          bool
 
 	said func(flag string) bool // on the command line
@@ -41,6 +42,7 @@ func (f *screenFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: "+strings.Join(themeNames(), ", "))
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours; same as the environment variable NO_COLOR")
 	flags.BoolVar(&f.ascii, "ascii", false, "ASCII characters only, for fonts without blocks and lines")
+	flags.BoolVar(&f.calm, "calm", false, "what changed does not light up for a moment; over SSH it never does")
 	flags.BoolVar(&f.noState, "no-state", false, "neither restore the last session nor save this one")
 	flags.BoolVar(&f.plain, "plain", false, "print all screens as plain sentences, for pipes and screen readers")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "do not capture the mouse")
@@ -78,7 +80,7 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f 
 	keys, wrong := keyfile.Load(keyfile.Path(os.Getenv), ui.Actions())
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
-	o.Version = version
+	o.Version, o.Calm = version, f.calm
 	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 		return report.Save(".", name, extension, write)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -55,24 +56,45 @@ func Headline(r *engine.Report) string {
 	if m == nil || t == nil || r.Throughput == nil {
 		return ""
 	}
-	fit := fmt.Sprintf("Fits with %s GiB free", figure.GiB(m.Usable-m.Peak))
+	lost := ""
+	if why := Loss(r); why != "" {
+		lost = ", " + why
+	}
+	return fmt.Sprintf("%s; a step takes %s %s%s; MFU %s", Verdict(m), figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+}
+
+// Verdict says in a few words whether a layout fits, and by how much.
+func Verdict(m *engine.Memory) string {
 	switch {
 	case !m.Fits:
-		fit = fmt.Sprintf("Does not fit: %s GiB more than there is", figure.GiB(m.Peak-m.Usable))
+		return "Does not fit: " + figure.GiB(m.Peak-m.Usable) + " GiB too much"
 	case m.Fit == engine.Tight:
-		fit = fmt.Sprintf("Tight: %s GiB free, less than the error band", figure.GiB(m.Usable-m.Peak))
+		return "Tight: " + figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
 	}
-	worst := StepPart{}
-	for _, part := range StepParts(t)[1:] { // compute is not lost
-		if part.Time > worst.Time {
-			worst = part
+	return "Fits with " + figure.GiB(m.Usable-m.Peak) + " GiB free"
+}
+
+// Loss names what the step loses most time to, with its share; empty where that is little.
+func Loss(r *engine.Report) string {
+	t := r.Time
+	most, words := units.Seconds(0), ""
+	take := func(d units.Seconds, text string) {
+		if d > most {
+			most, words = d, text
 		}
 	}
-	lost := ""
-	if share := float64(worst.Time / t.Step); share >= 0.005 {
-		lost = fmt.Sprintf(", %s of it %s", figure.Percent(share), worst.Name)
+	take(t.Bubble, "of which %s is pipeline bubble")
+	take(t.Recompute, "of which %s recomputes activations")
+	take(t.Optimizer, "of which %s is the optimizer's")
+	for _, c := range r.Communication {
+		if c.Dimension != "pp" { // part of the bubble
+			take(c.Exposed, "of which %s waits for "+strings.ToUpper(c.Dimension)+" traffic")
+		}
 	}
-	return fmt.Sprintf("%s; %s a step %s%s; MFU %s", fit, figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+	if most < t.Step/200 {
+		return ""
+	}
+	return strings.Replace(words, "%s", figure.Percent(float64(most/t.Step)), 1)
 }
 
 // Document returns the page for people.

@@ -57,7 +57,7 @@ func TestDecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
-		for _, want := range []string{"8 x H100", "a step ±", "safety margin", "GPU-hours", "days", "cost", "energy", "What it rests on", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
+		for _, want := range []string{"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days", "cost", "energy", "What it rests on", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
 			if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
 				t.Errorf("%s has no %q:\n%s", f, want, b.String())
 			}
@@ -114,7 +114,7 @@ func TestHeadline(t *testing.T) {
 		m.Usable = m.Peak * units.Bytes(x.usable)
 		m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
 		r.Memory = &m
-		if got := Headline(&r); !strings.HasPrefix(got, x.want) || !strings.Contains(got, " a step ±") {
+		if got := Headline(&r); !strings.HasPrefix(got, x.want) || !strings.Contains(got, "; a step takes ") {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}

@@ -56,6 +56,7 @@ type Theme struct {
 	Known func(word string) bool
 
 	ground color.Color // that the colours were chosen for
+	base   Paint       // ordinary text on it
 	roles  [numRoles]Paint
 	areas  [numFills]area
 	edges  [numFills][numFills]Paint
@@ -114,7 +115,43 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 		t.areas[i] = area{colour: tone.colour(profile), ink: tone.ink(profile)}
 	}
 	t.paintAreas()
+	t.base = p.base(profile)
 	return t
+}
+
+// base returns the paint of ordinary text on the palette's own ground; plain without colours.
+func (p *Palette) base(profile colorprofile.Profile) Paint {
+	if p.Mono || p.Ground == "" || profile < colorprofile.ANSI {
+		return Paint{}
+	}
+	ground, ink := lipgloss.Color(p.Ground), color.Color(color.Gray{Y: 0xe0})
+	if !p.Dark {
+		ink = color.Gray{Y: 0x1a}
+	}
+	switch {
+	case profile == colorprofile.ANSI && p.Dark:
+		ground, ink = ansi.Black, ansi.White
+	case profile == colorprofile.ANSI:
+		ground, ink = ansi.BrightWhite, ansi.Black
+	default:
+		ground, ink = profile.Convert(ground), profile.Convert(ink)
+	}
+	return paintOf(lipgloss.NewStyle().Foreground(ink).Background(ground))
+}
+
+// Base returns the paint of ordinary text on the theme's own ground, for a terminal whose own may be
+// another one; plain where the theme has no colours.
+func (t *Theme) Base() Paint { return t.base }
+
+// On returns lines on a ground: what a line leaves plain, and the rest of its w cells, has its paint.
+func (p Paint) On(lines []string, w int) {
+	if p.open == "" {
+		return
+	}
+	for i, line := range lines {
+		rest := max(w-ansi.StringWidth(line), 0)
+		lines[i] = p.open + strings.ReplaceAll(line, closing, closing+p.open) + strings.Repeat(" ", rest) + closing
+	}
 }
 
 // Dim returns the grey twin of a theme: every role muted, areas in greys as light as
@@ -122,7 +159,7 @@ func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
 // no greys to choose from, and areas are told apart by shade. Without colours all
 // of it is faint.
 func (t *Theme) Dim() *Theme {
-	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: t.Colours, Colours: t.Blends()}
+	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: t.Colours, Colours: t.Blends(), ground: t.ground, base: t.base}
 	muted, faint := t.roles[Muted], t.roles[Faint]
 	if !t.Colours {
 		muted = faint

@@ -15,6 +15,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/report"
 	"meshscope/ui/knobs"
@@ -39,6 +40,7 @@ type Options struct {
 	ASCII   bool   // no characters beyond ASCII
 	NoColor bool   // as NO_COLOR does
 	Mouse   *bool  // nil: as it was kept, else on
+	Calm    bool   // nothing moves by itself: what changed does not stand out for a moment
 
 	// Keys are those that actions have in place of the built-in ones; see Actions.
 	Keys map[string][]string
@@ -82,6 +84,8 @@ type Model struct {
 	now    evaluated // of the current setup
 	legal  evaluated // the last legal one, drawn dimmed while now is not
 	before explore.Vital
+	glow   map[knob.ID]bool // what has just changed; nil: nothing stands out any more
+	glowed int              // counts what stood out
 	rows   []knobs.Row
 
 	fresh    []string      // warnings that the last change caused

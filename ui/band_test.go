@@ -49,8 +49,8 @@ type headline struct {
 func headlines(tab state.Tab) []headline {
 	return [tabs][]headline{
 		state.ExploreTab: {
-			{words: `^ *(fits|tight|over) `, peak: true},
-			{words: `(fits|tight|over) .*(MFU|would reach) .*exposed`},
+			{words: `^ *(fits|tight|over|peak) `, peak: true},
+			{words: `(fits|tight|over|peak) .*(MFU|would reach) .*exposed`},
 			{words: `MEMORY `, peak: true},
 			{words: `PIPELINE `},
 			{words: `STEP `},

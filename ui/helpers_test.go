@@ -108,7 +108,7 @@ func plainPipeline(s engine.Setup) (*engine.Pipeline, *schedule.Timeline) {
 func sample(t testing.TB, w, h int, change ...func(*Options)) *Model {
 	t.Helper()
 	o := Options{
-		Setup: presets.DefaultSetup(), Evaluate: plain,
+		Setup: presets.DefaultSetup(), Evaluate: plain, Calm: true,
 		Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"},
 	}
 	for _, c := range change {

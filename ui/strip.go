@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/themes"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
 	"meshscope/ui/screen"
@@ -43,6 +42,7 @@ func (m *Model) strip(w int) (line string, hits []knobs.Hit, caret int) {
 	if !m.now.report.Legal {
 		in.Theme = m.look.dim
 	}
+	in.Glow = m.glow != nil
 	figures := explore.Brief(in, m.before)
 	key := func(id string) string { return m.shown(m.binding(id).Keys()[0], id) }
 	keys := knobs.Keys{Before: key("knob-before"), After: key("knob-after"), Down: key("knob-turn-down"), Up: key("knob-turn-up")}
@@ -58,7 +58,7 @@ func (m *Model) strip(w int) (line string, hits []knobs.Hit, caret int) {
 		l.To(w - need)
 		for i := range figures[:n] {
 			f := &figures[i]
-			l.Gap(stripGap*min(i, 1)).Put(in.Paint(f.Role), f.Name).Gap(1).Put(in.Paint(themes.Strong), f.Value)
+			l.Gap(stripGap*min(i, 1)).Put(in.Paint(f.Role), f.Name).Gap(1).Put(in.Paint(f.Stands), f.Value)
 			if f.Change != "" {
 				l.Gap(1).Put(in.Paint(f.Changed), f.Change)
 			}

@@ -48,6 +48,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case copiedMsg:
 		return m, m.takeCopied(msg)
+	case glowedMsg:
+		if msg.serial == m.glowed {
+			m.glow = nil
+		}
+		return m, nil
 	case decidedMsg:
 		m.takeDecision(msg)
 		return m, nil
@@ -104,6 +109,9 @@ func (m *Model) do(a state.Action) tea.Cmd {
 	}
 	if m.state.Setup != was.Setup || m.state.Tab != was.Tab {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
+	}
+	if m.state.Setup != was.Setup {
+		cmds = append(cmds, m.light(&was.Setup))
 	}
 	if m.state.Theme != was.Theme || m.state.Unmarked != was.Unmarked {
 		m.restyle()

@@ -31,6 +31,9 @@ func (m *Model) View() tea.View {
 	if !m.caps.Unicode {
 		plainASCII(lines, m.caps.Width)
 	}
+	if m.state.Theme != state.ThemeAuto { // the terminal's own ground may be another one
+		m.look.theme.Base().On(lines, m.caps.Width)
+	}
 	v.Content = strings.Join(lines, "\n")
 	v.Cursor = cursor
 	return v
@@ -110,11 +113,13 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 			f.Put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
 		}
 	}
-	panel("gauges", r.Gauges, m.serialOfBefore(), 0, "", func(w, _ int) []string {
+	panel("headline", r.Headline, 0, 0, "", func(w, _ int) []string { return []string{explore.Headline(in, w)} })
+	panel("gauges", r.Gauges, m.serialOfBefore(), m.glowing(), "", func(w, h int) []string {
 		if !m.now.report.Legal {
 			return explore.Stale(in, m.look.theme, m.slow.pending, w)
 		}
-		return explore.Gauges(in, m.before, w)
+		in.Glow = m.glow != nil
+		return explore.Gauges(in, m.before, w, h)
 	})
 	panel("memory", r.Memory, page, 0, "", func(w, h int) []string { return explore.Memory(in, page, w, h) })
 	panel("pipeline", r.Pipeline, page, 0, "", func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
@@ -156,8 +161,8 @@ func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string
 
 // column draws the knobs.
 func (m *Model) column(at frame.Rect) knobs.Drawn {
-	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1}
-	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1, b: m.glowing()}
+	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs, Glow: m.glow}
 	if v := m.typing(); v != nil {
 		c.IsTyping = true
 		c.Typing, c.Caret = v.Text()

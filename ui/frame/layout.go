@@ -20,6 +20,7 @@ type Rects struct {
 
 	Title    Rect
 	Tabs     Rect
+	Headline Rect // the verdict in a sentence
 	Gauges   Rect
 	Knobs    Rect
 	Memory   Rect
@@ -53,6 +54,8 @@ const (
 
 	airyHeight     = 28 // blank lines between the parts
 	threeFootLines = 34
+	roomyHeight    = 40 // a blank line below the gauges
+	chartFrom      = 20 // lines of the body from which there is a chart
 )
 
 // Layout cuts a screen of w x h cells into regions.
@@ -72,8 +75,13 @@ func Layout(w, h int, c Content) Rects {
 	r.Title = Rect{x, y, inner, 1}
 	r.Tabs = Rect{x, y + 1, inner, 1}
 	y += 2
+	r.Headline = Rect{x, y, inner, gap}
+	y += gap
 	r.Gauges = Rect{x, y, inner, 1 + gap} // low screens have the figures without their bars
-	y += 1 + 2*gap
+	y += 1 + gap
+	if h >= roomyHeight {
+		y++
+	}
 
 	foot := 2
 	if h >= threeFootLines {
@@ -113,10 +121,11 @@ func columns(r *Rects, body Rect, w int, c Content) {
 	x := body.X + knobs + gutter
 	width := body.X + body.W - x
 	if w < threeColumns {
-		stackPanels(x, body.Y, width, body.H, []panel{
-			memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c), stepPanel(&r.Step),
-			chartPanel(&r.Chart), trafficPanel(&r.Traffic, c), runPanel(&r.Run, c),
-		})
+		panels := []panel{memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c), stepPanel(&r.Step)}
+		if body.H >= chartFrom { // fewer panels on low screens, each with all of its ranks
+			panels = append(panels, chartPanel(&r.Chart))
+		}
+		stackPanels(x, body.Y, width, body.H, append(panels, trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)))
 		return
 	}
 	bands(r, Rect{x, body.Y, width, body.H}, gutter, c)

@@ -25,6 +25,7 @@ type Column struct {
 	Caret  int    // cells before the caret in Typing
 
 	IsTyping bool
+	Glow     map[knob.ID]bool // values that stand out, because they have just changed
 	Theme    *themes.Theme
 	Glyphs   widget.Glyphs
 }
@@ -166,6 +167,9 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int, more bool) {
 		l.Put(label, c.Glyphs.Pointer)
 	} else if more {
 		l.Put(remark, c.Glyphs.Down)
+	}
+	if c.Glow[r.ID] && !focused {
+		value = t.Paint(themes.Focus)
 	}
 	if r.Off != "" && !focused {
 		label, value = remark, remark

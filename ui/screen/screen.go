@@ -25,6 +25,7 @@ type Context struct {
 	// Report are then those of the last legal one, for a Hardy screen the current ones.
 	Problems []engine.Problem
 	W, H     int
+	Glow     bool // what has just changed stands out
 
 	Own map[string][]string // the user's own keys of this screen, by the ID of the action
 }

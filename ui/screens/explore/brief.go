@@ -14,6 +14,7 @@ import (
 type Figure struct {
 	Name, Value, Change string
 	Role, Changed       themes.Role
+	Stands              themes.Role // of the value
 }
 
 // Width returns the cells that a figure takes.
@@ -51,6 +52,7 @@ func Brief(in *screen.Context, before Vital) []Figure {
 		if !before.Known {
 			out[i].Change = ""
 		}
+		out[i].Stands = glowing(in, out[i].Change != "")
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func TestPanels(t *testing.T) {
 	before := Vital{Known: true, Peak: 80, MFU: 43, Exposed: 14}
 	for name, lines := range map[string][]string{
 		"title":    {Title(in, 120)},
-		"gauges":   Gauges(in, before, 120),
+		"gauges":   Gauges(in, before, 120, 2),
 		"memory":   Memory(in, 0, 66, 8),
 		"table":    Memory(in, 0, 80, 16),
 		"step":     Step(in, 66, 6),

@@ -42,13 +42,17 @@ type gauge struct {
 	bar         widget.Gauge
 }
 
-// Gauges draws the three gauges in two lines: figures above, bars below.
-func Gauges(in *screen.Context, before Vital, w int) []string {
+// Gauges draws the three gauges in two lines: figures above, bars below. In one line the first
+// gauge says whether the setup fits, which else the headline above it does.
+func Gauges(in *screen.Context, before Vital, w, h int) []string {
 	now := VitalOf(in.Report)
 	if !now.Known {
 		return widget.Height(nil, w, 2)
 	}
 	gauges := gauges(in, now, before)
+	if h > 1 {
+		gauges[0].name, gauges[0].brief = "peak", "peak"
+	}
 	figures, bars := widget.NewLine(w), widget.NewLine(w)
 	gap := 2
 	if w >= 100 {
@@ -120,7 +124,7 @@ func Stale(in *screen.Context, plain *themes.Theme, working bool, w int) []strin
 		}
 		l.Gap(3).Put(in.Paint(themes.Muted), g.brief+" "+g.brief2)
 	}
-	return []string{l.String(), Gauges(in, Vital{}, w)[1]}
+	return []string{l.String(), Gauges(in, Vital{}, w, 2)[1]}
 }
 
 // gaugeText writes name, value and change into the cells up to end.
@@ -144,10 +148,18 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
-	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.Paint(themes.Strong), value)
+	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.Paint(glowing(in, change != "")), value)
 	if change != "" && end-l.Used() > widget.Width(change) {
 		l.RightAligned(in.Paint(role), change, end)
 	}
+}
+
+// glowing returns the role of a figure, which stands out for a moment where it has changed.
+func glowing(in *screen.Context, changed bool) themes.Role {
+	if in.Glow && changed {
+		return themes.Focus
+	}
+	return themes.Strong
 }
 
 // change returns the effect of the last change on a gauge; empty when there is none.
