@@ -113,7 +113,12 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 			f.Put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
 		}
 	}
-	panel("headline", r.Headline, 0, 0, "", func(w, _ int) []string { return []string{explore.Headline(in, w)} })
+	panel("headline", r.Headline, 0, 0, "", func(w, _ int) []string {
+		if !m.now.report.Legal { // of which the line below says so
+			return []string{widget.Blank(w)}
+		}
+		return []string{explore.Headline(in, w)}
+	})
 	panel("gauges", r.Gauges, m.serialOfBefore(), m.glowing(), "", func(w, h int) []string {
 		if !m.now.report.Legal {
 			return explore.Stale(in, m.look.theme, m.slow.pending, w)
