@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -26,6 +28,11 @@ type testsThatBuild struct{ *testing.M }
 // Run runs all tests and benchmarks.
 func (m testsThatBuild) Run() int {
 	debug.SetGCPercent(draws.GCPercent())
+	// Half of the tests wait for a program in a terminal. What the command line says comes later and wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.M.Run()
 	if err := os.RemoveAll(filepath.Dir(sharedProgram())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
