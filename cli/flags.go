@@ -84,6 +84,10 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 			flag.NoOptDefVal = "on"
 		}
 	}
+	for _, a := range knob.Aliases() {
+		flag := add(string(a.Name), "on|off", a.Help)
+		flag.NoOptDefVal, flag.Hidden = "on", a.Old
+	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
 	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON; - is standard input")
 	complete(cmd)

@@ -281,7 +281,7 @@ func Inputs(s *Setup, rec *record.Recorder, mem *memory.Input, tim *step.Input) 
 		Record: rec,
 		Model:  &s.Model, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software),
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	tim.Machine.Record(rec, s.Precision.On(s.Stack))

@@ -78,7 +78,7 @@ func (l *Library) speaksOf(kind, id string) error {
 			}
 		}
 		if !slices.Contains(known, id) {
-			return unknown("stack", id, known)
+			return fmt.Errorf("%w allowed are %s", unknown("stack", id, slices.Clone(known)), strings.Join(known, ", "))
 		}
 		return nil
 	}

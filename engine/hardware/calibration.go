@@ -213,7 +213,7 @@ func (s *Software) settle(given *recipe.Software) {
 	if run.DPOverlap == recipe.Off {
 		s.DP, s.Gather = 1, 1
 	}
-	if run.FP8Attention != recipe.On || s.FP8Attention <= 0 {
+	if run.Attending != recipe.Attention8 || s.FP8Attention <= 0 {
 		s.FP8Attention = 1
 	}
 }

@@ -221,7 +221,7 @@ func (s *Setup) words(into []Problem) []Problem {
 	}
 	word := func(known bool, field ID, given string) {
 		if !known {
-			bad("unknown-word", field, "unknown %s %q", field, given)
+			bad("unknown-word", field, "unknown %s %q: allowed is %s", field, given, find(field).Allowed())
 		}
 	}
 	_, built := memory.For(s.Stack)

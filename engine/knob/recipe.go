@@ -136,7 +136,7 @@ func recipeKnobs() []Knob {
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
 		choice(Knob{
 			ID: Loss, Label: "loss", place: -3,
-			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits, unfused also in fp32, three times as much on the last stage.",
+			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them once, unfused also in fp32, three times as much and more passes on the last stage, native the same memory in fewer passes.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),

@@ -41,8 +41,8 @@ func softwareKnobs() []Knob {
 			Help: "Replays kernels from CUDA graphs: iteration, of the whole forward and backward, spares every wait for the host; layer, of layers or modules, is modelled as none.",
 		}, fields[3]),
 		software(Knob{
-			Label: "fp8 attention", Short: "fp8attn",
-			Help: "Runs fused attention in fp8 where products run in fp8: faster attention, at the cost of its digits.",
+			Label: "attention in", Short: "attn in",
+			Help: "Number format of fused attention where products run in fp8 or nvfp4: fp8 is a faster forward, at the cost of its digits (auto: as the stack's release does).",
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(!s.Precision.Narrow(), "fp8 and nvfp4 only", "")
 			},
@@ -103,6 +103,6 @@ func (s *Setup) stackName() string {
 // autoSoftware is what a setup has where nothing is given.
 func autoSoftware() recipe.Software {
 	return recipe.Software{
-		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, FP8Attention: recipe.Auto, DPOverlap: recipe.Auto, Overlap: recipe.Auto,
+		Dispatcher: recipe.Auto, EPOverlap: recipe.Auto, TPOverlap: recipe.Auto, CUDAGraphs: recipe.Auto, Attending: recipe.Auto, DPOverlap: recipe.Auto, Overlap: recipe.Auto,
 	}
 }

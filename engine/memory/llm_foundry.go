@@ -53,7 +53,7 @@ func (k llmFoundry) Stage(in *Input, stage int) Live {
 		return live
 	}
 	perLogit := 4.0
-	if in.Loss == recipe.UnfusedLoss {
+	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
 	head := units.Bytes(4 * tokens * h / t * e)

@@ -224,7 +224,7 @@ func noWork(*Input, note) float64 { return 0 }
 // logits returns the bytes per token and vocabulary entry of the loss: in 16 bits
 // where it is fused, else next to them in fp32.
 func logits(loss recipe.Loss) float64 {
-	if loss == recipe.UnfusedLoss {
+	if loss != recipe.FusedLoss {
 		return 6
 	}
 	return 2

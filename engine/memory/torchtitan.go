@@ -87,7 +87,7 @@ func (torchTitan) Layer(in *Input, moe bool) Kept {
 func (k torchTitan) Stage(in *Input, stage int) Live {
 	live := pass(in, stage, k)
 	perLogit := logits(in.Loss)
-	if in.Loss == recipe.UnfusedLoss {
+	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
 	transient(in, stage, &live, perLogit, noWork)

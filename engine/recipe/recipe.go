@@ -115,15 +115,36 @@ func MFUConventions() []MFUConvention { return []MFUConvention{MFUCausal, MFUFul
 // Loss is how the cross-entropy over the vocabulary is computed.
 type Loss string
 
-// Losses: a fused kernel keeps the logits in 16 bits only, an unfused one also
-// an fp32 copy.
+// Losses: a fused kernel (Transformer Engine's, Liger's) keeps the logits in 16 bits only,
+// the others also an fp32 copy. Native is Megatron-Core's own fusion: the unfused operations
+// compiled in groups (cross_entropy_fusion_impl).
 const (
 	FusedLoss   Loss = "fused"
 	UnfusedLoss Loss = "unfused"
+	NativeLoss  Loss = "native"
 )
 
 // Losses lists every loss, the default of most stacks first.
-func Losses() []Loss { return []Loss{FusedLoss, UnfusedLoss} }
+func Losses() []Loss { return []Loss{FusedLoss, UnfusedLoss, NativeLoss} }
+
+// LogitBytes returns what the loss moves through memory per logit of elem bytes, forward and
+// backward (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py and
+// fusions/fused_cross_entropy.py).
+func (l Loss) LogitBytes(elem float64) (forward, backward float64) {
+	const f = 4.0 // fp32
+	cast := 0.0
+	if elem < f {
+		cast = elem + f
+	}
+	switch l {
+	case UnfusedLoss: // cast; max; subtracted; exponential; sum; divided. Scaled; cast back.
+		return cast + f + 2*f + 2*f + f + 2*f, 2*f + cast
+	case NativeLoss: // cast and max; subtracted and exponential; sum; divided
+		return max(cast, f) + 2*f + f + 2*f, 2*f + cast
+	case FusedLoss:
+	}
+	return 2 * elem, 2 * elem
+}
 
 // Offload is what is kept in host memory instead of on the GPU.
 type Offload string

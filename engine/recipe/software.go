@@ -5,13 +5,13 @@ import "slices"
 // Software is what a software stack is told to run beyond its defaults. A field that is
 // empty or Auto takes the value of the stack's release (presets/calibrations).
 type Software struct {
-	Dispatcher   Dispatcher `json:"dispatcher"`
-	EPOverlap    Setting    `json:"ep_overlap"`
-	TPOverlap    TPOverlap  `json:"tp_overlap"`
-	CUDAGraphs   CUDAGraphs `json:"cuda_graph"`
-	FP8Attention Setting    `json:"fp8_attention"`
-	DPOverlap    Setting    `json:"dp_overlap"`
-	Overlap      Overlap    `json:"comm_overlap"`
+	Dispatcher Dispatcher         `json:"dispatcher"`
+	EPOverlap  Setting            `json:"ep_overlap"`
+	TPOverlap  TPOverlap          `json:"tp_overlap"`
+	CUDAGraphs CUDAGraphs         `json:"cuda_graph"`
+	Attending  AttentionPrecision `json:"attention_precision"`
+	DPOverlap  Setting            `json:"dp_overlap"`
+	Overlap    Overlap            `json:"comm_overlap"`
 }
 
 // Auto is the word of every field of Software for the value of the stack's release.
@@ -62,6 +62,21 @@ func TPOverlaps() []TPOverlap {
 	return []TPOverlap{TPOverlapAuto, TPPlain, UserBuffers, AsyncTP}
 }
 
+// AttentionPrecision is the number format of fused attention next to products of 8 or 4 bits.
+type AttentionPrecision string
+
+// Attention precisions.
+const (
+	AttentionAuto AttentionPrecision = Auto
+	Attention16   AttentionPrecision = "bf16"
+	Attention8    AttentionPrecision = "fp8"
+)
+
+// AttentionPrecisions lists every one, the default first.
+func AttentionPrecisions() []AttentionPrecision {
+	return []AttentionPrecision{AttentionAuto, Attention16, Attention8}
+}
+
 // CUDAGraphs is what the host replays from a graph in place of launching kernel by kernel.
 type CUDAGraphs string
 
@@ -101,7 +116,7 @@ func (s Software) Or(other Software) Software {
 	s.EPOverlap = given(s.EPOverlap, other.EPOverlap)
 	s.TPOverlap = given(s.TPOverlap, other.TPOverlap)
 	s.CUDAGraphs = given(s.CUDAGraphs, other.CUDAGraphs)
-	s.FP8Attention = given(s.FP8Attention, other.FP8Attention)
+	s.Attending = given(s.Attending, other.Attending)
 	s.DPOverlap = given(s.DPOverlap, other.DPOverlap)
 	s.Overlap = given(s.Overlap, other.Overlap)
 	return s
@@ -128,7 +143,7 @@ func SoftwareFields() [7]SoftwareField {
 		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
 		{knobTPOverlap, wordsOf(TPOverlaps()), func(s *Software) *string { return (*string)(&s.TPOverlap) }},
 		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
-		{knobFP8Attention, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.FP8Attention) }},
+		{knobAttending, wordsOf(AttentionPrecisions()), func(s *Software) *string { return (*string)(&s.Attending) }},
 		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
 		{knobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
 	}
@@ -187,9 +202,9 @@ func megatronSoftware(knob, release string) []string {
 		add(release2509, string(GraphsIteration))
 	case knobDPOverlap:
 		add(release2306, string(Off), string(On))
-	case knobFP8Attention:
-		add(release2306, string(Off))
-		add(release2410, string(On))
+	case knobAttending:
+		add(release2306, string(Attention16))
+		add(release2410, string(Attention8))
 	}
 	return words
 }
@@ -207,11 +222,11 @@ func torchTitanSoftware(knob, _ string) []string {
 
 // Names of the knobs of Software.
 const (
-	knobDispatcher   = "dispatcher"
-	knobEPOverlap    = "ep-overlap"
-	knobTPOverlap    = "tp-overlap"
-	knobCUDAGraphs   = "cuda-graph"
-	knobFP8Attention = "fp8-attention"
-	knobDPOverlap    = "dp-overlap"
-	knobOverlap      = "comm-overlap"
+	knobDispatcher = "dispatcher"
+	knobEPOverlap  = "ep-overlap"
+	knobTPOverlap  = "tp-overlap"
+	knobCUDAGraphs = "cuda-graph"
+	knobAttending  = "attention-precision"
+	knobDPOverlap  = "dp-overlap"
+	knobOverlap    = "comm-overlap"
 )

@@ -7,11 +7,10 @@ import (
 )
 
 // cast adds making the 4-bit operands of a product, an element-wise operation each: its
-// input in the forward, the gradient of its output in the backward, and its weight once per
-// step, as Transformer Engine keeps that for all micro-batches.
-func (k *kernels) cast(c *Cost, id, name string, in, weight, out float64) {
-	m := float64(k.in.Layout.MicroBatches)
-	forward := k.m.Stream(units.Bytes(recipe.CastBytes * (in + weight/m)))
+// input in the forward, the gradient of its output in the backward. Its weight is cast once
+// per step: see OptimizerTime.
+func (k *kernels) cast(c *Cost, id, name string, in, out float64) {
+	forward := k.m.Stream(units.Bytes(recipe.CastBytes * in))
 	backward := k.m.Stream(units.Bytes(recipe.CastBytes * out))
 	c.Forward += forward
 	c.InputGrad += backward
@@ -27,13 +26,13 @@ func (k *kernels) cast(c *Cost, id, name string, in, weight, out float64) {
 		id, what, elements, pass string
 		t                        units.Seconds
 	}{
-		{"cast", "input and weight of the " + name, "(rows * inner + inner * cols / m)" + groups, "forward", forward},
+		{"cast", "input of the " + name, "rows * inner" + groups, "forward", forward},
 		{"cast-gradient", "gradient of the " + name, "rows * cols" + groups, "input-gradient", backward},
 	} {
 		rec.Figure(record.Entry{
 			ID: p.id, Name: "cast of the " + p.what, Symbol: "t(cast of the " + p.what + ")", Unit: record.Seconds, Value: float64(p.t),
 			Formula: k.m.StreamFormula("bytes_of_a_cast * "+p.elements, p.t),
-			Source:  "read for the scale of the tensor, read again, written by rows and by columns (NVIDIA/TransformerEngine, NVFP4BlockScaling); the weight once per step",
+			Source:  "read for the scale of the tensor, read again, written by rows and by columns (NVIDIA/TransformerEngine, NVFP4BlockScaling)",
 		}, record.In("bytes_of_a_cast", recipe.CastBytes))
 		k.rec.Term(p.pass, rec.Ref(p.id))
 	}

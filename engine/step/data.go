@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
@@ -278,7 +279,8 @@ func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, gr
 // written, weight written: 30 bytes per parameter with fused Adam, more where
 // kernels are not fused), and what the host does once per step. Offloaded, its
 // gradients cross PCIe to the host, whose processors update the shards of all GPUs of
-// the node, and the updated weights come back, one after the other.
+// the node, and the updated weights come back, one after the other. NVFP4 casts all weights
+// of the rank but those of embedding and head after it.
 func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	t := optimizerTime(in, p)
 	if in.Record.On() {
@@ -300,6 +302,9 @@ func optimizerTime(in *Input, p memory.Parameters) units.Seconds {
 			soft.HostUpdate*units.Seconds(float64(hostGPUs(in))*(dense+expert))
 	} else {
 		t = in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
+	}
+	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
+		t += in.Machine.Stream(units.Bytes(recipe.CastBytes * (p.Dense + p.Expert - p.Embedding)))
 	}
 	return (t + soft.HostStep) * units.Seconds(soft.Factor)
 }
@@ -326,6 +331,15 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 	if in.Offload == recipe.OffloadOptimizer {
 		formula = "((" + dense + ") * (bytes_over_PCIe / PCIe + host_time_per_parameter * GPUs_of_a_node) + host_time_per_step) * factor_of_the_stack"
 	}
+	if in.Precision == recipe.NVFP4 {
+		whole := parametersOf(in.Record, rank, "dense")
+		if p.Expert > 0 {
+			whole += " + " + parametersOf(in.Record, rank, "expert")
+		}
+		whole += " - " + parametersOf(in.Record, rank, "embedding")
+		cast := in.Machine.StreamFormula("bytes_of_a_cast * ("+whole+")", in.Machine.Stream(units.Bytes(p.Dense+p.Expert-p.Embedding)))
+		formula = strings.TrimSuffix(formula, " + host_time_per_step) * factor_of_the_stack") + " + " + cast + " + host_time_per_step) * factor_of_the_stack"
+	}
 	in.Record.At("time.optimizer", "rank", rank).Figure(record.Entry{
 		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 		Formula: formula, Value: float64(t),
@@ -333,7 +347,7 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 			"(CPU-Adam: arXiv 2101.06840, table 4), and the host's part; " + record.From(soft.From),
 		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
 	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
-		record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
+		record.In("bytes_of_a_cast", recipe.CastBytes), record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
 		record.In("bytes_over_PCIe", hostBytes(in)), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth),
 		record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", hostGPUs(in)))
 }

@@ -37,7 +37,7 @@ func (k *kernels) experts(c *Cost) {
 			if i == 1 {
 				id, name = "experts-down", "experts down"
 			}
-			k.cast(c, id, name, in, weight, out)
+			k.cast(c, id, name, in, out)
 		}
 	}
 	elements := routed * float64(m.ExpertFFN)

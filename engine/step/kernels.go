@@ -106,7 +106,7 @@ func (k *kernels) matmul(c *Cost, p product, rows, inner, cols float64) {
 	c.InputGrad += k.m.MatMul(i, rows, cols, inner, b.inputGrad)
 	c.WeightGrad += k.m.MatMul(w, inner, rows, cols, b.weightGrad)
 	if k.input < k.elem {
-		k.cast(c, p.id, p.name, in, weight, out)
+		k.cast(c, p.id, p.name, in, out)
 	}
 }
 
@@ -306,23 +306,32 @@ func (k *kernels) head() Cost {
 	k.stream(&c, pass{"norm", "final norm", "2 * bytes * shard * h"}, 2*k.elem*k.shard*float64(m.Hidden))
 	k.headProduct(&c, float64(m.Vocab)/k.t)
 	c.HeadWeightGrad = c.WeightGrad
-	// The loss is timed as one fused pass, also where memory counts it as unfused: logits
-	// read and written forward, their gradient written and read backward.
-	loss := k.m.Stream(units.Bytes(2 * k.elem * k.tokens * float64(m.Vocab) / k.t))
-	c.Forward += loss
-	c.InputGrad += loss
-	if k.rec.On() {
-		k.rec.Figure(record.Entry{
-			ID: "loss", Name: "loss over the logits", Symbol: "t(loss)", Unit: record.Seconds, Value: float64(loss),
-			Formula: k.m.StreamFormula("2 * bytes * T * V / t", loss),
-			Source:  "one fused pass: logits read and written", LeavesOut: "reductions of a number per token",
-		})
-		k.rec.Term("forward", k.rec.Ref("loss"))
-		k.rec.Term("input-gradient", k.rec.Ref("loss"))
-	}
+	k.loss(&c, k.tokens*float64(m.Vocab)/k.t)
 	k.edge(&c)
 	k.end(&c)
 	return c
+}
+
+// loss adds the passes of the cross-entropy over so many logits.
+func (k *kernels) loss(c *Cost, logits float64) {
+	forward, backward := k.in.Loss.LogitBytes(k.elem)
+	f, b := k.m.Stream(units.Bytes(forward*logits)), k.m.Stream(units.Bytes(backward*logits))
+	c.Forward += f
+	c.InputGrad += b
+	if k.rec.On() {
+		k.recordLoss("loss", "loss over the logits", "forward", forward, f)
+		k.recordLoss("loss-gradient", "gradient of the logits", "input-gradient", backward, b)
+	}
+}
+
+func (k *kernels) recordLoss(id, name, pass string, bytes float64, t units.Seconds) {
+	k.rec.Figure(record.Entry{
+		ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: float64(t),
+		Formula:   k.m.StreamFormula("bytes_per_logit * T * V / t", t),
+		Source:    "fused: logits read and written once; else every operation of the loss in fp32 (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)",
+		LeavesOut: "reductions of a number per token",
+	}, record.In("bytes_per_logit", bytes))
+	k.rec.Term(pass, k.rec.Ref(id))
 }
 
 func (k *kernels) mtpProjection() Cost {

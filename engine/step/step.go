@@ -36,6 +36,7 @@ type Input struct {
 	Precision recipe.Precision
 	GradDtype recipe.GradDtype
 	Attention recipe.Attention
+	Loss      recipe.Loss
 	Recompute recipe.Recompute
 	// KeepsProducts is what selective recomputation means: every second matrix
 	// product is kept and the rest of the layer runs again (torchtitan).

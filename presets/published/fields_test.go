@@ -153,7 +153,7 @@ func recipeFields() []field {
 		},
 		told("TP overlap", recipe.UserBuffers, "TP overlap by user buffers", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
 		told("async TP", recipe.AsyncTP, "async TP", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
-		told("fp8 attention", recipe.On, "fp8 attention", func(r *published.Run) *recipe.Setting { return &r.Setup.FP8Attention }),
+		told("fp8 attention", recipe.Attention8, "fp8 attention", func(r *published.Run) *recipe.AttentionPrecision { return &r.Setup.Attending }),
 		told("data-parallel overlap", recipe.Off, "overlap of data-parallel traffic not asked", func(r *published.Run) *recipe.Setting { return &r.Setup.DPOverlap }),
 		noted("token drop", "(tokendrop)", func(r *published.Run) *bool { return &r.Software.TokenDrop }),
 		told("CUDA graphs", recipe.GraphsLayer, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs { return &r.Setup.CUDAGraphs }),

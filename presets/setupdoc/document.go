@@ -140,10 +140,16 @@ func (d *Document) say(m *member) error {
 	case "set":
 		return d.saySet(m.value)
 	}
-	id := knob.ID(strings.ReplaceAll(key, "_", "-"))
+	id, named, err := knob.Named(knob.ID(strings.ReplaceAll(key, "_", "-")), m.value.text)
+	if err != nil {
+		return place(m.value.at, err)
+	}
 	p, ok := knob.Find(id)
 	if !ok {
 		return unknownKey(m.key, append(flatKeys(), "set"))
+	}
+	if named != m.value.text { // an alias
+		return d.draft.Set(id, named)
 	}
 	literal, err := literalFor(&p, key, m.value)
 	if err != nil {
@@ -281,7 +287,10 @@ func (d *Document) Set(key, value string) error {
 		d.forget(key)
 		return d.sayPart(key, &node{kind: text, text: value})
 	}
-	id := knob.ID(strings.ReplaceAll(key, "_", "-"))
+	id, value, err := knob.Named(knob.ID(strings.ReplaceAll(key, "_", "-")), value)
+	if err != nil {
+		return err
+	}
 	if _, ok := knob.Find(id); !ok {
 		return unknownKey(key, flatKeys())
 	}
