@@ -128,7 +128,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 		r.Communication = append(r.Communication, e.handOvers(s, line, free))
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
-	x := Traits(s, r, false)
+	x := traits(s, r, e.timInput.Groups, false)
 	r.Time.Evidence = e.evidence(s, &x, false)
 	own(s, &x, true)
 	r.Memory.Evidence = e.evidence(s, &x, true)

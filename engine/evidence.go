@@ -82,8 +82,11 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 
 // Traits returns what a setup and its report are compared with published runs by.
 func Traits(s *Setup, r *Report, memory bool) band.Traits {
+	return traits(s, r, s.Groups(&s.Cluster), memory)
+}
+
+func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits {
 	m, stack := &s.Model, s.Stack.Resolve()
-	groups := s.Groups(&s.Cluster)
 	x := band.Traits{
 		GPU: s.Cluster.GPU.ID, Vendor: s.Cluster.GPU.Vendor, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
 		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP), Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,

@@ -131,28 +131,32 @@ func (t *Table) Rho(x *Traits) float64 {
 	return math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
 }
 
-// mean returns max q(S) over the cells near a setup of these counts, and what is nearest
-// of what can count.
-// Beyond is how far all of them are in what no published run has.
+// mean returns max q(S) over the cells near a setup of these counts, which are in the order
+// of their sources, and the nearest of those that can count. Beyond is how far all of them
+// are in what no published run has.
 func (t *Table) mean(near []near, beyond float64, x *[counts]float64) (q float64, out Band) {
 	var errors, weights [MaxSources]float64
-	least, nearest := float64(far), -1
-	for i := range near {
-		c := &near[i]
-		d := c.kind + math.Abs(x[0]-c.counts[0]) + math.Abs(x[1]-c.counts[1]) + math.Abs(x[2]-c.counts[2]) + math.Abs(x[3]-c.counts[3]) +
-			math.Abs(x[4]-c.counts[4]) + math.Abs(x[5]-c.counts[5]) + math.Abs(x[6]-c.counts[6])
-		if d < least {
-			least, nearest = d, int(c.cell)
+	least, nearest := float64(far), int32(-1)
+	for i := 0; i < len(near); {
+		source, e, v := near[i].source, 0.0, 0.0
+		for ; i < len(near) && near[i].source == source; i++ {
+			c := &near[i]
+			d := c.kind + math.Abs(x[0]-c.counts[0]) + math.Abs(x[1]-c.counts[1]) + math.Abs(x[2]-c.counts[2]) + math.Abs(x[3]-c.counts[3]) +
+				math.Abs(x[4]-c.counts[4]) + math.Abs(x[5]-c.counts[5]) + math.Abs(x[6]-c.counts[6])
+			if d < least || d == least && c.cell < nearest {
+				least, nearest = d, c.cell
+			}
+			if d += beyond; d >= far {
+				continue
+			}
+			if d < similar {
+				out.Similar += int(c.runs)
+			}
+			w := c.weight * t.quick.decay(d)
+			e += w * c.off
+			v += w
 		}
-		if d += beyond; d >= far {
-			continue
-		}
-		if d < similar {
-			out.Similar += int(c.runs)
-		}
-		w := c.weight * t.quick.decay(d)
-		errors[c.source] += w * c.off
-		weights[c.source] += w
+		errors[source], weights[source] = e, v
 	}
 	if nearest >= 0 {
 		out.Nearest = &t.Cells[nearest]

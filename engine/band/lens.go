@@ -2,6 +2,7 @@ package band
 
 import (
 	"math"
+	"slices"
 )
 
 // near is a cell as setups of one kind see it.
@@ -14,7 +15,7 @@ type near struct {
 }
 
 // near returns the cells that can count for setups alike in all but counts, without those of
-// a release left out.
+// a release left out, in the order of their sources.
 func (t *Table) near(at *packed, without string) []near {
 	list := make([]near, 0, len(t.packed))
 	for i := range t.packed {
@@ -26,6 +27,7 @@ func (t *Table) near(at *packed, without string) []near {
 			list = append(list, near{kind: d, counts: c.counts, weight: c.weight, off: c.off, runs: c.runs, source: c.source, cell: int32(i)})
 		}
 	}
+	slices.SortStableFunc(list, func(a, b near) int { return int(a.source) - int(b.source) })
 	return list
 }
 
