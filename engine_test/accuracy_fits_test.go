@@ -16,7 +16,7 @@ const (
 	caughtLeast   = 0.97 // of runs out of memory, the same
 	tightMost     = 0.15 // of all runs
 	// With a tight one counted as half over the same limits are not met: the band of
-	// nanotron's memory, 19 %, reaches many runs near the edge. Held where it is.
+	// nanotron's memory, which its errors need, reaches many runs near the edge. Held where it is.
 	halfFalseMost, halfCaughtLeast = 0.065, 0.88
 )
 
