@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine/advise"
 	"meshscope/engine/escape"
+	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
@@ -20,6 +21,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	var flags setupFlags
 	var output outputFlags
 	var launcher launcherFlag
+	var headroom, deadline string
 	moves := 8
 	cmd := &cobra.Command{
 		Use:   "advise",
@@ -34,6 +36,8 @@ func (a *app) adviseCommand() *cobra.Command {
 	}
 	output.register(cmd, reportFormats(), string(report.JSON))
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
+	cmd.Flags().StringVar(&headroom, "headroom", autoHeadroom, "share of usable memory that a move must leave free, such as 5% or 0; auto: 5% or the error band of its memory, whichever is larger")
+	cmd.Flags().StringVar(&deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w: what meets it is marked")
 	launcher.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -47,15 +51,28 @@ func (a *app) adviseCommand() *cobra.Command {
 		if err := launcher.check(); err != nil {
 			return err
 		}
+		share, err := parseHeadroom(headroom)
+		if err != nil {
+			return err
+		}
 		s, err := flags.setup(a)
 		if err != nil {
 			return err
 		}
-		got, ok := advise.For(s, advise.Options{Moves: moves, Accepts: launcher.accepts(&s)})
+		var longest float64
+		if deadline != "" {
+			if longest, err = parseDays(deadline); err != nil {
+				return err
+			}
+			if s.Budget == 0 {
+				return &usageError{"--deadline needs --tokens: the duration of a run depends on its number of tokens"}
+			}
+		}
+		got, ok := advise.For(s, advise.Options{Moves: moves, Accepts: launcher.accepts(&s), Headroom: share, Limited: headroom != autoHeadroom})
 		if !ok {
 			return a.noFigures(s, output.format, flags.ownBatch)
 		}
-		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs)}
+		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest)}
 		if err = a.print(output.format, of.Answer(version)); err != nil {
 			return err
 		}

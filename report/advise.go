@@ -22,6 +22,8 @@ type Advice struct {
 	UnsetBatch bool // no global batch was given
 	// Tornado has a bar for each knob; nil: none is drawn.
 	Tornado *Tornado
+	// Deadline is how long the run of the setup's tokens may take; 0: any time.
+	Deadline units.Seconds
 }
 
 // Tornado is a bar for each knob, drawn.
@@ -45,6 +47,9 @@ func (a *Advice) Document() *Document {
 	out := &Document{Title: Title(&a.Setup), Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)}}
 	out.Sections = append(out.Sections, problems(&a.Report)...)
 	out.Sections = append(out.Sections, a.state()...)
+	if a.Report.Run != nil {
+		out.Sections = append(out.Sections, a.run())
+	}
 	out.Sections = append(out.Sections, a.moves())
 	if len(a.Knobs) > 0 {
 		out.Sections = append(out.Sections, a.steps(), a.memory())
@@ -74,6 +79,33 @@ func (a *Advice) state() []Section {
 	return []Section{{Heading: "Over", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
 }
 
+// run tells what the whole run takes now, and whether that meets the deadline.
+func (a *Advice) run() Section {
+	r := a.Report.Run
+	out := Section{Heading: "Whole run", Lead: figure.FineCount(r.Tokens) + " tokens in " + figure.Days(r.Days) + ", " + figure.Short(r.GPUHours) + " GPU-hours"}
+	if r.Cost != nil {
+		out.Lead += ", " + figure.Dollars(*r.Cost)
+	}
+	if a.Deadline <= 0 {
+		return out
+	}
+	if a.meets(r) {
+		out.say("It meets the deadline of " + figure.Lasting(a.Deadline) + ".")
+		return out
+	}
+	for i := range a.Moves {
+		if m := &a.Moves[i]; m.Fits && a.meets(m.Report.Run) {
+			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + "; the first move that meets it: " + m.Turns() + ".")
+			return out
+		}
+	}
+	out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + ", and no move listed meets it: more GPUs may ('search --objective fewest-gpus').")
+	return out
+}
+
+// meets reports whether a run ends within the deadline.
+func (a *Advice) meets(r *engine.Run) bool { return r.Days*86400 <= float64(a.Deadline) }
+
 // moves lists the changes that help, with the command line of the first one.
 func (a *Advice) moves() Section {
 	out := Section{Heading: "Moves", Lead: a.Promise()}
@@ -85,6 +117,9 @@ func (a *Advice) moves() Section {
 	if doubt {
 		t.Head = slices.Insert(t.Head, 3, "to")
 	}
+	if a.Report.Run != nil {
+		t.Head = append(t.Head, "days", "cost")
+	}
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
@@ -92,6 +127,13 @@ func (a *Advice) moves() Section {
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if row := &t.Rows[i]; doubt {
 			*row = slices.Insert(*row, 3, fine(record.Seconds, m.Cautious))
+		}
+		if row := &t.Rows[i]; a.Report.Run != nil {
+			days := right(fmt.Sprintf("%.1f", m.Report.Run.Days))
+			if a.Deadline > 0 && a.meets(m.Report.Run) {
+				days = right("in time " + fmt.Sprintf("%.1f", m.Report.Run.Days))
+			}
+			*row = append(*row, days, right(costWords(m.Report.Run)))
 		}
 	}
 	if len(t.Rows) > 0 {

@@ -31,6 +31,8 @@ type moveDocument struct {
 	Step    float64          `json:"step_seconds"`
 	Slow    float64          `json:"cautious_step_seconds"` // where no doubtful overlap works; Speed is of it
 	Speed   float64          `json:"speed"`
+	Run     *engine.Run      `json:"run,omitempty"` // where tokens of the run are given
+	InTime  *bool            `json:"meets_deadline,omitempty"`
 	Peak    float64          `json:"peak_bytes"`
 	Saved   float64          `json:"saved_bytes"`
 
@@ -72,9 +74,14 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 		return nil
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
-	return &moveDocument{
+	d := &moveDocument{
 		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}
+	if d.Run = m.Report.Run; d.Run != nil && a.Deadline > 0 {
+		in := a.meets(d.Run)
+		d.InTime = &in
+	}
+	return d
 }

@@ -43,9 +43,27 @@ func (m *Model) runList() *overlay.Picker {
 			return overlay.Push{ID: overlay.AssumedID, Overlay: assumptions(r)}
 		})
 	}
-	p := overlay.NewPicker("WHOLE RUN", overlay.Hint(m.look.glyphs, "enter explains a figure or edits a value", "esc closes"), items, 0)
+	p := overlay.NewPicker("WHOLE RUN", overlay.Hint(m.look.glyphs, "type 2T for the tokens, $2.5 for the price", "enter explains a figure or edits a value", "esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action { return chosen[i]() }
+	p.First, p.Typed = true, m.runTyped
 	return p
+}
+
+// runTyped gives the run its tokens (2T) or its price ($2.5 per GPU-hour) at once.
+func (m *Model) runTyped(text string) (overlay.Action, string) {
+	id, price := knob.Tokens, false
+	if text, price = strings.CutPrefix(text, "$"); price {
+		id = knob.Price
+	}
+	k, _ := knob.Find(id)
+	if _, err := k.ParseFigure(text); err != nil || text == "" {
+		return nil, ""
+	}
+	set := closing(state.Action{Verb: state.SetKnob, ID: id, Text: text}, state.Action{Verb: state.FocusKnob, ID: m.state.Focus}, state.Action{Verb: state.Open, Overlay: overlay.RunID})
+	if price {
+		return set, "enter: a GPU-hour costs $" + text
+	}
+	return set, "enter: the run trains on " + text + " tokens"
 }
 
 // runFigure is a figure of the run with its line.

@@ -51,6 +51,31 @@ func TestWholeRun(t *testing.T) {
 	}
 }
 
+// TestWholeRunTyped: on any screen r takes the tokens and a price at once, and shows what they
+// make; days and cost then stand in the first line of every screen.
+func TestWholeRunTyped(t *testing.T) {
+	m := live(t, 80, 24)
+	focus := m.state.Focus
+	keys(m, "tab", "r", "2", "T")
+	if text := screenText(m); !strings.Contains(text, "enter: the run trains on 2T tokens") {
+		t.Fatalf("2T is typed:\n%s", text)
+	}
+	keys(m, "enter")
+	if text := screenText(m); m.state.Setup.Budget != 2e12 || !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "days ±") {
+		t.Fatalf("after 2T: %v\n%s", m.state.Setup.Budget, text)
+	}
+	keys(m, "$", "3", ".", "5", "enter", "esc")
+	if m.state.Setup.Price != 3.5 || m.state.Focus != focus || m.state.Tab != MemoryTab {
+		t.Errorf("after $3.5: price %v, focus %s, screen %s", m.state.Setup.Price, m.state.Focus, tabName(m.state.Tab))
+	}
+	for range int(tabs) {
+		if first, _, _ := strings.Cut(screenText(m), "\n"); !strings.Contains(first, " days, $") || !strings.Contains(first, "tokens") {
+			t.Errorf("%s: %q", tabName(m.state.Tab), first)
+		}
+		keys(m, "tab")
+	}
+}
+
 // TestWholeRunPanel: on large screens the run stands next to the step, with its
 // band; without a budget nothing is there.
 func TestWholeRunPanel(t *testing.T) {

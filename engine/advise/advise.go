@@ -113,6 +113,10 @@ type Options struct {
 	Moves int
 	// Accepts says which layouts the user's launcher runs; nil: all. Others are no moves.
 	Accepts func(*engine.Setup) bool
+	// Headroom is the share of the usable memory that a move must leave free where Limited says
+	// that one is given; else it is the margin (engine.Memory.Margin).
+	Headroom float64
+	Limited  bool
 	// Alone leaves out moves of several knobs, which take longer to find, where
 	// one knob will do.
 	Alone bool

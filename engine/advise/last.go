@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/units"
 )
 
 // last returns why a move comes after the others; empty where it does not. What the
@@ -26,16 +27,32 @@ func (a *adviser) last(m *Move) string {
 	case crosses():
 		return "TP over the network between nodes"
 	default:
-		return tight(memory)
+		return a.tight(memory)
 	}
 }
 
+// margin returns the bytes that a layout must leave free.
+func (a *adviser) margin(m *engine.Memory) units.Bytes {
+	if a.options.Limited {
+		return m.Usable * units.Bytes(a.options.Headroom)
+	}
+	return m.Margin()
+}
+
+// roomy reports whether a layout fits with the margin.
+func (a *adviser) roomy(m *engine.Memory) bool {
+	if a.options.Limited {
+		return m.Fits && m.Usable-m.Peak >= a.margin(m)
+	}
+	return m.HasMargin()
+}
+
 // tight says that a layout fits without its margin; empty where it does not fit or has it.
-func tight(m *engine.Memory) string {
-	if !m.Fits || m.HasMargin() {
+func (a *adviser) tight(m *engine.Memory) string {
+	if !m.Fits || a.roomy(m) {
 		return ""
 	}
-	return fmt.Sprintf("no margin: %.1f GiB free, of %.1f", (m.Usable - m.Peak).GiB(), m.Margin().GiB())
+	return fmt.Sprintf("no margin: %.1f GiB free, of %.1f", (m.Usable - m.Peak).GiB(), a.margin(m).GiB())
 }
 
 // beyond is why a move comes last that is faster than the best layout of a search, or fits
@@ -47,7 +64,7 @@ const beyond = "rests on a value that search does not try by default"
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		faster := a.found != nil && a.found.Report.Memory.HasMargin() && m.Cautious < a.found.Cautious
+		faster := a.found != nil && a.roomy(a.found.Report.Memory) && m.Cautious < a.found.Cautious
 		if m.Last == "" && (faster || a.none && m.Fits) {
 			m.Last = beyond
 		}

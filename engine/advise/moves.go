@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/search/bound"
+	"meshscope/engine/units"
 )
 
 // moves returns the best ones: of one knob, of two, of three, and the whole way to the
@@ -43,7 +44,11 @@ func sound(m *Move) bool { return fits(m) && m.Last == "" }
 
 // mayFit reports whether the bound of a layout leaves room for a margin.
 func (a *adviser) mayFit(f bound.Bound) bool {
-	return f.Peak <= a.report.Memory.Usable*(1-engine.DefaultHeadroom)
+	least := units.Bytes(engine.DefaultHeadroom)
+	if a.options.Limited {
+		least = units.Bytes(a.options.Headroom)
+	}
+	return f.Peak <= a.report.Memory.Usable*(1-least)
 }
 
 // mayBeTight reports whether the bound of a layout leaves it a chance to fit.
@@ -207,7 +212,10 @@ func later(first knob.ID) []knob.ID {
 // problem returns the search that answers the same question without being bound to
 // two turns.
 func (a *adviser) problem() search.Problem {
-	p := search.Problem{Setup: a.now, Top: 1, Workers: 1, Margin: true}
+	p := search.Problem{Setup: a.now, Top: 1, Workers: 1, Margin: !a.options.Limited}
+	if a.options.Limited {
+		p.Headroom = a.options.Headroom
+	}
 	p.Space.Accepts, p.Space.Refused = a.options.Accepts, a.options.Accepts != nil
 	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
 	if own := p.Setup.Offload; own != "" && own != recipe.OffloadNone {

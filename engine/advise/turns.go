@@ -198,7 +198,7 @@ func (a *adviser) tornado() []Knob {
 			continue
 		}
 		step, peak := a.step, a.report.Memory.Peak
-		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: tight(a.report.Memory), StepBand: a.report.Time.ErrorBand, PeakBand: a.report.Memory.ErrorBand}
+		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: a.tight(a.report.Memory), StepBand: a.report.Time.ErrorBand, PeakBand: a.report.Memory.ErrorBand}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {

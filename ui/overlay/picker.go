@@ -37,6 +37,7 @@ type Picker struct {
 	Empty  string           // shown when nothing matches
 	// Typed returns what enter does with a text that no item matches, and says so; nil: nothing.
 	Typed  func(text string) (Action, string)
+	First  bool     // Typed is asked before the items
 	Orders []string // names of the items' Values
 	order  int      // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item
@@ -151,18 +152,16 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 
 // chosen returns what the chosen item represents.
 func (p *Picker) chosen() Action {
-	if i, ok := p.Choice(); ok {
+	a, _ := p.typed()
+	if i, ok := p.Choice(); ok && a == nil {
 		return p.Choose(i)
 	}
-	if a, _ := p.typed(); a != nil {
-		return a
-	}
-	return nil
+	return a
 }
 
 // typed returns what a text that no item matches does.
 func (p *Picker) typed() (Action, string) {
-	if p.Typed == nil || len(p.shown) > 0 {
+	if p.Typed == nil || len(p.shown) > 0 && (!p.First || p.input.Value() == "") {
 		return nil, ""
 	}
 	return p.Typed(strings.TrimSpace(p.input.Value()))
@@ -261,9 +260,8 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 // row draws the i-th of the shown items, or a blank line.
 func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Line {
 	l := b.line()
-	if i >= len(p.shown) {
+	if _, says := p.typed(); i >= len(p.shown) || says != "" {
 		if i == 0 {
-			_, says := p.typed()
 			l.Gap(2).Put(t.Paint(themes.Muted), cmp.Or(says, p.Empty))
 		}
 		return l

@@ -204,6 +204,11 @@ func Title(in *screen.Context, w int) string {
 		{model, tokens},
 		{model},
 	}
+	if run := runWords(in.Report); run != "" { // once tokens are set it stands at every width
+		for i := range parts[:len(parts)-1] {
+			parts[i] = append(parts[i], run)
+		}
+	}
 	const apart = 3
 	for i, choice := range parts {
 		need := -apart
@@ -225,4 +230,17 @@ func Title(in *screen.Context, w int) string {
 		break
 	}
 	return l.String()
+}
+
+// runWords returns how long the whole run takes and what it costs; empty where no tokens are
+// given.
+func runWords(r *engine.Report) string {
+	if r == nil || r.Run == nil {
+		return ""
+	}
+	words := figure.Days(r.Run.Days)
+	if r.Run.Cost != nil {
+		words += ", " + figure.Dollars(*r.Run.Cost)
+	}
+	return words
 }

@@ -69,7 +69,7 @@ func columns() []column {
 		},
 		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),
 		{
-			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: the error band of the memory exceeds the usable memory",
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: leaves less than 5 % or its error band free",
 			text: func(r *row) string { return r.room.mark() + figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
 		},
 		{

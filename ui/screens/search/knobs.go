@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	find "meshscope/engine/search"
+	"meshscope/launch"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -32,7 +33,7 @@ func (v *View) knobLines(in *screen.Context, w, h int) []string {
 		if v.entry.on && v.inKnob && k == v.knob {
 			v.entryText(in, l)
 		} else {
-			l.Put(in.Paint(value), in.Cut(v.word(k), w-valueAt))
+			l.Put(in.Paint(value), in.Cut(v.named(in, k), w-valueAt))
 		}
 		lines = append(lines, l.String())
 		if k == launchers && v.airy(in, h) {
@@ -43,6 +44,18 @@ func (v *View) knobLines(in *screen.Context, w, h int) []string {
 		lines = append(lines, widget.Blank(w))
 	}
 	return append(lines, v.sureLines(in, w)...)
+}
+
+// named returns the word of a knob as it is shown: whose rules the layouts meet by that
+// launcher's name.
+func (v *View) named(in *screen.Context, k facet) string {
+	word := v.word(k)
+	if k == launchers && word == rulesKept && in.Setup != nil {
+		if l := launch.Of(in.Setup.Stack); l != nil {
+			return l.ID
+		}
+	}
+	return word
 }
 
 // airy reports whether there is room for blank lines between the knobs.

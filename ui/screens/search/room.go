@@ -14,14 +14,14 @@ type room struct {
 	fits bool
 	free units.Bytes
 	slip units.Bytes // by how much the peak may be wrong; 0: unknown
-	sure bool        // the error band does not reach the capacity, or there is none
+	sure bool        // it leaves the margin free (engine.Memory.Margin)
 }
 
 func roomOf(m *engine.Memory) room {
-	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: m.Fit != engine.Tight}
+	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: m.HasMargin()}
 }
 
-// mark stands before a peak of which the error band covers the capacity.
+// mark stands before a peak that leaves no margin.
 func (r *room) mark() string {
 	if r.fits && !r.sure {
 		return "?"
@@ -29,8 +29,7 @@ func (r *room) mark() string {
 	return ""
 }
 
-// doubt says that a layout may not fit although its figure does; empty where the error
-// band does not reach so far.
+// doubt says that a layout fits without its margin; empty where it has it.
 func (r *room) doubt(sign string) string {
 	if !r.fits || r.sure {
 		return ""

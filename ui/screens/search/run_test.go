@@ -33,8 +33,8 @@ func TestFewestGPUs(t *testing.T) {
 		t.Errorf("the best takes %.1f days and %.0f $", best.days, best.cost)
 	}
 	want := find.Problem{
-		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400,
-		Space: find.Space{GPUs: []int{8, 16, 32, 64}},
+		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400, Margin: true,
+		Space: find.Space{GPUs: []int{8, 16, 32, 64}, FollowGBS: true, RaiseGBS: true},
 	}
 	r := find.Fewest(t.Context(), want, 8, nil)
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
