@@ -151,6 +151,7 @@ type Software struct {
 	// next to the work of another: pipelines with virtual stages or without a pipeline, and
 	// no full recomputation. 0 on a Machine: it does not overlap.
 	EPOverlap    float64
+	FusedExperts bool    // on a Machine: activation and casts of experts are part of their products
 	FP8Attention float64 // rate of the forward of attention in fp8 over that in 16 bits; on a Machine 1 where it does not run
 	// Pair is the share of expert traffic that an overlapped pair of a forward and a
 	// backward cannot hide: its kernels hold that share of the multiprocessors.
@@ -191,6 +192,20 @@ func (s *Software) expose(o recipe.Overlap) {
 	if o == recipe.OverlapNone || o == recipe.OverlapCautious {
 		s.EP, s.EPOverlap, s.Pair, s.Shard = 1, 0, 1, 1
 	}
+}
+
+// FusesExperts reports whether a GPU has the kernel that runs all experts of a rank with
+// their activation and casts: Blackwell, with block-scaled operands of 8 or 4 bits
+// (NVIDIA/TransformerEngine, ops/fused: compute capability 10, MXFP8 and NVFP4).
+func FusesExperts(g *GPU, p recipe.Precision) bool {
+	return g.Architecture == "Blackwell" && p.Narrow()
+}
+
+// fuseExperts makes the constants those of the fused kernel: one start for all experts, token
+// counts that stay on the GPU, biases and activation in its epilogue. The rate of the
+// products is left as it is.
+func (s *Software) fuseExperts() {
+	s.FusedExperts, s.Expert, s.Biased, s.HostMoE8, s.MoELayer = true, 0, 0, 0, 0
 }
 
 // settle makes the constants those of what the stack is told to run.

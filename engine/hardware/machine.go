@@ -33,6 +33,9 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.
 	}
 	m.Software.expose(m.Software.Run(run).Overlap)
 	g := &c.GPU
+	if m.Software.Run(run).GroupedMLP == recipe.GroupedFused && FusesExperts(g, p) {
+		m.Software.fuseExperts()
+	}
 	m.attention = g.Peak(p)
 	if p.Narrow() {
 		m.attention = g.Peak(recipe.BF16) // attention stays in 16 bits

@@ -12,6 +12,7 @@ type Software struct {
 	Attending  AttentionPrecision `json:"attention_precision"`
 	DPOverlap  Setting            `json:"dp_overlap"`
 	Overlap    Overlap            `json:"comm_overlap"`
+	GroupedMLP GroupedMLP         `json:"grouped_mlp"`
 }
 
 // Auto is the word of every field of Software for the value of the stack's release.
@@ -110,6 +111,19 @@ func Overlaps() []Overlap {
 	return []Overlap{OverlapAuto, OverlapAssumed, OverlapCautious, OverlapNone}
 }
 
+// GroupedMLP is how the MLPs of a rank's experts run.
+type GroupedMLP string
+
+// Grouped MLPs.
+const (
+	GroupedAuto  GroupedMLP = Auto
+	GroupedLoop  GroupedMLP = "loop"  // a product per expert on several streams, casts and activation in kernels of their own
+	GroupedFused GroupedMLP = "fused" // one kernel for all experts, activation and casts in its epilogue (NVTE_CUTEDSL_FUSED_GROUPED_MLP)
+)
+
+// GroupedMLPs lists every one, the default first.
+func GroupedMLPs() []GroupedMLP { return []GroupedMLP{GroupedAuto, GroupedLoop, GroupedFused} }
+
 // Or returns the software with what is not given taken from other.
 func (s Software) Or(other Software) Software {
 	s.Dispatcher = given(s.Dispatcher, other.Dispatcher)
@@ -119,6 +133,7 @@ func (s Software) Or(other Software) Software {
 	s.Attending = given(s.Attending, other.Attending)
 	s.DPOverlap = given(s.DPOverlap, other.DPOverlap)
 	s.Overlap = given(s.Overlap, other.Overlap)
+	s.GroupedMLP = given(s.GroupedMLP, other.GroupedMLP)
 	return s
 }
 
@@ -137,7 +152,7 @@ type SoftwareField struct {
 }
 
 // SoftwareFields lists the fields of Software.
-func SoftwareFields() [7]SoftwareField {
+func SoftwareFields() [8]SoftwareField {
 	return [...]SoftwareField{
 		{knobDispatcher, wordsOf(Dispatchers()), func(s *Software) *string { return (*string)(&s.Dispatcher) }},
 		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
@@ -146,6 +161,7 @@ func SoftwareFields() [7]SoftwareField {
 		{knobAttending, wordsOf(AttentionPrecisions()), func(s *Software) *string { return (*string)(&s.Attending) }},
 		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
 		{knobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
+		{knobGroupedMLP, wordsOf(GroupedMLPs()), func(s *Software) *string { return (*string)(&s.GroupedMLP) }},
 	}
 }
 
@@ -177,7 +193,8 @@ func (s Stack) Words(knob string) []string {
 // megatronSoftware is what Megatron-Core has in a release (NVIDIA/Megatron-LM,
 // CHANGELOG.md: graphs of layers in 0.9, DeepEP in 0.12; what the recipes of the tables of
 // Megatron-Bridge use: overlapped expert traffic and graphs of an iteration in 25.09,
-// HybridEP after it).
+// HybridEP after it; the fused grouped MLP in Megatron-Core 26.04, NVIDIA's blog on fusion
+// kernels for experts of June 2026).
 func megatronSoftware(knob, release string) []string {
 	since := func(first string) bool { return release == "" || release >= first }
 	var words []string
@@ -205,6 +222,9 @@ func megatronSoftware(knob, release string) []string {
 	case knobAttending:
 		add(release2306, string(Attention16))
 		add(release2410, string(Attention8))
+	case knobGroupedMLP:
+		add(release2306, string(GroupedLoop))
+		add(release2604, string(GroupedFused))
 	}
 	return words
 }
@@ -229,4 +249,5 @@ const (
 	knobAttending  = "attention-precision"
 	knobDPOverlap  = "dp-overlap"
 	knobOverlap    = "comm-overlap"
+	knobGroupedMLP = "grouped-mlp"
 )

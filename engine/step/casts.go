@@ -10,32 +10,53 @@ import (
 // input in the forward, the gradient of its output in the backward. Its weight is cast once
 // per step: see OptimizerTime.
 func (k *kernels) cast(c *Cost, id, name string, in, out float64) {
-	forward := k.m.Stream(units.Bytes(recipe.CastBytes * in))
-	backward := k.m.Stream(units.Bytes(recipe.CastBytes * out))
+	forward, backward := k.m.Stream(units.Bytes(recipe.CastBytes*in)), k.m.Stream(units.Bytes(recipe.CastBytes*out))
 	c.Forward += forward
 	c.InputGrad += backward
-	if !k.rec.On() {
+	if k.rec.On() {
+		k.recordCast("cast", id, name, forward)
+		k.recordCast("cast-gradient", id, name, backward)
+	}
+}
+
+// castExperts is cast for a product of the experts. Fused, the input of the down projection
+// leaves the up projection in 4 bits, and so does the gradient on its way back.
+func (k *kernels) castExperts(c *Cost, id, name string, in, out float64, down bool) {
+	if !k.m.Software.FusedExperts {
+		k.cast(c, id, name, in, out)
 		return
 	}
+	if down {
+		t := k.m.Stream(units.Bytes(recipe.CastBytes * out))
+		c.InputGrad += t
+		if k.rec.On() {
+			k.recordCast("cast-gradient", id, name, t)
+		}
+		return
+	}
+	t := k.m.Stream(units.Bytes(recipe.CastBytes * in))
+	c.Forward += t
+	if k.rec.On() {
+		k.recordCast("cast", id, name, t)
+	}
+}
+
+// recordCast records one cast of a product: of its input, or of the gradient of its output.
+func (k *kernels) recordCast(which, id, name string, t units.Seconds) {
 	rec := k.rec.Scope(id, name)
-	groups := ""
+	what, elements, pass := "input of the "+name, "rows * inner", "forward"
+	if which == "cast-gradient" {
+		what, elements, pass = "gradient of the "+name, "rows * cols", "input-gradient"
+	}
 	if id == "experts-up" || id == "experts-down" {
-		groups = " * groups"
+		elements += " * groups"
 	}
-	for _, p := range [...]struct {
-		id, what, elements, pass string
-		t                        units.Seconds
-	}{
-		{"cast", "input of the " + name, "rows * inner" + groups, "forward", forward},
-		{"cast-gradient", "gradient of the " + name, "rows * cols" + groups, "input-gradient", backward},
-	} {
-		rec.Figure(record.Entry{
-			ID: p.id, Name: "cast of the " + p.what, Symbol: "t(cast of the " + p.what + ")", Unit: record.Seconds, Value: float64(p.t),
-			Formula: k.m.StreamFormula("bytes_of_a_cast * "+p.elements, p.t),
-			Source:  "read for the scale of the tensor, read again, written by rows and by columns (NVIDIA/TransformerEngine, NVFP4BlockScaling)",
-		}, record.In("bytes_of_a_cast", recipe.CastBytes))
-		k.rec.Term(p.pass, rec.Ref(p.id))
-	}
+	rec.Figure(record.Entry{
+		ID: which, Name: "cast of the " + what, Symbol: "t(cast of the " + what + ")", Unit: record.Seconds, Value: float64(t),
+		Formula: k.m.StreamFormula("bytes_of_a_cast * "+elements, t),
+		Source:  "read for the scale of the tensor, read again, written by rows and by columns (NVIDIA/TransformerEngine, NVFP4BlockScaling)",
+	}, record.In("bytes_of_a_cast", recipe.CastBytes))
+	k.rec.Term(pass, rec.Ref(which))
 }
 
 // headProduct adds the product of the head, of so many columns, which stays in 16 bits with

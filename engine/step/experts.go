@@ -37,8 +37,11 @@ func (k *kernels) experts(c *Cost) {
 			if i == 1 {
 				id, name = "experts-down", "experts down"
 			}
-			k.cast(c, id, name, in, out)
+			k.castExperts(c, id, name, in, out, i == 1)
 		}
+	}
+	if soft.FusedExperts {
+		return
 	}
 	elements := routed * float64(m.ExpertFFN)
 	k.activation(c, pass{"experts-activation", "activation of the experts", expertAct}, elements)
