@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"slices"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -91,11 +92,11 @@ const (
 )
 
 func rules() []rule {
-	return append(fitRules(), throughputRules()...)
+	return slices.Concat(sizeRules(), fitRules(), throughputRules())
 }
 
-// fitRules returns those about memory and batch.
-func fitRules() []rule {
+// sizeRules returns those about which methods a model and a machine of some size need.
+func sizeRules() []rule {
 	return []rule{
 		{
 			id: "one-method", source: playbookFit, step: 1,
@@ -155,6 +156,12 @@ func fitRules() []rule {
 				return append(a.turned(knob.EP, 8), a.turned(knob.EP, a.now.Model.Experts)...)
 			},
 		},
+	}
+}
+
+// fitRules returns those about memory and batch.
+func fitRules() []rule {
+	return []rule{
 		{
 			id: "few-gpus", source: playbookFit, step: 1,
 			text:     "Short of memory: full recomputation and more, smaller micro-batches",

@@ -62,6 +62,12 @@ func degrees() []Knob {
 			ladder: func(s *Setup, l Locks) []int { return cuts(s, product(s.TP, s.PP), 0, l) },
 			near:   func(s *Setup) []int { return divisors(s.Seq, 4096) },
 		}, func(s *Setup) *int { return &s.CP }),
+	}
+}
+
+// expertDegrees returns those of routed experts.
+func expertDegrees() []Knob {
+	return []Knob{
 		degree(Knob{
 			ID: EP, Label: "EP", advised: true,
 			Help:   "Over how many GPUs the routed experts are distributed: cuts expert weights, at the cost of two all-to-alls per MoE layer each way.",
@@ -76,6 +82,12 @@ func degrees() []Knob {
 			ladder: func(s *Setup, _ Locks) []int { return append(ladder(8), divisors(s.TP, 1024)...) },
 			near:   func(s *Setup) []int { return append(divisors(s.Model.ExpertFFN, 64), 1) },
 		}, func(s *Setup) *int { return &s.ETP }),
+	}
+}
+
+// sharding returns the knobs of what ranks of TP and DP share without a degree of its own.
+func sharding() []Knob {
+	return []Knob{
 		toggle(Knob{
 			ID: SP, Label: "SP", group: LayoutGroup, place: 1, searched: true, advised: true,
 			Help: "Splits what TP leaves whole (norms, dropout, residuals) along the sequence: cuts activations by up to TP, at the cost of one more all-gather per region in the backward.",

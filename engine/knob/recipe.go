@@ -43,7 +43,7 @@ func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 	return k
 }
 
-// recipeKnobs returns the knobs of how the cut training is run.
+// recipeKnobs returns the knobs of the pipeline's schedule and of recomputation.
 func recipeKnobs() []Knob {
 	return []Knob{
 		choice(Knob{
@@ -105,6 +105,12 @@ func recipeKnobs() []Knob {
 				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} },
 				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} }),
 		},
+	}
+}
+
+// formatKnobs returns those of number formats, optimizer and loss.
+func formatKnobs() []Knob {
+	return []Knob{
 		choice(Knob{
 			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup,
 			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
@@ -140,6 +146,12 @@ func recipeKnobs() []Knob {
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
+	}
+}
+
+// modelledKnobs returns those of how model and software are modelled.
+func modelledKnobs() []Knob {
+	return []Knob{
 		{
 			ID: Imbalance, Label: "imbalance", Unit: "%", place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
 			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is 50 % more memory and time.",
