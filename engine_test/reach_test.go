@@ -53,6 +53,38 @@ func TestBandsWidenWithDistance(t *testing.T) {
 	}
 }
 
+// TestBandsWidenBeyondThePublishedSizes: the further a size is beyond all published runs,
+// the wider the bands of step and memory, by half at least at the end; both say why.
+func TestBandsWidenBeyondThePublishedSizes(t *testing.T) {
+	like := presets.DefaultSetup()
+	base := engine.Evaluate(like)
+	for name, change := range map[string]func(s *engine.Setup, times int){
+		"micro-batch size": func(s *engine.Setup, times int) { s.MBS, s.GBS = s.MBS*64*times, s.GBS*64*times },
+		"sequence":         func(s *engine.Setup, times int) { s.Seq *= 40 * times },
+		"GPUs": func(s *engine.Setup, times int) {
+			s.GPUs, s.DP, s.GBS = s.GPUs*256*times, s.DP*256*times, s.GBS*256*times
+		},
+	} {
+		step, peak := base.Time.ErrorBand, base.Memory.ErrorBand
+		for _, times := range []int{4, 16, 64} {
+			s := like
+			change(&s, times)
+			r := engine.Evaluate(s)
+			if !r.Legal {
+				t.Fatalf("%s: %v", name, r.Problems)
+			}
+			if r.Memory.ErrorBand < peak || r.Time.ErrorBand < 0.95*step { // a larger one waits and communicates less
+				t.Errorf("%s, %d times: step %.3f, memory %.3f; before %.3f and %.3f", name, times, r.Time.ErrorBand, r.Memory.ErrorBand, step, peak)
+			}
+			step, peak = r.Time.ErrorBand, r.Memory.ErrorBand
+			t.Logf("%s, %d times: %s", name, times, r.Time.Words())
+		}
+		if step < 1.5*base.Time.ErrorBand || peak < 1.5*base.Memory.ErrorBand {
+			t.Errorf("%s: step %.3f, memory %.3f; within the published sizes %.3f and %.3f", name, step, peak, base.Time.ErrorBand, base.Memory.ErrorBand)
+		}
+	}
+}
+
 // TestMeasuredProductBoundsTheRate: no GPU multiplies faster than anybody measured.
 func TestMeasuredProductBoundsTheRate(t *testing.T) {
 	bound := 0

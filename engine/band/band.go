@@ -122,13 +122,18 @@ func (t *Table) Log(x *Traits, without string) float64 {
 }
 
 // Rho returns how large errors are expected to be at the traits' share of
-// communication and waiting: a step that only computes is predicted best.
+// communication and waiting: a step that only computes is predicted best. It tends to 1 with
+// each doubling of a size beyond all published runs, where nothing says that compute is.
 func (t *Table) Rho(x *Traits) float64 {
 	if t.Memory {
 		return 1
 	}
 	const floor, most, power = 0.1, 1.5, 0.3
-	return math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
+	rho := math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
+	if over := t.sizes(x); over != (sizes{}) && rho < 1 {
+		rho = 1 - (1-rho)*math.Exp(-over.gpus-over.seq-over.active-over.mbs)
+	}
+	return rho
 }
 
 // mean returns max q(S) over the cells near a setup of these counts, which are in the order

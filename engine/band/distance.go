@@ -52,14 +52,26 @@ type Scales struct {
 // Range is what the published runs cover of a count, in binary logarithms.
 type Range struct{ Least, Most Log }
 
-// beyond returns by how many doublings v lies outside.
-func (r Range) beyond(v Log) float64 { return float64(max(r.Least-v, v-r.Most, 0)) }
+// beyond returns by how many doublings v lies outside; 0 where nothing is published.
+func (r Range) beyond(v Log) float64 {
+	if r == (Range{}) {
+		return 0
+	}
+	return float64(max(r.Least-v, v-r.Most, 0))
+}
 
 // beyond returns the distance that is the same to every run.
 func (t *Table) beyond(x *Traits, k known) float64 {
 	var p parts
 	t.addBeyond(&p, x, k)
 	return p.sum()
+}
+
+// sizes are doublings beyond all published runs.
+type sizes struct{ gpus, seq, active, mbs float64 }
+
+func (t *Table) sizes(x *Traits) sizes {
+	return sizes{t.GPUs.beyond(x.GPUs), t.Seq.beyond(x.Seq), t.Active.beyond(x.Active), t.MBS.beyond(x.MBS)}
 }
 
 // known is what of a setup any published run has: its generation of GPUs, its stack, and
@@ -85,10 +97,12 @@ func (t *Table) knows(x *Traits, without string) (k known) {
 // run.
 func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 	s := &t.Scales
-	p[GPUs] += s.BeyondRange * t.GPUs.beyond(x.GPUs)
-	p[Seq] += s.BeyondRange * t.Seq.beyond(x.Seq)
-	p[Active] += s.BeyondRange * t.Active.beyond(x.Active)
-	p[MBS] += s.BeyondRange * t.MBS.beyond(x.MBS)
+	if over := t.sizes(x); over != (sizes{}) {
+		p[GPUs] += s.BeyondRange * over.gpus
+		p[Seq] += s.BeyondRange * over.seq
+		p[Active] += s.BeyondRange * over.active
+		p[MBS] += s.BeyondRange * over.mbs
+	}
 	p[Changed] += s.Of[Changed] * x.Changed
 	if !k.generation {
 		p[GPU] += s.Unknown
