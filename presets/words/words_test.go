@@ -56,6 +56,15 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("no word %q", name)
 		}
 	}
+	labels := []string{"EXPERT-DP", "PP-WAIT", "ring", "peak", "free", "margin", "launcher", "messages", "ranks idle", "in span", "exposed comm", "live", "idle", "layers"}
+	for _, p := range knob.All() {
+		labels = append(labels, p.Label)
+	}
+	for _, label := range labels {
+		if _, ok := Find(all, label); !ok {
+			t.Errorf("the label %q has no word", label)
+		}
+	}
 	if _, ok := Find(all, "perpetuum mobile"); ok {
 		t.Error("found what is not there")
 	}

@@ -178,23 +178,6 @@ func TestRanksShown(t *testing.T) {
 	})
 }
 
-func TestBubbleText(t *testing.T) {
-	value := func(v float64) *float64 { return &v }
-	for _, test := range []struct {
-		p    engine.Pipeline
-		want string
-	}{
-		{engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 2, Stages: 2, MicroBatches: 128, BubbleClosedForm: value(1.0 / 128)}, "bubble (p-1)/m = 1/128 = 0.8 %"},
-		{engine.Pipeline{Schedule: schedule.Interleaved, Ranks: 8, Stages: 16, MicroBatches: 32, BubbleClosedForm: value(7.0 / 64)}, "bubble (p-1)/(v m) = 7/64 = 10.9 %"},
-		{engine.Pipeline{Schedule: schedule.Naive, Ranks: 4, Stages: 4, MicroBatches: 8, BubbleClosedForm: value(3)}, "bubble p-1 = 3 = 300.0 %"},
-		{engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 8}, ""},
-	} {
-		if got, _, _ := BubbleText(&test.p); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
-		}
-	}
-}
-
 // TestPage: the current value and its neighbours are in sight.
 func TestPage(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {

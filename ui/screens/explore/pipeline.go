@@ -1,12 +1,8 @@
 package explore
 
 import (
-	"math"
-	"slices"
 	"strings"
 
-	"meshscope/engine"
-	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -51,72 +47,24 @@ func pipelineHeading(in *screen.Context, w int) string {
 	return in.HeadingIn(themes.Strong, w, "PIPELINE", detail, remark)
 }
 
-// bubble returns the closed form with the simulated figure. What is simulated is
-// never left out; the spelled formula is, first.
+// bubble returns the idle time of the slowest rank as a share of the step, as the step's own panel
+// has it; other ratios are explained, not shown.
 func bubble(in *screen.Context, w int) string {
-	p := in.Report.Pipeline
-	l := widget.NewLine(w)
-	if p.Ranks <= 1 {
+	r, l := in.Report, widget.NewLine(w)
+	if r.Pipeline.Ranks <= 1 {
 		return l.Put(in.Paint(themes.Muted), "one pipeline rank: no bubble").String()
 	}
 	const column = " idle" // names the figures at the right end of the timeline
-	simulated := figure.Percent(p.BubbleOverIdeal)
-	need := func(words [3]string) int {
-		return widget.Width(words[0]+words[1]) + widget.Width(simulated) + widget.Width(words[2])
+	if r.Time == nil || r.Time.Step <= 0 {
+		return l.Right(in.Paint(themes.Muted), column, 0).String()
 	}
-	choices := bubbleWords(in)
-	at := slices.IndexFunc(choices, func(words [3]string) bool { return need(words)+len(column) <= w })
-	if at < 0 {
-		at = slices.IndexFunc(choices, func(words [3]string) bool { return need(words) <= w })
+	share := figure.Percent(float64(r.Time.Bubble / r.Time.Step))
+	l.Put(in.Theme.Word(themes.Muted, "bubble"), "bubble").Gap(1).Put(in.Paint(themes.Strong), share)
+	for _, words := range []string{" of the step: idle time of the slowest rank", " of the step: slowest rank", " of the step"} {
+		if widget.Width(words)+len(column) <= l.Left() {
+			l.Put(in.Paint(themes.Muted), words)
+			break
+		}
 	}
-	if at < 0 {
-		at = len(choices) - 1
-	}
-	words := choices[at]
-	l.Put(in.Paint(themes.Text), words[0]).Put(in.Paint(themes.Muted), words[1])
-	l.Put(in.Paint(themes.Strong), simulated).Put(in.Paint(themes.Muted), words[2])
 	return l.Right(in.Paint(themes.Muted), column, 0).String()
-}
-
-// bubbleWords returns what stands before and behind the simulated figure, from the
-// fullest wording to the briefest.
-func bubbleWords(in *screen.Context) [][3]string {
-	spelled, brief, value := BubbleText(in.Report.Pipeline)
-	if value == "" {
-		return [][3]string{{"bubble, simulated ", "", " of the work"}, {"bubble ", "", " of work"}}
-	}
-	return [][3]string{
-		{spelled, "   simulated ", " of the work"},
-		{spelled, "   simulated ", " of work"},
-		{brief, ", simulated ", " of work"},
-		{brief, ", sim. ", " of work"},
-		{value, ", sim. ", " of work"},
-		{"", "sim. bubble ", " of work"},
-		{"", "bubble ", ""},
-	}
-}
-
-// BubbleText spells the closed form of the bubble with the current numbers, in
-// full, in brief, and the value alone; empty where no form is exact.
-func BubbleText(p *engine.Pipeline) (spelled, brief, value string) {
-	if p.BubbleClosedForm == nil {
-		return "", "", ""
-	}
-	value = figure.Percent(*p.BubbleClosedForm)
-	v := 1
-	if p.Ranks > 0 {
-		v = max(p.Stages/p.Ranks, 1)
-	}
-	numbers, formula := figure.Comma(p.Ranks-1), "p-1"
-	plain := float64(p.Ranks-1) / float64(max(v*p.MicroBatches, 1))
-	switch {
-	case p.Schedule == schedule.Naive:
-	case math.Abs(plain-*p.BubbleClosedForm) > 1e-9: // the schedule has a form of its own
-		return "bubble of equal stages = " + value, "equal stages " + value, "bubble closed " + value
-	case v > 1:
-		numbers, formula = numbers+"/"+figure.Comma(v*p.MicroBatches), "(p-1)/(v m)"
-	default:
-		numbers, formula = numbers+"/"+figure.Comma(p.MicroBatches), "(p-1)/m"
-	}
-	return "bubble " + formula + " = " + numbers + " = " + value, "bubble " + numbers + " = " + value, "bubble closed " + value
 }

@@ -69,13 +69,13 @@ func (v *View) simulateSecond(s engine.Setup, kind schedule.Kind) screen.Request
 
 // figures are the columns that two schedules are compared by.
 type figures struct {
-	name                       string
-	makespan                   float64
-	overIdeal, overTotal, span string
-	peak                       string
-	inFlight, chunks           int // chunk activations, and how many make a stage's
-	messages, copies           int
-	exposed, saved             string // communication that is not overlapped; what overlapped pairs save
+	name             string
+	makespan         float64
+	bubble           string // share of the step
+	peak             string
+	inFlight, chunks int // chunk activations, and how many make a stage's
+	messages, copies int
+	exposed, saved   string // communication that is not overlapped; what overlapped pairs save
 }
 
 // live returns the most activations in flight, in those of whole stages.
@@ -86,15 +86,12 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	info, _ := p.Schedule.Info()
 	f := figures{
 		name: string(p.Schedule), makespan: float64(p.Makespan),
-		overIdeal: figure.Percent(p.BubbleOverIdeal), overTotal: figure.Percent(p.BubbleOverTotal), span: "-",
-		peak: figure.GiB(r.Memory.Peak), messages: s.Spec().Messages(), copies: max(1, info.WeightCopies),
+		bubble: figure.Percent(ofStep(r)),
+		peak:   figure.GiB(r.Memory.Peak), messages: s.Spec().Messages(), copies: max(1, info.WeightCopies),
 		chunks: s.VPP, saved: "-", exposed: "-",
 	}
 	if r.Time != nil {
 		f.exposed = figure.Seconds(r.Time.Exposed)
-	}
-	if p.BubbleSpan != nil {
-		f.span = figure.Percent(*p.BubbleSpan)
 	}
 	if r.Timeline == nil { // the caller knows
 		return f
@@ -136,17 +133,12 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 	ra, rb := l.blocks[0].report, l.blocks[1].report
 	cells := func(sign string, f *figures, r *engine.Report) []string {
 		return []string{
-			sign + " " + f.name, figure.Seconds(r.Time.Step), seconds(f.makespan), f.overIdeal, f.overTotal, f.peak,
-			f.live(), f.saved, f.span, figure.Comma(f.messages), fmt.Sprint(f.copies),
+			sign + " " + f.name, figure.Seconds(r.Time.Step), seconds(f.makespan), f.bubble, f.peak,
+			f.live(), f.saved, figure.Comma(f.messages), fmt.Sprint(f.copies),
 		}
 	}
 	points := func(x, y float64) string { return figure.Signed(100*(y-x), 1) + " pts" }
 	relative := func(x, y float64) string { return figure.Signed(100*(y/x-1), 1) + " %" }
-	pa, pb := ra.Pipeline, rb.Pipeline
-	span := ""
-	if pa.BubbleSpan != nil && pb.BubbleSpan != nil {
-		span = points(*pa.BubbleSpan, *pb.BubbleSpan)
-	}
 	live := float64(b.inFlight)/float64(max(b.chunks, 1)) - float64(a.inFlight)/float64(max(a.chunks, 1))
 	messages, copies := figure.Comma(b.messages-a.messages), fmt.Sprint(b.copies-a.copies)
 	if b.messages > a.messages {
@@ -156,14 +148,14 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 		copies = "+" + copies
 	}
 	return []string{
-		row(themes.Muted, "", "step", "pipeline", "of work", "ranks idle", "peak GiB", "in flight", "overlap", "in span", "messages", "replicas"),
+		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages", "replicas"),
 		row(themes.Text, cells("A", &a, ra)...),
 		row(themes.Text, cells("B", &b, rb)...),
 		row(
 			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
-			points(pa.BubbleOverIdeal, pb.BubbleOverIdeal), points(pa.BubbleOverTotal, pb.BubbleOverTotal),
+			points(ofStep(ra), ofStep(rb)),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
-			span, messages, copies,
+			messages, copies,
 		),
 	}
 }

@@ -56,21 +56,17 @@ func facts(b *block, rank int) [][2]string {
 	p := b.report.Pipeline
 	info, _ := p.Schedule.Info()
 	f := figuresOf(b.setup, b.report)
-	form := "none is exact here; the figures shown are simulated"
-	if info.Idle != "" {
-		form += "; idle time with equal stages, where it is exact: " + info.Idle
-	}
-	if p.BubbleClosedForm != nil {
-		form = figure.Percent(*p.BubbleClosedForm) + " of the work for equal stages without send/recv; idle time " + info.Idle
+	form := "none is exact here"
+	switch {
+	case p.BubbleClosedForm != nil:
+		form = "idle time of equal stages without send/recv: " + info.Idle
+	case info.Idle != "":
+		form += "; idle time of equal stages, where it is exact: " + info.Idle
 	}
 	if p.Disproved != "" {
 		form += "; " + p.Disproved
 	}
-	bubble := fmt.Sprintf("slowest rank: idle for %s of its work, %s of the step; all ranks: idle for %s of the pipeline's time",
-		f.overIdeal, figure.Percent(ofStep(b.report)), f.overTotal)
-	if p.BubbleSpan != nil {
-		bubble += fmt.Sprintf("; a step lasts as long as the longest rank's span, %s of it idle", f.span)
-	}
+	bubble := fmt.Sprintf("%s of the step: idle time of the slowest rank; e explains it over the work, over all ranks and as the closed form gives it", f.bubble)
 	flight := fmt.Sprintf("activations of at most %s stages; on rank r: %s", f.live(), info.Memory)
 	if b.setup.VPP > 1 {
 		flight = fmt.Sprintf("activations of at most %s stages, %d chunks; chunks on rank r: %s", f.live(), f.inFlight, info.Memory)

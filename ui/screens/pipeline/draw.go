@@ -111,11 +111,7 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		if full := bubble + " of the step"; widget.Width(parts[0])+len(full)+6 <= line.Left() {
 			bubble = full
 		}
-		parts = append(parts, bubble, figure.Percent(p.BubbleOverIdeal)+" of the work")
-		if p.BubbleClosedForm != nil {
-			parts = append(parts, "closed form "+figure.Percent(*p.BubbleClosedForm))
-		}
-		parts = append(parts, "ranks idle "+figure.Percent(p.BubbleOverTotal))
+		parts = append(parts, bubble)
 	}
 	if gain := v.gain(l, i); gain != "" {
 		parts = append([]string{gain}, parts...)

@@ -222,7 +222,7 @@ func (t *table) further(in *screen.Context, r *row, part, w int) string {
 	f := &r.figures
 	switch part {
 	case 1:
-		line.Put(in.Paint(themes.Muted), fmt.Sprintf("%s in flight, %s messages, exposed %s", f.live(), figure.Comma(r.Messages), f.exposed))
+		line.Put(in.Paint(themes.Muted), fmt.Sprintf("%s messages, exposed %s", figure.Comma(r.Messages), f.exposed))
 	case 2:
 		line.Put(in.Paint(themes.Muted), "memory "+r.Info.Memory)
 	}

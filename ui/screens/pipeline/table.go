@@ -181,23 +181,21 @@ type column struct {
 
 // columns of the table, what matters most first: narrow screens have the first
 // ones.
-func columns() [10]column {
+func columns() [8]column {
 	return [...]column{
 		{"step", 27},
 		{"bubble", 36},
-		{"ranks idle", 48},
-		{"peak GiB", 58},
-		{"in flight", 69},
-		{"overlap", 79},
-		{"exposed", 89},
-		{"in span", 98},
-		{"messages", 108},
-		{"replicas", 116},
+		{"peak GiB", 47},
+		{"in flight", 58},
+		{"overlap", 68},
+		{"exposed", 78},
+		{"messages", 89},
+		{"replicas", 99},
 	}
 }
 
 // columnWords explain the headings.
-const columnWords = "bubble: idle time of the slowest rank over its work; ranks idle: share of all ranks' time; in span: the bubble between the longest rank's own first start and last end; in flight: stages' activations; overlap: time saved by pairs of forward and backward; exposed: communication that is not overlapped"
+const columnWords = "bubble: idle time of the slowest rank, as a share of the step; in flight: stages' activations; overlap: time saved by pairs of forward and backward; exposed: communication that is not overlapped"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *screen.Context, w, h int) []string {
@@ -297,11 +295,11 @@ func (v *View) tableRow(in *screen.Context, i, w int) string {
 		f.peak = in.Glyphs.Cross + " " + f.peak
 	}
 	for k, c := range []string{
-		figure.Seconds(r.Time.Step), f.overIdeal, f.overTotal, f.peak, f.live(),
-		f.saved, f.exposed, f.span, figure.Comma(row.Messages), fmt.Sprint(f.copies),
+		figure.Seconds(r.Time.Step), f.bubble, f.peak, f.live(),
+		f.saved, f.exposed, figure.Comma(row.Messages), fmt.Sprint(f.copies),
 	} {
 		role := themes.Text
-		if k == 3 {
+		if k == 2 {
 			role = peak
 		}
 		if columns()[k].ends <= w {
