@@ -57,9 +57,6 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	labels := []string{"EXPERT-DP", "PP-WAIT", "ring", "peak", "free", "margin", "launcher", "messages", "ranks idle", "in span", "exposed comm", "live", "idle", "layers"}
-	for _, p := range knob.All() {
-		labels = append(labels, p.Label)
-	}
 	for _, label := range labels {
 		if _, ok := Find(all, label); !ok {
 			t.Errorf("the label %q has no word", label)
