@@ -69,6 +69,7 @@ func arrows() []arrow {
 		{"engine_test/differential", nil},
 		{"engine_test/draws", nil},
 		{"engine_test/monotone", []string{"presets", "engine"}},
+		{"engine_test/starts", []string{"presets", "launch", "engine"}},
 		{"engine_test/residuals", []string{"presets", "engine"}},
 		{"engine_test/shared", nil},
 	}
