@@ -41,7 +41,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show the formula of a figure, with its numbers and source",
 		Long: "Show where a figure of a layout comes from: its formula, the formula with the numbers of this layout, the result, the source, " +
 			"what it leaves out, and the figures that it is computed from.\n\n" +
-			"A figure is a name such as time.step, or a short word of 'scan --y' such as mfu. Without one, explain lists the figures of the report. " +
+			"A figure is a name such as time.step, or a short word of 'scan --y' such as mfu. Of another word (zero, ring, EXPERT-DP) explain tells what it means and which figures it has. Without one, explain lists the figures of the report. " +
 			"An explanation names the figures in its formula, down to a single matrix product; each of these can be explained too.",
 		Example: "meshscope explain\nmeshscope explain throughput.mfu --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope explain time.compute --depth 3 --json",
@@ -81,6 +81,9 @@ func (a *app) explainCommand() *cobra.Command {
 			return &usageError{"free is usable memory minus memory.peak; see 'meshscope explain peak'"}
 		}
 		if !ok {
+			if word, found := explainedWord(book, args[0]); found {
+				return a.printWord(word, asJSON)
+			}
 			return unknownFigure(book, args[0])
 		}
 		if asJSON {

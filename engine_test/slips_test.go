@@ -14,14 +14,14 @@ import (
 // batches that people train with are not.
 func TestTokensForSequences(t *testing.T) {
 	s := claimedSetup(t, "llama3.1-8b dgx-h100 gpus=8 tp=1 zero=2")
-	for gbs, want := range map[string]bool{"4M": true, "131072": true, "7680": false, "512": false} {
+	for gbs, want := range map[string]bool{"4194304": true, "131072": true, "7680": false, "512": false} {
 		turned, err := knob.Turn(s, "gbs", gbs, knob.Locks{GPUs: true, Batch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want || !engine.Legal(turned) {
 			t.Errorf("gbs %s: %+v", gbs, problems)
-		} else if text := fmt.Sprint(problems); gbs == "4M" && !strings.Contains(text, "34.4 billion tokens per step") || want && !strings.Contains(text, "not tokens") {
+		} else if text := fmt.Sprint(problems); gbs == "4194304" && !strings.Contains(text, "34.4 billion tokens per step") || want && !strings.Contains(text, "not tokens") {
 			t.Errorf("gbs %s: %s", gbs, text)
 		}
 	}
