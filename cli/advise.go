@@ -37,7 +37,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	output.register(cmd, reportFormats(), string(report.JSON))
 	cmd.Flags().Var(within(&moves, 1, maxMoves, ""), "moves", fmt.Sprintf("how many moves to list, 1 to %d", maxMoves))
 	cmd.Flags().StringVar(&headroom, "headroom", autoHeadroom, "share of usable memory that a move must leave free, such as 5% or 0; auto: 5% or the error band of its memory, whichever is larger")
-	cmd.Flags().StringVar(&deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w: what meets it is marked")
+	cmd.Flags().StringVar(&deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w: changes that meet it are marked")
 	launcher.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)

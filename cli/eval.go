@@ -21,8 +21,8 @@ func (a *app) evalCommand() *cobra.Command {
 		Use:   "eval",
 		Short: "Evaluate one layout, or a file of them",
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, communication, step time, throughput.\n\n" +
-			"If none of dp, tp, pp, cp, ep and zero is given, what is not given is taken from the best layout of 'search' (layout_chosen in JSON). Otherwise:\n\n" +
-			"What is not given is derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or has a default: " +
+			"If none of dp, tp, pp, cp, ep and zero is given, every knob that is not given comes from the best layout of 'search' (layout_chosen in JSON). Otherwise:\n\n" +
+			"Values that are not given are derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or have a default: " +
 			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
 			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. Numbers may end in k or M, which are powers of two: " +

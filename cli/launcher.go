@@ -24,7 +24,7 @@ func launcherWords() []string { return slices.Insert(launch.IDs(), 0, autoLaunch
 
 func (f *launcherFlag) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.id, "launcher", autoLauncher, "whose rules a layout meets ("+strings.Join(launcherWords(), ", ")+"); auto: the launcher of the software stack; any: whatever is legal")
+	flags.StringVar(&f.id, "launcher", autoLauncher, "whose rules a layout meets ("+strings.Join(launcherWords(), ", ")+"); auto: the launcher of the software stack; any: every legal layout")
 	flags.BoolVar(&f.refused, "refused", false, "same as --launcher any")
 	_ = flags.MarkHidden("refused")
 	_ = cmd.RegisterFlagCompletionFunc("launcher", cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))

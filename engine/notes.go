@@ -66,7 +66,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: ranks idle in every micro-batch")
 	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
-	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though no publication says so of this one: a step lasts the longest span of a rank")
+	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though no publication confirms it for this one: a step lasts the longest span of a rank")
 	waits := soft.Blocking && s.VPP > 1
 	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it adds is part of the bubble")
 	say(s.PP > 1 && waits, "send/recv to another rank blocks the sender, as in this stack with several stages per rank")
@@ -168,17 +168,17 @@ func bufferWords(s *Setup, rank *memory.Rank) string {
 	case rank.Activations == 0 && rank.Logits == 0:
 		return "the copies that the optimizer's update makes"
 	case stack == recipe.LLMFoundry && s.ZeRO >= 2 && s.DenseShards() > 1:
-		return "gathered weights and whole gradients of the layer at work and of the embedding, and gradients inside the layer"
+		return "gathered weights and whole gradients of the current layer and of the embedding, and gradients inside the layer"
 	case s.ZeRO == 3 && s.DenseShards() > 1 && (stack == recipe.MegatronCore || stack == recipe.TorchTitan):
-		return "gathered weights and whole gradients of the layers at work, and gradients inside them"
+		return "gathered weights and whole gradients of the current layers, and gradients inside them"
 	case s.ZeRO == 2 && s.DenseShards() > 1 && stack == recipe.MegatronCore:
-		return "whole gradients of a layer on their way, dummy weight gradients, and gradients inside the layer at work"
+		return "whole gradients of a layer on their way, dummy weight gradients, and gradients inside the current layer"
 	case stack == recipe.TorchTitan, stack == recipe.LLMFoundry:
-		return "the 16-bit copies of the weights, and gradients inside the layer at work"
+		return "the 16-bit copies of the weights, and gradients inside the current layer"
 	case stack == recipe.MegatronCore:
-		return "one dummy weight gradient for each weight shape, and gradients inside the layer at work"
+		return "one dummy weight gradient for each weight shape, and gradients inside the current layer"
 	default:
-		return "gradients and recomputed activations inside the layer at work"
+		return "gradients and recomputed activations inside the current layer"
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // WithFigure returns a cluster on which one figure of its calibration, or of the memory
 // of a stack, has another value; key is that of the calibration files. The cluster that
-// is given stays as it is. An unknown key and a value out of range are refused by name,
+// is given stays as it is. An unknown key and a value out of range are rejected by name,
 // as is a cluster that has no calibration.
 func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float64) (hardware.Cluster, error) {
 	c, _, err := changedFigure(c, stack, key, func(float64) float64 { return value })

@@ -135,7 +135,7 @@ func TestOwnReleaseWidensTheBand(t *testing.T) {
 }
 
 // TestBandsAreBuiltIn: files of the user's own that would replace the error bands, broken or
-// sound, are refused by name and leave the built-in bands as they are.
+// sound, are rejected by name and leave the built-in bands as they are.
 func TestBandsAreBuiltIn(t *testing.T) {
 	want := onSweep(t, presets.Default())
 	for name, text := range map[string]string{"distances.toml": "[time]\nprior = nan\n", "bands.csv": ""} {

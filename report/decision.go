@@ -168,7 +168,7 @@ func (d *Decision) run() Section {
 }
 
 func (d *Decision) others() Section {
-	s := Section{Heading: "Alternatives", Lead: "what else fits, and what it loses"}
+	s := Section{Heading: "Alternatives", Lead: "other layouts that fit, and what they lose"}
 	if d.Searching {
 		s.say("Searching for other layouts.")
 		return s
@@ -222,7 +222,7 @@ func loses(is, other *engine.Report) string {
 // basis tells what the figures rest on.
 func (d *Decision) basis() Section {
 	r := &d.Report
-	s := Section{Heading: "What it rests on"}
+	s := Section{Heading: "Accuracy and assumptions"}
 	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
 	for _, l := range search.OverlapReliances(r) {
 		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))

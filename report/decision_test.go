@@ -57,7 +57,7 @@ func TestDecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
-		for _, want := range []string{"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days", "cost", "energy", "What it rests on", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
+		for _, want := range []string{"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days", "cost", "energy", "Accuracy and assumptions", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
 			if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
 				t.Errorf("%s has no %q:\n%s", f, want, b.String())
 			}

@@ -181,7 +181,7 @@ func (o *Search) launcher() string {
 	if o.Problem.Space.Launcher == "" {
 		return ""
 	}
-	return o.Problem.Space.Launcher + ": what it refuses is left out (--launcher any)"
+	return o.Problem.Space.Launcher + ": layouts it rejects are left out (--launcher any)"
 }
 
 // margin tells which layouts come first for the memory that they leave free.

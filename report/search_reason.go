@@ -23,7 +23,7 @@ func (o *Search) Reason() string {
 		return ""
 	}
 	if len(c.Fields) == 0 {
-		return "the model has no legal layout on this machine, whatever constraint is dropped"
+		return "the model has no legal layout on this machine, even with any constraint dropped"
 	}
 	words := make([]string, len(c.Fields))
 	for i, f := range c.Fields {

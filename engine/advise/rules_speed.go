@@ -65,7 +65,7 @@ func throughputRules() []rule {
 		},
 		{
 			id: "fill-the-pipeline", step: 3,
-			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep excludes fewer than p-1, meshscope asks for p",
+			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep excludes fewer than p-1, meshscope requires p",
 			text:     "At least as many micro-batches as pipeline ranks, preferably many more",
 			applies:  func(a *adviser) bool { return a.now.PP > 1 },
 			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },

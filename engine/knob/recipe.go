@@ -136,7 +136,7 @@ func formatKnobs() []Knob {
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
 			ID: Offload, Label: "offload", place: -5, advised: true,
-			Help:  "What is kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
+			Help:  "State kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),

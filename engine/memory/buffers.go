@@ -12,7 +12,7 @@ func gathered(in *Input, note note, p Parameters) units.Bytes {
 	w, blocks := in.Precision.GatherBytes(), float64(min(p.blocks, 2))
 	if note.rec.On() {
 		note.buffer(record.Entry{
-			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the layer at work and the next one", Symbol: "gathered weights",
+			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the current layer and the next one", Symbol: "gathered weights",
 			Formula: "blocks_at_once * bytes_of_a_gathered_weight * " + p.largest(), Value: blocks * w * p.Largest,
 			Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
 			LeavesOut: "parts of layers that are handled separately",

@@ -88,12 +88,12 @@ func (llmFoundry) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		}
 		layer := record.In("parameters_of_a_layer", p.Layer)
 		note.buffer(record.Entry{
-			ID: "buffers.gathered", Name: "Weights that FSDP gathers: the layer at work, the next one and the embedding, or all of them with ZeRO-2", Symbol: "gathered weights",
+			ID: "buffers.gathered", Name: "Weights that FSDP gathers: the current layer, the next one and the embedding, or all of them with ZeRO-2", Symbol: "gathered weights",
 			Formula: "bytes_of_a_gathered_weight * " + formula, Value: gathered,
 			Source: "PyTorch, FullyShardedDataParallel: the root is not resharded after the forward; limit_all_gathers lets two blocks be whole",
 		}, layer, embedding, record.In("blocks_at_once", blocks))
 		note.buffer(record.Entry{
-			ID: "buffers.scattered", Name: "Whole gradients of the layer at work and of the embedding, and the copy that is scattered", Symbol: "whole gradients",
+			ID: "buffers.scattered", Name: "Whole gradients of the current layer and of the embedding, and the copy that is scattered", Symbol: "whole gradients",
 			Formula: "(bytes_of_a_product + bytes_of_the_copy) * parameters_of_a_layer + bytes_of_a_product * embedding", Value: scattered,
 			Source: "PyTorch, FullyShardedDataParallel: a flat parameter's gradient is reduced once its last part is there",
 		}, layer, embedding, record.In("bytes_of_a_product", g), record.In("bytes_of_the_copy", reduced))

@@ -25,7 +25,7 @@ func (e *KeyError) Error() string {
 	case e.Twice:
 		return fmt.Sprintf("key %s comes twice", escape.Quote(e.Key))
 	case e.Beside != "":
-		return fmt.Sprintf("key %s beside %q: a report used as input has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
+		return fmt.Sprintf("key %s next to %q: a report used as input has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
 	case e.Instead != "":
 		return fmt.Sprintf("%s has no effect with a cluster, which has its own links and nodes; use %s", escape.Line(e.Key), e.Instead)
 	case e.Names != "":

@@ -31,7 +31,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	case c == nil:
 		return "not known: the search was stopped"
 	case len(c.Fields) == 0:
-		return "no legal layout of the model on these GPUs, whatever else is relaxed"
+		return "no legal layout of the model on these GPUs, even with all other constraints relaxed"
 	}
 	whole := of.problem()
 	refusal := ""
@@ -56,7 +56,7 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	} else if len(rest) > 0 {
 		text += " with " + strings.Join(rest, " and ")
 	} else {
-		text += " with " + strings.Join(own, ", ") + ", whatever else is relaxed"
+		text += " with " + strings.Join(own, ", ") + ", even with all other constraints relaxed"
 	}
 	if why := c.Why(&p); why != "" {
 		text += ": " + why

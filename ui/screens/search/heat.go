@@ -204,12 +204,12 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 		}
 	}
 	lines = widget.Height(lines, w, h-1)
-	words := "each cell is the best of its own search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
+	words := "each cell is the best of a separate search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
 	if tall == 1 {
-		words = "each cell is the best of its own search, at the batch of this setup"
+		words = "each cell is the best of a separate search, at the batch of this setup"
 	}
 	if widget.Width(words) > w {
-		words = "each cell: the best of its own search"
+		words = "each cell: the best of a separate search"
 	}
 	return append(lines, widget.NewLine(w).Put(in.Paint(themes.Muted), in.Cut(words, w)).String())
 }
