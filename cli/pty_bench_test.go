@@ -41,6 +41,37 @@ func BenchmarkTerminalStart(b *testing.B) {
 	b.ReportMetric(median(times), "ms-to-first-frame")
 }
 
+// BenchmarkTerminalSearch is the time to the frame that says that a layout is searched, and to the
+// layout. Budgets: 80 and 500 ms.
+func BenchmarkTerminalSearch(b *testing.B) {
+	program := build(b)
+	var said, found []float64
+	for b.Loop() {
+		start := time.Now()
+		screen, err := terminal.Start(b.Context(), terminal.Options{Columns: 160, Rows: 50}, program, "--no-state", "--model", "deepseek-v3", "--gpu", "h800-sxm", "--gpus", "2048")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, step := range []struct {
+			text  string
+			times *[]float64
+		}{{"searching for", &said}, {"MEMORY", &found}} {
+			for !bytes.Contains(screen.Raw(), []byte(step.text)) && time.Since(start) < terminal.Patience {
+				time.Sleep(100 * time.Microsecond)
+			}
+			*step.times = append(*step.times, float64(time.Since(start).Microseconds())/1000)
+		}
+		b.StopTimer()
+		press(b, screen, "q")
+		if _, err := screen.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(median(said), "ms-to-the-search")
+	b.ReportMetric(median(found), "ms-to-the-layout")
+}
+
 // BenchmarkTerminalStep turns every slider there and back at 160x50 and reports
 // the bytes that go to the terminal for one step that changes the setup, and the
 // memory of the process. Budgets: a median of 3 KB, 8 KB at most, and 40 MB.
