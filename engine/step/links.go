@@ -272,27 +272,25 @@ func (k *kernels) allToAll(routed units.Bytes) (Traffic, expertFormulas) {
 type expertPass struct{ forward, backward *Traffic }
 
 // expertTraffic adds a dispatch and a combine to each pass, of which at least a share is
-// exposed. The traffic of one pass overlaps with the compute of the other: both give of what
-// they have left in proportion.
+// exposed. The traffic of one pass overlaps with the compute of the other: each gives half,
+// or all that it has left and the other the rest.
 func (k *kernels) expertTraffic(c *Cost, to expertPass, t Traffic, share float64, f expertFormulas) {
 	forward, backward := c.FreeForward(), c.FreeBackward(false)
-	free := forward + backward
-	t.Exposed = max(t.Seconds*units.Seconds(share), t.Seconds-free/2)
-	over := 2 * (t.Seconds - t.Exposed)
-	k.recordExpertTraffic(f, t.Exposed, over, share)
+	t.Exposed = max(t.Seconds*units.Seconds(share), t.Seconds-(forward+backward)/2)
+	hidden := t.Seconds - t.Exposed
+	k.recordExpertTraffic(f, t.Exposed, hidden, share)
 	to.forward.add(t, 1)
 	to.backward.add(t, 1)
-	if over > 0 {
-		c.OverForward += over * forward / free
-		c.OverInput += over * backward / free
-	}
+	over := min(max(hidden, 2*hidden-backward), forward)
+	c.OverForward += over
+	c.OverInput += 2*hidden - over
 }
 
 // expertFormulas are the dimension of an expert traffic and the formulas of a pass.
 type expertFormulas struct{ dimension, bytes, seconds string }
 
 // recordExpertTraffic records the dispatch and the combine of a pass.
-func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, over units.Seconds, share float64) {
+func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, hidden units.Seconds, share float64) {
 	if !k.rec.On() {
 		return
 	}
@@ -306,10 +304,11 @@ func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, over units.Seco
 		"routed tokens go out and come back", formula, exposed, share)}
 	k.recordTraffic("forward."+f.dimension, 1, t)
 	k.recordTraffic("backward."+f.dimension, 1, t)
-	if over > 0 {
-		part := "2 * (" + f.seconds + " - " + t.exposed + ") / (" + forward + " + " + backward + ")"
-		k.rec.Term("over-forward", part+" * "+forward)
-		k.rec.Term("over-input", part+" * "+backward)
+	if hidden > 0 {
+		half := "(" + f.seconds + " - " + t.exposed + ")"
+		over := "min(max(" + half + ", 2 * " + half + " - " + backward + "), " + forward + ")"
+		k.rec.Term("over-forward", over)
+		k.rec.Term("over-input", "(2 * "+half+" - "+over+")")
 	}
 }
 

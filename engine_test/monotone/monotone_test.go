@@ -38,15 +38,21 @@ const (
 // follows the last gradient through other ranks, which may compute less than that: with
 // faster compute less of the traffic may be hidden than the rank's end gains. Where a split
 // backward waits for the host, the wait moves to the weight gradient when the input gradient
-// gets faster.
+// gets faster. Next to expert traffic of the other pass it moves between a forward, which
+// hides weights once per step, and backwards, which hide gradients in each micro-batch.
 func named(s *engine.Setup) string {
 	info, _ := s.Schedule.Info()
 	if (s.VPP > 1 || info.Placement == schedule.Bidirectional) && s.DP*s.CP > 1 {
 		return "gradients under the last backward of several chunks"
 	}
-	if c := s.Cluster.Calibration; c != nil && info.SplitsBackward {
-		if soft := c.For(s.Stack.Resolve()); soft.HostLayer+soft.HostTP+soft.HostMoE8 > 0 {
+	if c := s.Cluster.Calibration; c != nil {
+		soft := c.For(s.Stack.Resolve())
+		host := soft.HostLayer+soft.HostTP+soft.HostMoE8 > 0
+		switch {
+		case host && info.SplitsBackward:
 			return "the host's wait of a split backward"
+		case host && s.EP > 1 && soft.EPOverlap > 0 && s.EPOverlap != recipe.Off:
+			return "the host's wait next to expert traffic"
 		}
 	}
 	return ""
