@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -91,7 +92,7 @@ func TestPageStandsAlone(t *testing.T) {
 		rest = tail
 		x := xml.NewDecoder(strings.NewReader("<svg" + picture + "</svg>"))
 		for {
-			if _, err := x.Token(); err == io.EOF {
+			if _, err := x.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatal(err)

@@ -78,7 +78,7 @@ func (v *View) mouseTable(w, h, y int, button string) bool {
 		t.move(1)
 	case "left":
 		if t.pictured(w, h) > 0 {
-			i, ok := t.multipleAt(w, h, y)
+			i, ok := t.multipleAt(h, y)
 			if ok {
 				t.row = i
 			}

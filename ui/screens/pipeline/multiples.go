@@ -143,7 +143,7 @@ func (t *table) multipleLines(h int) []int {
 }
 
 // multipleAt returns the row at a line of the screen.
-func (t *table) multipleAt(w, h, y int) (int, bool) {
+func (t *table) multipleAt(h, y int) (int, bool) {
 	lines := t.multipleLines(h - 3 - multiplesFoot)
 	if y < 2 || y-2 >= len(lines) {
 		return 0, false

@@ -52,7 +52,7 @@ func TestMultiples(t *testing.T) {
 			}
 		}
 		for y := 2; y < size[1]-7; y++ {
-			if i, ok := v.table.multipleAt(size[0], size[1], y); ok {
+			if i, ok := v.table.multipleAt(size[1], y); ok {
 				v.Mouse(in.At(size[0], size[1]), 3, y, "left")
 				if v.table.row != i {
 					t.Errorf("%v: a click on line %d chooses %d, want %d", size, y, v.table.row, i)
