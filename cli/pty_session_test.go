@@ -154,6 +154,9 @@ func TestTerminalKeepsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		see(t, screen, "Llama")
+		if err := screen.WaitFor("the end of the search for a layout", func(text string) bool { return !strings.Contains(text, "searching for") }); err != nil {
+			t.Fatal(err)
+		}
 		screen.Settle(frameGap)
 		return screen
 	}
