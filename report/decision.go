@@ -181,15 +181,17 @@ func (d *Decision) others() Section {
 	for i := range d.Others {
 		o := &d.Others[i]
 		words := LayoutWords(&o.Setup, func(id string) bool { return id == "m" || id == "sp" })
-		s.add(Item{fmt.Sprintf("%s: %s a step, %s GiB free", words, figure.Headline(o.Report.Time.Step), figure.GiB(o.Free)), []string{loses(&d.Report, &o.Report)}})
+		s.add(Item{fmt.Sprintf("%s: %s a step, %s GiB free", words, figure.Headline(o.Report.Time.Step), figure.GiB(o.Free)), []string{d.loses(o)}})
 	}
 	return s
 }
 
-// loses says what another layout is worse at, and better.
-func loses(is, other *engine.Report) string {
+// loses says what another layout is worse at, and better: by the slow end of their steps, as they
+// are ranked.
+func (d *Decision) loses(o *search.Found) string {
+	is, other := &d.Report, &o.Report
 	var words []string
-	by := 100 * (float64(other.Time.Step/is.Time.Step) - 1)
+	by := 100 * (float64(o.Cautious/d.slow()) - 1)
 	switch {
 	case math.Abs(by) < 0.05:
 		words = append(words, "as fast")
@@ -210,6 +212,9 @@ func loses(is, other *engine.Report) string {
 		}
 		words = append(words, "mostly "+at)
 	}
+	if o.Cautious > other.Time.Step {
+		words = append(words, figure.Headline(o.Cautious)+" a step where no doubtful overlap works")
+	}
 	if more := (other.Memory.Peak - is.Memory.Peak).GiB(); math.Abs(more) >= 0.05 {
 		words = append(words, "memory "+figure.Signed(more, 1)+" GiB")
 	}
@@ -219,11 +224,17 @@ func loses(is, other *engine.Report) string {
 	return strings.Join(words, "; ")
 }
 
+// slow returns the slow end of the step (engine.CautiousStep).
+func (d *Decision) slow() units.Seconds { return engine.CautiousStep(&d.Setup, &d.Report) }
+
 // basis tells what the figures rest on.
 func (d *Decision) basis() Section {
 	r := &d.Report
 	s := Section{Heading: "Accuracy and assumptions"}
 	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
+	if slow := d.slow(); slow > r.Time.Step {
+		s.say(figure.Headline(slow) + " a step where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
+	}
 	for _, l := range search.OverlapReliances(r) {
 		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))
 	}
@@ -253,8 +264,8 @@ func (d *Decision) how() Section {
 		s.say("The search for alternatives was stopped: there may be better ones.")
 	case best == nil:
 		s.say("None of " + of + " fits.")
-	case best.Time.Step < d.Report.Time.Step:
-		s.say(fmt.Sprintf("Not the fastest of %s: that is %s faster.", of, figure.FinePercent(float64(d.Report.Time.Step/best.Time.Step)-1)))
+	case d.Search.Best[0].Cautious < d.slow():
+		s.say(fmt.Sprintf("Not the fastest of %s: that is %s faster.", of, figure.FinePercent(float64(d.slow()/d.Search.Best[0].Cautious)-1)))
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
 	}
