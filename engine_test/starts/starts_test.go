@@ -58,6 +58,9 @@ func (s *start) find() (none, wrong string) {
 	if err != nil {
 		return noMachine, ""
 	}
+	if float64(setup.Model.Total())*bytesOfStates > float64(s.cluster.GPU.MemoryUsable)*float64(s.gpus) {
+		return states, ""
+	}
 	q := search.NewQuery()
 	q.Setup = setup
 	if l := launch.Of(setup.Stack); l != nil {
@@ -72,9 +75,6 @@ func (s *start) find() (none, wrong string) {
 			return "", fmt.Sprintf("starts with %+v, legal %t", best.Layout, r.Legal)
 		}
 		return "", ""
-	}
-	if float64(setup.Model.Total())*bytesOfStates > float64(s.cluster.GPU.MemoryUsable)*float64(s.gpus) {
-		return states, ""
 	}
 	q.Margin, q.Accepts, q.Refused = false, nil, true
 	p, err := q.Problem()
@@ -116,7 +116,7 @@ func try(t *testing.T, list []start) {
 				if wrong != "" {
 					t.Errorf("%s on %d x %s: %s", s.model.ID, s.gpus, s.cluster.ID, wrong)
 				}
-				none[why]++
+				none[why]++ // empty: it has one
 				lock.Unlock()
 			}
 		})
