@@ -193,6 +193,7 @@ func TestTerminalKeepsPlace(t *testing.T) {
 
 		for _, args := range [][]string{{"--no-state"}, {"--seq", "8192"}} {
 			fresh := start(t, home, args...)
+			see(t, fresh, "sequence") // where no degree is given a layout is searched first
 			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) || !strings.Contains(strings.Join(strings.Fields(text), " "), "sequence 8,192") {
 				t.Errorf("%v does not start afresh:\n%s", args, text)
 			}

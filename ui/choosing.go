@@ -63,9 +63,9 @@ func (m *Model) choosingFrame() []string {
 	w, h := m.caps.Width, m.caps.Height
 	f := frame.New(w, h)
 	t := m.look.theme
-	in := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
-	f.Put(frame.Rect{W: w, H: 1}, []string{explore.Title(in, w)})
 	s := &m.state.Setup
+	in := &screen.Context{Setup: s, Theme: t, Glyphs: m.look.glyphs}
+	f.Put(frame.Rect{W: w, H: 1}, []string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
 	lines := []string{
 		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
 		"any key opens with the best one so far",
