@@ -260,6 +260,10 @@ func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	Inputs(s, e.record, &e.memInput, &e.timInput)
 	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
+	if s.OffloadLayers > 0 {
+		stack, _ := memory.For(s.Stack)
+		e.timInput.Away = func(stage int) units.Bytes { return e.memInput.AwayBytes(stack, stage) }
+	}
 	e.timInput.Stages, e.timInput.Groups, e.timInput.Recompute = e.stages, s.Groups(&s.Cluster), s.Recompute
 	if !s.Interleaves() {
 		e.timInput.Machine.Software.Blocking = false
@@ -274,7 +278,7 @@ func Inputs(s *Setup, rec *record.Recorder, mem *memory.Input, tim *step.Input) 
 		Record: rec,
 		Model:  &s.Model, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		Optimizer: s.Optimizer, Offload: s.Offload, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
+		Optimizer: s.Optimizer, Offload: s.Offload, Away: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	*tim = step.Input{

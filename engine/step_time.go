@@ -197,7 +197,7 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 	e.recordDataExposed(on, data)
 	exposed, operands := e.waits(rank)
 	for i, d := range linkDimensions() {
-		if t := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP}[i]; t.Bytes > 0 {
+		if t := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP, &links.Host}[i]; t.Bytes > 0 {
 			exposed = append(exposed, "{communication."+d+".exposed}")
 		}
 	}

@@ -151,8 +151,8 @@ func unhidden(traffic, compute string) string {
 	return "max(" + traffic + " * share_that_compute_never_hides, " + traffic + " - (" + compute + "))"
 }
 
-// linkDimensions returns those that talk inside a layer, in the order of the report.
-func linkDimensions() [4]string { return [...]string{"tp", "cp", "ep", "etp"} }
+// linkDimensions returns those that talk inside a layer or a stage, in the order of the report.
+func linkDimensions() [5]string { return [...]string{"tp", "cp", "ep", "etp", "host"} }
 
 // hostOf returns a rank that has the stage: the last, where two do.
 func hostOf(hosts *schedule.Order, stage int) (rank int) {

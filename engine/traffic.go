@@ -37,6 +37,7 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 	add("cp", "send/receive (ring)", g.CP, links.CP)
 	add("ep", "all-to-all", g.EP, links.EP)
 	add("etp", sharded, g.ETP, links.ETP)
+	add("host", "activations to the host and back", layout.Group{Size: 2, Span: layout.WithinNode}, links.Host)
 	gradients := "reduce-scatter + all-gather"
 	if s.ZeRO == 0 {
 		gradients = "all-reduce"
@@ -117,7 +118,7 @@ func (e *Evaluator) recordRow(c *Communication, saved float64) {
 		e.recordDataRow(c)
 		return
 	}
-	group := map[string]string{"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP"}[c.Dimension]
+	group := map[string]string{"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "2"}[c.Dimension]
 	f := rowFormulas{group: group}
 	var operands []record.Operand
 	sum := func(what string) string {

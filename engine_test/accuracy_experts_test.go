@@ -19,13 +19,13 @@ import (
 // turn: some minutes.
 
 // bridgeRuns are the recipes as they ran: with the recomputation that they state, none
-// where they are silent, and without NVFP4, which the engine does not know.
+// where they are silent.
 func bridgeRuns(t *testing.T, experts bool) []run {
 	t.Helper()
 	runs, _ := publishedRuns(t)
 	var out []run
 	for _, r := range runs {
-		if !strings.HasPrefix(r.group, "mbridge") || r.setup.Model.IsMoE() != experts || r.row["precision"] == "NVFP4" || r.row["mode"] != "pretrain" {
+		if !strings.HasPrefix(r.group, "mbridge") || r.setup.Model.IsMoE() != experts || r.row["mode"] != "pretrain" {
 			continue
 		}
 		if what, known := r.parts(); known {
@@ -45,9 +45,6 @@ func TestAccuracyBridgeDense(t *testing.T) {
 			byGPU[gpu] = &judged{}
 		}
 		step := predict(&e, r.setup)
-		if layers := r.offloaded(); layers > 0 {
-			step = float64(r.offload(layers).Time.Step)
-		}
 		j := byGPU[gpu]
 		j.runs, j.errs = append(j.runs, r), append(j.errs, step/r.step-1)
 	}

@@ -171,7 +171,7 @@ func publishedRun(row map[string]string) (run, error) {
 	if out.setup, err = d.Resolve(); err != nil {
 		return out, err
 	}
-	out.software()
+	out.asTyped()
 	if out.setup.Schedule == schedule.Interleaved && out.setup.MicroBatches%out.setup.PP != 0 {
 		out.setup.Schedule, out.setup.VPP = schedule.OneFOneB, 1
 	}
@@ -203,9 +203,6 @@ func (r *run) recipe(d *knob.Draft, row map[string]string) {
 	switch word := strings.ToLower(row["precision"]); {
 	case strings.Contains(word, "fp8"), strings.Contains(word, "float8"), strings.Contains(word, "nvfp4"):
 		d.With(knob.Given{knob.Precision: recipe.FP8})
-		if r.perTensor() {
-			d.With(knob.Given{knob.Precision: recipe.FP8Tensor})
-		}
 	case word == "fp16":
 		d.With(knob.Given{knob.Precision: recipe.FP16})
 	default:

@@ -53,9 +53,8 @@ func only(s *engine.Setup) search.Problem {
 func place(t *testing.T, r run, ranked bool) (placed, bool) {
 	t.Helper()
 	out := placed{run: r}
-	switch layers := r.offloaded(); {
-	case layers > 0:
-		out.own = r.offload(layers)
+	switch {
+	case r.setup.OffloadLayers > 0:
 	case out.asRecipe():
 	case !r.stated:
 		out.chosen = true
@@ -70,7 +69,7 @@ func place(t *testing.T, r run, ranked bool) (placed, bool) {
 		return out, false
 	}
 	p := search.Problem{Setup: out.setup, Workers: 2}
-	p.Setup.Split = ""
+	p.Setup.Split, p.Setup.OffloadLayers = "", 0
 	p.Space.Schedules = []schedule.Kind{schedule.OneFOneB, schedule.Interleaved}
 	if !slices.Contains(p.Space.Schedules, out.setup.Schedule) {
 		p.Space.Schedules = append(p.Space.Schedules, out.setup.Schedule)
@@ -193,7 +192,7 @@ func TestPublishedLayoutsInTheSearch(t *testing.T) {
 	// What people run is in the space, with the modules that they recompute where a search is
 	// asked for them, so it cannot beat the best by more than what is not: micro-batches that
 	// are no power of two, other splits. Activations in host memory are not in it.
-	inside := slices.DeleteFunc(slices.Clone(list), func(p placed) bool { return p.offloaded() > 0 })
+	inside := slices.DeleteFunc(slices.Clone(list), func(p placed) bool { return p.setup.OffloadLayers > 0 })
 	least := 2
 	if draws.Deep() {
 		least = 4

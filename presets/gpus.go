@@ -58,6 +58,7 @@ type gpuFile struct {
 	LinkGBps       *float64 `toml:"intra_node_GBps_per_dir_per_gpu"`
 	PairGBps       *float64 `toml:"intra_node_p2p_GBps_per_dir"`
 	PCIeGBps       *float64 `toml:"pcie_GBps_per_dir"`
+	HostLinkGBps   *float64 `toml:"host_link_GBps_per_dir"` // NVLink-C2C
 	TypicalCluster string   `toml:"typical_cluster"`
 
 	Unsourced []string `toml:"unsourced"`
@@ -88,6 +89,7 @@ func parseGPU(_ *Library, d *document) (GPUPreset, error) {
 			LinkName:        d.required("intra_node_link", f.LinkName),
 			MatmulFP8:       d.rate("fp8_matmul_measured_TFLOPS", f.MatmulFP8),
 			HostBandwidth:   d.bandwidth("pcie_GBps_per_dir", f.PCIeGBps),
+			HostLink:        d.bandwidth("host_link_GBps_per_dir", f.HostLinkGBps),
 			TDPWatt:         d.optional("tdp_W", f.TDPWatt, 1, 100_000),
 			PriceUSD:        d.optional("price_usd_per_gpu_hour", f.PriceUSD, 0.001, 1_000_000),
 			PriceSource:     d.line("price_source", f.PriceSource),

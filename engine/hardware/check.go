@@ -131,6 +131,7 @@ func (k *checker) gpu(g *GPU) {
 	}
 	k.withinOrZero("cluster.gpu.matmul_fp8_measured", float64(g.MatmulFP8), minPeak, measured)
 	k.withinOrZero("cluster.gpu.host_bandwidth", float64(g.HostBandwidth), minBandwidth, maxBandwidth)
+	k.withinOrZero("cluster.gpu.host_link", float64(g.HostLink), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.intra_node_bandwidth", float64(g.LinkBandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.tdp_W", g.TDPWatt, 1, maxWatt)
 	k.withinOrZero("cluster.gpu.price_usd_per_gpu_hour", g.PriceUSD, minPrice, maxPrice)

@@ -37,6 +37,7 @@ type GPU struct {
 	LinkName      string               `json:"intra_node_link"`
 	LinkBandwidth units.BytesPerSecond `json:"intra_node_bandwidth"` // per GPU and direction
 	HostBandwidth units.BytesPerSecond `json:"host_bandwidth"`       // PCIe, per direction; 0: not published
+	HostLink      units.BytesPerSecond `json:"host_link,omitempty"`  // NVLink-C2C to a Grace, per GPU and direction; 0: none
 
 	TDPWatt     float64 `json:"tdp_W,omitempty"`                  // of the GPU alone; 0: not published
 	PriceUSD    float64 `json:"price_usd_per_gpu_hour,omitempty"` // 0: unknown
@@ -75,6 +76,9 @@ func (g *GPU) Measured(p recipe.Precision) units.FLOPsPerSecond {
 		return g.MatmulBF16
 	}
 }
+
+// Host returns what the GPU moves to or from its host, per direction.
+func (g *GPU) Host() units.BytesPerSecond { return max(g.HostLink, g.HostBandwidth) }
 
 // Link is one kind of connection, as one GPU sees it.
 type Link struct {

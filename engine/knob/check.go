@@ -201,8 +201,11 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 	case s.Precision.Narrow() && g.Peak(recipe.BF16) <= 0:
 		bad("precision-gpu", Precision, "%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
 	}
-	if s.Offload == recipe.OffloadOptimizer && g.HostBandwidth <= 0 {
+	if s.Offload == recipe.OffloadOptimizer && g.Host() <= 0 {
 		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", g.Name)
+	}
+	if s.OffloadLayers > 0 {
+		s.offloadLayers(bad)
 	}
 	if lacks := s.Cluster.MemoryOf(s.Stack).Missing; lacks != "" {
 		bad("calibration-missing", Calibration, "%s: the memory is unknown without it", lacks)
@@ -211,6 +214,22 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 		if lacks := cal.Lacks(s.Stack); lacks != "" {
 			bad("calibration-missing", Calibration, "%s: the step time is unknown without it", lacks)
 		}
+	}
+}
+
+// offloadLayers checks activations in host memory: Megatron-Core keeps them there, of layers
+// that do not run again as a whole.
+func (s *Setup) offloadLayers(bad func(code string, field ID, format string, args ...any)) {
+	const field = "offload-layers"
+	switch {
+	case s.Stack.Resolve() != recipe.MegatronCore:
+		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has", s.stackName())
+	case s.Recompute.Mode == recipe.RecomputeFull:
+		bad("offload-recompute", field, "layers that run again as a whole keep nothing to offload: recompute %s", s.Recompute)
+	case s.Cluster.GPU.Host() <= 0:
+		bad("offload-bandwidth", field, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", s.Cluster.GPU.Name)
+	case s.OffloadLayers < 0 || s.OffloadLayers > recipe.MaxRecomputeLayers:
+		bad("out-of-range", field, "offload-layers is %d; allowed are 0 to %d", s.OffloadLayers, recipe.MaxRecomputeLayers)
 	}
 }
 

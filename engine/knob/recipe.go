@@ -23,6 +23,10 @@ type Recipe struct {
 	Loss      recipe.Loss      `json:"loss"`    // empty: what the stack does by default
 	Offload   recipe.Offload   `json:"offload"` // empty: none
 
+	// OffloadLayers is on how many layers of each pipeline rank activations are kept in host
+	// memory from their forward to their backward.
+	OffloadLayers int `json:"offload_layers"`
+
 	// Imbalance is the number of routed tokens on the busiest rank in percent of
 	// the even share; 0 means 100.
 	Imbalance int `json:"imbalance"`
@@ -140,6 +144,15 @@ func formatKnobs() []Knob {
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
+		{
+			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, Min: 0, Max: recipe.MaxRecomputeLayers,
+			Help:   "Layers of each pipeline rank whose activations are kept in host memory until their backward: saves theirs, at the cost of their way over PCIe or NVLink-C2C and back, exposed where it takes longer than the passes.",
+			number: func(s *Setup) *int { return &s.OffloadLayers },
+			ladder: func(s *Setup, _ Locks) []int {
+				return append([]int{0}, divisors(max(s.Model.Layers/max(s.PP, 1), 1), 4096)...)
+			},
+			near: func(*Setup) []int { return []int{0} },
+		},
 		choice(Knob{
 			ID: Loss, Label: "loss", place: -3,
 			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them once, unfused also in fp32, three times as much and more passes on the last stage, native the same memory in fewer passes.",

@@ -114,10 +114,57 @@ func layerInput(in *Input) input {
 func pass(in *Input, stage int, k layers) Live {
 	input, full := layerInput(in), recomputed(in, stage)
 	kept, dense, moe := keep(in, stage, full, k, input)
-	return Live{
+	live := Live{
 		Activations: kept, WeightInputs: weightInputs(in, stage),
 		Backward: recompute(in, stage, full, &dense, &moe, input, "backward-temporaries"),
 	}
+	if in.Away > 0 {
+		moving := transit(in, stage, &dense, &moe)
+		live.Forward += moving
+		live.Backward += moving
+	}
+	return live
+}
+
+// away returns how many layers of a stage keep their activations in host memory.
+func away(in *Input, stage int) int {
+	if in.Away == 0 {
+		return 0
+	}
+	return in.Layout.RecomputedLayers(in.Away, stage, in.Stages[stage])
+}
+
+// transit returns what layers on their way to or from the host keep on the GPU: the layer at
+// work and the one that travels (two buffers).
+func transit(in *Input, stage int, dense, moe *Kept) units.Bytes {
+	st, note := in.Stages[stage], in.stageNote(stage)
+	n := min(away(in, stage), 2)
+	if n == 0 {
+		return 0
+	}
+	largest, formula := dense.Sum(), "{layer.dense.activations}"
+	switch {
+	case st.MoE > 0 && st.Dense > 0:
+		largest, formula = max(largest, moe.Sum()), "max({layer.dense.activations}, {layer.moe.activations})"
+	case st.MoE > 0:
+		largest, formula = moe.Sum(), "{layer.moe.activations}"
+	}
+	note.given("layers_on_their_way", float64(n))
+	for _, sum := range [...]string{"forward-temporaries", "backward-temporaries"} {
+		note.term(sum, "layers_on_their_way * T * e * ", formula)
+	}
+	return units.Bytes(float64(n) * in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * largest)
+}
+
+// AwayBytes returns what the layers of a stage send to the host in a micro-batch.
+func (in *Input) AwayBytes(stack Stack, stage int) units.Bytes {
+	st, n := in.Stages[stage], away(in, stage)
+	dense := min(n, st.Dense)
+	sum := float64(dense) * in.layer(stack, false).Sum()
+	if n > dense {
+		sum += float64(n-dense) * in.layer(stack, true).Sum()
+	}
+	return units.Bytes(sum * in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2)
 }
 
 // keep adds up what the layers of a stage keep. So many that are fully recomputed
@@ -130,10 +177,13 @@ func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, 
 	}
 	fullDense := min(full, st.Dense)
 	fullMoE := full - fullDense
-	sum := float64(st.Dense-fullDense)*dense.Sum() + float64(st.MoE-fullMoE)*moe.Sum() + float64(full)*input.bytes
+	off := away(in, stage)
+	offDense := min(off, st.Dense)
+	wholeDense, wholeMoE := st.Dense-fullDense-offDense, st.MoE-fullMoE-(off-offDense)
+	sum := float64(wholeDense)*dense.Sum() + float64(wholeMoE)*moe.Sum() + float64(full)*input.bytes
 	in.Record.Let("layer_input", input.formula)
-	note.times("layers", st.Dense-fullDense, "dense_layers_that_keep_all", "{layer.dense.activations}")
-	note.times("layers", st.MoE-fullMoE, "MoE_layers_that_keep_all", "{layer.moe.activations}")
+	note.times("layers", wholeDense, "dense_layers_that_keep_all", "{layer.dense.activations}")
+	note.times("layers", wholeMoE, "MoE_layers_that_keep_all", "{layer.moe.activations}")
 	note.times("layers", full, "recomputed_layers", "layer_input")
 	if st.Head && in.TrainMTP {
 		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input.bytes)

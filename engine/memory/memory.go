@@ -26,6 +26,7 @@ type Input struct {
 	Loss      recipe.Loss
 	Optimizer recipe.Optimizer
 	Offload   recipe.Offload
+	Away      int // layers of each pipeline rank whose activations are kept in host memory
 	Recompute recipe.Recompute
 	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP  bool

@@ -298,7 +298,7 @@ func optimizerTime(in *Input, p memory.Parameters) units.Seconds {
 	soft := &in.Machine.Software
 	var t units.Seconds
 	if in.Offload == recipe.OffloadOptimizer {
-		t = units.Bytes(hostBytes(in)*(dense+expert)).Over(in.Machine.Cluster.GPU.HostBandwidth) +
+		t = units.Bytes(hostBytes(in)*(dense+expert)).Over(in.Machine.Cluster.GPU.Host()) +
 			soft.HostUpdate*units.Seconds(float64(hostGPUs(in))*(dense+expert))
 	} else {
 		t = in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
@@ -348,7 +348,7 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
 	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
 		record.In("bytes_of_a_cast", recipe.CastBytes), record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
-		record.In("bytes_over_PCIe", hostBytes(in)), record.In("PCIe", in.Machine.Cluster.GPU.HostBandwidth),
+		record.In("bytes_over_PCIe", hostBytes(in)), record.In("PCIe", in.Machine.Cluster.GPU.Host()),
 		record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", hostGPUs(in)))
 }
 

@@ -45,7 +45,8 @@ type Input struct {
 	// recomputation runs core attention again. A fused kernel recomputes by itself.
 	StoresScores bool
 
-	Load     float64 // routed tokens of the busiest rank over the even share, at least 1
+	Away     func(stage int) units.Bytes // activations that a stage sends to the host in a micro-batch; nil: none
+	Load     float64                     // routed tokens of the busiest rank over the even share, at least 1
 	Offload  recipe.Offload
 	TrainMTP bool
 	Record   *record.Recorder // records formulas; nil: nobody asked
@@ -75,7 +76,7 @@ func (t *Traffic) add(u Traffic, times float64) {
 }
 
 // Links is the traffic of the dimensions that talk inside a layer.
-type Links struct{ TP, CP, EP, ETP Traffic }
+type Links struct{ TP, CP, EP, ETP, Host Traffic }
 
 // AddTimes adds the traffic of that many passes.
 func (l *Links) AddTimes(m *Links, times float64) {
@@ -83,11 +84,12 @@ func (l *Links) AddTimes(m *Links, times float64) {
 	l.CP.add(m.CP, times)
 	l.EP.add(m.EP, times)
 	l.ETP.add(m.ETP, times)
+	l.Host.add(m.Host, times)
 }
 
 // Exposed returns the time that the dimensions inside a layer add to it.
 func (l *Links) Exposed() units.Seconds {
-	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed
+	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed + l.Host.Exposed
 }
 
 // Cost is the time of one micro-batch through a layer or a stage: arithmetic
@@ -248,6 +250,7 @@ func (p *Parts) Recompute(c *Cost, stage int, st layout.Stage) {
 	rec := p.k.in.Record.At("stage", "stage", stage)
 	p.k.recompute(c, rec, stage, st, &p.dense, &p.moe)
 	c.scale(p.k.m.Software.Factor)
+	p.k.toHost(c, rec, stage)
 	if rec.On() {
 		sum := *c
 		p.record(rec, &sum, stage, st)

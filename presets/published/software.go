@@ -8,11 +8,10 @@ import (
 // Software is what a source says of the software of a run that no knob says. A key that
 // is left out is not stated.
 type Software struct {
-	FP8Scaling    string `json:"fp8_scaling,omitempty"    toml:"fp8_scaling"`    // delayed or current: one scale per tensor; mxfp8
-	TokenDrop     bool   `json:"token_drop,omitempty"     toml:"token_drop"`     // tokens beyond an even share are dropped
-	OffloadLayers int    `json:"offload_layers,omitempty" toml:"offload_layers"` // whose activations are kept in host memory
-	PureBF16      bool   `json:"pure_bf16,omitempty"      toml:"pure_bf16"`      // FSDP computes and reduces in bf16 throughout
-	Compile       bool   `json:"compile,omitempty"        toml:"compile"`        // torch.compile
+	FP8Scaling string `json:"fp8_scaling,omitempty"    toml:"fp8_scaling"` // delayed or current: one scale per tensor; mxfp8
+	TokenDrop  bool   `json:"token_drop,omitempty"     toml:"token_drop"`  // tokens beyond an even share are dropped
+	PureBF16   bool   `json:"pure_bf16,omitempty"      toml:"pure_bf16"`   // FSDP computes and reduces in bf16 throughout
+	Compile    bool   `json:"compile,omitempty"        toml:"compile"`     // torch.compile
 }
 
 // with returns the software of a group with what a run says of its own.
@@ -23,18 +22,12 @@ func (s Software) with(own *Software) Software {
 	if own.FP8Scaling != "" {
 		s.FP8Scaling = own.FP8Scaling
 	}
-	if own.OffloadLayers > 0 {
-		s.OffloadLayers = own.OffloadLayers
-	}
 	return s
 }
 
 func (s *Software) check() error {
 	if allowed := []string{"delayed", "current", "mxfp8"}; s.FP8Scaling != "" && !slices.Contains(allowed, s.FP8Scaling) {
 		return fmt.Errorf("software.fp8_scaling: given %q, allowed is one of %v", s.FP8Scaling, allowed)
-	}
-	if s.OffloadLayers < 0 {
-		return fmt.Errorf("software.offload_layers: given %d, allowed is 0 or more", s.OffloadLayers)
 	}
 	return nil
 }
