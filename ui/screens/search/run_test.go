@@ -24,6 +24,7 @@ func TestFewestGPUs(t *testing.T) {
 	v.set(numbers, "to 64")
 	v.set(budget, "1T")
 	v.set(deadline, "60 days")
+	v.set(tensor, "2")
 	v.Refresh(in).Work(t.Context())()
 	if v.ranked() == 0 {
 		t.Fatal("nothing found")
@@ -34,7 +35,7 @@ func TestFewestGPUs(t *testing.T) {
 	}
 	want := find.Problem{
 		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400, Margin: true,
-		Space: find.Space{GPUs: []int{8, 16, 32, 64}, FollowGBS: true, RaiseGBS: true},
+		Space: find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true, RaiseGBS: true},
 	}
 	r := find.Fewest(t.Context(), want, 8, nil)
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
