@@ -28,8 +28,9 @@ func fittedKeys(stack recipe.Stack) []string {
 		}
 	case recipe.TorchTitan, recipe.LLMFoundry:
 		return []string{"factor", "memory_passes", "attention_slowdown", "tp_forward_exposed", "tp_backward_exposed", "fp8_slowdown"}
+	default: // formulas alone
+		return nil
 	}
-	return nil
 }
 
 // constant is a fitted figure: machines that give it the same value share it.
