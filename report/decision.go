@@ -210,7 +210,9 @@ func (d *Decision) loses(o *search.Found) string {
 				most, at = more, part.Name
 			}
 		}
-		words = append(words, "mostly "+at)
+		if at != "" { // else it is slower only where doubtful overlap does not work
+			words = append(words, "mostly "+at)
+		}
 	}
 	if o.Cautious > other.Time.Step {
 		words = append(words, figure.Headline(o.Cautious)+" a step where no doubtful overlap works")

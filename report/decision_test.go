@@ -58,6 +58,9 @@ func TestDecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
+		if strings.Contains(flat, "mostly ;") || strings.Contains(flat, "mostly <") {
+			t.Errorf("%s: slower by no part:\n%s", f, b.String())
+		}
 		for _, want := range []string{"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days", "cost", "energy", "Accuracy and assumptions", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
 			if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
 				t.Errorf("%s has no %q:\n%s", f, want, b.String())
