@@ -156,8 +156,30 @@ func (f *setupFlags) setup(a *app) (engine.Setup, error) {
 	return s, err
 }
 
+// contradiction returns an error for a knob that is given another value by its other name, as
+// --async-tp is of --tp-overlap.
+func (f *setupFlags) contradiction() error {
+	for _, alias := range knob.Aliases() {
+		for _, s := range f.said {
+			if s.key != string(alias.Name) {
+				continue
+			}
+			_, means, err := knob.Named(alias.Name, s.value)
+			for _, other := range f.said {
+				if err == nil && other.key == string(alias.Knob) && other.value != means {
+					return &usageError{fmt.Sprintf("--%s, which is --%s %s, and --%s %s contradict each other", alias.Name, alias.Knob, means, alias.Knob, escape.Line(other.value))}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // document returns the document that --setup names, or an empty one.
 func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
+	if err := f.contradiction(); err != nil {
+		return nil, err
+	}
 	if f.file == "" {
 		return &setupdoc.Document{}, nil
 	}

@@ -15,7 +15,7 @@ import (
 // launcherFlag is --launcher: whose rules a layout meets.
 type launcherFlag struct {
 	id      string // auto: that of the software stack
-	refused bool   // --refused, which is what any was called
+	refused bool   // --refused, which is what any was called; --launcher overrides it
 }
 
 const autoLauncher = "auto"
@@ -43,7 +43,9 @@ func (f *launcherFlag) of(stack recipe.Stack) *launch.Launcher {
 }
 
 // any reports whether no launcher's rules count.
-func (f *launcherFlag) any() bool { return f.refused || f.id == launch.Any }
+func (f *launcherFlag) any() bool {
+	return f.id == launch.Any || f.refused && f.id == autoLauncher
+}
 
 // limit leaves out of a search what the launcher refuses.
 func (f *launcherFlag) limit(q *search.Query) {

@@ -42,6 +42,9 @@ func (a *app) reportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if l := launcher.of(s.Stack); l != nil && !launcher.any() && chosen != nil {
+			l.WriteSplit(&s)
+		}
 		d := &report.Decision{Setup: s, Report: engine.Evaluate(s)}
 		if d.Report.Legal {
 			d = report.Decide(cmd.Context(), s, d.Report, launcher.accepts(&s), runtime.GOMAXPROCS(0))

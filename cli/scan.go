@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -179,6 +180,10 @@ func axis(flag, text string) (scan.Axis, error) {
 	if !given {
 		return out, nil
 	}
+	if batches := strings.Split(list, ","); id == knob.GBS && !slices.ContainsFunc(batches, notTokens) {
+		out.Values = batches
+		return out, nil
+	}
 	v, err := p.ParseValues(list)
 	if err != nil {
 		return out, err
@@ -190,6 +195,12 @@ func axis(flag, text string) (scan.Axis, error) {
 		}
 	}
 	return out, nil
+}
+
+// notTokens reports whether a global batch is not given in tokens.
+func notTokens(text string) bool {
+	_, tokens := knob.BatchTokens(text)
+	return !tokens
 }
 
 // everyNumber is the length up to which a range takes all its numbers.

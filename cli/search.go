@@ -226,6 +226,9 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	}
 	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline)
 	f.launcher.limit(q)
+	if l := f.launcher.of(q.Setup.Stack); l != nil && !q.Refused {
+		q.WriteSplit = l.WriteSplit
+	}
 	p, err := q.Problem()
 	if err != nil {
 		return nil, nil, err

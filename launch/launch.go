@@ -8,6 +8,7 @@ package launch
 import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 )
 
@@ -20,6 +21,8 @@ type Launcher struct {
 	Name   string
 	Source string // where its rules were read
 	rules  []Rule
+	// explicit reports whether an accepted layout runs only with its layers written out.
+	explicit func(s *engine.Setup) bool
 }
 
 // Rule is one thing that a launcher refuses.
@@ -82,6 +85,14 @@ func (l *Launcher) Accepts(s *engine.Setup) bool {
 		}
 	}
 	return true
+}
+
+// WriteSplit writes the layers of each stage into an accepted layout that the launcher runs only
+// with an explicit one; the stages stay what they are.
+func (l *Launcher) WriteSplit(s *engine.Setup) {
+	if l.explicit(s) {
+		s.Split = layout.BalancedSplit(s.Model.Layers, s.Stages())
+	}
 }
 
 // Refusals lists why a launcher does not run a legal setup; none where it does.

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -16,6 +17,9 @@ func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron-lm", Name: "Megatron-LM", Source: "NVIDIA/Megatron-LM@d98e8a64",
 		rules: append(megatronPipeline(), megatronSplits()...),
+		explicit: func(s *engine.Setup) bool {
+			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())
+		},
 	}
 }
 
@@ -111,19 +115,11 @@ func megatronSplits() []Rule {
 	}
 }
 
-// evenly reports whether layers divide over stages as they are, or with the loss or both
-// embedding and loss counted as layers (--account-for-embedding-in-pipeline-split and its
-// sister), every stage keeping at least one layer.
+// evenly reports whether layers divide over stages as they are, or with what Megatron-LM counts
+// as layers when told so.
 func evenly(layers, stages int) bool {
-	if layers%stages == 0 {
-		return true
-	}
-	for counted := 1; counted <= 2; counted++ {
-		if sum := layers + counted; sum%stages == 0 && sum/stages >= 2 {
-			return true
-		}
-	}
-	return false
+	_, even := layout.CountedEvenly(layers, stages)
+	return even
 }
 
 // leastPipeline is the shortest pipeline for which a layout string is not worth writing

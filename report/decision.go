@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -270,6 +272,9 @@ func (d *Decision) how() Section {
 		s.say(fmt.Sprintf("Not the fastest of %s: that is %s faster.", of, figure.FinePercent(float64(d.slow()/d.Search.Best[0].Cautious)-1)))
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
+	}
+	if i := slices.IndexFunc(d.Report.Problems, func(p layout.Problem) bool { return p.Code == "vpp-uneven" }); i >= 0 && d.Rules != "" {
+		s.say(d.Report.Problems[i].Message + ".")
 	}
 	s.say("meshscope " + d.Version + ", which predicts and does not measure. To see every figure:")
 	if command := EvalCommand(d.Setup, d.Library); command != "" {

@@ -22,6 +22,9 @@ func (o *Search) Reason() string {
 	if c == nil {
 		return ""
 	}
+	if len(c.Given) > 0 {
+		return o.given()
+	}
 	if len(c.Fields) == 0 {
 		return "the model has no legal layout on this machine, even with any constraint dropped"
 	}
@@ -33,6 +36,19 @@ func (o *Search) Reason() string {
 		return words[0] + " " + c.Alone()
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
+}
+
+// given tells what excludes every layout because no layout changes it, with the nearest value.
+func (o *Search) given() string {
+	var words []string
+	for _, p := range o.Conflict.Given {
+		text := "--" + p.Field + " " + escape.Line(o.Query.Text(knob.ID(p.Field), &o.Problem.Setup)) + ": " + p.Message
+		if near, ok := p.Nearest[p.Field]; ok {
+			text += fmt.Sprintf("; nearest: --%s %v", p.Field, near)
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, "; ")
 }
 
 // constraint describes one constraint of the search.

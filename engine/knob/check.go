@@ -255,7 +255,15 @@ func (s *Setup) words(into []Problem) []Problem {
 	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
 		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
+	if s.Imbalance > recipe.EvenLoad && !s.Model.IsMoE() {
+		into = append(into, Problem{
+			Code: "no-effect", Severity: layout.Warning, Field: string(Imbalance), Message: fmt.Sprintf("imbalance %d has no effect: dense model", s.Imbalance),
+		})
+	}
 	s.machine(bad)
+	if runs, has := s.Stack.Runs(s.Precision); built && !runs {
+		bad("stack-lacks", Precision, "%s has no %s; %s has it", s.stackName(), s.Precision, has)
+	}
 	into = s.runs(into)
 	into = recomputeErrors(into, s.Recompute)
 	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {

@@ -23,7 +23,7 @@ func largeUnits() []struct {
 }
 
 // ParseFigure reads a decimal number within the parameter's bounds, "none" or 0
-// for one that is left out. A count of tokens may end in k, M, B or T, powers of
+// for one that is left out; a goodput of 0 is none that advances. A count of tokens may end in k, M, B or T, powers of
 // ten: 15T is 15,000,000,000,000.
 func (k *Knob) ParseFigure(text string) (float64, error) {
 	trimmed := strings.TrimSpace(text)
@@ -43,7 +43,7 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	}
 	v *= size
-	if v == 0 && !isZero(digits) || v != 0 && (v < k.Low || v > k.High) {
+	if v == 0 && (!isZero(digits) || k.ID == Goodput) || v != 0 && (v < k.Low || v > k.High) {
 		nearest := figureText(min(max(v, k.Low), k.High), k.Large)
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: nearest}
 	}

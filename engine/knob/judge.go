@@ -26,6 +26,24 @@ func (j *Judge) Given(s Setup) Legality {
 	return legalityOf(j.problems)
 }
 
+// CheckGiven says what Given refuses of a setup, with values that mend it where one does.
+func CheckGiven(s Setup) (out []Problem) {
+	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone}
+	for _, p := range s.words(nil) {
+		if p.Severity != layout.Error {
+			continue
+		}
+		for _, fix := range wordFixes(&s, p.Field) {
+			if (&Judge{}).Given(fix).Legal {
+				p.Nearest = difference(&s, &fix)
+				break
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 // Recompute judges what is recomputed.
 func (j *Judge) Recompute(r recipe.Recompute) Legality {
 	j.problems = recomputeErrors(j.problems[:0], r)

@@ -1,6 +1,8 @@
 package knob
 
 import (
+	"slices"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -112,6 +114,17 @@ func recipeKnobs() []Knob {
 	}
 }
 
+// nearestFormats lists the precisions, those with products of the nearest width first.
+func nearestFormats(p recipe.Precision) []recipe.Precision {
+	far := func(o recipe.Precision) int {
+		d := o.ProductBits() - p.ProductBits()
+		return max(d, -d)
+	}
+	list := recipe.Precisions()
+	slices.SortStableFunc(list, func(a, b recipe.Precision) int { return far(a) - far(b) })
+	return list
+}
+
 // formatKnobs returns those of number formats, optimizer and loss.
 func formatKnobs() []Knob {
 	return []Knob{
@@ -119,8 +132,8 @@ func formatKnobs() []Knob {
 			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup,
 			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
 			unset: func(s *Setup) { s.Precision = defaultPrecision(&s.Cluster.GPU) },
-			fixes: func(*Setup) (list []func(*Setup)) {
-				for _, w := range recipe.Precisions() {
+			fixes: func(s *Setup) (list []func(*Setup)) {
+				for _, w := range nearestFormats(s.Precision) {
 					list = append(list, func(t *Setup) { t.Precision = w })
 				}
 				return list

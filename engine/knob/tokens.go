@@ -26,9 +26,15 @@ func BatchTokens(text string) (int, bool) {
 }
 
 // bareMillions returns the *ValueError of a global batch such as 4M, which may be tokens or
-// sequences; nil for any other text.
+// sequences, and of tokens that are no batch, such as 4Btok; nil for any other text.
 func bareMillions(text string) error {
 	clean := strings.TrimSpace(text)
+	if number, tokens := strings.CutSuffix(strings.TrimSuffix(clean, "ens"), "tok"); tokens {
+		if _, ok := BatchTokens(clean); ok {
+			return nil
+		}
+		return &ValueError{Field: string(GBS), Given: text, Allowed: "tokens such as 4194304tok, 512ktok or 4Mtok (k is 1,024 and M 1,048,576), at least 1tok", Nearest: nearestTokens(strings.TrimSpace(number))}
+	}
 	if n, ok := suffixed(clean); ok && n > 0 && strings.ContainsAny(clean[len(clean)-1:], "mM") {
 		return &ValueError{
 			Field: string(GBS), Given: text,
@@ -36,6 +42,26 @@ func bareMillions(text string) error {
 		}
 	}
 	return nil
+}
+
+// nearestTokens writes the batch in tokens nearest to a number that is none: 4096Mtok for 4B.
+func nearestTokens(number string) string {
+	size := 1.0
+	if n := len(number); n > 1 && strings.ContainsAny(number[n-1:], "gGbB") {
+		number, size = number[:n-1], 1<<30
+	}
+	v, ok := suffixed(number)
+	if !ok {
+		var err error
+		if v, err = strconv.ParseFloat(number, 64); err != nil || math.IsNaN(v) {
+			return ""
+		}
+	}
+	tokens := int(min(max(math.Round(v*size), 1), maxBatchTokens))
+	if tokens%(1<<20) == 0 {
+		return strconv.Itoa(tokens>>20) + "Mtok"
+	}
+	return strconv.Itoa(tokens) + "tok"
 }
 
 // BatchOf returns the global batch of a setup nearest to so many tokens, in sequences: a multiple

@@ -154,9 +154,38 @@ func (r *rules) pipeline() {
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", id.Split, "%s", err.Error())
 		}
-	case l.VPP > 1 && m.Layers%l.Stages() != 0:
-		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM then requires an explicit layout", m.Layers, l.Stages())
+	case m.Layers%l.Stages() != 0:
+		r.uneven()
 	}
+}
+
+// uneven warns of layers that do not divide over the stages, with the options of Megatron-LM
+// that run them as they are here (megatron/training/arguments.py).
+func (r *rules) uneven() {
+	layers, stages := r.m.Layers, r.l.Stages()
+	switch counted, even := CountedEvenly(layers, stages); {
+	case !even:
+		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM then requires an explicit layout (--split here, --pipeline-model-parallel-layout there)", layers, stages)
+	case counted == 1:
+		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM runs them with --account-for-loss-in-pipeline-split", layers, stages)
+	default:
+		r.warnf("vpp-uneven", id.VPP, "%d layers do not divide over %d stages; Megatron-LM runs them with --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split", layers, stages)
+	}
+}
+
+// CountedEvenly reports whether layers divide over stages, with how many of loss and embedding
+// counted as layers: 0, 1 (the loss, --account-for-loss-in-pipeline-split) or 2 (both), every
+// stage keeping at least one layer. The balanced split is then Megatron-LM's.
+func CountedEvenly(layers, stages int) (counted int, even bool) {
+	if layers%stages == 0 {
+		return 0, true
+	}
+	for counted = 1; counted <= 2; counted++ {
+		if sum := layers + counted; sum%stages == 0 && sum/stages >= 2 {
+			return counted, true
+		}
+	}
+	return 0, false
 }
 
 func (r *rules) sequence() {

@@ -240,6 +240,22 @@ func torchTitanSoftware(knob, _ string) []string {
 	return nil
 }
 
+// Runs reports whether a stack has the kernels of a precision; false with the words for what
+// has them. NVFP4 came to Megatron-Core with what ran in MLPerf Training 5.1
+// (presets/published, mlperf-5.1-llama31_8b), FP8 products to it with Hopper: the stacks of
+// 2021 and 2022 ran on A100 (arXiv 2104.04473, 2205.05198). Formulas run everything.
+func (s Stack) Runs(p Precision) (ok bool, has string) {
+	of := s.Resolve()
+	switch {
+	case of == Textbook:
+	case p == NVFP4 && (of != MegatronCore || s.Release() != "" && s.Release() < release2509):
+		return false, string(MegatronCore) + " since " + release2509
+	case p.IsFP8() && (of == Megatron2021 || of == Megatron2022):
+		return false, string(MegatronCore) + " since " + release2306
+	}
+	return true, ""
+}
+
 // Names of the knobs of Software.
 const (
 	knobDispatcher = "dispatcher"

@@ -17,6 +17,7 @@ func Alternatives(ctx context.Context, p Problem, n int) ([]Found, Result) {
 	type shape struct{ tp, pp, cp, ep, etp, zero int }
 	of := func(s *engine.Setup) shape { return shape{s.TP, s.PP, s.CP, s.EP, s.ETP, s.ZeRO} }
 	p.Top = alternativesTop
+	p.Setup.Split = "" // of its own stages
 	r := Run(ctx, p, nil)
 	seen := map[shape]bool{of(&p.Setup): true}
 	var out []Found

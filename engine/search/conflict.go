@@ -29,6 +29,9 @@ type Conflict struct {
 	// Partial says that there was no time to prove the list, or to look for a
 	// shorter one.
 	Partial bool `json:"partial,omitempty"`
+	// Given are the errors of what no layout changes, such as a precision that the GPU does not
+	// have; Fields are theirs.
+	Given []engine.Problem `json:"-"`
 }
 
 // constraint is one thing that was requested, and how to give it up.
@@ -116,7 +119,13 @@ func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
 	for _, c := range e.shortest(all) {
 		out.Fields = append(out.Fields, c.field)
 	}
-	out.Partial = e.partial
+	if out.Partial = e.partial; len(out.Fields) == 0 {
+		out.Given = knob.CheckGiven(p.Setup)
+		for i := range out.Given {
+			out.Fields = append(out.Fields, out.Given[i].Field)
+		}
+		return out
+	}
 	if !out.Partial {
 		e.frees(out, &p)
 	}

@@ -78,6 +78,9 @@ type Space struct {
 	// rules alone count. It is called by all workers. Launcher is its name.
 	Accepts  func(*engine.Setup) bool
 	Launcher string
+	// WriteSplit writes into a layout that is evaluated what the launcher must be told of its
+	// stages, which stay what they are; nil: nothing.
+	WriteSplit func(*engine.Setup)
 }
 
 // Objective is what is best.

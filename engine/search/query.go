@@ -23,6 +23,8 @@ type Query struct {
 	Refused   bool                     // also what some launcher rejects
 	Accepts   func(*engine.Setup) bool // what the launcher named runs; nil: everything
 	Launcher  string
+	// WriteSplit is that of Space.
+	WriteSplit func(*engine.Setup)
 
 	tokens []int // global batches that were given in tokens
 
@@ -123,6 +125,7 @@ func (q *Query) Problem() (Problem, error) {
 	}
 	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
+	p.Space.WriteSplit = q.WriteSplit
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	p.Space.RaiseGBS = p.Space.FollowGBS && p.Deadline > 0 && p.Tokens > 0
 	s := &p.Setup

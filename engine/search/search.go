@@ -229,6 +229,9 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	f := found{candidate: *c}
 	f.Setup = r.setup(c)
 	p := r.variants[r.planes[c.plane].variant].problem
+	if p.Space.WriteSplit != nil {
+		p.Space.WriteSplit(&f.Setup)
+	}
 	slow, done := e.EvaluateUntil(f.Setup, stop)
 	if !done {
 		return f, unknown
