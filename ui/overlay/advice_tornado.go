@@ -22,7 +22,7 @@ func (a *Advice) tornadoColumns() tornadoColumns {
 	best := 12
 	switch {
 	case room >= 110:
-		best = 21 // with the step
+		best, c.end = 21, 20 // with the step; "interleaved" has room next to its own
 	case room < 70:
 		best, c.end = 0, 15
 	}
