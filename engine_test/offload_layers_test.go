@@ -6,6 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search/bound"
 	"meshscope/presets"
 )
 
@@ -65,5 +66,38 @@ func TestOffloadedLayers(t *testing.T) {
 		if change(&s); engine.Legal(s) {
 			t.Errorf("offloaded layers with %s are taken", name)
 		}
+	}
+}
+
+// Offloaded layers that do not divide over the stages of a rank leave equal stages with
+// different numbers of them: memory, time, their explanations and the bounds know each stage. (A
+// single layer is on its way when the memory is fullest.)
+func TestOffloadedLayersThatDoNotDivide(t *testing.T) {
+	gpu, err := presets.Default().GPU("h100-sxm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := engine.Report{}
+	for n := range 6 {
+		d := knob.DraftOf(presetModel(t, "llama3-8b"), presets.Default().NodeOf(gpu), knob.Given{
+			knob.GPUs: 8, knob.TP: 1, knob.PP: 8, knob.VPP: 4, knob.GBS: 32, knob.MBS: 1, knob.Seq: 8192, "offload-layers": n,
+		})
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Cluster.GPU.HostLink, s.Cluster.GPU.HostBandwidth = 0, 2e9 // slow: every layer shows
+		recorded, r := agrees(t, s).Report(), engine.Evaluate(s)
+		if recorded.Memory.Peak != r.Memory.Peak || recorded.Time.Step != r.Time.Step {
+			t.Errorf("%d layers: explained %v and %v, evaluated %v and %v", n, recorded.Memory.Peak, recorded.Time.Step, r.Memory.Peak, r.Time.Step)
+		}
+		if n > 0 && n <= 4 && (n > 1 && r.Memory.Peak >= before.Memory.Peak || r.Time.Step <= before.Time.Step) {
+			t.Errorf("%d layers: %v and %v, with one fewer %v and %v", n, r.Memory.Peak, r.Time.Step, before.Memory.Peak, before.Time.Step)
+		}
+		var f bound.Bounder
+		if b, ok := f.Bound(&s); !ok || b.Peak > r.Memory.Peak || b.Step > r.Time.Step {
+			t.Errorf("%d layers: bounds %+v over %v and %v", n, b, r.Memory.Peak, r.Time.Step)
+		}
+		before = r
 	}
 }

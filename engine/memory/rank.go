@@ -50,7 +50,7 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
 	e.live = e.live[:0]
 	for s := range in.Stages {
-		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && !in.Record.On() {
+		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && away(in, s) == away(in, s-1) && !in.Record.On() {
 			e.live = append(e.live, e.live[s-1])
 			continue
 		}

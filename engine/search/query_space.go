@@ -19,6 +19,9 @@ func (q *Query) Space() (Space, error) {
 	}
 	sp.GPUs = gpus
 	sp.Seq = q.doubling(knob.Seq, q.Setup.Seq, sequences(q.Objective))
+	if len(q.tokens) > 0 && len(sp.Seq) > 1 {
+		return sp, &knob.ConflictError{Fields: [2]string{string(knob.GBS), string(knob.Seq)}, Why: "a batch in tokens has another number of sequences at each length; give one length, or the batch in sequences"}
+	}
 	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), q.inSequences(sp.GPUs, slices.Max(sp.Seq)))
 	cuts := divisorsOf(sp.GPUs)
 	for _, varied := range []struct {

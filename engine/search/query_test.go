@@ -39,3 +39,23 @@ func TestQueryValues(t *testing.T) {
 		t.Error("what is not given has a value")
 	}
 }
+
+// A batch in tokens has another number of sequences at each length: it goes with one length.
+func TestTokensGoWithOneLength(t *testing.T) {
+	for seq, taken := range map[string]bool{"8192": true, "4096,8192": false, "4096..16384": false} {
+		q := NewQuery()
+		q.Setup.GPUs = 8
+		for id, text := range map[knob.ID]string{knob.GBS: "4Mtok", knob.Seq: seq} {
+			if err := q.Set(id, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conflict := (*knob.ConflictError)(nil)
+		switch space, err := q.Space(); {
+		case taken && (err != nil || len(space.GBS) != 1 || space.GBS[0] != 512):
+			t.Errorf("seq %s: %v, batches %v", seq, err, space.GBS)
+		case !taken && !errors.As(err, &conflict):
+			t.Errorf("seq %s: %v, batches %v", seq, err, space.GBS)
+		}
+	}
+}

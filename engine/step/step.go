@@ -188,7 +188,7 @@ func Stages(in *Input, into []Cost) []Cost {
 	p := NewParts(in)
 	first := len(into)
 	for i, st := range in.Stages {
-		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) {
+		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.Away == nil || in.Away(i) == in.Away(i-1)) {
 			into = append(into, into[first+i-1])
 			continue
 		}

@@ -147,7 +147,7 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 func (f *Bounder) SetRecompute(r recipe.Recompute) {
 	f.mem.Forget()
 	f.setup.Recompute, f.mem.Recompute, f.tim.Recompute = r, r, r
-	if uneven := r.Layers%f.setup.VPP != 0; uneven != f.partition.uneven {
+	if uneven := r.Layers%f.setup.VPP != 0 || f.setup.OffloadLayers%f.setup.VPP != 0; uneven != f.partition.uneven {
 		f.classify(uneven)
 		f.pass.costed = false
 	}

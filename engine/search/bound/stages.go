@@ -21,7 +21,7 @@ const zeroStages = 4
 
 // partition assigns layers to ranks.
 type partition struct {
-	uneven       bool // equal stages may run different numbers of layers again
+	uneven       bool // equal stages may recompute or offload different numbers of layers
 	stageClasses []stageClass
 	classOfStage []int  // by stage
 	stageOf      []int  // by rank and chunk: rank*chunks + chunk
@@ -82,8 +82,8 @@ type sharded struct {
 }
 
 // classify finds the stages that are equal, and the ranks that hold equal stages. Where
-// the layers that a rank recomputes do not divide over its chunks, equal stages
-// recompute different numbers of them. Ranks of a class are then still taken as one, by
+// the layers that a rank recomputes or offloads do not divide over its chunks, equal stages
+// have different numbers of them. Ranks of a class are then still taken as one, by
 // its first and last: the bound holds, and is in rare splits (an empty stage) a little
 // lower than one that looks at each.
 func (f *Bounder) classify(uneven bool) {
