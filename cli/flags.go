@@ -24,6 +24,8 @@ type setupFlags struct {
 	file fileName
 	said []said
 
+	launcher *launcherFlag // whose rules a layout meets that is not given; nil: the stack's
+
 	ownBatch bool   // set by setup: no global batch was given
 	text     []byte // of the file, once it was read: standard input is read once
 }

@@ -55,10 +55,18 @@ func (f *launcherFlag) limit(q *search.Query) {
 	}
 }
 
+// space returns all layouts that the launcher of a setup runs, and whose rules these keep; empty:
+// nobody's.
+func (f *launcherFlag) space(s *engine.Setup) (search.Space, string) {
+	l := f.of(s.Stack)
+	if f.any() || l == nil {
+		return search.Space{Refused: f.any()}, ""
+	}
+	return search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID}, l.Name
+}
+
 // accepts returns what the launcher of a setup runs; nil: everything.
 func (f *launcherFlag) accepts(s *engine.Setup) func(*engine.Setup) bool {
-	if l := f.of(s.Stack); l != nil && !f.any() {
-		return l.Accepts
-	}
-	return nil
+	space, _ := f.space(s)
+	return space.Accepts
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var flags setupFlags
 	var output outputFlags
 	var launcher launcherFlag
+	flags := setupFlags{launcher: &launcher}
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write a page about one layout to decide by",
@@ -45,14 +45,18 @@ func (a *app) reportCommand() *cobra.Command {
 		if l := launcher.of(s.Stack); l != nil && !launcher.any() && chosen != nil {
 			l.WriteSplit(&s)
 		}
-		d := &report.Decision{Setup: s, Report: engine.Evaluate(s)}
+		d, rules := report.NewDecision(s, engine.Evaluate(s)), ""
 		if d.Report.Legal {
-			d = report.Decide(cmd.Context(), s, d.Report, launcher.accepts(&s), runtime.GOMAXPROCS(0))
+			space, whose := launcher.space(&s)
+			if rules = whose; chosen != nil {
+				space = chosen.Space
+			}
+			if space.Accepts == nil {
+				rules = ""
+			}
+			d = report.Decide(cmd.Context(), s, d.Report, space, runtime.GOMAXPROCS(0))
 		}
-		d.Library, d.Version, d.Chosen = a.lib, version, chosen
-		if l := launcher.of(s.Stack); l != nil && !launcher.any() {
-			d.Rules = l.Name
-		}
+		d.Library, d.Version, d.Chosen, d.Rules = a.lib, version, chosen, rules
 		if err := a.print(output.format, d.Answer()); err != nil {
 			return err
 		}

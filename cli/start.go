@@ -53,7 +53,11 @@ func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
 	if failed != nil {
 		return s, nil, err
 	}
-	(&launcherFlag{id: autoLauncher}).limit(q)
+	launcher := f.launcher
+	if launcher == nil {
+		launcher = &launcherFlag{id: autoLauncher}
+	}
+	launcher.limit(q)
 	if p, wrong := q.Problem(); wrong != nil || tooLarge(&p) != nil {
 		return s, nil, err
 	}

@@ -29,18 +29,59 @@ type Decision struct {
 	// Searching tells that the search has not ended: the page has no alternatives yet.
 	Searching bool
 	Rules     string // whose rules the search keeps: a launcher's name; empty: none
+
+	slow units.Seconds // slow end of the step (engine.CautiousStep), by which layouts are ranked
 }
 
 // alternatives is how many other layouts a decision has.
 const alternatives = 3
 
-// Decide makes the page of a legal setup: it searches for the alternatives, on a number of cores,
-// among what accepts (nil: everything) takes.
-func Decide(ctx context.Context, s engine.Setup, r engine.Report, accepts func(*engine.Setup) bool, workers int) *Decision {
+// NewDecision returns the page of a setup without alternatives.
+func NewDecision(s engine.Setup, r engine.Report) *Decision {
 	d := &Decision{Setup: s, Report: r}
-	p := search.Problem{Setup: s, Workers: workers, Margin: true, Space: search.Space{Accepts: accepts}}
-	d.Others, d.Search = search.Alternatives(ctx, p, alternatives)
+	if r.Legal {
+		d.slow = engine.CautiousStep(&s, &r)
+	}
 	return d
+}
+
+// Decide makes the page of a legal setup: it searches a space for the alternatives, on a number of
+// cores.
+func Decide(ctx context.Context, s engine.Setup, r engine.Report, space search.Space, workers int) *Decision {
+	d := NewDecision(s, r)
+	var all []search.Found
+	all, d.Search = search.Alternatives(ctx, search.Problem{Setup: s, Workers: workers, Margin: true, Space: space})
+	d.Others = all[:min(alternatives, len(all))]
+	if i := d.roomiest(all); i >= alternatives {
+		d.Others[alternatives-1] = all[i]
+	}
+	return d
+}
+
+// roomiest returns which layout leaves the most memory free of those too close to call with the
+// decision's own; -1 where none leaves more than that.
+func (d *Decision) roomiest(all []search.Found) int {
+	at, most := -1, d.Report.Memory.Usable-d.Report.Memory.Peak
+	for i := range all {
+		if _, close := d.apart(&all[i]); close && all[i].Free > most {
+			at, most = i, all[i].Free
+		}
+	}
+	return at
+}
+
+// apart compares the slow ends of the steps of another layout and the decision's own: the slower
+// over the faster, less 1, with a minus sign where the other is the faster, and whether that is too
+// close to call.
+func (d *Decision) apart(o *search.Found) (by float64, close bool) {
+	is, other := *d.Report.Time, *o.Report.Time
+	is.Step, other.Step = d.slow, o.Cautious
+	if other.Step < is.Step {
+		by = 1 - float64(is.Step/other.Step)
+	} else {
+		by = float64(other.Step/is.Step) - 1
+	}
+	return by, by == 0 || is.TooClose(&other)
 }
 
 // Answer returns the page for all formats.
@@ -153,18 +194,37 @@ func (d *Decision) run() Section {
 	} else {
 		s.Lead = figure.FineCount(run.Tokens) + " tokens"
 	}
-	band := func(text string) string { return text + " " + run.Band("±") }
-	facts := Facts{{"days", band(figure.Three(run.Days))}, {"GPU-hours", band(figure.Short(run.GPUHours))}}
+	slow := *d.Report.Time
+	slow.Step = d.slow
+	plan := d.Setup
+	plan.Budget = run.Tokens
+	late := engine.WholeRun(&plan, &slow)
+	amount := func(of func(*engine.Run) float64, write func(float64) string) string {
+		text := fmt.Sprintf("%s %s (%s to %s)", write(of(run)), run.Band("±"), write(of(run)/(1+run.ErrorBand)), write(of(run)*(1+run.ErrorBand)))
+		if d.slow > d.Report.Time.Step {
+			text += "; " + write(of(late)) + " where no doubtful overlap works"
+		}
+		return text
+	}
+	facts := Facts{
+		{"days", amount(func(r *engine.Run) float64 { return r.Days }, figure.Three)},
+		{"GPU-hours", amount(func(r *engine.Run) float64 { return r.GPUHours }, figure.Short)},
+	}
 	cost, energy := "no price of "+d.Setup.Cluster.GPU.Name+" is known: --price sets one", "no power is known: --power sets it"
 	if run.Cost != nil {
-		cost = fmt.Sprintf("%s at $%s a GPU-hour", band(figure.Dollars(*run.Cost)), figure.Three(*run.Price))
+		cost = fmt.Sprintf("%s; at $%s a GPU-hour", amount(func(r *engine.Run) float64 { return *r.Cost }, figure.Dollars), figure.Three(*run.Price))
 	}
 	if run.Energy != nil {
-		energy = fmt.Sprintf("%s at %s W per GPU, PUE %s", band(figure.Energy(*run.Energy)), figure.Short(*run.Power), figure.Three(run.PUE))
+		energy = fmt.Sprintf("%s; at %s W per GPU, PUE %s", amount(func(r *engine.Run) float64 { return *r.Energy }, figure.Energy), figure.Short(*run.Power), figure.Three(run.PUE))
 	}
 	s.add(append(facts, Fact{"cost", cost}, Fact{"energy", energy}))
 	if d.Report.Run == nil {
-		s.say("--tokens gives the run, --goodput the share of the time that is lost to failures.")
+		s.say("--tokens gives the run.")
+	}
+	if run.Goodput == 1 {
+		s.say("Assumes a goodput of 100 %: no time is lost to failures, restarts, checkpoints and evaluation. --goodput sets the share of the time that advances training.")
+	} else {
+		s.say("Goodput " + figure.Percent(run.Goodput) + ": the share of the time that advances training.")
 	}
 	return s
 }
@@ -180,47 +240,37 @@ func (d *Decision) others() Section {
 		s.say("No other legal layout fits.")
 		return s
 	}
+	roomiest := d.roomiest(d.Others)
 	for i := range d.Others {
 		o := &d.Others[i]
 		words := LayoutWords(&o.Setup, func(id string) bool { return id == "m" || id == "sp" })
-		s.add(Item{fmt.Sprintf("%s: %s a step, %s GiB free", words, figure.Headline(o.Report.Time.Step), figure.GiB(o.Free)), []string{d.loses(o)}})
+		t := o.Report.Time
+		step := figure.Headline(t.Step) + " " + t.Band("±") + " a step"
+		if o.Cautious > t.Step {
+			step += " (" + figure.Headline(o.Cautious) + " where no doubtful overlap works)"
+		}
+		s.add(Item{fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)), []string{d.loses(o, i == roomiest)}})
 	}
 	return s
 }
 
 // loses says what another layout is worse at, and better: by the slow end of their steps, as they
 // are ranked.
-func (d *Decision) loses(o *search.Found) string {
+func (d *Decision) loses(o *search.Found, roomiest bool) string {
 	is, other := &d.Report, &o.Report
-	var words []string
-	by := 100 * (float64(o.Cautious/d.slow()) - 1)
-	switch {
-	case math.Abs(by) < 0.05:
-		words = append(words, "as fast")
-	case by > 0:
-		words = append(words, figure.Three(by)+" % slower")
-	default:
-		words = append(words, figure.Three(-by)+" % faster")
-	}
-	if is.Time.TooClose(other.Time) {
+	by, close := d.apart(o)
+	words := []string{d.faster(o)}
+	if close && by != 0 {
 		words[0] += ", too close to call"
 	}
-	if by > 0.05 {
-		most, at := 0.0, ""
-		for i, part := range StepParts(other.Time) {
-			if more := float64(part.Time - StepParts(is.Time)[i].Time); more > most {
-				most, at = more, part.Name
-			}
-		}
-		if at != "" { // else it is slower only where doubtful overlap does not work
-			words = append(words, "mostly "+at)
-		}
-	}
-	if o.Cautious > other.Time.Step {
-		words = append(words, figure.Headline(o.Cautious)+" a step where no doubtful overlap works")
+	if part := d.slowest(o); by >= 0.0005 && part != "" {
+		words = append(words, "mostly "+part)
 	}
 	if more := (other.Memory.Peak - is.Memory.Peak).GiB(); math.Abs(more) >= 0.05 {
 		words = append(words, "memory "+figure.Signed(more, 1)+" GiB")
+	}
+	if roomiest {
+		words = append(words, "the most free memory of those too close to call")
 	}
 	if !other.Memory.HasMargin() {
 		words = append(words, "no safety margin")
@@ -228,16 +278,45 @@ func (d *Decision) loses(o *search.Found) string {
 	return strings.Join(words, "; ")
 }
 
-// slow returns the slow end of the step (engine.CautiousStep).
-func (d *Decision) slow() units.Seconds { return engine.CautiousStep(&d.Setup, &d.Report) }
+// faster says how much faster or slower another layout is, and of which steps.
+func (d *Decision) faster(o *search.Found) string {
+	by, _ := d.apart(o)
+	text := figure.Three(math.Abs(100*by)) + " % slower"
+	switch {
+	case math.Abs(by) < 0.0005:
+		return "as fast"
+	case by < 0:
+		text = figure.Three(-100*by) + " % faster"
+	}
+	if d.slow > d.Report.Time.Step || o.Cautious > o.Report.Time.Step {
+		text += " where no doubtful overlap works"
+	}
+	return text
+}
+
+// slowest names the part of the step that another layout needs most additional time for; what the
+// slow ends add is one of them.
+func (d *Decision) slowest(o *search.Found) string {
+	is, other := d.Report.Time, o.Report.Time
+	most, at := (o.Cautious-other.Step)-(d.slow-is.Step), "traffic whose overlap is doubtful"
+	if most <= 0 {
+		most, at = 0, ""
+	}
+	for i, part := range StepParts(other) {
+		if more := part.Time - StepParts(is)[i].Time; more > most {
+			most, at = more, part.Name
+		}
+	}
+	return at
+}
 
 // basis tells what the figures rest on.
 func (d *Decision) basis() Section {
 	r := &d.Report
 	s := Section{Heading: "Accuracy and assumptions"}
 	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
-	if slow := d.slow(); slow > r.Time.Step {
-		s.say(figure.Headline(slow) + " a step where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
+	if d.slow > r.Time.Step {
+		s.say(figure.Headline(d.slow) + " a step where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
 	}
 	for _, l := range search.OverlapReliances(r) {
 		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))
@@ -268,8 +347,8 @@ func (d *Decision) how() Section {
 		s.say("The search for alternatives was stopped: there may be better ones.")
 	case best == nil:
 		s.say("None of " + of + " fits.")
-	case d.Search.Best[0].Cautious < d.slow():
-		s.say(fmt.Sprintf("Not the fastest of %s: that is %s faster.", of, figure.FinePercent(float64(d.slow()/d.Search.Best[0].Cautious)-1)))
+	case d.Search.Best[0].Cautious < d.slow:
+		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(&d.Search.Best[0])))
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
 	}

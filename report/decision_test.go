@@ -10,8 +10,10 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/report/figure"
 )
 
 // decided is the page of a layout of Llama-3.1 8B on 8 GPUs.
@@ -31,7 +33,7 @@ func decided(t *testing.T, given knob.Given) *Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Decide(t.Context(), s, engine.Evaluate(s), nil, 2)
+	d := Decide(t.Context(), s, engine.Evaluate(s), search.Space{}, 2)
 	d.Library, d.Version = lib, "test"
 	return d
 }
@@ -121,5 +123,61 @@ func TestHeadline(t *testing.T) {
 		if got := Headline(&r); !strings.HasPrefix(got, x.want) || !strings.Contains(got, "; a step takes ") {
 			t.Errorf("%q, want %q", got, x.want)
 		}
+	}
+}
+
+// TestSlowEndOfDecision: where overlap is doubtful the page has both ends of the run, the fastest
+// layout is as much faster in the list as in the verdict, and a search counts as 'search' does.
+func TestSlowEndOfDecision(t *testing.T) {
+	d := decided(t, knob.Given{knob.ZeRO: 3, knob.TP: 2})
+	slow := engine.CautiousStep(&d.Setup, &d.Report)
+	if slow <= d.Report.Time.Step {
+		t.Fatal("nothing is doubtful")
+	}
+	var b strings.Builder
+	if err := Write(&b, Markdown, d.Answer()); err != nil {
+		t.Fatal(err)
+	}
+	page, plan, time := b.String(), d.Setup, *d.Report.Time
+	plan.Budget, time.Step = 1e12, slow
+	late, early := engine.WholeRun(&plan, &time), engine.WholeRun(&plan, d.Report.Time)
+	band := 1 + early.ErrorBand
+	for _, want := range []string{
+		figure.Three(late.Days) + " where no doubtful overlap works", figure.Dollars(*late.Cost) + " where no doubtful overlap works",
+		"(" + figure.Three(early.Days/band) + " to " + figure.Three(early.Days*band) + ")",
+		figure.Three(100*(float64(slow/d.Search.Best[0].Cautious)-1)) + " % faster where no doubtful overlap works",
+		"share of the time that advances training", "goodput of 100 %",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q:\n%s", want, page)
+		}
+	}
+	if got := d.faster(&d.Search.Best[0]); strings.Count(page, got) < 2 {
+		t.Errorf("%q is not in the list and in the verdict", got)
+	}
+	if o := &d.Others[0]; !strings.Contains(page, figure.Headline(o.Report.Time.Step)+" "+o.Report.Time.Band("±")+" a step") {
+		t.Error("an alternative's step has no band")
+	}
+}
+
+// TestRoomiest: of the layouts too close to call the one with the most free memory is among the
+// alternatives.
+func TestRoomiest(t *testing.T) {
+	d := decided(t, knob.Given{knob.TP: 2})
+	all, _ := search.Alternatives(t.Context(), search.Problem{Setup: d.Setup, Margin: true})
+	most := d.Report.Memory.Usable - d.Report.Memory.Peak
+	for i := range all {
+		if _, close := d.apart(&all[i]); close {
+			most = max(most, all[i].Free)
+		}
+	}
+	have := d.Report.Memory.Usable - d.Report.Memory.Peak
+	for i := range d.Others {
+		if _, close := d.apart(&d.Others[i]); close {
+			have = max(have, d.Others[i].Free)
+		}
+	}
+	if have != most {
+		t.Errorf("%.1f GiB free are offered, %.1f are there", have.GiB(), most.GiB())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/report"
 	"meshscope/ui/overlay"
@@ -26,12 +27,14 @@ func (m *Model) decision() overlay.Action {
 		return refusal("an illegal setup is nothing to decide for: enter takes the nearest legal values")
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	d := &report.Decision{Setup: m.now.setup, Report: m.now.report, Searching: true}
+	d := report.NewDecision(m.now.setup, m.now.report)
+	d.Searching = true
+	space, rules := search.Space{}, ""
+	if l := launch.Of(d.Setup.Stack); l != nil {
+		space, rules = search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID}, l.Name
+	}
 	finish := func(d *report.Decision) {
-		d.Library, d.Version = m.options.Library, m.options.Version
-		if l := launch.Of(d.Setup.Stack); l != nil {
-			d.Rules = l.Name
-		}
+		d.Library, d.Version, d.Rules = m.options.Library, m.options.Version, rules
 	}
 	finish(d)
 	page := overlay.NewPage("DECISION", d.Document())
@@ -47,7 +50,7 @@ func (m *Model) decision() overlay.Action {
 	}
 	return overlay.Sequence{overlay.Push{ID: overlay.ReportID, Overlay: page}, m.guard(func() tea.Msg {
 		defer stop()
-		full := report.Decide(ctx, d.Setup, d.Report, accepts(&d.Setup), 1)
+		full := report.Decide(ctx, d.Setup, d.Report, space, 1)
 		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
 		if ctx.Err() != nil {
 			return nil

@@ -18,15 +18,19 @@ type Chosen struct {
 	Found   bool   `json:"found"`   // false: none fits, and the defaults of every knob are taken
 	Partial bool   `json:"partial,omitempty"`
 	Batch   string `json:"-"` // what the batch is, where none was given
+	Space   Space  `json:"-"` // that was searched
+	TP      int    `json:"-"` // of the layout that was found
 }
 
 // Words tell in one line where the layout comes from; number writes a count.
 func (c *Chosen) Words(number func(int) string) string {
+	first := ""
+	if c.Partial {
+		first = "the first "
+	}
 	switch {
-	case c.Found && c.Partial:
-		return "layout not given: best of the first " + number(c.Layouts) + "; --tp 1 to set it"
 	case c.Found:
-		return "layout not given: best of " + number(c.Layouts) + "; --tp 1 to set it"
+		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
 	case c.Layouts == 0:
 		return "layout not given, and no legal one found: every degree is 1"
 	}
@@ -46,10 +50,11 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		p.Space.Accepts, p.Space.Refused = nil, true // better one that its launcher refuses than none
 		r = Run(ctx, p, nil)
 	}
-	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial}
+	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial, Space: p.Space}
 	if !out.Found {
 		return engine.Setup{}, out
 	}
+	out.TP = r.Best[0].Setup.TP
 	if q.UnsetBatch {
 		out.Batch = UsualBatch()
 	}

@@ -37,7 +37,7 @@ type View struct {
 
 	table table
 	slow  struct { // slow end of the current setup's step
-		of   *engine.Report
+		of   engine.Setup
 		step units.Seconds
 	}
 

@@ -45,8 +45,8 @@ func (t *table) fresh() { t.row = 0 }
 
 // slowOf returns the slow end of the current setup's step; its step where that takes long to find.
 func (v *View) slowOf(in *screen.Context) units.Seconds {
-	if v.slow.of != in.Report {
-		v.slow.of, v.slow.step = in.Report, in.Report.Time.Step
+	if v.slow.of != *in.Setup {
+		v.slow.of, v.slow.step = *in.Setup, in.Report.Time.Step
 		if !in.Setup.Slow() {
 			v.slow.step = engine.CautiousStep(in.Setup, in.Report)
 		}

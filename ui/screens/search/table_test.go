@@ -236,3 +236,17 @@ func TestFilterIsALineOfText(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnSlowEnd: the row of the current setup has the slow end of that setup, also after another
+// one has taken its place in the same memory.
+func TestOwnSlowEnd(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	for _, zero := range []int{1, 3, 2} {
+		in.Setup.ZeRO = zero
+		*in.Report = engine.Evaluate(*in.Setup)
+		if got, want := v.own(in).slow, engine.CautiousStep(in.Setup, in.Report); got != want {
+			t.Errorf("zero %d: the slow end is %v, not %v", zero, got, want)
+		}
+	}
+}
