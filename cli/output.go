@@ -72,5 +72,10 @@ func (o *outputFlags) settle(cmd *cobra.Command) error {
 
 // print prints an answer in a format.
 func (a *app) print(format string, answer *report.Answer) error {
+	if data := answer.Data; data != nil && len(a.notices) > 0 {
+		noticed := *answer
+		noticed.Data = func() any { return report.Noticed{Document: data(), Notices: a.notices} }
+		answer = &noticed
+	}
 	return report.Write(a.stdout, report.Format(format), answer)
 }

@@ -136,6 +136,22 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(e.record, s)
+	r.overPeak(s)
+	return nil
+}
+
+// overPeak warns of a share of the peak over 100 %: of the convention that counts what is never
+// computed or, where that does not explain it, of a calibration that is faster than the GPU.
+func (r *Report) overPeak(s *Setup) {
+	causal := *s
+	causal.MFU = recipe.MFUCausal
+	if computed := modelFigures(&causal).TrainingFLOPs / r.Model.TrainingFLOPs; r.Throughput.HFU*computed > 1 {
+		r.Problems = append(r.Problems, Problem{
+			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
+			Message: "HFU is over 100 %: a step takes less time than the GPU's peak allows for what it computes; a figure of the calibration (such as a factor under 1, or a share of the peak) is too fast",
+		})
+		return
+	}
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
@@ -148,7 +164,6 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask, which a fused kernel does not compute",
 		})
 	}
-	return nil
 }
 
 // simulate runs the order of the ranks. Free is the makespan if messages between

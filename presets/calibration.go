@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
+	"meshscope/presets/input"
 )
 
 // calibrationFile is calibrations/ID.toml: constants of a GPU's kernels, of a
@@ -77,12 +79,13 @@ type MachineFigures struct {
 func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 	var f calibrationFile
 	if err := d.decode(&f); err != nil {
-		return CalibrationPreset{}, err
+		return CalibrationPreset{}, ranged(err, f.Kind)
 	}
 	d.identity(f.ID, "a calibration has none", f.Source)
 	known, ok := figureRanges(f.Kind)
 	if !ok {
-		d.refuse("kind", escape.Line(f.Kind), "gpu, network, stack, memory")
+		d.refuse("kind", escape.Line(f.Kind)+closestKey(f.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory}), "gpu, network, stack, memory")
+		return CalibrationPreset{}, d.err() // of no kind there are no figures
 	}
 	p := CalibrationPreset{
 		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, Inherits: f.Inherits, FittedTo: d.required("fitted_to", f.FittedTo),
@@ -97,6 +100,20 @@ func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
 		p.Machines = append(p.Machines, own)
 	}
 	return p, d.err()
+}
+
+// ranged adds to an error about a figure that is no number what numbers are allowed.
+func ranged(err error, kind string) error {
+	var wrong *input.Error
+	known, _ := figureRanges(kind)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	key := wrong.Key[strings.LastIndexByte(wrong.Key, '.')+1:]
+	if i := slices.IndexFunc(known, func(r figureRange) bool { return r.key == key }); i >= 0 && strings.HasSuffix(wrong.Err.Error(), "a number") {
+		wrong.Err = fmt.Errorf("%w from %g to %g", wrong.Err, known[i].low, known[i].high)
+	}
+	return err
 }
 
 // knobs checks a table of what stacks run by default: knobs that every one of them has,

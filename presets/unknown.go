@@ -23,6 +23,9 @@ func (e *UnknownError) Error() string {
 	if e.NoFile {
 		return message + "; there is no such file"
 	}
+	if e.Kind != "model" && (strings.ContainsAny(e.ID, `/\`) || strings.HasSuffix(e.ID, ".toml") || strings.HasSuffix(e.ID, ".json")) {
+		return message + ": files are not taken here; one in presets/" + strings.ToLower(e.Kind) + "s of the configuration folder is named by its id"
+	}
 	if len(e.Nearest) == 0 {
 		return message
 	}

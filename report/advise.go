@@ -68,8 +68,12 @@ func (a *Advice) state() []Section {
 		for _, l := range a.Limits {
 			t.add(Word(l.Name), fine(record.Seconds, l.Seconds), Figure(record.Share, l.Share))
 		}
+		heading, but := "Fits", ""
+		if m.Fit == engine.Tight {
+			heading, but = "Tight", "fits by less than the error band: "
+		}
 		return []Section{
-			{Heading: "Fits", Lead: fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s", m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step), a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},
+			{Heading: heading, Lead: but + fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s", m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step), a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},
 			{Heading: "Where the step time goes", Blocks: []Block{t}},
 		}
 	}
@@ -199,9 +203,9 @@ func (a *Advice) memory() Section {
 	t := &Table{Head: []string{"knob", "peak GiB", "fits at"}}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
-		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())), Word(fittingWords(k)))
+		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())), Word(fittingWords(k, a.Report.Memory.Usable)))
 	}
-	return Section{Heading: "Each knob alone", Lead: "peak memory over its other values, and the values that fit", Blocks: []Block{t}}
+	return Section{Heading: "Each knob alone", Lead: "peak memory over its other values, and the values that fit (~ by less than the error band)", Blocks: []Block{t}}
 }
 
 // endWords returns the step time at one end of a knob, and its value.
@@ -231,12 +235,16 @@ func bestWords(k *advise.Knob) string {
 	}
 }
 
-// fittingWords returns the other values of a knob at which the setup fits.
-func fittingWords(k *advise.Knob) string {
+// fittingWords returns the other values of a knob at which the setup fits; ~ is one that is tight.
+func fittingWords(k *advise.Knob, usable units.Bytes) string {
 	const most = 6 // on a line
 	var fit []string
 	for _, v := range k.Values {
-		if v.Fits {
+		switch {
+		case !v.Fits:
+		case engine.FitWithin(v.Peak, usable, v.PeakBand) == engine.Tight:
+			fit = append(fit, "~"+v.Text)
+		default:
 			fit = append(fit, v.Text)
 		}
 	}

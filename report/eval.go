@@ -279,7 +279,11 @@ func (s *Section) fixes(of *engine.Setup) {
 		if also != "" {
 			also = "with " + also
 		}
-		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
+		tight := ""
+		if m.Report.Memory.Fit == engine.Tight {
+			tight = ", tight"
+		}
+		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB())+tight, record.Memory, m.Report.Memory.Peak),
 			written(figure.FineSeconds(m.Report.Time.Step)+" a step", record.Seconds, m.Report.Time.Step), Word(also))
 	}
 	s.add(t)

@@ -141,7 +141,7 @@ func inWords(message string) string {
 	if strings.HasSuffix(message, "value out of range") || strings.Contains(message, "too large to fit in") {
 		return "is too large to be read as a number"
 	}
-	m := regexp.MustCompile(`^cannot decode TOML (.+?) into .*of type \*?(\S+)$`).FindStringSubmatch(message)
+	m := regexp.MustCompile(`^cannot decode TOML (.+?) into (?:.*of type )?\*?(\S+)$`).FindStringSubmatch(message)
 	if m == nil {
 		return message
 	}
