@@ -27,22 +27,27 @@ func Doubtful(s *Setup) bool {
 // works. It is the step of the report where nothing is doubtful.
 func CautiousStep(s *Setup, r *Report) units.Seconds {
 	e := Evaluator{SkipTimeline: true}
-	step, _ := e.CautiousStep(s, r, nil)
+	step, _, _ := e.CautiousStep(s, r, nil)
 	return step
 }
 
-// CautiousStep is the function of that name that can be stopped, as EvaluateUntil can.
-func (e *Evaluator) CautiousStep(s *Setup, r *Report, stop func() bool) (units.Seconds, bool) {
+// CautiousStep is the function of that name that can be stopped, as EvaluateUntil can. It
+// returns too the memory of the end that needs more: the order of an automatic schedule, and
+// so its memory, follows from the times.
+func (e *Evaluator) CautiousStep(s *Setup, r *Report, stop func() bool) (step units.Seconds, fuller *Memory, done bool) {
+	if r.Time == nil {
+		return 0, r.Memory, true
+	}
 	c, open := Cautious(*s)
 	if !r.Legal || !open || !Doubtful(s) {
-		if r.Time == nil {
-			return 0, true
-		}
-		return r.Time.Step, true
+		return r.Time.Step, r.Memory, true
 	}
 	slow, done := e.EvaluateUntil(c, stop)
 	if !done || slow.Time == nil {
-		return r.Time.Step, done
+		return r.Time.Step, r.Memory, done
 	}
-	return slow.Time.Step, true
+	if fuller = r.Memory; slow.Memory.Peak > fuller.Peak {
+		fuller = slow.Memory
+	}
+	return slow.Time.Step, fuller, true
 }

@@ -67,7 +67,11 @@ func TestAdviceReachesAFit(t *testing.T) {
 			s = first.Setup
 		}
 	})
-	if seen < 2 {
+	least := 2
+	if draws.Deep() {
+		least = 6
+	}
+	if seen < least {
 		t.Errorf("only %d setups did not fit", seen)
 	}
 }
@@ -167,10 +171,10 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					r := evaluator.Evaluate(turned)
-					if !r.Legal || !r.Memory.HasMargin() || !plain(&turned) || knob.LauncherRejects(r.Problems) {
+					if !r.Legal || !plain(&turned) || knob.LauncherRejects(r.Problems) {
 						continue
 					}
-					if slow, _ := evaluator.CautiousStep(&turned, &r, nil); slow < fastest {
+					if slow, fuller, _ := evaluator.CautiousStep(&turned, &r, nil); fuller.HasMargin() && slow < fastest {
 						best, fastest = turned, slow
 					}
 				}

@@ -93,12 +93,12 @@ func (a *Advice) run() Section {
 	if a.Deadline <= 0 {
 		return out
 	}
-	if a.meets(r) {
+	if a.meets(&a.Report, a.Cautious) {
 		out.say("It meets the deadline of " + figure.Lasting(a.Deadline) + ".")
 		return out
 	}
 	for i := range a.Moves {
-		if m := &a.Moves[i]; m.Fits && a.meets(m.Report.Run) {
+		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.Cautious) {
 			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + "; the first move that meets it: " + m.Turns() + ".")
 			return out
 		}
@@ -107,8 +107,11 @@ func (a *Advice) run() Section {
 	return out
 }
 
-// meets reports whether a run ends within the deadline.
-func (a *Advice) meets(r *engine.Run) bool { return r.Days*86400 <= float64(a.Deadline) }
+// meets reports whether a run ends within the deadline at the slow end of its step, as a search
+// asks.
+func (a *Advice) meets(r *engine.Report, slow units.Seconds) bool {
+	return r.Run.Seconds*slow/r.Time.Step <= a.Deadline
+}
 
 // moves lists the changes that help, with the command line of the first one.
 func (a *Advice) moves() Section {
@@ -134,7 +137,7 @@ func (a *Advice) moves() Section {
 		}
 		if row := &t.Rows[i]; a.Report.Run != nil {
 			days := right(fmt.Sprintf("%.1f", m.Report.Run.Days))
-			if a.Deadline > 0 && a.meets(m.Report.Run) {
+			if a.Deadline > 0 && a.meets(&m.Report, m.Cautious) {
 				days = right("in time " + fmt.Sprintf("%.1f", m.Report.Run.Days))
 			}
 			*row = append(*row, days, right(costWords(m.Report.Run)))

@@ -80,7 +80,7 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}
 	if d.Run = m.Report.Run; d.Run != nil && a.Deadline > 0 {
-		in := a.meets(d.Run)
+		in := a.meets(&m.Report, m.Cautious)
 		d.InTime = &in
 	}
 	return d

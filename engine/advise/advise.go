@@ -70,6 +70,8 @@ type Move struct {
 	// setup; false too where the setup is refused already. Such turns are no moves;
 	// rules and knobs show them.
 	NowRefused bool
+
+	fuller *engine.Memory // of the end of the step, as predicted or slow, that needs more: both must fit
 }
 
 // Turns returns what to turn, in the words of the command line.
@@ -134,7 +136,7 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	if a.report, done = a.evaluator.EvaluateUntil(s, o.Stop); !done || !a.report.Legal {
 		return Advice{}, false
 	}
-	if a.step, done = a.evaluator.CautiousStep(&s, &a.report, o.Stop); !done {
+	if a.step, _, done = a.evaluator.CautiousStep(&s, &a.report, o.Stop); !done {
 		return Advice{}, false
 	}
 	out := Advice{Setup: s, Report: a.report, Cautious: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}

@@ -19,7 +19,7 @@ func (a *adviser) last(m *Move) string {
 		here, there := now.Groups(&now.Cluster).TP, s.Groups(&s.Cluster).TP
 		return there.Size > 1 && there.Crosses() && (!here.Crosses() || here.Size < there.Size)
 	}
-	switch memory := m.Report.Memory; {
+	switch {
 	case s.Offload == recipe.OffloadOptimizer && now.Offload != recipe.OffloadOptimizer:
 		return "the update's time on the host is that of one measured machine"
 	case s.PP > 1 && s.Schedule == schedule.Naive && now.Schedule != schedule.Naive:
@@ -27,7 +27,7 @@ func (a *adviser) last(m *Move) string {
 	case crosses():
 		return "TP over the network between nodes"
 	default:
-		return a.tight(memory)
+		return a.tight(m.fuller)
 	}
 }
 
@@ -64,7 +64,7 @@ const beyond = "rests on a value that search does not try by default"
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		faster := a.found != nil && a.roomy(a.found.Report.Memory) && m.Cautious < a.found.Cautious
+		faster := a.found != nil && a.roomy(a.found.fuller) && m.Cautious < a.found.Cautious
 		if m.Last == "" && (faster || a.none && m.Fits) {
 			m.Last = beyond
 		}

@@ -132,7 +132,7 @@ func Fixes(s engine.Setup, stop func() bool) []Move {
 	if a.report, done = a.evaluator.EvaluateUntil(s, stop); !done || !a.report.Legal || a.report.Memory.Fits {
 		return nil
 	}
-	if a.step, done = a.evaluator.CautiousStep(&s, &a.report, stop); !done {
+	if a.step, _, done = a.evaluator.CautiousStep(&s, &a.report, stop); !done {
 		return nil
 	}
 	list := a.mended()

@@ -87,12 +87,12 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 		return Move{}, false
 	}
 	m := Move{Changes: compare.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
-	if m.Cautious, done = a.evaluator.CautiousStep(&s, &r, a.options.Stop); !done {
+	if m.Cautious, m.fuller, done = a.evaluator.CautiousStep(&s, &r, a.options.Stop); !done {
 		return Move{}, false
 	}
 	m.Speed = float64(a.step / m.Cautious)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
-	m.Fits = r.Memory.Fits
+	m.Fits = m.fuller.Fits
 	m.Last = a.last(&m)
 	m.NowRefused = knob.LauncherRejects(r.Problems) && !knob.LauncherRejects(a.report.Problems)
 	if runs := a.options.Accepts; runs != nil {

@@ -31,6 +31,8 @@ func (c *Chosen) Words(number func(int) string) string {
 	switch {
 	case c.Found:
 		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
+	case c.Partial:
+		return "layout not given, and the search for one was stopped before it found any: every degree is 1"
 	case c.Layouts == 0:
 		return "layout not given, and no legal one found: every degree is 1"
 	}
