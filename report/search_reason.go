@@ -179,9 +179,13 @@ func (o *Search) rule(field string) string {
 		return ""
 	}
 	for _, p := range engine.Evaluate(s).Problems {
-		if p.Severity == layout.Error && p.Field == field {
-			return p.Message
+		if p.Severity != layout.Error || p.Field != field {
+			continue
 		}
+		if near, ok := p.Nearest[field]; ok && len(p.Nearest) == 1 {
+			return fmt.Sprintf("%s; nearest: --%s %v", p.Message, field, near)
+		}
+		return p.Message
 	}
 	return ""
 }
