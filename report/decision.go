@@ -93,7 +93,7 @@ func (d *Decision) Answer() *Answer {
 func (d *Decision) Headline() string { return Headline(&d.Report) }
 
 // Headline says in one sentence what a report comes to: whether it fits and by how much, how long a
-// step takes, and what it loses most time to.
+// step takes, what it loses most time to, and how long the whole run takes and what it costs.
 func Headline(r *engine.Report) string {
 	m, t := r.Memory, r.Time
 	if m == nil || t == nil || r.Throughput == nil {
@@ -103,7 +103,14 @@ func Headline(r *engine.Report) string {
 	if why := Loss(r); why != "" {
 		lost = ", " + why
 	}
-	return fmt.Sprintf("%s; a step takes %s %s%s; MFU %s", Verdict(m), figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+	text := fmt.Sprintf("%s; a step takes %s %s%s; MFU %s", Verdict(m), figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+	if run := r.Run; run != nil {
+		text += fmt.Sprintf("; %s tokens take %s %s", figure.FineCount(run.Tokens), figure.Days(run.Days), run.Band("±"))
+		if run.Cost != nil {
+			text += ", " + figure.Dollars(*run.Cost)
+		}
+	}
+	return text
 }
 
 // Verdict says in a few words whether a layout fits, and by how much.

@@ -203,3 +203,38 @@ func TestSearchFromIllegal(t *testing.T) {
 		t.Errorf("still illegal:\n%s", text)
 	}
 }
+
+// TestPicturesAfterResize: a window that becomes wide enough for the pictures of all schedules has
+// them drawn.
+func TestPicturesAfterResize(t *testing.T) {
+	m := live(t, 100, 40)
+	m.do(state.Action{Verb: state.GoTab, N: int(PipelineTab)})
+	_, cmd := m.Update(tea.KeyPressMsg{Code: 't', Text: "t"})
+	for i := 0; cmd != nil && i < 4; i++ {
+		_, cmd = m.Update(works(cmd()))
+	}
+	_, cmd = m.Update(tea.WindowSizeMsg{Width: 130, Height: 40})
+	if cmd == nil {
+		t.Fatalf("nothing is drawn after a resize:\n%s", screenText(m))
+	}
+	m.Update(works(cmd()))
+	if text := screenText(m); strings.Contains(text, "drawing") || !strings.Contains(text, "F forward") {
+		t.Errorf("after a resize:\n%s", text)
+	}
+}
+
+// works returns the message of a batch that brings what a screen had computed; else the message.
+func works(msg tea.Msg) tea.Msg {
+	batch, ok := msg.(tea.BatchMsg)
+	if !ok {
+		return msg
+	}
+	for _, cmd := range batch {
+		if cmd != nil {
+			if w, ok := cmd().(workedMsg); ok {
+				return w
+			}
+		}
+	}
+	return nil
+}

@@ -18,7 +18,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.caps.Resize(msg.Width, msg.Height)
 		m.overlays.Resize(m.caps.Width, m.caps.Height)
-		return m, nil
+		return m, m.refreshScreen() // what has room now may have to be computed
 	case tea.ColorProfileMsg:
 		if !m.options.NoColor && !tty.NoColor(m.options.Env) && msg.Profile != m.caps.Profile {
 			m.caps.Profile = max(msg.Profile, colorprofile.ASCII)

@@ -54,6 +54,14 @@ func TestWholeRun(t *testing.T) {
 // TestWholeRunTyped: on any screen r takes the tokens and a price at once, and shows what they
 // make; days and cost then stand in the first line of every screen.
 func TestWholeRunTyped(t *testing.T) {
+	for tab := range tabs {
+		m := live(t, 100, 30)
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
+		keys(m, "r", "2", "T", "enter")
+		if text := screenText(m); m.state.Setup.Budget != 2e12 || !strings.Contains(text, "WHOLE RUN") {
+			t.Errorf("%s: r 2T gives %v tokens:\n%s", tabName(tab), m.state.Setup.Budget, text)
+		}
+	}
 	m := live(t, 80, 24)
 	focus := m.state.Focus
 	keys(m, "tab", "r", "2", "T")

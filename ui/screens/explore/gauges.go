@@ -205,9 +205,10 @@ func Title(in *screen.Context, w int) string {
 		{model},
 	}
 	if run := runWords(in.Report); run != "" { // once tokens are set it stands at every width
-		for i := range parts[:len(parts)-1] {
+		for i := range parts {
 			parts[i] = append(parts[i], run)
 		}
+		parts = append(parts, []string{model})
 	}
 	const apart = 3
 	for i, choice := range parts {

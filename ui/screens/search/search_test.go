@@ -209,7 +209,7 @@ func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 // whatever the figures are.
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{
-		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", "r", "n",
+		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", ".", "n",
 		"t", "p", "=", "4", "space", "backspace", "v", "b", "3", "7",
 	}
 	draws.Check(t, func(r *rapid.T) {
@@ -305,9 +305,9 @@ func TestStopAndMoveOn(t *testing.T) {
 	if v.Refresh(in).Work != nil {
 		t.Error("what was stopped must not start again by itself")
 	}
-	again := v.press(in, "r")
+	again := v.press(in, ".")
 	if again.Work == nil {
-		t.Fatal("r does not search again")
+		t.Fatal(". does not search again")
 	}
 	other := in.At(in.W, in.H)
 	s := *in.Setup
