@@ -73,7 +73,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	add(pictureMode, v.pictureKeys())
 	keys = append(keys, v.generalKeys(in, foot)...)
 	add(tableMode, table[1:])
-	again := screen.Key{ID: "again", Keys: ". f5", Help: "search again", Do: v.again}
+	again := screen.Key{ID: "again", Keys: ".", Help: "search again", Do: v.again}
 	if foot == tableMode {
 		again.Hint = "again"
 	}
