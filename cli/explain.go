@@ -81,7 +81,11 @@ func (a *app) explainCommand() *cobra.Command {
 			return &usageError{"free is usable memory minus memory.peak; see 'meshscope explain peak'"}
 		}
 		if !ok {
-			if word, found := explainedWord(book, args[0]); found {
+			word, found, err := explainedWord(book, args[0])
+			switch {
+			case err != nil:
+				return err
+			case found:
 				return a.printWord(word, asJSON)
 			}
 			return unknownFigure(book, args[0])

@@ -26,28 +26,32 @@ type wordDocument struct {
 }
 
 // explainedWord finds a word in the glossary and among the knobs: by its name, or as a part of
-// one (ring of ring attention). False for one that neither has.
-func explainedWord(book *explain.Book, typed string) (wordDocument, bool) {
+// one (ring of ring attention). False for one that neither has; an error where they cannot be read.
+func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error) {
 	d := wordDocument{Header: report.NewHeader(version), Word: strings.ToLower(strings.TrimSpace(typed)), Figures: []string{}}
-	if all, err := words.Glossary(); err == nil {
-		i, ok := words.Find(all, d.Word)
-		if !ok {
-			i = slices.IndexFunc(all, func(w words.Word) bool {
-				return slices.ContainsFunc(w.Names(), func(name string) bool { return slices.Contains(strings.Fields(strings.ToLower(name)), d.Word) })
-			})
-		}
-		if i >= 0 && (ok || d.Word != "") && i < len(all) {
-			w := &all[i]
-			d.Word, d.Means, d.Formula, d.See, d.Sources = w.Term, w.Means, w.Formula, w.See, append(d.Sources, w.Source)
-		}
+	all, err := words.Glossary()
+	if err != nil {
+		return d, false, err
 	}
-	if notes, err := words.Methods(); err == nil {
-		if m, ok := notes[knob.ID(strings.ToLower(typed))]; ok {
-			d.Cuts, d.Costs, d.Use, d.Sources = m.Cuts, m.Costs, m.Use, append(d.Sources, m.Source)
-		}
+	i, ok := words.Find(all, d.Word)
+	if !ok {
+		i = slices.IndexFunc(all, func(w words.Word) bool {
+			return slices.ContainsFunc(w.Names(), func(name string) bool { return slices.Contains(strings.Fields(strings.ToLower(name)), d.Word) })
+		})
+	}
+	if i >= 0 && (ok || d.Word != "") && i < len(all) {
+		w := &all[i]
+		d.Word, d.Means, d.Formula, d.See, d.Sources = w.Term, w.Means, w.Formula, w.See, append(d.Sources, w.Source)
+	}
+	notes, err := words.Methods()
+	if err != nil {
+		return d, false, err
+	}
+	if m, ok := notes[knob.ID(strings.ToLower(typed))]; ok {
+		d.Cuts, d.Costs, d.Use, d.Sources = m.Cuts, m.Costs, m.Use, append(d.Sources, m.Source)
 	}
 	if len(d.Sources) == 0 {
-		return d, false
+		return d, false, nil
 	}
 	var ids []string
 	for _, f := range book.Figures() {
@@ -64,7 +68,7 @@ func explainedWord(book *explain.Book, typed string) (wordDocument, bool) {
 	}
 	const most = 12
 	d.Figures = d.Figures[:min(most, len(d.Figures))]
-	return d, true
+	return d, true, nil
 }
 
 // printWord prints what a word means.

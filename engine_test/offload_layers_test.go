@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"meshscope/engine"
@@ -50,6 +51,13 @@ func TestOffloadedLayers(t *testing.T) {
 			if b.Time.Step < a.Time.Step || c.Time.Step <= b.Time.Step {
 				t.Errorf("%s, PP %d: steps %v, %v over C2C, %v over PCIe", model, pp, a.Time.Step, b.Time.Step, c.Time.Step)
 			}
+			all := some
+			all.Overlap = recipe.OverlapNone
+			agrees(t, all)
+			d := engine.Evaluate(all)
+			if row, ok := host(&d); !ok || row.Exposed < row.Seconds*(1-1e-9) {
+				t.Errorf("%s, PP %d: without overlap %+v", model, pp, row)
+			}
 			row, ok := host(&c)
 			if _, without := host(&a); without || !ok || row.Exposed <= 0 {
 				t.Errorf("%s, PP %d: row %+v", model, pp, row)
@@ -63,6 +71,9 @@ func TestOffloadedLayers(t *testing.T) {
 		"no link to the host": func(s *engine.Setup) { s.Cluster.GPU.HostLink, s.Cluster.GPU.HostBandwidth = 0, 0 },
 	} {
 		s := at("llama3-70b", "gb200", 1, 10)
+		if s.OffloadLayers = 5000; !slices.ContainsFunc(engine.Check(s), func(p engine.Problem) bool { return p.Code == "offload-all" }) {
+			t.Error("5000 offloaded layers are taken without a word")
+		}
 		if change(&s); engine.Legal(s) {
 			t.Errorf("offloaded layers with %s are taken", name)
 		}

@@ -104,6 +104,15 @@ func megatronSplits() []Rule {
 			Why:    func(*engine.Setup) string { return "it has no limit of micro-batches in flight" },
 		},
 		{
+			ID: "offload-layers", Field: "offload-layers", Source: "T, cpu_offloading",
+			breaks: func(s *engine.Setup) bool {
+				return s.OffloadLayers > 0 && (s.PP > 1 || s.Recompute.Mode != recipe.RecomputeNone || s.OffloadLayers >= s.Model.Layers)
+			},
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("--cpu-offloading-num-layers goes with no pipeline, no recomputation and fewer than all %d layers", s.Model.Layers)
+			},
+		},
+		{
 			ID: "recompute-layers", Field: knob.Recompute, Source: "T:543-556",
 			breaks: func(s *engine.Setup) bool {
 				return s.Recompute.Mode == recipe.RecomputeFull && s.Recompute.Layers%max(s.VPP, 1) != 0

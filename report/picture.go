@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"math"
 	"strings"
 
 	"meshscope/engine"
@@ -30,6 +31,14 @@ type barPart struct {
 type bar struct {
 	name, after string
 	parts       []barPart
+}
+
+// drawn returns the size that a part is drawn with: none for one without end.
+func (p *barPart) drawn() float64 {
+	if math.IsNaN(p.size) || math.IsInf(p.size, 0) {
+		return 0
+	}
+	return p.size
 }
 
 // memoryPicture draws the memory of the ranks, with a line at what is usable. Of many ranks it has
@@ -72,7 +81,7 @@ func drawBars(title string, bars []bar, limit float64, limitWords, unit string) 
 	for _, b := range bars {
 		sum := 0.0
 		for _, p := range b.parts {
-			sum += p.size
+			sum += p.drawn()
 		}
 		most = max(most, sum)
 	}
@@ -86,7 +95,7 @@ func drawBars(title string, bars []bar, limit float64, limitWords, unit string) 
 		x, y := float64(pictureLeft), 24+pictureRow*i
 		fmt.Fprintf(&out, `<text x="%d" y="%d" text-anchor="end">%s</text>`, pictureLeft-8, y+13, html.EscapeString(b.name))
 		for _, p := range b.parts {
-			w := p.size * scale
+			w := p.drawn() * scale
 			fmt.Fprintf(&out, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s %s%s</title></rect>`,
 				x, y, max(w, 0), pictureBar, p.color, html.EscapeString(p.name), figure.Three(p.size), unit)
 			x += w

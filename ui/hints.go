@@ -63,5 +63,8 @@ func keyAt(keys string, x int) string {
 			return name
 		}
 	}
+	if len(names) == 0 {
+		return ""
+	}
 	return names[0]
 }

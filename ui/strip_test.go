@@ -75,7 +75,7 @@ func TestScreenNumbers(t *testing.T) {
 
 // TestHintsAreClicked: a click on a key of the footer presses it, on every screen.
 func TestHintsAreClicked(t *testing.T) {
-	for text, want := range map[string]string{"↑↓": "up down", "[ ]": "[ ]", "n N": "n N", "up/z": "up z", "tab": "tab", "?": "?", "0-9": "enter", "arrows": "", "/": "/", "+ - 0 1": "+ - 0 1"} {
+	for text, want := range map[string]string{"↑↓": "up down", "[ ]": "[ ]", "n N": "n N", "up/z": "up z", "tab": "tab", "?": "?", "0-9": "enter", "arrows": "", "": "", " ": "", "/": "/", "+ - 0 1": "+ - 0 1"} {
 		seen := ""
 		for x := range len([]rune(text)) {
 			if name := keyAt(text, x); name != "" && !strings.HasSuffix(seen, name) {

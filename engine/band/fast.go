@@ -159,8 +159,11 @@ func size(x, c *[counts]float64) float64 {
 }
 
 // decay returns exp(-d) - exp(-far) for d from 0 to far, linear between the values that are
-// kept: it is off by less than 4e-5.
+// kept: it is off by less than 4e-5. A distance that is no number weighs nothing.
 func (q *quick) decay(d float64) float64 {
+	if math.IsNaN(d) {
+		return 0
+	}
 	at := d * decaySteps
 	i := int(at)
 	return q.near[i] + (at-float64(i))*(q.near[i+1]-q.near[i])

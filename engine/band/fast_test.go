@@ -43,4 +43,7 @@ func TestDecay(t *testing.T) {
 			t.Fatalf("decay(%v) = %v, wanted %v", d, got, want)
 		}
 	}
+	if got := table.quick.decay(math.NaN()); got != 0 {
+		t.Errorf("a distance that is no number weighs %v", got)
+	}
 }

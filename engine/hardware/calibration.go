@@ -151,6 +151,7 @@ type Software struct {
 	// next to the work of another: pipelines with virtual stages or without a pipeline, and
 	// no full recomputation. 0 on a Machine: it does not overlap.
 	EPOverlap    float64
+	HostCopies   float64 // on a Machine: share of copies of activations to the host that compute can never hide
 	FusedExperts bool    // on a Machine: activation and casts of experts are part of their products
 	FP8Attention float64 // rate of the forward of attention in fp8 over that in 16 bits; on a Machine 1 where it does not run
 	// Pair is the share of expert traffic that an overlapped pair of a forward and a
@@ -187,7 +188,7 @@ func (s *Software) Run(given *recipe.Software) recipe.Software { return given.Or
 // expose leaves communication exposed that is not taken to overlap.
 func (s *Software) expose(o recipe.Overlap) {
 	if o == recipe.OverlapNone {
-		s.TPForward, s.TPBackward, s.CP, s.DP, s.Gather = 1, 1, 1, 1, 1
+		s.TPForward, s.TPBackward, s.CP, s.DP, s.Gather, s.HostCopies = 1, 1, 1, 1, 1, 1
 	}
 	if o == recipe.OverlapNone || o == recipe.OverlapCautious {
 		s.EP, s.EPOverlap, s.Pair, s.Shard = 1, 0, 1, 1
@@ -198,7 +199,7 @@ func (s *Software) expose(o recipe.Overlap) {
 // their activation and casts: Blackwell, with block-scaled operands of 8 or 4 bits
 // (NVIDIA/TransformerEngine, ops/fused: compute capability 10, MXFP8 and NVFP4).
 func FusesExperts(g *GPU, p recipe.Precision) bool {
-	return g.Architecture == "Blackwell" && p.Narrow()
+	return g.Architecture == "Blackwell" && (p == recipe.FP8 || p == recipe.FP8Megatron || p == recipe.NVFP4)
 }
 
 // fuseExperts makes the constants those of the fused kernel: one start for all experts, token

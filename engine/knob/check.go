@@ -225,7 +225,7 @@ func (s *Setup) offloadLayers(bad func(code string, field ID, format string, arg
 	case s.Stack.Resolve() != recipe.MegatronCore:
 		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has", s.stackName())
 	case s.Recompute.Mode == recipe.RecomputeFull:
-		bad("offload-recompute", field, "layers that run again as a whole keep nothing to offload: recompute %s", s.Recompute)
+		bad("offload-recompute", field, "megatron-core offloads no activations where layers run again: recompute %s", s.Recompute)
 	case s.Cluster.GPU.Host() <= 0:
 		bad("offload-bandwidth", field, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", s.Cluster.GPU.Name)
 	case s.OffloadLayers < 0 || s.OffloadLayers > recipe.MaxRecomputeLayers:
@@ -270,6 +270,12 @@ func (s *Setup) words(into []Problem) []Problem {
 		into = append(into, Problem{
 			Code: "recompute-all", Severity: layout.Warning, Field: string(Recompute),
 			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
+		})
+	}
+	if n := s.OffloadLayers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP {
+		into = append(into, Problem{
+			Code: "offload-all", Severity: layout.Warning, Field: "offload-layers",
+			Message: fmt.Sprintf("offload-layers is %d, more than a pipeline rank holds: all are offloaded", n),
 		})
 	}
 	knobs := registry()

@@ -66,7 +66,7 @@ func softwareKnobs() []Knob {
 				if why, word = noExperts(s); why != "" {
 					return why, word
 				}
-				return offWhere(!hardware.FusesExperts(&s.Cluster.GPU, s.Precision), "Blackwell in fp8 or nvfp4 only", "")
+				return offWhere(!hardware.FusesExperts(&s.Cluster.GPU, s.Precision), "Blackwell in fp8 (MXFP8) or nvfp4 only", "")
 			},
 		}, fields[7]),
 	}
