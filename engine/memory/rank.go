@@ -76,7 +76,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0
 	}
-	note.states(&params, &out)
+	note.states(&params, &out, shard.Weights.Copies > 0)
 	e.peak(in, note, r, &out)
 	update := stack.Update(in, r, params)
 	updating := update > out.Activations+out.Logits+out.Buffers

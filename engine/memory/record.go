@@ -51,28 +51,33 @@ func (n note) live(live *Live) {
 }
 
 // states records what a rank keeps from step to step.
-func (n note) states(p *Parameters, out *Rank) {
+func (n note) states(p *Parameters, out *Rank, copies bool) {
 	if n.rec != nil { // short enough to be inlined where nobody asks
-		n.allStates(p, out)
+		n.allStates(p, out, copies)
 	}
 }
 
-func (n note) allStates(p *Parameters, out *Rank) {
-	n.static(p, "weights", "weights", "Memory of weights", out.Weights)
-	n.static(p, "gradients", "gradients", "Memory of gradients", out.Gradients)
-	n.static(p, "optimizer", "optimizer", "Memory of the optimizer's state", out.Optimizer)
-	n.static(p, "offloaded", "optimizer", "Optimizer state kept in host memory", out.Offloaded)
+func (n note) allStates(p *Parameters, out *Rank, copies bool) {
+	less := ""
+	if copies {
+		less = " - {memory.weights.copies-per-parameter} * " + n.rec.Ref("embedding-parameters")
+	}
+	n.static(p, "weights", "weights", "Memory of weights", less, out.Weights)
+	n.static(p, "gradients", "gradients", "Memory of gradients", "", out.Gradients)
+	n.static(p, "optimizer", "optimizer", "Memory of the optimizer's state", "", out.Optimizer)
+	n.static(p, "offloaded", "optimizer", "Optimizer state kept in host memory", "", out.Offloaded)
 }
 
 // static records weights, gradients or the optimizer's state of a rank, unless it
 // is kept elsewhere.
-func (n note) static(p *Parameters, id, term, name string, value units.Bytes) {
+func (n note) static(p *Parameters, id, term, name, less string, value units.Bytes) {
 	formula := "0"
 	if value > 0 {
 		formula = "{memory." + term + ".per-parameter} * P_dense"
 		if p.Expert > 0 {
 			formula += " + {memory." + term + ".per-expert-parameter} * P_expert"
 		}
+		formula += less
 	}
 	n.bytes(id, name, formula, value, "ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
 }

@@ -6,11 +6,12 @@ import (
 	"meshscope/engine/units"
 )
 
-// PerParam are bytes per dense and per expert parameter after sharding.
-type PerParam struct{ Dense, Expert float64 }
+// PerParam are bytes per dense and per expert parameter after sharding. Copies are those of
+// them that embedding and head do not have: NVFP4 quantises the products of layers alone.
+type PerParam struct{ Dense, Expert, Copies float64 }
 
 func (b PerParam) of(p Parameters) units.Bytes {
-	return units.Bytes(b.Dense*p.Dense + b.Expert*p.Expert)
+	return units.Bytes(b.Dense*p.Dense + b.Expert*p.Expert - b.Copies*p.Embedding)
 }
 
 // Sharding is the bytes per parameter of the static terms.
@@ -68,9 +69,19 @@ func (in *Input) whole(term string, w width) PerParam { return in.perParam(term,
 
 // perParam returns a term's bytes per parameter, divided over the ranks that shard it.
 func (in *Input) perParam(term string, w width, sharded bool) PerParam {
-	p := PerParam{w.bytes, w.bytes}
+	p := PerParam{Dense: w.bytes, Expert: w.bytes}
 	if sharded {
 		p = over(in, w.bytes)
+	}
+	if term == "weights" && in.Precision == recipe.NVFP4 {
+		p.Copies = p.Dense * recipe.NVFP4Copies / w.bytes
+		if in.Record.On() {
+			in.Record.Figure(record.Entry{
+				ID: "memory.weights.copies-per-parameter", Name: "Bytes of the 4-bit copies per dense parameter, which embedding and head do not have", Symbol: "bytes of copies per dense parameter",
+				Formula: "{memory.weights.per-parameter} * b_copies / b_weight", Value: p.Copies,
+				Source: "embedding and head stay in 16 bits (NVIDIA/TransformerEngine, pytorch/module/base.py: get_weight_workspace)",
+			}, record.In("b_copies", recipe.NVFP4Copies))
+		}
 	}
 	in.recordPerParam(term, p, w, w, sharded, sharded)
 	return p
@@ -79,7 +90,7 @@ func (in *Input) perParam(term string, w width, sharded bool) PerParam {
 // over is bytes per parameter divided over the ranks that shard them.
 func over(in *Input, bytes float64) PerParam {
 	l := in.Layout
-	return PerParam{bytes / float64(l.DenseShards()), bytes / float64(l.ExpertShards())}
+	return PerParam{Dense: bytes / float64(l.DenseShards()), Expert: bytes / float64(l.ExpertShards())}
 }
 
 // recordPerParam records bytes per parameter of a term that has a name.

@@ -128,7 +128,10 @@ func (p Precision) OperandBytes() float64 {
 	return p.Bytes()
 }
 
-// WeightBytes returns the size of one stored weight. With NVFP4 it has 16 bits, and 4-bit
+// NVFP4Copies is the size of the copies of a weight of a layer, by rows and by columns.
+const NVFP4Copies = 2 * NVFP4Bytes
+
+// WeightBytes returns the size of one stored weight. With NVFP4 it has 16 bits, and in layers 4-bit
 // copies by rows and by columns that are made once per step and kept for its micro-batches
 // (NVIDIA/TransformerEngine, pytorch/module/base.py: get_weight_workspace).
 func (p Precision) WeightBytes() float64 {
@@ -139,7 +142,7 @@ func (p Precision) WeightBytes() float64 {
 	case FP8Tensor:
 		return 1
 	case NVFP4:
-		return 2 + 2*NVFP4Bytes
+		return 2 + NVFP4Copies
 	default:
 		return p.Bytes()
 	}
