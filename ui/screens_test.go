@@ -238,3 +238,33 @@ func works(msg tea.Msg) tea.Msg {
 	}
 	return nil
 }
+
+// TestPicturesWithoutColours: without colours too the pictures of all schedules stand on one axis:
+// a column in which a rank is idle has a sign, and what is left out is in the same columns.
+func TestPicturesWithoutColours(t *testing.T) {
+	s := presets.DefaultSetup()
+	s.TP, s.PP, s.DP, s.MicroBatches, s.Schedule = 4, 8, 2, s.GBS/2, "zb-h1"
+	m := New(Options{Setup: s, Evaluate: engine.Evaluate, NoColor: true, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8", "NO_COLOR=1"}})
+	send(m, tea.WindowSizeMsg{Width: 130, Height: 40})
+	m.do(state.Action{Verb: state.GoTab, N: int(PipelineTab)})
+	_, cmd := m.Update(tea.KeyPressMsg{Code: 't', Text: "t"})
+	for i := 0; cmd != nil && i < 4; i++ {
+		_, cmd = m.Update(works(cmd()))
+	}
+	text, rows, at := screenText(m), 0, -1
+	for line := range strings.Lines(text) {
+		before, _, cut := strings.Cut(line, "⋯")
+		if !cut {
+			continue
+		}
+		rows++
+		if n := len([]rune(before)); at < 0 {
+			at = n
+		} else if n != at {
+			t.Fatalf("a row is cut in column %d, another in %d:\n%s", n, at, text)
+		}
+	}
+	if rows < 10 {
+		t.Fatalf("%d pictures:\n%s", rows, text)
+	}
+}

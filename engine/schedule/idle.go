@@ -5,7 +5,7 @@ package schedule
 type Waits struct {
 	WarmUp   float64 // before its first backward or input gradient: the first micro-batches are on their way
 	Drain    float64 // after its last forward: the last ones are
-	Paced    float64 // in between, for what a rank with more to do had not finished: uneven stages
+	Paced    float64 // in between, for what a rank with more to do had not finished, and as long as the busiest rank has more to do: uneven stages
 	Between  float64 // in between, for ranks with no more to do than this one: the order of the operations
 	HandOver float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
 }
@@ -33,6 +33,14 @@ func (t *Timeline) WaitsOf(rank int) Waits {
 		return Waits{Drain: t.Makespan}
 	}
 	w.rank(rank, from, to)
+	// A rank with less to do than another idles in any order of operations; the wait reaches it
+	// through ranks that have no more to do than itself.
+	most := 0.0
+	for r := range t.Ranks {
+		most = max(most, t.Ranks[r].Busy)
+	}
+	uneven := min(w.out.Between, max(0, most-t.Ranks[rank].Busy-w.out.Paced))
+	w.out.Paced, w.out.Between = w.out.Paced+uneven, w.out.Between-uneven
 	// What is idle and no gap is sending inside the operations themselves.
 	if rest := t.Ranks[rank].Idle - w.out.Sum(); rest > 0 {
 		w.out.HandOver += rest

@@ -134,10 +134,13 @@ func (m *Multiple) Render(f *Frame, t *themes.Theme, g widget.Glyphs, n int) []s
 	if n < 1 || n > multipleLines || len(m.keys[n]) == 0 || len(f.spans) == 0 {
 		return nil
 	}
-	p := &painter{theme: t, glyphs: g, spans: f.spans, cells: make([]cell, f.Cols), mark: t.Paint(themes.Muted), blend: newBlend(f.Cols)}
 	idle := cell{paint: t.Paint(themes.Faint), sign: "."}
 	if g.Unicode {
 		idle.sign = "·"
+	}
+	p := &painter{
+		theme: t, glyphs: g, spans: f.spans, cells: make([]cell, f.Cols), mark: t.Paint(themes.Muted), blend: newBlend(f.Cols),
+		idleSign: idle.sign, inside: idle.paint,
 	}
 	blank := cell{sign: " "}
 	lines := make([]string, 0, n)
