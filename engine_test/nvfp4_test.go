@@ -27,6 +27,9 @@ func TestNVFP4(t *testing.T) {
 	}
 	four, eight := at("gb300", recipe.NVFP4), at("gb300", recipe.FP8)
 	agrees(t, four)
+	moe := four
+	moe.Model = presetModel(t, "qwen3-30b-a3b")
+	agrees(t, moe)
 	agrees(t, eight)
 	r, r8 := engine.Evaluate(four), engine.Evaluate(eight)
 	rank, rank8 := r.Memory.Ranks[0], r8.Memory.Ranks[0]

@@ -83,7 +83,8 @@ func (m *Machine) MatMul(rec *record.Recorder, rows, inner, cols float64, bytes 
 	return m.matMul(rec, m.gemm, "R", rows, inner, cols, bytes)
 }
 
-// HeadMatMul is MatMul for the head, which every recipe of fp8 and NVFP4 leaves in 16 bits.
+// HeadMatMul is MatMul for what stays in 16 bits: the head with every recipe of fp8 and NVFP4, and
+// the router with NVFP4.
 func (m *Machine) HeadMatMul(rec *record.Recorder, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
 	symbol := "R"
 	if m.gemm16 != m.gemm {

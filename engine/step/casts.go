@@ -63,12 +63,28 @@ func (k *kernels) recordCast(which, id, name string, t units.Seconds) {
 // fp8 and NVFP4 (DeepSeek-V3, arXiv 2412.19437, section 3.3.1; in Megatron-LM it is no module
 // of Transformer Engine: tensor_parallel/layers.py).
 func (k *kernels) headProduct(c *Cost, cols float64) {
-	rows, inner := k.tokens, float64(k.in.Model.Hidden)
+	k.wideProduct(c, product{"output", "head projection", "T", "h", "V / t"}, k.tokens, float64(k.in.Model.Hidden), cols)
+}
+
+// router adds the router's product, which NVFP4 leaves in 16 bits like the head's: it is no module
+// of Transformer Engine (NVIDIA/Megatron-LM, transformer/moe/router.py). The fitted rates of fp8
+// have it among the products of layers.
+func (k *kernels) router(c *Cost) {
+	m, p := k.in.Model, product{"router", "router", "shard", "h", "E"}
+	if k.input < k.elem {
+		k.wideProduct(c, p, k.shard, float64(m.Hidden), float64(m.Experts))
+		return
+	}
+	k.matmul(c, p, k.shard, float64(m.Hidden), float64(m.Experts))
+}
+
+// wideProduct is matmul in 16 bits, without casts.
+func (k *kernels) wideProduct(c *Cost, p product, rows, inner, cols float64) {
 	input := k.input
 	k.input = k.elem
 	b := k.operands(rows*inner, inner*cols, rows*cols)
-	k.rec.Given(record.In("bytes_of_an_operand", k.input))
-	f, i, w := k.recordProduct(&product{"output", "head projection", "T", "h", "V / t"}, float64(b.forward))
+	k.rec.Scope(p.id, p.name).Given(record.In("bytes_of_an_operand", k.input))
+	f, i, w := k.recordProduct(&p, float64(b.forward))
 	k.input = input
 	c.Forward += k.m.HeadMatMul(f, rows, inner, cols, b.forward)
 	c.InputGrad += k.m.HeadMatMul(i, rows, cols, inner, b.inputGrad)

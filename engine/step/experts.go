@@ -13,7 +13,7 @@ func (k *kernels) experts(c *Cost) {
 	if m.SharedFFN > 0 {
 		k.mlp(c, true)
 	}
-	k.matmul(c, product{"router", "router", "shard", "h", "E"}, k.shard, h, float64(m.Experts))
+	k.router(c)
 	routed := k.routed()
 	k.stream(c, pass{"permute", "permute and unpermute", "4 * bytes * T_routed * h"}, 4*k.elem*routed*h) // read and write
 	local := float64(m.Experts) / float64(l.EP)
