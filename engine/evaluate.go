@@ -143,9 +143,11 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 // overPeak warns of a share of the peak over 100 %: of the convention that counts what is never
 // computed or, where that does not explain it, of a calibration that is faster than the GPU.
 func (r *Report) overPeak(s *Setup) {
-	causal := *s
-	causal.MFU = recipe.MFUCausal
-	if computed := modelFigures(&causal).TrainingFLOPs / r.Model.TrainingFLOPs; r.Throughput.HFU*computed > 1 {
+	if r.Throughput.HFU <= 1 && r.Throughput.MFU <= 1 {
+		return
+	}
+	computed := float64(s.Model.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
+	if r.Throughput.HFU*computed > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
 			Message: "HFU is over 100 %: a step takes less time than the GPU's peak allows for what it computes; a figure of the calibration (such as a factor under 1, or a share of the peak) is too fast",

@@ -6,6 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 )
 
@@ -61,18 +62,22 @@ func BenchmarkEvaluate(b *testing.B) {
 
 // TestEvaluateAllocatesOnlyTheReport counts: timeline (itself, its ranks, the
 // durations for its times), memory, pipeline, time and throughput in one, the
-// ranks and stages of memory, communication, model, assumptions, not modelled; and
-// the reason of a setup that does not fit. The 405B model does not.
+// ranks and stages of memory, communication, model, assumptions, not modelled; the
+// reason of a setup that does not fit, and its warning that layers do not divide over the
+// stages (its list and its text). The 405B model has both.
 func TestEvaluateAllocatesOnlyTheReport(t *testing.T) {
 	for _, c := range []struct {
 		model string
 		fits  bool
 		most  float64
-	}{{"llama3.1-70b", true, 10}, {"llama3.1-405b", false, 11}} {
+	}{{"llama3.1-70b", true, 10}, {"llama3.1-405b", false, 13}} {
 		s := benchSetup(t, c.model, 1024, 8, 16, 1, 64)
 		var e engine.Evaluator
 		if r := e.Evaluate(s); r.Memory.Fits != c.fits {
 			t.Fatalf("%s: fits is %v", c.model, r.Memory.Fits)
+		}
+		if draws.Race && !c.fits {
+			c.most++ // the race detector lets fmt lose its buffer now and then
 		}
 		if n := testing.AllocsPerRun(100, func() { e.Evaluate(s) }); n > c.most {
 			t.Errorf("%s: %v allocations, the Report is %v", c.model, n, c.most)
