@@ -339,3 +339,24 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		}, after(func(u *engine.Setup) { u.HSDP = u.DP }))
 	})
 }
+
+// TestEachWordHasItsNearest: a precision that neither GPU nor stack has is mended beside
+// other errors too, where fp8 would mend only one of the two.
+func TestEachWordHasItsNearest(t *testing.T) {
+	a100, err := presets.Default().Cluster("dgx-a100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := benchSetup(t, "llama3.1-8b", 8, 1, 1, 1, 1)
+	s.Cluster, s.Stack = a100, "megatron-core@2023.06"
+	s.Precision, s.ZeRO, s.HSDP = recipe.NVFP4, 4, 3
+	problems := engine.Check(s)
+	if len(problems) < 3 {
+		t.Fatalf("%v", problems)
+	}
+	for _, p := range problems {
+		if p.Severity == layout.Error && !engine.Legal(take(t, s, p)) {
+			t.Errorf("%s: nearest %v is not legal", p.Code, p.Nearest)
+		}
+	}
+}

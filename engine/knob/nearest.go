@@ -287,10 +287,10 @@ func plainest(s *Setup) *Setup {
 		if legal(&t) {
 			break
 		}
-		for _, fix := range wordFixes(&t, string(knobs[i].ID)) {
-			if countErrors(violations(&fix, nil)) < countErrors(violations(&t, nil)) {
-				t = fix
-				break
+		least := countErrors(violations(&t, nil))
+		for _, fix := range wordFixes(&t, string(knobs[i].ID)) { // the nearest of those that mend most
+			if errors := countErrors(violations(&fix, nil)); errors < least {
+				t, least = fix, errors
 			}
 		}
 	}
