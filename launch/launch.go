@@ -23,6 +23,11 @@ type Launcher struct {
 	rules  []Rule
 	// explicit reports whether an accepted layout runs only with its layers written out.
 	explicit func(s *engine.Setup) bool
+	// export writes an accepted setup as the launcher's file; nil where only its rules are known.
+	export func(s *engine.Setup) Document
+	// sniff reports whether a file looks like one of the launcher's; read reads it.
+	sniff func(name string, data []byte) bool
+	read  func(name string, data []byte) Reading
 }
 
 // Rule is one thing that a launcher refuses.
@@ -104,6 +109,25 @@ func (l *Launcher) Refusals(s *engine.Setup) []Refusal {
 		}
 	}
 	return out
+}
+
+// Export returns a legal setup as the launcher's file, or why it does not run it.
+func (l *Launcher) Export(s *engine.Setup) (Document, []Refusal) {
+	if refused := l.Refusals(s); len(refused) > 0 {
+		return Document{}, refused
+	}
+	return l.export(s), nil
+}
+
+// Read returns what a file says, and the launcher that reads it: the first that knows its form.
+// False where none does.
+func Read(name string, data []byte) (Reading, bool) {
+	for _, l := range Launchers() {
+		if l.sniff != nil && l.sniff(name, data) {
+			return l.read(name, data), true
+		}
+	}
+	return Reading{}, false
 }
 
 // Nearest returns the accepted and legal setup that is one change of a knob away: of the

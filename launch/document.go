@@ -1,0 +1,145 @@
+package launch
+
+import (
+	"maps"
+	"slices"
+
+	"meshscope/engine"
+)
+
+// Entry is one key of a launcher's file with its value.
+type Entry struct {
+	Key   string   // as the launcher spells it, without leading dashes; the path with dots where keys are nested
+	Value any      // string, int, float64, bool, []any, or nil: a flag without a value, a null
+	From  []string // flat keys of the setup document that it comes from; none: the same for every setup
+	Why   string   // the reason for what no knob gives
+	Site  bool     // a placeholder: only the site knows the value
+	Line  int      // the line where it was read, from 1; 0 where it is written
+}
+
+// Document is a setup in the words of a launcher, before it is text.
+type Document struct {
+	Launcher   string
+	File       string // the name it usually has
+	Entries    []Entry
+	NotCarried []NotCarried // what the launcher takes from elsewhere, such as a network or a price
+	Warnings   []string
+	render     func(d *Document) []byte
+}
+
+// NotCarried is a key of the setup that a launcher's file has no place for, and where it stays.
+type NotCarried struct {
+	Key string `json:"key"`
+	Why string `json:"why"`
+}
+
+// Text returns the file: each entry with the knob it comes from in a comment, where the format
+// has comments.
+func (d *Document) Text() []byte { return d.render(d) }
+
+// Reading is what a launcher's file says of a setup. What was understood stays where
+// something else is a problem.
+type Reading struct {
+	Launcher   string
+	Setup      map[string]any // flat keys of a setup document, model figures as set.model.KEY
+	Understood []Understood
+	Ignored    []Ignored
+	Problems   []Problem
+}
+
+// Understood is a key of the file that became part of the setup. Assumed is where its value
+// comes from when the file does not say it, such as the default of a launcher's version.
+type Understood struct {
+	Key     string   `json:"key"`
+	Value   any      `json:"value"`
+	Setup   []string `json:"setup"` // the flat keys that it gives
+	Line    int      `json:"line,omitempty"`
+	Assumed string   `json:"assumed,omitempty"`
+}
+
+// Ignored is a key of the file that says nothing about the setup, or nothing that is known.
+type Ignored struct {
+	Key  string `json:"key"`
+	Why  string `json:"why"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Problem is a place of the file that could not be read, or that contradicts another.
+type Problem struct {
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
+}
+
+// field is a key of a launcher's file: written from a setup, and what it gives when it is read.
+// A launcher is a table of these; a format (flags, YAML, TOML, JSON) knows only entries.
+type field struct {
+	key  string
+	from []string // flat keys of the setup document
+	why  string
+	// write returns the value; false where the file does not have the key for this setup.
+	write func(s *engine.Setup) (any, bool)
+	// read puts the value into what is read so far; nil where from has one key that takes it as it is.
+	read func(value any, r *reader) error
+}
+
+// reader collects the entries of a file before they become a setup: some keys mean something
+// only together.
+type reader struct {
+	Reading
+	values map[string]Entry // by key of the file; the last one counts, as launchers do
+}
+
+// written returns the entries of the rows that a setup has.
+func written(rows []field, s *engine.Setup) []Entry {
+	var out []Entry
+	for i := range rows {
+		if row := &rows[i]; row.write != nil {
+			if v, ok := row.write(s); ok {
+				out = append(out, Entry{Key: row.key, Value: v, From: row.from, Why: row.why})
+			}
+		}
+	}
+	return out
+}
+
+// readEntries returns what the entries of a file say by the rows of a launcher. The rows are
+// read in their order, so that a row may rely on those above it.
+func readEntries(launcher string, rows []field, entries []Entry) *reader {
+	r := &reader{Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}}
+	for _, e := range entries {
+		r.values[e.Key] = e
+	}
+	left := maps.Clone(r.values)
+	for i := range rows {
+		row := &rows[i]
+		e, ok := r.values[row.key]
+		if !ok {
+			continue
+		}
+		delete(left, row.key)
+		r.take(row, e)
+	}
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: "no key that is known here", Line: left[key].Line})
+	}
+	return r
+}
+
+// take reads one entry by its row.
+func (r *reader) take(row *field, e Entry) {
+	switch {
+	case row.read != nil:
+		if err := row.read(e.Value, r); err != nil {
+			r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: err.Error()})
+			return
+		}
+	case len(row.from) == 1:
+		r.Setup[row.from[0]] = e.Value
+	default:
+		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: row.why, Line: e.Line})
+		return
+	}
+	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line})
+}
