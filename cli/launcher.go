@@ -30,7 +30,12 @@ func (f *launcherFlag) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("launcher", cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *launcherFlag) check() error { return oneOf("--launcher", f.id, launcherWords()) }
+func (f *launcherFlag) check() error {
+	if l, ok := launch.Find(f.id); ok { // by an old word too
+		f.id = l.ID
+	}
+	return oneOf("--launcher", f.id, launcherWords())
+}
 
 // of returns the launcher of a setup's stack or the one that is named; nil: any, or a stack
 // whose launcher has no table of rules.
