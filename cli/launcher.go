@@ -52,11 +52,11 @@ func (f *launcherFlag) any() bool {
 	return f.id == launch.Any || f.refused && f.id == autoLauncher
 }
 
-// limit leaves out of a search what the launcher refuses.
+// limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told.
 func (f *launcherFlag) limit(q *search.Query) {
 	q.Refused = f.any()
 	if l := f.of(q.Setup.Stack); l != nil && !q.Refused {
-		q.Accepts, q.Launcher = l.Accepts, l.ID
+		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
 	}
 }
 
