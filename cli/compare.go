@@ -109,7 +109,10 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 	for _, item := range assignments(list) {
 		key, value, ok := strings.Cut(item, "=")
 		key = strings.ReplaceAll(strings.TrimSpace(key), "_", "-")
-		if _, known := knob.Find(knob.ID(key)); ok && known {
+		if k, known := knob.Find(knob.ID(key)); ok && known {
+			if _, err := k.Set(engine.Setup{}, strings.TrimSpace(value)); err != nil {
+				return engine.Setup{}, nil, err // before a search for the rest
+			}
 			knobs = append(knobs, said{key: key, value: strings.TrimSpace(value)})
 			continue
 		}
