@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ var errNoFiles = errors.New("a line of a batch may name a model file only with -
 
 // evalBatch answers every line of a file with one line, in order. Lines are evaluated in
 // parallel, one worker per core. With allowFiles, lines may name a model file.
-func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, allowFiles bool) error {
+func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 	lib := a.lib
 	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file
 		lib = lib.ReadingModels(func(string) ([]byte, error) { return nil, errNoFiles })
@@ -43,7 +42,6 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	l := liner{flags, lib, report.Preface{Notices: a.notices}}
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan job)
 	stop := make(chan struct{}) // closed when nobody takes the answers
@@ -53,7 +51,7 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 		go func() {
 			var e engine.Evaluator
 			for j := range jobs {
-				j.done <- l.answer(ctx, &e, j)
+				j.done <- answerLine(&e, j, flags, lib)
 			}
 		}()
 	}
@@ -100,15 +98,8 @@ func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	return out.Flush()
 }
 
-// liner answers lines.
-type liner struct {
-	flags   *setupFlags
-	lib     *presets.Library
-	preface report.Preface
-}
-
-// answer returns the answer to one line: a report or an error.
-func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []byte) {
+// answerLine returns the answer to one line: a report or an error.
+func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Library) (text []byte) {
 	defer func() {
 		if r := recover(); r != nil {
 			*e = engine.Evaluator{} // its scratch memory may be half-written
@@ -122,14 +113,11 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	s, q, err := l.flags.problem(doc, func() (*setupdoc.Document, error) { return setupdoc.ParseLine(j.line) }, l.lib)
-	s, chosen, err := choose(ctx, s, q, err, 1)
+	s, err := flags.over(doc, lib)
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	of := report.NewEvaluation(version, s, e.Evaluate(s))
-	of.Chosen = chosen
-	text, err = json.Marshal(l.preface.Before(of))
+	text, err = json.Marshal(report.NewEvaluation(version, s, e.Evaluate(s)))
 	if err != nil {
 		return errorLine(err, j.number)
 	}

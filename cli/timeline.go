@@ -197,7 +197,10 @@ func (a *app) timelineCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, args); err != nil {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		if err := output.settle(cmd); err != nil {
 			return err
 		}
 		if err := costs.check(); err != nil {
@@ -211,7 +214,6 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		d.preface.Notices = a.notices
 		if width == 0 {
 			width = columns(a.width(drawWidth))
 		}
@@ -232,9 +234,7 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 		a.complain(r.Problems)
 		return nil, outcome(exitIllegal)
 	}
-	d := predicted(&r)
-	d.preface.Chosen = chosen
-	return d, nil
+	return predicted(&r), nil
 }
 
 // predicted returns the timeline of a legal report.

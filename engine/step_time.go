@@ -35,11 +35,15 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	length := line.Length(&e.info)
 	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
+	params, update := e.mem.Parameters(), units.Seconds(0)
 	for r := range s.PP {
 		if exposed := e.exposedData(r, line, length); exposed > tail {
 			slowest, tail = r, exposed
 		}
-		t.Optimizer = max(t.Optimizer, step.OptimizerTime(in, r, e.mem.Parameters()[r]))
+		if r == 0 || params[r] != params[r-1] || e.record.On() {
+			update = step.OptimizerTime(in, r, params[r])
+		}
+		t.Optimizer = max(t.Optimizer, update)
 	}
 	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer

@@ -43,9 +43,9 @@ func TestMegatronLM(t *testing.T) {
 		}
 		return out
 	}
-	launcher, ok := launch.Find("megatron-lm") // the old word
+	launcher, ok := launch.Find("megatron-lm")
 	if !ok {
-		t.Fatal("no megatron")
+		t.Fatal("no megatron-lm")
 	}
 	for name, c := range map[string]struct {
 		model  string

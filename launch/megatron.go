@@ -15,9 +15,8 @@ import (
 // megatron/core/pipeline_parallel/schedules.py S).
 func megatronLM() Launcher {
 	return Launcher{
-		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: "NVIDIA/Megatron-LM@d98e8a64",
-		rules:  append(megatronPipeline(), megatronSplits()...),
-		export: megatronExport,
+		ID: "megatron-lm", Name: "Megatron-LM", Source: "NVIDIA/Megatron-LM@d98e8a64",
+		rules: append(megatronPipeline(), megatronSplits()...),
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())
 		},

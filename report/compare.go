@@ -9,7 +9,6 @@ import (
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/record"
-	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -19,8 +18,6 @@ type Comparison struct {
 	*compare.Comparison
 	Way   []compare.Move
 	Words []string // how A and B were given; "": by the flags
-
-	Chosen [2]*search.Chosen // how the setups that A and B start from were found where no degree was given
 
 	Library *presets.Library
 }

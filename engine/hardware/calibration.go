@@ -210,8 +210,7 @@ func (s *Software) fuseExperts() {
 }
 
 // settle makes the constants those of what the stack is told to run.
-func (s *Software) settle(given *recipe.Software) {
-	run := s.Run(given)
+func (s *Software) settle(run *recipe.Software) {
 	s.Once = run.Dispatcher == recipe.DeepEP || run.Dispatcher == recipe.HybridEP
 	if run.EPOverlap != recipe.On {
 		s.EPOverlap = 0

@@ -24,16 +24,19 @@ type Machine struct {
 // a calibration they are those of a plain roofline.
 func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.Software) Machine {
 	m := Machine{Cluster: c}
+	var on recipe.Software
 	if cal := c.Calibration; cal != nil && !stack.Traits().Formulas {
 		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack)
-		m.Software.settle(run)
+		on = m.Software.Run(run)
+		m.Software.settle(&on)
 		m.Network.scale(c.linkScale())
 	} else {
 		m.Ops, m.Network, m.Software = plain()
+		on = m.Software.Run(run)
 	}
-	m.Software.expose(m.Software.Run(run).Overlap)
+	m.Software.expose(on.Overlap)
 	g := &c.GPU
-	if m.Software.Run(run).GroupedMLP == recipe.GroupedFused && FusesExperts(g, p) {
+	if on.GroupedMLP == recipe.GroupedFused && FusesExperts(g, p) {
 		m.Software.fuseExperts()
 	}
 	m.attention = g.Peak(p)

@@ -40,7 +40,8 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
 	e.Pass(in, stack)
 	for r := range in.Layout.PP {
-		into = append(into, e.rank(in, stack, shard, r))
+		into = append(into, Rank{Rank: r})
+		e.rank(in, stack, &shard, &into[len(into)-1])
 	}
 	return into
 }
@@ -60,12 +61,12 @@ func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
 	return e.live
 }
 
-func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
+// rank fills in what a rank, of which only the number is given, needs.
+func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, out *Rank) {
+	r := out.Rank
 	params, note := e.params[r], in.rankNote(r)
-	out := Rank{
-		Rank: r, Parameters: params.Dense + params.Expert, EmbeddingParameters: params.Embedding,
-		Weights: shard.Weights.of(params), Gradients: shard.Gradients.of(params), Optimizer: shard.Optimizer.of(params),
-	}
+	out.Parameters, out.EmbeddingParameters = params.Dense+params.Expert, params.Embedding
+	out.Weights, out.Gradients, out.Optimizer = shard.Weights.of(params), shard.Gradients.of(params), shard.Optimizer.of(params)
 	e.chunks = e.chunks[:0]
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
@@ -76,8 +77,8 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0
 	}
-	note.states(&params, &out, shard.Weights.Copies > 0)
-	e.peak(in, note, r, &out)
+	note.states(&params, out, shard.Weights.Copies > 0)
+	e.peak(in, note, r, out)
 	update := stack.Update(in, r, params)
 	updating := update > out.Activations+out.Logits+out.Buffers
 	if updating {
@@ -85,13 +86,12 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard Sharding, r int) Rank {
 	}
 	persistent := stack.Buffers(in, r, params)
 	out.Buffers += persistent
-	note.alive(&out, persistent, updating)
+	note.alive(out, persistent, updating)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
 	out.OverheadParts = in.Overhead(out.Allocated)
 	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
-	note.total(in, &out)
-	return out
+	note.total(in, out)
 }
 
 // Chunk returns the stage's bytes as the schedule counts them.

@@ -32,18 +32,21 @@ type Issue struct {
 // Check lists what is wrong with a spec: errors for what cannot be executed at
 // all, warnings for the rest. A spec without errors can be built.
 func (s Spec) Check() []Issue {
-	issues := s.checkCounts()
-	d, ok := find(s.Kind)
-	if !ok {
-		return append(issues, Issue{
-			Code: "unknown-schedule", Field: fieldSchedule,
-			Message: fmt.Sprintf("unknown schedule %q; allowed are %s", s.Kind, kindNames()),
-		})
+	if d, ok := find(s.Kind); ok {
+		return s.check(&d)
 	}
-	if len(issues) > 0 {
+	return append(s.checkCounts(), Issue{
+		Code: "unknown-schedule", Field: fieldSchedule,
+		Message: fmt.Sprintf("unknown schedule %q; allowed are %s", s.Kind, kindNames()),
+	})
+}
+
+// check is Check of a known schedule.
+func (s Spec) check(d *descriptor) []Issue {
+	if issues := s.checkCounts(); len(issues) > 0 {
 		return issues
 	}
-	if issues = s.checkSize(&d); len(issues) > 0 {
+	if issues := s.checkSize(d); len(issues) > 0 {
 		return issues
 	}
 	return d.check(s)

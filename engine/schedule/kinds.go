@@ -172,5 +172,8 @@ func (s Spec) Messages() int {
 // to both neighbours for every micro-batch of every chunk. Of two ranks each has half
 // of all.
 func (s Spec) Sends() int {
-	return min(2*s.MicroBatches*s.VirtualStages, s.Messages()/2)
+	if s.Ranks > 2 {
+		return 2 * s.MicroBatches * s.VirtualStages
+	}
+	return s.Messages() / 2
 }

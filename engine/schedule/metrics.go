@@ -45,29 +45,42 @@ func (t *Timeline) LongestSpan() float64 {
 // send/recv latency; false where no exact form is known or the spec is illegal.
 func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 	d, ok := find(s.Kind)
-	if !ok || s.limit(&d) != nil || hasError(s.Check()) {
+	if !ok {
 		return 0, false
 	}
-	return d.idle(s, t)
+	return s.closedForm(&d, d.idle, t)
+}
+
+// closedForm returns what a form of a schedule gives; false where it is no exact one, or
+// the spec is none that can run.
+func (s Spec) closedForm(d *descriptor, form func(Spec, ChunkTimes) (float64, bool), t ChunkTimes) (float64, bool) {
+	if form == nil || s.limit(d) != nil || hasError(s.check(d)) {
+		return 0, false
+	}
+	return form(s, t)
 }
 
 // ClosedFormSpan returns that time inside a rank's own first start and last end,
 // what the zero-bubble papers measure; false where no exact form is known.
 func (s Spec) ClosedFormSpan(t ChunkTimes) (float64, bool) {
 	d, ok := find(s.Kind)
-	if !ok || d.span == nil || s.limit(&d) != nil || hasError(s.Check()) {
+	if !ok {
 		return 0, false
 	}
-	return d.span(s, t)
+	return s.closedForm(&d, d.span, t)
 }
 
 // ClosedFormBubble returns the idle time over the busy time of a rank, to stand
 // next to BubbleOverIdeal: (p-1)/m for 1F1B. A schedule with overlapped pairs
 // has one only where they save nothing.
 func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
-	idle, ok := s.ClosedFormIdle(t)
+	d, found := find(s.Kind)
+	if !found {
+		return 0, false
+	}
+	idle, ok := s.closedForm(&d, d.idle, t)
 	perMicroBatch := t.F + t.B
-	if d, found := find(s.Kind); found && d.SplitsBackward {
+	if d.SplitsBackward {
 		perMicroBatch = t.F + t.I + t.W
 	}
 	busy := perMicroBatch * float64(s.VirtualStages) * float64(s.MicroBatches)

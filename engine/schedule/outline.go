@@ -2,13 +2,34 @@ package schedule
 
 import "math"
 
-// outlined is when an operation ends, and when it would if sends between
-// ranks took no time.
-type outlined struct{ end, free float64 }
+// outlined is when an operation ends, and when it would if sends between ranks took no
+// time, as the bits of floats that are no less than 0: those compare as the floats do,
+// without a branch that is often mispredicted.
+type outlined struct{ end, free uint64 }
+
+// outlinedAt returns the two moments.
+func outlinedAt(end, free float64) outlined {
+	return outlined{math.Float64bits(end), math.Float64bits(free)}
+}
+
+func (o outlined) times() (end, free float64) {
+	return math.Float64frombits(o.end), math.Float64frombits(o.free)
+}
+
+// after returns the later of two moments, of which the input arrives after a latency.
+func (o outlined) after(input outlined, latency float64) outlined {
+	arrives := math.Float64bits(math.Float64frombits(input.end) + latency)
+	return outlined{max(o.end, arrives), max(o.free, input.free)}
+}
+
+// plus returns the end of what lasts cost from there.
+func (o outlined) plus(cost float64) outlined {
+	return outlinedAt(math.Float64frombits(o.end)+cost, math.Float64frombits(o.free)+cost)
+}
 
 // outline is walk for the ends alone. It notes when each rank starts.
 func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
-	latency := [2]float64{0, c.arrival()}
+	latency := c.arrival()
 	ends := s.ends[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
@@ -19,69 +40,56 @@ func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
 		// The first operation of a rank or of a pair.
 		st := steps[i]
 		k := st.op & stepIndex
-		begin, soonest := 0.0, 0.0
+		var begin outlined
 		if st.op&stepFirst == 0 {
-			begin, soonest = ends[k-1].end, ends[k-1].free
+			begin = ends[k-1]
 		}
 		if st.input >= 0 {
-			input := &ends[st.input]
-			begin, soonest = later(begin, input.end+latency[st.op/stepRemote&1]), later(soonest, input.free)
+			begin = begin.after(ends[st.input], latency)
 		}
 		if st.op&stepPair != 0 {
 			i++
-			s.outlinePair(o, steps[i-1:i+1], c, t, begin, soonest)
+			s.outlinePair(o, steps[i-1:i+1], c, t, begin)
 			continue
 		}
-		t.Ranks[o.rankOf(int(k))].First = begin
-		cost := s.costs[st.cost]
-		ends[k] = outlined{begin + cost, soonest + cost}
+		t.Ranks[o.rankOf(int(k))].First, _ = begin.times()
+		ends[k] = begin.plus(s.costs[st.cost])
 	}
 }
 
 // outlineRun gives the operations before the next first one of a rank or of a pair
 // their ends, and returns how many they are. Nearly all operations are such, and
 // nearly all of a simulation is this loop: nothing in it calls or allocates.
-func outlineRun(steps []step, ends []outlined, costs []float64, latency [2]float64) int {
+func outlineRun(steps []step, ends []outlined, costs []float64, latency float64) int {
 	for i, st := range steps {
 		if st.op&(stepFirst|stepPair) != 0 {
 			return i
 		}
 		k := st.op & stepIndex
-		begin, soonest := ends[k-1].end, ends[k-1].free
+		begin := ends[k-1]
 		if st.input >= 0 {
-			input := &ends[st.input]
-			begin, soonest = later(begin, input.end+latency[st.op/stepRemote&1]), later(soonest, input.free)
+			begin = begin.after(ends[st.input], latency)
 		}
-		cost := costs[st.cost]
-		ends[k] = outlined{begin + cost, soonest + cost}
+		ends[k] = begin.plus(costs[st.cost])
 	}
 	return len(steps)
 }
 
-// later returns the later of two times, which are no less than 0: then the bits of
-// floats compare as the floats do, without a branch that is often mispredicted.
-func later(a, b float64) float64 {
-	return math.Float64frombits(max(math.Float64bits(a), math.Float64bits(b)))
-}
-
 // outlinePair gives the two operations of an overlapped pair their common end; the
 // first one could start at the given moments.
-func (s *Simulator) outlinePair(o *Order, steps []step, c *Costs, t *Timeline, begin, soonest float64) {
+func (s *Simulator) outlinePair(o *Order, steps []step, c *Costs, t *Timeline, from outlined) {
 	k, second := steps[0].op&stepIndex, steps[1]
 	if second.input >= 0 {
-		arrives := s.ends[second.input].end
-		if second.op&stepRemote != 0 {
-			arrives += c.arrival()
-		}
-		begin, soonest = max(begin, arrives), max(soonest, s.ends[second.input].free)
+		from = from.after(s.ends[second.input], c.arrival())
 	}
+	begin, soonest := from.times()
 	rank := o.rankOf(int(k))
 	if steps[0].op&stepFirst != 0 {
 		t.Ranks[rank].First = begin
 	}
 	pair := s.pair(o, c, steps[0].cost, second.cost)
 	s.saved[rank] += pair.saved
-	s.ends[k] = outlined{pair.end(begin), pair.end(soonest)}
+	s.ends[k] = outlinedAt(pair.end(begin), pair.end(soonest))
 	s.ends[k+1] = s.ends[k]
 }
 
@@ -96,11 +104,7 @@ func (s *Simulator) walkPair(o *Order, steps []step, c *Costs, t *Timeline) {
 		if st.input < 0 {
 			continue
 		}
-		arrives := t.End[st.input]
-		if st.op&stepRemote != 0 {
-			arrives += c.arrival()
-		}
-		begin = max(begin, arrives)
+		begin = max(begin, t.End[st.input]+c.arrival())
 	}
 	pair := s.pair(o, c, steps[0].cost, steps[1].cost)
 	s.saved[o.rankOf(int(k))] += pair.saved

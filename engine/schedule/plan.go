@@ -23,8 +23,9 @@ type plan struct {
 }
 
 // step is one operation: op is its index in Order.Ops with the flags below,
-// input the index of the operation that it needs (-1: none), cost the place of
-// its duration in a table by kind and stage.
+// input the index of the operation on another rank that it needs (-1: none; one on
+// its own rank has ended when the operation before it has), cost the place of its
+// duration in a table by kind and stage.
 type step struct {
 	op    uint32
 	input int32
@@ -33,10 +34,9 @@ type step struct {
 
 // Flags of step.op, above the bits that MaxOps needs.
 const (
-	stepIndex  = 1<<28 - 1
-	stepFirst  = 1 << 31 // first operation of its rank
-	stepRemote = 1 << 30 // the input comes from another rank
-	stepPair   = 1 << 29 // runs overlapped with the next step
+	stepIndex = 1<<28 - 1
+	stepFirst = 1 << 31 // first operation of its rank
+	stepPair  = 1 << 29 // runs overlapped with the next step
 )
 
 // What stands in plan.made: nothing yet, or that there is no operation and that
@@ -56,11 +56,11 @@ type rankPlan struct{ inFlight, untilInput, pendingW int }
 // that need nothing and for those that make nothing there is a row each behind
 // these, so that neither is a case of its own.
 type slot struct {
-	input    int32  // result needed
-	result   int32  // result made
-	consumer int32  // rank that takes it; as many as there are ranks: none
-	cost     int32  // place in the table of durations
-	flags    uint32 // of its steps
+	input    int32 // result needed
+	result   int32 // result made
+	consumer int32 // rank that takes it; as many as there are ranks: none
+	cost     int32 // place in the table of durations
+	local    int32 // -1 where the result needed is of the same rank, else 0
 }
 
 // rows returns the sizes of plan.made: of all, and where the two rows of no operation
@@ -129,28 +129,28 @@ func fillSlots(slots []slot, o *Order, rank, chunk int) {
 	output, gradient := int32(stage*m), int32((stages+stage)*m)
 	_, nothing, nobody := o.rows()
 	f := slot{input: int32(nothing), result: output, consumer: int32(p)}
-	b := slot{input: output, result: gradient, consumer: int32(p)}
+	b := slot{input: output, result: gradient, consumer: int32(p), local: local(true)}
 	if stage > 0 {
 		before := o.Placement.rank(p, stage-1, chunk)
-		f.input, f.flags = output-int32(m), remote(before != rank)
+		f.input, f.local = output-int32(m), local(before == rank)
 		b.consumer = int32(before)
 	}
 	if stage < stages-1 {
 		after := o.Placement.rank(p, stage+1, chunk)
-		b.input, b.flags = gradient+int32(m), remote(after != rank)
+		b.input, b.local = gradient+int32(m), local(after == rank)
 		f.consumer = int32(after)
 	}
 	slots[Forward], slots[Backward], slots[InputGradient] = f, b, b
-	slots[WeightGradient] = slot{input: gradient, result: int32(nobody), consumer: int32(p)}
+	slots[WeightGradient] = slot{input: gradient, result: int32(nobody), consumer: int32(p), local: local(true)}
 	for kind := range slots {
 		slots[kind].cost = int32(kind*stages + stage)
 	}
 }
 
-// remote returns the flags of a step whose input comes from another rank, or not.
-func remote(yes bool) uint32 {
+// local returns the mask of an input that is of the same rank, or not.
+func local(yes bool) int32 {
 	if yes {
-		return stepRemote
+		return -1
 	}
 	return 0
 }
@@ -185,8 +185,7 @@ func (pl *plan) takeTurns(o *Order) {
 					break
 				}
 			}
-			flags := sl.flags | uint32(op&pairFlag)>>1
-			steps[done] = step{op: uint32(at) | flags, input: input - planned, cost: sl.cost}
+			steps[done] = step{op: uint32(at) | uint32(op&pairFlag)>>1, input: (input - planned) | sl.local, cost: sl.cost}
 			done++
 			result := sl.result + mb
 			made[result] = int32(at) + planned

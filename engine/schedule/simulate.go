@@ -65,8 +65,8 @@ func (s *Simulator) SimulateSummary(o *Order, c Costs, t *Timeline) (free float6
 	s.outline(o, pl, &c, t)
 	for r := range t.Ranks {
 		if from, to := o.Start[r], o.Start[r+1]; from < to {
-			t.Ranks[r].Last = s.ends[to-1].end
-			free = max(free, s.ends[to-1].free)
+			end, soonest := s.ends[to-1].times()
+			t.Ranks[r].Last, free = end, max(free, soonest)
 		}
 	}
 	if len(s.ends) > keptOps {
@@ -116,7 +116,7 @@ func (s *Simulator) planOf(o *Order) (*plan, error) {
 // walk gives every operation its times. Its inputs come earlier in the plan, and
 // so does the operation before it on its rank.
 func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
-	latency := [2]float64{0, c.arrival()}
+	latency := c.arrival()
 	begins, ends := t.Begin[:len(o.Ops)], t.End[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
@@ -132,7 +132,7 @@ func (s *Simulator) walk(o *Order, pl *plan, c *Costs, t *Timeline) {
 			begin = ends[k-1]
 		}
 		if st.input >= 0 {
-			if arrives := ends[st.input] + latency[st.op/stepRemote&1]; arrives > begin {
+			if arrives := ends[st.input] + latency; arrives > begin {
 				begin = arrives
 			}
 		}
