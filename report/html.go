@@ -13,7 +13,9 @@ h1{font-size:1.4rem}h2{font-size:1.05rem;margin:1.6rem 0 .3rem;border-bottom:1px
 p{margin:.4rem 0}.lead{font-weight:600}dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}
 dt{color:#555}dd{margin:0}table{border-collapse:collapse;margin:.5rem 0}
 td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top;border-bottom:1px solid #eee}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap}svg{max-width:100%;height:auto}`
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap}
+ul{margin:.4rem 0;padding-left:1.2rem}.picture{overflow-x:auto;margin:.6rem 0}svg{max-width:100%;min-width:38rem;height:auto}
+@media print{body{margin:0;max-width:none}svg{min-width:0}h2{break-after:avoid}}`
 
 // writeHTML writes a document as one page that needs no other file.
 func writeHTML(to io.Writer, d *Document) error {
@@ -22,7 +24,7 @@ func writeHTML(to io.Writer, d *Document) error {
 	if title == "" {
 		title = "meshscope"
 	}
-	w.printf("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>\n<style>%s</style></head>\n<body><h1>%s</h1>\n", html.EscapeString(title), htmlStyle, html.EscapeString(title))
+	w.printf("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head>\n<body><h1>%s</h1>\n", html.EscapeString(title), htmlStyle, html.EscapeString(title))
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Heading != "" {
@@ -72,7 +74,7 @@ func (w page) block(b Block) {
 	case Command:
 		w.printf("<pre>%s</pre>\n", html.EscapeString(string(b)))
 	case Picture:
-		w.printf("<p>%s</p>\n", string(b))
+		w.printf("<div class=\"picture\">%s</div>\n", string(b))
 	}
 }
 
