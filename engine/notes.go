@@ -35,11 +35,13 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = stack.Assumptions(list, &s.Layout, s.Cluster.MemoryOf(s.Stack).Note)
 	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
-	say(s.Precision.IsFP8() && !eight && !one, "fp8 is used for matrix products only; attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
+	deepseek := s.Precision == recipe.FP8DeepSeek
+	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, and attention's output in 12 (arXiv 2412.19437 section 3.3.3); norms and attention itself stay in 16, and MFU is relative to the fp8 peak")
+	say(s.Precision.IsFP8() && !eight && !one && !deepseek, "fp8 is used for matrix products only; attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
 	say(eight, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
 	say(one, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights stored once: per-tensor scaling on Blackwell; Hopper stores them twice, fp8:megatron); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
 	say(s.Precision == recipe.NVFP4, "nvfp4 is used for the matrix products of layers, whose inputs are kept in 4 bits with a scale per 16; weights are kept in 16 bits and in two 4-bit copies in layers; head, attention, norms and activations stay in 16, and MFU is relative to the fp4 peak")
-	say(s.Offload == recipe.OffloadOptimizer, "an offloaded optimizer takes the time of gradients and weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam on two Xeon Platinum 8168: 0.257 ns a parameter for the whole node), all exposed; newer hosts are faster")
+	say(s.Offload == recipe.OffloadOptimizer, "an offloaded optimizer takes the time of gradients and weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam: 0.707 ns a parameter for the whole node, measured in 2021 on an unnamed machine), all exposed; newer hosts are up to twice as fast")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list, fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two", used, s.Cluster.Domain()))
 	}

@@ -74,6 +74,38 @@ func TestWeightInputsOfALayer(t *testing.T) {
 	near(t, "stage 1", float64(r.Memory.Stages[1].WeightInputs), want, 1e-12)
 }
 
+// TestDeepSeekV3AsItRan adds up by hand what a layer with experts of DeepSeek-V3 keeps per token in
+// its own recipe (arXiv 2412.19437 sections 3.2.3 and 3.3.3) and in Transformer Engine's fp8,
+// both with norms, MLA's up-projections and activations recomputed; its layout fits, as it did.
+func TestDeepSeekV3AsItRan(t *testing.T) {
+	const (
+		h, a, experts, topk, f = 7168, 128, 256, 8, 2048
+		latents, rope          = 1536 + 512, 64
+		tile                   = 1 + 4.0/128
+		stream                 = 2*2*h + 2*latents + 2*a + 8*experts // both inputs of norms, latents, log-sum-exp, router
+	)
+	stage := func(p recipe.Precision) (engine.Report, float64, float64) {
+		d := stepDraft(t, "deepseek-v3", "deepseek-h800", 2048)
+		d.With(knob.Given{
+			knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096, knob.ZeRO: 1, knob.MTP: true, knob.Precision: p, knob.Schedule: schedule.DualPipe,
+			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules &^ recipe.ModuleShared},
+		})
+		r := evaluate(t, d)
+		return r, float64(r.Memory.Stages[5].Activations) / 4 / 4096, float64(r.Memory.Stages[5].WeightInputs) / 4 / 4096
+	}
+	const inputs = h + latents + a*128 + h + f + topk*(h+f)
+	const gradients = h + latents + rope + a*(192+256) + h + 2*f + topk*(h+2*f)
+	r, kept, waits := stage(recipe.FP8DeepSeek)
+	near(t, "its own recipe", kept, stream+(1.5+4.0/128)*a*128+tile*(2*f+topk*(h+2*f)), 1e-12)
+	near(t, "its weight gradients", waits, tile*(inputs+gradients)+4*experts+2*h, 1e-12)
+	if !r.Memory.Fits {
+		t.Errorf("its layout takes %.1f GiB", r.Memory.Peak.GiB())
+	}
+	_, kept, waits = stage(recipe.FP8)
+	near(t, "Transformer Engine", kept, stream+3*a*128+2*2*f+topk*(h+2*2*f), 1e-12)
+	near(t, "its weight gradients", waits, inputs+2*gradients+4*experts+2*h, 1e-12)
+}
+
 // TestDualPipeHoldsTwoCopies: rank r has the parameters that ranks r and p-1-r
 // have under 1F1B; DualPipeV has each once.
 func TestDualPipeHoldsTwoCopies(t *testing.T) {

@@ -43,7 +43,7 @@ func TestRecomputeModules(t *testing.T) {
 	rank := before.Memory.Ranks[fullest]
 	perToken := map[recipe.Modules]float64{
 		recipe.ModuleNorm:   4 * float64(m.Hidden),
-		recipe.ModuleMLAUp:  float64(m.Heads) * float64(4*(m.QKNopeDim+m.QKRopeDim)+2*m.VHeadDim),
+		recipe.ModuleMLAUp:  float64(m.Heads*(4*(m.QKNopeDim+m.QKRopeDim)+2*m.VHeadDim) + 2*(m.QLoraRank+m.KVLoraRank)),
 		recipe.ModuleMoEAct: 2 * float64(m.TopK*m.ExpertFFN),
 		recipe.ModuleShared: 6 * float64(m.SharedFFN),
 	}

@@ -2,12 +2,13 @@ package hardware
 
 import "meshscope/engine/units"
 
-// HostAdam is the HostUpdate of a stack that gives none: DeepSpeed's CPU-Adam updates 10 B
-// parameters in 2.57 s on the two Xeon Platinum 8168 of a DGX-2 (ZeRO-Offload, arXiv
-// 2101.06840, table 4, cited from memory). What could be read agrees: 30 bytes a parameter are
-// then 117 GB/s, 46 % of twelve channels of DDR4-2666, and DeepSpeed's tutorial has it 5 to 7
-// times as fast as PyTorch's Adam, 14.76 s in that table.
-const HostAdam = 2.57 / 10 * units.Microsecond / 1000
+// HostAdam is the HostUpdate of a stack that gives none: DeepSpeed's CPU-Adam takes 8.2 s for
+// the optimizer of a GPT-2 of 11.6 B parameters, PyTorch's Adam 56 s on the same machine, which
+// is not named (its author, deepspeedai/DeepSpeed, pull request 735). Two reports of whole nodes
+// lie below: about 10 s for a quarter of 72 B on a node of A100 (the same, issue 6834, 0.55 ns
+// a parameter), 9.6 s with a profiler for a quarter of 106 B on one of H100 (THUDM/slime, issue
+// 1139, 0.36 ns).
+const HostAdam = 8.2 / 11.6 * units.Microsecond / 1000
 
 // plain returns the roofline of a machine without a calibration: round numbers that
 // nobody fitted to anything. It never allocates, so that it can be requested at

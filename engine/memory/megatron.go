@@ -40,8 +40,8 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 	kept := Kept{Attention: attention.bytes(l)}
 	inner := split{seq: inputWidth(in) * h} // the second norm's output
 	if in.Recompute.Has(recipe.ModuleNorm) {
-		recompute = recompute.plus(inner)
-		note.part("recompute").seq("b_in * h")
+		recompute.seq += 2 * h // in 16 bits, since the products then keep their input as they got it
+		note.part("recompute").seq("2 * h")
 		inner = split{}
 	}
 	// The layer's input and the residual; further norms keep theirs.
@@ -82,30 +82,35 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 		keeps.even("2 * a * s")
 	}
 	if in.Recompute.Has(recipe.ModuleNorm) {
-		kept.seq, recompute.seq = 0, w*h
-		recomputes.seq("b_in * h")
+		kept.seq, recompute.seq = 0, 2*h
+		recomputes.seq("2 * h")
 	} else {
 		keeps.seq("b_in * h")
 	}
-	own := ownOutput(in)
+	output := outputWidth(in)
 	if m.IsMLA() {
-		kept.seq += (2 + w) * float64(m.QLoraRank+m.KVLoraRank)
-		keeps.seq("(2 + b_in) * (r_q + r_kv)")
+		latents := float64(m.QLoraRank + m.KVLoraRank)
+		kept.seq += 2 * latents
+		keeps.seq("2 * (r_q + r_kv)")
 		up := 4*a*float64(m.QKNopeDim+m.QKRopeDim) + 2*a*float64(m.VHeadDim)
 		const upward = "4 * a * (d_nope + d_rope) + 2 * a * d_v"
-		kept.even += (2 + own) * a * float64(m.VHeadDim) // the output
-		keeps.even("(2 + b_own) * a * d_v")
-		if in.Recompute.Has(recipe.ModuleMLAUp) {
+		kept.even += output * a * float64(m.VHeadDim)
+		keeps.even("b_out * a * d_v")
+		if in.Recompute.Has(recipe.ModuleMLAUp) { // with the latents' norms, which are part of the products
 			recompute.even += up
+			recompute.seq += w * latents
 			recomputes.even(upward)
+			recomputes.seq("b_in * (r_q + r_kv)")
 		} else {
 			kept.even += up
+			kept.seq += w * latents
 			keeps.even(upward)
+			keeps.seq("b_in * (r_q + r_kv)")
 		}
 	} else {
 		width, kv := a*float64(m.HeadDim), kvWidth(in)
-		kept.even += (4+own)*width + 4*kv
-		keeps.even("(4 + b_own) * a * d + 4 * kv_width")
+		kept.even += (2+output)*width + 4*kv
+		keeps.even("(2 + b_out) * a * d + 4 * kv_width")
 		if m.QKNorm == model.QKNormPerHead || m.QKNorm == model.QKNormFullWidth {
 			kept.even += 2*width + 2*kv
 			keeps.even("2 * a * d + 2 * kv_width")
@@ -122,19 +127,19 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 // in formulas.
 func inputWidth(in *Input) float64 { return 2 * in.Precision.InputBytes() / in.Precision.Bytes() }
 
-// ownOutput returns the bytes of attention's output that the output projection keeps
-// next to attention itself, for a 16-bit element: none where both keep the same
-// tensor. It is b_own in formulas.
-func ownOutput(in *Input) float64 {
-	if w := inputWidth(in); w < 2 {
-		return w
-	}
-	return 0
+// outputWidth returns the bytes of attention's output that attention and the output
+// projection keep, for a 16-bit element: b_out in formulas.
+func outputWidth(in *Input) float64 { return 2 * in.Precision.AttentionBytes() / in.Precision.Bytes() }
+
+// readWidth returns the bytes per unit of width of what an MLP's activation read, as it is
+// kept: b_read in formulas.
+func readWidth(in *Input) float64 {
+	return (mlpWidth(in.Model.Gated) - 2) * in.Precision.ActivationBytes() / in.Precision.Bytes()
 }
 
 // keptWidth returns what an MLP keeps per token and unit of width: what the activation
-// read in 16 bits, and its product, an input.
-func keptWidth(in *Input) float64 { return mlpWidth(in.Model.Gated) - 2 + inputWidth(in) }
+// read, and its product, an input.
+func keptWidth(in *Input) float64 { return readWidth(in) + inputWidth(in) }
 
 // gatedMLP returns the inside of an MLP of some width: what the activation read and
 // its product, unless that is recomputed.
@@ -143,26 +148,33 @@ func gatedMLP(in *Input, note part, name string, width int) (kept, recompute spl
 	if in.Recompute.Has(recipe.ModuleAct) {
 		recompute.even = inputWidth(in) * float64(width)
 		kept.even -= recompute.even
-		note.even("b_act * ", name)
+		note.even("b_read * ", name)
 		return kept, recompute
 	}
-	note.even("(b_act + b_in) * ", name)
+	note.even("(b_read + b_in) * ", name)
 	return kept, recompute
 }
 
 // expertLayer adds router, shared and routed experts to what a layer keeps and
-// returns what is recomputed. Each rank receives as many tokens as it sends, times
+// returns what is recomputed. Where norms are recomputed, fp8 products that read them keep no
+// copy of their own (NVIDIA/Megatron-LM, moe_layer.py: set_for_recompute_pre_mlp_layernorm).
+// Each rank receives as many tokens as it sends, times
 // the load of the busiest one.
 func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split) {
 	m, l := in.Model, in.Layout
 	h, w, x := float64(m.Hidden), keptWidth(in), inputWidth(in)
 	recomputes := note.part("recompute")
+	input := x * h // of the shared experts
 	if norm.seq > 0 {
 		note.part("router").seq("b_in * h")
 	}
-	if x < 2 {
-		norm.seq += 2 * h // the router reads 16 bits
-		note.part("router").seq("2 * h")
+	if x < 2 { // the router reads 16 bits, and shared experts make a copy of their own
+		if in.Recompute.Has(recipe.ModuleNorm) {
+			input = 0
+		} else {
+			norm.seq += 2 * h
+			note.part("router").seq("2 * h")
+		}
 	}
 	kept.Router = norm.plus(split{seq: 8 * float64(m.Experts)}).bytes(l) // logits and probabilities
 	note.part("router").seq("8 * E")
@@ -180,8 +192,10 @@ func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split)
 			recompute = recompute.plus(inside)
 			inside = split{}
 		}
-		kept.MLP = inside.plus(split{seq: x * h}).bytes(l)
-		note.part("shared").seq("b_in * h")
+		kept.MLP = inside.plus(split{seq: input}).bytes(l)
+		if input > 0 {
+			note.part("shared").seq("b_in * h")
+		}
 	}
 	routed := float64(m.TopK) * in.Load
 	inside := w * float64(m.ExpertFFN)
@@ -190,9 +204,9 @@ func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split)
 		inside -= act
 		recompute.seq += routed * act
 		recomputes.seq("routed * b_in * f_expert")
-		note.part("experts").seq("routed * (b_in * h * ETP + b_act * f_expert)")
+		note.part("experts").seq("routed * (b_in * h * ETP + b_read * f_expert)")
 	} else {
-		note.part("experts").seq("routed * (b_in * h * ETP + (b_act + b_in) * f_expert)")
+		note.part("experts").seq("routed * (b_in * h * ETP + (b_read + b_in) * f_expert)")
 	}
 	kept.Experts = split{seq: routed * (x*h*float64(l.ETP) + inside)}.bytes(l)
 	return recompute

@@ -16,8 +16,8 @@ func (in *Input) symbols() {
 	}
 	m, w := in.Model, in.widths()
 	rec.Given(
-		record.In("e", in.Precision.Bytes()/2), record.In("b_in", inputWidth(in)), record.In("b_own", ownOutput(in)),
-		record.In("b_act", mlpWidth(m.Gated)-2), record.In("norms_per_layer", m.NormsPer),
+		record.In("e", in.Precision.Bytes()/2), record.In("b_in", inputWidth(in)), record.In("b_out", outputWidth(in)),
+		record.In("b_dy", gradientWidth(in)), record.In("b_read", readWidth(in)), record.In("b_act", mlpWidth(m.Gated)-2), record.In("norms_per_layer", m.NormsPer),
 		record.In("b_weight", w.weights.bytes), record.In("b_gradient", w.gradients.bytes),
 		record.In("b_master", w.master.bytes), record.In("b_moments", w.moments.bytes),
 		record.In("b_fp32", 4), record.In("b_reduced", 2), record.In("b_copy", 2),

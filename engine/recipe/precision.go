@@ -84,16 +84,58 @@ func (p Precision) ProductBits() int {
 // InputBytes returns the size of one element of a product's input as it is kept for
 // the weight gradient: fp8 and NVFP4 keep the quantised copy that the gradient's product
 // reads (Transformer Engine, module/linear.py: the columnwise copy is saved). What
-// other operations read stays in 16 bits: inputs of norms, of the activation and
-// of attention, whose output is kept in both widths.
+// other operations read stays in 16 bits, unless ActivationBytes and AttentionBytes say
+// otherwise: inputs of norms, of the activation and of attention, whose output is kept in
+// both widths.
 func (p Precision) InputBytes() float64 {
 	switch {
 	case p == NVFP4:
 		return NVFP4Bytes
 	case p.keepsEight():
 		return 1
+	case p == FP8DeepSeek:
+		return tileBytes
 	}
 	return p.Bytes()
+}
+
+// tileBytes is the size of one element in DeepSeek-V3's fp8: a byte, and its part of the fp32
+// scale of 128 (arXiv 2412.19437 section 3.3.2).
+const tileBytes = 1 + 4.0/128
+
+// ActivationBytes returns the size of one element of what an MLP's activation read, as it is
+// kept: DeepSeek-V3 keeps the inputs of SwiGLU in fp8 (arXiv 2412.19437 section 3.3.3).
+func (p Precision) ActivationBytes() float64 {
+	if p == FP8DeepSeek {
+		return tileBytes
+	}
+	return p.Bytes()
+}
+
+// AttentionBytes returns the size of one element of attention's output, as attention's backward
+// and the output projection keep it between them: two copies where products read fewer bits,
+// one where both read the same. DeepSeek-V3 keeps one of 12 bits, E5M6, with a scale per 128
+// (arXiv 2412.19437 section 3.3.3).
+func (p Precision) AttentionBytes() float64 {
+	switch in := p.InputBytes(); {
+	case p == FP8DeepSeek:
+		return 12.0/8 + 4.0/128
+	case in < p.Bytes():
+		return p.Bytes() + in
+	}
+	return p.Bytes()
+}
+
+// OutputGradientBytes returns the size of one element of the gradient of a product's output, as
+// it is kept for a weight gradient that is put off. Transformer Engine keeps the quantised
+// gradient by rows and by columns (pytorch/module/linear.py: wgrad_store.put after both
+// update_usage), where products need a transposed copy; of DeepSeek-V3 only what its product
+// reads is counted.
+func (p Precision) OutputGradientBytes() float64 {
+	if p == FP8Megatron || p == NVFP4 {
+		return 2 * p.InputBytes()
+	}
+	return p.InputBytes()
 }
 
 // keepsEight reports whether weights and the inputs of products are kept in 8 bits as
@@ -114,7 +156,7 @@ func (p Precision) Bytes() float64 {
 // 128 elements, and combines in 16 (arXiv 2412.19437 section 3.3.3).
 func (p Precision) DispatchBytes() float64 {
 	if p == FP8DeepSeek {
-		return 1 + 4.0/128
+		return tileBytes
 	}
 	return p.Bytes()
 }

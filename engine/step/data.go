@@ -344,7 +344,7 @@ func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) 
 		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 		Formula: formula, Value: float64(t),
 		Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back and the update by the host's processors " +
-			"(CPU-Adam: arXiv 2101.06840, table 4), and the host's part; " + record.From(soft.From),
+			"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and the host's part; " + record.From(soft.From),
 		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
 	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
 		record.In("bytes_of_a_cast", recipe.CastBytes), record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),

@@ -332,6 +332,8 @@ func precisionOf(s source) string {
 	word, note := s.Row["precision"], s.Row["note"]
 	low := strings.ToLower(word)
 	switch {
+	case s.group.ID == "deepseek-v3": // whose report describes a recipe of its own
+		return string(recipe.FP8DeepSeek)
 	case low == "nvfp4":
 		return string(recipe.NVFP4)
 	case low == "fp16":
