@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine/advise"
-	"meshscope/engine/escape"
 	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/ui/overlay"
@@ -18,9 +17,9 @@ import (
 const maxMoves = 100
 
 func (a *app) adviseCommand() *cobra.Command {
-	var flags setupFlags
 	var output outputFlags
 	var launcher launcherFlag
+	flags := setupFlags{launcher: &launcher}
 	var headroom, deadline string
 	moves := 8
 	cmd := &cobra.Command{
@@ -42,23 +41,18 @@ func (a *app) adviseCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.settle(cmd); err != nil {
-			return err
-		}
-		if len(args) > 0 {
-			return &usageError{fmt.Sprintf("advise takes no arguments, given %s", escape.Quote(args[0]))}
-		}
-		if err := launcher.check(); err != nil {
+		if err := output.begin(cmd, args); err != nil {
 			return err
 		}
 		share, err := parseHeadroom(headroom)
 		if err != nil {
 			return err
 		}
-		s, err := flags.setup(a)
+		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err
 		}
+		a.sayChosen(chosen)
 		var longest float64
 		if deadline != "" {
 			if longest, err = parseDays(deadline); err != nil {
@@ -73,7 +67,9 @@ func (a *app) adviseCommand() *cobra.Command {
 			return a.noFigures(s, output.format, flags.ownBatch)
 		}
 		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest)}
-		if err = a.print(output.format, of.Answer(version)); err != nil {
+		answer := of.Answer(version)
+		answer.Chosen = chosen
+		if err = a.print(output.format, answer); err != nil {
 			return err
 		}
 		return verdict(&got.Report)

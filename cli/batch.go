@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ var errNoFiles = errors.New("a line of a batch may name a model file only with -
 
 // evalBatch answers every line of a file with one line, in order. Lines are evaluated in
 // parallel, one worker per core. With allowFiles, lines may name a model file.
-func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
+func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, allowFiles bool) error {
 	lib := a.lib
 	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file
 		lib = lib.ReadingModels(func(string) ([]byte, error) { return nil, errNoFiles })
@@ -42,6 +43,7 @@ func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
+	l := liner{flags, lib, report.Preface{Notices: a.notices}}
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan job)
 	stop := make(chan struct{}) // closed when nobody takes the answers
@@ -51,7 +53,7 @@ func (a *app) evalBatch(name string, flags *setupFlags, allowFiles bool) error {
 		go func() {
 			var e engine.Evaluator
 			for j := range jobs {
-				j.done <- answerLine(&e, j, flags, lib)
+				j.done <- l.answer(ctx, &e, j)
 			}
 		}()
 	}
@@ -98,8 +100,15 @@ func writeInOrder(to io.Writer, order <-chan (<-chan []byte)) error {
 	return out.Flush()
 }
 
-// answerLine returns the answer to one line: a report or an error.
-func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Library) (text []byte) {
+// liner answers lines.
+type liner struct {
+	flags   *setupFlags
+	lib     *presets.Library
+	preface report.Preface
+}
+
+// answer returns the answer to one line: a report or an error.
+func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []byte) {
 	defer func() {
 		if r := recover(); r != nil {
 			*e = engine.Evaluator{} // its scratch memory may be half-written
@@ -113,11 +122,14 @@ func answerLine(e *engine.Evaluator, j job, flags *setupFlags, lib *presets.Libr
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	s, err := flags.over(doc, lib)
+	s, q, err := l.flags.problem(doc, func() (*setupdoc.Document, error) { return setupdoc.ParseLine(j.line) }, l.lib)
+	s, chosen, err := choose(ctx, s, q, err, 1)
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	text, err = json.Marshal(report.NewEvaluation(version, s, e.Evaluate(s)))
+	of := report.NewEvaluation(version, s, e.Evaluate(s))
+	of.Chosen = chosen
+	text, err = json.Marshal(l.preface.Before(of))
 	if err != nil {
 		return errorLine(err, j.number)
 	}

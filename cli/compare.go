@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/report"
 )
 
@@ -53,14 +55,19 @@ func (a *app) compareCommand() *cobra.Command {
 			return &usageError{"only one of A and B can be standard input"}
 		}
 		var sides [2]engine.Setup
+		var chosen [2]*search.Chosen
 		for i, word := range args {
 			var err error
-			if sides[i], err = flags.side(a, word); err != nil {
+			if sides[i], chosen[i], err = flags.side(cmd.Context(), a, word); err != nil {
 				return err
 			}
 		}
+		a.sayChosen(chosen[0])
+		if of := chosen[1]; of != nil && (chosen[0] == nil || of.Layouts != chosen[0].Layouts || of.TP != chosen[0].TP) {
+			a.sayChosen(of)
+		}
 		c := compare.Setups(sides[0], sides[1])
-		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args, Library: a.lib}
+		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args, Chosen: chosen, Library: a.lib}
 		if err := a.print(output.format, of.Answer(version)); err != nil {
 			return err
 		}
@@ -79,46 +86,49 @@ func worse(a, b error) error {
 
 // side returns one setup of a comparison: a file, or the setup of the flags with some
 // knobs changed.
-func (f *setupFlags) side(a *app, word string) (engine.Setup, error) {
+func (f *setupFlags) side(ctx context.Context, a *app, word string) (engine.Setup, *search.Chosen, error) {
 	if word == "" {
-		return f.setup(a)
+		return f.start(ctx, a)
 	}
 	_, missing := os.Stat(word)
 	if word != "-" && errors.Is(missing, fs.ErrNotExist) && strings.Contains(word, "=") {
-		return f.turned(a, word)
+		return f.turned(ctx, a, word)
 	}
 	if f.file != "" {
-		return engine.Setup{}, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
+		return engine.Setup{}, nil, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
 	}
 	file := setupFlags{file: fileName(word), said: f.said}
-	return file.setup(a)
+	return file.start(ctx, a)
 }
 
 // turned returns the setup of the flags with the knobs of a list changed, one after the
 // other.
-func (f *setupFlags) turned(a *app, list string) (engine.Setup, error) {
+func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Setup, *search.Chosen, error) {
 	var knobs []said
 	changed := setupFlags{file: f.file, said: f.said}
 	for _, item := range assignments(list) {
 		key, value, ok := strings.Cut(item, "=")
 		key = strings.ReplaceAll(strings.TrimSpace(key), "_", "-")
-		if _, known := knob.Find(knob.ID(key)); ok && known {
+		if k, known := knob.Find(knob.ID(key)); ok && known {
+			if _, err := k.Set(engine.Setup{}, strings.TrimSpace(value)); err != nil {
+				return engine.Setup{}, nil, err // before a search for the rest
+			}
 			knobs = append(knobs, said{key: key, value: strings.TrimSpace(value)})
 			continue
 		}
 		// A model, a machine, or a field of one.
 		changed.said = append(changed.said[:len(changed.said):len(changed.said)], said{"set", item, true})
 	}
-	s, err := changed.setup(a)
+	s, chosen, err := changed.start(ctx, a)
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	for _, k := range knobs {
 		if s, err = knob.Turn(s, knob.ID(k.key), k.value, knob.Locks{GPUs: true, Batch: true}); err != nil {
-			return s, err
+			return s, nil, err
 		}
 	}
-	return s, stillSaid(&s, knobs)
+	return s, chosen, stillSaid(&s, knobs)
 }
 
 // stillSaid returns an error if a later knob of the list has changed an earlier one again.

@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/explain"
 	"meshscope/engine/figures"
+	"meshscope/engine/search"
 	"meshscope/report"
 )
 
@@ -69,7 +70,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return a.noFigures(s, format, flags.ownBatch)
 		}
 		if len(args) == 0 {
-			return a.listFigures(book, s, asJSON)
+			return a.listFigures(book, s, chosen, asJSON)
 		}
 		id, _ := figures.ByWord(args[0])
 		r := engine.Evaluate(s)
@@ -93,9 +94,10 @@ func (a *app) explainCommand() *cobra.Command {
 		if asJSON {
 			return a.writeJSON(struct {
 				report.Header
-				Setup  engine.Setup `json:"setup"`
-				Figure explained    `json:"explanation"`
-			}{report.NewHeader(version), s, newExplained(e, depth)})
+				Chosen *search.Chosen `json:"layout_chosen,omitempty"`
+				Setup  engine.Setup   `json:"setup"`
+				Figure explained      `json:"explanation"`
+			}{report.NewHeader(version), chosen, s, newExplained(e, depth)})
 		}
 		return a.print(textFormat, &report.Answer{Document: func() *report.Document { return report.Explanation(e, depth) }})
 	})
@@ -111,14 +113,15 @@ func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
 	return verdict(&r)
 }
 
-func (a *app) listFigures(book *explain.Book, s engine.Setup, asJSON bool) error {
+func (a *app) listFigures(book *explain.Book, s engine.Setup, chosen *search.Chosen, asJSON bool) error {
 	all := book.Figures()
 	if asJSON {
 		return a.writeJSON(struct {
 			report.Header
+			Chosen  *search.Chosen   `json:"layout_chosen,omitempty"`
 			Setup   engine.Setup     `json:"setup"`
 			Figures []figures.Figure `json:"figures"`
-		}{report.NewHeader(version), s, all})
+		}{report.NewHeader(version), chosen, s, all})
 	}
 	t := &report.Table{Head: []string{"figure", "value", "meaning"}, Width: maxWidth}
 	for _, f := range all {

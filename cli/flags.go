@@ -26,7 +26,7 @@ type setupFlags struct {
 
 	launcher *launcherFlag // whose rules a layout meets that is not given; nil: the stack's
 
-	ownBatch bool   // set by setup: no global batch was given
+	ownBatch bool   // set by begin: no global batch was given
 	text     []byte // of the file, once it was read: standard input is read once
 }
 
@@ -142,20 +142,6 @@ func (f *setupFlags) gives(key string) bool {
 		name, _, _ := strings.Cut(s.value, "=")
 		return s.key == key || s.assignment && strings.TrimSpace(name) == key
 	})
-}
-
-// setup returns the setup of the flags, applied to the file that --setup names.
-func (f *setupFlags) setup(a *app) (engine.Setup, error) {
-	doc, err := f.document(a)
-	if err != nil {
-		return engine.Setup{}, err
-	}
-	s, err := f.over(doc, a.lib)
-	f.ownBatch = !doc.SaysBatch()
-	if err == nil {
-		f.sayBatch(a, s.GBS, s.Seq)
-	}
-	return s, err
 }
 
 // contradiction returns an error for a knob that is given another value by its other name, as

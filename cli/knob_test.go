@@ -114,7 +114,7 @@ func TestEveryKnobEverywhere(t *testing.T) {
 		// With a degree, so that no evaluation begins with a search for the layout.
 		degree := []string{"--tp", "1"}
 		if k.ID == knob.TP {
-			degree = nil
+			degree = []string{"--pp", "1"}
 		}
 		for what, c := range map[string]struct {
 			in, want string

@@ -30,7 +30,12 @@ func (f *launcherFlag) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("launcher", cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *launcherFlag) check() error { return oneOf("--launcher", f.id, launcherWords()) }
+func (f *launcherFlag) check() error {
+	if l, ok := launch.Find(f.id); ok { // by an old word too
+		f.id = l.ID
+	}
+	return oneOf("--launcher", f.id, launcherWords())
+}
 
 // of returns the launcher of a setup's stack or the one that is named; nil: any, or a stack
 // whose launcher has no table of rules.
@@ -47,11 +52,11 @@ func (f *launcherFlag) any() bool {
 	return f.id == launch.Any || f.refused && f.id == autoLauncher
 }
 
-// limit leaves out of a search what the launcher refuses.
+// limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told.
 func (f *launcherFlag) limit(q *search.Query) {
 	q.Refused = f.any()
 	if l := f.of(q.Setup.Stack); l != nil && !q.Refused {
-		q.Accepts, q.Launcher = l.Accepts, l.ID
+		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
 	}
 }
 

@@ -48,6 +48,15 @@ func reportFormats() []string {
 	return names
 }
 
+// begin returns an error for a command that takes no arguments and is given some, or whose output
+// flags contradict each other.
+func (o *outputFlags) begin(cmd *cobra.Command, args []string) error {
+	if err := noArgs(cmd, args); err != nil {
+		return err
+	}
+	return o.settle(cmd)
+}
+
 // settle makes one format of what --format and its short forms give together.
 func (o *outputFlags) settle(cmd *cobra.Command) error {
 	if err := oneOf("--format", o.format, o.formats); err != nil {
@@ -72,10 +81,10 @@ func (o *outputFlags) settle(cmd *cobra.Command) error {
 
 // print prints an answer in a format.
 func (a *app) print(format string, answer *report.Answer) error {
-	if data := answer.Data; data != nil && len(a.notices) > 0 {
-		noticed := *answer
-		noticed.Data = func() any { return report.Noticed{Document: data(), Notices: a.notices} }
-		answer = &noticed
+	if data := answer.Data; data != nil {
+		prefaced := *answer
+		prefaced.Data = func() any { return report.Preface{Notices: a.notices, Chosen: answer.Chosen}.Before(data()) }
+		answer = &prefaced
 	}
 	return report.Write(a.stdout, report.Format(format), answer)
 }

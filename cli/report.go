@@ -29,21 +29,12 @@ func (a *app) reportCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
-		if err := output.settle(cmd); err != nil {
-			return err
-		}
-		if err := launcher.check(); err != nil {
+		if err := output.begin(cmd, args); err != nil {
 			return err
 		}
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err
-		}
-		if l := launcher.of(s.Stack); l != nil && !launcher.any() && chosen != nil {
-			l.WriteSplit(&s)
 		}
 		d, rules := report.NewDecision(s, engine.Evaluate(s)), ""
 		if d.Report.Legal {

@@ -50,10 +50,7 @@ func (a *app) scanCommand() *cobra.Command {
 	f.setup.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
-		if err := f.output.settle(cmd); err != nil {
+		if err := f.output.begin(cmd, args); err != nil {
 			return err
 		}
 		return a.scan(cmd.Context(), f)
@@ -103,9 +100,12 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Setup, err = f.setup.setup(a); err != nil {
+	base, chosen, err := f.setup.start(ctx, a)
+	if err != nil {
 		return err
 	}
+	a.sayChosen(chosen)
+	c.Setup = base
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
 	o := report.Scan{Query: *c}
@@ -124,7 +124,9 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if err := checkFigure(&o, f.y); err != nil {
 		return err
 	}
-	if err = a.print(f.output.format, o.Answer(version)); err != nil {
+	answer := o.Answer(version)
+	answer.Chosen = chosen
+	if err = a.print(f.output.format, answer); err != nil {
 		return err
 	}
 	return scanVerdict(&o)

@@ -66,10 +66,7 @@ func (a *app) searchCommand() *cobra.Command {
 	f.setup.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
-		if err := f.output.settle(cmd); err != nil {
+		if err := f.output.begin(cmd, args); err != nil {
 			return err
 		}
 		return a.search(cmd.Context(), f)
@@ -220,15 +217,16 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := f.setup.query(a, free)
+	doc, err := f.setup.document(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := f.setup.query(doc, a.lib, free)
 	if err != nil {
 		return nil, nil, err
 	}
 	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline)
 	f.launcher.limit(q)
-	if l := f.launcher.of(q.Setup.Stack); l != nil && !q.Refused {
-		q.WriteSplit = l.WriteSplit
-	}
 	p, err := q.Problem()
 	if err != nil {
 		return nil, nil, err

@@ -15,13 +15,10 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// query returns the flags of a search, applied to the file that --setup names. Knobs of
-// the list free stay free although the file gives them.
-func (f *setupFlags) query(a *app, free []knob.ID) (*search.Query, error) {
-	doc, err := f.document(a)
-	if err != nil {
-		return nil, err
-	}
+// query returns the flags of a search, applied to a document. Knobs of the list free stay
+// free although the document gives them.
+func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []knob.ID) (*search.Query, error) {
+	var err error
 	q := search.NewQuery()
 	for _, id := range knob.Searched() {
 		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
@@ -63,12 +60,12 @@ func (f *setupFlags) query(a *app, free []knob.ID) (*search.Query, error) {
 			return nil, err
 		}
 	}
-	return q, settle(q, a, doc)
+	return q, settle(q, lib, doc)
 }
 
 // settle makes the setup that the search starts from. It checks values that can only
 // contradict each other against the identities, as eval does; the search finds the rest.
-func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
+func settle(q *search.Query, lib setupdoc.Library, doc *setupdoc.Document) (err error) {
 	said := func(ids ...knob.ID) bool {
 		return !slices.ContainsFunc(ids, func(id knob.ID) bool {
 			_, one := q.Single(id)
@@ -96,16 +93,16 @@ func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
 	if err != nil {
 		return err
 	}
-	q.Setup, err = doc.Setup(a.lib)
+	q.Setup, err = doc.Setup(lib)
 	if wrong := (*knob.ValueError)(nil); errors.As(err, &wrong) && !q.Cut {
 		// So many GPUs may need the one degree that was given, though others are free.
 		err = nil
 		set(knob.TP, knob.PP, knob.CP)
 		if err == nil {
-			q.Setup, err = doc.Setup(a.lib)
+			q.Setup, err = doc.Setup(lib)
 		}
 		if errors.As(err, &wrong) {
-			if able, ok := cutFiner(q, a, doc); ok {
+			if able, ok := cutFiner(q, lib, doc); ok {
 				q.Setup, err = able, nil
 			}
 		}
@@ -116,7 +113,7 @@ func settle(q *search.Query, a *app, doc *setupdoc.Document) (err error) {
 // cutFiner makes the setup of more GPUs than there can be replicas, with a larger value of
 // a free degree, whether it divides them or not. False if no degree is free or something
 // else is wrong too.
-func cutFiner(q *search.Query, a *app, doc *setupdoc.Document) (engine.Setup, bool) {
+func cutFiner(q *search.Query, lib setupdoc.Library, doc *setupdoc.Document) (engine.Setup, bool) {
 	for _, id := range []knob.ID{knob.TP, knob.PP, knob.CP} {
 		if _, one := q.Single(id); one {
 			continue
@@ -125,7 +122,7 @@ func cutFiner(q *search.Query, a *app, doc *setupdoc.Document) (engine.Setup, bo
 			if doc.Set(string(id), strconv.Itoa(n)) != nil {
 				break
 			}
-			if s, err := doc.Setup(a.lib); err == nil {
+			if s, err := doc.Setup(lib); err == nil {
 				return s, true
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
 )
 
@@ -17,17 +19,23 @@ import (
 // layout fits the knobs have their defaults.
 func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.Chosen, error) {
 	s, q, err := f.begin(a)
+	s, chosen, err := choose(ctx, s, q, err, runtime.GOMAXPROCS(0))
+	if err == nil && (chosen == nil || chosen.Found) {
+		f.sayBatch(a, s.GBS, s.Seq)
+	}
+	return s, chosen, err
+}
+
+// choose returns the best layout of a search on a number of cores; without a search, or where it
+// finds none, the setup and the error that came with it.
+func choose(ctx context.Context, s engine.Setup, q *search.Query, err error, workers int) (engine.Setup, *search.Chosen, error) {
 	if q == nil {
-		if err == nil {
-			f.sayBatch(a, s.GBS, s.Seq)
-		}
 		return s, nil, err
 	}
-	best, chosen := q.Choose(ctx, runtime.GOMAXPROCS(0))
+	best, chosen := q.Choose(ctx, workers)
 	if !chosen.Found {
 		return s, &chosen, err
 	}
-	f.sayBatch(a, best.GBS, best.Seq)
 	return best, &chosen, nil
 }
 
@@ -35,12 +43,23 @@ func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.C
 // gives the layout instead; nil where a degree is named, or nothing can be searched. An error
 // counts where there is no search, or it finds nothing.
 func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
+	if f.launcher != nil {
+		if err := f.launcher.check(); err != nil {
+			return engine.Setup{}, nil, err
+		}
+	}
 	doc, err := f.document(a)
 	if err != nil {
 		return engine.Setup{}, nil, err
 	}
-	s, err := f.over(doc, a.lib)
+	s, q, err := f.problem(doc, func() (*setupdoc.Document, error) { return f.document(a) }, a.lib)
 	f.ownBatch = !doc.SaysBatch()
+	return s, q, err
+}
+
+// problem returns what begin does, of the flags over a document; again reads the document once more.
+func (f *setupFlags) problem(doc *setupdoc.Document, again func() (*setupdoc.Document, error), lib *presets.Library) (engine.Setup, *search.Query, error) {
+	s, err := f.over(doc, lib)
 	for _, id := range search.Degrees() {
 		if doc.Gives(id) {
 			return s, nil, err
@@ -49,7 +68,11 @@ func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
 	if wrong := (*knob.ValueError)(nil); err != nil && !errors.As(err, &wrong) {
 		return s, nil, err
 	}
-	q, failed := f.query(a, nil)
+	doc, failed := again()
+	if failed != nil {
+		return s, nil, err
+	}
+	q, failed := f.query(doc, lib, nil)
 	if failed != nil {
 		return s, nil, err
 	}

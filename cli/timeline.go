@@ -197,10 +197,7 @@ func (a *app) timelineCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
-		if err := output.settle(cmd); err != nil {
+		if err := output.begin(cmd, args); err != nil {
 			return err
 		}
 		if err := costs.check(); err != nil {
@@ -214,6 +211,7 @@ func (a *app) timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		d.preface.Notices = a.notices
 		if width == 0 {
 			width = columns(a.width(drawWidth))
 		}
@@ -234,7 +232,9 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 		a.complain(r.Problems)
 		return nil, outcome(exitIllegal)
 	}
-	return predicted(&r), nil
+	d := predicted(&r)
+	d.preface.Chosen = chosen
+	return d, nil
 }
 
 // predicted returns the timeline of a legal report.

@@ -25,6 +25,8 @@ type drawing struct {
 	// memory is what a rank holds over time, with its unit; nil where nobody asks.
 	memory     func(rank int) []schedule.Sample
 	memoryUnit string
+
+	preface report.Preface // of the JSON document
 }
 
 // Sizes of the text drawing.

@@ -17,8 +17,12 @@ func (d *drawing) writeJSON(to io.Writer) error {
 	}
 	spec := t.Order.Spec
 	out := newPage(to)
-	out.printf(`{"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s`,
-		report.SchemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
+	keys, err := d.preface.Keys()
+	if err != nil {
+		return err
+	}
+	out.printf(`{%s"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s`,
+		keys, report.SchemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
 	info, _ := spec.Kind.Info()
 	out.printf(`,"placement":%q,"weight_copies":%d,"messages":%d`, info.Placement, info.WeightCopies, spec.Messages())
 	out.printf(`,"bubble_over_ideal":%s,"bubble_over_total":%s`, jsonNumber(t.BubbleOverIdeal()), jsonNumber(t.BubbleOverTotal()))

@@ -269,3 +269,19 @@ func BenchmarkSteps(b *testing.B) {
 		})
 	}
 }
+
+// TestSplitStaysBalanced turns the pipeline of a setup whose split is balanced, and of one whose
+// split is not.
+func TestSplitStaysBalanced(t *testing.T) {
+	s := startSetup(t)
+	for _, c := range []struct{ split, pp, want string }{
+		{"40,40", "3", layout.BalancedSplit(s.Model.Layers, 3)},
+		{"40,40", "128", ""},
+		{"39,41", "3", "39,41"},
+	} {
+		s.Split = c.split
+		if got, err := knob.Turn(s, knob.PP, c.pp, knob.Locks{}); err != nil || got.Split != c.want {
+			t.Errorf("split %s, pp %s: %q, want %q (%v)", c.split, c.pp, got.Split, c.want, err)
+		}
+	}
+}

@@ -24,7 +24,18 @@ type Document struct {
 	Entries    []Entry
 	NotCarried []NotCarried // what the launcher takes from elsewhere, such as a network or a price
 	Warnings   []string
-	render     func(d *Document) []byte
+	Stamp      []string // lines of a comment: what this is, whose rules it meets
+
+	Nodes, PerNode int     // machines, and processes on each
+	Env            []Entry // variables of the environment, each with its reason
+	// Program is what torchrun starts on every node, as bash reads it, such as
+	// pretrain_gpt.py "${ARGS[@]}".
+	Program string
+	// Starter is another program than torchrun that is started once per node, with its
+	// arguments as bash reads them; empty: torchrun.
+	Starter string
+
+	render func(d *Document) []byte
 }
 
 // NotCarried is a key of the setup that a launcher's file has no place for, and where it stays.

@@ -1,11 +1,15 @@
-// Package launch knows what launchers accept: a table of rules for each, read from its
-// source, with the reason for a refusal and the nearest layout that is accepted.
+// Package launch knows what launchers accept, and writes and reads their files: a table of
+// rules for each, read from its source, with the reason for a refusal and the nearest layout
+// that is accepted, and a table of the keys of its file.
 //
-// Today it has Megatron-LM's. A layout that the engine calls legal can be executed by some
-// code; whether a launcher runs it as it is, is what its table says.
+// A layout that the engine calls legal can be executed by some code; whether a launcher runs
+// it as it is, is what its table says.
 package launch
 
 import (
+	"fmt"
+	"strings"
+
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
@@ -17,10 +21,11 @@ const Any = "any"
 
 // Launcher is a program that starts training from a layout.
 type Launcher struct {
-	ID     string
-	Name   string
-	Source string // where its rules were read
-	rules  []Rule
+	ID      string
+	Name    string
+	Version string // whose rules these are
+	Source  string // where they were read
+	rules   []Rule
 	// explicit reports whether an accepted layout runs only with its layers written out.
 	explicit func(s *engine.Setup) bool
 	// export writes an accepted setup as the launcher's file; nil where only its rules are known.
@@ -39,6 +44,9 @@ type Rule struct {
 	Why func(s *engine.Setup) string
 	// breaks is Why without words, for searches.
 	breaks func(s *engine.Setup) bool
+	// outside tells that no layout is refused for it that a search tries: it is about what a
+	// search keeps, such as a number format, or every legal setup meets it.
+	outside bool
 }
 
 // Refusal is why a launcher does not run a layout.
@@ -63,6 +71,9 @@ func IDs() []string {
 
 // Find returns a launcher; false for a word that is none, Any included.
 func Find(id string) (*Launcher, bool) {
+	if id == "megatron-lm" { // what megatron was called
+		id = "megatron"
+	}
 	for _, l := range Launchers() {
 		if l.ID == id {
 			return &l, true
@@ -82,10 +93,11 @@ func Of(s recipe.Stack) *Launcher {
 	}
 }
 
-// Accepts reports whether a launcher runs a legal setup as it is.
+// Accepts reports whether a launcher runs the layout of a legal setup as it is. Refusals
+// also holds number formats and what else a search keeps against its rules.
 func (l *Launcher) Accepts(s *engine.Setup) bool {
 	for i := range l.rules {
-		if l.rules[i].breaks(s) {
+		if !l.rules[i].outside && l.rules[i].breaks(s) {
 			return false
 		}
 	}
@@ -111,12 +123,40 @@ func (l *Launcher) Refusals(s *engine.Setup) []Refusal {
 	return out
 }
 
-// Export returns a legal setup as the launcher's file, or why it does not run it.
-func (l *Launcher) Export(s *engine.Setup) (Document, []Refusal) {
+// Export returns a legal setup as the launcher's file, stamped with the version of the program
+// that writes it, or why the launcher does not run it.
+func (l *Launcher) Export(s *engine.Setup, version string) (*Document, []Refusal) {
 	if refused := l.Refusals(s); len(refused) > 0 {
-		return Document{}, refused
+		return nil, refused
 	}
-	return l.export(s), nil
+	d := l.export(s)
+	d.Launcher, d.Stamp = l.ID, l.stamp(s, version)
+	d.Nodes, d.PerNode = s.Nodes(), min(s.GPUs, s.Cluster.Node())
+	for d.Nodes*d.PerNode != s.GPUs { // a node that is partly empty: processes spread evenly
+		d.PerNode--
+		d.Nodes = s.GPUs / d.PerNode
+	}
+	return &d, nil
+}
+
+// Exports reports whether the launcher's file can be written.
+func (l *Launcher) Exports() bool { return l.export != nil }
+
+// Reads reports whether the launcher's file can be read.
+func (l *Launcher) Reads() bool { return l.read != nil }
+
+// stamp returns what a file says of itself: who wrote it, by whose rules, and which were checked.
+func (l *Launcher) stamp(s *engine.Setup, version string) []string {
+	checked := make([]string, len(l.rules))
+	for i := range l.rules {
+		checked[i] = l.rules[i].ID
+	}
+	return []string{
+		fmt.Sprintf("%s on %d x %s: dp %d tp %d pp %d vpp %d cp %d ep %d etp %d, %d sequences of %d tokens",
+			s.Model.Name, s.GPUs, s.Cluster.GPU.Name, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.GBS, s.Seq),
+		fmt.Sprintf("Written by meshscope %s by the rules of %s %s, read in %s; not run.", version, l.Name, l.Version, l.Source),
+		"Checked: " + strings.Join(checked, ", ") + ".",
+	}
 }
 
 // Read returns what a file says, and the launcher that reads it: the first that knows its form.

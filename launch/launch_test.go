@@ -43,9 +43,9 @@ func TestMegatronLM(t *testing.T) {
 		}
 		return out
 	}
-	launcher, ok := launch.Find("megatron-lm")
+	launcher, ok := launch.Find("megatron-lm") // the old word
 	if !ok {
-		t.Fatal("no megatron-lm")
+		t.Fatal("no megatron")
 	}
 	for name, c := range map[string]struct {
 		model  string

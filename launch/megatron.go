@@ -15,8 +15,9 @@ import (
 // megatron/core/pipeline_parallel/schedules.py S).
 func megatronLM() Launcher {
 	return Launcher{
-		ID: "megatron-lm", Name: "Megatron-LM", Source: "NVIDIA/Megatron-LM@d98e8a64",
-		rules: append(megatronPipeline(), megatronSplits()...),
+		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: "NVIDIA/Megatron-LM@d98e8a64",
+		rules:  append(megatronPipeline(), megatronSplits()...),
+		export: megatronExport,
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())
 		},

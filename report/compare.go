@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/record"
+	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -18,6 +19,8 @@ type Comparison struct {
 	*compare.Comparison
 	Way   []compare.Move
 	Words []string // how A and B were given; "": by the flags
+
+	Chosen [2]*search.Chosen // how the setups that A and B start from were found where no degree was given
 
 	Library *presets.Library
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"meshscope/engine/escape"
+	"meshscope/engine/search"
 )
 
 // Answer is an answer of the program in the shapes that the formats take, each made when a
@@ -17,6 +18,8 @@ type Answer struct {
 	Data     func() any       // for programs: the JSON document
 	// Whole tells that Markdown contains the document; else it contains the records.
 	Whole bool
+
+	Chosen *search.Chosen // how the setup was found where no degree was given, for the JSON document
 }
 
 // Format is an output format.

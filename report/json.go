@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"meshscope/engine/search"
 )
 
 // WriteJSON writes a document as JSON. Keys have the order of the struct.
@@ -18,24 +20,49 @@ func WriteJSON(to io.Writer, document any) error {
 	return nil
 }
 
-// Noticed is a document with what was left out before it was made: presets of the user that
-// were refused, so that the built-in ones answer. In JSON it is the document's first key, notices.
-type Noticed struct {
-	Document any
-	Notices  []string
+// Preface is what was decided before a document was made: presets of the user that were refused,
+// so that the built-in ones answer, and the layout where none was given.
+type Preface struct {
+	Notices []string       `json:"notices,omitempty"`
+	Chosen  *search.Chosen `json:"layout_chosen,omitempty"`
 }
 
-// MarshalJSON writes the document with its notices.
-func (n Noticed) MarshalJSON() ([]byte, error) {
-	notices, err := json.Marshal(map[string][]string{"notices": n.Notices})
+// Keys returns the preface as the first keys of a JSON object, each with a comma behind it.
+func (p Preface) Keys() ([]byte, error) {
+	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	document, err := json.Marshal(n.Document)
+	if text = text[1 : len(text)-1]; len(text) > 0 {
+		text = append(text, ',')
+	}
+	return text, nil
+}
+
+// Before returns a document whose JSON begins with the keys of the preface; the document itself
+// where there are none.
+func (p Preface) Before(document any) any {
+	if len(p.Notices) == 0 && p.Chosen == nil {
+		return document
+	}
+	return prefaced{p, document}
+}
+
+type prefaced struct {
+	preface  Preface
+	document any
+}
+
+func (p prefaced) MarshalJSON() ([]byte, error) {
+	keys, err := p.preface.Keys()
+	if err != nil {
+		return nil, err
+	}
+	document, err := json.Marshal(p.document)
 	if err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	return slices.Concat(notices[:len(notices)-1], []byte(","), document[1:]), nil
+	return slices.Concat([]byte("{"), keys, document[1:]), nil
 }
 
 // listed returns a list that JSON writes as [] if it is empty.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/schedule"
 )
@@ -67,6 +68,7 @@ func settle(s, old *Setup, k *Knob, text string, l Locks) error {
 	if k.follow != nil {
 		k.follow(s, old, l)
 	}
+	followSplit(s, old)
 	return derivedBounds(s, k, text)
 }
 
@@ -109,6 +111,16 @@ func followGPUs(s, old *Setup, l Locks) {
 	s.DP = max(1, s.GPUs/product(s.TP, s.PP, s.CP))
 	if s.DP != old.DP {
 		followDP(s, l)
+	}
+}
+
+// followSplit keeps a balanced split balanced over another number of stages.
+func followSplit(s, old *Setup) {
+	if s.Split == "" || s.Split != old.Split || s.Stages() == old.Stages() || s.Split != layout.BalancedSplit(old.Model.Layers, old.Stages()) {
+		return
+	}
+	if s.Split = ""; s.Stages() <= s.Model.Layers {
+		s.Split = layout.BalancedSplit(s.Model.Layers, s.Stages())
 	}
 }
 

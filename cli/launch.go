@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/compare"
+	"meshscope/engine/escape"
+	"meshscope/launch"
+	"meshscope/report"
+)
+
+// launchFlags are the flags of 'launch' beside those of a setup.
+type launchFlags struct {
+	to         string
+	list, json bool
+}
+
+func (a *app) launchCommand() *cobra.Command {
+	var of launchFlags
+	var flags setupFlags
+	cmd := &cobra.Command{
+		Use:   "launch",
+		Short: "Write a layout as the file or command line of a launcher",
+		Long: "Write a layout as the file or command line of a launcher, and nothing else, to standard output: each line names the knob that it comes from. " +
+			"What only the site knows is marked YOURS. What the launcher does not run is refused with the reason and the nearest layout that it runs.\n\n" +
+			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 illegal layout or refused by the launcher, 4 written, but it does not fit.",
+		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > train.sh\nmeshscope launch --list",
+		Args:    cobra.ArbitraryArgs,
+	}
+	ids := exporters()
+	cmd.Flags().StringVar(&of.to, "for", "", "launcher: one of 'launch --list'")
+	cmd.Flags().BoolVar(&of.list, "list", false, "list the launchers and the versions whose rules are checked")
+	cmd.Flags().BoolVar(&of.json, "json", false, "with --list: print a JSON document")
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
+	flags.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		if of.list {
+			return a.listLaunchers(of.json)
+		}
+		if of.json {
+			return &usageError{"--json needs --list: a launcher's file has a format of its own"}
+		}
+		if of.to == "" {
+			return &usageError{"launch needs --for: one of " + strings.Join(ids, ", ")}
+		}
+		l, ok := launch.Find(of.to)
+		if !ok || !l.Exports() {
+			return oneOf("--for", of.to, ids)
+		}
+		flags.launcher = &launcherFlag{id: l.ID}
+		s, chosen, err := flags.start(cmd.Context(), a)
+		if err != nil {
+			return err
+		}
+		a.sayChosen(chosen)
+		return a.writeLaunch(l, &s)
+	})
+	return cmd
+}
+
+// exporters lists the launchers whose files can be written.
+func exporters() []string {
+	var ids []string
+	for _, l := range launch.Launchers() {
+		if l.Exports() {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}
+
+// writeLaunch writes a setup as a launcher's file, or says why the launcher does not run it.
+func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup) error {
+	r := engine.Evaluate(*s)
+	if !r.Legal {
+		a.complain(r.Problems)
+		return outcome(exitIllegal)
+	}
+	d, refused := l.Export(s, version)
+	if len(refused) > 0 {
+		a.sayRefused(l, s, refused)
+		return outcome(exitIllegal)
+	}
+	for _, w := range d.Warnings {
+		a.sayf("meshscope: %s\n", w)
+	}
+	for _, n := range d.NotCarried {
+		a.sayf("meshscope: not in the file: %s: %s\n", n.Key, n.Why)
+	}
+	if _, err := a.stdout.Write(d.Text()); err != nil {
+		return err
+	}
+	err := verdict(&r)
+	if err != nil {
+		a.sayf("meshscope: this layout does not fit: rank %d needs %.1f GiB of %.1f\n", r.Memory.PeakRank, r.Memory.Peak.GiB(), r.Memory.Usable.GiB())
+	}
+	return err
+}
+
+// sayRefused tells why a launcher does not run a setup, and the nearest that it runs.
+func (a *app) sayRefused(l *launch.Launcher, s *engine.Setup, refused []launch.Refusal) {
+	for _, r := range refused {
+		a.sayf("meshscope: %s refuses --%s: %s (%s)\n", l.Name, r.Field, r.Because, r.Source)
+	}
+	if near, ok := l.Nearest(*s); ok {
+		var turned []string
+		for _, c := range compare.Changes(s, &near) {
+			turned = append(turned, fmt.Sprintf("--%s %s", c.Field, c.B))
+		}
+		a.sayf("meshscope: the nearest layout that it runs: %s\n", strings.Join(turned, ", "))
+	}
+}
+
+// listLaunchers prints the launchers with the versions whose rules are checked.
+func (a *app) listLaunchers(asJSON bool) error {
+	type entry struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		Source  string `json:"source"`
+		Writes  bool   `json:"writes"`
+		Reads   bool   `json:"reads"`
+	}
+	list := []entry{}
+	for _, l := range launch.Launchers() {
+		list = append(list, entry{l.ID, l.Name, l.Version, l.Source, l.Exports(), l.Reads()})
+	}
+	if asJSON {
+		return a.writeJSON(struct {
+			SchemaVersion int     `json:"schema_version"`
+			Launchers     []entry `json:"launchers"`
+		}{report.SchemaVersion, list})
+	}
+	p := newPage(a.stdout)
+	for _, e := range list {
+		p.printf("%-16s %-16s %-14s %s\n", e.ID, e.Name, e.Version, escape.Line(e.Source))
+	}
+	if err := p.Flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"meshscope/engine/model"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// Prefixes of flat keys that are fields of the model, and of those that are fields at all.
+const (
+	setPrefix   = "set."
+	modelPrefix = setPrefix + "model."
+)
+
+// imported is the id of a model whose file gives it no name.
+const imported = "imported"
+
+// Flat returns the keys of a setup document for what was read. A model that is given figure by
+// figure is the preset that has all of them, else a table of its own; other fields are below "set".
+func (r *Reading) Flat(lib *presets.Library) map[string]any {
+	flat, figures, set := map[string]any{}, map[string]any{}, map[string]any{}
+	_, named := r.Setup["model"]
+	for key, value := range r.Setup {
+		figure, ok := strings.CutPrefix(key, modelPrefix)
+		switch field, other := strings.CutPrefix(key, setPrefix); {
+		case ok && !named:
+			figures[figure] = value
+		case other:
+			set[field] = value
+		default:
+			flat[key] = value
+		}
+	}
+	if len(set) > 0 {
+		flat["set"] = set
+	}
+	if len(figures) == 0 {
+		return flat
+	}
+	if id := presetOf(figures, lib); id != "" {
+		flat["model"] = id
+		return flat
+	}
+	figures["id"] = imported
+	if name, _ := figures["name"].(string); name != "" {
+		figures["id"] = slug(name)
+		if _, err := lib.Model(slug(name)); err == nil { // which is another model
+			figures["id"] = imported + "-" + slug(name)
+		}
+	}
+	flat["model"] = figures
+	return flat
+}
+
+// Document returns what was read as a setup document.
+func (r *Reading) Document(lib *presets.Library) (*setupdoc.Document, error) {
+	text, err := json.Marshal(r.Flat(lib))
+	if err != nil {
+		return nil, fmt.Errorf("setup of a %s file: %w", r.Launcher, err)
+	}
+	return setupdoc.Parse("", text)
+}
+
+// slug returns a name as an id: its signs that a command line takes as they are, 60 at most.
+func slug(name string) string {
+	const most = 60
+	id := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}, name[strings.LastIndexAny(strings.TrimRight(name, `/\`), `/\`)+1:]), "-.")
+	if id = id[:min(len(id), most)]; id == "" {
+		return imported
+	}
+	return id
+}
+
+// presetOf returns the id of the model that has all of some figures; labels do not count. It is
+// empty where several models have them that differ in others.
+func presetOf(figures map[string]any, lib *presets.Library) string {
+	text, err := json.Marshal(figures)
+	if err != nil {
+		return ""
+	}
+	var given map[string]any
+	if err := json.Unmarshal(text, &given); err != nil {
+		return ""
+	}
+	for _, label := range []string{"id", "name", "family", "attention", "params_extra_what"} {
+		delete(given, label)
+	}
+	found, first := "", model.Model{}
+	for _, p := range lib.Models() {
+		if !has(&p.Model, given) {
+			continue
+		}
+		m := p.Model
+		m.ID, m.Name, m.Family, m.Attention, m.MaxSeq = "", "", "", "", 0
+		switch {
+		case found == "":
+			found, first = p.ID, m
+		case m != first:
+			return ""
+		}
+	}
+	return found
+}
+
+// has reports whether a model has all of some figures.
+func has(m *model.Model, given map[string]any) bool {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return false
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return false
+	}
+	for key, value := range given {
+		of, ok := fields[key]
+		if !ok { // which JSON leaves out where it is zero
+			of = 0.0
+		}
+		if of != value {
+			return false
+		}
+	}
+	return true
+}

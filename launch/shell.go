@@ -1,0 +1,81 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shellText returns a document as a bash script: an array of flags with the knob of each, and
+// the command that starts them on one node of the job.
+func shellText(d *Document) []byte {
+	var b strings.Builder
+	b.WriteString("#!/usr/bin/env bash\n")
+	comment(&b, d.Stamp)
+	b.WriteString("set -euo pipefail\n")
+	environment(&b, d.Env)
+	b.WriteString(`: "${MASTER_ADDR:?the first node of the job}" "${NODE_RANK:?the number of this node, from 0}"` + "\n\n")
+	array(&b, d.Entries)
+	fmt.Fprintf(&b, "\ntorchrun --nnodes %d --nproc_per_node %d --node_rank \"$NODE_RANK\" --rdzv_backend c10d --rdzv_endpoint \"$MASTER_ADDR:29500\" %s\n", d.Nodes, d.PerNode, d.Program)
+	return []byte(b.String())
+}
+
+// comment writes lines as comments.
+func comment(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		b.WriteString("# " + line + "\n")
+	}
+}
+
+// environment writes variables with the reason of each.
+func environment(b *strings.Builder, env []Entry) {
+	for _, e := range env {
+		fmt.Fprintf(b, "export %s=%s # %s\n", e.Key, shellWord(fmt.Sprint(e.Value)), e.Why)
+	}
+}
+
+// array writes entries as the bash array ARGS, a flag on each line.
+func array(b *strings.Builder, entries []Entry) {
+	b.WriteString("ARGS=(\n")
+	for _, e := range entries {
+		line := "  --" + e.Key
+		switch v := e.Value.(type) {
+		case nil:
+		case []any:
+			for _, item := range v {
+				line += " " + shellWord(fmt.Sprint(item))
+			}
+		default:
+			line += " " + shellWord(fmt.Sprint(v))
+		}
+		if note := e.note(); note != "" {
+			line += " # " + note
+		}
+		b.WriteString(line + "\n")
+	}
+	b.WriteString(")\n")
+}
+
+// note says where an entry comes from: the knobs as flags of this program, or the reason.
+func (e *Entry) note() string {
+	var words []string
+	for _, key := range e.From {
+		words = append(words, "--"+strings.ReplaceAll(key, "_", "-"))
+	}
+	from := strings.ReplaceAll(strings.Join(words, " "), "--set.", "--set ")
+	if e.Site {
+		from = "YOURS"
+	}
+	return strings.Join(slices.DeleteFunc([]string{from, e.Why}, func(s string) bool { return s == "" }), ": ")
+}
+
+// shellWord returns a value as bash takes it for one word.
+func shellWord(value string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+.,:=/%@", r)
+	}
+	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}
