@@ -89,6 +89,7 @@ type field struct {
 	key  string
 	from []string // flat keys of the setup document
 	why  string
+	site bool // the value is the user's to choose
 	// write returns the value; false where the file does not have the key for this setup.
 	write func(s *engine.Setup) (any, bool)
 	// read puts the value into what is read so far; nil where from has one key that takes it as it is.
@@ -108,7 +109,7 @@ func written(rows []field, s *engine.Setup) []Entry {
 	for i := range rows {
 		if row := &rows[i]; row.write != nil {
 			if v, ok := row.write(s); ok {
-				out = append(out, Entry{Key: row.key, Value: v, From: row.from, Why: row.why})
+				out = append(out, Entry{Key: row.key, Value: v, From: row.from, Why: row.why, Site: row.site})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -93,6 +94,9 @@ func Of(s recipe.Stack) *Launcher {
 	}
 }
 
+// Rules lists what the launcher refuses.
+func (l *Launcher) Rules() []Rule { return slices.Clone(l.rules) }
+
 // Accepts reports whether a launcher runs the layout of a legal setup as it is. Refusals
 // also holds number formats and what else a search keeps against its rules.
 func (l *Launcher) Accepts(s *engine.Setup) bool {
@@ -170,25 +174,45 @@ func Read(name string, data []byte) (Reading, bool) {
 	return Reading{}, false
 }
 
-// Nearest returns the accepted and legal setup that is one change of a knob away: of the
-// knobs that the refusals name the value nearest to the one now. False where no single
-// change is enough.
+// Nearest returns the accepted and legal setup that changes of the knobs that the refusals name
+// lead to: one change where that is enough, else up to three, each of which leaves fewer
+// refusals. Of the values of a knob the one counts that brings the fewest other changes, then
+// the nearest one. False where there is none.
 func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
-	for _, r := range l.Refusals(&s) {
-		steps := knob.Steps(s, r.Field, knob.Locks{GPUs: true, Batch: true})
-		now := 0
-		for i := range steps {
-			if steps[i].Current {
-				now = i
-			}
-		}
-		for d := 1; d < len(steps); d++ {
-			for _, i := range [...]int{now - d, now + d} {
-				if i >= 0 && i < len(steps) && engine.Legal(steps[i].Setup) && l.Accepts(&steps[i].Setup) {
-					return steps[i].Setup, true
+	const most = 3
+	for range most {
+		refused := l.Refusals(&s)
+		best, left, cost := engine.Setup{}, len(refused), 0
+		for _, r := range refused {
+			steps := knob.Steps(s, r.Field, knob.Locks{GPUs: true, Batch: true}) // none where the field is the model
+			now := slices.IndexFunc(steps, func(v knob.Step) bool { return v.Current })
+			for i := range steps {
+				if i == now || !engine.Legal(steps[i].Setup) {
+					continue
+				}
+				n, c := len(l.Refusals(&steps[i].Setup)), 1000*changed(&s, &steps[i].Setup)+max(i-now, now-i)
+				if n < left || n == left && n < len(refused) && c < cost {
+					best, left, cost = steps[i].Setup, n, c
 				}
 			}
 		}
+		if left == len(refused) {
+			return engine.Setup{}, false
+		}
+		if s = best; left == 0 {
+			return s, true
+		}
 	}
 	return engine.Setup{}, false
+}
+
+// changed counts the knobs that two setups have differently.
+func changed(a, b *engine.Setup) int {
+	n := 0
+	for _, k := range knob.All() {
+		if k.Text(*a) != k.Text(*b) {
+			n++
+		}
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -16,7 +17,7 @@ import (
 func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: "NVIDIA/Megatron-LM@d98e8a64",
-		rules:  append(megatronPipeline(), megatronSplits()...),
+		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules()),
 		export: megatronExport,
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())

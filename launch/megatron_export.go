@@ -1,32 +1,261 @@
 package launch
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"meshscope/engine"
-	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 )
 
 // megatronExport returns a setup as flags of Megatron-LM.
 func megatronExport(s *engine.Setup) Document {
-	d := Document{File: "megatron.sh", Entries: written(megatronFields(), s), Program: `pretrain_gpt.py "${ARGS[@]}"`, render: shellText}
-	if s.TP > 1 || s.CP > 1 {
-		d.Env = append(d.Env, Entry{Key: "CUDA_DEVICE_MAX_CONNECTIONS", Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (A:1443-1480)"})
+	d := Document{
+		File: "megatron.sh", Entries: written(megatronFields(), s), Env: megatronEnv(s),
+		NotCarried: notCarried(megatronLacks(), s), Program: `pretrain_gpt.py "${ARGS[@]}"`, render: shellText,
+	}
+	if cutOf(s).text != "" && s.TrainMTP && s.Model.MTPLayers > 0 {
+		d.Warnings = append(d.Warnings, "multi-token prediction is counted on the last stage, also where the layout gives it one before")
+	}
+	if s.Recompute.Has(recipe.ModuleAct) {
+		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole dense MLP, of which the activation is counted here")
+	}
+	if fsdp(s) && (s.TP > 1 || s.CP > 1) && !blackwell(s) {
+		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp and cp want 1 before Blackwell (A:1443-1480): Megatron-LM warns, too")
 	}
 	return d
 }
 
-// megatronFields returns the flags of Megatron-LM.
+// What a setup needs of Megatron-LM.
+func fsdp(s *engine.Setup) bool      { return s.ZeRO >= 2 }
+func blackwell(s *engine.Setup) bool { return s.Cluster.GPU.Architecture == "Blackwell" }
+
+// runs returns what the software stack of a setup is told to run, defaults included.
+func runs(s *engine.Setup) recipe.Software {
+	if c := s.Cluster.Calibration; c != nil {
+		return c.For(s.Stack).Run(&s.Software)
+	}
+	return s.Software
+}
+
+// megatronEnv returns the variables that Megatron-LM or its kernels read.
+func megatronEnv(s *engine.Setup) []Entry {
+	const connections = "CUDA_DEVICE_MAX_CONNECTIONS"
+	var env []Entry
+	switch overlap := runs(s).EPOverlap == recipe.On; {
+	case fsdp(s):
+		env = append(env, Entry{Key: connections, Why: "Megatron-FSDP asserts that it is not 1 (A:1112-1190)"})
+	case overlap && !blackwell(s):
+		env = append(env, Entry{Key: connections, Value: 32, Why: "overlapped expert traffic wants more than 1; with tp or cp, Megatron-LM leaves 1 or 32 to you (A:1443-1480)"})
+	case (s.TP > 1 || s.CP > 1) && !blackwell(s):
+		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (A:1443-1480)"})
+	}
+	if fusedMLP(s) {
+		env = append(env, Entry{Key: "NVTE_CUTEDSL_FUSED_GROUPED_MLP", Value: 1, From: []string{"grouped_mlp"}, Why: "one kernel for the experts of a rank"})
+	}
+	return env
+}
+
+func fusedMLP(s *engine.Setup) bool {
+	return s.Model.IsMoE() && runs(s).GroupedMLP == recipe.GroupedFused
+}
+
+// megatronFields returns the flags of Megatron-LM, in an order in which each can rely on those
+// above it when they are read.
 func megatronFields() []field {
+	return slices.Concat(megatronDegrees(), megatronShape(), megatronWords(), megatronExperts(), megatronStages(),
+		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronFamily(), megatronTraining())
+}
+
+// megatronDegrees returns the flags of degrees and batch.
+func megatronDegrees() []field {
+	moe := func(s *engine.Setup) bool { return s.Model.IsMoE() || s.EP > 1 || s.ETP > 1 }
 	return []field{
-		number("tensor-model-parallel-size", knob.TP, func(s *engine.Setup) int { return s.TP }),
-		number("pipeline-model-parallel-size", knob.PP, func(s *engine.Setup) int { return s.PP }),
-		number("context-parallel-size", knob.CP, func(s *engine.Setup) int { return s.CP }),
-		number("micro-batch-size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		number("global-batch-size", knob.GBS, func(s *engine.Setup) int { return s.GBS }),
-		number("seq-length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		number("tensor-model-parallel-size", "tp", func(s *engine.Setup) int { return s.TP }, nil),
+		number("pipeline-model-parallel-size", "pp", func(s *engine.Setup) int { return s.PP }, nil),
+		number("context-parallel-size", "cp", func(s *engine.Setup) int { return s.CP }, nil),
+		number("expert-model-parallel-size", "ep", func(s *engine.Setup) int { return s.EP }, moe),
+		number("expert-tensor-parallel-size", "etp", func(s *engine.Setup) int { return s.ETP }, moe),
+		mark("sequence-parallel", "sp", true, func(s *engine.Setup) bool { return s.SP }),
+		number("micro-batch-size", "mbs", func(s *engine.Setup) int { return s.MBS }, nil),
+		number("global-batch-size", "gbs", func(s *engine.Setup) int { return s.GBS }, nil),
+		number("seq-length", "seq", func(s *engine.Setup) int { return s.Seq }, nil),
+		{
+			key: "max-position-embeddings", from: []string{modelPrefix + "max_seq"},
+			write: func(s *engine.Setup) (any, bool) {
+				if rope(&s.Model) {
+					return s.Seq, true
+				}
+				return max(s.Model.MaxSeq, s.Seq), true
+			},
+			read: func(v any, r *reader) error {
+				n, err := whole(v)
+				if err == nil && r.text("position-embedding-type") != "rope" { // a table of so many rows
+					r.Setup[modelPrefix+"max_seq"] = n
+				}
+				return err
+			},
+		},
 	}
 }
 
-// number returns the row of a whole number that every setup has.
-func number(key string, id knob.ID, of func(*engine.Setup) int) field {
-	return field{key: key, from: []string{string(id)}, write: func(s *engine.Setup) (any, bool) { return of(s), true }}
+// megatronSharding returns the flags of the optimizer, its sharding and the overlap of its traffic.
+func megatronSharding() []field {
+	zero := []string{"zero"}
+	overlaps := func(s *engine.Setup) bool { return runs(s).DPOverlap == recipe.On }
+	offloads := func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }
+	return []field{
+		mark("use-distributed-optimizer", "zero", 1, func(s *engine.Setup) bool { return s.ZeRO == 1 }),
+		{key: "use-megatron-fsdp", from: zero, write: func(s *engine.Setup) (any, bool) { return nil, fsdp(s) }, read: readFSDP},
+		{
+			key: "data-parallel-sharding-strategy", from: zero, read: part,
+			write: func(s *engine.Setup) (any, bool) { return shardings()[s.ZeRO], fsdp(s) },
+		},
+		fixed("ckpt-format", "fsdp_dtensor", "Megatron-FSDP needs it (A:1112-1190)", fsdp),
+		number("num-distributed-optimizer-instances", "hsdp", func(s *engine.Setup) int { return s.HSDP },
+			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO > 0 }),
+		fixed("outer-dp-sharding-strategy", "no_shard", "nothing is sharded over replicas", func(s *engine.Setup) bool { return s.Replicas() > 1 && fsdp(s) }),
+		mark("overlap-grad-reduce", "dp_overlap", "on", overlaps),
+		{key: "overlap-param-gather", from: []string{"dp_overlap"}, read: part, write: func(s *engine.Setup) (any, bool) { return nil, overlaps(s) && s.ZeRO > 0 }},
+		word("optimizer", "optimizer", func(s *engine.Setup) string { return string(s.Optimizer) },
+			[2]string{string(recipe.SGDMomentum), "sgd"}, [2]string{string(recipe.Adam), ""}, [2]string{string(recipe.Adam), "adam"}),
+		mark("optimizer-cpu-offload", "offload", string(recipe.OffloadOptimizer), offloads),
+		{key: "optimizer-offload-fraction", from: []string{"offload"}, write: func(s *engine.Setup) (any, bool) { return "1.0", offloads(s) }, read: func(v any, r *reader) error {
+			if text := fmt.Sprint(v); strings.TrimRight(text, "0.") != "1" && r.has("optimizer-cpu-offload") {
+				return fmt.Errorf("%s of the state: all of it is modelled", shown(v))
+			}
+			return nil
+		}},
+		fixed("use-precision-aware-optimizer", nil, "--optimizer-cpu-offload needs it", offloads),
+		number("cpu-offloading-num-layers", "offload_layers", func(s *engine.Setup) int { return s.OffloadLayers }, func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+	}
+}
+
+// shardings returns --data-parallel-sharding-strategy by ZeRO stage.
+func shardings() [4]string {
+	return [...]string{"no_shard", "optim", "optim_grads", "optim_grads_params"}
+}
+
+// readFSDP reads Megatron-FSDP with its strategy, which shards everything where none is given.
+func readFSDP(v any, r *reader) error {
+	on, err := isOn(v)
+	if err != nil || !on {
+		return err
+	}
+	stage := 3
+	if word := r.text("data-parallel-sharding-strategy"); word != "" {
+		list := shardings()
+		if stage = slices.Index(list[:], word); stage < 0 {
+			return fmt.Errorf("data-parallel-sharding-strategy %s is none of %s", shown(word), strings.Join(list[:], ", "))
+		}
+	}
+	r.Setup["zero"] = stage
+	return nil
+}
+
+// megatronRecompute returns the flags of recomputation.
+func megatronRecompute() []field {
+	from := []string{"recompute"}
+	full := func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeFull }
+	return []field{
+		{key: "recompute-granularity", from: from, read: readRecompute, write: func(s *engine.Setup) (any, bool) {
+			if full(s) {
+				return "full", true
+			}
+			return "selective", s.Recompute.Mode == recipe.RecomputeSelective || s.Recompute.Mode == recipe.RecomputeModules
+		}},
+		{key: "recompute-activations", from: from, read: readRecompute},
+		{key: "recompute-method", from: from, read: part, write: func(s *engine.Setup) (any, bool) {
+			if s.Recompute.Layers > 0 {
+				return "block", full(s)
+			}
+			return "uniform", full(s)
+		}},
+		{key: "recompute-num-layers", from: from, read: part, why: "of each virtual stage", write: func(s *engine.Setup) (any, bool) {
+			return max(s.Recompute.Layers/max(s.VPP, 1), 1), full(s)
+		}},
+		{key: "recompute-modules", from: from, read: part, write: func(s *engine.Setup) (any, bool) {
+			if s.Recompute.Mode == recipe.RecomputeSelective {
+				return []any{"core_attn"}, true
+			}
+			var list []any
+			for _, m := range recomputed() {
+				if s.Recompute.Has(m.set) {
+					list = append(list, m.word)
+				}
+			}
+			return list, s.Recompute.Mode == recipe.RecomputeModules
+		}},
+	}
+}
+
+// module is a part of a layer with Megatron-LM's word and that of --recompute modules.
+type module struct {
+	set       recipe.Modules
+	word, own string
+}
+
+// recomputed returns the parts of a layer that Megatron-LM recomputes.
+func recomputed() []module {
+	return []module{
+		{recipe.ModuleMLAUp, "mla_up_proj", "mla-up"},
+		{recipe.ModuleAct, "mlp", "act"},
+		{recipe.ModuleMoEAct, "moe_act", "moe-act"},
+		{recipe.ModuleNorm, "layernorm", "norm"},
+		{recipe.ModuleShared, "shared_experts", "shared"},
+	}
+}
+
+// readRecompute reads the flags of recomputation together.
+func readRecompute(_ any, r *reader) error {
+	granularity := r.text("recompute-granularity")
+	switch {
+	case granularity == "full":
+		r.Setup["recompute"] = "full"
+		if n := r.count("recompute-num-layers"); r.text("recompute-method") == "block" && n > 0 {
+			r.Setup["recompute"] = fmt.Sprintf("full:%d", n*r.number("vpp", 1))
+		}
+		return nil
+	case granularity != "selective" && !r.has("recompute-activations"):
+		return fmt.Errorf("%s is neither full nor selective", shown(granularity))
+	}
+	words := listOf(r.values["recompute-modules"].Value)
+	var own []string
+	for _, w := range words {
+		known := w == "core_attn"
+		for _, m := range recomputed() {
+			if m.word == w {
+				own, known = append(own, m.own), true
+			}
+		}
+		if !known {
+			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules " + w, Why: "not modelled", Line: r.values["recompute-modules"].Line})
+		}
+	}
+	switch core := slices.Contains(words, "core_attn"); {
+	case len(own) > 0:
+		r.Setup["recompute"] = "modules:" + strings.Join(own, ",")
+		if core {
+			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules core_attn", Why: "not modelled beside other modules", Line: r.values["recompute-modules"].Line})
+		}
+	case core || len(words) == 0:
+		r.Setup["recompute"] = "selective"
+	}
+	return nil
+}
+
+// listOf returns the words of a value that may be several.
+func listOf(v any) []string {
+	var out []string
+	switch list := v.(type) {
+	case nil:
+	case []any:
+		for _, item := range list {
+			out = append(out, fmt.Sprint(item))
+		}
+	default:
+		out = strings.FieldsFunc(fmt.Sprint(v), func(r rune) bool { return strings.ContainsRune(" ,[]", r) })
+	}
+	return out
 }

@@ -60,9 +60,13 @@ func array(b *strings.Builder, entries []Entry) {
 func (e *Entry) note() string {
 	var words []string
 	for _, key := range e.From {
-		words = append(words, "--"+strings.ReplaceAll(key, "_", "-"))
+		if of, ok := strings.CutPrefix(key, setPrefix); ok {
+			words = append(words, "--set "+of)
+		} else {
+			words = append(words, "--"+strings.ReplaceAll(key, "_", "-"))
+		}
 	}
-	from := strings.ReplaceAll(strings.Join(words, " "), "--set.", "--set ")
+	from := strings.Join(words, " ")
 	if e.Site {
 		from = "YOURS"
 	}

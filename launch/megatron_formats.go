@@ -1,0 +1,188 @@
+package launch
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+)
+
+// megatronFormats returns the flags of number formats, attention and loss.
+func megatronFormats() []field {
+	precision := []string{"precision"}
+	is := func(p ...recipe.Precision) func(*engine.Setup) bool {
+		return func(s *engine.Setup) bool {
+			for _, one := range p {
+				if s.Precision.On(s.Stack) == one {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	eight, four := is(recipe.FP8Megatron, recipe.FP8Tensor), is(recipe.NVFP4)
+	return []field{
+		mark("bf16", "precision", string(recipe.BF16), is(recipe.BF16, recipe.FP8Megatron, recipe.FP8Tensor, recipe.NVFP4)),
+		mark("fp16", "precision", string(recipe.FP16), is(recipe.FP16)),
+		{key: "fp8-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "hybrid", eight(s) }, read: readFP8},
+		{key: "fp8-recipe", from: precision, read: part, write: func(s *engine.Setup) (any, bool) {
+			switch {
+			case is(recipe.FP8Tensor)(s):
+				return "tensorwise", true
+			case blackwell(s):
+				return "mxfp8", eight(s)
+			}
+			return "blockwise", eight(s)
+		}},
+		{key: "fp8-param-gather", from: precision, write: func(s *engine.Setup) (any, bool) { return nil, eight(s) }, read: part},
+		{key: "fp4-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "e2m1", four(s) }, read: func(any, *reader) error { return nil }},
+		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) }, [2]string{string(recipe.NVFP4), "nvfp4"}),
+		mark("fp8-dot-product-attention", "attention_precision", string(recipe.Attention8), func(s *engine.Setup) bool {
+			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
+		}),
+		mark("grad-reduce-in-bf16", "grad_dtype", string(recipe.GradBF16), func(s *engine.Setup) bool {
+			return s.GradDtype == recipe.GradBF16 && s.Precision != recipe.FP32 && s.Precision != recipe.FP16
+		}),
+		mark("accumulate-allreduce-grads-in-fp32", "grad_dtype", string(recipe.GradFP32), func(s *engine.Setup) bool {
+			return s.GradDtype == recipe.GradFP32 && s.Precision == recipe.FP16
+		}),
+		word("attention-backend", "attention", func(s *engine.Setup) string { return string(s.Attention) },
+			[2]string{string(recipe.Standard), "unfused"}, [2]string{string(recipe.Flash), ""}, [2]string{string(recipe.Flash), "flash"},
+			[2]string{string(recipe.Flash), "fused"}, [2]string{string(recipe.Flash), "auto"}, [2]string{string(recipe.Standard), "local"}),
+		mark("cross-entropy-loss-fusion", "loss", string(recipe.NativeLoss), func(s *engine.Setup) bool { return s.LossKernel() != recipe.UnfusedLoss }),
+		word("cross-entropy-fusion-impl", "loss", func(s *engine.Setup) string { return string(s.LossKernel()) },
+			[2]string{string(recipe.FusedLoss), "te"}, [2]string{string(recipe.NativeLoss), "native"}),
+	}
+}
+
+// readFP8 reads the fp8 recipe: blocks of a scale keep two copies of a weight, one scale of a tensor
+// one on Blackwell.
+func readFP8(_ any, r *reader) error {
+	switch name := r.text("fp8-recipe"); name {
+	case "mxfp8", "blockwise":
+		r.Setup["precision"] = string(recipe.FP8Megatron)
+	case "", "delayed", "tensorwise":
+		r.Setup["precision"] = string(recipe.FP8Tensor)
+	default:
+		return fmt.Errorf("fp8-recipe %s is not modelled", shown(name))
+	}
+	if !r.has("fp8-param-gather") {
+		r.Ignored = append(r.Ignored, Ignored{Key: "fp8-format", Line: r.values["fp8-format"].Line, Why: "without --fp8-param-gather weights keep 16 bits beside their copies of 8: counted as 8 here"})
+	}
+	return nil
+}
+
+// megatronSoftware returns the flags of kernels and overlap.
+func megatronSoftware() []field {
+	dispatches := func(word recipe.Dispatcher) func(*engine.Setup) bool {
+		return func(s *engine.Setup) bool { return s.Model.IsMoE() && dispatcher(s) == word }
+	}
+	gemm := func(s *engine.Setup) bool {
+		return s.Model.IsMoE() && s.Precision != recipe.FP16 && s.Precision != recipe.FP32
+	}
+	from := []string{"dispatcher"}
+	return []field{
+		{key: "moe-token-dispatcher-type", from: from, write: func(s *engine.Setup) (any, bool) {
+			if dispatches(recipe.AllToAll)(s) {
+				return "alltoall", true
+			}
+			return "flex", s.Model.IsMoE()
+		}, read: func(v any, r *reader) error {
+			switch fmt.Sprint(v) {
+			case "alltoall":
+				r.Setup["dispatcher"] = string(recipe.AllToAll)
+			case "flex":
+				r.Setup["dispatcher"] = string(recipe.DeepEP)
+			default:
+				return fmt.Errorf("%s is not modelled", shown(v))
+			}
+			return nil
+		}},
+		word("moe-flex-dispatcher-backend", "dispatcher", func(s *engine.Setup) string {
+			if !s.Model.IsMoE() {
+				return ""
+			}
+			return string(dispatcher(s))
+		}, [2]string{string(recipe.DeepEP), "deepep"}, [2]string{string(recipe.HybridEP), "hybridep"}),
+		fixed("moe-grouped-gemm", nil, "one kernel for the experts of a rank", gemm),
+		fixed("moe-permute-fusion", nil, "one kernel to sort tokens by expert", experts),
+		mark("overlap-moe-expert-parallel-comm", "ep_overlap", "on", func(s *engine.Setup) bool { return s.Model.IsMoE() && runs(s).EPOverlap == recipe.On }),
+		mark("tp-comm-overlap", "tp_overlap", string(recipe.UserBuffers), func(s *engine.Setup) bool { return s.TP > 1 && s.TPOverlap == recipe.UserBuffers }),
+		word("cuda-graph-impl", "cuda_graph", func(s *engine.Setup) string { return string(runs(s).CUDAGraphs) },
+			[2]string{string(recipe.GraphsLayer), "transformer_engine"}, [2]string{string(recipe.GraphsIteration), "full_iteration"},
+			[2]string{string(recipe.GraphsLayer), "local"}, [2]string{string(recipe.GraphsNone), ""}, [2]string{string(recipe.GraphsNone), "none"}),
+		{key: "cuda-graph-scope", from: []string{"cuda_graph"}, read: func(v any, r *reader) error {
+			if fmt.Sprint(v) == "full_iteration" {
+				r.Setup["cuda_graph"] = string(recipe.GraphsIteration)
+			}
+			return nil
+		}},
+		fixed("no-check-for-nan-in-loss-and-grad", nil, "a graph of the iteration needs it", func(s *engine.Setup) bool { return runs(s).CUDAGraphs == recipe.GraphsIteration }),
+	}
+}
+
+// dispatcher returns what sends tokens to their experts; all to all where nothing says otherwise.
+func dispatcher(s *engine.Setup) recipe.Dispatcher {
+	if d := runs(s).Dispatcher; d == recipe.DeepEP || d == recipe.HybridEP {
+		return d
+	}
+	return recipe.AllToAll
+}
+
+// megatronFamily returns flags that a preset has no figure for: they change no shape. They are
+// those of the published configurations.
+func megatronFamily() []field {
+	llama := func(s *engine.Setup) bool { return s.Model.Family == "Llama-3" }
+	deepseek := func(s *engine.Setup) bool { return s.Model.ID == "deepseek-v3" }
+	vocab := func(s *engine.Setup) bool { return deepseek(s) && s.Model.Vocab%(3232*s.TP) == 0 }
+	const v3 = "of DeepSeek-V3"
+	return []field{
+		fixed("make-vocab-size-divisible-by", 3232, "no padding: 129280 = 20 x 3232 x 2", vocab),
+		fixed("make-vocab-size-divisible-by", 128, "the vocabulary is padded to a multiple of this x tp", func(s *engine.Setup) bool { return !vocab(s) }),
+		fixed("rotary-base", 500000, "of Llama 3", llama),
+		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
+		fixed("rotary-base", 10000, v3, deepseek),
+		fixed("rotary-scaling-factor", 40, v3, deepseek),
+		fixed("mscale", "1.0", v3, deepseek),
+		fixed("mscale-all-dim", "1.0", v3, deepseek),
+		fixed("norm-epsilon", "1e-6", v3, deepseek),
+		fixed("moe-router-topk-scaling-factor", 2.5, v3, deepseek),
+		fixed("moe-router-bias-update-rate", "1e-3", v3, deepseek),
+		fixed("moe-router-load-balancing-type", "seq_aux_loss", v3, deepseek),
+		fixed("moe-aux-loss-coeff", "1e-4", v3, deepseek),
+		fixed("moe-router-dtype", "fp32", v3, deepseek),
+		fixed("moe-router-pre-softmax", nil, v3, deepseek),
+		fixed("mtp-loss-scaling-factor", 0.1, v3, func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
+	}
+}
+
+// megatronTraining returns flags that say nothing of a layout: what a run needs besides, to be replaced.
+func megatronTraining() []field {
+	return append([]field{
+		fixed("attention-dropout", "0.0", "no dropout is modelled", nil),
+		fixed("hidden-dropout", "0.0", "no dropout is modelled", nil),
+		{
+			key: "train-iters", from: []string{"tokens"}, site: true,
+			write: func(s *engine.Setup) (any, bool) {
+				if s.Budget > 0 {
+					return int(max(s.Budget/s.Tokens(), 1)), true
+				}
+				return 100, true
+			},
+		},
+	}, own(
+		fixed("tokenizer-type", "NullTokenizer", "", nil),
+		fixed("mock-data", nil, "or --data-path", nil),
+		fixed("lr", "1.5e-4", "", nil),
+		fixed("min-lr", "1.5e-5", "", nil),
+		fixed("lr-decay-style", "cosine", "", nil),
+		fixed("lr-warmup-iters", 10, "", nil),
+		fixed("weight-decay", 0.1, "", nil),
+		fixed("adam-beta1", 0.9, "", nil),
+		fixed("adam-beta2", 0.95, "", nil),
+		fixed("clip-grad", "1.0", "", nil),
+		fixed("log-interval", 1, "", nil),
+		fixed("log-throughput", nil, "", nil),
+		fixed("eval-iters", 0, "", nil),
+	)...)
+}

@@ -1,0 +1,208 @@
+package launch
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+)
+
+// megatronDivides returns the rules that every legal setup meets: they stand here so that the
+// table is whole, and so that a wrong formula for the size of the world cannot slip in.
+func megatronDivides() []Rule {
+	divides := func(n, by int) bool { return by > 0 && n%by == 0 }
+	list := []Rule{
+		{
+			ID: "heads", Field: knob.TP, Source: "T:1446",
+			breaks: func(s *engine.Setup) bool { return !divides(s.Model.Heads, s.TP) },
+			Why:    func(s *engine.Setup) string { return fmt.Sprintf("%d heads are no multiple of tp", s.Model.Heads) },
+		},
+		{
+			ID: "query-groups", Field: knob.TP, Source: "T:1462",
+			breaks: func(s *engine.Setup) bool {
+				return !s.Model.IsMLA() && !divides(s.Model.KVHeads, s.TP) && !divides(s.TP, s.Model.KVHeads)
+			},
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("%d query groups are neither a multiple nor a divisor of tp", s.Model.KVHeads)
+			},
+		},
+		{
+			ID: "experts", Field: knob.EP, Source: "A:1655-1658",
+			breaks: func(s *engine.Setup) bool {
+				return s.EP > 1 && (s.Model.Experts == 0 || !divides(s.Model.Experts, s.EP))
+			},
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("%d experts are no multiple of ep", s.Model.Experts)
+			},
+		},
+		{
+			ID: "world", Field: knob.GPUs, Source: "A:424-448, PS:815-827",
+			breaks: func(s *engine.Setup) bool { return !divides(s.GPUs, s.TP*s.PP*s.CP) },
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("%d GPUs are no multiple of tp x pp x cp = %d", s.GPUs, s.TP*s.PP*s.CP)
+			},
+		},
+		{
+			ID: "expert-world", Field: knob.EP, Source: "PS:874-886",
+			breaks: func(s *engine.Setup) bool { return s.Model.IsMoE() && !divides(s.GPUs, s.EP*s.ETP*s.PP) },
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("%d GPUs are no multiple of etp x ep x pp = %d", s.GPUs, s.EP*s.ETP*s.PP)
+			},
+		},
+		{
+			ID: "batch", Field: knob.GBS, Source: "megatron/core/num_microbatches_calculator.py:382",
+			breaks: func(s *engine.Setup) bool { return !divides(s.GBS, s.MBS*s.DP) },
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("a batch of %d is no multiple of mbs x dp = %d", s.GBS, s.MBS*s.DP)
+			},
+		},
+	}
+	return outside(list)
+}
+
+// outside marks rules for which no layout of a search is refused.
+func outside(list []Rule) []Rule {
+	for i := range list {
+		list[i].outside = true
+	}
+	return list
+}
+
+// megatronOptions returns the rules about options that go with some layouts only.
+func megatronOptions() []Rule {
+	full := func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeFull }
+	return []Rule{
+		{
+			ID: "tp-overlap-sp", Field: knob.SP, Source: "A:1434-1441",
+			breaks: func(s *engine.Setup) bool { return s.TPOverlap == recipe.UserBuffers && s.TP > 1 && !s.SP },
+			Why:    func(*engine.Setup) string { return "--tp-comm-overlap needs sequence parallelism" },
+		},
+		{
+			ID: "fp16-experts", Field: knob.EP, Source: "A:1655-1660",
+			breaks: func(s *engine.Setup) bool { return s.EP > 1 && s.Precision == recipe.FP16 },
+			Why:    func(*engine.Setup) string { return "expert parallelism is not supported with fp16" },
+		},
+		{
+			ID: "fp8-weights", Field: knob.ZeRO, Source: "A:2016, --fp8-param-gather",
+			breaks: func(s *engine.Setup) bool { return s.ZeRO == 0 && eightBits(s) },
+			Why:    func(*engine.Setup) string { return "8-bit weights need the distributed optimizer" },
+		},
+		{
+			ID: "fp8-offload", Field: knob.Offload, Source: "A:2918 ff., --optimizer-cpu-offload",
+			breaks: func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) },
+			Why: func(*engine.Setup) string {
+				return "with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed"
+			},
+		},
+		{
+			ID: "graphs-recompute", Field: knob.Recompute, Source: "A, cuda_graph_impl",
+			breaks: func(s *engine.Setup) bool {
+				return full(s) && (s.CUDAGraphs == recipe.GraphsLayer || s.CUDAGraphs == recipe.GraphsIteration)
+			},
+			Why: func(*engine.Setup) string { return "CUDA graphs do not go with full recomputation" },
+		},
+		{
+			ID: "ep-overlap", Field: "ep-overlap", Source: "M:343, T",
+			breaks: func(s *engine.Setup) bool {
+				return s.EPOverlap == recipe.On && s.Model.IsMoE() && (s.EP == 1 || s.PP > 1 && s.VPP == 1 || full(s))
+			},
+			Why: func(*engine.Setup) string {
+				return "--overlap-moe-expert-parallel-comm needs ep, virtual stages in a pipeline, and no full recomputation"
+			},
+		},
+		{
+			ID: "recompute-modules", Field: knob.Recompute, Source: "T:560",
+			breaks: func(s *engine.Setup) bool {
+				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() || s.Recompute.Has(recipe.ModuleMoEAct) && !s.Model.IsMoE() ||
+					s.Recompute.Has(recipe.ModuleShared) && s.Model.SharedFFN == 0
+			},
+			Why: func(*engine.Setup) string { return "it recomputes a module that the model does not have" },
+		},
+	}
+}
+
+// eightBits reports whether weights are kept in 8 bits as Megatron-Core keeps them.
+func eightBits(s *engine.Setup) bool {
+	p := s.Precision.On(s.Stack)
+	return p == recipe.FP8Megatron || p == recipe.FP8Tensor
+}
+
+// megatronFormatRules returns the rules about number formats and what else a search keeps.
+func megatronFormatRules() []Rule {
+	return outside([]Rule{
+		{
+			ID: "fp8-bytes", Field: knob.Precision, Source: "T:587-594",
+			breaks: func(s *engine.Setup) bool { return s.Precision.IsFP8() && !eightBits(s) },
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("%s keeps states in widths of its own; Megatron-LM's are fp8:megatron and fp8:tensor", s.Precision)
+			},
+		},
+		{
+			ID: "gradients", Field: knob.GradDtype, Source: "A:3053",
+			breaks: func(s *engine.Setup) bool {
+				return s.GradDtype == recipe.GradBF16FP32 && s.Precision != recipe.FP32
+			},
+			Why: func(*engine.Setup) string {
+				return "gradients are accumulated in one buffer, of fp32 or with --grad-reduce-in-bf16 of bf16"
+			},
+		},
+		{
+			ID: "optimizer", Field: knob.Optimizer, Source: "A:3667",
+			breaks: func(s *engine.Setup) bool { return s.Optimizer == recipe.AdamNoMaster },
+			Why:    func(*engine.Setup) string { return "its optimizers keep a master copy" },
+		},
+		{
+			ID: "async-tp", Field: "tp-overlap", Source: "A, --tp-comm-overlap",
+			breaks: func(s *engine.Setup) bool { return s.TPOverlap == recipe.AsyncTP },
+			Why:    func(*engine.Setup) string { return "async is torchtitan's; Megatron-LM has user-buffers" },
+		},
+		{
+			ID: "mtp-positions", Field: knob.MTP, Source: "A, mtp_num_layers",
+			breaks: func(s *engine.Setup) bool {
+				return s.TrainMTP && s.Model.MTPLayers > 0 && !rope(&s.Model) && s.Model.Position != "none"
+			},
+			Why: func(*engine.Setup) string { return "multi-token prediction needs rotary positions or none" },
+		},
+	})
+}
+
+// modelField is what a rule about the model says is to be changed.
+const modelField knob.ID = "model"
+
+// megatronModelRules returns the rules about what its model builder has.
+func megatronModelRules() []Rule {
+	about := func(id string, breaks func(m *model.Model) bool, why func(m *model.Model) string) Rule {
+		return Rule{
+			ID: id, Field: modelField, Source: "A, model flags", outside: true,
+			breaks: func(s *engine.Setup) bool { return breaks(&s.Model) },
+			Why:    func(s *engine.Setup) string { return why(&s.Model) },
+		}
+	}
+	return []Rule{
+		about("positions", func(m *model.Model) bool {
+			return !rope(m) && m.Position != model.PositionLearned && m.Position != "relative" && m.Position != "none"
+		}, func(m *model.Model) string { return "--position-embedding-type has no " + m.Position }),
+		about("norms", func(m *model.Model) bool {
+			return m.NormsPer != 2 || m.Norm != model.NormRMS && m.Norm != model.NormLayer && m.Norm != "layernorm (1p)"
+		}, func(m *model.Model) string {
+			return fmt.Sprintf("layers have two of RMSNorm or LayerNorm with bias, not %d of %s", m.NormsPer, m.Norm)
+		}),
+		about("biases", func(m *model.Model) bool { return m.MLPBias != (m.AttnBias == model.BiasAll) },
+			func(m *model.Model) string {
+				return fmt.Sprintf("--disable-bias-linear is of attention (here %s) and MLP alike", m.AttnBias)
+			}),
+		about("qk-norm", func(m *model.Model) bool { return m.QKNorm == model.QKNormFullWidth },
+			func(*model.Model) string { return "--qk-layernorm is per head, not of the full width" }),
+		about("activation", func(m *model.Model) bool {
+			return m.Activation != "swiglu" && m.Activation != "gelu" && m.Activation != "squared-relu" && m.Activation != "clamped swiglu" || m.Activation == "gelu" && m.Gated
+		}, func(m *model.Model) string { return "no flag gives an MLP of " + m.Activation }),
+		about("block", func(m *model.Model) bool { return m.ParallelBlock },
+			func(*model.Model) string { return "attention and MLP of a layer run one after the other" }),
+		about("windows", func(m *model.Model) bool { _, ok := localLayers(m); return !ok || m.IsMLA() && m.LocalWindow > 0 },
+			func(m *model.Model) string {
+				return fmt.Sprintf("--window-attn-skip-freq has no %q", m.LocalRatio)
+			}),
+	}
+}
