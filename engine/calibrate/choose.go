@@ -123,7 +123,7 @@ func (c *choice) determine(j [][]float64, y []float64, spread float64) {
 // one whose absence helps most first.
 func (c *choice) justify(j [][]float64, y []float64) {
 	for len(c.columns) > 0 {
-		least, at := press(j, y, c.rows, c.columns)*(1+leastGain), -1
+		least, at := press(j, y, c.rows, c.columns)*(1-leastGain), -1
 		for a := range c.columns {
 			if p := press(j, y, c.rows, slices.Delete(slices.Clone(c.columns), a, a+1)); p <= least {
 				least, at = p, a

@@ -57,7 +57,8 @@ const (
 	Noise = 0.02 // least spread of measured steps around a model that is right
 	// leastSlope is how much 100 % of a constant must change some step.
 	leastSlope = 0.005
-	// leastGain is by how much a constant must lower the squared error of runs that are left out.
+	// leastGain is by how much the squared error of runs that are left out must fall without a
+	// constant for it to stay as it was.
 	leastGain = 0.02
 )
 
@@ -116,7 +117,7 @@ func Fit(constants []Constant, runs []Run) (*Result, error) {
 			return nil, ErrNoRun
 		}
 	}
-	f.linearise()
+	f.linearise(nil)
 	f.descend(felt(f.jacobian, f.y, f.rows, f.limits(), Noise))
 	chosen := f.descend(choose(f.jacobian, f.y, f.rows, f.limits()))
 	out := &Result{Before: before, After: f.predict(f.x), Values: f.values(f.x), Spread: chosen.spread}
@@ -171,10 +172,13 @@ func (f *fit) cost(x []float64) (sum float64) {
 // slopeStep is the change of an unknown that slopes are taken over.
 const slopeStep = 0.02
 
-// linearise fills the Jacobian at x by differences to both sides, or to the one that the range of
-// a constant leaves.
-func (f *fit) linearise() {
-	f.jacobian = Jacobian(f.constants, f.runs, f.x)
+// linearise fills the Jacobian at x for some columns, nil: all; the others stay as they are.
+func (f *fit) linearise(columns []int) {
+	if columns == nil {
+		f.jacobian = Jacobian(f.constants, f.runs, f.x)
+	} else {
+		f.slopes(f.jacobian, columns, f.x)
+	}
 	f.y = make([]float64, len(f.runs))
 	for i, p := range f.predict(f.x) {
 		f.y[i] = math.Log(f.runs[i].Measured/p) + dot(f.jacobian[i], f.x)
@@ -187,23 +191,32 @@ func Jacobian(constants []Constant, runs []Run, x []float64) [][]float64 {
 	if x == nil {
 		x = make([]float64, len(constants))
 	}
-	out := make([][]float64, len(runs))
+	out, columns := make([][]float64, len(runs)), make([]int, len(constants))
 	for i := range runs {
 		out[i] = make([]float64, len(constants))
 	}
-	for k := range constants {
-		c := &constants[k]
+	for k := range columns {
+		columns[k] = k
+	}
+	f.slopes(out, columns, x)
+	return out
+}
+
+// slopes fills columns of a Jacobian by differences to both sides, or to the one that the range of
+// a constant leaves.
+func (f *fit) slopes(into [][]float64, columns []int, x []float64) {
+	for _, k := range columns {
+		c := &f.constants[k]
 		up, down := f.values(x), f.values(x)
 		up[k], down[k] = c.at(x[k]+slopeStep), c.at(x[k]-slopeStep)
 		width := c.unknown(up[k]) - c.unknown(down[k])
-		for i := range runs {
-			a, b := runs[i].Step(up), runs[i].Step(down)
-			if width > 0 && a > 0 && b > 0 {
-				out[i][k] = math.Log(a/b) / width
+		for i := range f.runs {
+			a, b := f.runs[i].Step(up), f.runs[i].Step(down)
+			if into[i][k] = 0; width > 0 && a > 0 && b > 0 {
+				into[i][k] = math.Log(a/b) / width
 			}
 		}
 	}
-	return out
 }
 
 // Rounds of Gauss-Newton, its longest step and halvings of one; a change below settled ends it.
@@ -227,10 +240,15 @@ func (f *fit) limits() []float64 {
 // descend moves x to the least squares of the chosen constants and returns the choice with the
 // standard errors there.
 func (f *fit) descend(chosen choice) choice {
+	for k := range f.x {
+		if !slices.Contains(chosen.columns, k) {
+			f.x[k] = 0
+		}
+	}
 	cost := f.cost(f.x)
 	for range rounds {
-		f.linearise()
-		to, moved := f.bounded(chosen), 0.0
+		f.linearise(chosen.columns)
+		to, moved, gain := f.bounded(chosen), 0.0, 0.0
 		for k := range to {
 			moved = max(moved, math.Abs(to[k]-f.x[k]))
 		}
@@ -240,17 +258,17 @@ func (f *fit) descend(chosen choice) choice {
 			for k := range next {
 				next[k] += scale * (to[k] - f.x[k])
 			}
-			if c := f.cost(next); c < cost || scale*moved < settled {
-				cost, f.x = c, next
+			if c := f.cost(next); c < cost {
+				gain, cost, f.x = cost-c, c, next
 				break
 			}
 			scale /= 2
 		}
-		if moved < settled {
+		if gain <= settled*cost {
 			break
 		}
 	}
-	f.linearise()
+	f.linearise(nil)
 	return chosen.again(f.jacobian, f.y)
 }
 
