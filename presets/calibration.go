@@ -73,6 +73,7 @@ type CalibrationPreset struct {
 	Source    string             `json:"source"`
 	Runs      []FittedRun        `json:"runs,omitempty"` // that a fitted one was fitted to
 
+	stack string              // of a fitted one
 	parts []CalibrationPreset // of a fitted one: the files of one kind each that it stands for
 	own   bool                // not one of the built-in files
 }
@@ -85,14 +86,14 @@ type MachineFigures struct {
 	Knobs     map[string]string  `json:"knobs,omitempty"`
 }
 
-func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
+func parseCalibration(l *Library, d *document) (CalibrationPreset, error) {
 	var f calibrationFile
 	if err := d.decode(&f); err != nil {
 		return CalibrationPreset{}, ranged(err, f.Kind)
 	}
 	d.identity(f.ID, "a calibration has none", f.Source)
 	if f.Kind == kindFitted {
-		return d.fitted(&f), d.err()
+		return d.fitted(l, &f), d.err()
 	}
 	known, ok := figureRanges(f.Kind)
 	if !ok {

@@ -2,6 +2,7 @@ package presets
 
 import (
 	"embed"
+	"errors"
 	"maps"
 	"slices"
 
@@ -34,11 +35,14 @@ type FittedRun struct {
 
 // fitted returns the preset of a fitted calibration: files of one kind each under one id. What it
 // says of a stack holds on its machines alone.
-func (d *document) fitted(f *calibrationFile) CalibrationPreset {
+func (d *document) fitted(l *Library, f *calibrationFile) CalibrationPreset {
 	p := CalibrationPreset{
 		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, FittedTo: d.required("fitted_to", f.FittedTo), Figures: map[string]float64{},
 		FitError: d.optional("fit_error", f.FitError, 0, 10), HeldError: d.optional("held_out_error", f.HeldError, 0, 10),
-		Note: d.line("note", f.Note), Source: f.Source, Runs: f.Runs,
+		Note: d.line("note", f.Note), Source: f.Source, Runs: f.Runs, stack: f.Stack,
+	}
+	if err := l.speaksOf(kindStack, f.Stack); err != nil {
+		d.refuse("stack", escape.Line(f.Stack), err.Error())
 	}
 	if len(f.Parts) == 0 {
 		d.refuse("part", "none", "what was fitted: a [[part]] with kind, inherits and figures")
@@ -127,8 +131,8 @@ func (l *Library) FittedText(of *Fitted) ([]byte, error) {
 }
 
 // WithFitted returns a library with a fitted calibration before those of base, from the text of
-// its file.
-func WithFitted(name string, text []byte, base *Library) (*Library, error) {
+// its file, and the stack that it is of.
+func WithFitted(name string, text []byte, base *Library) (*Library, recipe.Stack, error) {
 	l := newLibrary(embed.FS{}, base)
 	l.outside = base.outside
 	var head struct {
@@ -136,12 +140,15 @@ func WithFitted(name string, text []byte, base *Library) (*Library, error) {
 	}
 	_, _ = input.DecodeTOML(name, text, &head)
 	p, err := parseCalibration(l, &document{name: name, id: head.ID, text: text})
+	if err == nil && p.parts == nil {
+		err = &input.Error{File: name, Key: "kind", Err: errors.New("given " + escape.Line(p.Kind) + ", allowed is fitted: other presets belong into the folder of your presets")}
+	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	l.calibrations.listing.Do(func() { l.calibrations.all = []CalibrationPreset{p} })
 	if errs := l.refuseCalibrations(); len(errs) > 0 {
-		return nil, errs[0]
+		return nil, "", errs[0]
 	}
-	return l, nil
+	return l, recipe.Stack(p.stack), nil
 }

@@ -109,9 +109,11 @@ func (c *choice) determine(j [][]float64, y []float64, spread float64) {
 		for _, r := range c.rows {
 			alone += j[r][k] * j[r][k]
 		}
-		switch {
-		case used/math.Sqrt(alone) > c.limits[k]: // not even if all others were known
+		switch { // not even if all others were known
+		case Noise/math.Sqrt(alone) > c.limits[k]:
 			why, with[worst] = Unfelt, -1
+		case used/math.Sqrt(alone) > c.limits[k]:
+			why, with[worst] = Scattered, -1
 		case few:
 			why = TooFew
 		}

@@ -68,6 +68,7 @@ type Why string
 // Reasons.
 const (
 	Unfelt     Why = "unfelt"     // no step depends on it
+	Scattered  Why = "scattered"  // the runs spread too much around any fit
 	Entangled  Why = "entangled"  // its change looks like that of another constant
 	TooFew     Why = "too few"    // more constants than the runs can hold
 	Unfounded  Why = "unfounded"  // left-out runs are predicted as well without changing it

@@ -8,15 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"meshscope/presets/input"
 )
-
-// MaxLog is how many bytes of a log are read.
-const MaxLog = 10 << 20
 
 // SetupMark begins the line on which a job says its setup, a JSON setup document.
 const SetupMark = "meshscope-setup:"
@@ -70,7 +69,7 @@ type Problem struct {
 // read before it.
 func Read(name string, from io.Reader) ([]Job, []Problem, error) {
 	r := &reader{name: name, formats: formats(), jobs: []Job{{Line: 1}}}
-	err := input.Lines(&bounded{from: from, left: MaxLog}, r.line)
+	err := input.Lines(input.Bounded(from, input.MaxLog), r.line)
 	if err == nil {
 		err = r.err
 	}
@@ -84,28 +83,6 @@ func Read(name string, from io.Reader) ([]Job, []Problem, error) {
 		err = &input.Error{File: name, Line: r.at, Column: 1, Err: err}
 	}
 	return jobs, r.problems, err
-}
-
-// errLong reports a log over MaxLog.
-var errLong = fmt.Errorf("longer than %d MB; what stands before this line was read", MaxLog>>20)
-
-// bounded reads no more than what is left and then fails.
-type bounded struct {
-	from io.Reader
-	left int
-}
-
-// Read reads as its reader does, at most what is left.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		if n, err := b.from.Read(make([]byte, 1)); n == 0 && err != nil {
-			return 0, err
-		}
-		return 0, errLong
-	}
-	n, err := b.from.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
 }
 
 type reader struct {
@@ -318,3 +295,21 @@ func number(line, after string) (float64, bool) {
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// CommandLine returns arguments that Megatron-LM printed as its command line: a flag for each that
+// is set, named as its field.
+func CommandLine(arguments map[string]string) []byte {
+	var b strings.Builder
+	b.WriteString("torchrun pretrain_gpt.py")
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		value := arguments[name]
+		if value == "None" || value == "False" || value == "" || strings.IndexFunc(name, func(r rune) bool { return r != '_' && !letter(byte(r)) && (r < '0' || r > '9') }) >= 0 {
+			continue
+		}
+		b.WriteString(" \\\n  --" + strings.ReplaceAll(name, "_", "-"))
+		if value != "True" {
+			b.WriteString(" '" + strings.ReplaceAll(value, "'", "") + "'")
+		}
+	}
+	return []byte(b.String() + "\n")
+}

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/calibrate"
+	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
 
@@ -73,11 +74,19 @@ type Fit struct {
 // Changed reports whether any constant was fitted.
 func (f *Fit) Changed() bool { return len(f.figures) > 0 }
 
+// Setup returns the setup of the first run that constants were fitted to.
+func (f *Fit) Setup() engine.Setup { return f.setup }
+
 // Do compares the runs with their predictions and fits the constants to those on the machine and
 // the software stack that most of them are of.
 func Do(e *engine.Evaluator, runs []Run, layout func(*engine.Setup) string) (*Fit, error) {
 	type kind struct{ machine, stack string }
-	of := func(r *Run) kind { return kind{r.Setup.Cluster.ID, string(r.Setup.Stack)} }
+	of := func(r *Run) kind {
+		if r.Setup.Stack == recipe.DefaultStack {
+			return kind{r.Setup.Cluster.ID, string(r.Setup.Stack.Resolve())}
+		}
+		return kind{r.Setup.Cluster.ID, string(r.Setup.Stack)}
+	}
 	count, most := map[kind]int{}, kind{}
 	for i := range runs {
 		k := of(&runs[i])
@@ -161,6 +170,8 @@ func why(e *calibrate.Estimate, of *constant) (reason, tells string) {
 	switch e.Why {
 	case calibrate.Unfelt:
 		return "no step depends on it enough", of.tells
+	case calibrate.Scattered:
+		return "the runs spread too much around any fit: look at those with the largest errors", ""
 	case calibrate.Entangled, calibrate.TooFew:
 		reason = "cannot be told from " + cmp.Or(e.With, "the others")
 		if e.Why == calibrate.TooFew {
