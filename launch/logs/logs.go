@@ -98,7 +98,7 @@ type reader struct {
 
 func (r *reader) job() *Job { return &r.jobs[len(r.jobs)-1] }
 
-func (r *reader) tell(format string, args ...any) {
+func (r *reader) tellf(format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, Problem{r.at, fmt.Sprintf(format, args...)})
 	}
@@ -118,7 +118,7 @@ func (r *reader) begin(restart bool) bool {
 func (r *reader) line(line []byte, tooLong bool) bool {
 	r.at++
 	if tooLong {
-		r.tell("longer than %d bytes: not read", input.MaxDocument)
+		r.tellf("longer than %d bytes: not read", input.MaxDocument)
 		return true
 	}
 	if _, err := input.Text(line); err != nil && !r.text(line, err) {
@@ -142,7 +142,7 @@ func (r *reader) text(line []byte, err error) bool {
 	}
 	if !r.odd {
 		r.odd = true
-		r.tell("column %d: not UTF-8; such characters are skipped", column(wrong))
+		r.tellf("column %d: not UTF-8; such characters are skipped", column(wrong))
 	}
 	return true
 }
@@ -243,7 +243,7 @@ func (r *reader) sample(f *format, line string) bool {
 		case f.launcher != j.Launcher || rank != j.rank || s.Iteration == j.Samples[last].Iteration:
 			return true
 		case s.Iteration < j.Samples[last].Iteration:
-			r.tell("the iteration goes back from %.0f to %.0f: another job begins", j.Samples[last].Iteration, s.Iteration)
+			r.tellf("the iteration goes back from %.0f to %.0f: another job begins", j.Samples[last].Iteration, s.Iteration)
 			if !r.begin(true) {
 				return false
 			}
