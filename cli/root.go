@@ -41,7 +41,7 @@ func (a *app) root() *cobra.Command {
 		return a.explore(cmd, &flags, &look)
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
-	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.explainCommand(), a.launchCommand(), a.versionCommand())
+	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.explainCommand(), a.launchCommand(), a.lessonCommand(), a.demoCommand(), a.versionCommand())
 	cmd.SetHelpCommand(a.helpCommand(cmd))
 	a.strictCompletion(cmd)
 	return cmd
@@ -147,8 +147,13 @@ func (a *app) printPlain(cmd *cobra.Command, flags *setupFlags) error {
 	if err != nil {
 		return err
 	}
+	return a.printScreens(cmd.Context(), s)
+}
+
+// printScreens prints all screens of a setup as sentences and returns the exit code of eval.
+func (a *app) printScreens(ctx context.Context, s engine.Setup) error {
 	r := engine.Evaluate(s)
-	answer := report.Answer{Document: func() *report.Document { return ui.Document(cmd.Context(), s, r, a.lib) }}
+	answer := report.Answer{Document: func() *report.Document { return ui.Document(ctx, s, r, a.lib) }}
 	if err := a.print(string(report.Speech), &answer); err != nil {
 		return err
 	}

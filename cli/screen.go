@@ -56,14 +56,16 @@ func (f *screenFlags) check() error {
 // runScreen runs the explorer until the user quits or a signal ends it. It always restores
 // the terminal. Where a query is given the explorer opens with its best layout.
 func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f *screenFlags, fresh bool) error {
+	return a.run(ctx, ui.Options{Setup: s, Asked: fresh}, q, f)
+}
+
+// run completes the options of the explorer and runs it.
+func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenFlags) error {
 	defer frugal()()
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
-	o := ui.Options{
-		Setup: s, Library: a.lib,
-		ASCII: f.ascii, NoColor: f.noColor, Asked: fresh,
-		CrashDir: crashDir(), Notices: slices.Clone(a.notices),
-	}
+	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
+	o.CrashDir, o.Notices = crashDir(), slices.Clone(a.notices)
 	if q != nil {
 		o.Choose = func(ctx context.Context) (engine.Setup, string) {
 			best, chosen := q.Choose(ctx, runtime.GOMAXPROCS(0))

@@ -35,6 +35,14 @@ type Options struct {
 	// context. nil: Setup is what to open with.
 	Choose func(context.Context) (engine.Setup, string)
 
+	// Place is what to open: a screen, with a pane of it behind a slash, and a knob in
+	// focus; empty: as it was left, or Explore.
+	Place struct {
+		Screen string
+		Focus  knob.ID
+		Note   string // what to do there
+	}
+
 	Asked   bool   // the setup was asked for: a kept one does not take its place
 	Theme   string // auto, dark, light, mono; empty: as it was kept, else auto
 	ASCII   bool   // no characters beyond ASCII
@@ -93,7 +101,7 @@ type Model struct {
 
 	screens  screens
 	overlays overlay.Stack
-	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
+	choosing choosing
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -123,7 +131,8 @@ func New(o Options) *Model {
 	if o.Last != nil {
 		m.restore(o.Last)
 	}
-	m.state.Hint = o.Hint
+	m.state.Hint = o.Hint && o.Place.Screen == ""
+	m.open()
 	if len(o.Notices) > 0 {
 		m.state.Note = state.Note{Text: m.noticed(), Tone: state.Trouble}
 	}
@@ -144,44 +153,6 @@ func (m *Model) Init() tea.Cmd {
 }
 
 var _ tea.Model = (*Model)(nil)
-
-// chosenMsg brings the layout to open with; an empty setup where there is none.
-type chosenMsg struct {
-	setup engine.Setup
-	words string
-}
-
-// chooseCmd searches for the layout to open with; nil where it is known.
-func (m *Model) chooseCmd() tea.Cmd {
-	if m.options.Choose == nil {
-		return nil
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	m.choosing = stop
-	return m.guard(func() tea.Msg {
-		s, words := m.options.Choose(ctx)
-		return chosenMsg{s, words}
-	})
-}
-
-// takeChosen opens with the layout that was found: there is nothing before it to go back to.
-func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
-	m.choosing()
-	m.choosing = nil
-	if msg.setup != (engine.Setup{}) {
-		m.state.Setup = msg.setup
-	}
-	m.evaluate()
-	m.before = explore.Vital{}
-	if m.legal.report.Legal {
-		m.start.Setup = m.legal.setup
-	}
-	if len(m.options.Notices) == 0 {
-		m.state.Note = state.Note{Text: msg.words}
-	}
-	m.retargetSweep()
-	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())
-}
 
 // restore goes back to where a session was left. Of a start that asks for a setup it
 // is the locks, the choices and the pins, not the place; what a flag says holds for

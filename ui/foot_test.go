@@ -186,12 +186,12 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal("no chart")
 	}
 	known := 0
-	for _, p := range msg.Points {
+	for _, p := range msg.points {
 		if p.Known {
 			known++
 		}
 	}
-	if known == 0 || known == len(msg.Points) {
-		t.Errorf("%d of %d values were worked out", known, len(msg.Points))
+	if known == 0 || known == len(msg.points) {
+		t.Errorf("%d of %d values were worked out", known, len(msg.points))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -46,6 +47,27 @@ func newScreens(m *Model, lib *presets.Library) screens {
 
 // screen returns the one that is shown.
 func (m *Model) screen() screen.Screen { return m.screens.all[m.state.Tab] }
+
+// goTo shows a screen by its name in lower case, with a pane of it behind a slash.
+func (m *Model) goTo(place string) {
+	name, pane, _ := strings.Cut(place, "/")
+	for i, s := range m.screens.all {
+		if strings.EqualFold(s.Name(), name) {
+			m.state.Tab = state.Tab(i)
+			if p, ok := s.(screen.Paned); ok {
+				p.Show(pane)
+			}
+		}
+	}
+}
+
+// open goes to the place that the options name.
+func (m *Model) open() {
+	if p := &m.options.Place; p.Screen != "" {
+		m.goTo(p.Screen)
+		m.state.Focus, m.state.Note = p.Focus, state.Note{Text: p.Note, Tone: state.Answer}
+	}
+}
 
 // step returns the tab that lies n further, round the ends.
 func (m *Model) step(n int) state.Tab {

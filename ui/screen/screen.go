@@ -132,6 +132,8 @@ type (
 	// Knobbed is a screen with knobs of its own: the others show the focused knob of the setup
 	// in a line above them.
 	Knobbed interface{ HasKnobs() }
+	// Paned is a screen that can be asked for one of its panes by name.
+	Paned interface{ Show(pane string) }
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
 )

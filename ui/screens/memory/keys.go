@@ -55,6 +55,11 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	}
 }
 
+// Show goes to a pane: step, layer, or the ranks for any other name.
+func (v *View) Show(name string) {
+	v.pane = map[string]pane{"step": stepPane, "layer": layerPane}[name]
+}
+
 // moveTerm goes n terms to the right.
 func (v *View) moveTerm(in *screen.Context, n int) {
 	v.term, v.termMoved = min(max(v.cursorTerm(memoryOf(in))+n, 0), totalTerm), true

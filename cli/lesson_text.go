@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/lessons"
+	"meshscope/presets/setupdoc"
+)
+
+// lessonText asks the questions of a lesson as text and reads an answer from each line of
+// standard input. Where that ends, the answers are shown.
+func (a *app) lessonText(l *lessons.Lesson) error {
+	t := &teller{app: a, answers: bufio.NewScanner(a.stdin), width: a.width(presetWidth)}
+	t.sayf("%s: %s", l.ID, l.Title)
+	t.sayf("%d minutes, %d questions. Source: %s", l.Minutes, len(l.Acts), l.Source)
+	play := lessons.Begin(l)
+	for play.Phase != lessons.Over {
+		play = t.act(play).Next()
+	}
+	t.sayf("")
+	if t.answered > 0 {
+		t.sayf("The end: %d of %d answered rightly.", play.Right, t.answered)
+	} else {
+		t.sayf("The end.")
+	}
+	return t.err
+}
+
+// teller writes a lesson as text.
+type teller struct {
+	app      *app
+	answers  *bufio.Scanner
+	width    int
+	answered int
+	err      error
+}
+
+func (t *teller) sayf(format string, args ...any) {
+	if _, err := fmt.Fprintln(t.app.stdout, ansi.Wordwrap(fmt.Sprintf(format, args...), t.width, "")); t.err == nil {
+		t.err = err
+	}
+}
+
+// act asks one question, takes the answer and tells what the turn does.
+func (t *teller) act(p lessons.Play) lessons.Play {
+	act := p.Act()
+	t.sayf("\nQuestion %d of %d", p.At+1, len(p.Lesson.Acts))
+	if flags, ok := setupdoc.Flags(act.Before.Setup, t.app.lib); ok {
+		t.sayf("Setup: meshscope %s", flags)
+	}
+	t.sayf("%s", act.Ask)
+	for i, o := range act.Options {
+		if act.Kind == lessons.Goal {
+			t.sayf("  needed: %s", o.Say)
+			continue
+		}
+		t.sayf("  %s  %s", lessons.Letter(i), o.Say)
+	}
+	p = t.ask(p)
+	p = p.Turn()
+	for _, turned := range act.Turned {
+		t.sayf("Turned: %s from %s to %s.", turned.Knob, turned.From, turned.To)
+	}
+	for _, c := range act.Moved() {
+		t.sayf("  %s: %s, then %s", c.Name, c.Before, c.After)
+	}
+	t.sayf("Rule: %s", act.Rule)
+	if c, ok := act.Price(); ok && len(act.Turned) > 0 {
+		t.sayf("Price: %s, %s before and %s now.", c.Name, c.Before, c.After)
+	}
+	return p
+}
+
+// ask reads answers until one can be read as such. At the end of the input it takes none.
+func (t *teller) ask(p lessons.Play) lessons.Play {
+	t.sayf("Answer with %s:", p.Act().Keys())
+	for t.answers.Scan() {
+		if strings.TrimSpace(t.answers.Text()) == "" {
+			break
+		}
+		next, err := p.Answer(t.answers.Text())
+		if err != nil {
+			t.sayf("%v", err)
+			continue
+		}
+		t.answered++
+		switch {
+		case next.Judged.Right:
+			t.sayf("Right: %s.", next.Judged.Truth)
+		default:
+			t.sayf("No. %s", next.Judged.Says)
+			t.sayf("It is: %s.", next.Judged.Truth)
+		}
+		return next
+	}
+	t.sayf("No answer. It is: %s.", p.Act().Truth())
+	return p.Skip()
+}

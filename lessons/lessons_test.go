@@ -1,0 +1,198 @@
+package lessons
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"meshscope/presets"
+)
+
+// TestBuilt: every lesson of the program holds against the engine, all are in the course, and
+// each has three to six acts of five to eight minutes.
+func TestBuilt(t *testing.T) {
+	all, errs := All("", presets.Default())
+	for _, err := range errs {
+		t.Error(err)
+	}
+	if len(all) != len(order()) {
+		t.Errorf("%d lessons, %d in the course", len(all), len(order()))
+	}
+	for i, l := range all {
+		if l.ID != order()[i] || len(l.Acts) < 3 || len(l.Acts) > 6 || l.Minutes < 5 || l.Minutes > 8 {
+			t.Errorf("%s: %d acts, %d minutes, place %d", l.ID, len(l.Acts), l.Minutes, i)
+		}
+	}
+	demos, err := Demos(presets.Default())
+	if err != nil || len(demos) < 9 {
+		t.Errorf("%d demonstrations: %v", len(demos), err)
+	}
+	for _, d := range demos {
+		if s := newSide(d.Setup); !s.Report.Legal {
+			t.Errorf("%s is illegal", d.ID)
+		}
+	}
+}
+
+// TestTemplate: what 'lesson new' prints passes the check.
+func TestTemplate(t *testing.T) {
+	if _, errs := Parse("my-lesson.toml", []byte(Template()), presets.Default()); len(errs) > 0 {
+		t.Error(errs)
+	}
+}
+
+// faulty is a lesson with one act, in which a test changes a line.
+const faulty = `id = "x"
+title = "X"
+minutes = 5
+source = "s"
+setup = { model = "llama3.1-8b", gpus = 8, dp = 8, gbs = 8, seq = 4096, zero = 1 }
+[[act]]
+show = "memory"
+ask = "Which?"
+kind = "choice"
+figure = "memory.peak"
+turn = { zero = 2 }
+options = [
+  { say = "down", is = "after < before" },
+  { say = "up", is = "after > before", no = "No." },
+]
+rule = "{peak}"
+`
+
+// TestFaults: a faulty lesson is refused with file, line and key.
+func TestFaults(t *testing.T) {
+	if _, errs := Parse("x.toml", []byte(faulty), presets.Default()); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, c := range []struct{ name, old, to, want string }{
+		{"unknown figure", "after < before", "nonsense(after) < before", "x.toml:13:19: act.0.options.0.is: unknown figure nonsense"},
+		{"no side", "after < before", "peak < before", "unknown name peak"},
+		{"division by zero", "after < before", "after / 0 < before", "x.toml:13:19: act.0.options.0.is: divides by zero"},
+		{"figure that is zero", "after < before", "after / bubble(after) < before", "divides by zero"},
+		{"two true", "after > before", "before > 1", "2 options are true; exactly one has to be"},
+		{"none true", "after < before", "after < 1", "0 options are true"},
+		{"builtin", "after < before", "max(after, 1) < before", "only figures, before, after, numbers"},
+		{"text", "after < before", "'a' == 'a'", "only figures"},
+		{"loop", "after < before", "all(1..9, # > 0)", "is not allowed"},
+		{"or", "after < before", "after < before or after > before", "is not allowed"},
+		{"power", "after < before", "after ** 2 < before", "is not allowed"},
+		{"member", "after < before", "before.Setup == 1", "only figures"},
+		{"no condition", "after < before", "after + before", "expected bool"},
+		{"too long", "after < before", strings.Repeat("1 + ", 80) + "1 < before", "characters"},
+		{"too many parts", "after < before", strings.Repeat("1+", 70) + "1<before", "parts"},
+		{"no sentence", `, no = "No."`, "", "needs its own sentence"},
+		{"typed number", `rule = "{peak}"`, `rule = "It is 62.4 GiB."`, `x.toml:16:1: act.0.rule: has the typed number "62.4 GiB"`},
+		{"unknown figure in prose", "{peak}", "{peek}", "unknown figure peek"},
+		{"unknown key", `kind = "choice"`, "kind = \"choice\"\nkinds = 1", "x.toml:10:1: act.kinds: unknown key"},
+		{"unknown kind", `kind = "choice"`, `kind = "guess"`, "act.0.kind: is \"guess\""},
+		{"unknown screen", `show = "memory"`, `show = "memories"`, "x.toml:7:1: act.0.show: unknown screen"},
+		{"illegal turn", "{ zero = 2 }", "{ tp = 3 }", "x.toml:11:1: act.0.turn"},
+		{"no turn", "{ zero = 2 }", "{ zero = 1 }", "changes nothing"},
+		{"unknown knob", "{ zero = 2 }", "{ zeros = 1 }", "is no knob"},
+		{"unknown model", "llama3.1-8b", "llama9", "x.toml:5:1: setup"},
+		{"wrong value", "zero = 1", "zero = 7", "x.toml:5:73: setup.zero"},
+		{"not TOML", "[[act]]", "[[act", "x.toml:6"},
+		{"claim", `rule =`, "claim.that = \"after > before\"\nrule =", "act.0.claim.that: after > before does not hold"},
+		{"masked in the question", `ask = "Which?"`, "ask = \"Which? {memory.peak}\"\nmask = [\"memory.peak\"]", "which is masked"},
+		{"id", `id = "x"`, `id = "y"`, "the file is named"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(faulty, c.old, c.to, 1)
+			_, errs := Parse("x.toml", []byte(text), presets.Default())
+			said := ""
+			for _, err := range errs {
+				said += err.Error() + "\n"
+			}
+			if !strings.Contains(said, c.want) {
+				t.Errorf("said %q, wanted %q", said, c.want)
+			}
+		})
+	}
+}
+
+// TestOwn: lessons of a folder come after the built-in ones or in their place; a faulty one is
+// left out.
+func TestOwn(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.toml": faulty, "bad.toml": "id = 3\n", "zero.toml": strings.Replace(faulty, `id = "x"`, `id = "zero"`, 1), "notes.txt": "no lesson",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, errs := All(dir, presets.Default())
+	if len(all) != len(order())+1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "bad.toml:1") {
+		t.Errorf("%d lessons, %v", len(all), errs)
+	}
+	own, err := Find(all, "zero")
+	if err != nil || !own.Own || len(own.Acts) != 1 {
+		t.Errorf("the built-in lesson is not replaced: %v", err)
+	}
+}
+
+// TestPlay goes through a lesson: what cannot be read is asked again, the turn comes after the
+// answer, masks hold until it is made.
+func TestPlay(t *testing.T) {
+	all, _ := All("", presets.Default())
+	l, err := Find(all, "second-step")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Begin(l)
+	if _, err := p.Answer("z"); err == nil || len(p.Masked()) == 0 {
+		t.Errorf("an answer that is none is taken, or nothing is masked")
+	}
+	p, _ = p.Answer("b")
+	if p.Phase != Reveal || p.Judged.Right || p.Judged.Says == "" {
+		t.Errorf("without a turn the answer reveals: %+v", p.Judged)
+	}
+	p = p.Next()
+	p, _ = p.Answer("the moments of the optimizer")
+	p = p.Next()
+	p, _ = p.Answer("c")
+	if p.Phase != Turning || len(p.Masked()) == 0 || p.Setup() != p.Act().Before.Setup {
+		t.Errorf("the turn comes after the answer: %v", p.Phase)
+	}
+	if p = p.Turn(); p.Setup() != p.Act().After.Setup || len(p.Masked()) > 0 {
+		t.Error("the turn is made and reveals")
+	}
+	p = p.Next()
+	for _, c := range []struct {
+		text  string
+		right bool
+	}{{"100", false}, {"300 GiB", false}, {"150", true}} {
+		if v, err := p.Act().Judge(c.text); err != nil || v.Right != c.right || v.Says == "" != c.right {
+			t.Errorf("%s: %+v, %v", c.text, v, err)
+		}
+	}
+	p, _ = p.Answer("168 gib")
+	if p = p.Turn().Next(); p.Phase != Over || p.Right != 3 {
+		t.Errorf("%d right of 4, phase %v", p.Right, p.Phase)
+	}
+}
+
+// TestGoal: a goal is judged by what the knobs reach, what is held and how many turned.
+func TestGoal(t *testing.T) {
+	all, _ := All("", presets.Default())
+	l, err := Find(all, "capstone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ answer, says string }{
+		{"tp=8 pp=2", ""},
+		{"zero=3", "It does not fit yet"},
+		{"tp=8 zero=2 recompute=full", "3 knobs turned, more than 2"},
+		{"gpus=128 tp=8", "GPUs is held"},
+	} {
+		v, err := l.Acts[0].Judge(c.answer)
+		if err != nil || v.Right != (c.says == "") || !strings.Contains(v.Says, c.says) {
+			t.Errorf("%s: %+v, %v", c.answer, v, err)
+		}
+	}
+	if _, err := l.Acts[0].Judge("make it fit"); err == nil {
+		t.Error("an answer without knobs is taken")
+	}
+}

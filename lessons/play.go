@@ -1,0 +1,346 @@
+package lessons
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/figures"
+	"meshscope/engine/knob"
+)
+
+// Phase is where an act is.
+type Phase uint8
+
+// The phases of an act. An act without a turn goes from Predict to Reveal.
+const (
+	Predict Phase = iota // knobs are held, figures are masked
+	Turning              // the answer is in; the knob is free
+	Reveal               // what became of it
+	Over                 // of the lesson
+)
+
+// Play is a student's way through a lesson. It is a value; every method returns the next one.
+type Play struct {
+	Lesson *Lesson
+	At     int // the act
+	Phase  Phase
+	Given  string // the answer of this act, as it was given
+	Judged Verdict
+	Right  int // acts answered rightly so far
+}
+
+// Verdict is what becomes of an answer.
+type Verdict struct {
+	Right bool
+	Says  string // why it is wrong; empty where it is right
+	Truth string // the right answer
+}
+
+// Begin starts a lesson.
+func Begin(l *Lesson) Play { return Play{Lesson: l} }
+
+// Act returns the act that is on, the last one at the end.
+func (p Play) Act() *Act { return &p.Lesson.Acts[min(p.At, len(p.Lesson.Acts)-1)] }
+
+// Setup returns the setup of the act: before its turn, or after.
+func (p Play) Setup() engine.Setup {
+	if p.Phase >= Reveal {
+		return p.Act().After.Setup
+	}
+	return p.Act().Before.Setup
+}
+
+// Masked returns the names of the figures that are hidden now.
+func (p Play) Masked() []string {
+	if p.Phase < Reveal {
+		return p.Act().Mask
+	}
+	return nil
+}
+
+// Answer takes an answer. One that cannot be read is an error, which says what is allowed,
+// and changes nothing.
+func (p Play) Answer(text string) (Play, error) {
+	if p.Phase != Predict {
+		return p, fmt.Errorf("the question is answered")
+	}
+	v, err := p.Act().Judge(text)
+	if err != nil {
+		return p, err
+	}
+	p.Given, p.Judged, p.Phase = strings.TrimSpace(text), v, Reveal
+	if v.Right {
+		p.Right++
+	}
+	if len(p.Act().Turned) > 0 {
+		p.Phase = Turning
+	}
+	return p, nil
+}
+
+// Skip goes on without an answer.
+func (p Play) Skip() Play {
+	if p.Phase == Predict {
+		p.Phase = Reveal
+	}
+	return p
+}
+
+// Turn makes the turn of the act.
+func (p Play) Turn() Play {
+	if p.Phase == Turning {
+		p.Phase = Reveal
+	}
+	return p
+}
+
+// Next goes on to the next act.
+func (p Play) Next() Play {
+	if p.Phase != Reveal {
+		return p
+	}
+	p.Given, p.Judged, p.Phase = "", Verdict{}, Predict
+	if p.At++; p.At == len(p.Lesson.Acts) {
+		p.Phase = Over
+	}
+	return p
+}
+
+// Judge says whether an answer of the act is right.
+func (a *Act) Judge(text string) (Verdict, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	switch a.Kind {
+	case Number:
+		return a.judgeNumber(text)
+	case Goal:
+		return a.judgeGoal(text)
+	case Direction, Choice, Point:
+	}
+	at := a.option(text)
+	if at < 0 {
+		return Verdict{}, fmt.Errorf("answer with %s", a.Keys())
+	}
+	o := &a.Options[at]
+	return Verdict{Right: o.Right, Says: o.No, Truth: a.Truth()}, nil
+}
+
+// Truth returns the right answer in words.
+func (a *Act) Truth() string {
+	var right []string
+	switch a.Kind {
+	case Number:
+		return Text(a.Against)
+	case Goal:
+		for _, t := range a.reach() {
+			k, _ := knob.Find(t.Knob)
+			right = append(right, k.Label+" "+t.To)
+		}
+		return "one way is " + strings.Join(right, ", ")
+	case Direction, Choice, Point:
+		for _, o := range a.Options {
+			if o.Right {
+				right = append(right, o.Say)
+			}
+		}
+	}
+	return strings.Join(right, " or ")
+}
+
+// option returns the place of the option that an answer names by letter or in words, -1 for none.
+func (a *Act) option(text string) int {
+	if len(text) == 1 {
+		if at := int(text[0]) - 'a'; at >= 0 && at < len(a.Options) {
+			return at
+		}
+	}
+	return slices.IndexFunc(a.Options, func(o Option) bool { return strings.EqualFold(o.Say, text) })
+}
+
+// Letter returns the key of an option.
+func Letter(at int) string { return string(rune('a' + at)) }
+
+// Keys says how an act is answered.
+func (a *Act) Keys() string {
+	switch a.Kind {
+	case Number:
+		_, unit := Unit(a.Against)
+		return strings.TrimSuffix("a number in "+unit, " in ")
+	case Goal:
+		return "knobs such as tp=4 zero=1"
+	default:
+		return "a to " + Letter(len(a.Options)-1)
+	}
+}
+
+func (a *Act) judgeNumber(text string) (Verdict, error) {
+	scale, unit := Unit(a.Against)
+	number := strings.TrimSpace(strings.TrimSuffix(strings.ReplaceAll(text, ",", ""), strings.ToLower(unit)))
+	guess, err := strconv.ParseFloat(number, 64)
+	if err != nil || guess < 0 || math.IsNaN(guess) || math.IsInf(guess, 0) {
+		return Verdict{}, fmt.Errorf("answer with %s", a.Keys())
+	}
+	want := a.Against.Value / scale
+	v := Verdict{Truth: a.Truth()}
+	switch {
+	case guess*a.Near < want:
+		v.Says = a.Low
+	case guess > want*a.Near:
+		v.Says = a.High
+	default:
+		v.Right = true
+	}
+	return v, nil
+}
+
+// judgeGoal turns the knobs of an answer and looks what they reach.
+func (a *Act) judgeGoal(text string) (Verdict, error) {
+	s, err := a.turned(text)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return a.Reached(s), nil
+}
+
+// turned returns the act's setup with the knobs of an answer: tp=4 zero=1.
+func (a *Act) turned(text string) (engine.Setup, error) {
+	s := a.Before.Setup
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return s, fmt.Errorf("answer with %s", a.Keys())
+		}
+		var err error
+		if s, err = knob.Turn(s, knobID(key), value, Locks()); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Reached says whether a setup meets a goal; what is held or the number of knobs may stand
+// against it.
+func (a *Act) Reached(s engine.Setup) Verdict {
+	v := Verdict{Truth: a.Truth()}
+	side := newSide(s)
+	if !side.Report.Legal {
+		v.Says = side.Report.Problems[0].Message
+		return v
+	}
+	turned := 0
+	follows := []knob.ID{knob.DP, knob.MicroBatches, knob.Nodes, knob.SP}
+	for _, k := range knob.All() {
+		if k.Text(s) == k.Text(a.Before.Setup) {
+			continue
+		}
+		if slices.Contains(a.Hold, k.ID) {
+			v.Says = k.Label + " is held"
+			return v
+		}
+		if !slices.Contains(follows, k.ID) {
+			turned++
+		}
+	}
+	if a.Knobs > 0 && turned > a.Knobs {
+		v.Says = fmt.Sprintf("%d knobs turned, more than %d", turned, a.Knobs)
+		return v
+	}
+	tried := *a
+	tried.After = side
+	if a.figure != "" {
+		tried.Against, _ = side.figure(a.figure)
+	}
+	for _, o := range a.Options {
+		if holds, err := o.is.holds(&tried); err != nil || !holds {
+			v.Says = o.No
+			return v
+		}
+	}
+	v.Right = true
+	return v
+}
+
+func (a *Act) reach() []Turn {
+	_, turned, _ := turn(a.Before.Setup, a.Reach)
+	return turned
+}
+
+// Change is a figure that a turn moved.
+type Change struct {
+	Name          string
+	Before, After string
+	Ratio         float64 // after over before; 0 where there was none
+}
+
+// Moved lists the terms that the act's turn moved by more than the dead band: those of the
+// fullest rank's memory and of the step, the largest first.
+func (a *Act) Moved() []Change {
+	type move struct {
+		Change
+		by float64
+	}
+	var out []move
+	for _, of := range []struct {
+		total string
+		terms []string
+	}{
+		{"memory.peak", []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead"}},
+		{"time.step", []string{"compute", "recompute", "time.bubble", "exposed", "time.optimizer"}},
+	} {
+		total, err := a.Before.figure(of.total)
+		if err != nil {
+			continue
+		}
+		for _, name := range append(of.terms, of.total) {
+			before, errB := a.Before.figure(name)
+			after, errA := a.After.figure(name)
+			by := math.Abs(after.Value-before.Value) / total.Value
+			if errA != nil || errB != nil || by <= deadBand {
+				continue
+			}
+			c := Change{Name: title(name), Before: Text(before), After: Text(after)}
+			if before.Value > 0 {
+				c.Ratio = after.Value / before.Value
+			}
+			out = append(out, move{c, by})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y move) int { return int(math.Copysign(1, y.by-x.by)) })
+	const most = 6 // what moved less explains nothing
+	changes := make([]Change, min(len(out), most))
+	for i := range changes {
+		changes[i] = out[i].Change
+	}
+	return changes
+}
+
+// title returns the words for a figure.
+func title(name string) string {
+	for _, w := range figures.Words() {
+		if w.Word == name || w.ID == name {
+			return w.Name
+		}
+	}
+	for _, d := range derivedFigures() {
+		if d.is(flat(name)) {
+			return d.Says
+		}
+	}
+	return strings.NewReplacer(".", " ", "-", " ", "_", " ").Replace(strings.TrimPrefix(name, "time."))
+}
+
+// Price returns the figure that an act is paid with, before and after; false where it names none.
+func (a *Act) Price() (Change, bool) {
+	if a.Paid == "" {
+		return Change{}, false
+	}
+	before, errB := a.Before.figure(a.Paid)
+	after, errA := a.After.figure(a.Paid)
+	if errA != nil || errB != nil {
+		return Change{}, false
+	}
+	return Change{Name: title(a.Paid), Before: Text(before), After: Text(after)}, true
+}

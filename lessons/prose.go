@@ -1,0 +1,161 @@
+package lessons
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"meshscope/engine/figures"
+	"meshscope/engine/knob"
+	"meshscope/engine/record"
+)
+
+// prose fills the figures of an act's texts and refuses typed numbers.
+func (l *loader) prose(key string, a *Act) {
+	for _, masked := range a.Mask {
+		if strings.Contains(a.Ask, "{"+masked+"}") {
+			l.failf(key+".ask", "shows %s, which is masked", masked)
+		}
+	}
+	texts := []struct {
+		key  string
+		text *string
+		side *Side // that a figure without a side is of
+	}{{"ask", &a.Ask, &a.Before}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
+	for _, t := range texts {
+		l.fill(key+"."+t.key, t.text, a, t.side)
+	}
+	for i := range a.Options {
+		at := fmt.Sprintf("%s.options.%d", key, i)
+		if a.Kind != Point && a.Kind != Direction {
+			l.fill(at+".say", &a.Options[i].Say, a, &a.Before)
+		}
+		l.fill(at+".no", &a.Options[i].No, a, &a.After)
+	}
+}
+
+// inProse is a figure in a text: {peak}, {before peak}, {tp}.
+var inProse = regexp.MustCompile(`\{(?:(before|after) )?([a-zA-Z0-9_.*-]+)\}`)
+
+// typed is a number that stands alone, or before a unit.
+var typed = regexp.MustCompile(`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`)
+
+// fill puts figures in place of their names. A number that somebody typed is refused, but for
+// one that belongs to a word: step 1, ZeRO 2, TP 8.
+func (l *loader) fill(key string, text *string, a *Act, side *Side) {
+	for _, m := range typed.FindAllStringSubmatch(inProse.ReplaceAllString(*text, "{}"), -1) {
+		if !belongs(strings.TrimSpace(m[1]), m[2]) {
+			l.failf(key, "has the typed number %q: write it as a figure in braces, such as {peak}", strings.TrimSpace(m[2]))
+		}
+	}
+	*text = inProse.ReplaceAllStringFunc(*text, func(s string) string {
+		m := inProse.FindStringSubmatch(s)
+		of := side
+		switch m[1] {
+		case beforeSide:
+			of = &a.Before
+		case afterSide:
+			of = &a.After
+		}
+		shown, err := of.shown(m[2])
+		l.fail(key, err)
+		return shown
+	})
+}
+
+// belongs reports whether a number is part of a word and no figure: a small whole one after a
+// knob, a step, a stage or a rank.
+func belongs(word, number string) bool {
+	if strings.Trim(number, "0123456789.,") != "" || len(strings.TrimRight(number, ".,")) > 3 {
+		return false
+	}
+	word = strings.ToLower(strings.Trim(word, "(,.;:"))
+	for _, k := range knob.All() {
+		if word == strings.ToLower(k.Label) || word == string(k.ID) {
+			return true
+		}
+	}
+	switch word {
+	case "step", "stage", "stages", "rank", "zero", "zero-", "layer", "llama", "deepseek", "v", "act", "lesson", "from", "to":
+		return true
+	}
+	return false
+}
+
+// shown returns a figure as a text has it, with its unit; of a knob its value.
+func (s *Side) shown(name string) (string, error) {
+	for _, k := range knob.All() {
+		if flat(string(k.ID)) == flat(name) && !word(name) {
+			return k.Text(s.Setup), nil
+		}
+	}
+	switch flat(name) {
+	case "model":
+		return s.Setup.Model.Name, nil
+	case "cluster":
+		return s.Setup.Cluster.Name, nil
+	}
+	f, err := s.figure(name)
+	if err != nil {
+		return "", err
+	}
+	return Text(f), nil
+}
+
+// word reports whether a name is a short word for a figure.
+func word(name string) bool {
+	for _, w := range figures.Words() {
+		if flat(w.Word) == flat(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Text writes a figure with its unit in three digits, as prose has it.
+func Text(f figures.Figure) string {
+	scale, unit := Unit(f)
+	return strings.TrimSpace(three(f.Value/scale) + " " + unit)
+}
+
+// Unit returns the unit that a figure is asked and told in, and its size.
+func Unit(f figures.Figure) (scale float64, name string) {
+	switch f.Unit {
+	case record.Share:
+		return 0.01, "%"
+	case record.Memory:
+		return 1 << 30, "GiB"
+	case record.Traffic:
+		return 1e9, "GB"
+	case record.Seconds:
+		if f.Value < 1 {
+			return 1e-3, "ms"
+		}
+		return 1, "s"
+	case record.Count:
+		if f.Value >= 1e9 {
+			return 1e9, "billion"
+		}
+		return 1, ""
+	default:
+		return 1, string(f.Unit)
+	}
+}
+
+// three writes a number with three digits, without zeros behind the point.
+func three(v float64) string {
+	text := fmt.Sprintf("%.3g", v)
+	if strings.Contains(text, "e") || v >= 1000 {
+		text = comma(int64(v + 0.5))
+	}
+	return text
+}
+
+// comma writes a whole number in groups of three digits.
+func comma(n int64) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
