@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -96,6 +98,9 @@ type field struct {
 	read func(value any, r *reader) error
 }
 
+// unresolved is a value that the file does not give: what it depends on, such as $TP.
+type unresolved string
+
 // reader collects the entries of a file before they become a setup: some keys mean something
 // only together.
 type reader struct {
@@ -126,8 +131,8 @@ func readEntries(launcher string, rows []field, entries []Entry) *reader {
 	left := maps.Clone(r.values)
 	for i := range rows {
 		row := &rows[i]
-		e, ok := r.values[row.key]
-		if !ok {
+		e, ok := left[row.key]
+		if !ok { // or was read by a row above
 			continue
 		}
 		delete(left, row.key)
@@ -141,16 +146,20 @@ func readEntries(launcher string, rows []field, entries []Entry) *reader {
 
 // take reads one entry by its row.
 func (r *reader) take(row *field, e Entry) {
+	of, waits := e.Value.(unresolved)
 	switch {
+	case waits && !row.site && (row.read != nil || len(row.from) == 1):
+		r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: fmt.Sprintf("depends on %s, to which the file gives no value", string(of))})
+		return
 	case row.read != nil:
 		if err := row.read(e.Value, r); err != nil {
 			r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: err.Error()})
 			return
 		}
-	case len(row.from) == 1:
+	case len(row.from) == 1 && !row.site:
 		r.Setup[row.from[0]] = e.Value
 	default:
-		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: row.why, Line: e.Line})
+		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.why, "says nothing of a layout"), Line: e.Line})
 		return
 	}
 	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line})

@@ -35,7 +35,10 @@ func megatronFormats() []field {
 			return "blockwise", eight(s)
 		}},
 		{key: "fp8-param-gather", from: precision, write: func(s *engine.Setup) (any, bool) { return nil, eight(s) }, read: part},
-		{key: "fp4-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "e2m1", four(s) }, read: func(any, *reader) error { return nil }},
+		{key: "fp4-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "e2m1", four(s) }, read: func(_ any, r *reader) error {
+			r.Setup["precision"] = string(recipe.NVFP4)
+			return nil
+		}},
 		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) }, [2]string{string(recipe.NVFP4), "nvfp4"}),
 		mark("fp8-dot-product-attention", "attention_precision", string(recipe.Attention8), func(s *engine.Setup) bool {
 			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8

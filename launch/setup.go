@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"meshscope/engine/model"
@@ -44,6 +45,11 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	if id := presetOf(figures, lib); id != "" {
 		flat["model"] = id
 		return flat
+	}
+	for figure, otherwise := range map[string]any{"max_seq": r.Setup["seq"], "kv_heads": figures["heads"], "head_dim": figures["qk_nope_head_dim"]} {
+		if _, given := figures[figure]; !given && otherwise != nil { // rotary positions have no table, MLA has widths of its own
+			figures[figure] = otherwise
+		}
 	}
 	figures["id"] = imported
 	if name, _ := figures["name"].(string); name != "" {
@@ -111,24 +117,26 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	return found
 }
 
-// has reports whether a model has all of some figures.
+// has reports whether a model has all of some figures, given as JSON has them.
 func has(m *model.Model, given map[string]any) bool {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return false
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return false
-	}
-	for key, value := range given {
-		of, ok := fields[key]
-		if !ok { // which JSON leaves out where it is zero
-			of = 0.0
+	fields, found := reflect.ValueOf(m).Elem(), 0
+	for i := range fields.NumField() {
+		key, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		want, ok := given[key]
+		if !ok {
+			continue
 		}
-		if of != value {
+		found++
+		var of any
+		switch f := fields.Field(i); f.Kind() {
+		case reflect.Int, reflect.Int64:
+			of = float64(f.Int())
+		default:
+			of = f.Interface()
+		}
+		if of != want {
 			return false
 		}
 	}
-	return true
+	return found == len(given)
 }

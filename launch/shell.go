@@ -30,6 +30,10 @@ func comment(b *strings.Builder, lines []string) {
 // environment writes variables with the reason of each.
 func environment(b *strings.Builder, env []Entry) {
 	for _, e := range env {
+		if e.Value == nil {
+			fmt.Fprintf(b, "unset %s # %s\n", e.Key, e.Why)
+			continue
+		}
 		fmt.Fprintf(b, "export %s=%s # %s\n", e.Key, shellWord(fmt.Sprint(e.Value)), e.Why)
 	}
 }

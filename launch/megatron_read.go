@@ -1,0 +1,315 @@
+package launch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+)
+
+// sniffMegatron reports whether a file has flags of Megatron-LM.
+func sniffMegatron(_ string, data []byte) bool {
+	text := string(data[:min(len(data), maxScript)])
+	for _, key := range []string{"--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-attention-heads", "--micro-batch-size", "pretrain_gpt.py"} {
+		if strings.Contains(text, key) || strings.Contains(text, strings.ReplaceAll(key[2:], "-", "_")) && strings.Contains(text, "--") {
+			return true
+		}
+	}
+	return false
+}
+
+// readMegatron reads flags of Megatron-LM from a shell script, or from the MODEL_ARGS of a YAML
+// file as its functional tests have them.
+func readMegatron(name string, data []byte) Reading {
+	known := map[string]bool{}
+	for _, row := range megatronFields() {
+		known[row.key] = true
+	}
+	sh := parseScript(name, data)
+	words := sh.training(func(f shellField) bool {
+		key, _, _ := strings.Cut(strings.TrimPrefix(f.text, "--"), "=")
+		return strings.HasPrefix(f.text, "--") && known[strings.ReplaceAll(key, "_", "-")]
+	})
+	entries := sh.flags(words.args)
+	r := readEntries("megatron", megatronFields(), entries)
+	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
+	r.Ignored = append(r.Ignored, sh.ignored...)
+	if len(entries) == 0 {
+		r.Problems = append(r.Problems, Problem{Line: 1, Message: "no flags of Megatron-LM were found"})
+		return r.Reading
+	}
+	r.world(sh, words.starter)
+	r.grouped(sh)
+	r.finishMegatron()
+	return r.Reading
+}
+
+// training is the command of a script that starts training.
+type training struct {
+	starter []shellField // torchrun or srun with its options
+	args    []shellField // flags of the program
+}
+
+// training returns the call with most known flags; where no call has one, the words of variables
+// that do.
+func (s *script) training(known func(shellField) bool) training {
+	best, most, second := training{}, 0, 0
+	for _, call := range s.calls {
+		n := 0
+		for _, f := range call {
+			if known(f) {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		if second++; n < most {
+			continue
+		}
+		at := slices.IndexFunc(call, func(f shellField) bool {
+			return strings.HasSuffix(path.Base(f.text), ".py") || strings.HasSuffix(f.text, "train.sh")
+		})
+		if at < 0 { // flags alone
+			at = slices.IndexFunc(call, known) - 1
+		}
+		best, most = training{call[:at+1], call[at+1:]}, n
+	}
+	if second > 1 {
+		line := 0
+		if len(best.args) > 0 {
+			line = best.args[0].line
+		}
+		s.ignored = append(s.ignored, Ignored{Key: "other command lines", Why: fmt.Sprintf("%d more have such flags; the one with most is read", second-1), Line: line})
+	}
+	if most > 0 {
+		return best
+	}
+	seen := map[string]bool{}
+	for _, name := range s.order {
+		fields := s.vars[name]
+		if len(fields) == 1 && !s.arrays[name] {
+			var words []shellField
+			for word := range strings.FieldsSeq(fields[0].text) {
+				words = append(words, shellField{text: word, line: fields[0].line})
+			}
+			fields = words
+		}
+		if !seen[name] && slices.ContainsFunc(fields, known) {
+			best.args = append(best.args, fields...)
+		}
+		seen[name] = true
+	}
+	return best
+}
+
+// flags returns the entries of words: a flag with the words up to the next one.
+func (s *script) flags(words []shellField) []Entry {
+	var out []Entry
+	for _, f := range words {
+		switch key, value, given := strings.Cut(f.text, "="); {
+		case strings.HasPrefix(f.text, "--") && len(f.text) > 2:
+			e := Entry{Key: strings.ReplaceAll(key[2:], "_", "-"), Line: f.line}
+			if given {
+				e.Value = valueOf(shellField{text: value, unknown: f.unknown})
+			}
+			out = append(out, e)
+		case f.unknown != "" && (strings.HasPrefix(f.text, "$@") || strings.HasPrefix(f.text, "$*") || strings.HasPrefix(f.text, "${@") || f.unknown == f.text && len(out) > 0 && takesNone(out[len(out)-1].Key)):
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value", Line: f.line})
+		case len(out) == 0:
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "no flag before it", Line: f.line})
+		default:
+			last := &out[len(out)-1]
+			switch have := last.Value.(type) {
+			case nil:
+				last.Value = valueOf(f)
+			case []any:
+				last.Value = append(have, valueOf(f))
+			default:
+				last.Value = []any{have, valueOf(f)}
+			}
+		}
+	}
+	return out
+}
+
+// takesNone reports whether a flag of Megatron-LM has no value.
+func takesNone(key string) bool {
+	return slices.Contains([]string{"bf16", "fp16", "swiglu", "sequence-parallel", "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather", "untie-embeddings-and-output-weights", "group-query-attention", "disable-bias-linear"}, key)
+}
+
+// valueOf returns a word as the value of an entry.
+func valueOf(f shellField) any {
+	if f.unknown != "" {
+		return unresolved(f.unknown)
+	}
+	return f.text
+}
+
+// world settles the number of GPUs from the command that starts the processes.
+func (r *reader) world(s *script, starter []shellField) {
+	options, torchrun := map[string]string{}, false
+	for i, f := range starter {
+		name := path.Base(f.text)
+		torchrun = torchrun || name == "torchrun" || strings.HasPrefix(name, "torch.distributed")
+		key, value, given := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
+		if !given && i+1 < len(starter) {
+			value = starter[i+1].text
+		}
+		if strings.HasPrefix(f.text, "-") {
+			key = strings.ReplaceAll(key, "_", "-")
+			if long := map[string]string{"N": "nodes", "n": "ntasks"}[key]; long != "" {
+				key = long
+			}
+			options[key] = value
+		}
+	}
+	of := func(keys ...string) int {
+		for _, key := range keys {
+			if n, err := strconv.Atoi(options[key]); err == nil && n > 0 {
+				return n
+			}
+			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && options[key] == "" {
+				return n
+			}
+		}
+		return 0
+	}
+	gpus := 0
+	if torchrun {
+		nodes := max(of("nnodes"), 1)
+		if options["nnodes"] != "" && of("nnodes") == 0 { // 1:4, or a variable
+			nodes = of("nodes")
+		}
+		gpus = nodes * of("nproc-per-node")
+	} else if gpus = of("ntasks"); gpus == 0 {
+		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
+	}
+	const most = 1 << 24
+	switch {
+	case gpus > 0 && gpus <= most:
+		r.Setup["gpus"] = gpus
+		r.Understood = append(r.Understood, Understood{Key: "number of processes", Value: gpus, Setup: []string{"gpus"}})
+	default:
+		r.Problems = append(r.Problems, Problem{Key: "gpus", Message: "the number of GPUs is not in the file: give --gpus"})
+	}
+}
+
+// grouped settles what runs the experts of a rank, which a variable says.
+func (r *reader) grouped(s *script) {
+	if v := s.vars["NVTE_CUTEDSL_FUSED_GROUPED_MLP"]; len(v) == 1 && v[0].text == "1" {
+		r.Setup["grouped_mlp"] = string(recipe.GroupedFused)
+		r.Understood = append(r.Understood, Understood{Key: "NVTE_CUTEDSL_FUSED_GROUPED_MLP", Value: 1, Setup: []string{"grouped_mlp"}, Line: v[0].line})
+	}
+}
+
+// finishMegatron settles what flags mean together, and what Megatron-LM does without them.
+func (r *reader) finishMegatron() {
+	const without = "Megatron-LM's default"
+	moe := r.number(modelPrefix+"n_experts", 0) > 1 || r.number("ep", 1) > 1
+	for _, d := range []struct {
+		key   string
+		value any
+		where bool
+	}{
+		{"tp", 1, true},
+		{"pp", 1, true},
+		{"cp", 1, true},
+		{"ep", 1, moe},
+		{"etp", r.number("tp", 1), moe}, // A:587-588
+		{"sp", false, true},
+		{"zero", 0, true},
+		{"dp_overlap", "off", true},
+		{"tp_overlap", string(recipe.TPPlain), r.number("tp", 1) > 1},
+		{"ep_overlap", "off", moe},
+		{"grouped_mlp", string(recipe.GroupedLoop), moe},
+		{"dispatcher", string(recipe.AllToAll), moe},
+		{"cuda_graph", string(recipe.GraphsNone), true},
+		{"precision", string(recipe.FP32), true},
+		{"recompute", string(recipe.RecomputeNone), true},
+		{"optimizer", string(recipe.Adam), true},
+		{"attention", string(recipe.Flash), true},
+		{"loss", string(recipe.UnfusedLoss), true},
+		{"microbatches", 1, !r.has("global-batch-size")},
+	} {
+		if d.where {
+			r.assume(d.key, d.value, without)
+		}
+	}
+	if r.Setup["precision"] == string(recipe.FP16) {
+		r.assume("grad_dtype", string(recipe.GradBF16), without)
+	}
+	if p := r.Setup["precision"]; p != string(recipe.BF16) && p != string(recipe.FP16) && p != string(recipe.FP32) {
+		r.assume("attention_precision", string(recipe.Attention16), without)
+	}
+	r.finishModel(without, moe)
+	r.readSplit()
+	if r.number("pp", 1) > 1 && r.number("vpp", 1) > 1 {
+		r.assume("schedule", string(schedule.Interleaved), "what runs virtual stages")
+	} else {
+		r.assume("schedule", string(schedule.OneFOneB), without)
+	}
+}
+
+// finishModel settles the figures of the model that no flag gives. Without the number of layers
+// the file is about no model.
+func (r *reader) finishModel(without string, moe bool) {
+	layers := r.number(modelPrefix+"layers", 0)
+	if layers == 0 {
+		for key := range r.Setup {
+			if strings.HasPrefix(key, modelPrefix) {
+				delete(r.Setup, key)
+			}
+		}
+		r.Problems = append(r.Problems, Problem{Key: "num-layers", Message: "the file names no model: give --model"})
+		return
+	}
+	mla := r.has("multi-latent-attention")
+	hidden, heads := r.number(modelPrefix+"hidden", 0), max(r.number(modelPrefix+"heads", 1), 1)
+	activation, _ := r.Setup[modelPrefix+"activation"].(string)
+	gated, _ := model.GatedActivation(activation)
+	ffn := 4 * hidden // A, ffn_hidden_size
+	if activation == "swiglu" {
+		ffn = 4 * hidden * 2 / 3 / 64 * 64
+	}
+	for _, d := range []struct {
+		key   string
+		value any
+		where bool
+	}{
+		{"ffn_hidden", ffn, !moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 || r.number(modelPrefix+"moe_layer_freq", 1) > 1},
+		{"kv_heads", heads, !mla},
+		{"head_dim", hidden / heads, !mla},
+		{"attention", "mha", true},
+		{"activation", "gelu", true},
+		{"gated_ffn", gated, true},
+		{"norm", model.NormLayer, true},
+		{"norms_per_layer", 2, true},
+		{"pos_embedding", model.PositionLearned, true},
+		{"attn_bias", model.BiasAll, true},
+		{"mlp_bias", true, true},
+		{"qk_norm", model.QKNormNone, true},
+		{"parallel_block", false, true},
+		{"tied_embeddings", true, true},
+		{"local_window", 0, true},
+		{"local_to_global_ratio", "", true},
+		{"q_lora_rank", 0, mla},
+		{"shared_ffn_hidden_total", 0, moe},
+		{"first_k_dense_layers", 0, moe},
+		{"moe_layer_freq", 1, moe},
+		{"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", ffn), moe},
+		{"top_k", 2, moe},
+		{"router_bias", false, moe},
+		{"expert_groups", 0, moe},
+		{"routed_groups", 0, moe},
+	} {
+		if d.where {
+			r.assume(modelPrefix+d.key, d.value, without)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package launch_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/engine_test/draws"
+	"meshscope/launch"
+	"meshscope/presets"
+	"meshscope/presets/published"
+)
+
+// back returns the setup that a written file is read as; machine and stack, which it does not
+// carry, are those that it was written from.
+func back(t testing.TB, d *launch.Document, s *engine.Setup) (engine.Setup, launch.Reading) {
+	t.Helper()
+	r, ok := launch.Read(d.File, d.Text())
+	if !ok || r.Launcher != d.Launcher {
+		t.Fatalf("read as %q: %s", r.Launcher, d.Text())
+	}
+	if len(r.Problems) > 0 {
+		t.Fatalf("%+v\n%s", r.Problems, d.Text())
+	}
+	doc, err := r.Document(presets.Default())
+	if _, no := presets.Default().Cluster(s.Cluster.ID); err == nil && no == nil {
+		err = doc.Set("cluster", s.Cluster.ID)
+	} else if err == nil {
+		err = doc.Set("gpu", s.Cluster.GPU.ID)
+	}
+	if err == nil {
+		err = doc.Set("calibration", string(s.Stack))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := doc.Setup(presets.Default())
+	if err != nil {
+		t.Fatalf("%v\n%v\n%s", err, r.Flat(presets.Default()), d.Text())
+	}
+	return got, r
+}
+
+// canonical writes what may be said in several ways in one.
+func canonical(s engine.Setup) engine.Setup {
+	if stages, err := s.StagesOfStack(nil); err == nil {
+		var layers []string
+		for _, st := range stages {
+			layers = append(layers, fmt.Sprint(st.Layers()))
+		}
+		s.Split = strings.Join(layers, ",")
+	}
+	if c := s.Cluster.Calibration; c != nil {
+		s.Software = c.For(s.Stack).Run(&s.Software)
+	}
+	s.Software = s.Or(recipe.Software{Dispatcher: recipe.AllToAll, EPOverlap: recipe.Off, TPOverlap: recipe.TPPlain, CUDAGraphs: recipe.GraphsNone, Attending: recipe.Attention16, DPOverlap: recipe.Off, GroupedMLP: recipe.GroupedLoop, Overlap: recipe.OverlapAssumed})
+	if !s.Model.IsMoE() {
+		s.Dispatcher, s.EPOverlap, s.GroupedMLP = "", "", ""
+	}
+	if s.TP == 1 {
+		s.TPOverlap = ""
+	}
+	if !s.Precision.Narrow() {
+		s.Attending = ""
+	}
+	s.Precision, s.Loss, s.HSDP = s.Precision.On(s.Stack), s.LossKernel(), s.Replicas()
+	m := &s.Model
+	m.ID, m.Name, m.Family, m.Attention, m.ExtraParamsWhat, m.SharedExperts = "", "", "", "", "", 0
+	m.Position = strings.TrimSuffix(m.Position, " (assumed)")
+	if m.IsMLA() {
+		m.KVHeads, m.HeadDim = 0, 0
+	}
+	m.MoEFreq = max(m.MoEFreq, 1)
+	return s
+}
+
+// compare says where two setups differ in what a file carries.
+func compare(a, b engine.Setup, d *launch.Document) (out []string) {
+	a, b = canonical(a), canonical(b)
+	lost := map[string]bool{"nodes": true} // of the machine
+	for _, n := range d.NotCarried {
+		lost[n.Key] = true
+	}
+	for _, k := range knob.All() {
+		key := strings.ReplaceAll(string(k.ID), "-", "_")
+		if x, y := k.Text(a), k.Text(b); !lost[key] && x != y {
+			out = append(out, fmt.Sprintf("%s: %s, read as %s", key, x, y))
+		}
+	}
+	x, y := reflect.ValueOf(a.Model), reflect.ValueOf(b.Model)
+	for i := range x.NumField() {
+		key, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
+		if !lost["set.model."+key] && !lost["model"] && x.Field(i).Interface() != y.Field(i).Interface() {
+			out = append(out, fmt.Sprintf("model.%s: %v, read as %v", key, x.Field(i), y.Field(i)))
+		}
+	}
+	return out
+}
+
+// roundTrip writes and reads a setup, unless the launcher refuses it.
+func roundTrip(t *testing.T, l *launch.Launcher, s engine.Setup, name string) bool {
+	t.Helper()
+	d, refused := l.Export(&s, "test")
+	if len(refused) > 0 {
+		return false
+	}
+	if got, _ := back(t, d, &s); len(compare(s, got, d)) > 0 {
+		t.Errorf("%s: %v\n%s", name, compare(s, got, d), d.Text())
+	}
+	return true
+}
+
+// TestPublishedRoundTrip: every published layout that a launcher can express comes back.
+func TestPublishedRoundTrip(t *testing.T) {
+	groups, err := published.Groups(presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"megatron"} {
+		l, _ := launch.Find(id)
+		seen, all := 0, 0
+		var done []engine.Setup
+		for _, g := range groups {
+			for _, run := range g.Runs {
+				if !engine.Legal(run.Setup) || slices.Contains(done, run.Setup) {
+					continue
+				}
+				done = append(done, run.Setup)
+				if all++; !draws.Deep() && all%8 > 0 { // all of them in a deep run
+					continue
+				}
+				if roundTrip(t, l, run.Setup, run.ID) {
+					seen++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d published layouts", id, seen, all)
+		if least := 150; seen < least {
+			t.Errorf("%s expresses only %d published layouts, want %d", id, seen, least)
+		}
+	}
+}
