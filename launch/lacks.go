@@ -2,6 +2,7 @@ package launch
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -57,7 +58,7 @@ func megatronLacks() []lack {
 		{"ep_overlap", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.EPOverlap)) }},
 		{"grouped_mlp", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.GroupedMLP)) }},
 		{"attention_precision", "without effect but with fp8 and nvfp4", func(s *engine.Setup) bool { return !s.Precision.Narrow() && given(string(s.Attending)) }},
-		{modelPrefix + "max_seq", "rotary positions have no table", func(s *engine.Setup) bool { return rope(&s.Model) }},
+		{modelPrefix + "max_seq", "only learned positions have a table of them", func(s *engine.Setup) bool { return s.Model.Position != model.PositionLearned }},
 		{modelPrefix + "n_shared_experts", "their whole width is", func(s *engine.Setup) bool { return s.Model.SharedExperts > 0 }},
 		{modelPrefix + "mtp_layers", "not trained", func(s *engine.Setup) bool { return s.Model.MTPLayers > 0 && !s.TrainMTP }},
 		{modelPrefix + "params_extra", "no flag has them", func(s *engine.Setup) bool { return s.Model.ExtraParams > 0 }},

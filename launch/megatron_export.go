@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 )
 
@@ -84,14 +85,15 @@ func megatronDegrees() []field {
 		{
 			key: "max-position-embeddings", from: []string{modelPrefix + "max_seq"},
 			write: func(s *engine.Setup) (any, bool) {
-				if rope(&s.Model) {
+				if s.Model.Position != model.PositionLearned {
 					return s.Seq, true
 				}
-				return max(s.Model.MaxSeq, s.Seq), true
+				return s.Model.MaxSeq, true
 			},
 			read: func(v any, r *reader) error {
 				n, err := whole(v)
-				if err == nil && r.text("position-embedding-type") != "rope" { // a table of so many rows
+				word := r.text("position-embedding-type")
+				if err == nil && (word == "" || word == "learned_absolute") { // a table of so many rows
 					r.Setup[modelPrefix+"max_seq"] = n
 				}
 				return err
