@@ -121,9 +121,12 @@ func columns(r *Rects, body Rect, w int, c Content) {
 	x := body.X + knobs + gutter
 	width := body.X + body.W - x
 	if w < threeColumns {
-		panels := []panel{memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c), stepPanel(&r.Step)}
-		if body.H >= chartFrom { // fewer panels on low screens, each with all of its ranks
+		memory, pipeline, step := memoryPanel(&r.Memory, c), pipelinePanel(&r.Pipeline, c), stepPanel(&r.Step)
+		panels := []panel{memory, pipeline, step}
+		if body.H >= chartFrom {
 			panels = append(panels, chartPanel(&r.Chart))
+		} else { // less on low screens: two ranks of memory, the bar of the step, and a blank line between them
+			panels[0].want, panels[1].want, panels[2].least, panels[2].want = memory.least+1, pipeline.want-1, step.least-1, step.least-1
 		}
 		stackPanels(x, body.Y, width, body.H, append(panels, trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)))
 		return
@@ -186,7 +189,7 @@ func pipelinePanel(r *Rect, c Content) panel {
 
 func stepPanel(r *Rect) panel { return panel{rect: r, least: 5, want: 6, most: 7, extra: 1, full: 8} }
 
-func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 17} }
+func chartPanel(r *Rect) panel { return panel{rect: r, least: 3, want: 3, most: 4, extra: 4, full: 30} }
 
 func trafficPanel(r *Rect, c Content) panel {
 	n := 1 + max(c.Traffic, 1)

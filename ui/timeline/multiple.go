@@ -57,45 +57,52 @@ func Ends(shortest, longest, fill, op float64, w int) Axis {
 	return a
 }
 
-// multipleCols and multipleLines are the size at which a Multiple is kept.
+// multipleCols is the width at which a Multiple is kept, multipleLines the most lines that it is
+// drawn in, each with one rank or two.
 const (
 	multipleCols  = 200
 	multipleLines = 4
 )
 
-// Multiple is one of many timelines on one axis, small: lines that are the mix of their share of
-// the ranks. It keeps the looks of its columns, not the timeline.
+// Multiple is one of many timelines on one axis, small: some of its ranks, from the first to the
+// last. It keeps the shares of its columns, not the timeline.
 type Multiple struct {
 	frame Frame
-	keys  [multipleLines + 1][][]uint32 // by the number of lines, line, and column
+	ranks int
+	keys  map[int][]uint32 // by rank, the shares of each column
 	end   float64
 }
 
 // NewMultiple reads a timeline.
 func NewMultiple(line *schedule.Timeline, a *Axis) *Multiple {
-	m := &Multiple{frame: a.Frame(0, 1, multipleCols)}
+	m := &Multiple{frame: a.Frame(0, 1, multipleCols), keys: map[int][]uint32{}}
 	if !drawable(line) || len(m.frame.spans) == 0 {
 		return m
 	}
-	m.end = line.Makespan
-	b := newBlend(multipleCols)
-	for n := 1; n <= min(multipleLines, len(line.Ranks)); n++ {
+	m.end, m.ranks = line.Makespan, len(line.Ranks)
+	shares := make([][4]float32, multipleCols)
+	for n := 1; n <= min(2*multipleLines, m.ranks); n++ {
 		for i := range n {
-			lo, hi := Share(len(line.Ranks), n, i)
-			clear(b.shares)
-			for rank := lo; rank < hi; rank++ {
-				m.add(b.shares, line, rank, float32(hi-lo))
+			rank := m.rank(i, n)
+			if m.keys[rank] != nil {
+				continue
 			}
-			keys := make([]uint32, multipleCols)
-			b.settle(keys)
-			m.keys[n] = append(m.keys[n], keys)
+			clear(shares)
+			m.add(shares, line, rank)
+			m.keys[rank] = make([]uint32, multipleCols)
+			for c := range shares {
+				m.keys[rank][c] = blendKey(&shares[c])
+			}
 		}
 	}
 	return m
 }
 
+// rank returns the i-th of n ranks that are drawn: the first, the last, and some in between.
+func (m *Multiple) rank(i, n int) int { return i * (m.ranks - 1) / max(n-1, 1) }
+
 // add adds the operations of a rank to the columns, each by how much of the column it fills.
-func (m *Multiple) add(shares [][4]float32, line *schedule.Timeline, rank int, of float32) {
+func (m *Multiple) add(shares [][4]float32, line *schedule.Timeline, rank int) {
 	o := line.Order
 	for _, s := range m.frame.spans {
 		if s.folded > 0 || s.cols <= 0 || s.to <= s.from {
@@ -105,7 +112,7 @@ func (m *Multiple) add(shares [][4]float32, line *schedule.Timeline, rank int, o
 		from, to := o.Start[rank], o.Start[rank+1]
 		k := from + sort.Search(to-from, func(i int) bool { return line.End[from+i] > s.from })
 		for ; k < to && line.Begin[k] < s.to; k++ {
-			weight := 1 / of
+			weight := float32(1)
 			if o.Ops[k].Paired() || k > from && o.Ops[k-1].Paired() {
 				weight /= 2
 			}
@@ -119,42 +126,49 @@ func (m *Multiple) add(shares [][4]float32, line *schedule.Timeline, rank int, o
 }
 
 // Lines returns how many lines it can be drawn in.
-func (m *Multiple) Lines() int {
-	n := 0
-	for i := range m.keys {
-		if len(m.keys[i]) > 0 {
-			n = i
-		}
+func (m *Multiple) Lines() int { return min(multipleLines, m.ranks) }
+
+// Shown returns how many ranks n lines show: two in one where colours tell them apart and there are
+// more ranks than lines.
+func (m *Multiple) Shown(t *themes.Theme, n int) int {
+	if t.Blends() && n < m.ranks {
+		n *= 2
 	}
-	return n
+	return min(n, m.ranks)
 }
 
-// Render draws it in n lines as wide as a frame of its axis; nil where it has not so many.
+// Render draws it in n lines as wide as a frame of its axis; nil where it has not so many. A
+// column has the colour of one kind: where it holds several, columns take turns by their shares.
 func (m *Multiple) Render(f *Frame, t *themes.Theme, g widget.Glyphs, n int) []string {
-	if n < 1 || n > multipleLines || len(m.keys[n]) == 0 || len(f.spans) == 0 {
+	if n < 1 || n > m.Lines() || len(f.spans) == 0 {
 		return nil
 	}
-	idle := cell{paint: t.Paint(themes.Faint), sign: "."}
-	if g.Unicode {
-		idle.sign = "·"
-	}
 	p := &painter{
-		theme: t, glyphs: g, spans: f.spans, cells: make([]cell, f.Cols), mark: t.Paint(themes.Muted), blend: newBlend(f.Cols),
-		idleSign: idle.sign, inside: idle.paint,
+		theme: t, glyphs: g, spans: f.spans, mark: t.Paint(themes.Muted), blend: newBlend(f.Cols),
+		idleSign: ".", inside: t.Paint(themes.Faint),
 	}
-	blank := cell{sign: " "}
+	if g.Unicode {
+		p.idleSign = "·"
+	}
+	shown := m.Shown(t, n)
 	lines := make([]string, 0, n)
-	for _, keys := range m.keys[n] {
-		for c := range p.cells {
-			at := f.Time(c)
-			key := keys[min(max(m.frame.Column(at), 0), len(keys)-1)]
-			switch {
-			case key != 0:
-				p.cells[c] = p.blend.look(p, key, c)
-			case at > m.end:
-				p.cells[c] = blank
-			default:
-				p.cells[c] = idle
+	for i := range n {
+		switch {
+		case shown > n && 2*i >= shown: // two in each line above
+			lines = append(lines, widget.Blank(f.Cols))
+			continue
+		case shown <= n:
+			p.cells = m.cells(f, p, m.rank(min(i, shown-1), shown))
+		default:
+			p.cells = m.cells(f, p, m.rank(2*i, shown))
+			below := make([]cell, f.Cols)
+			if 2*i+1 < shown {
+				below = m.cells(f, p, m.rank(2*i+1, shown))
+			}
+			for c, upper := range p.cells {
+				if upper.sign != p.idleSign || below[c].sign != p.idleSign {
+					p.cells[c].paint, p.cells[c].sign = themes.Halves(upper.paint, below[c].paint)
+				}
 			}
 		}
 		for _, s := range f.spans {
@@ -167,4 +181,51 @@ func (m *Multiple) Render(f *Frame, t *themes.Theme, g widget.Glyphs, n int) []s
 		lines = append(lines, b.String())
 	}
 	return lines
+}
+
+// cells returns the columns of a rank. What a column owes to the kinds in it, and to idle time, is
+// carried to the next.
+func (m *Multiple) cells(f *Frame, p *painter, rank int) []cell {
+	const idle = int(schedule.WeightGradient) + 1
+	cells, keys := make([]cell, f.Cols), m.keys[rank]
+	var owed [idle + 1]int
+	for c := range cells {
+		at := f.Time(c)
+		if at > m.end {
+			cells[c] = cell{sign: " "}
+			continue
+		}
+		from := min(max(m.frame.Column(at), 0), len(keys)-1)
+		to := min(max(m.frame.Column(f.Time(c+1)), from+1), from+multipleCols/max(f.Cols, 1)+1, len(keys))
+		most, whole := 0, 0
+		for kind := range owed {
+			for _, key := range keys[from:to] {
+				level := blendLevels
+				if kind == idle {
+					level -= work(key)
+				} else {
+					level = blendLevel(key, schedule.OpKind(kind))
+				}
+				owed[kind] += level
+				whole += level
+			}
+			if owed[kind] > owed[most] {
+				most = kind
+			}
+		}
+		owed[most] -= whole
+		if cells[c] = (cell{paint: p.inside, sign: p.idleSign}); most != idle {
+			cells[c] = p.blend.look(p, blendLevels<<(4*most), c)
+		}
+	}
+	return cells
+}
+
+// work returns how many eighths of a column are work.
+func work(key uint32) int {
+	sum := 0
+	for kind := range schedule.WeightGradient + 1 {
+		sum += blendLevel(key, kind)
+	}
+	return min(sum, blendLevels)
 }

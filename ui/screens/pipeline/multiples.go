@@ -190,7 +190,7 @@ func (v *View) renderMultiples(in *screen.Context, left, w, h int) []string {
 	if frame.Cols > 0 && t.drawn.axis.Whole > 0 {
 		ticks = frame.Text(frame.Ticks(timeText), in.Glyphs)
 	}
-	lines = append(lines, multipleLegend(in, widget.NewLine(w)).To(left).Put(in.Paint(themes.Muted), ticks).String())
+	lines = append(lines, t.ranksShown(in, multipleLegend(in, widget.NewLine(w)), tall).To(left).Put(in.Paint(themes.Muted), ticks).String())
 	return widget.Height(append(lines, v.tableFoot(in, w, multiplesFoot)...), w, h)
 }
 
@@ -201,6 +201,19 @@ func multipleLegend(in *screen.Context, l *widget.Line) *widget.Line {
 		fill themes.Fill
 	}{{"F forward", themes.Forward}, {"B backward", themes.Backward}, {"I input", themes.InputGrad}, {"W weights", themes.WeightGrad}} {
 		l.Gap(2).Put(in.Theme.Area(kind.fill), kind.name[:1]).Put(in.Paint(themes.Muted), kind.name[1:])
+	}
+	return l
+}
+
+// ranksShown says how many ranks the pictures show where that is not all of them.
+func (t *table) ranksShown(in *screen.Context, l *widget.Line, tall int) *widget.Line {
+	for i := range t.rows {
+		if m := t.rows[i].picture; m != nil && m.Lines() > 0 {
+			if all, n := t.rows[i].Setup.PP, m.Shown(in.Theme, min(tall, m.Lines())); n < all {
+				l.Gap(2).Put(in.Paint(themes.Muted), fmt.Sprintf("%d of %d ranks", n, all))
+			}
+			break
+		}
 	}
 	return l
 }
