@@ -65,11 +65,11 @@ const (
 )
 
 // Multiple is one of many timelines on one axis, small: some of its ranks, from the first to the
-// last. It keeps the shares of its columns, not the timeline.
+// last. It keeps the looks of its columns, not the timeline.
 type Multiple struct {
 	frame Frame
 	ranks int
-	keys  map[int][]uint32 // by rank, the shares of each column
+	keys  map[int][]uint32 // by rank, the looks of its columns
 	end   float64
 }
 
@@ -80,19 +80,17 @@ func NewMultiple(line *schedule.Timeline, a *Axis) *Multiple {
 		return m
 	}
 	m.end, m.ranks = line.Makespan, len(line.Ranks)
-	shares := make([][4]float32, multipleCols)
+	b := newBlend(multipleCols)
 	for n := 1; n <= min(2*multipleLines, m.ranks); n++ {
 		for i := range n {
 			rank := m.rank(i, n)
 			if m.keys[rank] != nil {
 				continue
 			}
-			clear(shares)
-			m.add(shares, line, rank)
+			clear(b.shares)
+			m.add(b.shares, line, rank)
 			m.keys[rank] = make([]uint32, multipleCols)
-			for c := range shares {
-				m.keys[rank][c] = blendKey(&shares[c])
-			}
+			b.settle(m.keys[rank])
 		}
 	}
 	return m
@@ -137,8 +135,7 @@ func (m *Multiple) Shown(t *themes.Theme, n int) int {
 	return min(n, m.ranks)
 }
 
-// Render draws it in n lines as wide as a frame of its axis; nil where it has not so many. A
-// column has the colour of one kind: where it holds several, columns take turns by their shares.
+// Render draws it in n lines as wide as a frame of its axis; nil where it has not so many.
 func (m *Multiple) Render(f *Frame, t *themes.Theme, g widget.Glyphs, n int) []string {
 	if n < 1 || n > m.Lines() || len(f.spans) == 0 {
 		return nil
@@ -183,49 +180,20 @@ func (m *Multiple) Render(f *Frame, t *themes.Theme, g widget.Glyphs, n int) []s
 	return lines
 }
 
-// cells returns the columns of a rank. What a column owes to the kinds in it, and to idle time, is
-// carried to the next.
+// cells returns the columns of a rank.
 func (m *Multiple) cells(f *Frame, p *painter, rank int) []cell {
-	const idle = int(schedule.WeightGradient) + 1
 	cells, keys := make([]cell, f.Cols), m.keys[rank]
-	var owed [idle + 1]int
 	for c := range cells {
 		at := f.Time(c)
-		if at > m.end {
+		key := keys[min(max(m.frame.Column(at), 0), len(keys)-1)]
+		switch {
+		case key != 0:
+			cells[c] = p.blend.look(p, key, c)
+		case at > m.end:
 			cells[c] = cell{sign: " "}
-			continue
-		}
-		from := min(max(m.frame.Column(at), 0), len(keys)-1)
-		to := min(max(m.frame.Column(f.Time(c+1)), from+1), from+multipleCols/max(f.Cols, 1)+1, len(keys))
-		most, whole := 0, 0
-		for kind := range owed {
-			for _, key := range keys[from:to] {
-				level := blendLevels
-				if kind == idle {
-					level -= work(key)
-				} else {
-					level = blendLevel(key, schedule.OpKind(kind))
-				}
-				owed[kind] += level
-				whole += level
-			}
-			if owed[kind] > owed[most] {
-				most = kind
-			}
-		}
-		owed[most] -= whole
-		if cells[c] = (cell{paint: p.inside, sign: p.idleSign}); most != idle {
-			cells[c] = p.blend.look(p, blendLevels<<(4*most), c)
+		default:
+			cells[c] = cell{paint: p.inside, sign: p.idleSign}
 		}
 	}
 	return cells
-}
-
-// work returns how many eighths of a column are work.
-func work(key uint32) int {
-	sum := 0
-	for kind := range schedule.WeightGradient + 1 {
-		sum += blendLevel(key, kind)
-	}
-	return min(sum, blendLevels)
 }
