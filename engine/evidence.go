@@ -302,6 +302,17 @@ func (e *Evidence) Note() string {
 	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.Nearest.Title, errorPercent(e.TypicalError))
 }
 
+// Count writes Note without the nearest runs.
+func (e *Evidence) Count() string {
+	switch {
+	case e.ValidatedBy == "":
+		return e.Note()
+	case e.Runs < few:
+		return "few published runs like this"
+	}
+	return fmt.Sprintf("%d similar runs; half within %s", e.Runs, errorPercent(e.TypicalError))
+}
+
 // errorPercent writes an error with two digits at most: more would pretend to know the
 // error itself.
 func errorPercent(f float64) string {

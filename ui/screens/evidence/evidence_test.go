@@ -305,3 +305,22 @@ func TestNearestSaysWhatDiffers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestExplainsWhatIsFocused: e explains the band where groups are listed, and the step of the run
+// under the cursor; at 80 columns no line about the setup is cut.
+func TestExplainsWhatIsFocused(t *testing.T) {
+	in, v := input(t, colorprofile.ASCII, true), &View{data: invented()}
+	if id := v.Figure(in); id != "time.error-band" {
+		t.Errorf("in the groups: %s", id)
+	}
+	v.enter(0)
+	s, name := v.SetupAtCursor(in)
+	if id := v.Figure(in); s == nil || id != "time.step" || !strings.HasPrefix(name, "published run ") {
+		t.Errorf("in the runs: %s, %q", id, name)
+	}
+	for _, line := range v.bands(in, 80)[1:] {
+		if strings.Contains(line, "…") {
+			t.Errorf("cut: %s", line)
+		}
+	}
+}

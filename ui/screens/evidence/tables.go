@@ -56,6 +56,9 @@ func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string 
 	if widget.Width(text) > l.Left() {
 		text = e.Note()
 	}
+	if widget.Width(text) > l.Left() { // which are nearest stands below
+		text = e.Count()
+	}
 	return l.Put(in.Paint(themes.Muted), text).String()
 }
 

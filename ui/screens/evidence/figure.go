@@ -1,0 +1,36 @@
+package evidence
+
+import (
+	"meshscope/engine"
+	"meshscope/ui/screen"
+)
+
+// Figure returns the figure that the cursor points at, as the report names it: what a run has
+// measured, or in the list of groups the error band of the setup.
+func (v *View) Figure(in *screen.Context) string {
+	run, _ := v.SetupAtCursor(in)
+	switch {
+	case run != nil && v.memory:
+		return "memory.peak"
+	case run != nil:
+		return "time.step"
+	case v.memory:
+		return "memory.error-band"
+	}
+	return "time.error-band"
+}
+
+// SetupAtCursor returns the setup of the published run under the cursor, and its name; nil in the
+// list of groups.
+func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
+	if !v.inRows || v.data == nil {
+		return nil, ""
+	}
+	rows := v.shown()
+	if len(rows) == 0 {
+		return nil, ""
+	}
+	r := &v.data.rows[rows[v.cursor(rows)]]
+	s := *v.data.setup(r)
+	return &s, "published run " + r.ID
+}
