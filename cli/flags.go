@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
@@ -163,9 +164,30 @@ func (f *setupFlags) contradiction() error {
 	return nil
 }
 
+// loadFitted reads the file that --calibration names, in place of its software stack, and puts it
+// before all other presets.
+func (f *setupFlags) loadFitted(a *app) error {
+	for i := range f.said {
+		s := &f.said[i]
+		if s.key != string(knob.Calibration) || !strings.HasSuffix(s.value, ".toml") {
+			continue
+		}
+		text, err := input.ReadFile(s.value, input.MaxPreset)
+		if err != nil {
+			return fileError(s.value, err)
+		}
+		lib, stack, err := presets.WithFitted(s.value, text, a.lib)
+		if err != nil {
+			return err
+		}
+		a.lib, s.value = lib, string(stack)
+	}
+	return nil
+}
+
 // document returns the document that --setup names, or an empty one.
 func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
-	if err := f.contradiction(); err != nil {
+	if err := errors.Join(f.contradiction(), f.loadFitted(a)); err != nil {
 		return nil, err
 	}
 	if f.file == "" {

@@ -47,6 +47,7 @@ func arrows() []arrow {
 		{"engine", append([]string{"engine."}, setup...)},
 		{"engine/knob", setup},
 		{"engine/knob/id", nil},
+		{"engine/calibrate", nil},
 		{"engine/figures", root},
 		{"engine/fit", root},
 		{"engine/overlap", root},

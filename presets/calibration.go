@@ -21,25 +21,31 @@ type calibrationFile struct {
 	ID       string   `toml:"id"`
 	Kind     string   `toml:"kind"`       // gpu, network, stack, memory
 	For      []string `toml:"applies_to"` // ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
-	Inherits string   `toml:"inherits"`
+	Inherits string   `toml:"inherits,omitempty"`
 
 	FittedTo  string   `toml:"fitted_to"`
-	FitError  *float64 `toml:"fit_error"`      // mean absolute relative error on the rows it was fitted to
-	HeldError *float64 `toml:"held_out_error"` // the same on held-out rows
-	Note      string   `toml:"note"`
+	FitError  *float64 `toml:"fit_error,omitempty"`      // mean absolute relative error on the rows it was fitted to
+	HeldError *float64 `toml:"held_out_error,omitempty"` // the same on held-out rows
+	Note      string   `toml:"note,omitempty"`
 	Source    string   `toml:"source"`
 
-	Figures  map[string]float64 `toml:"figures"`
-	Knobs    map[string]string  `toml:"knobs"` // of a stack: what it runs where a setup gives nothing
-	Machines []machineFigures   `toml:"machine"`
+	Figures  map[string]float64 `toml:"figures,omitempty"`
+	Knobs    map[string]string  `toml:"knobs,omitempty"` // of a stack: what it runs where a setup gives nothing
+	Machines []machineFigures   `toml:"machine,omitempty"`
+
+	// Of a fitted one: what was fitted, by kind, for the stack on the machines that it applies
+	// to, and the runs.
+	Stack string       `toml:"stack,omitempty"`
+	Parts []fittedPart `toml:"part,omitempty"`
+	Runs  []FittedRun  `toml:"run,omitempty"`
 }
 
 // machineFigures are a stack's figures on one machine, where they differ.
 type machineFigures struct {
 	For      []string           `toml:"applies_to"`
 	FittedTo string             `toml:"fitted_to"`
-	Figures  map[string]float64 `toml:"figures"`
-	Knobs    map[string]string  `toml:"knobs"`
+	Figures  map[string]float64 `toml:"figures,omitempty"`
+	Knobs    map[string]string  `toml:"knobs,omitempty"`
 }
 
 // Kinds of calibration files.
@@ -48,6 +54,7 @@ const (
 	kindNetwork = "network"
 	kindStack   = "stack"
 	kindMemory  = "memory" // tensors that software stacks keep, on every machine
+	kindFitted  = "fitted" // constants of several kinds that were fitted to one machine's runs
 )
 
 // CalibrationPreset is a calibration file that was checked.
@@ -64,8 +71,11 @@ type CalibrationPreset struct {
 	Machines  []MachineFigures   `json:"machines,omitempty"`
 	Note      string             `json:"note,omitempty"`
 	Source    string             `json:"source"`
+	Runs      []FittedRun        `json:"runs,omitempty"` // that a fitted one was fitted to
 
-	own bool // not one of the built-in files
+	stack string              // of a fitted one
+	parts []CalibrationPreset // of a fitted one: the files of one kind each that it stands for
+	own   bool                // not one of the built-in files
 }
 
 // MachineFigures are the figures of a stack on some machines.
@@ -76,15 +86,18 @@ type MachineFigures struct {
 	Knobs     map[string]string  `json:"knobs,omitempty"`
 }
 
-func parseCalibration(_ *Library, d *document) (CalibrationPreset, error) {
+func parseCalibration(l *Library, d *document) (CalibrationPreset, error) {
 	var f calibrationFile
 	if err := d.decode(&f); err != nil {
 		return CalibrationPreset{}, ranged(err, f.Kind)
 	}
 	d.identity(f.ID, "a calibration has none", f.Source)
+	if f.Kind == kindFitted {
+		return d.fitted(l, &f), d.err()
+	}
 	known, ok := figureRanges(f.Kind)
 	if !ok {
-		d.refuse("kind", escape.Line(f.Kind)+closestKey(f.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory}), "gpu, network, stack, memory")
+		d.refuse("kind", escape.Line(f.Kind)+closestKey(f.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory, kindFitted}), "gpu, network, stack, memory, fitted")
 		return CalibrationPreset{}, d.err() // of no kind there are no figures
 	}
 	p := CalibrationPreset{
@@ -201,10 +214,11 @@ func (l *Library) calibrationFiles() calibrationList {
 	var files calibrationList
 	for at := l; at != nil; at = at.base {
 		for _, f := range at.calibrations.list(at) {
-			if !at.refused[f.ID] && !slices.ContainsFunc(files, func(g CalibrationPreset) bool { return g.ID == f.ID }) {
-				f.own = at.base != nil
-				files = append(files, f)
+			if at.refused[f.ID] || slices.ContainsFunc(files, func(g CalibrationPreset) bool { return g.ID == f.ID }) {
+				continue
 			}
+			f.own = at.base != nil
+			files = append(append(files, f), f.parts...)
 		}
 	}
 	return files

@@ -49,7 +49,10 @@ func (r figureRange) need() figureRange {
 
 // measured returns a bandwidth of the curves over nodes.
 func measured(key string, into *units.BytesPerSecond) figureRange {
-	return figureRange{key: key, low: 0.01, high: maxLinkGBps, set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps }}
+	return figureRange{
+		key: key, low: 0.01, high: maxLinkGBps, set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps },
+		get: func() float64 { return float64(*into / units.GBps) },
+	}
 }
 
 func figureRanges(kind string) ([]figureRange, bool) {

@@ -19,7 +19,12 @@ func (l *Library) refuseCalibrations() []error {
 		l.refused[f.ID] = true
 		errs = append(errs, &input.Error{File: "calibrations/" + f.ID + extension, Key: key, Err: fmt.Errorf(format, args...)})
 	}
-	own := l.calibrations.list(l)
+	var own []CalibrationPreset
+	for _, f := range l.calibrations.list(l) {
+		if own = append(own, f.parts...); len(f.parts) == 0 {
+			own = append(own, f)
+		}
+	}
 	spoken := map[[2]string]string{} // file by kind and by the machine or stack it names
 	for i := range own {
 		f := &own[i]
@@ -103,7 +108,10 @@ func (l *Library) badChain(f *CalibrationPreset) string {
 		if slices.Contains(seen, at.Inherits) {
 			return "a cycle: " + strings.Join(append(seen, at.Inherits), " -> ")
 		}
-		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits })
+		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits && p.Kind == at.Kind })
+		if i < 0 {
+			i = slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits })
+		}
 		switch {
 		case i < 0 && l.refused[at.Inherits]:
 			return at.Inherits + " is refused itself"

@@ -28,14 +28,10 @@ func WithFigureTimes(c hardware.Cluster, stack recipe.Stack, key string, times f
 }
 
 func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(float64) float64) (_ hardware.Cluster, was float64, err error) {
-	if c.Calibration == nil || c.Memory == nil {
-		return c, 0, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
+	changed, ranges, done, err := openFigures(c, stack)
+	if err != nil {
+		return c, 0, err
 	}
-	own, memories := *c.Calibration, maps.Clone(*c.Memory)
-	own.Software = slices.Clone(own.Software)
-	memory := memories[stack.Resolve()]
-	ranges := slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack)),
-		memoryFigures(&memory, stack.Traits().FittedMemory))
 	at := slices.IndexFunc(ranges, func(r figureRange) bool { return r.key == key })
 	if at < 0 {
 		known := make([]string, len(ranges))
@@ -53,7 +49,52 @@ func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(f
 		return c, 0, fmt.Errorf("%s: given %g, allowed is %g to %g", key, value, r.low, r.high)
 	}
 	r.set(value)
-	memories[stack.Resolve()] = memory
+	done()
+	return changed, was, nil
+}
+
+// openFigures returns a cluster with a calibration that no other one has, and its figures; done
+// ends their changes.
+func openFigures(c hardware.Cluster, stack recipe.Stack) (_ hardware.Cluster, ranges []figureRange, done func(), err error) {
+	if c.Calibration == nil || c.Memory == nil {
+		return c, nil, nil, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
+	}
+	own, memories := *c.Calibration, maps.Clone(*c.Memory)
+	own.Software = slices.Clone(own.Software)
+	memory := memories[stack.Resolve()]
+	ranges = slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack)),
+		memoryFigures(&memory, stack.Traits().FittedMemory))
 	c.Calibration, c.Memory = &own, &memories
-	return c, was, nil
+	return c, ranges, func() { memories[stack.Resolve()] = memory }, nil
+}
+
+// Figure is a figure of a calibration with its range.
+type Figure struct{ Value, Low, High float64 }
+
+// FiguresOf returns the figures of a machine and a software stack that are numbers, by key.
+func FiguresOf(c hardware.Cluster, stack recipe.Stack) (map[string]Figure, error) {
+	_, ranges, _, err := openFigures(c, stack)
+	out := map[string]Figure{}
+	for i := range ranges {
+		if r := &ranges[i]; r.get != nil {
+			out[r.key] = Figure{r.get(), r.low, r.high}
+		}
+	}
+	return out, err
+}
+
+// WithFigures returns a cluster with several figures of its calibration changed, each to the
+// nearest value of its range.
+func WithFigures(c hardware.Cluster, stack recipe.Stack, to map[string]float64) (hardware.Cluster, error) {
+	changed, ranges, done, err := openFigures(c, stack)
+	if err != nil {
+		return c, err
+	}
+	for i := range ranges {
+		if v, ok := to[ranges[i].key]; ok {
+			ranges[i].set(min(max(v, ranges[i].low), ranges[i].high))
+		}
+	}
+	done()
+	return changed, nil
 }

@@ -101,7 +101,7 @@ type Model struct {
 
 	screens  screens
 	overlays overlay.Stack
-	choosing choosing
+	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -153,6 +153,44 @@ func (m *Model) Init() tea.Cmd {
 }
 
 var _ tea.Model = (*Model)(nil)
+
+// chosenMsg brings the layout to open with; an empty setup where there is none.
+type chosenMsg struct {
+	setup engine.Setup
+	words string
+}
+
+// chooseCmd searches for the layout to open with; nil where it is known.
+func (m *Model) chooseCmd() tea.Cmd {
+	if m.options.Choose == nil {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.choosing = stop
+	return m.guard(func() tea.Msg {
+		s, words := m.options.Choose(ctx)
+		return chosenMsg{s, words}
+	})
+}
+
+// takeChosen opens with the layout that was found: there is nothing before it to go back to.
+func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
+	m.choosing()
+	m.choosing = nil
+	if msg.setup != (engine.Setup{}) {
+		m.state.Setup = msg.setup
+	}
+	m.evaluate()
+	m.before = explore.Vital{}
+	if m.legal.report.Legal {
+		m.start.Setup = m.legal.setup
+	}
+	if len(m.options.Notices) == 0 {
+		m.state.Note = state.Note{Text: msg.words}
+	}
+	m.retargetSweep()
+	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())
+}
 
 // restore goes back to where a session was left. Of a start that asks for a setup it
 // is the locks, the choices and the pins, not the place; what a flag says holds for

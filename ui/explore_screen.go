@@ -1,10 +1,16 @@
 package ui
 
 import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
 	"meshscope/engine/knob"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
 )
 
@@ -135,4 +141,111 @@ func (x explorer) Mouse(_ *screen.Context, cx, cy int, button string) (bool, scr
 		return false, do
 	}
 	return true, do
+}
+
+// sweep is the chart's data and the command that computes it.
+type sweep struct {
+	id         knob.ID
+	points     []explore.Point
+	current    int
+	generation int
+	pending    bool
+	stop       context.CancelFunc
+}
+
+// sweptMsg brings the sweep of a knob.
+type sweptMsg struct {
+	generation int
+	id         knob.ID
+	explore.Swept
+}
+
+// sweepDelay lets a held key pass before the chart is computed.
+const sweepDelay = 25 * time.Millisecond
+
+// sweepCmd computes the focused knob at each of its legal values. An earlier
+// one that still runs is stopped, and its answer is not taken.
+func (m *Model) sweepCmd() tea.Cmd {
+	if m.sweep.stop != nil {
+		m.sweep.stop()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.sweep.stop = stop
+	m.sweep.generation++
+	m.sweep.pending = true
+	generation, r := m.sweep.generation, &m.now.report
+	// Read before the command starts: the next key press replaces the report.
+	of := explore.Sweeping{
+		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Evaluate: m.options.Evaluate,
+		Remedy: m.options.Evaluate == nil && !m.state.Setup.Slow() && r.Memory != nil && !r.Memory.Fits,
+	}
+	return m.guard(func() tea.Msg {
+		defer stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(sweepDelay):
+		}
+		found := of.Points(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return sweptMsg{generation, of.Knob, found}
+	})
+}
+
+// retargetSweep keeps what the chart shows as far as it still holds: the
+// values of the knob and the mark are known at once, figures follow.
+func (m *Model) retargetSweep() {
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.state.Focus {
+			known := map[string]explore.Point{}
+			if m.sweep.id == r.ID {
+				for _, p := range m.sweep.points {
+					known[p.Text] = p
+				}
+			}
+			points := make([]explore.Point, 0, len(r.Values))
+			for _, v := range r.Values {
+				p := known[v]
+				p.Text = v
+				points = append(points, p)
+			}
+			m.sweep.id, m.sweep.points, m.sweep.current = r.ID, points, r.Current
+		}
+	}
+}
+
+func (m *Model) takeSweep(msg sweptMsg) {
+	if msg.generation != m.sweep.generation {
+		return // of a setup that is no longer current
+	}
+	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.Points, msg.Current
+	m.sweep.pending = false
+	m.remedies = msg.Remedies
+	m.follow()
+}
+
+func (m *Model) sweepState() int {
+	if m.sweep.pending {
+		return 1
+	}
+	return 0
+}
+
+// chart returns the sweep in the words of the chart panel.
+func (m *Model) chart() explore.Sweep {
+	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == m.sweep.id {
+			s.Label, s.Brief = r.Label, r.Short
+			shown := make([]explore.Point, len(s.Points))
+			copy(shown, s.Points)
+			for j := range shown {
+				shown[j].Text = r.Brief(shown[j].Text)
+			}
+			s.Points = shown
+		}
+	}
+	return s
 }

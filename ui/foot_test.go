@@ -186,12 +186,12 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal("no chart")
 	}
 	known := 0
-	for _, p := range msg.points {
+	for _, p := range msg.Points {
 		if p.Known {
 			known++
 		}
 	}
-	if known == 0 || known == len(msg.points) {
-		t.Errorf("%d of %d values were worked out", known, len(msg.points))
+	if known == 0 || known == len(msg.Points) {
+		t.Errorf("%d of %d values were worked out", known, len(msg.Points))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
 )
 
@@ -129,12 +130,14 @@ func send(m *Model, msgs ...tea.Msg) {
 
 // settle computes the chart, as the command in the background would.
 func settle(m *Model) {
-	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, current: -1}
+	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, Swept: explore.Swept{Current: -1}}
 	for _, step := range knob.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {
 		if step.Current {
-			msg.current = len(msg.points)
+			msg.Current = len(msg.Points)
 		}
-		msg.points = append(msg.points, pointOf(step.Text, m.options.Evaluate(step.Setup)))
+		p := explore.PointOf(m.options.Evaluate(step.Setup))
+		p.Text = step.Text
+		msg.Points = append(msg.Points, p)
 	}
 	m.Update(msg)
 }

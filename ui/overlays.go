@@ -35,13 +35,32 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 	case overlay.TerminalID:
 		return overlay.Push{ID: id, Overlay: m.terminalCard()}
 	case overlay.RunID:
-		return overlay.Push{ID: id, Overlay: m.runList()}
+		return overlay.Push{ID: id, Overlay: m.wholeRun().List()}
 	case overlay.AdviceID:
 		return m.advice()
 	case overlay.ReportID:
 		return m.decision()
 	default: // opened from one of these, or by typing
 		return nil
+	}
+}
+
+// wholeRun returns the run of the current setup; choosing an input of it leads to its knob.
+func (m *Model) wholeRun() *overlay.WholeRun {
+	return &overlay.WholeRun{
+		Setup: &m.state.Setup, Run: m.now.report.Run, Glyphs: m.look.glyphs,
+		Explain: func(figure string) overlay.Action {
+			if book, ok := explain.Of(m.now.setup); ok {
+				return overlay.Explanation(book, figure, m.explainKeys())
+			}
+			return overlay.Close{}
+		},
+		Edit: func(id knob.ID) overlay.Action {
+			return closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}, state.Action{Verb: state.Type})
+		},
+		Set: func(id knob.ID, text string) overlay.Action {
+			return closing(state.Action{Verb: state.SetKnob, ID: id, Text: text}, state.Action{Verb: state.FocusKnob, ID: m.state.Focus}, state.Action{Verb: state.Open, Overlay: overlay.RunID})
+		},
 	}
 }
 

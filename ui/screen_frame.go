@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine/knob"
+	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
@@ -269,4 +270,24 @@ func (m *Model) stripKeys() []screen.Key {
 		keys = append(keys, screen.Key{ID: "screen-" + number, Keys: "alt+" + number, Help: s.Name() + " screen", Also: screenWords(s.Name()), Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
 	}
 	return keys
+}
+
+// choosingFrame says what is searched for and how to go on without waiting for it.
+func (m *Model) choosingFrame() []string {
+	w, h := m.caps.Width, m.caps.Height
+	f := frame.New(w, h)
+	t := m.look.theme
+	s := &m.state.Setup
+	in := &screen.Context{Setup: s, Theme: t, Glyphs: m.look.glyphs}
+	f.Put(frame.Rect{W: w, H: 1}, []string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
+	lines := []string{
+		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
+		"any key opens with the best one so far",
+	}
+	for i, role := range []themes.Role{themes.Strong, themes.Muted} {
+		text := in.Cut(lines[i], w)
+		l := widget.NewLine(w).Gap(max(0, (w-widget.Width(text))/2)).Put(t.Paint(role), text)
+		f.Put(frame.Rect{Y: h/2 - 1 + i, W: w, H: 1}, []string{l.String()})
+	}
+	return f.Lines()
 }

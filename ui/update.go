@@ -67,7 +67,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		return m, m.handlePaste(msg)
 	case tea.MouseMsg:
-		if m.choosing.stop != nil {
+		if m.choosing != nil {
 			return m, nil
 		}
 		return m, m.handleMouse(msg)
@@ -156,8 +156,8 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 // halt stops what still works in the background.
 func (m *Model) halt() {
 	m.hold()
-	if m.choosing.stop != nil {
-		m.choosing.stop()
+	if m.choosing != nil {
+		m.choosing()
 	}
 	if m.sweep.stop != nil {
 		m.sweep.stop()
@@ -173,8 +173,8 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.do(state.Action{Verb: state.Interrupt})
 	case key.Matches(msg, m.binding("suspend")):
 		return m.do(state.Action{Verb: state.Suspend})
-	case m.choosing.stop != nil:
-		m.choosing.stop()
+	case m.choosing != nil:
+		m.choosing()
 		return nil
 	case m.unseen(msg.String()):
 		return nil

@@ -46,7 +46,7 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
-	if m.choosing.stop != nil {
+	if m.choosing != nil {
 		return m.choosingFrame(), nil
 	}
 	box := m.overlays.Render(m.look.theme, m.look.glyphs)

@@ -20,6 +20,8 @@ const (
 	MaxDocument = 1 << 20
 	// MaxPreset is how many bytes a preset or a file of keys may have.
 	MaxPreset = 64 << 10
+	// MaxLog is how many bytes of a log or a table of measured runs are read.
+	MaxLog = 10 << 20
 	// MaxKeys is how many keys a TOML document may have. A setup has fewer than 150, the
 	// built-in table of error bands a thousand.
 	MaxKeys = 4000

@@ -53,3 +53,28 @@ func Lines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
 		line, length, cut = nil, 0, false
 	}
 }
+
+// Bounded returns a reader of at most so many bytes, which then fails: what is read before it
+// counts.
+func Bounded(from io.Reader, most int) io.Reader {
+	return &bounded{from, most, fmt.Errorf("longer than %d MB; only what is before this line was read", most>>20)}
+}
+
+type bounded struct {
+	from io.Reader
+	left int
+	long error
+}
+
+// Read reads at most what is left.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		if n, err := b.from.Read(make([]byte, 1)); n == 0 && err != nil {
+			return 0, err
+		}
+		return 0, b.long
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

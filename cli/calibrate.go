@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/calibrate"
+	"meshscope/engine/escape"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/launch"
+	"meshscope/launch/logs"
+	"meshscope/presets"
+	"meshscope/presets/input"
+	"meshscope/presets/measured"
+	"meshscope/presets/setupdoc"
+	"meshscope/report"
+)
+
+// calibrateFlags are the flags of 'calibrate' beside those of a setup.
+type calibrateFlags struct {
+	setup        setupFlags
+	out          fileName
+	search, json bool
+}
+
+func (a *app) calibrateCommand() *cobra.Command {
+	f := &calibrateFlags{}
+	cmd := &cobra.Command{
+		Use:   "calibrate LOG...",
+		Short: "Compare measured runs with predictions and fit the model to them",
+		Long: "Compare measured runs with their predictions and fit few constants of the calibration to their step times: efficiency of matrix products and attention, memory and link bandwidths, host time. " +
+			"Each constant has its standard error; one that the runs do not determine stays as it was, and the table names the runs that would. Each run is also predicted by a fit without it.\n\n" +
+			"A LOG is what a launcher printed: Megatron-LM, torchtitan, nanotron or DeepSpeed. The first 5 iterations and the first line do not count; the median of the others does. " +
+			"Jobs that crashed and times that jump are named by line and left out. Or it is a CSV table with a header of setup keys and " + strings.Join(measured.Columns(), ", ") + ". At most 10 MB of each file are read; - is standard input.\n\n" +
+			"The setup of a job comes from the log (" + logs.SetupMark + " {JSON}, which jobs of 'bench' print, or the arguments that Megatron-LM prints), else from LOG.toml or LOG.json next to it, else from --setup and the flags. Flags override all of these.\n\n" +
+			"Exit code: 0 compared, 1 run-time error or no measured run, 2 usage error.",
+		Example: "meshscope calibrate slurm-*.out --out ours.toml --search\nmeshscope calibrate runs.csv --json\nmeshscope eval --calibration ours.toml --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
+		Args:    cobra.ArbitraryArgs,
+	}
+	flags := cmd.Flags()
+	flags.Var(&f.out, "out", "write the fitted constants to a preset file, which --calibration takes; not over an existing file")
+	flags.BoolVar(&f.search, "search", false, "search anew with the fitted constants and compare the ranks")
+	flags.BoolVar(&f.json, "json", false, "print a JSON document")
+	f.setup.register(cmd)
+	a.completeIDs(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return &usageError{"calibrate needs a log or a table of runs; - is standard input"}
+		}
+		return a.calibrate(cmd.Context(), f, args)
+	})
+	return cmd
+}
+
+// calibrate reads files of runs, fits the constants and prints the comparison.
+func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) error {
+	e := &engine.Evaluator{SkipTimeline: true}
+	c := &report.Calibration{Header: report.NewHeader(version), LeftOut: []report.LeftOutLine{}}
+	var runs []measured.Run
+	for _, name := range names {
+		got, err := a.measuredRuns(f, name, e, c)
+		runs = append(runs, got...)
+		if err != nil {
+			if len(runs) == 0 && len(names) == 1 {
+				return fileError(name, err)
+			}
+			c.LeftOut = append(c.LeftOut, report.LeftOutLine{File: shortName(name), Message: describe(fileError(name, err))})
+		}
+	}
+	var err error
+	c.Fit, err = measured.Do(e, runs, func(s *engine.Setup) string {
+		flags, _ := setupdoc.Flags(*s, a.lib)
+		return strings.TrimPrefix(flags, "eval ")
+	})
+	if err != nil && (len(runs) == 0 || !errors.Is(err, calibrate.ErrNoRun)) {
+		for _, l := range c.LeftOut {
+			a.sayf("meshscope: %s:%d: %s\n", l.File, l.Line, l.Message)
+		}
+		return err
+	}
+	if err := a.useFit(ctx, f, c); err != nil {
+		return err
+	}
+	if f.json {
+		return a.writeJSON(c)
+	}
+	return a.print(textFormat, &report.Answer{Document: c.Document})
+}
+
+// useFit writes the preset of a fit and searches with it, as the flags say.
+func (a *app) useFit(ctx context.Context, f *calibrateFlags, c *report.Calibration) error {
+	if !c.Changed() {
+		if f.out != "" || f.search {
+			a.sayf("meshscope: the runs determine no constant: nothing is written and nothing is searched\n")
+		}
+		return nil
+	}
+	name := string(f.out)
+	if name == "" {
+		name = "fitted.toml"
+	}
+	id, ok := strings.CutSuffix(strings.ToLower(filepath.Base(name)), ".toml")
+	if !ok {
+		return &usageError{"--out " + escape.Name(name) + ": a preset file ends in .toml"}
+	}
+	text, err := c.Fit.Preset(a.lib, id, "meshscope calibrate, version "+version)
+	if err != nil {
+		return err
+	}
+	fitted, _, err := presets.WithFitted(name, text, a.lib)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := writeNew(name, text); err != nil {
+			return err
+		}
+		c.Preset = name
+		c.Search = "meshscope search --calibration " + escape.Name(name)
+	}
+	if f.search {
+		c.Ranking = ranking(ctx, c.Setup(), fitted)
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, text []byte) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &usageError{"--out " + escape.Name(name) + ": the file exists; give another name or remove it"}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", escape.Name(name), input.Reason(err))
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// Layouts of the new ranking, and of the old one that they are looked up in.
+const (
+	rankedTop = 10
+	rankedOld = 200
+)
+
+// ranking searches for the best layouts of a setup's model, GPUs and batch with the constants of a
+// library, and finds their ranks with those of the setup.
+func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) []report.Ranked {
+	find := func(s engine.Setup, top int) []search.Found {
+		q := search.NewQuery()
+		q.Setup = s
+		for id, n := range map[knob.ID]int{knob.GPUs: s.GPUs, knob.GBS: s.GBS, knob.Seq: s.Seq} {
+			if q.Set(id, fmt.Sprint(n)) != nil {
+				return nil
+			}
+		}
+		(&launcherFlag{id: autoLauncher}).limit(q)
+		p, err := q.Problem()
+		if err != nil {
+			return nil
+		}
+		p.Top, p.Workers = top, runtime.GOMAXPROCS(0)
+		return search.Run(ctx, p, nil).Best
+	}
+	old := find(s, rankedOld)
+	with := s
+	with.Cluster = fitted.Calibrate(s.Cluster)
+	var out []report.Ranked
+	for i, b := range find(with, rankedTop) {
+		flags, _ := setupdoc.Flags(b.Setup, fitted)
+		r := report.Ranked{Rank: i + 1, Layout: strings.TrimPrefix(flags, "eval "), Step: float64(b.Report.Time.Step)}
+		before := b.Setup
+		before.Cluster = s.Cluster
+		if e := engine.Evaluate(before); e.Time != nil {
+			r.Before = float64(e.Time.Step)
+		}
+		r.Was = 1 + slices.IndexFunc(old, func(o search.Found) bool { return o.Setup == before })
+		out = append(out, r)
+	}
+	return out
+}
+
+// shortName returns the name of a file for a table.
+func shortName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return filepath.Base(name)
+}
+
+// measuredRuns reads the runs of one file, and notes what it leaves out.
+func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, c *report.Calibration) ([]measured.Run, error) {
+	in, err := a.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	from, short := bufio.NewReader(in), shortName(name)
+	leave := func(line int, message string) {
+		c.LeftOut = append(c.LeftOut, report.LeftOutLine{File: short, Line: line, Message: message})
+	}
+	if head, _ := from.Peek(from.Size()); measured.IsTable(head) {
+		runs, problems, err := measured.ReadTable(short, from, e, func(cells []measured.Cell) (engine.Setup, error) {
+			return f.rowSetup(a, cells)
+		})
+		for _, p := range problems {
+			at, _ := errors.AsType[*input.Error](p)
+			leave(at.Line, describe(at.Err))
+		}
+		return runs, err
+	}
+	return a.loggedRuns(f, name, from, leave)
+}
+
+// loggedRuns reads the runs of a log.
+func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave func(int, string)) ([]measured.Run, error) {
+	short := shortName(name)
+	jobs, problems, err := logs.Read(short, from)
+	for _, p := range problems {
+		leave(p.Line, p.Message)
+	}
+	var runs []measured.Run
+	var last engine.Setup
+	known := false
+	for i := range jobs {
+		j := &jobs[i]
+		if s, wrong := f.jobSetup(a, name, j, &last, known); wrong != nil {
+			leave(max(j.SetupLine, j.Line), "no setup: "+describe(wrong))
+			known = false
+			continue
+		} else {
+			last, known = s, true
+		}
+		m, left, wrong := j.Measure(logs.Batch{GBS: last.GBS, Seq: last.Seq, GPUs: last.GPUs})
+		for _, p := range left {
+			leave(p.Line, p.Message)
+		}
+		if wrong != nil {
+			leave(j.Line, "this job has no step time: "+wrong.Error())
+			continue
+		}
+		runs = append(runs, measured.Run{
+			Name: fmt.Sprintf("%s:%d", short, j.Line), Setup: last, Seconds: m.Seconds, Spread: m.Spread,
+			Allocated: j.Allocated, Reserved: j.Reserved, Device: j.Device,
+		})
+	}
+	if len(jobs) == 0 && err == nil {
+		err = fmt.Errorf("%s: %w", escape.Name(short), logs.ErrNothing)
+	}
+	return runs, err
+}
+
+// rowSetup returns the setup of a row of a table.
+func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, error) {
+	doc, err := f.setup.document(a)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	for _, c := range cells {
+		if err := doc.Assign(c.Key + "=" + c.Value); err != nil {
+			return engine.Setup{}, err
+		}
+	}
+	return f.setup.over(doc, a.lib)
+}
+
+// jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
+// with the flags over it.
+func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool) (engine.Setup, error) {
+	var doc *setupdoc.Document
+	var err error
+	switch {
+	case j.Restart && known:
+		return *last, nil
+	case j.Setup != nil && setupdoc.IsShare(string(j.Setup)):
+		doc, err = setupdoc.Shared(string(j.Setup))
+	case j.Setup != nil:
+		doc, err = setupdoc.ParseLine(j.Setup)
+	case j.Arguments != nil:
+		if doc, err = a.printedArguments(j); doc == nil && err == nil {
+			doc, err = f.besideLog(a, name)
+		}
+	default:
+		doc, err = f.besideLog(a, name)
+	}
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	return f.setup.over(doc, a.lib)
+}
+
+// printedArguments returns the setup of the arguments that Megatron-LM prints, read as its command
+// line; nil where no launcher reads it.
+func (a *app) printedArguments(j *logs.Job) (*setupdoc.Document, error) {
+	r, ok := launch.Read("arguments.sh", logs.CommandLine(j.Arguments))
+	if !ok {
+		return nil, nil
+	}
+	for _, p := range r.Problems {
+		return nil, errors.New(p.Message)
+	}
+	doc, err := r.Document(a.lib)
+	if world := j.Arguments["world_size"]; err == nil && world != "" && !doc.Gives(knob.GPUs) {
+		err = doc.Set(string(knob.GPUs), world)
+	}
+	return doc, err
+}
+
+// besideLog returns the setup of LOG.toml or LOG.json, or of --setup.
+func (f *calibrateFlags) besideLog(a *app, name string) (*setupdoc.Document, error) {
+	if name != "-" && f.setup.file == "" {
+		for _, ending := range []string{".toml", ".json"} {
+			for _, of := range []string{name, strings.TrimSuffix(name, filepath.Ext(name))} {
+				text, err := input.ReadRegular(of+ending, input.MaxDocument)
+				if err == nil {
+					return setupdoc.Parse(of+ending, text)
+				}
+			}
+		}
+	}
+	if f.setup.empty() {
+		return nil, fmt.Errorf("the log has no line %s, there is no %s.toml, and no flag gives one", logs.SetupMark, shortName(name))
+	}
+	return f.setup.document(a)
+}

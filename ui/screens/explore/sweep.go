@@ -1,0 +1,68 @@
+package explore
+
+import (
+	"context"
+
+	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/knob"
+)
+
+// Sweeping is what a sweep is computed from.
+type Sweeping struct {
+	Setup    engine.Setup
+	Locks    knob.Locks
+	Knob     knob.ID
+	Now      Point                            // of the setup itself
+	Evaluate func(engine.Setup) engine.Report // nil: the engine
+	Remedy   bool                             // changes that make the setup fit are wanted too
+}
+
+// Swept holds the figures of a knob at each of its legal values, and what would make the
+// setup fit.
+type Swept struct {
+	Points   []Point
+	Current  int // -1: not among them
+	Remedies []advise.Move
+}
+
+// Points computes the knob at each of its legal values, until ctx ends.
+func (s *Sweeping) Points(ctx context.Context) Swept {
+	evaluate := s.Evaluate
+	if evaluate == nil {
+		evaluate = (&engine.Evaluator{SkipTimeline: true}).Evaluate
+	}
+	out := Swept{Current: -1}
+	for _, step := range knob.Steps(s.Setup, s.Knob, s.Locks) {
+		if ctx.Err() != nil {
+			return out
+		}
+		if step.Current {
+			out.Current = len(out.Points)
+		}
+		p := s.Now
+		switch {
+		case step.Setup == s.Setup:
+		case step.Setup.Slow():
+			p = Point{Large: true}
+		default:
+			p = PointOf(evaluate(step.Setup))
+		}
+		p.Text = step.Text
+		out.Points = append(out.Points, p)
+	}
+	if s.Remedy && ctx.Err() == nil {
+		out.Remedies = advise.Fixes(s.Setup, func() bool { return ctx.Err() != nil })
+	}
+	return out
+}
+
+// PointOf returns what a report says of a value.
+func PointOf(r engine.Report) (p Point) {
+	if r.Legal && r.Memory != nil && r.Time != nil {
+		p.Known, p.Step, p.Peak, p.Fits = true, r.Time.Step, r.Memory.Peak, r.Memory.Fits
+		sum, _ := r.Sent()
+		p.Traffic = sum.Bytes
+	}
+	return p
+}
