@@ -50,7 +50,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"cp powers of two, if 2 x cp divides the sequence and leaves at least 512 tokens each; " +
 			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three with MTP); mbs up to 16, and 32 and 64 " +
 			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; schedules 1f1b and interleaved; " +
-			"recompute none, full, and quarters of the layers.\n\n" +
+			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
 			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes and so on, then the numbers between the fewest that suffice and the next smaller one, in ever finer steps. " +
 			"If no global batch is given, search uses one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one value and mbs and microbatches no list. " +
 			"For fewest-gpus such a batch adapts to the GPUs; it doubles up to 60 million tokens while nothing meets the deadline.\n\n" +

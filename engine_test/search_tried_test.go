@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets"
 )
@@ -35,6 +36,38 @@ func TestTriedIsWhatIsSearched(t *testing.T) {
 	} {
 		if !slices.Contains(field.list, field.value) || !slices.IsSorted(field.list) || len(slices.Compact(slices.Clone(field.list))) != len(field.list) {
 			t.Errorf("%s: %v, the best has %d", field.name, field.list, field.value)
+		}
+	}
+}
+
+// TestModulesAreTried: parts of layers are recomputed in a search where experts make them
+// worth it and the stack's launcher can.
+func TestModulesAreTried(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		stack recipe.Stack
+		sets  int
+	}{
+		{"deepseek-v3", recipe.MegatronCore, 2},
+		{"qwen3-30b-a3b", recipe.MegatronCore + "@2025.04", 1},
+		{"qwen3-30b-a3b", recipe.MegatronCore + "@2024.10", 0},
+		{"qwen3-30b-a3b", recipe.TorchTitan, 0},
+		{"llama3.1-8b", recipe.MegatronCore, 0},
+	} {
+		p := search.Problem{Setup: presets.DefaultSetup()}
+		var err error
+		if p.Setup.Model, err = presets.Default().Model(c.model); err != nil {
+			t.Fatal(err)
+		}
+		p.Setup.Stack, p.Setup.GPUs = c.stack, 8
+		sets := 0
+		for _, r := range search.Tried(p).Recompute {
+			if r.Mode == recipe.RecomputeModules {
+				sets++
+			}
+		}
+		if sets != c.sets {
+			t.Errorf("%s on %s: %d sets of parts, want %d", c.model, c.stack, sets, c.sets)
 		}
 	}
 }

@@ -36,15 +36,18 @@ type turned struct {
 // locks of every move: the same GPUs, the same global batch.
 func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
-// values of a knob are its ladder; recomputation gets parts of the layers too.
+// values of a knob are its ladder; recomputation gets parts of the layers and some of them too.
 func values(s *engine.Setup, id knob.ID) []knob.Step {
 	steps := knob.Steps(*s, id, locks())
 	if id != knob.Recompute {
 		return steps
 	}
-	layers := (s.Model.Layers + s.PP - 1) / s.PP
-	for n := 1; n < layers; n *= 2 {
-		text := recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String()
+	more := s.Stack.ModuleSets(s.Model.IsMoE(), s.Model.IsMLA())
+	for n := 1; n < (s.Model.Layers+s.PP-1)/s.PP; n *= 2 {
+		more = append(more, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n})
+	}
+	for _, r := range more {
+		text := r.String()
 		if t, err := knob.Turn(*s, id, text, locks()); err == nil && engine.Legal(t) {
 			steps = append(steps, knob.Step{Text: text, Setup: t})
 		}

@@ -38,8 +38,8 @@ func (megatronCore) Layer(in *Input, moe bool) Kept {
 	h := float64(m.Hidden)
 	attention, recompute := flashAttention(in, note)
 	kept := Kept{Attention: attention.bytes(l)}
-	inner := split{seq: inputWidth(in) * h} // the second norm's output
-	if in.Recompute.Has(recipe.ModuleNorm) {
+	inner := split{seq: inputWidth(in) * h}         // the second norm's output
+	if moe && in.Recompute.Has(recipe.ModuleNorm) { // of a dense MLP the norm is part of the first product
 		recompute.seq += 2 * h // in 16 bits, since the products then keep their input as they got it
 		note.part("recompute").seq("2 * h")
 		inner = split{}
@@ -81,7 +81,7 @@ func flashAttention(in *Input, note note) (kept, recompute split) {
 	if scores(in, 2) > 0 {
 		keeps.even("2 * a * s")
 	}
-	if in.Recompute.Has(recipe.ModuleNorm) {
+	if m.IsMLA() && in.Recompute.Has(recipe.ModuleNorm) { // else the norm is part of the projection
 		kept.seq, recompute.seq = 0, 2*h
 		recomputes.seq("2 * h")
 	} else {

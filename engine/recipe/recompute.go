@@ -22,7 +22,7 @@ type Modules uint8
 
 // Parts of a layer whose output can be recomputed.
 const (
-	ModuleNorm   Modules = 1 << iota // outputs of both norms
+	ModuleNorm   Modules = 1 << iota // outputs of norms that are no part of a product: before MLA and before experts
 	ModuleMLAUp                      // MLA: queries, keys and values from their latents
 	ModuleAct                        // the MLP's activation
 	ModuleMoEAct                     // the routed experts' activation
@@ -41,6 +41,20 @@ type Recompute struct {
 	Mode    RecomputeMode
 	Layers  int
 	Modules Modules
+}
+
+// ModuleSets lists the sets of parts that are worth trying on a stack for a model with routed
+// experts: those without a product; with MLA its up-projections, without and with those. A
+// dense model has none: its norms are part of products, and its activation cannot be named
+// alone (--recompute-modules of NVIDIA/Megatron-LM, since Megatron-Core 0.12).
+func (s Stack) ModuleSets(experts, mla bool) []Recompute {
+	if s.Resolve() != MegatronCore || s.Release() != "" && s.Release() < release2504 || !experts {
+		return nil
+	}
+	if !mla {
+		return []Recompute{{Mode: RecomputeModules, Modules: ModuleNorm | ModuleMoEAct}}
+	}
+	return []Recompute{{Mode: RecomputeModules, Modules: ModuleMLAUp}, {Mode: RecomputeModules, Modules: ModuleNorm | ModuleMoEAct | ModuleMLAUp}}
 }
 
 // Has reports whether a part of every layer runs again.

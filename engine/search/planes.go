@@ -216,12 +216,13 @@ func (p *Problem) microBatches() []int {
 
 // recomputations returns the modes that differ: with a fused kernel, selective
 // recomputation is none but on a stack that keeps products. Between none and full are
-// quarters of the layers of each rank.
+// parts of layers with experts, and quarters of the layers of each rank.
 func recomputations(s *engine.Setup) []recipe.Recompute {
 	list := []recipe.Recompute{{Mode: recipe.RecomputeNone}}
 	if s.Attention == recipe.Standard || s.Stack.Traits().KeepsProducts {
 		list = append(list, recipe.Recompute{Mode: recipe.RecomputeSelective})
 	}
+	list = append(list, s.Stack.ModuleSets(s.Model.IsMoE(), s.Model.IsMLA())...)
 	for quarters := 1; quarters < 4; quarters++ {
 		list = append(list, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: -quarters})
 	}

@@ -94,8 +94,13 @@ func (k *kernels) modules(moe bool) units.Seconds {
 
 func (k *kernels) addModules(c *Cost, moe bool) {
 	m, r := k.in.Model, k.in.Recompute
-	if r.Has(recipe.ModuleNorm) {
-		k.stream(c, pass{"norms", "both norms", "bytes * shard * h * 4"}, k.elem*k.shard*float64(m.Hidden)*2*2) // read and written
+	if r.Has(recipe.ModuleNorm) { // those that are no part of a product; read and written
+		if m.IsMLA() {
+			k.stream(c, pass{"attention-norm", "attention's norm", "bytes * shard * h * 2"}, k.elem*k.shard*float64(m.Hidden)*2)
+		}
+		if moe {
+			k.stream(c, pass{"mlp-norm", "norm before the experts", "bytes * shard * h * 2"}, k.elem*k.shard*float64(m.Hidden)*2)
+		}
 	}
 	if r.Has(recipe.ModuleMLAUp) && m.IsMLA() {
 		k.latentUp(c)
