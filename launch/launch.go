@@ -59,7 +59,9 @@ type Refusal struct {
 }
 
 // Launchers lists those with a table of rules.
-func Launchers() []Launcher { return []Launcher{megatronLM()} }
+func Launchers() []Launcher {
+	return []Launcher{megatronLM(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
+}
 
 // IDs lists the words that name a launcher, Any last.
 func IDs() []string {
@@ -89,6 +91,12 @@ func Of(s recipe.Stack) *Launcher {
 	case recipe.MegatronCore, recipe.Megatron2022, recipe.Megatron2021:
 		l := megatronLM()
 		return &l
+	case recipe.TorchTitan:
+		l := torchTitan()
+		return &l
+	case recipe.Nanotron:
+		l := nanotron()
+		return &l
 	default:
 		return nil
 	}
@@ -111,7 +119,7 @@ func (l *Launcher) Accepts(s *engine.Setup) bool {
 // WriteSplit writes the layers of each stage into an accepted layout that the launcher runs only
 // with an explicit one; the stages stay what they are.
 func (l *Launcher) WriteSplit(s *engine.Setup) {
-	if l.explicit(s) {
+	if l.explicit != nil && l.explicit(s) {
 		s.Split = layout.BalancedSplit(s.Model.Layers, s.Stages())
 	}
 }
@@ -163,10 +171,11 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 	}
 }
 
-// Read returns what a file says, and the launcher that reads it: the first that knows its form.
-// False where none does.
+// Read returns what a file says, and the launcher that reads it: the last that knows its form,
+// since the flags of the first ones may stand in comments of the files of the others. False where
+// none does.
 func Read(name string, data []byte) (Reading, bool) {
-	for _, l := range Launchers() {
+	for _, l := range slices.Backward(Launchers()) {
 		if l.sniff != nil && l.sniff(name, data) {
 			return l.read(name, data), true
 		}
@@ -175,11 +184,11 @@ func Read(name string, data []byte) (Reading, bool) {
 }
 
 // Nearest returns the accepted and legal setup that changes of the knobs that the refusals name
-// lead to: one change where that is enough, else up to three, each of which leaves fewer
+// lead to: one change where that is enough, else up to five, each of which leaves fewer
 // refusals. Of the values of a knob the one counts that brings the fewest other changes, then
 // the nearest one. False where there is none.
 func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
-	const most = 3
+	const most = 5
 	for range most {
 		refused := l.Refusals(&s)
 		best, left, cost := engine.Setup{}, len(refused), 0

@@ -102,7 +102,7 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	}
 	found, first := "", model.Model{}
 	for _, p := range lib.Models() {
-		if !has(&p.Model, given) {
+		if n, ok := given["layers"]; ok && n != float64(p.Layers) || !has(&p.Model, given) { // few have as many layers
 			continue
 		}
 		m := p.Model

@@ -1,0 +1,151 @@
+package launch
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+)
+
+const accelerateSource = "huggingface/accelerate@16cb6eb8"
+
+// accelerate returns Hugging Face's accelerate and its YAML file.
+func accelerate() Launcher {
+	return Launcher{
+		ID: "accelerate", Name: "accelerate", Version: "main of 2026", Source: accelerateSource,
+		rules: accelerateRules(),
+		export: func(s *engine.Setup) Document {
+			f := accelerateFile()
+			d := f.document(s)
+			d.Starter = "accelerate launch --config_file accelerate.yaml"
+			d.Program = "YOUR_SCRIPT.py"
+			if s.Model.IsMoE() {
+				d.Warnings = append(d.Warnings, "every rank gathers all experts of a layer")
+			}
+			return d
+		},
+		sniff: sniffer(".yaml", "distributed_type:", "compute_environment:"),
+		read:  readsWith(accelerateFile),
+	}
+}
+
+// accelerateRules returns what accelerate's file cannot ask for.
+func accelerateRules() []Rule {
+	const config = accelerateSource + ": src/accelerate/parallelism_config.py:70-84"
+	rules := noPipeline(config, "it has no pipeline parallelism for training")
+	rules = append(rules,
+		refuses("experts", knob.EP, config, "it has no expert parallelism: FSDP gathers every expert of a layer", func(s *engine.Setup) bool { return s.EP > 1 }),
+		refuses("expert-tp", knob.ETP, config, "it has no expert parallelism", func(s *engine.Setup) bool { return s.ETP > 1 }),
+		refuses("sp", knob.SP, config, "tp_size shards products alone; its sp_size is Ulysses: sp off", func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
+		refuses("replicas", knob.HSDP, accelerateSource+": src/accelerate/parallelism_config.py:290-330", "tp or cp with dp_replicate_size over 1 needs dp_shard_size over 1",
+			func(s *engine.Setup) bool {
+				replicas, shard := shards(s)
+				return s.ZeRO > 0 && replicas > 1 && shard == 1 && (s.TP > 1 || s.CP > 1)
+			}),
+		wholeLayers(accelerateSource+": fsdp_activation_checkpointing", recipe.RecomputeNone, recipe.RecomputeFull),
+	)
+	rules = append(rules, fsdpRules(accelerateSource+": src/accelerate/parallelism_config.py:290-330; utils/dataclasses.py, FullyShardedDataParallelPlugin")...)
+	rules = append(rules, noHostMemory(accelerateSource, "fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone")...)
+	return append(rules, append(outsideSearch(
+		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
+		refuses("mtp", knob.MTP, accelerateSource, "the file knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
+	), softwareRules(accelerateSource, map[string][]string{
+		"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
+	})...)...)
+}
+
+// accelerateFile returns the keys of accelerate's YAML file.
+func accelerateFile() form {
+	const mesh, fixed = "parallelism_config.parallelism_config_", "the same for every layout"
+	sharded := func(s *engine.Setup) bool { return s.ZeRO > 0 }
+	f := form{id: "accelerate", file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate}
+	f.rows = []field{
+		same("compute_environment", "LOCAL_MACHINE", fixed),
+		same("debug", false, fixed),
+		joint("distributed_type", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) {
+			if sharded(s) {
+				return "FSDP", true
+			}
+			return "MULTI_GPU", true
+		}),
+		words("mixed_precision", knob.Precision, pair{"bf16", "bf16"}, pair{"fp16", "fp16"}, pair{"fp32", "no"}),
+		same("fsdp_config.fsdp_version", 2, "with a mesh of parallel dimensions").only(sharded),
+		joint("fsdp_config.fsdp_reshard_after_forward", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) { return s.ZeRO == 3, true }).only(sharded),
+		same("fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", fixed).only(sharded),
+		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
+		same("fsdp_config.fsdp_offload_params", false, fixed).only(sharded),
+		same("fsdp_config.fsdp_cpu_ram_efficient_loading", true, fixed).only(sharded),
+		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
+		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
+		joint(mesh+"dp_shard_size", []knob.ID{knob.DP, knob.ZeRO}, ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
+		count(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
+		count(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
+		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
+		count("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
+		yours("machine_rank", 0, "the number of this machine, from 0"),
+		yours("main_process_ip", "MASTER_ADDR", "the first machine"),
+		yours("main_process_port", 29500, "a free port of the first machine"),
+		same("rdzv_backend", "c10d", fixed),
+		same("same_network", true, fixed),
+		same("main_training_function", "main", fixed),
+		same("use_cpu", false, fixed),
+	}
+	f.assumed = []assumed{
+		{knob.PP, 1, "accelerate has no pipeline"},
+		{knob.VPP, 1, "accelerate has no pipeline"},
+		{knob.Schedule, "1f1b", "accelerate has no pipeline"},
+		{knob.EP, 1, "accelerate has no expert parallelism"},
+		{knob.ETP, 1, "accelerate has no expert parallelism"},
+		{knob.SP, false, "tp shards products alone"},
+		{knob.Offload, string(recipe.OffloadNone), "the optimizer stays where the weights are"},
+		{"offload-layers", 0, "it has none"},
+		{knob.MTP, false, "the file knows none"},
+	}
+	f.leaves = append(everyLack(), ownDefaults()...)
+	f.leaves = append(f.leaves, scriptLacks()...)
+	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MBS, knob.MicroBatches, knob.GBS, knob.Seq)...)
+	f.leaves = append(f.leaves, stays("what the script's optimizer keeps", nil, knob.GradDtype)...)
+	f.leaves = append(f.leaves, lack{flat(knob.Recompute), "without FSDP the code of the model recomputes", func(s *engine.Setup) bool { return s.ZeRO == 0 }})
+	return f
+}
+
+// meshed reports whether the file has a mesh of parallel dimensions: one process and DDP have none.
+func meshed(s *engine.Setup) bool { return s.ZeRO > 0 || s.TP > 1 || s.CP > 1 }
+
+// finishAccelerate reads what several keys mean together.
+func finishAccelerate(r *reader) {
+	const mesh = "parallelism_config.parallelism_config_"
+	gpus := r.whole("num_processes", 1, 0)
+	if v := r.values["distributed_type"]; v.Key != "" && v.Value != "FSDP" && v.Value != "MULTI_GPU" && v.Value != "NO" {
+		r.wrong(v.Key, "%s: FSDP and MULTI_GPU are understood", shown(v.Value))
+		return
+	}
+	if version := r.values["fsdp_config.fsdp_version"]; version.Key != "" && version.Value != 2 {
+		r.wrong(version.Key, "%s: FSDP 1 has other keys (fsdp_sharding_strategy); 2 is understood", shown(version.Value))
+	}
+	if sp := r.whole(mesh+"sp_size", 1, 1); sp > 1 {
+		r.wrong(mesh+"sp_size", "%d: Ulysses is not modelled; cp is a ring", sp)
+	}
+	for _, d := range []knob.ID{knob.TP, knob.CP} {
+		if _, said := r.Setup[flat(d)]; !said {
+			r.assume(flat(d), 1, "accelerate's default")
+		}
+	}
+	if r.values["distributed_type"].Value != "FSDP" {
+		r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = 0, 1
+		if rest := times(r.degree(knob.TP), r.degree(knob.CP)); gpus > 0 && gpus%rest == 0 {
+			r.Setup[flat(knob.DP)] = gpus / rest
+		}
+		return
+	}
+	left := gpus / times(r.degree(knob.TP), r.degree(knob.CP), r.whole(mesh+"dp_replicate_size", 1, 1))
+	if _, said := r.values[mesh+"dp_shard_size"]; !said && left > 0 {
+		r.assume(flat(knob.DP), left, "num_processes over the other dimensions")
+	}
+	r.readShards(mesh+"dp_replicate_size", mesh+"dp_shard_size", "fsdp_config.fsdp_reshard_after_forward", max(left, 1))
+	if product := times(r.degree(knob.DP), r.degree(knob.TP), r.degree(knob.CP)); gpus > 0 && product != gpus {
+		r.wrong("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
+		delete(r.Setup, flat(knob.GPUs))
+	}
+}

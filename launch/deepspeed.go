@@ -1,0 +1,220 @@
+package launch
+
+import (
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+)
+
+const deepSpeedSource = "deepspeedai/DeepSpeed@edaa7221"
+
+// deepSpeed returns DeepSpeed and its JSON file.
+func deepSpeed() Launcher {
+	return Launcher{
+		ID: "deepspeed", Name: "DeepSpeed", Version: "0.19.6", Source: deepSpeedSource,
+		rules: deepSpeedRules(),
+		export: func(s *engine.Setup) Document {
+			f := deepSpeedFile()
+			d := f.document(s)
+			d.Program = "YOUR_SCRIPT.py --deepspeed --deepspeed_config ds_config.json"
+			if s.EP > 1 {
+				d.Warnings = append(d.Warnings, "AutoEP takes DeepSeek-V3's experts without the bias that balances them, and needs Transformers 5.0.0")
+			}
+			return d
+		},
+		sniff: sniffer(".json", `"zero_optimization"`, `"train_micro_batch_size_per_gpu"`, `"train_batch_size"`),
+		read:  readsWith(deepSpeedFile),
+	}
+}
+
+// deepSpeedRules returns what a JSON file of DeepSpeed cannot ask for.
+func deepSpeedRules() []Rule {
+	const config, experts = deepSpeedSource + ": docs/_pages/config-json.md", deepSpeedSource + ": deepspeed/module_inject/auto_ep.py"
+	rules := noPipeline(deepSpeedSource+": deepspeed/runtime/config.py:428-441, runtime/pipe/engine.py:141-224",
+		"stages come from PipelineModule in code: a block pipeline in JSON is read and does nothing")
+	rules = append(rules,
+		refuses("sequence", knob.CP, config, "sequence_parallel_size is Ulysses, which shares heads, not the ring of context parallelism", func(s *engine.Setup) bool { return s.CP > 1 }),
+		refuses("sp", knob.SP, config, "AutoTP keeps what lies between its products whole: sp off", func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
+		refuses("expert-tp", knob.ETP, experts, "AutoEP has expert_tensor_parallel_size 1 only", func(s *engine.Setup) bool { return s.ETP > 1 }),
+		refuses("experts-tp", knob.TP, experts, "AutoEP is not combined with AutoTP: tp 1", func(s *engine.Setup) bool { return s.EP > 1 && s.TP > 1 }),
+		refuses("experts", knob.EP, experts, "AutoEP knows where the experts are in mixtral, qwen3_moe, deepseek_v2, deepseek_v3 and llama4 only", func(s *engine.Setup) bool { return s.EP > 1 && expertPreset(&s.Model) == "" }),
+		refuses("hsdp", knob.HSDP, config, "replicas of shards are MiCS, with zero 3 only", func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO != 3 }),
+		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more", func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
+		refuses("offload-layers", "offload-layers", config, "it keeps no activations of layers in host memory", func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+	)
+	return append(rules, append(outsideSearch(
+		oneOf(knob.Precision, config, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
+		oneOf(knob.GradDtype, config, "data_types.grad_accum_dtype", func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32, recipe.GradBF16),
+		refuses("mtp", knob.MTP, config, "the JSON knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
+	), softwareRules(config, map[string][]string{
+		"dispatcher": {"alltoall"}, "ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
+	})...)...)
+}
+
+// expertPreset returns AutoEP's name of a family of models; empty: it has none.
+func expertPreset(m *model.Model) string {
+	switch {
+	case strings.HasPrefix(m.ID, "deepseek-v2"):
+		return "deepseek_v2"
+	case m.Family == "DeepSeek", m.Family == "Kimi":
+		return "deepseek_v3"
+	case m.Family == "Mixtral" || strings.HasPrefix(m.ID, "mixtral"):
+		return "mixtral"
+	case m.Family == "Qwen3":
+		return "qwen3_moe"
+	case m.Family == "Llama-4":
+		return "llama4"
+	}
+	return ""
+}
+
+// tensorPreset returns AutoTP's name of a family of models; empty: it finds the products itself.
+func tensorPreset(m *model.Model) string {
+	switch {
+	case strings.HasPrefix(m.Family, "Llama"):
+		return "llama"
+	case strings.HasPrefix(m.Family, "Qwen2"):
+		return "qwen2"
+	case m.Family == "BLOOM":
+		return "bloom"
+	case strings.HasPrefix(m.ID, "mixtral"):
+		return "mixtral"
+	case strings.HasPrefix(m.ID, "deepseek-v2"):
+		return "deepseek_v2"
+	}
+	return ""
+}
+
+// deepSpeedFile returns the keys of DeepSpeed's JSON file.
+func deepSpeedFile() form {
+	tensor := func(s *engine.Setup) bool { return s.TP > 1 }
+	experts := func(s *engine.Setup) bool { return s.EP > 1 }
+	has := func(want recipe.Precision) func(*engine.Setup) (any, bool) {
+		return func(s *engine.Setup) (any, bool) { return true, s.Precision == want }
+	}
+	const gather = "the default that most configurations have: no knob"
+	f := form{id: "deepspeed", file: "ds_config.json", parse: parseJSON, render: jsonText, finish: finishDeepSpeed}
+	f.rows = []field{
+		joint("train_batch_size", []knob.ID{knob.GBS, knob.DP, knob.GPUs}, ofAll(func(s *engine.Setup) int { return s.GBS })),
+		count("train_micro_batch_size_per_gpu", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
+		count("gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
+		joint("bf16.enabled", []knob.ID{knob.Precision}, has(recipe.BF16)),
+		joint("fp16.enabled", []knob.ID{knob.Precision}, has(recipe.FP16)),
+		words("data_types.grad_accum_dtype", knob.GradDtype, pair{"fp32", "fp32"}, pair{"bf16", "bf16"}),
+		words("zero_optimization.stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}),
+		same("zero_optimization.overlap_comm", true, gather),
+		same("zero_optimization.contiguous_gradients", true, gather),
+		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadOptimizer }),
+		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) { return s.DP / s.Replicas(), s.Replicas() > 1 }),
+		count("tensor_parallel.autotp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(tensor),
+		field{key: "tensor_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { p := tensorPreset(&s.Model); return p, p != "" }}.only(tensor),
+		field{key: "expert_parallel.enabled", why: "with ep over 1", write: func(*engine.Setup) (any, bool) { return true, true }}.only(experts),
+		count("expert_parallel.autoep_size", knob.EP, func(s *engine.Setup) int { return s.EP }).only(experts),
+		field{key: "expert_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { return expertPreset(&s.Model), true }}.only(experts),
+		same("gradient_clipping", 1.0, "of the training recipe, no knob"),
+		same("activation_checkpointing.partition_activations", false, "of the script's model"),
+		same("steps_per_print", 10, "a line for each ten steps"),
+		{key: "sequence_parallel_size", read: noUlysses},
+		{key: "pipeline", why: "nothing reads its stages"},
+	}
+	f.assumed = []assumed{
+		{knob.PP, 1, "no JSON has a pipeline"},
+		{knob.VPP, 1, "no JSON has a pipeline"},
+		{knob.Schedule, "1f1b", "no JSON has a pipeline"},
+		{knob.CP, 1, "DeepSpeed has no context parallelism"},
+		{knob.ETP, 1, "the only value"},
+		{knob.SP, false, "AutoTP has none"},
+		{"offload-layers", 0, "it has none"},
+		{knob.MTP, false, "the JSON knows none"},
+	}
+	f.leaves = append(everyLack(), ownDefaults()...)
+	f.leaves = append(f.leaves, scriptLacks()...)
+	f.leaves = append(f.leaves, stays("the data of the script", nil, knob.Seq)...)
+	f.leaves = append(f.leaves, stays("the code of the model: gradient_checkpointing_enable() in Transformers", nil, knob.Recompute)...)
+	return f
+}
+
+// noUlysses refuses the degree that no setup has.
+func noUlysses(v any, r *reader) error {
+	if n, err := wholeOf(v, 1); err != nil || n > 1 {
+		return errText(shown(v) + ": Ulysses is not modelled; cp is a ring")
+	}
+	return nil
+}
+
+// finishDeepSpeed reads what several keys mean together.
+func finishDeepSpeed(r *reader) {
+	switch {
+	case r.values["bf16.enabled"].Value == true && r.values["fp16.enabled"].Value == true:
+		r.wrong("fp16.enabled", "bf16 and fp16 at once: bf16 is read")
+		fallthrough
+	case r.values["bf16.enabled"].Value == true:
+		r.Setup[flat(knob.Precision)] = string(recipe.BF16)
+	case r.values["fp16.enabled"].Value == true:
+		r.Setup[flat(knob.Precision)] = string(recipe.FP16)
+	default:
+		r.assume(flat(knob.Precision), string(recipe.FP32), "neither bf16 nor fp16 is enabled")
+	}
+	for _, d := range []struct {
+		key   string
+		id    knob.ID
+		value any
+	}{
+		{"tensor_parallel.autotp_size", knob.TP, 1}, {"expert_parallel.autoep_size", knob.EP, 1}, {"zero_optimization.stage", knob.ZeRO, 0},
+	} {
+		if _, said := r.values[d.key]; !said {
+			r.assume(flat(d.id), d.value, "DeepSpeed's default of "+d.key)
+		}
+	}
+	const offload = "zero_optimization.offload_optimizer.device"
+	r.Setup[flat(knob.Offload)] = string(recipe.OffloadNone)
+	if v, said := r.values[offload]; said && v.Value != "none" {
+		r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizer)
+		if v.Value != "cpu" {
+			r.wrong(offload, "%s: read as the memory of the host", shown(v.Value))
+		}
+	}
+	r.Setup[flat(knob.HSDP)] = 1
+	r.deepSpeedBatch()
+}
+
+// deepSpeedBatch finds dp from the three figures of the batch.
+func (r *reader) deepSpeedBatch() {
+	const key = "train_batch_size"
+	gbs, mbs, m := r.whole(key, 1, 0), r.whole("train_micro_batch_size_per_gpu", 1, 0), r.whole("gradient_accumulation_steps", 1, 0)
+	if gbs > 0 {
+		r.Setup[flat(knob.GBS)] = gbs
+	}
+	if gbs == 0 || mbs == 0 || m == 0 {
+		return // the number of GPUs says the rest
+	}
+	one := times(mbs, m)
+	if gbs%one != 0 {
+		r.wrong(key, "%d is no multiple of micro-batch %d x accumulation %d", gbs, mbs, m)
+		delete(r.Setup, flat(knob.GBS))
+		return
+	}
+	dp := gbs / one
+	r.Setup[flat(knob.DP)] = dp
+	if shard := r.whole("zero_optimization.mics_shard_size", 1, dp); shard < dp {
+		if dp%shard != 0 {
+			r.wrong("zero_optimization.mics_shard_size", "%d does not divide dp %d", shard, dp)
+			return
+		}
+		r.Setup[flat(knob.HSDP)] = dp / shard
+	}
+}
+
+// scriptLacks returns what is in the script that a file of DeepSpeed or accelerate goes with.
+func scriptLacks() []lack {
+	rows := []lack{
+		{"model", "the script makes the model", always},
+		{flat(knob.SP), "without effect with tp 1", func(s *engine.Setup) bool { return s.SP }},
+	}
+	rows = append(rows, stays("the script makes the optimizer", nil, knob.Optimizer)...)
+	rows = append(rows, stays("the code of the model", nil, knob.Attention, knob.Loss)...)
+	return append(rows, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
+}

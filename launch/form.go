@@ -1,0 +1,251 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/presets/input"
+)
+
+// form is the file of a launcher: its keys, and where the knobs stay that it has no key for.
+type form struct {
+	id, file string
+	rows     []field
+	assumed  []assumed
+	leaves   []lack
+	// parse returns the keys of a file, in its order, and those before an error.
+	parse func(data []byte) ([]Entry, error)
+	// finish reads the keys that mean something only together.
+	finish func(r *reader)
+	render func(d *Document) []byte
+}
+
+// assumed is a knob that a launcher has one value of, so that no file says it.
+type assumed struct {
+	id    knob.ID
+	value any
+	why   string
+}
+
+// document returns a setup as the launcher's file.
+func (f *form) document(s *engine.Setup) Document {
+	d := Document{File: f.file, Entries: written(f.rows, s), render: f.render}
+	d.NotCarried = notCarried(f.leaves, s)
+	return d
+}
+
+// reading reads the launcher's file. What stands before an error is kept.
+func (f *form) reading(data []byte) Reading {
+	text, err := input.Text(data)
+	var entries []Entry
+	if err == nil {
+		entries, err = f.parse(text)
+	}
+	unknown := []Ignored{}
+	entries = slices.DeleteFunc(entries, func(e Entry) bool {
+		if e.Value != "auto" {
+			return false
+		}
+		unknown = append(unknown, Ignored{Key: e.Key, Why: "auto: filled in by the program that starts it, so unknown here", Line: e.Line})
+		return true
+	})
+	r := readEntries(f.id, f.rows, entries)
+	r.Ignored = append(r.Ignored, unknown...)
+	if err != nil {
+		p := Problem{Message: err.Error()}
+		if at, ok := errors.AsType[*input.Error](err); ok {
+			p = Problem{Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Err.Error()}
+		}
+		r.Problems = append(r.Problems, p)
+	}
+	if len(entries) == 0 {
+		return r.Reading
+	}
+	for _, a := range f.assumed {
+		r.assume(flat(a.id), a.value, a.why)
+	}
+	if f.finish != nil {
+		f.finish(r)
+	}
+	return r.Reading
+}
+
+// readsWith returns how a launcher reads its file.
+func readsWith(of func() form) func(name string, data []byte) Reading {
+	return func(_ string, data []byte) Reading {
+		f := of()
+		return f.reading(data)
+	}
+}
+
+// flats returns the keys of knobs.
+func flats(ids []knob.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = flat(id)
+	}
+	return out
+}
+
+// whole returns a whole number of the file, from least; otherwise where the file does not have
+// the key, or something else.
+func (r *reader) whole(key string, least, otherwise int) int {
+	e, ok := r.values[key]
+	if !ok {
+		return otherwise
+	}
+	n, err := wholeOf(e.Value, least)
+	if err != nil {
+		r.wrong(key, "%v", err)
+		return otherwise
+	}
+	return n
+}
+
+// maxWhole bounds whole numbers of files: tokens of a step.
+const maxWhole = 1 << 50
+
+func wholeOf(v any, least int) (int, error) {
+	if n, ok := v.(int); ok && n >= least && n <= maxWhole {
+		return n, nil
+	}
+	return 0, fmt.Errorf("%s is no whole number from %d", shown(v), least)
+}
+
+// count returns the row of a knob that is a whole number.
+func count(key string, id knob.ID, of func(*engine.Setup) int) field {
+	f := number(key, flat(id), of, nil)
+	f.read = func(v any, r *reader) error {
+		n, err := wholeOf(v, 1)
+		if err == nil {
+			r.Setup[flat(id)] = n
+		}
+		return err
+	}
+	return f
+}
+
+// pair is a value of a launcher's file for one word of a knob.
+type pair struct {
+	word  string
+	value any
+}
+
+// words returns the row of a knob whose values the launcher has own words for.
+func words(key string, id knob.ID, pairs ...pair) field {
+	return field{
+		key: key, from: []string{flat(id)},
+		write: func(s *engine.Setup) (any, bool) {
+			k, _ := knob.Find(id)
+			text := k.Text(*s)
+			for _, p := range pairs {
+				if p.word == text {
+					return p.value, true
+				}
+			}
+			return nil, false
+		},
+		read: func(v any, r *reader) error {
+			var known []string
+			for _, p := range pairs {
+				if p.value == comparable1(v) {
+					r.Setup[flat(id)] = flatValue(id, p.word)
+					return nil
+				}
+				known = append(known, fmt.Sprint(p.value))
+			}
+			return fmt.Errorf("%s is none of %s, which are understood", shown(v), strings.Join(known, ", "))
+		},
+	}
+}
+
+// comparable1 returns a value that can be compared: a list is none.
+func comparable1(v any) any {
+	if _, list := v.([]any); list {
+		return nil
+	}
+	return v
+}
+
+// flatValue returns a word of a knob as a setup document has it.
+func flatValue(id knob.ID, word string) any {
+	k, ok := knob.Find(id)
+	switch {
+	case ok && k.Kind == knob.Switch:
+		return word == "on"
+	case ok && k.Kind == knob.Number:
+		n := 0
+		_, _ = fmt.Sscan(word, &n)
+		return n
+	}
+	return word
+}
+
+// joint returns the row of a key that means something only with others.
+func joint(key string, from []knob.ID, write func(s *engine.Setup) (any, bool)) field {
+	return field{key: key, from: flats(from), write: write, read: part}
+}
+
+// ofAll returns what joint writes for a number that every setup has.
+func ofAll(of func(s *engine.Setup) int) func(s *engine.Setup) (any, bool) {
+	return func(s *engine.Setup) (any, bool) { return of(s), true }
+}
+
+// only restricts a row to the setups for which it is needed.
+func (f field) only(when func(s *engine.Setup) bool) field {
+	write := f.write
+	f.write = func(s *engine.Setup) (any, bool) {
+		if !when(s) {
+			return nil, false
+		}
+		return write(s)
+	}
+	return f
+}
+
+// same returns the row of a key that is the same for every setup, and why it is there.
+func same(key string, value any, why string) field {
+	return field{key: key, why: why, write: func(*engine.Setup) (any, bool) { return value, true }}
+}
+
+// yours returns the row of a key that only the site knows, with a placeholder.
+func yours(key string, value any, why string) field {
+	f := same(key, value, why)
+	f.site = true
+	return f
+}
+
+// stays returns knobs that a file has no place for, listed where they are given another value
+// than one of the words.
+func stays(why string, unless []string, ids ...knob.ID) []lack {
+	var out []lack
+	for _, id := range ids {
+		out = append(out, lack{flat(id), why, func(s *engine.Setup) bool {
+			k, _ := knob.Find(id)
+			return !slices.Contains(unless, k.Text(*s))
+		}})
+	}
+	return out
+}
+
+// startedAs returns what no file says, for a launcher whose files are predicted as one stack.
+func startedAs(stack recipe.Stack) []lack {
+	rows := slices.DeleteFunc(everyLack(), func(l lack) bool { return l.key == flat(knob.Calibration) })
+	return append(rows, lack{flat(knob.Calibration), "the file starts " + string(stack) + ", the setup is predicted as another stack", func(s *engine.Setup) bool { return s.Stack != stack }})
+}
+
+// ownDefaults returns what a file does not say because the launcher has one value of it.
+func ownDefaults() []lack {
+	rows := stays("auto and what it does by default are the same file", []string{"", recipe.Auto}, softwareKnobs()...)
+	return append(rows, append(stays("only the zb-auto schedule reads it", []string{"0"}, knob.MaxInFlight), stays("always so", []string{recipe.Auto, ""}, "dp-overlap")...)...)
+}
+
+// errText is an error of fixed text.
+type errText string
+
+func (e errText) Error() string { return string(e) }

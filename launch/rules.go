@@ -1,0 +1,103 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+)
+
+// refuses returns a rule with a reason that needs no numbers.
+func refuses(id string, field knob.ID, source, because string, breaks func(*engine.Setup) bool) Rule {
+	return Rule{ID: id, Field: field, Source: source, Why: func(*engine.Setup) string { return because }, breaks: breaks}
+}
+
+// outsideSearch marks rules that no layout of a search is refused for.
+func outsideSearch(rules ...Rule) []Rule {
+	for i := range rules {
+		rules[i].outside = true
+	}
+	return rules
+}
+
+// oneOf returns the rule that a knob has one of some words.
+func oneOf[T ~string](id knob.ID, source, because string, of func(*engine.Setup) T, allowed ...T) Rule {
+	return Rule{
+		ID: string(id), Field: id, Source: source,
+		breaks: func(s *engine.Setup) bool { return !slices.Contains(allowed, of(s)) },
+		Why: func(s *engine.Setup) string {
+			var list []string
+			for _, w := range allowed {
+				list = append(list, string(w))
+			}
+			return fmt.Sprintf("%s %s: %s (accepted: %s)", id, of(s), because, strings.Join(list, ", "))
+		},
+	}
+}
+
+// softwareRules returns the rules that a launcher is not told to run other software than its
+// own: each field is auto, or one of the words of what it does.
+func softwareRules(source string, own map[string][]string) []Rule {
+	var out []Rule
+	for _, f := range recipe.SoftwareFields() {
+		if f.Knob == "comm-overlap" { // what is taken to overlap, not what runs
+			continue
+		}
+		allowed := append([]string{"", recipe.Auto}, own[f.Knob]...)
+		out = append(out, Rule{
+			ID: f.Knob, Field: knob.ID(f.Knob), Source: source, outside: true,
+			breaks: func(s *engine.Setup) bool {
+				return s.Software != (recipe.Software{}) && !slices.Contains(allowed, *f.Of(&s.Software))
+			},
+			Why: func(s *engine.Setup) string {
+				return fmt.Sprintf("its file cannot ask for %s %s (accepted: %s)", f.Knob, *f.Of(&s.Software), strings.Join(allowed[1:], ", "))
+			},
+		})
+	}
+	return out
+}
+
+// softwareKnobs lists the knobs of software that runs.
+func softwareKnobs() []knob.ID {
+	var ids []knob.ID
+	for _, f := range recipe.SoftwareFields() {
+		if f.Knob != "comm-overlap" && f.Knob != "dp-overlap" {
+			ids = append(ids, knob.ID(f.Knob))
+		}
+	}
+	return ids
+}
+
+// wholeLayers returns the rule of launchers whose recomputation is of whole layers.
+func wholeLayers(source string, modes ...recipe.RecomputeMode) Rule {
+	return Rule{
+		ID: "recompute", Field: knob.Recompute, Source: source,
+		breaks: func(s *engine.Setup) bool {
+			return s.Recompute.Layers > 0 || !slices.Contains(modes, s.Recompute.Mode)
+		},
+		Why: func(s *engine.Setup) string {
+			return fmt.Sprintf("its file has %v for all layers alike, not %s", modes, s.Recompute)
+		},
+	}
+}
+
+// noHostMemory are the rules of launchers that do not keep optimizer or activations on the host.
+func noHostMemory(source, because string) []Rule {
+	return []Rule{
+		refuses("offload", knob.Offload, source, because, func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }),
+		refuses("offload-layers", "offload-layers", source, "it keeps no activations of layers in host memory", func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+	}
+}
+
+// noPipeline are the rules of launchers without pipeline parallelism.
+func noPipeline(source, because string) []Rule {
+	return []Rule{
+		refuses("pipeline", knob.PP, source, because, func(s *engine.Setup) bool { return s.PP > 1 }),
+		refuses("virtual-stages", knob.VPP, source, "without a pipeline there are no virtual stages", func(s *engine.Setup) bool { return s.VPP > 1 && s.PP == 1 }),
+		refuses("order", knob.Schedule, source, "without a pipeline each micro-batch goes forward and backward before the next: 1f1b",
+			func(s *engine.Setup) bool { return s.PP == 1 && s.Schedule != "1f1b" }),
+	}
+}

@@ -1,0 +1,103 @@
+package launch
+
+import (
+	"fmt"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+)
+
+// balancedSplit returns the split that no word is needed for.
+func balancedSplit(s *engine.Setup) string { return layout.BalancedSplit(s.Model.Layers, s.Stages()) }
+
+// titanTOML returns the file of 0.2.2.
+func titanTOML() form {
+	const p, notKnob = "parallelism.", "of the training recipe, no knob"
+	rows := []field{
+		same("job.dump_folder", "./outputs", notKnob),
+		{key: "job.description", why: "a name", write: func(s *engine.Setup) (any, bool) {
+			f, _ := flavorOf(&s.Model)
+			_, shard := shards(s)
+			return fmt.Sprintf("%s %s TP%d PP%d FSDP%d", f.folder, f.name, s.TP, s.PP, shard), true
+		}},
+		joint("model.name", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) { f, _ := flavorOf(&s.Model); return f.folder, true }),
+		joint("model.flavor", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) { f, _ := flavorOf(&s.Model); return f.name, true }),
+		{key: "model.converters", from: []string{"precision"}, write: func(s *engine.Setup) (any, bool) { return []any{"float8"}, s.Precision == recipe.FP8 }, read: readConverters},
+		yours("model.hf_assets_path", "./assets/hf/MODEL", "the tokenizer"),
+		same("optimizer.name", "AdamW", "adam, the one it has"),
+		same("optimizer.lr", 1.5e-4, notKnob),
+		same("optimizer.eps", 1e-8, notKnob),
+		same("lr_scheduler.warmup_steps", 200, notKnob),
+		joint("training.local_batch_size", []knob.ID{knob.MBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int {
+			if s.PP > 1 {
+				return s.MBS * s.MicroBatches
+			}
+			return s.MBS
+		})),
+		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.GBS })),
+		count("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		titanMixed("training.mixed_precision_param"),
+		same("training.max_norm", 1.0, notKnob),
+		same("training.steps", 1000, notKnob),
+		yours("training.dataset", "c4", "the data"),
+	}
+	rows = append(rows, titanParallel(p)...)
+	rows = append(rows,
+		joint(p+"enable_async_tensor_parallel", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
+		joint(p+"pipeline_parallel_microbatch_size", []knob.ID{knob.MBS}, ofAll(func(s *engine.Setup) int { return s.MBS })),
+		count(p+"expert_tensor_parallel_degree", knob.ETP, func(s *engine.Setup) int { return s.ETP }),
+		words("activation_checkpoint.mode", knob.Recompute, pair{"none", "none"}, pair{"selective", "selective"}, pair{"full", "full"}),
+		same("activation_checkpoint.selective_ac_option", "op", "every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeSelective }),
+		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
+	)
+	f := form{id: "torchtitan-toml", file: "torchtitan.toml", rows: rows, parse: parseTOML, render: tomlText, leaves: titanLeaves()}
+	f.leaves = append(f.leaves, lack{flat(knob.SP), "without effect with tp 1", func(s *engine.Setup) bool { return s.TP == 1 && s.SP }})
+	f.assumed = titanMain().assumed[1:]
+	f.finish = finishTitanTOML
+	return f
+}
+
+// readConverters reads which products run in fp8.
+func readConverters(v any, r *reader) error {
+	list, _ := v.([]any)
+	for _, c := range list {
+		if c != "float8" {
+			return fmt.Errorf("%s is no converter that is known here", shown(c))
+		}
+		r.Setup[flat(knob.Precision)] = string(recipe.FP8)
+	}
+	return nil
+}
+
+func finishTitanTOML(r *reader) {
+	for _, f := range flavors() {
+		if r.values["model.name"].Value == f.folder && r.values["model.flavor"].Value == f.name {
+			r.Setup["model"] = f.model
+		}
+	}
+	if _, known := r.Setup["model"]; !known {
+		r.wrong("model.flavor", "%s %s is no flavour that is known here", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value))
+	}
+	if list, _ := r.values["model.converters"].Value.([]any); len(list) > 0 && list[0] == "float8" {
+		r.Setup[flat(knob.Precision)] = string(recipe.FP8)
+	}
+	pipeline := r.readTitan("parallelism.")
+	r.assume(flat(knob.SP), r.degree(knob.TP) > 1, "with tp the sequence is sharded")
+	if r.values["parallelism.enable_async_tensor_parallel"].Value == true {
+		r.Setup["tp_overlap"] = string(recipe.AsyncTP)
+	}
+	const key = "training.local_batch_size"
+	local, gbs := r.whole(key, 1, 8), max(r.whole("training.global_batch_size", -1, -1), 0)
+	if !pipeline {
+		r.readBatch(local, 1, gbs, "training.global_batch_size")
+		return
+	}
+	mbs := r.whole("parallelism.pipeline_parallel_microbatch_size", 1, 1)
+	if local%mbs != 0 {
+		r.wrong(key, "%d sequences are no multiple of the micro-batch size %d", local, mbs)
+		return
+	}
+	r.readBatch(mbs, local/mbs, gbs, key)
+}
