@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"meshscope/engine"
-	"meshscope/engine/calibrate"
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/measured"
@@ -80,13 +79,13 @@ func TestConstantsComeBack(t *testing.T) {
 		s.Cluster = c
 		return float64(e.Evaluate(s).Time.Step)
 	}
-	slopes, err := measured.Sensitivity(&e, setups)
+	chosen, _, err := measured.Plan(&e, setups, 0, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
 	random, in := rand.New(rand.NewPCG(1, 2)), map[int]bool{}
 	args := []string{"calibrate"}
-	for n, i := range calibrate.Spread(slopes, nil, 16) {
+	for n, i := range chosen {
 		in[i] = true
 		s, seconds := &setups[i], real(setups[i])
 		var b strings.Builder

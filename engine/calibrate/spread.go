@@ -45,3 +45,20 @@ func Spread(jacobian [][]float64, taken []int, k int) []int {
 	}
 	return out
 }
+
+// Determined returns the standard errors that runs with these rows of a Jacobian would leave for
+// the unknown of each constant; 0: they would not determine it.
+func Determined(jacobian [][]float64, rows []int) []float64 {
+	if len(jacobian) == 0 {
+		return nil
+	}
+	out, limits := make([]float64, len(jacobian[0])), make([]float64, len(jacobian[0]))
+	for k := range limits {
+		limits[k] = Limit
+	}
+	c := felt(jacobian, make([]float64, len(jacobian)), rows, limits, Noise)
+	for a, k := range c.columns {
+		out[k] = c.deviation[a]
+	}
+	return out
+}

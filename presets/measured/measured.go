@@ -262,21 +262,33 @@ func (m *model) run(s engine.Setup, seconds float64) calibrate.Run {
 	}}
 }
 
-// Sensitivity returns d ln(step) of each constant for layouts of one machine and stack, for a
-// choice of runs that tells the constants apart.
-func Sensitivity(e *engine.Evaluator, setups []engine.Setup) ([][]float64, error) {
+// Plan returns which of some layouts of one machine and stack, besides the first few, to run so
+// that the constants are told apart, at most k, and what all of these would determine.
+func Plan(e *engine.Evaluator, setups []engine.Setup, first, k int) (chosen []int, would []Constant, err error) {
 	if len(setups) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	m, err := newModel(e, &setups[0])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var runs []calibrate.Run
 	for i := range setups {
 		runs = append(runs, m.run(setups[i], 1))
 	}
-	return calibrate.Jacobian(m.constants, runs, nil), nil
+	jacobian, taken := calibrate.Jacobian(m.constants, runs, nil), make([]int, first)
+	for i := range taken {
+		taken[i] = i
+	}
+	chosen = calibrate.Spread(jacobian, taken, k)
+	for n, deviation := range calibrate.Determined(jacobian, append(taken, chosen...)) {
+		c := Constant{ID: m.of[n].id, What: m.of[n].what, Error: deviation, Fitted: deviation > 0}
+		if !c.Fitted {
+			c.Tells = m.of[n].tells
+		}
+		would = append(would, c)
+	}
+	return chosen, would, nil
 }
 
 // Preset returns the file of the fitted constants. The id is the name of the file.
