@@ -41,7 +41,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, args); err != nil {
+		if err := output.begin(cmd, flags.rest(args)); err != nil {
 			return err
 		}
 		share, err := parseHeadroom(headroom)

@@ -49,6 +49,7 @@ func exitCode(err error) int {
 		key      *setupdoc.KeyError
 		unknown  *presets.UnknownError
 		file     *input.Error
+		share    *setupdoc.ShareError
 	)
 	switch {
 	case err == nil:
@@ -56,7 +57,7 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file):
+		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file), errors.As(err, &share):
 		return exitUsage
 	}
 	return exitError

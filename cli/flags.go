@@ -14,6 +14,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
@@ -24,6 +25,8 @@ import (
 type setupFlags struct {
 	file fileName
 	said []said
+
+	opened *launch.Reading // what a file says that the explorer opens, in place of file
 
 	launcher *launcherFlag // whose rules a layout meets that is not given; nil: the stack's
 
@@ -92,7 +95,7 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 		flag.NoOptDefVal, flag.Hidden = "on", a.Old
 	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON; - is standard input")
+	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
 	complete(cmd)
 }
 
@@ -135,7 +138,17 @@ func (a *app) completeIDs(cmd *cobra.Command) {
 }
 
 // empty reports whether no flag gives anything about the setup.
-func (f *setupFlags) empty() bool { return f.file == "" && len(f.said) == 0 }
+func (f *setupFlags) empty() bool { return f.file == "" && f.opened == nil && len(f.said) == 0 }
+
+// rest takes a share string, which counts as --setup, from the arguments of a command and returns
+// the others.
+func (f *setupFlags) rest(args []string) []string {
+	if len(args) == 0 || f.file != "" || !setupdoc.IsShare(args[0]) {
+		return args
+	}
+	f.file = fileName(args[0])
+	return args[1:]
+}
 
 // gives reports whether the command line gives a key, by its flag or by --set.
 func (f *setupFlags) gives(key string) bool {
@@ -190,8 +203,13 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 	if err := errors.Join(f.contradiction(), f.loadFitted(a)); err != nil {
 		return nil, err
 	}
-	if f.file == "" {
+	switch {
+	case f.opened != nil:
+		return f.opened.Document(a.lib)
+	case f.file == "":
 		return &setupdoc.Document{}, nil
+	case setupdoc.IsShare(string(f.file)):
+		return setupdoc.Shared(string(f.file))
 	}
 	name := string(f.file)
 	if name == "-" {

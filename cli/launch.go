@@ -39,7 +39,7 @@ func (a *app) launchCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
+		if err := noArgs(cmd, flags.rest(args)); err != nil {
 			return err
 		}
 		if of.list {

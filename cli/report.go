@@ -29,7 +29,7 @@ func (a *app) reportCommand() *cobra.Command {
 	flags.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, args); err != nil {
+		if err := output.begin(cmd, flags.rest(args)); err != nil {
 			return err
 		}
 		s, chosen, err := flags.start(cmd.Context(), a)

@@ -22,10 +22,10 @@ func (a *app) root() *cobra.Command {
 	var flags setupFlags
 	var look screenFlags
 	cmd := &cobra.Command{
-		Use:   "meshscope",
+		Use:   "meshscope [file or share string]",
 		Short: "Explore 5D parallelism in the terminal",
 		Long: "Explore how the training of a transformer is split over GPUs: memory, pipeline schedule, communication and step time of any layout, live.\n\n" +
-			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it starts with.\n\n" +
+			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it starts with. So does a file that 'import' reads, or a share string that y copies.\n\n" +
 			"Exit code: 0 when you quit, 1 after an internal error, 129, 131 or 143 after SIGHUP, SIGQUIT or SIGTERM.",
 		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --gbs 2048\n" +
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
@@ -35,13 +35,20 @@ func (a *app) root() *cobra.Command {
 	look.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if args = flags.rest(args); len(args) > 0 && flags.file == "" && isFile(args[0]) {
+			r, err := a.openFile(args[0])
+			if err != nil {
+				return err
+			}
+			flags.opened, args = r, args[1:]
+		}
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0])
 		}
 		return a.explore(cmd, &flags, &look)
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
-	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.benchCommand(), a.explainCommand(), a.launchCommand(), a.lessonCommand(), a.demoCommand(), a.versionCommand())
+	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.benchCommand(), a.explainCommand(), a.importCommand(), a.schemaCommand(), a.launchCommand(), a.lessonCommand(), a.demoCommand(), a.versionCommand())
 	cmd.SetHelpCommand(a.helpCommand(cmd))
 	a.strictCompletion(cmd)
 	return cmd

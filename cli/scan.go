@@ -50,7 +50,7 @@ func (a *app) scanCommand() *cobra.Command {
 	f.setup.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := f.output.begin(cmd, args); err != nil {
+		if err := f.output.begin(cmd, f.setup.rest(args)); err != nil {
 			return err
 		}
 		return a.scan(cmd.Context(), f)

@@ -28,7 +28,7 @@ import (
 //
 // and the condition [race]: these tests are built with the race detector.
 func TestScripts(t *testing.T) {
-	schemas, err := filepath.Abs(filepath.Join("testdata", "schema"))
+	schemas, err := filepath.Abs(filepath.Join("..", "docs", "schema"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func lookUp(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// valid checks the last output against a JSON Schema of testdata/schema.
+// valid checks the last output against a JSON Schema of docs/schema.
 func valid(ts *testscript.TestScript, neg bool, args []string) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(ts.Getenv("SCHEMAS"), args[0]))
 	ts.Check(err)

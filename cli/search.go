@@ -66,7 +66,7 @@ func (a *app) searchCommand() *cobra.Command {
 	f.setup.register(cmd)
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := f.output.begin(cmd, args); err != nil {
+		if err := f.output.begin(cmd, f.setup.rest(args)); err != nil {
 			return err
 		}
 		return a.search(cmd.Context(), f)

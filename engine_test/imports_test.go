@@ -34,7 +34,7 @@ func arrows() []arrow {
 	root := append([]string{"engine."}, setup...)
 	return []arrow{
 		{"", []string{"cli"}},
-		{"cli", []string{"ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
+		{"cli", []string{"docs/schema", "ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
 		{"serve", []string{"ui"}},
 		{"ui", []string{"ui", "report", "engine", "presets", "lessons", "launch", "themes"}},
 		{"themes", nil},
@@ -42,6 +42,7 @@ func arrows() []arrow {
 		{"lessons", []string{"lessons", "presets", "engine"}},
 		{"report", []string{"report", "presets", "engine"}},
 		{"presets", []string{"presets", "engine"}},
+		{"docs/schema", nil},
 		{"docs", []string{"cli", "ui", "report", "presets", "engine", "themes"}},
 
 		{"engine", append([]string{"engine."}, setup...)},

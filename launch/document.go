@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/presets/setupdoc"
 )
 
 // Entry is one key of a launcher's file with its value.
@@ -58,6 +59,8 @@ type Reading struct {
 	Understood []Understood
 	Ignored    []Ignored
 	Problems   []Problem
+
+	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
 }
 
 // Understood is a key of the file that became part of the setup. Assumed is where its value

@@ -15,6 +15,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/presets/hfconfig"
 )
 
 // Any is the word for no launcher's rules: every layout that is legal.
@@ -175,6 +176,9 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 // since the flags of the first ones may stand in comments of the files of the others. False where
 // none does.
 func Read(name string, data []byte) (Reading, bool) {
+	if hfconfig.Looks(data) {
+		return readConfig(name, data), true
+	}
 	for _, l := range slices.Backward(Launchers()) {
 		if l.sniff != nil && l.sniff(name, data) {
 			return l.read(name, data), true

@@ -64,6 +64,9 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 
 // Document returns what was read as a setup document.
 func (r *Reading) Document(lib *presets.Library) (*setupdoc.Document, error) {
+	if r.document != nil {
+		return r.document, nil
+	}
 	text, err := json.Marshal(r.Flat(lib))
 	if err != nil {
 		return nil, fmt.Errorf("setup of a %s file: %w", r.Launcher, err)
@@ -79,11 +82,26 @@ func slug(name string) string {
 			return r
 		}
 		return '-'
-	}, name[strings.LastIndexAny(strings.TrimRight(name, `/\`), `/\`)+1:]), "-.")
+	}, lastPart(name)), "-.")
 	if id = id[:min(len(id), most)]; id == "" {
 		return imported
 	}
 	return id
+}
+
+// lastPart returns a path without its folders.
+func lastPart(path string) string {
+	path = strings.TrimRight(path, `/\`)
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// folder returns the name of the folder that a file is in; empty where its path does not say.
+func folder(path string) string {
+	at := strings.LastIndexAny(path, `/\`)
+	if at < 0 || strings.Trim(path[:at], `./\`) == "" {
+		return ""
+	}
+	return lastPart(path[:at])
 }
 
 // presetOf returns the id of the model that has all of some figures; labels do not count. It is

@@ -46,10 +46,11 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 		p.ID = name
 		return p, err
 	}
-	m, err := hfconfig.Model(text)
-	if err != nil {
-		return ModelPreset{}, input.Errorf(name, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	read := hfconfig.Read(text)
+	if err := read.Err(); err != nil {
+		return ModelPreset{}, input.InFile(name, err)
 	}
+	m := read.Model
 	m.ID = name
 	if m.Name == m.Family { // the file has no name: use that of its folder
 		if folder := strings.TrimRight(strings.TrimSuffix(name, lastPart(name)), `/\`); strings.Trim(folder, `./\`) != "" {
@@ -59,7 +60,7 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	if errs := m.Check(); errs.Err() != nil {
 		return ModelPreset{}, &input.Error{File: name, Err: errs}
 	}
-	return ModelPreset{Model: m, Source: name}, nil
+	return ModelPreset{Model: m, Source: name, Note: read.Assumed()}, nil
 }
 
 // lastPart returns a file name without its folders, with either separator.

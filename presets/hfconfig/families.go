@@ -1,7 +1,6 @@
 package hfconfig
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -9,208 +8,264 @@ import (
 	"meshscope/engine/model"
 )
 
-// family holds the defaults of a class of the transformers library.
+// family is an architecture whose parameters can be counted.
 type family struct {
-	tied    bool   // embeddings, where the file has no such key
-	mha     bool   // as many key-value heads as heads, where the file has no such key
-	ownHead bool   // head_dim is required: it is not hidden/heads
-	latent  bool   // MLA: head_dim means something else
-	plain   bool   // two MLP matrices instead of three
-	experts bool   // no dense layer, or intermediate_size means an expert
-	bias    bool   // attention has a bias, where the file has no such key
-	qkvOnly bool   // that bias is on q, k and v alone
-	gpt2    bool   // GPT-2's own names
-	act     string // where the file has no such key
-
-	more func(r *reader)
-}
-
-func (f *family) biasWord() string {
-	if f.qkvOnly {
-		return model.BiasQKV
-	}
-	return model.BiasAll
+	plain bool // two MLP matrices instead of three
+	read  func(r *reader)
 }
 
 // families returns the supported values of model_type.
 func families() map[string]family {
-	return map[string]family{
-		"llama":   {mha: true, act: "silu"},
-		"phi3":    {mha: true, act: "silu", more: window},
-		"mistral": {act: "silu", more: window},
-		"mixtral": {act: "silu", experts: true, more: func(r *reader) {
-			r.experts("num_local_experts", r.c.LocalExperts, r.number("intermediate_size", r.c.FFN))
-			window(r)
-		}},
-		"qwen2":     {act: "silu", bias: true, qkvOnly: true, more: switchedWindow},
-		"qwen3":     {act: "silu", ownHead: true, more: func(r *reader) { perHead(r); switchedWindow(r) }},
-		"qwen3_moe": {act: "silu", ownHead: true, experts: true, more: qwen3MoE},
-		"deepseek_v2": {mha: true, latent: true, act: "silu", more: func(r *reader) {
-			latent(r)
-		}},
-		"deepseek_v3": {mha: true, latent: true, act: "silu", more: func(r *reader) {
-			latent(r)
-			r.m.RouterBias = true
-		}},
-		"glm4_moe": {ownHead: true, act: "silu", qkvOnly: true, more: func(r *reader) {
-			if or(r.c.QKNorm, false) {
-				perHead(r)
+	gemma := func(norms int) family {
+		return family{read: func(r *reader) {
+			r.decoder(model.BiasAll)
+			r.ffn()
+			if r.Model.NormsPer = norms; norms == 2 {
+				return
 			}
-			sharedExperts(r)
-			r.m.RouterBias = true
+			if r.Model.LocalWindow, _ = r.number("sliding_window", "local_window"); r.class.Name == "Gemma3TextConfig" {
+				r.Model.QKNorm = model.QKNormPerHead
+				every, _ := r.number("sliding_window_pattern", "local_to_global_ratio")
+				r.pattern(every)
+				return
+			}
+			r.pattern(2)
+		}}
+	}
+	return map[string]family{
+		"llama":   {read: func(r *reader) { r.decoder(model.BiasAll); r.ffn(); r.Model.MLPBias = r.flag("mlp_bias", "mlp_bias") }},
+		"phi3":    {read: func(r *reader) { r.decoder(""); r.ffn(); r.window() }},
+		"mistral": {read: func(r *reader) { r.decoder(""); r.ffn(); r.window() }},
+		"mixtral": {read: func(r *reader) {
+			r.decoder("")
+			r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
+			r.window()
 		}},
-		"gpt_oss": {ownHead: true, act: "silu", experts: true, bias: true, more: gptOSS},
-		"gpt_neox": {plain: true, mha: true, act: "gelu", bias: true, more: func(r *reader) {
-			r.m.Norm, r.m.MLPBias, r.m.ParallelBlock = model.NormLayer, true, or(r.c.Parallel, true)
+		"qwen2": {read: qwen2},
+		"qwen3": {read: func(r *reader) {
+			r.decoder(model.BiasAll)
+			r.ffn()
+			r.Model.QKNorm = model.QKNormPerHead
+			r.switchedWindow()
 		}},
-		"gpt2":        {gpt2: true, tied: true, more: gpt2},
-		"gemma":       {tied: true, ownHead: true, act: "gelu_pytorch_tanh"},
-		"gemma2":      {tied: true, ownHead: true, act: "gelu_pytorch_tanh", more: func(r *reader) { gemma(r, 2) }},
-		"gemma3":      {tied: true, ownHead: true, act: "gelu_pytorch_tanh", more: func(r *reader) { perHead(r); gemma(r, 6) }},
-		"gemma3_text": {tied: true, ownHead: true, act: "gelu_pytorch_tanh", more: func(r *reader) { perHead(r); gemma(r, 6) }},
-		"olmo2":       {mha: true, act: "silu", more: func(r *reader) { r.m.QKNorm = model.QKNormFullWidth }},
-		"smollm3":     {tied: true, act: "silu", more: func(r *reader) { r.m.Position = "rope, NoPE every 4th layer" }},
+		"qwen3_moe":   {read: qwen3MoE},
+		"deepseek_v2": {read: latent},
+		"deepseek_v3": {read: func(r *reader) { latent(r); r.Model.RouterBias = true }},
+		"kimi_k2":     {read: func(r *reader) { latent(r); r.Model.RouterBias = true }},
+		"glm4_moe":    {read: glm4},
+		"gpt_oss":     {read: gptOSS},
+		"llama4":      {read: llama4},
+		"llama4_text": {read: llama4},
+		"gpt_neox":    {plain: true, read: neoX},
+		"gpt2":        {plain: true, read: gpt2},
+		"gemma":       gemma(2),
+		"gemma2":      gemma(4),
+		"gemma3":      gemma(4),
+		"gemma3_text": gemma(4),
+		"olmo2":       {read: func(r *reader) { r.decoder(model.BiasAll); r.ffn(); r.Model.QKNorm = model.QKNormFullWidth }},
+		"smollm3":     {read: smolLM3},
 	}
 }
 
-func perHead(r *reader) { r.m.QKNorm = model.QKNormPerHead }
-
-// window sets attention to the last tokens only, in every layer.
-func window(r *reader) { r.m.LocalWindow = or(r.c.Window, 0) }
-
-// switchedWindow refuses use_sliding_window: a window from some layer on is not
-// modelled.
-func switchedWindow(r *reader) {
-	if or(r.c.UseWindow, false) {
-		r.refusef("use_sliding_window is true: a window from some layer on is not modelled")
+// decoder reads what nearly all families share: the stream, attention and the vocabulary. bias is
+// where attention_bias puts biases; empty where the class has no such key.
+func (r *reader) decoder(bias string) {
+	m := &r.Model
+	m.Norm, m.NormsPer, m.Position, m.Gated = model.NormRMS, 2, "rope", !r.plain
+	m.AttnBias, m.QKNorm = model.BiasNone, model.QKNormNone
+	m.Hidden, m.Layers = r.must("hidden_size", "hidden"), r.must("num_hidden_layers", "layers")
+	m.Heads, m.Vocab = r.must("num_attention_heads", "heads"), r.must("vocab_size", "vocab")
+	m.MaxSeq = r.must("max_position_embeddings", "max_seq")
+	m.Tied = r.flag("tie_word_embeddings", "tied_embeddings")
+	if bias != "" && r.flag("attention_bias", "attn_bias") {
+		m.AttnBias = bias
+	}
+	r.activation(r.first("hidden_act", "hidden_activation"))
+	if r.isLatent() {
+		return
+	}
+	var ok bool
+	if m.KVHeads, ok = r.number("num_key_value_heads", "kv_heads"); !ok {
+		m.KVHeads = m.Heads
+		r.derive("num_key_value_heads", m.Heads, "none given: as many as num_attention_heads", "kv_heads")
+	}
+	if m.HeadDim, ok = r.number("head_dim", "head_dim"); !ok {
+		r.headDim()
+	}
+	switch m.KVHeads {
+	case m.Heads:
+		m.Attention = "mha"
+	case 1:
+		m.Attention = "mqa"
+	default:
+		m.Attention = "gqa"
 	}
 }
 
-// experts reads a mixture in every layer.
-func (r *reader) experts(key string, n *int, width int) {
-	m := &r.m
-	m.Experts, m.TopK, m.ExpertFFN = r.number(key, n), r.number("num_experts_per_tok", r.c.TopK), width
-	m.MoEFreq = 1
-}
-
-func qwen3MoE(r *reader) {
-	c, m := r.c, &r.m
-	perHead(r)
-	switchedWindow(r)
-	n := c.Experts
-	if n == nil {
-		n = c.LocalExperts
-	}
-	r.experts("num_experts", n, r.number("moe_intermediate_size", c.ExpertFFN))
-	if len(c.DenseLayers) > 0 {
-		r.refusef("mlp_only_layers: dense layers at listed places are not modelled")
-	}
-	if m.MoEFreq = or(c.SparseStep, 1); m.MoEFreq > 1 {
-		m.FFN = r.number("intermediate_size", c.FFN)
+// headDim gives each head its part of the stream.
+func (r *reader) headDim() {
+	m := &r.Model
+	switch {
+	case m.Heads < 1 || m.Hidden < 1: // said already, or by the check of the model
+		m.HeadDim = 1
+	case m.Hidden%m.Heads != 0:
+		r.refusef("num_attention_heads", "%d does not divide hidden_size %d, and head_dim is not given", m.Heads, m.Hidden)
+	default:
+		m.HeadDim = m.Hidden / m.Heads
+		r.derive("head_dim", m.HeadDim, "none given: hidden_size / num_attention_heads", "head_dim")
 	}
 }
 
-// sharedExperts reads routed and shared experts behind some dense layers.
-func sharedExperts(r *reader) {
-	c, m := r.c, &r.m
-	width := r.number("moe_intermediate_size", c.ExpertFFN)
-	r.experts("n_routed_experts", c.RoutedExperts, width)
-	m.SharedExperts = or(c.SharedExperts, 0)
-	m.SharedFFN = m.SharedExperts * width
-	m.FirstDense, m.MTPLayers = or(c.FirstDense, 0), or(c.MTPLayers, 0)
-	if groups, limit := or(c.Groups, 1), or(c.LimitGroups, 1); groups > 1 && limit < groups {
-		m.ExpertGroups, m.RoutedGroups = groups, limit
+// isLatent reports whether the family has DeepSeek's attention, in which neither head_dim nor
+// num_key_value_heads is the size of a tensor.
+func (r *reader) isLatent() bool {
+	_, latent := r.class.Defaults["kv_lora_rank"]
+	return latent
+}
+
+func (r *reader) ffn() { r.Model.FFN = r.must("intermediate_size", "ffn_hidden") }
+
+// activation reads the function between the matrices of an MLP.
+func (r *reader) activation(key string) {
+	if _, ok := r.class.Defaults["hidden_activation"]; ok {
+		key = "hidden_activation" // Gemma: hidden_act is there for old versions and not read
 	}
-	if freq := or(c.MoEFreq, 1); freq != 1 {
-		r.refusef("moe_layer_freq %d: only 1 is modelled", freq)
+	act := r.word(key, "activation")
+	r.skip("not read by "+r.class.Name+": "+key+" counts", "hidden_act", "hidden_activation")
+	if act == "" && r.class.Defaults[key] != nil {
+		act, _ = r.class.Defaults[key].(string) // null
+	}
+	smooth := slices.Contains([]string{"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python", "quick_gelu"}, act)
+	switch {
+	case r.plain && smooth:
+		r.Model.Activation = "gelu"
+	case r.plain && act == "relu":
+		r.Model.Activation = "relu"
+	case !r.plain && (act == "silu" || act == "swish"):
+		r.Model.Activation = "swiglu"
+	case !r.plain && smooth:
+		r.Model.Activation = "geglu"
+	default:
+		r.refusef(key, "%s is no activation that is known for %s", escape.Quote(act), r.class.Name)
 	}
 }
 
-// latent is DeepSeek's attention (MLA) and its mixture. Under MLA neither head_dim
-// nor num_key_value_heads gives the size of a tensor.
-func latent(r *reader) {
-	c, m := r.c, &r.m
-	sharedExperts(r)
-	m.KVHeads, m.Attention, m.QKNorm = m.Heads, "mla", model.QKNormLatent
-	m.QLoraRank, m.KVLoraRank = r.orNone("q_lora_rank", c.QLoraRank), r.number("kv_lora_rank", c.KVLoraRank)
-	m.QKNopeDim, m.QKRopeDim = r.number("qk_nope_head_dim", c.QKNope), r.number("qk_rope_head_dim", c.QKRope)
-	m.VHeadDim = r.number("v_head_dim", c.VHead)
-}
+// window reads attention to the last tokens only, in every layer.
+func (r *reader) window() { r.Model.LocalWindow, _ = r.number("sliding_window", "local_window") }
 
-// orNone reads a number, 0 for null. The key is required: the default of the library
-// differs between versions.
-func (r *reader) orNone(key string, raw json.RawMessage) int {
-	var n *int
-	switch err := json.Unmarshal(raw, &n); {
-	case len(raw) == 0:
-		r.refusef("%s is missing: a number, or null for none", key)
-	case err != nil:
-		r.refusef("%s: a whole number or null, not %s", key, escape.Quote(string(raw)))
+// switchedWindow reads a window that is off unless use_sliding_window is on, and then begins at
+// a layer: one that is not the last is not modelled.
+func (r *reader) switchedWindow() {
+	if on := r.flag("use_sliding_window", "local_window"); !on {
+		r.skip("off: use_sliding_window is not true", "sliding_window", "max_window_layers")
+		r.allFull()
+		return
 	}
-	return or(n, 0)
+	from, ok := r.number("max_window_layers", "local_window")
+	if window, set := r.number("sliding_window", "local_window"); set && (!ok || from < r.Model.Layers) {
+		if from > 0 {
+			r.refusef("use_sliding_window", "true: a window from layer %d on is not modelled", from)
+		}
+		r.Model.LocalWindow = window
+	}
 }
 
-// gptOSS: experts of intermediate_size with biases, learned sinks (one number per
-// head and layer), every other layer local.
-func gptOSS(r *reader) {
-	c, m := r.c, &r.m
-	r.experts("num_local_experts", c.LocalExperts, r.number("intermediate_size", c.FFN))
-	m.Activation, m.MLPBias = "clamped swiglu", true
-	m.ExtraParams, m.ExtraParamsWhat = int64(m.Layers)*int64(m.Heads), "attention sinks"
-	if m.LocalWindow = or(c.Window, 0); m.LocalWindow > 0 {
-		if every := r.period(2); every > 1 {
-			m.LocalRatio = strconv.Itoa(every-1) + ":1"
+// allFull accepts layer_types that say of every layer what nothing says otherwise.
+func (r *reader) allFull() {
+	if !r.has("layer_types") {
+		return
+	}
+	for i, kind := range r.words("layer_types") {
+		if kind != "full_attention" {
+			r.refusef("layer_types", "layer %d is %s, while use_sliding_window is not true", i+1, escape.Quote(kind))
+			return
 		}
 	}
 }
 
-// gemma has four norms per layer and a window in all but every n-th layer.
-func gemma(r *reader, every int) {
-	c, m := r.c, &r.m
-	m.NormsPer, m.LocalWindow = 4, or(c.Window, 0)
-	every = r.period(or(c.Pattern, every))
-	if m.LocalWindow > 0 && every > 1 {
+// words reads a list of texts.
+func (r *reader) words(key string, fields ...string) []string {
+	var list []string
+	r.find(key, &list, "a list of texts", fields)
+	return list
+}
+
+func qwen2(r *reader) {
+	r.decoder("")
+	r.ffn()
+	r.Model.AttnBias = model.BiasQKV
+	r.derive("attention_bias", model.BiasQKV, "no key of the file: Qwen2Attention has a bias on q, k and v", "attn_bias")
+	r.skip("not read by "+r.class.Name+", whose q, k and v have a bias in any case", "attention_bias")
+	r.switchedWindow()
+}
+
+// local makes all but every n-th layer attend to the window alone; 0: all of them.
+func (r *reader) local(every int) {
+	if m := &r.Model; m.LocalWindow > 0 && every > 1 {
 		m.LocalRatio = strconv.Itoa(every-1) + ":1"
 	}
 }
 
-// period returns every how many layers one attends to all tokens, by layer_types where
-// the file has them: the last of every n-th, as the library lays them out, in a list
-// as long as the model or in one period of it.
-func (r *reader) period(every int) int {
-	types := r.c.LayerTypes
+// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, the last of
+// every n as the library lays them out, in a list as long as the model or in one period of it.
+func (r *reader) pattern(every int) {
+	types := r.words("layer_types", "local_to_global_ratio")
 	if len(types) == 0 {
-		return every
+		r.local(every)
+		return
 	}
 	switch every = 1 + slices.Index(types, "full_attention"); every {
 	case 0:
 		every = len(types) + 1 // a window in every layer
 	case 1:
-		r.m.LocalWindow = 0
+		r.Model.LocalWindow = 0
 	}
 	for i, kind := range types {
 		if want := (i+1)%every == 0; (kind == "full_attention") != want || !want && kind != "sliding_attention" {
-			r.refusef("layer_types: layer %d is %s, which is no pattern of one full_attention after every %d sliding_attention", i+1, escape.Quote(kind), every-1)
-			return every
+			r.refusef("layer_types", "layer %d is %s, which is no pattern of one full_attention after every %d sliding_attention", i+1, escape.Quote(kind), every-1)
+			return
 		}
 	}
 	if every > len(types) {
-		return 1
+		every = 0
 	}
-	return every
+	r.local(every)
+}
+
+func smolLM3(r *reader) {
+	r.decoder(model.BiasAll)
+	r.ffn()
+	r.Model.MLPBias = r.flag("mlp_bias", "mlp_bias")
+	r.Model.Position = "rope, NoPE every 4th layer"
+	r.switchedWindow()
+	r.skip("which layers have rotary positions changes no size", "no_rope_layers", "no_rope_layer_interval")
+}
+
+func neoX(r *reader) {
+	r.decoder(model.BiasAll)
+	r.ffn()
+	r.Model.Norm, r.Model.MLPBias = model.NormLayer, true
+	r.Model.ParallelBlock = r.flag("use_parallel_residual", "parallel_block")
 }
 
 func gpt2(r *reader) {
-	c, m := r.c, &r.m
-	m.Hidden, m.Layers = r.number("n_embd", c.Embed), r.number("n_layer", c.Depth)
-	m.Heads, m.Vocab = r.number("n_head", c.NHead), r.number("vocab_size", c.Vocab)
-	m.MaxSeq, m.FFN, m.KVHeads = r.number("n_positions", c.Positions), or(c.Inner, 4*m.Hidden), m.Heads
-	if m.Heads > 0 {
+	m := &r.Model
+	m.NormsPer = 2
+	m.Hidden, m.Layers = r.must("n_embd", "hidden"), r.must("n_layer", "layers")
+	m.Heads, m.Vocab = r.must("n_head", "heads"), r.must("vocab_size", "vocab")
+	m.MaxSeq = r.must("n_positions", "max_seq")
+	m.Tied = r.flag("tie_word_embeddings", "tied_embeddings")
+	m.KVHeads = m.Heads
+	var ok bool
+	if m.FFN, ok = r.number("n_inner", "ffn_hidden"); !ok {
+		m.FFN = 4 * m.Hidden
+		r.derive("n_inner", m.FFN, "none given: 4 n_embd", "ffn_hidden")
+	}
+	if m.Heads > 0 && m.Hidden%m.Heads != 0 {
+		r.refusef("n_head", "%d does not divide n_embd %d", m.Heads, m.Hidden)
+	} else if m.Heads > 0 {
 		m.HeadDim = m.Hidden / m.Heads
 	}
-	if c.Act = c.ActGPT2; c.Act == "" {
-		c.Act = "gelu_new"
-	}
-	r.activation(&family{plain: true})
-	m.Norm, m.Position, m.AttnBias, m.MLPBias, m.Attention = model.NormLayer, model.PositionLearned, model.BiasAll, true, "mha"
+	r.activation("activation_function")
+	m.QKNorm, m.Norm, m.Position, m.AttnBias, m.MLPBias, m.Attention = model.QKNormNone, model.NormLayer, model.PositionLearned, model.BiasAll, true, "mha"
 }

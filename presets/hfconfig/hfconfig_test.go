@@ -1,7 +1,9 @@
 package hfconfig_test
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -17,59 +19,99 @@ const (
 		"vocab_size":50432,"max_position_embeddings":2048,"tie_word_embeddings":false,"hidden_act":"gelu_fast","use_parallel_residual":true}`
 )
 
-// TestAsThePresets: what is read of a checkpoint's file has the parameters of the
-// preset that was made from other sources.
-func TestAsThePresets(t *testing.T) {
-	for id, text := range map[string]string{
-		"llama3.2-3b":  llama32,
-		"llama3.1-8b":  `{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,"max_position_embeddings":131072,"hidden_act":"silu","rope_scaling":{"factor":8.0}}`,
-		"llama2-7b":    `{"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"intermediate_size":11008,"vocab_size":32000,"max_position_embeddings":4096,"num_key_value_heads":null}`,
-		"mistral-7b":   `{"model_type":"mistral","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,"vocab_size":32000,"max_position_embeddings":32768,"hidden_act":"silu","sliding_window":4096}`,
-		"mixtral-8x7b": `{"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,"num_local_experts":8,"num_experts_per_tok":2,"vocab_size":32000,"max_position_embeddings":32768,"sliding_window":null}`,
-		"qwen2.5-7b":   `{"model_type":"qwen2","hidden_size":3584,"num_hidden_layers":28,"num_attention_heads":28,"num_key_value_heads":4,"intermediate_size":18944,"vocab_size":152064,"max_position_embeddings":131072,"use_sliding_window":false,"sliding_window":131072}`,
-		"qwen3-8b":     `{"model_type":"qwen3","hidden_size":4096,"num_hidden_layers":36,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"intermediate_size":12288,"vocab_size":151936,"max_position_embeddings":40960,"attention_bias":false}`,
-		"qwen3-30b-a3b": `{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"intermediate_size":6144,"num_experts":128,"num_experts_per_tok":8,
-			"moe_intermediate_size":768,"decoder_sparse_step":1,"mlp_only_layers":[],"vocab_size":151936,"max_position_embeddings":40960}`,
-		"deepseek-v3": `{"model_type":"deepseek_v3","hidden_size":7168,"num_hidden_layers":61,"num_attention_heads":128,"num_key_value_heads":128,"intermediate_size":18432,"moe_intermediate_size":2048,"n_routed_experts":256,
-			"n_shared_experts":1,"num_experts_per_tok":8,"n_group":8,"topk_group":4,"first_k_dense_replace":3,"moe_layer_freq":1,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,
-			"num_nextn_predict_layers":1,"vocab_size":129280,"max_position_embeddings":163840,"quantization_config":{"fmt":"e4m3"}}`,
-		"deepseek-v2-lite": `{"model_type":"deepseek_v2","hidden_size":2048,"num_hidden_layers":27,"num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,"moe_intermediate_size":1408,"n_routed_experts":64,
-			"n_shared_experts":2,"num_experts_per_tok":6,"first_k_dense_replace":1,"q_lora_rank":null,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"vocab_size":102400,"max_position_embeddings":32768}`,
-		"glm-4.5-air": `{"model_type":"glm4_moe","hidden_size":4096,"num_hidden_layers":46,"num_attention_heads":96,"num_key_value_heads":8,"head_dim":128,"intermediate_size":10944,"moe_intermediate_size":1408,"n_routed_experts":128,
-			"n_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":1,"attention_bias":true,"use_qk_norm":false,"num_nextn_predict_layers":1,"vocab_size":151552,"max_position_embeddings":131072}`,
-		"gpt2-124m": `{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"n_inner":null,"vocab_size":50257,"activation_function":"gelu_new"}`,
-		"gemma2-2b": `{"model_type":"gemma2","hidden_size":2304,"num_hidden_layers":26,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":256,"intermediate_size":9216,"vocab_size":256000,"max_position_embeddings":8192,
-			"hidden_activation":"gelu_pytorch_tanh","sliding_window":4096}`,
-		"gemma3-4b": `{"model_type":"gemma3","text_config":{"model_type":"gemma3_text","hidden_size":2560,"num_hidden_layers":34,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":256,"intermediate_size":10240,"vocab_size":262208,
-			"max_position_embeddings":131072,"sliding_window":1024,"layer_types":["sliding_attention","sliding_attention","sliding_attention","sliding_attention","sliding_attention","full_attention"]},"vision_config":{"hidden_size":1152}}`,
-		"gpt-oss-20b": `{"model_type":"gpt_oss","hidden_size":2880,"num_hidden_layers":24,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,"intermediate_size":2880,"num_local_experts":32,"num_experts_per_tok":4,
-			"vocab_size":201088,"max_position_embeddings":131072,"sliding_window":128,"attention_bias":true}`,
-		"olmo2-7b":   `{"model_type":"olmo2","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":32,"intermediate_size":11008,"vocab_size":100278,"max_position_embeddings":4096}`,
-		"smollm3-3b": `{"model_type":"smollm3","hidden_size":2048,"num_hidden_layers":36,"num_attention_heads":16,"num_key_value_heads":4,"intermediate_size":11008,"vocab_size":128256,"max_position_embeddings":65536}`,
-	} {
-		want, err := presets.Default().Model(id)
-		if err != nil {
+// published is a config.json of a public model with the number of its parameters and where that
+// comes from.
+type published struct {
+	Name       string          `json:"name"`
+	Parameters int64           `json:"parameters"`
+	Source     string          `json:"source"`
+	Config     json.RawMessage `json:"config"`
+}
+
+// configs returns those of testdata, which have the keys and gaps of the files on the hub.
+func configs(t *testing.T) []published {
+	t.Helper()
+	data, err := os.ReadFile("testdata/configs.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []published
+	for line := range strings.Lines(string(data)) {
+		var p published
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			t.Fatal(err)
 		}
-		got, err := hfconfig.Model([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", id, err)
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestConfigs: public models have exactly their number of parameters, every key of their files
+// is known, and those with a preset, made from other sources, have its figures.
+func TestConfigs(t *testing.T) {
+	all, kinds := configs(t), map[string]bool{}
+	for _, p := range all {
+		r := hfconfig.Read(p.Config)
+		for _, problem := range r.Problems {
+			t.Errorf("%s: %v", p.Name, problem)
+		}
+		if len(r.Problems) > 0 {
 			continue
 		}
-		// All but the labels and the length, which files give differently.
-		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq = want.ID, want.Name, want.Family, want.Attention, want.MaxSeq
-		if got != want {
-			t.Errorf("%s:\n%+v\nwant\n%+v", id, got, want)
+		if got := r.Model.Total(); got != p.Parameters || p.Source == "" {
+			t.Errorf("%s: %d parameters, want %d (%s)", p.Name, got, p.Parameters, p.Source)
 		}
+		kinds[r.Model.Family] = true
+		for _, k := range r.Ignored {
+			if strings.Contains(k.Why, "no key that is known") {
+				t.Errorf("%s: %s is not known", p.Name, k.Name)
+			}
+		}
+		want, err := presets.Default().Model(p.Name)
+		if err != nil {
+			continue
+		}
+		// All but the labels, the length, which files give differently, and the modules for
+		// multi-token prediction, which presets count only where they are published.
+		got := r.Model
+		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq, got.MTPLayers = want.ID, want.Name, want.Family, want.Attention, want.MaxSeq, want.MTPLayers
+		if got != want {
+			t.Errorf("%s:\n%+v\nwant\n%+v", p.Name, got, want)
+		}
+	}
+	if len(all) < 40 || len(kinds) < 17 {
+		t.Errorf("%d configs of %d families", len(all), len(kinds))
 	}
 }
 
-// TestNeoX: GPT-NeoX-20B has no preset; its authors count 20,554,567,680
-// parameters (arXiv 2204.06745).
-func TestNeoX(t *testing.T) {
-	m, err := hfconfig.Model([]byte(neox))
-	if err != nil || m.Total() != 20_554_567_680 || !m.ParallelBlock {
-		t.Errorf("%d parameters, %v", m.Total(), err)
+// TestAccounted: every key of a file is understood, ignored for a reason or a problem, with its
+// line; what the file leaves out has its source.
+func TestAccounted(t *testing.T) {
+	r := hfconfig.Read([]byte("{\n \"model_type\": \"gemma3\",\n \"text_config\": {\n  \"num_hidden_layers\": 34, \"hidden_size\": 2560,\n  \"intermediate_size\": 10240,\n  \"sliding_window\": 1024, \"odd\": 3\n },\n \"vision_config\": {},\n \"strange\": [1]\n}"))
+	if len(r.Problems) > 0 || r.Model.Total() != 3_880_263_168 {
+		t.Fatalf("%d parameters, %v", r.Model.Total(), r.Problems)
+	}
+	lines, assumed := map[string]int{}, map[string]string{}
+	for _, k := range r.Understood {
+		lines[k.Name], assumed[k.Name] = k.Line, k.Assumed
+		if len(k.Fields) == 0 {
+			t.Errorf("%s gives nothing", k.Name)
+		}
+	}
+	if lines["text_config.hidden_size"] != 4 || lines["text_config.sliding_window"] != 6 {
+		t.Errorf("lines %v", lines)
+	}
+	if want := "not in the file; default of Gemma3TextConfig, transformers@008f5c8c"; assumed["vocab_size"] != want || assumed["text_config.hidden_size"] != "" {
+		t.Errorf("vocab_size: %q, want %q", assumed["vocab_size"], want)
+	}
+	whys := map[string]string{}
+	for _, k := range r.Ignored {
+		whys[k.Name] = k.Why
+	}
+	for key, want := range map[string]string{"text_config.odd": "no key that is known", "vision_config": "not of the language model", "strange": "outside the language model", "model_type": "of the library"} {
+		if !strings.Contains(whys[key], want) {
+			t.Errorf("%s: %q, want %q", key, whys[key], want)
+		}
 	}
 }
 
@@ -95,40 +137,64 @@ func TestLayerTypes(t *testing.T) {
 		{[]string{"sliding", "sliding"}, 1024, ""},
 		{nil, 1024, "5:1"},
 	} {
-		m, err := hfconfig.Model([]byte(gemmaOf(c.kinds...)))
+		r := hfconfig.Read([]byte(gemmaOf(c.kinds...)))
+		m, err := r.Model, r.Err()
 		if err != nil || m.LocalWindow != c.window || m.LocalRatio != c.ratio {
 			t.Errorf("%v: window %d, ratio %q, %v", c.kinds, m.LocalWindow, m.LocalRatio, err)
 		}
 	}
 }
 
-// TestRefused: what cannot be counted is refused by name, and everything that is
-// missing is said at once.
+// mla is a DeepSeek-V3 file with another text in place of one.
+func mla(old, with string) string {
+	return strings.Replace(`{"model_type":"deepseek_v3","hidden_size":7168,
+"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,
+"n_routed_experts":256,"num_experts_per_tok":8}`, old, with, 1)
+}
+
+// TestRefused: what cannot be counted, or contradicts itself, is refused by name and place, and
+// all of it at once.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want []string
 	}{
-		"unknown architecture":  {`{"model_type":"mamba2","hidden_size":1}`, []string{`model_type "mamba2" is not known`, "llama", "write a preset"}},
-		"no config":             {`{"tp":8}`, []string{"no model_type"}},
-		"not JSON":              {`hidden: 1`, []string{"not a JSON document"}},
-		"text for a number":     {`{"model_type":"llama","hidden_size":"big"}`, []string{"hidden_size", "string"}},
-		"two missing":           {`{"model_type":"llama","hidden_size":4096,"num_hidden_layers":2,"num_attention_heads":32,"intermediate_size":8}`, []string{"missing", "max_position_embeddings, vocab_size"}},
-		"no key-value heads":    {strings.Replace(strings.Replace(llama32, `"llama"`, `"mistral"`, 1), `"num_key_value_heads":8,`, "", 1), []string{"num_key_value_heads"}},
-		"another activation":    {strings.Replace(llama32, "silu", "relu6", 1), []string{`hidden_act "relu6"`}},
-		"zero layers":           {strings.Replace(llama32, `"num_hidden_layers":28`, `"num_hidden_layers":0`, 1), []string{"layers is 0"}},
-		"heads do not divide":   {strings.Replace(strings.Replace(llama32, `"head_dim":128,`, "", 1), ":24", ":23", 1), []string{"head_dim"}},
-		"dense here and there":  {`{"model_type":"qwen3_moe","mlp_only_layers":[3]}`, []string{"mlp_only_layers"}},
-		"no pattern of layers":  {gemmaOf("full", "sliding", "full"), []string{"layer_types: layer 2", "sliding_attention"}},
-		"two patterns":          {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: layer 4"}},
-		"an unknown layer":      {gemmaOf("sliding", "chunked"), nil},
-		"unsaid query rank":     {`{"model_type":"deepseek_v2"}`, []string{"q_lora_rank is missing: a number, or null"}},
-		"text for a query rank": {`{"model_type":"deepseek_v2","q_lora_rank":"x"}`, []string{"q_lora_rank: a whole number or null"}},
-		"a window from a layer": {`{"model_type":"qwen2","use_sliding_window":true}`, []string{"use_sliding_window"}},
+		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "llama", "write a preset"}},
+		"no config":              {`{"tp":8}`, []string{"no model_type"}},
+		"not JSON":               {`hidden: 1`, []string{"not a JSON document"}},
+		"cut":                    {llama32[:80], []string{"ends too early"}},
+		"binary":                 {"\x7fELF\x00\x01", []string{"zero byte"}},
+		"UTF-16":                 {"\xff\xfe{\x00}\x00", []string{"UTF-16"}},
+		"deep":                   {strings.Repeat(`{"text_config":`, 100), []string{"nested more than"}},
+		"a list":                 {`[1]`, []string{"an object of keys"}},
+		"a list for an object":   {`{"model_type":"gemma3","text_config":[1]}`, []string{"line 1, column 38: text_config: allowed: an object"}},
+		"a key twice":            {`{"model_type":"llama",` + "\n" + `"hidden_size":1,"hidden_size":2}`, []string{"line 2, column 31: hidden_size: comes twice"}},
+		"text for a number":      {`{"model_type":"llama","hidden_size":"big"}`, []string{`line 1, column 37: hidden_size: a whole number, not "\"big\""`}},
+		"half a layer":           {`{"model_type":"llama","num_hidden_layers":2.5}`, []string{"num_hidden_layers: a whole number"}},
+		"two wrong":              {`{"model_type":"llama","num_hidden_layers":2.5,"tie_word_embeddings":1}`, []string{"num_hidden_layers: a whole number", "tie_word_embeddings: true or false"}},
+		"another activation":     {strings.Replace(llama32, "silu", "relu6", 1), []string{`hidden_act: "relu6" is no activation`}},
+		"zero layers":            {strings.Replace(llama32, `"num_hidden_layers":28`, `"num_hidden_layers":0`, 1), []string{"num_hidden_layers: layers is 0"}},
+		"heads do not divide":    {strings.Replace(strings.Replace(llama32, `"head_dim":128,`, "", 1), ":24", ":23", 1), []string{"line 1, column", "num_attention_heads: 23 does not divide hidden_size 3072"}},
+		"key-value heads":        {strings.Replace(llama32, `"num_key_value_heads":8`, `"num_key_value_heads":7`, 1), []string{"num_key_value_heads: kv_heads is 7; allowed: a divisor of heads = 24"}},
+		"experts of no mixture":  {strings.Replace(llama32, `"vocab_size"`, `"num_local_experts":8,"vocab_size"`, 1), []string{"num_local_experts: 8, but LlamaConfig has no such key"}},
+		"too many per token":     {mla(`"num_experts_per_tok":8`, `"num_experts_per_tok":300`), []string{"line 3, column 46: num_experts_per_tok: top_k is 300; allowed: a whole number from 1 to 256"}},
+		"half latent":            {mla(`,"v_head_dim":128`, ""), []string{"line 2, column 35: kv_lora_rank: latent attention is half there: v_head_dim is missing"}},
+		"text for a query rank":  {mla("1536", `"x"`), []string{"q_lora_rank: a whole number"}},
+		"biases of latent":       {mla(`"q_lora_rank"`, `"attention_bias":true,"q_lora_rank"`), []string{"attention_bias: attn_bias is"}},
+		"dense here and there":   {`{"model_type":"qwen3_moe","mlp_only_layers":[3]}`, []string{"mlp_only_layers: dense layers"}},
+		"experts here and there": {`{"model_type":"llama4_text","moe_layers":[0,1,3]}`, []string{"moe_layers: layer 3 is no 1-th"}},
+		"too few of them":        {`{"model_type":"llama4_text","moe_layers":[0,1]}`, []string{"moe_layers: 2 layers with experts"}},
+		"no pattern of rope":     {`{"model_type":"llama4_text","no_rope_layers":[1,0,0]}`, []string{"no_rope_layers: layer 3"}},
+		"no pattern of layers":   {gemmaOf("full", "sliding", "full"), []string{"layer_types: layer 2", "sliding_attention"}},
+		"two patterns":           {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: layer 4"}},
+		"an unknown layer":       {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
+		"no default":             {`{"model_type":"deepseek_v2"}`, []string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"}},
+		"a window from a layer":  {`{"model_type":"qwen2","use_sliding_window":true}`, []string{"use_sliding_window: true: a window from layer 28 on"}},
 	} {
-		m, err := hfconfig.Model([]byte(c.text))
+		r := hfconfig.Read([]byte(c.text))
+		err := r.Err()
 		if err == nil {
-			t.Errorf("%s: accepted as %+v", name, m)
+			t.Errorf("%s: accepted as %+v", name, r.Model)
 			continue
 		}
 		for _, want := range c.want {
@@ -138,20 +204,42 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	var unknown *hfconfig.UnknownError
-	if _, err := hfconfig.Model([]byte(`{"model_type":"x"}`)); !errors.As(err, &unknown) {
-		t.Errorf("%T", err)
+	if r := hfconfig.Read([]byte(`{"model_type":"x"}`)); !errors.As(r.Err(), &unknown) {
+		t.Errorf("%v", r.Problems)
 	}
 }
 
-// FuzzModel: no file makes the reader panic, and what it takes can be counted.
+// TestDefaults: a file that leaves all out is the model that its class makes, as the library does.
+func TestDefaults(t *testing.T) {
+	for kind, want := range map[string]int64{"gpt2": 124_439_808, "gpt_neox": 20_554_567_680, "gpt_oss": 116_829_156_672, "mistral": 7_241_732_096, "gemma": 8_537_680_896, "llama4": 107_769_861_120} {
+		r := hfconfig.Read([]byte(`{"model_type":"` + kind + `"}`))
+		if len(r.Problems) > 0 || r.Model.Total() != want || !strings.Contains(r.Assumed(), "vocab_size") {
+			t.Errorf("%s: %d parameters, want %d, %v", kind, r.Model.Total(), want, r.Problems)
+		}
+	}
+}
+
+// FuzzModel: no file makes the reader panic, what it takes can be counted, and every key is
+// accounted for once.
 func FuzzModel(f *testing.F) {
 	f.Add([]byte(llama32))
 	f.Add([]byte(neox))
+	f.Add([]byte(mla("", "")))
+	f.Add([]byte(gemmaOf("sliding", "full")))
 	f.Add([]byte(`{"model_type":"gemma3","text_config":{"hidden_size":9}}`))
+	f.Add([]byte(`{"model_type":"llama4_text","moe_layers":[0,1,3],"no_rope_layers":[1,0,0]}`))
+	f.Add([]byte(`{"model_type":"qwen3_moe","decoder_sparse_step":2,"mlp_only_layers":[]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := hfconfig.Model(data)
-		if err == nil && (m.Total() <= 0 || len(m.Check()) > 0) {
-			t.Errorf("%d parameters of %+v", m.Total(), m)
+		r := hfconfig.Read(data)
+		if len(r.Problems) == 0 && (r.Model.Total() <= 0 || len(r.Model.Check()) > 0) {
+			t.Errorf("%d parameters of %+v", r.Model.Total(), r.Model)
+		}
+		seen := map[string]bool{}
+		for _, k := range r.Ignored {
+			if seen[k.Name] {
+				t.Errorf("%q is ignored twice", k.Name)
+			}
+			seen[k.Name] = true
 		}
 	})
 }

@@ -80,7 +80,7 @@ func (c *counter) count(n *unstable.Node, depth int) error {
 }
 
 func (c *counter) refuse(err error) error {
-	line, column := place(c.text, c.last)
+	line, column := Place(c.text, c.last)
 	return &Error{Line: line, Column: column, Err: err}
 }
 
@@ -162,7 +162,7 @@ func DecodeJSON(text []byte, into any) error {
 	}
 	err := json.Unmarshal(text, into)
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		line, column := place(text, min(int(kind.Offset), len(text)))
+		line, column := Place(text, min(int(kind.Offset), len(text)))
 		return &Error{Line: line, Column: column, Key: kind.Field, Err: fmt.Errorf("is a JSON %s, which it cannot be", escape.Line(kind.Value))}
 	}
 	return err
@@ -174,7 +174,7 @@ func CheckJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber() // their range is checked where they are used
 	refuse := func(err error) error {
-		line, column := place(text, min(int(dec.InputOffset()), len(text)))
+		line, column := Place(text, min(int(dec.InputOffset()), len(text)))
 		return &Error{Line: line, Column: column, Err: err}
 	}
 	// objects holds, for each object or list around the current token, whether it is an

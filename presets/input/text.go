@@ -37,7 +37,7 @@ func checkText(data []byte) error {
 		if name := unmarked(data); name != "" {
 			return noText(0, 0, "this is "+name+" by its zero bytes", "save it as such, or iconv -f "+name+" -t UTF-8")
 		}
-		line, column := place(data, at)
+		line, column := Place(data, at)
 		return noText(line, column, "a zero byte: this is no text", "")
 	}
 	if utf8.Valid(data) {
@@ -46,7 +46,7 @@ func checkText(data []byte) error {
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
 		if r == utf8.RuneError && n <= 1 {
-			line, column := place(data, at)
+			line, column := Place(data, at)
 			return noText(line, column, fmt.Sprintf("byte 0x%02X is no UTF-8", data[at]),
 				"if it is Latin-1 or Windows-1252, save it as such, or iconv -f WINDOWS-1252 -t UTF-8")
 		}
@@ -96,8 +96,8 @@ func unmarked(data []byte) string {
 	return ""
 }
 
-// place returns the line and column of a byte, both in characters from 1.
-func place(data []byte, at int) (line, column int) {
+// Place returns the line and column of a byte, both in characters from 1.
+func Place(data []byte, at int) (line, column int) {
 	before := data[:at]
 	line = 1 + bytes.Count(before, []byte("\n"))
 	return line, 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])

@@ -46,8 +46,8 @@ func TestReadModel(t *testing.T) {
 		t.Errorf("the model is called %q, not as its folder", m.Name)
 	}
 	for _, c := range []struct{ name, want string }{
-		{write("odd.json", `{"model_type":"mamba"}`), `odd.json: model_type "mamba" is not known`},
-		{write("half.json", `{"model_type":"llama"}`), "missing"},
+		{write("odd.json", `{"model_type":"mamba"}`), `odd.json:1:15: model_type "mamba" is not known`},
+		{write("half.json", `{"model_type":"deepseek_v2"}`), "half.json: num_experts_per_tok: is missing"},
 		{write("llama3.2-4b.toml", strings.ReplaceAll(string(preset), "gated_ffn = true\n", "")), "gated_ffn: is missing"},
 		{write("long.json", strings.Repeat(" ", 2<<20)), "longer than"},
 		{filepath.Join(dir, "none.json"), "there is no such file"},

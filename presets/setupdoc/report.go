@@ -8,9 +8,9 @@ import (
 	"meshscope/engine"
 )
 
-// reportKeys returns the keys of what eval --json prints.
+// reportKeys returns the keys of what eval --json and import --json print.
 func reportKeys() []string {
-	keys := []string{"schema_version", "version", "setup", "layout_chosen"}
+	keys := []string{"schema_version", "version", "setup", "layout_chosen", "notices", "launcher", "understood", "ignored"}
 	for _, key := range keysOf(reflect.TypeFor[engine.Report]()) {
 		if key != "-" {
 			keys = append(keys, key)
@@ -20,7 +20,7 @@ func reportKeys() []string {
 }
 
 // setupOf finds the setup of a document: itself, or the one inside a report of
-// eval that is fed back.
+// eval or a reading of import that is fed back.
 func setupOf(root *node) (*node, error) {
 	inner := root.find("setup")
 	if inner == nil {

@@ -203,9 +203,9 @@ func packed(document []byte) (string, error) {
 	return shareMark + base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// Shared returns the document of a share string. Blanks and line breaks, which a terminal may
-// put into a long line, are left out.
-func Shared(line string) (*Document, error) {
+// SharedKeys returns the keys of the document of a share string. Blanks and line breaks, which a
+// terminal may put into a long line, are left out.
+func SharedKeys(line string) (map[string]json.RawMessage, error) {
 	document, err := unpacked(line)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,16 @@ func Shared(line string) (*Document, error) {
 			delete(base, key)
 		}
 	}
-	whole, err := json.Marshal(base)
+	return base, nil
+}
+
+// Shared returns the document of a share string.
+func Shared(line string) (*Document, error) {
+	keys, err := SharedKeys(line)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := json.Marshal(keys)
 	if err != nil {
 		return nil, &ShareError{"its content is no setup"}
 	}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/launch"
+	"meshscope/presets"
+	"meshscope/presets/input"
+	"meshscope/presets/setupdoc"
+	"meshscope/report"
+	"meshscope/report/figure"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	var output outputFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Read a model or a layout from a file of another program",
+		Long: "Read what the file of another program says of a setup: a Hugging Face config.json or the folder of a checkpoint, a file of a launcher, a setup file, a share string. " +
+			"It prints the setup, every key that was understood, what is assumed where the file leaves it out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file has at most 10 MiB.\n\n" +
+			"'meshscope FILE' opens the explorer with it. The JSON document is a setup document too: eval --setup reads it.\n\n" +
+			"Exit code: 0 read, 1 run-time error, 2 a file with problems, or none.",
+		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8",
+		Args:    cobra.ArbitraryArgs,
+	}
+	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON)}, string(report.JSON))
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := output.settle(cmd); err != nil {
+			return err
+		}
+		if len(args) != 1 {
+			return &usageError{fmt.Sprintf("import takes one file, given %d", len(args))}
+		}
+		r, err := a.readFile(args[0])
+		if err != nil {
+			return err
+		}
+		var s engine.Setup
+		if len(r.Problems) == 0 {
+			if s, err = a.imported(r); err != nil {
+				r.Problems = append(r.Problems, launch.Problem{Message: input.Reason(err).Error()})
+			}
+		}
+		if err := a.print(output.format, a.readingAnswer(args[0], r, &s)); err != nil {
+			return err
+		}
+		if len(r.Problems) > 0 {
+			return outcome(exitUsage)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// imported returns the setup of a reading, the defaults of every knob that it does not give
+// included.
+func (a *app) imported(r *launch.Reading) (engine.Setup, error) {
+	doc, err := r.Document(a.lib)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	return doc.Setup(a.lib)
+}
+
+// isFile reports whether a word of the command line is a file to open rather than a command.
+func isFile(word string) bool {
+	if word == "-" || strings.ContainsAny(word, `/\`) || filepath.Ext(word) != "" {
+		return true
+	}
+	_, err := os.Stat(word)
+	return err == nil
+}
+
+// openFile reads a file that the explorer opens with.
+func (a *app) openFile(name string) (*launch.Reading, error) {
+	r, err := a.readFile(name)
+	if err == nil {
+		err = r.Err(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var assumed []string
+	for _, u := range r.Assumed() {
+		assumed = append(assumed, u.Key+" "+shown(u.Value))
+	}
+	if len(assumed) > 0 {
+		a.notices = append(a.notices, fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name), escape.Clip(strings.Join(assumed, ", "))))
+	}
+	return r, nil
+}
+
+// readFile reads a file, the config.json of a folder, or a share string.
+func (a *app) readFile(name string) (*launch.Reading, error) {
+	if setupdoc.IsShare(name) {
+		r := launch.Open("", []byte(name), a.lib)
+		return &r, nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name = filepath.Join(name, "config.json")
+	}
+	in, err := a.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	if name == "-" {
+		name = "standard input"
+	}
+	data, err := input.Read(in, name, launch.MaxFile)
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	r := launch.Open(name, data, a.lib)
+	return &r, nil
+}
+
+// shown returns a value of a file as JSON writes it.
+func shown(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return escape.Clip(string(text))
+}
+
+// readingDocument is the JSON document of import.
+type readingDocument struct {
+	report.Header
+	Launcher   string              `json:"launcher"`
+	Setup      map[string]any      `json:"setup"`
+	Understood []launch.Understood `json:"understood"`
+	Ignored    []launch.Ignored    `json:"ignored"`
+	Problems   []launch.Problem    `json:"problems"`
+}
+
+// notNil returns a list that JSON writes as one where it is empty too.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// readingAnswer returns what a file says, for people and for programs.
+func (a *app) readingAnswer(name string, r *launch.Reading, s *engine.Setup) *report.Answer {
+	return &report.Answer{
+		Whole: true,
+		Data: func() any {
+			d := readingDocument{report.NewHeader(version), r.Launcher, r.Flat(a.lib), notNil(slices.Clone(r.Understood)), notNil(r.Ignored), notNil(r.Problems)}
+			for i := range d.Understood {
+				d.Understood[i].Setup = notNil(d.Understood[i].Setup)
+			}
+			return d
+		},
+		Document: func() *report.Document {
+			out := &report.Document{Title: escape.Name(name)}
+			if len(r.Problems) == 0 {
+				out.Sections = append(out.Sections, a.setupSection(r, s))
+			}
+			return a.readingSections(out, name, r)
+		},
+	}
+}
+
+// setupSection tells the setup of a reading, and how to go on with it.
+func (a *app) setupSection(r *launch.Reading, s *engine.Setup) report.Section {
+	facts := report.Facts{
+		{Name: "read as", Value: r.Launcher},
+		{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name), figure.Comma(int(s.Model.Total())))},
+	}
+	if r.OnlyModel() { // the rest would be defaults
+		return report.Section{Blocks: []report.Block{facts}}
+	}
+	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
+		facts = append(facts, report.Fact{Name: "command", Value: "meshscope " + flags})
+	}
+	if text, ok := setupdoc.Share(*s, presets.Default(), a.lib); ok {
+		facts = append(facts, report.Fact{Name: "share", Value: text})
+	}
+	return report.Section{Blocks: []report.Block{facts}}
+}
+
+// readingSections adds what was understood, assumed, ignored and wrong.
+func (a *app) readingSections(out *report.Document, name string, r *launch.Reading) *report.Document {
+	add := func(heading string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		s := report.Section{Heading: heading}
+		for _, line := range lines {
+			s.Blocks = append(s.Blocks, report.Item{Text: escape.Line(line)})
+		}
+		out.Sections = append(out.Sections, s)
+	}
+	place := func(line int) string {
+		if line == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" (line %d)", line)
+	}
+	var problems, understood, assumed, ignored []string
+	for _, p := range r.Problems {
+		problems = append(problems, (&launch.Reading{Problems: []launch.Problem{p}}).Err(name).Error())
+	}
+	for _, u := range r.Understood {
+		if u.Assumed != "" {
+			assumed = append(assumed, fmt.Sprintf("%s %s: %s", u.Key, shown(u.Value), u.Assumed))
+			continue
+		}
+		understood = append(understood, fmt.Sprintf("%s %s%s: %s", u.Key, shown(u.Value), place(u.Line), strings.Join(u.Setup, ", ")))
+	}
+	for _, i := range r.Ignored {
+		ignored = append(ignored, fmt.Sprintf("%s%s: %s", i.Key, place(i.Line), i.Why))
+	}
+	add("Problems", problems)
+	add("Understood", understood)
+	add("Assumed", assumed)
+	add("Ignored", ignored)
+	return out
+}

@@ -1,0 +1,48 @@
+package launch
+
+import (
+	"encoding/json"
+
+	"meshscope/presets/hfconfig"
+)
+
+// huggingFace is the id of what reads a config.json, which no launcher owns.
+const huggingFace = "huggingface"
+
+// readConfig reads a config.json of Hugging Face: a model, and nothing of a layout.
+func readConfig(name string, data []byte) Reading {
+	of := hfconfig.Read(data)
+	r := Reading{Launcher: huggingFace, Setup: map[string]any{}}
+	for _, k := range of.Understood {
+		u := Understood{Key: k.Name, Value: k.Value, Line: k.Line, Assumed: k.Assumed}
+		for _, field := range k.Fields {
+			u.Setup = append(u.Setup, modelPrefix+field)
+		}
+		r.Understood = append(r.Understood, u)
+	}
+	for _, k := range of.Ignored {
+		r.Ignored = append(r.Ignored, Ignored{Key: k.Name, Why: k.Why, Line: k.Line})
+	}
+	for _, p := range of.Problems {
+		r.Problems = append(r.Problems, Problem{Line: p.Line, Column: p.Column, Key: p.Key, Message: p.Err.Error()})
+	}
+	if len(r.Problems) > 0 {
+		return r
+	}
+	if m := &of.Model; m.Name == m.Family && folder(name) != "" { // the file has no name: use that of its folder
+		m.Name = folder(name)
+	}
+	var fields map[string]any
+	text, err := json.Marshal(of.Model)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		r.Problems = append(r.Problems, Problem{Message: err.Error()})
+	}
+	delete(fields, "id")
+	for key, value := range fields {
+		r.Setup[modelPrefix+key] = value
+	}
+	return r
+}

@@ -1,0 +1,110 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/presets"
+	"meshscope/presets/input"
+	"meshscope/presets/setupdoc"
+)
+
+// MaxFile is how many bytes a file may have that is imported.
+const MaxFile = 10 << 20
+
+// itself is the id of what this program writes itself: share strings and setup files.
+const itself = "meshscope"
+
+// Open returns what a text says of a setup, whatever it is: a share string, a config.json, a file
+// of a launcher or a setup document.
+func Open(name string, data []byte, lib *presets.Library) Reading {
+	text, err := input.Text(data)
+	if len(data) > MaxFile {
+		err = fmt.Errorf("longer than %d bytes (10 MiB)", MaxFile)
+	}
+	if err != nil {
+		return failed("", err)
+	}
+	if setupdoc.IsShare(string(text)) {
+		keys, err := setupdoc.SharedKeys(string(text))
+		if err == nil {
+			_, err = setupdoc.Shared(string(text))
+		}
+		return asIs(keys, err)
+	}
+	if r, ok := Read(name, text); ok {
+		return r
+	}
+	doc, err := setupdoc.Parse(name, text)
+	if err == nil {
+		r := Reading{Launcher: itself, Setup: map[string]any{}, document: doc}
+		if s, err := doc.Setup(lib); err == nil {
+			if line, ok := setupdoc.Share(s, presets.Default(), lib); ok {
+				keys, err := setupdoc.SharedKeys(line)
+				r.Setup = asIs(keys, err).Setup
+			}
+		}
+		return r
+	}
+	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known", escape.Name(name))
+	}
+	return failed("", err)
+}
+
+// failed returns a reading that says nothing but what is wrong.
+func failed(launcher string, err error) Reading {
+	p := Problem{Message: err.Error()}
+	if at, ok := errors.AsType[*input.Error](err); ok {
+		p = Problem{Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Err.Error()}
+	}
+	return Reading{Launcher: launcher, Setup: map[string]any{}, Problems: []Problem{p}}
+}
+
+// asIs returns the keys of a setup document that this program wrote.
+func asIs(keys map[string]json.RawMessage, err error) Reading {
+	if err != nil {
+		return failed(itself, err)
+	}
+	r := Reading{Launcher: itself, Setup: map[string]any{}}
+	for key, raw := range keys {
+		var value any
+		_ = json.Unmarshal(raw, &value)
+		r.Setup[key] = value
+	}
+	return r
+}
+
+// OnlyModel reports whether a reading says nothing of a layout or a machine.
+func (r *Reading) OnlyModel() bool {
+	for key := range r.Setup {
+		if key != "model" && !strings.HasPrefix(key, modelPrefix) {
+			return false
+		}
+	}
+	return len(r.Setup) > 0 && r.document == nil
+}
+
+// Err returns what is wrong with the file of a name, at the place of the first problem; nil where
+// nothing is.
+func (r *Reading) Err(name string) error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	p := r.Problems[0]
+	more := ""
+	if n := len(r.Problems) - 1; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return &input.Error{File: name, Line: p.Line, Column: p.Column, Key: p.Key, Err: errors.New(p.Message + more)}
+}
+
+// Assumed lists what the file does not give, each with where its value comes from.
+func (r *Reading) Assumed() []Understood {
+	return slices.DeleteFunc(slices.Clone(r.Understood), func(u Understood) bool { return u.Assumed == "" })
+}

@@ -1,0 +1,331 @@
+package hfconfig
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/model"
+	"meshscope/presets/input"
+)
+
+//go:embed classes.toml
+var classFile []byte
+
+// class is a configuration class of the transformers library.
+type class struct {
+	Types    []string       `toml:"types"` // values of model_type
+	Name     string         `toml:"name"`
+	Source   string         `toml:"source"`
+	Defaults map[string]any `toml:"defaults"`
+}
+
+// classTable is the content of classes.toml, which a test reads whole.
+type classTable struct {
+	Class   []class `toml:"class"`
+	Ignored []struct {
+		Why  string   `toml:"why"`
+		Keys []string `toml:"keys"`
+	} `toml:"ignored"`
+}
+
+func classes() (t classTable) {
+	if err := toml.Unmarshal(classFile, &t); err != nil {
+		panic("hfconfig: classes.toml: " + err.Error())
+	}
+	return t
+}
+
+// classOf returns the class of a model_type; nil where it is not known.
+func classOf(kind string) *class {
+	for _, c := range classes().Class {
+		if slices.Contains(c.Types, kind) {
+			return &c
+		}
+	}
+	return nil
+}
+
+// reasons returns the keys that do not count, and why.
+func reasons() map[string]string {
+	out := map[string]string{}
+	for _, group := range classes().Ignored {
+		for _, key := range group.Keys {
+			out[key] = group.Why
+		}
+	}
+	return out
+}
+
+// none is the default of a key that is None in Python.
+const none = "none"
+
+// value is a key of the file.
+type value struct {
+	raw   json.RawMessage
+	at    int    // offset of its end in the file
+	path  string // with the object that it is in
+	outer bool   // next to the configuration of the language model
+}
+
+// reader fills a Result from the keys of a file.
+type reader struct {
+	Result
+	text  []byte
+	keys  map[string]value
+	used  map[string]bool
+	given map[string]string // fields of the model, and the keys that gave them
+	class *class
+	plain bool // two MLP matrices instead of three
+}
+
+// open reads the keys of the file, those of the language model inside a vision-language model
+// before those around it.
+func (r *reader) open() error {
+	text, err := input.Text(r.text)
+	if err == nil {
+		err = input.CheckJSON(text)
+	}
+	if err != nil {
+		return err
+	}
+	r.text = text
+	top, err := r.object("", text, 0)
+	if err != nil {
+		return err
+	}
+	for _, inner := range []string{"text_config", "llm_config"} {
+		v, ok := top[inner]
+		if !ok || string(v.raw) == "null" {
+			continue
+		}
+		if r.keys, err = r.object(inner+".", v.raw, v.at-len(v.raw)); err != nil {
+			return err
+		}
+		delete(top, inner)
+		for key, v := range top {
+			if _, own := r.keys[key]; !own {
+				v.outer = true
+				r.keys[key] = v
+			}
+		}
+		return nil
+	}
+	r.keys = top
+	return nil
+}
+
+// object returns the keys of a JSON object that begins at an offset of the file.
+func (r *reader) object(path string, raw []byte, from int) (map[string]value, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		line, column := input.Place(r.text, from)
+		return nil, &input.Error{Line: line, Column: column, Key: strings.TrimSuffix(path, "."), Err: errors.New("allowed: an object of keys such as hidden_size")}
+	}
+	keys := map[string]value{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := key.(string)
+		v := value{path: path + name}
+		if err := dec.Decode(&v.raw); err != nil {
+			return nil, err
+		}
+		v.at = from + int(dec.InputOffset())
+		if _, twice := keys[name]; twice {
+			return nil, r.placed(v, fmt.Errorf("comes twice"))
+		}
+		keys[name] = v
+	}
+	return keys, nil
+}
+
+// line returns the line of an offset.
+func (r *reader) line(at int) int {
+	line, _ := input.Place(r.text, min(at, len(r.text)))
+	return line
+}
+
+// placed returns an error at a key of the file.
+func (r *reader) placed(v value, err error) *input.Error {
+	line, column := input.Place(r.text, max(v.at-len(v.raw), 0))
+	return &input.Error{Line: line, Column: column, Key: v.path, Err: err}
+}
+
+// at returns an error at a key, or without a place where the file does not have it.
+func (r *reader) at(key string, err error) *input.Error {
+	if v, ok := r.keys[key]; ok {
+		return r.placed(v, err)
+	}
+	return &input.Error{Key: key, Err: err}
+}
+
+// refusef adds a problem at a key.
+func (r *reader) refusef(key, format string, args ...any) {
+	r.Problems = append(r.Problems, r.at(key, fmt.Errorf(format, args...)))
+}
+
+// kind returns the architecture, that of the language model where it has its own.
+func (r *reader) kind() string {
+	var kind string
+	_ = json.Unmarshal(r.keys["model_type"].raw, &kind)
+	return kind
+}
+
+// name returns the name of the checkpoint where it is printable ASCII, else that of the family.
+func (r *reader) name(kind string) string {
+	var name string
+	_ = json.Unmarshal(r.keys["_name_or_path"].raw, &name)
+	if name == "" || len(name) > model.MaxLabel || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return kind
+	}
+	return name
+}
+
+// has reports whether the file has a key, with a value other than null.
+func (r *reader) has(key string) bool {
+	v, ok := r.keys[key]
+	return ok && string(v.raw) != "null"
+}
+
+// find reads a key into a value: from the file, else from the class. It is false for null, and
+// where neither has it. A wrong kind of value is a problem.
+func (r *reader) find(key string, into any, kind string, fields []string) bool {
+	for _, f := range fields {
+		r.given[f] = key
+	}
+	v, ok := r.keys[key]
+	if !ok {
+		return r.assume(key, into, fields)
+	}
+	r.used[key] = true
+	if string(v.raw) == "null" {
+		r.Understood = append(r.Understood, Key{Name: v.path, Fields: fields, Line: r.line(v.at - len(v.raw))})
+		return false
+	}
+	if err := json.Unmarshal(v.raw, into); err != nil {
+		r.refusef(key, "%s, not %s", kind, escape.Quote(string(v.raw)))
+		return false
+	}
+	var shown any
+	_ = json.Unmarshal(v.raw, &shown)
+	r.Understood = append(r.Understood, Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.at - len(v.raw))})
+	return true
+}
+
+// assume reads a key from the defaults of the class.
+func (r *reader) assume(key string, into any, fields []string) bool {
+	of, ok := r.class.Defaults[key]
+	if !ok || of == none {
+		return false
+	}
+	k := Key{Name: key, Value: of, Fields: fields, Assumed: "not in the file; default of " + r.class.Name + ", " + r.class.Source}
+	if r.has("auto_map") {
+		k.Assumed += " (auto_map names code of its own, which is not read)"
+	}
+	r.Understood = append(r.Understood, k)
+	text, err := json.Marshal(of)
+	return err == nil && json.Unmarshal(text, into) == nil
+}
+
+// derive tells where a value comes from that neither the file nor its class gives.
+func (r *reader) derive(key string, value any, why string, fields ...string) {
+	r.Understood = append(r.Understood, Key{Name: key, Value: value, Fields: fields, Assumed: why})
+}
+
+// number reads a whole number; 0 and false for null, or where there is none.
+func (r *reader) number(key string, fields ...string) (int, bool) {
+	var n json.Number
+	if !r.find(key, &n, "a whole number", fields) {
+		return 0, false
+	}
+	f, err := n.Float64()
+	if i, whole := strconv.Atoi(n.String()); whole == nil {
+		return i, true
+	}
+	if err != nil || f != float64(int(f)) || f > 1e15 || f < -1e15 {
+		r.refusef(key, "a whole number, not %s", escape.Quote(n.String()))
+		return 0, false
+	}
+	return int(f), true
+}
+
+// must reads a number that the model cannot do without.
+func (r *reader) must(key string, fields ...string) int {
+	before := len(r.Problems)
+	n, ok := r.number(key, fields...)
+	if !ok && len(r.Problems) == before {
+		r.refusef(key, "is missing; %s has no default for it", r.class.Name)
+	}
+	return n
+}
+
+// flag reads true or false.
+func (r *reader) flag(key string, fields ...string) bool {
+	var on bool
+	return r.find(key, &on, "true or false", fields) && on
+}
+
+// word reads a text; empty where there is none.
+func (r *reader) word(key string, fields ...string) string {
+	var word string
+	r.find(key, &word, "a text", fields)
+	return word
+}
+
+// numbers reads a list of whole numbers; nil where there is none.
+func (r *reader) numbers(key string, fields ...string) []int {
+	var list []int
+	r.find(key, &list, "a list of whole numbers", fields)
+	return list
+}
+
+// first returns the first of several names of a key that the file has, else the first.
+func (r *reader) first(keys ...string) string {
+	for _, key := range keys {
+		if r.has(key) {
+			return key
+		}
+	}
+	return keys[0]
+}
+
+// skip tells why keys do not count in this family.
+func (r *reader) skip(why string, keys ...string) {
+	for _, key := range keys {
+		if v, ok := r.keys[key]; ok && !r.used[key] {
+			r.used[key] = true
+			r.Ignored = append(r.Ignored, Ignored{Name: v.path, Why: why, Line: r.line(v.at - len(v.raw))})
+		}
+	}
+}
+
+// foreign refuses keys that shape the layers of other families: this one would be counted wrongly.
+func (r *reader) foreign() {
+	for _, key := range []string{
+		"num_local_experts", "num_experts", "n_routed_experts", "moe_intermediate_size", "moe_layers", "mlp_only_layers", "n_shared_experts", "num_experts_per_tok",
+		"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "sliding_window", "attention_chunk_size", "attention_bias", "mlp_bias", "use_qk_norm",
+		"num_nextn_predict_layers", "num_mtp_layers", "state_size", "add_cross_attention", "alibi", "parallel_attn", "multi_query",
+	} {
+		v, ok := r.keys[key]
+		if !ok || r.used[key] || v.outer {
+			continue
+		}
+		if slices.Contains([]string{"null", "false", "0", "[]"}, string(v.raw)) {
+			r.skip(string(v.raw)+", as if it were not there", key)
+			continue
+		}
+		r.used[key] = true
+		r.refusef(key, "%s, but %s has no such key: what it means for a layer is not known", escape.Clip(string(v.raw)), r.class.Name)
+	}
+}
