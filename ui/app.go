@@ -9,6 +9,7 @@ package ui
 import (
 	"context"
 	"io"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -17,6 +18,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 	"meshscope/report"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -86,6 +88,7 @@ type Model struct {
 	options Options
 	state   state.State
 	start   session.Session // at the start
+	left    []engine.Setup  // that another one took the place of, newest first
 	caps    tty.Caps
 	look    look
 
@@ -236,6 +239,46 @@ func (m *Model) session() session.Session {
 		out.Setup = m.start.Setup
 	}
 	copy(out.Pins[:], m.screens.compare.Pins())
+	out.Recent = m.recent(&out.Setup)
+	return out
+}
+
+// leave remembers a setup that another one takes the place of as a whole.
+func (m *Model) leave(s engine.Setup) {
+	if m.options.Last == nil || !engine.Legal(s) {
+		return
+	}
+	m.left = slices.Insert(slices.DeleteFunc(m.left, func(old engine.Setup) bool { return old == s }), 0, s)
+	m.left = m.left[:min(len(m.left), session.MaxRecent)]
+}
+
+// recent returns the setups that were left: the current one if it is not that of the start, those
+// of this run, and those of the runs before; none where no session is kept.
+func (m *Model) recent(now *engine.Setup) (out [session.MaxRecent]string) {
+	if m.options.Last == nil {
+		return out
+	}
+	before, left := m.options.Last.Recent, m.left
+	if *now != m.start.Setup && m.start.Setup != (engine.Setup{}) {
+		left = append([]engine.Setup{*now}, left...)
+	}
+	if len(left) == 0 {
+		return before
+	}
+	var list []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(list, text) && len(list) < len(out) {
+			list = append(list, text)
+		}
+	}
+	for i := range left {
+		text, _ := setupdoc.Share(left[i], presets.Default(), m.options.Library)
+		add(text)
+	}
+	for _, text := range before {
+		add(text)
+	}
+	copy(out[:], list)
 	return out
 }
 

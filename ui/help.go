@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/presets/setupdoc"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
 )
@@ -47,6 +48,12 @@ func (m *Model) palette() overlay.Action {
 			return leads[i-len(entries)].leads
 		}
 		return closing(later(entries[i].run))
+	}
+	p.First, p.Typed = true, func(text string) (overlay.Action, string) {
+		if !setupdoc.IsShare(text) {
+			return nil, ""
+		}
+		return closing(m.takeText(text)), "enter takes this setup"
 	}
 	return overlay.Sequence{overlay.Push{ID: overlay.HelpID, Overlay: p}, m.readPalette(p)}
 }

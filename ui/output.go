@@ -25,9 +25,9 @@ import (
 	"meshscope/ui/widget"
 )
 
-// copySetup copies the command line of the setup to the clipboard, through the
-// terminal (OSC 52), and to a file, because not every terminal supports that. It also
-// shows the command, so that it can be selected.
+// copySetup copies the command line of the setup to the clipboard, through the terminal (OSC 52),
+// and to a file, because not every terminal supports that. It also shows the command and the share
+// string, so that they can be selected; the same key copies the latter then.
 //
 // On a screen with a list of setups it copies the one under the cursor.
 func (m *Model) copySetup() tea.Cmd {
@@ -37,18 +37,21 @@ func (m *Model) copySetup() tea.Cmd {
 			setup, of = *under, " of "+name
 		}
 	}
-	text, what, shown := "", "command"+of, ""
-	if flags, ok := setupdoc.Flags(setup, m.options.Library); ok {
-		text = "meshscope " + flags
-		shown = ": " + text
-	} else {
-		document, err := setupdoc.JSON(setup)
-		if err != nil {
-			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not copied: " + err.Error()})
-		}
-		text, what = string(document), "setup document for --setup"+of
+	line, _ := setupdoc.Share(setup, presets.Default(), m.options.Library)
+	flags, ok := setupdoc.Flags(setup, m.options.Library)
+	switch {
+	case ok:
+		text := "meshscope " + flags
+		return m.copyText("command"+of, text, text, line)
+	case line != "":
+		return m.copyText("share string"+of, line, "", line)
 	}
-	share, note, room := m.options.Share, what+" copied", m.caps.Width-2*m.margin()
+	return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not copied: this setup has no command and no share string"})
+}
+
+// copyText copies a text, and shows the command and the share string of the setup that it is of.
+func (m *Model) copyText(what, text, command, line string) tea.Cmd {
+	share, note := m.options.Share, what+" copied"
 	if tty.Getenv(m.options.Env, "TMUX") != "" {
 		note += " (tmux: set -g set-clipboard on)"
 	}
@@ -58,19 +61,23 @@ func (m *Model) copySetup() tea.Cmd {
 				note += ", also to " + escape.Name(file)
 			}
 		}
-		if shown == "" || widget.Width(note+shown) <= room {
-			return state.Action{Verb: state.Say, Tone: state.Answer, Text: note + shown}
-		}
-		return copiedMsg{note, text}
+		return copiedMsg{note, command, line}
 	}))
 }
 
-// copiedMsg says what was copied, where a line has no room for it.
-type copiedMsg struct{ note, text string }
+// copiedMsg says what was copied, and brings the command and the share string.
+type copiedMsg struct{ note, command, line string }
 
 // takeCopied shows what was copied.
 func (m *Model) takeCopied(msg copiedMsg) tea.Cmd {
-	card := &overlay.Card{Title: "COPIED", Name: msg.note, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.text}}, Hint: "esc closes"}
+	again := m.binding("copy")
+	card := &overlay.Card{Title: "COPIED", Name: msg.note, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.command}, {Label: "share", Text: msg.line}}, Hint: "esc closes"}
+	if msg.command != "" && msg.line != "" {
+		card.Hint = overlay.Hint(m.look.glyphs, m.shown("y", "copy")+" copies the share string", "esc closes")
+		card.Keys = []overlay.Bound{{Key: again, Action: closing(later(func() tea.Cmd {
+			return m.copyText("share string", msg.line, "", msg.line)
+		}))}}
+	}
 	return m.carry(closing(overlay.Push{ID: overlay.CopiedID, Overlay: card}))
 }
 

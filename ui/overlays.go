@@ -6,10 +6,13 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
+	"meshscope/launch"
+	"meshscope/presets/setupdoc"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
@@ -267,6 +270,14 @@ func (m *Model) startTyping(text string) {
 // handlePaste puts pasted text where typed text would go.
 func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	text := strings.TrimSpace(msg.Content)
+	if setupdoc.IsShare(text) || strings.HasPrefix(text, "{") {
+		return m.carry(closing(m.takeText(text)))
+	}
+	if strings.Contains(text, "\n") {
+		if _, ok := launch.Read("", []byte(text)); ok {
+			return m.carry(closing(m.takeText(text)))
+		}
+	}
 	switch {
 	case !m.overlays.Empty():
 		m.overlays.Top().Paste(text)
@@ -278,4 +289,27 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 		m.overlays.Top().Paste(text)
 	}
 	return nil
+}
+
+// takeText reads a setup, or a model alone, from a share string or the text of a file.
+func (m *Model) takeText(text string) tea.Cmd {
+	library := m.options.Library
+	return m.guard(func() tea.Msg {
+		r := launch.Open("", []byte(text), library)
+		err := r.Err("")
+		var s engine.Setup
+		if err == nil {
+			var d *setupdoc.Document
+			if d, err = r.Document(library); err == nil {
+				s, err = d.Setup(library)
+			}
+		}
+		switch {
+		case err != nil:
+			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not taken: " + err.Error()}
+		case r.OnlyModel():
+			return state.Action{Verb: state.UseModel, Model: &s.Model}
+		}
+		return state.Action{Verb: state.UseSetup, Setup: &s, Text: "pasted setup"}
+	})
 }

@@ -8,13 +8,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
+	"meshscope/presets/setupdoc"
+	"meshscope/report"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/session"
 	"meshscope/ui/state"
 )
 
@@ -104,11 +108,16 @@ type paletteMsg struct {
 	palette *overlay.Picker
 	catalog *overlay.Catalog
 	book    *explain.Book // nil: the setup has no figures
+	recent  []engine.Setup
 }
 
 // readPalette reads models, clusters and figures for an open palette.
 func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
 	catalog, library, setup, legal := m.catalog, m.options.Library, m.legal.setup, m.legal.report.Legal
+	recent, before := slices.Clone(m.left), [session.MaxRecent]string{}
+	if m.options.Last != nil {
+		before = m.options.Last.Recent
+	}
 	return m.guard(func() tea.Msg {
 		if catalog == nil {
 			catalog = overlay.ReadCatalog(library)
@@ -117,6 +126,15 @@ func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
 		if book, ok := explain.Of(setup); ok && legal {
 			msg.book = book
 		}
+		for _, text := range before {
+			if d, err := setupdoc.Shared(text); err == nil {
+				if s, err := d.Setup(library); err == nil && !slices.Contains(recent, s) {
+					recent = append(recent, s)
+				}
+			}
+		}
+		msg.recent = slices.DeleteFunc(recent, func(s engine.Setup) bool { return s == setup })
+		msg.recent = msg.recent[:min(len(msg.recent), session.MaxRecent)]
 		return msg
 	})
 }
@@ -138,6 +156,7 @@ func (m *Model) takePalette(msg paletteMsg) {
 		items[i].Rank = rankPreset
 	}
 	msg.palette.Extend(items, choose)
+	m.extendRecent(msg)
 	if msg.book == nil {
 		return
 	}
@@ -146,6 +165,18 @@ func (m *Model) takePalette(msg paletteMsg) {
 		figures[i].Title, figures[i].Rank = "figure "+figures[i].Title, rankFigure
 	}
 	msg.palette.Extend(figures, func(i int) overlay.Action { return overlay.Explanation(msg.book, figures[i].Name, m.explainKeys()) })
+}
+
+// extendRecent adds the setups that were left.
+func (m *Model) extendRecent(msg paletteMsg) {
+	items := make([]overlay.Item, len(msg.recent))
+	for i := range msg.recent {
+		s := &msg.recent[i]
+		items[i] = overlay.Item{Title: "recent setup " + s.Model.Name, Name: report.SetupName(s), Rank: rankPreset}
+	}
+	msg.palette.Extend(items, func(i int) overlay.Action {
+		return closing(state.Action{Verb: state.UseSetup, Setup: &msg.recent[i], Text: "recent setup"})
+	})
 }
 
 // knobWords returns what else people call a knob.

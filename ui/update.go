@@ -112,6 +112,9 @@ func (m *Model) do(a state.Action) tea.Cmd {
 	}
 	if m.state.Setup != was.Setup {
 		cmds = append(cmds, m.light(&was.Setup))
+		if a.Verb == state.UseSetup || a.Verb == state.UseModel || a.Verb == state.UseCluster {
+			m.leave(was.Setup)
+		}
 	}
 	if m.state.Theme != was.Theme || m.state.Unmarked != was.Unmarked {
 		m.restyle()

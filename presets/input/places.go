@@ -47,7 +47,7 @@ func join(under, key string) string {
 func (p *places) path(under string, key unstable.Iterator) string {
 	for key.Next() {
 		under = join(under, string(key.Node().Data))
-		line, column := place(p.text, int(key.Node().Raw.Offset))
+		line, column := Place(p.text, int(key.Node().Raw.Offset))
 		p.at[under] = [2]int{line, column}
 	}
 	return under

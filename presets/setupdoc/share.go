@@ -203,8 +203,8 @@ func packed(document []byte) (string, error) {
 	return shareMark + base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// SharedKeys returns the keys of the document of a share string. Blanks and line breaks, which a
-// terminal may put into a long line, are left out.
+// SharedKeys returns the keys of the document of a share string. Blanks, line breaks and
+// the edges of a box, which a terminal puts into a long line, are left out.
 func SharedKeys(line string) (map[string]json.RawMessage, error) {
 	document, err := unpacked(line)
 	if err != nil {
@@ -255,7 +255,7 @@ func unpacked(text string) ([]byte, error) {
 	case len(text) > longestShare:
 		return nil, &ShareError{fmt.Sprintf("longer than %d characters", longestShare)}
 	}
-	text = strings.Join(strings.Fields(text), "")[len(shareMark):]
+	text = strings.Join(strings.Fields(strings.ReplaceAll(text, "│", "")), "")[len(shareMark):]
 	if at := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); at >= 0 {
 		return nil, &ShareError{fmt.Sprintf("character %d after %s is none of A-Z, a-z, 0-9, - and _", at+1, shareMark)}
 	}

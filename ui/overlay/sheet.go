@@ -128,7 +128,7 @@ func textRoom(width int) int { return max(width-2-labelWidth-2, 8) }
 // wordwrap breaks a text at blanks, never at a hyphen: (p-1)/m stays whole.
 func wordwrap(text string, w int) []string {
 	const unbroken = "\u2011"
-	text = ansi.Wordwrap(strings.ReplaceAll(text, "-", unbroken), w, "")
+	text = ansi.Wrap(strings.ReplaceAll(text, "-", unbroken), w, "")
 	return strings.Split(strings.ReplaceAll(text, unbroken, "-"), "\n")
 }
 

@@ -91,6 +91,7 @@ func (d document) read(lib setupdoc.Library) reading {
 		r.refused[pinsKey] = err
 	}
 	r.takePins(d, lib)
+	copy(r.Recent[:], d.recent())
 	if _, ok := knob.Find(r.Focus); !ok {
 		r.Focus = ""
 	}
@@ -180,7 +181,38 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 		}
 		out[setupKey] = text
 	}
+	if end.Recent != start.Recent {
+		out.mergeRecent(start, end)
+	}
 	return out, out.mergePins(start, end, lib)
+}
+
+// recent returns the share strings of setups that were left. What is none is left out: it is
+// nobody's work.
+func (d document) recent() []string {
+	var list []string
+	_ = json.Unmarshal(d[recentKey], &list)
+	list = slices.DeleteFunc(list, func(text string) bool { return !setupdoc.IsShare(text) })
+	return list[:min(len(list), MaxRecent)]
+}
+
+// mergeRecent puts the setups that a run left before those of the file.
+func (d document) mergeRecent(start, end *Session) {
+	var list []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(list, text) && len(list) < MaxRecent {
+			list = append(list, text)
+		}
+	}
+	for _, text := range end.Recent {
+		if !slices.Contains(start.Recent[:], text) || slices.Index(end.Recent[:], text) == 0 {
+			add(text)
+		}
+	}
+	for _, text := range append(d.recent(), end.Recent[:]...) {
+		add(text)
+	}
+	d.put(recentKey, list)
 }
 
 // mergePins adds what was pinned and takes out what was dropped. Pins that are not

@@ -4,11 +4,12 @@
 // understood is set aside with a notice.
 //
 // The rule. The file holds the place (setup, locks, knob, screen), choices (theme,
-// mouse, underlines, the hint of the first start) and pins. A run writes what it
+// mouse, underlines, the hint of the first start), pins and the setups that were left. A run writes what it
 // changed, key by key, when it ends, also after a signal or a crash: what it did not
 // change stays as the file has it by then, so flags of a start are never kept, two
 // programs do not undo each other's work, and keys of a newer version survive.
-// Pins are a set: what was pinned is added, what was dropped is taken out.
+// Pins are a set: what was pinned is added, what was dropped is taken out. The setups that
+// were left are a list: those of a run come before those of the file.
 package session
 
 import (
@@ -31,7 +32,12 @@ type Session struct {
 	Unmarked bool // words of the glossary are not underlined
 
 	Pins [MaxPins]engine.Setup // pinned to compare; the zero Setup: none
+
+	Recent [MaxRecent]string // share strings of setups that were left, newest first
 }
+
+// MaxRecent is how many setups that were left are kept.
+const MaxRecent = 10
 
 // MaxPins is how many pinned setups are shown. The file may hold more, where
 // several programs pinned: see mostPins.
@@ -60,6 +66,7 @@ const (
 	hintedKey   = "hinted"
 	unmarkedKey = "unmarked"
 	pinsKey     = "pins"
+	recentKey   = "recent"
 )
 
 // None returns the session where nothing is kept: both locks on, the mouse too.
