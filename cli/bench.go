@@ -140,9 +140,8 @@ func benchStamp(best []search.Found, spread []int, would []measured.Constant) []
 func (a *app) task(e *engine.Evaluator, l *launch.Launcher, s engine.Setup, steps int, rank string) launch.Task {
 	d, _ := l.Export(&s, version)
 	d.SetIterations(steps)
-	flags, _ := setupdoc.Flags(s, a.lib)
 	r := e.Evaluate(s)
-	t := launch.Task{Document: d, About: []string{rank + ": " + strings.TrimPrefix(flags, "eval ")}}
+	t := launch.Task{Document: d, About: []string{rank + ": " + layoutWords(&s, a.lib)}}
 	if r.Time != nil && r.Memory != nil {
 		t.About = append(t.About, fmt.Sprintf("predicted: %s a step, %.1f GiB", figure.FineSeconds(r.Time.Step), r.Memory.Peak.GiB()))
 	}

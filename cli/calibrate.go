@@ -81,10 +81,7 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) 
 		}
 	}
 	var err error
-	c.Fit, err = measured.Do(e, runs, func(s *engine.Setup) string {
-		flags, _ := setupdoc.Flags(*s, a.lib)
-		return strings.TrimPrefix(flags, "eval ")
-	})
+	c.Fit, err = measured.Do(e, runs, func(s *engine.Setup) string { return layoutWords(s, a.lib) })
 	if err != nil && (len(runs) == 0 || !errors.Is(err, calibrate.ErrNoRun)) {
 		for _, l := range c.LeftOut {
 			a.sayf("meshscope: %s:%d: %s\n", l.File, l.Line, l.Message)
@@ -98,6 +95,14 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) 
 		return a.writeJSON(c)
 	}
 	return a.print(textFormat, &report.Answer{Document: c.Document})
+}
+
+// layoutWords returns a setup as flags, or its degrees where no flags give it.
+func layoutWords(s *engine.Setup, lib *presets.Library) string {
+	if flags, ok := setupdoc.Flags(*s, lib); ok {
+		return strings.TrimPrefix(flags, "eval ")
+	}
+	return fmt.Sprintf("%s: %d GPUs, dp %d tp %d pp %d vpp %d cp %d ep %d, %d sequences of %d", s.Model.ID, s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.GBS, s.Seq)
 }
 
 // useFit writes the preset of a fit and searches with it, as the flags say.
@@ -180,8 +185,7 @@ func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) []rep
 	with.Cluster = fitted.Calibrate(s.Cluster)
 	var out []report.Ranked
 	for i, b := range find(with, rankedTop) {
-		flags, _ := setupdoc.Flags(b.Setup, fitted)
-		r := report.Ranked{Rank: i + 1, Layout: strings.TrimPrefix(flags, "eval "), Step: float64(b.Report.Time.Step)}
+		r := report.Ranked{Rank: i + 1, Layout: layoutWords(&b.Setup, fitted), Step: float64(b.Report.Time.Step)}
 		before := b.Setup
 		before.Cluster = s.Cluster
 		if e := engine.Evaluate(before); e.Time != nil {
@@ -237,7 +241,7 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 	known := false
 	for i := range jobs {
 		j := &jobs[i]
-		if s, wrong := f.jobSetup(a, name, j, &last, known); wrong != nil {
+		if s, wrong := f.jobSetup(a, name, j, &last, known, leave); wrong != nil {
 			leave(max(j.SetupLine, j.Line), "no setup: "+describe(wrong))
 			known = false
 			continue
@@ -279,7 +283,7 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 
 // jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
 // with the flags over it.
-func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool) (engine.Setup, error) {
+func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool, leave func(int, string)) (engine.Setup, error) {
 	var doc *setupdoc.Document
 	var err error
 	switch {
@@ -290,7 +294,7 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 	case j.Setup != nil:
 		doc, err = setupdoc.ParseLine(j.Setup)
 	case j.Arguments != nil:
-		if doc, err = a.printedArguments(j); doc == nil && err == nil {
+		if doc, err = a.printedArguments(j, leave); doc == nil && err == nil {
 			doc, err = f.besideLog(a, name)
 		}
 	default:
@@ -304,19 +308,15 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 
 // printedArguments returns the setup of the arguments that Megatron-LM prints, read as its command
 // line; nil where no launcher reads it.
-func (a *app) printedArguments(j *logs.Job) (*setupdoc.Document, error) {
+func (a *app) printedArguments(j *logs.Job, leave func(int, string)) (*setupdoc.Document, error) {
 	r, ok := launch.Read("arguments.sh", logs.CommandLine(j.Arguments))
 	if !ok {
 		return nil, nil
 	}
 	for _, p := range r.Problems {
-		return nil, errors.New(p.Message)
+		leave(j.Line, "arguments: "+p.Message)
 	}
-	doc, err := r.Document(a.lib)
-	if world := j.Arguments["world_size"]; err == nil && world != "" && !doc.Gives(knob.GPUs) {
-		err = doc.Set(string(knob.GPUs), world)
-	}
-	return doc, err
+	return r.Document(a.lib)
 }
 
 // besideLog returns the setup of LOG.toml or LOG.json, or of --setup.

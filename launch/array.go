@@ -3,7 +3,6 @@ package launch
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -15,17 +14,19 @@ type Task struct {
 	Echo     string
 }
 
-// iterationKeys are the keys of the launchers' files for the number of iterations.
-func iterationKeys() []string {
-	return []string{"train-iters", "tokens.train_steps", "training.steps", "steps"}
-}
-
-// SetIterations sets how many iterations a document runs, where its file says so.
+// SetIterations sets how many iterations a document runs, and that each is logged, where its file
+// or the launcher's command line says so (torchtitan: dotted flags over the file,
+// torchtitan/config/manager.py).
 func (d *Document) SetIterations(n int) {
+	to := map[string]int{"train-iters": n, "tokens.train_steps": n, "training.steps": n, "steps_per_print": 1}
 	for i := range d.Entries {
-		if e := &d.Entries[i]; slices.Contains(iterationKeys(), e.Key) {
-			e.Value, e.Why = n, "enough for a median after the warm-up"
+		e := &d.Entries[i]
+		if v, ok := to[e.Key]; ok {
+			e.Value, e.Why = v, "enough for a median after the warm-up"
 		}
+	}
+	if strings.HasPrefix(d.Program, "-m torchtitan.train ") {
+		d.Program += fmt.Sprintf(" --training.steps %d --metrics.log_freq 1", n)
 	}
 }
 
@@ -36,7 +37,10 @@ func (d *Document) start(file string) string {
 		return "bash " + file
 	}
 	starter := d.Starter
-	if starter == "" {
+	switch {
+	case strings.HasPrefix(starter, "accelerate launch "): // over what its file has of the machines
+		starter += ` --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR"`
+	case starter == "":
 		starter = fmt.Sprintf(`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`, d.Nodes, d.PerNode)
 	}
 	return strings.ReplaceAll(starter+" "+d.Program, d.File, file)
@@ -72,7 +76,7 @@ func Array(tasks []Task, stamp []string) []byte {
 	b.WriteString(`set -euo pipefail
 MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) # where the ranks meet
 DIR="$PWD/bench-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID"
-export MASTER_ADDR DIR
+export MASTER_ADDR DIR PYTHONPATH="$DIR:${PYTHONPATH:-}"
 mkdir -p "$DIR"
 
 case "$SLURM_ARRAY_TASK_ID" in

@@ -300,7 +300,11 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 // is set, named as its field.
 func CommandLine(arguments map[string]string) []byte {
 	var b strings.Builder
-	b.WriteString("torchrun pretrain_gpt.py")
+	b.WriteString("torchrun")
+	if n, err := strconv.Atoi(arguments["world_size"]); err == nil && n > 0 {
+		fmt.Fprintf(&b, " --nnodes 1 --nproc_per_node %d", n)
+	}
+	b.WriteString(" pretrain_gpt.py")
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		value := arguments[name]
 		if value == "None" || value == "False" || value == "" || strings.IndexFunc(name, func(r rune) bool { return r != '_' && !letter(byte(r)) && (r < '0' || r > '9') }) >= 0 {
