@@ -172,6 +172,14 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 	}
 }
 
+// Read returns what a file says, read as the launcher's own; of one whose file is not read, nothing.
+func (l *Launcher) Read(name string, data []byte) Reading {
+	if l.read == nil {
+		return Reading{Launcher: l.ID}
+	}
+	return l.read(name, data)
+}
+
 // Read returns what a file says, and the launcher that reads it: the last that knows its form,
 // since the flags of the first ones may stand in comments of the files of the others. False where
 // none does.

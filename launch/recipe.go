@@ -91,6 +91,9 @@ const maxRecipe, maxLine = 20_000, 1 << 16
 // literals and products of numbers inside one function. Any other line is an error with its
 // number; what stands around it is kept.
 func parseRecipe(text []byte) ([]Entry, error) {
+	if err := tooLong(text); err != nil {
+		return nil, err
+	}
 	r := recipeReader{aliases: map[string]string{}, from: map[string]string{}}
 	lines := strings.Split(string(text), "\n")
 	if len(lines) > maxRecipe {

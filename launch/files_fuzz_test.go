@@ -1,0 +1,129 @@
+package launch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"meshscope/launch"
+	"meshscope/presets"
+)
+
+// fuzzFile holds of any file that a launcher reads: it is read in a second, every finding has a
+// place in the file, what was understood is what a setup document takes as JSON, and reading it
+// again gives the same.
+func fuzzFile(f *testing.F, id string) {
+	f.Helper()
+	s := samples(f)[id]
+	l, _ := launch.Find(id)
+	d, refused := l.Export(&s, "")
+	if len(refused) > 0 {
+		f.Fatal(refused)
+	}
+	f.Add(d.Text())
+	for _, h := range hostile(d.Text()) {
+		if len(h) < 10_000 {
+			f.Add(h)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		start := time.Now()
+		r := l.Read(d.File, data)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("%v for %d bytes", took, len(data))
+		}
+		sound(t, &r, data)
+	})
+}
+
+// sound fails where a reading has something that no file can give.
+func sound(t *testing.T, r *launch.Reading, data []byte) {
+	t.Helper()
+	lines := 1 + bytes.Count(data, []byte("\n"))
+	for _, p := range r.Problems {
+		if p.Message == "" || p.Line < 0 || p.Line > lines+1 {
+			t.Fatalf("%+v of %d lines", p, lines)
+		}
+	}
+	for _, i := range r.Ignored {
+		if i.Why == "" || i.Line > lines+1 {
+			t.Fatalf("%+v of %d lines", i, lines)
+		}
+	}
+	for key, v := range r.Setup {
+		if n, ok := v.(int); ok && (n < 0 || n > 1<<51) {
+			t.Fatalf("%s is %d", key, n)
+		}
+		if x, ok := v.(float64); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			t.Fatalf("%s is %v", key, x)
+		}
+	}
+	if _, err := json.Marshal(r.Setup); err != nil {
+		t.Fatal(err)
+	}
+	if doc, err := r.Document(presets.Default()); err == nil {
+		_, _ = doc.Setup(presets.Default()) // may refuse, in words
+	}
+}
+
+func FuzzTorchTitan(f *testing.F)     { fuzzFile(f, "torchtitan") }
+func FuzzTorchTitanTOML(f *testing.F) { fuzzFile(f, "torchtitan-toml") }
+func FuzzNanotron(f *testing.F)       { fuzzFile(f, "nanotron") }
+func FuzzDeepSpeed(f *testing.F)      { fuzzFile(f, "deepspeed") }
+func FuzzAccelerate(f *testing.F)     { fuzzFile(f, "accelerate") }
+
+// hostile returns broken forms of a file, and files that are none.
+func hostile(text []byte) [][]byte {
+	half := text[:len(text)/2]
+	utf16 := []byte{0xff, 0xfe}
+	for _, b := range text {
+		utf16 = append(utf16, b, 0)
+	}
+	bomb := "a: &a [x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'm'; c++ {
+		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+string(c-1)+", ", 8) + "]\n"
+	}
+	repeat := func(s string, n int) []byte { return []byte(strings.Repeat(s, n)) }
+	out := [][]byte{
+		{}, []byte("\n"), half, text[:len(text)-2], utf16, bytes.ReplaceAll(text, []byte("e"), []byte{0xff}), bytes.ReplaceAll(text, []byte("1"), []byte("9999999999999999999999")),
+		bytes.ReplaceAll(text, []byte("1"), []byte("-1")), bytes.ReplaceAll(text, []byte("1"), []byte("0")), bytes.ReplaceAll(text, []byte("8"), []byte(`"auto"`)), bytes.ReplaceAll(text, []byte("8"), []byte("[[1]]")),
+		[]byte(bomb), append([]byte(bomb), text...), append(bytes.Clone(text), text...),
+		{0x7f, 'E', 'L', 'F', 0, 1, 2, 3}, []byte("\x1f\x8b\x08\x00"),
+		repeat("[", 1_000_000), repeat("{", 500_000), repeat("- ", 500_000), repeat("? ", 500_000), repeat("a:\n ", 200_000), repeat(`{"a":`, 200_000), repeat("x = [", 200_000), repeat("[a.", 200_000),
+		repeat("!!a ", 100_000), repeat("&a ", 100_000), repeat("a.", 500_000), repeat("'", 500_000), repeat("\"", 500_000), repeat("k = 1\n", 200_000), repeat("p.x = 1 * ", 100_000),
+		append(repeat("# pad\n", 2_000_000), text...), repeat("\t", 1_000_000), repeat("a: b: ", 100_000), repeat("- a\n", 300_000), repeat("|\n", 100_000), repeat("<<: *a\n", 10_000),
+	}
+	deep := []byte{}
+	for i := range 2000 {
+		deep = append(append(deep, strings.Repeat(" ", i)...), "a:\n"...)
+	}
+	return append(out, deep)
+}
+
+// TestHostileFiles: truncated, enormous, deeply nested, binary and wrongly encoded files are read
+// at once, with what is wrong in words and what was understood kept.
+func TestHostileFiles(t *testing.T) {
+	all := samples(t)
+	for _, l := range files(t) {
+		s := all[l.ID]
+		d, _ := l.Export(&s, "")
+		for i, data := range hostile(d.Text()) {
+			start := time.Now()
+			r := l.Read(d.File, data)
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("%s, %d: %v for %d bytes (%.40q)", l.ID, i, took, len(data), data)
+			}
+			sound(t, &r, data)
+			if len(data) > 1<<20 && len(r.Problems) == 0 {
+				t.Errorf("%s, %d: no problem with %d bytes (%.40q)", l.ID, i, len(data), data)
+			}
+		}
+		truncated := l.Read(d.File, d.Text()[:len(d.Text())*2/3])
+		if l.ID == "torchtitan" && len(truncated.Understood) < 8 {
+			t.Errorf("%s: of a truncated file only %+v is understood", l.ID, truncated.Understood)
+		}
+	}
+}
