@@ -74,7 +74,7 @@ func accelerateFile() form {
 		joint("fsdp_config.fsdp_reshard_after_forward", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) { return s.ZeRO == 3, true }).only(sharded),
 		same("fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", fixed).only(sharded),
 		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
-		same("fsdp_config.fsdp_offload_params", false, fixed).only(sharded),
+		must("fsdp_config.fsdp_offload_params", false, "weights and gradients stay on the GPU").only(sharded),
 		same("fsdp_config.fsdp_cpu_ram_efficient_loading", true, fixed).only(sharded),
 		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
 		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),

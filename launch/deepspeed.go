@@ -117,6 +117,9 @@ func deepSpeedFile() form {
 		same("gradient_clipping", 1.0, "of the training recipe, no knob"),
 		same("activation_checkpointing.partition_activations", false, "of the script's model"),
 		same("steps_per_print", 10, "a line for each ten steps"),
+		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"}, pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
+		unwritten("zero_optimization.offload_param.device", "none", "weights stay on the GPU"),
+		unwritten("expert_parallel.expert_tensor_parallel_size", 1, "the only value"),
 		{key: "sequence_parallel_size", read: noUlysses},
 		{key: "pipeline", why: "nothing reads its stages"},
 	}

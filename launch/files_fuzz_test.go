@@ -88,10 +88,12 @@ func hostile(text []byte) [][]byte {
 	}
 	repeat := func(s string, n int) []byte { return []byte(strings.Repeat(s, n)) }
 	out := [][]byte{
-		{}, []byte("\n"), half, text[:len(text)-2], utf16, bytes.ReplaceAll(text, []byte("e"), []byte{0xff}), bytes.ReplaceAll(text, []byte("1"), []byte("9999999999999999999999")),
+		{},
+		[]byte("\n"), half, text[:len(text)-2], utf16, bytes.ReplaceAll(text, []byte("e"), []byte{0xff}), bytes.ReplaceAll(text, []byte("1"), []byte("9999999999999999999999")),
 		bytes.ReplaceAll(text, []byte("1"), []byte("-1")), bytes.ReplaceAll(text, []byte("1"), []byte("0")), bytes.ReplaceAll(text, []byte("8"), []byte(`"auto"`)), bytes.ReplaceAll(text, []byte("8"), []byte("[[1]]")),
 		[]byte(bomb), append([]byte(bomb), text...), append(bytes.Clone(text), text...),
-		{0x7f, 'E', 'L', 'F', 0, 1, 2, 3}, []byte("\x1f\x8b\x08\x00"),
+		{0x7f, 'E', 'L', 'F', 0, 1, 2, 3},
+		[]byte("\x1f\x8b\x08\x00"),
 		repeat("[", 1_000_000), repeat("{", 500_000), repeat("- ", 500_000), repeat("? ", 500_000), repeat("a:\n ", 200_000), repeat(`{"a":`, 200_000), repeat("x = [", 200_000), repeat("[a.", 200_000),
 		repeat("!!a ", 100_000), repeat("&a ", 100_000), repeat("a.", 500_000), repeat("'", 500_000), repeat("\"", 500_000), repeat("k = 1\n", 200_000), repeat("p.x = 1 * ", 100_000),
 		append(repeat("# pad\n", 2_000_000), text...), repeat("\t", 1_000_000), repeat("a: b: ", 100_000), repeat("- a\n", 300_000), repeat("|\n", 100_000), repeat("<<: *a\n", 10_000),

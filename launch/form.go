@@ -56,13 +56,7 @@ func (f *form) reading(data []byte) Reading {
 	})
 	r := readEntries(f.id, f.rows, entries)
 	r.Ignored = append(r.Ignored, unknown...)
-	if err != nil {
-		p := Problem{Message: err.Error()}
-		if at, ok := errors.AsType[*input.Error](err); ok {
-			p = Problem{Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Err.Error()}
-		}
-		r.Problems = append(r.Problems, p)
-	}
+	r.Problems = append(r.Problems, problemsOf(err)...)
 	if len(entries) == 0 {
 		return r.Reading
 	}
@@ -73,6 +67,24 @@ func (f *form) reading(data []byte) Reading {
 		f.finish(r)
 	}
 	return r.Reading
+}
+
+// problemsOf returns an error of a parser, or each of several, with its place.
+func problemsOf(err error) []Problem {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []Problem
+		for _, e := range several.Unwrap() {
+			out = append(out, problemsOf(e)...)
+		}
+		return out
+	}
+	if at, ok := errors.AsType[*input.Error](err); ok {
+		return []Problem{{Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Err.Error()}}
+	}
+	if err != nil {
+		return []Problem{{Message: err.Error()}}
+	}
+	return nil
 }
 
 // readsWith returns how a launcher reads its file.
@@ -153,7 +165,7 @@ func words(key string, id knob.ID, pairs ...pair) field {
 		read: func(v any, r *reader) error {
 			var known []string
 			for _, p := range pairs {
-				if p.value == comparable1(v) {
+				if p.value == single(v) {
 					r.Setup[flat(id)] = flatValue(id, p.word)
 					return nil
 				}
@@ -164,8 +176,8 @@ func words(key string, id knob.ID, pairs ...pair) field {
 	}
 }
 
-// comparable1 returns a value that can be compared: a list is none.
-func comparable1(v any) any {
+// single returns a value that can be compared: a list is none.
+func single(v any) any {
 	if _, list := v.([]any); list {
 		return nil
 	}
@@ -208,9 +220,32 @@ func (f field) only(when func(s *engine.Setup) bool) field {
 	return f
 }
 
+// unwritten makes a row one that is only read.
+func (f field) unwritten() field {
+	f.write = nil
+	return f
+}
+
 // same returns the row of a key that is the same for every setup, and why it is there.
 func same(key string, value any, why string) field {
 	return field{key: key, why: why, write: func(*engine.Setup) (any, bool) { return value, true }}
+}
+
+// must returns the row of a key that the prediction has one value of: another is a problem.
+func must(key string, value any, why string) field {
+	f := same(key, value, why)
+	f.read = func(v any, _ *reader) error {
+		if single(v) != value {
+			return fmt.Errorf("%s is not modelled; %v is: %s", shown(v), value, why)
+		}
+		return nil
+	}
+	return f
+}
+
+// unwritten returns the row of a key that is only read: another value is a problem.
+func unwritten(key string, value any, why string) field {
+	return must(key, value, why).unwritten()
 }
 
 // yours returns the row of a key that only the site knows, with a placeholder.

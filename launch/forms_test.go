@@ -165,6 +165,7 @@ func draw(r *rand.Rand, models []model.Model, c knobCluster) (engine.Setup, bool
 // TestRoundTrip: what is exported reads back as the setup that it was, in all that the file
 // carries, for random setups and for every published layout that the launcher runs.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	groups, err := published.Groups(presets.Default())
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +256,7 @@ func TestFilesParse(t *testing.T) {
 			if err := os.WriteFile(file, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command(python, "-m", "py_compile", file).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), python, "-m", "py_compile", file).CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 			continue

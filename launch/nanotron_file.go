@@ -154,7 +154,7 @@ func nanotronOptimizer() []field {
 		words("optimizer.accumulate_grad_in_fp32", knob.GradDtype, pair{"fp32", true}, pair{"bf16", false}),
 		same("optimizer.clip_grad", 1.0, notKnob),
 		same("optimizer.weight_decay", 0.1, notKnob),
-		same("optimizer.optimizer_factory.name", "adamW", "adam, the one that is predicted"),
+		words("optimizer.optimizer_factory.name", knob.Optimizer, pair{"adam", "adamW"}),
 		same("optimizer.optimizer_factory.adam_beta1", 0.9, notKnob),
 		same("optimizer.optimizer_factory.adam_beta2", 0.95, notKnob),
 		same("optimizer.optimizer_factory.adam_eps", 1e-8, notKnob),

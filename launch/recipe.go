@@ -107,7 +107,7 @@ func parseRecipe(text []byte) ([]Entry, error) {
 	return r.entries, errors.Join(r.wrong...)
 }
 
-//nolint:gochecknoglobals // compiled once, then only read
+// How the lines look that are read.
 var (
 	importLine = regexp.MustCompile(`^from torchtitan\.models\.(\w+)\.config_registry import (\w+)$`)
 	assignLine = regexp.MustCompile(`^([A-Za-z_][\w.]*) = (.+)$`)

@@ -131,11 +131,11 @@ func interleaves(s *engine.Setup) bool {
 	return s.PP > 1 && (s.Schedule == schedule.Interleaved || s.Schedule == schedule.InterleavedZB)
 }
 
-// titanRules returns what both versions refuse.
-func titanRules() []Rule {
+// titanPipeline returns what both versions refuse of a pipeline.
+func titanPipeline() []Rule {
 	const pp = titanSource + ": distributed/pipeline_parallel.py:204-262"
 	const torch = "torch/distributed/pipelining/schedules.py"
-	rules := []Rule{
+	return []Rule{
 		{
 			ID: "order", Field: knob.Schedule, Source: torch + ", get_schedule_class",
 			breaks: func(s *engine.Setup) bool {
@@ -181,6 +181,12 @@ func titanRules() []Rule {
 		},
 		refuses("tied", knob.PP, titanSource+": models/llama3/model.py, update_from_config", "tied embeddings are not combined with a pipeline",
 			func(s *engine.Setup) bool { return s.PP > 1 && s.Model.Tied }),
+	}
+}
+
+// titanRules returns what both versions refuse.
+func titanRules() []Rule {
+	rules := append(titanPipeline(), []Rule{
 		{
 			ID: "kv-heads", Field: knob.TP, Source: titanSource + ": models/llama3/model.py, update_from_config",
 			breaks: func(s *engine.Setup) bool { return s.TP > 1 && !s.Model.IsMLA() && s.Model.KVHeads%s.TP != 0 },
@@ -196,7 +202,7 @@ func titanRules() []Rule {
 			},
 		},
 		wholeLayers(titanSource+": distributed/activation_checkpoint.py", recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull),
-	}
+	}...)
 	rules = append(rules, fsdpRules(titanSource+": models/llama3/parallelize.py")...)
 	rules = append(rules, noHostMemory(titanSource, "enable_cpu_offload moves weights and gradients to the host too, not the optimizer alone")...)
 	return append(rules, outsideSearch(

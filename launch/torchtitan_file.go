@@ -69,7 +69,9 @@ func titanMain() form {
 		joint(training+"num_tokens_per_train_step", []knob.ID{knob.GBS, knob.MicroBatches, knob.Seq}, ofAll(func(s *engine.Setup) int { return s.GBS * s.Seq })),
 		count(training+"max_context_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed(training+"mixed_precision_param"),
-		same(training+"dtype", "float32", "weights, gradients and moments in fp32: the default"),
+		must(training+"dtype", "float32", "weights, gradients and moments in fp32: the default"),
+		unwritten(training+"enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
+		unwritten(training+"mixed_precision_reduce", "float32", "gradients are summed in fp32"),
 		same(training+"disable_cuda_graphs", true, "what is predicted; expert parallelism waits for the host"),
 		words("config.activation_checkpoint", knob.Recompute, pair{"none", nil}, pair{"selective", call("SelectiveAC.Config()")}, pair{"full", call("FullAC.Config()")}),
 	)

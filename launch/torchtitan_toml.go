@@ -26,7 +26,7 @@ func titanTOML() form {
 		joint("model.flavor", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) { f, _ := flavorOf(&s.Model); return f.name, true }),
 		{key: "model.converters", from: []string{"precision"}, write: func(s *engine.Setup) (any, bool) { return []any{"float8"}, s.Precision == recipe.FP8 }, read: readConverters},
 		yours("model.hf_assets_path", "./assets/hf/MODEL", "the tokenizer"),
-		same("optimizer.name", "AdamW", "adam, the one it has"),
+		words("optimizer.name", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"}),
 		same("optimizer.lr", 1.5e-4, notKnob),
 		same("optimizer.eps", 1e-8, notKnob),
 		same("lr_scheduler.warmup_steps", 200, notKnob),
@@ -39,6 +39,9 @@ func titanTOML() form {
 		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.GBS })),
 		count("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed("training.mixed_precision_param"),
+		unwritten("training.dtype", "float32", "weights, gradients and moments in fp32"),
+		unwritten("training.enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
+		unwritten("training.mixed_precision_reduce", "float32", "gradients are summed in fp32"),
 		same("training.max_norm", 1.0, notKnob),
 		same("training.steps", 1000, notKnob),
 		yours("training.dataset", "c4", "the data"),
@@ -49,7 +52,7 @@ func titanTOML() form {
 		joint(p+"pipeline_parallel_microbatch_size", []knob.ID{knob.MBS}, ofAll(func(s *engine.Setup) int { return s.MBS })),
 		count(p+"expert_tensor_parallel_degree", knob.ETP, func(s *engine.Setup) int { return s.ETP }),
 		words("activation_checkpoint.mode", knob.Recompute, pair{"none", "none"}, pair{"selective", "selective"}, pair{"full", "full"}),
-		same("activation_checkpoint.selective_ac_option", "op", "every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeSelective }),
+		must("activation_checkpoint.selective_ac_option", "op", "every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeSelective }),
 		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
 	)
 	f := form{id: "torchtitan-toml", file: "torchtitan.toml", rows: rows, parse: parseTOML, render: tomlText, leaves: titanLeaves()}

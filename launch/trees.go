@@ -20,7 +20,7 @@ import (
 func sniffer(ending string, words ...string) func(name string, data []byte) bool {
 	return func(name string, data []byte) bool {
 		dot := strings.LastIndexByte(name, '.')
-		if dot >= 0 && !strings.EqualFold(name[dot:], ending) && !(ending == ".yaml" && strings.EqualFold(name[dot:], ".yml")) {
+		if dot >= 0 && !strings.EqualFold(strings.Replace(strings.ToLower(name[dot:]), ".yml", ".yaml", 1), ending) {
 			return false
 		}
 		for _, w := range words {
