@@ -32,10 +32,11 @@ func (a *app) evalCommand() *cobra.Command {
 		Example: "meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope eval --setup run.toml --recompute full --json\n" +
 			"meshscope eval --tp 8 --pp 2 --format markdown > layout.md\n" +
+			"meshscope eval --tp 8 --pp 2 --format toml > run.toml\n" +
 			"meshscope eval --batch layouts.jsonl > reports.jsonl",
 		Args: cobra.ArbitraryArgs,
 	}
-	output.register(cmd, reportFormats(), string(report.JSON))
+	output.register(cmd, append(reportFormats(), string(report.TOML)), string(report.JSON))
 	cmd.Flags().Var(&batch, "batch", "evaluate a file with one JSON setup per line and print one report per line; - is standard input; a line that names no degree is searched, which takes tenths of a second where others take a thousandth")
 	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model file")
 	flags.register(cmd)

@@ -32,7 +32,7 @@ func (a *app) importCommand() *cobra.Command {
 		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8",
 		Args:    cobra.ArbitraryArgs,
 	}
-	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON)}, string(report.JSON))
+	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON), string(report.TOML)}, string(report.JSON))
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := output.settle(cmd); err != nil {
 			return err
@@ -49,6 +49,9 @@ func (a *app) importCommand() *cobra.Command {
 			if s, err = a.imported(r); err != nil {
 				r.Problems = append(r.Problems, launch.Problem{Message: input.Reason(err).Error()})
 			}
+		}
+		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
+			return r.Err(args[0])
 		}
 		if err := a.print(output.format, a.readingAnswer(args[0], r, &s)); err != nil {
 			return err
@@ -155,6 +158,7 @@ func notNil[T any](list []T) []T {
 func (a *app) readingAnswer(name string, r *launch.Reading, s *engine.Setup) *report.Answer {
 	return &report.Answer{
 		Whole: true,
+		Setup: func() *engine.Setup { return s },
 		Data: func() any {
 			d := readingDocument{report.NewHeader(version), r.Launcher, r.Flat(a.lib), notNil(slices.Clone(r.Understood)), notNil(r.Ignored), notNil(r.Problems)}
 			for i := range d.Understood {

@@ -43,7 +43,9 @@ func (o *outputFlags) register(cmd *cobra.Command, formats []string, short ...st
 func reportFormats() []string {
 	names := []string{textFormat}
 	for _, f := range report.Formats() {
-		names = append(names, string(f))
+		if f != report.TOML { // of one setup alone
+			names = append(names, string(f))
+		}
 	}
 	return names
 }

@@ -90,5 +90,5 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 
 // Answer returns the evaluation for all formats.
 func (d *Evaluation) Answer() *Answer {
-	return &Answer{Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true}
+	return &Answer{Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true, Setup: func() *engine.Setup { return &d.Setup }}
 }

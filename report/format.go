@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 
+	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/search"
+	"meshscope/presets/setupdoc"
 )
 
 // Answer is an answer of the program in the shapes that the formats take, each made when a
@@ -18,6 +20,8 @@ type Answer struct {
 	Data     func() any       // for programs: the JSON document
 	// Whole tells that Markdown contains the document; else it contains the records.
 	Whole bool
+	// Setup is the setup that the answer is about, for a setup file; nil: there is no one setup.
+	Setup func() *engine.Setup
 
 	Chosen *search.Chosen // how the setup was found where no degree was given, for the JSON document
 }
@@ -32,6 +36,7 @@ const (
 	Markdown Format = "markdown"
 	HTML     Format = "html"
 	JSON     Format = "json"
+	TOML     Format = "toml"
 	Speech   Format = "speech"
 )
 
@@ -57,6 +62,13 @@ func formats() []format {
 		}},
 		{HTML, "HTML page, for a ticket", ".html", false, func(to io.Writer, a *Answer) error { return writeHTML(to, a.Document()) }},
 		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
+		{TOML, "setup file in TOML, for --setup", ".toml", false, func(to io.Writer, a *Answer) error {
+			text, err := setupdoc.TOML(*a.Setup())
+			if err == nil {
+				_, err = to.Write(text)
+			}
+			return err
+		}},
 		{Speech, "", "", false, func(to io.Writer, a *Answer) error { return writeSpeech(to, a.Document()) }},
 	}
 }
