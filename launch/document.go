@@ -165,5 +165,5 @@ func (r *reader) take(row *field, e Entry) {
 		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.why, "says nothing of a layout"), Line: e.Line})
 		return
 	}
-	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line})
+	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line, Assumed: e.Why})
 }

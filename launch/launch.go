@@ -61,7 +61,7 @@ type Refusal struct {
 
 // Launchers lists those with a table of rules.
 func Launchers() []Launcher {
-	return []Launcher{megatronLM(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
+	return []Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
 }
 
 // IDs lists the words that name a launcher, Any last.

@@ -219,6 +219,9 @@ func readRecompute(_ any, r *reader) error {
 			r.Setup["recompute"] = fmt.Sprintf("full:%d", n*r.number("vpp", 1))
 		}
 		return nil
+	case granularity == "null", granularity == "None": // of Megatron-Bridge
+		r.Setup["recompute"] = string(recipe.RecomputeNone)
+		return nil
 	case granularity != "selective" && !r.has("recompute-activations"):
 		return fmt.Errorf("%s is neither full nor selective", shown(granularity))
 	}

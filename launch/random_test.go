@@ -73,7 +73,7 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 // TestRandomRoundTrip: random legal setups that a launcher accepts come back.
 func TestRandomRoundTrip(t *testing.T) {
 	models := presets.Default().Models()
-	for _, id := range []string{"megatron"} {
+	for _, id := range []string{"megatron", "bridge"} {
 		l, _ := launch.Find(id)
 		r, want := rand.New(rand.NewPCG(draws.Seeds()[0], 1)), 200
 		if draws.Deep() {
@@ -99,7 +99,7 @@ func TestNothingIsDropped(t *testing.T) {
 		setup(t, "llama3.1-70b", dense), setup(t, "llama3.1-8b", knob.Given{knob.GPUs: 8, knob.GBS: 64}),
 		setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096}),
 	}
-	for _, id := range []string{"megatron"} {
+	for _, id := range []string{"megatron", "bridge"} {
 		l, _ := launch.Find(id)
 		for i := range bases {
 			base, refused := l.Export(&bases[i], "test")

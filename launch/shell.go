@@ -15,7 +15,7 @@ func shellText(d *Document) []byte {
 	b.WriteString("set -euo pipefail\n")
 	environment(&b, d.Env)
 	b.WriteString(`: "${MASTER_ADDR:?the first node of the job}" "${NODE_RANK:?the number of this node, from 0}"` + "\n\n")
-	array(&b, d.Entries)
+	array(&b, d.Entries, flagKey)
 	fmt.Fprintf(&b, "\ntorchrun --nnodes %d --nproc_per_node %d --node_rank \"$NODE_RANK\" --rdzv_backend c10d --rdzv_endpoint \"$MASTER_ADDR:29500\" %s\n", d.Nodes, d.PerNode, d.Program)
 	return []byte(b.String())
 }
@@ -38,19 +38,28 @@ func environment(b *strings.Builder, env []Entry) {
 	}
 }
 
-// array writes entries as the bash array ARGS, a flag on each line.
-func array(b *strings.Builder, entries []Entry) {
+// flagKey writes a key as a flag, apart from its value.
+func flagKey(key string) (text, join string) { return "--" + key, " " }
+
+// array writes entries as the bash array ARGS, a flag on each line. A list is several words, or
+// one in brackets where key and value are one word.
+func array(b *strings.Builder, entries []Entry, spell func(key string) (text, join string)) {
 	b.WriteString("ARGS=(\n")
 	for _, e := range entries {
-		line := "  --" + e.Key
+		key, join := spell(e.Key)
+		line := "  " + key
 		switch v := e.Value.(type) {
 		case nil:
 		case []any:
+			var words []string
 			for _, item := range v {
-				line += " " + shellWord(fmt.Sprint(item))
+				words = append(words, shellWord(fmt.Sprint(item)))
+			}
+			if line += join + strings.Join(words, " "); join == "=" {
+				line = "  " + key + "='[" + strings.Join(words, ",") + "]'"
 			}
 		default:
-			line += " " + shellWord(fmt.Sprint(v))
+			line += join + shellWord(fmt.Sprint(v))
 		}
 		if note := e.note(); note != "" {
 			line += " # " + note

@@ -13,8 +13,8 @@ import (
 	"meshscope/presets"
 )
 
-// worked returns the first code block below a heading of the reference.
-func worked(t *testing.T, heading string) string {
+// worked returns a code block below a heading of the reference, the first by default.
+func worked(t *testing.T, heading string, n ...int) string {
 	t.Helper()
 	text, err := os.ReadFile(shared.Path(t, "launchers.md"))
 	if err != nil {
@@ -24,11 +24,14 @@ func worked(t *testing.T, heading string) string {
 	if !ok {
 		t.Fatalf("no %q in the reference", heading)
 	}
-	block := regexp.MustCompile("(?s)```bash\n(.*?)```").FindStringSubmatch(below)
-	if block == nil {
+	blocks, at := regexp.MustCompile("(?s)```bash\n(.*?)```").FindAllStringSubmatch(below, -1), 0
+	if len(n) > 0 {
+		at = n[0]
+	}
+	if len(blocks) <= at {
 		t.Fatalf("no example below %q", heading)
 	}
-	return block[1]
+	return blocks[at][1]
 }
 
 // flagsOf returns flags with their values as a command line has them.
@@ -116,6 +119,49 @@ func TestWorkedSetups(t *testing.T) {
 		}
 		if len(r.Ignored) == 0 || len(r.Understood) == 0 {
 			t.Errorf("%s: %d understood, %d ignored", heading, len(r.Understood), len(r.Ignored))
+		}
+	}
+}
+
+// TestWorkedBridge: the examples of Megatron-Bridge are read as what their headings tell, and
+// written with the same keys; beside them stands only what the recipe sets already.
+func TestWorkedBridge(t *testing.T) {
+	for n, want := range []knob.Given{
+		{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.VPP: 5, knob.GBS: 128, knob.Seq: 8192, knob.ZeRO: 1},
+		{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.DP: 32, knob.VPP: 2, knob.EP: 64, knob.ETP: 1, knob.GBS: 4096, knob.Seq: 4096},
+	} {
+		text := worked(t, "## 2. Megatron-Bridge", n)
+		r, ok := launch.Read("example.sh", []byte(text))
+		if !ok || r.Launcher != "bridge" || len(r.Problems) > 0 {
+			t.Fatalf("example %d: read by %q: %+v", n, r.Launcher, r.Problems)
+		}
+		doc, err := r.Document(presets.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := doc.Setup(presets.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, v := range want {
+			if k, _ := knob.Find(id); k.Int(s) != v {
+				t.Errorf("example %d: %s is %d, want %d", n, id, k.Int(s), v)
+			}
+		}
+		l, _ := launch.Find("bridge")
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatalf("example %d: %+v", n, refused)
+		}
+		written := strings.Fields(regexp.MustCompile(`(?m) #.*$`).ReplaceAllString(string(d.Text()), ""))
+		words := strings.Fields(strings.ReplaceAll(text, "\\\n", " "))
+		for i, word := range words[1:] {
+			if strings.HasPrefix(word, "-") {
+				word += " " + words[i+2]
+			}
+			if !strings.Contains(" "+strings.Join(written, " ")+" ", " "+word+" ") && (strings.Contains(word, "=") || strings.HasPrefix(word, "-")) {
+				t.Errorf("example %d: %s is not written:\n%s", n, word, d.Text())
+			}
 		}
 	}
 }

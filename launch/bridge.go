@@ -1,0 +1,329 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/recipe"
+)
+
+// bridge returns Megatron-Bridge: Megatron-LM's rules, and keys of its own for the same fields
+// (BR scripts/training/run_recipe.py:168-262, scripts/training/README.md).
+func bridge() Launcher {
+	m := megatronLM()
+	return Launcher{
+		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: "NVIDIA-NeMo/Megatron-Bridge@067f987d; Megatron-LM's rules in " + m.Source,
+		rules: append(slices.Clone(m.rules), bridgeRules()...), explicit: m.explicit,
+		export: bridgeExport, sniff: sniffBridge, read: readBridge,
+	}
+}
+
+// bridgeRules returns what Megatron-Bridge refuses besides.
+func bridgeRules() []Rule {
+	return outside([]Rule{
+		{
+			ID: "mixed-precision", Field: "precision", Source: "BR, training/mixed_precision.py",
+			breaks: func(s *engine.Setup) bool { return s.Precision == recipe.FP32 },
+			Why:    func(*engine.Setup) string { return "its recipes train with mixed_precision, of bf16 or fp16" },
+		},
+	})
+}
+
+// recipeOf is a recipe of the library: the model's preset, and what is known of the rest, as flags
+// of Megatron-LM.
+type recipeOf struct {
+	name, model string
+	sets        []Entry
+}
+
+// bridgeRecipes lists the recipes that are known by name. The number of GPUs in a name is not
+// always its layout's (perf_recipes/deepseek/h100/deepseek_v3.py:163-166).
+func bridgeRecipes() []recipeOf {
+	const why = "the recipe"
+	return []recipeOf{
+		{"llama3_70b_pretrain_32gpu_h100_bf16_config", "llama3-70b", nil},
+		{"deepseek_v3_pretrain_1024gpu_h100_bf16_config", "deepseek-v3", []Entry{
+			{Key: "tensor-model-parallel-size", Value: 2, Why: why}, {Key: "pipeline-model-parallel-size", Value: 16, Why: why}, {Key: "context-parallel-size", Value: 1, Why: why},
+			{Key: "expert-model-parallel-size", Value: 64, Why: why}, {Key: "expert-tensor-parallel-size", Value: 1, Why: why}, {Key: "sequence-parallel", Value: true, Why: why},
+			{Key: "pipeline-model-parallel-layout", Value: "Et*3|(tt|)*29,m|L", Why: why}, {Key: "mtp-num-layers", Value: 1, Why: why}, {Key: "seq-length", Value: 4096, Why: why},
+			{Key: "use-distributed-optimizer", Value: true, Why: why}, {Key: "global-batch-size", Value: 4096, Why: why},
+		}},
+	}
+}
+
+// bridgeNames returns the keys of Megatron-Bridge by the flags of Megatron-LM.
+func bridgeNames() map[string]string {
+	names := map[string]string{
+		"tensor-model-parallel-size": "tp", "pipeline-model-parallel-size": "pp", "context-parallel-size": "cp",
+		"expert-model-parallel-size": "ep", "expert-tensor-parallel-size": "etp", "micro-batch-size": "mb", "global-batch-size": "gb",
+		"seq-length": "sl", "num-virtual-stages-per-pipeline-rank": "vp", "train-iters": "train.train_iters",
+		"microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage", "ckpt-format": "checkpoint.ckpt_format",
+	}
+	for prefix, keys := range map[string]string{
+		"model":        "sequence-parallel pipeline-model-parallel-layout account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split recompute-granularity recompute-method recompute-num-layers recompute-modules cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend cuda-graph-impl mtp-num-layers cross-entropy-loss-fusion cross-entropy-fusion-impl attention-backend fp8-dot-product-attention",
+		"ddp":          "use-distributed-optimizer use-megatron-fsdp data-parallel-sharding-strategy num-distributed-optimizer-instances outer-dp-sharding-strategy overlap-grad-reduce overlap-param-gather",
+		"optimizer":    "optimizer optimizer-cpu-offload optimizer-offload-fraction use-precision-aware-optimizer",
+		"comm_overlap": "tp-comm-overlap overlap-moe-expert-parallel-comm",
+	} {
+		for key := range strings.FieldsSeq(keys) {
+			names[key] = prefix + "." + strings.ReplaceAll(key, "-", "_")
+		}
+	}
+	return names
+}
+
+// bridgeOff returns what is written where Megatron-LM has no flag: a recipe may have it on.
+func bridgeOff(s *engine.Setup) map[string]any {
+	off := map[string]any{"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam", "attention-backend": "auto"}
+	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather tp-comm-overlap cross-entropy-loss-fusion") {
+		off[key] = false
+	}
+	if s.Model.IsMoE() {
+		off["overlap-moe-expert-parallel-comm"] = false
+	}
+	if s.PP > 1 { // of both, the one that is not used
+		off["pipeline-model-parallel-layout"] = "null"
+	}
+	if s.Model.MTPLayers > 0 {
+		off["mtp-num-layers"] = "null"
+	}
+	return off
+}
+
+// bridgePrecision returns mixed_precision by precision and whether the GPU is of Blackwell.
+func bridgePrecision(s *engine.Setup) string {
+	switch p := s.Precision.On(s.Stack); {
+	case p == recipe.BF16:
+		return "bf16_mixed"
+	case p == recipe.FP16:
+		return "fp16_mixed"
+	case p == recipe.NVFP4:
+		return "bf16_with_nvfp4_mixed"
+	case p == recipe.FP8Tensor:
+		return "bf16_with_fp8_current_scaling_mixed"
+	case blackwell(s):
+		return "bf16_with_mxfp8_mixed"
+	default:
+		return "bf16_with_fp8_subchannel_scaling_mixed"
+	}
+}
+
+// bridgeExport returns a setup as a command line of Megatron-Bridge.
+func bridgeExport(s *engine.Setup) Document {
+	d := megatronExport(s)
+	d.File, d.render, d.Program = "bridge.sh", bridgeText, `scripts/training/run_recipe.py "${ARGS[@]}"`
+	name := Entry{Key: "recipe", Value: "RECIPE", From: []string{"model"}, Site: true, Why: "of " + s.Model.Name}
+	for _, known := range bridgeRecipes() {
+		if known.model == s.Model.ID {
+			name = Entry{Key: "recipe", Value: known.name, From: []string{"model"}}
+		}
+	}
+	if name.Site {
+		d.NotCarried = append(d.NotCarried, NotCarried{Key: "model", Why: "the recipe's, which is yours to name"})
+	} else {
+		d.NotCarried = append(d.NotCarried, NotCarried{Key: "set", Why: "figures of the model are the recipe's"})
+	}
+	if s.PP > 1 {
+		d.Warnings = append(d.Warnings, "a recipe without a pipeline has no model.pipeline_dtype, which pp needs")
+	}
+	if s.TPOverlap == recipe.UserBuffers && s.TP > 1 {
+		d.Warnings = append(d.Warnings, "the recipe's table of user buffers is for its own tp")
+	}
+	entries := []Entry{name, {Key: "mode", Value: "pretrain"}, {Key: "dataset", Value: "mock", Site: true}}
+	names, off := bridgeNames(), bridgeOff(s)
+	add := func(e Entry) {
+		if key, ok := names[e.Key]; ok {
+			delete(off, e.Key)
+			if e.Key = key; e.Value == nil {
+				e.Value = true
+			}
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range d.Entries {
+		add(e)
+	}
+	rows := megatronFields()
+	for _, key := range slices.Sorted(maps.Keys(off)) {
+		i := slices.IndexFunc(rows, func(f field) bool { return f.key == key })
+		add(Entry{Key: key, Value: off[key], From: rows[i].from})
+	}
+	entries = append(entries,
+		Entry{Key: "ddp.grad_reduce_in_fp32", Value: s.GradDtype == recipe.GradFP32, From: []string{"grad_dtype"}},
+		Entry{Key: "mixed_precision", Value: bridgePrecision(s), From: []string{"precision"}})
+	d.Entries = entries
+	return d
+}
+
+// bridgeShort lists the flags with one dash.
+func bridgeShort() []string { return []string{"tp", "pp", "cp", "vp", "ep", "etp", "mb", "gb", "sl"} }
+
+// bridgeKey writes a key as run_recipe.py takes it: overrides have no dashes and an equals sign.
+func bridgeKey(key string) (text, join string) {
+	switch {
+	case slices.Contains(bridgeShort(), key):
+		return "-" + key, " "
+	case strings.Contains(key, ".") || key == "mixed_precision":
+		return key, "="
+	default:
+		return "--" + key, " "
+	}
+}
+
+// bridgeText returns a document as a script that calls train.sh, which submits to Slurm itself.
+func bridgeText(d *Document) []byte {
+	var b strings.Builder
+	b.WriteString("#!/usr/bin/env bash\n")
+	comment(&b, d.Stamp)
+	b.WriteString("set -euo pipefail\n")
+	environment(&b, d.Env)
+	b.WriteByte('\n')
+	job := *d
+	job.Entries = append([]Entry{
+		{Key: "nodes", Value: d.Nodes, From: []string{"gpus"}}, {Key: "gpus-per-node", Value: d.PerNode, From: []string{"gpus"}},
+		{Key: "account", Value: "ACCOUNT", Site: true}, {Key: "partition", Value: "PARTITION", Site: true}, {Key: "container-image", Value: "IMAGE", Site: true},
+	}, d.Entries...)
+	array(&b, job.Entries, bridgeKey)
+	b.WriteString("\n./scripts/training/train.sh \"${ARGS[@]}\"\n")
+	return []byte(b.String())
+}
+
+// sniffBridge reports whether a file calls Megatron-Bridge.
+func sniffBridge(_ string, data []byte) bool {
+	text := string(data[:min(len(data), maxScript)])
+	return strings.Contains(text, "run_recipe.py") || strings.Contains(text, "scripts/training/train.sh") || strings.Contains(text, "--recipe") && strings.Contains(text, "model.")
+}
+
+// readBridge reads a command line of Megatron-Bridge.
+func readBridge(name string, data []byte) Reading {
+	flags := map[string]string{}
+	for flag, key := range bridgeNames() {
+		flags[key] = flag
+	}
+	for flag, key := range map[string]string{ // other words for the same
+		"tensor-model-parallel-size": "model.tensor_model_parallel_size", "pipeline-model-parallel-size": "model.pipeline_model_parallel_size",
+		"num-virtual-stages-per-pipeline-rank": "model.virtual_pipeline_model_parallel_size", "context-parallel-size": "model.context_parallel_size",
+		"expert-model-parallel-size": "model.expert_model_parallel_size", "expert-tensor-parallel-size": "model.expert_tensor_parallel_size",
+		"micro-batch-size": "train.micro_batch_size", "global-batch-size": "train.global_batch_size", "seq-length": "model.seq_length",
+		"decoder-first-pipeline-num-layers": "model.num_layers_in_first_pipeline_stage", "decoder-last-pipeline-num-layers": "model.num_layers_in_last_pipeline_stage",
+	} {
+		flags[key] = flag
+	}
+	flags["dataset.seq_length"] = "seq-length"
+	sh := parseScript(name, data)
+	words := sh.training(func(f shellField) bool {
+		key, _, _ := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
+		return flags[key] != "" || key == "recipe"
+	})
+	entries := sh.bridgeFlags(words.args)
+	for i := range entries {
+		if flag := flags[entries[i].Key]; flag != "" {
+			entries[i].Key = flag
+		}
+	}
+	entries = withRecipe(entries)
+	rows := slices.DeleteFunc(megatronFields(), func(f field) bool {
+		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool { return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" })
+	})
+	r := readEntries("bridge", append(bridgeRows(), rows...), entries)
+	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
+	r.Ignored = append(r.Ignored, sh.ignored...)
+	delete(r.Setup, modelPrefix+"mtp_layers")
+	r.grouped(sh)
+	if nodes, each := r.count("nodes"), r.count("gpus-per-node"); nodes > 0 && each > 0 {
+		r.Setup["gpus"] = nodes * each
+	} else {
+		r.world(sh, words.starter)
+	}
+	r.finishBridge()
+	return r.Reading
+}
+
+// withRecipe puts what is known of a recipe before the entries of a file, which win over it, and
+// leaves out what the file sets to nothing. Virtual stages and a layout exclude each other.
+func withRecipe(entries []Entry) []Entry {
+	given := map[string]bool{}
+	var base []Entry
+	for _, e := range entries {
+		given[e.Key] = true
+		for _, known := range bridgeRecipes() {
+			if e.Key == "recipe" && e.Value == known.name {
+				base = known.sets
+			}
+		}
+	}
+	given["pipeline-model-parallel-layout"] = given["pipeline-model-parallel-layout"] || given["num-virtual-stages-per-pipeline-rank"]
+	base = slices.DeleteFunc(slices.Clone(base), func(e Entry) bool { return given[e.Key] })
+	return slices.DeleteFunc(append(base, entries...), func(e Entry) bool {
+		return (e.Value == "null" || e.Value == "None") && e.Key != "recompute-granularity"
+	})
+}
+
+// bridgeRows returns the keys that Megatron-LM has not.
+func bridgeRows() []field {
+	return []field{
+		{key: "recipe", from: []string{"model"}, read: part},
+		{key: "nodes", from: []string{"gpus"}, read: part},
+		{key: "gpus-per-node", from: []string{"gpus"}, read: part},
+		{key: "ddp.grad_reduce_in_fp32", from: []string{"grad_dtype"}, read: func(v any, r *reader) error {
+			on, err := isOn(v)
+			if r.Setup["grad_dtype"] = string(recipe.GradFP32); !on {
+				r.Setup["grad_dtype"] = string(recipe.GradBF16)
+			}
+			return err
+		}},
+		word("mixed_precision", "precision", nil,
+			[2]string{string(recipe.BF16), "bf16_mixed"}, [2]string{string(recipe.FP16), "fp16_mixed"}, [2]string{string(recipe.NVFP4), "bf16_with_nvfp4_mixed"},
+			[2]string{string(recipe.FP8Tensor), "bf16_with_fp8_current_scaling_mixed"}, [2]string{string(recipe.FP8Tensor), "bf16_with_fp8_delayed_scaling_mixed"},
+			[2]string{string(recipe.FP8Megatron), "bf16_with_mxfp8_mixed"}, [2]string{string(recipe.FP8Megatron), "bf16_with_fp8_subchannel_scaling_mixed"}),
+	}
+}
+
+// finishBridge settles the recipe, and what the keys mean together.
+func (r *reader) finishBridge() {
+	name := r.text("recipe")
+	for _, known := range bridgeRecipes() {
+		if known.name == name {
+			r.Setup["model"] = known.model
+		}
+	}
+	if _, given := r.Setup["model"]; !given {
+		r.Problems = append(r.Problems, Problem{Line: r.values["recipe"].Line, Key: "recipe", Message: fmt.Sprintf("the model of recipe %s is not known: give --model", shown(path.Base(name)))})
+	}
+	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: r.values["recipe"].Line})
+	for key, flag := range map[string]string{"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce", "tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm", "loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer"} {
+		if _, given := r.values[flag]; given {
+			r.assume(key, map[string]any{"sp": false, "dp_overlap": "off", "tp_overlap": "none", "ep_overlap": "off", "loss": "unfused", "zero": 0}[key], "off in the file")
+		}
+	}
+	if r.number("pp", 1) > 1 && r.number("vpp", 1) > 1 {
+		r.assume("schedule", "interleaved", "what runs virtual stages")
+	}
+}
+
+// bridgeFlags returns the entries of words: flags with one or two dashes, and overrides.
+func (s *script) bridgeFlags(words []shellField) []Entry {
+	var out []Entry
+	for _, f := range words {
+		key, value, given := strings.Cut(f.text, "=")
+		switch {
+		case given && !strings.HasPrefix(key, "-"):
+			out = append(out, Entry{Key: key, Value: valueOf(shellField{text: value, unknown: f.unknown}), Line: f.line})
+		case strings.HasPrefix(f.text, "-") && len(f.text) > 1 && (f.text[1] < '0' || f.text[1] > '9'):
+			e := Entry{Key: strings.TrimLeft(key, "-"), Line: f.line}
+			if given {
+				e.Value = valueOf(shellField{text: value, unknown: f.unknown})
+			}
+			out = append(out, e)
+		case len(out) > 0 && out[len(out)-1].Value == nil:
+			out[len(out)-1].Value = valueOf(f)
+		default:
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "no flag before it", Line: f.line})
+		}
+	}
+	return out
+}
