@@ -7,16 +7,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
-	"meshscope/engine/compare"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/launch"
 	"meshscope/report"
 )
 
 // launchFlags are the flags of 'launch' beside those of a setup.
 type launchFlags struct {
-	to         string
-	list, json bool
+	to                   string
+	list, legality, json bool
+	sbatch, srun         bool
+}
+
+// check refuses flags that do not go together.
+func (f *launchFlags) check() error {
+	switch {
+	case f.list && f.legality:
+		return &usageError{"--list and --legality contradict each other: give one of them"}
+	case (f.list || f.legality) && (f.to != "" || f.sbatch):
+		return &usageError{"--list and --legality are about every launcher: give no --for and no --sbatch"}
+	case f.json && !f.list && !f.legality:
+		return &usageError{"--json needs --list or --legality: a launcher's file has a format of its own"}
+	case f.srun && !f.sbatch:
+		return &usageError{"--srun needs --sbatch: it is how a job starts its processes"}
+	case !f.list && !f.legality && f.to == "":
+		return &usageError{"launch needs --for: one of " + strings.Join(exporters(), ", ")}
+	}
+	return nil
 }
 
 func (a *app) launchCommand() *cobra.Command {
@@ -34,7 +52,10 @@ func (a *app) launchCommand() *cobra.Command {
 	ids := exporters()
 	cmd.Flags().StringVar(&of.to, "for", "", "launcher: one of 'launch --list'")
 	cmd.Flags().BoolVar(&of.list, "list", false, "list the launchers and the versions whose rules are checked")
-	cmd.Flags().BoolVar(&of.json, "json", false, "with --list: print a JSON document")
+	cmd.Flags().BoolVar(&of.legality, "legality", false, "say of every launcher whether it runs the layout, why not, and the nearest that it runs")
+	cmd.Flags().BoolVar(&of.json, "json", false, "with --list or --legality: print a JSON document")
+	cmd.Flags().BoolVar(&of.sbatch, "sbatch", false, "write a job of Slurm around it, which starts torchrun on every node")
+	cmd.Flags().BoolVar(&of.srun, "srun", false, "with --sbatch: srun starts a process for each GPU, without torchrun")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -42,14 +63,19 @@ func (a *app) launchCommand() *cobra.Command {
 		if err := noArgs(cmd, flags.rest(args)); err != nil {
 			return err
 		}
+		if err := of.check(); err != nil {
+			return err
+		}
 		if of.list {
 			return a.listLaunchers(of.json)
 		}
-		if of.json {
-			return &usageError{"--json needs --list: a launcher's file has a format of its own"}
-		}
-		if of.to == "" {
-			return &usageError{"launch needs --for: one of " + strings.Join(ids, ", ")}
+		if of.legality {
+			s, chosen, err := flags.start(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			a.sayChosen(chosen)
+			return a.judgeLaunchers(&s, of.json)
 		}
 		l, ok := launch.Find(of.to)
 		if !ok || !l.Exports() {
@@ -61,7 +87,7 @@ func (a *app) launchCommand() *cobra.Command {
 			return err
 		}
 		a.sayChosen(chosen)
-		return a.writeLaunch(l, &s)
+		return a.writeLaunch(l, &s, &of)
 	})
 	return cmd
 }
@@ -78,7 +104,7 @@ func exporters() []string {
 }
 
 // writeLaunch writes a setup as a launcher's file, or says why the launcher does not run it.
-func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup) error {
+func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) error {
 	r := engine.Evaluate(*s)
 	if !r.Legal {
 		a.complain(r.Problems)
@@ -95,7 +121,11 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup) error {
 	for _, n := range d.NotCarried {
 		a.sayf("meshscope: not in the file: %s: %s\n", n.Key, n.Why)
 	}
-	if _, err := a.stdout.Write(d.Text()); err != nil {
+	text := d.Text()
+	if of.sbatch {
+		text = d.Sbatch(of.srun)
+	}
+	if _, err := a.stdout.Write(text); err != nil {
 		return err
 	}
 	err := verdict(&r)
@@ -111,12 +141,48 @@ func (a *app) sayRefused(l *launch.Launcher, s *engine.Setup, refused []launch.R
 		a.sayf("meshscope: %s refuses --%s: %s (%s)\n", l.Name, r.Field, r.Because, r.Source)
 	}
 	if near, ok := l.Nearest(*s); ok {
-		var turned []string
-		for _, c := range compare.Changes(s, &near) {
-			turned = append(turned, fmt.Sprintf("--%s %s", c.Field, c.B))
-		}
-		a.sayf("meshscope: the nearest layout that it runs: %s\n", strings.Join(turned, ", "))
+		a.sayf("meshscope: the nearest layout that it runs: %s\n", turned(launch.Differing(s, &near)))
 	}
+}
+
+// turned writes knobs with their values as flags.
+func turned(to map[string]any) string {
+	var words []string
+	for _, k := range knob.All() {
+		if v, ok := to[string(k.ID)]; ok {
+			words = append(words, fmt.Sprintf("--%s %v", k.ID, v))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// judgeLaunchers prints what every launcher says of a setup.
+func (a *app) judgeLaunchers(s *engine.Setup, asJSON bool) error {
+	if problems := engine.Check(*s); !engine.Legal(*s) {
+		a.complain(problems)
+		return outcome(exitIllegal)
+	}
+	verdicts := launch.Judge(s)
+	if asJSON {
+		return a.writeJSON(struct {
+			SchemaVersion int              `json:"schema_version"`
+			Setup         *engine.Setup    `json:"setup"`
+			Launchers     []launch.Verdict `json:"launchers"`
+		}{report.SchemaVersion, s, verdicts})
+	}
+	p := newPage(a.stdout)
+	for _, v := range verdicts {
+		if v.Accepted {
+			p.printf("%-16s accepts it\n", v.Launcher)
+		}
+		for _, r := range v.Refusals {
+			p.printf("%-16s refuses --%s: %s (%s)\n", v.Launcher, r.Field, r.Because, r.Source)
+		}
+		if len(v.Nearest) > 0 {
+			p.printf("%-16s nearest that it runs: %s\n", "", turned(v.Nearest))
+		}
+	}
+	return p.Flush()
 }
 
 // listLaunchers prints the launchers with the versions whose rules are checked.

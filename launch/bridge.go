@@ -47,10 +47,17 @@ func bridgeRecipes() []recipeOf {
 	return []recipeOf{
 		{"llama3_70b_pretrain_32gpu_h100_bf16_config", "llama3-70b", nil},
 		{"deepseek_v3_pretrain_1024gpu_h100_bf16_config", "deepseek-v3", []Entry{
-			{Key: "tensor-model-parallel-size", Value: 2, Why: why}, {Key: "pipeline-model-parallel-size", Value: 16, Why: why}, {Key: "context-parallel-size", Value: 1, Why: why},
-			{Key: "expert-model-parallel-size", Value: 64, Why: why}, {Key: "expert-tensor-parallel-size", Value: 1, Why: why}, {Key: "sequence-parallel", Value: true, Why: why},
-			{Key: "pipeline-model-parallel-layout", Value: "Et*3|(tt|)*29,m|L", Why: why}, {Key: "mtp-num-layers", Value: 1, Why: why}, {Key: "seq-length", Value: 4096, Why: why},
-			{Key: "use-distributed-optimizer", Value: true, Why: why}, {Key: "global-batch-size", Value: 4096, Why: why},
+			{Key: "tensor-model-parallel-size", Value: 2, Why: why},
+			{Key: "pipeline-model-parallel-size", Value: 16, Why: why},
+			{Key: "context-parallel-size", Value: 1, Why: why},
+			{Key: "expert-model-parallel-size", Value: 64, Why: why},
+			{Key: "expert-tensor-parallel-size", Value: 1, Why: why},
+			{Key: "sequence-parallel", Value: true, Why: why},
+			{Key: "pipeline-model-parallel-layout", Value: "Et*3|(tt|)*29,m|L", Why: why},
+			{Key: "mtp-num-layers", Value: 1, Why: why},
+			{Key: "seq-length", Value: 4096, Why: why},
+			{Key: "use-distributed-optimizer", Value: true, Why: why},
+			{Key: "global-batch-size", Value: 4096, Why: why},
 		}},
 	}
 }
@@ -184,8 +191,11 @@ func bridgeText(d *Document) []byte {
 	b.WriteByte('\n')
 	job := *d
 	job.Entries = append([]Entry{
-		{Key: "nodes", Value: d.Nodes, From: []string{"gpus"}}, {Key: "gpus-per-node", Value: d.PerNode, From: []string{"gpus"}},
-		{Key: "account", Value: "ACCOUNT", Site: true}, {Key: "partition", Value: "PARTITION", Site: true}, {Key: "container-image", Value: "IMAGE", Site: true},
+		{Key: "nodes", Value: d.Nodes, From: []string{"gpus"}},
+		{Key: "gpus-per-node", Value: d.PerNode, From: []string{"gpus"}},
+		{Key: "account", Value: "ACCOUNT", Site: true},
+		{Key: "partition", Value: "PARTITION", Site: true},
+		{Key: "container-image", Value: "IMAGE", Site: true},
 	}, d.Entries...)
 	array(&b, job.Entries, bridgeKey)
 	b.WriteString("\n./scripts/training/train.sh \"${ARGS[@]}\"\n")

@@ -1,0 +1,42 @@
+package launch
+
+import (
+	"meshscope/engine"
+	"meshscope/engine/knob"
+)
+
+// Verdict is what a launcher says of a setup.
+type Verdict struct {
+	Launcher string         `json:"launcher"`
+	Name     string         `json:"name"`
+	Version  string         `json:"version"`
+	Accepted bool           `json:"accepted"`
+	Refusals []Refusal      `json:"refusals,omitempty"`
+	Nearest  map[string]any `json:"nearest,omitempty"` // knobs that the nearest accepted setup has differently
+}
+
+// Judge returns the verdict of every launcher on a legal setup, with the nearest that it accepts.
+func Judge(s *engine.Setup) []Verdict {
+	var out []Verdict
+	for _, l := range Launchers() {
+		v := Verdict{Launcher: l.ID, Name: l.Name, Version: l.Version, Refusals: l.Refusals(s)}
+		if v.Accepted = len(v.Refusals) == 0; !v.Accepted {
+			if near, ok := l.Nearest(*s); ok {
+				v.Nearest = Differing(s, &near)
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// Differing returns the knobs that b has differently from a, with their values.
+func Differing(a, b *engine.Setup) map[string]any {
+	out := map[string]any{}
+	for _, k := range knob.All() {
+		if k.Text(*a) != k.Text(*b) && k.ID != knob.Nodes { // which follows from the GPUs
+			out[string(k.ID)] = k.Value(b)
+		}
+	}
+	return out
+}
