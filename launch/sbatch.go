@@ -36,7 +36,7 @@ func (d *Document) Sbatch(ranks bool) []byte {
 		end := "END_OF_" + strings.ToUpper(d.Launcher)
 		fmt.Fprintf(&b, "cat > %s << '%s'\n%s%s\n", shellWord(d.File), end, strings.TrimSuffix(string(d.Text()), "\n")+"\n", end)
 	}
-	b.WriteString("\n" + d.start(ranks) + "\n")
+	b.WriteString("\n" + d.command(ranks) + "\n")
 	return []byte(b.String())
 }
 
@@ -52,8 +52,8 @@ func (d *Document) spelling() func(key string) (text, join string) {
 	return nil
 }
 
-// start returns the command of the job.
-func (d *Document) start(ranks bool) string {
+// command returns what the job runs.
+func (d *Document) command(ranks bool) string {
 	switch {
 	case d.Starter != "":
 		return "srun --kill-on-bad-exit=1 --ntasks-per-node=1 " + d.Starter + " " + d.Program
