@@ -35,18 +35,21 @@ func (a *app) allLessons() []*lessons.Lesson {
 
 func (a *app) lessonCommand() *cobra.Command {
 	asJSON, asText := false, false
+	var look screenFlags
 	cmd := &cobra.Command{
 		Use:   "lesson [NAME]",
 		Short: "Learn by predicting what a turn does",
 		Long: "Lessons ask what a turn of a knob does before it is made, then make it and say why. Without a name, lesson lists them. " +
-			"With one it asks its questions as text, each answered by a line; where the input ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
+			"With one it opens as a strip over the screens of the explorer: figures that would answer are hidden, esc explores freely, B comes back. " +
+			"--text, or no terminal, asks the questions as text, each answered by a line; where the input ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
 			"'lesson check' tests every claim of all lessons, or of a file, against the engine; 'lesson new' prints a file to start from. " +
 			"Own lessons are in ~/.config/meshscope/presets/lessons.\n\n" +
 			"Exit code: 0, 1 where a check finds something, 2 usage error.",
-		Example: "meshscope lesson\nmeshscope lesson second-step --text\nmeshscope lesson new > my-lesson.toml\nmeshscope lesson check my-lesson.toml",
+		Example: "meshscope lesson\nmeshscope lesson second-step\nmeshscope lesson second-step --text\nmeshscope lesson new > my-lesson.toml\nmeshscope lesson check my-lesson.toml",
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as a JSON document")
+	look.register(cmd)
 	cmd.Flags().BoolVar(&asText, "text", false, "ask and answer as plain text, for pipes and screen readers")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
@@ -55,7 +58,7 @@ func (a *app) lessonCommand() *cobra.Command {
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
-	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
 			return &usageError{fmt.Sprintf("lesson takes one name, given %d", len(args))}
@@ -68,7 +71,13 @@ func (a *app) lessonCommand() *cobra.Command {
 		if err != nil {
 			return &usageError{"lesson: " + err.Error()}
 		}
-		return a.lessonText(l)
+		if asText || look.plain || a.notInteractive() != "" {
+			return a.lessonText(l)
+		}
+		if err := look.check(); err != nil {
+			return err
+		}
+		return a.run(cmd.Context(), ui.Options{Setup: l.Start(), Asked: true, Lesson: l}, nil, &look)
 	})
 	cmd.AddCommand(a.lessonCheckCommand(), a.lessonNewCommand())
 	return cmd

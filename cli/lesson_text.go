@@ -63,7 +63,7 @@ func (t *teller) act(p lessons.Play) lessons.Play {
 	p = t.ask(p)
 	p = p.Turn()
 	for _, turned := range act.Turned {
-		t.sayf("Turned: %s from %s to %s.", turned.Knob, turned.From, turned.To)
+		t.sayf("Turned: %s from %s to %s.", turned.Label, turned.From, turned.To)
 	}
 	for _, c := range act.Moved() {
 		t.sayf("  %s: %s, then %s", c.Name, c.Before, c.After)

@@ -15,6 +15,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/search"
+	"meshscope/lessons"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -65,6 +66,10 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
 	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
+	o.Lessons = func() []*lessons.Lesson {
+		all, _ := lessons.All(ownLessons(), a.lib) // 'lesson check' names those that are left out
+		return all
+	}
 	o.CrashDir, o.Notices = crashDir(), slices.Clone(a.notices)
 	if q != nil {
 		o.Choose = func(ctx context.Context) (engine.Setup, string) {

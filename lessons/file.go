@@ -212,7 +212,7 @@ func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 		if s, err = knob.Turn(s, k.ID, literal(v), Locks()); err != nil {
 			return s, nil, err
 		}
-		turned = append(turned, Turn{k.ID, k.Text(from), k.Text(s)})
+		turned = append(turned, Turn{k.ID, k.Label, k.Text(from), k.Text(s)})
 	}
 	return s, turned, nil
 }

@@ -83,6 +83,7 @@ type Option struct {
 // Turn is a knob that an act turns.
 type Turn struct {
 	Knob     knob.ID
+	Label    string
 	From, To string
 }
 

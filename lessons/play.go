@@ -82,6 +82,18 @@ func (p Play) Answer(text string) (Play, error) {
 	return p, nil
 }
 
+// Reach takes a setup that was found for the goal of the act.
+func (p Play) Reach(s engine.Setup) Play {
+	if p.Phase != Predict || p.Act().Kind != Goal {
+		return p
+	}
+	if p.Judged = p.Act().Reached(s); p.Judged.Right {
+		p.Given, p.Phase = "reached", Reveal
+		p.Right++
+	}
+	return p
+}
+
 // Skip goes on without an answer.
 func (p Play) Skip() Play {
 	if p.Phase == Predict {
@@ -136,8 +148,7 @@ func (a *Act) Truth() string {
 		return Text(a.Against)
 	case Goal:
 		for _, t := range a.reach() {
-			k, _ := knob.Find(t.Knob)
-			right = append(right, k.Label+" "+t.To)
+			right = append(right, t.Label+" "+t.To)
 		}
 		return "one way is " + strings.Join(right, ", ")
 	case Direction, Choice, Point:
@@ -328,6 +339,13 @@ func title(name string) string {
 		if d.is(flat(name)) {
 			return d.Says
 		}
+	}
+	if k, ok := knob.Find(knobID(name)); ok {
+		return k.Label
+	}
+	parts := strings.Split(strings.TrimPrefix(name, "communication."), ".")
+	if of := strings.ToUpper(parts[0]); len(parts) == 2 && strings.HasPrefix(name, "communication.") {
+		return map[string]string{"bytes": of + " traffic", "seconds": "time of " + of + " traffic", "exposed": "exposed " + of + " traffic"}[parts[1]]
 	}
 	return strings.NewReplacer(".", " ", "-", " ", "_", " ").Replace(strings.TrimPrefix(name, "time."))
 }

@@ -17,10 +17,12 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
+	"meshscope/lessons"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
 	"meshscope/ui/knobs"
+	"meshscope/ui/lesson"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/session"
@@ -44,6 +46,10 @@ type Options struct {
 		Focus  knob.ID
 		Note   string // what to do there
 	}
+
+	Lesson *lessons.Lesson // to begin with; nil: none
+	// Lessons returns the lessons that the palette offers; nil: the built-in ones.
+	Lessons func() []*lessons.Lesson
 
 	Asked   bool   // the setup was asked for: a kept one does not take its place
 	Theme   string // auto, dark, light, mono; empty: as it was kept, else auto
@@ -105,6 +111,7 @@ type Model struct {
 	screens  screens
 	overlays overlay.Stack
 	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
+	lesson   *lesson.Stage      // begun and not ended; nil: none
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -136,6 +143,11 @@ func New(o Options) *Model {
 	}
 	m.state.Hint = o.Hint && o.Place.Screen == ""
 	m.open()
+	if o.Lesson != nil {
+		m.begin(o.Lesson)
+		m.state.Setup = o.Lesson.Start()
+		m.stageAct()
+	}
 	if len(o.Notices) > 0 {
 		m.state.Note = state.Note{Text: m.noticed(), Tone: state.Trouble}
 	}

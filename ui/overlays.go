@@ -159,11 +159,15 @@ func (m *Model) withOverlay(d overlay.Drawn, lines []string, r frame.Rects) ([]s
 	for y := max(foot, 0); y < len(lines); y++ {
 		lines[y] = widget.Blank(m.caps.Width)
 	}
-	var cursor *tea.Cursor
-	if d.CaretX >= 0 {
-		cursor = tea.NewCursor(d.CaretX, d.CaretY)
+	return d.Over(lines), caretOf(d)
+}
+
+// caretOf returns the caret of a box; nil where it has none.
+func caretOf(d overlay.Drawn) *tea.Cursor {
+	if d.CaretX < 0 {
+		return nil
 	}
-	return d.Over(lines), cursor
+	return tea.NewCursor(d.CaretX, d.CaretY)
 }
 
 // presetList offers models or clusters, which are read when they are first asked for.

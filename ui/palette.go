@@ -13,6 +13,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
+	"meshscope/lessons"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
 	"meshscope/ui/knobs"
@@ -109,10 +110,16 @@ type paletteMsg struct {
 	catalog *overlay.Catalog
 	book    *explain.Book // nil: the setup has no figures
 	recent  []engine.Setup
+	lessons []*lessons.Lesson
+	demos   []lessons.Demo
 }
 
 // readPalette reads models, clusters and figures for an open palette.
 func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
+	taught := m.options.Lessons
+	if taught == nil {
+		taught = func() []*lessons.Lesson { all, _ := lessons.All("", m.options.Library); return all }
+	}
 	catalog, library, setup, legal := m.catalog, m.options.Library, m.legal.setup, m.legal.report.Legal
 	recent, before := slices.Clone(m.left), [session.MaxRecent]string{}
 	if m.options.Last != nil {
@@ -122,7 +129,8 @@ func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
 		if catalog == nil {
 			catalog = overlay.ReadCatalog(library)
 		}
-		msg := paletteMsg{palette: p, catalog: catalog}
+		msg := paletteMsg{palette: p, catalog: catalog, lessons: taught()}
+		msg.demos, _ = lessons.Demos(library) // all of them are sound, as a test says
 		if book, ok := explain.Of(setup); ok && legal {
 			msg.book = book
 		}
@@ -157,6 +165,7 @@ func (m *Model) takePalette(msg paletteMsg) {
 	}
 	msg.palette.Extend(items, choose)
 	m.extendRecent(msg)
+	m.offerLessons(&msg)
 	if msg.book == nil {
 		return
 	}
@@ -177,6 +186,37 @@ func (m *Model) extendRecent(msg paletteMsg) {
 	msg.palette.Extend(items, func(i int) overlay.Action {
 		return closing(state.Action{Verb: state.UseSetup, Setup: &msg.recent[i], Text: "recent setup"})
 	})
+}
+
+// offerLessons adds lessons and demonstrations to the palette.
+func (m *Model) offerLessons(msg *paletteMsg) {
+	var items []overlay.Item
+	var leads []overlay.Action
+	for _, l := range msg.lessons {
+		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: l.ID, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
+		leads = append(leads, closing(later(func() tea.Cmd {
+			m.begin(l)
+			return m.playOn()
+		})))
+	}
+	for i := range msg.demos {
+		d := &msg.demos[i]
+		items = append(items, overlay.Item{Title: "demonstration " + d.Title, Name: d.ID, Hidden: []string{"demo", "show"}, Rank: rankElsewhere})
+		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
+	}
+	msg.palette.Extend(items, func(i int) overlay.Action { return leads[i] })
+}
+
+// demonstrate opens a prepared setup on the screen that shows it.
+func (m *Model) demonstrate(d *lessons.Demo) tea.Cmd {
+	was := m.state.Tab
+	m.goTo(d.Show)
+	cmds := []tea.Cmd{m.do(state.Action{Verb: state.UseSetup, Setup: &d.Setup, Text: "demonstration"})}
+	if m.state.Tab != was {
+		cmds = append(cmds, m.leaveScreen(was))
+	}
+	cmds = append(cmds, m.do(state.Action{Verb: state.FocusKnob, ID: d.Focus}), m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: d.Try}))
+	return tea.Batch(append(cmds, m.refreshScreen(), m.tick())...)
 }
 
 // knobWords returns what else people call a knob.

@@ -130,6 +130,9 @@ func (m *Model) hints() []widget.Hint {
 		first = append(first, widget.Hint{Key: "enter", Text: "sets " + words})
 	}
 	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"}, widget.Hint{Key: m.shown("q", "quit"), Text: "quit"})
+	if m.lesson != nil {
+		first = append(first, widget.Hint{Key: m.shown("B", "lesson"), Text: "lesson"})
+	}
 	if m.state.Tab != state.ExploreTab { // which has them further on
 		first = append(first, widget.Hint{Key: m.shown("tab", "next-screen"), Text: m.neighbour(1)}, widget.Hint{Key: m.shown("e", "explain"), Text: "explain"})
 	}

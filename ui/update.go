@@ -195,7 +195,7 @@ func (m *Model) unseen(name string) bool {
 		return false
 	}
 	if !m.overlays.Empty() {
-		return name != "esc"
+		return name != "esc" && m.staged() == nil
 	}
 	c := m.context()
 	k, _ := screen.Find(m.screen().Keys(c), c.Own, name)

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine/knob"
+	"meshscope/lessons"
 	"meshscope/report/figure"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
@@ -43,6 +44,10 @@ func (m *Model) View() tea.View {
 func (m *Model) frame() ([]string, *tea.Cursor) {
 	w, h := m.caps.Width, m.caps.Height
 	r := frame.Layout(w, h, m.content())
+	if s := m.staged(); s != nil {
+		box := s.Render(m.look.theme, m.look.glyphs)
+		return m.stagedPage(s, box, r.Tiny), caretOf(box)
+	}
 	if r.Tiny {
 		return m.tiny(w, h), nil
 	}
@@ -134,6 +139,9 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	// The chart is of the current setup, not of the last legal one.
 	chart := in.At(0, 0)
 	chart.Theme = m.look.theme
+	if s := m.staged(); s != nil && s.Play.Phase < lessons.Reveal { // it shows what a turn would do
+		r.Chart = frame.Rect{}
+	}
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)
 	})

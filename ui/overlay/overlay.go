@@ -32,6 +32,7 @@ const (
 	CopiedID   ID = "copied"   // what was copied
 	ReportID   ID = "report"   // the page to decide by
 	ValueID    ID = "value"    // typed into a knob
+	LessonID   ID = "lesson"   // that asks
 )
 
 // Action is what an overlay asks for: nil for nothing, one of the types below, which are

@@ -1,0 +1,212 @@
+package ui
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
+	"meshscope/lessons"
+	"meshscope/presets"
+	"meshscope/report/figure"
+	"meshscope/ui/overlay"
+)
+
+// taught is a model with a lesson on it, evaluated by the engine, with all that follows from that.
+func taught(t testing.TB, l *lessons.Lesson, w, h int) *Model {
+	t.Helper()
+	m := New(Options{Setup: l.Start(), Lesson: l, Calm: true, Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}})
+	for _, msg := range []tea.Msg{tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: w, Height: h}} {
+		_, cmd := m.Update(msg)
+		followed(m, cmd)
+	}
+	return m
+}
+
+// built is a built-in lesson.
+func built(t testing.TB, id string) *lessons.Lesson {
+	t.Helper()
+	all, errs := lessons.All("", presets.Default())
+	l, err := lessons.Find(all, id)
+	if err != nil || len(errs) > 0 {
+		t.Fatal(err, errs)
+	}
+	return l
+}
+
+// TestLessons goes through every act of every lesson at two sizes with keys alone. While a figure is
+// masked no frame has it, in any unit, and no key copies, exports or opens anything.
+func TestLessons(t *testing.T) {
+	all, errs := lessons.All("", presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for i, l := range all {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			if !draws.Deep() && (i%4 != 0 || (size[0] == 120) != (i%8 == 0)) { // three lessons, each at one of the sizes
+				continue
+			}
+			t.Run(fmt.Sprintf("%s-%dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
+				m := taught(t, l, size[0], size[1])
+				for at := range l.Acts {
+					playAct(t, m, at)
+				}
+				if m.lesson != nil || !m.overlays.Empty() || !strings.Contains(screenText(m), "end of the lesson") {
+					t.Errorf("the lesson does not end:\n%s", screenText(m))
+				}
+			})
+		}
+	}
+}
+
+// playAct answers an act with its first option and goes on to the next.
+func playAct(t *testing.T, m *Model, at int) {
+	t.Helper()
+	play := &m.lesson.Play
+	if play.At != at || play.Phase != lessons.Predict {
+		t.Fatalf("act %d in phase %d, wanted the question of %d", play.At, play.Phase, at)
+	}
+	masked(t, m)
+	act, was := play.Act(), m.state.Setup
+	for _, key := range []string{"y", "x", "u", ":", "R", "tab", ")"} { // nothing gets past the question
+		tell(m, key)
+		if m.staged() == nil || play.Phase != lessons.Predict || m.state.Setup != was || m.overlays.Len() != 1 {
+			t.Fatalf("act %d: %s is not held", at, key)
+		}
+	}
+	switch act.Kind {
+	case lessons.Number:
+		tell(m, "1", "enter")
+	case lessons.Goal:
+		tell(m, "!")
+	default:
+		tell(m, "a")
+	}
+	if play.Phase == lessons.Turning {
+		masked(t, m)
+		tell(m, "space")
+	}
+	if play.Phase != lessons.Reveal || m.state.Setup != act.After.Setup {
+		t.Fatalf("act %d: phase %d after the turn", at, play.Phase)
+	}
+	if text := strings.Join(strings.Fields(screenText(m)), " "); !strings.Contains(text, "rule") {
+		t.Errorf("act %d: no rule:\n%s", at, screenText(m))
+	}
+	tell(m, "space")
+}
+
+// masked checks that the page shows nothing that is hidden, as any of the program's ways to write a
+// figure writes it, and that the strip does not show the answer.
+func masked(t *testing.T, m *Model) {
+	t.Helper()
+	act := m.lesson.Play.Act()
+	strip := m.overlays.Render(m.look.theme, m.look.glyphs)
+	lines := strings.Split(screenText(m), "\n")
+	page, question := strings.Join(lines[:strip.Y], "\n"), strings.Join(lines[strip.Y:], "\n")
+	for _, f := range m.lesson.Play.Mask() {
+		for _, text := range written(f) {
+			alone := regexp.MustCompile(`(^|[^\d.,a-zA-Z])` + regexp.QuoteMeta(text) + `($|[^\d.,]|[.,](\D|$))`)
+			if alone.MatchString(page) {
+				t.Errorf("act %d shows %s, %s:\n%s", m.lesson.Play.At, f.ID, text, page)
+			}
+			if alone.MatchString(question) && !strings.Contains(act.Ask, text) {
+				t.Errorf("act %d asks with %s, %s:\n%s", m.lesson.Play.At, f.ID, text, question)
+			}
+		}
+	}
+}
+
+// written returns a figure as each formatter of the program writes it, without units: numbers of two
+// digits and more.
+func written(f figures.Figure) []string {
+	v := f.Value
+	texts := []string{
+		f.Unit.Text(v), figure.Of(f.Unit, v), figure.Fine(f.Unit, v), lessons.Text(f), figure.Short(v), figure.Three(v), figure.FineCount(v), fmt.Sprint(v), fmt.Sprintf("%.0f", v),
+		figure.GiB(units.Bytes(v)), figure.Memory(units.Bytes(v)), figure.Traffic(units.Bytes(v)), fmt.Sprintf("%.1f", v/(1<<30)), fmt.Sprintf("%.0f", v/(1<<30)), fmt.Sprintf("%.1f", v/1e9), fmt.Sprintf("%.0f", v/(1<<20)),
+	}
+	switch f.Unit {
+	case record.Seconds:
+		texts = append(texts, figure.Seconds(units.Seconds(v)), figure.FineSeconds(units.Seconds(v)), figure.Headline(units.Seconds(v)), fmt.Sprintf("%.1f", 1e3*v), fmt.Sprintf("%.2f", v))
+	case record.Share:
+		texts = append(texts, figure.Percent(v), figure.FinePercent(v), fmt.Sprintf("%.0f", 100*v))
+	default:
+	}
+	var out []string
+	for _, text := range texts {
+		number := regexp.MustCompile(`^[\d.,]+`).FindString(text)
+		if len(strings.Trim(strings.ReplaceAll(number, ".", ""), "0,")) >= 2 && !slices.Contains(out, number) {
+			out = append(out, number)
+		}
+	}
+	return out
+}
+
+// tell presses keys, each with everything that follows from it, as it would in the background.
+func tell(m *Model, names ...string) {
+	for _, name := range names {
+		_, cmd := m.Update(press(name))
+		followed(m, cmd)
+	}
+}
+
+// followed runs a command and what follows from it, but for what moves by itself.
+func followed(m *Model, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, one := range msg {
+			followed(m, one)
+		}
+	case tickMsg, glowedMsg, nil:
+	default:
+		_, next := m.Update(msg)
+		followed(m, next)
+	}
+}
+
+// TestLessonFreePlay: esc leaves the keys to the student, B brings the question back with its setup,
+// one undo what was played with.
+func TestLessonFreePlay(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 80, 24)
+	start := m.state.Setup
+	tell(m, "esc")
+	if m.staged() != nil || m.lesson == nil {
+		t.Fatal("esc does not leave the lesson waiting")
+	}
+	tell(m, ")")
+	played := m.state.Setup
+	tell(m, "B")
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start {
+		t.Error("B does not bring the question back")
+	}
+	tell(m, "esc", "u")
+	if played != start && m.state.Setup != played {
+		t.Error("one undo does not bring back what was played with")
+	}
+}
+
+// TestLessonGoal: a goal is reached with the knobs of the screens and judged by B.
+func TestLessonGoal(t *testing.T) {
+	m := taught(t, built(t, "capstone"), 120, 36)
+	tell(m, "space", "B")
+	if m.lesson.Play.Phase != lessons.Predict {
+		t.Fatal("nothing was turned, and it is judged")
+	}
+	tell(m, "space")
+	m.state.Setup = m.lesson.Play.Act().After.Setup
+	m.evaluate()
+	tell(m, "B")
+	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Judged.Right {
+		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Judged)
+	}
+}
