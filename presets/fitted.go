@@ -25,12 +25,16 @@ type fittedPart struct {
 type FittedRun struct {
 	Name   string `json:"name"   toml:"name"`
 	Layout string `json:"layout" toml:"layout"` // as flags
+	Setup  string `json:"setup"  toml:"setup"`  // as a share string
 	// Seconds of a step: measured, predicted with the constants as they were, with the fitted
 	// ones, and with those of a fit without this run.
 	Measured float64 `json:"measured_seconds"         toml:"measured_seconds"`
 	Before   float64 `json:"before_seconds"           toml:"before_seconds"`
 	After    float64 `json:"predicted_seconds"        toml:"predicted_seconds"`
 	LeftOut  float64 `json:"left_out_seconds"         toml:"left_out_seconds"`
+	// GiB of the fullest rank that printed it; 0: not measured.
+	Allocated float64 `json:"allocated_GiB,omitempty" toml:"allocated_GiB,omitempty"`
+	Reserved  float64 `json:"reserved_GiB,omitempty"  toml:"reserved_GiB,omitempty"`
 }
 
 // fitted returns the preset of a fitted calibration: files of one kind each under one id. What it

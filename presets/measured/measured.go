@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/calibrate"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 )
 
 // Run is a measured run. What was not measured is 0.
@@ -39,6 +40,8 @@ type Compared struct {
 	AllocatedPredicted float64 `json:"predicted_allocated_GiB"`
 	ReservedPredicted  float64 `json:"predicted_reserved_GiB"`
 	Why                string  `json:"not_fitted,omitempty"` // why no constant was fitted to it
+
+	setup engine.Setup
 }
 
 // Constant is what became of a constant.
@@ -98,7 +101,7 @@ func Do(e *engine.Evaluator, runs []Run, layout func(*engine.Setup) string) (*Fi
 	var fitted []int
 	for i := range runs {
 		r := &runs[i]
-		c := Compared{Name: r.Name, Layout: layout(&r.Setup), Measured: r.Seconds, Spread: r.Spread, Allocated: r.Allocated, Reserved: r.Reserved}
+		c := Compared{setup: r.Setup, Name: r.Name, Layout: layout(&r.Setup), Measured: r.Seconds, Spread: r.Spread, Allocated: r.Allocated, Reserved: r.Reserved}
 		report := e.Evaluate(r.Setup)
 		switch {
 		case !report.Legal:
@@ -299,12 +302,18 @@ func (f *Fit) Preset(lib *presets.Library, id, source string) ([]byte, error) {
 		Note:     fmt.Sprintf("Mean error of step times %.1f %% before, %.1f %% after, %.1f %% of runs left out.", 100*f.Before, 100*f.After, 100*f.LeftOut),
 	}
 	for i := range f.Runs {
-		if c := &f.Runs[i]; c.After > 0 && len(out.Runs) < mostRuns {
-			out.Runs = append(out.Runs, presets.FittedRun{Name: c.Name, Layout: c.Layout, Measured: c.Measured, Before: c.Before, After: c.After, LeftOut: c.LeftOut})
+		c := &f.Runs[i]
+		if c.After == 0 || len(out.Runs) == mostRuns {
+			continue
 		}
+		setup, _ := setupdoc.Share(c.setup, presets.Default(), lib)
+		out.Runs = append(out.Runs, presets.FittedRun{
+			Name: c.Name, Layout: c.Layout, Setup: setup, Measured: c.Measured, Before: c.Before, After: c.After, LeftOut: c.LeftOut,
+			Allocated: c.Allocated, Reserved: c.Reserved,
+		})
 	}
 	return lib.FittedText(&out)
 }
 
-// mostRuns is how many runs a preset lists.
-const mostRuns = 100
+// mostRuns is how many runs a preset lists, so that it stays well below input.MaxPreset.
+const mostRuns = 60

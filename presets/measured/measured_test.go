@@ -115,6 +115,17 @@ func TestPreset(t *testing.T) {
 		}
 		runs[i].Setup.Cluster = lib.Calibrate(runs[i].Setup.Cluster)
 	}
+	if own := published.Own(lib); len(own) != 1 || own[0].ID != "ours" {
+		t.Errorf("the preset has %d groups of runs", len(own))
+	} else if _, rows := published.Compare(e, &own[0]); len(rows) != len(runs) {
+		t.Errorf("the preset has %d runs", len(rows))
+	} else {
+		for i := range rows {
+			if math.Abs(rows[i].Predicted/f.Runs[i].After-1) > 1e-6 || rows[i].Measured != f.Runs[i].Measured {
+				t.Errorf("run %d of the preset: %v s, measured %v, want %v and %v", i, rows[i].Predicted, rows[i].Measured, f.Runs[i].After, f.Runs[i].Measured)
+			}
+		}
+	}
 	again, err := measured.Do(e, runs, unnamed)
 	if err != nil || again.Before > 0.01 {
 		t.Errorf("the second fit begins with an error of %v, %v", again.Before, err)

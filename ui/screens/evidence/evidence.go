@@ -113,7 +113,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		groups, err := published.Groups(v.lib)
 		var d *data
 		if err == nil {
-			d = compare(ctx, groups)
+			d = compare(ctx, append(published.Own(v.lib), groups...))
 		}
 		// Reading a thousand setups takes several times the memory of what is kept.
 		debug.FreeOSMemory()
