@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -114,6 +115,10 @@ func TestPreset(t *testing.T) {
 			t.Errorf("run %d: nanotron takes %v s, before %v", i, s.Step, b.Step)
 		}
 		runs[i].Setup.Cluster = lib.Calibrate(runs[i].Setup.Cluster)
+	}
+	folder, errs := presets.Load(fstest.MapFS{"calibrations/ours.toml": {Data: text}}, presets.Default())
+	if len(errs) > 0 || len(published.Own(folder)) != 1 || folder.Calibrate(runs[0].Setup.Cluster).Calibration.Ops != lib.Calibrate(runs[0].Setup.Cluster).Calibration.Ops {
+		t.Errorf("in a folder of presets: %v", errs)
 	}
 	if own := published.Own(lib); len(own) != 1 || own[0].ID != "ours" {
 		t.Errorf("the preset has %d groups of runs", len(own))
