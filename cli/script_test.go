@@ -26,7 +26,7 @@ import (
 //	json PATH VALUE          a figure of the last output, 0.1 % of tolerance for numbers
 //	valid SCHEMA [lines]     the last output, or each line of it, follows the schema
 //
-// and the condition [race]: these tests are built with the race detector.
+// and the conditions [race], built with the race detector, and [deep], all of it is tested.
 func TestScripts(t *testing.T) {
 	schemas, err := filepath.Abs(filepath.Join("..", "docs", "schema"))
 	if err != nil {
@@ -48,10 +48,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "race" {
-				return false, errors.New("there is no such condition")
+			switch name {
+			case "race":
+				return draws.Race, nil
+			case "deep":
+				return draws.Deep(), nil
 			}
-			return draws.Race, nil
+			return false, errors.New("there is no such condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "json": jsonFigure, "valid": valid,

@@ -20,7 +20,7 @@ import (
 // advice may turn: an offloaded optimizer is taken back by both.
 func TestAdviceNeverBeatsSearch(t *testing.T) {
 	w := newWorld(t)
-	problems, compared, cases := 0, 0, 6
+	problems, compared, cases := 0, 0, 4
 	if draws.Deep() {
 		cases = 100 // of each of three seeds
 	}

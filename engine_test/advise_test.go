@@ -37,7 +37,7 @@ func (w world) tooBig(t *rapid.T) engine.Setup {
 func TestAdviceReachesAFit(t *testing.T) {
 	w := newWorld(t)
 	seen := 0
-	draws.CheckFew(t, 6, func(t *rapid.T) {
+	draws.CheckFew(t, 4, func(t *rapid.T) {
 		s := w.tooBig(t)
 		seen++
 		for step := 0; ; step++ {

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -62,7 +63,7 @@ func TestPalette(t *testing.T) {
 // TestPaletteKnowsEverything: what people type leads to the right place first: a knob before the
 // word for it, actions of other screens, models, clusters, figures, and other names for them.
 func TestPaletteKnowsEverything(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		typed string
 		there func(m *Model) bool
 	}{
@@ -80,7 +81,8 @@ func TestPaletteKnowsEverything(t *testing.T) {
 		{"dgx-b200", func(m *Model) bool { return m.state.Setup.Cluster.ID == "dgx-b200" }},
 		{"throughput.mfu", func(m *Model) bool { return m.overlays.ID() == overlay.ExplainID }},
 	} {
-		for _, key := range []string{":", "?"} {
+		keys := [][]string{{":", "?"}, {"?", ":"}}[i%2]
+		for _, key := range draws.Some(1, keys...) {
 			m := live(t, 100, 30)
 			m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 			finishAll(m, m.handleKey(press(key)))
