@@ -62,7 +62,7 @@ func formats() []format {
 		}},
 		{HTML, "HTML page, for a ticket", ".html", false, func(to io.Writer, a *Answer) error { return writeHTML(to, a.Document()) }},
 		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
-		{TOML, "setup file in TOML, for --setup", ".toml", false, func(to io.Writer, a *Answer) error {
+		{TOML, "setup file, for --setup", ".toml", false, func(to io.Writer, a *Answer) error {
 			text, err := setupdoc.TOML(*a.Setup())
 			if err == nil {
 				_, err = to.Write(text)
