@@ -165,7 +165,35 @@ func (f *Fit) fit(e *engine.Evaluator, runs []Run, fitted []int) error {
 	if r.Changed() {
 		f.figures = m.figures(r)
 	}
+	f.slack(runs, fitted, m.was[slackKey])
 	return nil
+}
+
+// slackKey is the share of allocated memory that the allocator reserves on top of it.
+const slackKey = "allocator_slack"
+
+// leastSlack is how many runs that measured allocated and reserved memory determine it.
+const leastSlack = 3
+
+// slack fits the slack of the allocator to the runs that measured what it is the ratio of: their
+// mean, with its standard error.
+func (f *Fit) slack(runs []Run, fitted []int, was presets.Figure) {
+	c := Constant{ID: "allocator", What: "reserved beyond allocated memory, share", Keys: []string{slackKey}, Before: was.Value, After: was.Value}
+	sum, squares, n := 0.0, 0.0, 0.0
+	for _, i := range fitted {
+		if r := &runs[i]; r.Allocated > 0 && r.Reserved >= r.Allocated {
+			share := r.Reserved/r.Allocated - 1
+			sum, squares, n = sum+share, squares+share*share, n+1
+		}
+	}
+	if n < leastSlack {
+		c.Why, c.Tells = "fewer than three runs measured allocated and reserved memory", "logs of Megatron-LM or nanotron, which print both"
+	} else {
+		c.Fitted, c.After = true, min(sum/n, was.High)
+		c.Error = max(math.Sqrt(max(squares/n-sum*sum/n/n, 0)/(n-1)), 1e-6)
+		f.figures[slackKey] = c.After
+	}
+	f.Constants = append(f.Constants, c)
 }
 
 // why says why a constant was not fitted and which runs would determine it.

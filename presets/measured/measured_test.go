@@ -81,7 +81,7 @@ func TestPreset(t *testing.T) {
 	e := &engine.Evaluator{SkipTimeline: true}
 	var runs []measured.Run
 	for i, s := range setups(t) {
-		runs = append(runs, measured.Run{Name: fmt.Sprint(i), Setup: s, Seconds: 1.2 * float64(e.Evaluate(s).Time.Step)})
+		runs = append(runs, measured.Run{Name: fmt.Sprint(i), Setup: s, Seconds: 1.2 * float64(e.Evaluate(s).Time.Step), Allocated: 40, Reserved: 40 * (1.06 + 0.02*float64(i%2))})
 	}
 	other := runs[0]
 	other.Setup.Stack = "nanotron"
@@ -116,16 +116,19 @@ func TestPreset(t *testing.T) {
 		}
 		runs[i].Setup.Cluster = lib.Calibrate(runs[i].Setup.Cluster)
 	}
+	if c := f.Constants[len(f.Constants)-1]; c.ID != "allocator" || !c.Fitted || math.Abs(c.After-0.07) > 1e-9 || c.Error > 0.01 {
+		t.Errorf("%+v", c)
+	}
 	folder, errs := presets.Load(fstest.MapFS{"calibrations/ours.toml": {Data: text}}, presets.Default())
 	if len(errs) > 0 || len(published.Own(folder)) != 1 || folder.Calibrate(runs[0].Setup.Cluster).Calibration.Ops != lib.Calibrate(runs[0].Setup.Cluster).Calibration.Ops {
 		t.Errorf("in a folder of presets: %v", errs)
 	}
 	if own := published.Own(lib); len(own) != 1 || own[0].ID != "ours" {
 		t.Errorf("the preset has %d groups of runs", len(own))
-	} else if _, rows := published.Compare(e, &own[0]); len(rows) != len(runs) {
+	} else if _, rows := published.Compare(e, &own[0]); len(rows) != 2*len(runs) { // time and memory
 		t.Errorf("the preset has %d runs", len(rows))
 	} else {
-		for i := range rows {
+		for i := range runs {
 			if math.Abs(rows[i].Predicted/f.Runs[i].After-1) > 1e-6 || rows[i].Measured != f.Runs[i].Measured {
 				t.Errorf("run %d of the preset: %v s, measured %v, want %v and %v", i, rows[i].Predicted, rows[i].Measured, f.Runs[i].After, f.Runs[i].Measured)
 			}
