@@ -135,6 +135,9 @@ func (a *app) useFit(ctx context.Context, f *calibrateFlags, c *report.Calibrati
 		}
 		c.Preset = name
 		c.Search = "meshscope search --calibration " + escape.Name(name)
+		if !f.json {
+			a.sayf("meshscope: written: %s; to rank layouts with it: %s\n", escape.Name(name), c.Search)
+		}
 	}
 	if f.search {
 		c.Ranking = ranking(ctx, c.Setup(), fitted)
