@@ -64,7 +64,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		}
 		got, ok := advise.For(s, advise.Options{Moves: moves, Accepts: launcher.accepts(&s), Headroom: share, Limited: headroom != autoHeadroom})
 		if !ok {
-			return a.noFigures(s, output.format, flags.ownBatch)
+			return a.noFigures(s, output.format, &flags)
 		}
 		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest)}
 		answer := of.Answer(version)

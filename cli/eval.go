@@ -62,7 +62,7 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if err := a.printReport(output.format, &s, &r, flags.ownBatch, chosen); err != nil {
+		if err := a.printReport(output.format, &s, &r, flags.ownBatch, chosen, flags.partial()); err != nil {
 			return err
 		}
 		return verdict(&r)
@@ -71,10 +71,10 @@ func (a *app) evalCommand() *cobra.Command {
 }
 
 // printReport prints a report in a format. unsetBatch tells that no global batch was given,
-// chosen how the layout was found where none was.
-func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool, chosen *search.Chosen) error {
+// chosen how the layout was found where none was, partial what to do where it was in part.
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool, chosen *search.Chosen, partial string) error {
 	d := report.NewEvaluation(version, *s, *r)
-	d.UnsetBatch, d.Chosen = unsetBatch, chosen
+	d.UnsetBatch, d.Chosen, d.Partial = unsetBatch, chosen, partial
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
 		d.Command = "meshscope " + flags
 	}

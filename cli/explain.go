@@ -67,7 +67,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if asJSON {
 				format = string(report.JSON)
 			}
-			return a.noFigures(s, format, flags.ownBatch)
+			return a.noFigures(s, format, &flags)
 		}
 		if len(args) == 0 {
 			return a.listFigures(book, s, chosen, asJSON)
@@ -105,9 +105,9 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 // noFigures prints the report of an illegal setup, as eval does.
-func (a *app) noFigures(s engine.Setup, format string, unsetBatch bool) error {
+func (a *app) noFigures(s engine.Setup, format string, flags *setupFlags) error {
 	r := engine.Evaluate(s)
-	if err := a.printReport(format, &s, &r, unsetBatch, nil); err != nil {
+	if err := a.printReport(format, &s, &r, flags.ownBatch, nil, flags.partial()); err != nil {
 		return err
 	}
 	return verdict(&r)

@@ -126,6 +126,9 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		if err != nil {
 			return err
 		}
+		if partial := flags.partial(); partial != "" {
+			a.notices = append(a.notices, partial)
+		}
 		return a.runScreen(cmd.Context(), s, nil, look, true)
 	}
 	if err != nil { // the defaults are no setup to open with: the layout is found before

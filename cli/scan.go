@@ -39,7 +39,8 @@ func (a *app) scanCommand() *cobra.Command {
 			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. --y takes a short word (" +
 			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists.\n\n" +
 			"Marks: - illegal, ! does not fit, * the given setup. --lock keeps the number of GPUs and the global batch fixed, so dp and the " +
-			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two values that contradict each other are illegal.\n\n" +
+			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two values that contradict each other are illegal. " +
+			"A global batch that is given in tokens stays so many tokens where the sequence changes.\n\n" +
 			"Exit code: 0 a point fits, 1 run-time error, 2 usage error, 3 every point is illegal, 4 none fits.",
 		Example: "meshscope scan --x tp --y step --gpus 64 --pp 2 --gbs 512\n" +
 			"meshscope scan --x tp=1..16 --by pp --y peak --gbs 512\n" +
@@ -106,6 +107,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	}
 	a.sayChosen(chosen)
 	c.Setup = base
+	c.Locks.Tokens = c.Locks.Batch && (f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)
 	ctx, code, stop := onSignal(ctx)
 	defer stop()
 	o := report.Scan{Query: *c}
@@ -185,6 +187,11 @@ func axis(flag, text string) (scan.Axis, error) {
 	if batches := strings.Split(list, ","); id == knob.GBS && !slices.ContainsFunc(batches, notTokens) {
 		out.Values = batches
 		return out, nil
+	}
+	if id == knob.GBS {
+		if err := knob.MixedBatches(list); err != nil {
+			return out, err
+		}
 	}
 	v, err := p.ParseValues(list)
 	if err != nil {

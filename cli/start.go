@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 
@@ -85,6 +86,41 @@ func (f *setupFlags) problem(doc *setupdoc.Document, again func() (*setupdoc.Doc
 		return s, nil, err
 	}
 	return s, q, err
+}
+
+// partial tells, where some degrees are named but not both TP and PP, how the best layout with what
+// is named is found; empty where they are, or a value would need quotes.
+func (f *setupFlags) partial() string {
+	var named, words []string
+	for _, id := range search.Degrees() {
+		if f.gives(string(id)) {
+			named = append(named, "--"+string(id))
+		}
+	}
+	if len(named) == 0 || f.file != "" || f.gives(string(knob.TP)) && f.gives(string(knob.PP)) {
+		return ""
+	}
+	for _, s := range f.said {
+		words = append(words, "--"+s.key, s.value)
+		if s.value == "" || strings.Trim(s.value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._,:=/+-") != "" {
+			return ""
+		}
+	}
+	return fmt.Sprintf("only %s given, other degrees are 1; for the best layout with it: meshscope search %s", strings.Join(named, " and "), strings.Join(words, " "))
+}
+
+// saysTokens reports whether the flags give the global batch in tokens.
+func (f *setupFlags) saysTokens() bool {
+	for _, s := range f.said {
+		key, value := s.key, s.value
+		if s.assignment {
+			key, value, _ = strings.Cut(s.value, "=")
+		}
+		if _, ok := knob.BatchTokens(value); ok && key == string(knob.GBS) {
+			return true
+		}
+	}
+	return false
 }
 
 // sayBatch tells where a global batch that the flags give in tokens is another one, for only whole

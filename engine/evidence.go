@@ -32,7 +32,8 @@ type NearestRuns struct {
 	Title   string  `json:"title"`   // of their group
 	Example string  `json:"example"` // a run of them with the median error: model and GPUs
 	Runs    int     `json:"runs"`
-	Off     float64 `json:"mean_error"` // relative, in the larger direction
+	Off     float64 `json:"mean_error"`                 // relative, in the larger direction
+	Other   bool    `json:"other_generation,omitempty"` // their GPUs are of another generation than the setup's
 	cell    *band.Cell
 }
 
@@ -52,6 +53,9 @@ func (n *NearestRuns) String() string {
 	}
 	if n.Runs > 1 {
 		off = fmt.Sprintf("%d runs, %s on average", n.Runs, off)
+	}
+	if n.Other {
+		off += "; another GPU generation"
 	}
 	return fmt.Sprintf("%s, %s (%s)", n.Title, n.Example, off)
 }
@@ -74,6 +78,7 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 	}
 	out.ValidatedBy, out.Fitted = b.Nearest.Group, b.Nearest.Fitted
 	out.Nearest = RunsOf(b.Nearest)
+	out.Nearest.Other = b.Nearest.Generation != x.Generation
 	for i, f := range table.Differences(x, b.Nearest) {
 		out.Differs[i] = difference(f, s, x)
 	}
@@ -100,6 +105,9 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 		for i := range r.Communication {
 			x.Traffic += float64(r.Communication[i].Seconds / t.Step)
 		}
+	}
+	if m.IsMoE() {
+		x.Load = band.LogOf(s.ExpertLoad())
 	}
 	own(s, &x, memory)
 	x.Settle()
@@ -167,6 +175,8 @@ func difference(f band.Feature, s *Setup, x *band.Traits) band.Difference {
 		d.Count = float64(s.PP)
 	case band.ZeRO3:
 		d.Count = float64(s.ZeRO)
+	case band.Load:
+		d.Count = 100 * s.ExpertLoad()
 	case band.Experts:
 		d.Count = float64(s.Model.Experts)
 	case band.Wait:

@@ -27,6 +27,7 @@ type moveDocument struct {
 	Changes []compare.Change `json:"changes"`
 	Flags   string           `json:"flags,omitempty"` // that give this setup; absent where no flags do
 	Fits    bool             `json:"fits"`
+	State   engine.Fit       `json:"state"`
 	Last    string           `json:"ranked_last_because,omitempty"`
 	Step    float64          `json:"step_seconds"`
 	Slow    float64          `json:"cautious_step_seconds"` // where no doubtful overlap works; Speed is of it
@@ -75,7 +76,7 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
 	d := &moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, State: m.Report.Memory.Fit, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}

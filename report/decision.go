@@ -201,17 +201,11 @@ func (d *Decision) run() Section {
 	} else {
 		s.Lead = figure.FineCount(run.Tokens) + " tokens"
 	}
-	slow := *d.Report.Time
-	slow.Step = d.slow
 	plan := d.Setup
 	plan.Budget = run.Tokens
-	late := engine.WholeRun(&plan, &slow)
+	late := lateRun(&plan, &d.Report, d.slow)
 	amount := func(of func(*engine.Run) float64, write func(float64) string) string {
-		text := fmt.Sprintf("%s %s (%s to %s)", write(of(run)), run.Band("±"), write(of(run)/(1+run.ErrorBand)), write(of(run)*(1+run.ErrorBand)))
-		if d.slow > d.Report.Time.Step {
-			text += "; " + write(of(late)) + " where no doubtful overlap works"
-		}
-		return text
+		return fmt.Sprintf("%s %s ", write(of(run)), run.Band("±")) + runRange(run, late, "(", ")", of, write)
 	}
 	facts := Facts{
 		{"days", amount(func(r *engine.Run) float64 { return r.Days }, figure.Three)},

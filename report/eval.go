@@ -20,8 +20,8 @@ import (
 // document returns the evaluation for people.
 func (d *Evaluation) document() *Document {
 	setup := SetupSection(&d.Setup, &d.report, d.UnsetBatch && (d.Chosen == nil || !d.Chosen.Found))
-	if facts, ok := setup.Blocks[0].(Facts); ok && d.Chosen != nil {
-		setup.Blocks[0] = chosenFacts(facts, d.Chosen)
+	if facts, ok := setup.Blocks[0].(Facts); ok && (d.Chosen != nil || d.Partial != "") {
+		setup.Blocks[0] = d.chosenFacts(facts)
 	}
 	out := &Document{Title: Title(&d.Setup), Sections: []Section{setup, d.flags()}}
 	out.Sections = append(out.Sections, problems(&d.report)...)
@@ -37,15 +37,19 @@ func (d *Evaluation) document() *Document {
 }
 
 // chosenFacts adds to the facts of a setup how its layout and its batch were chosen.
-func chosenFacts(facts Facts, c *search.Chosen) Facts {
+func (d *Evaluation) chosenFacts(facts Facts) Facts {
+	layout, batch := d.Partial, ""
+	if c := d.Chosen; c != nil {
+		layout, batch = c.Words(figure.Comma), c.Batch
+	}
 	var out Facts
 	for _, f := range facts {
 		out = append(out, f)
 		switch {
 		case f.Name == "layout":
-			out = append(out, Fact{"", c.Words(figure.Comma)})
-		case f.Name == "batch" && c.Batch != "":
-			out = append(out, Fact{"", "global batch not given; using " + c.Batch})
+			out = append(out, Fact{"", layout})
+		case f.Name == "batch" && batch != "":
+			out = append(out, Fact{"", "global batch not given; using " + batch})
 		}
 	}
 	return out
@@ -200,7 +204,7 @@ func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 	add(full && len(r.Communication) > 0, func() Section { return communicationSection(r) })
 	add(r.Time != nil, func() Section { return stepSection(s, r) })
 	add(r.Throughput != nil, func() Section { return throughputSection(s, r.Throughput) })
-	add(r.Run != nil, func() Section { return runSection(r.Run) })
+	add(r.Run != nil, func() Section { return runSection(s, r) })
 	return out
 }
 
@@ -376,18 +380,45 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 }
 
 // runSection describes the whole training run of a token budget.
-func runSection(r *engine.Run) Section {
-	t := &Table{Head: []string{"", ""}}
-	t.add(Word("steps"), fine(record.Tokens, r.Steps))
+func runSection(s *engine.Setup, report *engine.Report) Section {
+	t, r := &Table{Head: []string{"", "", ""}}, report.Run
+	late := lateRun(s, report, engine.CautiousStep(s, report))
+	add := func(name string, of func(*engine.Run) float64, unit record.Unit, write func(float64) string) {
+		t.add(Word(name), written(write(of(r)), unit, of(r)), Word(runRange(r, late, "", "", of, write)))
+	}
+	t.add(Word("steps"), fine(record.Tokens, r.Steps), Word(""))
+	add("days", func(r *engine.Run) float64 { return r.Days }, record.Days, figure.Three)
+	add("GPU-hours", func(r *engine.Run) float64 { return r.GPUHours }, record.Hours, figure.Short)
 	if r.Cost != nil {
-		t.add(Word("cost"), written(figure.Dollars(*r.Cost), record.Dollars, *r.Cost))
+		add("cost", func(r *engine.Run) float64 { return *r.Cost }, record.Dollars, figure.Dollars)
 	}
 	if r.Energy != nil {
-		t.add(Word("energy"), written(figure.Energy(*r.Energy), record.Energy, *r.Energy))
+		add("energy", func(r *engine.Run) float64 { return *r.Energy }, record.Energy, figure.Energy)
 	}
 	return Section{
 		Heading: "Run",
 		Lead:    fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens), figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
 		Blocks:  append([]Block{t}, items(r.Assumptions)...),
 	}
+}
+
+// lateRun returns the whole run of steps that take that long; nil where they are no longer than
+// predicted.
+func lateRun(s *engine.Setup, r *engine.Report, step units.Seconds) *engine.Run {
+	if step <= r.Time.Step {
+		return nil
+	}
+	slow := *r.Time
+	slow.Step = step
+	return engine.WholeRun(s, &slow)
+}
+
+// runRange writes both ends of a figure of a run between two signs, and what it is where no
+// doubtful overlap works.
+func runRange(r, late *engine.Run, open, end string, of func(*engine.Run) float64, write func(float64) string) string {
+	text := fmt.Sprintf("%s%s to %s%s", open, write(of(r)/(1+r.ErrorBand)), write(of(r)*(1+r.ErrorBand)), end)
+	if late != nil {
+		text += "; " + write(of(late)) + " where no doubtful overlap works"
+	}
+	return text
 }

@@ -49,6 +49,9 @@ type Evaluation struct {
 	// Chosen tells that no degree was given and how the layout was found; nil: one was.
 	Chosen *search.Chosen `json:"layout_chosen,omitempty"`
 
+	// Partial tells how the best layout is found where some degrees were given; empty: all, or none.
+	Partial string `json:"-"`
+
 	report engine.Report
 }
 

@@ -79,13 +79,19 @@ func (o *Scan) Document() *Document {
 // the others: two knobs together may change what each alone would not.
 func (o *Scan) fixed() string {
 	var fixed, moved []string
+	batch, among := "a global batch of "+figure.Comma(o.Query.Setup.GBS), o.Grid.Batch()
+	if tokens := o.Query.Setup.Tokens(); among.Low != among.High && !slices.ContainsFunc(slices.Concat(o.Grid.Rows...), func(p scan.Point) bool {
+		return p.Verdict != scan.Illegal && p.Setup.Tokens() != tokens
+	}) {
+		batch, among = figure.Comma(int(tokens))+" tokens per step", scan.Spread{}
+	}
 	for _, n := range []struct {
 		held, name string
 		of         int
 		among      scan.Spread
 	}{
 		{figure.Plural(o.Query.Setup.GPUs, "GPU"), "GPUs", o.Query.Setup.GPUs, o.Grid.GPUs()},
-		{"a global batch of " + figure.Comma(o.Query.Setup.GBS), "global batch", o.Query.Setup.GBS, o.Grid.Batch()},
+		{batch, "global batch", o.Query.Setup.GBS, among},
 	} {
 		switch {
 		case n.among == scan.Spread{} || n.among == scan.Spread{Low: n.of, High: n.of}:

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/report/figure"
@@ -52,6 +53,9 @@ func (m *Model) sentence() string {
 		if r := &m.rows[i]; r.ID == m.state.Focus && r.Off != "" {
 			return r.Label + " has no effect here (" + r.Off + "). " + p.Help
 		}
+	}
+	if hint := advise.BatchHint(&m.state.Setup); p.ID == knob.GBS && hint != "" {
+		return hint + " Larger batches shrink the share of the bubble and of what is done once per step."
 	}
 	return p.Help
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ func TestFootSpeaks(t *testing.T) {
 	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
 		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
+	few := setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 64})
 	never := presets.DefaultSetup()
 	never.PP = 16
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
@@ -36,6 +38,7 @@ func TestFootSpeaks(t *testing.T) {
 			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets GPUs 128", "no legal setup yet"}},
 			{"the error band", presets.DefaultSetup(), nil, []string{"s ±18 %"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
+			{"a batch unlike others", few, slices.Repeat([]string{"down"}, 10), []string{"0.524 M tokens per step are below the 4 to 60 M of large models"}},
 			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
 		} {
 			m := sample(t, size[0], size[1], func(o *Options) { o.Setup = test.setup })

@@ -171,6 +171,9 @@ func (m *Model) halt() {
 // handleKey: what leaves the program first, then what is open, then the keys
 // of the screen.
 func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.Code == tea.KeyEscape {
+		msg.Mod &^= tea.ModAlt // two escapes at once
+	}
 	switch {
 	case msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
 		return m.do(state.Action{Verb: state.Interrupt})

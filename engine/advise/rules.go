@@ -91,6 +91,19 @@ const (
 	nodeOfThePlaybook = 8           // GPUs
 )
 
+// BatchHint says that the global batch of a model of more than small parameters is outside that
+// of large models; empty where it is not.
+func BatchHint(s *engine.Setup) string {
+	n, than := s.Tokens(), "below"
+	if s.Model.Total() <= small || n >= batchLow*nearly && n <= batchHigh/nearly {
+		return ""
+	}
+	if n > batchHigh {
+		than = "above"
+	}
+	return fmt.Sprintf("%.3g M tokens per step are %s the 4 to 60 M of large models.", n/1e6, than)
+}
+
 func rules() []rule {
 	return slices.Concat(sizeRules(), fitRules(), throughputRules())
 }

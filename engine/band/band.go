@@ -131,7 +131,7 @@ func (t *Table) Rho(x *Traits) float64 {
 	const floor, most, power = 0.1, 1.5, 0.3
 	rho := math.Pow(floor+x.NonCompute+min(most, x.Traffic), power)
 	if over := t.sizes(x); over != (sizes{}) && rho < 1 {
-		rho = 1 - (1-rho)*math.Exp(-over.gpus-over.seq-over.active-over.mbs)
+		rho = 1 - (1-rho)*math.Exp(-over.gpus-over.seq-over.active-over.mbs-over.load)
 	}
 	return rho
 }

@@ -61,6 +61,8 @@ func (d Difference) String() string {
 		return percent + " of the step without compute"
 	case Traffic:
 		return "communication of " + percent + " of the step"
+	case Load:
+		return "imbalance " + count
 	case Own:
 		return "a calibration of your own"
 	case Changed:

@@ -29,6 +29,7 @@ const (
 	Active
 	Seq
 	MBS
+	Load
 	Release
 	Wait
 	Traffic
@@ -67,11 +68,11 @@ func (t *Table) beyond(x *Traits, k known) float64 {
 	return p.sum()
 }
 
-// sizes are doublings beyond all published runs.
-type sizes struct{ gpus, seq, active, mbs float64 }
+// sizes are doublings beyond all published runs, whose experts are taken to have even loads.
+type sizes struct{ gpus, seq, active, mbs, load float64 }
 
 func (t *Table) sizes(x *Traits) sizes {
-	return sizes{t.GPUs.beyond(x.GPUs), t.Seq.beyond(x.Seq), t.Active.beyond(x.Active), t.MBS.beyond(x.MBS)}
+	return sizes{t.GPUs.beyond(x.GPUs), t.Seq.beyond(x.Seq), t.Active.beyond(x.Active), t.MBS.beyond(x.MBS), float64(x.Load)}
 }
 
 // known is what of a setup any published run has: its generation of GPUs, its stack, and
@@ -102,6 +103,7 @@ func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 		p[Seq] += s.BeyondRange * over.seq
 		p[Active] += s.BeyondRange * over.active
 		p[MBS] += s.BeyondRange * over.mbs
+		p[Load] += s.BeyondRange * over.load
 	}
 	p[Changed] += s.Of[Changed] * x.Changed
 	if !k.generation {

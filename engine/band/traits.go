@@ -19,6 +19,7 @@ type Traits struct {
 	Changed         float64 // doublings by which rates and links differ from those of the preset
 
 	GPUs, MicroBatches, Active, Seq, MBS Log // count; count; parameters; tokens; sequences of a micro-batch
+	Load                                 Log // of the busiest expert rank over the even share
 
 	// NonCompute is the share of the step that is neither compute nor recomputation;
 	// Traffic is communication over the step, hidden or not.

@@ -25,6 +25,22 @@ func BatchTokens(text string) (int, bool) {
 	return n, err == nil && n > 0 && n <= maxBatchTokens
 }
 
+// MixedBatches returns the *ValueError of a list of global batches of which some are in tokens and
+// some in sequences; nil for any other text.
+func MixedBatches(text string) error {
+	items := strings.Split(text, ",")
+	tokens := 0
+	for _, item := range items {
+		if _, ok := BatchTokens(item); ok {
+			tokens++
+		}
+	}
+	if tokens == 0 || tokens == len(items) {
+		return nil
+	}
+	return &ValueError{Field: string(GBS), Given: text, Allowed: "a list of tokens with the unit on each, such as 4Mtok,8Mtok, or of sequences, such as 512,1024"}
+}
+
 // bareMillions returns the *ValueError of a global batch such as 4M, which may be tokens or
 // sequences, and of tokens that are no batch, such as 4Btok; nil for any other text.
 func bareMillions(text string) error {

@@ -53,6 +53,11 @@ func (q *Query) Set(id knob.ID, text string) error {
 			return nil
 		}
 	}
+	if id == knob.GBS {
+		if err := knob.MixedBatches(text); err != nil {
+			return err
+		}
+	}
 	v, err := p.ParseValues(text)
 	if err != nil {
 		return err

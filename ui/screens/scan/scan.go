@@ -83,7 +83,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		scan := enginescan.Query{
 			Setup: want.setup, Figure: want.figure,
 			X: enginescan.Axis{ID: want.x}, By: enginescan.Axis{ID: want.by},
-			Locks: knob.Locks{GPUs: true, Batch: true},
+			Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true},
 		}
 		g, err := scan.Run(func() bool { return ctx.Err() != nil })
 		return func() {
