@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"meshscope/presets/own"
 	"meshscope/report"
 	"meshscope/ui"
+	"meshscope/ui/session"
 )
 
 // ownLessons returns the folder of the user's own lessons; empty: nowhere.
@@ -91,15 +93,21 @@ type lessonEntry struct {
 	Acts    int    `json:"acts"`
 	Source  string `json:"source"`
 	Own     bool   `json:"own"`
+	Done    bool   `json:"done"` // gone through in the explorer
 }
 
 func (a *app) listLessons(asJSON bool) error {
 	var entries []lessonEntry
+	learned := session.Learned(session.Path(os.Getenv))
 	for _, l := range a.allLessons() {
-		entries = append(entries, lessonEntry{l.ID, l.Title, l.Minutes, len(l.Acts), l.Source, l.Own})
+		entries = append(entries, lessonEntry{l.ID, l.Title, l.Minutes, len(l.Acts), l.Source, l.Own, slices.Contains(learned, l.ID)})
 	}
-	return list(a, "lessons", entries, asJSON, []string{"lesson", "minutes", "acts", "title"}, func(e *lessonEntry) []any {
-		return []any{e.ID, e.Minutes, e.Acts, e.Title}
+	return list(a, "lessons", entries, asJSON, []string{"lesson", "minutes", "acts", "done", "title"}, func(e *lessonEntry) []any {
+		done := ""
+		if e.Done {
+			done = "yes"
+		}
+		return []any{e.ID, e.Minutes, e.Acts, done, e.Title}
 	})
 }
 

@@ -25,6 +25,11 @@ func (l *loader) prose(key string, a *Act) {
 	for _, t := range texts {
 		l.fill(key+"."+t.key, t.text, a, t.side)
 	}
+	for _, name := range a.Mask {
+		if f, err := a.After.figure(name); err == nil && len((Mask{f}).Places(a.Ask)) > 0 {
+			l.failf(key+".ask", "shows %s, which is masked", Text(f))
+		}
+	}
 	for i := range a.Options {
 		at := fmt.Sprintf("%s.options.%d", key, i)
 		if a.Kind != Point && a.Kind != Direction {

@@ -14,6 +14,11 @@ const deadBand = 0.02
 // directions of a figure, in the order in which they are offered.
 func directions() []string { return []string{"up", "same", "down"} }
 
+// directionWords are the directions as they are offered.
+func directionWords() map[string]string {
+	return map[string]string{"up": "it goes up", "same": "it stays", "down": "it goes down"}
+}
+
 // direction returns how a figure moves.
 func direction(before, after float64) string {
 	switch move := after - before; {
@@ -37,7 +42,7 @@ func (l *loader) question(key string, f *actFile, a *Act) {
 	case Direction:
 		right := direction(a.Figure.Value, a.Against.Value)
 		for _, d := range directions() {
-			a.Options = append(a.Options, Option{Say: map[string]string{"up": "it goes up", "same": "it stays", "down": "it goes down"}[d], No: f.No[d], Right: d == right})
+			a.Options = append(a.Options, Option{Say: directionWords()[d], No: f.No[d], Right: d == right})
 		}
 	case Choice, Goal:
 		l.options(key, f, a)

@@ -112,6 +112,8 @@ type Model struct {
 	overlays overlay.Stack
 	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
 	lesson   *lesson.Stage      // begun and not ended; nil: none
+	learned  string             // lessons that were gone through
+	quizzed  lessons.Quiz       // what is asked before each turn
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -213,6 +215,7 @@ func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
 func (m *Model) restore(last *session.Session) {
 	s, o := &m.state, &m.options
 	s.Locks, s.Unmarked = last.Locks, last.Unmarked
+	m.learned = last.Learned
 	if o.Theme == "" && last.Theme != "" {
 		s.Theme = last.Theme
 	}
@@ -245,7 +248,7 @@ func (m *Model) session() session.Session {
 	s := &m.state
 	out := session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: m.screen().Name(), Theme: s.Theme, Mouse: s.Mouse,
-		Hinted: !s.Hint, Unmarked: s.Unmarked,
+		Hinted: !s.Hint, Unmarked: s.Unmarked, Learned: m.learned,
 	}
 	if !m.legal.report.Legal {
 		out.Setup = m.start.Setup

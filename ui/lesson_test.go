@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/engine"
 	"meshscope/engine/figures"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -208,5 +209,44 @@ func TestLessonGoal(t *testing.T) {
 	tell(m, "B")
 	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Judged.Right {
 		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Judged)
+	}
+}
+
+// TestQuiz: P asks before each turn of any setup; the figure is hidden until the answer, and esc leaves
+// the knob where it is.
+func TestQuiz(t *testing.T) {
+	m := sample(t, 80, 24, func(o *Options) { o.Evaluate = engine.Evaluate })
+	start := m.state.Setup
+	tell(m, "P", "right")
+	if m.staged() == nil || m.state.Setup != start {
+		t.Fatalf("nothing is asked before the turn:\n%s", screenText(m))
+	}
+	masked(t, m)
+	tell(m, "esc")
+	if m.lesson != nil || m.state.Setup != start {
+		t.Fatal("esc turns, or the exercise waits")
+	}
+	tell(m, "right", "a", "space")
+	if m.state.Setup == start || !strings.Contains(screenText(m), "moved") {
+		t.Errorf("the turn is not made:\n%s", screenText(m))
+	}
+	tell(m, "space", "u")
+	if m.lesson != nil || m.state.Setup != start {
+		t.Error("one undo does not bring the setup back")
+	}
+	tell(m, "P", "P", "right")
+	if m.staged() != nil || m.state.Setup == start {
+		t.Error("P three times asks nothing")
+	}
+}
+
+// TestLessonProgress: a lesson that was gone through is kept with the session.
+func TestLessonProgress(t *testing.T) {
+	m := taught(t, built(t, "capstone"), 80, 24)
+	for range m.lesson.Play.Lesson.Acts {
+		tell(m, "!", "space")
+	}
+	if got := m.session().Learned; got != "capstone" {
+		t.Errorf("learned %q", got)
 	}
 }

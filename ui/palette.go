@@ -193,7 +193,11 @@ func (m *Model) offerLessons(msg *paletteMsg) {
 	var items []overlay.Item
 	var leads []overlay.Action
 	for _, l := range msg.lessons {
-		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: l.ID, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
+		name := l.ID
+		if slices.Contains(strings.Fields(m.learned), l.ID) {
+			name += ", done"
+		}
+		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
 		leads = append(leads, closing(later(func() tea.Cmd {
 			m.begin(l)
 			return m.playOn()

@@ -23,6 +23,7 @@ import (
 	"meshscope/ui/screens/pipeline"
 	"meshscope/ui/screens/scan"
 	"meshscope/ui/screens/search"
+	"meshscope/ui/session"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
@@ -281,12 +282,37 @@ func (m *Model) begin(l *lessons.Lesson) {
 	stage := &lesson.Stage{Play: lessons.Begin(l)}
 	stage.Moved = func() overlay.Action { return later(m.playOn) }
 	stage.Left = func() overlay.Action {
+		if l.ID == "" { // an exercise: the turn is not made
+			m.lesson = nil
+			return overlay.Close{}
+		}
 		back := m.shown("B", "lesson")
 		return closing(state.Action{Verb: state.Say, Tone: state.Answer, Text: "on your own; " + back + " goes back to the lesson, u undoes"})
 	}
 	m.lesson = stage
 	m.overlays.Clear()
 	m.overlays.Push(overlay.LessonID, stage)
+}
+
+// quiz goes to the next figure that is asked for before each turn.
+func (m *Model) quiz() tea.Cmd {
+	m.quizzed = m.quizzed.Next()
+	return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.quizzed.Says()})
+}
+
+// asksFirst opens the question before a turn; false where none is asked and the turn is to be made.
+func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
+	if m.quizzed == "" || m.lesson != nil && m.lesson.Play.Lesson.ID != "" || a.Verb != state.TurnKnob && a.Verb != state.SetKnob {
+		return nil, false
+	}
+	turned, _ := state.Apply(m.state, a)
+	note := m.lexicon.Methods()[turned.Focus]
+	l, ok := m.quizzed.Before(m.state.Setup, turned.Setup, turned.Focus, note.Name+" cuts "+note.Cuts+"; it costs "+note.Costs+".")
+	if !ok { // illegal, or nothing turns
+		return nil, false
+	}
+	m.begin(l)
+	return m.playOn(), true
 }
 
 // staged returns the lesson that holds the keys; nil where none does.
@@ -310,6 +336,10 @@ func (m *Model) playOn() tea.Cmd {
 	if play.Phase == lessons.Over {
 		m.overlays.Clear()
 		m.lesson = nil
+		if play.Lesson.ID == "" { // an exercise
+			return m.refreshScreen()
+		}
+		m.learned = session.Learn(m.learned, play.Lesson.ID)
 		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d answered rightly; the setup is yours", play.Right, len(play.Lesson.Acts))})
 	}
 	was := m.state.Tab

@@ -77,6 +77,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // do applies an action and carries out what follows from it.
 func (m *Model) do(a state.Action) tea.Cmd {
+	if cmd, asked := m.asksFirst(a); asked {
+		return cmd
+	}
 	if a.Verb == state.PageRanks {
 		a.Pages = m.pages()
 	}

@@ -205,10 +205,16 @@ func upper(s string) string {
 // hints returns the keys of the phase.
 func (s *Stage) hints() []widget.Hint {
 	own := widget.Hint{Key: "esc", Text: "explore on your own"}
+	if s.Play.Lesson.ID == "" {
+		own.Text = "does not turn"
+	}
 	switch act := s.Play.Act(); {
 	case s.Play.Phase == lessons.Turning:
 		return []widget.Hint{{Key: "space", Text: "turns it"}, own}
 	case s.Play.Phase == lessons.Reveal && s.Play.At+1 == len(s.Play.Lesson.Acts):
+		if s.Play.Lesson.ID == "" {
+			return []widget.Hint{{Key: "space", Text: "goes on"}}
+		}
 		return []widget.Hint{{Key: "space", Text: "ends the lesson"}, own}
 	case s.Play.Phase == lessons.Reveal:
 		return []widget.Hint{{Key: "space", Text: "next question"}, own}

@@ -80,6 +80,7 @@ func (d document) read(lib setupdoc.Library) reading {
 	take(mouseKey, &r.Mouse)
 	take(hintedKey, &r.Hinted)
 	take(unmarkedKey, &r.Unmarked)
+	r.Learned = d.learned()
 	if text, said := d[setupKey]; said {
 		setup, err := readSetup(text, lib)
 		if err != nil {
@@ -181,10 +182,40 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 		}
 		out[setupKey] = text
 	}
+	if end.Learned != start.Learned {
+		out.put(learnedKey, Learn(d.learned(), strings.Fields(end.Learned)...))
+	}
 	if end.Recent != start.Recent {
 		out.mergeRecent(start, end)
 	}
 	return out, out.mergePins(start, end, lib)
+}
+
+// learned returns the lessons that were gone through; what is none is left out.
+func (d document) learned() string {
+	var text string
+	_ = json.Unmarshal(d[learnedKey], &text)
+	return Learn("", strings.Fields(text)...)
+}
+
+// Learn adds lessons to those that were gone through: each once, in the order of the alphabet.
+func Learn(learned string, ids ...string) string {
+	const most, longest = 99, 64
+	all := append(strings.Fields(learned), ids...)
+	all = slices.DeleteFunc(all, func(id string) bool { return len(id) > longest })
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return strings.Join(all[:min(len(all), most)], " ")
+}
+
+// Learned returns the lessons of a file that were gone through; of one that cannot be read none.
+func Learned(path string) []string {
+	text, err := input.ReadRegular(path, input.MaxDocument)
+	if err != nil {
+		return nil
+	}
+	d, _ := decode(text)
+	return strings.Fields(d.learned())
 }
 
 // recent returns the share strings of setups that were left. What is none is left out: it is

@@ -31,6 +31,8 @@ type Session struct {
 
 	Unmarked bool // words of the glossary are not underlined
 
+	Learned string // lessons that were gone through, by their ids with blanks between
+
 	Pins [MaxPins]engine.Setup // pinned to compare; the zero Setup: none
 
 	Recent [MaxRecent]string // share strings of setups that were left, newest first
@@ -65,6 +67,7 @@ const (
 	mouseKey    = "mouse"
 	hintedKey   = "hinted"
 	unmarkedKey = "unmarked"
+	learnedKey  = "lessons"
 	pinsKey     = "pins"
 	recentKey   = "recent"
 )

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -346,4 +347,23 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%+v\n%+v", r, second)
 		}
 	})
+}
+
+// TestLearned: lessons of two programs are kept together, each once; a file that is none has none.
+func TestLearned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.json")
+	for _, id := range []string{"zero", "bubble", "zero"} {
+		store, start, _ := Open(path, presets.Default())
+		end := start
+		end.Learned = Learn("", id) // as if the other had not been there at the start
+		if err := store.Save(start, end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Learned(path); !slices.Equal(got, []string{"bubble", "zero"}) {
+		t.Errorf("learned %v", got)
+	}
+	if got := Learned(filepath.Join(t.TempDir(), "none")); got != nil {
+		t.Errorf("learned %v of no file", got)
+	}
 }
