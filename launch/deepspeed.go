@@ -158,7 +158,7 @@ func finishDeepSpeed(r *reader) {
 		r.Setup[flat(knob.Precision)] = string(recipe.BF16)
 	case r.values["fp16.enabled"].Value == true:
 		r.Setup[flat(knob.Precision)] = string(recipe.FP16)
-	default:
+	case !r.auto["bf16.enabled"] && !r.auto["fp16.enabled"]:
 		r.assume(flat(knob.Precision), string(recipe.FP32), "neither bf16 nor fp16 is enabled")
 	}
 	for _, d := range []struct {
@@ -168,12 +168,14 @@ func finishDeepSpeed(r *reader) {
 	}{
 		{"tensor_parallel.autotp_size", knob.TP, 1}, {"expert_parallel.autoep_size", knob.EP, 1}, {"zero_optimization.stage", knob.ZeRO, 0},
 	} {
-		if _, said := r.values[d.key]; !said {
+		if !r.said(d.key) {
 			r.assume(flat(d.id), d.value, "DeepSpeed's default of "+d.key)
 		}
 	}
 	const offload = "zero_optimization.offload_optimizer.device"
-	r.Setup[flat(knob.Offload)] = string(recipe.OffloadNone)
+	if !r.auto[offload] {
+		r.Setup[flat(knob.Offload)] = string(recipe.OffloadNone)
+	}
 	if v, said := r.values[offload]; said && v.Value != "none" {
 		r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizer)
 		if v.Value != "cpu" {

@@ -109,6 +109,7 @@ type unresolved string
 type reader struct {
 	Reading
 	values map[string]Entry // by key of the file; the last one counts, as launchers do
+	auto   map[string]bool  // keys whose value another program fills in
 }
 
 // written returns the entries of the rows that a setup has.

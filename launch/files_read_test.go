@@ -69,6 +69,12 @@ func TestReadFiles(t *testing.T) {
 			map[string]any{"mbs": 2, "zero": 3, "gbs": nil, "dp": nil, "precision": "fp32"},
 			"", "train_batch_size",
 		},
+		"DeepSpeed, auto of what has a default": {
+			"ds.json", `{"train_batch_size": 8, "zero_optimization": {"stage": "auto"}, "bf16": {"enabled": "auto"}}`,
+			"deepspeed",
+			map[string]any{"gbs": 8, "zero": nil, "precision": nil},
+			"", "zero_optimization.stage",
+		},
 		"DeepSpeed, a batch that is none": {
 			"ds.json", "{\"train_batch_size\": 30,\n\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 4, \"bf16\": {\"enabled\": true}}",
 			"deepspeed",

@@ -46,18 +46,19 @@ func (f *form) reading(data []byte) Reading {
 	if err == nil {
 		entries, err = f.parse(text)
 	}
-	unknown := []Ignored{}
+	auto, unknown := map[string]bool{}, []Ignored(nil)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {
 		if e.Value != "auto" {
 			return false
 		}
+		auto[e.Key] = true
 		unknown = append(unknown, Ignored{Key: e.Key, Why: "auto: filled in by the program that starts it, so unknown here", Line: e.Line})
 		return true
 	})
 	r := readEntries(f.id, f.rows, entries)
-	r.Ignored = append(r.Ignored, unknown...)
+	r.Ignored, r.auto = append(r.Ignored, unknown...), auto
 	r.Problems = append(r.Problems, problemsOf(err)...)
-	if len(entries) == 0 {
+	if len(entries)+len(unknown) == 0 {
 		return r.Reading
 	}
 	for _, a := range f.assumed {
@@ -117,6 +118,12 @@ func (r *reader) whole(key string, least, otherwise int) int {
 		return otherwise
 	}
 	return n
+}
+
+// said reports whether the file has a key, be it with a value that another program fills in.
+func (r *reader) said(key string) bool {
+	_, ok := r.values[key]
+	return ok || r.auto[key]
 }
 
 // maxWhole bounds whole numbers of files: tokens of a step.

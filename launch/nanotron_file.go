@@ -188,7 +188,7 @@ func finishNanotron(r *reader) {
 		{"model.dtype", knob.Precision, "bf16"},
 		{"optimizer.zero_stage", knob.ZeRO, 0},
 	} {
-		if _, said := r.values[d.key]; !said {
+		if !r.said(d.key) {
 			r.assume(flat(d.id), d.word, "nanotron's default of "+d.key)
 		}
 	}
