@@ -18,7 +18,7 @@ type Task struct {
 // or the launcher's command line says so (torchtitan: dotted flags over the file,
 // torchtitan/config/manager.py).
 func (d *Document) SetIterations(n int) {
-	to := map[string]int{"train-iters": n, "tokens.train_steps": n, "training.steps": n, "steps_per_print": 1}
+	to := map[string]int{"train-iters": n, "train.train_iters": n, "tokens.train_steps": n, "training.steps": n, "steps_per_print": 1}
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		if v, ok := to[e.Key]; ok {

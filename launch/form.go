@@ -67,7 +67,21 @@ func (f *form) reading(data []byte) Reading {
 	if f.finish != nil {
 		f.finish(r)
 	}
+	r.alone()
 	return r.Reading
+}
+
+// alone moves keys to the ignored that gave nothing, since those that they count with are not
+// in the file or are problems.
+func (r *reader) alone() {
+	given := func(key string) bool { return r.Setup[key] != nil }
+	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
+		if len(u.Setup) == 0 || slices.ContainsFunc(u.Setup, given) {
+			return false
+		}
+		r.Ignored = append(r.Ignored, Ignored{Key: u.Key, Why: "says nothing of the setup without the keys that it counts with", Line: u.Line})
+		return true
+	})
 }
 
 // problemsOf returns an error of a parser, or each of several, with its place.
