@@ -34,6 +34,24 @@ type calibrateFlags struct {
 	setup        setupFlags
 	out          fileName
 	search, json bool
+
+	closed *presets.Library // that of the program, without models that are named by their file; nil: not made yet
+}
+
+// errNoLogFiles is the error for a log or a table that names a model file: it may come from
+// anybody.
+var errNoLogFiles = errors.New("a log or a table may not name a model file; --model may")
+
+// library returns the presets for a setup that a log or a table gives: unless a flag names the
+// model, it may not be a file.
+func (f *calibrateFlags) library(a *app) *presets.Library {
+	if f.setup.gives("model") {
+		return a.lib
+	}
+	if f.closed == nil {
+		f.closed = a.lib.ReadingModels(func(string) ([]byte, error) { return nil, errNoLogFiles })
+	}
+	return f.closed
 }
 
 func (a *app) calibrateCommand() *cobra.Command {
@@ -67,6 +85,9 @@ func (a *app) calibrateCommand() *cobra.Command {
 
 // calibrate reads files of runs, fits the constants and prints the comparison.
 func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) error {
+	if _, err := f.setup.document(a); err != nil { // also reads the file of --calibration
+		return err
+	}
 	e := &engine.Evaluator{SkipTimeline: true}
 	c := &report.Calibration{Header: report.NewHeader(version), LeftOut: []report.LeftOutLine{}}
 	var runs []measured.Run
@@ -75,9 +96,13 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) 
 		runs = append(runs, got...)
 		if err != nil {
 			if len(runs) == 0 && len(names) == 1 {
-				return fileError(name, err)
+				return err
 			}
-			c.LeftOut = append(c.LeftOut, report.LeftOutLine{File: shortName(name), Message: describe(fileError(name, err))})
+			left := report.LeftOutLine{File: shortName(name), Message: describe(err)}
+			if at, placed := errors.AsType[*input.Error](err); placed {
+				left.Line, left.Message = at.Line, at.Err.Error()
+			}
+			c.LeftOut = append(c.LeftOut, left)
 		}
 	}
 	var err error
@@ -88,13 +113,19 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) 
 		}
 		return err
 	}
-	if err := a.useFit(ctx, f, c); err != nil {
+	none := err
+	if err = a.useFit(ctx, f, c); err != nil {
 		return err
 	}
 	if f.json {
-		return a.writeJSON(c)
+		err = a.writeJSON(c)
+	} else {
+		err = a.print(textFormat, &report.Answer{Document: c.Document})
 	}
-	return a.print(textFormat, &report.Answer{Document: c.Document})
+	if err == nil && none != nil {
+		return outcome(exitError)
+	}
+	return err
 }
 
 // layoutWords returns a setup as flags, or its degrees where no flags give it.
@@ -281,7 +312,11 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 			return engine.Setup{}, err
 		}
 	}
-	return f.setup.over(doc, a.lib)
+	lib := a.lib
+	if slices.ContainsFunc(cells, func(c measured.Cell) bool { return c.Key == "model" }) {
+		lib = f.library(a)
+	}
+	return f.setup.over(doc, lib)
 }
 
 // jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
@@ -289,6 +324,7 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool, leave func(int, string)) (engine.Setup, error) {
 	var doc *setupdoc.Document
 	var err error
+	lib := f.library(a)
 	switch {
 	case j.Restart && known:
 		return *last, nil
@@ -299,14 +335,16 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 	case j.Arguments != nil:
 		if doc, err = a.printedArguments(j, leave); doc == nil && err == nil {
 			doc, err = f.besideLog(a, name)
+			lib = a.lib
 		}
 	default:
 		doc, err = f.besideLog(a, name)
+		lib = a.lib
 	}
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	return f.setup.over(doc, a.lib)
+	return f.setup.over(doc, lib)
 }
 
 // printedArguments returns the setup of the arguments that Megatron-LM prints, read as its command

@@ -45,7 +45,10 @@ func (c *Calibration) Document() *Document {
 			out.Sections = append(out.Sections, Section{Heading: heading, Lead: lead, Blocks: []Block{t}})
 		}
 	}
-	lead := fmt.Sprintf("step time of %d runs on %s with %s: mean error %s", c.Fitted, c.Machine, c.Stack, share(c.Before))
+	lead := "no run could be compared"
+	if c.Fitted > 0 {
+		lead = fmt.Sprintf("step time of %d runs on %s with %s: mean error %s", c.Fitted, c.Machine, c.Stack, share(c.Before))
+	}
 	if c.Changed() {
 		lead += fmt.Sprintf(" before, %s after the fit, %s of each run predicted by a fit without it", share(c.After), share(c.Fit.LeftOut))
 	}
