@@ -166,7 +166,7 @@ func (d *Decision) fit() Section {
 	free, margin := figure.GiB(m.Usable-m.Peak)+" GiB free on the fullest rank, "+fmt.Sprint(m.PeakRank), figure.GiB(m.Margin())+" GiB"
 	switch {
 	case !m.Fits:
-		s.say(m.Reason)
+		s.say(capital(m.Reason))
 	case m.HasMargin():
 		s.say(free + "; more than the safety margin of " + margin + ".")
 	default:
