@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -58,5 +59,49 @@ func TestExport(t *testing.T) {
 	none := sample(t, 80, 24)
 	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screenText(none), "writing files is not possible here") {
 		t.Errorf("without files:\n%s", screenText(none))
+	}
+}
+
+// TestExportLaunch: x lists the files of launchers, each with its first lines; enter writes one,
+// ctrl+y copies it, and a launcher that refuses the layout says why.
+func TestExportLaunch(t *testing.T) {
+	var name, text string
+	m := sample(t, 120, 50, func(o *Options) {
+		o.Export = func(report.Format, *report.Evaluation) (string, error) { return "", nil }
+		o.Save = func(base, extension string, write func(io.Writer) error) (string, error) {
+			var b strings.Builder
+			err := write(&b)
+			name, text = base+extension, b.String()
+			return name, err
+		}
+	})
+	keys(m, "x")
+	for _, r := range "megatron-lm" {
+		m.Update(press(string(r)))
+	}
+	if shown := screenText(m); !strings.Contains(shown, "launch by Megatron-LM") || !strings.Contains(shown, "#!/usr/bin/env bash") {
+		t.Errorf("no preview:\n%s", shown)
+	}
+	_, cmd := m.Update(press("ctrl+y"))
+	finishAll(m, cmd)
+	if !strings.Contains(screenText(m), "meshscope-megatron.sh copied") {
+		t.Errorf("not copied:\n%s", screenText(m))
+	}
+	m.overlays.Clear()
+	keys(m, "x")
+	for _, r := range "megatron-lm" {
+		m.Update(press(string(r)))
+	}
+	_, cmd = m.Update(press("enter"))
+	finishAll(m, cmd)
+	if name != "meshscope-megatron.sh" || !strings.Contains(text, "--tensor-model-parallel-size 8 # --tp") {
+		t.Errorf("wrote %s: %s", name, text)
+	}
+	keys(m, "x")
+	for _, r := range "accelerate" {
+		m.Update(press(string(r)))
+	}
+	if shown := screenText(m); !strings.Contains(shown, "refused: ") {
+		t.Errorf("accelerate runs a pipeline:\n%s", shown)
 	}
 }

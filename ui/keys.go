@@ -59,8 +59,8 @@ func (m *Model) programKeys() []screen.Key {
 	}
 	keys = append(keys, m.stripKeys()...)
 	return append(keys, []screen.Key{
-		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Also: []string{"launch", "command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy})},
-		{ID: "export", Keys: "x", Help: "write the figures to a file: CSV, Markdown, JSON", Ask: m.show(overlay.ExportID)},
+		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Also: []string{"command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy})},
+		{ID: "export", Keys: "x", Help: "write figures, a picture, a trace or a launcher's file", Also: []string{"launch", "svg", "perfetto", "slurm", "megatron"}, Ask: m.show(overlay.ExportID)},
 		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
 		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
 		{ID: "quiz", Keys: "P", Help: "ask before each turn: the peak, then the step, then nothing", Also: []string{"predict", "exercise", "lesson", "learn"}, Ask: func() screen.Request { return screen.Request{Cmd: m.quiz()} }},

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -97,13 +98,18 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 		title += ": the tables of " + of + ", then all figures"
 	}
 	var items []overlay.Item
-	var chosen []func() overlay.Action
+	var all []writable
 	add := func(about, name, extension string, write func() tea.Cmd) {
 		items = append(items, overlay.Item{Title: about, Name: name + extension})
-		chosen = append(chosen, func() overlay.Action { return closing(later(write)) })
+		all = append(all, writable{write: write, text: func() []byte { return []byte(about) }})
 	}
 	for _, f := range report.Formats() {
 		add(f.About(), report.Name(&d), f.Extension(), func() tea.Cmd { return m.exportCmd(f, &d) })
+		all[len(all)-1].text = func() []byte {
+			var b bytes.Buffer
+			_ = report.Write(&b, f, d.Answer())
+			return b.Bytes()
+		}
 	}
 	name := report.Name(&d)
 	picture := name + "-" + strings.ToLower(m.screen().Name())
@@ -122,8 +128,16 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 			})
 		}
 	}
-	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "esc closes"), items, 0)
-	p.Choose = func(i int) overlay.Action { return chosen[i]() }
+	if m.options.Save != nil {
+		more, of := m.launchers()
+		items, all = append(items, more...), append(all, of...)
+	}
+	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "ctrl+y copies", "esc closes"), items, 0)
+	p.Choose = func(i int) overlay.Action { return closing(later(all[i].write)) }
+	p.Copy = func(i int) overlay.Action {
+		return closing(later(func() tea.Cmd { return m.copyText(items[i].Name, string(all[i].text()), "", "") }))
+	}
+	p.Preview = func(i int) []string { return all[i].first() }
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
@@ -74,7 +75,9 @@ func TestPaletteKnowsEverything(t *testing.T) {
 		{"oom", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID }},
 		{"days", func(m *Model) bool { return m.overlays.ID() == overlay.RunID }},
 		{"cost", func(m *Model) bool { return m.overlays.ID() == overlay.RunID || m.overlays.ID() == overlay.ReportID }},
-		{"launch", func(m *Model) bool { return strings.Contains(screenText(m), "command copied") }},
+		{"launch", func(m *Model) bool {
+			return m.overlays.ID() == overlay.ExportID && strings.Contains(screenText(m), "EXPORT")
+		}},
 		{"guide", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID || m.screen().Name() == "Search" }},
 		{"critical path", func(m *Model) bool { return m.screen().Name() == "Pipeline" && m.overlays.Empty() }},
 		{"qwen3-32b", func(m *Model) bool { return m.state.Setup.Model.ID == "qwen3-32b" }},
@@ -84,6 +87,7 @@ func TestPaletteKnowsEverything(t *testing.T) {
 		keys := [][]string{{":", "?"}, {"?", ":"}}[i%2]
 		for _, key := range draws.Some(1, keys...) {
 			m := live(t, 100, 30)
+			m.options.Export = func(report.Format, *report.Evaluation) (string, error) { return "", nil }
 			m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 			finishAll(m, m.handleKey(press(key)))
 			for _, r := range c.typed {

@@ -33,8 +33,11 @@ type Picker struct {
 	Title  string
 	Hint   string           // last line
 	Choose func(int) Action // of the items, by their index
-	Valued bool             // the first field is a value, for which a name gives way
-	Empty  string           // shown when nothing matches
+	// Preview returns the first lines of what an item gives, for a pane below the list; nil: no pane.
+	Preview func(i int) []string
+	Copy    func(i int) Action // of the item at ctrl+y; nil: nothing
+	Valued  bool               // the first field is a value, for which a name gives way
+	Empty   string             // shown when nothing matches
 	// Typed returns what enter does with a text that no item matches, and says so; nil: nothing.
 	Typed  func(text string) (Action, string)
 	First  bool     // Typed is asked before the items
@@ -100,7 +103,19 @@ func (p *Picker) rows() int {
 	if p.h > 16 {
 		rows = min(rows, p.h-8)
 	}
+	if n := p.pane(); n > 0 {
+		rows = min(rows, max(p.h-8-n, 3))
+	}
 	return rows
+}
+
+// pane returns how many lines the preview has.
+func (p *Picker) pane() int {
+	const least, most = 4, 14
+	if p.Preview == nil || p.h < 20 {
+		return 0
+	}
+	return min(max(p.h-10-len(p.items), least), most)
 }
 
 // Choice returns the index of the chosen item; false when nothing can be chosen.
@@ -127,6 +142,10 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 		return Close{}
 	case "enter":
 		return p.chosen()
+	case "ctrl+y":
+		if i, ok := p.Choice(); ok && p.Copy != nil {
+			return p.Copy(i)
+		}
 	case "up", "ctrl+p", "shift+tab":
 		p.Wheel(-1)
 	case "down", "ctrl+n", "tab":
@@ -230,6 +249,9 @@ func (p *Picker) first(n int) int {
 func (p *Picker) wide(w int) int {
 	const least, frame, margins = 60, 2, 3
 	c := p.columns(1 << 16)
+	if p.Preview != nil {
+		return stretched(max(least, frame+margins+c.need(), 100), w)
+	}
 	return stretched(max(least, frame+margins+c.need()), w)
 }
 
@@ -250,6 +272,20 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 		b.add(p.row(&b, t, g, i))
 	}
 	b.rule(hidden(g.Down, len(p.shown)-first-rows))
+	if n := p.pane(); n > 0 {
+		var lines []string
+		if i, ok := p.Choice(); ok {
+			lines = p.Preview(i)
+		}
+		for i := range n {
+			l := b.line()
+			if i < len(lines) {
+				l.Put(t.Paint(themes.Text), widget.CutText(lines[i], l.Left(), g.Ellipsis))
+			}
+			b.add(l)
+		}
+		b.rule("")
+	}
 	b.add(b.line().Put(t.Paint(themes.Muted), p.Hint))
 	b.bottom()
 	d.Lines, d.Y = b.lines, max((p.h-len(b.lines))/2, 0)
