@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 )
 
@@ -244,7 +245,7 @@ func readBridge(name string, data []byte) Reading {
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	delete(r.Setup, modelPrefix+"mtp_layers")
 	r.grouped(sh)
-	if nodes, each := r.count("nodes"), r.count("gpus-per-node"); nodes > 0 && each > 0 {
+	if nodes, each := r.count("nodes"), r.count("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
 		r.Setup["gpus"] = nodes * each
 	} else {
 		r.world(sh, words.starter)

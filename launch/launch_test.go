@@ -11,7 +11,7 @@ import (
 )
 
 // setup returns a model on so many H100 with a layout.
-func setup(t *testing.T, model string, given knob.Given) engine.Setup {
+func setup(t testing.TB, model string, given knob.Given) engine.Setup {
 	t.Helper()
 	m, err := presets.Default().Model(model)
 	if err != nil {

@@ -91,7 +91,7 @@ func megatronDegrees() []field {
 				return s.Model.MaxSeq, true
 			},
 			read: func(v any, r *reader) error {
-				n, err := whole(v)
+				n, err := natural(v)
 				word := r.text("position-embedding-type")
 				if err == nil && (word == "" || word == "learned_absolute") { // a table of so many rows
 					r.Setup[modelPrefix+"max_seq"] = n

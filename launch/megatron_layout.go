@@ -203,7 +203,7 @@ func (r *reader) setSplit(layers []int) {
 
 // readLayersPerStage reads the layers of a virtual stage.
 func readLayersPerStage(v any, r *reader) error {
-	n, err := whole(v)
+	n, err := natural(v)
 	if err != nil {
 		return err
 	}

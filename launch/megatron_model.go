@@ -41,7 +41,7 @@ func megatronShape() []field {
 				return s.Model.HeadDim, true
 			},
 			read: func(v any, r *reader) error {
-				n, err := whole(v)
+				n, err := natural(v)
 				if err == nil && !r.has("multi-latent-attention") { // which has widths of its own
 					r.Setup[modelPrefix+"head_dim"] = n
 				}
@@ -75,7 +75,7 @@ func megatronShape() []field {
 			},
 			read: func(v any, r *reader) error {
 				left, _, _ := strings.Cut(strings.Trim(fmt.Sprint(v), "()"), ",")
-				n, err := whole(left)
+				n, err := natural(left)
 				if err == nil {
 					r.Setup[modelPrefix+"local_window"] = n
 				}
@@ -89,7 +89,7 @@ func megatronShape() []field {
 				return local + 1, local > 0
 			},
 			read: func(v any, r *reader) error {
-				n, err := whole(v)
+				n, err := natural(v)
 				if err == nil && n < 2 {
 					err = errors.New("a layer of all layers is no window")
 				}
@@ -196,7 +196,7 @@ func megatronExperts() []field {
 			key: "mtp-num-layers", from: []string{"mtp", modelPrefix + "mtp_layers"},
 			write: func(s *engine.Setup) (any, bool) { return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0 },
 			read: func(v any, r *reader) error {
-				n, err := whole(v)
+				n, err := natural(v)
 				if err == nil && n > 0 {
 					r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"] = true, n
 				}

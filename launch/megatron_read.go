@@ -1,15 +1,19 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/presets/input"
 )
 
 // sniffMegatron reports whether a file has flags of Megatron-LM.
@@ -30,12 +34,19 @@ func readMegatron(name string, data []byte) Reading {
 	for _, row := range megatronFields() {
 		known[row.key] = true
 	}
-	sh := parseScript(name, data)
-	words := sh.training(func(f shellField) bool {
-		key, _, _ := strings.Cut(strings.TrimPrefix(f.text, "--"), "=")
-		return strings.HasPrefix(f.text, "--") && known[strings.ReplaceAll(key, "_", "-")]
-	})
-	entries := sh.flags(words.args)
+	var sh *script
+	var words training
+	var entries []Entry
+	if modelArgs().Match(data[:min(len(data), maxScript)]) {
+		sh, entries = readModelArgs(data)
+	} else {
+		sh = parseScript(name, data)
+		words = sh.training(func(f shellField) bool {
+			key, _, _ := strings.Cut(strings.TrimPrefix(f.text, "--"), "=")
+			return strings.HasPrefix(f.text, "--") && known[strings.ReplaceAll(key, "_", "-")]
+		})
+		entries = sh.flags(words.args)
+	}
 	r := readEntries("megatron", megatronFields(), entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
 	r.Ignored = append(r.Ignored, sh.ignored...)
@@ -47,6 +58,33 @@ func readMegatron(name string, data []byte) Reading {
 	r.grouped(sh)
 	r.finishMegatron()
 	return r.Reading
+}
+
+// modelArgs matches what begins the flags of a functional test of Megatron-LM
+// (tests/functional_tests/test_cases/*/model_config.yaml).
+func modelArgs() *regexp.Regexp { return regexp.MustCompile(`(?m)^MODEL_ARGS:\s*$`) }
+
+// readModelArgs returns the flags of such a file, each a key with its value.
+func readModelArgs(data []byte) (*script, []Entry) {
+	s := &script{vars: map[string][]shellField{}, sbatch: map[string]string{}}
+	all, err := parseYAML(data)
+	if err != nil {
+		p := Problem{Line: 1, Message: err.Error()}
+		if at, ok := errors.AsType[*input.Error](err); ok {
+			p = Problem{Line: at.Line, Column: at.Column, Message: at.Err.Error()}
+		}
+		s.problems = append(s.problems, p)
+	}
+	var out []Entry
+	for _, e := range all {
+		if key, ok := strings.CutPrefix(e.Key, "MODEL_ARGS.--"); ok {
+			e.Key = strings.ReplaceAll(key, "_", "-")
+			out = append(out, e)
+		} else {
+			s.ignored = append(s.ignored, Ignored{Key: e.Key, Why: "no flag", Line: e.Line})
+		}
+	}
+	return s, out
 }
 
 // training is the command of a script that starts training.
@@ -171,10 +209,10 @@ func (r *reader) world(s *script, starter []shellField) {
 	}
 	of := func(keys ...string) int {
 		for _, key := range keys {
-			if n, err := strconv.Atoi(options[key]); err == nil && n > 0 {
+			if n, err := strconv.Atoi(options[key]); err == nil && n > 0 && n <= layout.MaxGPUs {
 				return n
 			}
-			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && options[key] == "" {
+			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs && options[key] == "" {
 				return n
 			}
 		}
@@ -190,9 +228,8 @@ func (r *reader) world(s *script, starter []shellField) {
 	} else if gpus = of("ntasks"); gpus == 0 {
 		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
 	}
-	const most = 1 << 24
 	switch {
-	case gpus > 0 && gpus <= most:
+	case gpus > 0 && gpus <= layout.MaxGPUs:
 		r.Setup["gpus"] = gpus
 		r.Understood = append(r.Understood, Understood{Key: "number of processes", Value: gpus, Setup: []string{"gpus"}})
 	default:

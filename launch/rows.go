@@ -22,7 +22,7 @@ func number(key, from string, of func(*engine.Setup) int, where func(*engine.Set
 		key: key, from: []string{from},
 		write: func(s *engine.Setup) (any, bool) { return of(s), where == nil || where(s) },
 		read: func(v any, r *reader) error {
-			n, err := whole(v)
+			n, err := natural(v)
 			if err == nil {
 				r.Setup[from] = n
 			}
@@ -111,6 +111,15 @@ func whole(v any) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s is not a whole number", shown(v))
+}
+
+// natural reads a whole number of 0 or more.
+func natural(v any) (int, error) {
+	n, err := whole(v)
+	if err == nil && n < 0 {
+		return 0, fmt.Errorf("%s is below 0", shown(v))
+	}
+	return n, err
 }
 
 // isOn reads a switch: a flag without a value is on.

@@ -49,7 +49,7 @@ var errTooLong = errors.New("its words expand to more than 2,097,152 signs")
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte) *script {
 	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}}
-	s.directives(data)
+	s.directives(data[:min(len(data), maxScript)])
 	s.parse(name, data, 0)
 	return s
 }
