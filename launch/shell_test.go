@@ -34,8 +34,10 @@ func TestShellIsFollowed(t *testing.T) {
 			"NODES=2; D=\"--nnodes $NODES --nproc_per_node 8\"\ntorchrun $D pretrain_gpt.py \"${M[@]}\" " + flags, map[string]any{"tp": 4, "pp": 2, "sp": true, "gpus": 16}},
 		"equals":     {"torchrun --nproc-per-node=8 pretrain_gpt.py --tensor-model-parallel-size=2 " + flags, map[string]any{"tp": 2, "gpus": 8}},
 		"arithmetic": {"N=4\nG=$((N * 8))\nsrun --ntasks=$G python pretrain_gpt.py --tensor_model_parallel_size 8 " + flags, map[string]any{"tp": 8, "gpus": 32}},
-		"bash -c": {"#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 8 " + flags + "\"",
-			map[string]any{"tp": 8, "gpus": 32}},
+		"bash -c": {
+			"#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 8 " + flags + "\"",
+			map[string]any{"tp": 8, "gpus": 32},
+		},
 		"eval":       {"OPTIONS=\" \\\n --tensor-model-parallel-size 2 \\\n " + flags + "\"\ncmd=\"torchrun --nproc_per_node 8 pretrain_gpt.py ${OPTIONS}\"\neval $cmd", map[string]any{"tp": 2, "gpus": 8}},
 		"flags":      {"--tensor-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 8", map[string]any{"tp": 2, "mbs": 2}},
 		"variables":  {"GPT_ARGS=\"--tensor-model-parallel-size 2 --micro-batch-size 2\"\n", map[string]any{"tp": 2, "mbs": 2}},
