@@ -25,17 +25,21 @@ func (l *loader) prose(key string, a *Act) {
 	for _, t := range texts {
 		l.fill(key+"."+t.key, t.text, a, t.side)
 	}
-	for _, name := range a.Mask {
-		if f, err := a.After.figure(name); err == nil && len((Mask{f}).Places(a.Ask)) > 0 {
-			l.failf(key+".ask", "shows %s, which is masked", Text(f))
-		}
-	}
 	for i := range a.Options {
 		at := fmt.Sprintf("%s.options.%d", key, i)
 		if a.Kind != Point && a.Kind != Direction {
 			l.fill(at+".say", &a.Options[i].Say, a, &a.Before)
 		}
 		l.fill(at+".no", &a.Options[i].No, a, &a.After)
+	}
+	asked := a.Ask
+	for _, o := range a.Options {
+		asked += "\n" + o.Say
+	}
+	for _, name := range a.Mask {
+		if f, err := a.After.figure(name); err == nil && len((Mask{f}).Places(asked)) > 0 {
+			l.failf(key+".ask", "or an option shows %s, which is masked", Text(f))
+		}
 	}
 }
 

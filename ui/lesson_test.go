@@ -250,3 +250,15 @@ func TestLessonProgress(t *testing.T) {
 		t.Errorf("learned %q", got)
 	}
 }
+
+// TestLessonSmall: a window without room for a screen has the question alone, which can be answered.
+func TestLessonSmall(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 40, 10)
+	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c  it goes down") {
+		t.Errorf("the question:\n%s", text)
+	}
+	tell(m, "a")
+	if text := screenText(m); !strings.Contains(text, "Right") || !strings.Contains(text, "rule") {
+		t.Errorf("the answer:\n%s", text)
+	}
+}

@@ -188,41 +188,6 @@ func (m *Model) extendRecent(msg paletteMsg) {
 	})
 }
 
-// offerLessons adds lessons and demonstrations to the palette.
-func (m *Model) offerLessons(msg *paletteMsg) {
-	var items []overlay.Item
-	var leads []overlay.Action
-	for _, l := range msg.lessons {
-		name := l.ID
-		if slices.Contains(strings.Fields(m.learned), l.ID) {
-			name += ", done"
-		}
-		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
-		leads = append(leads, closing(later(func() tea.Cmd {
-			m.begin(l)
-			return m.playOn()
-		})))
-	}
-	for i := range msg.demos {
-		d := &msg.demos[i]
-		items = append(items, overlay.Item{Title: "demonstration " + d.Title, Name: d.ID, Hidden: []string{"demo", "show"}, Rank: rankElsewhere})
-		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
-	}
-	msg.palette.Extend(items, func(i int) overlay.Action { return leads[i] })
-}
-
-// demonstrate opens a prepared setup on the screen that shows it.
-func (m *Model) demonstrate(d *lessons.Demo) tea.Cmd {
-	was := m.state.Tab
-	m.goTo(d.Show)
-	cmds := []tea.Cmd{m.do(state.Action{Verb: state.UseSetup, Setup: &d.Setup, Text: "demonstration"})}
-	if m.state.Tab != was {
-		cmds = append(cmds, m.leaveScreen(was))
-	}
-	cmds = append(cmds, m.do(state.Action{Verb: state.FocusKnob, ID: d.Focus}), m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: d.Try}))
-	return tea.Batch(append(cmds, m.refreshScreen(), m.tick())...)
-}
-
 // knobWords returns what else people call a knob.
 func knobWords(id knob.ID) []string {
 	switch id {

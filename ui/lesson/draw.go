@@ -9,12 +9,20 @@ import (
 	"meshscope/lessons"
 	"meshscope/presets/setupdoc"
 	"meshscope/themes"
+	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )
 
-// Room is how many rows of the page stay in sight above the strip.
-const Room = 8
+// rows returns how many rows the strip may have: some of the page stay in sight, but where the window
+// has no room for a page.
+func (s *Stage) rows() int {
+	const page = 8
+	if s.h < frame.MinHeight || s.w < frame.MinWidth {
+		return max(s.h, 2)
+	}
+	return s.h - page
+}
 
 // drawer collects the lines of the strip.
 type drawer struct {
@@ -53,10 +61,13 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 		s.reveal(d)
 	}
 	d.hints(s.hints())
-	most := max(s.h-Room, 1)
-	if len(d.lines) > most { // the head, then what comes last
-		d.lines = append(d.lines[:1], d.lines[len(d.lines)-most+1:]...)
-		out.Rows = 0
+	if most := s.rows(); len(d.lines) > most { // the question, then its keys
+		d.lines = d.lines[1:]
+		out.ListY--
+		if len(d.lines) > most {
+			d.lines = append(d.lines[:most-1], d.lines[len(d.lines)-1])
+			out.Rows = max(min(out.Rows, most-1-out.ListY), 0)
+		}
 	}
 	out.Lines, out.Y = d.lines, s.h-len(d.lines)
 	out.ListY += out.Y

@@ -1,0 +1,78 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"meshscope/cli/terminal"
+	"meshscope/engine_test/draws"
+	"meshscope/lessons"
+	"meshscope/presets"
+)
+
+// TestLessonsInTerminal goes through the acts of lessons in the real program: what is masked is on no
+// screen until it is answered. By default one lesson, otherwise all at two sizes.
+func TestLessonsInTerminal(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	all, errs := lessons.All("", presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for i, l := range all {
+		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+			if !draws.Deep() && (i > 0 || size[0] > 80) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s-%dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
+				t.Parallel()
+				screen := openWith(t, program, size[0], size[1], []string{"lesson", l.ID})
+				for play := lessons.Begin(l); play.Phase != lessons.Over; {
+					play = inTerminal(t, screen, play)
+				}
+				see(t, screen, "end of the lesson")
+				press(t, screen, "q")
+				restored(t, screen, 0)
+			})
+		}
+	}
+}
+
+// inTerminal plays an act on the screen and beside it.
+func inTerminal(t *testing.T, screen *terminal.Terminal, play lessons.Play) lessons.Play {
+	t.Helper()
+	hidden := func() {
+		page, _, asked := strings.Cut(screen.Text(), " LESSON ")
+		if places := play.Mask().Places(page); !asked || len(places) > 0 {
+			t.Errorf("act %d: %v of what is masked on the screen:\n%s", play.At, places, screen.Text())
+		}
+	}
+	see(t, screen, fmt.Sprintf("act %d of %d", play.At+1, len(play.Lesson.Acts)))
+	hidden()
+	answer := "a"
+	switch play.Act().Kind {
+	case lessons.Number:
+		answer = "1" + terminal.Enter
+	case lessons.Goal:
+		answer = "!"
+	default:
+	}
+	press(t, screen, answer)
+	if answer == "!" {
+		play = play.Skip()
+	} else {
+		play, _ = play.Answer(answer[:1])
+	}
+	if play.Phase == lessons.Turning {
+		see(t, screen, "You said")
+		hidden()
+		press(t, screen, " ")
+		play = play.Turn()
+	}
+	see(t, screen, "rule")
+	press(t, screen, " ")
+	return play.Next()
+}
