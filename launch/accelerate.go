@@ -18,7 +18,7 @@ func accelerate() Launcher {
 		export: func(s *engine.Setup) Document {
 			f := accelerateFile()
 			d := f.document(s)
-			d.Starter = "accelerate launch --config_file accelerate.yaml"
+			d.Starter = `accelerate launch --config_file accelerate.yaml --main_process_ip "$MASTER_ADDR"`
 			d.Program = "YOUR_SCRIPT.py"
 			if s.Model.IsMoE() {
 				d.Warnings = append(d.Warnings, "every rank gathers all experts of a layer")

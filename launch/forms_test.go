@@ -407,4 +407,3 @@ func everyValue(t *testing.T, l *launch.Launcher, doc *launch.Document, s *engin
 		}
 	}
 }
-
