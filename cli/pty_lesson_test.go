@@ -29,7 +29,7 @@ func TestLessonsInTerminal(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s-%dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				t.Parallel()
-				screen := openWith(t, program, size[0], size[1], []string{"lesson", l.ID})
+				screen := start(t, program, size[0], size[1], []string{"lesson", l.ID})
 				for play := lessons.Begin(l); play.Phase != lessons.Over; {
 					play = inTerminal(t, screen, play)
 				}

@@ -28,6 +28,15 @@ func open(t testing.TB, program string, columns, rows int, env ...string) *termi
 // openWith is open with arguments of the program.
 func openWith(t testing.TB, program string, columns, rows int, args []string, env ...string) *terminal.Terminal {
 	t.Helper()
+	screen := start(t, program, columns, rows, args, env...)
+	see(t, screen, "Llama")
+	screen.Settle(frameGap)
+	return screen
+}
+
+// start is openWith that waits for nothing.
+func start(t testing.TB, program string, columns, rows int, args []string, env ...string) *terminal.Terminal {
+	t.Helper()
 	home := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
 		Columns: columns, Rows: rows, Folder: home, // where it exports to
@@ -36,8 +45,6 @@ func openWith(t testing.TB, program string, columns, rows int, args []string, en
 	if err != nil {
 		t.Fatal(err)
 	}
-	see(t, screen, "Llama")
-	screen.Settle(frameGap)
 	return screen
 }
 
