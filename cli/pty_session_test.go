@@ -261,6 +261,44 @@ func TestTerminalCopy(t *testing.T) {
 	}
 }
 
+// TestTerminalFile opens the explorer with a config.json: it says what the file leaves out, and y
+// twice leaves a share string that opens it again.
+func TestTerminalFile(t *testing.T) {
+	t.Parallel()
+	program, home := build(t), t.TempDir()
+	config := filepath.Join(home, "tiny-llama", "config.json")
+	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(`{"model_type":"llama","hidden_size":512,"num_hidden_layers":4,"num_attention_heads":8,"intermediate_size":1536,"vocab_size":32000}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(words ...string) *terminal.Terminal {
+		screen, err := terminal.Start(t.Context(), terminal.Options{
+			Columns: 120, Rows: 36, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home},
+		}, program, words...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		see(t, screen, "tiny-llama")
+		return screen
+	}
+	screen := open(config, "--gpus", "8", "--tp", "2")
+	see(t, screen, "max_position_embeddings 2048")
+	press(t, screen, "y")
+	see(t, screen, "share string copied") // its model is of a file, which no command names elsewhere
+	press(t, screen, "q")
+	press(t, screen, "q")
+	restored(t, screen, 0)
+	text, err := os.ReadFile(filepath.Join(home, "meshscope", "copied"))
+	if err != nil || !strings.HasPrefix(string(text), "ms1:") {
+		t.Fatalf("copied %q, %v", text, err)
+	}
+	screen = open(strings.TrimSpace(string(text)))
+	press(t, screen, "q")
+	restored(t, screen, 0)
+}
+
 // TestTerminalExport writes the figures of a session to files and compares them
 // with what eval prints.
 func TestTerminalExport(t *testing.T) {

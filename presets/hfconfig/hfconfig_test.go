@@ -3,9 +3,11 @@ package hfconfig_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"meshscope/presets"
 	"meshscope/presets/hfconfig"
@@ -206,6 +208,21 @@ func TestRefused(t *testing.T) {
 	var unknown *hfconfig.UnknownError
 	if r := hfconfig.Read([]byte(`{"model_type":"x"}`)); !errors.As(r.Err(), &unknown) {
 		t.Errorf("%v", r.Problems)
+	}
+}
+
+// TestLarge: a file of many keys and lines takes no longer than reading it does.
+func TestLarge(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`{"model_type":"llama"`)
+	for i := range 5_000 {
+		fmt.Fprintf(&text, ",\n\"k%d\": %q", i, strings.Repeat("x", 200))
+	}
+	text.WriteString("}")
+	began := time.Now()
+	r := hfconfig.Read([]byte(text.String()))
+	if took := time.Since(began); len(r.Problems) > 0 || len(r.Ignored) != 5_001 || r.Ignored[5_000].Line != 5_001 || took > 5*time.Second {
+		t.Errorf("%d ignored, %v, in %v", len(r.Ignored), r.Problems, took)
 	}
 }
 

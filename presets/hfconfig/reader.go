@@ -80,6 +80,7 @@ type value struct {
 type reader struct {
 	Result
 	text  []byte
+	ends  []int // offsets of the line breaks, once they were looked for
 	keys  map[string]value
 	used  map[string]bool
 	given map[string]string // fields of the model, and the keys that gave them
@@ -150,10 +151,18 @@ func (r *reader) object(path string, raw []byte, from int) (map[string]value, er
 	return keys, nil
 }
 
-// line returns the line of an offset.
+// line returns the line of an offset, from 1.
 func (r *reader) line(at int) int {
-	line, _ := input.Place(r.text, min(at, len(r.text)))
-	return line
+	if r.ends == nil { // found once: a file may have many keys
+		r.ends = []int{}
+		for i, b := range r.text {
+			if b == '\n' {
+				r.ends = append(r.ends, i)
+			}
+		}
+	}
+	before, _ := slices.BinarySearch(r.ends, at)
+	return 1 + before
 }
 
 // placed returns an error at a key of the file.
