@@ -328,6 +328,22 @@ func (a *Act) Moved() []Change {
 	return changes
 }
 
+// Decides returns the figure that decides an act, as explanations know it: the one that is asked for,
+// else the first that is masked; empty where the report has none, such as for the value of a knob.
+func (a *Act) Decides() string {
+	ids := []string{a.Against.ID}
+	for _, name := range a.Mask {
+		f, _ := a.After.figure(name)
+		ids = append(ids, f.ID)
+	}
+	for _, id := range ids {
+		if _, ok := figures.Find(&a.After.Report, id); ok {
+			return id
+		}
+	}
+	return ""
+}
+
 // title returns the words for a figure.
 func title(name string) string {
 	for _, w := range figures.Words() {

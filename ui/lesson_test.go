@@ -262,3 +262,21 @@ func TestLessonSmall(t *testing.T) {
 		t.Errorf("the answer:\n%s", text)
 	}
 }
+
+// TestLessonExplains: after the answer e opens the figure that decided, and closing it brings the lesson
+// back.
+func TestLessonExplains(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 120, 36)
+	tell(m, "e")
+	if m.overlays.Len() != 1 {
+		t.Error("e explains before the answer")
+	}
+	tell(m, "b", "e")
+	if text := screenText(m); m.overlays.ID() != overlay.ExplainID || !strings.Contains(text, "memory.peak") {
+		t.Fatalf("no explanation:\n%s", text)
+	}
+	tell(m, "esc")
+	if m.staged() == nil || m.lesson.Play.Phase != lessons.Reveal {
+		t.Error("the lesson does not come back")
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/explain"
+	"meshscope/engine/figures"
 	"meshscope/lessons"
 	"meshscope/ui/frame"
 	"meshscope/ui/lesson"
@@ -28,9 +31,28 @@ func (m *Model) begin(l *lessons.Lesson) {
 		back := m.shown("B", "lesson")
 		return closing(state.Action{Verb: state.Say, Tone: state.Answer, Text: "on your own; " + back + " goes back to the lesson, u undoes"})
 	}
+	stage.Explain = func() overlay.Action { return m.explainAct(stage.Play.Act()) }
 	m.lesson = stage
 	m.overlays.Clear()
 	m.overlays.Push(overlay.LessonID, stage)
+}
+
+// explainAct opens the figure that decided an act on top of the lesson, which comes back after it.
+func (m *Model) explainAct(act *lessons.Act) overlay.Action {
+	setup, id, w := act.After.Setup, act.Decides(), new(overlay.Waiting)
+	return overlay.Sequence{overlay.Push{ID: overlay.ExplainID, Overlay: w}, m.guard(func() tea.Msg {
+		book, ok := explain.Of(setup)
+		if !ok {
+			return readMsg{waiting: w, why: noFigures}
+		}
+		e, ok := book.Explain(figures.OfRank(book.Report(), id))
+		if !ok {
+			return readMsg{waiting: w, why: "this figure has no formula of its own; e on a screen explains those that it has"}
+		}
+		x := overlay.NewExplain(e)
+		x.Keys = []overlay.Bound{{Key: key.NewBinding(key.WithKeys("esc", "q", "e")), Action: overlay.Back{}}}
+		return readMsg{waiting: w, list: func() overlay.Overlay { return x }}
+	})}
 }
 
 // quiz goes to the next figure that is asked for before each turn.

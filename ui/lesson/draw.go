@@ -215,7 +215,10 @@ func upper(s string) string {
 
 // hints returns the keys of the phase.
 func (s *Stage) hints() []widget.Hint {
-	own := widget.Hint{Key: "esc", Text: "explore on your own"}
+	own, why := widget.Hint{Key: "esc", Text: "explore on your own"}, widget.Hint{}
+	if s.Play.Act().Decides() != "" {
+		why = widget.Hint{Key: "e", Text: "explains the figure"}
+	}
 	if s.Play.Lesson.ID == "" {
 		own.Text = "does not turn"
 	}
@@ -224,11 +227,11 @@ func (s *Stage) hints() []widget.Hint {
 		return []widget.Hint{{Key: "space", Text: "turns it"}, own}
 	case s.Play.Phase == lessons.Reveal && s.Play.At+1 == len(s.Play.Lesson.Acts):
 		if s.Play.Lesson.ID == "" {
-			return []widget.Hint{{Key: "space", Text: "goes on"}}
+			return []widget.Hint{{Key: "space", Text: "goes on"}, why}
 		}
-		return []widget.Hint{{Key: "space", Text: "ends the lesson"}, own}
+		return []widget.Hint{{Key: "space", Text: "ends the lesson"}, why, own}
 	case s.Play.Phase == lessons.Reveal:
-		return []widget.Hint{{Key: "space", Text: "next question"}, own}
+		return []widget.Hint{{Key: "space", Text: "next question"}, why, own}
 	case act.Kind == lessons.Goal:
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}, {Key: "!", Text: "show one way"}}
 	case act.Kind == lessons.Number:
@@ -241,6 +244,9 @@ func (s *Stage) hints() []widget.Hint {
 func (d *drawer) hints(hints []widget.Hint) {
 	l := widget.NewLine(d.w)
 	for _, h := range hints {
+		if h.Key == "" {
+			continue
+		}
 		if l.Left() < widget.Width(h.Key+h.Text)+3 {
 			break
 		}

@@ -20,6 +20,8 @@ type Stage struct {
 	Moved func() overlay.Action
 	// Left is carried out where the student goes on alone.
 	Left func() overlay.Action
+	// Explain opens the figure that decided the act.
+	Explain func() overlay.Action
 
 	typed, wrong string
 	w, h         int
@@ -35,6 +37,11 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 		return s.Left()
 	case s.Play.Phase == lessons.Turning && onward:
 		s.Play = s.Play.Turn()
+	case s.Play.Phase == lessons.Reveal && key == "e":
+		if s.Play.Act().Decides() == "" {
+			return nil
+		}
+		return s.Explain()
 	case s.Play.Phase == lessons.Reveal && onward:
 		s.Play = s.Play.Next()
 	case s.Play.Phase != lessons.Predict:
