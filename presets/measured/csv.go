@@ -45,11 +45,8 @@ func IsTable(text []byte) bool {
 // Cell is what a row says of a key.
 type Cell struct{ Key, Value string }
 
-// Bounds of a table.
-const (
-	maxRows     = 5000
-	maxProblems = 50
-)
+// maxProblems is how many wrong rows of a table are named.
+const maxProblems = 50
 
 // ReadTable reads a table of runs as CSV with a header. setup makes a setup of what a row says of
 // it. A row that is wrong is left out and named in problems; an error ends the reading and leaves
@@ -82,8 +79,8 @@ func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Ce
 		if err != nil {
 			return runs, problems, tableError(name, r, err)
 		}
-		if len(runs) == maxRows || len(problems) == maxProblems {
-			return runs, problems, tableError(name, r, fmt.Errorf("more than %d runs, or %d wrong ones", maxRows, maxProblems))
+		if len(runs) == MaxRuns || len(problems) == maxProblems {
+			return runs, problems, tableError(name, r, fmt.Errorf("more than %d runs, or %d wrong ones", MaxRuns, maxProblems))
 		}
 		run, err := rowOf(head, row, e, setup)
 		line, _ := r.FieldPos(0)

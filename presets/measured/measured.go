@@ -80,9 +80,15 @@ func (f *Fit) Changed() bool { return len(f.figures) > 0 }
 // Setup returns the setup of the first run that constants were fitted to.
 func (f *Fit) Setup() engine.Setup { return f.setup }
 
+// MaxRuns is how many runs are fitted at once: a fit without each of them is made too.
+const MaxRuns = 1000
+
 // Do compares the runs with their predictions and fits the constants to those on the machine and
 // the software stack that most of them are of.
 func Do(e *engine.Evaluator, runs []Run, layout func(*engine.Setup) string) (*Fit, error) {
+	if len(runs) > MaxRuns {
+		return nil, fmt.Errorf("%d runs; at most %d are fitted at once", len(runs), MaxRuns)
+	}
 	type kind struct{ machine, stack string }
 	of := func(r *Run) kind {
 		if r.Setup.Stack == recipe.DefaultStack {

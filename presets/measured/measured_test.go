@@ -198,7 +198,7 @@ func TestTable(t *testing.T) {
 		"tp,gbs\n8,1\n":            "no measurement",
 		"tp,tp,step_seconds\n":     "runs.csv:1:4: tp: comes twice",
 		"tp,step_seconds\n8,\"1\n": "runs.csv:2:",
-		"step_seconds\n" + strings.Repeat("1\n", 6000):                                   "more than 5000 runs",
+		"step_seconds\n" + strings.Repeat("1\n", 1001):                                   "more than 1000 runs",
 		"step_seconds,x\n" + strings.Repeat("1,"+strings.Repeat("y", 1000)+"\n", 11_000): "", // one problem each
 		"step_seconds\n1\x00\n": "",
 	} {
@@ -206,7 +206,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%.40q: %v, %v, want %q", text, problems, err, want)
 		}
 	}
-	if _, _, err := table(t, "step_seconds\n"+strings.Repeat(strings.Repeat(" ", 9000)+"1\n", 1200)); err == nil || !strings.Contains(err.Error(), "longer than 10 MB") {
+	if _, _, err := table(t, "step_seconds\n"+strings.Repeat(strings.Repeat(" ", 12_000)+"1\n", 900)); err == nil || !strings.Contains(err.Error(), "longer than 10 MB") {
 		t.Errorf("a long table: %v", err)
 	}
 }
