@@ -1,0 +1,68 @@
+package launch_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"meshscope/launch"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// TestOpen: a text is what it looks like, whatever its name; what it is not is said, and nothing of
+// it is taken.
+func TestOpen(t *testing.T) {
+	lib := presets.Default()
+	start := presets.StartSetup()
+	line, _ := setupdoc.Share(start, lib, lib)
+	file, err := setupdoc.TOML(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		text, launcher, wrong string
+		only                  bool
+	}{
+		"a share string":         {line + "\n", "meshscope", "", false},
+		"a cut one":              {line[:30], "meshscope", "its end is missing", false},
+		"a setup file":           {string(file), "meshscope", "", false},
+		"a report that is fed":   {`{"schema_version":1,"setup":{"gpus":8,"tp":8}}`, "meshscope", "", false},
+		"a config.json":          {`{"model_type":"gpt2"}`, "huggingface", "", true},
+		"one that is not known":  {`{"model_type":"rwkv"}`, "huggingface", `model_type "rwkv" is not known`, false},
+		"JSON of something else": {`{"a":1}`, "", `unknown key "a"`, false},
+		"prose":                  {"Nothing of a model.", "", "is no share string, config.json, setup document or file of a launcher", false},
+		"a program":              {"\x7fELF\x02\x01\x01\x00", "", "zero byte", false},
+		"UTF-16":                 {"\xff\xfe{\x00", "", "UTF-16", false},
+		"deep":                   {`{"model_type":` + strings.Repeat("[", 10_000), "", "nested more than", false},
+	} {
+		r := launch.Open("", []byte(c.text), lib)
+		err := r.Err("")
+		switch {
+		case c.wrong == "" && err != nil, c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+			t.Errorf("%s: %v, want %q", name, err, c.wrong)
+		case r.Launcher != c.launcher || r.OnlyModel() != c.only:
+			t.Errorf("%s: of %q, only a model %t", name, r.Launcher, r.OnlyModel())
+		case c.wrong == "":
+			d, err := r.Document(lib)
+			if err == nil {
+				_, err = d.Setup(lib)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	large := launch.Open("config.json", bytes.Repeat([]byte(" "), launch.MaxFile+1), lib)
+	if err := large.Err("config.json"); err == nil || !strings.Contains(err.Error(), "longer than 10485760 bytes (10 MiB)") {
+		t.Errorf("%v", err)
+	}
+	of := launch.Open("", file, lib)
+	d, err := of.Document(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Setup(lib); err != nil || s != start {
+		t.Errorf("a setup file is another setup: %v", err)
+	}
+}
