@@ -118,14 +118,14 @@ func finishAccelerate(r *reader) {
 	const mesh = "parallelism_config.parallelism_config_"
 	gpus := r.whole("num_processes", 1, 0)
 	if v := r.values["distributed_type"]; v.Key != "" && v.Value != "FSDP" && v.Value != "MULTI_GPU" && v.Value != "NO" {
-		r.wrong(v.Key, "%s: FSDP and MULTI_GPU are understood", shown(v.Value))
+		r.wrongf(v.Key, "%s: FSDP and MULTI_GPU are understood", shown(v.Value))
 		return
 	}
 	if version := r.values["fsdp_config.fsdp_version"]; version.Key != "" && version.Value != 2 {
-		r.wrong(version.Key, "%s: FSDP 1 has other keys (fsdp_sharding_strategy); 2 is understood", shown(version.Value))
+		r.wrongf(version.Key, "%s: FSDP 1 has other keys (fsdp_sharding_strategy); 2 is understood", shown(version.Value))
 	}
 	if sp := r.whole(mesh+"sp_size", 1, 1); sp > 1 {
-		r.wrong(mesh+"sp_size", "%d: Ulysses is not modelled; cp is a ring", sp)
+		r.wrongf(mesh+"sp_size", "%d: Ulysses is not modelled; cp is a ring", sp)
 	}
 	for _, d := range []knob.ID{knob.TP, knob.CP} {
 		if _, said := r.Setup[flat(d)]; !said {
@@ -145,7 +145,7 @@ func finishAccelerate(r *reader) {
 	}
 	r.readShards(mesh+"dp_replicate_size", mesh+"dp_shard_size", "fsdp_config.fsdp_reshard_after_forward", max(left, 1))
 	if product := times(r.degree(knob.DP), r.degree(knob.TP), r.degree(knob.CP)); gpus > 0 && product != gpus {
-		r.wrong("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
+		r.wrongf("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
 		delete(r.Setup, flat(knob.GPUs))
 	}
 }

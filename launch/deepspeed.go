@@ -152,7 +152,7 @@ func noUlysses(v any, r *reader) error {
 func finishDeepSpeed(r *reader) {
 	switch {
 	case r.values["bf16.enabled"].Value == true && r.values["fp16.enabled"].Value == true:
-		r.wrong("fp16.enabled", "bf16 and fp16 at once: bf16 is read")
+		r.wrongf("fp16.enabled", "bf16 and fp16 at once: bf16 is read")
 		fallthrough
 	case r.values["bf16.enabled"].Value == true:
 		r.Setup[flat(knob.Precision)] = string(recipe.BF16)
@@ -179,7 +179,7 @@ func finishDeepSpeed(r *reader) {
 	if v, said := r.values[offload]; said && v.Value != "none" {
 		r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizer)
 		if v.Value != "cpu" {
-			r.wrong(offload, "%s: read as the memory of the host", shown(v.Value))
+			r.wrongf(offload, "%s: read as the memory of the host", shown(v.Value))
 		}
 	}
 	r.Setup[flat(knob.HSDP)] = 1
@@ -198,7 +198,7 @@ func (r *reader) deepSpeedBatch() {
 	}
 	one := times(mbs, m)
 	if gbs%one != 0 {
-		r.wrong(key, "%d is no multiple of micro-batch %d x accumulation %d", gbs, mbs, m)
+		r.wrongf(key, "%d is no multiple of micro-batch %d x accumulation %d", gbs, mbs, m)
 		delete(r.Setup, flat(knob.GBS))
 		return
 	}
@@ -206,7 +206,7 @@ func (r *reader) deepSpeedBatch() {
 	r.Setup[flat(knob.DP)] = dp
 	if shard := r.whole("zero_optimization.mics_shard_size", 1, dp); shard < dp {
 		if dp%shard != 0 {
-			r.wrong("zero_optimization.mics_shard_size", "%d does not divide dp %d", shard, dp)
+			r.wrongf("zero_optimization.mics_shard_size", "%d does not divide dp %d", shard, dp)
 			return
 		}
 		r.Setup[flat(knob.HSDP)] = dp / shard

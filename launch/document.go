@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,6 +105,11 @@ type field struct {
 // unresolved is a value that the file does not give: what it depends on, such as $TP.
 type unresolved string
 
+// skip is why a key says nothing here, as the error of a row that reads it.
+type skip string
+
+func (s skip) Error() string { return string(s) }
+
 // reader collects the entries of a file before they become a setup: some keys mean something
 // only together.
 type reader struct {
@@ -156,7 +162,12 @@ func (r *reader) take(row *field, e Entry) {
 		r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: fmt.Sprintf("depends on %s, to which the file gives no value", string(of))})
 		return
 	case row.read != nil:
-		if err := row.read(e.Value, r); err != nil {
+		err := row.read(e.Value, r)
+		if why, ok := errors.AsType[skip](err); ok {
+			r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: string(why), Line: e.Line})
+			return
+		}
+		if err != nil {
 			r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: err.Error()})
 			return
 		}

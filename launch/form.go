@@ -128,7 +128,7 @@ func (r *reader) whole(key string, least, otherwise int) int {
 	}
 	n, err := wholeOf(e.Value, least)
 	if err != nil {
-		r.wrong(key, "%v", err)
+		r.wrongf(key, "%v", err)
 		return otherwise
 	}
 	return n

@@ -93,7 +93,10 @@ func megatronDegrees() []field {
 			read: func(v any, r *reader) error {
 				n, err := natural(v)
 				word := r.text("position-embedding-type")
-				if err == nil && (word == "" || word == "learned_absolute") { // a table of so many rows
+				if err == nil && word != "" && word != "learned_absolute" {
+					return skip("only learned positions have a table of them")
+				}
+				if err == nil {
 					r.Setup[modelPrefix+"max_seq"] = n
 				}
 				return err

@@ -243,7 +243,7 @@ func (r *reader) readSplit() {
 			out[0], out[len(out)-1] = out[0]-1, out[len(out)-1]+1
 		}
 		if out == nil {
-			r.wrong("pipeline-model-parallel-size", "%d layers, with %d counted beside them, do not divide over %d stages: Megatron-LM refuses them (T:2242)", layers, r.accounted(), pp*vpp)
+			r.wrongf("pipeline-model-parallel-size", "%d layers, with %d counted beside them, do not divide over %d stages: Megatron-LM refuses them (T:2242)", layers, r.accounted(), pp*vpp)
 			return
 		}
 		r.setSplit(out)
@@ -261,7 +261,7 @@ func (r *reader) readEnds(layers, pp, vpp, first, last int) {
 		}
 	}
 	if middle < 0 || ranks > 0 && middle%ranks != 0 || ranks == 0 && middle != 0 {
-		r.wrong("decoder-first-pipeline-num-layers", "%d layers between the ends do not divide over %d ranks", middle, ranks)
+		r.wrongf("decoder-first-pipeline-num-layers", "%d layers between the ends do not divide over %d ranks", middle, ranks)
 		return
 	}
 	out := make([]int, pp*vpp)
@@ -276,7 +276,7 @@ func (r *reader) readEnds(layers, pp, vpp, first, last int) {
 			n = middle / ranks
 		}
 		if n%vpp != 0 {
-			r.wrong("num-virtual-stages-per-pipeline-rank", "%d layers of rank %d do not divide over %d virtual stages", n, rank, vpp)
+			r.wrongf("num-virtual-stages-per-pipeline-rank", "%d layers of rank %d do not divide over %d virtual stages", n, rank, vpp)
 			return
 		}
 		for chunk := range vpp {

@@ -17,7 +17,6 @@ func architecture(key, figure string, of func(*model.Model) int, where func(*mod
 }
 
 // Which models have a flag.
-func isDense(m *model.Model) bool  { return !m.IsMoE() || m.FirstDense > 0 || m.MoEFreq > 1 }
 func grouped(m *model.Model) bool  { return !m.IsMLA() && m.KVHeads != m.Heads }
 func experts(s *engine.Setup) bool { return s.Model.IsMoE() }
 func rope(m *model.Model) bool     { return strings.HasPrefix(m.Position, "rope") }

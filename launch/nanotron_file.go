@@ -174,7 +174,7 @@ func finishNanotron(r *reader) {
 	const of = "model.model_config."
 	ep := "parallelism.expert_parallel_size"
 	if n := r.whole(ep, 1, 1); n > 1 {
-		r.wrong(ep, "%d: no run starts with more than 1 (%s: src/nanotron/parallel/context.py:26-70)", n, nanotronSource)
+		r.wrongf(ep, "%d: no run starts with more than 1 (%s: src/nanotron/parallel/context.py:26-70)", n, nanotronSource)
 	}
 	for _, d := range []struct {
 		key  string
@@ -201,7 +201,7 @@ func finishNanotron(r *reader) {
 		r.Setup[modelPrefix+"kv_heads"] = m.Heads
 	}
 	if act := r.values[of+"hidden_act"]; act.Key != "" && act.Value != "silu" {
-		r.wrong(act.Key, "%s: the gate of LlamaConfig is silu here", shown(act.Value))
+		r.wrongf(act.Key, "%s: the gate of LlamaConfig is silu here", shown(act.Value))
 	}
 	for key, v := range map[string]any{
 		"head_dim": m.HeadDim, "activation": m.Activation, "gated_ffn": m.Gated, "norm": m.Norm, "norms_per_layer": m.NormsPer,

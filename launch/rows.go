@@ -189,7 +189,7 @@ func (r *reader) assume(key string, value any, why string) {
 	}
 }
 
-// wrong adds a problem of a key of the file.
-func (r *reader) wrong(key, format string, args ...any) {
+// wrongf adds a problem of a key of the file.
+func (r *reader) wrongf(key, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{Line: r.values[key].Line, Key: key, Message: fmt.Sprintf(format, args...)})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 	"meshscope/launch"
 )
 
@@ -94,6 +95,16 @@ torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-para
 	}
 }
 
+// TestShellLines: a finding has the line where its word stands, also in an array.
+func TestShellLines(t *testing.T) {
+	r, _ := launch.Read("train.sh", []byte("A=(\n  --tensor-model-parallel-size 2\n  --micro-batch-size 3 # three\n)\nB=\"--seq-length 4096\"\ntorchrun pretrain_gpt.py \"${A[@]}\" $B\n"))
+	for _, u := range r.Understood {
+		if want := map[string]int{"tensor-model-parallel-size": 2, "micro-batch-size": 3, "seq-length": 5}[u.Key]; want > 0 && u.Line != want {
+			t.Errorf("%s at line %d, want %d", u.Key, u.Line, want)
+		}
+	}
+}
+
 // TestModelArgs: the flags of a functional test of Megatron-LM are read from its YAML.
 func TestModelArgs(t *testing.T) {
 	text := `ENV_VARS:
@@ -149,7 +160,14 @@ func TestHostileShell(t *testing.T) {
 	for _, id := range []string{"megatron", "bridge"} {
 		l, _ := launch.Find(id)
 		text := script(t, id)
-		for i, data := range append(hostile(text), hostileShell()...) {
+		list := hostileShell()
+		if id == "megatron" || draws.Deep() {
+			list = append(list, hostile(text)...)
+		}
+		for i, data := range list {
+			if len(data) > 500_000 && i%4 > 0 && !draws.Deep() {
+				continue
+			}
 			start := time.Now()
 			r := l.Read("train.sh", data)
 			if took := time.Since(start); took > 3*time.Second {

@@ -24,7 +24,9 @@ func (w *walker) fields(word *syntax.Word) ([]shellField, error) {
 	}
 	e.end()
 	for i := range e.fields {
-		e.fields[i].line = w.lineOf(word)
+		if e.fields[i].line == 0 { // else where the variable has it from
+			e.fields[i].line = w.lineOf(word)
+		}
 	}
 	return e.fields, nil
 }
@@ -120,11 +122,9 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) error {
 	}
 	name := p.Param.Value
 	fields, known := e.vars[name]
-	every := false
 	if index, ok := p.Index.(*syntax.Word); ok {
 		switch lit := index.Lit(); lit {
-		case "@", "*":
-			every = true
+		case "@", "*": // all of them
 		default:
 			n, err := strconv.Atoi(lit)
 			if known = known && err == nil && n >= 0 && n < len(fields); known {
@@ -140,15 +140,15 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) error {
 	case p.Length || p.Excl || p.Width || p.Slice != nil || p.Repl != nil || p.Names != 0:
 		return e.unresolved("${" + name + "...}")
 	case p.Exp != nil:
-		return e.otherwise(p, fields, known && len(fields) > 0, every, quoted)
+		return e.otherwise(p, fields, known && len(fields) > 0, quoted)
 	case !known:
 		return e.unresolved("$" + name)
 	}
-	return e.values(fields, every, quoted)
+	return e.values(fields, quoted)
 }
 
 // otherwise adds a value with a default: ${name:-word} and its kin.
-func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, every, quoted bool) error {
+func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, quoted bool) error {
 	filled := known && (len(fields) > 1 || fields[0].text != "")
 	use := known
 	switch p.Exp.Op {
@@ -161,19 +161,21 @@ func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, ev
 	failing := p.Exp.Op == syntax.ErrorUnset || p.Exp.Op == syntax.ErrorUnsetOrNull
 	switch {
 	case use:
-		return e.values(fields, every, quoted)
+		return e.values(fields, quoted)
 	case failing || p.Exp.Word == nil:
 		return e.unresolved("$" + p.Param.Value)
 	}
 	return e.parts(p.Exp.Word.Parts, quoted)
 }
 
-// values adds the fields of a variable: each its own where all of an array are meant, or where
-// unquoted text has spaces.
-func (e *expansion) values(fields []shellField, every, quoted bool) error {
+// values adds the fields of a variable: each its own, as are the words of unquoted text.
+func (e *expansion) values(fields []shellField, quoted bool) error {
 	for i, f := range fields {
 		if i > 0 && e.split {
 			e.end()
+		}
+		if !e.open {
+			e.now.line = f.line
 		}
 		if i > 0 && !e.split {
 			if err := e.add(" ", ""); err != nil {
@@ -194,6 +196,9 @@ func (e *expansion) values(fields []shellField, every, quoted bool) error {
 			}
 			if j > 0 || strings.IndexAny(f.text[:1], " \t\n") == 0 {
 				e.end()
+			}
+			if !e.open {
+				e.now.line = f.line
 			}
 			if err := e.add(word, unknown); err != nil {
 				return err

@@ -127,7 +127,7 @@ func (r *reader) readCut(prefix string, layers, pp int, multi bool) {
 	stages := pp * usual
 	if per := r.whole(prefix+"pipeline_parallel_layers_per_stage", 1, 0); per > 0 && layers > 0 {
 		if stages = (min(layers+c.first+c.last, maxStages) + per - 1) / per; stages%pp != 0 {
-			r.wrong(prefix+"pipeline_parallel_layers_per_stage", "%d layers per stage are %d stages, no multiple of pp %d", per, stages, pp)
+			r.wrongf(prefix+"pipeline_parallel_layers_per_stage", "%d layers per stage are %d stages, no multiple of pp %d", per, stages, pp)
 			return
 		}
 	}
@@ -135,7 +135,7 @@ func (r *reader) readCut(prefix string, layers, pp int, multi bool) {
 	got, ok := []int(nil), false
 	if v, said := r.values[prefix+key]; said && v.Value != nil {
 		if got, ok = layersOf(v.Value); !ok || len(got)%pp != 0 {
-			r.wrong(prefix+key, "no list of modules for each of pp x vpp stages")
+			r.wrongf(prefix+key, "no list of modules for each of pp x vpp stages")
 			return
 		}
 		stages = len(got)

@@ -145,7 +145,7 @@ func (r *reader) readTitan(prefix string) (pipeline bool) {
 		}
 	}
 	if e := r.values[prefix+"pipeline_parallel_schedule"]; pp > 1 {
-		r.wrong(e.Key, "%s is no schedule that is known here", shown(e.Value))
+		r.wrongf(e.Key, "%s is no schedule that is known here", shown(e.Value))
 	}
 	return pp > 1
 }
@@ -174,11 +174,11 @@ func (r *reader) readBatch(mbs, perPass, gbs int, passKey string) {
 		gbs = one
 	}
 	if gbs%one != 0 {
-		r.wrong(passKey, "the global batch of %d sequences is no multiple of %d (micro-batch %d x %d x dp %d)", gbs, one, mbs, perPass, dp)
+		r.wrongf(passKey, "the global batch of %d sequences is no multiple of %d (micro-batch %d x %d x dp %d)", gbs, one, mbs, perPass, dp)
 		return
 	}
 	if passes := gbs / one; passes > 1 && r.degree(knob.PP) > 1 {
-		r.wrong(passKey, "%d passes of %d micro-batches through the pipeline per step: read as one pass of all, which has a smaller bubble", passes, perPass)
+		r.wrongf(passKey, "%d passes of %d micro-batches through the pipeline per step: read as one pass of all, which has a smaller bubble", passes, perPass)
 	}
 	r.Setup[flat(knob.MicroBatches)] = gbs / times(mbs, dp)
 	r.Setup[flat(knob.GBS)] = gbs
@@ -218,7 +218,7 @@ func finishTitanMain(r *reader) {
 	}
 	step := r.whole(training+"num_tokens_per_train_step", -1, -1)
 	if tokens%seq != 0 || step > 0 && step%seq != 0 {
-		r.wrong(training+"max_context_length", "%d tokens a micro-batch and %d a step are no whole sequences of %d", tokens, step, seq)
+		r.wrongf(training+"max_context_length", "%d tokens a micro-batch and %d a step are no whole sequences of %d", tokens, step, seq)
 		return
 	}
 	r.readBatch(tokens/seq, perPass, max(step, 0)/seq, training+"num_tokens_per_train_step")

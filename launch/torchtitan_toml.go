@@ -81,7 +81,7 @@ func finishTitanTOML(r *reader) {
 		}
 	}
 	if _, known := r.Setup["model"]; !known {
-		r.wrong("model.flavor", "%s %s is no flavour that is known here", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value))
+		r.wrongf("model.flavor", "%s %s is no flavour that is known here", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value))
 	}
 	if list, _ := r.values["model.converters"].Value.([]any); len(list) > 0 && list[0] == "float8" {
 		r.Setup[flat(knob.Precision)] = string(recipe.FP8)
@@ -99,7 +99,7 @@ func finishTitanTOML(r *reader) {
 	}
 	mbs := r.whole("parallelism.pipeline_parallel_microbatch_size", 1, 1)
 	if local%mbs != 0 {
-		r.wrong(key, "%d sequences are no multiple of the micro-batch size %d", local, mbs)
+		r.wrongf(key, "%d sequences are no multiple of the micro-batch size %d", local, mbs)
 		return
 	}
 	r.readBatch(mbs, local/mbs, gbs, key)
