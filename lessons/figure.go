@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agext/levenshtein"
+
 	"meshscope/engine"
 	"meshscope/engine/figures"
 	"meshscope/engine/fit"
@@ -179,7 +181,18 @@ func (s *Side) figure(name string) (figures.Figure, error) {
 	if unit, ok := unsent(name); ok {
 		return figures.Figure{ID: name, Unit: unit}, nil
 	}
-	return figures.Figure{}, fmt.Errorf("unknown figure %s; 'meshscope explain' lists them, with underscores for dots and hyphens", name)
+	return figures.Figure{}, unknownFigure(name)
+}
+
+// unknownFigure returns the error of a name that is no figure's, with the nearest short one.
+func unknownFigure(name string) error {
+	const typos = 2
+	for _, n := range Names() {
+		if levenshtein.Distance(name, n.Name, nil) <= typos && len(name) > typos {
+			return fmt.Errorf("unknown figure %s: did you mean %s?", name, n.Name)
+		}
+	}
+	return fmt.Errorf("unknown figure %s; 'meshscope explain' lists them, with underscores for dots and hyphens", name)
 }
 
 // unsent returns the unit of traffic that a layout does not have: it is zero.

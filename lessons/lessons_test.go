@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 		{"too many parts", "after < before", strings.Repeat("1+", 70) + "1<before", "parts"},
 		{"no sentence", `, no = "No."`, "", "needs its own sentence"},
 		{"typed number", `rule = "{peak}"`, `rule = "It is 62.4 GiB."`, `x.toml:16:1: act.0.rule: has the typed number "62.4 GiB"`},
-		{"unknown figure in prose", "{peak}", "{peek}", "unknown figure peek"},
+		{"unknown figure in prose", "{peak}", "{peek}", "unknown figure peek: did you mean peak?"},
 		{"unknown key", `kind = "choice"`, "kind = \"choice\"\nkinds = 1", "x.toml:10:1: act.kinds: unknown key"},
 		{"unknown kind", `kind = "choice"`, `kind = "guess"`, "act.0.kind: is \"guess\""},
 		{"unknown screen", `show = "memory"`, `show = "memories"`, "x.toml:7:1: act.0.show: unknown screen"},
