@@ -39,7 +39,7 @@ func (d *Document) start(file string) string {
 	starter := d.Starter
 	switch {
 	case strings.HasPrefix(starter, "accelerate launch "): // over what its file has of the machines
-		starter += ` --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR"`
+		starter += ` --machine_rank "$NODE_RANK"`
 	case starter == "":
 		starter = fmt.Sprintf(`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`, d.Nodes, d.PerNode)
 	}
@@ -62,15 +62,15 @@ func Array(tasks []Task, stamp []string) []byte {
 	}
 	fmt.Fprintf(&b, `#!/usr/bin/env bash
 #SBATCH --job-name=meshscope-bench
-#SBATCH --array=1-%d%%1 # one after the other; more at once where the network is not shared
+#SBATCH --array=1-%d%%1
 #SBATCH --nodes=%d
 #SBATCH --ntasks-per-node=1
 #SBATCH --gpus-per-node=%d
 #SBATCH --exclusive
-#SBATCH --time=00:30:00 # YOURS
+#SBATCH --time=00:30:00
 #SBATCH --output=bench-%%A_%%a.out
-##SBATCH --partition=YOURS
-##SBATCH --account=YOURS
+# YOURS: --account --partition --qos --time --constraint, and --cpus-per-task (per node).
+# %%1 runs one task after the other; more at once where nothing is shared between the jobs.
 `, len(tasks), nodes, perNode)
 	comment(&b, stamp)
 	b.WriteString(`set -euo pipefail
