@@ -187,6 +187,11 @@ func (a *app) judgeLaunchers(s *engine.Setup, asJSON bool) error {
 
 // listLaunchers prints the launchers with the versions whose rules are checked.
 func (a *app) listLaunchers(asJSON bool) error {
+	type rule struct {
+		ID     string  `json:"id"`
+		Field  knob.ID `json:"field"`
+		Source string  `json:"source"`
+	}
 	type entry struct {
 		ID      string `json:"id"`
 		Name    string `json:"name"`
@@ -194,10 +199,15 @@ func (a *app) listLaunchers(asJSON bool) error {
 		Source  string `json:"source"`
 		Writes  bool   `json:"writes"`
 		Reads   bool   `json:"reads"`
+		Rules   []rule `json:"rules"`
 	}
 	list := []entry{}
 	for _, l := range launch.Launchers() {
-		list = append(list, entry{l.ID, l.Name, l.Version, l.Source, l.Exports(), l.Reads()})
+		e := entry{l.ID, l.Name, l.Version, l.Source, l.Exports(), l.Reads(), []rule{}}
+		for _, r := range l.Rules() {
+			e.Rules = append(e.Rules, rule{r.ID, r.Field, r.Source})
+		}
+		list = append(list, e)
 	}
 	if asJSON {
 		return a.writeJSON(struct {

@@ -65,7 +65,7 @@ func fusedMLP(s *engine.Setup) bool {
 // megatronFields returns the flags of Megatron-LM, in an order in which each can rely on those
 // above it when they are read.
 func megatronFields() []field {
-	return slices.Concat(megatronDegrees(), megatronShape(), megatronWords(), megatronExperts(), megatronStages(),
+	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(), megatronExperts(), megatronStages(),
 		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronFamily(), megatronTraining())
 }
 

@@ -23,7 +23,6 @@ func rope(m *model.Model) bool     { return strings.HasPrefix(m.Position, "rope"
 
 // megatronShape returns the flags of a model's widths.
 func megatronShape() []field {
-	plain := func(m *model.Model) bool { return !m.IsMLA() }
 	return []field{
 		architecture("num-layers", "layers", func(m *model.Model) int { return m.Layers }, nil),
 		architecture("hidden-size", "hidden", func(m *model.Model) int { return m.Hidden }, nil),
@@ -67,10 +66,16 @@ func megatronShape() []field {
 			},
 		},
 		mark("qk-l2-norm", modelPrefix+"qk_norm", model.QKNormL2, func(s *engine.Setup) bool { return s.Model.QKNorm == model.QKNormL2 }),
+	}
+}
+
+// megatronWindows returns the flags of attention that sees a window.
+func megatronWindows() []field {
+	return []field{
 		{
 			key: "window-size", from: []string{modelPrefix + "local_window"},
 			write: func(s *engine.Setup) (any, bool) {
-				return fmt.Sprintf("%d,0", s.Model.LocalWindow), s.Model.LocalWindow > 0 && plain(&s.Model)
+				return fmt.Sprintf("%d,0", s.Model.LocalWindow), s.Model.LocalWindow > 0 && !s.Model.IsMLA()
 			},
 			read: func(v any, r *reader) error {
 				left, _, _ := strings.Cut(strings.Trim(fmt.Sprint(v), "()"), ",")
