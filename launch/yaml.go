@@ -42,6 +42,11 @@ func parseYAML(text []byte) (entries []Entry, err error) {
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return nil, errors.New("an empty YAML document")
 	}
+	switch file.Docs[0].Body.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+	default:
+		return nil, errors.New("no YAML map of keys and values")
+	}
 	w := yamlReader{}
 	err = w.node("", file.Docs[0].Body, 0)
 	if err == nil && len(file.Docs) > 1 {
