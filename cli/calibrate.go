@@ -29,7 +29,7 @@ import (
 	"meshscope/report"
 )
 
-// calibrateFlags are the flags of 'calibrate' beside those of a setup.
+// calibrateFlags are the flags of 'calibrate' next to those of a setup.
 type calibrateFlags struct {
 	setup        setupFlags
 	out          fileName

@@ -75,21 +75,8 @@ func (a *app) explainCommand() *cobra.Command {
 		id, _ := figures.ByWord(args[0])
 		r := engine.Evaluate(s)
 		e, ok := book.Explain(figures.OfRank(&r, id))
-		if lacks := figures.Lacking(s, id); !ok && lacks != "" {
-			return &usageError{fmt.Sprintf("figure %s needs --%s", escape.Line(args[0]), lacks)}
-		}
-		if !ok && id == "memory.free" {
-			return &usageError{"free is usable memory minus memory.peak; see 'meshscope explain peak'"}
-		}
 		if !ok {
-			word, found, err := explainedWord(book, args[0])
-			switch {
-			case err != nil:
-				return err
-			case found:
-				return a.printWord(word, asJSON)
-			}
-			return unknownFigure(book, args[0])
+			return a.explainOther(book, s, id, args[0], asJSON)
 		}
 		if asJSON {
 			return a.writeJSON(struct {
@@ -102,6 +89,24 @@ func (a *app) explainCommand() *cobra.Command {
 		return a.print(textFormat, &report.Answer{Document: func() *report.Document { return report.Explanation(e, depth) }})
 	})
 	return cmd
+}
+
+// explainOther explains what is no figure of the setup: a word, or why it has no such figure.
+func (a *app) explainOther(book *explain.Book, s engine.Setup, id, given string, asJSON bool) error {
+	if lacks := figures.Lacking(s, id); lacks != "" {
+		return &usageError{fmt.Sprintf("figure %s needs --%s", escape.Line(given), lacks)}
+	}
+	if id == "memory.free" {
+		return &usageError{"free is usable memory minus memory.peak; see 'meshscope explain peak'"}
+	}
+	word, found, err := explainedWord(book, given)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return a.printWord(word, asJSON)
+	}
+	return unknownFigure(book, given)
 }
 
 // noFigures prints the report of an illegal setup, as eval does.

@@ -13,7 +13,7 @@ import (
 	"meshscope/report"
 )
 
-// launchFlags are the flags of 'launch' beside those of a setup.
+// launchFlags are the flags of 'launch' next to those of a setup.
 type launchFlags struct {
 	to                   string
 	list, legality, json bool

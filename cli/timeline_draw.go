@@ -152,8 +152,8 @@ func (p *textPicture) row(rank int) string {
 		}
 		from := int(math.Round(p.Begin[first+i] * p.scale))
 		to := min(int(math.Round(p.End[first+i]*p.scale)), p.columns)
-		if again := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)), p.columns); again > from {
-			from = paintOp(row, "R", from, again)
+		if recomputed := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)), p.columns); recomputed > from {
+			from = paintOp(row, "R", from, recomputed)
 		}
 		paintOp(row, opLabel(ops[i:], to-from), from, to)
 	}

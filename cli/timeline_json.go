@@ -60,10 +60,10 @@ func (d *drawing) writeOps(out page, rank int) error {
 			line = append(line, ',')
 		}
 		begin, pair := t.Begin[first+i], op.Paired() || i > 0 && o.Ops[first+i-1].Paired()
-		if again := t.RecomputeEnd(rank, first+i); again > begin {
-			line = d.appendOp(line, "R", rank, op, begin, again, false)
+		if recomputed := t.RecomputeEnd(rank, first+i); recomputed > begin {
+			line = d.appendOp(line, "R", rank, op, begin, recomputed, false)
 			line = append(line, ',')
-			begin = again
+			begin = recomputed
 		}
 		line = d.appendOp(line, op.Kind().String(), rank, op, begin, t.End[first+i], pair)
 		if _, err := out.Write(line); err != nil {

@@ -125,9 +125,9 @@ func (p *picture) rank(rank int) {
 	for i := 0; i < len(ops); i++ {
 		from, to := t.Begin[o.Start[rank]+i]*p.scale, t.End[o.Start[rank]+i]*p.scale
 		if !ops[i].Paired() || i+1 == len(ops) {
-			if again := t.RecomputeEnd(rank, o.Start[rank]+i) * p.scale; again > from {
-				p.recompute(ops[i], from, again, y)
-				from = again
+			if recomputed := t.RecomputeEnd(rank, o.Start[rank]+i) * p.scale; recomputed > from {
+				p.recompute(ops[i], from, recomputed, y)
+				from = recomputed
 			}
 			p.bar(o, rank, ops[i], from, to, y, svgBar)
 			continue

@@ -109,9 +109,9 @@ func (d *drawing) traceOps(out page, rank int, clock traceClock) {
 				name, kind, rank, clock.at(begin), inMicros(clock.micros(end)-clock.micros(begin)), args)
 		}
 		begin := t.Begin[k]
-		if again := t.RecomputeEnd(rank, k); again > begin {
-			event("R"+name[1:], "R", begin, again)
-			begin = again
+		if recomputed := t.RecomputeEnd(rank, k); recomputed > begin {
+			event("R"+name[1:], "R", begin, recomputed)
+			begin = recomputed
 		}
 		event(name, kind, begin, t.End[k])
 	}

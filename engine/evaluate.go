@@ -125,7 +125,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.pipeline(s, line, a)
 	r.Communication = e.stepTime(s, &e.timInput, line, &a.time)
 	if s.PP > 1 {
-		r.Communication = append(r.Communication, e.handOvers(s, line, free))
+		r.Communication = append(r.Communication, e.sendRecvs(s, line, free))
 	}
 	a.throughput = e.throughput(s, r.Model, r.Time)
 	x := traits(s, r, e.timInput.Groups, false)
@@ -176,7 +176,7 @@ func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, 
 		line = new(schedule.Timeline)
 		r.Timeline = line
 	}
-	_, latency := step.HandOver(&e.timInput)
+	_, latency := step.SendRecv(&e.timInput)
 	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.timInput.Latency(latency)), line)
 	return line, free, err
 }
@@ -229,7 +229,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 		}
 		e.data = append(e.data, d)
 	}
-	_, latency := step.HandOver(in)
+	_, latency := step.SendRecv(in)
 	e.timing.set(e, s, hosts, latency)
 	costs := e.timing.costs(e.timInput.Latency(latency))
 	if e.info.Automatic {

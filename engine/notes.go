@@ -54,8 +54,21 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the weight gradient in the backward")
+	pipelineAssumptions(s, r, t, &soft, cal == nil, say)
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward; a share of both that the stack's constants give is exposed however much compute there is")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")
+	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap with its backward, weight traffic overlaps with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every micro-batch and overlap with its compute")
+	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
+	return list
+}
+
+// pipelineAssumptions says what is assumed of the pipeline, its schedule and what that overlaps;
+// plain: no calibration is in use.
+func pipelineAssumptions(s *Setup, r *Report, t *timing, soft *hardware.Software, plain bool, say func(bool, string)) {
 	info, _ := s.Schedule.Info()
-	say(s.EP > 1 && !info.Pairs && cal == nil, "expert all-to-all is exposed")
+	say(s.EP > 1 && !info.Pairs && plain, "expert all-to-all is exposed")
 	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward overlaps with the rest of the other, except for the share of the GPU that its kernels hold")
 	say(info.SplitsBackward && s.TP > 1, "a separate input-gradient pass overlaps with no tensor-parallel traffic")
 	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until the weight gradient; the head is not split")
@@ -72,13 +85,6 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	waits := soft.Blocking && s.VPP > 1
 	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it adds is part of the bubble")
 	say(s.PP > 1 && waits, "send/recv to another rank blocks the sender, as in this stack with several stages per rank")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward; a share of both that the stack's constants give is exposed however much compute there is")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")
-	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap with its backward, weight traffic overlaps with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every micro-batch and overlap with its compute")
-	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
-	return list
 }
 
 // expertAssumptions are what layers with experts cost beyond the best kernels.

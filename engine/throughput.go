@@ -36,7 +36,7 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed, skipped fl
 		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198), and without what local windows skip"
 	)
 	e.record.Figure(record.Entry{
-		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_again", Unit: record.FLOPs,
+		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_recomputed", Unit: record.FLOPs,
 		Formula: e.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
 		LeavesOut: "recomputation inside a fused attention kernel",
 	})

@@ -65,12 +65,12 @@ func (e *Evaluator) standsStill(s *Setup, rank int, t units.Seconds) Communicati
 	return c
 }
 
-// handOvers returns the traffic between stages of one step on a rank in the middle.
+// sendRecvs returns the traffic between stages of one step on a rank in the middle.
 // Its exposed time is what send/recv latency adds to the pipeline; it is part
 // of the bubble, because the rank waits.
-func (e *Evaluator) handOvers(s *Setup, line *schedule.Timeline, free float64) Communication {
+func (e *Evaluator) sendRecvs(s *Setup, line *schedule.Timeline, free float64) Communication {
 	in := &e.timInput
-	message, latency := step.HandOver(in)
+	message, latency := step.SendRecv(in)
 	sends := float64(s.Spec().Sends())
 	c := Communication{
 		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),

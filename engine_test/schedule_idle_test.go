@@ -46,7 +46,7 @@ func TestWaitsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for r, w := range line.Waits() {
-			for name, part := range map[string]float64{"warm-up": w.WarmUp, "drain": w.Drain, "paced": w.Paced, "between": w.Between, "hand-over": w.HandOver} {
+			for name, part := range map[string]float64{"warm-up": w.WarmUp, "drain": w.Drain, "paced": w.Paced, "between": w.Between, "hand-over": w.SendRecv} {
 				if part < -1e-9*line.Makespan || math.IsNaN(part) {
 					t.Fatalf("rank %d: %s is %v", r, name, part)
 				}
@@ -61,8 +61,8 @@ func TestWaitsAddUp(t *testing.T) {
 			if most-line.Ranks[r].Busy-w.Paced > 1e-9*line.Makespan && w.Between > 1e-9*line.Makespan {
 				t.Fatalf("rank %d has %v less to do than another, and %+v is for the order", r, most-line.Ranks[r].Busy, w)
 			}
-			if costs.P2P == 0 && w.HandOver > 1e-9*line.Makespan {
-				t.Fatalf("rank %d: %v on the way without latency", r, w.HandOver)
+			if costs.P2P == 0 && w.SendRecv > 1e-9*line.Makespan {
+				t.Fatalf("rank %d: %v on the way without latency", r, w.SendRecv)
 			}
 			// Pairs that overlap save time on some ranks more than on others.
 			if even && costs.Overlap == 0 && w.Paced > 1e-9*line.Makespan {

@@ -105,7 +105,7 @@ func BatchHint(s *engine.Setup) string {
 }
 
 func rules() []rule {
-	return slices.Concat(sizeRules(), fitRules(), throughputRules())
+	return slices.Concat(sizeRules(), modelRules(), fitRules(), throughputRules())
 }
 
 // sizeRules returns those about which methods a model and a machine of some size need.
@@ -153,6 +153,12 @@ func sizeRules() []rule {
 				return a.withDegrees(degrees{tp: 8, pp: 2, zero: 2}, degrees{tp: 8, pp: 4, zero: 2}, degrees{tp: 8, pp: 8, zero: 2}, degrees{tp: 8, pp: 16, zero: 2})
 			},
 		},
+	}
+}
+
+// modelRules returns those about what a model is and how long its sequences are.
+func modelRules() []rule {
+	return []rule{
 		{
 			id: "long-sequences", source: playbookFit, step: 1,
 			text:     "Very long sequences: CP, across nodes if needed",

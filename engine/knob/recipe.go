@@ -49,28 +49,33 @@ func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 	return k
 }
 
+// scheduleKnob returns the knob of the pipeline's schedule.
+func scheduleKnob() Knob {
+	return choice(Knob{
+		ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
+		Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations are kept.",
+		moves: 12, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
+		unset: func(s *Setup) {
+			if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
+				s.Schedule = schedule.Interleaved
+			}
+		},
+		fixes: func(*Setup) (list []func(*Setup)) {
+			for _, info := range schedule.Kinds() {
+				list = append(list,
+					func(t *Setup) { t.Schedule = info.Kind },
+					func(t *Setup) { t.Schedule, t.VPP = info.Kind, 1 },
+					func(t *Setup) { t.Schedule, t.VPP = info.Kind, 2 })
+			}
+			return list
+		},
+	}, scheduleKinds(), func(s *Setup) *string { return (*string)(&s.Schedule) })
+}
+
 // recipeKnobs returns the knobs of the pipeline's schedule and of recomputation.
 func recipeKnobs() []Knob {
 	return []Knob{
-		choice(Knob{
-			ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
-			Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations are kept.",
-			moves: 12, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
-			unset: func(s *Setup) {
-				if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
-					s.Schedule = schedule.Interleaved
-				}
-			},
-			fixes: func(*Setup) (list []func(*Setup)) {
-				for _, info := range schedule.Kinds() {
-					list = append(list,
-						func(t *Setup) { t.Schedule = info.Kind },
-						func(t *Setup) { t.Schedule, t.VPP = info.Kind, 1 },
-						func(t *Setup) { t.Schedule, t.VPP = info.Kind, 2 })
-				}
-				return list
-			},
-		}, scheduleKinds(), func(s *Setup) *string { return (*string)(&s.Schedule) }),
+		scheduleKnob(),
 		{
 			ID: GroupSize, Label: "group size", Short: "group", place: -2, Min: 0, Max: MaxMicroBatches,
 			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger overlaps send/recv, at the cost of activations.",

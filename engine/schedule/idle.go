@@ -7,11 +7,11 @@ type Waits struct {
 	Drain    float64 // after its last forward: the last ones are
 	Paced    float64 // in between, for what a rank with more to do had not finished, and as long as the busiest rank has more to do: uneven stages
 	Between  float64 // in between, for ranks with no more to do than this one: the order of the operations
-	HandOver float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
+	SendRecv float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
 }
 
 // Sum returns the whole of it.
-func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between + w.HandOver }
+func (w Waits) Sum() float64 { return w.WarmUp + w.Drain + w.Paced + w.Between + w.SendRecv }
 
 // Waits divides every rank's idle time by cause. What a wait is for is found
 // along the chain of operations that ends it: each started when the one before
@@ -43,7 +43,7 @@ func (t *Timeline) WaitsOf(rank int) Waits {
 	w.out.Paced, w.out.Between = w.out.Paced+uneven, w.out.Between-uneven
 	// What is idle and no gap is sending inside the operations themselves.
 	if rest := t.Ranks[rank].Idle - w.out.Sum(); rest > 0 {
-		w.out.HandOver += rest
+		w.out.SendRecv += rest
 	}
 	return w.out
 }
@@ -76,7 +76,7 @@ func (w *waiting) rank(r, from, to int) {
 		}
 		flight, slower := w.chain(Place{Rank: r, Op: k}, begin, t.Begin[k])
 		rest := t.Begin[k] - begin - flight
-		out.HandOver += flight
+		out.SendRecv += flight
 		switch {
 		case k <= firstBack:
 			out.WarmUp += rest

@@ -158,7 +158,7 @@ func (t *Timeline) OpTimes() *Timeline {
 		}
 		var full Timeline
 		var s Simulator
-		if s.Run(t.Order, t.costs, &full) == nil { // it has run before, for the outline
+		if s.Run(t.Order, t.costs, &full) == nil { // it has run before, for the summary
 			t.Begin, t.End, t.Lasts = full.Begin, full.End, full.Lasts
 		}
 	})

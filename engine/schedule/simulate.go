@@ -8,11 +8,11 @@ import (
 // Simulator turns orders into timelines. It keeps its scratch memory from run
 // to run; one Simulator must not be used by two goroutines at a time.
 type Simulator struct {
-	costs []float64  // duration by kind and stage, at kind*stages+stage
-	sends []float64  // the part of it that is sending
-	saved []float64  // by rank: what the overlap of pairs saves
-	ends  []outlined // of the operations of an outline
-	plan  plan       // of orders that were made by hand
+	costs []float64 // duration by kind and stage, at kind*stages+stage
+	sends []float64 // the part of it that is sending
+	saved []float64 // by rank: what the overlap of pairs saves
+	ends  []opEnd   // of the operations of a summary
+	plan  plan      // of orders that were made by hand
 }
 
 // keptOps is how many operations the scratch memory that is kept has room for;
@@ -38,7 +38,7 @@ func (s *Simulator) Run(o *Order, c Costs, t *Timeline) error {
 	if err != nil {
 		return err
 	}
-	t.costs, t.timed = Costs{}, sync.Once{} // of an outline that was here before
+	t.costs, t.timed = Costs{}, sync.Once{} // of a summary that was here before
 	t.room(len(o.Ops), len(s.costs))
 	copy(t.Lasts, s.costs)
 	s.walk(o, pl, &c, t)
@@ -62,7 +62,7 @@ func (s *Simulator) SimulateSummary(o *Order, c Costs, t *Timeline) (free float6
 	}
 	t.Begin, t.End, t.Lasts = nil, nil, nil
 	s.ends = resize(s.ends, len(o.Ops))
-	s.outline(o, pl, &c, t)
+	s.summarize(o, pl, &c, t)
 	for r := range t.Ranks {
 		if from, to := o.Start[r], o.Start[r+1]; from < to {
 			end, soonest := s.ends[to-1].times()

@@ -50,7 +50,7 @@ func TestProducerIsTheOrders(t *testing.T) {
 	}
 }
 
-// TestRunForgetsASummary: a timeline that was outlined and then simulated whole
+// TestRunForgetsASummary: a timeline that was opEnd and then simulated whole
 // with other costs has the times of those, also after OpTimes.
 func TestRunForgetsASummary(t *testing.T) {
 	spec := Spec{Kind: OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 4}

@@ -58,28 +58,18 @@ func (r *run) evaluate(all []candidate) {
 		}
 		r.each(len(chosen), func(worker, i int) {
 			got[i] = unknown
-			c := chosen[i]
-			if !late && r.stopped() {
-				return
+			switch {
+			case late: // it is stopped already, and these few are quick
+				done[i], got[i] = r.full(&evaluators[worker], chosen[i], nil)
+			case !r.stopped():
+				done[i], got[i] = r.full(&evaluators[worker], chosen[i], r.stopped)
 			}
-			stop := r.stopped
-			if late { // it is stopped already, and these few are quick
-				stop = nil
-			}
-			done[i], got[i] = r.full(&evaluators[worker], c, stop)
 		})
 		for i := range chosen {
-			switch got[i] {
-			case fits:
-				r.result.Fitting++
-				k.keep(&done[i])
-				seen.fits(&done[i])
-				fallthrough
-			case misses:
-				r.result.Evaluated++
-				seen.bounds = append(seen.bounds, chosen[i].key)
-			case unknown:
+			if got[i] == unknown {
 				open++
+			} else {
+				r.take(&k, &seen, chosen[i], &done[i], got[i] == fits)
 			}
 			done[i] = found{}
 		}
@@ -88,12 +78,28 @@ func (r *run) evaluate(all []candidate) {
 	if r.dropped > 0 && k.missed(r.lowest) {
 		open += r.dropped
 	}
+	r.settle(&k, open)
+	r.sure(&k, &seen, all)
+}
+
+// take counts an evaluated candidate and keeps one that fits.
+func (r *run) take(k *keeper, seen *evaluated, c *candidate, done *found, fits bool) {
+	if fits {
+		r.result.Fitting++
+		k.keep(done)
+		seen.fits(done)
+	}
+	r.result.Evaluated++
+	seen.bounds = append(seen.bounds, c.key)
+}
+
+// settle takes what was found, with so many candidates open, into the result.
+func (r *run) settle(k *keeper, open int) {
 	if open > 0 {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
 	}
 	r.result.Partial = r.result.Share < 1
 	r.result.Best, r.result.Front = k.best(), k.frontier()
-	r.sure(&k, &seen, all)
 }
 
 // slow reports whether the evaluation of a candidate takes longer than somebody who

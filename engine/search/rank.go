@@ -160,12 +160,12 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 			}
 			r.bounds.SetMicroBatch(&s.Layout)
 			for k, given := range r.choices.recompute {
-				again, some := part(given, s)
-				if !some || !r.allowed(r.bounds.Judge.Recompute(again)) {
+				recompute, some := part(given, s)
+				if !some || !r.allowed(r.bounds.Judge.Recompute(recompute)) {
 					continue
 				}
-				at.recompute, s.Recompute = uint16(k), again
-				r.bounds.SetRecompute(again)
+				at.recompute, s.Recompute = uint16(k), recompute
+				r.bounds.SetRecompute(recompute)
 				r.bound(s, at, kinds, &runs)
 			}
 		}

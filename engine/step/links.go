@@ -320,9 +320,9 @@ func EPOverlaps(in *Input) bool {
 	return in.Machine.Software.EPOverlap > 0 && l.EP > 1 && (l.PP == 1 || l.VPP > 1) && in.Recompute.Mode != recipe.RecomputeFull
 }
 
-// HandOver returns one message between neighbouring stages: a micro-batch's hidden
+// SendRecv returns one message between neighbouring stages: a micro-batch's hidden
 // states, over TP with SP or where the stack sends shards and gathers them.
-func HandOver(in *Input) (units.Bytes, units.Seconds) {
+func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 	m, l := &in.Machine, in.Layout
 	whole := units.Bytes(in.Precision.Bytes() * l.MicroBatchTokens() * float64(in.Model.Hidden))
 	k := whole
@@ -336,13 +336,13 @@ func HandOver(in *Input) (units.Bytes, units.Seconds) {
 	}
 	t := (m.Send(k, in.Groups.PP.Crosses()) + gather) * units.Seconds(m.Software.Factor)
 	if in.Record.On() {
-		recordHandOver(in, k, t, gather > 0)
+		recordSendRecv(in, k, t, gather > 0)
 	}
 	return k, t
 }
 
-// recordHandOver records a message between stages and its time.
-func recordHandOver(in *Input, message units.Bytes, t units.Seconds, gathered bool) {
+// recordSendRecv records a message between stages and its time.
+func recordSendRecv(in *Input, message units.Bytes, t units.Seconds, gathered bool) {
 	formula := "hidden_states"
 	if in.Layout.SP || gathered {
 		formula += " / t"

@@ -6,7 +6,7 @@ import (
 )
 
 // toHost adds the way of a stage's offloaded activations to host memory, next to its forward,
-// and back, next to its backward. Copies run beside the compute on a link of their own
+// and back, next to its backward. Copies run next to the compute on a link of their own
 // (NVIDIA/TransformerEngine, cpu_offload.py): a pass takes as long as the longer of both, or
 // as both where no overlap is taken to work.
 func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
@@ -41,7 +41,7 @@ func recordHost(rec *record.Recorder, bytes units.Bytes, host units.BytesPerSeco
 		rec.Figure(record.Entry{
 			ID: "host." + f.id, Name: "activations of one micro-batch on " + rec.What() + " to the host and back: " + f.id, Symbol: "host " + f.id + " of " + rec.What(),
 			Unit: f.unit, Formula: f.formula, Value: f.value,
-			Source:    "out beside the forward, back beside the backward, each as long as the longer of both (NVIDIA/TransformerEngine, cpu_offload.py)",
+			Source:    "out next to the forward, back next to the backward, each as long as the longer of both (NVIDIA/TransformerEngine, cpu_offload.py)",
 			LeavesOut: "memory bandwidth that the copies take from the compute",
 		}, operands...)
 	}

@@ -103,7 +103,7 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 	overlapped("over-forward", "compute of the forward on "+of+" that overlaps with traffic inside layers", once, c.OverForward)
 	overlapped("over-input", "compute of the input gradient on "+of+" that overlaps with traffic inside layers", once, c.OverInput)
 	f, b := &c.ForwardLinks, &c.BackwardLinks
-	again := p.recomputed(stage, st)
+	recomputed := p.recomputed(stage, st)
 	for _, d := range [...]struct {
 		id   string
 		f, b *Traffic
@@ -127,7 +127,7 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 			}
 			take(pieces, "forward")
 			take(pieces, "backward")
-			take(again, "forward")
+			take(recomputed, "forward")
 			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
 				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "traffic of its layers, forward, backward and recomputed", "")
 		}

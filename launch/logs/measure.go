@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// WarmUp is how many iterations at the begin of a job do not count: kernels are tuned and
+// WarmUp is how many iterations at the start of a job do not count: kernels are tuned and
 // compiled, buffers grow. The first line never counts, whatever it averages over.
 const WarmUp = 5
 

@@ -2,7 +2,7 @@ package figure
 
 import "meshscope/engine"
 
-// Band puts its error band beside a predicted figure; the signs are those of the
+// Band puts its error band next to a predicted figure; the signs are those of the
 // terminal.
 type Band struct {
 	*engine.Evidence

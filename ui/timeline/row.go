@@ -93,7 +93,7 @@ func (r *Rows) draw(rank int, m *Marks) {
 	r.drawRecompute(rank)
 	r.ends(rank)
 	if r.grey && r.blank {
-		r.hush(0)
+		r.mute(0)
 	}
 	for kind := Lit; kind <= Here; kind++ {
 		for _, op := range m.Ops {
@@ -232,8 +232,8 @@ func (r *Rows) ends(rank int) {
 	}
 }
 
-// hush takes letters and digits out of the cells from one on.
-func (r *Rows) hush(from int) {
+// mute takes letters and digits out of the cells from one on.
+func (r *Rows) mute(from int) {
 	cells := r.base.cells
 	for i := max(0, from); i < len(cells); i++ {
 		if lettered(cells[i].sign) && !r.frame.folded(i) { // a fold keeps its number
@@ -254,7 +254,7 @@ func (r *Rows) future(until float64) {
 		cells[i].paint = faint
 	}
 	if r.blank {
-		r.hush(from)
+		r.mute(from)
 	}
 }
 

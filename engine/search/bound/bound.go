@@ -292,7 +292,7 @@ func (f *Bounder) cost() {
 			t.forward += f.partition.stageClasses[k].once.FreeForward() * factor
 		}
 	}
-	_, f.pass.hop = step.HandOver(&f.tim)
+	_, f.pass.hop = step.SendRecv(&f.tim)
 	f.pass.costed = true
 }
 

@@ -106,7 +106,7 @@ func (v *View) layout(in *screen.Context, w, h int) *layout {
 	l.plot = w - l.label - l.margin
 	l.hide(v)
 	v.rows(l, in, w, h)
-	v.lay(l)
+	v.arrange(l)
 	return l
 }
 
@@ -146,7 +146,12 @@ func (v *View) rows(l *layout, in *screen.Context, w, h int) {
 		l.tall = min(max(1, (each-detailLines)/p-l.per+1), tallest)
 	}
 	l.per += l.tall - 1
-	at := l.problems
+	l.place(v, in, each, h, legend, table)
+}
+
+// place puts the blocks, each of so many lines, and what comes below them into h lines.
+func (l *layout) place(v *View, in *screen.Context, each, h int, legend, table bool) {
+	at, p := l.problems, len(l.blocks[0].line.Ranks)
 	for i := range l.blocks {
 		b := &l.blocks[i]
 		if b.hidden {
@@ -216,8 +221,8 @@ func (v *View) shown(p, n int) []int {
 	return append(ranks, p-1)
 }
 
-// lay makes the axis, or takes the last one, and the frame.
-func (v *View) lay(l *layout) {
+// arrange makes the axis, or takes the last one, and the frame.
+func (v *View) arrange(l *layout) {
 	lines := make([]*schedule.Timeline, 0, 2)
 	for i := range l.blocks {
 		lines = append(lines, l.blocks[i].line)

@@ -69,7 +69,7 @@ func idleText(w schedule.Waits, idle, whole float64) string {
 		{w.Paced, "for slower ranks"},
 		{w.Between, "for the order of operations"},
 		{w.Drain, "drain"},
-		{w.HandOver, "for send/recv"},
+		{w.SendRecv, "for send/recv"},
 	} {
 		if part.share/whole >= 0.0005 {
 			parts = append(parts, figure.Percent(part.share/whole)+" "+part.name)

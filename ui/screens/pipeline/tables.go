@@ -25,7 +25,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		ranks.Rows = append(ranks.Rows, []report.Cell{
 			report.Word("rank " + strconv.Itoa(i)), seconds(r.Busy), seconds(r.Idle), seconds(r.First), seconds(r.Last),
 			report.Figure(record.Count, float64(r.PeakInFlight)),
-			seconds(forward), seconds(backward), seconds(w.WarmUp), seconds(w.Paced), seconds(w.Between), seconds(w.Drain), seconds(w.HandOver),
+			seconds(forward), seconds(backward), seconds(w.WarmUp), seconds(w.Paced), seconds(w.Between), seconds(w.Drain), seconds(w.SendRecv),
 		})
 	}
 	all := []report.Table{ranks}

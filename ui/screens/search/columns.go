@@ -27,20 +27,38 @@ type column struct {
 
 // columns returns all columns, in the order of the table.
 func columns() []column {
-	count := func(id, head, help string, drop int, of func(*row) int) column {
-		return column{
-			id: id, head: head, help: help, drop: drop, knob: id != "rank",
-			text:  func(r *row) string { return figure.Comma(of(r)) },
-			value: func(r *row) float64 { return float64(of(r)) },
+	all := slices.Concat(figureColumns(), layoutColumns())
+	for _, id := range find.Layout() {
+		if k, _ := knob.Find(id); columnOf(all, string(id)) < 0 {
+			all = append(all, onlyVaried(column{
+				id: string(id), head: string(id), help: k.Help, drop: 1, words: true, knob: true,
+				text: func(r *row) string { return k.Text(r.setup) },
+			}))
 		}
 	}
-	share := func(id, head, help string, drop int, down bool, of func(*row) float64) column {
-		return column{
-			id: id, head: head, help: help, drop: drop, down: down,
-			text:  func(r *row) string { return figure.PercentValue(of(r)) },
-			value: func(r *row) float64 { return 100 * of(r) },
-		}
+	return all
+}
+
+// count returns the column of a whole number.
+func count(id, head, help string, drop int, of func(*row) int) column {
+	return column{
+		id: id, head: head, help: help, drop: drop, knob: id != "rank",
+		text:  func(r *row) string { return figure.Comma(of(r)) },
+		value: func(r *row) float64 { return float64(of(r)) },
 	}
+}
+
+// share returns the column of a share, in percent.
+func share(id, head, help string, drop int, down bool, of func(*row) float64) column {
+	return column{
+		id: id, head: head, help: help, drop: drop, down: down,
+		text:  func(r *row) string { return figure.PercentValue(of(r)) },
+		value: func(r *row) float64 { return 100 * of(r) },
+	}
+}
+
+// figureColumns returns those of what a layout gives.
+func figureColumns() []column {
 	rank := count("rank", "#", "rank among all layouts; ~ before it: too close to the first to call", 0, func(r *row) int { return r.rank })
 	rank.text = func(r *row) string {
 		if r.rank == 0 {
@@ -57,7 +75,7 @@ func columns() []column {
 		}
 		return float64(r.rank)
 	}
-	all := []column{
+	return []column{
 		rank,
 		{
 			id: "step", head: "step", help: "time of one optimizer step, s", drop: 9,
@@ -94,6 +112,12 @@ func columns() []column {
 			id: "cost", head: "$", names: []string{"$"}, help: "the whole run, US dollars", drop: 2,
 			text: func(r *row) string { return orNothing(r.cost, figure.Short) }, value: func(r *row) float64 { return r.cost },
 		}),
+	}
+}
+
+// layoutColumns returns those of what a layout is, and of its waiting.
+func layoutColumns() []column {
+	return []column{
 		onlyVaried(count("gpus", "GPUs", "GPUs", 1, func(r *row) int { return r.setup.GPUs })),
 		count("dp", "DP", "data-parallel degree", 3, func(r *row) int { return r.setup.DP }),
 		count("tp", "TP", "tensor-parallel degree", 0, func(r *row) int { return r.setup.TP }),
@@ -113,15 +137,6 @@ func columns() []column {
 		share("bubble", "bubble", "idle share of the slowest rank over its work, %", 16, false, func(r *row) float64 { return r.bubble }),
 		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
 	}
-	for _, id := range find.Layout() {
-		if k, _ := knob.Find(id); columnOf(all, string(id)) < 0 {
-			all = append(all, onlyVaried(column{
-				id: string(id), head: string(id), help: k.Help, drop: 1, words: true, knob: true,
-				text: func(r *row) string { return k.Text(r.setup) },
-			}))
-		}
-	}
-	return all
 }
 
 // orNothing writes a figure that may be unknown.

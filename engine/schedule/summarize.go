@@ -2,45 +2,45 @@ package schedule
 
 import "math"
 
-// outlined is when an operation ends, and when it would if sends between ranks took no
+// opEnd is when an operation ends, and when it would if sends between ranks took no
 // time, as the bits of floats that are no less than 0: those compare as the floats do,
 // without a branch that is often mispredicted.
-type outlined struct{ end, free uint64 }
+type opEnd struct{ end, free uint64 }
 
-// outlinedAt returns the two moments.
-func outlinedAt(end, free float64) outlined {
-	return outlined{math.Float64bits(end), math.Float64bits(free)}
+// opEndAt returns the two moments.
+func opEndAt(end, free float64) opEnd {
+	return opEnd{math.Float64bits(end), math.Float64bits(free)}
 }
 
-func (o outlined) times() (end, free float64) {
+func (o opEnd) times() (end, free float64) {
 	return math.Float64frombits(o.end), math.Float64frombits(o.free)
 }
 
 // after returns the later of two moments, of which the input arrives after a latency.
-func (o outlined) after(input outlined, latency float64) outlined {
+func (o opEnd) after(input opEnd, latency float64) opEnd {
 	arrives := math.Float64bits(math.Float64frombits(input.end) + latency)
-	return outlined{max(o.end, arrives), max(o.free, input.free)}
+	return opEnd{max(o.end, arrives), max(o.free, input.free)}
 }
 
 // plus returns the end of what lasts cost from there.
-func (o outlined) plus(cost float64) outlined {
-	return outlinedAt(math.Float64frombits(o.end)+cost, math.Float64frombits(o.free)+cost)
+func (o opEnd) plus(cost float64) opEnd {
+	return opEndAt(math.Float64frombits(o.end)+cost, math.Float64frombits(o.free)+cost)
 }
 
-// outline is walk for the ends alone. It notes when each rank starts.
-func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
+// summarize is walk for the ends alone. It notes when each rank starts.
+func (s *Simulator) summarize(o *Order, pl *plan, c *Costs, t *Timeline) {
 	latency := c.arrival()
 	ends := s.ends[:len(o.Ops)]
 	steps := pl.steps
 	for i := 0; i < len(steps); i++ {
-		i += outlineRun(steps[i:], ends, s.costs, latency)
+		i += summarizeRun(steps[i:], ends, s.costs, latency)
 		if i == len(steps) {
 			return
 		}
 		// The first operation of a rank or of a pair.
 		st := steps[i]
 		k := st.op & stepIndex
-		var begin outlined
+		var begin opEnd
 		if st.op&stepFirst == 0 {
 			begin = ends[k-1]
 		}
@@ -49,7 +49,7 @@ func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
 		}
 		if st.op&stepPair != 0 {
 			i++
-			s.outlinePair(o, steps[i-1:i+1], c, t, begin)
+			s.summarizePair(o, steps[i-1:i+1], c, t, begin)
 			continue
 		}
 		t.Ranks[o.rankOf(int(k))].First, _ = begin.times()
@@ -57,10 +57,10 @@ func (s *Simulator) outline(o *Order, pl *plan, c *Costs, t *Timeline) {
 	}
 }
 
-// outlineRun gives the operations before the next first one of a rank or of a pair
+// summarizeRun gives the operations before the next first one of a rank or of a pair
 // their ends, and returns how many they are. Nearly all operations are such, and
 // nearly all of a simulation is this loop: nothing in it calls or allocates.
-func outlineRun(steps []step, ends []outlined, costs []float64, latency float64) int {
+func summarizeRun(steps []step, ends []opEnd, costs []float64, latency float64) int {
 	for i, st := range steps {
 		if st.op&(stepFirst|stepPair) != 0 {
 			return i
@@ -75,9 +75,9 @@ func outlineRun(steps []step, ends []outlined, costs []float64, latency float64)
 	return len(steps)
 }
 
-// outlinePair gives the two operations of an overlapped pair their common end; the
+// summarizePair gives the two operations of an overlapped pair their common end; the
 // first one could start at the given moments.
-func (s *Simulator) outlinePair(o *Order, steps []step, c *Costs, t *Timeline, from outlined) {
+func (s *Simulator) summarizePair(o *Order, steps []step, c *Costs, t *Timeline, from opEnd) {
 	k, second := steps[0].op&stepIndex, steps[1]
 	if second.input >= 0 {
 		from = from.after(s.ends[second.input], c.arrival())
@@ -89,7 +89,7 @@ func (s *Simulator) outlinePair(o *Order, steps []step, c *Costs, t *Timeline, f
 	}
 	pair := s.pair(o, c, steps[0].cost, second.cost)
 	s.saved[rank] += pair.saved
-	s.ends[k] = outlinedAt(pair.end(begin), pair.end(soonest))
+	s.ends[k] = opEndAt(pair.end(begin), pair.end(soonest))
 	s.ends[k+1] = s.ends[k]
 }
 
