@@ -236,6 +236,20 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestNested: the language model inside another one counts, under either name, in files of version
+// 4 and 5 of the library alike.
+func TestNested(t *testing.T) {
+	for _, text := range []string{
+		`{"model_type":"internvl_chat","llm_config":{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,"num_key_value_heads":8,"torch_dtype":"bfloat16","rope_theta":1e6}}`,
+		`{"model_type":"x","text_config":{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,"num_key_value_heads":8,"dtype":"bfloat16","rope_parameters":{"rope_theta":1e6}}}`,
+	} {
+		r := hfconfig.Read([]byte(text))
+		if len(r.Problems) > 0 || r.Model.Total() != 8_190_735_360 || r.Model.Family != "qwen3" {
+			t.Errorf("%d parameters of %s, %v", r.Model.Total(), r.Model.Family, r.Problems)
+		}
+	}
+}
+
 // FuzzModel: no file makes the reader panic, what it takes can be counted, and every key is
 // accounted for once.
 func FuzzModel(f *testing.F) {
