@@ -121,15 +121,16 @@ func knobLiterals(t *testing.T, p *builtPackage, set *token.FileSet, imports typ
 // or folder; empty where it can only be the knob.
 func meansSomethingElse(path string) string {
 	for _, e := range []struct{ kind, places string }{
-		{"dimension of traffic", "engine/explain/ engine/overlap/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go " +
+		{"dimension of traffic", "engine/explain/ engine/overlap/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go lessons/figure.go " +
 			"ui/screens/network/ ui/screens/compare/methods.go presets/published/"},
 		{"term of memory, time or parameters", "engine/memory/ engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
-			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/"},
+			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/ lessons/play.go"},
 		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
-		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go"},
+		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go launch/"},
 		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
-		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/ launch/megatron.go"},
+		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/"},
 		{"lock", "cli/scan.go"},
+		{"name of a lesson, or a word of its prose", "lessons/lesson.go lessons/prose.go"},
 		{"word that people type into the palette", "ui/keys.go ui/palette.go"},
 		{"question of a comparison of two builds", "engine_test/differential/"},
 	} {
