@@ -2,7 +2,6 @@ package scan
 
 import (
 	"slices"
-	"strings"
 
 	"meshscope/engine/record"
 	enginescan "meshscope/engine/scan"
@@ -184,5 +183,5 @@ func span(first, n, all int) string {
 	if n >= all {
 		return ""
 	}
-	return strings.Join([]string{"columns", figure.Comma(first + 1), "to", figure.Comma(first + n), "of", figure.Comma(all)}, " ") + "; "
+	return ", columns " + figure.Comma(first+1) + " to " + figure.Comma(first+n) + " of " + figure.Comma(all)
 }
