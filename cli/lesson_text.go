@@ -97,6 +97,9 @@ func (t *teller) ask(p lessons.Play) lessons.Play {
 		}
 		return next
 	}
+	if err := t.answers.Err(); t.err == nil && err != nil {
+		t.err = fmt.Errorf("read an answer: %w", err)
+	}
 	t.sayf("No answer. It is: %s.", p.Act().Truth())
 	return p.Skip()
 }

@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -171,6 +172,9 @@ func (a *Act) option(text string) int {
 	return slices.IndexFunc(a.Options, func(o Option) bool { return strings.EqualFold(o.Say, text) })
 }
 
+// letters is how many options have a key.
+const letters = 'z' - 'a' + 1
+
 // Letter returns the key of an option.
 func Letter(at int) string { return string(rune('a' + at)) }
 
@@ -319,7 +323,7 @@ func (a *Act) Moved() []Change {
 			out = append(out, move{c, by})
 		}
 	}
-	slices.SortStableFunc(out, func(x, y move) int { return int(math.Copysign(1, y.by-x.by)) })
+	slices.SortStableFunc(out, func(x, y move) int { return cmp.Compare(y.by, x.by) })
 	const most = 6 // what moved less explains nothing
 	changes := make([]Change, min(len(out), most))
 	for i := range changes {

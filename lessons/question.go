@@ -89,6 +89,10 @@ func (l *loader) point(key string, f *actFile, a *Act) {
 	if strings.HasPrefix(flat(f.Figure), "causal_") {
 		ranks = a.Before.Setup.CP
 	}
+	if ranks > letters {
+		l.failf(key+".figure", "asks for one of %d ranks; at most %d can be answered", ranks, letters)
+		return
+	}
 	values := make([]float64, ranks)
 	for i := range values {
 		v, err := a.Before.figure(strings.ReplaceAll(f.Figure, "*", strconv.Itoa(i)))

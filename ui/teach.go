@@ -67,6 +67,9 @@ func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
 		return nil, false
 	}
 	turned, _ := state.Apply(m.state, a)
+	if m.state.Setup.Slow() || turned.Setup.Slow() { // both would be evaluated between two frames
+		return nil, false
+	}
 	note := m.lexicon.Methods()[turned.Focus]
 	l, ok := m.quizzed.Before(m.state.Setup, turned.Setup, turned.Focus, note.Name+" cuts "+note.Cuts+"; it costs "+note.Costs+".")
 	if !ok { // illegal, or nothing turns
