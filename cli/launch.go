@@ -112,7 +112,7 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) 
 	}
 	d, refused := l.Export(s, version)
 	if len(refused) > 0 {
-		a.sayRefused(l, s, refused)
+		a.sayRefused(l, s)
 		return outcome(exitIllegal)
 	}
 	for _, w := range d.Warnings {
@@ -136,24 +136,10 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) 
 }
 
 // sayRefused tells why a launcher does not run a setup, and the nearest that it runs.
-func (a *app) sayRefused(l *launch.Launcher, s *engine.Setup, refused []launch.Refusal) {
-	for _, r := range refused {
-		a.sayf("meshscope: %s refuses --%s: %s (%s)\n", l.Name, r.Field, r.Because, r.Source)
+func (a *app) sayRefused(l *launch.Launcher, s *engine.Setup) {
+	for _, line := range l.RefusedLines(s) {
+		a.sayf("meshscope: %s\n", line)
 	}
-	if near, ok := l.Nearest(*s); ok {
-		a.sayf("meshscope: the nearest layout that it runs: %s\n", turned(launch.Differing(s, &near)))
-	}
-}
-
-// turned writes knobs with their values as flags.
-func turned(to map[string]any) string {
-	var words []string
-	for _, k := range knob.All() {
-		if v, ok := to[string(k.ID)]; ok {
-			words = append(words, fmt.Sprintf("--%s %v", k.ID, v))
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // judgeLaunchers prints what every launcher says of a setup.
@@ -179,7 +165,7 @@ func (a *app) judgeLaunchers(s *engine.Setup, asJSON bool) error {
 			p.printf("%-16s refuses --%s: %s (%s)\n", v.Launcher, r.Field, r.Because, r.Source)
 		}
 		if len(v.Nearest) > 0 {
-			p.printf("%-16s nearest that it runs: %s\n", "", turned(v.Nearest))
+			p.printf("%-16s nearest that it runs: %s\n", "", launch.Turned(v.Nearest))
 		}
 	}
 	return p.Flush()

@@ -1,6 +1,9 @@
 package launch
 
 import (
+	"fmt"
+	"strings"
+
 	"meshscope/engine"
 	"meshscope/engine/knob"
 )
@@ -28,6 +31,29 @@ func Judge(s *engine.Setup) []Verdict {
 		out = append(out, v)
 	}
 	return out
+}
+
+// RefusedLines tells every reason why a launcher does not run a legal setup, and the nearest that
+// it runs, or that none was found.
+func (l *Launcher) RefusedLines(s *engine.Setup) (lines []string) {
+	for _, r := range l.Refusals(s) {
+		lines = append(lines, fmt.Sprintf("%s refuses --%s: %s (%s)", l.Name, r.Field, r.Because, r.Source))
+	}
+	if near, ok := l.Nearest(*s); ok {
+		return append(lines, "the nearest layout that it runs: "+Turned(Differing(s, &near)))
+	}
+	return append(lines, "no layout near this one that it runs was found")
+}
+
+// Turned writes knobs with their values as flags.
+func Turned(to map[string]any) string {
+	var words []string
+	for _, k := range knob.All() {
+		if v, ok := to[string(k.ID)]; ok {
+			words = append(words, fmt.Sprintf("--%s %v", k.ID, v))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // Differing returns the knobs that b has differently from a, with their values.

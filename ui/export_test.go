@@ -76,6 +76,9 @@ func TestExportLaunch(t *testing.T) {
 		}
 	})
 	keys(m, "x")
+	if shown := screenText(m); !strings.Contains(shown, "launch by torchtitan main of 2026") || !strings.Contains(shown, "launch by torchtitan 0.2.2") {
+		t.Errorf("two launchers with one name:\n%s", shown)
+	}
 	for _, r := range "megatron-lm" {
 		m.Update(press(string(r)))
 	}
@@ -101,7 +104,10 @@ func TestExportLaunch(t *testing.T) {
 	for _, r := range "accelerate" {
 		m.Update(press(string(r)))
 	}
-	if shown := screenText(m); !strings.Contains(shown, "refused: ") {
-		t.Errorf("accelerate runs a pipeline:\n%s", shown)
+	shown := screenText(m)
+	for _, want := range []string{"refused", "refuses --pp: ", "refuses --sp: ", "refuses --zero: ", "the nearest layout that it runs: --dp 8, --pp 1"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("accelerate runs a pipeline, without %q:\n%s", want, shown)
+		}
 	}
 }

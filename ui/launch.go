@@ -7,9 +7,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/launch"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
+	"meshscope/ui/widget"
 )
 
 // writable is an entry of the list of what can be written.
@@ -30,6 +32,19 @@ func (e *writable) first() []string {
 	return e.lines
 }
 
+// refusal returns the nearest layout that a launcher runs, or that there is none, and every reason
+// why it does not run this one, in lines that the pane has room for.
+func (m *Model) refusal(l *launch.Launcher, setup *engine.Setup) []byte {
+	const widest, frame = 96, 4
+	var lines []string
+	said := l.RefusedLines(setup)
+	last := len(said) - 1
+	for _, line := range append([]string{said[last]}, said[:last]...) {
+		lines = append(lines, widget.Wrap(line, min(widest, m.caps.Width-frame))...)
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
 // launchers returns the entries of the launchers' files: those that refuse the layout say why.
 func (m *Model) launchers() (items []overlay.Item, all []writable) {
 	setup := m.now.setup
@@ -37,21 +52,21 @@ func (m *Model) launchers() (items []overlay.Item, all []writable) {
 		if !l.Exports() {
 			continue
 		}
+		title := "launch by " + l.Name + " " + l.Version
 		d, refused := l.Export(&setup, m.options.Version)
 		if len(refused) > 0 {
-			why := "refused: " + refused[0].Because
-			items = append(items, overlay.Item{Title: "launch by " + l.Name, Name: "refused"})
+			items = append(items, overlay.Item{Title: title, Name: "refused"})
 			all = append(all, writable{
 				write: func() tea.Cmd {
-					return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: l.Name + " " + why})
+					return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: l.Name + " refused: " + refused[0].Because})
 				},
-				text: func() []byte { return []byte(why + "\n" + refused[0].Source) },
+				text: func() []byte { return m.refusal(&l, &setup) },
 			})
 			continue
 		}
 		extension := path.Ext(d.File)
 		name := "meshscope-" + strings.TrimSuffix(d.File, extension)
-		items = append(items, overlay.Item{Title: "launch by " + l.Name, Name: name + extension})
+		items = append(items, overlay.Item{Title: title, Name: name + extension})
 		all = append(all, writable{
 			write: func() tea.Cmd {
 				return m.save(name, extension, func(to io.Writer) error { _, err := to.Write(d.Text()); return err })

@@ -52,27 +52,28 @@ func (m *Model) copySetup() tea.Cmd {
 
 // copyText copies a text, and shows the command and the share string of the setup that it is of.
 func (m *Model) copyText(what, text, command, line string) tea.Cmd {
-	share, note := m.options.Share, what+" copied"
+	share, note, kept := m.options.Share, what+" copied", ""
 	if tty.Getenv(m.options.Env, "TMUX") != "" {
 		note += " (tmux: set -g set-clipboard on)"
 	}
 	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
-				note += ", also to " + escape.Name(file)
+				kept = "also to " + escape.Name(file)
 			}
 		}
-		return copiedMsg{note, command, line}
+		return copiedMsg{note, kept, command, line}
 	}))
 }
 
-// copiedMsg says what was copied, and brings the command and the share string.
-type copiedMsg struct{ note, command, line string }
+// copiedMsg says what was copied and the file that it went to too, and brings the command and the
+// share string.
+type copiedMsg struct{ note, kept, command, line string }
 
 // takeCopied shows what was copied.
 func (m *Model) takeCopied(msg copiedMsg) tea.Cmd {
 	again := m.binding("copy")
-	card := &overlay.Card{Title: "COPIED", Name: msg.note, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.command}, {Label: "share", Text: msg.line}}, Hint: "esc closes"}
+	card := &overlay.Card{Title: "COPIED", Name: msg.note, About: msg.kept, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.command}, {Label: "share", Text: msg.line}}, Hint: "esc closes"}
 	if msg.command != "" && msg.line != "" {
 		card.Hint = overlay.Hint(m.look.glyphs, m.shown("y", "copy")+" copies the share string", "esc closes")
 		card.Keys = []overlay.Bound{{Key: again, Action: closing(later(func() tea.Cmd {

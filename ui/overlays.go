@@ -271,9 +271,10 @@ func (m *Model) startTyping(text string) {
 	m.carry(closing(overlay.Push{ID: overlay.ValueID, Overlay: v}))
 }
 
-// handlePaste puts pasted text where typed text would go.
+// handlePaste puts pasted text where typed text would go. Many terminals send CR for the end of a
+// line. What no file is and no value of the knob is refused, so that no scrap of it is typed.
 func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
-	text := strings.TrimSpace(msg.Content)
+	text := strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content))
 	if setupdoc.IsShare(text) || strings.HasPrefix(text, "{") {
 		return m.carry(closing(m.takeText(text)))
 	}
@@ -289,6 +290,9 @@ func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 		m.screen().(screen.Writer).Paste(text)
 		return m.refreshScreen()
 	case m.state.Tab == state.ExploreTab:
+		if _, err := state.Typed(&m.state, m.state.Focus, text); err != nil {
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not taken: " + err.Error()})
+		}
 		m.startTyping("")
 		m.overlays.Top().Paste(text)
 	}

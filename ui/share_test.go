@@ -54,6 +54,20 @@ func TestCopyAgain(t *testing.T) {
 	}
 }
 
+// TestCopiedWhere: the file that a copy went to is whole next to what tmux needs.
+func TestCopiedWhere(t *testing.T) {
+	m := sample(t, 80, 24, func(o *Options) {
+		o.Env = []string{"TMUX=/tmp/x"}
+		o.Share = func(string) (string, error) { return "/home/someone/.local/state/meshscope/copied", nil }
+	})
+	finishAll(m, m.handleKey(press("y")))
+	for _, want := range []string{"command copied (tmux: set -g set-clipboard on)", "also to /home/someone/.local/state/meshscope/copied"} {
+		if shown := screenText(m); !strings.Contains(shown, want) {
+			t.Errorf("no %q:\n%s", want, shown)
+		}
+	}
+}
+
 // TestPasteSetup: a share string, the text of a config.json or of a setup file is taken wherever it
 // is pasted; what cannot be read says why and changes nothing.
 func TestPasteSetup(t *testing.T) {

@@ -114,6 +114,32 @@ func TestPaste(t *testing.T) {
 	}
 }
 
+// TestPasteLines: a file is read with whatever line ends the terminal sends, and text that is
+// neither a file nor a value of the knob is refused in words: no scrap of it is typed.
+func TestPasteLines(t *testing.T) {
+	script := "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\\n --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\\n --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 1 --global-batch-size 64 \\\n --tensor-model-parallel-size 2\n"
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		m := sample(t, 120, 36)
+		if paste(m, strings.ReplaceAll(script, "\n", end)); m.state.Setup.GPUs != 16 || m.state.Setup.TP != 2 || !m.overlays.Empty() {
+			t.Errorf("%q: %d GPUs, tp %d, %q", end, m.state.Setup.GPUs, m.state.Setup.TP, m.state.Note.Text)
+		}
+	}
+	for _, text := range []string{"one\rtwo", "8\r16", "meshscope --model gpt2-124m --tp 2", "nine", strings.Repeat("x", 100_000)} {
+		m := sample(t, 120, 36)
+		m.do(state.Action{Verb: state.FocusKnob, ID: "tp"})
+		before := m.state.Setup
+		paste(m, text)
+		if m.state.Setup != before || m.typing() != nil || !strings.Contains(m.state.Note.Text, "not taken: ") || len(m.state.Note.Text) > 300 {
+			t.Errorf("%.20q: typing %v, %q", text, m.typing() != nil, m.state.Note.Text)
+		}
+		keys(m, "4")
+		paste(m, text)
+		if typed, _ := m.typing().Text(); typed != "4" || !strings.Contains(m.typing().Wrong, "not taken: ") {
+			t.Errorf("%.20q into a value: %q, %q", text, typed, m.typing().Wrong)
+		}
+	}
+}
+
 // TestTerminalPage: T says what was found out and names what overrides it.
 func TestTerminalPage(t *testing.T) {
 	for _, test := range []struct {

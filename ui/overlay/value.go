@@ -53,8 +53,17 @@ func (v *Value) HandleKey(msg tea.KeyPressMsg) Action {
 	return nil
 }
 
-// Paste puts text where the caret is.
-func (v *Value) Paste(text string) { v.input.Paste(text) }
+// Paste puts text where the caret is, or says why what would then stand there is no value.
+func (v *Value) Paste(text string) {
+	old, caret := v.Text()
+	signs := []rune(old)
+	if _, err := v.Take(string(signs[:caret]) + text + string(signs[caret:])); err != nil {
+		v.Wrong = "not taken: " + err.Error()
+		return
+	}
+	v.input.Paste(text)
+	v.Wrong = ""
+}
 
 // Click does nothing.
 func (*Value) Click(int) Action { return nil }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"meshscope/engine/knob"
 	"meshscope/report/figure"
@@ -17,6 +18,9 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	p, ok := knob.Find(id)
 	if !ok || text == "" && p.Kind != knob.List {
 		return Action{}, nil
+	}
+	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
+		return Action{}, errors.New("no file that is known, no share string, and no value; " + Preview(&p, ""))
 	}
 	if p.Kind == knob.Number || p.Kind == knob.Figure {
 		text = ungrouped(text)
