@@ -136,6 +136,14 @@ func shown(value any) string {
 	return escape.Clip(string(text))
 }
 
+// valueOf returns a value of a file after its key; nothing for a flag without one.
+func valueOf(value any) string {
+	if value == nil {
+		return ""
+	}
+	return " " + shown(value)
+}
+
 // readingDocument is the JSON document of import.
 type readingDocument struct {
 	report.Header
@@ -221,7 +229,7 @@ func (a *app) readingSections(out *report.Document, name string, r *launch.Readi
 			assumed = append(assumed, fmt.Sprintf("%s %s: %s", u.Key, shown(u.Value), u.Assumed))
 			continue
 		}
-		understood = append(understood, fmt.Sprintf("%s %s%s: %s", u.Key, shown(u.Value), place(u.Line), strings.Join(u.Setup, ", ")))
+		understood = append(understood, fmt.Sprintf("%s%s%s: %s", u.Key, valueOf(u.Value), place(u.Line), strings.Join(u.Setup, ", ")))
 	}
 	for _, i := range r.Ignored {
 		ignored = append(ignored, fmt.Sprintf("%s%s: %s", i.Key, place(i.Line), i.Why))

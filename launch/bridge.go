@@ -246,7 +246,7 @@ func readBridge(name string, data []byte) Reading {
 	delete(r.Setup, modelPrefix+"mtp_layers")
 	r.grouped(sh)
 	if nodes, each := r.count("nodes"), r.count("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
-		r.Setup["gpus"] = nodes * each
+		r.processes(nodes*each, r.values["nodes"].Line)
 	} else {
 		r.world(sh, words.starter)
 	}
@@ -303,7 +303,7 @@ func (r *reader) finishBridge() {
 		}
 	}
 	if _, given := r.Setup["model"]; !given {
-		r.Problems = append(r.Problems, Problem{Line: r.values["recipe"].Line, Key: "recipe", Message: fmt.Sprintf("the model of recipe %s is not known: give --model", shown(path.Base(name)))})
+		r.Problems = append(r.Problems, Problem{Line: r.values["recipe"].Line, Key: "recipe", lacks: "model", Message: fmt.Sprintf("the model of recipe %s is not known: give --model", shown(path.Base(name)))})
 	}
 	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: r.values["recipe"].Line})
 	for key, flag := range map[string]string{"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce", "tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm", "loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer"} {

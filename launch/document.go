@@ -87,6 +87,8 @@ type Problem struct {
 	Column  int    `json:"column,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Message string `json:"message"`
+
+	lacks string // the key of the setup whose value would settle it; empty: none
 }
 
 // field is a key of a launcher's file: written from a setup, and what it gives when it is read.
@@ -95,7 +97,10 @@ type field struct {
 	key  string
 	from []string // flat keys of the setup document
 	why  string
-	site bool // the value is the user's to choose
+	// unread is why nothing is read of it, where that is not why; reason is why, of a setup.
+	unread string
+	reason func(s *engine.Setup) string
+	site   bool // the value is the user's to choose
 	// write returns the value; false where the file does not have the key for this setup.
 	write func(s *engine.Setup) (any, bool)
 	// read puts the value into what is read so far; nil where from has one key that takes it as it is.
@@ -116,6 +121,9 @@ type reader struct {
 	Reading
 	values map[string]Entry // by key of the file; the last one counts, as launchers do
 	auto   map[string]bool  // keys whose value another program fills in
+	lost   map[string]bool  // keys of the setup whose value the file gives, but cannot be read
+
+	started int // the line that gives the number of processes
 }
 
 // written returns the entries of the rows that a setup has.
@@ -124,7 +132,11 @@ func written(rows []field, s *engine.Setup) []Entry {
 	for i := range rows {
 		if row := &rows[i]; row.write != nil {
 			if v, ok := row.write(s); ok {
-				out = append(out, Entry{Key: row.key, Value: v, From: row.from, Why: row.why, Site: row.site})
+				e := Entry{Key: row.key, Value: v, From: row.from, Why: row.why, Site: row.site}
+				if row.reason != nil {
+					e.Why = row.reason(s)
+				}
+				out = append(out, e)
 			}
 		}
 	}
@@ -134,7 +146,7 @@ func written(rows []field, s *engine.Setup) []Entry {
 // readEntries returns what the entries of a file say by the rows of a launcher. The rows are
 // read in their order, so that a row may rely on those above it.
 func readEntries(launcher string, rows []field, entries []Entry) *reader {
-	r := &reader{Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}}
+	r := &reader{Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}, lost: map[string]bool{}}
 	for _, e := range entries {
 		r.values[e.Key] = e
 	}
@@ -154,12 +166,20 @@ func readEntries(launcher string, rows []field, entries []Entry) *reader {
 	return r
 }
 
+// lose tells why an entry cannot be read. What it gives has no default then.
+func (r *reader) lose(row *field, e Entry, why string) {
+	r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: why})
+	for _, key := range row.from {
+		r.lost[key] = true
+	}
+}
+
 // take reads one entry by its row.
 func (r *reader) take(row *field, e Entry) {
 	of, waits := e.Value.(unresolved)
 	switch {
 	case waits && !row.site && (row.read != nil || len(row.from) == 1):
-		r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: fmt.Sprintf("depends on %s, to which the file gives no value", string(of))})
+		r.lose(row, e, fmt.Sprintf("depends on %s, to which the file gives no value", string(of)))
 		return
 	case row.read != nil:
 		err := row.read(e.Value, r)
@@ -168,13 +188,13 @@ func (r *reader) take(row *field, e Entry) {
 			return
 		}
 		if err != nil {
-			r.Problems = append(r.Problems, Problem{Line: e.Line, Key: e.Key, Message: err.Error()})
+			r.lose(row, e, err.Error())
 			return
 		}
 	case len(row.from) == 1 && !row.site:
 		r.Setup[row.from[0]] = e.Value
 	default:
-		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.why, "says nothing of a layout"), Line: e.Line})
+		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.unread, row.why, "says nothing of a layout"), Line: e.Line})
 		return
 	}
 	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line, Assumed: e.Why})

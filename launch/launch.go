@@ -187,6 +187,9 @@ func Read(name string, data []byte) (Reading, bool) {
 	if hfconfig.Looks(data) {
 		return readConfig(name, data), true
 	}
+	if r, ok := readHere(name, data); ok {
+		return r, true
+	}
 	for _, l := range slices.Backward(Launchers()) {
 		if l.sniff != nil && l.sniff(name, data) {
 			return l.read(name, data), true

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 
 	"meshscope/engine"
@@ -137,11 +138,12 @@ func dispatcher(s *engine.Setup) recipe.Dispatcher {
 func megatronFamily() []field {
 	llama := func(s *engine.Setup) bool { return s.Model.Family == "Llama-3" }
 	deepseek := func(s *engine.Setup) bool { return s.Model.ID == "deepseek-v3" }
-	vocab := func(s *engine.Setup) bool { return deepseek(s) && s.Model.Vocab%(3232*s.TP) == 0 }
 	const v3 = "of DeepSeek-V3"
-	return []field{
-		fixed("make-vocab-size-divisible-by", 3232, "no padding: 129280 = 20 x 3232 x 2", vocab),
-		fixed("make-vocab-size-divisible-by", 128, "the vocabulary is padded to a multiple of this x tp", func(s *engine.Setup) bool { return !vocab(s) }),
+	rows := []field{
+		{
+			key: "make-vocab-size-divisible-by", reason: padded, unread: "the vocabulary is counted as padded to a multiple of 128 x tp",
+			write: func(s *engine.Setup) (any, bool) { return vocabUnit(s), true },
+		},
 		fixed("rotary-base", 500000, "of Llama 3", llama),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
 		fixed("rotary-base", 10000, v3, deepseek),
@@ -157,6 +159,32 @@ func megatronFamily() []field {
 		fixed("moe-router-pre-softmax", nil, v3, deepseek),
 		fixed("mtp-loss-scaling-factor", 0.1, v3, func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
 	}
+	for i := range rows {
+		rows[i].unread = cmp.Or(rows[i].unread, "changes no shape")
+	}
+	return rows
+}
+
+// vocabUnit returns --make-vocab-size-divisible-by, which Megatron-LM multiplies by tp: that of
+// DeepSeek-V3's published configuration where it pads nothing, else Megatron-LM's default.
+func vocabUnit(s *engine.Setup) int {
+	const v3 = 3232
+	if s.Model.ID == "deepseek-v3" && s.Model.Vocab%(v3*s.TP) == 0 {
+		return v3
+	}
+	return 128
+}
+
+// padded tells what Megatron-LM makes of the vocabulary of a setup.
+func padded(s *engine.Setup) string {
+	unit := vocabUnit(s)
+	rows := (s.Model.Vocab + unit*s.TP - 1) / (unit * s.TP)
+	to := rows * unit * s.TP
+	product := fmt.Sprintf("%d = %d x %d x tp %d", to, rows, unit, s.TP)
+	if to == s.Model.Vocab {
+		return "no padding: " + product
+	}
+	return fmt.Sprintf("%d is padded to %s", s.Model.Vocab, product)
 }
 
 // megatronTraining returns flags that say nothing of a layout: what a run needs besides, to be replaced.
@@ -175,7 +203,7 @@ func megatronTraining() []field {
 		},
 	}, own(
 		fixed("tokenizer-type", "NullTokenizer", "", nil),
-		fixed("mock-data", nil, "or --data-path", nil),
+		field{key: "mock-data", why: "or --data-path", unread: "where the data comes from", write: func(*engine.Setup) (any, bool) { return nil, true }},
 		fixed("lr", "1.5e-4", "", nil),
 		fixed("min-lr", "1.5e-5", "", nil),
 		fixed("lr-decay-style", "cosine", "", nil),

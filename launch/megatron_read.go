@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -34,6 +35,10 @@ func readMegatron(name string, data []byte) Reading {
 	for _, row := range megatronFields() {
 		known[row.key] = true
 	}
+	isFlag := func(f shellField) bool {
+		key, _, _ := strings.Cut(strings.TrimPrefix(f.text, "--"), "=")
+		return strings.HasPrefix(f.text, "--") && known[strings.ReplaceAll(key, "_", "-")]
+	}
 	var sh *script
 	var words training
 	var entries []Entry
@@ -41,23 +46,32 @@ func readMegatron(name string, data []byte) Reading {
 		sh, entries = readModelArgs(data)
 	} else {
 		sh = parseScript(name, data)
-		words = sh.training(func(f shellField) bool {
-			key, _, _ := strings.Cut(strings.TrimPrefix(f.text, "--"), "=")
-			return strings.HasPrefix(f.text, "--") && known[strings.ReplaceAll(key, "_", "-")]
-		})
+		words = sh.training(isFlag)
 		entries = sh.flags(words.args)
 	}
 	r := readEntries("megatron", megatronFields(), entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	if len(entries) == 0 {
-		r.Problems = append(r.Problems, Problem{Line: 1, Message: "no flags of Megatron-LM were found"})
+		if len(sh.problems) == 0 {
+			r.Problems = append(r.Problems, sh.noFlags(isFlag))
+		}
 		return r.Reading
 	}
 	r.world(sh, words.starter)
 	r.grouped(sh)
 	r.finishMegatron()
 	return r.Reading
+}
+
+// noFlags tells that a script has no flags, or where they are in a part that is not followed.
+func (s *script) noFlags(known func(shellField) bool) Problem {
+	for _, f := range s.skipped {
+		if known(f) {
+			return Problem{Line: f.line, Message: fmt.Sprintf("flags of Megatron-LM are only inside a %s, which is not followed: give a script with one command line of it", f.unknown)}
+		}
+	}
+	return Problem{Line: 1, Message: "no flags of Megatron-LM were found"}
 }
 
 // modelArgs matches what begins the flags of a functional test of Megatron-LM
@@ -189,9 +203,12 @@ func valueOf(f shellField) any {
 	return f.text
 }
 
+// processes is the name of what starts training has, and no key of its own.
+const processes = "number of processes"
+
 // world settles the number of GPUs from the command that starts the processes.
 func (r *reader) world(s *script, starter []shellField) {
-	options, torchrun := map[string]string{}, false
+	options, torchrun := map[string]shellField{}, false
 	for i, f := range starter {
 		name := path.Base(f.text)
 		torchrun = torchrun || name == "torchrun" || strings.HasPrefix(name, "torch.distributed")
@@ -204,15 +221,18 @@ func (r *reader) world(s *script, starter []shellField) {
 			if long := map[string]string{"N": "nodes", "n": "ntasks"}[key]; long != "" {
 				key = long
 			}
-			options[key] = value
+			options[key] = shellField{text: value, line: f.line}
 		}
 	}
+	line := 0
 	of := func(keys ...string) int {
 		for _, key := range keys {
-			if n, err := strconv.Atoi(options[key]); err == nil && n > 0 && n <= layout.MaxGPUs {
+			if n, err := strconv.Atoi(options[key].text); err == nil && n > 0 && n <= layout.MaxGPUs {
+				line = cmp.Or(line, options[key].line)
 				return n
 			}
-			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs && options[key] == "" {
+			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs && options[key].text == "" {
+				line = cmp.Or(line, s.lines[key])
 				return n
 			}
 		}
@@ -221,19 +241,28 @@ func (r *reader) world(s *script, starter []shellField) {
 	gpus := 0
 	if torchrun {
 		nodes := max(of("nnodes"), 1)
-		if options["nnodes"] != "" && of("nnodes") == 0 { // 1:4, or a variable
+		if options["nnodes"].text != "" && of("nnodes") == 0 { // 1:4, or a variable
 			nodes = of("nodes")
 		}
 		gpus = nodes * of("nproc-per-node")
 	} else if gpus = of("ntasks"); gpus == 0 {
 		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
 	}
-	switch {
-	case gpus > 0 && gpus <= layout.MaxGPUs:
-		r.Setup["gpus"] = gpus
-		r.Understood = append(r.Understood, Understood{Key: "number of processes", Value: gpus, Setup: []string{"gpus"}})
-	default:
-		r.Problems = append(r.Problems, Problem{Key: "gpus", Message: "the number of GPUs is not in the file: give --gpus"})
+	r.processes(gpus, line)
+}
+
+// processes settles the number of GPUs from the processes that are started, one for each. It is a
+// problem where the degrees do not divide it.
+func (r *reader) processes(gpus, line int) {
+	if r.started = line; gpus <= 0 || gpus > layout.MaxGPUs {
+		r.Problems = append(r.Problems, Problem{Key: "gpus", lacks: "gpus", Message: "the number of GPUs is not in the file: give --gpus"})
+		return
+	}
+	r.Setup["gpus"] = gpus
+	r.Understood = append(r.Understood, Understood{Key: processes, Value: gpus, Setup: []string{"gpus"}, Line: line})
+	tp, pp, cp := r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)
+	if rank := times(tp, pp, cp); gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
+		r.Problems = append(r.Problems, Problem{Line: line, Key: processes, Message: fmt.Sprintf("%d is no multiple of tp %d x pp %d x cp %d = %d", gpus, tp, pp, cp, rank)})
 	}
 }
 
@@ -258,7 +287,7 @@ func (r *reader) finishMegatron() {
 		{"pp", 1, true},
 		{"cp", 1, true},
 		{"ep", 1, moe},
-		{"etp", r.number("tp", 1), moe}, // A:587-588
+		{"etp", r.number("tp", 1), moe && !r.lost["tp"]}, // A:587-588
 		{"sp", false, true},
 		{"zero", 0, true},
 		{"dp_overlap", "off", true},
@@ -277,6 +306,9 @@ func (r *reader) finishMegatron() {
 		if d.where {
 			r.assume(d.key, d.value, without)
 		}
+	}
+	if r.has("bf16") && r.has("fp16") {
+		r.wrongf("fp16", "--bf16 and --fp16 exclude each other")
 	}
 	if r.Setup["precision"] == string(recipe.FP16) {
 		r.assume("grad_dtype", string(recipe.GradBF16), without)
@@ -303,10 +335,14 @@ func (r *reader) finishModel(without string, moe bool) {
 				delete(r.Setup, key)
 			}
 		}
-		r.Problems = append(r.Problems, Problem{Key: "num-layers", Message: "the file names no model: give --model"})
+		if r.lost[modelPrefix+"layers"] { // which is a problem already
+			return
+		}
+		r.Problems = append(r.Problems, Problem{Key: "num-layers", lacks: "model", Message: "the file names no model: give --model"})
 		return
 	}
 	mla := r.has("multi-latent-attention")
+	noHidden, noHeads := r.lost[modelPrefix+"hidden"], r.lost[modelPrefix+"heads"]
 	hidden, heads := r.number(modelPrefix+"hidden", 0), max(r.number(modelPrefix+"heads", 1), 1)
 	activation, _ := r.Setup[modelPrefix+"activation"].(string)
 	gated, _ := model.GatedActivation(activation)
@@ -319,9 +355,9 @@ func (r *reader) finishModel(without string, moe bool) {
 		value any
 		where bool
 	}{
-		{"ffn_hidden", ffn, !moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 || r.number(modelPrefix+"moe_layer_freq", 1) > 1},
-		{"kv_heads", heads, !mla},
-		{"head_dim", hidden / heads, !mla},
+		{"ffn_hidden", ffn, !noHidden && (!moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 || r.number(modelPrefix+"moe_layer_freq", 1) > 1)},
+		{"kv_heads", heads, !mla && !noHeads},
+		{"head_dim", hidden / heads, !mla && !noHeads && !noHidden},
 		{"attention", "mha", true},
 		{"activation", "gelu", true},
 		{"gated_ffn", gated, true},
@@ -339,7 +375,7 @@ func (r *reader) finishModel(without string, moe bool) {
 		{"shared_ffn_hidden_total", 0, moe},
 		{"first_k_dense_layers", 0, moe},
 		{"moe_layer_freq", 1, moe},
-		{"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", ffn), moe},
+		{"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", ffn), moe && !noHidden},
 		{"top_k", 2, moe},
 		{"router_bias", false, moe},
 		{"expert_groups", 0, moe},

@@ -183,7 +183,7 @@ func (r *reader) number(key string, otherwise int) int {
 
 // assume gives a key of the setup that the file does not give the value of the launcher's default.
 func (r *reader) assume(key string, value any, why string) {
-	if _, given := r.Setup[key]; !given {
+	if _, given := r.Setup[key]; !given && !r.lost[key] {
 		r.Setup[key] = value
 		r.Understood = append(r.Understood, Understood{Key: key, Value: value, Setup: []string{key}, Assumed: why})
 	}

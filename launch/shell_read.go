@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ type script struct {
 	order    []string // names in the order of their assignment
 	calls    [][]shellField
 	sbatch   map[string]string // options of #SBATCH lines
+	lines    map[string]int    // where they are
+	files    []hereFile        // in the order in which they are written
+	skipped  []shellField      // words of parts that are not followed, with what each part is
 	ignored  []Ignored
 	problems []Problem
 	written  int // signs of all expansions, to bound them
@@ -48,7 +52,7 @@ var errTooLong = errors.New("its words expand to more than 2,097,152 signs")
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte) *script {
-	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}}
+	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}, lines: map[string]int{}}
 	s.directives(data[:min(len(data), maxScript)])
 	s.parse(name, data, 0)
 	return s
@@ -57,11 +61,11 @@ func parseScript(name string, data []byte) *script {
 // parse follows a text as a script.
 func (s *script) parse(name string, data []byte, line int) {
 	if len(data) > maxScript {
-		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("a script of %d bytes; allowed are %d", len(data), maxScript)})
+		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("a script of %d KiB; at most %d KiB are read", len(data)>>10, maxScript>>10)})
 		return
 	}
 	if depth := nesting(data); depth > maxNesting {
-		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("brackets are nested %d deep, allowed are %d", depth, maxNesting)})
+		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("brackets are nested %d deep; at most %d are read", depth, maxNesting)})
 		return
 	}
 	var known []*syntax.Stmt // before a mistake
@@ -97,13 +101,21 @@ func nesting(data []byte) int {
 
 // directives reads the options of #SBATCH lines, and what Slurm sets by them.
 func (s *script) directives(data []byte) {
-	option := regexp.MustCompile(`(?m)^#SBATCH\s+(?:--([a-z-]+)|-([A-Za-z]))[=\s]\s*([^\s#]+)`)
-	for _, m := range option.FindAllSubmatch(data, -1) {
-		key := string(m[1])
-		if key == "" {
-			key = map[string]string{"N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus"}[string(m[2])]
+	option := regexp.MustCompile(`\s(?:--([a-z-]+)[=\s]\s*|-([A-Za-z])[=\s]?\s*)([^\s#=-][^\s#]*)`)
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		rest, ok := bytes.CutPrefix(text, []byte("#SBATCH"))
+		if !ok {
+			continue
 		}
-		s.sbatch[key] = string(m[3])
+		for _, m := range option.FindAllSubmatch(rest, -1) {
+			key := string(m[1])
+			if key == "" {
+				key = map[string]string{"N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus"}[string(m[2])]
+			}
+			s.sbatch[key], s.lines[key] = string(m[3]), line
+		}
 	}
 	if gres := s.sbatch["gres"]; s.sbatch["gpus-per-node"] == "" && strings.HasPrefix(gres, "gpu") {
 		s.sbatch["gpus-per-node"] = gres[strings.LastIndexByte(gres, ':')+1:]
@@ -142,6 +154,9 @@ func (w *walker) statements(list []*syntax.Stmt) error {
 		if err := w.command(st.Cmd); err != nil {
 			return err
 		}
+		if err := w.here(st); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -177,6 +192,7 @@ func (w *walker) command(c syntax.Command) error {
 	case *syntax.CaseClause:
 		w.forget(c, "case")
 	case *syntax.FuncDecl:
+		w.skip(c, "function")
 		w.leave(c, "function "+c.Name.Value, "its body is not followed")
 	case *syntax.ArithmCmd, *syntax.LetClause:
 		w.forget(c, "arithmetic command")
@@ -194,11 +210,24 @@ func (w *walker) forget(n syntax.Node, what string) {
 		}
 		return true
 	})
+	w.skip(n, what)
+	slices.Sort(names)
+	names = slices.Compact(names)
 	why := "not followed: only one way through it happens"
 	if len(names) > 0 {
 		why += "; unknown after it: " + strings.Join(names, ", ")
 	}
 	w.leave(n, what, why)
+}
+
+// skip keeps the words of a part that is not followed.
+func (w *walker) skip(n syntax.Node, what string) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if lit, ok := n.(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "--") {
+			w.skipped = append(w.skipped, shellField{text: lit.Value, unknown: what, line: w.lineOf(lit)})
+		}
+		return true
+	})
 }
 
 // call follows assignments and the words of a call; scripts in words too.

@@ -1,0 +1,123 @@
+package launch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// hereFile is a file that a script writes itself, from a here-document.
+type hereFile struct {
+	name string
+	text string
+	line int // of the script, where the text begins
+}
+
+// here keeps the here-documents of a statement, with the file that its output goes to.
+func (w *walker) here(st *syntax.Stmt) error {
+	var file hereFile
+	for _, r := range st.Redirs {
+		switch {
+		case r.Hdoc != nil:
+			e := expansion{walker: w}
+			if err := e.parts(r.Hdoc.Parts, true); err != nil {
+				return err
+			}
+			file.text, file.line = e.now.text, w.lineOf(r.Word)+1
+			if lit := r.Word.Lit(); lit == "" { // a quoted word: nothing is expanded
+				file.text = r.Hdoc.Lit()
+			}
+		case r.Op == syntax.RdrOut || r.Op == syntax.RdrClob:
+			to, err := w.word(r.Word)
+			if err != nil {
+				return err
+			}
+			file.name = path.Base(to.text)
+		}
+	}
+	if file.text != "" {
+		w.files = append(w.files, file)
+	}
+	return nil
+}
+
+// readHere reads the file of a launcher that a job writes itself from a here-document, and the
+// number of GPUs that the job starts. False where there is none.
+func readHere(name string, data []byte) (Reading, bool) {
+	text := string(data[:min(len(data), maxScript)])
+	if !strings.Contains(text, "<<") {
+		return Reading{}, false
+	}
+	s := parseScript(name, data)
+	for _, file := range s.files {
+		rest := []byte(strings.Replace(text, file.text, "", 1))
+		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
+			continue
+		}
+		for _, l := range slices.Backward(Launchers()) {
+			if l.sniff == nil || l.ID == "megatron" || l.ID == "bridge" || !l.sniff(file.name, []byte(file.text)) {
+				continue
+			}
+			r := reader{Reading: l.read(file.name, []byte(file.text))}
+			r.shift(file.line - 1)
+			r.Problems = append(slices.Clone(s.problems), r.Problems...)
+			r.Ignored = append(r.Ignored, s.ignored...)
+			r.job(s)
+			return r.Reading, true
+		}
+	}
+	return Reading{}, false
+}
+
+// shift adds lines to the places of a reading: those above its text.
+func (r *reader) shift(lines int) {
+	for i := range r.Understood {
+		if r.Understood[i].Line > 0 {
+			r.Understood[i].Line += lines
+		}
+	}
+	for i := range r.Ignored {
+		if r.Ignored[i].Line > 0 {
+			r.Ignored[i].Line += lines
+		}
+	}
+	for i := range r.Problems {
+		if r.Problems[i].Line > 0 {
+			r.Problems[i].Line += lines
+		}
+	}
+}
+
+// job settles the number of GPUs that a job starts a file with: what torchrun is given, else the
+// machines of the job with all their GPUs.
+func (r *reader) job(s *script) {
+	given := r.Setup["gpus"]
+	for _, call := range s.calls {
+		if at := slices.IndexFunc(call, func(f shellField) bool { return path.Base(f.text) == "torchrun" }); at >= 0 {
+			program := slices.IndexFunc(call, func(f shellField) bool { return strings.HasSuffix(f.text, ".py") || f.text == "-m" })
+			if program < at {
+				program = len(call)
+			}
+			r.world(s, call[:program])
+			r.agrees(given)
+			return
+		}
+	}
+	if whole, err := wholeOf(numberOf(s.sbatch["nodes"]), 1); err == nil {
+		if each, err := wholeOf(numberOf(s.sbatch["gpus-per-node"]), 1); err == nil {
+			r.processes(times(whole, each), s.lines["nodes"])
+			r.agrees(given)
+		}
+	}
+}
+
+// agrees tells where a job starts another number of processes than its file is for.
+func (r *reader) agrees(given any) {
+	if now := r.Setup["gpus"]; given != nil && now != nil && given != now {
+		r.Problems = append(r.Problems, Problem{Line: r.started, Key: processes, Message: fmt.Sprintf("the job starts %v, the file it writes is for %v", now, given)})
+		r.Setup["gpus"] = given
+	}
+}

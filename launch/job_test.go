@@ -1,0 +1,114 @@
+package launch_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/launch"
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
+)
+
+// setupOf returns the setup of flags.
+func setupOf(t *testing.T, flags map[string]string) engine.Setup {
+	t.Helper()
+	doc := &setupdoc.Document{}
+	for key, value := range flags {
+		if err := doc.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := doc.Setup(presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A job that writes the file of its launcher is read as that file, each place counted in the job.
+func TestJobWithFile(t *testing.T) {
+	s := setupOf(t, map[string]string{"model": "llama3.1-70b", "gpus": "256", "tp": "1", "pp": "1", "sp": "off", "gbs": "512"})
+	for _, l := range files(t) {
+		x := s
+		if near, ok := l.Nearest(x); ok {
+			x = near
+		}
+		d, refused := l.Export(&x, "test")
+		if len(refused) > 0 {
+			t.Fatalf("%s: %v", l.ID, refused)
+		}
+		job := string(d.Sbatch(false))
+		alone, _ := launch.Read(d.File, d.Text())
+		r, ok := launch.Read("job.sh", []byte(job))
+		if !ok || r.Launcher != l.ID || len(r.Problems) > 0 {
+			t.Fatalf("%s: read by %q: %+v\n%s", l.ID, r.Launcher, r.Problems, job)
+		}
+		if n := r.Setup["gpus"]; n != x.GPUs {
+			t.Errorf("%s: %v GPUs, want %d", l.ID, n, x.GPUs)
+		}
+		alone.Setup["gpus"] = r.Setup["gpus"]
+		if !reflect.DeepEqual(alone.Setup, r.Setup) {
+			t.Errorf("%s: the job gives %v, its file %v", l.ID, r.Setup, alone.Setup)
+		}
+		lines := strings.Split(job, "\n")
+		for _, u := range r.Understood {
+			key := u.Key[strings.LastIndexByte(u.Key, '.')+1:]
+			if u.Line > 0 && key != "recipe" && u.Key != "number of processes" && !strings.Contains(lines[u.Line-1], key) {
+				t.Errorf("%s: %s is not in line %d: %s", l.ID, u.Key, u.Line, lines[u.Line-1])
+			}
+		}
+	}
+}
+
+const megatronLine = "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --num-attention-heads 64 --seq-length 4096 --micro-batch-size 1 --global-batch-size 512 --vocab-size 32000"
+
+// What is wrong with a script is one problem, at its line, and no default takes its place.
+func TestProblemsOfScripts(t *testing.T) {
+	for _, c := range []struct{ script, want, never string }{
+		{"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3", 1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --context-parallel-size 2", "2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32", ""},
+		{megatronLine + " --bf16 --fp16", "1 fp16: --bf16 and --fp16 exclude each other", ""},
+		{"for tp in 2 4; do\n" + megatronLine + "\ndone", "2 : flags of Megatron-LM are only inside a loop, which is not followed: give a script with one command line of it", ""},
+		{megatronLine + " --tensor-model-parallel-size $TP", "1 tensor-model-parallel-size: depends on $TP, to which the file gives no value", "tp"},
+		{megatronLine + " --hidden-size $H", "1 hidden-size: depends on $H, to which the file gives no value", "set.model.ffn_hidden"},
+		{megatronLine + " --lr '1", "1 : not a shell script: reached EOF without closing quote `'`", ""},
+		{strings.Repeat("# long\n", 1<<16) + megatronLine, "1 : a script of 448 KiB; at most 256 KiB are read", ""},
+	} {
+		l, _ := launch.Find("megatron")
+		r := l.Read("a.sh", []byte(c.script))
+		if len(r.Problems) != 1 || fmt.Sprintf("%d %s: %s", r.Problems[0].Line, r.Problems[0].Key, r.Problems[0].Message) != c.want {
+			t.Errorf("problems %+v, want %q", r.Problems, c.want)
+		}
+		for _, u := range r.Assumed() {
+			if u.Key == c.never {
+				t.Errorf("%s is a problem and assumed as %v", u.Key, u.Value)
+			}
+		}
+	}
+}
+
+// The comment on the padding of the vocabulary is of the setup, and its reason in a file is not.
+func TestVocabularyPadding(t *testing.T) {
+	for model, want := range map[string]string{
+		"llama3.1-70b": "128256 is padded to 128512 = 251 x 128 x tp 4",
+		"deepseek-v3":  "no padding: 129280 = 10 x 3232 x tp 4",
+	} {
+		s := setupOf(t, map[string]string{"model": model, "gpus": "256", "tp": "4", "pp": "1"})
+		l, _ := launch.Find("megatron")
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		if text := string(d.Text()); !strings.Contains(text, "# "+want+"\n") {
+			t.Errorf("%s: no %q in\n%s", model, want, text)
+		}
+		r := l.Read("a.sh", d.Text())
+		for _, i := range r.Ignored {
+			if i.Key == "mock-data" && i.Why != "where the data comes from" || i.Key == "make-vocab-size-divisible-by" && strings.Contains(i.Why, "3232") {
+				t.Errorf("%+v", i)
+			}
+		}
+	}
+}
