@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/presets"
 )
 
 // bridge returns Megatron-Bridge: Megatron-LM's rules, and keys of its own for the same fields
@@ -86,15 +87,12 @@ func bridgeNames() map[string]string {
 
 // bridgeOff returns what is written where Megatron-LM has no flag: a recipe may have it on.
 func bridgeOff(s *engine.Setup) map[string]any {
-	off := map[string]any{"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam", "attention-backend": "auto"}
+	off := map[string]any{"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam", "attention-backend": "auto", "pipeline-model-parallel-layout": "null"}
 	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather tp-comm-overlap cross-entropy-loss-fusion") {
 		off[key] = false
 	}
 	if s.Model.IsMoE() {
 		off["overlap-moe-expert-parallel-comm"] = false
-	}
-	if s.PP > 1 { // of both, the one that is not used
-		off["pipeline-model-parallel-layout"] = "null"
 	}
 	if s.Model.MTPLayers > 0 {
 		off["mtp-num-layers"] = "null"
@@ -126,7 +124,7 @@ func bridgeExport(s *engine.Setup) Document {
 	d.File, d.render, d.Program = "bridge.sh", bridgeText, `scripts/training/run_recipe.py "${ARGS[@]}"`
 	name := Entry{Key: "recipe", Value: "RECIPE", From: []string{"model"}, Site: true, Why: "of " + s.Model.Name}
 	for _, known := range bridgeRecipes() {
-		if known.model == s.Model.ID {
+		if m, err := presets.Default().Model(known.model); err == nil && m == s.Model {
 			name = Entry{Key: "recipe", Value: known.name, From: []string{"model"}}
 		}
 	}
