@@ -70,6 +70,9 @@ func (a *app) benchCommand() *cobra.Command {
 			return oneOf("--for", f.to, ids)
 		}
 		f.headroom, f.objective, f.launcher.id = autoHeadroom, string(search.Throughput), l.ID
+		if err := f.setup.ownStack(a, l); err != nil {
+			return err
+		}
 		return a.bench(cmd.Context(), f, l)
 	})
 	return cmd
@@ -87,7 +90,12 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 	out := answer{}
 	out.Query, out.Problem, out.Library = q, *p, a.lib
 	out.run(ctx, func(search.Progress) {})
-	best := slices.DeleteFunc(out.Result.Best, func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
+	best := slices.DeleteFunc(slices.Clone(out.Result.Best), func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
+	if len(best) == 0 && len(out.Result.Best) > 0 {
+		s := &out.Result.Best[0].Setup
+		a.sayRefused(l, s, l.Refusals(s))
+		return outcome(exitIllegal)
+	}
 	if len(best) == 0 {
 		out.explain(ctx, func(search.Asking) {})
 		a.sayf("meshscope: no layout that %s runs was found: %s\n", l.Name, out.Reason())
@@ -108,6 +116,9 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 	}
 	for _, i := range spread {
 		tasks = append(tasks, a.task(e, l, setups[i], f.steps, "of the spread"))
+	}
+	for _, w := range tasks[0].Document.Warnings {
+		a.sayf("meshscope: %s\n", w)
 	}
 	_, err = a.stdout.Write(launch.Array(tasks, benchStamp(best, spread, would)))
 	return err

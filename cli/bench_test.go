@@ -79,3 +79,28 @@ func TestBenchRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnStack: a launcher with a stack of its own is predicted as that where nothing gives one.
+func TestOwnStack(t *testing.T) {
+	args := []string{"--model", "llama3.1-8b", "--gpus", "16"}
+	for _, command := range []string{"launch", "bench"} {
+		args := append([]string{command, "--for", "torchtitan"}, args...)
+		if command == "bench" {
+			args = append(args, "--top", "1", "--spread", "0")
+		}
+		_, own, said := run(t, args...)
+		if !strings.Contains(said, "predicted as torchtitan") || strings.Contains(said, "prediction is of") {
+			t.Errorf("%s: %s", command, said)
+		}
+		_, given, said := run(t, append(args, "--calibration", "megatron-core")...)
+		if strings.Contains(said, "which this starts") || !strings.Contains(said, "prediction is of megatron-core; --calibration torchtitan") {
+			t.Errorf("%s with a calibration: %s", command, said)
+		}
+		if command == "bench" && own == given {
+			t.Error("the stack changes nothing")
+		}
+	}
+	if code, _, said := run(t, "bench", "--for", "megatron", "--model", "llama3.1-8b", "--gpus", "250"); code != 3 || !strings.Contains(said, "nearest: 248 or 256") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

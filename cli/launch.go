@@ -82,6 +82,9 @@ func (a *app) launchCommand() *cobra.Command {
 			return oneOf("--for", of.to, ids)
 		}
 		flags.launcher = &launcherFlag{id: l.ID}
+		if err := flags.ownStack(a, l); err != nil {
+			return err
+		}
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/launch"
@@ -50,6 +51,17 @@ func (f *launcherFlag) of(stack recipe.Stack) *launch.Launcher {
 // any reports whether no launcher's rules count.
 func (f *launcherFlag) any() bool {
 	return f.id == launch.Any || f.refused && f.id == autoLauncher
+}
+
+// ownStack predicts with the calibration of a launcher's stack where nothing gives one, and says so.
+func (f *setupFlags) ownStack(a *app, l *launch.Launcher) error {
+	doc, err := f.document(a)
+	if err != nil || l.Stack() == "" || l.Stack() == recipe.DefaultStack.Resolve() || f.gives(string(knob.Calibration)) || doc.Gives(knob.Calibration) {
+		return err
+	}
+	f.said = append(f.said, said{key: string(knob.Calibration), value: string(l.Stack())})
+	a.sayf("meshscope: predicted as %s, which this starts; --calibration for another stack\n", l.Stack())
+	return nil
 }
 
 // limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told.

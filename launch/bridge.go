@@ -20,6 +20,7 @@ func bridge() Launcher {
 	return Launcher{
 		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: "NVIDIA-NeMo/Megatron-Bridge@067f987d; Megatron-LM's rules in " + m.Source,
 		rules: append(slices.Clone(m.rules), bridgeRules()...), explicit: m.explicit,
+		stack:  m.stack,
 		export: bridgeExport, sniff: sniffBridge, read: readBridge,
 	}
 }

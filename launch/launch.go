@@ -28,6 +28,7 @@ type Launcher struct {
 	Version string // whose rules these are
 	Source  string // where they were read
 	rules   []Rule
+	stack   recipe.Stack // whose calibration predicts it; empty: none is fitted to it
 	// explicit reports whether an accepted layout runs only with its layers written out.
 	explicit func(s *engine.Setup) bool
 	// export writes an accepted setup as the launcher's file; nil where only its rules are known.
@@ -133,7 +134,28 @@ func (l *Launcher) Refusals(s *engine.Setup) []Refusal {
 			out = append(out, Refusal{Rule: r.ID, Field: r.Field, Because: r.Why(s), Source: r.Source})
 		}
 	}
-	return out
+	return append(out, partlyFilled(s)...)
+}
+
+// partlyFilled refuses nodes that are not all full: torchrun and accelerate start equally many
+// processes on each. A search tries such numbers of GPUs only where they are given, so it is no Rule.
+func partlyFilled(s *engine.Setup) []Refusal {
+	node := s.Cluster.Node()
+	if s.GPUs <= node || s.GPUs%node == 0 {
+		return nil
+	}
+	whole, replica := node, max(s.TP*s.PP*s.CP, 1)
+	for whole%replica != 0 {
+		whole += node
+	}
+	nearest := fmt.Sprint(s.GPUs/whole*whole + whole)
+	if below := s.GPUs / whole * whole; below > 0 {
+		nearest = fmt.Sprintf("%d or %s", below, nearest)
+	}
+	return []Refusal{{
+		Rule: "nodes", Field: knob.GPUs, Source: "pytorch/pytorch: torch/distributed/run.py, --nnodes and --nproc-per-node",
+		Because: fmt.Sprintf("every node starts equally many processes, and %d GPUs fill %d nodes of %d and %d of another; nearest: %s", s.GPUs, s.GPUs/node, node, s.GPUs%node, nearest),
+	}}
 }
 
 // Export returns a legal setup as the launcher's file, stamped with the version of the program
@@ -144,12 +166,26 @@ func (l *Launcher) Export(s *engine.Setup, version string) (*Document, []Refusal
 	}
 	d := l.export(s)
 	d.Launcher, d.Stamp = l.ID, l.stamp(s, version)
-	d.Nodes, d.PerNode = s.Nodes(), min(s.GPUs, s.Cluster.Node())
-	for d.Nodes*d.PerNode != s.GPUs { // a node that is partly empty: processes spread evenly
-		d.PerNode--
-		d.Nodes = s.GPUs / d.PerNode
+	if why := l.foreign(s.Stack); why != "" {
+		d.Warnings = append(d.Warnings, why)
 	}
+	d.Nodes, d.PerNode = s.Nodes(), min(s.GPUs, s.Cluster.Node())
 	return &d, nil
+}
+
+// Stack returns the software stack whose calibration predicts what the launcher starts; empty: none
+// is fitted to it.
+func (l *Launcher) Stack() recipe.Stack { return l.stack }
+
+// foreign says that a setup is predicted as another stack than the launcher starts; empty: it is not.
+func (l *Launcher) foreign(s recipe.Stack) string {
+	switch of := Of(s); {
+	case l.stack == "":
+		return fmt.Sprintf("%s has no calibration: the prediction is of %s", l.Name, s.Resolve())
+	case of == nil || of.stack != l.stack:
+		return fmt.Sprintf("the prediction is of %s; --calibration %s predicts what this file starts", s.Resolve(), l.stack)
+	}
+	return ""
 }
 
 // Exports reports whether the launcher's file can be written.
@@ -203,6 +239,9 @@ func Read(name string, data []byte) (Reading, bool) {
 // refusals. Of the values of a knob the one counts that brings the fewest other changes, then
 // the nearest one. False where there is none.
 func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
+	if len(partlyFilled(&s)) > 0 { // whose refusal names the nearest
+		return engine.Setup{}, false
+	}
 	const most = 5
 	for range most {
 		refused := l.Refusals(&s)

@@ -18,6 +18,7 @@ func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: "NVIDIA/Megatron-LM@d98e8a64",
 		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules()),
+		stack:  recipe.MegatronCore,
 		export: megatronExport, sniff: sniffMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())

@@ -17,6 +17,7 @@ func nanotron() Launcher {
 	return Launcher{
 		ID: "nanotron", Name: "nanotron", Version: "main of 2025", Source: nanotronSource,
 		rules:  nanotronRules(),
+		stack:  recipe.Nanotron,
 		export: nanotronDocument,
 		sniff:  sniffer(".yaml", "pp_engine:", "batch_accumulation_per_replica:"),
 		read:   readsWith(nanotronFile),
@@ -29,11 +30,8 @@ func nanotronDocument(s *engine.Setup) Document {
 	d := f.document(s)
 	d.Program = "run_train.py --config-file nanotron.yaml"
 	d.Env = []Entry{{Key: "CUDA_DEVICE_MAX_CONNECTIONS", Value: 1, Why: "asserted with asynchronous communication of TP"}}
-	if s.Stack.Resolve() != recipe.Nanotron {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the prediction is of %s; --calibration nanotron predicts what this file starts", s.Stack.Resolve()))
-		if s.PP > 1 {
-			d.Warnings = append(d.Warnings, "nanotron places layers by their work: the last stage, with the head, has fewer than predicted")
-		}
+	if s.Stack.Resolve() != recipe.Nanotron && s.PP > 1 {
+		d.Warnings = append(d.Warnings, "nanotron places layers by their work: the last stage, with the head, has fewer than predicted")
 	}
 	return d
 }

@@ -23,6 +23,7 @@ func torchTitan() Launcher {
 	return Launcher{
 		ID: "torchtitan", Name: "torchtitan", Version: "main of 2026", Source: titanSource,
 		rules: append(titanRules(), titanMainRules()...),
+		stack: recipe.TorchTitan,
 		export: func(s *engine.Setup) Document {
 			return titanDocument(s, titanMain(), "-m torchtitan.train --module my_runs --config "+titanRun(s))
 		},
@@ -36,6 +37,7 @@ func torchTitanTOML() Launcher {
 	return Launcher{
 		ID: "torchtitan-toml", Name: "torchtitan", Version: "0.2.2", Source: titanTOMLSource,
 		rules: append(titanRules(), titanTOMLRules()...),
+		stack: recipe.TorchTitan,
 		export: func(s *engine.Setup) Document {
 			return titanDocument(s, titanTOML(), "-m torchtitan.train --job.config_file torchtitan.toml")
 		},
@@ -48,9 +50,6 @@ func torchTitanTOML() Launcher {
 func titanDocument(s *engine.Setup, f form, program string) Document {
 	d := f.document(s)
 	d.Program = program
-	if s.Stack.Resolve() != recipe.TorchTitan {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the prediction is of %s; --calibration torchtitan predicts what this file starts", s.Stack.Resolve()))
-	}
 	return d
 }
 

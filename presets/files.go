@@ -17,6 +17,7 @@ import (
 // and returns fs.ErrNotExist where there is no such file.
 func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library {
 	with := newLibrary(embed.FS{}, l)
+	with.tables = l.tables // a setup is equal in both
 	with.outside = func(name string) (ModelPreset, error) {
 		text, err := read(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -88,7 +88,7 @@ type Library struct {
 	gpus         store[GPUPreset]
 	clusters     store[ClusterPreset]
 	calibrations store[CalibrationPreset]
-	tables       tables
+	tables       *tables
 	refused      map[string]bool // calibrations whose file is sound and which say what cannot be
 	links        func() (*linkTable, error)
 	published    func() (*hardware.Published, error) // what published runs tell about errors
@@ -130,7 +130,7 @@ const (
 
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
-		fsys: fsys, base: base,
+		fsys: fsys, base: base, tables: new(tables),
 		models:       store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
 		gpus:         store[GPUPreset]{kind: "GPU", dir: gpuDir, parse: parseGPU},
 		clusters:     store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
