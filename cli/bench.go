@@ -92,8 +92,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 	out.run(ctx, func(search.Progress) {})
 	best := slices.DeleteFunc(slices.Clone(out.Result.Best), func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
 	if len(best) == 0 && len(out.Result.Best) > 0 {
-		s := &out.Result.Best[0].Setup
-		a.sayRefused(l, s, l.Refusals(s))
+		a.sayRefused(l, &out.Result.Best[0].Setup)
 		return outcome(exitIllegal)
 	}
 	if len(best) == 0 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ type calibrateFlags struct {
 	setup        setupFlags
 	out          fileName
 	search, json bool
+
+	read map[[sha256.Size]byte]string // files that were read, by their text
 
 	closed *presets.Library // that of the program, without models that are named by their file; nil: not made yet
 }
@@ -105,7 +108,10 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags, names []string) 
 			c.LeftOut = append(c.LeftOut, left)
 		}
 	}
-	var err error
+	err := oneLauncher(runs)
+	if err != nil {
+		return err
+	}
 	c.Fit, err = measured.Do(e, runs, func(s *engine.Setup) string { return layoutWords(s, a.lib) })
 	if err != nil && (len(runs) == 0 || !errors.Is(err, calibrate.ErrNoRun)) {
 		for _, l := range c.LeftOut {
@@ -246,7 +252,8 @@ func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, 
 		return nil, err
 	}
 	defer func() { _ = in.Close() }()
-	from, short := bufio.NewReader(in), shortName(name)
+	sum := sha256.New()
+	from, short := bufio.NewReader(io.TeeReader(in, sum)), shortName(name)
 	leave := func(line int, message string) {
 		c.LeftOut = append(c.LeftOut, report.LeftOutLine{File: short, Line: line, Message: message})
 	}
@@ -258,9 +265,10 @@ func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, 
 			at, _ := errors.AsType[*input.Error](p)
 			leave(at.Line, describe(at.Err))
 		}
-		return runs, err
+		return f.once(runs, short, sum.Sum(nil), leave), err
 	}
-	return a.loggedRuns(f, name, from, leave)
+	runs, err := a.loggedRuns(f, name, from, leave)
+	return f.once(runs, short, sum.Sum(nil), leave), err
 }
 
 // loggedRuns reads the runs of a log.
@@ -282,6 +290,10 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 		} else {
 			last, known = s, true
 		}
+		if l, ok := launch.Find(j.Launcher); ok && l.Foreign(last.Stack) {
+			leave(j.Line, fmt.Sprintf("printed by %s, and its setup is predicted as %s: give --calibration %s", l.Name, last.Stack.Resolve(), l.Stack()))
+			continue
+		}
 		m, left, wrong := j.Measure(logs.Batch{GBS: last.GBS, Seq: last.Seq, GPUs: last.GPUs})
 		for _, p := range left {
 			leave(p.Line, p.Message)
@@ -291,7 +303,7 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 			continue
 		}
 		runs = append(runs, measured.Run{
-			Name: fmt.Sprintf("%s:%d", short, j.Line), Setup: last, Seconds: m.Seconds, Spread: m.Spread,
+			Name: fmt.Sprintf("%s:%d", short, j.Line), Launcher: j.Launcher, Setup: last, Seconds: m.Seconds, Spread: m.Spread,
 			Allocated: j.Allocated, Reserved: j.Reserved, Device: j.Device,
 		})
 	}

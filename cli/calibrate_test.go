@@ -162,3 +162,41 @@ func TestConstantsComeBack(t *testing.T) {
 		t.Errorf("--calibration FILE: exit %d, %v s, %v before: %s", code, b.Time.Step, a.Time.Step, stderr)
 	}
 }
+
+// TestLogsOfOneKind: a log that comes twice counts once, logs of two launchers are not fitted
+// together, and one that is predicted as another stack than its launcher's does not count.
+func TestLogsOfOneKind(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, calibration, format string) string {
+		text := "meshscope-setup: {\"model\":\"llama3.1-8b\",\"gpus\":8,\"zero\":3,\"gbs\":16" + calibration + "}\n"
+		for i := range 12 {
+			text += fmt.Sprintf(format, i+1)
+		}
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const megatron = " iteration %d/ 12 | elapsed time per iteration (ms): 3000.0 | global batch size: 16 |\n"
+	const titan = "step: %d  loss: 8.1  memory: 61.41GiB(64.63%%)  tps: 5,123\n"
+	a, b := write("a.out", "", megatron), write("b.out", "", megatron)
+	own, foreign := write("own.out", `,"calibration":"torchtitan"`, titan), write("foreign.out", "", titan)
+	for _, c := range []struct {
+		files []string
+		code  int
+		want  string
+	}{
+		{[]string{a, a}, 0, "the same text as a.out, which counts once"},
+		{[]string{a, b}, 0, "the same text as a.out, which counts once"},
+		{[]string{a, own}, 2, "logs of megatron and of torchtitan (own.out:1)"},
+		{[]string{foreign}, 1, "give --calibration torchtitan"},
+		{[]string{foreign, "--calibration", "torchtitan"}, 0, "1 runs on dgx-h100 with torchtitan"},
+	} {
+		code, stdout, stderr := run(t, append([]string{"calibrate"}, c.files...)...)
+		said := strings.Join(strings.Fields(stdout+stderr), " ")
+		if code != c.code || !strings.Contains(said, c.want) || c.files[0] == a && c.code == 0 && !strings.Contains(said, "step time of 1 runs") {
+			t.Errorf("%v: exit %d\n%s%s", c.files, code, stdout, stderr)
+		}
+	}
+}

@@ -177,12 +177,19 @@ func (l *Launcher) Export(s *engine.Setup, version string) (*Document, []Refusal
 // is fitted to it.
 func (l *Launcher) Stack() recipe.Stack { return l.stack }
 
+// Foreign reports whether a stack is predicted as another one than that of the launcher; false for a
+// launcher without any.
+func (l *Launcher) Foreign(s recipe.Stack) bool {
+	of := Of(s)
+	return l.stack != "" && (of == nil || of.stack != l.stack)
+}
+
 // foreign says that a setup is predicted as another stack than the launcher starts; empty: it is not.
 func (l *Launcher) foreign(s recipe.Stack) string {
-	switch of := Of(s); {
+	switch {
 	case l.stack == "":
 		return fmt.Sprintf("%s has no calibration: the prediction is of %s", l.Name, s.Resolve())
-	case of == nil || of.stack != l.stack:
+	case l.Foreign(s):
 		return fmt.Sprintf("the prediction is of %s; --calibration %s predicts what this file starts", s.Resolve(), l.stack)
 	}
 	return ""

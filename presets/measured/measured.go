@@ -17,10 +17,11 @@ import (
 
 // Run is a measured run. What was not measured is 0.
 type Run struct {
-	Name    string // file and line
-	Setup   engine.Setup
-	Seconds float64 // of a step
-	Spread  float64 // median deviation of its iterations, relative
+	Name     string // file and line
+	Launcher string // that printed it, by its id; empty: a table
+	Setup    engine.Setup
+	Seconds  float64 // of a step
+	Spread   float64 // median deviation of its iterations, relative
 	// GiB, of the rank that has most of those that print it.
 	Allocated, Reserved, Device float64
 }
