@@ -27,13 +27,13 @@ func bridge() Launcher {
 
 // bridgeRules returns what Megatron-Bridge refuses besides.
 func bridgeRules() []Rule {
-	return outside([]Rule{
+	return outsideSearch([]Rule{
 		{
 			ID: "mixed-precision", Field: "precision", Source: "BR, training/mixed_precision.py",
 			breaks: func(s *engine.Setup) bool { return s.Precision == recipe.FP32 },
 			Why:    func(*engine.Setup) string { return "its recipes train with mixed_precision, of bf16 or fp16" },
 		},
-	})
+	}...)
 }
 
 // recipeOf is a recipe of the library: the model's preset, and what is known of the rest, as flags

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func fusedMLP(s *engine.Setup) bool {
 // above it when they are read.
 func megatronFields() []field {
 	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(), megatronExperts(), megatronStages(),
-		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronFamily(), megatronTraining())
+		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronForeign(), megatronFamily(), megatronTraining())
 }
 
 // megatronDegrees returns the flags of degrees and batch.
@@ -85,15 +86,12 @@ func megatronDegrees() []field {
 		{
 			key: "max-position-embeddings", from: []string{modelPrefix + "max_seq"},
 			write: func(s *engine.Setup) (any, bool) {
-				if s.Model.Position != model.PositionLearned {
-					return s.Seq, true
-				}
-				return s.Model.MaxSeq, true
+				return s.Model.MaxSeq, s.Model.Position == model.PositionLearned
 			},
 			read: func(v any, r *reader) error {
 				n, err := natural(v)
 				word := r.text("position-embedding-type")
-				if err == nil && word != "" && word != "learned_absolute" {
+				if err == nil && (word != "" && word != "learned_absolute" || r.has("use-rotary-position-embeddings")) {
 					return skip("only learned positions have a table of them")
 				}
 				if err == nil {
@@ -101,6 +99,10 @@ func megatronDegrees() []field {
 				}
 				return err
 			},
+		},
+		{
+			key: "max-position-embeddings", from: []string{"seq"}, why: "no table of positions: the sequence",
+			write: func(s *engine.Setup) (any, bool) { return s.Seq, s.Model.Position != model.PositionLearned },
 		},
 	}
 }
@@ -122,7 +124,7 @@ func megatronSharding() []field {
 			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO > 0 }),
 		fixed("outer-dp-sharding-strategy", "no_shard", "nothing is sharded over replicas", func(s *engine.Setup) bool { return s.Replicas() > 1 && fsdp(s) }),
 		mark("overlap-grad-reduce", "dp_overlap", "on", overlaps),
-		{key: "overlap-param-gather", from: []string{"dp_overlap"}, read: part, write: func(s *engine.Setup) (any, bool) { return nil, overlaps(s) && s.ZeRO > 0 }},
+		{key: "overlap-param-gather", from: []string{"dp_overlap"}, read: readGather, write: func(s *engine.Setup) (any, bool) { return nil, overlaps(s) && s.ZeRO > 0 }},
 		word("optimizer", "optimizer", func(s *engine.Setup) string { return string(s.Optimizer) },
 			[2]string{string(recipe.SGDMomentum), "sgd"}, [2]string{string(recipe.Adam), ""}, [2]string{string(recipe.Adam), "adam"}),
 		mark("optimizer-cpu-offload", "offload", string(recipe.OffloadOptimizer), offloads),
@@ -135,6 +137,15 @@ func megatronSharding() []field {
 		fixed("use-precision-aware-optimizer", nil, "--optimizer-cpu-offload needs it", offloads),
 		number("cpu-offloading-num-layers", "offload_layers", func(s *engine.Setup) int { return s.OffloadLayers }, func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	}
+}
+
+// readGather reads the overlap of gathered weights, which counts with that of gradients.
+func readGather(v any, r *reader) error {
+	on, err := isOn(v)
+	if err == nil && on && r.Launcher == "megatron" && !r.has("overlap-grad-reduce") {
+		return errors.New("Megatron-LM asserts --overlap-grad-reduce with it")
+	}
+	return err
 }
 
 // shardings returns --data-parallel-sharding-strategy by ZeRO stage.
@@ -237,8 +248,11 @@ func readRecompute(_ any, r *reader) error {
 				own, known = append(own, m.own), true
 			}
 		}
-		if !known {
-			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules " + w, Why: "not modelled", Line: r.values["recompute-modules"].Line})
+		switch {
+		case w == "mlp":
+			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules mlp", Why: "of the dense MLP that it recomputes, the activation is counted (act)", Line: r.values["recompute-modules"].Line})
+		case !known:
+			r.wrongf("recompute-modules", "%s is not modelled: counted without it", shown(w))
 		}
 	}
 	switch core := slices.Contains(words, "core_attn"); {
@@ -249,6 +263,8 @@ func readRecompute(_ any, r *reader) error {
 		}
 	case core || len(words) == 0:
 		r.Setup["recompute"] = "selective"
+	default: // what is not modelled alone
+		r.Setup["recompute"] = string(recipe.RecomputeNone)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func megatronFormats() []field {
 			r.Setup["precision"] = string(recipe.NVFP4)
 			return nil
 		}},
-		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) }, [2]string{string(recipe.NVFP4), "nvfp4"}),
+		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) }, [2]string{string(recipe.NVFP4), "nvfp4"}).under("fp4-format"),
 		mark("fp8-dot-product-attention", "attention_precision", string(recipe.Attention8), func(s *engine.Setup) bool {
 			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
 		}),
@@ -55,7 +55,7 @@ func megatronFormats() []field {
 			[2]string{string(recipe.Flash), "fused"}, [2]string{string(recipe.Flash), "auto"}, [2]string{string(recipe.Standard), "local"}),
 		mark("cross-entropy-loss-fusion", "loss", string(recipe.NativeLoss), func(s *engine.Setup) bool { return s.LossKernel() != recipe.UnfusedLoss }),
 		word("cross-entropy-fusion-impl", "loss", func(s *engine.Setup) string { return string(s.LossKernel()) },
-			[2]string{string(recipe.FusedLoss), "te"}, [2]string{string(recipe.NativeLoss), "native"}),
+			[2]string{string(recipe.FusedLoss), "te"}, [2]string{string(recipe.NativeLoss), "native"}).under("cross-entropy-loss-fusion"),
 	}
 }
 
@@ -85,6 +85,19 @@ func megatronSoftware() []field {
 		return s.Model.IsMoE() && s.Precision != recipe.FP16 && s.Precision != recipe.FP32
 	}
 	from := []string{"dispatcher"}
+	backend := word("moe-flex-dispatcher-backend", "dispatcher", func(s *engine.Setup) string {
+		if !s.Model.IsMoE() {
+			return ""
+		}
+		return string(dispatcher(s))
+	}, [2]string{string(recipe.DeepEP), "deepep"}, [2]string{string(recipe.HybridEP), "hybridep"})
+	named := backend.read
+	backend.read = func(v any, r *reader) error {
+		if of := r.text("moe-token-dispatcher-type"); of != "flex" && (of != "" || r.Launcher == "megatron") {
+			return skip("without moe-token-dispatcher-type flex it has no effect")
+		}
+		return named(v, r)
+	}
 	return []field{
 		{key: "moe-token-dispatcher-type", from: from, write: func(s *engine.Setup) (any, bool) {
 			if dispatches(recipe.AllToAll)(s) {
@@ -102,12 +115,7 @@ func megatronSoftware() []field {
 			}
 			return nil
 		}},
-		word("moe-flex-dispatcher-backend", "dispatcher", func(s *engine.Setup) string {
-			if !s.Model.IsMoE() {
-				return ""
-			}
-			return string(dispatcher(s))
-		}, [2]string{string(recipe.DeepEP), "deepep"}, [2]string{string(recipe.HybridEP), "hybridep"}),
+		backend,
 		fixed("moe-grouped-gemm", nil, "one kernel for the experts of a rank", gemm),
 		fixed("moe-permute-fusion", nil, "one kernel to sort tokens by expert", experts),
 		mark("overlap-moe-expert-parallel-comm", "ep_overlap", "on", func(s *engine.Setup) bool { return s.Model.IsMoE() && runs(s).EPOverlap == recipe.On }),

@@ -180,6 +180,16 @@ func readLayout(v any, r *reader) error {
 	case pp < 1 || len(layers)%pp != 0:
 		return fmt.Errorf("its %d stages are no multiple of the pipeline's %d ranks", len(layers), pp)
 	}
+	sum := 0
+	for _, n := range layers {
+		sum += n
+	}
+	if n := r.number(modelPrefix+"layers", sum); n != sum {
+		return fmt.Errorf("it has %d layers, --num-layers %d", sum, n)
+	}
+	if n := r.number(modelPrefix+"mtp_layers", 0); n != mtp && (r.Launcher == "megatron" || r.has("mtp-num-layers")) { // a recipe may have its own
+		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", mtp, n)
+	}
 	r.Setup["vpp"] = len(layers) / pp
 	r.setSplit(layers)
 	if mtp > 0 && at != mtpStage(layers) {

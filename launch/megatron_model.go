@@ -29,7 +29,7 @@ func megatronShape() []field {
 		architecture("ffn-hidden-size", "ffn_hidden", func(m *model.Model) int { return m.FFN }, func(m *model.Model) bool { return m.FFN > 0 }),
 		architecture("num-attention-heads", "heads", func(m *model.Model) int { return m.Heads }, nil),
 		mark("group-query-attention", modelPrefix+"attention", "gqa", func(s *engine.Setup) bool { return grouped(&s.Model) }),
-		architecture("num-query-groups", "kv_heads", func(m *model.Model) int { return m.KVHeads }, grouped),
+		architecture("num-query-groups", "kv_heads", func(m *model.Model) int { return m.KVHeads }, grouped).under("group-query-attention"),
 		{
 			key: "kv-channels", from: []string{modelPrefix + "head_dim"},
 			write: func(s *engine.Setup) (any, bool) {
@@ -47,11 +47,11 @@ func megatronShape() []field {
 			},
 		},
 		mark("multi-latent-attention", modelPrefix+"attention", "mla", func(s *engine.Setup) bool { return s.Model.IsMLA() }),
-		architecture("q-lora-rank", "q_lora_rank", func(m *model.Model) int { return m.QLoraRank }, func(m *model.Model) bool { return m.QLoraRank > 0 }),
-		architecture("kv-lora-rank", "kv_lora_rank", func(m *model.Model) int { return m.KVLoraRank }, (*model.Model).IsMLA),
-		architecture("qk-head-dim", "qk_nope_head_dim", func(m *model.Model) int { return m.QKNopeDim }, (*model.Model).IsMLA),
-		architecture("qk-pos-emb-head-dim", "qk_rope_head_dim", func(m *model.Model) int { return m.QKRopeDim }, (*model.Model).IsMLA),
-		architecture("v-head-dim", "v_head_dim", func(m *model.Model) int { return m.VHeadDim }, (*model.Model).IsMLA),
+		architecture("q-lora-rank", "q_lora_rank", func(m *model.Model) int { return m.QLoraRank }, func(m *model.Model) bool { return m.QLoraRank > 0 }).under("multi-latent-attention"),
+		architecture("kv-lora-rank", "kv_lora_rank", func(m *model.Model) int { return m.KVLoraRank }, (*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("qk-head-dim", "qk_nope_head_dim", func(m *model.Model) int { return m.QKNopeDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("qk-pos-emb-head-dim", "qk_rope_head_dim", func(m *model.Model) int { return m.QKRopeDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("v-head-dim", "v_head_dim", func(m *model.Model) int { return m.VHeadDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
 		{
 			key: "qk-layernorm", from: []string{modelPrefix + "qk_norm"},
 			write: func(s *engine.Setup) (any, bool) {
@@ -144,6 +144,7 @@ func megatronWords() []field {
 				return nil
 			},
 		},
+		mark("use-rotary-position-embeddings", modelPrefix+"pos_embedding", "rope", never), // A: the older name of the type rope
 		{
 			key: "no-rope-freq", from: []string{modelPrefix + "pos_embedding"},
 			write: func(s *engine.Setup) (any, bool) { return 4, s.Model.Position == "rope, NoPE every 4th layer" },
@@ -188,14 +189,14 @@ func megatronExperts() []field {
 			write: func(s *engine.Setup) (any, bool) { return expertLayers(&s.Model), s.Model.IsMoE() },
 			read:  readExpertLayers,
 		},
-		architecture("moe-ffn-hidden-size", "moe_ffn_hidden", func(m *model.Model) int { return m.ExpertFFN }, moe),
+		architecture("moe-ffn-hidden-size", "moe_ffn_hidden", func(m *model.Model) int { return m.ExpertFFN }, moe).under("num-experts"),
 		architecture("moe-shared-expert-intermediate-size", "shared_ffn_hidden_total", func(m *model.Model) int { return m.SharedFFN },
-			func(m *model.Model) bool { return moe(m) && m.SharedFFN > 0 }),
-		architecture("moe-router-topk", "top_k", func(m *model.Model) int { return m.TopK }, moe),
-		architecture("moe-router-num-groups", "expert_groups", func(m *model.Model) int { return m.ExpertGroups }, func(m *model.Model) bool { return m.ExpertGroups > 0 }),
-		architecture("moe-router-group-topk", "routed_groups", func(m *model.Model) int { return m.RoutedGroups }, func(m *model.Model) bool { return m.RoutedGroups > 0 }),
+			func(m *model.Model) bool { return moe(m) && m.SharedFFN > 0 }).under("num-experts"),
+		architecture("moe-router-topk", "top_k", func(m *model.Model) int { return m.TopK }, moe).under("num-experts"),
+		architecture("moe-router-num-groups", "expert_groups", func(m *model.Model) int { return m.ExpertGroups }, func(m *model.Model) bool { return m.ExpertGroups > 0 }).under("num-experts"),
+		architecture("moe-router-group-topk", "routed_groups", func(m *model.Model) int { return m.RoutedGroups }, func(m *model.Model) bool { return m.RoutedGroups > 0 }).under("num-experts"),
 		fixed("moe-router-score-function", "sigmoid", "the bias of experts needs it", biased),
-		mark("moe-router-enable-expert-bias", modelPrefix+"router_bias", true, biased),
+		mark("moe-router-enable-expert-bias", modelPrefix+"router_bias", true, biased).under("num-experts"),
 		{
 			key: "mtp-num-layers", from: []string{"mtp", modelPrefix + "mtp_layers"},
 			write: func(s *engine.Setup) (any, bool) { return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0 },

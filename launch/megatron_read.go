@@ -278,6 +278,9 @@ func (r *reader) grouped(s *script) {
 func (r *reader) finishMegatron() {
 	const without = "Megatron-LM's default"
 	moe := r.number(modelPrefix+"n_experts", 0) > 1 || r.number("ep", 1) > 1
+	if moe {
+		r.assume("dispatcher", string(recipe.AllToAll), "allgather, Megatron-LM's default, is not modelled")
+	}
 	for _, d := range []struct {
 		key   string
 		value any
@@ -294,7 +297,6 @@ func (r *reader) finishMegatron() {
 		{"tp_overlap", string(recipe.TPPlain), r.number("tp", 1) > 1},
 		{"ep_overlap", "off", moe},
 		{"grouped_mlp", string(recipe.GroupedLoop), moe},
-		{"dispatcher", string(recipe.AllToAll), moe},
 		{"cuda_graph", string(recipe.GraphsNone), true},
 		{"precision", string(recipe.FP32), true},
 		{"recompute", string(recipe.RecomputeNone), true},
@@ -346,6 +348,10 @@ func (r *reader) finishModel(without string, moe bool) {
 	hidden, heads := r.number(modelPrefix+"hidden", 0), max(r.number(modelPrefix+"heads", 1), 1)
 	activation, _ := r.Setup[modelPrefix+"activation"].(string)
 	gated, _ := model.GatedActivation(activation)
+	groups := heads
+	if r.has("group-query-attention") {
+		groups = 1 // A, num_query_groups
+	}
 	ffn := 4 * hidden // A, ffn_hidden_size
 	if activation == "swiglu" {
 		ffn = 4 * hidden * 2 / 3 / 64 * 64
@@ -356,7 +362,7 @@ func (r *reader) finishModel(without string, moe bool) {
 		where bool
 	}{
 		{"ffn_hidden", ffn, !noHidden && (!moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 || r.number(modelPrefix+"moe_layer_freq", 1) > 1)},
-		{"kv_heads", heads, !mla && !noHeads},
+		{"kv_heads", groups, !mla && !noHeads},
 		{"head_dim", hidden / heads, !mla && !noHeads && !noHidden},
 		{"attention", "mha", true},
 		{"activation", "gelu", true},

@@ -59,15 +59,7 @@ func megatronDivides() []Rule {
 			},
 		},
 	}
-	return outside(list)
-}
-
-// outside marks rules for which no layout of a search is refused.
-func outside(list []Rule) []Rule {
-	for i := range list {
-		list[i].outside = true
-	}
-	return list
+	return outsideSearch(list...)
 }
 
 // megatronOptions returns the rules about options that go with some layouts only.
@@ -131,7 +123,7 @@ func eightBits(s *engine.Setup) bool {
 
 // megatronFormatRules returns the rules about number formats and what else a search keeps.
 func megatronFormatRules() []Rule {
-	return outside([]Rule{
+	return outsideSearch([]Rule{
 		{
 			ID: "fp8-bytes", Field: knob.Precision, Source: "T:587-594",
 			breaks: func(s *engine.Setup) bool { return s.Precision.IsFP8() && !eightBits(s) },
@@ -165,7 +157,7 @@ func megatronFormatRules() []Rule {
 			},
 			Why: func(*engine.Setup) string { return "multi-token prediction needs rotary positions or none" },
 		},
-	})
+	}...)
 }
 
 // modelField is what a rule about the model says is to be changed.

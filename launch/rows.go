@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -78,6 +79,34 @@ func fixed(key string, value any, why string, where func(*engine.Setup) bool) fi
 
 // always is where a row is written for every setup.
 func always(*engine.Setup) bool { return true }
+
+// never is where a row that is only read is written.
+func never(*engine.Setup) bool { return false }
+
+// under makes a row one that means something only with a switch of the file, such as
+// --num-query-groups with --group-query-attention. A recipe may have the switch on without a word.
+func (f field) under(key string) field {
+	read := f.read
+	f.read = func(v any, r *reader) error {
+		if _, given := r.values[key]; !r.has(key) && (given || r.Launcher == "megatron") {
+			return skip("without " + key + " it has no effect")
+		}
+		return read(v, r)
+	}
+	return f
+}
+
+// unmodelled returns the row of a key that changes what runs in a way that is not predicted: a
+// problem, unless it has one of the values that change nothing.
+func unmodelled(key, why string, harmless ...string) field {
+	return field{key: key, read: func(v any, _ *reader) error {
+		harmless := append([]string{"None", "null", "False", "false"}, harmless...)
+		if v == nil || slices.ContainsFunc(listOf(v), func(word string) bool { return !slices.Contains(harmless, word) }) {
+			return errors.New(why + " is not modelled")
+		}
+		return skip("changes nothing")
+	}}
+}
 
 // own marks rows whose value is the user's to choose.
 func own(rows ...field) []field {

@@ -1,0 +1,68 @@
+package launch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"meshscope/launch"
+)
+
+// flagged returns what a call of Megatron-LM with some flags is read as.
+func flagged(t *testing.T, before, flags string) launch.Reading {
+	t.Helper()
+	text := before + "torchrun --nnodes 1 --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 " + flags + "\n"
+	r, ok := launch.Read("train.sh", []byte(text))
+	if !ok || r.Launcher != "megatron" {
+		t.Fatalf("read by %q", r.Launcher)
+	}
+	return r
+}
+
+// TestFlagsThatGoTogether: a flag means what Megatron-LM makes of it with the others.
+func TestFlagsThatGoTogether(t *testing.T) {
+	const moe = "--num-experts 8 "
+	for flags, want := range map[string]string{
+		"--num-query-groups 8":                                         "set.model.kv_heads 32",
+		"--group-query-attention":                                      "set.model.kv_heads 1",
+		"--group-query-attention --num-query-groups 8":                 "set.model.kv_heads 8",
+		"--cross-entropy-fusion-impl te":                               "loss unfused",
+		"--cross-entropy-loss-fusion --cross-entropy-fusion-impl te":   "loss fused",
+		"--fp4-recipe nvfp4":                                           "precision bf16",
+		"--moe-router-topk 4":                                          "set.model.top_k <nil>",
+		"--v-head-dim 64":                                              "set.model.v_head_dim <nil>",
+		"--use-rotary-position-embeddings --max-position-embeddings 1": "set.model.pos_embedding rope",
+		moe + "--moe-flex-dispatcher-backend deepep --moe-token-dispatcher-type alltoall": "dispatcher alltoall",
+		moe + "--moe-token-dispatcher-type flex":                                          "dispatcher deepep",
+		moe:                                                                               "dispatcher alltoall",
+		"--rampup-batch-size 16 16 1000":                                                  "gbs 64",
+		"--cp-comm-type a2a":                                                              "cp 1",
+		"--context-parallel-size 2 --cp-comm-type p2p --tensor-model-parallel-size 2 --tensor-parallel-num-weight-shards 2": "cp 2",
+	} {
+		r := flagged(t, "", flags)
+		if len(r.Problems) > 0 {
+			t.Errorf("%s: %+v", flags, r.Problems)
+		}
+		if key, value, _ := strings.Cut(want, " "); fmt.Sprint(r.Setup[key]) != value {
+			t.Errorf("%s: %s is %v, want %s", flags, key, r.Setup[key], value)
+		}
+	}
+}
+
+// TestFlagsThatAreNotModelled: what a setup cannot say is a problem, not a default.
+func TestFlagsThatAreNotModelled(t *testing.T) {
+	for _, flags := range []string{
+		"--use-torch-fsdp2", "--tensor-parallel-num-weight-shards 2", "--step-batch-size-schedule foo", "--context-parallel-size 2 --cp-comm-type a2a", "--exp-avg-dtype bf16",
+		"--recompute-granularity selective --recompute-modules moe", "--overlap-param-gather", "--hybrid-layer-pattern M-M*",
+		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*3L", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*4|t*4mL",
+		"--pipeline-model-parallel-size 2 --position-embedding-type rope --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4L",
+	} {
+		r := flagged(t, "", flags)
+		if words := strings.Fields(flags); len(r.Problems) != 1 || !strings.Contains(flags, "--"+r.Problems[0].Key) || r.Problems[0].Line != 1 {
+			t.Errorf("%s: %+v", words, r.Problems)
+		}
+	}
+	if said := fmt.Sprint(flagged(t, "", "--recompute-granularity selective --recompute-modules mlp").Ignored); !strings.Contains(said, "recompute-modules mlp") {
+		t.Errorf("mlp is not said: %s", said)
+	}
+}

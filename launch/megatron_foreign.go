@@ -1,0 +1,47 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+)
+
+// megatronForeign returns the flags that change what runs in a way that is not predicted, so that
+// no default is taken in their place. They are read, never written.
+func megatronForeign() []field {
+	shards := func(key, degree string) field {
+		return field{key: key, read: func(v any, r *reader) error {
+			if n, err := whole(v); err != nil || n != r.number(degree, 1) {
+				return fmt.Errorf("weights in %s shards: only as many as %s, %d, are modelled", shown(v), degree, r.number(degree, 1))
+			}
+			return skip("as many as " + degree)
+		}}
+	}
+	return []field{
+		unmodelled("use-torch-fsdp2", "FSDP2 of PyTorch"),
+		shards("tensor-parallel-num-weight-shards", "tp"),
+		shards("expert-tensor-parallel-num-weight-shards", "etp"),
+		{key: "rampup-batch-size", read: func(_ any, r *reader) error {
+			if r.count("global-batch-size") == 0 {
+				return errors.New("the batch that it grows to is not in the file")
+			}
+			return skip("predicted are the steps after it, with --global-batch-size")
+		}},
+		unmodelled("step-batch-size-schedule", "a batch that changes"),
+		{key: "cp-comm-type", read: func(v any, r *reader) error {
+			if r.number("cp", 1) == 1 {
+				return skip("without effect at cp 1")
+			}
+			return unmodelled("", "context parallelism other than p2p", "p2p").read(v, r)
+		}},
+		unmodelled("hybrid-override-pattern", "a model of other layers than attention"),
+		unmodelled("hybrid-layer-pattern", "a model of other layers than attention"),
+		unmodelled("is-hybrid-model", "a model of other layers than attention"),
+		unmodelled("heterogeneous-layers-config-path", "a model whose layers differ"),
+		unmodelled("experimental-attention-variant", "attention of another kind"),
+		unmodelled("moe-latent-size", "experts in a latent space"),
+		unmodelled("main-params-dtype", "a master copy not of fp32", "fp32", "torch.float32"),
+		unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32", "torch.float32"),
+		unmodelled("exp-avg-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32"),
+		unmodelled("exp-avg-sq-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32"),
+	}
+}
